@@ -1,0 +1,20 @@
+/**
+ * npm test: installs where needed, builds dist/ (which some tests run) and the tests, and runs them.
+ *
+ * Arguments choose test files by a part of their path: npm test -- router journal
+ */
+
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { build, root, run } from './build.mjs';
+
+build('tsconfig.json', 'dist');
+build(join('test', 'tsconfig.json'), '.build');
+
+const wanted = process.argv.slice(2);
+const files = readdirSync(join(root, '.build', 'test'), { recursive: true })
+  .filter((name) => name.endsWith('.test.js'))
+  .filter((name) => wanted.length === 0 || wanted.some((part) => name.includes(part)))
+  .sort()
+  .map((name) => join(root, '.build', 'test', name));
+run(process.execPath, ['--test', '--test-reporter=spec', ...files], 'Tests failed');
