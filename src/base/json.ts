@@ -1,0 +1,218 @@
+/**
+ * JSON read in place (RFC 8259): bytes in, offsets out.
+ *
+ * JSON.parse makes every number a double, which rounds an int64, and builds objects that a pet store
+ * does not need. This reader builds nothing: it checks the grammar and tells where the wanted values
+ * start and end. A number's digits are then read by int64.ts, a string is kept as it was sent.
+ *
+ * Nesting is held on a list instead of the call stack, so that no text can overflow the latter.
+ * The bytes must be valid UTF-8 (`buffer.isUtf8`); past their end a read gives undefined, which no
+ * comparison accepts, so the end needs no check of its own.
+ */
+
+export class JsonSyntaxError extends Error {
+  override readonly name: string = 'JsonSyntaxError';
+  /** What was expected and what was found. */
+  readonly complaint: string;
+  /** Where in the bytes that is; their length, at least, when the text ends too early. */
+  readonly offset: number;
+
+  constructor(expected: string, bytes: Uint8Array, offset: number) {
+    const complaint = `Expected ${expected} but found ${describeByte(bytes[offset])}`;
+    super(`${complaint} at byte ${offset}`);
+    this.complaint = complaint;
+    this.offset = offset;
+  }
+}
+
+/**
+ * Reads the object that starts at `at` and returns the offset after it.
+ *
+ * The value of `names[i]` lies from `spans[2 * i]` up to `spans[2 * i + 1]`, or the two are -1 where
+ * the object has no such key. A key given twice counts with its last value. The pair after the last
+ * name's holds the last key that is none of the names. Throws JsonSyntaxError.
+ */
+export function findFields(
+  bytes: Buffer,
+  at: number,
+  names: readonly Buffer[],
+  spans: Int32Array,
+): number {
+  spans.fill(-1);
+  expectByte(bytes, at, OPEN_BRACE, 'an object');
+  at = skipSpace(bytes, at + 1);
+  if (bytes[at] === CLOSE_BRACE) return at + 1;
+  for (;;) {
+    const keyEnd = skipString(bytes, at);
+    const start = skipColon(bytes, keyEnd);
+    const end = skipValue(bytes, start);
+    const field = fieldIndex(bytes, at, keyEnd, names);
+    const known = field < names.length;
+    spans[2 * field] = known ? start : at;
+    spans[2 * field + 1] = known ? end : keyEnd;
+    at = skipSpace(bytes, end);
+    if (bytes[at] === CLOSE_BRACE) return at + 1;
+    expectByte(bytes, at, COMMA, "',' or '}'");
+    at = skipSpace(bytes, at + 1);
+  }
+}
+
+/** Checks the value that starts at `at` and returns the offset after it. Throws JsonSyntaxError. */
+export function skipValue(bytes: Uint8Array, at: number): number {
+  const byte = bytes[at];
+  if (byte !== OPEN_BRACE && byte !== OPEN_BRACKET) return skipScalar(bytes, at);
+  const closers: number[] = [];
+  for (;;) {
+    const opener = bytes[at];
+    if (opener === OPEN_BRACE || opener === OPEN_BRACKET) {
+      const closer = opener === OPEN_BRACE ? CLOSE_BRACE : CLOSE_BRACKET;
+      at = skipSpace(bytes, at + 1);
+      if (bytes[at] !== closer) {
+        closers.push(closer);
+        if (closer === CLOSE_BRACE) at = skipColon(bytes, skipString(bytes, at));
+        continue;
+      }
+      at += 1;
+    } else {
+      at = skipScalar(bytes, at);
+    }
+    at = skipSpace(bytes, at);
+    while (bytes[at] === closers.at(-1)) {
+      closers.pop();
+      at += 1;
+      if (closers.length === 0) return at;
+      at = skipSpace(bytes, at);
+    }
+    // An empty container may be the whole value.
+    if (closers.length === 0) return at;
+    const inObject = closers.at(-1) === CLOSE_BRACE;
+    expectByte(bytes, at, COMMA, inObject ? "',' or '}'" : "',' or ']'");
+    at = skipSpace(bytes, at + 1);
+    if (inObject) at = skipColon(bytes, skipString(bytes, at));
+  }
+}
+
+/** The offset of the first byte from `at` on that is no JSON white space. */
+export function skipSpace(bytes: Uint8Array, at: number): number {
+  for (;;) {
+    const byte = bytes[at];
+    if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) return at;
+    at += 1;
+  }
+}
+
+/** Checks the string whose opening quote is at `at` and returns the offset after its closing one. */
+export function skipString(bytes: Uint8Array, at: number): number {
+  expectByte(bytes, at, QUOTE, 'a string');
+  for (at += 1; ; at += 1) {
+    const byte = bytes[at];
+    if (byte === QUOTE) return at + 1;
+    if (byte === BACKSLASH) at = skipEscape(bytes, at + 1);
+    else if (byte === undefined || byte < 0x20) {
+      throw new JsonSyntaxError("'\"' at the end of a string", bytes, at);
+    }
+  }
+}
+
+/** The value of a checked string, quotes included in the span. */
+export function decodeString(bytes: Buffer, start: number, end: number): string {
+  return JSON.parse(bytes.toString('utf8', start, end)) as string;
+}
+
+/** True when the bytes from `at` on are those of `text`. */
+export function startsWithAt(bytes: Uint8Array, at: number, text: Uint8Array): boolean {
+  for (let i = 0; i < text.length; i += 1) if (bytes[at + i] !== text[i]) return false;
+  return true;
+}
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const MINUS = 0x2d;
+const DOT = 0x2e;
+const ZERO = 0x30;
+const COLON = 0x3a;
+const OPEN_BRACKET = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSE_BRACKET = 0x5d;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+
+const LITERALS: readonly Buffer[] = ['true', 'false', 'null'].map((word) => Buffer.from(word));
+
+function fieldIndex(bytes: Buffer, start: number, end: number, names: readonly Buffer[]): number {
+  // A backslash makes the key longer than its name: "n\u0061me" is the key `name` too.
+  const escaped = bytes.subarray(start, end).includes(BACKSLASH);
+  const key = escaped ? Buffer.from(decodeString(bytes, start, end)) : bytes.subarray(start + 1, end - 1);
+  const index = names.findIndex((name) => name.equals(key));
+  return index < 0 ? names.length : index;
+}
+
+function skipColon(bytes: Uint8Array, at: number): number {
+  at = skipSpace(bytes, at);
+  expectByte(bytes, at, COLON, "':'");
+  return skipSpace(bytes, at + 1);
+}
+
+function skipScalar(bytes: Uint8Array, at: number): number {
+  const byte = bytes[at];
+  if (byte === QUOTE) return skipString(bytes, at);
+  if (byte === MINUS || isDigit(byte)) return skipNumber(bytes, at);
+  for (const literal of LITERALS) if (startsWithAt(bytes, at, literal)) return at + literal.length;
+  // A text cut off within a literal ends too early; it does not hold a wrong byte.
+  const cut = LITERALS.some((literal) => startsWithAt(literal, 0, bytes.subarray(at)));
+  throw new JsonSyntaxError('a value', bytes, cut ? bytes.length : at);
+}
+
+function skipNumber(bytes: Uint8Array, at: number): number {
+  if (bytes[at] === MINUS) at += 1;
+  at = bytes[at] === ZERO ? at + 1 : skipDigits(bytes, at);
+  if (bytes[at] === DOT) at = skipDigits(bytes, at + 1);
+  const exponent = bytes[at];
+  if (exponent === 0x65 || exponent === 0x45) {
+    const sign = bytes[at + 1];
+    at = skipDigits(bytes, sign === MINUS || sign === 0x2b ? at + 2 : at + 1);
+  }
+  return at;
+}
+
+function skipDigits(bytes: Uint8Array, at: number): number {
+  if (!isDigit(bytes[at])) throw new JsonSyntaxError('a digit', bytes, at);
+  while (isDigit(bytes[at])) at += 1;
+  return at;
+}
+
+function skipEscape(bytes: Uint8Array, at: number): number {
+  const byte = bytes[at];
+  if (byte === 0x75) {
+    for (let i = 1; i <= 4; i += 1) {
+      if (!isHexDigit(bytes[at + i])) throw new JsonSyntaxError('a hex digit', bytes, at + i);
+    }
+    return at + 4;
+  }
+  if (byte === undefined || !SHORT_ESCAPES.includes(byte)) {
+    throw new JsonSyntaxError("one of the escapes \\\" \\\\ \\/ \\b \\f \\n \\r \\t \\u", bytes, at);
+  }
+  return at;
+}
+
+const SHORT_ESCAPES: Buffer = Buffer.from('"\\/bfnrt');
+
+function isDigit(byte: number | undefined): boolean {
+  return byte !== undefined && byte >= ZERO && byte <= 0x39;
+}
+
+function isHexDigit(byte: number | undefined): boolean {
+  if (byte === undefined) return false;
+  const lower = byte | 0x20;
+  return isDigit(byte) || (lower >= 0x61 && lower <= 0x66);
+}
+
+function expectByte(bytes: Uint8Array, at: number, byte: number, expected: string): void {
+  if (bytes[at] !== byte) throw new JsonSyntaxError(expected, bytes, at);
+}
+
+function describeByte(byte: number | undefined): string {
+  if (byte === undefined) return 'the end';
+  if (byte > 0x20 && byte < 0x7f) return `'${String.fromCharCode(byte)}'`;
+  return `byte 0x${byte.toString(16).padStart(2, '0')}`;
+}
