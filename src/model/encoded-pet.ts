@@ -1,0 +1,169 @@
+/**
+ * The encoded pet: the bytes that go to the client, the journal and the data file alike.
+ *
+ *     {"id":1,"name":"Rex","categoryId":7,"status":"available"}
+ *     └─head─┘└─────tail: all that the client gave────────────┘
+ *
+ * A name is kept as the JSON string that was sent, so that it comes back character for character; an
+ * integer is written in plain digits, whatever form it was sent in.
+ */
+
+import { decodeString, findFields, JsonSyntaxError, skipSpace, skipValue } from '../base/json.ts';
+import { int64FromLiteral } from '../base/int64.ts';
+import { isPetStatus, PET_STATUSES, type NewPet, type Pet, type PetStatus } from './pet.ts';
+
+/** The JSON text of one Pet, in the form above. */
+export type EncodedPet = Buffer;
+
+export interface EncodedNewPet {
+  /** The pet's text after its id, from the comma on. */
+  readonly tail: Buffer;
+  readonly status: PetStatus | undefined;
+}
+
+/** JSON that is no NewPet or no Pet; the message names every field at fault. */
+export class InvalidPetError extends Error {
+  override readonly name: string = 'InvalidPetError';
+}
+
+/**
+ * Encodes the NewPet whose JSON text is `text`, valid UTF-8.
+ *
+ * Other fields, `id` among them, are ignored. Throws JsonSyntaxError or InvalidPetError.
+ */
+export function encodeNewPetText(text: Buffer): EncodedNewPet {
+  const start = skipSpace(text, 0);
+  const isObject = text[start] === OPEN_BRACE;
+  const spans = new Int32Array(SPANS_LENGTH);
+  const end = isObject ? findFields(text, start, PET_FIELDS, spans) : skipValue(text, start);
+  const rest = skipSpace(text, end);
+  if (rest < text.length) throw new JsonSyntaxError('the end', text, rest);
+  if (!isObject) throw new InvalidPetError(`Expected an object but got ${quote(text, start, end)}`);
+  const problems: string[] = [];
+  const pet = encodeFields(text, spans, problems);
+  if (problems.length > 0) throw new InvalidPetError(problems.join('; '));
+  return pet;
+}
+
+/** Encodes a NewPet of the program's own making. Throws InvalidPetError. */
+export function encodeNewPet({ name, categoryId, status }: NewPet): EncodedNewPet {
+  const statusField = status === undefined ? '' : `,"status":${JSON.stringify(status)}`;
+  const text = `{"name":${JSON.stringify(name)},"categoryId":${categoryId}${statusField}}`;
+  return encodeNewPetText(Buffer.from(text));
+}
+
+export function encodePet(id: bigint, tail: Buffer): EncodedPet {
+  return Buffer.concat([Buffer.from(`{"id":${id}`), tail]);
+}
+
+/** The Pet that `bytes` hold: for programs, which want values. Throws as readPet does. */
+export function decodePet(bytes: EncodedPet): Pet {
+  const { pet, id, status } = readPet(bytes, 0);
+  const spans = new Int32Array(SPANS_LENGTH);
+  findFields(pet, 0, PET_FIELDS, spans);
+  const name = decodeString(pet, spans[2 * NAME]!, spans[2 * NAME + 1]!);
+  const digits = pet.toString('latin1', spans[2 * CATEGORY_ID], spans[2 * CATEGORY_ID + 1]);
+  const categoryId = BigInt(digits);
+  return status === undefined ? { id, name, categoryId } : { id, name, categoryId, status };
+}
+
+export interface PetText {
+  readonly pet: EncodedPet;
+  readonly id: bigint;
+  readonly status: PetStatus | undefined;
+  /** The offset after the pet. */
+  readonly end: number;
+}
+
+/**
+ * Reads the Pet at `at`, in any layout and order of fields, into the encoded form.
+ *
+ * A field that no Pet has is refused: to drop it would lose what somebody stored. Throws
+ * JsonSyntaxError or InvalidPetError.
+ */
+export function readPet(bytes: Buffer, at: number): PetText {
+  const spans = new Int32Array(SPANS_LENGTH);
+  const end = findFields(bytes, at, PET_FIELDS, spans);
+  const problems: string[] = [];
+  const id = readInteger(bytes, 'id', spans[2 * ID]!, spans[2 * ID + 1]!, problems) ?? '0';
+  if (problems.length === 0 && BigInt(id) <= 0n) problems.push(`id must be positive, not ${id}`);
+  const { tail, status } = encodeFields(bytes, spans, problems);
+  const unknown = spans[2 * UNKNOWN]!;
+  if (unknown !== -1) {
+    problems.push(`${quote(bytes, unknown, spans[2 * UNKNOWN + 1]!)} is no field of a Pet`);
+  }
+  if (problems.length > 0) throw new InvalidPetError(problems.join('; '));
+  return { pet: encodePet(BigInt(id), tail), id: BigInt(id), status, end };
+}
+
+const OPEN_BRACE = 0x7b;
+const QUOTE = 0x22;
+
+const PET_FIELDS: readonly Buffer[] = ['id', 'name', 'categoryId', 'status'].map((name) =>
+  Buffer.from(name),
+);
+const [ID, NAME, CATEGORY_ID, STATUS, UNKNOWN] = [0, 1, 2, 3, 4] as const;
+const SPANS_LENGTH: number = 2 * (PET_FIELDS.length + 1);
+
+/** Encodes what `spans` found, and adds a sentence to `problems` for each field at fault. */
+function encodeFields(bytes: Buffer, spans: Int32Array, problems: string[]): EncodedNewPet {
+  const nameStart = spans[2 * NAME]!;
+  const nameEnd = spans[2 * NAME + 1]!;
+  if (nameStart === -1) problems.push('name is required');
+  else if (bytes[nameStart] !== QUOTE) {
+    problems.push(`name must be a string, not ${quote(bytes, nameStart, nameEnd)}`);
+  }
+  const categoryStart = spans[2 * CATEGORY_ID]!;
+  const categoryEnd = spans[2 * CATEGORY_ID + 1]!;
+  const categoryId = readInteger(bytes, 'categoryId', categoryStart, categoryEnd, problems);
+  const status = readStatus(bytes, spans[2 * STATUS]!, spans[2 * STATUS + 1]!, problems);
+
+  // latin1 is a byte for a character both ways: the name's bytes pass through as they are.
+  const name = bytes.toString('latin1', nameStart, nameEnd);
+  const statusField = status === undefined ? '' : `,"status":"${status}"`;
+  const tail = Buffer.from(`,"name":${name},"categoryId":${categoryId}${statusField}}`, 'latin1');
+  return { tail, status };
+}
+
+function readInteger(
+  bytes: Buffer,
+  field: string,
+  start: number,
+  end: number,
+  problems: string[],
+): string | undefined {
+  if (start === -1) {
+    problems.push(`${field} is required`);
+    return undefined;
+  }
+  const literal = bytes.toString('latin1', start, end);
+  const digits = PLAIN_INTEGER.test(literal) ? literal : int64FromLiteral(literal)?.toString();
+  if (digits === undefined) {
+    problems.push(`${field} must be an integer of 64 bits, not ${quote(bytes, start, end)}`);
+  }
+  return digits;
+}
+
+/** Already in plain digits, and short enough to be an int64 for certain. */
+const PLAIN_INTEGER: RegExp = /^(?:0|-?[1-9][0-9]{0,17})$/;
+
+function readStatus(
+  bytes: Buffer,
+  start: number,
+  end: number,
+  problems: string[],
+): PetStatus | undefined {
+  if (start === -1) return undefined;
+  const status = bytes[start] === QUOTE ? decodeString(bytes, start, end) : '';
+  if (isPetStatus(status)) return status;
+  problems.push(`status must be one of ${PET_STATUSES.join(', ')}, not ${quote(bytes, start, end)}`);
+  return undefined;
+}
+
+/** The value as it stands in the text, cut short where it is long. */
+function quote(bytes: Buffer, start: number, end: number): string {
+  const text = bytes.toString('utf8', start, Math.min(end, start + QUOTE_BYTES));
+  return end - start > QUOTE_BYTES ? `${text}…` : text;
+}
+
+const QUOTE_BYTES = 60;

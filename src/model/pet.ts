@@ -1,0 +1,28 @@
+/**
+ * PetStatus, NewPet and Pet (the interface's parts 2 and 3), as a program holds them.
+ *
+ * The two integers are int64 and so bigint here: a number would round them above 2^53. The service
+ * itself works on the encoded form (encoded-pet.ts); these types are for those who call it.
+ */
+
+export type PetStatus = 'available' | 'pending' | 'sold';
+
+export const PET_STATUSES: readonly PetStatus[] = ['available', 'pending', 'sold'];
+
+export interface NewPet {
+  /** Any string, the empty one and lone surrogates included. */
+  readonly name: string;
+  /** int64; it is not checked against any category. */
+  readonly categoryId: bigint;
+  /** Absent stays absent: such a pet matches no status filter. */
+  readonly status?: PetStatus;
+}
+
+export interface Pet extends NewPet {
+  /** int64, given by the store, positive and ascending in the order of creation. */
+  readonly id: bigint;
+}
+
+export function isPetStatus(text: string): text is PetStatus {
+  return (PET_STATUSES as readonly string[]).includes(text);
+}
