@@ -1,0 +1,52 @@
+/**
+ * Atomic replace: a file's new content in full or its old one, whatever happens in between.
+ *
+ * Write a second file, sync it, rename it over the first, sync the directory. The order is all: a
+ * rename before the sync may leave an empty file after a power cut, and without the last step the
+ * rename itself may be undone.
+ */
+
+import { dirname } from 'node:path';
+import type { Disk } from './disk.ts';
+
+/**
+ * Replaces the file at `path`, by way of the file at `tmpPath` in the same directory.
+ *
+ * When it rejects, either file may be the one at `path`, each whole; nothing is left at `tmpPath`.
+ */
+export async function replaceFile(
+  disk: Disk,
+  path: string,
+  tmpPath: string,
+  chunks: Iterable<Buffer>,
+): Promise<void> {
+  const old = await disk.stat(path);
+  await disk.remove(tmpPath);
+  try {
+    await writeFile(disk, tmpPath, chunks, old?.mode);
+    await disk.rename(tmpPath, path);
+  } catch (error) {
+    await disk.remove(tmpPath).catch(() => undefined);
+    throw error;
+  }
+  await disk.syncDirectory(dirname(path));
+}
+
+async function writeFile(
+  disk: Disk,
+  path: string,
+  chunks: Iterable<Buffer>,
+  mode: number | undefined,
+): Promise<void> {
+  const file = await disk.open(path, 'create', mode);
+  try {
+    let position = 0;
+    for (const chunk of chunks) {
+      for (let at = 0; at < chunk.length; ) at += await file.write(chunk, at, position + at);
+      position += chunk.length;
+    }
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}

@@ -1,0 +1,95 @@
+/**
+ * A commit: one line of the journal, all creates that were made durable together.
+ *
+ *     3610a686 {"after":7,"pets":[{"id":8,…},{"id":9,…}]}␊
+ *     └──────┘ CRC-32 of the JSON text, in hex
+ *
+ * `after` is the last id before the commit. It chains the commits to each other and to the snapshot,
+ * so that a missing line, or a snapshot from another day, is noticed.
+ */
+
+import { crc32 } from 'node:zlib';
+import { startsWithAt } from '../base/json.ts';
+import { readPet, type EncodedNewPet, type PetText } from '../model/encoded-pet.ts';
+import type { PetStatus } from '../model/pet.ts';
+
+export interface EncodedCommit {
+  readonly line: Buffer;
+  readonly pets: readonly CommittedPet[];
+}
+
+export interface CommittedPet {
+  readonly id: bigint;
+  /** A slice of the line. */
+  readonly bytes: Buffer;
+  readonly status: PetStatus | undefined;
+}
+
+export interface Commit {
+  readonly after: bigint;
+  /** With the ids after + 1, after + 2 and so on; one pet at least. */
+  readonly pets: readonly PetText[];
+}
+
+/** The line that adds these pets after the id `after`. */
+export function encodeCommit(after: bigint, newPets: readonly EncodedNewPet[]): EncodedCommit {
+  const prefix = `${''.padEnd(CRC_LENGTH)} {"after":${after},"pets":[`;
+  let sizeBound = prefix.length + SUFFIX.length + 1;
+  for (const { tail } of newPets) sizeBound += MAX_HEAD_LENGTH + tail.length;
+  const bytes = Buffer.allocUnsafe(sizeBound);
+  let at = bytes.write(prefix, 'latin1');
+  const pets: CommittedPet[] = [];
+  let id = after;
+  for (const { tail, status } of newPets) {
+    id += 1n;
+    if (pets.length > 0) at = bytes.writeUInt8(COMMA, at);
+    const start = at;
+    at += bytes.write(`{"id":${id}`, at, 'latin1');
+    at += tail.copy(bytes, at);
+    pets.push({ id, bytes: bytes.subarray(start, at), status });
+  }
+  at += bytes.write(`${SUFFIX}\n`, at, 'latin1');
+  const line = bytes.subarray(0, at);
+  line.write(encodeCrc(line.subarray(TEXT_START, -1)), 'latin1');
+  return { line, pets };
+}
+
+/**
+ * The commit in a line without its line feed; undefined when the CRC or the form is wrong.
+ *
+ * A line that fails was not written by us, or not in full: which of them is for the journal to say.
+ */
+export function decodeCommit(line: Buffer): Commit | undefined {
+  const text = line.subarray(TEXT_START);
+  if (line.toString('latin1', 0, TEXT_START) !== `${encodeCrc(text)} `) return undefined;
+  const match = /^\{"after":(0|[1-9][0-9]{0,18}),"pets":\[/.exec(text.toString('latin1', 0, 50));
+  if (match === null) return undefined;
+  const after = BigInt(match[1]!);
+  const pets: PetText[] = [];
+  let at = match[0].length;
+  try {
+    for (;;) {
+      const pet = readPet(text, at);
+      pets.push(pet);
+      if (pet.id !== after + BigInt(pets.length)) return undefined;
+      at = pet.end;
+      if (text[at] !== COMMA) break;
+      at += 1;
+    }
+  } catch {
+    return undefined;
+  }
+  const isWhole = startsWithAt(text, at, SUFFIX) && at + SUFFIX.length === text.length;
+  return isWhole ? { after, pets } : undefined;
+}
+
+const COMMA = 0x2c;
+const SUFFIX: Buffer = Buffer.from(']}');
+const CRC_LENGTH = 8;
+const TEXT_START: number = CRC_LENGTH + 1;
+/** The head with the greatest id, a comma before it. */
+const MAX_HEAD_LENGTH: number = `,{"id":${2n ** 63n}`.length;
+
+function encodeCrc(text: Buffer): string {
+  return crc32(text).toString(16).padStart(CRC_LENGTH, '0');
+}

@@ -1,0 +1,250 @@
+/**
+ * The file store: a PetStore that loses nothing, in three files.
+ *
+ *     pets.json          the snapshot, replaced as a whole at a checkpoint
+ *     pets.json.journal  the creates since, one line for each commit
+ *     pets.json.lock     held while the store is open, never removed
+ *
+ * A create is answered when its line in the journal is synced, and seen by reads from then on. All
+ * creates that arrive while a sync is under way share the next one: a sync costs the same for one pet
+ * as for a thousand (group commit). Pets are never changed or deleted, so the journal holds no garbage
+ * and a checkpoint is due only when the store opens or closes, or when a sync of the journal failed.
+ */
+
+import { dirname } from 'node:path';
+import { INT64_MAX } from '../base/int64.ts';
+import { messageOf, silent, type Log } from '../base/log.ts';
+import type { EncodedNewPet, EncodedPet } from '../model/encoded-pet.ts';
+import {
+  StoreUnavailableError,
+  type PetCount,
+  type PetPage,
+  type PetQuery,
+  type PetStore,
+} from '../model/pet-store.ts';
+import { replaceFile } from './atomic-replace.ts';
+import { encodeCommit } from './commit.ts';
+import type { Disk, DiskLock } from './disk.ts';
+import { Journal } from './journal.ts';
+import { CLOSED, NO_ID_LEFT } from './memory-store.ts';
+import { nodeDisk } from './node-disk.ts';
+import type { PetTable } from './pet-table.ts';
+import { recover, type Recovered, type StorePaths } from './recovery.ts';
+import { encodeSnapshot } from './snapshot.ts';
+
+export interface FileStoreOptions {
+  /** The data file. Its folder is made; a symbolic link is followed first. */
+  readonly path: string;
+  readonly log?: Log | undefined;
+  /** For tests: where the files are. */
+  readonly disk?: Disk | undefined;
+  /** For tests: a clock in milliseconds that never goes back. */
+  readonly now?: (() => number) | undefined;
+}
+
+/** Opens the store. Rejects, having changed nothing, when the files are damaged or in use. */
+export async function openFileStore(options: FileStoreOptions): Promise<PetStore> {
+  const { path, log = silent, disk = nodeDisk, now = () => performance.now() } = options;
+  await disk.makeDirectory(dirname(path));
+  const paths = storePaths(await disk.resolve(path));
+  const lock = await disk.lock(paths.lock);
+  if (lock === undefined) {
+    throw new Error(`${paths.snapshot} is in use by another process, which holds ${paths.lock}`);
+  }
+  let recovered: Recovered | undefined;
+  try {
+    recovered = await recover(disk, paths, log);
+    const store = new FileStore(disk, paths, lock, recovered, log, now);
+    await store.checkpointAtStart(recovered.hasSnapshot);
+    return store;
+  } catch (error) {
+    await recovered?.journal.close();
+    await lock.release();
+    throw error;
+  }
+}
+
+/** Creates that may wait for the commit under way: past either bound, a create is refused. */
+const MAX_QUEUED_PETS = 16_384;
+const MAX_QUEUED_BYTES: number = 64 << 20;
+
+/** A journal longer than this is worth a checkpoint when the store opens. */
+const LONG_JOURNAL_BYTES: number = 1 << 20;
+
+/** The least time between two tries to bring a dead journal's pets into new files. */
+const RECOVERY_PAUSE_MS = 1000;
+
+/** For so long a failed create counts as a problem; only a new create can tell whether it is over. */
+const PROBLEM_MS = 5000;
+
+interface QueuedCreate {
+  readonly pet: EncodedNewPet;
+  readonly resolve: (pet: EncodedPet) => void;
+  readonly reject: (error: Error) => void;
+}
+
+class FileStore implements PetStore {
+  readonly #disk: Disk;
+  readonly #paths: StorePaths;
+  readonly #lock: DiskLock;
+  readonly #log: Log;
+  readonly #now: () => number;
+  readonly #pets: PetTable;
+  #journal: Journal;
+  #queue: QueuedCreate[] = [];
+  #queuedBytes = 0;
+  /** Creates that are in the queue or in the commit under way. */
+  #unsettled = 0;
+  /** Settles when the queue is empty; undefined while nothing is under way. */
+  #commits: Promise<void> | undefined;
+  #lastRecoveryAt = -Infinity;
+  #failure: { readonly message: string; readonly at: number } | undefined;
+  #closed: Promise<void> | undefined;
+
+  constructor(
+    disk: Disk,
+    paths: StorePaths,
+    lock: DiskLock,
+    { pets, journal }: Recovered,
+    log: Log,
+    now: () => number,
+  ) {
+    this.#disk = disk;
+    this.#paths = paths;
+    this.#lock = lock;
+    this.#pets = pets;
+    this.#journal = journal;
+    this.#log = log;
+    this.#now = now;
+  }
+
+  list(query: PetQuery): PetPage {
+    return this.#pets.list(query);
+  }
+
+  get(id: bigint): EncodedPet | undefined {
+    return this.#pets.get(id);
+  }
+
+  count(): PetCount {
+    return this.#pets.count();
+  }
+
+  problem(): string | undefined {
+    if (this.#closed !== undefined) return CLOSED;
+    if (this.#failure === undefined) return undefined;
+    return this.#now() - this.#failure.at < PROBLEM_MS ? this.#failure.message : undefined;
+  }
+
+  create(pet: EncodedNewPet): Promise<EncodedPet> {
+    const refusal = this.#refusal();
+    if (refusal !== undefined) return Promise.reject(new StoreUnavailableError(refusal));
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ pet, resolve, reject });
+      this.#queuedBytes += pet.tail.length;
+      this.#unsettled += 1;
+      this.#commits ??= this.#commitQueue();
+    });
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  /** The first snapshot of an empty store shows at once whether the place can be written to. */
+  async checkpointAtStart(hasSnapshot: boolean): Promise<void> {
+    const isNew = !hasSnapshot && this.#journal.lengthBytes === 0;
+    if (isNew) await this.#checkpoint();
+    else if (!hasSnapshot || this.#journal.lengthBytes > LONG_JOURNAL_BYTES) {
+      await this.#tryCheckpoint();
+    }
+  }
+
+  #refusal(): string | undefined {
+    if (this.#closed !== undefined) return CLOSED;
+    const isFull = this.#queue.length >= MAX_QUEUED_PETS || this.#queuedBytes >= MAX_QUEUED_BYTES;
+    if (isFull) return 'Too many pets are waiting to be stored';
+    return this.#pets.lastId + BigInt(this.#unsettled) >= INT64_MAX ? NO_ID_LEFT : undefined;
+  }
+
+  async #commitQueue(): Promise<void> {
+    while (this.#queue.length > 0) {
+      const batch = this.#queue;
+      this.#queue = [];
+      this.#queuedBytes = 0;
+      await this.#commit(batch);
+      this.#unsettled -= batch.length;
+    }
+    this.#commits = undefined;
+  }
+
+  /** Settles every create of the batch, and never rejects. */
+  async #commit(batch: readonly QueuedCreate[]): Promise<void> {
+    try {
+      if (this.#journal.isDead) await this.#replaceJournal();
+      const { line, pets } = encodeCommit(
+        this.#pets.lastId,
+        batch.map(({ pet }) => pet),
+      );
+      await this.#journal.append(line);
+      this.#failure = undefined;
+      for (const { id, bytes, status } of pets) {
+        this.#pets.append(id, bytes, 0, bytes.length, status);
+      }
+      batch.forEach(({ resolve }, index) => resolve(pets[index]!.bytes));
+    } catch (error) {
+      const message = messageOf(error);
+      this.#failure = { message: `Pets cannot be stored: ${message}`, at: this.#now() };
+      this.#log('error', 'A commit failed', { cause: message, pets: batch.length });
+      for (const { reject } of batch) reject(new StoreUnavailableError(this.#failure.message));
+    }
+  }
+
+  async #replaceJournal(): Promise<void> {
+    const now = this.#now();
+    if (now - this.#lastRecoveryAt < RECOVERY_PAUSE_MS) {
+      throw new Error('a sync of the journal failed, and new files are tried once a second');
+    }
+    this.#lastRecoveryAt = now;
+    await this.#checkpoint();
+    this.#log('info', 'Replaced a journal whose sync had failed', { pets: this.#pets.length });
+  }
+
+  /** Brings all pets into the snapshot. When it rejects, the old files still hold them all. */
+  async #checkpoint(): Promise<void> {
+    const { snapshot, tmp, journal } = this.#paths;
+    await replaceFile(this.#disk, snapshot, tmp, encodeSnapshot(this.#pets));
+    await this.#disk.remove(journal);
+    await this.#journal.close();
+    this.#journal = new Journal(this.#disk, journal);
+  }
+
+  async #tryCheckpoint(): Promise<void> {
+    try {
+      await this.#checkpoint();
+    } catch (error) {
+      const details = { cause: messageOf(error), journalBytes: this.#journal.lengthBytes };
+      this.#log('warn', 'A checkpoint failed; the journal goes on', details);
+    }
+  }
+
+  async #close(): Promise<void> {
+    try {
+      await this.#commits;
+      if (this.#journal.lengthBytes > 0 || this.#journal.isDead) await this.#tryCheckpoint();
+      await this.#journal.close();
+    } finally {
+      await this.#lock.release();
+    }
+  }
+}
+
+function storePaths(snapshot: string): StorePaths {
+  return {
+    snapshot,
+    tmp: `${snapshot}.tmp`,
+    journal: `${snapshot}.journal`,
+    lock: `${snapshot}.lock`,
+  };
+}

@@ -1,0 +1,56 @@
+/**
+ * A window that moves over a file of any size: what both readers, of the snapshot and of the journal,
+ * read through. It holds a whole item, however long, because it grows when nothing could be used up.
+ */
+
+import { isUtf8 } from 'node:buffer';
+import type { DiskFile } from './disk.ts';
+
+export class FileWindow {
+  readonly #file: DiskFile;
+  readonly #initialBytes: number;
+  #buffer: Buffer;
+  /** What is in the window. It changes with every `fill`. */
+  bytes: Buffer;
+  /** The place of bytes[0] in the file. */
+  position = 0;
+  /** True when the file ends where the window does. */
+  atEnd = false;
+
+  constructor(file: DiskFile, initialBytes: number = 1 << 20) {
+    this.#file = file;
+    this.#initialBytes = initialBytes;
+    this.#buffer = Buffer.allocUnsafeSlow(initialBytes);
+    this.bytes = this.#buffer.subarray(0, 0);
+  }
+
+  /** Drops the first `used` bytes and reads on, as far as there is room; one read at least. */
+  async fill(used: number): Promise<void> {
+    const rest = this.bytes.subarray(used);
+    const isFull = used === 0 && rest.length === this.#buffer.length;
+    if (isFull) this.#buffer = Buffer.allocUnsafeSlow(2 * rest.length);
+    else if (rest.length <= this.#initialBytes / 2 && this.#buffer.length > this.#initialBytes) {
+      this.#buffer = Buffer.allocUnsafeSlow(this.#initialBytes);
+    }
+    rest.copy(this.#buffer, 0);
+    this.position += used;
+    let filled = rest.length;
+    while (filled < this.#buffer.length && !this.atEnd) {
+      const room = this.#buffer.length - filled;
+      const count = await this.#file.read(this.#buffer, filled, room, this.position + filled);
+      this.atEnd = count === 0;
+      filled += count;
+    }
+    this.bytes = this.#buffer.subarray(0, filled);
+  }
+}
+
+/** The offset of the first byte that is not UTF-8; undefined when all are. */
+export function findInvalidUtf8(bytes: Buffer): number | undefined {
+  if (isUtf8(bytes)) return undefined;
+  // Decoding puts U+FFFD in the place of what is broken, so the first difference is the place.
+  const decoded = Buffer.from(bytes.toString('utf8'));
+  let offset = 0;
+  while (bytes[offset] === decoded[offset]) offset += 1;
+  return offset;
+}

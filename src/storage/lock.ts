@@ -1,0 +1,66 @@
+/**
+ * The lock that keeps a second process from the same data file.
+ *
+ * It must end with its holder, however that dies: a file with a process id in it outlives a kill -9,
+ * and the id is soon somebody else's, in another container perhaps. A lock on an open file is kept by
+ * the kernel and freed by it. Node cannot take one, but `flock` (util-linux, busybox) can be handed
+ * the open file: what it locks is the open file itself, so the lock stays when flock is gone. On
+ * macOS and Windows, opening a file can take the lock.
+ *
+ * The lock file is never removed: else a third process could lock a new file of that name while the
+ * second still waits for the old one.
+ */
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { constants } from 'node:fs';
+import { open, type FileHandle } from 'node:fs/promises';
+import { platform } from 'node:os';
+import type { DiskLock } from './disk.ts';
+
+/** Takes the lock; undefined when another process has it. Rejects where there is no way to lock. */
+export async function lockFile(path: string): Promise<DiskLock | undefined> {
+  const flags = OPEN_LOCKED[platform()];
+  if (flags !== undefined) return openLocked(path, flags);
+  const file = await open(path, 'a');
+  const isLocked = await flock(file).catch(async (error: unknown) => {
+    await file.close();
+    throw error;
+  });
+  if (isLocked) return { release: () => file.close() };
+  await file.close();
+  return undefined;
+}
+
+/** macOS: O_EXLOCK and O_NONBLOCK. Windows: libuv's UV_FS_O_EXLOCK, opened for this process alone. */
+const OPEN_LOCKED: Readonly<Record<string, number>> = {
+  darwin: 0x20 | 0x04,
+  win32: 0x1000_0000,
+};
+
+async function openLocked(path: string, flags: number): Promise<DiskLock | undefined> {
+  try {
+    const file = await open(path, constants.O_RDWR | constants.O_CREAT | flags);
+    return { release: () => file.close() };
+  } catch (error) {
+    if (['EAGAIN', 'EWOULDBLOCK', 'EBUSY'].includes((error as NodeJS.ErrnoException).code ?? '')) {
+      return undefined;
+    }
+    throw error;
+  }
+}
+
+async function flock(file: FileHandle): Promise<boolean> {
+  const child = spawn('flock', ['-n', '3'], { stdio: ['ignore', 'ignore', 'pipe', file.fd] });
+  const complaint: Buffer[] = [];
+  child.stderr?.on('data', (chunk: Buffer) => complaint.push(chunk));
+  const [code] = (await once(child, 'close').catch((error: unknown) => {
+    const cause = (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'not installed' : error;
+    throw new Error(`The command flock, which keeps a second process away, is ${cause}`);
+  })) as [number | null];
+  if (code === 0) return true;
+  // flock says nothing when the lock is taken, and something whenever it could not try.
+  const said = Buffer.concat(complaint).toString().trim();
+  if (code === 1 && said === '') return false;
+  throw new Error(`The command flock failed (${code}): ${said}`);
+}

@@ -1,0 +1,35 @@
+/**
+ * The simplest PetStore: pets in memory only, for tests and for programs that want no file.
+ *
+ * Its promise is the least that PetStore allows: a pet is as durable as the process.
+ */
+
+import { INT64_MAX } from '../base/int64.ts';
+import { encodePet } from '../model/encoded-pet.ts';
+import { StoreUnavailableError, type PetStore } from '../model/pet-store.ts';
+import { PetTable } from './pet-table.ts';
+
+export function createMemoryStore(): PetStore {
+  const pets = new PetTable();
+  let closed = false;
+  return {
+    list: (query) => pets.list(query),
+    get: (id) => pets.get(id),
+    count: () => pets.count(),
+    problem: () => (closed ? CLOSED : undefined),
+    create: async ({ tail, status }) => {
+      if (closed) throw new StoreUnavailableError(CLOSED);
+      if (pets.lastId === INT64_MAX) throw new StoreUnavailableError(NO_ID_LEFT);
+      const id = pets.lastId + 1n;
+      const pet = encodePet(id, tail);
+      pets.append(id, pet, 0, pet.length, status);
+      return pet;
+    },
+    close: async () => {
+      closed = true;
+    },
+  };
+}
+
+export const CLOSED = 'The store is closed';
+export const NO_ID_LEFT: string = `No id is left: the greatest one, ${INT64_MAX}, is taken`;
