@@ -1,0 +1,88 @@
+/**
+ * Bearer credentials (the interface's part 5, RFC 6750) and the keys they are held against.
+ *
+ * A key is compared in constant time with every key of its length: the time tells how long the keys
+ * are, and nothing of what is in them. A key that is known by its SHA-256 digest only is hashed until
+ * it was presented once, and then compared like the others: hashing on every request would cost a
+ * fifth of the throughput.
+ */
+
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { ApiError } from './api-error.ts';
+import type { RequestHeaders } from './request-headers.ts';
+
+export interface Keyring {
+  accepts(token: string): boolean;
+}
+
+/** A key, as its text or as `sha256:` and the 64 hex digits of its digest. */
+export function createKeyring(keys: readonly string[]): Keyring {
+  const plain = keys.filter((key) => !isDigestKey(key)).map((key) => Buffer.from(key));
+  const digests = keys
+    .filter(isDigestKey)
+    .map((key) => Buffer.from(key.slice(DIGEST_PREFIX.length), 'hex'));
+  return {
+    accepts(token) {
+      const presented = Buffer.from(token, 'latin1');
+      if (holds(plain, presented)) return true;
+      if (digests.length === 0) return false;
+      if (!holds(digests, createHash('sha256').update(presented).digest())) return false;
+      plain.push(presented);
+      return true;
+    },
+  };
+}
+
+/** Why a text cannot be a key; undefined when it can. Never quotes the text, which may be a secret. */
+export function keyProblem(key: string): string | undefined {
+  if (key.startsWith(DIGEST_PREFIX)) {
+    return isDigestKey(key) ? undefined : 'sha256: must be followed by 64 hex digits';
+  }
+  if (key === '') return 'a key must not be empty';
+  if (!/^[\x21-\x7e]+$/.test(key)) return 'a key must be of visible ASCII characters, without a space';
+  return undefined;
+}
+
+/** Throws an ApiError (401) unless the request carries exactly one credential, and a valid one. */
+export function authenticate(headers: RequestHeaders, keyring: Keyring): void {
+  if (headers.authorizationCount === 0) {
+    const message = 'An API key is required: Authorization: Bearer <API_KEY>';
+    throw new ApiError('unauthorized', message, CHALLENGE);
+  }
+  if (headers.authorizationCount > 1) {
+    const message = `Expected one Authorization header field, not ${headers.authorizationCount}`;
+    throw new ApiError('unauthorized', message, INVALID_TOKEN_CHALLENGE);
+  }
+  const { authorization } = headers;
+  const isBearer = authorization.slice(0, SCHEME.length).toLowerCase() === SCHEME;
+  const token = authorization.slice(SCHEME.length).trim();
+  if (!isBearer || token === '') {
+    const message = 'The Authorization header field must be of the form Bearer <API_KEY>';
+    throw new ApiError('unauthorized', message, INVALID_TOKEN_CHALLENGE);
+  }
+  if (!keyring.accepts(token)) {
+    throw new ApiError('unauthorized', 'The API key is not valid', INVALID_TOKEN_CHALLENGE);
+  }
+}
+
+const SCHEME = 'bearer ';
+const DIGEST_PREFIX = 'sha256:';
+
+const CHALLENGE: readonly string[] = ['WWW-Authenticate', 'Bearer realm="petstore"'];
+const INVALID_TOKEN_CHALLENGE: readonly string[] = [
+  'WWW-Authenticate',
+  'Bearer realm="petstore", error="invalid_token"',
+];
+
+function isDigestKey(key: string): boolean {
+  return /^sha256:[0-9a-fA-F]{64}$/.test(key);
+}
+
+/** Looks at every key, so that the time does not tell which of them it was. */
+function holds(keys: readonly Buffer[], presented: Buffer): boolean {
+  let found = false;
+  for (const key of keys) {
+    if (key.length === presented.length && timingSafeEqual(key, presented)) found = true;
+  }
+  return found;
+}

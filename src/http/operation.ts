@@ -1,0 +1,34 @@
+/** Operation: one method of one path, and what answers it. Tables of these make up the interface. */
+
+import type { Reply } from './reply.ts';
+
+export interface Operation {
+  readonly name: string;
+  readonly method: 'GET' | 'POST';
+  /** A router's pattern: literal segments, and parameters in braces. */
+  readonly path: string;
+  /** False for what may be asked without an API key. */
+  readonly needsKey: boolean;
+  readonly deprecation?: Deprecation;
+  /** May throw, or reject with, an ApiError. */
+  handle(call: Call): Reply | Promise<Reply>;
+}
+
+export interface Deprecation {
+  /** Date-times of ISO 8601. */
+  readonly deprecatedSince: string;
+  /** From then on the operation answers 410. */
+  readonly removedOn: string;
+  /** The path of what replaces it. */
+  readonly successor: string;
+}
+
+/** What a handler gets to see of a request. */
+export interface Call {
+  /** The values of the path's parameters, decoded, in their order. */
+  readonly parameters: readonly string[];
+  /** The query string as it was sent, without the question mark. */
+  readonly query: string;
+  /** The body's JSON text; see readJsonBody for what it rejects with. */
+  readJson(): Promise<Buffer>;
+}

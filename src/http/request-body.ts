@@ -1,0 +1,79 @@
+/**
+ * The request body: JSON text in UTF-8 (RFC 8259 section 8.1), not longer than the limit.
+ *
+ * What can be refused by the header alone is refused before a byte of the body is read, and before a
+ * client that waits for "100 Continue" sends any. What the bytes mean is for others to say.
+ */
+
+import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { ApiError } from './api-error.ts';
+import type { RequestHeaders } from './request-headers.ts';
+
+export const DEFAULT_BODY_LIMIT_BYTES = 65_536;
+
+/** The client went away before its request was complete: there is nobody to answer. */
+export class ClientGoneError extends Error {
+  override readonly name: string = 'ClientGoneError';
+}
+
+/** Rejects with an ApiError (400, 413, 415), or with ClientGoneError. */
+export async function readJsonBody(
+  request: IncomingMessage,
+  response: ServerResponse,
+  headers: RequestHeaders,
+  limitBytes: number,
+): Promise<Buffer> {
+  checkMediaType(headers);
+  if (headers.contentLength !== undefined && Number(headers.contentLength) > limitBytes) {
+    throw tooLarge(limitBytes);
+  }
+  if (headers.expect !== undefined) response.writeContinue();
+  const body = await readBytes(request, limitBytes);
+  if (body.length === 0) throw new ApiError('invalid_json', 'A body is required, and it must be JSON');
+  if (body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf) {
+    throw new ApiError('invalid_json', 'The body starts with a byte order mark, which is no JSON');
+  }
+  if (!isUtf8(body)) throw new ApiError('invalid_json', 'The body is not valid UTF-8');
+  return body;
+}
+
+const JSON_MEDIA_TYPE: RegExp = /^application\/json[ \t]*(?:;.*)?$/i;
+
+function checkMediaType({ contentType, contentEncoding }: RequestHeaders): void {
+  if (contentType !== undefined && !JSON_MEDIA_TYPE.test(contentType)) {
+    const message = `Content-Type must be application/json, not ${JSON.stringify(contentType)}`;
+    throw new ApiError('unsupported_media_type', message, ['Accept', 'application/json']);
+  }
+  if (contentEncoding !== undefined) {
+    const message = `Content-Encoding ${JSON.stringify(contentEncoding)} is not supported, send none`;
+    throw new ApiError('unsupported_media_type', message, ['Accept-Encoding', 'identity']);
+  }
+}
+
+function readBytes(request: IncomingMessage, limitBytes: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    const onData = (chunk: Buffer): void => {
+      length += chunk.length;
+      if (length > limitBytes) settle(() => reject(tooLarge(limitBytes)));
+      else chunks.push(chunk);
+    };
+    const onEnd = (): void => {
+      settle(() => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, length)));
+    };
+    const onGone = (): void => settle(() => reject(new ClientGoneError()));
+    const settle = (outcome: () => void): void => {
+      request.off('data', onData).off('end', onEnd).off('error', onGone).off('close', onGone);
+      // Without a listener an error of the stream would end the process.
+      request.on('error', () => undefined);
+      outcome();
+    };
+    request.on('data', onData).on('end', onEnd).on('error', onGone).on('close', onGone);
+  });
+}
+
+function tooLarge(limitBytes: number): ApiError {
+  return new ApiError('body_too_large', `The body is longer than the limit of ${limitBytes} bytes`);
+}

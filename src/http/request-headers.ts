@@ -1,0 +1,84 @@
+/**
+ * The header fields that the service looks at, taken from a request in one pass.
+ *
+ * node:http joins or drops fields that were sent twice; where "exactly one" matters, as for the API
+ * key and the host, only the raw list tells. It is also faster: `request.headers` builds an object
+ * of all fields first.
+ */
+
+export interface RequestHeaders {
+  /** How many lines of Host there were, and the last one's value. */
+  hostCount: number;
+  host: string;
+  authorizationCount: number;
+  authorization: string;
+  /** Undefined when absent; several lines are joined with a comma, and so never match a value. */
+  contentType: string | undefined;
+  contentEncoding: string | undefined;
+  contentLength: string | undefined;
+  transferEncoding: string | undefined;
+  expect: string | undefined;
+}
+
+/** `rawHeaders` is node:http's: name, value, name, value … */
+export function readHeaders(rawHeaders: readonly string[]): RequestHeaders {
+  const headers: RequestHeaders = {
+    hostCount: 0,
+    host: '',
+    authorizationCount: 0,
+    authorization: '',
+    contentType: undefined,
+    contentEncoding: undefined,
+    contentLength: undefined,
+    transferEncoding: undefined,
+    expect: undefined,
+  };
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
+    readField(headers, rawHeaders[i]!, rawHeaders[i + 1]!);
+  }
+  return headers;
+}
+
+/** The length of a name rules most fields out before any comparison. */
+function readField(headers: RequestHeaders, name: string, value: string): void {
+  switch (name.length) {
+    case 4:
+      if (name.toLowerCase() !== 'host') return;
+      headers.hostCount += 1;
+      headers.host = value;
+      return;
+    case 6:
+      if (name.toLowerCase() === 'expect') headers.expect = join(headers.expect, value);
+      return;
+    case 12:
+      if (name.toLowerCase() !== 'content-type') return;
+      headers.contentType = join(headers.contentType, value);
+      return;
+    case 13:
+      if (name.toLowerCase() !== 'authorization') return;
+      headers.authorizationCount += 1;
+      headers.authorization = value;
+      return;
+    case 14:
+      if (name.toLowerCase() === 'content-length') headers.contentLength = value;
+      return;
+    case 16:
+      if (name.toLowerCase() !== 'content-encoding') return;
+      headers.contentEncoding = join(headers.contentEncoding, value);
+      return;
+    case 17:
+      if (name.toLowerCase() !== 'transfer-encoding') return;
+      headers.transferEncoding = join(headers.transferEncoding, value);
+      return;
+  }
+}
+
+function join(earlier: string | undefined, value: string): string {
+  return earlier === undefined ? value : `${earlier}, ${value}`;
+}
+
+/** True when a body follows the header: node:http tells no other way before it has been read. */
+export function announcesBody(headers: RequestHeaders): boolean {
+  if (headers.transferEncoding !== undefined) return true;
+  return headers.contentLength !== undefined && Number(headers.contentLength) > 0;
+}

@@ -1,0 +1,43 @@
+/**
+ * The rules of HTTP/1.1 that node:http's parser lets pass (RFC 9110 and RFC 9112).
+ *
+ * A request that breaks one is not understood the same way by everybody between the client and us,
+ * which is what request smuggling lives on; so it is refused before anything else is looked at.
+ */
+
+import type { IncomingMessage } from 'node:http';
+import { ApiError } from './api-error.ts';
+import type { RequestHeaders } from './request-headers.ts';
+
+/** Throws an ApiError for a request that no server should serve. */
+export function checkRequestRules(request: IncomingMessage, headers: RequestHeaders): void {
+  const { httpVersionMajor: major, httpVersionMinor: minor } = request;
+  if (major !== 1 || minor > 1) {
+    const message = `HTTP/${request.httpVersion} is not supported, only HTTP/1.0 and HTTP/1.1`;
+    throw new ApiError('unsupported_http_version', message);
+  }
+  const { transferEncoding } = headers;
+  if (transferEncoding !== undefined) {
+    if (minor === 0) {
+      throw new ApiError('malformed_request', 'Transfer-Encoding is not part of HTTP/1.0');
+    }
+    if (transferEncoding.toLowerCase() !== 'chunked') {
+      const message = `Transfer-Encoding must be chunked, not ${JSON.stringify(transferEncoding)}`;
+      throw new ApiError('unsupported_transfer_coding', message);
+    }
+  }
+  checkHost(headers, minor === 1);
+}
+
+function checkHost({ hostCount, host }: RequestHeaders, isRequired: boolean): void {
+  if (hostCount === 0 && !isRequired) return;
+  if (hostCount !== 1) {
+    throw new ApiError('malformed_request', `Expected one Host header field, not ${hostCount}`);
+  }
+  if (!HOST.test(host)) {
+    throw new ApiError('malformed_request', `Host ${JSON.stringify(host)} is not a host`);
+  }
+}
+
+/** RFC 9110 section 7.2: a host, or an IP literal in brackets, and a port; here never empty. */
+const HOST: RegExp = /^(?:\[[0-9a-fA-Fv:.]+\]|[A-Za-z0-9._~!$&'()*+;=%-]+)(?::[0-9]*)?$/;

@@ -1,0 +1,51 @@
+/**
+ * The request target (RFC 9112 section 3.2): a path of decoded segments, and the query as it was sent.
+ *
+ * Each segment is percent-decoded once and by itself, so an encoded slash stays within its segment.
+ */
+
+import { ApiError } from './api-error.ts';
+
+export interface Target {
+  /** As sent, without the query; starts with a slash, or is '*'. */
+  readonly path: string;
+  /** What follows the first question mark, '' without one. */
+  readonly query: string;
+}
+
+/** Takes the request line's target apart. Throws an ApiError when it is none of RFC 9112's forms. */
+export function readTarget(url: string): Target {
+  const origin = url.startsWith('/') || url === '*' ? url : originForm(url);
+  const mark = origin.indexOf('?');
+  if (mark === -1) return { path: origin, query: '' };
+  return { path: origin.slice(0, mark), query: origin.slice(mark + 1) };
+}
+
+/** The segments of a path, decoded; undefined where the encoding is broken. */
+export function decodeSegments(path: string): (string | undefined)[] {
+  return path.slice(1).split('/').map(decodeSegment);
+}
+
+/** Throws an ApiError: '%' without two hex digits behind it, or bytes that are not UTF-8. */
+export function brokenEncoding(part: string, text: string): ApiError {
+  return new ApiError('malformed_request', `The ${part} ${JSON.stringify(text)} is not encoded right`);
+}
+
+/** The text decoded as percent-encoded UTF-8; undefined where that is broken. */
+export function decodeSegment(text: string): string | undefined {
+  if (!text.includes('%')) return text;
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function originForm(url: string): string {
+  const match = /^https?:\/\/[^/?#@\s]+/i.exec(url);
+  if (match === null) {
+    throw new ApiError('malformed_request', `The request target ${JSON.stringify(url)} is not valid`);
+  }
+  const rest = url.slice(match[0].length);
+  return rest.startsWith('/') ? rest : `/${rest}`;
+}
