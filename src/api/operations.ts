@@ -1,0 +1,53 @@
+/**
+ * The interface's part 4 as a table: its three operations.
+ *
+ * Every one needs a key (part 5). The version is the first segment of each path (part 9).
+ */
+
+import type { Operation } from '../http/operation.ts';
+import type { PetStore } from '../model/pet-store.ts';
+import { createPet } from './create-pet.ts';
+import { getPet } from './get-pet.ts';
+import { listPets } from './list-pets.ts';
+import { PET_PATH, PETS_PATH } from './paths.ts';
+
+export interface Pets {
+  /** The store; throws StoreUnavailableError while it is not open. */
+  store(): PetStore;
+  /** The store for a new pet; throws StoreUnavailableError when no more are taken. */
+  storeForCreate(): PetStore;
+}
+
+export function petOperations(pets: Pets): readonly Operation[] {
+  return [
+    {
+      name: 'listPets',
+      method: 'GET',
+      path: PETS_PATH,
+      needsKey: true,
+      handle: (call) => listPets(pets.store(), call),
+    },
+    {
+      name: 'createPet',
+      method: 'POST',
+      path: PETS_PATH,
+      needsKey: true,
+      handle: (call) => createPet(pets.storeForCreate(), call),
+    },
+    {
+      name: 'getPet',
+      method: 'GET',
+      path: PET_PATH,
+      needsKey: true,
+      deprecation: GET_PET_DEPRECATION,
+      handle: (call) => getPet(pets.store(), call),
+    },
+  ];
+}
+
+/** Deprecated since the first release, removed on 5 December 2030 (parts 4.3 and 9). */
+const GET_PET_DEPRECATION = {
+  deprecatedSince: '2026-11-21T00:00:00Z',
+  removedOn: '2030-12-05T00:00:00Z',
+  successor: PETS_PATH,
+} as const;

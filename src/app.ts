@@ -1,0 +1,113 @@
+/**
+ * The app: the whole service as a value, for the process in server.ts, for tests and for other
+ * programs. It is where the rooms meet, and the only place that picks a store.
+ *
+ * It listens on nothing, handles no signal and ends no process: `listener` goes into any node:http
+ * server. Before `open` and after `drain` it answers too, and says what it cannot do.
+ */
+
+import { createListener, type Listener } from './api/listener.ts';
+import { openapiOperation } from './api/openapi.ts';
+import { petOperations } from './api/operations.ts';
+import { silent, type Log } from './base/log.ts';
+import { createKeyring, type Keyring } from './http/bearer.ts';
+import { DEFAULT_BODY_LIMIT_BYTES } from './http/request-body.ts';
+import { StoreUnavailableError, type PetStore } from './model/pet-store.ts';
+import { healthOperations } from './ops/health.ts';
+import { createMetrics } from './ops/metrics.ts';
+import { openFileStore } from './storage/file-store.ts';
+import { VERSION } from './base/version.ts';
+
+export interface AppOptions {
+  /** Where the pets are kept; or `store`, for a store of one's own, which `close` closes too. */
+  readonly dataFile?: string;
+  readonly store?: PetStore;
+  /** The API keys, each as its text or as `sha256:` and the digest in hex. */
+  readonly apiKeys: readonly string[];
+  /** The longest request body: 65,536 by default. */
+  readonly bodyLimitBytes?: number;
+  readonly log?: Log;
+  /** The time of day in milliseconds since 1970. */
+  readonly now?: () => number;
+}
+
+export interface App {
+  readonly listener: Listener;
+  /** Opens the store; rejects when it cannot be. */
+  open(): Promise<void>;
+  /** Puts other keys in force, from the next request on. */
+  setApiKeys(apiKeys: readonly string[]): void;
+  /** Reports not ready, and takes no more pets; reads are answered on. */
+  drain(): void;
+  /** Finishes what is under way and closes the store. */
+  close(): Promise<void>;
+}
+
+/** An app whose store is open. */
+export async function openApp(options: AppOptions): Promise<App> {
+  const app = createApp(options);
+  await app.open();
+  return app;
+}
+
+/** An app that answers 503 until it is opened. */
+export function createApp(options: AppOptions): App {
+  const { log = silent, now = Date.now, bodyLimitBytes = DEFAULT_BODY_LIMIT_BYTES } = options;
+  let keyring: Keyring = createKeyring(options.apiKeys);
+  let store: PetStore | undefined;
+  let isDraining = false;
+
+  const openStore = (): PetStore => {
+    if (store === undefined) throw new StoreUnavailableError(STARTING);
+    return store;
+  };
+  const storeForCreate = (): PetStore => {
+    if (isDraining) throw new StoreUnavailableError(STOPPING);
+    return openStore();
+  };
+  const problem = (): string | undefined => {
+    if (isDraining) return STOPPING;
+    return store === undefined ? STARTING : store.problem();
+  };
+
+  const metrics = createMetrics(VERSION, () => openStore().count());
+  const listener = createListener({
+    operations: [
+      ...petOperations({ store: openStore, storeForCreate }),
+      ...healthOperations(problem),
+      openapiOperation(),
+      metrics.operation,
+    ],
+    keyring: () => keyring,
+    bodyLimitBytes,
+    now,
+    isDraining: () => isDraining,
+    log,
+    onReply: metrics.countReply,
+  });
+
+  return {
+    listener,
+    async open() {
+      store = options.store ?? (await openDataFile(options, log));
+    },
+    setApiKeys(apiKeys) {
+      keyring = createKeyring(apiKeys);
+    },
+    drain() {
+      isDraining = true;
+    },
+    async close() {
+      isDraining = true;
+      await store?.close();
+    },
+  };
+}
+
+const STARTING = 'The service is starting';
+const STOPPING = 'The service is stopping';
+
+function openDataFile({ dataFile }: AppOptions, log: Log): Promise<PetStore> {
+  if (dataFile === undefined) throw new TypeError('An app needs a dataFile or a store');
+  return openFileStore({ path: dataFile, log });
+}

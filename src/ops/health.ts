@@ -1,0 +1,31 @@
+/** Health: what a supervisor asks, without a key. */
+
+import { ApiError } from '../http/api-error.ts';
+import type { Operation } from '../http/operation.ts';
+import { jsonReply, type Reply } from '../http/reply.ts';
+
+/** `problem` tells why the service is not ready for requests; undefined while it is. */
+export function healthOperations(problem: () => string | undefined): readonly Operation[] {
+  return [
+    {
+      name: 'livez',
+      method: 'GET',
+      path: '/livez',
+      needsKey: false,
+      handle: () => OK,
+    },
+    {
+      name: 'readyz',
+      method: 'GET',
+      path: '/readyz',
+      needsKey: false,
+      handle: () => {
+        const found = problem();
+        if (found !== undefined) throw new ApiError('unavailable', found, ['Retry-After', '1']);
+        return OK;
+      },
+    },
+  ];
+}
+
+const OK: Reply = jsonReply(200, Buffer.from('{"status":"ok"}'));

@@ -1,0 +1,149 @@
+#!/usr/bin/env node
+/**
+ * The process: configuration in, signals, exit codes. Nothing else touches `process`.
+ *
+ * Exit codes: 0 after a clean stop, 1 when the service cannot start or was hurried out, 2 for a
+ * mistake in the configuration. Log lines go to standard error; standard output has the greeting.
+ */
+
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { resolve } from 'node:path';
+import { createApp, type App } from './app.ts';
+import { messageOf } from './base/log.ts';
+import { VERSION } from './base/version.ts';
+import { HELP, readApiKeys, readConfig, type ApiKeySource, type Config } from './config.ts';
+import { createHttpServer } from './http/http-server.ts';
+import { stopServer } from './http/stop-server.ts';
+import { createJsonLog } from './ops/json-log.ts';
+
+/** Busy connections are cut after this, and the process ends after that, finished or not. */
+const DRAIN_MS = 5_000;
+const STOP_DEADLINE_MS = 10_000;
+
+const log = createJsonLog((line) => process.stderr.write(`${line}\n`));
+const readTextFile = (path: string): string => readFileSync(path, 'utf8');
+
+await main();
+
+async function main(): Promise<void> {
+  const result = readConfig(process.env, process.argv.slice(2), readTextFile);
+  switch (result.kind) {
+    case 'help':
+      process.stdout.write(HELP);
+      return;
+    case 'version':
+      process.stdout.write(`${VERSION}\n`);
+      return;
+    case 'mistakes':
+      for (const mistake of result.mistakes) complain(mistake);
+      process.exitCode = 2;
+      return;
+    case 'run':
+      try {
+        await run(result.config);
+      } catch (error) {
+        complain(messageOf(error));
+        process.exit(1);
+      }
+  }
+}
+
+async function run(config: Config): Promise<void> {
+  const configured = readApiKeys(config.apiKeys, readTextFile, []);
+  const madeKey = configured.length === 0 ? randomBytes(24).toString('base64url') : undefined;
+  const app = createApp({
+    dataFile: config.dataFile,
+    apiKeys: madeKey === undefined ? configured : [madeKey],
+    bodyLimitBytes: config.bodyLimitBytes,
+    log,
+  });
+  // The port comes first: while a large file loads, the service says that it is starting.
+  const server = createHttpServer(app.listener);
+  const url = await listen(server, config);
+  stopOnSignals(app, server);
+  process.on('SIGHUP', () => reloadKeys(app, config.apiKeys));
+  await app.open();
+  log('info', 'Started', { version: VERSION, url, dataFile: resolve(config.dataFile) });
+  process.stdout.write(greeting(url, resolve(config.dataFile), madeKey));
+}
+
+function listen(server: Server, { host, port }: Config): Promise<string> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const cause = error.code === 'EADDRINUSE' ? 'the port is in use' : error.message;
+      reject(new Error(`Cannot listen on ${host}, port ${port}: ${cause}`));
+    });
+    server.listen(port, host, () => {
+      const { address, family, port: bound } = server.address() as AddressInfo;
+      resolve(`http://${family === 'IPv6' ? `[${address}]` : address}:${bound}`);
+    });
+  });
+}
+
+function stopOnSignals(app: App, server: Server): void {
+  let isStopping = false;
+  const onSignal = (signal: NodeJS.Signals): void => {
+    if (isStopping) {
+      log('warn', 'Stopped at once by a second signal', { signal });
+      process.exit(1);
+    }
+    isStopping = true;
+    log('info', 'Stopping', { signal });
+    stop(app, server).then(
+      () => process.exit(0),
+      (error: unknown) => {
+        log('error', 'Stopping failed', { cause: messageOf(error) });
+        process.exit(1);
+      },
+    );
+  };
+  process.on('SIGTERM', onSignal);
+  process.on('SIGINT', onSignal);
+}
+
+async function stop(app: App, server: Server): Promise<void> {
+  setTimeout(() => {
+    log('error', 'Stopping took too long; the journal has every pet', { deadlineMs: STOP_DEADLINE_MS });
+    process.exit(1);
+  }, STOP_DEADLINE_MS);
+  app.drain();
+  await stopServer(server, DRAIN_MS);
+  await app.close();
+  log('info', 'Stopped');
+}
+
+/** A file with a mistake in it leaves the keys that are in force. */
+function reloadKeys(app: App, source: ApiKeySource): void {
+  const mistakes: string[] = [];
+  const keys = readApiKeys(source, readTextFile, mistakes);
+  if (mistakes.length > 0) {
+    log('error', 'The API keys were left as they are', { cause: mistakes.join('; ') });
+  } else if (source.file !== undefined) {
+    app.setApiKeys(keys);
+    log('info', 'Read the API keys again', { keys: keys.length });
+  }
+}
+
+function complain(message: string): void {
+  process.stderr.write(`petstore: ${message}\n`);
+}
+
+function greeting(url: string, dataFile: string, madeKey: string | undefined): string {
+  // A wildcard address is where the service listens, not where a client can reach it.
+  const base = url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
+  const key = madeKey ?? '<your API key>';
+  const note =
+    madeKey === undefined
+      ? ''
+      : `No API key is configured, so one was made for this run: ${madeKey}\n`;
+  return `Petstore ${VERSION} listens on ${url} and keeps its pets in ${dataFile}
+${note}
+Add a pet, then list the pets:
+
+  curl -H 'Authorization: Bearer ${key}' -d '{"name":"Rex","categoryId":1}' -H 'Content-Type: application/json' ${base}/v1/pets
+  curl -H 'Authorization: Bearer ${key}' ${base}/v1/pets
+`;
+}
