@@ -1,0 +1,52 @@
+/** The real process, dist/server.js, for tests. */
+
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+/** Found from this file's compiled place, .build/test/support. */
+export const SERVER_JS: string = fileURLToPath(new URL('../../../dist/server.js', import.meta.url));
+
+export interface Process {
+  readonly child: ChildProcess;
+  /** What it wrote so far. */
+  stdout(): string;
+  stderr(): string;
+  /** The address that it printed; rejects when the process ends first. */
+  ready(): Promise<string>;
+  /** The exit code, or the name of the signal that ended it. */
+  exit(): Promise<number | string>;
+}
+
+/** Starts the service. Only the given variables are in its environment, and PATH. */
+export function startProcess(args: readonly string[], env: Record<string, string> = {}): Process {
+  const child = spawn(process.execPath, [SERVER_JS, ...args], {
+    env: { PATH: process.env['PATH'] ?? '', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
+  const ended = once(child, 'close') as Promise<[number | null, NodeJS.Signals | null]>;
+  const exit = async (): Promise<number | string> => {
+    const [code, signal] = await ended;
+    return code ?? signal ?? 'unknown';
+  };
+  return {
+    child,
+    stdout: () => stdout,
+    stderr: () => stderr,
+    exit,
+    async ready() {
+      const end = exit();
+      for (;;) {
+        // The last line of the greeting tells that all of it is there.
+        const match = /listens on (\S+)[^]*\/v1\/pets\n$/.exec(stdout);
+        if (match !== null) return match[1]!;
+        const event = await Promise.race([once(child.stdout, 'data'), end]);
+        if (!Array.isArray(event)) throw new Error(`Ended with ${event}: ${stderr}`);
+      }
+    },
+  };
+}

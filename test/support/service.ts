@@ -1,0 +1,62 @@
+/** A service for tests: the real app behind a real node:http server, on a port of its own. */
+
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { openApp, type App, type AppOptions } from '../../src/app.ts';
+import { createHttpServer } from '../../src/http/http-server.ts';
+import { createMemoryStore } from '../../src/storage/memory-store.ts';
+
+export const KEY = 'test-key';
+
+export interface Service {
+  readonly app: App;
+  readonly server: Server;
+  readonly port: number;
+  /** http://127.0.0.1:PORT */
+  readonly origin: string;
+  /** Fetches a path with the key, unless `init.headers` has its own Authorization or an empty one. */
+  fetch(path: string, init?: RequestInit): Promise<Response>;
+  /** POSTs a value as JSON, or a text or bytes as they are, to /v1/pets. */
+  post(body: unknown, headers?: Record<string, string>): Promise<Response>;
+  close(): Promise<void>;
+}
+
+/** Starts a service with an in-memory store, unless the options name another. */
+export async function startService(options: Partial<AppOptions> = {}): Promise<Service> {
+  const where = options.dataFile === undefined ? { store: createMemoryStore() } : {};
+  const app = await openApp({ ...where, apiKeys: [KEY], ...options });
+  const server = createHttpServer(app.listener);
+  const port = await listen(server);
+  const origin = `http://127.0.0.1:${port}`;
+  const call = (path: string, init: RequestInit = {}): Promise<Response> => {
+    const headers = new Headers(init.headers);
+    if (!headers.has('Authorization')) headers.set('Authorization', `Bearer ${KEY}`);
+    if (headers.get('Authorization') === '') headers.delete('Authorization');
+    return fetch(`${origin}${path}`, { ...init, headers });
+  };
+  return {
+    app,
+    server,
+    port,
+    origin,
+    fetch: call,
+    post: (body, headers = {}) => {
+      const isRaw = typeof body === 'string' || body instanceof Uint8Array;
+      return call('/v1/pets', {
+        method: 'POST',
+        body: isRaw ? body : JSON.stringify(body),
+        headers: { 'Content-Type': 'application/json', ...headers },
+      });
+    },
+    close: async () => {
+      server.close();
+      server.closeAllConnections();
+      await app.close();
+    },
+  };
+}
+
+export async function listen(server: ReturnType<typeof createServer>): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return (server.address() as AddressInfo).port;
+}
