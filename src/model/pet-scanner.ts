@@ -33,19 +33,45 @@ export function scanPet(bytes: Buffer, at: number, pet: ScannedPet): boolean {
   if (at === -1) return false;
   pet.id = id;
   pet.status = undefined;
-  if (bytes[at] === COMMA) {
-    const index = STATUS_TAILS.findIndex((tail) => startsWithAt(bytes, at, tail));
-    if (index === -1) return false;
-    pet.status = PET_STATUSES[index];
-    at += STATUS_TAILS[index]!.length;
-  } else if (bytes[at] === CLOSE_BRACE) {
-    at += 1;
-  } else {
-    return false;
+  if (bytes[at] === CLOSE_BRACE) {
+    pet.end = at + 1;
+    return true;
   }
-  pet.end = at;
-  return true;
+  for (let i = 0; i < STATUS_TAILS.length; i += 1) {
+    const tail = STATUS_TAILS[i]!;
+    if (!startsWithAt(bytes, at, tail)) continue;
+    pet.status = PET_STATUSES[i];
+    pet.end = at + tail.length;
+    return true;
+  }
+  return false;
 }
+
+/** Pets that were scanned one behind the other. Filled anew by each `scanRun`. */
+export class PetRun {
+  static readonly maxLength = 1024;
+
+  length = 0;
+  readonly ids: Float64Array = new Float64Array(PetRun.maxLength);
+  readonly statuses: (PetStatus | undefined)[] = new Array(PetRun.maxLength).fill(undefined);
+  /** Offsets after each pet. */
+  readonly ends: Uint32Array = new Uint32Array(PetRun.maxLength);
+}
+
+/** Scans pets in the written form from `at` on, as long as they have just `separator` between them. */
+export function scanRun(bytes: Buffer, at: number, separator: Buffer, run: PetRun): void {
+  run.length = 0;
+  while (run.length < PetRun.maxLength && scanPet(bytes, at, scanned)) {
+    run.ids[run.length] = scanned.id;
+    run.statuses[run.length] = scanned.status;
+    run.ends[run.length] = scanned.end;
+    run.length += 1;
+    if (!startsWithAt(bytes, scanned.end, separator)) return;
+    at = scanned.end + separator.length;
+  }
+}
+
+const scanned: ScannedPet = { id: 0, status: undefined, end: 0 };
 
 const HEAD: Buffer = Buffer.from('{"id":');
 const NAME: Buffer = Buffer.from(',"name":');
@@ -55,7 +81,6 @@ const STATUS_TAILS: readonly Buffer[] = PET_STATUSES.map((status) =>
 );
 
 const QUOTE = 0x22;
-const COMMA = 0x2c;
 const MINUS = 0x2d;
 const ZERO = 0x30;
 const BACKSLASH = 0x5c;

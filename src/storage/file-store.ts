@@ -29,8 +29,9 @@ import { Journal } from './journal.ts';
 import { CLOSED, NO_ID_LEFT } from './memory-store.ts';
 import { nodeDisk } from './node-disk.ts';
 import type { PetTable } from './pet-table.ts';
-import { recover, type Recovered, type StorePaths } from './recovery.ts';
+import { recover, type Recovered } from './recovery.ts';
 import { encodeSnapshot } from './snapshot.ts';
+import { storePaths, type StorePaths } from './store-paths.ts';
 
 export interface FileStoreOptions {
   /** The data file. Its folder is made; a symbolic link is followed first. */
@@ -238,13 +239,4 @@ class FileStore implements PetStore {
       await this.#lock.release();
     }
   }
-}
-
-function storePaths(snapshot: string): StorePaths {
-  return {
-    snapshot,
-    tmp: `${snapshot}.tmp`,
-    journal: `${snapshot}.journal`,
-    lock: `${snapshot}.lock`,
-  };
 }

@@ -12,6 +12,7 @@
  * added, in ascending order of id, which is what makes all this so simple.
  */
 
+import type { PetRun } from '../model/pet-scanner.ts';
 import { PET_STATUSES, type PetStatus } from '../model/pet.ts';
 import type { PetCount, PetPage, PetQuery } from '../model/pet-store.ts';
 import type { EncodedPet } from '../model/encoded-pet.ts';
@@ -37,16 +38,27 @@ export class PetTable {
 
   /** Adds the pet with the text source[start..end). Its id must be greater than `lastId`. */
   append(id: bigint, source: Buffer, start: number, end: number, status?: PetStatus): void {
-    let block = this.#blocks.at(-1);
-    if (block === undefined || block.isFull()) {
-      block?.seal();
-      block = new Block(this.length);
-      this.#blocks.push(block);
-      this.#blockStarts.push(this.length);
-    }
-    block.append(source, start, end);
+    this.#openBlock().append(source, start, end);
     if (status !== undefined) this.#byStatus[status].push(this.length);
     this.#runs.push(id);
+  }
+
+  /**
+   * Adds pets that lie in `source` from `start` on, with the separator between them: the fast way of
+   * `append`, which copies a block at a time. Their ids must be ascending, and greater than `lastId`.
+   */
+  appendRun(source: Buffer, start: number, run: PetRun): void {
+    for (let i = 0; i < run.length; ) {
+      const block = this.#openBlock();
+      const count = Math.min(run.length - i, Block.maxLength - block.length);
+      block.appendRun(source, start, run.ends, i, i + count);
+      start = run.ends[i + count - 1]! + SEPARATOR.length;
+      for (const stop = i + count; i < stop; i += 1) {
+        const status = run.statuses[i];
+        if (status !== undefined) this.#byStatus[status].push(this.length);
+        this.#runs.pushNumber(run.ids[i]!);
+      }
+    }
   }
 
   get(id: bigint): EncodedPet | undefined {
@@ -98,6 +110,16 @@ export class PetTable {
     }
   }
 
+  #openBlock(): Block {
+    const last = this.#blocks.at(-1);
+    if (last !== undefined && !last.isFull()) return last;
+    last?.seal();
+    const block = new Block(this.length);
+    this.#blocks.push(block);
+    this.#blockStarts.push(this.length);
+    return block;
+  }
+
   #blockOf(index: number): Block {
     return this.#blocks[this.#blockStarts.countBelow(index + 1) - 1]!;
   }
@@ -125,13 +147,18 @@ class Block {
   }
 
   append(source: Buffer, start: number, end: number): void {
-    const at = this.#offsets[this.length]!;
-    const used = at + (end - start) + SEPARATOR.length;
-    if (used > this.#bytes.length) this.#resize(Math.max(2 * used, 4096));
-    source.copy(this.#bytes, at, start, end);
-    SEPARATOR.copy(this.#bytes, used - SEPARATOR.length);
+    this.#offsets[this.length + 1] = this.#copy(source, start, end, 1);
     this.length += 1;
-    this.#offsets[this.length] = used;
+  }
+
+  /** Adds the pets whose ends are ends[from..to), of which the first begins at `start`. */
+  appendRun(source: Buffer, start: number, ends: Uint32Array, from: number, to: number): void {
+    const shift = this.#offsets[this.length]! - start + SEPARATOR.length;
+    this.#copy(source, start, ends[to - 1]!, to - from);
+    for (let i = from; i < to; i += 1) {
+      this.length += 1;
+      this.#offsets[this.length] = ends[i]! + shift;
+    }
   }
 
   /** The pets from one index of the table up to another, with separators between them only. */
@@ -146,7 +173,22 @@ class Block {
     this.#offsets = this.#offsets.slice(0, this.length + 1);
   }
 
+  /** Copies the text of `count` pets behind the last, and a separator, and returns where that ends. */
+  #copy(source: Buffer, start: number, end: number, count: number): number {
+    const at = this.#offsets[this.length]!;
+    const used = at + (end - start) + SEPARATOR.length;
+    if (used > this.#bytes.length) {
+      // A block that is full with this needs no room to grow.
+      const isLast = this.length + count === Block.maxLength;
+      this.#resize(isLast ? used : Math.max(2 * used, 4096));
+    }
+    source.copy(this.#bytes, at, start, end);
+    SEPARATOR.copy(this.#bytes, used - SEPARATOR.length);
+    return used;
+  }
+
   #resize(size: number): void {
+    if (size === this.#bytes.length) return;
     // allocUnsafeSlow: a block must not hold on to Node's shared pool.
     const bytes = Buffer.allocUnsafeSlow(size);
     this.#bytes.copy(bytes, 0, 0, Math.min(size, this.#bytes.length));
@@ -159,7 +201,14 @@ class IdRuns {
   readonly #firstIds: Column<BigInt64Array> = new Column(BigInt64Array);
   readonly #firstIndexes: Column<Uint32Array> = new Column(Uint32Array);
   length = 0;
-  last = 0n;
+  /** The greatest id as a number, exact while it has no more than 53 bits. */
+  #lastNumber = 0;
+
+  get last(): bigint {
+    if (this.length === 0) return 0n;
+    const run = this.#firstIds.length - 1;
+    return this.#firstIds.at(run) + BigInt(this.length - 1 - this.#firstIndexes.at(run));
+  }
 
   push(id: bigint): void {
     if (id !== this.last + 1n || this.length === 0) {
@@ -167,7 +216,17 @@ class IdRuns {
       this.#firstIndexes.push(this.length);
     }
     this.length += 1;
-    this.last = id;
+    this.#lastNumber = Number(id);
+  }
+
+  /** `push` for an id of at most 53 bits: most ids come in here, and need no bigint. */
+  pushNumber(id: number): void {
+    if (id === this.#lastNumber + 1 && this.length > 0) {
+      this.length += 1;
+      this.#lastNumber = id;
+    } else {
+      this.push(BigInt(id));
+    }
   }
 
   at(index: number): bigint {

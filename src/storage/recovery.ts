@@ -22,14 +22,7 @@ import type { Commit } from './commit.ts';
 import { Journal, readJournal } from './journal.ts';
 import { PetTable } from './pet-table.ts';
 import { readSnapshot } from './snapshot.ts';
-
-/** Where a store's files are; all in one directory. */
-export interface StorePaths {
-  readonly snapshot: string;
-  readonly tmp: string;
-  readonly journal: string;
-  readonly lock: string;
-}
+import type { StorePaths } from './store-paths.ts';
 
 export interface Recovered {
   readonly pets: PetTable;
@@ -76,7 +69,11 @@ async function loadJournal(disk: Disk, path: string, pets: PetTable, log: Log): 
   }
 }
 
-function createApply(path: string, pets: PetTable): (commit: Commit, offset: number) => void {
+/** Takes a journal's commits to the pets of the snapshot. Throws DamagedFileError. */
+export function createApply(
+  path: string,
+  pets: PetTable,
+): (commit: Commit, offset: number) => void {
   const snapshotLastId = pets.lastId;
   let journalLastId: bigint | undefined;
   return ({ after, pets: added }, offset) => {
@@ -95,7 +92,8 @@ function createApply(path: string, pets: PetTable): (commit: Commit, offset: num
   };
 }
 
-async function isFileThere(disk: Disk, path: string): Promise<boolean> {
+/** Rejects when what is there is no file. */
+export async function isFileThere(disk: Disk, path: string): Promise<boolean> {
   const entry = await disk.stat(path);
   if (entry !== undefined && !entry.isFile) throw new Error(`${path} is not a file`);
   return entry !== undefined;

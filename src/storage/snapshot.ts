@@ -17,7 +17,7 @@
 import { crc32 } from 'node:zlib';
 import { JsonSyntaxError, skipSpace } from '../base/json.ts';
 import { InvalidPetError, readPet } from '../model/encoded-pet.ts';
-import { scanPet, type ScannedPet } from '../model/pet-scanner.ts';
+import { PetRun, scanRun } from '../model/pet-scanner.ts';
 import { DamagedFileError } from './damaged-file-error.ts';
 import type { DiskFile } from './disk.ts';
 import { FileWindow, findInvalidUtf8 } from './file-window.ts';
@@ -60,7 +60,7 @@ const CLOSE_BRACKET = 0x5d;
 class SnapshotReader {
   readonly #path: string;
   readonly #pets: PetTable;
-  readonly #scanned: ScannedPet = { id: 0, status: undefined, end: 0 };
+  readonly #run: PetRun = new PetRun();
   #expected: 'array' | 'first pet' | 'pet' | 'separator' | 'seal' = 'array';
   #crc = 0;
   #sealText = '';
@@ -125,30 +125,27 @@ class SnapshotReader {
           this.#expected = 'seal';
           return at + 1;
         }
-        at = this.#readPet(bytes, at);
+        at = this.#readPets(bytes, at);
         this.#expected = 'separator';
         return at;
     }
   }
 
-  #readPet(bytes: Buffer, at: number): number {
-    const scanned = this.#scanned;
-    if (scanPet(bytes, at, scanned)) {
-      const id = BigInt(scanned.id);
-      this.#checkOrder(id);
-      this.#pets.append(id, bytes, at, scanned.end, scanned.status);
-      return scanned.end;
+  /** Reads a pet, or as many as the fast way takes at once. */
+  #readPets(bytes: Buffer, at: number): number {
+    const run = this.#run;
+    scanRun(bytes, at, SEPARATOR, run);
+    if (run.length > 0 && isAscending(run, this.#pets.lastId)) {
+      this.#pets.appendRun(bytes, at, run);
+      return run.ends[run.length - 1]!;
     }
     const { id, end, pet, status } = readPet(bytes, at);
-    this.#checkOrder(id);
+    const { lastId } = this.#pets;
+    if (id <= lastId) {
+      throw new InvalidPetError(`id ${id} does not come after ${lastId}: ids must be ascending`);
+    }
     this.#pets.append(id, pet, 0, pet.length, status);
     return end;
-  }
-
-  #checkOrder(id: bigint): void {
-    const { lastId } = this.#pets;
-    if (id > lastId) return;
-    throw new InvalidPetError(`id ${id} does not come after ${lastId}: ids must be ascending`);
   }
 
   #readSeal(window: FileWindow, at: number): number {
@@ -170,6 +167,12 @@ class SnapshotReader {
     const text = complaint instanceof Error ? complaint.message : String(complaint);
     return new DamagedFileError(this.#path, window.position + at, text);
   }
+}
+
+function isAscending({ ids, length }: PetRun, lastId: bigint): boolean {
+  if (BigInt(ids[0]!) <= lastId) return false;
+  for (let i = 1; i < length; i += 1) if (ids[i]! <= ids[i - 1]!) return false;
+  return true;
 }
 
 /** The rest of the file after the closing bracket: the line's end, and a line with the seal. */
