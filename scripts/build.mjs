@@ -13,10 +13,10 @@ export const root = fileURLToPath(new URL('..', import.meta.url));
 
 /** Compiles a configuration into its folder; ends the process where that fails. */
 export function build(configuration, outputFolder) {
-  install();
+  if (!install()) fail('The compiler cannot be installed');
   rmSync(join(root, outputFolder), { recursive: true, force: true });
   const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
-  run(process.execPath, [compiler, '--project', configuration], 'The build failed');
+  if (!run(process.execPath, [compiler, '--project', configuration])) fail('The build failed');
 }
 
 /** True when dist/ is there and no source was changed since. */
@@ -28,24 +28,26 @@ export function isBuilt() {
   return statSync(built).mtimeMs >= newest;
 }
 
-export function isInstalled() {
-  return existsSync(join(root, 'node_modules', 'typescript', 'package.json'));
-}
-
-export function run(command, args, complaint) {
-  const { status, error } = spawnSync(command, args, { cwd: root, stdio: 'inherit' });
-  if (status === 0) return;
-  console.error(error === undefined ? complaint : `${complaint}: ${error.message}`);
-  process.exit(status ?? 1);
-}
-
-function install() {
-  if (isInstalled()) return;
+/** True when the compiler is there, which `npm ci` brings once. */
+export function install() {
+  if (existsSync(join(root, 'node_modules', 'typescript', 'package.json'))) return true;
   console.log('Installing the compiler (npm ci), once');
-  const npm = process.env.npm_execpath;
   const args = ['ci', '--no-audit', '--no-fund'];
-  if (npm === undefined) run('npm', args, 'npm ci failed');
-  else run(process.execPath, [npm, ...args], 'npm ci failed');
+  // npm tells its scripts where it is itself, so that no other npm gets in between.
+  const npm = process.env.npm_execpath;
+  return npm === undefined ? run('npm', args) : run(process.execPath, [npm, ...args]);
+}
+
+/** Runs a command in the project's folder, showing what it prints; true when it succeeds. */
+export function run(command, args) {
+  const { status, error } = spawnSync(command, args, { cwd: root, stdio: 'inherit' });
+  if (error !== undefined) console.error(error.message);
+  return status === 0;
+}
+
+export function fail(complaint) {
+  console.error(complaint);
+  process.exit(1);
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) build('tsconfig.json', 'dist');

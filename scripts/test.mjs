@@ -6,7 +6,7 @@
 
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { build, root, run } from './build.mjs';
+import { build, fail, root, run } from './build.mjs';
 
 build('tsconfig.json', 'dist');
 build(join('test', 'tsconfig.json'), '.build');
@@ -17,4 +17,5 @@ const files = readdirSync(join(root, '.build', 'test'), { recursive: true })
   .filter((name) => wanted.length === 0 || wanted.some((part) => name.includes(part)))
   .sort()
   .map((name) => join(root, '.build', 'test', name));
-run(process.execPath, ['--test', '--test-reporter=spec', ...files], 'Tests failed');
+const args = ['--test', '--test-reporter=spec', ...files];
+if (!run(process.execPath, args)) fail('Tests failed');

@@ -67,7 +67,7 @@ async function run(config: Config): Promise<void> {
   process.on('SIGHUP', () => reloadKeys(app, config.apiKeys));
   await app.open();
   log('info', 'Started', { version: VERSION, url, dataFile: resolve(config.dataFile) });
-  process.stdout.write(greeting(url, resolve(config.dataFile), madeKey));
+  process.stdout.write(greeting(url, config.dataFile, madeKey));
 }
 
 function listen(server: Server, { host, port }: Config): Promise<string> {
