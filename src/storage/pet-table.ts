@@ -43,6 +43,12 @@ export class PetTable {
     this.#runs.push(id);
   }
 
+  /** How many pets the last block has room for: runs of that length are added the fastest. */
+  get room(): number {
+    const last = this.#blocks.at(-1);
+    return last === undefined || last.isFull() ? Block.maxLength : Block.maxLength - last.length;
+  }
+
   /**
    * Adds pets that lie in `source` from `start` on, with the separator between them: the fast way of
    * `append`, which copies a block at a time. Their ids must be ascending, and greater than `lastId`.
@@ -170,7 +176,7 @@ class Block {
   /** Gives back the room that was kept for growing. */
   seal(): void {
     this.#resize(this.#offsets[this.length]!);
-    this.#offsets = this.#offsets.slice(0, this.length + 1);
+    if (this.length < Block.maxLength) this.#offsets = this.#offsets.slice(0, this.length + 1);
   }
 
   /** Copies the text of `count` pets behind the last, and a separator, and returns where that ends. */

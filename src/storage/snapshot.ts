@@ -134,7 +134,7 @@ class SnapshotReader {
   /** Reads a pet, or as many as the fast way takes at once. */
   #readPets(bytes: Buffer, at: number): number {
     const run = this.#run;
-    scanRun(bytes, at, SEPARATOR, run);
+    scanRun(bytes, at, SEPARATOR, run, this.#pets.room);
     if (run.length > 0 && isAscending(run, this.#pets.lastId)) {
       this.#pets.appendRun(bytes, at, run);
       return run.ends[run.length - 1]!;
