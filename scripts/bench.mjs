@@ -1,0 +1,71 @@
+/**
+ * The bench: the service side by side with floors of bare Node, as ratios of one run.
+ *
+ *     node scripts/bench.mjs [--part reads,creates,growth,start,slow-disk,pressure]
+ *                            [--rounds 5] [--seconds 2] [--node PATH] [--contenders FOLDER]
+ *
+ * Every round starts fresh processes, and within a round the contenders take turns, so that whatever
+ * else the machine does falls on all alike. A figure is the median of the rounds, with the least and
+ * the greatest behind it. FOLDER is one where fastify or express is installed: they then join
+ * the reads. `--node` is the Node that all servers run on.
+ */
+
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { build } from './build.mjs';
+import { measureCreates } from './bench/creates.mjs';
+import { measureGrowth } from './bench/growth.mjs';
+import { measurePressure } from './bench/pressure.mjs';
+import { measureReads } from './bench/reads.mjs';
+import { measureSlowDisk } from './bench/slow-disk.mjs';
+import { measureStart } from './bench/start.mjs';
+import { printTable } from './bench/table.mjs';
+
+const PARTS = {
+  reads: measureReads,
+  creates: measureCreates,
+  growth: measureGrowth,
+  start: measureStart,
+  'slow-disk': measureSlowDisk,
+  pressure: measurePressure,
+};
+
+const { values } = parseArgs({
+  options: {
+    part: { type: 'string', default: Object.keys(PARTS).join(',') },
+    rounds: { type: 'string', default: '5' },
+    seconds: { type: 'string', default: '2' },
+    node: { type: 'string', default: process.execPath },
+    contenders: { type: 'string' },
+    keep: { type: 'string' },
+  },
+});
+
+build('tsconfig.json', 'dist');
+const folder = values.keep ?? mkdtempSync(join(tmpdir(), 'petstore-bench-'));
+mkdirSync(folder, { recursive: true });
+const bench = {
+  folder,
+  node: values.node,
+  rounds: Number(values.rounds),
+  seconds: Number(values.seconds),
+  contenders: values.contenders,
+  progress(text) {
+    if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${text}`);
+  },
+};
+const version = execFileSync(values.node, ['--version']).toString().trim();
+console.log(`Node ${version}, ${new Date().toISOString().slice(0, 10)}, ${values.rounds} rounds`);
+try {
+  for (const name of values.part.split(',')) {
+    if (PARTS[name] === undefined) throw new Error(`There is no part ${name}`);
+    const tables = await PARTS[name](bench);
+    bench.progress('');
+    for (const table of tables) printTable(table);
+  }
+} finally {
+  if (values.keep === undefined) rmSync(folder, { recursive: true, force: true });
+}

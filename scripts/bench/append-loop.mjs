@@ -1,0 +1,18 @@
+/** The floor of a durable create: append a line and fdatasync, one after the other. */
+
+import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs';
+import { petText } from './data.mjs';
+
+const { path, seconds } = JSON.parse(process.argv[2]);
+const file = openSync(path, 'a');
+const endAt = performance.now() + 1000 * seconds;
+const startedAt = performance.now();
+let count = 0;
+while (performance.now() < endAt) {
+  count += 1;
+  writeSync(file, `${petText(count)}\n`);
+  fdatasyncSync(file);
+}
+closeSync(file);
+const rate = count / ((performance.now() - startedAt) / 1000);
+process.stdout.write(`${JSON.stringify({ rate })}\n`);

@@ -1,0 +1,71 @@
+/** Pressure: many connections, slow readers, long pipelines and a burst of creates. */
+
+import { once } from 'node:events';
+import { rmSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createLoad } from './creates.mjs';
+import { measure, startServer } from './processes.mjs';
+import { freshData, requestFor } from './reads.mjs';
+
+const CONNECTIONS = 1000;
+const BURST = 10_000;
+const BURST_CONNECTIONS = 500;
+const PIPELINE_BYTES = 1 << 20;
+const SLOW_READERS = 100;
+
+export async function measurePressure(bench) {
+  const lines = [];
+  const run = async (what, work) => {
+    bench.progress(`pressure: ${what}`);
+    const path = freshData(bench);
+    rmSync(`${path}.journal`, { force: true });
+    const server = await startServer(bench.node, 'serve-petstore.mjs', { kind: 'file', path });
+    const before = server.memory().resident;
+    const said = await work(server.port);
+    const grown = Math.round((server.memory().peak - before) / 1e6);
+    lines.push(`${what}: ${said}, memory grew by ${grown} MB at the most`);
+    await server.stop();
+  };
+  await run(`${CONNECTIONS} connections reading`, async (port) => {
+    const load = { port, request: requestFor('/v1/pets'), connections: CONNECTIONS };
+    const { rate, p50, p99 } = await measure({ ...load, seconds: bench.seconds, warmupSeconds: 1 });
+    return `${Math.round(rate)}/s, p50 ${p50} µs, p99 ${p99} µs`;
+  });
+  await run(`${BURST} creates over ${BURST_CONNECTIONS} connections`, async (port) => {
+    const load = { ...createLoad(port), warmupSeconds: 0, connections: BURST_CONNECTIONS };
+    const { answers, p50, p99 } = await measure({ ...load, count: BURST, seconds: 60 });
+    return `${answers} answered with 201, p50 ${p50} µs, p99 ${p99} µs`;
+  });
+  await run('1 MB of pipelined requests', async (port) => {
+    const request = requestFor('/v1/pets/1');
+    const count = Math.ceil(PIPELINE_BYTES / request.length);
+    const socket = connect(port, '127.0.0.1');
+    let received = '';
+    let answers = 0;
+    socket.on('data', (chunk) => {
+      received += chunk.toString('latin1');
+      const last = received.lastIndexOf('HTTP/1.1 200');
+      answers += received.slice(0, last).split('HTTP/1.1 200').length - 1;
+      received = received.slice(Math.max(last, 0));
+    });
+    socket.write(request.repeat(count));
+    for (let waited = 0; answers + 1 < count && waited < 300; waited += 1) await sleep(100);
+    socket.destroy();
+    return `${answers + 1} of ${count} requests answered`;
+  });
+  await run(`${SLOW_READERS} clients that do not read`, async (port) => {
+    const sockets = Array.from({ length: SLOW_READERS }, () => connect(port, '127.0.0.1'));
+    await Promise.all(sockets.map((socket) => once(socket, 'connect')));
+    const request = requestFor('/v1/pets?limit=100');
+    for (const socket of sockets) socket.pause().on('error', () => undefined).write(request.repeat(1000));
+    const load = { port, request: requestFor('/v1/pets'), connections: 8 };
+    const { p99 } = await measure({ ...load, seconds: bench.seconds });
+    for (const socket of sockets) socket.destroy();
+    return `p99 of others ${p99} µs`;
+  });
+  bench.progress('');
+  console.log(`\nPressure\n\n${lines.join('\n')}`);
+  return [];
+}

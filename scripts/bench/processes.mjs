@@ -1,0 +1,66 @@
+/** Processes of a bench: servers to measure, and the load generator that measures them. */
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+const here = (name) => fileURLToPath(new URL(name, import.meta.url));
+
+/**
+ * Starts a script that prints one line of JSON when it is ready: `{"port":…}` at least.
+ *
+ * `node` is the Node to run it with; `stop` ends it and waits for its end.
+ */
+export async function startServer(node, script, options = {}) {
+  const args = [here(script), JSON.stringify(options)];
+  const child = spawn(node, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const line = await firstLine(child, script);
+  return {
+    ...JSON.parse(line),
+    memory: () => memoryOf(child.pid),
+    async stop(signal = 'SIGKILL') {
+      const end = once(child, 'exit');
+      child.kill(signal);
+      await end;
+    },
+  };
+}
+
+/** Runs the load generator and resolves with what it measured. */
+export async function measure(options) {
+  const child = spawn(process.execPath, [here('load.mjs'), JSON.stringify(options)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  return JSON.parse(await firstLine(child, 'load.mjs'));
+}
+
+/** Runs a script that prints one line of JSON and ends. */
+export async function runScript(node, script, options = {}) {
+  const args = [here(script), JSON.stringify(options)];
+  const child = spawn(node, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const end = once(child, 'exit');
+  const result = JSON.parse(await firstLine(child, script));
+  await end;
+  return result;
+}
+
+async function firstLine(child, script) {
+  const ended = once(child, 'exit').then(([code]) => {
+    throw new Error(`${script} ended with ${code}`);
+  });
+  ended.catch(() => undefined);
+  let text = '';
+  while (!text.includes('\n')) {
+    const [chunk] = await Promise.race([once(child.stdout, 'data'), ended]);
+    text += chunk;
+  }
+  return text.slice(0, text.indexOf('\n'));
+}
+
+/** Resident and peak bytes of a process, where /proc tells them. */
+function memoryOf(pid) {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  const kilobytes = (field) => Number(new RegExp(`${field}:\\s+([0-9]+) kB`).exec(status)?.[1]);
+  return { resident: 1024 * kilobytes('VmRSS'), peak: 1024 * kilobytes('VmHWM') };
+}
