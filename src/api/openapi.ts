@@ -1,6 +1,314 @@
-/** placeholder until the description is written */
+/**
+ * The OpenAPI 3.1 description of the service, and the operation that serves it.
+ *
+ * It says what this service does, not only what the interface asks of any: each status that an
+ * operation answers, the header fields that come with it, and examples that are real answers. A
+ * test walks it against a running service, and so it can be believed.
+ */
+
 import type { Operation } from '../http/operation.ts';
 import { jsonReply } from '../http/reply.ts';
+import { DEFAULT_BODY_LIMIT_BYTES } from '../http/request-body.ts';
+import {
+  COMPONENTS,
+  DEPRECATED_FAILURE,
+  DEPRECATED_STARTING,
+  DEPRECATION,
+  errorResponse,
+  INT64,
+  jsonContent,
+  responseRef,
+  schemaRef,
+  SUCCESSOR_LINK,
+} from './openapi-components.ts';
+import type { HeaderObject, OpenApi, OperationObject, Parameter } from './openapi-types.ts';
+import { GET_PET_DEPRECATION } from './operations.ts';
+import { PET_PATH, PETS_PATH, VERSION_SEGMENT } from './paths.ts';
+import { DEFAULT_LIMIT, MAX_LIMIT } from './read-parameters.ts';
+
+/** GET /openapi.json, which needs no key. */
 export function openapiOperation(): Operation {
-  return { name: 'openapi', method: 'GET', path: '/openapi.json', needsKey: false, handle: () => jsonReply(200, Buffer.from('{}')) };
+  const reply = jsonReply(200, Buffer.from(JSON.stringify(describeService())));
+  return {
+    name: 'openapi',
+    method: 'GET',
+    path: '/openapi.json',
+    needsKey: false,
+    handle: () => reply,
+  };
 }
+
+const BASE_PATH: string = `/${VERSION_SEGMENT}`;
+
+const OVERVIEW = `Manages animals offered in a store.
+
+Every failure has an Error body. Under ${BASE_PATH} nothing is told without a valid API key: even an
+unknown path is 401 then, and 404 with one. A method that a path does not answer is 405 with Allow.
+HEAD is answered wherever GET is, and OPTIONS everywhere, by 204 with Allow.
+
+Integers of the format int64 use its whole range, exactly, as JSON numbers: read and write them with
+a JSON library that does not round them to doubles.`;
+
+function describeService(): OpenApi {
+  return {
+    openapi: '3.1.0',
+    // The version of the interface (its part 9), which is not that of the service.
+    info: { title: 'Pet Store', version: '1.0.0', description: OVERVIEW },
+    servers: [{ url: BASE_PATH, description: 'On the host that serves this description' }],
+    security: [{ apiKey: [] }],
+    paths: {
+      [relativePath(PETS_PATH)]: { get: LIST_PETS, post: CREATE_PET },
+      [relativePath(PET_PATH)]: { get: GET_PET },
+      '/livez': { servers: ROOT, get: LIVEZ },
+      '/readyz': { servers: ROOT, get: READYZ },
+      '/metrics': { servers: ROOT, get: METRICS },
+      '/openapi.json': { servers: ROOT, get: OPENAPI },
+    },
+    components: COMPONENTS,
+  };
+}
+
+function relativePath(path: string): string {
+  return path.slice(BASE_PATH.length);
+}
+
+const ROOT: OpenApi['servers'] = [{ url: '/', description: 'Outside the versioned interface' }];
+
+const REX = { name: 'Rex', categoryId: 7, status: 'available' } as const;
+const MIA = { name: 'Mia', categoryId: 3 } as const;
+
+const LIST_PARAMETERS: readonly Parameter[] = [
+  {
+    name: 'limit',
+    in: 'query',
+    description: 'Maximum number of animals to return, in plain decimal digits',
+    schema: { type: 'integer', minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT },
+  },
+  {
+    name: 'status',
+    in: 'query',
+    description: 'Filter by availability status',
+    schema: schemaRef('PetStatus'),
+  },
+  {
+    name: 'after',
+    in: 'query',
+    description:
+      'Only animals with a greater id. An extension of this service, which the Link to the next ' +
+      'page uses: follow that instead of building a query',
+    schema: INT64,
+  },
+];
+
+const NEXT_LINK: HeaderObject = {
+  description: 'The next page (RFC 8288), where more animals match than were returned',
+  schema: { type: 'string' },
+  example: `<${PETS_PATH}?limit=2&after=2>; rel="next"`,
+};
+
+const LIST_PETS: OperationObject = {
+  operationId: 'listPets',
+  summary: 'List animals',
+  description:
+    'Returns a page of animals in ascending order of id. Each parameter may be given once; ' +
+    'others are ignored.',
+  parameters: LIST_PARAMETERS,
+  responses: {
+    200: {
+      description: 'The animals, or an empty array where none match',
+      headers: { Link: NEXT_LINK },
+      content: jsonContent(schemaRef('Pets'), {
+        page: [
+          { id: 1, ...REX },
+          { id: 2, ...MIA },
+        ],
+        none: [],
+      }),
+    },
+    400: errorResponse('A parameter is invalid, or the request is malformed', {
+      invalidParameters: [
+        'invalid_parameter',
+        'limit must be an integer from 1 to 100, not "0"; ' +
+          'status must be one of available, pending, sold, not "lost"',
+      ],
+      brokenEncoding: ['malformed_request', 'The query "%zz" is not encoded right'],
+    }),
+    401: responseRef('Unauthorized'),
+    503: responseRef('Starting'),
+    default: responseRef('Failure'),
+  },
+};
+
+const CREATE_PET: OperationObject = {
+  operationId: 'createPet',
+  summary: 'Add an animal',
+  description: 'Answers when the animal is stored durably. What was refused leaves nothing behind.',
+  requestBody: {
+    description: 'JSON in UTF-8; an absent Content-Type is taken as application/json',
+    required: true,
+    content: jsonContent(schemaRef('NewPet'), { withStatus: REX, withoutStatus: MIA }),
+  },
+  responses: {
+    201: {
+      description: 'The animal was added',
+      headers: {
+        Location: {
+          description: 'The path of the new animal',
+          required: true,
+          schema: { type: 'string' },
+          example: `${PETS_PATH}/1`,
+        },
+      },
+      content: jsonContent(schemaRef('Pet'), {
+        withStatus: { id: 1, ...REX },
+        withoutStatus: { id: 2, ...MIA },
+      }),
+    },
+    400: errorResponse('The body is not a NewPet, or the request is malformed', {
+      invalidFields: [
+        'invalid_body',
+        'name is required; categoryId must be an integer of 64 bits, not 1.5; ' +
+          'status must be one of available, pending, sold, not "lost"',
+      ],
+      brokenJson: [
+        'invalid_json',
+        "The body is not valid JSON: expected ',' or '}' but found the end at byte 13",
+      ],
+    }),
+    401: responseRef('Unauthorized'),
+    413: errorResponse('The body is longer than the limit, which can be configured', {
+      byDefault: [
+        'body_too_large',
+        `The body is longer than the limit of ${DEFAULT_BODY_LIMIT_BYTES} bytes`,
+      ],
+    }),
+    415: errorResponse(
+      'The body is sent as something else than application/json, or with a content coding',
+      {
+        contentType: [
+          'unsupported_media_type',
+          'Content-Type must be application/json, not "text/plain"',
+        ],
+        contentEncoding: [
+          'unsupported_media_type',
+          'Content-Encoding "gzip" is not supported, send none',
+        ],
+      },
+      {
+        Accept: {
+          description: 'Where the Content-Type was at fault: what is accepted',
+          schema: { type: 'string' },
+          example: 'application/json',
+        },
+        'Accept-Encoding': {
+          description: 'Where the Content-Encoding was at fault: what is accepted',
+          schema: { type: 'string' },
+          example: 'identity',
+        },
+      },
+    ),
+    503: responseRef('Unavailable'),
+    default: responseRef('Failure'),
+  },
+};
+
+const GET_PET: OperationObject = {
+  operationId: 'getPet',
+  summary: 'Get an animal',
+  description:
+    `Removed on ${GET_PET_DEPRECATION.removedOn.slice(0, 10)}; ` +
+    'use listPets with the status filter instead.',
+  deprecated: true,
+  parameters: [
+    {
+      name: 'petId',
+      in: 'path',
+      description: 'Identifier of the animal to retrieve',
+      required: true,
+      schema: INT64,
+    },
+  ],
+  responses: {
+    200: {
+      description: 'The animal was found',
+      headers: DEPRECATION,
+      content: jsonContent(schemaRef('Pet'), { found: { id: 1, ...REX } }),
+    },
+    401: responseRef('Unauthorized'),
+    404: errorResponse(
+      'The animal cannot be found: no animal has this id, or petId is no int64 at all',
+      {
+        noSuchPet: ['not_found', 'There is no pet with the id "4711"'],
+        noInt64: ['not_found', 'There is no pet with the id "Rex"'],
+      },
+      DEPRECATION,
+    ),
+    410: errorResponse(
+      `The operation was removed: from ${GET_PET_DEPRECATION.removedOn} on, every answer to a ` +
+        'valid API key',
+      {
+        removed: [
+          'operation_removed',
+          `getPet was removed on ${GET_PET_DEPRECATION.removedOn}, use ${PETS_PATH}`,
+        ],
+      },
+      SUCCESSOR_LINK,
+    ),
+    503: DEPRECATED_STARTING,
+    default: DEPRECATED_FAILURE,
+  },
+};
+
+const LIVEZ: OperationObject = {
+  operationId: 'livez',
+  summary: 'Tell whether the process is alive',
+  security: [],
+  responses: {
+    200: {
+      description: 'It is',
+      content: jsonContent(schemaRef('Health'), { ok: { status: 'ok' } }),
+    },
+    default: responseRef('Failure'),
+  },
+};
+
+const READYZ: OperationObject = {
+  operationId: 'readyz',
+  summary: 'Tell whether the service is ready for requests',
+  security: [],
+  responses: {
+    200: {
+      description: 'It is',
+      content: jsonContent(schemaRef('Health'), { ok: { status: 'ok' } }),
+    },
+    503: responseRef('Unavailable'),
+    default: responseRef('Failure'),
+  },
+};
+
+const METRICS: OperationObject = {
+  operationId: 'metrics',
+  summary: 'Show metrics for Prometheus',
+  responses: {
+    200: {
+      description: 'The metrics in the text format, version 0.0.4',
+      content: { 'text/plain; version=0.0.4; charset=utf-8': { schema: { type: 'string' } } },
+    },
+    401: responseRef('Unauthorized'),
+    503: responseRef('Starting'),
+    default: responseRef('Failure'),
+  },
+};
+
+const OPENAPI: OperationObject = {
+  operationId: 'openapi',
+  summary: 'Show this description',
+  security: [],
+  responses: {
+    200: {
+      description: 'The OpenAPI description of the service',
+      content: { 'application/json': { schema: { type: 'object' } } },
+    },
+    default: responseRef('Failure'),
+  },
+};

@@ -4,7 +4,7 @@
  * Every one needs a key (part 5). The version is the first segment of each path (part 9).
  */
 
-import type { Operation } from '../http/operation.ts';
+import type { Deprecation, Operation } from '../http/operation.ts';
 import type { PetStore } from '../model/pet-store.ts';
 import { createPet } from './create-pet.ts';
 import { getPet } from './get-pet.ts';
@@ -46,8 +46,8 @@ export function petOperations(pets: Pets): readonly Operation[] {
 }
 
 /** Deprecated since the first release, removed on 5 December 2030 (parts 4.3 and 9). */
-const GET_PET_DEPRECATION = {
+export const GET_PET_DEPRECATION: Deprecation = {
   deprecatedSince: '2026-11-21T00:00:00Z',
   removedOn: '2030-12-05T00:00:00Z',
   successor: PETS_PATH,
-} as const;
+};

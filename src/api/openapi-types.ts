@@ -1,0 +1,106 @@
+/** As much of OpenAPI 3.1 as the description of this service uses, in the specification's words. */
+
+export interface OpenApi {
+  readonly openapi: '3.1.0';
+  readonly info: { readonly title: string; readonly version: string; readonly description: string };
+  readonly servers: readonly ServerObject[];
+  readonly security: readonly SecurityRequirement[];
+  readonly paths: Named<PathItem>;
+  readonly components: {
+    readonly securitySchemes: Named<SecurityScheme>;
+    readonly schemas: Named<Schema>;
+    readonly responses: Named<ResponseObject>;
+  };
+}
+
+export type Named<T> = Readonly<Record<string, T>>;
+
+export interface ServerObject {
+  readonly url: string;
+  readonly description?: string;
+}
+
+/** Scheme names; an empty object or list asks for none. */
+export type SecurityRequirement = Named<readonly string[]>;
+
+export interface SecurityScheme {
+  readonly type: 'http';
+  readonly scheme: 'bearer';
+  readonly description: string;
+}
+
+export interface PathItem {
+  readonly servers?: readonly ServerObject[];
+  readonly get?: OperationObject;
+  readonly post?: OperationObject;
+}
+
+export interface OperationObject {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description?: string;
+  readonly deprecated?: true;
+  readonly security?: readonly SecurityRequirement[];
+  readonly parameters?: readonly Parameter[];
+  readonly requestBody?: RequestBody;
+  /** By status, or `default` for those that are not listed. */
+  readonly responses: Named<ResponseObject | Reference>;
+}
+
+export interface Parameter {
+  readonly name: string;
+  readonly in: 'query' | 'path';
+  readonly description: string;
+  readonly required?: true;
+  readonly schema: Schema;
+}
+
+export interface RequestBody {
+  readonly description: string;
+  readonly required: true;
+  readonly content: Named<MediaType>;
+}
+
+export interface ResponseObject {
+  readonly description: string;
+  readonly headers?: Named<HeaderObject>;
+  readonly content: Named<MediaType>;
+}
+
+export interface HeaderObject {
+  readonly description: string;
+  /** True where each such answer carries the field. */
+  readonly required?: true;
+  readonly schema: Schema;
+  readonly example: string | number;
+}
+
+export interface MediaType {
+  readonly schema: Schema;
+  readonly examples?: Named<Example>;
+}
+
+export interface Example {
+  readonly summary?: string;
+  readonly value: unknown;
+}
+
+export interface Reference {
+  readonly $ref: string;
+}
+
+/** The keywords of JSON Schema 2020-12 in use. */
+export interface Schema {
+  readonly $ref?: string;
+  readonly description?: string;
+  readonly type?: 'object' | 'array' | 'string' | 'integer';
+  readonly format?: 'int64';
+  readonly enum?: readonly string[];
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly default?: number;
+  readonly properties?: Named<Schema>;
+  readonly required?: readonly string[];
+  readonly additionalProperties?: false;
+  readonly items?: Schema;
+}
