@@ -1,0 +1,355 @@
+/**
+ * The OpenAPI description, walked against a running service.
+ *
+ * For each status that it lists there is a request here that provokes it. The answer must be as
+ * described: its status, its header fields, none more, and its body. And each example in the
+ * description must be an answer that was really given.
+ */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { AppOptions } from '../src/app.ts';
+import type { ResponseObject, Schema } from '../src/api/openapi-types.ts';
+import { encodeNewPet } from '../src/model/encoded-pet.ts';
+import type { NewPet } from '../src/model/pet.ts';
+import { StoreUnavailableError, type PetStore } from '../src/model/pet-store.ts';
+import { createMemoryStore } from '../src/storage/memory-store.ts';
+import {
+  asJson,
+  describedOperations,
+  describedResponses,
+  examplesOf,
+  fetchDescription,
+  headersOf,
+} from './support/description.ts';
+import { schemaProblems, type Json } from './support/json-schema.ts';
+import { exchange, parseAnswers } from './support/raw-http.ts';
+import { KEY, startService, type Service } from './support/service.ts';
+
+const description = await fetchDescription();
+const described = describedOperations(description);
+
+/** A request, and the service that it is sent to. */
+interface Provocation {
+  readonly path: string;
+  readonly method?: string;
+  /** An empty Authorization sends none; without one the key is sent. */
+  readonly headers?: Record<string, string>;
+  readonly body?: string;
+  /** Instead of a fetch: what goes over the socket. */
+  readonly raw?: string;
+  readonly pets?: readonly NewPet[];
+  /** A store of which every method fails with this. */
+  readonly storeError?: Error;
+  readonly options?: Partial<AppOptions>;
+  readonly isDraining?: true;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly headers: ReadonlyMap<string, string>;
+  readonly body: string;
+}
+
+const REX: NewPet = { name: 'Rex', categoryId: 7n, status: 'available' };
+const MIA: NewPet = { name: 'Mia', categoryId: 3n };
+const TOM: NewPet = { name: 'Tom', categoryId: 3n, status: 'pending' };
+
+const STARTING = { storeError: new StoreUnavailableError('The service is starting') };
+const BROKEN = { storeError: new Error('The test broke the store') };
+const NO_KEY = { headers: { Authorization: '' } };
+const WRONG_KEY = { headers: { Authorization: 'Bearer wrong' } };
+const REMOVED = { options: { now: () => Date.parse('2030-12-05T00:00:00Z') } };
+
+const LIST = { path: '/v1/pets' };
+const GET = { path: '/v1/pets/1', pets: [REX] };
+const POST = { path: '/v1/pets', method: 'POST', body: '{"name":"Rex","categoryId":7}' };
+const METRICS = { path: '/metrics' };
+const READYZ = { path: '/readyz' };
+
+/** By operation and status, as the description lists them. */
+const PROVOCATIONS: Readonly<Record<string, readonly Provocation[]>> = {
+  'listPets 200': [{ path: '/v1/pets?limit=2', pets: [REX, MIA, TOM] }, LIST],
+  'listPets 400': [{ path: '/v1/pets?limit=0&status=lost' }, { path: '/v1/pets?%zz=1' }],
+  'listPets 401': [{ ...LIST, ...NO_KEY }, { ...LIST, ...WRONG_KEY }],
+  'listPets 503': [{ ...LIST, ...STARTING }],
+  'listPets default': [...failures('/v1/pets'), { ...LIST, ...BROKEN }],
+
+  'createPet 201': [
+    { ...POST, body: requestExample('withStatus') },
+    { ...POST, body: requestExample('withoutStatus'), pets: [REX] },
+  ],
+  'createPet 400': [
+    { ...POST, body: '{"categoryId":1.5,"status":"lost"}' },
+    { ...POST, body: '{"name":"Rex"' },
+  ],
+  'createPet 401': [{ ...POST, ...NO_KEY }, { ...POST, ...WRONG_KEY }],
+  'createPet 413': [{ ...POST, body: `{"name":"${'x'.repeat(65_536)}","categoryId":7}` }],
+  'createPet 415': [
+    { ...POST, headers: { 'Content-Type': 'text/plain' } },
+    { ...POST, headers: { 'Content-Encoding': 'gzip' } },
+  ],
+  'createPet 503': [{ ...POST, ...STARTING }, { ...POST, isDraining: true }],
+  'createPet default': [...failures('/v1/pets', 'POST'), { ...POST, ...BROKEN }],
+
+  'getPet 200': [GET],
+  'getPet 401': [{ ...GET, ...NO_KEY }, { ...GET, ...NO_KEY, ...REMOVED }],
+  'getPet 404': [
+    { path: '/v1/pets/4711' },
+    { path: '/v1/pets/Rex' },
+    { path: '/v1/pets/9223372036854775808' },
+  ],
+  'getPet 410': [{ ...GET, ...REMOVED }, { path: '/v1/pets/4711', ...REMOVED }],
+  'getPet 503': [{ ...GET, ...STARTING }],
+  'getPet default': [...failures('/v1/pets/1'), { path: '/v1/pets/%zz' }, { ...GET, ...BROKEN }],
+
+  'livez 200': [{ path: '/livez', ...NO_KEY }, { path: '/livez', isDraining: true }],
+  'livez default': failures('/livez'),
+  'readyz 200': [{ ...READYZ, ...NO_KEY }],
+  'readyz 503': [{ ...READYZ, ...STARTING }, { ...READYZ, isDraining: true }],
+  'readyz default': failures('/readyz'),
+  'metrics 200': [METRICS],
+  'metrics 401': [{ ...METRICS, ...NO_KEY }],
+  'metrics 503': [{ ...METRICS, ...STARTING }],
+  'metrics default': [...failures('/metrics'), { ...METRICS, ...BROKEN }],
+  'openapi 200': [{ path: '/openapi.json', ...NO_KEY }],
+  'openapi default': failures('/openapi.json'),
+};
+
+/** What can happen to any request. A malformed one is a 400, where that is listed by itself. */
+function failures(path: string, method = 'GET'): readonly Provocation[] {
+  const raw = (field: string, host = 'a', version = '1.1'): Provocation => {
+    const lines = [
+      `${method} ${path} HTTP/${version}`,
+      `Host: ${host}`,
+      `Authorization: Bearer ${KEY}`,
+      'Connection: close',
+      field,
+    ];
+    // The last chunk, for a body whose transfer coding is refused: the service waits for its end.
+    const body = field.startsWith('Transfer-Encoding') ? '0\r\n\r\n' : '';
+    return { path, raw: `${lines.join('\r\n')}\r\n\r\n${body}` };
+  };
+  const malformed = path === '/v1/pets' ? [] : [raw('Accept: */*', 'a,b')];
+  return [
+    ...malformed,
+    { path, method: 'DELETE' },
+    raw('Expect: 200-ok'),
+    raw(`X: ${'y'.repeat(17_000)}`),
+    raw('Transfer-Encoding: gzip, chunked'),
+    raw('Accept: */*', 'a', '2.0'),
+  ];
+}
+
+test('For each status in the description there is a provocation, and the other way round', () => {
+  const keys = described.flatMap(({ operation }) =>
+    Object.keys(operation.responses).map((status) => `${operation.operationId} ${status}`),
+  );
+  assert.deepEqual(keys.sort(), Object.keys(PROVOCATIONS).sort());
+});
+
+for (const { operation } of described) {
+  const responses = describedResponses(description, operation);
+  for (const [status, response] of responses) {
+    const key = `${operation.operationId} ${status}`;
+    test(`The answer ${key} is as described`, async () => {
+      for (const provocation of PROVOCATIONS[key] ?? []) {
+        const answer = await provoke(provocation);
+        const isListed = responses.some(([listed]) => listed === String(answer.status));
+        assert.equal(isListed ? String(answer.status) : 'default', status, answer.body);
+        assertAsDescribed(answer, response);
+      }
+    });
+  }
+}
+
+test('Every example in the description is an answer that the service gave', async () => {
+  for (const { operation } of described) {
+    for (const [status, response] of describedResponses(description, operation)) {
+      const key = `${operation.operationId} ${status}`;
+      const given = await answersFor(operation.operationId, status, response);
+      const bodies = new Set(given.map(({ body }) => canonical(body)));
+      for (const example of examplesOf(response.content)) {
+        assert.ok(bodies.has(JSON.stringify(example)), `${key}: ${JSON.stringify(example)}`);
+      }
+      for (const [name, { example }] of headersOf(response)) {
+        const values = given.map(({ headers }) => headers.get(name.toLowerCase()));
+        assert.ok(values.includes(String(example)), `${key}: ${name}: ${example}, not ${values}`);
+      }
+    }
+  }
+});
+
+test('The query parameters have the bounds that are described', async (t) => {
+  const { operation } = described.find(({ operation }) => operation.operationId === 'listPets')!;
+  const service = await startWith({ path: '/v1/pets', pets: Array(101).fill(REX) });
+  t.after(service.close);
+  for (const { name, schema } of operation.parameters ?? []) {
+    const { good, bad } = valuesAround(schema);
+    for (const value of good) {
+      const response = await service.fetch(`/v1/pets?${name}=${value}`);
+      assert.equal(response.status, 200, `${name}=${value}`);
+    }
+    for (const value of bad) {
+      const response = await service.fetch(`/v1/pets?${name}=${value}`);
+      assert.equal(response.status, 400, `${name}=${value}`);
+    }
+    if (schema.default === undefined) continue;
+    const pets = (await (await service.fetch('/v1/pets')).json()) as Json[];
+    assert.equal(pets.length, schema.default);
+  }
+});
+
+test('OPTIONS allows the methods that are described, and HEAD for GET', async (t) => {
+  const service = await startService();
+  t.after(service.close);
+  for (const { path } of described) {
+    const methods = described.filter((other) => other.path === path).map(({ method }) => method);
+    const response = await service.fetch(path.replace('{petId}', '1'), { method: 'OPTIONS' });
+    assert.equal(response.status, 204);
+    const allowed = response.headers.get('Allow')?.split(', ');
+    assert.deepEqual(allowed?.sort(), [...methods, 'HEAD', 'OPTIONS'].sort());
+  }
+});
+
+/** Fields that say how an answer is sent; the content type is checked by itself. */
+const TRANSPORT_FIELDS: ReadonlySet<string> = new Set([
+  'connection',
+  'content-length',
+  'content-type',
+  'date',
+  'keep-alive',
+]);
+
+function assertAsDescribed(answer: Answer, response: ResponseObject): void {
+  const where = JSON.stringify([answer.status, ...answer.headers, answer.body.slice(0, 200)]);
+  const type = answer.headers.get('content-type') ?? '';
+  const schema = response.content[type]?.schema;
+  assert.ok(schema !== undefined, where);
+  const body: Json = type === 'application/json' ? JSON.parse(answer.body) : answer.body;
+  assertMatches(schema, body, where);
+  if (answer.status >= 400) assert.equal((body as { status?: unknown }).status, answer.status);
+
+  for (const [name, header] of headersOf(response)) {
+    const value = answer.headers.get(name.toLowerCase());
+    if (value === undefined) assert.ok(header.required !== true, `${name} is missing in ${where}`);
+    else assertMatches(header.schema, typedValue(value, header.schema), where);
+  }
+  const documented = headersOf(response).map(([name]) => name.toLowerCase());
+  const undocumented = [...answer.headers.keys()].filter(
+    (name) => !TRANSPORT_FIELDS.has(name) && !documented.includes(name),
+  );
+  assert.deepEqual(undocumented, [], where);
+}
+
+function typedValue(text: string, schema: Schema): Json {
+  return schema.type === 'integer' ? Number(text) : text;
+}
+
+function assertMatches(schema: Schema, value: Json, where: string): void {
+  assert.deepEqual(schemaProblems(asJson(schema), value, asJson(description)), [], where);
+}
+
+/** The answers that bear out a response: those of all operations that describe it alike. */
+async function answersFor(
+  operationId: string,
+  status: string,
+  response: ResponseObject,
+): Promise<readonly Answer[]> {
+  const sharing = described.filter(({ operation }) =>
+    describedResponses(description, operation).some(
+      ([, other]) => other.description === response.description,
+    ),
+  );
+  const names = [operationId, ...sharing.map(({ operation }) => operation.operationId)];
+  const provocations = names.flatMap((name) => PROVOCATIONS[`${name} ${status}`] ?? []);
+  return Promise.all(provocations.map(provoke));
+}
+
+const answers = new Map<Provocation, Promise<Answer>>();
+
+/** The answer to a provocation, which is made once, to a service of its own. */
+function provoke(provocation: Provocation): Promise<Answer> {
+  let answer = answers.get(provocation);
+  if (answer === undefined) {
+    answer = ask(provocation);
+    answers.set(provocation, answer);
+  }
+  return answer;
+}
+
+const JSON_TYPE = { 'Content-Type': 'application/json' };
+
+async function ask(provocation: Provocation): Promise<Answer> {
+  const service = await startWith(provocation);
+  try {
+    const { path, method = 'GET', headers = {}, body, raw } = provocation;
+    if (raw !== undefined) return parseAnswers(await exchange(service.port, raw))[0]!;
+    const withBody = body === undefined ? {} : { body };
+    const init = { method, headers: { ...JSON_TYPE, ...headers }, ...withBody };
+    const response = await service.fetch(path, init);
+    return {
+      status: response.status,
+      headers: new Map(response.headers),
+      body: await response.text(),
+    };
+  } finally {
+    await service.close();
+  }
+}
+
+async function startWith(provocation: Provocation): Promise<Service> {
+  const { pets = [], storeError, options, isDraining } = provocation;
+  const store = storeError === undefined ? createMemoryStore() : failingStore(storeError);
+  if (storeError === undefined) for (const pet of pets) await store.create(encodeNewPet(pet));
+  const service = await startService({ store, ...options });
+  if (isDraining) service.app.drain();
+  return service;
+}
+
+function failingStore(error: Error): PetStore {
+  const fail = (): never => {
+    throw error;
+  };
+  return {
+    list: fail,
+    get: fail,
+    create: async () => fail(),
+    count: fail,
+    problem: () => error.message,
+    close: async () => undefined,
+  };
+}
+
+function requestExample(name: string): string {
+  const { operation } = described.find(({ operation }) => operation.operationId === 'createPet')!;
+  const examples = operation.requestBody?.content['application/json']?.examples;
+  return JSON.stringify(examples?.[name]?.value);
+}
+
+/** JSON text without the white space between values. */
+function canonical(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text));
+  } catch {
+    return text;
+  }
+}
+
+/** Values that just match a parameter's schema, and such that just do not. */
+function valuesAround(schema: Schema): { good: readonly string[]; bad: readonly string[] } {
+  const { $ref = '', enum: names, minimum, maximum, format } = schema;
+  if ($ref !== '') return valuesAround(description.components.schemas[$ref.split('/').at(-1)!]!);
+  if (names !== undefined) return { good: names, bad: ['', ...names.map((name) => `${name}x`)] };
+  if (format === 'int64') {
+    return {
+      good: ['-9223372036854775808', '0', '9223372036854775807'],
+      bad: ['-9223372036854775809', '9223372036854775808', '1.5', ''],
+    };
+  }
+  assert.ok(minimum !== undefined && maximum !== undefined);
+  return {
+    good: [`${minimum}`, `${maximum}`],
+    bad: [`${minimum - 1}`, `${maximum + 1}`, `${minimum}.5`, ''],
+  };
+}

@@ -1,0 +1,174 @@
+/** The OpenAPI description by itself: whether it is well-formed, and names what the service has. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { openapiOperation } from '../src/api/openapi.ts';
+import { petOperations } from '../src/api/operations.ts';
+import { STATUS_OF_CODE } from '../src/http/api-error.ts';
+import type { ErrorBody } from '../src/http/api-error.ts';
+import type { MediaType, Schema } from '../src/api/openapi-types.ts';
+import { healthOperations } from '../src/ops/health.ts';
+import { createMetrics } from '../src/ops/metrics.ts';
+import { createMemoryStore } from '../src/storage/memory-store.ts';
+import {
+  asJson,
+  describedOperations,
+  describedResponses,
+  examplesOf,
+  fetchDescription,
+  headersOf,
+} from './support/description.ts';
+import { isObject, resolveRef, schemaProblems, type Json } from './support/json-schema.ts';
+import { startService } from './support/service.ts';
+
+const description = await fetchDescription();
+const described = describedOperations(description);
+
+test('The description is served as JSON to anybody', async (t) => {
+  const service = await startService();
+  t.after(service.close);
+  const response = await fetch(`${service.origin}/openapi.json`);
+  assert.equal(response.status, 200);
+  assert.equal(response.headers.get('Content-Type'), 'application/json');
+  assert.equal(description.openapi, '3.1.0');
+  assert.equal(description.info.version, '1.0.0');
+  assert.deepEqual(description.servers.map(({ url }) => url), ['/v1']);
+});
+
+test('The description names exactly the operations that the service has', () => {
+  const store = createMemoryStore();
+  const operations = [
+    ...petOperations({ store: () => store, storeForCreate: () => store }),
+    ...healthOperations(() => undefined),
+    createMetrics('1.0.0', () => store.count()).operation,
+    openapiOperation(),
+  ];
+  const expected = operations.map(({ name, method, path, needsKey, deprecation }) => {
+    return { name, method, path, needsKey, deprecated: deprecation !== undefined };
+  });
+  const actual = described.map(({ method, path, operation }) => {
+    const { operationId: name, deprecated = false, security = description.security } = operation;
+    return { name, method, path, needsKey: security.length > 0, deprecated };
+  });
+  assert.deepEqual(actual, expected);
+});
+
+test('The description knows exactly the codes that the service knows', () => {
+  const code = description.components.schemas['Error']?.properties?.['code'];
+  assert.deepEqual(code?.enum, Object.keys(STATUS_OF_CODE));
+});
+
+test('Every reference in the description leads somewhere', () => {
+  const refs = [...referencesIn(asJson(description))];
+  assert.ok(refs.length > 0);
+  for (const ref of refs) resolveRef(asJson(description), ref);
+});
+
+test('Every shared part of the description is used', () => {
+  const used = new Set(referencesIn(asJson(description)));
+  for (const part of ['schemas', 'responses'] as const) {
+    for (const name of Object.keys(description.components[part])) {
+      assert.ok(used.has(`#/components/${part}/${name}`), name);
+    }
+  }
+  const schemes = new Set(description.security.flatMap((requirement) => Object.keys(requirement)));
+  assert.deepEqual([...schemes], Object.keys(description.components.securitySchemes));
+});
+
+test('Every operation has a name of its own, a summary and answers that are described', () => {
+  const names = described.map(({ operation }) => operation.operationId);
+  assert.equal(new Set(names).size, names.length);
+  for (const { operation } of described) {
+    assert.notEqual(operation.summary, '');
+    const responses = describedResponses(description, operation);
+    assert.ok(responses.some(([status]) => status.startsWith('2')), operation.operationId);
+    for (const [status, response] of responses) {
+      assert.match(status, /^(?:[1-5][0-9]{2}|default)$/);
+      assert.notEqual(response.description, '');
+      assert.ok(Object.keys(response.content).length > 0, `${operation.operationId} ${status}`);
+    }
+  }
+});
+
+test('The path parameters are those of the path, and every parameter has a schema', () => {
+  for (const { path, operation } of described) {
+    const parameters = operation.parameters ?? [];
+    const inPath = parameters.filter((parameter) => parameter.in === 'path');
+    const braced = [...path.matchAll(/\{([^}]+)\}/g)].map((match) => match[1]);
+    assert.deepEqual(inPath.map(({ name }) => name), braced);
+    for (const parameter of inPath) assert.equal(parameter.required, true);
+    const names = parameters.map(({ name }) => name);
+    assert.equal(new Set(names).size, names.length);
+    for (const { name, schema } of parameters) {
+      assert.ok(isObject(asJson(schema)) && Object.keys(schema).length > 0, name);
+      if (schema.default !== undefined) assertMatches(schema, schema.default, name);
+    }
+  }
+});
+
+test('Every example matches its schema', () => {
+  let count = 0;
+  const checkContent = (content: Readonly<Record<string, MediaType>>, where: string): void => {
+    for (const media of Object.values(content)) {
+      for (const example of examplesOf({ media })) {
+        assertMatches(media.schema, example, where);
+        count += 1;
+      }
+    }
+  };
+  for (const { operation } of described) {
+    checkContent(operation.requestBody?.content ?? {}, operation.operationId);
+    for (const [status, response] of describedResponses(description, operation)) {
+      const where = `${operation.operationId} ${status}`;
+      checkContent(response.content, where);
+      for (const [name, header] of headersOf(response)) {
+        assertMatches(header.schema, header.example, `${where} ${name}`);
+      }
+    }
+  }
+  assert.ok(count > 0);
+});
+
+test('Every example of an Error repeats the status that it is described for', () => {
+  for (const { operation } of described) {
+    const responses = describedResponses(description, operation);
+    const listed = responses.map(([status]) => status);
+    for (const [status, response] of responses) {
+      if (Number(status) < 400) continue;
+      for (const example of examplesOf(response.content)) {
+        const error = example as unknown as ErrorBody;
+        assert.equal(error.status, STATUS_OF_CODE[error.code]);
+        if (status !== 'default') assert.equal(String(error.status), status);
+        else if (error.code !== 'malformed_request') assert.ok(!listed.includes(`${error.status}`));
+      }
+    }
+  }
+});
+
+test('The Error of the description has exactly the three fields of the interface', () => {
+  const error = { code: 'not_found', message: 'There is no such pet', status: 404 };
+  const schema: Schema = { $ref: '#/components/schemas/Error' };
+  assertMatches(schema, error, 'Error');
+  const wrong: readonly Json[] = [
+    { ...error, detail: 'more' },
+    { ...error, code: 'no_such_code' },
+    { ...error, status: 200 },
+    { code: error.code, message: error.message },
+  ];
+  for (const value of wrong) {
+    assert.notDeepEqual(schemaProblems(asJson(schema), value, asJson(description)), []);
+  }
+});
+
+function assertMatches(schema: Schema, value: Json, where: string): void {
+  assert.deepEqual(schemaProblems(asJson(schema), value, asJson(description)), [], where);
+}
+
+function* referencesIn(part: Json): Generator<string> {
+  if (Array.isArray(part)) {
+    for (const item of part as readonly Json[]) yield* referencesIn(item);
+  } else if (isObject(part)) {
+    if (typeof part['$ref'] === 'string') yield part['$ref'];
+    for (const value of Object.values(part)) yield* referencesIn(value);
+  }
+}

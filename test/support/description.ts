@@ -1,0 +1,78 @@
+/** The OpenAPI description as a client gets it, and its parts one by one. */
+
+import type {
+  HeaderObject,
+  MediaType,
+  OpenApi,
+  OperationObject,
+  Reference,
+  ResponseObject,
+} from '../../src/api/openapi-types.ts';
+import { resolveRef, type Json } from './json-schema.ts';
+import { startService } from './service.ts';
+
+/** Fetches the description from a service of its own, without a key. */
+export async function fetchDescription(): Promise<OpenApi> {
+  const service = await startService();
+  try {
+    const response = await service.fetch('/openapi.json', { headers: { Authorization: '' } });
+    return (await response.json()) as OpenApi;
+  } finally {
+    await service.close();
+  }
+}
+
+export interface Described {
+  readonly method: 'GET' | 'POST';
+  /** With the base address before it. */
+  readonly path: string;
+  readonly operation: OperationObject;
+}
+
+export function describedOperations(description: OpenApi): readonly Described[] {
+  return Object.entries(description.paths).flatMap(([relative, item]) => {
+    const base = (item.servers ?? description.servers)[0]!.url;
+    const path = `${base === '/' ? '' : base}${relative}`;
+    const methods = [
+      ['GET', item.get],
+      ['POST', item.post],
+    ] as const;
+    return methods.flatMap(([method, operation]) =>
+      operation === undefined ? [] : [{ method, path, operation }],
+    );
+  });
+}
+
+/** The operation's answers by status or `default`, references followed. */
+export function describedResponses(
+  description: OpenApi,
+  operation: OperationObject,
+): readonly (readonly [string, ResponseObject])[] {
+  return Object.entries(operation.responses).map(([status, response]) => [
+    status,
+    isReference(response) ? follow(description, response) : response,
+  ]);
+}
+
+export function headersOf(response: ResponseObject): readonly (readonly [string, HeaderObject])[] {
+  return Object.entries(response.headers ?? {});
+}
+
+export function examplesOf(content: Readonly<Record<string, MediaType>>): readonly Json[] {
+  return Object.values(content).flatMap(({ examples = {} }) =>
+    Object.values(examples).map(({ value }) => value as Json),
+  );
+}
+
+/** The description as plain JSON, for what walks it without knowing it. */
+export function asJson(part: unknown): Json {
+  return part as Json;
+}
+
+function isReference(response: ResponseObject | Reference): response is Reference {
+  return '$ref' in response;
+}
+
+function follow(description: OpenApi, { $ref }: Reference): ResponseObject {
+  return resolveRef(asJson(description), $ref) as unknown as ResponseObject;
+}
