@@ -148,10 +148,10 @@ const UNAUTHORIZED: ResponseObject = errorResponse(
 
 /** What the request's way to an operation, or a fault of our own, can end in. */
 const FAILURE: ResponseObject = errorResponse(
-  'Any other failure: the request is not well-formed HTTP (400), has a method that the path does ' +
-    'not answer (405), did not arrive in time (408), expects what is not known (417), has too ' +
-    'large a header (431), a transfer coding (501) or HTTP version (505) that is not supported; ' +
-    'or the service failed (500)',
+  'Any other failure: the request is not well-formed HTTP, or its path is badly encoded (400); ' +
+    'it has a method that the path does not answer (405), did not arrive in time (408), expects ' +
+    'what is not known (417), has too large a header (431), a transfer coding (501) or an HTTP ' +
+    'version (505) that is not supported; or the service failed (500)',
   {
     malformed: ['malformed_request', 'Host "a,b" is not a host'],
     expectation: ['expectation_failed', 'Expect must be 100-continue, not "200-ok"'],
