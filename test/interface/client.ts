@@ -84,7 +84,7 @@ export function createClient(baseUrl: string, key: string): Client {
     },
     async exchange(bytes) {
       assert.equal(hostname, '127.0.0.1', 'Bytes are exchanged with this machine only');
-      const isHead = bytes.toString('latin1', 0, 5) === 'HEAD ' || bytes.slice(0, 5) === 'HEAD ';
+      const isHead = bytes.toString().startsWith('HEAD ');
       const answers = parseAnswers(await exchange(Number(port), bytes, GIVE_UP_MS), isHead);
       return answers.map(({ status, headers, body }) => {
         const text = Buffer.from(body, 'latin1').toString();
