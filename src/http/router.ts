@@ -2,8 +2,9 @@
  * The router: from a path to the route that answers it.
  *
  * A pattern is a path whose segments are literal or a parameter, `/v1/pets/{petId}`. Paths match
- * exactly: case counts, and so does every slash. Patterns without a parameter are found by one look
- * into a map, which is all that most requests need; the others are compared segment by segment.
+ * exactly: case counts, and so does every slash; a parameter is never empty. Patterns without a
+ * parameter are found by one look into a map, which is all that most requests need; the others are
+ * compared segment by segment.
  */
 
 import { decodeSegments } from './target.ts';
@@ -52,7 +53,7 @@ function matchSegments(
   for (const [index, expected] of pattern.entries()) {
     const segment = segments[index];
     if (segment === undefined) return undefined;
-    if (expected.startsWith('{')) parameters.push(segment);
+    if (expected.startsWith('{') && segment !== '') parameters.push(segment);
     else if (segment !== expected) return undefined;
   }
   return parameters;
