@@ -19,7 +19,13 @@ import { ClientGoneError, readJsonBody } from '../http/request-body.ts';
 import { announcesBody, readHeaders, type RequestHeaders } from '../http/request-headers.ts';
 import { checkRequestRules } from '../http/request-rules.ts';
 import { createRouter, type Match } from '../http/router.ts';
-import { brokenEncoding, decodeSegments, readTarget, type Target } from '../http/target.ts';
+import {
+  brokenEncoding,
+  decodeSegment,
+  decodeSegments,
+  readTarget,
+  type Target,
+} from '../http/target.ts';
 import { StoreUnavailableError } from '../model/pet-store.ts';
 import { VERSION_SEGMENT } from './paths.ts';
 
@@ -114,6 +120,8 @@ class Exchange {
       authenticate(this.#headers, this.#options.keyring());
     }
     if (found === undefined) throw noSuchPath(target.path);
+    // Here too, since an operation without parameters does not read the query.
+    if (decodeSegment(target.query) === undefined) throw brokenEncoding('query', target.query);
     this.#checkExpectation();
     const { route, parameters } = found;
     if (method === 'OPTIONS') return { status: 204, headers: ['Allow', route.allow], body: undefined };
