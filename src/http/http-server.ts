@@ -26,6 +26,8 @@ export function createHttpServer(
   // node:http refuses a missing Host with an empty body, so that is left to request-rules.ts.
   const server = createServer({ ...LIMITS, requireHostHeader: false }, listener);
   server.maxConnections = MAX_CONNECTIONS;
+  // By default node:http silently drops the fields after the thousandth, a second Host among them.
+  server.maxHeadersCount = 0;
   server.on('checkContinue', listener);
   server.on('checkExpectation', listener);
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
