@@ -61,14 +61,15 @@ function clientFault(error: NodeJS.ErrnoException): ApiError {
 
 /**
  * Says what was wrong, in its turn: an answer that is due to an earlier request comes first, and one
- * that has begun must not be written into. node:http keeps the answer under way on the socket, and
+ * that has begun must not be written into, but what there is of it goes out: it may be an early
+ * answer to a request whose body is at fault, too. node:http keeps the answer under way on the socket, and
  * has no public name for it.
  */
 function endAfterAnswers(socket: Duplex, error: ApiError): void {
   const { _httpMessage: answer } = socket as { _httpMessage?: ServerResponse | null };
   if (answer === undefined || answer === null) endWithError(socket, error);
   else if (answer.req.complete) answer.once('finish', () => endAfterAnswers(socket, error));
-  else if (answer.headersSent) socket.destroy();
+  else if (answer.headersSent) socket.end(() => socket.destroy());
   else endWithError(socket, error);
 }
 
