@@ -6,7 +6,8 @@
  */
 
 import assert from 'node:assert/strict';
-import { exchange, parseAnswers } from '../support/raw-http.ts';
+import { connect } from 'node:net';
+import { parseAnswers } from '../support/raw-http.ts';
 
 export interface Answer {
   readonly status: number;
@@ -85,7 +86,7 @@ export function createClient(baseUrl: string, key: string): Client {
     async exchange(bytes) {
       assert.equal(hostname, '127.0.0.1', 'Bytes are exchanged with this machine only');
       const isHead = bytes.toString().startsWith('HEAD ');
-      const answers = parseAnswers(await exchange(Number(port), bytes, GIVE_UP_MS), isHead);
+      const answers = parseAnswers(await readUntilClosed(Number(port), bytes), isHead);
       return answers.map(({ status, headers, body }) => {
         const text = Buffer.from(body, 'latin1').toString();
         return { status, headers: new Headers([...headers]), text };
@@ -111,4 +112,21 @@ export function idsOf(petsText: string): readonly bigint[] {
 /** A Pet's or another object's fields; integers above 2^53 are not exact in it. */
 export function fieldsOf(answer: Answer): Record<string, unknown> {
   return JSON.parse(answer.text) as Record<string, unknown>;
+}
+
+/** What the service sends on one connection until it closes it; fails when it leaves it open. */
+function readUntilClosed(port: number, bytes: string | Buffer): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    const text = (): string => Buffer.concat(chunks).toString('latin1');
+    const socket = connect(port, '127.0.0.1', () => socket.write(bytes));
+    socket.setTimeout(GIVE_UP_MS, () => {
+      socket.destroy();
+      reject(new Error(`The service left the connection open after ${JSON.stringify(text())}`));
+    });
+    socket.on('data', (chunk: Buffer) => chunks.push(chunk));
+    // A reset after an answer is how a server stops a client that goes on sending.
+    socket.on('error', (error) => (chunks.length > 0 ? resolve(text()) : reject(error)));
+    socket.on('close', () => resolve(text()));
+  });
 }
