@@ -1,8 +1,8 @@
 /**
  * The client that the interface's tests speak through: a base address, a key and fetch.
  *
- * A test knows no more of the service than that, and takes from an answer what was sent, as text: an
- * int64 must never pass through a number. What it asserts holds for a service that has pets already.
+ * A test knows no more of the service than that. It looks at the text of an answer, since an int64
+ * must never pass through a number, and what it asserts holds where there are pets already.
  */
 
 import assert from 'node:assert/strict';
@@ -21,14 +21,16 @@ export interface AddedPet {
   readonly answer: Answer;
 }
 
+export type Body = string | Uint8Array;
+
 export type HeaderFields = Readonly<Record<string, string>>;
 
 export interface Client {
   /** Ends with /v1, as each base address does (the interface's part 1). */
   readonly baseUrl: string;
   readonly key: string;
-  /** Sends a request to a path below the base address. An empty Authorization leaves the key out. */
-  send(method: string, path: string, headers?: HeaderFields, body?: string | Uint8Array): Promise<Answer>;
+  /** Sends a request to a path below the base address; an empty Authorization omits the key. */
+  send(method: string, path: string, headers?: HeaderFields, body?: Body): Promise<Answer>;
   /** The same for a path at the origin: '/livez'. */
   sendToOrigin(method: string, path: string, headers?: HeaderFields): Promise<Answer>;
   get(path: string): Promise<Answer>;
@@ -53,7 +55,7 @@ export function createClient(baseUrl: string, key: string): Client {
     method: string,
     url: string,
     fields: HeaderFields = {},
-    body?: string | Uint8Array,
+    body?: Body,
   ): Promise<Answer> => {
     const headers = new Headers({ Authorization: `Bearer ${key}`, ...fields });
     if (headers.get('Authorization') === '') headers.delete('Authorization');

@@ -1,4 +1,4 @@
-/** The Error body as the tests know it: its form (the interface's part 7) and the list of its codes. */
+/** The Error body as the tests know it: its form (the interface's part 7) and its codes. */
 
 import assert from 'node:assert/strict';
 import { fieldsOf, type Answer } from './client.ts';
@@ -27,7 +27,7 @@ export const STATUS_OF_CODE = {
 
 export type Code = keyof typeof STATUS_OF_CODE;
 
-/** Fails unless the answer is the Error with this code, whole and well-formed; gives its message. */
+/** Fails unless the answer is the Error with this code, and well-formed; gives its message. */
 export function assertError(answer: Answer | undefined, code: Code): string {
   assert.ok(answer !== undefined, `No answer, expected ${code}`);
   assert.equal(answer.status, STATUS_OF_CODE[code], `${code}: ${answer.text.slice(0, 300)}`);

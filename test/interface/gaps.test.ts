@@ -2,15 +2,15 @@
  * The gaps of the interface: each thing that it leaves open, and what this service does there.
  *
  * The rule behind them all: refuse exactly what the interface declares invalid, and nothing more;
- * never change what a client sent. The tests follow the README's table of gaps, row by row.
+ * never change what a client sent. The tests follow the README's table of gaps, row by row; what
+ * needs a clock or a limit is in own-service.test.ts.
  */
 
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
 import { before, describe, test } from 'node:test';
 import { fieldsOf, idsOf, integerOf, type Answer } from './client.ts';
 import { assertError, STATUS_OF_CODE, type Code } from './errors.ts';
-import { openOwnService, openSubject } from './subject.ts';
+import { openSubject } from './subject.ts';
 
 const client = await openSubject();
 
@@ -20,7 +20,7 @@ describe('limit not an integer, outside 1..100, empty, or given twice', () => {
     ...['limit=+5', 'limit=%2B5', 'limit=%205', 'limit=5%20', 'limit=5%0A', 'limit=-5'],
     ...['limit=0', 'limit=-0', 'limit=00', 'limit=101', 'limit=1,2', 'limit=NaN', 'limit=Infinity'],
     ...['limit=%D9%A5', 'limit=5_0', 'limit=1000000000000000000000000000005', 'l%69mit=0'],
-    ...['limit=5&limit=6', 'limit=5&limit=5', 'limit=5&limit=', 'limit=&limit=5', 'limit=5&limi%74=5'],
+    ...['limit=5&limit=6', 'limit=5&limit=5', 'limit=5&limit=', 'limi%74=5&limit=5'],
   ];
   for (const query of refused) {
     test(`400, nothing is clamped: ${query}`, async () => {
@@ -41,7 +41,7 @@ describe('limit not an integer, outside 1..100, empty, or given twice', () => {
 describe('status unknown, empty, or given twice', () => {
   const refused = [
     ...['status=', 'status', 'status=lost', 'status=Sold', 'status=SOLD', 'status=%20sold'],
-    ...['status=sold+', 'status=sold,pending', 'status=null', 'status=%22sold%22', 'status=so%00ld'],
+    ...['status=sold+', 'status=sold,pending', 'status=null', 'status=%22sold%22', 'status=%00'],
     ...['status=sold&status=sold', 'status=sold&status=pending', 'status=sold&st%61tus=pending'],
   ];
   for (const query of refused) {
@@ -112,7 +112,9 @@ describe('pagination beyond limit', () => {
   }
 
   const chunks = (all: readonly bigint[], size: number): readonly (readonly bigint[])[] =>
-    Array.from({ length: Math.ceil(all.length / size) }, (_, i) => all.slice(i * size, (i + 1) * size));
+    Array.from({ length: Math.ceil(all.length / size) }, (_, i) =>
+      all.slice(i * size, (i + 1) * size),
+    );
 
   test('When more pets match, Link rel="next" leads to them, page by page', async () => {
     assert.deepEqual(await pages(`/pets?after=${ids[0]! - 1n}`), chunks(ids, 20));
@@ -162,7 +164,7 @@ describe('pagination beyond limit', () => {
   });
 
   const noInt64 = ['', 'x', '1.0', '1e2', '+1', '%2B1', '%201', '0x1', '9223372036854775808'];
-  for (const after of [...noInt64, '-9223372036854775809', '9'.repeat(30), '1&after=2', '-', '--1']) {
+  for (const after of [...noInt64, '-9223372036854775809', '9'.repeat(30), '1&after=2', '-']) {
     test(`An after that is no int64 is 400: ${after}`, async () => {
       const message = assertError(await client.get(`/pets?after=${after}`), 'invalid_parameter');
       assert.match(message, /^after /);
@@ -260,7 +262,7 @@ describe('int64', () => {
     });
   }
 
-  for (const literal of ['01', '+1', '.5', '1.', '1e', '1e+', '0x1', '-', 'NaN', 'Infinity', '1_0']) {
+  for (const literal of ['01', '+1', '.5', '1.', '1e', '1e+', '0x1', '-', 'NaN', '1_0', '-01']) {
     test(`${literal} is no JSON number: 400`, async () => {
       const answer = await client.post(`{"name":"Rex","categoryId":${literal}}`);
       assertError(answer, 'invalid_json');
@@ -275,7 +277,7 @@ describe('unknown fields in the body, a sent id', () => {
     ...['"id":5', '"id":"x"', '"id":null', '"id":-1', '"id":{"name":1}', '"Name":5', '"NAME":5'],
     ...['"":0', '"\\u0000":0', '"name ":5', '"categoryID":"x"', '"category_id":"x"', '"Status":0'],
     ...['"x":12345678901234567890123456789012345678901234567890', '"x":1e400', '"x":"\\ud800"'],
-    ...['"__proto__":{"status":"sold"}', '"constructor":1', '"toString":1', '"hasOwnProperty":null'],
+    ...['"__proto__":{"status":"sold"}', '"constructor":1', '"toString":1', '"valueOf":null'],
     ...['"x":1,"x":2', `"x":${deep}`],
   ];
   for (const field of ignored) {
@@ -316,20 +318,20 @@ describe('unknown fields in the body, a sent id', () => {
   }
 
   test('A key may be written with escapes: it is the same key', async () => {
-    const text = '{"n\\u0061me":"Rex","\\u0063ategoryId":9,"\\u0073\\u0074\\u0061\\u0074us":"sold"}';
+    const text = '{"n\\u0061me":"Rex","\\u0063ategoryId":9,"\\u0073\\u0074atus":"sold"}';
     const { id, answer } = await client.add(text);
     const pet = { id: Number(id), name: 'Rex', categoryId: 9, status: 'sold' };
     assert.deepEqual(fieldsOf(answer), pet);
   });
 
-  test('A status may be written with escapes: it is the same status, and matches the filter', async () => {
+  test('A status may be written with escapes, and matches the filter', async () => {
     const { id, answer } = await client.add('{"name":"R","categoryId":1,"status":"s\\u006fld"}');
     assert.equal(fieldsOf(answer)['status'], 'sold');
     assert.deepEqual(idsOf((await client.listFrom(id, '&status=sold')).text), [id]);
   });
 });
 
-test('status omitted at creation: stays absent in the Pet, which matches no status filter', async () => {
+test('status omitted at creation: stays absent in the Pet, which matches no filter', async () => {
   const { id, answer } = await client.add({ name: 'Rex', categoryId: 1 });
   assert.deepEqual(Object.keys(fieldsOf(answer)).sort(), ['categoryId', 'id', 'name']);
   for (const status of ['available', 'pending', 'sold']) {
@@ -398,9 +400,10 @@ describe('new ids', () => {
 });
 
 describe('petId that is no int64', () => {
-  const odd = ['x', '1x', '1.0', '1e0', '+1', '%2B1', '%201', '1%20', '1%0A', '1%00', '0x1', '--1', '-'];
+  const words = ['x', '1x', '1.0', '1e0', '+1', '%2B1', '0x1', '--1', '-', '1,2', '1;a=b', 'null'];
+  const encoded = ['%201', '1%20', '1%0A', '1%00', '%D9%A1', '%2E%2E%2F1', '1%2F', '%25'];
   const large = ['9223372036854775808', '-9223372036854775809', '1'.repeat(30), '9'.repeat(5000)];
-  for (const petId of [...odd, ...large, '%D9%A1', '1,2', '1;a=b', 'null', '%2E%2E%2F1', '1%2F', '%25']) {
+  for (const petId of [...words, ...encoded, ...large]) {
     test(`404, as any pet that cannot be found: ${petId.slice(0, 40)}`, async () => {
       await client.add({ name: 'Rex', categoryId: 1 });
       assertError(await client.get(`/pets/${petId}`), 'not_found');
@@ -515,93 +518,5 @@ describe('request size', () => {
   test('White space counts', async () => {
     const answer = await client.post('{"name":"Rex","categoryId":1}'.padEnd(65_537));
     assertError(answer, 'body_too_large');
-  });
-});
-
-// From here on each test has a service of its own, with a clock, a limit, keys or no pets.
-
-describe('new ids, in a service without pets', () => {
-  test('1, 2, 3', async (t) => {
-    const { client: own } = await openOwnService(t, {});
-    assert.equal((await own.get('/pets')).text, '[]');
-    for (const expected of [1n, 2n, 3n]) {
-      const { id, answer } = await own.add({ name: 'Rex', categoryId: 1 });
-      assert.equal(id, expected);
-      assert.equal(answer.headers.get('Location'), `/v1/pets/${expected}`);
-    }
-  });
-});
-
-describe('removal on 5 December 2030, by the clock', () => {
-  const REMOVAL_MS = Date.parse('2030-12-05T00:00:00Z');
-
-  test('One millisecond before it still answers 200', async (t) => {
-    const { client: own } = await openOwnService(t, { now: () => REMOVAL_MS - 1 });
-    const { id, answer } = await own.add({ name: 'Rex', categoryId: 1 });
-    const found = await own.get(`/pets/${id}`);
-    assert.equal(found.status, 200);
-    assert.equal(found.text, answer.text);
-  });
-
-  test('From 2030-12-05T00:00:00Z on it answers 410 to every petId', async (t) => {
-    const { client: own } = await openOwnService(t, { now: () => REMOVAL_MS });
-    const { id } = await own.add({ name: 'Rex', categoryId: 1 });
-    for (const petId of [id, 0n, 'x']) {
-      const answer = await own.get(`/pets/${petId}`);
-      assert.match(assertError(answer, 'operation_removed'), /2030-12-05.*\/v1\/pets/);
-      assert.equal(answer.headers.get('Link'), '</v1/pets>; rel="successor-version"');
-      assert.equal(answer.headers.get('Deprecation'), null);
-      assert.equal(answer.headers.get('Sunset'), null);
-    }
-  });
-
-  test('The clock is asked on each request, not once at start', async (t) => {
-    let time = REMOVAL_MS - 1;
-    const { client: own } = await openOwnService(t, { now: () => time });
-    const { id } = await own.add({ name: 'Rex', categoryId: 1 });
-    assert.equal((await own.get(`/pets/${id}`)).status, 200);
-    time += 1;
-    assert.equal((await own.get(`/pets/${id}`)).status, 410);
-  });
-
-  test('Without a key it stays 401, and the other operations stay', async (t) => {
-    const { client: own } = await openOwnService(t, { now: () => REMOVAL_MS });
-    assertError(await own.send('GET', '/pets/1', { Authorization: '' }), 'unauthorized');
-    const { id, answer } = await own.add({ name: 'Rex', categoryId: 1 });
-    assert.equal((await own.listFrom(id)).text, `[${answer.text}]`);
-    assertError(await own.send('DELETE', `/pets/${id}`), 'method_not_allowed');
-  });
-});
-
-describe('issue and rotation of API keys', () => {
-  const statusWith = async (get: typeof client.send, key: string): Promise<number> =>
-    (await get('GET', '/pets', { Authorization: `Bearer ${key}` })).status;
-
-  test('Several keys can be in force, as text or as a digest', async (t) => {
-    const digest = createHash('sha256').update('second').digest('hex');
-    const apiKeys = ['first', `sha256:${digest}`];
-    const { client: own } = await openOwnService(t, { apiKeys });
-    // Twice: a key known by its digest must be good on every request, not only on the first.
-    for (const key of ['first', 'second', 'second']) assert.equal(await statusWith(own.send, key), 200);
-    for (const key of ['third', digest, `sha256:${digest}`]) {
-      assert.equal(await statusWith(own.send, key), 401);
-    }
-  });
-
-  test('Other keys are in force from the next request on', async (t) => {
-    const { client: own, service } = await openOwnService(t, { apiKeys: ['old'] });
-    assert.equal(await statusWith(own.send, 'old'), 200);
-    service.app.setApiKeys(['new']);
-    assert.equal(await statusWith(own.send, 'old'), 401);
-    assert.equal(await statusWith(own.send, 'new'), 200);
-  });
-});
-
-describe('request size, configured', () => {
-  test('The limit is configurable, and exact', async (t) => {
-    const body = '{"name":"Rex","categoryId":1}';
-    const { client: own } = await openOwnService(t, { bodyLimitBytes: body.length });
-    await own.add(body);
-    assert.match(assertError(await own.post(`${body} `), 'body_too_large'), /29 bytes/);
   });
 });

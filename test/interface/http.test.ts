@@ -3,16 +3,11 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { parseAnswers } from '../support/raw-http.ts';
-import { createClient, fieldsOf, integerOf, type Answer, type Client } from './client.ts';
+import { fieldsOf, integerOf, type Answer, type Client } from './client.ts';
 import { assertError, type Code } from './errors.ts';
-import { openOwnService, openSubject } from './subject.ts';
-import { createApp } from '../../src/app.ts';
-import { createHttpServer } from '../../src/http/http-server.ts';
-import { createMemoryStore } from '../../src/storage/memory-store.ts';
-import type { PetStore } from '../../src/model/pet-store.ts';
-import { KEY, listen } from '../support/service.ts';
+import { openSubject } from './subject.ts';
 
 const client = await openSubject();
 const { key } = client;
@@ -97,8 +92,11 @@ describe('401 carries WWW-Authenticate: Bearer', () => {
   }
 
   for (const line of [
-    ...[`Authorization: bearer ${key}`, `Authorization: BEARER ${key}`, `authorization:bEaReR ${key}`],
-    ...[`Authorization: Bearer   ${key}`, `AUTHORIZATION:  Bearer ${key}  `],
+    `Authorization: bearer ${key}`,
+    `Authorization: BEARER ${key}`,
+    `authorization:bEaReR ${key}`,
+    `Authorization: Bearer   ${key}`,
+    `AUTHORIZATION:  Bearer ${key}  `,
   ]) {
     test(`The scheme's name is case-insensitive: '${line}'`, async () => {
       assert.equal((await answerTo(line)).status, 200);
@@ -122,7 +120,7 @@ describe('401 carries WWW-Authenticate: Bearer', () => {
 });
 
 describe('Unknown paths and other methods', () => {
-  for (const path of ['/v1', '/v1/', '/v1/pet', '/v1/pets/1/2', '/v1/pets.json', '/', '/favicon.ico']) {
+  for (const path of ['/v1', '/v1/', '/v1/pet', '/v1/pets/1/2', '/v1/pets.json', '/', '/x']) {
     test(`Unknown path: 404, ${path}`, async () => {
       assertError(await getRaw(path), 'unknown_path');
     });
@@ -199,7 +197,7 @@ describe('Unknown paths and other methods', () => {
 });
 
 describe('Paths match exactly', () => {
-  const odd = ['/v1/pets/', '//v1/pets', '/v1//pets', '/V1/pets', '/v1/Pets', '/v1/PETS', '/v1/pets//'];
+  const odd = ['/v1/pets/', '//v1/pets', '/v1//pets', '/V1/pets', '/v1/Pets', '/v1/pets//'];
   const dots = ['/v1/./pets', '/v1/../v1/pets', '/x/../v1/pets', '/v1/pets/../pets', '/v1/pets/1/'];
   const encoded = ['/v1%2fpets', '/v1%2Fpets', '/v1/pets%20', '/v1/%2570ets', '/v1/pets%3Flimit=1'];
   for (const path of [...odd, ...dots, ...encoded, '/v1/pets;a=b', '/v1\\pets', '/v1/pets%00']) {
@@ -255,7 +253,7 @@ describe('Paths match exactly', () => {
 
 describe('Media types', () => {
   const accepted = ['application/json', 'Application/JSON', 'application/json; charset=utf-8'];
-  const parameters = ['application/json;charset=UTF-8', 'application/json ; a="b"', 'application/json;'];
+  const parameters = ['application/json;charset=UTF-8', 'application/json ; a="b"'];
   for (const type of [...accepted, ...parameters]) {
     test(`POST takes Content-Type: ${type}`, async () => {
       await client.add(REX);
@@ -263,9 +261,9 @@ describe('Media types', () => {
     });
   }
 
-  const others = ['text/plain', 'application/x-www-form-urlencoded', 'text/json', 'application/jsonx'];
-  const odd = ['application/ld+json', 'application', 'json', '*/*', 'xapplication/json'];
-  for (const type of [...others, ...odd, 'application/json, application/json', 'application/json x']) {
+  const others = ['text/plain', 'application/x-www-form-urlencoded', 'text/json', 'json', '*/*'];
+  const near = ['application/jsonx', 'application/json x', 'xapplication/json', 'application'];
+  for (const type of [...others, ...near, 'application/ld+json', 'application/json, text/json']) {
     test(`POST with another Content-Type is 415: ${type}`, async () => {
       const answer = await client.post(REX, { 'Content-Type': type });
       assert.ok(assertError(answer, 'unsupported_media_type').includes(type));
@@ -347,7 +345,7 @@ describe('Every failure is an Error body', SIDE_BY_SIDE, () => {
     ['a bare LF', client.message('GET /v1/pets').replaceAll('\r\n', '\n')],
     ['a Content-Length that is none', client.message('POST /v1/pets', ['Content-Length: x'])],
     ['a negative Content-Length', client.message('POST /v1/pets', ['Content-Length: -1'])],
-    ['two Content-Lengths', client.message('POST /v1/pets', [REX_LENGTH, 'Content-Length: 5'], REX)],
+    ['two lengths', client.message('POST /v1/pets', [REX_LENGTH, 'Content-Length: 5'], REX)],
     [
       'Content-Length beside Transfer-Encoding',
       client.message('POST /v1/pets', [REX_LENGTH, CHUNKED], REX),
@@ -370,7 +368,7 @@ describe('Every failure is an Error body', SIDE_BY_SIDE, () => {
   const MANY_FIELDS = Array.from({ length: 2000 }, () => 'X-A: y');
   const large: readonly [what: string, bytes: string][] = [
     ['one long field', client.message('GET /v1/pets', [`X: ${'x'.repeat(17_000)}`])],
-    ['many fields', client.message('GET /v1/pets', [...MANY_FIELDS, ...MANY_FIELDS, ...MANY_FIELDS])],
+    ['many fields', client.message('GET /v1/pets', Array(6000).fill('X-A: y'))],
     ['a long target', client.message(`GET /v1/pets?${'x'.repeat(17_000)}`)],
   ];
   for (const [what, bytes] of large) {
@@ -407,7 +405,8 @@ describe('Every failure is an Error body', SIDE_BY_SIDE, () => {
   }
 
   test('CONNECT 405', async () => {
-    const [answer] = await client.exchange(`CONNECT h:443 HTTP/1.1\r\nHost: h:443\r\n${auth}\r\n\r\n`);
+    const bytes = client.message('CONNECT h:443');
+    const [answer] = await client.exchange(bytes);
     assertError(answer, 'method_not_allowed');
     assert.equal(answer?.headers.get('Allow'), '');
   });
@@ -444,7 +443,7 @@ describe('Every failure is an Error body', SIDE_BY_SIDE, () => {
 describe('What is no failure', () => {
   for (const host of ['h', 'h:1', 'example.com:', '127.0.0.1:8080', '[::1]:8080', 'a-b_c.d']) {
     test(`Host: ${host}`, async () => {
-      const bytes = client.message('GET /v1/pets?limit=1').replace(/Host.*\r\n/, `Host: ${host}\r\n`);
+      const bytes = client.message('GET /v1/pets').replace(/Host.*\r\n/, `Host: ${host}\r\n`);
       assert.equal((await client.exchange(bytes))[0]?.status, 200);
     });
   }
@@ -548,90 +547,4 @@ describe('Outside /v1', () => {
     }
     assert.match(answer.text, /^petstore_pets\{/m);
   });
-});
-
-// From here on each test has a service of its own, with a store, a state or a time-out.
-
-describe('Health, while starting, draining or unable to store', () => {
-  let closedStore: PetStore;
-  before(async () => {
-    closedStore = createMemoryStore();
-    await closedStore.close();
-  });
-
-  const assertNotReady = async (own: Client): Promise<void> => {
-    const noKey = { Authorization: '' };
-    assert.equal((await own.sendToOrigin('GET', '/livez', noKey)).status, 200);
-    const answer = await own.sendToOrigin('GET', '/readyz', noKey);
-    assertError(answer, 'unavailable');
-    assert.equal(answer.headers.get('Retry-After'), '1');
-    assertError(await own.post(REX), 'unavailable');
-  };
-
-  test('While starting /readyz is 503, and so is all that needs the pets', async (t) => {
-    const app = createApp({ store: createMemoryStore(), apiKeys: [KEY] });
-    const server = createHttpServer(app.listener);
-    const port = await listen(server);
-    t.after(() => {
-      server.close();
-      server.closeAllConnections();
-    });
-    const own = createClient(`http://127.0.0.1:${port}/v1`, KEY);
-    await assertNotReady(own);
-    assertError(await own.get('/pets'), 'unavailable');
-    assertError(await own.get('/pets/1'), 'unavailable');
-    assertError(await own.send('GET', '/pets', { Authorization: '' }), 'unauthorized');
-    await app.open();
-    assert.equal((await own.sendToOrigin('GET', '/readyz')).status, 200);
-    await own.add(REX);
-  });
-
-  test('While draining /readyz is 503, creates too, and reads are answered on', async (t) => {
-    const { client: own, service } = await openOwnService(t, {});
-    const { id, answer } = await own.add(REX);
-    service.app.drain();
-    await assertNotReady(own);
-    const listed = await own.listFrom(id);
-    assert.equal(listed.text, `[${answer.text}]`);
-    assert.equal(listed.headers.get('Connection'), 'close');
-  });
-
-  test('While unable to store /readyz is 503, creates too, and reads are answered on', async (t) => {
-    const { client: own } = await openOwnService(t, { store: closedStore });
-    await assertNotReady(own);
-    assert.equal((await own.get('/pets')).text, '[]');
-  });
-});
-
-describe('Every failure is an Error body, with a service of its own', SIDE_BY_SIDE, () => {
-  test('500 has a fixed message, and its cause goes to the log', async (t) => {
-    const fail = (): never => {
-      throw new Error('secret detail');
-    };
-    const store = { ...createMemoryStore(), list: fail, create: async () => fail() };
-    const causes: string[] = [];
-    const log = (_level: string, _event: string, details: object = {}): void => {
-      causes.push(JSON.stringify(details));
-    };
-    const { client: own } = await openOwnService(t, { store, log });
-    for (const answer of [await own.get('/pets'), await own.post(REX)]) {
-      assert.equal(assertError(answer, 'internal_error'), 'The service failed to answer');
-    }
-    assert.equal(causes.length, 2);
-    for (const cause of causes) assert.match(cause, /secret detail/);
-  });
-
-  for (const [what, begin] of [
-    ['header', (own: Client) => own.message('GET /v1/pets').slice(0, -2)],
-    ['body', (own: Client) => own.message('POST /v1/pets', ['Content-Length: 50'], REX)],
-  ] as const) {
-    test(`time-out 408: a ${what} that does not arrive`, async (t) => {
-      const { client: own, service } = await openOwnService(t, {});
-      service.server.headersTimeout = 50;
-      service.server.requestTimeout = 100;
-      const answers = await own.exchange(begin(own));
-      assert.equal(answers.length, 1);
-      assertError(answers[0], 'request_timeout');
-    });
-  }
 });

@@ -75,7 +75,7 @@ test('Request body: none, and one that is sent all the same is ignored', async (
   assert.deepEqual(rest, []);
 });
 
-test('GET /pets is 401 with an Error when the credential is missing or invalid', async () => {
+test('GET /pets is 401 when the credential is missing or invalid', async () => {
   assertError(await client.send('GET', '/pets', { Authorization: '' }), 'unauthorized');
   assertError(await client.send('GET', '/pets', { Authorization: 'Bearer no' }), 'unauthorized');
 });

@@ -44,7 +44,7 @@ test('The replacement, GET /pets with the status filter, finds the same animal',
   assert.equal(text, `[${answer.text}]`);
 });
 
-test('GET /pets/{petId} is 401 with an Error when the credential is missing or invalid', async () => {
+test('GET /pets/{petId} is 401 when the credential is missing or invalid', async () => {
   const { id } = await client.add({ name: 'Rex', categoryId: 7 });
   for (const path of [`/pets/${id}`, '/pets/0', '/pets/no-id']) {
     for (const Authorization of ['', 'Bearer no']) {
