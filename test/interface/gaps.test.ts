@@ -515,6 +515,20 @@ describe('request size', () => {
     assert.match(assertError(answer, 'body_too_large'), /65536 bytes/);
   });
 
+  test('In chunks the limit is the same, and exact', async () => {
+    const { id } = await client.add('{"name":"Rex","categoryId":1}');
+    for (const [size, status] of [
+      [65_536, 201],
+      [65_537, 413],
+    ] as const) {
+      const text = '{"name":"Rex","categoryId":1}'.padEnd(size);
+      const body = `${size.toString(16)}\r\n${text}\r\n0\r\n\r\n`;
+      const bytes = client.message('POST /v1/pets', ['Transfer-Encoding: chunked'], body);
+      assert.deepEqual((await client.exchange(bytes)).map((answer) => answer.status), [status]);
+    }
+    assert.deepEqual(idsOf((await client.listFrom(id)).text), [id, id + 1n]);
+  });
+
   test('White space counts', async () => {
     const answer = await client.post('{"name":"Rex","categoryId":1}'.padEnd(65_537));
     assertError(answer, 'body_too_large');

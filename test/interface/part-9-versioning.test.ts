@@ -15,6 +15,13 @@ test('The version is carried in the base address path as the segment /v1', async
   }
 });
 
+test('The interface description version is 1.0.0', async () => {
+  const answer = await client.sendToOrigin('GET', '/openapi.json', { Authorization: '' });
+  const description = JSON.parse(answer.text) as { openapi: string; info: { version: string } };
+  assert.match(description.openapi, /^3\.1\./);
+  assert.equal(description.info.version, '1.0.0');
+});
+
 test('GET /pets/{petId} is deprecated with a removal date of 5 December 2030', async () => {
   const { id } = await client.add({ name: 'Rex', categoryId: 1 });
   const { headers } = await client.get(`/pets/${id}`);
