@@ -73,6 +73,8 @@ export function skipValue(bytes: Uint8Array, at: number): number {
         continue;
       }
       at += 1;
+      // An empty container may be the whole value.
+      if (closers.length === 0) return at;
     } else {
       at = skipScalar(bytes, at);
     }
@@ -83,8 +85,6 @@ export function skipValue(bytes: Uint8Array, at: number): number {
       if (closers.length === 0) return at;
       at = skipSpace(bytes, at);
     }
-    // An empty container may be the whole value.
-    if (closers.length === 0) return at;
     const inObject = closers.at(-1) === CLOSE_BRACE;
     expectByte(bytes, at, COMMA, inObject ? "',' or '}'" : "',' or ']'");
     at = skipSpace(bytes, at + 1);
