@@ -1,0 +1,164 @@
+/** Exact int64: which literals are integers of 64 bits, and that none is ever rounded. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { INT64_MAX, INT64_MIN, int64FromLiteral, parseInt64 } from '../../src/base/int64.ts';
+import { forAll, type Random } from '../support/random.ts';
+
+const MAX = '9223372036854775807';
+const ABOVE_MAX = '9223372036854775808';
+const BELOW_MIN = '-9223372036854775809';
+
+test('A literal is an integer when its exact value is one, however it is written', () => {
+  const integers: readonly (readonly [literal: string, value: bigint])[] = [
+    ['0', 0n],
+    ['-0', 0n],
+    ['0.0', 0n],
+    ['-0.000e5', 0n],
+    ['0e99999999999999999999', 0n],
+    ['0e-99999999999999999999', 0n],
+    ['1', 1n],
+    ['1.0', 1n],
+    ['1e2', 100n],
+    ['1E+2', 100n],
+    ['100e-2', 1n],
+    ['-100e-2', -1n],
+    ['12.50e1', 125n],
+    ['0.001e3', 1n],
+    ['0.0000000000000000000000000000001e31', 1n],
+    ['9007199254740993', 9007199254740993n],
+    ['9007199254740993.0', 9007199254740993n],
+    [MAX, INT64_MAX],
+    ['-9223372036854775808', INT64_MIN],
+    ['9223372036854775807.000', INT64_MAX],
+    ['9.223372036854775807e18', INT64_MAX],
+    ['-9.223372036854775808E+18', INT64_MIN],
+    ['92233720368547758070e-1', INT64_MAX],
+    ['9e18', 9_000_000_000_000_000_000n],
+  ];
+  for (const [literal, value] of integers) assert.equal(int64FromLiteral(literal), value, literal);
+});
+
+test('A literal of any other value, or of no number, is none', () => {
+  const others = [
+    ...['1.5', '-1.5', '0.1', '1e-1', '101e-2', '1e-400', '0.5e0', '1.00000000000000000000000001'],
+    ...['4503599627370497.5', '9007199254740993.5', '9223372036854775806.5'],
+    ...[ABOVE_MAX, BELOW_MIN, '9223372036854775807.5', '9223372036854775808.0', '9.3e18', '-9.3e18'],
+    ...['1e19', '1e400', '-1e400', '1e99999999999999999999', '1e-99999999999999999999'],
+    ...['"1"', '', '-', '+1', 'true', 'null', '[]', '{}', ' 1', '1 ', '1\n', '0x1', '1n', '1_0'],
+    ...['1.', '.1', '1e', '1e+', 'Infinity', 'NaN', '--1', '１', '1.5.0'],
+  ];
+  for (const literal of others) assert.equal(int64FromLiteral(literal), undefined, literal);
+});
+
+test('Digits without end cost no more than reading them', () => {
+  const zeros = '0'.repeat(60_000);
+  const nines = '9'.repeat(60_000);
+  const cases: readonly (readonly [literal: string, value: bigint | undefined])[] = [
+    [`1${zeros}e-60000`, 1n],
+    [`-7${zeros}e-59999`, -70n],
+    [`0.${zeros}1e60001`, 1n],
+    [`${zeros}`, 0n],
+    [`0.${zeros}`, 0n],
+    [`1.${zeros}`, 1n],
+    [`1e${zeros}2`, 100n],
+    [`1e-${zeros}`, 1n],
+    [`0e${nines}`, 0n],
+    [`1${zeros}`, undefined],
+    [`1${zeros}e-60001`, undefined],
+    [`1.${zeros}1`, undefined],
+    [nines, undefined],
+    [`${nines}.${nines}`, undefined],
+    [`1e${nines}`, undefined],
+    [`1e-${nines}`, undefined],
+    [`${nines}x`, undefined],
+    [`${zeros}x`, undefined],
+    [`1e${nines}x`, undefined],
+  ];
+  // Were the time quadratic in the digits, so many rounds would take minutes.
+  for (let round = 0; round < 20; round += 1) {
+    for (const [literal, value] of cases) assert.equal(int64FromLiteral(literal), value);
+    assert.equal(parseInt64(`${zeros}7`), 7n);
+    assert.equal(parseInt64(`${zeros}x`), undefined);
+    assert.equal(parseInt64(nines), undefined);
+  }
+});
+
+test('Every int64 comes back exactly from any of its equivalent forms', () => {
+  forAll(20_000, (random) => {
+    const value = randomInt64(random);
+    assert.equal(int64FromLiteral(String(value)), value);
+    const literal = shiftedLiteral(random, value, 0);
+    assert.equal(int64FromLiteral(literal), value, literal);
+  });
+});
+
+test('A value with a fraction is no integer in any of its equivalent forms', () => {
+  forAll(20_000, (random) => {
+    const digits = randomInt64(random);
+    const decimals = 1 + random.below(25);
+    if (digits % 10n ** BigInt(decimals) === 0n) return;
+    const literal = shiftedLiteral(random, digits, decimals);
+    assert.equal(int64FromLiteral(literal), undefined, literal);
+  });
+});
+
+test('An integer beyond int64 is none in any of its equivalent forms', () => {
+  forAll(5000, (random) => {
+    const beyond = random.pick([1n, 2n, BigInt(random.below(2 ** 31)) + 1n, 10n ** 20n]);
+    const value = random.oneIn(2) ? INT64_MAX + beyond : INT64_MIN - beyond;
+    const literal = shiftedLiteral(random, value, 0);
+    assert.equal(int64FromLiteral(literal), undefined, literal);
+  });
+});
+
+test('Plain decimal digits with an optional minus are read from a path or a query', () => {
+  const cases: readonly (readonly [text: string, value: bigint | undefined])[] = [
+    ['0', 0n],
+    ['-0', 0n],
+    ['1', 1n],
+    ['-1', -1n],
+    ['007', 7n],
+    ['-007', -7n],
+    ['0000000000000000000000000000001', 1n],
+    [MAX, INT64_MAX],
+    [`000${MAX}`, INT64_MAX],
+    ['-9223372036854775808', INT64_MIN],
+    [ABOVE_MAX, undefined],
+    [BELOW_MIN, undefined],
+    ['9999999999999999999', undefined],
+    ['10000000000000000000', undefined],
+    ...['', '-', '+1', '1.0', '1e1', ' 1', '1 ', '1\n', '0x10', '1_000', '--1', '1-', '１', 'NaN'].map(
+      (text) => [text, undefined] as const,
+    ),
+  ];
+  for (const [text, value] of cases) assert.equal(parseInt64(text), value, JSON.stringify(text));
+});
+
+/** Of any length in digits, and often next to a bound. */
+function randomInt64(random: Random): bigint {
+  if (random.oneIn(5)) {
+    const offset = BigInt(random.below(3));
+    return random.pick([INT64_MIN + offset, INT64_MAX - offset, offset - 1n, 2n ** 53n + offset]);
+  }
+  const bits = (BigInt(random.below(2 ** 32)) << 32n) | BigInt(random.below(2 ** 32));
+  return BigInt.asIntN(64, bits) >> BigInt(random.below(64));
+}
+
+/** The value digits × 10^-decimals as a JSON number, its point and exponent moved about. */
+function shiftedLiteral(random: Random, digits: bigint, decimals: number): string {
+  const sign = digits < 0n ? '-' : '';
+  const padding = digits === 0n ? 0 : random.below(4);
+  const written = `${digits < 0n ? -digits : digits}${'0'.repeat(padding)}`;
+  const places = random.below(30);
+  // Zeros in front make room for the point; JSON wants one digit, and no zero, before it.
+  const padded = written.padStart(places + 1, '0');
+  const whole = padded.slice(0, padded.length - places);
+  const fraction = padded.slice(padded.length - places);
+  const exponent = places - padding - decimals;
+  const exponentSign = exponent < 0 ? '-' : random.pick(['', '+']);
+  const exponentDigits = `${'0'.repeat(random.below(3))}${Math.abs(exponent)}`;
+  const power = `${random.pick(['e', 'E'])}${exponentSign}${exponentDigits}`;
+  const point = fraction === '' ? '' : `.${fraction}`;
+  return `${sign}${whole}${point}${exponent === 0 && random.oneIn(2) ? '' : power}`;
+}

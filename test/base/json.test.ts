@@ -1,0 +1,310 @@
+/** JSON read in place: what is accepted, where a mistake is, and what is found in an object. */
+
+import assert from 'node:assert/strict';
+import { isUtf8 } from 'node:buffer';
+import { test } from 'node:test';
+import {
+  decodeString,
+  findFields,
+  JsonSyntaxError,
+  skipSpace,
+  skipString,
+  skipValue,
+} from '../../src/base/json.ts';
+import {
+  forAll,
+  mutate,
+  randomStringLiteral,
+  randomText,
+  type Random,
+} from '../support/random.ts';
+
+test('A value is skipped up to the byte after it, whatever follows', () => {
+  const values = [
+    ...['null', 'true', 'false', '0', '-0', '7', '-12', '0.5', '1e5', '1E+5', '-1.25e-10', '1e400'],
+    ...['""', '"a"', '"\\""', '"\\\\"', '"\\/\\b\\f\\n\\r\\t"', '"\\u00e9\\uD800"', '"é€🐶"'],
+    ...['[]', '[ ]', '[1]', '[1,2]', '[[],[[]],{}]', '[ 1 , 2 ]', '[\t1\n,\r2 ]'],
+    ...['{}', '{ }', '{"a":1}', '{"a":{},"a":[]}', '{ "a" : 1 , "b" : { "c" : [ ] } }', '{"":""}'],
+  ];
+  for (const value of values) {
+    for (const after of ['', ' ', ',', ']', '}', ' "', 'x', '\0']) {
+      const end = Buffer.byteLength(value);
+      assert.equal(skipValue(Buffer.from(value + after), 0), end, JSON.stringify(value + after));
+      assert.equal(skipValue(Buffer.from(`[[ ${value}${after}`), 3), 3 + end, value);
+    }
+  }
+});
+
+test('A mistake is reported with its exact offset, and what was expected and found', () => {
+  const mistakes: readonly (readonly [text: string, offset: number, complaint: string])[] = [
+    ['', 0, 'Expected a value but found the end'],
+    ['x', 0, "Expected a value but found 'x'"],
+    ['\0', 0, 'Expected a value but found byte 0x00'],
+    ["'a'", 0, "Expected a value but found '''"],
+    ['+1', 0, "Expected a value but found '+'"],
+    ['.5', 0, "Expected a value but found '.'"],
+    ['NaN', 0, "Expected a value but found 'N'"],
+    ['True', 0, "Expected a value but found 'T'"],
+    ['nul', 3, 'Expected a value but found the end'],
+    ['nulL', 0, "Expected a value but found 'n'"],
+    ['tru ', 0, "Expected a value but found 't'"],
+    ['-', 1, 'Expected a digit but found the end'],
+    ['-a', 1, "Expected a digit but found 'a'"],
+    ['1.', 2, 'Expected a digit but found the end'],
+    ['1.e5', 2, "Expected a digit but found 'e'"],
+    ['1e', 2, 'Expected a digit but found the end'],
+    ['1e+', 3, 'Expected a digit but found the end'],
+    ['1e+-5', 3, "Expected a digit but found '-'"],
+    ['"', 1, "Expected '\"' at the end of a string but found the end"],
+    ['"a\nb"', 2, "Expected '\"' at the end of a string but found byte 0x0a"],
+    ['"a\tb"', 2, "Expected '\"' at the end of a string but found byte 0x09"],
+    ['"\\"', 3, "Expected '\"' at the end of a string but found the end"],
+    ['"\\', 2, `Expected one of the escapes ${ESCAPES} but found the end`],
+    ['"\\x41"', 2, `Expected one of the escapes ${ESCAPES} but found 'x'`],
+    ['"\\U0041"', 2, `Expected one of the escapes ${ESCAPES} but found 'U'`],
+    ['"\\u12', 5, 'Expected a hex digit but found the end'],
+    ['"\\u12g4"', 5, "Expected a hex digit but found 'g'"],
+    ['"\\u123"', 6, "Expected a hex digit but found '\"'"],
+    ['[', 1, 'Expected a value but found the end'],
+    ['[1', 2, "Expected ',' or ']' but found the end"],
+    ['[1 2]', 3, "Expected ',' or ']' but found '2'"],
+    ['[1,]', 3, "Expected a value but found ']'"],
+    ['[,1]', 1, "Expected a value but found ','"],
+    ['[01]', 2, "Expected ',' or ']' but found '1'"],
+    ['[1}', 2, "Expected ',' or ']' but found '}'"],
+    ['[{}}', 3, "Expected ',' or ']' but found '}'"],
+    ['[1/**/]', 2, "Expected ',' or ']' but found '/'"],
+    ['{', 1, 'Expected a string but found the end'],
+    ['{1:2}', 1, "Expected a string but found '1'"],
+    ['{"a"}', 4, "Expected ':' but found '}'"],
+    ['{"a" 1}', 5, "Expected ':' but found '1'"],
+    ['{"a":}', 5, "Expected a value but found '}'"],
+    ['{"a":1', 6, "Expected ',' or '}' but found the end"],
+    ['{"a":1]', 6, "Expected ',' or '}' but found ']'"],
+    ['{"a":1,}', 7, "Expected a string but found '}'"],
+    ['{"a":1 "b":2}', 7, "Expected ',' or '}' but found '\"'"],
+    ['{"a":[1,{"b":tru}]}', 13, "Expected a value but found 't'"],
+    ['[1,\u00a02]', 3, 'Expected a value but found byte 0xc2'],
+  ];
+  for (const [text, offset, complaint] of mistakes) {
+    const message = `${complaint} at byte ${offset}`;
+    const name = 'JsonSyntaxError';
+    assert.throws(() => skipValue(Buffer.from(text), 0), { name, message, complaint, offset }, text);
+  }
+});
+
+const ESCAPES = '\\" \\\\ \\/ \\b \\f \\n \\r \\t \\u';
+
+test('Every generated text that is JSON is accepted, and read to its end', () => {
+  forAll(4000, (random) => {
+    const text = Buffer.from(randomValue(random, 5));
+    JSON.parse(text.toString());
+    assert.equal(skipValue(text, skipSpace(text, 0)), text.length, text.toString());
+  });
+});
+
+test('A text with random mistakes is accepted exactly when JSON.parse accepts it', () => {
+  let accepted = 0;
+  let refused = 0;
+  forAll(20_000, (random) => {
+    const text = mutate(random, Buffer.from(randomValue(random, 3)));
+    if (!isUtf8(text)) return;
+    const isJson = accepts(() => JSON.parse(text.toString()));
+    assert.equal(accepts(() => skipDocument(text)), isJson, JSON.stringify(text.toString()));
+    if (isJson) accepted += 1;
+    else refused += 1;
+  });
+  assert.ok(accepted > 1000 && refused > 1000, `${accepted} accepted, ${refused} refused`);
+});
+
+test('What stands before the offset of a mistake is not at fault', () => {
+  forAll(5000, (random) => {
+    const text = mutate(random, Buffer.from(randomObject(random, 3).text));
+    const mistake = mistakeIn(() => skipValue(text, 0));
+    if (mistake === undefined) return;
+    const before = text.subarray(0, mistake.offset);
+    const earlier = mistakeIn(() => skipValue(before, 0));
+    assert.ok(earlier === undefined || earlier.offset >= before.length, text.toString());
+  });
+});
+
+test('An object that is cut off anywhere is reported at its end or beyond, not within', () => {
+  forAll(400, (random) => {
+    const text = Buffer.from(randomObject(random, 3).text);
+    for (let length = 0; length < text.length; length += 1) {
+      const cut = text.subarray(0, length);
+      const readers = [
+        () => findFields(cut, 0, [Buffer.from('a')], new Int32Array(4)),
+        () => skipValue(cut, 0),
+      ];
+      for (const read of readers) {
+        const mistake = mistakeIn(read);
+        assert.ok(mistake !== undefined && mistake.offset >= length, `${cut}: ${mistake?.message}`);
+      }
+    }
+  });
+});
+
+test('The wanted fields of an object are found where JSON.parse finds them', () => {
+  forAll(5000, (random) => {
+    const names = KEYS.filter(() => random.oneIn(2));
+    const { text, keys } = randomObject(random, 3);
+    const bytes = Buffer.from(`[${text}]`);
+    const spans = new Int32Array(2 * (names.length + 1)).fill(99);
+    const end = findFields(bytes, 1, names.map((name) => Buffer.from(name)), spans);
+    assert.equal(end, bytes.length - 1);
+
+    const expected = JSON.parse(text) as Record<string, unknown>;
+    for (const [index, name] of names.entries()) {
+      const [start, stop] = [spans[2 * index]!, spans[2 * index + 1]!];
+      assert.equal(start !== -1, Object.hasOwn(expected, name), `${name} in ${text}`);
+      if (start === -1) assert.equal(stop, -1);
+      else assert.deepEqual(JSON.parse(bytes.toString('utf8', start, stop)), expected[name], text);
+    }
+    const [start, stop] = [spans[2 * names.length]!, spans[2 * names.length + 1]!];
+    const unknown = keys.findLast((key) => !names.includes(key));
+    assert.equal(start === -1 ? undefined : decodeString(bytes, start, stop), unknown, text);
+  });
+});
+
+test('Fields are found in spite of duplicates, escapes, white space and names that are alike', () => {
+  const cases: readonly (readonly [text: string, value: string | undefined])[] = [
+    ['{}', undefined],
+    ['{ }', undefined],
+    ['{"name":1}', '1'],
+    [' {"name":1}'.trim(), '1'],
+    ['{"name":1,"name":"two"}', '"two"'],
+    ['{"name":"two","name":null}', 'null'],
+    ['{"n\\u0061me" :\t[ 1 ]\n}', '[ 1 ]'],
+    ['{"name":1,"\\u006e\\u0061\\u006D\\u0065":2}', '2'],
+    ['{"\\u006eame":2,"name":1}', '1'],
+    ['{"Name":1,"nam":2,"names":3," name":4,"name ":5,"name\\u0000":6}', undefined],
+    ['{"other":{"name":1},"list":[{"name":2}]}', undefined],
+    ['{"other":"\\"name\\":1"}', undefined],
+    ['{"__proto__":{"name":1}}', undefined],
+  ];
+  for (const [text, value] of cases) {
+    const bytes = Buffer.from(text);
+    const spans = new Int32Array(4);
+    assert.equal(findFields(bytes, 0, [Buffer.from('name')], spans), bytes.length, text);
+    const found = spans[0] === -1 ? undefined : bytes.toString('utf8', spans[0], spans[1]);
+    assert.equal(found, value, text);
+  }
+});
+
+test('Only an object has fields', () => {
+  for (const [text, offset] of [['[]', 0], ['', 0], ['1', 0], [' {}', 0], ['{"a":1,}', 7]] as const) {
+    const find = (): unknown => findFields(Buffer.from(text), 0, [], new Int32Array(2));
+    assert.throws(find, { name: 'JsonSyntaxError', offset }, text);
+  }
+});
+
+for (const depth of [30_000, 1_000_000]) {
+  test(`Nesting ${depth} deep is read, and told when it is cut off`, () => {
+    const texts = [
+      ['['.repeat(depth), ']'.repeat(depth)],
+      ['{"a":'.repeat(depth), `0${'}'.repeat(depth)}`],
+      ['[{"a":'.repeat(depth / 2), `[]${'}]'.repeat(depth / 2)}`],
+    ] as const;
+    for (const [open, close] of texts) {
+      const text = Buffer.from(open + close);
+      assert.equal(skipValue(text, 0), text.length);
+      assert.throws(() => skipValue(text.subarray(0, open.length), 0), { offset: open.length });
+      const cut = text.subarray(0, text.length - 1);
+      assert.throws(() => skipValue(cut, 0), { offset: cut.length });
+    }
+    const object = Buffer.from(`{"a":${texts[1][0]}${texts[1][1]}}`);
+    const spans = new Int32Array(4);
+    assert.equal(findFields(object, 0, [Buffer.from('a')], spans), object.length);
+    assert.deepEqual([spans[0], spans[1]], [5, object.length - 1]);
+  });
+}
+
+test('A string is skipped and decoded as JSON.parse does it, wherever it stands', () => {
+  forAll(3000, (random) => {
+    const text = randomText(random, 12);
+    const before = '['.repeat(random.below(4));
+    const literal = randomStringLiteral(random, text);
+    const bytes = Buffer.from(`${before}${literal}"`);
+    const end = skipString(bytes, before.length);
+    assert.equal(end, bytes.length - 1);
+    assert.equal(decodeString(bytes, before.length, end), text);
+    assert.equal(JSON.parse(literal), text);
+  });
+});
+
+const KEYS: readonly string[] = [
+  ...['a', 'name', '', '"', '\\', 'é', '🐶', '\n', '__proto__', 'constructor', 'toString'],
+];
+
+/** A JSON text without white space around it, and its keys in their order. */
+function randomObject(random: Random, depth: number): { text: string; keys: readonly string[] } {
+  const keys: string[] = [];
+  const members: string[] = [];
+  for (let count = random.below(7); count > 0; count -= 1) {
+    const key = random.oneIn(5) ? randomText(random, 3) : random.pick(KEYS);
+    keys.push(key);
+    const value = randomValue(random, depth - 1);
+    members.push(`${space(random)}${randomStringLiteral(random, key)}${space(random)}:${value}`);
+  }
+  return { text: `{${members.join(`${space(random)},`)}${space(random)}}`, keys };
+}
+
+/** A JSON text, with white space before it, perhaps. */
+function randomValue(random: Random, depth: number): string {
+  const before = space(random);
+  switch (random.below(depth > 0 ? 6 : 4)) {
+    case 0:
+      return before + random.pick(['null', 'true', 'false']);
+    case 1:
+      return before + randomNumber(random);
+    case 2:
+    case 3:
+      return before + randomStringLiteral(random, randomText(random, 6));
+    case 4:
+      return before + randomObject(random, depth).text;
+    default: {
+      const items = Array.from({ length: random.below(5) }, () => randomValue(random, depth - 1));
+      return `${before}[${items.join(`${space(random)},`)}${space(random)}]`;
+    }
+  }
+}
+
+function randomNumber(random: Random): string {
+  const digits = (count: number): string =>
+    Array.from({ length: count }, () => random.below(10)).join('');
+  const whole = random.oneIn(3) ? '0' : `${1 + random.below(9)}${digits(random.below(25))}`;
+  const fraction = random.oneIn(2) ? '' : `.${digits(1 + random.below(20))}`;
+  const sign = random.pick(['', '+', '-']);
+  const exponent = random.oneIn(2) ? '' : random.pick(['e', 'E']) + sign + digits(1 + random.below(3));
+  return random.pick(['', '-']) + whole + fraction + exponent;
+}
+
+function space(random: Random): string {
+  return random.oneIn(3) ? random.pick([' ', '\n', '\t', '\r', ' \r\n\t ']) : '';
+}
+
+function skipDocument(text: Buffer): void {
+  const end = skipSpace(text, skipValue(text, skipSpace(text, 0)));
+  if (end !== text.length) throw new JsonSyntaxError('the end', text, end);
+}
+
+function accepts(read: () => unknown): boolean {
+  try {
+    read();
+    return true;
+  } catch (error) {
+    assert.ok(error instanceof SyntaxError || error instanceof JsonSyntaxError, String(error));
+    return false;
+  }
+}
+
+function mistakeIn(read: () => unknown): JsonSyntaxError | undefined {
+  try {
+    read();
+    return undefined;
+  } catch (error) {
+    assert.ok(error instanceof JsonSyntaxError, String(error));
+    return error;
+  }
+}

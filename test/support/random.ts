@@ -1,0 +1,91 @@
+/**
+ * Generated cases: numbers from a seed, so that every run tests the same and a failure comes again.
+ *
+ * A property is a function that throws when it does not hold. Each case has a seed of its own, which
+ * the failure names: `forAll` with `firstSeed` set to it and one case repeats just that.
+ */
+
+export interface Random {
+  /** An integer from 0 up to, but not including, `bound`. */
+  below(bound: number): number;
+  pick<T>(choices: readonly T[]): T;
+  /** True once in `n` times. */
+  oneIn(n: number): boolean;
+}
+
+export function createRandom(seed: number): Random {
+  let state = seed >>> 0;
+  // mulberry32: 32 bits of state are plenty for a few thousand cases.
+  const next = (): number => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+  const below = (bound: number): number => Math.floor(next() * bound);
+  return {
+    below,
+    pick: <T>(choices: readonly T[]): T => choices[below(choices.length)]!,
+    oneIn: (n) => below(n) === 0,
+  };
+}
+
+/** Checks the property on `cases` generated cases. */
+export function forAll(cases: number, property: (random: Random) => void, firstSeed = 1): void {
+  for (let seed = firstSeed; seed < firstSeed + cases; seed += 1) {
+    try {
+      property(createRandom(seed));
+    } catch (error) {
+      const complaint = error instanceof Error ? error.message : String(error);
+      throw new Error(`Does not hold with seed ${seed}: ${complaint}`, { cause: error });
+    }
+  }
+}
+
+/** The bytes with one to three of them deleted, inserted or replaced. */
+export function mutate(random: Random, bytes: Buffer): Buffer {
+  let mutant = bytes;
+  for (let edits = 1 + random.below(3); edits > 0; edits -= 1) {
+    const at = random.below(mutant.length + 1);
+    const deleted = random.pick([0, 1, 1, 2]);
+    const inserted = random.oneIn(3) ? '' : random.pick(TELLING_BYTES);
+    const parts = [mutant.subarray(0, at), Buffer.from(inserted, 'latin1')];
+    mutant = Buffer.concat([...parts, mutant.subarray(at + deleted)]);
+  }
+  return mutant;
+}
+
+/** Those that mean something in JSON, some that do not, and the parts of a character of UTF-8. */
+const TELLING_BYTES: readonly string[] = [
+  ...'{}[]:,"\\/ \n\t\r\0\x1f\x7f0123456789-+.eEuntfabrlsA\x80\xc3\xa9\xff',
+];
+
+const CHARACTERS: readonly string[] = [
+  ...'aZ09 {}[]:,"\\/\0\b\f\n\r\t\x1f\x7f\u00e9\u20ac\u2028\ufeff\ufffd\u{1f436}',
+  ...['\ud800', '\udc00', '\udfff\ud83d'],
+];
+
+/** A text of up to `maxLength` characters, the awkward ones and lone surrogates among them. */
+export function randomText(random: Random, maxLength: number): string {
+  let text = '';
+  for (let length = random.below(maxLength + 1); length > 0; length -= 1) {
+    text += random.pick(CHARACTERS);
+  }
+  return text;
+}
+
+/** One of the many ways to write a text as a JSON string. */
+export function randomStringLiteral(random: Random, text: string): string {
+  let literal = '';
+  // Spread by code point, so that a pair of surrogates is written as one character or two escapes.
+  for (const character of text) literal += randomCharacter(random, character);
+  return `"${literal}"`;
+}
+
+function randomCharacter(random: Random, character: string): string {
+  const short = JSON.stringify(character).slice(1, -1);
+  if (character === '/' && random.oneIn(2)) return '\\/';
+  if (!random.oneIn(4)) return short;
+  const units = character.split('').map((unit) => unit.charCodeAt(0).toString(16).padStart(4, '0'));
+  return units.map((hex) => `\\u${random.oneIn(2) ? hex : hex.toUpperCase()}`).join('');
+}
