@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { INT64_MAX, INT64_MIN, int64FromLiteral, parseInt64 } from '../../src/base/int64.ts';
-import { forAll, type Random } from '../support/random.ts';
+import { forAll, randomInt64, type Random } from '../support/random.ts';
 
 const MAX = '9223372036854775807';
 const ABOVE_MAX = '9223372036854775808';
@@ -134,16 +134,6 @@ test('Plain decimal digits with an optional minus are read from a path or a quer
   ];
   for (const [text, value] of cases) assert.equal(parseInt64(text), value, JSON.stringify(text));
 });
-
-/** Of any length in digits, and often next to a bound. */
-function randomInt64(random: Random): bigint {
-  if (random.oneIn(5)) {
-    const offset = BigInt(random.below(3));
-    return random.pick([INT64_MIN + offset, INT64_MAX - offset, offset - 1n, 2n ** 53n + offset]);
-  }
-  const bits = (BigInt(random.below(2 ** 32)) << 32n) | BigInt(random.below(2 ** 32));
-  return BigInt.asIntN(64, bits) >> BigInt(random.below(64));
-}
 
 /** The value digits × 10^-decimals as a JSON number, its point and exponent moved about. */
 function shiftedLiteral(random: Random, digits: bigint, decimals: number): string {

@@ -42,6 +42,16 @@ export function forAll(cases: number, property: (random: Random) => void, firstS
   }
 }
 
+/** An int64 of any length in digits, often next to a bound. */
+export function randomInt64(random: Random): bigint {
+  if (random.oneIn(5)) {
+    const offset = BigInt(random.below(3));
+    return random.pick([-(2n ** 63n) + offset, 2n ** 63n - 1n - offset, offset - 1n, 2n ** 53n + offset]);
+  }
+  const bits = (BigInt(random.below(2 ** 32)) << 32n) | BigInt(random.below(2 ** 32));
+  return BigInt.asIntN(64, bits) >> BigInt(random.below(64));
+}
+
 /** The bytes with one to three of them deleted, inserted or replaced. */
 export function mutate(random: Random, bytes: Buffer): Buffer {
   let mutant = bytes;

@@ -1,0 +1,107 @@
+/** The pet scanner: it takes the written form only, and never differs from readPet. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { encodeNewPet, encodePet, readPet } from '../../src/model/encoded-pet.ts';
+import { scanPet, type ScannedPet } from '../../src/model/pet-scanner.ts';
+import type { Pet } from '../../src/model/pet.ts';
+import { forAll, mutate, randomText } from '../support/random.ts';
+import { randomPet, randomPetText } from '../support/random-pet.ts';
+
+test('Every pet that the service writes is scanned, but for the longest integers', () => {
+  let scanned = 0;
+  forAll(10_000, (random) => {
+    const pet = randomPet(random);
+    const bytes = encode(pet);
+    const isShort = pet.id < 10n ** 15n && digitsOf(pet.categoryId) <= 18;
+    const found = scan(Buffer.concat([bytes, Buffer.from(',')]), 0);
+    assert.equal(found !== undefined, isShort, bytes.toString());
+    if (found === undefined) return;
+    scanned += 1;
+    assert.deepEqual(found, { id: Number(pet.id), status: pet.status, end: bytes.length });
+  });
+  assert.ok(scanned > 3000, `Only ${scanned} were scanned`);
+});
+
+test('The longest integers that are scanned are those of 15 and 18 digits', () => {
+  const cases: readonly (readonly [id: bigint, categoryId: bigint, isScanned: boolean])[] = [
+    [999_999_999_999_999n, 999_999_999_999_999_999n, true],
+    [999_999_999_999_999n, -999_999_999_999_999_999n, true],
+    [1_000_000_000_000_000n, 1n, false],
+    [1n, 1_000_000_000_000_000_000n, false],
+    [1n, -1_000_000_000_000_000_000n, false],
+  ];
+  for (const [id, categoryId, isScanned] of cases) {
+    const bytes = encode({ id, name: 'a', categoryId });
+    assert.equal(scan(bytes, 0) !== undefined, isScanned, bytes.toString());
+  }
+});
+
+test('Whatever is scanned is read by readPet as the very same pet', () => {
+  let scanned = 0;
+  let refused = 0;
+  forAll(40_000, (random) => {
+    const pet = randomPet(random);
+    const short = { ...pet, id: BigInt.asUintN(40, pet.id) + 1n };
+    const written = random.oneIn(10) ? Buffer.from(randomPetText(random, short)) : encode(short);
+    const before = Buffer.from(randomText(random, 3));
+    const bytes = Buffer.concat([before, mutate(random, written), Buffer.from(',\n')]);
+    const found = scan(bytes, before.length);
+    if (found === undefined) {
+      refused += 1;
+      return;
+    }
+    scanned += 1;
+    const { pet: read, id, status, end } = readPet(bytes, before.length);
+    assert.deepEqual({ id: Number(id), status, end }, found, bytes.toString());
+    assert.deepEqual(read, bytes.subarray(before.length, end), bytes.toString());
+  });
+  assert.ok(scanned > 3000 && refused > 3000, `${scanned} scanned, ${refused} refused`);
+});
+
+test('What is not in the written form is left to readPet', () => {
+  const texts = [
+    ...['', '{', '{}', '[]', '{"id":1}', '{"id":1,"name":"a"}', 'x{"id":1,"name":"a","categoryId":1}'],
+    ...['0', '-1', '01', '1.0', '1e0', '"1"', 'x', ''].map((id) => `{"id":${id},"name":"a","categoryId":1}`),
+    ...['1', 'a', '"a', '"a\\"', '"\\x"', '"\\u12"', '"\n"', '"\0"', ''].map(
+      (name) => `{"id":1,"name":${name},"categoryId":1}`,
+    ),
+    ...['-', '-0', '01', '-01', '1.0', '1e0', '"1"', 'null', ''].map(
+      (category) => `{"id":1,"name":"a","categoryId":${category}}`,
+    ),
+    ...['""', '"gone"', '"Sold"', 'null', '"s\\u006fld"', '"sold', '"sold"]', '"sold" }'].map(
+      (status) => `{"id":1,"name":"a","categoryId":1,"status":${status}}`,
+    ),
+    '{"id":1,"name":"a","categoryId":1',
+    '{"id":1,"name":"a","categoryId":1]',
+    '{"id":1,"name":"a","categoryId":1 }',
+    '{"id": 1,"name":"a","categoryId":1}',
+    '{"name":"a","id":1,"categoryId":1}',
+    '{"id":1,"name":"a","categoryId":1,"age":2}',
+    '{"id":1,"name":"a","categoryId":1,"status":"sold","age":2}',
+  ];
+  for (const text of texts) assert.equal(scan(Buffer.from(text), 0), undefined, text);
+});
+
+test('A pet that is cut off anywhere is not scanned', () => {
+  forAll(500, (random) => {
+    const bytes = encode(randomPet(random));
+    for (let length = 0; length < bytes.length; length += 1) {
+      assert.equal(scan(bytes.subarray(0, length), 0), undefined, bytes.toString());
+    }
+  });
+});
+
+/** What was scanned; the object is used before, as a whole file shares one. */
+function scan(bytes: Buffer, at: number): ScannedPet | undefined {
+  const pet: ScannedPet = { id: 99, status: 'sold', end: 99 };
+  return scanPet(bytes, at, pet) ? pet : undefined;
+}
+
+function encode(pet: Pet): Buffer {
+  return encodePet(pet.id, encodeNewPet(pet).tail);
+}
+
+function digitsOf(value: bigint): number {
+  return String(value).replace('-', '').length;
+}
