@@ -42,7 +42,7 @@ export function decodeSegment(text: string): string | undefined {
 }
 
 function originForm(url: string): string {
-  const match = /^https?:\/\/[^/?#@\s]+/i.exec(url);
+  const match = /^https?:\/\/[^/?#@\s]+(?=[/?]|$)/i.exec(url);
   if (match === null) {
     throw new ApiError('malformed_request', `The request target ${JSON.stringify(url)} is not valid`);
   }
