@@ -1,0 +1,112 @@
+/** Bearer credentials: what counts as one, and which keys are accepted. */
+
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { test } from 'node:test';
+import { ApiError } from '../../src/http/api-error.ts';
+import { authenticate, createKeyring, keyProblem } from '../../src/http/bearer.ts';
+import { readHeaders } from '../../src/http/request-headers.ts';
+
+const digestKey = (key: string): string =>
+  `sha256:${createHash('sha256').update(key).digest('hex')}`;
+
+const keyring = createKeyring(['first-key', 'second', digestKey('hashed-key')]);
+
+const ACCEPTED: readonly string[] = [
+  ...['Bearer first-key', 'bearer first-key', 'BEARER second', 'bEaReR hashed-key'],
+  ...['Bearer   first-key', 'Bearer first-key ', 'Bearer \tsecond'],
+];
+
+for (const authorization of ACCEPTED) {
+  test(`The credential ${JSON.stringify(authorization)} is accepted`, () => {
+    authenticate(readHeaders(['Authorization', authorization]), keyring);
+  });
+}
+
+const FORM = 'The Authorization header field must be of the form Bearer <API_KEY>';
+const INVALID = 'The API key is not valid';
+const REFUSED: readonly (readonly [message: string, ...authorizations: string[]])[] = [
+  ['An API key is required: Authorization: Bearer <API_KEY>'],
+  ['Expected one Authorization header field, not 2', 'Bearer first-key', 'Bearer first-key'],
+  ['Expected one Authorization header field, not 3', 'Bearer no', 'Bearer no', 'Bearer second'],
+  [FORM, ''],
+  [FORM, 'Bearer'],
+  [FORM, 'Bearer '],
+  [FORM, 'Bearer    '],
+  [FORM, 'first-key'],
+  [FORM, 'Bearerfirst-key'],
+  [FORM, 'Bearer:first-key'],
+  [FORM, 'Bearer\tfirst-key'],
+  [FORM, 'Basic Zmlyc3Q6a2V5'],
+  [FORM, 'Token first-key'],
+  [INVALID, 'Bearer other-key'],
+  [INVALID, 'Bearer first-ke'],
+  [INVALID, 'Bearer first-key1'],
+  [INVALID, 'Bearer First-Key'],
+  [INVALID, 'Bearer first-key second'],
+  [INVALID, 'Bearer first-key,second'],
+  [INVALID, 'Bearer "first-key"'],
+  [INVALID, 'Bearer first-kex'],
+  [INVALID, `Bearer ${digestKey('hashed-key')}`],
+  [INVALID, `Bearer ${digestKey('hashed-key').slice('sha256:'.length)}`],
+  [INVALID, 'Bearer \u00e9\u00ff'],
+];
+
+for (const [message, ...authorizations] of REFUSED) {
+  test(`The credentials ${JSON.stringify(authorizations)} are refused: ${message}`, () => {
+    const headers = readHeaders(authorizations.flatMap((value) => ['Authorization', value]));
+    const wasSent = authorizations.length > 0;
+    const challenge = `Bearer realm="petstore"${wasSent ? ', error="invalid_token"' : ''}`;
+    assert.throws(
+      () => authenticate(headers, keyring),
+      (error) => {
+        assert.ok(error instanceof ApiError);
+        assert.deepEqual(error.body, { code: 'unauthorized', message, status: 401 });
+        assert.deepEqual(error.headers, ['WWW-Authenticate', challenge]);
+        return true;
+      },
+    );
+  });
+}
+
+test('A key of a digest is accepted again and again, and lets nothing else in', () => {
+  const hex = digestKey('hashed-key').slice('sha256:'.length);
+  const digests = createKeyring([`sha256:${hex.toUpperCase()}`]);
+  for (let round = 0; round < 3; round += 1) {
+    assert.equal(digests.accepts('hashed-kez'), false);
+    assert.equal(digests.accepts(''), false);
+    assert.equal(digests.accepts('hashed-key'), true);
+    assert.equal(digests.accepts('hashed-ke'), false);
+  }
+});
+
+test('Without keys nothing is accepted', () => {
+  const none = createKeyring([]);
+  for (const token of ['', 'a', 'undefined']) assert.equal(none.accepts(token), false);
+});
+
+test('A text can be a key when it is of visible ASCII, or a whole digest', () => {
+  for (const key of ['a', '!~', 'a,b', '#k', 'sha256', 'SHA256:x', digestKey('k')]) {
+    assert.equal(keyProblem(key), undefined, key);
+  }
+});
+
+test('What is wrong with a key is told without quoting it', () => {
+  const visible = 'a key must be of visible ASCII characters, without a space';
+  const digits = 'sha256: must be followed by 64 hex digits';
+  const cases: readonly (readonly [key: string, problem: string])[] = [
+    ['', 'a key must not be empty'],
+    [' ', visible],
+    ['a b', visible],
+    ['a\n', visible],
+    ['a\0', visible],
+    ['schlüssel', visible],
+    ['a\u2028', visible],
+    ['sha256:', digits],
+    ['sha256:abc', digits],
+    [digestKey('k').slice(0, -1), digits],
+    [`${digestKey('k')}0`, digits],
+    [`${digestKey('k').slice(0, -1)}g`, digits],
+  ];
+  for (const [key, problem] of cases) assert.equal(keyProblem(key), problem, JSON.stringify(key));
+});

@@ -1,0 +1,75 @@
+/** The node:http server: its limits, and the faults that no client can bring about in a short test. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Duplex } from 'node:stream';
+import { createHttpServer } from '../../src/http/http-server.ts';
+import { parseAnswers } from '../support/raw-http.ts';
+
+test('The server bounds how long a client may take, and how many there may be', () => {
+  const server = createHttpServer(() => undefined);
+  const { headersTimeout, requestTimeout, keepAliveTimeout, maxConnections } = server;
+  assert.deepEqual(
+    { headersTimeout, requestTimeout, keepAliveTimeout, maxConnections },
+    {
+      headersTimeout: 10_000,
+      requestTimeout: 20_000,
+      keepAliveTimeout: 65_000,
+      maxConnections: 1000,
+    },
+  );
+});
+
+const FAULTS: readonly (readonly [fault: object, code: string, status: number, message: string])[] = [
+  [
+    { code: 'ERR_HTTP_REQUEST_TIMEOUT' },
+    'request_timeout',
+    408,
+    'The request did not arrive in time',
+  ],
+  [
+    { code: 'HPE_HEADER_OVERFLOW' },
+    'headers_too_large',
+    431,
+    'The header is longer than the limit of 16384 bytes',
+  ],
+  [
+    { code: 'HPE_INVALID_METHOD', reason: 'Invalid method encountered' },
+    'malformed_request',
+    400,
+    'The request is not well-formed HTTP: Invalid method encountered',
+  ],
+  [{}, 'malformed_request', 400, 'The request is not well-formed HTTP: Parse Error'],
+];
+
+for (const [fault, code, status, message] of FAULTS) {
+  test(`The fault ${JSON.stringify(fault)} is answered with an Error of ${status}`, async () => {
+    const [answer] = parseAnswers(await answerTo(Object.assign(new Error('Parse Error'), fault)));
+    assert.ok(answer !== undefined);
+    assert.equal(answer.status, status);
+    assert.deepEqual(JSON.parse(answer.body), { code, message, status });
+    assert.equal(answer.headers.get('content-type'), 'application/json');
+    assert.equal(answer.headers.get('connection'), 'close');
+  });
+}
+
+test('A client that is gone is not answered', async () => {
+  const error = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' });
+  assert.equal(await answerTo(error), '');
+});
+
+/** What the server writes to a socket with this error, until it destroys that. */
+function answerTo(error: Error): Promise<string> {
+  const chunks: Buffer[] = [];
+  return new Promise((resolve) => {
+    const socket = new Duplex({
+      read: () => undefined,
+      write(chunk: Buffer, _encoding, done) {
+        chunks.push(chunk);
+        done();
+      },
+    });
+    socket.on('close', () => resolve(Buffer.concat(chunks).toString()));
+    createHttpServer(() => undefined).emit('clientError', error, socket);
+  });
+}

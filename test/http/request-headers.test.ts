@@ -1,0 +1,69 @@
+/** The header fields that count, taken from node:http's raw list. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { announcesBody, readHeaders, type RequestHeaders } from '../../src/http/request-headers.ts';
+
+const NONE: RequestHeaders = {
+  hostCount: 0,
+  host: '',
+  authorizationCount: 0,
+  authorization: '',
+  contentType: undefined,
+  contentEncoding: undefined,
+  contentLength: undefined,
+  transferEncoding: undefined,
+  expect: undefined,
+};
+
+const LISTS: readonly (readonly [rawHeaders: string[], found: Partial<RequestHeaders>])[] = [
+  [[], {}],
+  [['Host', 'a:80'], { hostCount: 1, host: 'a:80' }],
+  [['hOsT', 'a', 'HOST', 'b'], { hostCount: 2, host: 'b' }],
+  [['Host', ''], { hostCount: 1, host: '' }],
+  [['authorization', 'Bearer a'], { authorizationCount: 1, authorization: 'Bearer a' }],
+  [['Authorization', 'x', 'AUTHORIZATION', 'y'], { authorizationCount: 2, authorization: 'y' }],
+  [['Content-Type', 'text/plain'], { contentType: 'text/plain' }],
+  [['content-type', 'a/b', 'Content-type', 'c/d'], { contentType: 'a/b, c/d' }],
+  [['CONTENT-ENCODING', 'gzip'], { contentEncoding: 'gzip' }],
+  [['Content-Encoding', 'gzip', 'Content-Encoding', 'br'], { contentEncoding: 'gzip, br' }],
+  [['content-LENGTH', '17'], { contentLength: '17' }],
+  [['Transfer-Encoding', 'chunked'], { transferEncoding: 'chunked' }],
+  [
+    ['Transfer-Encoding', 'gzip', 'transfer-encoding', 'chunked'],
+    { transferEncoding: 'gzip, chunked' },
+  ],
+  [['Expect', '100-continue'], { expect: '100-continue' }],
+  [['expect', '100-continue', 'EXPECT', 'x'], { expect: '100-continue, x' }],
+  [
+    ['Accept', '*/*', 'Host', 'a', 'X-Empty', '', 'Expect', 'e', 'Content-Length', '0'],
+    { hostCount: 1, host: 'a', expect: 'e', contentLength: '0' },
+  ],
+  // Other names of the same lengths.
+  [['Date', 'x', 'Cookie', 'x', 'X-Hypertexts', 'x', 'X-Hypertext-2', 'x'], {}],
+  [['Accept-Charset', 'x', 'Proxy-Connection', 'x', 'If-Modified-Since', 'x'], {}],
+  [['Content_Length', '5', 'Transfer_Encoding', 'chunked', 'ho\u017ft', 'x'], {}],
+];
+
+for (const [rawHeaders, found] of LISTS) {
+  test(`The list ${JSON.stringify(rawHeaders)} has ${JSON.stringify(found)}`, () => {
+    assert.deepEqual(readHeaders(rawHeaders), { ...NONE, ...found });
+  });
+}
+
+const BODIES: readonly (readonly [rawHeaders: string[], isAnnounced: boolean])[] = [
+  [[], false],
+  [['Content-Type', 'application/json'], false],
+  [['Content-Length', '0'], false],
+  [['Content-Length', '000'], false],
+  [['Content-Length', '1'], true],
+  [['Content-Length', '99999999999999999999'], true],
+  [['Transfer-Encoding', 'chunked'], true],
+  [['Transfer-Encoding', 'chunked', 'Content-Length', '0'], true],
+];
+
+for (const [rawHeaders, isAnnounced] of BODIES) {
+  test(`${JSON.stringify(rawHeaders)} ${isAnnounced ? 'announces a' : 'announces no'} body`, () => {
+    assert.equal(announcesBody(readHeaders(rawHeaders)), isAnnounced);
+  });
+}

@@ -1,0 +1,96 @@
+/** The rules of HTTP/1.1 that node:http leaves to us. */
+
+import assert from 'node:assert/strict';
+import type { IncomingMessage } from 'node:http';
+import { test } from 'node:test';
+import { readHeaders } from '../../src/http/request-headers.ts';
+import { checkRequestRules } from '../../src/http/request-rules.ts';
+
+const GOOD: readonly (readonly [version: string, ...rawHeaders: string[]])[] = [
+  ['1.0'],
+  ['1.0', 'Host', 'pets.example'],
+  ['1.1', 'Host', 'pets.example', 'Transfer-Encoding', 'chunked'],
+  ['1.1', 'Host', 'pets.example', 'Transfer-Encoding', 'Chunked'],
+  ...[
+    ...['a', 'pets.example', 'pets.example:', 'pets.example:8080', '127.0.0.1', '127.0.0.1:80'],
+    ...['[::1]', '[::1]:8080', '[v1.fe]', 'my_pets', 'p%C3%A4ts', "a-._~!$&'()*+;=b"],
+  ].map((host) => ['1.1', 'Host', host] as const),
+];
+
+for (const [version, ...rawHeaders] of GOOD) {
+  test(`HTTP/${version} with ${JSON.stringify(rawHeaders)} keeps the rules`, () => {
+    checkRequestRules(request(version), readHeaders(rawHeaders));
+  });
+}
+
+const HOST = ['Host', 'a'];
+const BAD: readonly (readonly [
+  version: string,
+  rawHeaders: readonly string[],
+  code: string,
+  status: number,
+  message: string,
+])[] = [
+  ...['0.9', '1.2', '2.0', '3.0', '0.1'].map(
+    (version) =>
+      [
+        version,
+        HOST,
+        'unsupported_http_version',
+        505,
+        `HTTP/${version} is not supported, only HTTP/1.0 and HTTP/1.1`,
+      ] as const,
+  ),
+  ...['gzip, chunked', 'gzip', 'identity', 'chunked, chunked', 'xchunked', 'chunked;a=b', ''].map(
+    (coding) =>
+      [
+        '1.1',
+        [...HOST, 'Transfer-Encoding', coding],
+        'unsupported_transfer_coding',
+        501,
+        `Transfer-Encoding must be chunked, not ${JSON.stringify(coding)}`,
+      ] as const,
+  ),
+  [
+    '1.1',
+    [...HOST, 'Transfer-Encoding', 'chunked', 'Transfer-Encoding', 'chunked'],
+    'unsupported_transfer_coding',
+    501,
+    'Transfer-Encoding must be chunked, not "chunked, chunked"',
+  ],
+  [
+    '1.0',
+    [...HOST, 'Transfer-Encoding', 'chunked'],
+    'malformed_request',
+    400,
+    'Transfer-Encoding is not part of HTTP/1.0',
+  ],
+  ['1.1', [], 'malformed_request', 400, 'Expected one Host header field, not 0'],
+  ['1.1', [...HOST, ...HOST], 'malformed_request', 400, 'Expected one Host header field, not 2'],
+  ['1.0', [...HOST, ...HOST], 'malformed_request', 400, 'Expected one Host header field, not 2'],
+  ...[
+    ...['', ' ', 'a b', 'a,b', 'a, b', 'user@a', 'a/b', 'http://a', 'a?b', 'a#b', 'a\\b', 'a:b'],
+    ...['a:80:80', ':80', '[::1', '::1', '[]', '[::g]', '[::1]x', '"a"', 'p\u00e4ts', 'a:-1'],
+  ].map(
+    (host) =>
+      [
+        '1.1',
+        ['Host', host],
+        'malformed_request',
+        400,
+        `Host ${JSON.stringify(host)} is not a host`,
+      ] as const,
+  ),
+];
+
+for (const [version, rawHeaders, code, status, message] of BAD) {
+  test(`HTTP/${version} with ${JSON.stringify(rawHeaders)} is refused with ${status}`, () => {
+    const check = (): void => checkRequestRules(request(version), readHeaders(rawHeaders));
+    assert.throws(check, { name: 'ApiError', code, status, message });
+  });
+}
+
+function request(httpVersion: string): IncomingMessage {
+  const [httpVersionMajor, httpVersionMinor] = httpVersion.split('.').map(Number);
+  return { httpVersion, httpVersionMajor, httpVersionMinor } as IncomingMessage;
+}
