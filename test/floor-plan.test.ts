@@ -1,0 +1,90 @@
+/** The floor plan: a file of src/ imports from lower floors or its own room, and nothing else. */
+
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { VERSION } from '../src/base/version.ts';
+
+/** Found from this file's compiled place, .build/test. */
+const root = fileURLToPath(new URL('../../', import.meta.url));
+
+/** By room; a file at the top of src/ is a room of its own. */
+const FLOORS: Readonly<Record<string, number>> = {
+  ...{ base: 0, model: 1, http: 2, storage: 2, api: 3, ops: 3 },
+  ...{ 'app.ts': 4, 'config.ts': 4, 'server.ts': 5 },
+};
+
+const roomOf = (file: string): string => file.split('/')[0]!;
+const floorOf = (file: string): number => FLOORS[roomOf(file)]!;
+
+const sources = new Map<string, string>();
+for (const name of readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })) {
+  if (!name.includes('.')) continue;
+  const text = readFileSync(join(root, 'src', name), 'utf8');
+  // Comments speak of other rooms, and of the process.
+  sources.set(name.replaceAll('\\', '/'), text.replace(/^\s*\/\*[^]*?\*\/|(?<=^|\s)\/\/.*/gm, ''));
+}
+
+const imports = new Map<string, readonly string[]>();
+for (const [file, text] of sources) {
+  const found = text.matchAll(/\b(?:from\s|import\b\s*\(?|require\()\s*(['"`])(.+?)\1/g);
+  const names = Array.from(found, (match) => match[2]!);
+  imports.set(file, names.filter((name) => !name.startsWith('node:')));
+}
+
+const targetOf = (file: string, name: string): string =>
+  join(dirname(file), name).replaceAll('\\', '/');
+
+test('Every source file is a TypeScript file in a known room', () => {
+  assert.ok(sources.size > 20);
+  for (const file of sources.keys()) {
+    assert.match(file, /^[a-z0-9-]+(\/[a-z0-9-]+)?\.ts$/);
+    assert.notEqual(floorOf(file), undefined, `${file} is in no room of the floor plan`);
+  }
+});
+
+test('Every import is of a file of our own, by its name with .ts, or of node:', () => {
+  for (const [file, names] of imports) {
+    for (const name of names) {
+      assert.match(name, /^\.\.?\/.+\.ts$/, `${file} imports ${name}`);
+      assert.ok(sources.has(targetOf(file, name)), `${file} imports ${name}, which is not there`);
+    }
+  }
+});
+
+test('Every import is of a lower floor or of the same room', () => {
+  for (const [file, names] of imports) {
+    for (const target of names.map((name) => targetOf(file, name))) {
+      const isAllowed = floorOf(target) < floorOf(file) || roomOf(target) === roomOf(file);
+      assert.ok(isAllowed, `${file} imports ${target}`);
+    }
+  }
+});
+
+test('No imports run in a circle', () => {
+  const checked = new Set<string>();
+  const visit = (file: string, path: readonly string[]): void => {
+    assert.ok(!path.includes(file), `A circle: ${[...path, file].join(' → ')}`);
+    if (checked.has(file)) return;
+    for (const name of imports.get(file) ?? []) visit(targetOf(file, name), [...path, file]);
+    checked.add(file);
+  };
+  for (const file of sources.keys()) visit(file, []);
+});
+
+test('Only server.ts touches the process', () => {
+  const touchesProcess = /\bprocess(\?\.|[.[])\S|[=({]\s*process\b|\bnode:process\b|\bglobalThis\b/;
+  const files = [...sources].filter(([, text]) => touchesProcess.test(text)).map(([file]) => file);
+  assert.deepEqual(files, ['server.ts']);
+});
+
+test('The version is that of package.json, and the only packages are two for development', () => {
+  const text = readFileSync(join(root, 'package.json'), 'utf8');
+  const manifest = JSON.parse(text) as Record<string, unknown>;
+  assert.equal(VERSION, manifest['version']);
+  assert.deepEqual(Object.keys(manifest['devDependencies'] as object), ['@types/node', 'typescript']);
+  const kinds = Object.keys(manifest).filter((key) => /dependencies/i.test(key));
+  assert.deepEqual(kinds, ['devDependencies']);
+});
