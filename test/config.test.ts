@@ -214,7 +214,8 @@ test('A file without a key is a mistake, since it would let nobody in', () => {
 });
 
 test('A mistake never quotes a key', () => {
-  const broken = [`${SECRET} x`, `x ${SECRET}`, `${SECRET}\u00e9`, `sha256:${SECRET}`, `${SECRET}\0`];
+  const spaced = [`${SECRET} x`, `x ${SECRET}`, `${SECRET}\u00e9`, `${SECRET}\0`];
+  const broken = [...spaced, `sha256:${SECRET}`];
   const everyPlace = [
     ...broken.map((text) => read({ PETSTORE_API_KEYS: text }, [])),
     ...broken.map((text) => read({ PETSTORE_API_KEYS: `${SECRET},${text},,${SECRET}` }, [])),

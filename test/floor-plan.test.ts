@@ -84,7 +84,8 @@ test('The version is that of package.json, and the only packages are two for dev
   const text = readFileSync(join(root, 'package.json'), 'utf8');
   const manifest = JSON.parse(text) as Record<string, unknown>;
   assert.equal(VERSION, manifest['version']);
-  assert.deepEqual(Object.keys(manifest['devDependencies'] as object), ['@types/node', 'typescript']);
+  const packages = Object.keys(manifest['devDependencies'] as object);
+  assert.deepEqual(packages.sort(), ['@types/node', 'typescript']);
   const kinds = Object.keys(manifest).filter((key) => /dependencies/i.test(key));
   assert.deepEqual(kinds, ['devDependencies']);
 });

@@ -1,28 +1,298 @@
 /** The process: what its user sees of it, from the outside. */
 
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { connect, createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { test } from 'node:test';
-import { startProcess } from './support/process.ts';
+import { test, type TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { HELP } from '../src/config.ts';
+import { startProcess, type Process } from './support/process.ts';
 import { tempDir } from './support/temp-dir.ts';
 
-test('A pet is still there after kill -9 and a restart', async (t) => {
-  const args = ['--port', '0', '--data-file', join(tempDir(t), 'pets.json')];
-  const env = { PETSTORE_API_KEYS: 'k' };
-  const headers = { Authorization: 'Bearer k' };
+const KEY = 'configured-key';
+type Env = Record<string, string>;
 
-  const first = startProcess(args, env);
-  t.after(() => first.child.kill('SIGKILL'));
-  const body = '{"name":"Rex","categoryId":7}';
-  const added = await fetch(`${await first.ready()}/v1/pets`, { method: 'POST', headers, body: Buffer.from(body) });
+const ENV: Env = { PETSTORE_API_KEYS: KEY };
+const PET = '{"name":"Rex","categoryId":7}';
+
+test('A pet is still there after kill -9 and a restart', async (t) => {
+  const args = anyPort(join(tempDir(t), 'pets.json'));
+
+  const first = start(t, args);
+  const added = await addPet(await first.ready());
   assert.equal(added.status, 201);
   first.child.kill('SIGKILL');
   assert.equal(await first.exit(), 'SIGKILL');
 
-  const second = startProcess(args, env);
-  t.after(() => second.child.kill('SIGKILL'));
-  const found = await fetch(`${await second.ready()}/v1/pets/1`, { headers });
-  assert.equal(await found.text(), '{"id":1,"name":"Rex","categoryId":7}');
+  const second = start(t, args);
+  const found = await listPets(await second.ready());
+  assert.equal(await found.text(), '[{"id":1,"name":"Rex","categoryId":7}]');
   second.child.kill('SIGTERM');
   assert.equal(await second.exit(), 0);
 });
+
+for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  test(`On ${signal} the process puts all pets into the data file and exits with 0`, async (t) => {
+    const folder = join(tempDir(t), 'made', 'on', 'start');
+    const dataFile = join(folder, 'pets.json');
+    const service = start(t, anyPort(dataFile));
+    assert.equal((await addPet(await service.ready())).status, 201);
+    assert.equal(readFileSync(dataFile, 'utf8').includes('Rex'), false);
+    assert.ok(readFileSync(`${dataFile}.journal`, 'utf8').includes('Rex'));
+
+    service.child.kill(signal);
+    assert.equal(await service.exit(), 0);
+    assert.deepEqual(JSON.parse(readFileSync(dataFile, 'utf8')), [{ id: 1, ...JSON.parse(PET) }]);
+    assert.deepEqual(readdirSync(folder).sort(), ['pets.json', 'pets.json.lock']);
+    const events = service.stderr().trimEnd().split('\n').map((line) => eventOf(line));
+    assert.deepEqual(events, ['Started', 'Stopping', 'Stopped']);
+  });
+}
+
+test('A second signal ends the process at once, with 1 and every pet in the journal', async (t) => {
+  const dataFile = join(tempDir(t), 'pets.json');
+  const service = start(t, anyPort(dataFile));
+  const url = await service.ready();
+  await addPet(url);
+  // Once it is told to go on, a client that sends no more keeps the service from stopping.
+  const client = connect(Number(new URL(url).port), '127.0.0.1');
+  t.after(() => client.destroy());
+  client.on('error', () => undefined);
+  client.write(
+    `POST /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${KEY}\r\n` +
+      'Expect: 100-continue\r\nContent-Length: 20\r\n\r\n',
+  );
+  const [answer] = (await once(client, 'data')) as [Buffer];
+  assert.match(answer.toString(), /^HTTP\/1\.1 100 /);
+
+  service.child.kill('SIGTERM');
+  await logged(service, '"Stopping"');
+  service.child.kill('SIGINT');
+  assert.equal(await service.exit(), 1);
+  assert.ok(readFileSync(`${dataFile}.journal`, 'utf8').includes('Rex'));
+});
+
+test('--help shows the help and exits with 0', async (t) => {
+  const service = start(t, ['--help'], { PORT: 'a mistake' });
+  assert.equal(await service.exit(), 0);
+  assert.deepEqual([service.stdout(), service.stderr()], [HELP, '']);
+});
+
+test('--version shows the version of package.json and exits with 0', async (t) => {
+  const manifest = fileURLToPath(new URL('../../package.json', import.meta.url));
+  const { version } = JSON.parse(readFileSync(manifest, 'utf8')) as { version: string };
+  const service = start(t, ['--version']);
+  assert.equal(await service.exit(), 0);
+  assert.deepEqual([service.stdout(), service.stderr()], [`${version}\n`, '']);
+});
+
+test('Mistakes in the configuration are told one a line, with exit code 2', async (t) => {
+  const folder = tempDir(t);
+  const args = ['--what', '--data-file', join(folder, 'sub', 'pets.json'), '--body-limit=0'];
+  const service = start(t, args, { PORT: 'x', PETSTORE_API_KEYS: 'a,' });
+  assert.equal(await service.exit(), 2);
+  assert.deepEqual(service.stderr().split('\n'), [
+    'petstore: Unknown option --what',
+    'petstore: PORT must be an integer from 0 to 65535, not "x"',
+    'petstore: PETSTORE_API_KEYS, key 2: a key must not be empty',
+    'petstore: --body-limit must be an integer from 1 to 67108864, not "0"',
+    '',
+  ]);
+  assert.equal(service.stdout(), '');
+  assert.deepEqual(readdirSync(folder), []);
+});
+
+test('A port in use is told in one line, with exit code 1', async (t) => {
+  const other = createServer().listen(0, '127.0.0.1');
+  t.after(() => other.close());
+  await once(other, 'listening');
+  const { port } = other.address() as AddressInfo;
+  const dataFile = join(tempDir(t), 'pets.json');
+  const service = start(t, ['--port', String(port), '--data-file', dataFile]);
+  const line = `Cannot listen on 127.0.0.1, port ${port}: the port is in use`;
+  await assertRefusal(service, new RegExp(`^petstore: ${line}\n$`));
+  assert.equal(existsSync(dataFile), false);
+});
+
+test('A data file in a place that cannot be is told in one line, with exit code 1', async (t) => {
+  // Below a file there is no folder, not for root either.
+  const file = join(tempDir(t), 'a-file');
+  writeFileSync(file, 'mine');
+  for (const place of [join(file, 'pets.json'), join(file, 'sub', 'pets.json')]) {
+    await assertRefusal(start(t, anyPort(place)), /^petstore: .*a-file.*\n$/);
+  }
+  assert.equal(readFileSync(file, 'utf8'), 'mine');
+});
+
+test('A data file that is a folder is told in one line, with exit code 1', async (t) => {
+  const dataFile = join(tempDir(t), 'pets.json');
+  mkdirSync(dataFile);
+  await assertRefusal(start(t, anyPort(dataFile)), /^petstore: .*pets\.json is not a file\n$/);
+  assert.deepEqual(readdirSync(dataFile), []);
+});
+
+test('A damaged data file is told with the place, in one line, and is left as it is', async (t) => {
+  const dataFile = join(tempDir(t), 'pets.json');
+  const cases: readonly (readonly [text: string, offset: number])[] = [
+    ['', 0],
+    ['[{"id":1,"name":"a","categoryId":1},', 36],
+    ['[{"id":1,"name":"a","categoryId":x}]', 33],
+    ['{"pets":[]}', 0],
+  ];
+  for (const [text, offset] of cases) {
+    writeFileSync(dataFile, text);
+    const service = start(t, anyPort(dataFile));
+    const line = new RegExp(`^petstore: .*pets\\.json is damaged at byte ${offset}: .*\n$`);
+    await assertRefusal(service, line);
+    assert.equal(readFileSync(dataFile, 'utf8'), text);
+  }
+});
+
+test('A second process on the same data file is refused in one line', async (t) => {
+  const dataFile = join(tempDir(t), 'pets.json');
+  const first = start(t, anyPort(dataFile));
+  const url = await first.ready();
+  const second = start(t, anyPort(dataFile));
+  await assertRefusal(second, /^petstore: .*pets\.json is in use by another process.*\n$/);
+  assert.equal((await addPet(url)).status, 201);
+});
+
+test('Without a configured key a random one is shown, works, and is not logged', async (t) => {
+  const keys = new Set<string>();
+  for (const name of ['a.json', 'b.json']) {
+    const service = start(t, anyPort(join(tempDir(t), name)), {});
+    const url = await service.ready();
+    const key = /^No API key is configured, .*: (\S+)$/m.exec(service.stdout())?.[1];
+    assert.ok(key !== undefined && key.length >= 32, service.stdout());
+    assert.equal((await listPets(url, key)).status, 200);
+    assert.equal((await listPets(url, `${key}x`)).status, 401);
+    service.child.kill('SIGHUP');
+    assert.equal((await addPet(url, key)).status, 201);
+    service.child.kill('SIGTERM');
+    assert.equal(await service.exit(), 0);
+    assert.equal(service.stderr().includes(key), false);
+    keys.add(key);
+  }
+  assert.equal(keys.size, 2);
+});
+
+test('A configured key is never shown or logged, nor is one that a client sent', async (t) => {
+  const keysFile = join(tempDir(t), 'keys');
+  writeFileSync(keysFile, 'key-of-the-file\n');
+  const args = [...anyPort(join(tempDir(t), 'pets.json')), '--api-keys-file', keysFile];
+  const service = start(t, args);
+  const url = await service.ready();
+  const cases = [
+    [KEY, 200],
+    ['key-of-the-file', 200],
+    ['key-of-a-client', 401],
+  ] as const;
+  for (const [key, status] of cases) {
+    assert.equal((await listPets(url, key)).status, status);
+  }
+  service.child.kill('SIGHUP');
+  await logged(service, '"Read the API keys again"');
+  service.child.kill('SIGTERM');
+  assert.equal(await service.exit(), 0);
+  assert.doesNotMatch(service.stdout() + service.stderr(), /configured-key|key-of/);
+});
+
+test('On SIGHUP the keys file is read again, and a broken one changes nothing', async (t) => {
+  const keysFile = join(tempDir(t), 'keys');
+  writeFileSync(keysFile, 'old-key\n');
+  const args = [...anyPort(join(tempDir(t), 'pets.json')), '--api-keys-file', keysFile];
+  const service = start(t, args, {});
+  const url = await service.ready();
+  const statuses = async (): Promise<readonly number[]> => {
+    const answers = ['old-key', 'new-key'].map((key) => listPets(url, key));
+    return (await Promise.all(answers)).map(({ status }) => status);
+  };
+  assert.deepEqual(await statuses(), [200, 401]);
+
+  writeFileSync(keysFile, 'new-key\n');
+  service.child.kill('SIGHUP');
+  await logged(service, '"Read the API keys again"');
+  assert.deepEqual(await statuses(), [401, 200]);
+
+  writeFileSync(keysFile, 'old-key\nnot a key\n');
+  service.child.kill('SIGHUP');
+  await logged(service, '"The API keys were left as they are"');
+  assert.deepEqual(await statuses(), [401, 200]);
+  assert.ok(service.stderr().includes('line 2: '));
+  service.child.kill('SIGTERM');
+  assert.equal(await service.exit(), 0);
+});
+
+test('PORT, HOST and the other variables count where no flag is given', async (t) => {
+  const dataFile = join(tempDir(t), 'pets.json');
+  const env = { ...ENV, PORT: '0', HOST: '127.0.0.1', PETSTORE_DATA_FILE: dataFile };
+  const service = start(t, [], { ...env, PETSTORE_BODY_LIMIT: String(PET.length - 1) });
+  const url = await service.ready();
+  // Without PORT it would be 8080.
+  assert.match(url, /^http:\/\/127\.0\.0\.1:(?!8080$)[0-9]+$/);
+  assert.equal((await addPet(url)).status, 413);
+  assert.ok(existsSync(dataFile));
+});
+
+const isLinux = process.platform === 'linux';
+const skip = isLinux ? false : 'Only Linux answers on all of 127.0.0.0/8';
+
+test('The service is bound to its one address and to no other', { skip }, async (t) => {
+  const cases = [
+    [[], '127.0.0.1'],
+    [['--host', '127.0.0.2'], '127.0.0.2'],
+  ] as const;
+  for (const [args, address] of cases) {
+    const service = start(t, [...args, ...anyPort(join(tempDir(t), 'pets.json'))]);
+    const { port, hostname } = new URL(await service.ready());
+    assert.equal(hostname, address);
+    assert.equal((await fetch(`http://${address}:${port}/livez`)).status, 200);
+    await assert.rejects(fetch(`http://127.0.0.3:${port}/livez`));
+  }
+});
+
+function anyPort(dataFile: string): readonly string[] {
+  return ['--port', '0', '--data-file', dataFile];
+}
+
+/** Starts a process that ends with the test at the latest. */
+function start(t: TestContext, args: readonly string[], env: Env = ENV): Process {
+  const service = startProcess(args, env);
+  t.after(async () => {
+    service.child.kill('SIGKILL');
+    await service.exit();
+  });
+  return service;
+}
+
+function listPets(url: string, key: string = KEY): Promise<Response> {
+  return fetch(`${url}/v1/pets`, { headers: { Authorization: `Bearer ${key}` } });
+}
+
+function addPet(url: string, key: string = KEY): Promise<Response> {
+  const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
+  return fetch(`${url}/v1/pets`, { method: 'POST', headers, body: PET });
+}
+
+/** Resolves when the process has logged the text. */
+async function logged(service: Process, text: string): Promise<void> {
+  const end = service.exit();
+  while (!service.stderr().includes(text)) {
+    const event = await Promise.race([once(service.child.stderr!, 'data'), end]);
+    if (!Array.isArray(event)) throw new Error(`Ended with ${event}: ${service.stderr()}`);
+  }
+}
+
+/** The process could not start: it says why in one line, and exits with 1. */
+async function assertRefusal(service: Process, line: RegExp): Promise<void> {
+  assert.equal(await service.exit(), 1);
+  assert.match(service.stderr(), line);
+  assert.equal(service.stderr().split('\n').length, 2, service.stderr());
+  assert.equal(service.stdout(), '');
+}
+
+function eventOf(line: string): unknown {
+  return (JSON.parse(line) as { event?: unknown }).event;
+}

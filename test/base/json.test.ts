@@ -88,8 +88,8 @@ test('A mistake is reported with its exact offset, and what was expected and fou
   ];
   for (const [text, offset, complaint] of mistakes) {
     const message = `${complaint} at byte ${offset}`;
-    const name = 'JsonSyntaxError';
-    assert.throws(() => skipValue(Buffer.from(text), 0), { name, message, complaint, offset }, text);
+    const error = { name: 'JsonSyntaxError', message, complaint, offset };
+    assert.throws(() => skipValue(Buffer.from(text), 0), error, text);
   }
 });
 
@@ -167,12 +167,11 @@ test('The wanted fields of an object are found where JSON.parse finds them', () 
   });
 });
 
-test('Fields are found in spite of duplicates, escapes, white space and names that are alike', () => {
+test('Fields are found in spite of duplicates, escapes, white space and similar names', () => {
   const cases: readonly (readonly [text: string, value: string | undefined])[] = [
     ['{}', undefined],
     ['{ }', undefined],
     ['{"name":1}', '1'],
-    [' {"name":1}'.trim(), '1'],
     ['{"name":1,"name":"two"}', '"two"'],
     ['{"name":"two","name":null}', 'null'],
     ['{"n\\u0061me" :\t[ 1 ]\n}', '[ 1 ]'],
@@ -193,9 +192,9 @@ test('Fields are found in spite of duplicates, escapes, white space and names th
 });
 
 test('Only an object has fields', () => {
-  for (const [text, offset] of [['[]', 0], ['', 0], ['1', 0], [' {}', 0], ['{"a":1,}', 7]] as const) {
+  for (const text of ['[]', '', '1', '"{}"', ' {}']) {
     const find = (): unknown => findFields(Buffer.from(text), 0, [], new Int32Array(2));
-    assert.throws(find, { name: 'JsonSyntaxError', offset }, text);
+    assert.throws(find, { name: 'JsonSyntaxError', offset: 0 }, text);
   }
 });
 
@@ -276,7 +275,8 @@ function randomNumber(random: Random): string {
   const whole = random.oneIn(3) ? '0' : `${1 + random.below(9)}${digits(random.below(25))}`;
   const fraction = random.oneIn(2) ? '' : `.${digits(1 + random.below(20))}`;
   const sign = random.pick(['', '+', '-']);
-  const exponent = random.oneIn(2) ? '' : random.pick(['e', 'E']) + sign + digits(1 + random.below(3));
+  const power = random.pick(['e', 'E']) + sign + digits(1 + random.below(3));
+  const exponent = random.oneIn(2) ? '' : power;
   return random.pick(['', '-']) + whole + fraction + exponent;
 }
 

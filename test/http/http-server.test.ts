@@ -1,4 +1,4 @@
-/** The node:http server: its limits, and the faults that no client can bring about in a short test. */
+/** The node:http server: its limits, and faults that no client can bring about in a short test. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -20,7 +20,9 @@ test('The server bounds how long a client may take, and how many there may be', 
   );
 });
 
-const FAULTS: readonly (readonly [fault: object, code: string, status: number, message: string])[] = [
+type Case = readonly [fault: object, code: string, status: number, message: string];
+
+const FAULTS: readonly Case[] = [
   [
     { code: 'ERR_HTTP_REQUEST_TIMEOUT' },
     'request_timeout',

@@ -1,8 +1,8 @@
 /**
  * Generated cases: numbers from a seed, so that every run tests the same and a failure comes again.
  *
- * A property is a function that throws when it does not hold. Each case has a seed of its own, which
- * the failure names: `forAll` with `firstSeed` set to it and one case repeats just that.
+ * A property is a function that throws when it does not hold. Each case has a seed of its own, and
+ * the failure names it: `forAll` with that as `firstSeed` and one case repeats just that.
  */
 
 export interface Random {
@@ -46,7 +46,8 @@ export function forAll(cases: number, property: (random: Random) => void, firstS
 export function randomInt64(random: Random): bigint {
   if (random.oneIn(5)) {
     const offset = BigInt(random.below(3));
-    return random.pick([-(2n ** 63n) + offset, 2n ** 63n - 1n - offset, offset - 1n, 2n ** 53n + offset]);
+    const [min, max] = [-(2n ** 63n), 2n ** 63n - 1n];
+    return random.pick([min + offset, max - offset, offset - 1n, 2n ** 53n + offset]);
   }
   const bits = (BigInt(random.below(2 ** 32)) << 32n) | BigInt(random.below(2 ** 32));
   return BigInt.asIntN(64, bits) >> BigInt(random.below(64));
