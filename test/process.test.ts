@@ -168,7 +168,9 @@ test('Without a configured key a random one is shown, works, and is not logged',
     assert.ok(key !== undefined && key.length >= 32, service.stdout());
     assert.equal((await listPets(url, key)).status, 200);
     assert.equal((await listPets(url, `${key}x`)).status, 401);
+    // The first answer comes after the signal for certain, and the second one after its handler.
     service.child.kill('SIGHUP');
+    assert.equal((await fetch(`${url}/livez`)).status, 200);
     assert.equal((await addPet(url, key)).status, 201);
     service.child.kill('SIGTERM');
     assert.equal(await service.exit(), 0);
@@ -279,8 +281,9 @@ function addPet(url: string, key: string = KEY): Promise<Response> {
 /** Resolves when the process has logged the text. */
 async function logged(service: Process, text: string): Promise<void> {
   const end = service.exit();
+  const signal = AbortSignal.timeout(30_000);
   while (!service.stderr().includes(text)) {
-    const event = await Promise.race([once(service.child.stderr!, 'data'), end]);
+    const event = await Promise.race([once(service.child.stderr!, 'data', { signal }), end]);
     if (!Array.isArray(event)) throw new Error(`Ended with ${event}: ${service.stderr()}`);
   }
 }
