@@ -1,0 +1,104 @@
+/** A Disk around another that records each call, and fails or holds up those that a test picks. */
+
+import type { Disk, DiskFile } from '../../src/storage/disk.ts';
+
+export interface DiskCall {
+  readonly operation: keyof Disk | keyof DiskFile;
+  readonly path: string;
+  /** Of an open file: which one, counted from 1 in the order of opening. */
+  readonly file?: number;
+}
+
+/**
+ * Called before each operation. It throws, and the operation fails and does nothing; it returns a
+ * number, and a write is that short; it returns a promise, and an operation that can wait does.
+ */
+export type Fault = (call: DiskCall) => Promise<void> | number | void;
+
+export interface FailingDisk extends Disk {
+  /** All calls so far, those that failed too. */
+  readonly calls: readonly DiskCall[];
+  /** What happens from now on; nothing unless it is set. */
+  fault: Fault;
+}
+
+export function createFailingDisk(disk: Disk): FailingDisk {
+  const calls: DiskCall[] = [];
+  let opened = 0;
+  const enter = (call: DiskCall): Promise<void> | number | void => {
+    calls.push(call);
+    return failing.fault(call);
+  };
+  const failing: FailingDisk = {
+    calls,
+    fault: () => undefined,
+    async open(path, how, mode) {
+      await enter({ operation: 'open', path });
+      const file = await disk.open(path, how, mode);
+      opened += 1;
+      return wrapFile(file, path, opened, enter);
+    },
+    async stat(path) {
+      await enter({ operation: 'stat', path });
+      return disk.stat(path);
+    },
+    async resolve(path) {
+      await enter({ operation: 'resolve', path });
+      return disk.resolve(path);
+    },
+    async makeDirectory(path) {
+      await enter({ operation: 'makeDirectory', path });
+      return disk.makeDirectory(path);
+    },
+    async rename(from, to) {
+      await enter({ operation: 'rename', path: from });
+      return disk.rename(from, to);
+    },
+    async remove(path) {
+      await enter({ operation: 'remove', path });
+      return disk.remove(path);
+    },
+    async syncDirectory(path) {
+      await enter({ operation: 'syncDirectory', path });
+      return disk.syncDirectory(path);
+    },
+    async lock(path) {
+      await enter({ operation: 'lock', path });
+      return disk.lock(path);
+    },
+  };
+  return failing;
+}
+
+function wrapFile(wrapped: DiskFile, path: string, file: number, enter: Fault): DiskFile {
+  return {
+    async read(bytes, offset, length, position) {
+      await enter({ operation: 'read', path, file });
+      return wrapped.read(bytes, offset, length, position);
+    },
+    async write(bytes, offset, position) {
+      const most = await enter({ operation: 'write', path, file });
+      return wrapped.write(cut(bytes, offset, most), offset, position);
+    },
+    writeNow(bytes, offset, position) {
+      const most = enter({ operation: 'writeNow', path, file });
+      return wrapped.writeNow(cut(bytes, offset, most), offset, position);
+    },
+    async sync() {
+      await enter({ operation: 'sync', path, file });
+      return wrapped.sync();
+    },
+    async truncate(length) {
+      await enter({ operation: 'truncate', path, file });
+      return wrapped.truncate(length);
+    },
+    async close() {
+      await enter({ operation: 'close', path, file });
+      return wrapped.close();
+    },
+  };
+}
+
+function cut(bytes: Buffer, offset: number, most: unknown): Buffer {
+  return typeof most === 'number' ? bytes.subarray(0, offset + most) : bytes;
+}

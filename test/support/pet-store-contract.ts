@@ -1,0 +1,431 @@
+/**
+ * The contract of PetStore (src/model/pet-store.ts) as a suite that any implementation runs, by
+ * passing a factory: see memory-store.test.ts and file-store.test.ts.
+ */
+
+import assert from 'node:assert/strict';
+import { describe, test, type TestContext } from 'node:test';
+import { INT64_MAX, INT64_MIN } from '../../src/base/int64.ts';
+import { decodePet, encodeNewPet, encodeNewPetText } from '../../src/model/encoded-pet.ts';
+import { PET_STATUSES, type NewPet, type PetStatus } from '../../src/model/pet.ts';
+import { StoreUnavailableError, type PetPage, type PetStore } from '../../src/model/pet-store.ts';
+import { seededRandom, type Random } from './seeded-random.ts';
+
+/** Opens a store at one place: a durable store finds there what an earlier one left. */
+export type OpenStore = () => PetStore | Promise<PetStore>;
+
+/** Declares the suite. `newPlace` is called once for each test; all pets outlive a durable store. */
+export function testPetStoreContract(
+  name: string,
+  newPlace: (t: TestContext) => OpenStore,
+  { isDurable }: { readonly isDurable: boolean },
+): void {
+  const open: OpenForTest = async (t) => {
+    const store = await newPlace(t)();
+    t.after(() => store.close());
+    return store;
+  };
+  describe(`${name} keeps the contract of PetStore:`, () => {
+    testCreate(open);
+    testNames(open);
+    testReads(open);
+    testIndependentBuffers(open);
+    testPages(open);
+    testClose(open);
+    testGenerated(newPlace, isDurable);
+    if (isDurable) testReopening(newPlace);
+  });
+}
+
+type OpenForTest = (t: TestContext) => Promise<PetStore>;
+
+function testCreate(open: OpenForTest): void {
+  test('the first pets get the ids 1, 2 and 3', async (t) => {
+    const store = await open(t);
+    for (const id of [1n, 2n, 3n]) assert.equal(idOf(await store.create(rex)), id);
+  });
+
+  test('a created pet is the text that was sent, with the id before it', async (t) => {
+    const store = await open(t);
+    const sent = Buffer.from('{"status":"sold", "categoryId":7.0, "name":"R\\u0065x"}');
+    const pet = await store.create(encodeNewPetText(sent));
+    assert.equal(`${pet}`, '{"id":1,"name":"R\\u0065x","categoryId":7,"status":"sold"}');
+  });
+
+  test('the bytes that create, get and list give are the same', async (t) => {
+    const store = await open(t);
+    for (const status of [...PET_STATUSES, undefined]) {
+      const pet = await store.create(newPet('Rex', status));
+      const id = idOf(pet);
+      assert.deepEqual(await store.get(id), pet);
+      const { json } = await store.list({ limit: 1, after: id - 1n });
+      assert.equal(`${json}`, `[${pet}]`);
+    }
+  });
+
+  test('creates that come together each get an id of their own, and none is left out', async (t) => {
+    const store = await open(t);
+    const names = Array.from({ length: 500 }, (_, index) => `Pet ${index}`);
+    const pets = await Promise.all(names.map((name) => store.create(newPet(name))));
+    const ids = pets.map(idOf).sort((a, b) => Number(a - b));
+    assert.deepEqual(ids, names.map((_, index) => BigInt(index + 1)));
+    assert.deepEqual(pets.map((pet) => decodePet(pet).name), names);
+    const { json, next } = await store.list({ limit: 1000 });
+    assert.deepEqual(petTexts(json), pets.sort(byId).map(String));
+    assert.equal(next, undefined);
+  });
+
+  test('categoryId keeps its value over the whole range of int64', async (t) => {
+    const store = await open(t);
+    for (const categoryId of [INT64_MIN, -1n, 0n, 2n ** 53n + 1n, INT64_MAX]) {
+      const pet = await store.create(encodeNewPet({ name: '', categoryId }));
+      assert.equal(decodePet((await store.get(idOf(pet)))!).categoryId, categoryId);
+    }
+  });
+
+  test('a store without problems tells of none', async (t) => {
+    const store = await open(t);
+    assert.equal(store.problem(), undefined);
+    await store.create(rex);
+    assert.equal(store.problem(), undefined);
+  });
+}
+
+function testNames(open: OpenForTest): void {
+  const names: Readonly<Record<string, string>> = {
+    'the empty name': '',
+    'a name with NUL and other control characters': '\0a\u0001\b\t\n\f\r\u001f',
+    'a name with a high surrogate alone': '\ud83d',
+    'a name with a low surrogate alone': 'a\udc36b',
+    'a name with quotes, backslashes and brackets': '"\\"},]\\',
+    'a name with characters of two, three and four bytes': 'é€😀\u2028\ufffd\ufeff',
+    'a name that looks like a pet': '{"id":1,"name":"Rex","categoryId":7},\n',
+    'a name of a million bytes': 'é'.repeat(500_000),
+  };
+  for (const [what, name] of Object.entries(names)) {
+    test(`${what} comes back as it was`, async (t) => {
+      const store = await open(t);
+      await store.create(rex);
+      await store.create(newPet(name, 'sold'));
+      await store.create(rex);
+      const pet = (await store.get(2n))!;
+      assert.ok(decodePet(pet).name === name);
+      const { json } = await store.list({ limit: 10, status: 'sold' });
+      assert.ok(`${json}` === `[${pet}]`);
+    });
+  }
+
+  test('a name is kept in the form that was sent, escapes and all', async (t) => {
+    const store = await open(t);
+    const sent = '"\\u0052\\/\\ud83d\\u0000😀"';
+    await store.create(encodeNewPetText(Buffer.from(`{"name":${sent},"categoryId":1}`)));
+    assert.equal(`${await store.get(1n)}`, `{"id":1,"name":${sent},"categoryId":1}`);
+  });
+}
+
+function testReads(open: OpenForTest): void {
+  test('an empty store has an empty list, and nothing under any id', async (t) => {
+    const store = await open(t);
+    for (const query of [{ limit: 1 }, { limit: 100, status: 'sold' }, { limit: 9, after: 0n }]) {
+      const page = await store.list(query as { limit: number });
+      assert.deepEqual(page, { json: Buffer.from('[]'), next: undefined });
+    }
+    for (const id of [...missingIds, 1n]) assert.equal(await store.get(id), undefined);
+    const byStatus = { available: 0, pending: 0, sold: 0 };
+    assert.deepEqual(store.count(), { total: 0, byStatus });
+  });
+
+  test('get finds nothing under an id that no pet has', async (t) => {
+    const store = await open(t);
+    for (let i = 0; i < 3; i += 1) await store.create(rex);
+    for (const id of [...missingIds, 4n]) assert.equal(await store.get(id), undefined, `${id}`);
+  });
+
+  test('count tells how many pets there are, in all and of each status', async (t) => {
+    const store = await open(t);
+    for (const status of ['sold', undefined, 'available', 'sold'] as const) {
+      await store.create(newPet('Rex', status));
+    }
+    const byStatus = { available: 1, pending: 0, sold: 2 };
+    assert.deepEqual(store.count(), { total: 4, byStatus });
+  });
+
+  test('list gives the pets after an id, at most limit, and next when more match', async (t) => {
+    const store = await open(t);
+    const statuses = ['sold', 'pending', undefined, 'sold', 'available', 'sold'] as const;
+    for (const status of statuses) await store.create(newPet('Rex', status));
+    for (const { limit, status, after, ids, next } of listCases) {
+      const page = await store.list({ limit, status, after });
+      const query = `limit ${limit}, status ${status}, after ${after}`;
+      assert.deepEqual(petTexts(page.json).map(idOf), ids, query);
+      assert.equal(page.next, next, query);
+    }
+  });
+}
+
+interface ListCase {
+  readonly limit: number;
+  readonly status?: PetStatus;
+  readonly after?: bigint;
+  readonly ids: readonly bigint[];
+  readonly next?: bigint;
+}
+
+/** Of six pets, in order of id: sold, pending, without a status, sold, available, sold. */
+const listCases: readonly ListCase[] = [
+  { limit: 10, ids: [1n, 2n, 3n, 4n, 5n, 6n] },
+  { limit: 6, ids: [1n, 2n, 3n, 4n, 5n, 6n] },
+  { limit: 5, ids: [1n, 2n, 3n, 4n, 5n], next: 5n },
+  { limit: 1, ids: [1n], next: 1n },
+  { limit: 2, after: 0n, ids: [1n, 2n], next: 2n },
+  { limit: 2, after: -1n, ids: [1n, 2n], next: 2n },
+  { limit: 2, after: INT64_MIN, ids: [1n, 2n], next: 2n },
+  { limit: 2, after: 3n, ids: [4n, 5n], next: 5n },
+  { limit: 2, after: 4n, ids: [5n, 6n] },
+  { limit: 2, after: 5n, ids: [6n] },
+  { limit: 2, after: 6n, ids: [] },
+  { limit: 2, after: 7n, ids: [] },
+  { limit: 2, after: INT64_MAX, ids: [] },
+  { limit: 10, status: 'sold', ids: [1n, 4n, 6n] },
+  { limit: 3, status: 'sold', ids: [1n, 4n, 6n] },
+  { limit: 2, status: 'sold', ids: [1n, 4n], next: 4n },
+  { limit: 1, status: 'sold', after: 1n, ids: [4n], next: 4n },
+  { limit: 1, status: 'sold', after: 2n, ids: [4n], next: 4n },
+  { limit: 1, status: 'sold', after: 4n, ids: [6n] },
+  { limit: 1, status: 'sold', after: 6n, ids: [] },
+  { limit: 1, status: 'sold', after: -9n, ids: [1n], next: 1n },
+  { limit: 1, status: 'sold', after: INT64_MAX, ids: [] },
+  { limit: 1, status: 'pending', ids: [2n] },
+  { limit: 9, status: 'available', after: 4n, ids: [5n] },
+  { limit: 9, status: 'available', after: 5n, ids: [] },
+];
+
+function testIndependentBuffers(open: OpenForTest): void {
+  test('what was returned is not changed by later creates', async (t) => {
+    const store = await open(t);
+    const pet = await store.create(newPet('Rex', 'sold'));
+    const got = (await store.get(1n))!;
+    const all = (await store.list({ limit: 9 })).json;
+    const sold = (await store.list({ limit: 9, status: 'sold' })).json;
+    await Promise.all(Array.from({ length: 3000 }, () => store.create(newPet('Tom', 'sold'))));
+    const text = '{"id":1,"name":"Rex","categoryId":7,"status":"sold"}';
+    assert.deepEqual([pet, got, all, sold].map(String), [text, text, `[${text}]`, `[${text}]`]);
+  });
+
+  test('whoever changes what was returned changes nothing in the store', async (t) => {
+    const store = await open(t);
+    const text = '{"id":1,"name":"Rex","categoryId":7,"status":"sold"}';
+    (await store.create(newPet('Rex', 'sold'))).fill('x');
+    (await store.get(1n))!.fill('x');
+    (await store.list({ limit: 9 })).json.fill('x');
+    (await store.list({ limit: 9, status: 'sold' })).json.fill('x');
+    assert.equal(`${await store.get(1n)}`, text);
+    assert.equal(`${(await store.list({ limit: 9 })).json}`, `[${text}]`);
+    assert.equal(`${(await store.list({ limit: 9, status: 'sold' })).json}`, `[${text}]`);
+  });
+
+  test('whoever changes the text of a NewPet later changes no pet', async (t) => {
+    const store = await open(t);
+    const sent = newPet('Rex');
+    await store.create(sent);
+    sent.tail.fill('x');
+    assert.equal(`${await store.get(1n)}`, '{"id":1,"name":"Rex","categoryId":7}');
+  });
+}
+
+function testPages(open: OpenForTest): void {
+  test('pages of any length lead through thousands of pets, each once and in order', async (t) => {
+    const store = await open(t);
+    const count = 5000;
+    const creates = Array.from({ length: count }, (_, index) =>
+      store.create(newPet(`Pet ${index}`, index % 7 < 4 ? 'sold' : undefined)),
+    );
+    const all = (await Promise.all(creates)).sort(byId).map(String);
+    const sold = all.filter((text) => text.includes('"status":"sold"'));
+    for (const limit of [100, 333, 1023, 1024, 1025, 4999, 5000]) {
+      assert.deepEqual(await followPages(store, limit), all);
+      assert.deepEqual(await followPages(store, limit, 'sold'), sold);
+    }
+    for (const id of [1, 1023, 1024, 1025, 2048, 2049, 4097, 5000]) {
+      assert.equal(`${await store.get(BigInt(id))}`, all[id - 1]);
+    }
+  });
+
+  test('a page reaches over pets of a megabyte', async (t) => {
+    const store = await open(t);
+    const names = ['a', 'b', 'c'].map((letter) => letter.repeat(1 << 20));
+    const pets = await Promise.all(['', ...names, ''].map((name) => store.create(newPet(name))));
+    const { json } = await store.list({ limit: 5 });
+    assert.ok(`${json}` === `[${pets.sort(byId).join(',\n')}]`);
+  });
+}
+
+function testClose(open: OpenForTest): void {
+  test('close finishes the creates under way', async (t) => {
+    const store = await open(t);
+    const creates = Array.from({ length: 50 }, () => store.create(rex));
+    await store.close();
+    assert.equal(new Set((await Promise.all(creates)).map(idOf)).size, 50);
+  });
+
+  test('a closed store adds nothing and tells why', async (t) => {
+    const store = await open(t);
+    await store.create(rex);
+    const closing = store.close();
+    await assert.rejects(store.create(rex), StoreUnavailableError);
+    await closing;
+    await assert.rejects(store.create(rex), StoreUnavailableError);
+    assert.equal(typeof store.problem(), 'string');
+    assert.equal(store.count().total, 1);
+  });
+
+  test('closing a store twice, or while it closes, is no mistake', async (t) => {
+    const store = await open(t);
+    await store.create(rex);
+    await Promise.all([store.close(), store.close()]);
+    await store.close();
+  });
+}
+
+function testReopening(newPlace: (t: TestContext) => OpenStore): void {
+  test('everything is there when the store is opened again, and ids go on', async (t) => {
+    const open = newPlace(t);
+    const first = await open();
+    const creates = Array.from({ length: 3000 }, (_, index) =>
+      first.create(newPet(`Pet ${index}\0\ud800é`, PET_STATUSES[index % 4])),
+    );
+    const pets = (await Promise.all(creates)).sort(byId).map(String);
+    const count = first.count();
+    await first.close();
+
+    for (let round = 0; round < 2; round += 1) {
+      const store = await open();
+      assert.deepEqual(await followPages(store, 100), pets);
+      const sold = pets.filter((text) => text.includes('"status":"sold"'));
+      assert.deepEqual(await followPages(store, 100, 'sold'), sold);
+      assert.equal(`${await store.get(2000n)}`, pets[1999]);
+      if (round === 0) assert.deepEqual(store.count(), count);
+      pets.push(`${await store.create(rex)}`);
+      assert.equal(idOf(pets.at(-1)!), BigInt(pets.length));
+      await store.close();
+    }
+  });
+}
+
+function testGenerated(newPlace: (t: TestContext) => OpenStore, isDurable: boolean): void {
+  for (const seed of [1, 2, 3]) {
+    test(`generated calls have the answers of a plain array (seed ${seed})`, async (t) => {
+      const random = seededRandom(seed);
+      const open = newPlace(t);
+      let store = await open();
+      t.after(() => store.close());
+      const model: ModelPet[] = [];
+      for (let step = 0; step < 400; step += 1) {
+        const choice = random(isDurable ? 101 : 100);
+        if (choice < 20) await createSome(store, model, random);
+        else if (choice < 40) await compareGet(store, model, random);
+        else if (choice < 100) await compareList(store, model, random);
+        else {
+          await store.close();
+          store = await open();
+        }
+        compareCount(store, model);
+      }
+    });
+  }
+}
+
+interface ModelPet {
+  readonly id: bigint;
+  readonly text: string;
+  readonly status: PetStatus | undefined;
+}
+
+async function createSome(store: PetStore, model: ModelPet[], random: Random): Promise<void> {
+  const creates = Array.from({ length: random(60) }, async () => {
+    const status = PET_STATUSES[random(4)];
+    const pet = await store.create(newPet('é'.repeat(random(50)), status));
+    return { id: idOf(pet), text: `${pet}`, status };
+  });
+  const created = await Promise.all(creates);
+  model.push(...created.sort((a, b) => Number(a.id - b.id)));
+}
+
+async function compareGet(
+  store: PetStore,
+  model: readonly ModelPet[],
+  random: Random,
+): Promise<void> {
+  const id = BigInt(random(model.length + 4) - 1);
+  const expected = model.find((pet) => pet.id === id)?.text;
+  assert.equal((await store.get(id))?.toString(), expected);
+}
+
+async function compareList(
+  store: PetStore,
+  model: readonly ModelPet[],
+  random: Random,
+): Promise<void> {
+  const limit = 1 + random(100);
+  const status = random(2) === 0 ? undefined : PET_STATUSES[random(3)];
+  const after = random(4) === 0 ? undefined : BigInt(random(model.length + 4) - 2);
+  const matching = model
+    .filter((pet) => after === undefined || pet.id > after)
+    .filter((pet) => status === undefined || pet.status === status);
+  const page = matching.slice(0, limit);
+  const { json, next } = await store.list({ limit, status, after });
+  assert.equal(`${json}`, `[${page.map(({ text }) => text).join(',\n')}]`);
+  assert.equal(next, matching.length > limit ? page.at(-1)!.id : undefined);
+}
+
+function compareCount(store: PetStore, model: readonly ModelPet[]): void {
+  const countOf = (status: PetStatus): number =>
+    model.filter((pet) => pet.status === status).length;
+  const byStatus = {
+    available: countOf('available'),
+    pending: countOf('pending'),
+    sold: countOf('sold'),
+  };
+  assert.deepEqual(store.count(), { total: model.length, byStatus });
+}
+
+/** All pets that match, page after page, as texts. */
+async function followPages(
+  store: PetStore,
+  limit: number,
+  status?: PetStatus,
+): Promise<readonly string[]> {
+  const texts: string[] = [];
+  let after: bigint | undefined;
+  do {
+    const { json, next }: PetPage = await store.list({ limit, status, after });
+    const page = petTexts(json);
+    assert.ok(page.length === limit || next === undefined);
+    texts.push(...page);
+    after = next;
+  } while (after !== undefined);
+  return texts;
+}
+
+/** The texts of the pets in a list, whose separators no name of these tests holds. */
+function petTexts(json: Buffer): string[] {
+  const text = `${json}`;
+  assert.ok(text.startsWith('[') && text.endsWith(']'));
+  return text === '[]' ? [] : text.slice(1, -1).split(',\n');
+}
+
+function newPet(name: string, status?: PetStatus): ReturnType<typeof encodeNewPet> {
+  const pet: NewPet = { name, categoryId: 7n };
+  return encodeNewPet(status === undefined ? pet : { ...pet, status });
+}
+
+const rex = newPet('Rex');
+const missingIds: readonly bigint[] = [0n, -1n, INT64_MIN, 5n, 1000n, INT64_MAX, INT64_MAX + 1n];
+
+function idOf(pet: Buffer | string): bigint {
+  return decodePet(typeof pet === 'string' ? Buffer.from(pet) : pet).id;
+}
+
+function byId(a: Buffer, b: Buffer): number {
+  return Number(idOf(a) - idOf(b));
+}
