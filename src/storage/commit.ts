@@ -83,6 +83,11 @@ export function decodeCommit(line: Buffer): Commit | undefined {
   return isWhole ? { after, pets } : undefined;
 }
 
+/** True when another commit begins behind the line's own start: no pet's text looks like that. */
+export function holdsLaterCommit(line: Buffer): boolean {
+  return line.includes('{"after":', TEXT_START + 1);
+}
+
 const COMMA = 0x2c;
 const SUFFIX: Buffer = Buffer.from(']}');
 const CRC_LENGTH = 8;

@@ -11,7 +11,7 @@
  */
 
 import { dirname } from 'node:path';
-import { decodeCommit, type Commit } from './commit.ts';
+import { decodeCommit, holdsLaterCommit, type Commit } from './commit.ts';
 import { DamagedFileError } from './damaged-file-error.ts';
 import type { Disk, DiskFile } from './disk.ts';
 import { FileWindow } from './file-window.ts';
@@ -141,8 +141,13 @@ async function readTail(window: FileWindow, at: number): Promise<Buffer> {
  * that became another byte, a line with whole commits behind it.
  */
 function isTorn(tail: Buffer, offset: number): boolean {
+  if (holdsLaterCommit(tail)) return false;
   const lineFeed = tail.indexOf(LINE_FEED);
-  if (lineFeed === -1) return decodeCommit(tail.subarray(0, -1)) === undefined;
+  if (lineFeed === -1) {
+    // All but the line feed is there: only a sector of its own could have been lost.
+    const isWhole = decodeCommit(tail.subarray(0, -1)) !== undefined;
+    return !isWhole || hasZeroSectors(tail, offset);
+  }
   return isZero(tail.subarray(lineFeed + 1)) && hasZeroSectors(tail.subarray(0, lineFeed), offset);
 }
 

@@ -11,7 +11,7 @@ export interface DiskCall {
 
 /**
  * Called before each operation. It throws, and the operation fails and does nothing; it returns a
- * number, and a write is that short; it returns a promise, and an operation that can wait does.
+ * number, and a read or write is that short; it returns a promise, and an operation that can wait does.
  */
 export type Fault = (call: DiskCall) => Promise<void> | number | void;
 
@@ -73,8 +73,8 @@ export function createFailingDisk(disk: Disk): FailingDisk {
 function wrapFile(wrapped: DiskFile, path: string, file: number, enter: Fault): DiskFile {
   return {
     async read(bytes, offset, length, position) {
-      await enter({ operation: 'read', path, file });
-      return wrapped.read(bytes, offset, length, position);
+      const most = await enter({ operation: 'read', path, file });
+      return wrapped.read(bytes, offset, Math.min(length, most ?? length), position);
     },
     async write(bytes, offset, position) {
       const most = await enter({ operation: 'write', path, file });

@@ -1,0 +1,105 @@
+/** The pets in memory: ids with gaps, up to the greatest int64, against a plain array. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { INT64_MAX } from '../../src/base/int64.ts';
+import { encodePet } from '../../src/model/encoded-pet.ts';
+import { PET_STATUSES, type PetStatus } from '../../src/model/pet.ts';
+import { PetTable } from '../../src/storage/pet-table.ts';
+import { seededRandom, type Random } from '../support/seeded-random.ts';
+
+interface ModelPet {
+  readonly id: bigint;
+  readonly text: string;
+  readonly status: PetStatus | undefined;
+}
+
+/** How ids follow each other, as the step to the next one. */
+const steps: Readonly<Record<string, (random: Random) => bigint>> = {
+  'one by one': () => 1n,
+  'in runs of some ten': (random) => (random(10) === 0 ? BigInt(2 + random(5)) : 1n),
+  'all sparse': (random) => BigInt(2 + random(1000)),
+  'with gaps of 2^50': (random) => (random(3) === 0 ? 2n ** 50n : 1n),
+};
+
+for (const [how, step] of Object.entries(steps)) {
+  for (const place of ['from 1 on', 'up to 2^63 - 1']) {
+    test(`Ids ${how}, ${place}, are found as in a plain array`, () => {
+      const random = seededRandom(how.length + place.length);
+      const count = 1500;
+      const gaps = Array.from({ length: count - 1 }, () => step(random));
+      const span = gaps.reduce((sum, gap) => sum + gap, 0n);
+      const firstId = place === 'from 1 on' ? 1n : INT64_MAX - span;
+      const { table, model } = fill(firstId, gaps, random);
+      assert.equal(table.length, count);
+      assert.equal(table.lastId, firstId + span);
+      compareAll(table, model);
+      for (let i = 0; i < 1000; i += 1) compare(table, model, random);
+    });
+  }
+}
+
+test('A table grows through many blocks, the small and the large, and gives all its text', () => {
+  const table = new PetTable();
+  const texts: string[] = [];
+  for (let id = 1n; id <= 4000n; id += 1n) {
+    const size = id % 500n === 0n ? 1_100_000 : 5;
+    const pet = encodePet(id, Buffer.from(`,"name":"${'x'.repeat(size)}","categoryId":1}`));
+    table.append(id, pet, 0, pet.length);
+    texts.push(`${pet}`);
+  }
+  assert.equal([...table.chunks()].length, 8);
+  assert.ok([...table.chunks()].join(',\n') === texts.join(',\n'));
+  for (const id of [499, 500, 501, 1000, 1001, 1024, 1025, 4000]) {
+    assert.ok(`${table.get(BigInt(id))}` === texts[id - 1]);
+  }
+});
+
+test('A pet is taken from the middle of a source, which may change later', () => {
+  const table = new PetTable();
+  const pet = '{"id":9,"name":"Rex","categoryId":7}';
+  const source = Buffer.from(`[${pet}]`);
+  table.append(9n, source, 1, 1 + pet.length);
+  source.fill('x');
+  assert.equal(`${table.get(9n)}`, pet);
+});
+
+function fill(
+  firstId: bigint,
+  gaps: readonly bigint[],
+  random: Random,
+): { table: PetTable; model: ModelPet[] } {
+  const table = new PetTable();
+  const model: ModelPet[] = [];
+  let id = firstId;
+  for (const gap of [...gaps, 0n]) {
+    const status = PET_STATUSES[random(4)];
+    const pet = encodePet(id, Buffer.from(`,"name":"${'n'.repeat(random(20))}"}`));
+    table.append(id, pet, 0, pet.length, status);
+    model.push({ id, text: `${pet}`, status });
+    id += gap;
+  }
+  return { table, model };
+}
+
+function compareAll(table: PetTable, model: readonly ModelPet[]): void {
+  const ids = new Set(model.map(({ id }) => id));
+  for (const { id, text } of model) {
+    assert.equal(table.get(id)?.toString(), text);
+    for (const near of [id - 1n, id + 1n]) assert.equal(table.get(near) !== undefined, ids.has(near));
+  }
+}
+
+function compare(table: PetTable, model: readonly ModelPet[], random: Random): void {
+  const near = model[random(model.length)]!.id + BigInt(random(5) - 2);
+  const after = [undefined, -1n, 0n, near, near, near, near, INT64_MAX][random(8)];
+  const status = PET_STATUSES[random(6)];
+  const limit = 1 + random(random(5) === 0 ? 2000 : 20);
+  const matching = model.filter(
+    (pet) => pet.id > (after ?? 0n) && (status === undefined || pet.status === status),
+  );
+  const page = matching.slice(0, limit);
+  const { json, next } = table.list({ limit, status, after });
+  assert.equal(`${json}`, `[${page.map(({ text }) => text).join(',\n')}]`);
+  assert.equal(next, matching.length > limit ? page.at(-1)!.id : undefined);
+}
