@@ -10,7 +10,7 @@ export interface DiskCall {
 }
 
 /**
- * Called before each operation. It throws, and the operation fails and does nothing; it returns a
+ * Called at each operation. It throws, and the operation fails and does nothing; it returns a
  * number, and a read or write is that short; it returns a promise, and an operation that can wait does.
  */
 export type Fault = (call: DiskCall) => Promise<void> | number | void;
@@ -93,8 +93,9 @@ function wrapFile(wrapped: DiskFile, path: string, file: number, enter: Fault): 
       return wrapped.truncate(length);
     },
     async close() {
+      // As on a real disk, a file is closed even when that fails.
+      await wrapped.close();
       await enter({ operation: 'close', path, file });
-      return wrapped.close();
     },
   };
 }

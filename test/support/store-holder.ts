@@ -1,0 +1,11 @@
+/** A process that opens the store at the path it is given, tells so, and holds it until it is ended. */
+
+import { openFileStore } from '../../src/storage/file-store.ts';
+
+try {
+  await openFileStore({ path: process.argv[2]! });
+  console.log('open');
+  process.stdin.resume();
+} catch (error) {
+  console.log((error as Error).message);
+}
