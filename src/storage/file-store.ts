@@ -217,8 +217,10 @@ class FileStore implements PetStore {
     const { snapshot, tmp, journal } = this.#paths;
     await replaceFile(this.#disk, snapshot, tmp, encodeSnapshot(this.#pets));
     await this.#disk.remove(journal);
-    await this.#journal.close();
+    const removed = this.#journal;
     this.#journal = new Journal(this.#disk, journal);
+    // Its file has no name any more, and all that was in it is in the snapshot.
+    await removed.close().catch(() => undefined);
   }
 
   async #tryCheckpoint(): Promise<void> {
