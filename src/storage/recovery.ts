@@ -34,8 +34,13 @@ export async function recover(disk: Disk, paths: StorePaths, log: Log): Promise<
   const pets = new PetTable();
   const hasSnapshot = await loadSnapshot(disk, paths.snapshot, pets);
   const journal = await loadJournal(disk, paths.journal, pets, log);
-  await disk.remove(paths.tmp);
-  await disk.syncDirectory(dirname(paths.snapshot));
+  try {
+    await disk.remove(paths.tmp);
+    await disk.syncDirectory(dirname(paths.snapshot));
+  } catch (error) {
+    await journal.close();
+    throw error;
+  }
   return { pets, journal, hasSnapshot };
 }
 
