@@ -18,12 +18,15 @@ export type Fault = (call: DiskCall) => Promise<void> | number | void;
 export interface FailingDisk extends Disk {
   /** All calls so far, those that failed too. */
   readonly calls: readonly DiskCall[];
+  /** The paths of the files that are open, by their number. */
+  readonly openFiles: ReadonlyMap<number, string>;
   /** What happens from now on; nothing unless it is set. */
   fault: Fault;
 }
 
 export function createFailingDisk(disk: Disk): FailingDisk {
   const calls: DiskCall[] = [];
+  const openFiles = new Map<number, string>();
   let opened = 0;
   const enter = (call: DiskCall): Promise<void> | number | void => {
     calls.push(call);
@@ -31,12 +34,20 @@ export function createFailingDisk(disk: Disk): FailingDisk {
   };
   const failing: FailingDisk = {
     calls,
+    openFiles,
     fault: () => undefined,
     async open(path, how, mode) {
       await enter({ operation: 'open', path });
-      const file = await disk.open(path, how, mode);
-      opened += 1;
-      return wrapFile(file, path, opened, enter);
+      const wrapped = await disk.open(path, how, mode);
+      const file = (opened += 1);
+      openFiles.set(file, path);
+      const close = async (): Promise<void> => {
+        // As on a real disk, a file is closed even when that fails.
+        await wrapped.close();
+        openFiles.delete(file);
+        await enter({ operation: 'close', path, file });
+      };
+      return { ...wrapFile(wrapped, path, file, enter), close };
     },
     async stat(path) {
       await enter({ operation: 'stat', path });
@@ -70,7 +81,12 @@ export function createFailingDisk(disk: Disk): FailingDisk {
   return failing;
 }
 
-function wrapFile(wrapped: DiskFile, path: string, file: number, enter: Fault): DiskFile {
+function wrapFile(
+  wrapped: DiskFile,
+  path: string,
+  file: number,
+  enter: Fault,
+): Omit<DiskFile, 'close'> {
   return {
     async read(bytes, offset, length, position) {
       const most = await enter({ operation: 'read', path, file });
@@ -91,11 +107,6 @@ function wrapFile(wrapped: DiskFile, path: string, file: number, enter: Fault): 
     async truncate(length) {
       await enter({ operation: 'truncate', path, file });
       return wrapped.truncate(length);
-    },
-    async close() {
-      // As on a real disk, a file is closed even when that fails.
-      await wrapped.close();
-      await enter({ operation: 'close', path, file });
     },
   };
 }
