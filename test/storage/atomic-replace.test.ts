@@ -48,7 +48,8 @@ for (const mode of [0o600, 0o640, 0o666, 0o444]) {
 
 test('Short writes are carried on with', async (t) => {
   const folder = tempDir(t);
-  await replace(folder, ['one two', ' three'], (call) => (call.operation === 'write' ? 2 : undefined));
+  const twoBytes: Fault = ({ operation }) => (operation === 'write' ? 2 : undefined);
+  await replace(folder, ['one two', ' three'], twoBytes);
   assert.deepEqual(contents(folder), { file: 'one two three' });
 });
 

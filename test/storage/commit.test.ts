@@ -74,7 +74,8 @@ const wrongTexts: Readonly<Record<string, string>> = {
   'with something at its end': `{"after":7,"pets":[${PET}]} `,
   'without its last bracket': `{"after":7,"pets":[${PET}]`,
   'with a pet that lacks its name': '{"after":7,"pets":[{"id":8,"categoryId":7}]}',
-  'with a pet that has a field too many': '{"after":7,"pets":[{"id":8,"name":"","categoryId":7,"a":1}]}',
+  'with a pet that has a field too many':
+    '{"after":7,"pets":[{"id":8,"name":"","categoryId":7,"a":1}]}',
   'with a negative id before it': `{"after":-1,"pets":[{"id":0,"name":"","categoryId":7}]}`,
 };
 

@@ -1,9 +1,9 @@
 /**
  * Damage: every truncation and every flipped bit of the files that a store wrote.
  *
- * Whatever one such fault does, a store that opens has exactly the pets it may have, and a store that
- * refuses names the file and leaves every byte as it was. Nothing is ever changed silently. Thousands
- * of cases run on files in memory, some of them on real ones too.
+ * Whatever one such fault does, a store that opens has exactly the pets it may have, and a store
+ * that refuses names the file and leaves every byte as it was. Nothing is ever changed silently.
+ * Thousands of cases run on files in memory, some of them on real ones too.
  */
 
 import assert from 'node:assert/strict';

@@ -1,8 +1,8 @@
 /**
  * Failures while a store runs: what a full or broken disk does to creates, and how the store heals.
  *
- * After each of them, the files as they are at that moment are opened as if the process had died: they
- * must hold exactly the pets that were answered.
+ * After each of them, the files as they are at that moment are opened as if the process had died:
+ * they must hold exactly the pets that were answered.
  */
 
 import assert from 'node:assert/strict';
@@ -24,7 +24,7 @@ const rex = encodeNewPet({ name: 'Rex', categoryId: 7n });
 for (const code of ['ENOSPC', 'EDQUOT', 'EFBIG', 'EIO']) {
   for (const bytesBefore of [0, 10]) {
     const when = bytesBefore === 0 ? 'at once' : `after ${bytesBefore} bytes`;
-    test(`A write that fails with ${code} ${when}: nothing is added, the next succeeds`, async () => {
+    test(`A write that fails with ${code} ${when}: nothing is added, the next works`, async () => {
       const { store, disk, memory } = await openTwoPets();
       let written = 0;
       disk.fault = ({ operation, path }) => {
@@ -104,7 +104,7 @@ test('A journal that cannot be made: the create is refused, the next succeeds', 
   await assertPets(store, memory, [1]);
 });
 
-test('A sync that fails: that file is never synced again, and new files take its place', async () => {
+test('A file whose sync failed is never synced again: new files take its place', async () => {
   const { store, disk, memory } = await openTwoPets();
   disk.fault = failAt('sync');
   await assertRefused(store, /EIO/);
@@ -133,7 +133,8 @@ test('A sync that fails: that file is never synced again, and new files take its
   assert.equal(`${memory.read(JOURNAL)}`, commit(3n));
   await assertPets(store, memory, [1, 2, 3]);
   await store.close();
-  assert.equal(syncsOf(disk, failed.file!), 3, 'One for each of the two pets, and the one that failed');
+  // One for each of the two pets, and the one that failed.
+  assert.equal(syncsOf(disk, failed.file!), 3);
 });
 
 test('The sync of a taken-back line that fails is as final as any other', async () => {
@@ -150,7 +151,7 @@ test('The sync of a taken-back line that fails is as final as any other', async 
   await assertPets(store, memory, [1, 2, 3]);
 });
 
-test('A first commit whose folder cannot be synced is refused, and the journal given up', async () => {
+test('A new journal whose folder cannot be synced is given up like any other', async () => {
   const { store, disk, memory } = await open();
   disk.fault = failAt('syncDirectory');
   await assertRefused(store);
@@ -240,7 +241,9 @@ test('A failed commit goes to the log', async () => {
   assert.deepEqual(events, [['error', 'A commit failed', details]]);
 });
 
-for (const failing of [`write ${TMP}`, `rename ${TMP}`, 'syncDirectory /d', `remove ${JOURNAL}`]) {
+const checkpointSteps = [`write ${TMP}`, `rename ${TMP}`, 'syncDirectory /d', `remove ${JOURNAL}`];
+
+for (const failing of checkpointSteps) {
   test(`A close whose checkpoint fails at "${failing}" closes, and nothing is lost`, async () => {
     const { store, disk, memory, events } = await openTwoPets();
     disk.fault = (call) => {
@@ -255,8 +258,18 @@ for (const failing of [`write ${TMP}`, `rename ${TMP}`, 'syncDirectory /d', `rem
   });
 }
 
+test('A store whose journal is given up closes with all pets in the snapshot', async () => {
+  const { store, disk, memory } = await open();
+  disk.fault = failAt('sync');
+  await assertRefused(store);
+  disk.fault = () => undefined;
+  await store.close();
+  assert.deepEqual(Object.keys(memory.contents()).sort(), [SNAPSHOT, `${SNAPSHOT}.lock`]);
+  assert.equal(disk.openFiles.size, 0);
+});
+
 test('A checkpoint that fails at start does not prevent the start', async () => {
-  for (const failing of [`write ${TMP}`, `rename ${TMP}`, 'syncDirectory /d', `remove ${JOURNAL}`]) {
+  for (const failing of checkpointSteps) {
     const memory = createMemoryDisk({ [JOURNAL]: commit(1n) + commit(2n) });
     const disk = createFailingDisk(memory);
     let directorySyncs = 0;

@@ -27,7 +27,7 @@ test('An empty journal holds no commit', async () => {
   assert.deepEqual(content, { commits: [], lengthBytes: 0, tornBytes: 0 });
 });
 
-test('Lines longer than what is read at once, and lines across its border, are read whole', async () => {
+test('Lines longer than what is read at once, or across its border, are read whole', async () => {
   const sizes = [10, 3_000_000, 10, 700_000, 700_000, 700_000, 10];
   const lines = sizes.map((size, index) => lineOf(BigInt(index), 'é'.repeat(size / 2)));
   const { commits, lengthBytes } = await read(Buffer.concat(lines));
@@ -169,9 +169,10 @@ interface ReadCommit {
 }
 
 async function read(bytes: Buffer): Promise<JournalContent & { commits: ReadCommit[] }> {
-  const file = await createMemoryDisk({ 'pets.json.journal': bytes }).open('pets.json.journal', 'read');
+  const path = 'pets.json.journal';
+  const file = await createMemoryDisk({ [path]: bytes }).open(path, 'read');
   const commits: ReadCommit[] = [];
-  const content = await readJournal('pets.json.journal', file, ({ after, pets }, offset) => {
+  const content = await readJournal(path, file, ({ after, pets }, offset) => {
     commits.push({ after, pets: pets.length, offset });
   });
   return { ...content, commits };
@@ -181,8 +182,8 @@ async function assertDamaged(bytes: Buffer, offset: number): Promise<void> {
   await assert.rejects(read(bytes), {
     name: 'DamagedFileError',
     message:
-      `pets.json.journal is damaged at byte ${offset}: This line of the journal is no whole commit. ` +
-      'It was left as it is',
+      `pets.json.journal is damaged at byte ${offset}: ` +
+      'This line of the journal is no whole commit. It was left as it is',
   });
 }
 

@@ -86,7 +86,9 @@ function compareAll(table: PetTable, model: readonly ModelPet[]): void {
   const ids = new Set(model.map(({ id }) => id));
   for (const { id, text } of model) {
     assert.equal(table.get(id)?.toString(), text);
-    for (const near of [id - 1n, id + 1n]) assert.equal(table.get(near) !== undefined, ids.has(near));
+    for (const near of [id - 1n, id + 1n]) {
+      assert.equal(table.get(near) !== undefined, ids.has(near));
+    }
   }
 }
 

@@ -1,4 +1,4 @@
-/** Start-up, on real files: what each state of them leads to, and that a refusal changes nothing. */
+/** Start-up on real files: what each state of them leads to, and that a refusal changes nothing. */
 
 import assert from 'node:assert/strict';
 import {
@@ -38,7 +38,7 @@ test('Folders that are missing are made', async (t) => {
   assert.ok(existsSync(path));
 });
 
-test('A snapshot only: its pets are there, and it stays as it is until there are more', async (t) => {
+test('A snapshot only: its pets are there, and it stays until there are more', async (t) => {
   const place = makePlace(t, { snapshot: snapshotOf(3) });
   const before = place.files();
   assert.deepEqual(await openedIds(place), [1, 2, 3]);
@@ -257,7 +257,8 @@ for (const name of ['pets.json', 'pets.json.journal']) {
 
 test('A commit that was cut off is told of once, with its place, and cut away', async (t) => {
   const whole = commit(2, 1);
-  const place = makePlace(t, { snapshot: snapshotOf(2), journal: whole + commit(3, 2).slice(0, 50) });
+  const journal = whole + commit(3, 2).slice(0, 50);
+  const place = makePlace(t, { snapshot: snapshotOf(2), journal });
   const events: unknown[] = [];
   const log: Log = (level, event, details) => events.push([level, event, details]);
   const store = await openFileStore({ path: place.path, log });
@@ -316,7 +317,7 @@ test('A checkpoint keeps the mode of the data file', POSIX, async (t) => {
 });
 
 for (const [what, target] of [['a file', '[]'], ['nothing yet', undefined]] as const) {
-  test(`A symbolic link to ${what} is followed: the work is done beside its target`, POSIX, async (t) => {
+  test(`A symbolic link to ${what} is followed: all is done beside it`, POSIX, async (t) => {
     const folder = tempDir(t);
     mkdirSync(join(folder, 'real'));
     if (target !== undefined) writeFileSync(join(folder, 'real', 'data.json'), target);

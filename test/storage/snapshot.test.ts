@@ -1,4 +1,4 @@
-/** The snapshot: its layout to the byte, its seal, and every other layout and damage of an array. */
+/** The snapshot: its layout to the byte, its seal, every other layout, and every mistake. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -77,7 +77,9 @@ const layouts: Readonly<Record<string, string>> = {
     '"categoryId":\r7,"status": "sold" }\t] \n',
   'with fields in another order':
     '[{"categoryId":7,"name":"Rex","id":1},{"status":"sold","id":2,"categoryId":7,"name":"Tom"}]',
-  'with escaped keys': `[${REX.replace('"name"', '"n\\u0061me"')},${TOM.replace('"id"', '"\\u0069d"')}]`,
+  'with escaped keys': `[${REX},${TOM}]`
+    .replace('"name"', '"n\\u0061me"')
+    .replaceAll('"id"', '"\\u0069d"'),
   'with an escaped status': `[${REX},${TOM.replace('sold', 's\\u006fld')}]`,
   'with integers in other forms':
     '[{"id":1.0,"name":"Rex","categoryId":70e-1},' +
@@ -106,14 +108,15 @@ test('Ids may have gaps, up to 2^63 - 1', async () => {
 });
 
 const BOM = '\ufeff';
-const refusals: readonly (readonly [what: string, text: string, at: number, complaint: string])[] = [
+/** What the file holds, its text, the place of the mistake and how the complaint begins. */
+const refusals: readonly (readonly [string, string, number, string])[] = [
   ['an empty file', '', 0, 'The file is empty'],
   ['white space only', ' \n', 2, 'The array has no end'],
   ['a byte order mark', BOM + ARRAY, 0, 'Expected an array of pets but found byte 0xef'],
   ['an object', '{}', 0, "Expected an array of pets but found '{'"],
   ['null', 'null', 0, "Expected an array of pets but found 'n'"],
   ['an array cut off at once', '[', 1, 'The array has no end'],
-  ['an array cut off within a pet', `[${REX},{"id":2,"na`, 49, `Expected '"' at the end of a string`],
+  ['an array cut off within a pet', `[${REX},{"id":2,"na`, 49, `Expected '"' at the end`],
   ['an array cut off after a pet', `[${REX}`, 37, 'The array has no end'],
   ['an array cut off after a comma', `[${REX},\n`, 39, 'The array has no end'],
   ['a comma before the first pet', `[,${REX}]`, 1, "Expected an object but found ','"],
@@ -122,7 +125,7 @@ const refusals: readonly (readonly [what: string, text: string, at: number, comp
   ['no comma', `[${REX}${TOM}]`, 37, "Expected ',' or ']' but found '{'"],
   ['something after the array', `${ARRAY}\nx`, ARRAY.length + 1, 'Something follows the closing'],
   ['a second array', `${ARRAY}[]`, ARRAY.length, 'Something follows the closing bracket'],
-  ['a zero byte after the array', `${ARRAY}\n\0`, ARRAY.length + 1, 'Something follows the closing'],
+  ['a zero byte after the array', `${ARRAY}\0`, ARRAY.length, 'Something follows the closing'],
   ['an element that is no pet', `[${REX},7]`, 38, "Expected an object but found '7'"],
   ['an array within the array', `[[${REX}]]`, 1, "Expected an object but found '['"],
   ['an empty pet', '[{}]', 1, 'id is required; name is required; categoryId is required'],
@@ -136,14 +139,14 @@ const refusals: readonly (readonly [what: string, text: string, at: number, comp
   ['an id of 2^63', `[${REX.replace('1', `${2n ** 63n}`)}]`, 1, 'id must be an integer of 64 bits'],
   ['an id with a fraction', `[${REX.replace('1', '1.5')}]`, 1, 'id must be an integer of 64 bits'],
   ['an id that is a string', `[${REX.replace('1', '"1"')}]`, 1, 'id must be an integer of 64 bits'],
-  ['an id with a zero before it', `[${REX.replace('1', '01')}]`, 8, "Expected ',' or '}' but found '1'"],
+  ['an id with a zero before it', `[${REX.replace('1', '01')}]`, 8, "Expected ',' or '}' but"],
   ['a name that is a number', `[${REX.replace('"Rex"', '7')}]`, 1, 'name must be a string, not 7'],
   ['a category of null', `[${REX.replace('7', 'null')}]`, 1, 'categoryId must be an integer'],
   ['an unknown status', `[${TOM.replace('sold', 'SOLD')}]`, 1, 'status must be one of available'],
   ['a status of null', `[${TOM.replace('"sold"', 'null')}]`, 1, 'status must be one of available'],
-  ['a field that no pet has', `[${REX.replace('}', ',"tag":1}')}]`, 1, '"tag" is no field of a Pet'],
+  ['a field that no pet has', `[${REX.replace('}', ',"tag":1}')}]`, 1, '"tag" is no field of'],
   ['a control character in a name', `[${REX.replace('ex', '\t')}]`, 18, `Expected '"' at the end`],
-  ['an unknown escape in a name', `[${REX.replace('ex', '\\x')}]`, 19, 'Expected one of the escapes'],
+  ['an unknown escape in a name', `[${REX.replace('ex', '\\x')}]`, 19, 'Expected one of the'],
 ];
 
 for (const [what, text, at, complaint] of refusals) {
@@ -154,9 +157,9 @@ test('What is not UTF-8 is refused at its first byte', async () => {
   const name = 'é€😀 Tom Thomas';
   const array = Buffer.from(ARRAY.replace('Tom', name));
   const at = array.indexOf('Tom');
-  for (const broken of [[0xff], [0xc3], [0xe2, 0x82], [0xed, 0xa0, 0x80], [0xf4, 0x90, 0x80, 0x80]]) {
+  for (const broken of ['ff', 'c3', 'e282', 'eda080', 'f4908080']) {
     const text = Buffer.from(array);
-    Buffer.from(broken).copy(text, at);
+    Buffer.from(broken, 'hex').copy(text, at);
     await assertDamaged(text, at, 'Not UTF-8');
   }
 });
@@ -198,7 +201,7 @@ test('Reads may be as short as a single byte', async () => {
   assert.equal(table.length, 2);
 });
 
-test('The place of damage counts from the start of the file, however far behind it is', async () => {
+test('The place of a mistake counts from the start of the file, however far it is', async () => {
   const long = REX.replace('Rex', 'n'.repeat(WINDOW));
   const start = `[${long},\n`;
   await assertDamaged(`${start}${REX}]`, start.length, 'id 1 does not come after 1');
@@ -243,7 +246,11 @@ async function read(content: string | Buffer): Promise<string[]> {
   return pets;
 }
 
-async function assertDamaged(content: string | Buffer, at: number, complaint: string): Promise<void> {
+async function assertDamaged(
+  content: string | Buffer,
+  at: number,
+  complaint: string,
+): Promise<void> {
   await assert.rejects(readTable(content), (error: Error) => {
     const start = `pets.json is damaged at byte ${at}: ${complaint}`;
     assert.equal(error.message.slice(0, start.length), start);

@@ -1,6 +1,6 @@
 /** Damage of the smallest kind: one bit. */
 
-/** Calls `check` with the bytes 8 times for each byte, one bit flipped each time, then as they were. */
+/** Calls `check` once for each bit, with that bit flipped; the bytes are then as they were. */
 export async function eachBitFlip(
   bytes: Buffer,
   check: (flipped: Buffer, offset: number) => void | Promise<void>,

@@ -11,7 +11,7 @@ export interface DiskCall {
 
 /**
  * Called at each operation. It throws, and the operation fails and does nothing; it returns a
- * number, and a read or write is that short; it returns a promise, and an operation that can wait does.
+ * number, and a read or write is that short; it returns a promise, and what can wait for it does.
  */
 export type Fault = (call: DiskCall) => Promise<void> | number | void;
 

@@ -7,7 +7,7 @@
 import type { Disk, DiskFile } from '../../src/storage/disk.ts';
 
 export interface MemoryDisk extends Disk {
-  /** The files' contents by path, as latin1 text: a string for each file, a character for each byte. */
+  /** The files' contents by path, as latin1 text: a character for each byte. */
   contents(): Record<string, string>;
   /** The file's bytes; throws when there is none. */
   read(path: string): Buffer;
@@ -15,7 +15,9 @@ export interface MemoryDisk extends Disk {
   write(path: string, content: string | Buffer, mode?: number): void;
 }
 
-export function createMemoryDisk(files: Readonly<Record<string, string | Buffer>> = {}): MemoryDisk {
+export function createMemoryDisk(
+  files: Readonly<Record<string, string | Buffer>> = {},
+): MemoryDisk {
   const entries = new Map<string, Content>();
   const locked = new Set<string>();
   const entryAt = (path: string): Content => {
@@ -24,8 +26,10 @@ export function createMemoryDisk(files: Readonly<Record<string, string | Buffer>
     return entry;
   };
   const disk: MemoryDisk = {
-    contents: () =>
-      Object.fromEntries([...entries].map(([path, entry]) => [path, entry.read().toString('latin1')])),
+    contents() {
+      const texts = [...entries].map(([path, entry]) => [path, entry.read().toString('latin1')]);
+      return Object.fromEntries(texts) as Record<string, string>;
+    },
     read: (path) => Buffer.from(entryAt(path).read()),
     write(path, content, mode) {
       const entry = new Content(mode);

@@ -14,7 +14,7 @@ import { seededRandom, type Random } from './seeded-random.ts';
 /** Opens a store at one place: a durable store finds there what an earlier one left. */
 export type OpenStore = () => PetStore | Promise<PetStore>;
 
-/** Declares the suite. `newPlace` is called once for each test; all pets outlive a durable store. */
+/** Declares the suite. `newPlace` is called once for each test. */
 export function testPetStoreContract(
   name: string,
   newPlace: (t: TestContext) => OpenStore,
@@ -63,7 +63,7 @@ function testCreate(open: OpenForTest): void {
     }
   });
 
-  test('creates that come together each get an id of their own, and none is left out', async (t) => {
+  test('creates that come together each get an id of their own, without a gap', async (t) => {
     const store = await open(t);
     const names = Array.from({ length: 500 }, (_, index) => `Pet ${index}`);
     const pets = await Promise.all(names.map((name) => store.create(newPet(name))));

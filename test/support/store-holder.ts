@@ -1,4 +1,4 @@
-/** A process that opens the store at the path it is given, tells so, and holds it until it is ended. */
+/** A process that opens the store at the given path, tells so, and holds it until it is ended. */
 
 import { openFileStore } from '../../src/storage/file-store.ts';
 
