@@ -175,7 +175,6 @@ class FileStore implements PetStore {
       this.#queue = [];
       this.#queuedBytes = 0;
       await this.#commit(batch);
-      this.#unsettled -= batch.length;
     }
     this.#commits = undefined;
   }
@@ -193,9 +192,11 @@ class FileStore implements PetStore {
       for (const { id, bytes, status } of pets) {
         this.#pets.append(id, bytes, 0, bytes.length, status);
       }
+      this.#unsettled -= batch.length;
       batch.forEach(({ resolve }, index) => resolve(pets[index]!.bytes));
     } catch (error) {
       const message = messageOf(error);
+      this.#unsettled -= batch.length;
       this.#failure = { message: `Pets cannot be stored: ${message}`, at: this.#now() };
       this.#log('error', 'A commit failed', { cause: message, pets: batch.length });
       for (const { reject } of batch) reject(new StoreUnavailableError(this.#failure.message));
