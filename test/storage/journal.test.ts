@@ -122,6 +122,13 @@ test('Sectors of zeros with a whole commit behind them are damage', async () => 
   await assertDamaged(damaged, start);
 });
 
+test('Sectors of zeros with some other text behind them are damage', async () => {
+  const { bytes, start } = longLastLine('within a sector');
+  const damaged = Buffer.concat([bytes, Buffer.from('Remember the milk\n')]);
+  damaged.fill(0, SECTOR * 2, SECTOR * 3);
+  await assertDamaged(damaged, start);
+});
+
 test('A sector of zeros that took the line feed between two commits is damage', async () => {
   const { bytes, start } = longLastLine('at the end of a sector');
   const damaged = Buffer.concat([bytes, lineOf(2n, 'Rex')]);
