@@ -4,10 +4,10 @@
  *     node scripts/bench.mjs [--part reads,creates,growth,start,slow-disk,pressure]
  *                            [--rounds 5] [--seconds 2] [--node PATH] [--contenders FOLDER]
  *
- * Every round starts fresh processes, and within a round the contenders take turns, so that whatever
- * else the machine does falls on all alike. A figure is the median of the rounds, with the least and
- * the greatest behind it. FOLDER is one where fastify or express is installed: they then join
- * the reads. `--node` is the Node that all servers run on.
+ * Every round starts fresh processes, and within a round the contenders take turns, so that
+ * whatever else the machine does falls on all alike. A figure is the median of the rounds, with the
+ * least and the greatest behind it. FOLDER is one where fastify or express is installed: they then
+ * join the reads. `--node` is the Node that all servers run on.
  */
 
 import { execFileSync } from 'node:child_process';

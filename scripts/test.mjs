@@ -1,5 +1,6 @@
 /**
- * npm test: installs where needed, builds dist/ (which some tests run) and the tests, and runs them.
+ * npm test: installs where needed, builds dist/ (which some tests run) and the tests, and runs
+ * them.
  *
  * Arguments choose test files by a part of their path: npm test -- router journal
  */

@@ -135,7 +135,8 @@ function readFlags(args: readonly string[], mistakes: string[]): ReadonlyMap<str
   const { tokens } = parseArgs({ args: [...args], options, strict: false, tokens: true });
   const flags = new Map<string, string>();
   for (const token of tokens) {
-    if (token.kind === 'positional') mistakes.push(`Unknown argument ${JSON.stringify(token.value)}`);
+    if (token.kind === 'positional')
+      mistakes.push(`Unknown argument ${JSON.stringify(token.value)}`);
     if (token.kind !== 'option') continue;
     const takesValue = VALUE_FLAGS.includes(token.name);
     if (!takesValue && !PLAIN_FLAGS.includes(token.name)) {

@@ -106,7 +106,9 @@ function stopOnSignals(app: App, server: Server): void {
 
 async function stop(app: App, server: Server): Promise<void> {
   setTimeout(() => {
-    log('error', 'Stopping took too long; the journal has every pet', { deadlineMs: STOP_DEADLINE_MS });
+    log('error', 'Stopping took too long; the journal has every pet', {
+      deadlineMs: STOP_DEADLINE_MS,
+    });
     process.exit(1);
   }, STOP_DEADLINE_MS);
   app.drain();

@@ -32,25 +32,43 @@ const SETTINGS: readonly {
     variable: 'PORT',
     flag: '--port',
     key: 'port',
-    values: [['0', 0], ['1', 1], ['8081', 8081], ['65535', 65_535], ['0080', 80]],
+    values: [
+      ['0', 0],
+      ['1', 1],
+      ['8081', 8081],
+      ['65535', 65_535],
+      ['0080', 80],
+    ],
   },
   {
     variable: 'HOST',
     flag: '--host',
     key: 'host',
-    values: [['0.0.0.0', '0.0.0.0'], ['::1', '::1'], ['pets.example', 'pets.example']],
+    values: [
+      ['0.0.0.0', '0.0.0.0'],
+      ['::1', '::1'],
+      ['pets.example', 'pets.example'],
+    ],
   },
   {
     variable: 'PETSTORE_DATA_FILE',
     flag: '--data-file',
     key: 'dataFile',
-    values: [['pets.json', 'pets.json'], ['/tmp/a b/ü.json', '/tmp/a b/ü.json'], ['-x', '-x']],
+    values: [
+      ['pets.json', 'pets.json'],
+      ['/tmp/a b/ü.json', '/tmp/a b/ü.json'],
+      ['-x', '-x'],
+    ],
   },
   {
     variable: 'PETSTORE_BODY_LIMIT',
     flag: '--body-limit',
     key: 'bodyLimitBytes',
-    values: [['1', 1], ['65537', 65_537], ['67108864', 67_108_864]],
+    values: [
+      ['1', 1],
+      ['65537', 65_537],
+      ['67108864', 67_108_864],
+    ],
   },
 ];
 
@@ -126,7 +144,7 @@ const MISTAKES: readonly (readonly [env: Env, args: readonly string[], mistake: 
   [
     {},
     ['--api-keys-file', 'missing'],
-    'The API keys file cannot be read: ENOENT: no such file or directory, open \'missing\'',
+    "The API keys file cannot be read: ENOENT: no such file or directory, open 'missing'",
   ],
 ];
 

@@ -31,7 +31,10 @@ const imports = new Map<string, readonly string[]>();
 for (const [file, text] of sources) {
   const found = text.matchAll(/\b(?:from\s|import\b\s*\(?|require\()\s*(['"`])(.+?)\1/g);
   const names = Array.from(found, (match) => match[2]!);
-  imports.set(file, names.filter((name) => !name.startsWith('node:')));
+  imports.set(
+    file,
+    names.filter((name) => !name.startsWith('node:')),
+  );
 }
 
 const targetOf = (file: string, name: string): string =>

@@ -70,8 +70,11 @@ const READYZ = { path: '/readyz' };
 /** By operation and status, as the description lists them. */
 const PROVOCATIONS: Readonly<Record<string, readonly Provocation[]>> = {
   'listPets 200': [{ path: '/v1/pets?limit=2', pets: [REX, MIA, TOM] }, LIST],
-  'listPets 400': [{ path: '/v1/pets?limit=0&status=lost' }, { path: '/v1/pets?%zz=1' }],
-  'listPets 401': [{ ...LIST, ...NO_KEY }, { ...LIST, ...WRONG_KEY }],
+  'listPets 400': [{ path: '/v1/pets?limit=0&status=lost' }, { path: '/v1/pets?%zz' }],
+  'listPets 401': [
+    { ...LIST, ...NO_KEY },
+    { ...LIST, ...WRONG_KEY },
+  ],
   'listPets 503': [{ ...LIST, ...STARTING }],
   'listPets default': [...failures('/v1/pets'), { ...LIST, ...BROKEN }],
 
@@ -83,30 +86,48 @@ const PROVOCATIONS: Readonly<Record<string, readonly Provocation[]>> = {
     { ...POST, body: '{"categoryId":1.5,"status":"lost"}' },
     { ...POST, body: '{"name":"Rex"' },
   ],
-  'createPet 401': [{ ...POST, ...NO_KEY }, { ...POST, ...WRONG_KEY }],
+  'createPet 401': [
+    { ...POST, ...NO_KEY },
+    { ...POST, ...WRONG_KEY },
+  ],
   'createPet 413': [{ ...POST, body: `{"name":"${'x'.repeat(65_536)}","categoryId":7}` }],
   'createPet 415': [
     { ...POST, headers: { 'Content-Type': 'text/plain' } },
     { ...POST, headers: { 'Content-Encoding': 'gzip' } },
   ],
-  'createPet 503': [{ ...POST, ...STARTING }, { ...POST, isDraining: true }],
+  'createPet 503': [
+    { ...POST, ...STARTING },
+    { ...POST, isDraining: true },
+  ],
   'createPet default': [...failures('/v1/pets', 'POST'), { ...POST, ...BROKEN }],
 
   'getPet 200': [GET],
-  'getPet 401': [{ ...GET, ...NO_KEY }, { ...GET, ...NO_KEY, ...REMOVED }],
+  'getPet 401': [
+    { ...GET, ...NO_KEY },
+    { ...GET, ...NO_KEY, ...REMOVED },
+  ],
   'getPet 404': [
     { path: '/v1/pets/4711' },
     { path: '/v1/pets/Rex' },
     { path: '/v1/pets/9223372036854775808' },
   ],
-  'getPet 410': [{ ...GET, ...REMOVED }, { path: '/v1/pets/4711', ...REMOVED }],
+  'getPet 410': [
+    { ...GET, ...REMOVED },
+    { path: '/v1/pets/4711', ...REMOVED },
+  ],
   'getPet 503': [{ ...GET, ...STARTING }],
   'getPet default': [...failures('/v1/pets/1'), { path: '/v1/pets/%zz' }, { ...GET, ...BROKEN }],
 
-  'livez 200': [{ path: '/livez', ...NO_KEY }, { path: '/livez', isDraining: true }],
+  'livez 200': [
+    { path: '/livez', ...NO_KEY },
+    { path: '/livez', isDraining: true },
+  ],
   'livez default': failures('/livez'),
   'readyz 200': [{ ...READYZ, ...NO_KEY }],
-  'readyz 503': [{ ...READYZ, ...STARTING }, { ...READYZ, isDraining: true }],
+  'readyz 503': [
+    { ...READYZ, ...STARTING },
+    { ...READYZ, isDraining: true },
+  ],
   'readyz default': failures('/readyz'),
   'metrics 200': [METRICS],
   'metrics 401': [{ ...METRICS, ...NO_KEY }],

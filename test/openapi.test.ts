@@ -32,7 +32,10 @@ test('The description is served as JSON to anybody', async (t) => {
   assert.equal(response.headers.get('Content-Type'), 'application/json');
   assert.equal(description.openapi, '3.1.0');
   assert.equal(description.info.version, '1.0.0');
-  assert.deepEqual(description.servers.map(({ url }) => url), ['/v1']);
+  assert.deepEqual(
+    description.servers.map(({ url }) => url),
+    ['/v1'],
+  );
 });
 
 test('The description names exactly the operations that the service has', () => {
@@ -81,7 +84,10 @@ test('Every operation has a name of its own, a summary and answers that are desc
   for (const { operation } of described) {
     assert.notEqual(operation.summary, '');
     const responses = describedResponses(description, operation);
-    assert.ok(responses.some(([status]) => status.startsWith('2')), operation.operationId);
+    assert.ok(
+      responses.some(([status]) => status.startsWith('2')),
+      operation.operationId,
+    );
     for (const [status, response] of responses) {
       assert.match(status, /^(?:[1-5][0-9]{2}|default)$/);
       assert.notEqual(response.description, '');
@@ -95,7 +101,10 @@ test('The path parameters are those of the path, and every parameter has a schem
     const parameters = operation.parameters ?? [];
     const inPath = parameters.filter((parameter) => parameter.in === 'path');
     const braced = [...path.matchAll(/\{([^}]+)\}/g)].map((match) => match[1]);
-    assert.deepEqual(inPath.map(({ name }) => name), braced);
+    assert.deepEqual(
+      inPath.map(({ name }) => name),
+      braced,
+    );
     for (const parameter of inPath) assert.equal(parameter.required, true);
     const names = parameters.map(({ name }) => name);
     assert.equal(new Set(names).size, names.length);

@@ -46,7 +46,11 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     assert.equal(await service.exit(), 0);
     assert.deepEqual(JSON.parse(readFileSync(dataFile, 'utf8')), [{ id: 1, ...JSON.parse(PET) }]);
     assert.deepEqual(readdirSync(folder).sort(), ['pets.json', 'pets.json.lock']);
-    const events = service.stderr().trimEnd().split('\n').map((line) => eventOf(line));
+    const events = service
+      .stderr()
+      .trimEnd()
+      .split('\n')
+      .map((line) => eventOf(line));
     assert.deepEqual(events, ['Started', 'Stopping', 'Stopped']);
   });
 }

@@ -1,4 +1,7 @@
-/** Durable creates, against what a disk allows without grouping, and what HTTP allows without a disk. */
+/**
+ * Durable creates, against what a disk allows without grouping, and what HTTP allows without a
+ * disk.
+ */
 
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -43,11 +46,18 @@ async function rateOf(bench, kind, connections) {
   const path = join(bench.folder, `creates-${kind}.json`);
   for (const suffix of ['', '.journal']) rmSync(`${path}${suffix}`, { force: true });
   if (kind === 'loop') {
-    const { rate } = await runScript(bench.node, 'append-loop.mjs', { path, seconds: bench.seconds });
+    const { rate } = await runScript(bench.node, 'append-loop.mjs', {
+      path,
+      seconds: bench.seconds,
+    });
     return rate;
   }
   const server = await startServer(bench.node, 'serve-petstore.mjs', { kind, path });
-  const { rate } = await measure({ ...createLoad(server.port), connections, seconds: bench.seconds });
+  const { rate } = await measure({
+    ...createLoad(server.port),
+    connections,
+    seconds: bench.seconds,
+  });
   await server.stop();
   return rate;
 }

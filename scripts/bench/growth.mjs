@@ -20,7 +20,9 @@ const SCENARIOS = [
 export async function measureGrowth(bench) {
   const rates = SCENARIOS.map(() => SIZES.map(() => []));
   for (let round = 0; round < bench.rounds; round += 1) {
-    for (const [size, pets] of round % 2 === 0 ? [...SIZES.entries()] : [...SIZES.entries()].reverse()) {
+    for (const [size, pets] of round % 2 === 0
+      ? [...SIZES.entries()]
+      : [...SIZES.entries()].reverse()) {
       const server = await start(bench, pets);
       for (const [index, { what, path }] of SCENARIOS.entries()) {
         bench.progress(`growth: ${pets} pets, round ${round + 1}, ${what}`);

@@ -1,12 +1,12 @@
 /**
- * The load generator: a process of its own that sends the same request over several connections, each
- * waiting for its answer before the next, and checks every answer.
+ * The load generator: a process of its own that sends the same request over several connections,
+ * each waiting for its answer before the next, and checks every answer.
  *
  *     node load.mjs '{"port":8080,"request":"GET / HTTP/1.1\r\n…","connections":64,"seconds":3}'
  *
- * Options: `status` (200) and `bodyBytes` (any) that every answer must have; `count` to stop after so
- * many answers; `paused` to wait for a line on standard input before it begins. It prints one line of
- * JSON: answers a second and latencies in microseconds.
+ * Options: `status` (200) and `bodyBytes` (any) that every answer must have; `count` to stop after
+ * so many answers; `paused` to wait for a line on standard input before it begins. It prints one
+ * line of JSON: answers a second and latencies in microseconds.
  */
 
 import { connect } from 'node:net';
@@ -15,7 +15,13 @@ const HEADER_END = Buffer.from('\r\n\r\n');
 const LENGTH_FIELD = Buffer.from('\r\nContent-Length: ');
 const ANY_CASE_LENGTH = /\r\ncontent-length: *([0-9]+)/i;
 
-const options = { status: 200, connections: 1, seconds: 1, warmupSeconds: 0, ...JSON.parse(process.argv[2]) };
+const options = {
+  status: 200,
+  connections: 1,
+  seconds: 1,
+  warmupSeconds: 0,
+  ...JSON.parse(process.argv[2]),
+};
 const request = Buffer.from(options.request, 'latin1');
 const latencies = new Float64Array(1 << 22);
 const sockets = [];
@@ -72,7 +78,8 @@ function answerSize(bytes) {
   let length = 0;
   const at = bytes.indexOf(LENGTH_FIELD);
   if (at !== -1 && at < end) {
-    for (let i = at + LENGTH_FIELD.length; bytes[i] !== 13; i += 1) length = length * 10 + bytes[i] - 48;
+    for (let i = at + LENGTH_FIELD.length; bytes[i] !== 13; i += 1)
+      length = length * 10 + bytes[i] - 48;
   } else {
     length = Number(ANY_CASE_LENGTH.exec(bytes.toString('latin1', 0, end + 2))?.[1] ?? NaN);
   }
@@ -88,7 +95,8 @@ function finish() {
   clearTimeout(endTimer);
   const seconds = (performance.now() - startedAt) / 1000;
   const sorted = latencies.subarray(0, Math.min(answers, latencies.length)).sort();
-  const percentile = (share) => Math.round(1000 * (sorted[Math.floor(share * (sorted.length - 1))] ?? 0));
+  const percentile = (share) =>
+    Math.round(1000 * (sorted[Math.floor(share * (sorted.length - 1))] ?? 0));
   const result = {
     rate: answers / seconds,
     answers,

@@ -59,7 +59,11 @@ export async function measurePressure(bench) {
     const sockets = Array.from({ length: SLOW_READERS }, () => connect(port, '127.0.0.1'));
     await Promise.all(sockets.map((socket) => once(socket, 'connect')));
     const request = requestFor('/v1/pets?limit=100');
-    for (const socket of sockets) socket.pause().on('error', () => undefined).write(request.repeat(1000));
+    for (const socket of sockets)
+      socket
+        .pause()
+        .on('error', () => undefined)
+        .write(request.repeat(1000));
     const load = { port, request: requestFor('/v1/pets'), connections: 8 };
     const { p99 } = await measure({ ...load, seconds: bench.seconds });
     for (const socket of sockets) socket.destroy();

@@ -39,7 +39,9 @@ async function measureScenario(bench, scenario, connections, others) {
   const results = Object.fromEntries(kinds.map((kind) => [kind, []]));
   for (let round = 0; round < bench.rounds; round += 1) {
     for (const kind of rotate(kinds, round)) {
-      bench.progress(`reads: ${scenario.what}, ${connections} connections, round ${round + 1}, ${kind}`);
+      bench.progress(
+        `reads: ${scenario.what}, ${connections} connections, round ${round + 1}, ${kind}`,
+      );
       const server = await start(bench, kind, body);
       const result = await measure({
         port: server.port,

@@ -1,6 +1,6 @@
 /**
- * The service as a contender: as it is, with its pets in memory only, on a disk whose every sync takes
- * 2 ms longer, or over a store that rewrites the whole file for each pet.
+ * The service as a contender: as it is, with its pets in memory only, on a disk whose every sync
+ * takes 2 ms longer, or over a store that rewrites the whole file for each pet.
  */
 
 import { writeFileSync } from 'node:fs';

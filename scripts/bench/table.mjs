@@ -28,7 +28,12 @@ export function printTable({ title, rows }) {
   const head = ['What', 'Against', 'Goal', 'Ratio (least–greatest)', 'Ours', ''];
   const widths = head.map((name, i) => Math.max(name.length, ...cells.map((row) => row[i].length)));
   for (const row of [head, ...cells]) {
-    console.log(row.map((cell, i) => cell.padEnd(widths[i])).join('  ').trimEnd());
+    console.log(
+      row
+        .map((cell, i) => cell.padEnd(widths[i]))
+        .join('  ')
+        .trimEnd(),
+    );
   }
 }
 

@@ -25,7 +25,10 @@ function readNewPet(body: Buffer): EncodedNewPet {
     return encodeNewPetText(body);
   } catch (error) {
     if (error instanceof JsonSyntaxError) {
-      throw new ApiError('invalid_json', `The body is not valid JSON: ${lowerFirst(error.message)}`);
+      throw new ApiError(
+        'invalid_json',
+        `The body is not valid JSON: ${lowerFirst(error.message)}`,
+      );
     }
     if (error instanceof InvalidPetError) throw new ApiError('invalid_body', error.message);
     throw error;

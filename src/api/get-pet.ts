@@ -7,19 +7,22 @@ import type { EncodedPet } from '../model/encoded-pet.ts';
 import type { PetStore } from '../model/pet-store.ts';
 import { readPetId } from './read-parameters.ts';
 
-/** An odd petId is a 404 like that of any pet that cannot be found: the interface lists no 400 here. */
+/**
+ * An odd petId is a 404 like that of any pet that cannot be found: the interface lists no 400 here.
+ */
 export function getPet(store: PetStore, call: Call): Reply | Promise<Reply> {
   const text = call.parameters[0] ?? '';
   const id = readPetId(text);
   const pet = id === undefined ? undefined : store.get(id);
-  return pet instanceof Promise
-    ? pet.then((found) => petReply(found, text))
-    : petReply(pet, text);
+  return pet instanceof Promise ? pet.then((found) => petReply(found, text)) : petReply(pet, text);
 }
 
 function petReply(pet: EncodedPet | undefined, id: string): Reply {
   if (pet === undefined) {
-    throw new ApiError('not_found', `There is no pet with the id ${JSON.stringify(id.slice(0, 60))}`);
+    throw new ApiError(
+      'not_found',
+      `There is no pet with the id ${JSON.stringify(id.slice(0, 60))}`,
+    );
   }
   return jsonReply(200, pet);
 }

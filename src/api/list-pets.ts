@@ -1,9 +1,9 @@
 /**
  * listPets (the interface's part 4.1): GET /v1/pets.
  *
- * The body stays the plain array that the interface shows. That there is more is said beside it, by a
- * Link to the next page (RFC 8288), which starts after this page's last id: a page does not shift when
- * pets are added, and the last page costs no more than the first.
+ * The body stays the plain array that the interface shows. That there is more is said beside it, by
+ * a Link to the next page (RFC 8288), which starts after this page's last id: a page does not shift
+ * when pets are added, and the last page costs no more than the first.
  */
 
 import type { Call } from '../http/operation.ts';

@@ -84,7 +84,10 @@ function groupByPath(operations: readonly Operation[]): ReadonlyMap<string, Rout
     const here = operations.filter((operation) => operation.path === path);
     const handlers = here.map((operation): [string, Handler] => [
       operation.method,
-      { operation, headers: operation.deprecation ? deprecationHeaders(operation.deprecation) : [] },
+      {
+        operation,
+        headers: operation.deprecation ? deprecationHeaders(operation.deprecation) : [],
+      },
     ]);
     const methods = new Map(handlers);
     const get = methods.get('GET');
@@ -124,7 +127,8 @@ class Exchange {
     if (decodeSegment(target.query) === undefined) throw brokenEncoding('query', target.query);
     this.#checkExpectation();
     const { route, parameters } = found;
-    if (method === 'OPTIONS') return { status: 204, headers: ['Allow', route.allow], body: undefined };
+    if (method === 'OPTIONS')
+      return { status: 204, headers: ['Allow', route.allow], body: undefined };
     this.#handler = route.methods.get(method);
     if (this.#handler === undefined) {
       const message = `${target.path} does not answer ${method}, only ${route.allow}`;
@@ -132,7 +136,8 @@ class Exchange {
     }
     const { operation } = this.#handler;
     const { deprecation } = operation;
-    if (deprecation !== undefined) checkNotRemoved(operation.name, deprecation, this.#options.now());
+    if (deprecation !== undefined)
+      checkNotRemoved(operation.name, deprecation, this.#options.now());
     return operation.handle(this.#call(parameters, target));
   }
 
@@ -151,7 +156,9 @@ class Exchange {
     sendReply(this.#response, reply, this.#options.isDraining() ? [...headers, ...CLOSE] : headers);
   }
 
-  /** Answers with an Error body; what is no ApiError is our own fault, and its cause is for the log. */
+  /**
+   * Answers with an Error body; what is no ApiError is our own fault, and its cause is for the log.
+   */
   fail(error: unknown): void {
     if (error instanceof ClientGoneError) return;
     if (error instanceof ApiError) return this.send(errorReply(error));
@@ -179,7 +186,9 @@ class Exchange {
     throw new ApiError('expectation_failed', message);
   }
 
-  /** A body that nobody asked for is dropped by node:http itself; a short one keeps the connection. */
+  /**
+   * A body that nobody asked for is dropped by node:http itself; a short one keeps the connection.
+   */
   #isShort(): boolean {
     const { contentLength, expect } = this.#headers;
     const isBounded = contentLength !== undefined && expect === undefined;

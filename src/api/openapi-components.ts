@@ -164,10 +164,7 @@ const FAILURE: ResponseObject = errorResponse(
       'unsupported_transfer_coding',
       'Transfer-Encoding must be chunked, not "gzip, chunked"',
     ],
-    version: [
-      'unsupported_http_version',
-      'HTTP/2.0 is not supported, only HTTP/1.0 and HTTP/1.1',
-    ],
+    version: ['unsupported_http_version', 'HTTP/2.0 is not supported, only HTTP/1.0 and HTTP/1.1'],
     internal: ['internal_error', 'The service failed to answer'],
   },
   {

@@ -16,7 +16,9 @@ export interface ListParameters {
 export const DEFAULT_LIMIT = 20;
 export const MAX_LIMIT = 100;
 
-/** Reads the query of listPets; others than its parameters are ignored. Throws an ApiError (400). */
+/**
+ * Reads the query of listPets; others than its parameters are ignored. Throws an ApiError (400).
+ */
 export function readListParameters(query: string): ListParameters {
   if (query === '') return NONE_GIVEN;
   const given = readQuery(query);

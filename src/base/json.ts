@@ -1,9 +1,10 @@
 /**
  * JSON read in place (RFC 8259): bytes in, offsets out.
  *
- * JSON.parse makes every number a double, which rounds an int64, and builds objects that a pet store
- * does not need. This reader builds nothing: it checks the grammar and tells where the wanted values
- * start and end. A number's digits are then read by int64.ts, a string is kept as it was sent.
+ * JSON.parse makes every number a double, which rounds an int64, and builds objects that a pet
+ * store does not need. This reader builds nothing: it checks the grammar and tells where the wanted
+ * values start and end. A number's digits are then read by int64.ts, a string is kept as it was
+ * sent.
  *
  * Nesting is held on a list instead of the call stack, so that no text can overflow the latter.
  * The bytes must be valid UTF-8 (`buffer.isUtf8`); past their end a read gives undefined, which no
@@ -28,9 +29,9 @@ export class JsonSyntaxError extends Error {
 /**
  * Reads the object that starts at `at` and returns the offset after it.
  *
- * The value of `names[i]` lies from `spans[2 * i]` up to `spans[2 * i + 1]`, or the two are -1 where
- * the object has no such key. A key given twice counts with its last value. The pair after the last
- * name's holds the last key that is none of the names. Throws JsonSyntaxError.
+ * The value of `names[i]` lies from `spans[2 * i]` up to `spans[2 * i + 1]`, or the two are -1
+ * where the object has no such key. A key given twice counts with its last value. The pair after
+ * the last name's holds the last key that is none of the names. Throws JsonSyntaxError.
  */
 export function findFields(
   bytes: Buffer,
@@ -101,7 +102,9 @@ export function skipSpace(bytes: Uint8Array, at: number): number {
   }
 }
 
-/** Checks the string whose opening quote is at `at` and returns the offset after its closing one. */
+/**
+ * Checks the string whose opening quote is at `at` and returns the offset after its closing one.
+ */
 export function skipString(bytes: Uint8Array, at: number): number {
   expectByte(bytes, at, QUOTE, 'a string');
   for (at += 1; ; at += 1) {
@@ -142,7 +145,9 @@ const LITERALS: readonly Buffer[] = ['true', 'false', 'null'].map((word) => Buff
 function fieldIndex(bytes: Buffer, start: number, end: number, names: readonly Buffer[]): number {
   // A backslash makes the key longer than its name: "n\u0061me" is the key `name` too.
   const escaped = bytes.subarray(start, end).includes(BACKSLASH);
-  const key = escaped ? Buffer.from(decodeString(bytes, start, end)) : bytes.subarray(start + 1, end - 1);
+  const key = escaped
+    ? Buffer.from(decodeString(bytes, start, end))
+    : bytes.subarray(start + 1, end - 1);
   const index = names.findIndex((name) => name.equals(key));
   return index < 0 ? names.length : index;
 }
@@ -190,7 +195,7 @@ function skipEscape(bytes: Uint8Array, at: number): number {
     return at + 4;
   }
   if (byte === undefined || !SHORT_ESCAPES.includes(byte)) {
-    throw new JsonSyntaxError("one of the escapes \\\" \\\\ \\/ \\b \\f \\n \\r \\t \\u", bytes, at);
+    throw new JsonSyntaxError('one of the escapes \\" \\\\ \\/ \\b \\f \\n \\r \\t \\u', bytes, at);
   }
   return at;
 }

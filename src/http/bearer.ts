@@ -2,9 +2,9 @@
  * Bearer credentials (the interface's part 5, RFC 6750) and the keys they are held against.
  *
  * A key is compared in constant time with every key of its length: the time tells how long the keys
- * are, and nothing of what is in them. A key that is known by its SHA-256 digest only is hashed until
- * it was presented once, and then compared like the others: hashing on every request would cost a
- * fifth of the throughput.
+ * are, and nothing of what is in them. A key that is known by its SHA-256 digest only is hashed
+ * until it was presented once, and then compared like the others: hashing on every request would
+ * cost a fifth of the throughput.
  */
 
 import { createHash, timingSafeEqual } from 'node:crypto';
@@ -33,13 +33,16 @@ export function createKeyring(keys: readonly string[]): Keyring {
   };
 }
 
-/** Why a text cannot be a key; undefined when it can. Never quotes the text, which may be a secret. */
+/**
+ * Why a text cannot be a key; undefined when it can. Never quotes the text, which may be a secret.
+ */
 export function keyProblem(key: string): string | undefined {
   if (key.startsWith(DIGEST_PREFIX)) {
     return isDigestKey(key) ? undefined : 'sha256: must be followed by 64 hex digits';
   }
   if (key === '') return 'a key must not be empty';
-  if (!/^[\x21-\x7e]+$/.test(key)) return 'a key must be of visible ASCII characters, without a space';
+  if (!/^[\x21-\x7e]+$/.test(key))
+    return 'a key must be of visible ASCII characters, without a space';
   return undefined;
 }
 

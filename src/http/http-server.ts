@@ -5,7 +5,13 @@
  * itself, it does so with an empty body; each such place has its listener here.
  */
 
-import { createServer, STATUS_CODES, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  STATUS_CODES,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import type { Duplex } from 'node:stream';
 import { ApiError } from './api-error.ts';
 
@@ -31,7 +37,10 @@ export function createHttpServer(
   server.on('checkContinue', listener);
   server.on('checkExpectation', listener);
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
-    endWithError(socket, new ApiError('method_not_allowed', 'CONNECT is not supported', ALLOW_NONE));
+    endWithError(
+      socket,
+      new ApiError('method_not_allowed', 'CONNECT is not supported', ALLOW_NONE),
+    );
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
     if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
@@ -60,10 +69,10 @@ function clientFault(error: NodeJS.ErrnoException): ApiError {
 }
 
 /**
- * Says what was wrong, in its turn: an answer that is due to an earlier request comes first, and one
- * that has begun must not be written into, but what there is of it goes out: it may be an early
- * answer to a request whose body is at fault, too. node:http keeps the answer under way on the socket, and
- * has no public name for it.
+ * Says what was wrong, in its turn: an answer that is due to an earlier request comes first, and
+ * one that has begun must not be written into, but what there is of it goes out: it may be an early
+ * answer to a request whose body is at fault, too. node:http keeps the answer under way on the
+ * socket, and has no public name for it.
  */
 function endAfterAnswers(socket: Duplex, error: ApiError): void {
   const { _httpMessage: answer } = socket as { _httpMessage?: ServerResponse | null };

@@ -1,4 +1,6 @@
-/** Operation: one method of one path, and what answers it. Tables of these make up the interface. */
+/**
+ * Operation: one method of one path, and what answers it. Tables of these make up the interface.
+ */
 
 import type { Reply } from './reply.ts';
 

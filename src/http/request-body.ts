@@ -1,8 +1,8 @@
 /**
  * The request body: JSON text in UTF-8 (RFC 8259 section 8.1), not longer than the limit.
  *
- * What can be refused by the header alone is refused before a byte of the body is read, and before a
- * client that waits for "100 Continue" sends any. What the bytes mean is for others to say.
+ * What can be refused by the header alone is refused before a byte of the body is read, and before
+ * a client that waits for "100 Continue" sends any. What the bytes mean is for others to say.
  */
 
 import { isUtf8 } from 'node:buffer';
@@ -30,7 +30,8 @@ export async function readJsonBody(
   }
   if (headers.expect !== undefined) response.writeContinue();
   const body = await readBytes(request, limitBytes);
-  if (body.length === 0) throw new ApiError('invalid_json', 'A body is required, and it must be JSON');
+  if (body.length === 0)
+    throw new ApiError('invalid_json', 'A body is required, and it must be JSON');
   if (body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf) {
     throw new ApiError('invalid_json', 'The body starts with a byte order mark, which is no JSON');
   }

@@ -1,5 +1,6 @@
 /**
- * The request target (RFC 9112 section 3.2): a path of decoded segments, and the query as it was sent.
+ * The request target (RFC 9112 section 3.2): a path of decoded segments, and the query as it was
+ * sent.
  *
  * Each segment is percent-decoded once and by itself, so an encoded slash stays within its segment.
  */
@@ -13,7 +14,9 @@ export interface Target {
   readonly query: string;
 }
 
-/** Takes the request line's target apart. Throws an ApiError when it is none of RFC 9112's forms. */
+/**
+ * Takes the request line's target apart. Throws an ApiError when it is none of RFC 9112's forms.
+ */
 export function readTarget(url: string): Target {
   const origin = url.startsWith('/') || url === '*' ? url : originForm(url);
   const mark = origin.indexOf('?');
@@ -28,7 +31,10 @@ export function decodeSegments(path: string): (string | undefined)[] {
 
 /** Throws an ApiError: '%' without two hex digits behind it, or bytes that are not UTF-8. */
 export function brokenEncoding(part: string, text: string): ApiError {
-  return new ApiError('malformed_request', `The ${part} ${JSON.stringify(text)} is not encoded right`);
+  return new ApiError(
+    'malformed_request',
+    `The ${part} ${JSON.stringify(text)} is not encoded right`,
+  );
 }
 
 /** The text decoded as percent-encoded UTF-8; undefined where that is broken. */
@@ -44,7 +50,10 @@ export function decodeSegment(text: string): string | undefined {
 function originForm(url: string): string {
   const match = /^https?:\/\/[^/?#@\s]+(?=[/?]|$)/i.exec(url);
   if (match === null) {
-    throw new ApiError('malformed_request', `The request target ${JSON.stringify(url)} is not valid`);
+    throw new ApiError(
+      'malformed_request',
+      `The request target ${JSON.stringify(url)} is not valid`,
+    );
   }
   const rest = url.slice(match[0].length);
   return rest.startsWith('/') ? rest : `/${rest}`;

@@ -4,8 +4,8 @@
  *     {"id":1,"name":"Rex","categoryId":7,"status":"available"}
  *     └─head─┘└─────tail: all that the client gave────────────┘
  *
- * A name is kept as the JSON string that was sent, so that it comes back character for character; an
- * integer is written in plain digits, whatever form it was sent in.
+ * A name is kept as the JSON string that was sent, so that it comes back character for character;
+ * an integer is written in plain digits, whatever form it was sent in.
  */
 
 import { decodeString, findFields, JsonSyntaxError, skipSpace, skipValue } from '../base/json.ts';
@@ -156,7 +156,9 @@ function readStatus(
   if (start === -1) return undefined;
   const status = bytes[start] === QUOTE ? decodeString(bytes, start, end) : '';
   if (isPetStatus(status)) return status;
-  problems.push(`status must be one of ${PET_STATUSES.join(', ')}, not ${quote(bytes, start, end)}`);
+  problems.push(
+    `status must be one of ${PET_STATUSES.join(', ')}, not ${quote(bytes, start, end)}`,
+  );
   return undefined;
 }
 

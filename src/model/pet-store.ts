@@ -1,9 +1,9 @@
 /**
  * PetStore: what the interface's operations need of a collection of pets, and its promises.
  *
- * It speaks in encoded pets, so that a pet's bytes are written once and pass through unchanged. Each
- * answer may be a promise, so that a store on another machine can stand behind it; a store that holds
- * its pets in memory answers reads at once.
+ * It speaks in encoded pets, so that a pet's bytes are written once and pass through unchanged.
+ * Each answer may be a promise, so that a store on another machine can stand behind it; a store
+ * that holds its pets in memory answers reads at once.
  */
 
 import type { EncodedNewPet, EncodedPet } from './encoded-pet.ts';
@@ -19,9 +19,9 @@ export interface PetStore {
   /**
    * Adds a pet under an id one greater than the greatest so far.
    *
-   * When the promise resolves, the pet is as durable as the store can make it, and only from then on
-   * does any read show it. When it rejects, nothing was added: with StoreUnavailableError when the
-   * same call may succeed later.
+   * When the promise resolves, the pet is as durable as the store can make it, and only from then
+   * on does any read show it. When it rejects, nothing was added: with StoreUnavailableError when
+   * the same call may succeed later.
    */
   create(pet: EncodedNewPet): Promise<EncodedPet>;
 

@@ -42,7 +42,7 @@ async function writeFile(
   try {
     let position = 0;
     for (const chunk of chunks) {
-      for (let at = 0; at < chunk.length; ) at += await file.write(chunk, at, position + at);
+      for (let at = 0; at < chunk.length;) at += await file.write(chunk, at, position + at);
       position += chunk.length;
     }
     await file.sync();

@@ -1,9 +1,9 @@
 /**
  * Checking data files without changing them, while a service uses them or not.
  *
- * The journal is opened before the snapshot. Should a checkpoint come in between, the old journal is
- * still readable through its open file, and its commits are skipped as ones that the new snapshot has;
- * the other way round, pets could be missed.
+ * The journal is opened before the snapshot. Should a checkpoint come in between, the old journal
+ * is still readable through its open file, and its commits are skipped as ones that the new
+ * snapshot has; the other way round, pets could be missed.
  */
 
 import type { Disk, DiskFile } from './disk.ts';

@@ -4,8 +4,8 @@
  *     3610a686 {"after":7,"pets":[{"id":8,…},{"id":9,…}]}␊
  *     └──────┘ CRC-32 of the JSON text, in hex
  *
- * `after` is the last id before the commit. It chains the commits to each other and to the snapshot,
- * so that a missing line, or a snapshot from another day, is noticed.
+ * `after` is the last id before the commit. It chains the commits to each other and to the
+ * snapshot, so that a missing line, or a snapshot from another day, is noticed.
  */
 
 import { crc32 } from 'node:zlib';

@@ -2,14 +2,14 @@
  * Disk: every file operation that the storage needs, and no more.
  *
  * The storage takes it from outside, so that the tests can run it on a simulated disk which fails,
- * stops or forgets at any operation. node-disk.ts is the real one. Each operation may reject with an
- * error that carries a system `code` (ENOSPC, EIO …); nothing else is assumed of it.
+ * stops or forgets at any operation. node-disk.ts is the real one. Each operation may reject with
+ * an error that carries a system `code` (ENOSPC, EIO …); nothing else is assumed of it.
  */
 
 export interface Disk {
   /**
-   * `read` opens a file as it is, `edit` for reading and writing; `create` makes one that must not be
-   * there yet, with `mode` where given.
+   * `read` opens a file as it is, `edit` for reading and writing; `create` makes one that must not
+   * be there yet, with `mode` where given.
    */
   open(path: string, how: 'read' | 'edit' | 'create', mode?: number): Promise<DiskFile>;
 

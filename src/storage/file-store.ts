@@ -6,9 +6,10 @@
  *     pets.json.lock     held while the store is open, never removed
  *
  * A create is answered when its line in the journal is synced, and seen by reads from then on. All
- * creates that arrive while a sync is under way share the next one: a sync costs the same for one pet
- * as for a thousand (group commit). Pets are never changed or deleted, so the journal holds no garbage
- * and a checkpoint is due only when the store opens or closes, or when a sync of the journal failed.
+ * creates that arrive while a sync is under way share the next one: a sync costs the same for one
+ * pet as for a thousand (group commit). Pets are never changed or deleted, so the journal holds no
+ * garbage and a checkpoint is due only when the store opens or closes, or when a sync of the
+ * journal failed.
  */
 
 import { dirname } from 'node:path';
@@ -75,7 +76,9 @@ const LONG_JOURNAL_BYTES: number = 1 << 20;
 /** The least time between two tries to bring a dead journal's pets into new files. */
 const RECOVERY_PAUSE_MS = 1000;
 
-/** For so long a failed create counts as a problem; only a new create can tell whether it is over. */
+/**
+ * For so long a failed create counts as a problem; only a new create can tell whether it is over.
+ */
 const PROBLEM_MS = 5000;
 
 interface QueuedCreate {

@@ -1,6 +1,7 @@
 /**
- * A window that moves over a file of any size: what both readers, of the snapshot and of the journal,
- * read through. It holds a whole item, however long, because it grows when nothing could be used up.
+ * A window that moves over a file of any size: what both readers, of the snapshot and of the
+ * journal, read through. It holds a whole item, however long, because it grows when nothing could
+ * be used up.
  */
 
 import { isUtf8 } from 'node:buffer';

@@ -1,13 +1,13 @@
 /**
  * The journal: the creates since the snapshot, one line for each commit (commit.ts).
  *
- * A commit is durable when its line is written whole and the file is synced, and, the first time, the
- * directory too: a new file's name is not durable by itself. One commit is under way at a time, so a
- * commit that was cut off is always the last line.
+ * A commit is durable when its line is written whole and the file is synced, and, the first time,
+ * the directory too: a new file's name is not durable by itself. One commit is under way at a time,
+ * so a commit that was cut off is always the last line.
  *
- * A write that fails is taken back with truncate, and the next commit simply tries again. A sync that
- * fails is final: the system may have dropped the bytes and yet report success the next time. The
- * journal is then dead, and its owner has to bring everything into new files.
+ * A write that fails is taken back with truncate, and the next commit simply tries again. A sync
+ * that fails is final: the system may have dropped the bytes and yet report success the next time.
+ * The journal is then dead, and its owner has to bring everything into new files.
  */
 
 import { dirname } from 'node:path';
@@ -51,7 +51,7 @@ export class Journal {
     if (!this.#isTruncateDurable) await this.#sync(this.#file);
     this.#isTruncateDurable = true;
     try {
-      for (let at = 0; at < line.length; ) at += this.#file.writeNow(line, at, this.#length + at);
+      for (let at = 0; at < line.length;) at += this.#file.writeNow(line, at, this.#length + at);
     } catch (error) {
       await this.#takeBack(this.#file);
       throw error;
@@ -97,7 +97,8 @@ export interface JournalContent {
 /**
  * Reads the journal's commits in order, handing each to `apply` with its offset.
  *
- * Rejects with DamagedFileError at a line that is neither whole nor torn, and with what `apply` throws.
+ * Rejects with DamagedFileError at a line that is neither whole nor torn, and with what `apply`
+ * throws.
  */
 export async function readJournal(
   path: string,
@@ -106,7 +107,7 @@ export async function readJournal(
 ): Promise<JournalContent> {
   const window = new FileWindow(file);
   await window.fill(0);
-  for (let at = 0; ; ) {
+  for (let at = 0; ;) {
     const lineFeed = window.bytes.indexOf(LINE_FEED, at);
     if (lineFeed === -1 && !window.atEnd) {
       await window.fill(at);
@@ -137,8 +138,8 @@ async function readTail(window: FileWindow, at: number): Promise<Buffer> {
 /**
  * True when the rest of a journal, which begins with no whole commit, is what a crash leaves of one
  * commit: its first part only, or all of it with some sectors still zero because they never got to
- * the disk. All else is damage to something that may have been answered: a changed byte, a line feed
- * that became another byte, a line with whole commits behind it.
+ * the disk. All else is damage to something that may have been answered: a changed byte, a line
+ * feed that became another byte, a line with whole commits behind it.
  */
 function isTorn(tail: Buffer, offset: number): boolean {
   if (holdsLaterCommit(tail)) return false;
@@ -154,7 +155,7 @@ function isTorn(tail: Buffer, offset: number): boolean {
 /** True when there are zero bytes, and all of them fill their part of a sector of the file. */
 function hasZeroSectors(line: Buffer, offset: number): boolean {
   if (!line.includes(0)) return false;
-  for (let start = 0; start < line.length; ) {
+  for (let start = 0; start < line.length;) {
     const end = start + SECTOR_BYTES - ((offset + start) % SECTOR_BYTES);
     const part = line.subarray(start, end);
     if (part.includes(0) && !isZero(part)) return false;

@@ -1,11 +1,11 @@
 /**
  * The lock that keeps a second process from the same data file.
  *
- * It must end with its holder, however that dies: a file with a process id in it outlives a kill -9,
- * and the id is soon somebody else's, in another container perhaps. A lock on an open file is kept by
- * the kernel and freed by it. Node cannot take one, but `flock` (util-linux, busybox) can be handed
- * the open file: what it locks is the open file itself, so the lock stays when flock is gone. On
- * macOS and Windows, opening a file can take the lock.
+ * It must end with its holder, however that dies: a file with a process id in it outlives a kill
+ * -9, and the id is soon somebody else's, in another container perhaps. A lock on an open file is
+ * kept by the kernel and freed by it. Node cannot take one, but `flock` (util-linux, busybox) can
+ * be handed the open file: what it locks is the open file itself, so the lock stays when flock is
+ * gone. On macOS and Windows, opening a file can take the lock.
  *
  * The lock file is never removed: else a third process could lock a new file of that name while the
  * second still waits for the old one.
@@ -32,7 +32,9 @@ export async function lockFile(path: string): Promise<DiskLock | undefined> {
   return undefined;
 }
 
-/** macOS: O_EXLOCK and O_NONBLOCK. Windows: libuv's UV_FS_O_EXLOCK, opened for this process alone. */
+/**
+ * macOS: O_EXLOCK and O_NONBLOCK. Windows: libuv's UV_FS_O_EXLOCK, opened for this process alone.
+ */
 const OPEN_LOCKED: Readonly<Record<string, number>> = {
   darwin: 0x20 | 0x04,
   win32: 0x1000_0000,

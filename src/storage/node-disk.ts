@@ -1,9 +1,9 @@
 /**
  * The real disk, on node:fs.
  *
- * Two things differ between platforms. A directory cannot be synced on Windows, and its file systems
- * do not need it; and a rename there fails for a moment while a virus scanner or an indexer holds the
- * file open, so it is tried again for a few seconds.
+ * Two things differ between platforms. A directory cannot be synced on Windows, and its file
+ * systems do not need it; and a rename there fails for a moment while a virus scanner or an indexer
+ * holds the file open, so it is tried again for a few seconds.
  */
 
 import { fdatasync, writeSync } from 'node:fs';
@@ -70,7 +70,10 @@ async function resolveLinks(path: string): Promise<string> {
   }
   const folder = await realpath(dirname(path));
   const place = join(folder, basename(path));
-  const isLink = await lstat(place).then((entry) => entry.isSymbolicLink(), () => false);
+  const isLink = await lstat(place).then(
+    (entry) => entry.isSymbolicLink(),
+    () => false,
+  );
   return isLink ? resolveLinks(resolve(folder, await readlink(place))) : place;
 }
 

@@ -7,9 +7,9 @@
  *     {"id":1,…},␊{"id":2,…},␊{"id":3,…},␊
  *     ^offsets[0] ^offsets[1] ^offsets[2] ^offsets[3]
  *
- * Beside its text a pet costs 4 bytes for its offset and 4 in the index of its status. Ids are kept as
- * runs, since they nearly always follow each other: one run, however many pets. Pets are only ever
- * added, in ascending order of id, which is what makes all this so simple.
+ * Beside its text a pet costs 4 bytes for its offset and 4 in the index of its status. Ids are kept
+ * as runs, since they nearly always follow each other: one run, however many pets. Pets are only
+ * ever added, in ascending order of id, which is what makes all this so simple.
  */
 
 import type { PetRun } from '../model/pet-scanner.ts';
@@ -50,11 +50,12 @@ export class PetTable {
   }
 
   /**
-   * Adds pets that lie in `source` from `start` on, with the separator between them: the fast way of
-   * `append`, which copies a block at a time. Their ids must be ascending, and greater than `lastId`.
+   * Adds pets that lie in `source` from `start` on, with the separator between them: the fast way
+   * of `append`, which copies a block at a time. Their ids must be ascending, and greater than
+   * `lastId`.
    */
   appendRun(source: Buffer, start: number, run: PetRun): void {
-    for (let i = 0; i < run.length; ) {
+    for (let i = 0; i < run.length;) {
       const block = this.#openBlock();
       const count = Math.min(run.length - i, Block.maxLength - block.length);
       block.appendRun(source, start, run.ends, i, i + count);
@@ -96,7 +97,7 @@ export class PetTable {
     const first = indexes.countBelow(from);
     const end = Math.min(first + limit, indexes.length);
     const slices: Buffer[] = [];
-    for (let i = first; i < end; ) {
+    for (let i = first; i < end;) {
       // Neighbours in the table are taken as one slice, as far as their block goes.
       const start = indexes.at(i);
       let stop = start + 1;
@@ -179,7 +180,9 @@ class Block {
     if (this.length < Block.maxLength) this.#offsets = this.#offsets.slice(0, this.length + 1);
   }
 
-  /** Copies the text of `count` pets behind the last, and a separator, and returns where that ends. */
+  /**
+   * Copies the text of `count` pets behind the last, and a separator, and returns where that ends.
+   */
   #copy(source: Buffer, start: number, end: number, count: number): number {
     const at = this.#offsets[this.length]!;
     const used = at + (end - start) + SEPARATOR.length;
@@ -254,7 +257,9 @@ class IdRuns {
 
 type TypedArray = Uint32Array | BigInt64Array;
 
-/** Ascending numbers in a typed array that doubles as it fills; what lies unused is never touched. */
+/**
+ * Ascending numbers in a typed array that doubles as it fills; what lies unused is never touched.
+ */
 class Column<A extends TypedArray> {
   readonly #type: new (length: number) => A;
   #values: A;

@@ -10,8 +10,8 @@
  *     any        a commit cut off at the end             drop it, and say so: it was never answered
  *     any        any other damage                        refuse, naming file and byte
  *
- * A refusal changes nothing. What was loaded is synced before anybody can see it: a process that was
- * killed may have left it in the system's cache only.
+ * A refusal changes nothing. What was loaded is synced before anybody can see it: a process that
+ * was killed may have left it in the system's cache only.
  */
 
 import { dirname } from 'node:path';

@@ -7,11 +7,11 @@
  *     ]␊
  *     ␠␉␠␠␉…␊      the seal: 32 spaces and tabs
  *
- * JSON cannot tell that a letter in a name was flipped. The seal can, and any JSON reader passes over
- * it: it is the CRC-32 of all bytes up to the closing bracket, in white space, the highest bit first,
- * a tab for 1. A file without a seal is as good, only not protected: so anybody's JSON array of pets,
- * in any layout, can be put in the data file's place. Pets in the form that we write go the fast way
- * (pet-scanner.ts), all others the general one (readPet).
+ * JSON cannot tell that a letter in a name was flipped. The seal can, and any JSON reader passes
+ * over it: it is the CRC-32 of all bytes up to the closing bracket, in white space, the highest bit
+ * first, a tab for 1. A file without a seal is as good, only not protected: so anybody's JSON array
+ * of pets, in any layout, can be put in the data file's place. Pets in the form that we write go
+ * the fast way (pet-scanner.ts), all others the general one (readPet).
  */
 
 import { crc32 } from 'node:zlib';
@@ -41,7 +41,9 @@ export function* encodeSnapshot(pets: PetTable): Generator<Buffer> {
   yield Buffer.from(encodeSeal(crc));
 }
 
-/** Reads the pets of a snapshot into the table, which must be empty. Rejects with DamagedFileError. */
+/**
+ * Reads the pets of a snapshot into the table, which must be empty. Rejects with DamagedFileError.
+ */
 export async function readSnapshot(path: string, file: DiskFile, pets: PetTable): Promise<void> {
   const window = new FileWindow(file);
   const reader = new SnapshotReader(path, pets);

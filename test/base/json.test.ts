@@ -11,13 +11,7 @@ import {
   skipString,
   skipValue,
 } from '../../src/base/json.ts';
-import {
-  forAll,
-  mutate,
-  randomStringLiteral,
-  randomText,
-  type Random,
-} from '../support/random.ts';
+import { forAll, mutate, randomStringLiteral, randomText, type Random } from '../support/random.ts';
 
 test('A value is skipped up to the byte after it, whatever follows', () => {
   const values = [
@@ -110,7 +104,11 @@ test('A text with random mistakes is accepted exactly when JSON.parse accepts it
     const text = mutate(random, Buffer.from(randomValue(random, 3)));
     if (!isUtf8(text)) return;
     const isJson = accepts(() => JSON.parse(text.toString()));
-    assert.equal(accepts(() => skipDocument(text)), isJson, JSON.stringify(text.toString()));
+    assert.equal(
+      accepts(() => skipDocument(text)),
+      isJson,
+      JSON.stringify(text.toString()),
+    );
     if (isJson) accepted += 1;
     else refused += 1;
   });
@@ -151,7 +149,12 @@ test('The wanted fields of an object are found where JSON.parse finds them', () 
     const { text, keys } = randomObject(random, 3);
     const bytes = Buffer.from(`[${text}]`);
     const spans = new Int32Array(2 * (names.length + 1)).fill(99);
-    const end = findFields(bytes, 1, names.map((name) => Buffer.from(name)), spans);
+    const end = findFields(
+      bytes,
+      1,
+      names.map((name) => Buffer.from(name)),
+      spans,
+    );
     assert.equal(end, bytes.length - 1);
 
     const expected = JSON.parse(text) as Record<string, unknown>;

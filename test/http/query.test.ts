@@ -33,7 +33,10 @@ const QUERIES: readonly (readonly [query: string, ...pairs: [name: string, value
 
 for (const [query, ...pairs] of QUERIES) {
   test(`The query '${query}' has the parameters ${JSON.stringify(pairs)}`, () => {
-    assert.deepEqual(readQuery(query), pairs.map(([name, value]) => ({ name, value })));
+    assert.deepEqual(
+      readQuery(query),
+      pairs.map(([name, value]) => ({ name, value })),
+    );
   });
 }
 

@@ -101,7 +101,7 @@ describe('pagination beyond limit', () => {
   /** Follows the links from one page to the last. */
   async function pages(path: string): Promise<readonly (readonly bigint[])[]> {
     const found: (readonly bigint[])[] = [];
-    for (let next: string | undefined = path; next !== undefined; ) {
+    for (let next: string | undefined = path; next !== undefined;) {
       const answer = await client.get(next);
       assert.equal(answer.status, 200);
       assert.ok(Array.isArray(JSON.parse(answer.text)), 'The body stays a plain array');
@@ -524,7 +524,10 @@ describe('request size', () => {
       const text = '{"name":"Rex","categoryId":1}'.padEnd(size);
       const body = `${size.toString(16)}\r\n${text}\r\n0\r\n\r\n`;
       const bytes = client.message('POST /v1/pets', ['Transfer-Encoding: chunked'], body);
-      assert.deepEqual((await client.exchange(bytes)).map((answer) => answer.status), [status]);
+      assert.deepEqual(
+        (await client.exchange(bytes)).map((answer) => answer.status),
+        [status],
+      );
     }
     assert.deepEqual(idsOf((await client.listFrom(id)).text), [id, id + 1n]);
   });

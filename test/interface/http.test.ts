@@ -53,7 +53,10 @@ describe('Under /v1 authentication comes first', SIDE_BY_SIDE, () => {
       const credentials = ['', 'Authorization: Bearer wrong\r\n'].map(async (credential) => {
         const without = bytes.replace(`Authorization: Bearer ${key}\r\n`, credential);
         const answers = await client.exchange(without);
-        assert.deepEqual(answers.map(({ status }) => status), [401]);
+        assert.deepEqual(
+          answers.map(({ status }) => status),
+          [401],
+        );
         if (!line.startsWith('HEAD')) assertError(answers[0], 'unauthorized');
       });
       await Promise.all(credentials);
@@ -434,7 +437,10 @@ describe('Every failure is an Error body', SIDE_BY_SIDE, () => {
   test('A failure that HTTP itself finds closes the connection', async () => {
     const good = client.message('GET /v1/pets?limit=1').replace('close', 'keep-alive');
     const answers = await client.exchange(`${good}nonsense\r\n\r\n${good}`);
-    assert.deepEqual(answers.map(({ status }) => status), [200, 400]);
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [200, 400],
+    );
     assertError(answers[1], 'malformed_request');
     assert.equal(answers[1]?.headers.get('Connection'), 'close');
   });
@@ -465,7 +471,10 @@ describe('What is no failure', () => {
         open(`GET /v1/pets/${id + 1n}`) +
         client.message('GET /livez'),
     );
-    assert.deepEqual(answers.map(({ status }) => status), [201, 200, 404, 400, 200, 200]);
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [201, 200, 404, 400, 200, 200],
+    );
     assert.equal(integerOf(answers[0]!.text, 'id'), id + 1n);
     assert.equal(answers[4]?.text, answers[0]?.text);
   });
@@ -500,7 +509,10 @@ describe('Expect: 100-continue', () => {
     socket.write(REX);
     await once(socket, 'close');
     const answers = parseAnswers(Buffer.concat(chunks).toString());
-    assert.deepEqual(answers.map(({ status }) => status), [100, 201]);
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [100, 201],
+    );
   });
 
   test('What is refused by its header is refused without a 100', async () => {

@@ -26,7 +26,10 @@ test('The status can be used as a filter when listing', async () => {
     const { text } = await client.listFrom(added[0]!, `&status=${status}`);
     assert.deepEqual(idsOf(text), [added[index], added[index + 3]]);
     const pets = JSON.parse(text) as { status: string }[];
-    assert.deepEqual(pets.map((pet) => pet.status), [status, status]);
+    assert.deepEqual(
+      pets.map((pet) => pet.status),
+      [status, status],
+    );
   }
 });
 

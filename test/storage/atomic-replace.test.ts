@@ -58,10 +58,16 @@ test('The new file is synced before it is renamed, and its folder after', async 
   const disk = createFailingDisk(nodeDisk);
   await replaceFile(disk, join(folder, 'file'), join(folder, 'tmp'), [Buffer.from('new')]);
   const steps = disk.calls.map(({ operation }) => operation);
-  assert.deepEqual(
-    steps,
-    ['stat', 'remove', 'open', 'write', 'sync', 'close', 'rename', 'syncDirectory'],
-  );
+  assert.deepEqual(steps, [
+    'stat',
+    'remove',
+    'open',
+    'write',
+    'sync',
+    'close',
+    'rename',
+    'syncDirectory',
+  ]);
 });
 
 for (const operation of ['open', 'write', 'sync', 'close', 'rename'] as const) {

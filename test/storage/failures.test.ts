@@ -227,7 +227,11 @@ test('A failure counts as a problem for five seconds', async () => {
   disk.fault = failAt('writeNow');
   await assertRefused(store);
   disk.fault = () => undefined;
-  for (const [now, isProblem] of [[0, true], [4999, true], [5000, false]] as const) {
+  for (const [now, isProblem] of [
+    [0, true],
+    [4999, true],
+    [5000, false],
+  ] as const) {
     clock.now = now;
     assert.equal(store.problem() !== undefined, isProblem, `after ${now} ms`);
   }

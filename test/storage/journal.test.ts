@@ -151,7 +151,10 @@ test('One bit flipped anywhere is refused, at the offset of its line', async () 
   const lines = linesOf([1, 2, 1]);
   const starts = [0, lines[0]!.length, lines[0]!.length + lines[1]!.length];
   await eachBitFlip(Buffer.concat(lines), async (flipped, offset) => {
-    await assertDamaged(flipped, starts.findLast((start) => start <= offset)!);
+    await assertDamaged(
+      flipped,
+      starts.findLast((start) => start <= offset)!,
+    );
   });
 });
 

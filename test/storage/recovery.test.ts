@@ -287,7 +287,10 @@ test('A checkpoint that was cut off: it is removed', async (t) => {
 test('A short journal is carried on with; a long one becomes a snapshot at start', async (t) => {
   const long = Array.from({ length: 16_000 }, (_, index) => commit(index, 1)).join('');
   assert.ok(long.length > 1 << 20);
-  for (const [journal, stays] of [[commit(0, 1) + commit(1, 1), true], [long, false]] as const) {
+  for (const [journal, stays] of [
+    [commit(0, 1) + commit(1, 1), true],
+    [long, false],
+  ] as const) {
     const place = makePlace(t, { snapshot: '[]', journal });
     const store = await openFileStore({ path: place.path });
     assert.equal(existsSync(`${place.path}.journal`), stays);
@@ -314,7 +317,10 @@ test('What a store had written when its process died is all there', async (t) =>
   const after = makePlace(t, {});
   cpSync(place.folder, after.folder, { recursive: true });
   await store.close();
-  assert.deepEqual(await openedIds(after), Array.from({ length: 40 }, (_, index) => index + 1));
+  assert.deepEqual(
+    await openedIds(after),
+    Array.from({ length: 40 }, (_, index) => index + 1),
+  );
 });
 
 test('A checkpoint keeps the mode of the data file', POSIX, async (t) => {
@@ -325,7 +331,10 @@ test('A checkpoint keeps the mode of the data file', POSIX, async (t) => {
   assert.equal(statSync(place.path).mode & 0o777, 0o640);
 });
 
-for (const [what, target] of [['a file', '[]'], ['nothing yet', undefined]] as const) {
+for (const [what, target] of [
+  ['a file', '[]'],
+  ['nothing yet', undefined],
+] as const) {
   test(`A symbolic link to ${what} is followed: all is done beside it`, POSIX, async (t) => {
     const folder = tempDir(t);
     mkdirSync(join(folder, 'real'));
@@ -384,7 +393,12 @@ function snapshotOf(count: number): string {
 }
 
 function commit(after: number, count: number): string {
-  return `${encodeCommit(BigInt(after), Array.from({ length: count }, () => rex)).line}`;
+  return `${
+    encodeCommit(
+      BigInt(after),
+      Array.from({ length: count }, () => rex),
+    ).line
+  }`;
 }
 
 function atByte(offset: number, complaint: string): RegExp {

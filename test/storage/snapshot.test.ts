@@ -84,8 +84,7 @@ const layouts: Readonly<Record<string, string>> = {
   'with integers in other forms':
     '[{"id":1.0,"name":"Rex","categoryId":70e-1},' +
     '{"id":0.2E+1,"name":"Tom","categoryId":7.00,"status":"sold"}]',
-  'with keys given twice, of which the last counts':
-    `[{"id":9,"name":1,"name":"Rex","categoryId":7,"id":1},${TOM}]`,
+  'with keys given twice, of which the last counts': `[{"id":9,"name":1,"name":"Rex","categoryId":7,"id":1},${TOM}]`,
 };
 
 for (const [how, text] of Object.entries(layouts)) {
@@ -238,7 +237,7 @@ async function readTable(content: string | Buffer): Promise<PetTable> {
 async function read(content: string | Buffer): Promise<string[]> {
   const table = await readTable(content);
   const pets: string[] = [];
-  for (let after: bigint | undefined = 0n; after !== undefined; ) {
+  for (let after: bigint | undefined = 0n; after !== undefined;) {
     const { json, next } = table.list({ limit: 1, after });
     if (json.length > 2) pets.push(json.toString('utf8', 1, json.length - 1));
     after = next;

@@ -58,55 +58,85 @@ const TYPES: ReadonlyMap<Json, (value: Json) => boolean> = new Map([
 ]);
 
 const CHECKS: ReadonlyMap<string, Check> = new Map<string, Check>([
-  ['$ref', ({ operand, value, root, at }) => {
-    return schemaProblems(resolveRef(root, operand), value, root, at);
-  }],
-  ['type', ({ operand, value, at }) => {
-    const isOfType = TYPES.get(operand);
-    if (isOfType === undefined) throw new Error(`The type ${operand} is not known`);
-    return isOfType(value) ? [] : [`${at} is no ${operand}`];
-  }],
-  ['format', ({ operand, value, at }) => {
-    if (operand !== 'int64') throw new Error(`The format ${operand} is not known`);
-    const isInt64 = typeof value !== 'number' || (value >= -(2 ** 63) && value < 2 ** 63);
-    return isInt64 ? [] : [`${at} is no int64`];
-  }],
-  ['enum', ({ operand, value, at }) => {
-    return asArray(operand).includes(value) ? [] : [`${at} is none of ${operand}`];
-  }],
-  ['minimum', ({ operand, value, at }) => {
-    const isBelow = typeof value === 'number' && value < Number(operand);
-    return isBelow ? [`${at} is below ${operand}`] : [];
-  }],
-  ['maximum', ({ operand, value, at }) => {
-    const isAbove = typeof value === 'number' && value > Number(operand);
-    return isAbove ? [`${at} is above ${operand}`] : [];
-  }],
-  ['required', ({ operand, value, at }) => {
-    if (!isObject(value)) return [];
-    const missing = asArray(operand).filter((name) => !Object.hasOwn(value, String(name)));
-    return missing.map((name) => `${at}.${name} is missing`);
-  }],
-  ['properties', ({ operand, value, root, at }) => {
-    if (!isObject(value)) return [];
-    return Object.entries(asObject(operand)).flatMap(([name, schema]) => {
-      const isPresent = Object.hasOwn(value, name);
-      return isPresent ? schemaProblems(schema, value[name]!, root, `${at}.${name}`) : [];
-    });
-  }],
-  ['additionalProperties', ({ operand, value, keywords, at }) => {
-    if (operand !== false) throw new Error('Only additionalProperties: false is known');
-    const known = asObject(keywords['properties'] ?? {});
-    const names = isObject(value) ? Object.keys(value) : [];
-    const unknown = names.filter((name) => !Object.hasOwn(known, name));
-    return unknown.map((name) => `${at}.${name} must not be there`);
-  }],
-  ['items', ({ operand, value, root, at }) => {
-    if (!Array.isArray(value)) return [];
-    return value.flatMap((item: Json, index) => {
-      return schemaProblems(operand, item, root, `${at}[${index}]`);
-    });
-  }],
+  [
+    '$ref',
+    ({ operand, value, root, at }) => {
+      return schemaProblems(resolveRef(root, operand), value, root, at);
+    },
+  ],
+  [
+    'type',
+    ({ operand, value, at }) => {
+      const isOfType = TYPES.get(operand);
+      if (isOfType === undefined) throw new Error(`The type ${operand} is not known`);
+      return isOfType(value) ? [] : [`${at} is no ${operand}`];
+    },
+  ],
+  [
+    'format',
+    ({ operand, value, at }) => {
+      if (operand !== 'int64') throw new Error(`The format ${operand} is not known`);
+      const isInt64 = typeof value !== 'number' || (value >= -(2 ** 63) && value < 2 ** 63);
+      return isInt64 ? [] : [`${at} is no int64`];
+    },
+  ],
+  [
+    'enum',
+    ({ operand, value, at }) => {
+      return asArray(operand).includes(value) ? [] : [`${at} is none of ${operand}`];
+    },
+  ],
+  [
+    'minimum',
+    ({ operand, value, at }) => {
+      const isBelow = typeof value === 'number' && value < Number(operand);
+      return isBelow ? [`${at} is below ${operand}`] : [];
+    },
+  ],
+  [
+    'maximum',
+    ({ operand, value, at }) => {
+      const isAbove = typeof value === 'number' && value > Number(operand);
+      return isAbove ? [`${at} is above ${operand}`] : [];
+    },
+  ],
+  [
+    'required',
+    ({ operand, value, at }) => {
+      if (!isObject(value)) return [];
+      const missing = asArray(operand).filter((name) => !Object.hasOwn(value, String(name)));
+      return missing.map((name) => `${at}.${name} is missing`);
+    },
+  ],
+  [
+    'properties',
+    ({ operand, value, root, at }) => {
+      if (!isObject(value)) return [];
+      return Object.entries(asObject(operand)).flatMap(([name, schema]) => {
+        const isPresent = Object.hasOwn(value, name);
+        return isPresent ? schemaProblems(schema, value[name]!, root, `${at}.${name}`) : [];
+      });
+    },
+  ],
+  [
+    'additionalProperties',
+    ({ operand, value, keywords, at }) => {
+      if (operand !== false) throw new Error('Only additionalProperties: false is known');
+      const known = asObject(keywords['properties'] ?? {});
+      const names = isObject(value) ? Object.keys(value) : [];
+      const unknown = names.filter((name) => !Object.hasOwn(known, name));
+      return unknown.map((name) => `${at}.${name} must not be there`);
+    },
+  ],
+  [
+    'items',
+    ({ operand, value, root, at }) => {
+      if (!Array.isArray(value)) return [];
+      return value.flatMap((item: Json, index) => {
+        return schemaProblems(operand, item, root, `${at}[${index}]`);
+      });
+    },
+  ],
 ]);
 
 function asObject(value: Json): JsonObject {

@@ -68,8 +68,14 @@ function testCreate(open: OpenForTest): void {
     const names = Array.from({ length: 500 }, (_, index) => `Pet ${index}`);
     const pets = await Promise.all(names.map((name) => store.create(newPet(name))));
     const ids = pets.map(idOf).sort((a, b) => Number(a - b));
-    assert.deepEqual(ids, names.map((_, index) => BigInt(index + 1)));
-    assert.deepEqual(pets.map((pet) => decodePet(pet).name), names);
+    assert.deepEqual(
+      ids,
+      names.map((_, index) => BigInt(index + 1)),
+    );
+    assert.deepEqual(
+      pets.map((pet) => decodePet(pet).name),
+      names,
+    );
     const { json, next } = await store.list({ limit: 1000 });
     assert.deepEqual(petTexts(json), pets.sort(byId).map(String));
     assert.equal(next, undefined);

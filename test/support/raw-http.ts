@@ -9,7 +9,9 @@ export interface RawAnswer {
   readonly body: string;
 }
 
-/** Sends the bytes and resolves with all that came back when the server closes, or after `waitMs`. */
+/**
+ * Sends the bytes and resolves with all that came back when the server closes, or after `waitMs`.
+ */
 export function exchange(port: number, request: string | Buffer, waitMs = 2000): Promise<string> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -29,7 +31,7 @@ export function exchange(port: number, request: string | Buffer, waitMs = 2000):
 /** The answers in what a connection brought, in order. HEAD and 204 answers have no body. */
 export function parseAnswers(text: string, isHead = false): readonly RawAnswer[] {
   const answers: RawAnswer[] = [];
-  for (let rest = text; rest !== ''; ) {
+  for (let rest = text; rest !== '';) {
     const end = rest.indexOf('\r\n\r\n');
     if (end === -1) throw new Error(`No end of the header in ${JSON.stringify(rest)}`);
     const [statusLine = '', ...lines] = rest.slice(0, end).split('\r\n');

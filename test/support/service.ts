@@ -14,7 +14,9 @@ export interface Service {
   readonly port: number;
   /** http://127.0.0.1:PORT */
   readonly origin: string;
-  /** Fetches a path with the key, unless `init.headers` has its own Authorization or an empty one. */
+  /**
+   * Fetches a path with the key, unless `init.headers` has its own Authorization or an empty one.
+   */
   fetch(path: string, init?: RequestInit): Promise<Response>;
   /** POSTs a value as JSON, or a text or bytes as they are, to /v1/pets. */
   post(body: unknown, headers?: Record<string, string>): Promise<Response>;
