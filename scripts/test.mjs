@@ -18,5 +18,5 @@ const files = readdirSync(join(root, '.build', 'test'), { recursive: true })
   .filter((name) => wanted.length === 0 || wanted.some((part) => name.includes(part)))
   .sort()
   .map((name) => join(root, '.build', 'test', name));
-const args = ['--test', '--test-reporter=spec', ...files];
+const args = ['--test', '--test-reporter=spec', '--test-timeout=120000', ...files];
 if (!run(process.execPath, args)) fail('Tests failed');

@@ -10,7 +10,7 @@ import { createListener, type Listener } from './api/listener.ts';
 import { openapiOperation } from './api/openapi.ts';
 import { petOperations } from './api/operations.ts';
 import { silent, type Log } from './base/log.ts';
-import { createKeyring, type Keyring } from './http/bearer.ts';
+import { createKeyring, keyProblem, type Keyring } from './http/bearer.ts';
 import { DEFAULT_BODY_LIMIT_BYTES } from './http/request-body.ts';
 import { StoreUnavailableError, type PetStore } from './model/pet-store.ts';
 import { healthOperations } from './ops/health.ts';
@@ -22,7 +22,7 @@ export interface AppOptions {
   /** Where the pets are kept; or `store`, for a store of one's own, which `close` closes too. */
   readonly dataFile?: string;
   readonly store?: PetStore;
-  /** The API keys, each as its text or as `sha256:` and the digest in hex. */
+  /** The API keys, each as its text or as `sha256:` and the digest in hex; TypeError when not. */
   readonly apiKeys: readonly string[];
   /** The longest request body: 65,536 by default. */
   readonly bodyLimitBytes?: number;
@@ -53,7 +53,7 @@ export async function openApp(options: AppOptions): Promise<App> {
 /** An app that answers 503 until it is opened. */
 export function createApp(options: AppOptions): App {
   const { log = silent, now = Date.now, bodyLimitBytes = DEFAULT_BODY_LIMIT_BYTES } = options;
-  let keyring: Keyring = createKeyring(options.apiKeys);
+  let keyring: Keyring = checkedKeyring(options.apiKeys);
   let store: PetStore | undefined;
   let isDraining = false;
 
@@ -92,7 +92,7 @@ export function createApp(options: AppOptions): App {
       store = options.store ?? (await openDataFile(options, log));
     },
     setApiKeys(apiKeys) {
-      keyring = createKeyring(apiKeys);
+      keyring = checkedKeyring(apiKeys);
     },
     drain() {
       isDraining = true;
@@ -106,6 +106,14 @@ export function createApp(options: AppOptions): App {
 
 const STARTING = 'The service is starting';
 const STOPPING = 'The service is stopping';
+
+function checkedKeyring(apiKeys: readonly string[]): Keyring {
+  for (const [index, key] of apiKeys.entries()) {
+    const problem = keyProblem(key);
+    if (problem !== undefined) throw new TypeError(`apiKeys[${index}]: ${problem}`);
+  }
+  return createKeyring(apiKeys);
+}
 
 function openDataFile({ dataFile }: AppOptions, log: Log): Promise<PetStore> {
   if (dataFile === undefined) throw new TypeError('An app needs a dataFile or a store');

@@ -135,8 +135,10 @@ function readFlags(args: readonly string[], mistakes: string[]): ReadonlyMap<str
   const { tokens } = parseArgs({ args: [...args], options, strict: false, tokens: true });
   const flags = new Map<string, string>();
   for (const token of tokens) {
-    if (token.kind === 'positional')
-      mistakes.push(`Unknown argument ${JSON.stringify(token.value)}`);
+    // It is not quoted: it may be a key that was meant for an option.
+    if (token.kind === 'positional') {
+      mistakes.push(`Argument ${token.index + 1} is no option, and nothing else is taken`);
+    }
     if (token.kind !== 'option') continue;
     const takesValue = VALUE_FLAGS.includes(token.name);
     if (!takesValue && !PLAIN_FLAGS.includes(token.name)) {

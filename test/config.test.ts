@@ -137,8 +137,8 @@ const MISTAKES: readonly (readonly [env: Env, args: readonly string[], mistake: 
   [{}, ['--no-port'], 'Unknown option --no-port'],
   [{}, ['-p'], 'Unknown option -p'],
   [{}, ['--api-keys=k'], 'Unknown option --api-keys'],
-  [{}, ['start'], 'Unknown argument "start"'],
-  [{}, ['--', '--port'], 'Unknown argument "--port"'],
+  [{}, ['start'], 'Argument 1 is no option, and nothing else is taken'],
+  [{}, ['--', '--port'], 'Argument 2 is no option, and nothing else is taken'],
   [{ PETSTORE_API_KEYS: 'a,,b' }, [], 'PETSTORE_API_KEYS, key 2: a key must not be empty'],
   [{ PETSTORE_API_KEYS: 'a,' }, [], 'PETSTORE_API_KEYS, key 2: a key must not be empty'],
   [
@@ -160,7 +160,7 @@ test('All mistakes of variables, flags and key files are told at once', () => {
   assert.deepEqual(read(env, args, { keys: 'a b\nok\nsha256:12\n' }), {
     kind: 'mistakes',
     mistakes: [
-      'Unknown argument "now"',
+      'Argument 1 is no option, and nothing else is taken',
       'Unknown option --what',
       '--host needs a value',
       'PORT must be an integer from 0 to 65535, not "x"',

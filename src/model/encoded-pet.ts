@@ -165,7 +165,8 @@ function readStatus(
 /** The value as it stands in the text, cut short where it is long. */
 function quote(bytes: Buffer, start: number, end: number): string {
   const text = bytes.toString('utf8', start, Math.min(end, start + QUOTE_BYTES));
-  return end - start > QUOTE_BYTES ? `${text}…` : text;
+  // The cut may go through a character, which then decodes to U+FFFD.
+  return end - start > QUOTE_BYTES ? `${text.replace(/\ufffd$/, '')}…` : text;
 }
 
 const QUOTE_BYTES = 60;

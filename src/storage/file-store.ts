@@ -47,7 +47,9 @@ export interface FileStoreOptions {
 /** Opens the store. Rejects, having changed nothing, when the files are damaged or in use. */
 export async function openFileStore(options: FileStoreOptions): Promise<PetStore> {
   const { path, log = silent, disk = nodeDisk, now = () => performance.now() } = options;
-  await disk.makeDirectory(dirname(path));
+  await disk.makeDirectory(dirname(path)).catch((error: unknown) => {
+    throw new Error(`The folder of ${path} cannot be made: ${messageOf(error)}`);
+  });
   const paths = storePaths(await disk.resolve(path));
   const lock = await disk.lock(paths.lock);
   if (lock === undefined) {

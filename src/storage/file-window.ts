@@ -53,5 +53,7 @@ export function findInvalidUtf8(bytes: Buffer): number | undefined {
   const decoded = Buffer.from(bytes.toString('utf8'));
   let offset = 0;
   while (bytes[offset] === decoded[offset]) offset += 1;
+  // U+FFFD itself begins with a byte that the broken character may have begun with.
+  while (!isUtf8(bytes.subarray(0, offset))) offset -= 1;
   return offset;
 }

@@ -46,7 +46,8 @@ async function openFile(path: string, how: keyof typeof FLAGS, mode?: number): P
       (await file.write(bytes, offset, bytes.length - offset, position)).bytesWritten,
     writeNow: (bytes, offset, position) =>
       writeSync(file.fd, bytes, offset, bytes.length - offset, position),
-    sync: () => syncData(file.fd),
+    // Windows syncs only what may be written.
+    sync: () => (IS_WINDOWS && how === 'read' ? Promise.resolve() : syncData(file.fd)),
     truncate: (length) => file.truncate(length),
     close: () => file.close(),
   };
