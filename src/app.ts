@@ -15,7 +15,7 @@ import { DEFAULT_BODY_LIMIT_BYTES } from './http/request-body.ts';
 import { StoreUnavailableError, type PetStore } from './model/pet-store.ts';
 import { healthOperations } from './ops/health.ts';
 import { createMetrics } from './ops/metrics.ts';
-import { openFileStore } from './storage/file-store.ts';
+import { openFileStore, type FileStore } from './storage/file-store.ts';
 import { VERSION } from './base/version.ts';
 
 export interface AppOptions {
@@ -29,6 +29,14 @@ export interface AppOptions {
   readonly log?: Log;
   /** The time of day in milliseconds since 1970. */
   readonly now?: () => number;
+  /** For the metrics: what the program around the app knows. */
+  readonly runtime?: Runtime;
+}
+
+export interface Runtime {
+  readonly nodeVersion: string;
+  /** How many connections the server has. */
+  openConnections(): number;
 }
 
 export interface App {
@@ -55,6 +63,7 @@ export function createApp(options: AppOptions): App {
   const { log = silent, now = Date.now, bodyLimitBytes = DEFAULT_BODY_LIMIT_BYTES } = options;
   let keyring: Keyring = checkedKeyring(options.apiKeys);
   let store: PetStore | undefined;
+  let fileStore: FileStore | undefined;
   let isDraining = false;
 
   const openStore = (): PetStore => {
@@ -70,7 +79,13 @@ export function createApp(options: AppOptions): App {
     return store === undefined ? STARTING : store.problem();
   };
 
-  const metrics = createMetrics(VERSION, () => openStore().count());
+  const metrics = createMetrics({
+    version: VERSION,
+    nodeVersion: options.runtime?.nodeVersion ?? '',
+    pets: () => openStore().count(),
+    store: () => fileStore?.stats(),
+    openConnections: () => options.runtime?.openConnections(),
+  });
   const listener = createListener({
     operations: [
       ...petOperations({ store: openStore, storeForCreate }),
@@ -83,13 +98,16 @@ export function createApp(options: AppOptions): App {
     now,
     isDraining: () => isDraining,
     log,
-    onReply: metrics.countReply,
+    onAnswer: ({ operation, status, bodyBytes, startedAt }) => {
+      metrics.countAnswer(operation, status, (performance.now() - startedAt) / 1000, bodyBytes);
+    },
   });
 
   return {
     listener,
     async open() {
-      store = options.store ?? (await openDataFile(options, log));
+      if (options.store === undefined) fileStore = await openDataFile(options, log);
+      store = options.store ?? fileStore;
     },
     setApiKeys(apiKeys) {
       keyring = checkedKeyring(apiKeys);
@@ -99,6 +117,7 @@ export function createApp(options: AppOptions): App {
     },
     async close() {
       isDraining = true;
+      metrics.close();
       await store?.close();
     },
   };
@@ -115,7 +134,7 @@ function checkedKeyring(apiKeys: readonly string[]): Keyring {
   return createKeyring(apiKeys);
 }
 
-function openDataFile({ dataFile }: AppOptions, log: Log): Promise<PetStore> {
+function openDataFile({ dataFile }: AppOptions, log: Log): Promise<FileStore> {
   if (dataFile === undefined) throw new TypeError('An app needs a dataFile or a store');
   return openFileStore({ path: dataFile, log });
 }

@@ -54,14 +54,20 @@ async function main(): Promise<void> {
 async function run(config: Config): Promise<void> {
   const configured = readApiKeys(config.apiKeys, readTextFile, []);
   const madeKey = configured.length === 0 ? randomBytes(24).toString('base64url') : undefined;
+  let connections = 0;
   const app = createApp({
     dataFile: config.dataFile,
     apiKeys: madeKey === undefined ? configured : [madeKey],
     bodyLimitBytes: config.bodyLimitBytes,
     log,
+    runtime: { nodeVersion: process.version, openConnections: () => connections },
   });
   // The port comes first: while a large file loads, the service says that it is starting.
   const server = createHttpServer(app.listener);
+  server.on('connection', (socket) => {
+    connections += 1;
+    socket.once('close', () => (connections -= 1));
+  });
   const url = await listen(server, config);
   stopOnSignals(app, server);
   process.on('SIGHUP', () => reloadKeys(app, config.apiKeys));

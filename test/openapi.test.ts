@@ -38,12 +38,20 @@ test('The description is served as JSON to anybody', async (t) => {
   );
 });
 
-test('The description names exactly the operations that the service has', () => {
+test('The description names exactly the operations that the service has', (t) => {
   const store = createMemoryStore();
+  const metrics = createMetrics({
+    version: '1.0.0',
+    nodeVersion: 'v20.20.2',
+    pets: () => store.count(),
+    store: () => undefined,
+    openConnections: () => undefined,
+  });
+  t.after(() => metrics.close());
   const operations = [
     ...petOperations({ store: () => store, storeForCreate: () => store }),
     ...healthOperations(() => undefined),
-    createMetrics('1.0.0', () => store.count()).operation,
+    metrics.operation,
     openapiOperation(),
   ];
   const expected = operations.map(({ name, method, path, needsKey, deprecation }) => {

@@ -11,23 +11,18 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { messageOf, type Log } from '../base/log.ts';
 import { ApiError } from '../http/api-error.ts';
 import { authenticate, type Keyring } from '../http/bearer.ts';
-import { checkNotRemoved, deprecationHeaders } from '../http/deprecation.ts';
+import { removedError } from '../http/deprecation.ts';
 import { dropBody } from '../http/drop-body.ts';
 import type { Call, Operation } from '../http/operation.ts';
 import { errorReply, NO_HEADERS, sendReply, sendReplyOpen, type Reply } from '../http/reply.ts';
 import { ClientGoneError, readJsonBody } from '../http/request-body.ts';
 import { announcesBody, readHeaders, type RequestHeaders } from '../http/request-headers.ts';
 import { checkRequestRules } from '../http/request-rules.ts';
-import { createRouter, type Match } from '../http/router.ts';
-import {
-  brokenEncoding,
-  decodeSegment,
-  decodeSegments,
-  readTarget,
-  type Target,
-} from '../http/target.ts';
+import { createRouter, type Router } from '../http/router.ts';
+import { brokenEncoding, decodeSegment, decodeSegments, readTarget } from '../http/target.ts';
 import { StoreUnavailableError } from '../model/pet-store.ts';
 import { VERSION_SEGMENT } from './paths.ts';
+import { groupByPath, type Handler, type Route } from './routes.ts';
 
 export interface ListenerOptions {
   readonly operations: readonly Operation[];
@@ -39,8 +34,19 @@ export interface ListenerOptions {
   /** True while the service stops: each answer then closes its connection. */
   isDraining(): boolean;
   readonly log: Log;
-  /** Told of each answer; `operation` is '' where none was found. */
-  onReply(operation: string, status: number): void;
+  /** Told of each answer as it goes out. */
+  onAnswer(answer: Answer): void;
+}
+
+/** What there is to know of a request and its answer. */
+export interface Answer {
+  readonly request: IncomingMessage;
+  /** The operation's name, '' where the request was for none. */
+  readonly operation: string;
+  readonly status: number;
+  readonly bodyBytes: number;
+  /** When the request came in, by performance.now(). */
+  readonly startedAt: number;
 }
 
 export type Listener = (request: IncomingMessage, response: ServerResponse) => void;
@@ -50,7 +56,7 @@ export function createListener(options: ListenerOptions): Listener {
   return (request, response) => {
     const exchange = new Exchange(options, request, response);
     try {
-      const reply = exchange.answer(router.match);
+      const reply = exchange.answer(router);
       if (reply instanceof Promise) {
         reply.then(
           (found) => exchange.send(found),
@@ -65,99 +71,72 @@ export function createListener(options: ListenerOptions): Listener {
   };
 }
 
-/** Everything at one path. */
-interface Route {
-  readonly methods: ReadonlyMap<string, Handler>;
-  readonly needsKey: boolean;
-  /** The value of the Allow header field. */
-  readonly allow: string;
-}
-
-interface Handler {
-  readonly operation: Operation;
-  readonly headers: readonly string[];
-}
-
-function groupByPath(operations: readonly Operation[]): ReadonlyMap<string, Route> {
-  const routes = new Map<string, Route>();
-  for (const { path } of operations) {
-    const here = operations.filter((operation) => operation.path === path);
-    const handlers = here.map((operation): [string, Handler] => [
-      operation.method,
-      {
-        operation,
-        headers: operation.deprecation ? deprecationHeaders(operation.deprecation) : [],
-      },
-    ]);
-    const methods = new Map(handlers);
-    const get = methods.get('GET');
-    if (get !== undefined) methods.set('HEAD', get);
-    const allow = [...methods.keys(), 'OPTIONS'].join(', ');
-    routes.set(path, { methods, allow, needsKey: here.some(({ needsKey }) => needsKey) });
-  }
-  return routes;
-}
-
-/** One request and its answer. */
-class Exchange {
+/** One request and its answer; also the Call that a handler gets to see. */
+class Exchange implements Call, Answer {
   readonly #options: ListenerOptions;
-  readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #headers: RequestHeaders;
   #handler: Handler | undefined;
+  readonly request: IncomingMessage;
+  readonly startedAt: number = performance.now();
+  parameters: readonly string[] = [];
+  query = '';
+  status = 0;
+  bodyBytes = 0;
 
   constructor(options: ListenerOptions, request: IncomingMessage, response: ServerResponse) {
     this.#options = options;
-    this.#request = request;
     this.#response = response;
     this.#headers = readHeaders(request.rawHeaders);
+    this.request = request;
   }
 
-  answer(match: (path: string) => Match<Route> | undefined): Reply | Promise<Reply> {
-    const { method = '', url = '' } = this.#request;
-    checkRequestRules(this.#request, this.#headers);
-    const target = readTarget(url);
-    if (target.path === '*') return answerAsterisk(method);
-    const found = match(target.path);
-    if (found?.route.needsKey ?? isUnderVersion(target.path)) {
+  get operation(): string {
+    return this.#handler === undefined ? '' : this.#handler.operation.name;
+  }
+
+  answer(router: Router<Route>): Reply | Promise<Reply> {
+    const { method = '', url = '' } = this.request;
+    checkRequestRules(this.request, this.#headers);
+    const { path, query } = readTarget(url);
+    if (path === '*') return answerAsterisk(method);
+    const found = router.match(path);
+    if (found === undefined ? isUnderVersion(path) : found.route.needsKey) {
       authenticate(this.#headers, this.#options.keyring());
     }
-    if (found === undefined) throw noSuchPath(target.path);
+    if (found === undefined) throw noSuchPath(path);
     // Here too, since an operation without parameters does not read the query.
-    if (decodeSegment(target.query) === undefined) throw brokenEncoding('query', target.query);
-    this.#checkExpectation();
-    const { route, parameters } = found;
-    if (method === 'OPTIONS')
-      return { status: 204, headers: ['Allow', route.allow], body: undefined };
-    this.#handler = route.methods.get(method);
-    if (this.#handler === undefined) {
-      const message = `${target.path} does not answer ${method}, only ${route.allow}`;
-      throw new ApiError('method_not_allowed', message, ['Allow', route.allow]);
-    }
-    const { operation } = this.#handler;
-    const { deprecation } = operation;
-    if (deprecation !== undefined)
-      checkNotRemoved(operation.name, deprecation, this.#options.now());
-    return operation.handle(this.#call(parameters, target));
+    if (decodeSegment(query) === undefined) throw brokenEncoding('query', query);
+    checkExpectation(this.#headers);
+    this.parameters = found.parameters;
+    this.query = query;
+    return this.#answerMethod(method, path, found.route);
+  }
+
+  /** The request's JSON text: the Call's. */
+  readJson(): Promise<Buffer> {
+    const { bodyLimitBytes } = this.#options;
+    return readJsonBody(this.request, this.#response, this.#headers, bodyLimitBytes);
   }
 
   send(reply: Reply): void {
-    const { status } = reply;
-    this.#options.onReply(this.#handler?.operation.name ?? '', status);
+    this.status = reply.status;
+    this.bodyBytes = reply.body === undefined ? 0 : reply.body.length;
+    this.#options.onAnswer(this);
     if (this.#response.destroyed) return;
-    // What a removed operation was deprecated for is no longer of use to anybody.
-    const headers = (status !== 410 && this.#handler?.headers) || NO_HEADERS;
-    const hasUnreadBody = !this.#request.complete && announcesBody(this.#headers);
-    if (hasUnreadBody && (status >= 400 || !this.#isShort())) {
+    const headers = this.#extraHeaders();
+    const hasUnreadBody = announcesBody(this.#headers) && !this.request.complete;
+    if (hasUnreadBody && (reply.status >= 400 || !this.#isShort())) {
       sendReplyOpen(this.#response, reply, [...headers, ...CLOSE]);
-      dropBody(this.#request, () => this.#response.end());
-      return;
+      dropBody(this.request, () => this.#response.end());
+    } else {
+      const isLast = this.#options.isDraining();
+      sendReply(this.#response, reply, isLast ? [...headers, ...CLOSE] : headers);
     }
-    sendReply(this.#response, reply, this.#options.isDraining() ? [...headers, ...CLOSE] : headers);
   }
 
   /**
-   * Answers with an Error body; what is no ApiError is our own fault, and its cause is for the log.
+   * Answers with an Error body; what is no ApiError is our own fault, and its cause for the log.
    */
   fail(error: unknown): void {
     if (error instanceof ClientGoneError) return;
@@ -170,25 +149,25 @@ class Exchange {
     this.send(errorReply(new ApiError('internal_error', 'The service failed to answer')));
   }
 
-  #call(parameters: readonly string[], { query }: Target): Call {
-    const { bodyLimitBytes } = this.#options;
-    return {
-      parameters,
-      query,
-      readJson: () => readJsonBody(this.#request, this.#response, this.#headers, bodyLimitBytes),
-    };
+  #answerMethod(method: string, path: string, route: Route): Reply | Promise<Reply> {
+    if (method === 'OPTIONS') return noContent(route.allow);
+    const handler = route.handlers.get(method);
+    if (handler === undefined) {
+      const message = `${path} does not answer ${method}, only ${route.allow}`;
+      throw new ApiError('method_not_allowed', message, ['Allow', route.allow]);
+    }
+    this.#handler = handler;
+    const { operation, removedAt } = handler;
+    if (removedAt !== Infinity && this.#options.now() >= removedAt) throw removedError(operation);
+    return operation.handle(this);
   }
 
-  #checkExpectation(): void {
-    const { expect } = this.#headers;
-    if (expect === undefined || expect.toLowerCase() === '100-continue') return;
-    const message = `Expect must be 100-continue, not ${JSON.stringify(expect)}`;
-    throw new ApiError('expectation_failed', message);
+  /** What a removed operation was deprecated for is no longer of use to anybody. */
+  #extraHeaders(): readonly string[] {
+    return this.#handler === undefined || this.status === 410 ? NO_HEADERS : this.#handler.headers;
   }
 
-  /**
-   * A body that nobody asked for is dropped by node:http itself; a short one keeps the connection.
-   */
+  /** A body that nobody asked for is dropped by node:http; a short one keeps the connection. */
   #isShort(): boolean {
     const { contentLength, expect } = this.#headers;
     const isBounded = contentLength !== undefined && expect === undefined;
@@ -201,10 +180,12 @@ const RETRY_AFTER: readonly string[] = ['Retry-After', '1'];
 
 /** The target '*' stands for the server as a whole (RFC 9110 section 9.3.7). */
 function answerAsterisk(method: string): Reply {
-  if (method === 'OPTIONS') {
-    return { status: 204, headers: ['Allow', 'GET, HEAD, POST, OPTIONS'], body: undefined };
-  }
+  if (method === 'OPTIONS') return noContent('GET, HEAD, POST, OPTIONS');
   throw new ApiError('malformed_request', `The request target * is not for ${method}`);
+}
+
+function noContent(allow: string): Reply {
+  return { status: 204, headers: ['Allow', allow], body: undefined };
 }
 
 function isUnderVersion(path: string): boolean {
@@ -214,4 +195,10 @@ function isUnderVersion(path: string): boolean {
 function noSuchPath(path: string): ApiError {
   if (decodeSegments(path).includes(undefined)) return brokenEncoding('path', path);
   return new ApiError('unknown_path', `There is nothing at ${path}`);
+}
+
+function checkExpectation({ expect }: RequestHeaders): void {
+  if (expect === undefined || expect.toLowerCase() === '100-continue') return;
+  const message = `Expect must be 100-continue, not ${JSON.stringify(expect)}`;
+  throw new ApiError('expectation_failed', message);
 }

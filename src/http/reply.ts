@@ -5,7 +5,7 @@ import type { ApiError } from './api-error.ts';
 
 export interface Reply {
   readonly status: number;
-  /** Header fields beside those that `sendReply` adds: name, value, name, value … */
+  /** Header fields, Content-Length among them where there is a body: name, value, name, value … */
   readonly headers: readonly string[];
   /** Undefined where the status has none (204). */
   readonly body: Buffer | undefined;
@@ -13,13 +13,20 @@ export interface Reply {
 
 export const NO_HEADERS: readonly string[] = [];
 
-/** A reply whose body is JSON text. */
-export function jsonReply(
+export function bodyReply(
   status: number,
+  contentType: string,
   body: Buffer,
   headers: readonly string[] = NO_HEADERS,
 ): Reply {
-  return { status, headers: [...JSON_TYPE, ...headers], body };
+  const fields = ['Content-Type', contentType, 'Content-Length', String(body.length)];
+  for (const text of headers) fields.push(text);
+  return { status, headers: fields, body };
+}
+
+/** A reply whose body is JSON text. */
+export function jsonReply(status: number, body: Buffer, headers?: readonly string[]): Reply {
+  return bodyReply(status, 'application/json', body, headers);
 }
 
 export function errorReply(error: ApiError): Reply {
@@ -52,10 +59,7 @@ export function sendReplyOpen(
   else response.write(reply.body);
 }
 
-const JSON_TYPE: readonly string[] = ['Content-Type', 'application/json'];
-
 function writeHead(response: ServerResponse, reply: Reply, extraHeaders: readonly string[]): void {
-  const fields = [...reply.headers, ...extraHeaders];
-  if (reply.body !== undefined) fields.push('Content-Length', String(reply.body.length));
-  response.writeHead(reply.status, fields);
+  const fields = extraHeaders.length === 0 ? reply.headers : [...reply.headers, ...extraHeaders];
+  response.writeHead(reply.status, fields as string[]);
 }

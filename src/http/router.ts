@@ -28,9 +28,24 @@ export function createRouter<T>(routes: ReadonlyMap<string, T>): Router<T> {
     if (!pattern.includes('{')) exact.set(pattern, { route, parameters: NO_PARAMETERS });
     patterns.push({ segments: pattern.slice(1).split('/'), route });
   }
+  const prefixes = [...routes].flatMap(([pattern, route]) => {
+    const [prefix = '', ...rest] = pattern.split(/\{[^/]*\}$/);
+    return rest.length === 1 && !prefix.includes('{') ? [{ prefix, route }] : [];
+  });
+  /** The fast way for a parameter at the path's end that is not encoded: no list of segments. */
+  const matchEnd = (path: string): Match<T> | undefined => {
+    if (path.includes('%')) return undefined;
+    for (const { prefix, route } of prefixes) {
+      if (!path.startsWith(prefix) || path.length === prefix.length) continue;
+      if (!path.includes('/', prefix.length)) {
+        return { route, parameters: [path.slice(prefix.length)] };
+      }
+    }
+    return undefined;
+  };
   return {
     match(path) {
-      const found = exact.get(path);
+      const found = exact.get(path) ?? matchEnd(path);
       if (found !== undefined) return found;
       const segments = decodeSegments(path);
       for (const { segments: pattern, route } of patterns) {

@@ -1,52 +1,156 @@
-/** Metrics in the text format of Prometheus, version 0.0.4. */
+/**
+ * Metrics, for a scraper that has a key.
+ *
+ * What happens on each request costs a few additions here; all else is asked of those who know it
+ * when somebody reads the metrics.
+ */
 
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { Histogram } from '../base/histogram.ts';
 import type { Operation } from '../http/operation.ts';
+import { bodyReply } from '../http/reply.ts';
+import { PET_STATUSES } from '../model/pet.ts';
 import type { PetCount } from '../model/pet-store.ts';
+import type { StoreStats } from '../storage/file-store.ts';
+import { encodeHistogram, metric, type Sample } from './prometheus.ts';
 
 export interface Metrics {
   /** Counts an answer; `operation` is '' where the request was for none. */
-  countReply(operation: string, status: number): void;
+  countAnswer(operation: string, status: number, seconds: number, bytes: number): void;
   /** The operation that shows the metrics. */
   readonly operation: Operation;
+  close(): void;
 }
 
-export function createMetrics(version: string, pets: () => PetCount): Metrics {
-  const replies = new Map<string, number>();
+/** Where the figures come from that are not counted here. */
+export interface MetricsSources {
+  readonly version: string;
+  readonly nodeVersion: string;
+  pets(): PetCount;
+  /** Undefined for a store that keeps none. */
+  store(): StoreStats | undefined;
+  openConnections(): number | undefined;
+}
+
+export function createMetrics(sources: MetricsSources): Metrics {
+  const answers = new AnswerCounts();
+  const eventLoop = monitorEventLoopDelay({ resolution: EVENT_LOOP_RESOLUTION_MS });
+  eventLoop.enable();
+  const encode = (): string => {
+    const delay: readonly Sample[] = [
+      { labels: { quantile: '0.5' }, value: eventLoop.percentile(50) / 1e9 },
+      { labels: { quantile: '0.99' }, value: eventLoop.percentile(99) / 1e9 },
+      { labels: { quantile: '1' }, value: eventLoop.max / 1e9 },
+    ];
+    eventLoop.reset();
+    return [
+      answers.encode(),
+      encodePets(sources.pets()),
+      encodeStore(sources.store()),
+      encodeConnections(sources.openConnections()),
+      metric(
+        'petstore_event_loop_delay_seconds',
+        'gauge',
+        'Delay of the event loop since the last scrape, by quantile',
+        delay,
+      ),
+      metric('petstore_build_info', 'gauge', 'Always 1; the labels tell what runs', [
+        { labels: { version: sources.version, node: sources.nodeVersion }, value: 1 },
+      ]),
+    ].join('');
+  };
   return {
-    countReply(operation, status) {
-      const labels = `operation="${operation}",status="${status}"`;
-      replies.set(labels, (replies.get(labels) ?? 0) + 1);
-    },
+    countAnswer: (operation, status, seconds, bytes) =>
+      answers.count(operation, status, seconds, bytes),
     operation: {
       name: 'metrics',
       method: 'GET',
       path: '/metrics',
       needsKey: true,
-      handle: () => ({
-        status: 200,
-        headers: ['Content-Type', 'text/plain; version=0.0.4; charset=utf-8'],
-        body: Buffer.from(encode(version, replies, pets())),
-      }),
+      handle: () => bodyReply(200, TEXT_TYPE, Buffer.from(encode())),
     },
+    close: () => eventLoop.disable(),
   };
 }
 
-function encode(version: string, replies: ReadonlyMap<string, number>, pets: PetCount): string {
-  const { available, pending, sold } = pets.byStatus;
-  const none = pets.total - available - pending - sold;
-  const lines = [
-    ...describe('petstore_http_responses_total', 'counter', 'Answers by operation and HTTP status'),
-    ...[...replies].map(([labels, count]) => `petstore_http_responses_total{${labels}} ${count}`),
-    ...describe('petstore_pets', 'gauge', 'Pets by status; without one, the label is empty'),
-    ...Object.entries({ ...pets.byStatus, '': none }).map(
-      ([status, count]) => `petstore_pets{status="${status}"} ${count}`,
-    ),
-    ...describe('petstore_build_info', 'gauge', 'Always 1; its label is the version'),
-    `petstore_build_info{version="${version}"} 1`,
-  ];
-  return `${lines.join('\n')}\n`;
+const TEXT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+const EVENT_LOOP_RESOLUTION_MS = 20;
+
+/** Seconds: from a read out of memory to a create on a slow disk. */
+const DURATION_BOUNDS: readonly number[] = [
+  0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
+];
+
+class AnswerCounts {
+  readonly #byOperation: Map<string, Map<number, number>> = new Map();
+  readonly #durations: Histogram = new Histogram(DURATION_BOUNDS);
+  #bytes = 0;
+
+  count(operation: string, status: number, seconds: number, bytes: number): void {
+    let byStatus = this.#byOperation.get(operation);
+    if (byStatus === undefined) this.#byOperation.set(operation, (byStatus = new Map()));
+    byStatus.set(status, (byStatus.get(status) ?? 0) + 1);
+    this.#durations.observe(seconds);
+    this.#bytes += bytes;
+  }
+
+  encode(): string {
+    const samples = [...this.#byOperation].flatMap(([operation, byStatus]) =>
+      [...byStatus].map(([status, value]): Sample => ({
+        labels: { operation, status: String(status) },
+        value,
+      })),
+    );
+    return [
+      metric(
+        'petstore_http_requests_total',
+        'counter',
+        'Answered requests by operation, empty where there was none, and HTTP status',
+        samples,
+      ),
+      encodeHistogram(
+        'petstore_http_request_duration_seconds',
+        'Time from the header of a request to its answer',
+        this.#durations,
+      ),
+      metric('petstore_http_response_body_bytes_total', 'counter', 'Bytes of all bodies answered', [
+        { value: this.#bytes },
+      ]),
+    ].join('');
+  }
 }
 
-function describe(name: string, type: 'counter' | 'gauge', help: string): readonly string[] {
-  return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`];
+function encodePets({ total, byStatus }: PetCount): string {
+  const samples: Sample[] = PET_STATUSES.map((status) => ({
+    labels: { status },
+    value: byStatus[status],
+  }));
+  const withStatus = samples.reduce((sum, { value }) => sum + value, 0);
+  samples.push({ labels: { status: '' }, value: total - withStatus });
+  return metric('petstore_pets', 'gauge', 'Pets by status, empty for those without one', samples);
+}
+
+function encodeStore(stats: StoreStats | undefined): string {
+  if (stats === undefined) return '';
+  const gauge = (name: string, help: string, value: number): string =>
+    metric(`petstore_store_${name}`, 'gauge', help, [{ value }]);
+  return [
+    metric('petstore_store_refused_creates_total', 'counter', 'Creates that the store refused', [
+      { value: stats.refusedCreates },
+    ]),
+    gauge('queue_length', 'Creates that wait for a commit', stats.queueLength),
+    gauge('journal_bytes', 'Length of the journal', stats.journalBytes),
+    gauge('snapshot_bytes', 'Length of the snapshot', stats.snapshotBytes),
+    encodeHistogram('petstore_store_commit_pets', 'Pets in a commit', stats.commitPets),
+    encodeHistogram(
+      'petstore_store_commit_duration_seconds',
+      'Time of a commit: one write and one sync',
+      stats.commitSeconds,
+    ),
+  ].join('');
+}
+
+function encodeConnections(value: number | undefined): string {
+  if (value === undefined) return '';
+  return metric('petstore_http_connections', 'gauge', 'Open connections', [{ value }]);
 }

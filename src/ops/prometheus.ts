@@ -1,5 +1,7 @@
 /** The text format of Prometheus, version 0.0.4: what a metric's lines look like. */
 
+import type { Histogram } from '../base/histogram.ts';
+
 export type Labels = Readonly<Record<string, string>>;
 
 export interface Sample {
@@ -18,35 +20,15 @@ export function metric(
   return `${header(name, type, help)}${lines.join('')}`;
 }
 
-/** How often a value fell below each of some bounds, and the sum of all values. */
-export class Histogram {
-  readonly #bounds: readonly number[];
-  readonly #counts: Float64Array;
-  #sum = 0;
-
-  /** `bounds` ascend; what is greater than the last is counted too. */
-  constructor(bounds: readonly number[]) {
-    this.#bounds = bounds;
-    this.#counts = new Float64Array(bounds.length + 1);
-  }
-
-  observe(value: number): void {
-    let bucket = 0;
-    while (bucket < this.#bounds.length && value > this.#bounds[bucket]!) bucket += 1;
-    this.#counts[bucket]! += 1;
-    this.#sum += value;
-  }
-
-  /** The lines of the histogram; buckets are cumulative, as the format has them. */
-  encode(name: string, help: string): string {
-    let count = 0;
-    const buckets = [...this.#bounds, '+Inf'].map((bound, index) => {
-      count += this.#counts[index]!;
-      return `${name}_bucket{le="${bound}"} ${count}\n`;
-    });
-    const total = `${name}_sum ${this.#sum}\n${name}_count ${count}\n`;
-    return `${header(name, 'histogram', help)}${buckets.join('')}${total}`;
-  }
+/** The lines of a histogram; its buckets are cumulative, as the format has them. */
+export function encodeHistogram(name: string, help: string, histogram: Histogram): string {
+  let count = 0;
+  const buckets = [...histogram.bounds, '+Inf'].map((bound, index) => {
+    count += histogram.counts[index]!;
+    return `${name}_bucket{le="${bound}"} ${count}\n`;
+  });
+  const total = `${name}_sum ${histogram.sum}\n${name}_count ${count}\n`;
+  return `${header(name, 'histogram', help)}${buckets.join('')}${total}`;
 }
 
 function header(name: string, type: string, help: string): string {

@@ -10,7 +10,8 @@ import { dirname } from 'node:path';
 import type { Disk } from './disk.ts';
 
 /**
- * Replaces the file at `path`, by way of the file at `tmpPath` in the same directory.
+ * Replaces the file at `path`, by way of the file at `tmpPath` in the same directory, and returns
+ * how many bytes it has.
  *
  * When it rejects, either file may be the one at `path`, each whole; nothing is left at `tmpPath`.
  */
@@ -19,17 +20,19 @@ export async function replaceFile(
   path: string,
   tmpPath: string,
   chunks: Iterable<Buffer>,
-): Promise<void> {
+): Promise<number> {
   const old = await disk.stat(path);
   await disk.remove(tmpPath);
+  let sizeBytes: number;
   try {
-    await writeFile(disk, tmpPath, chunks, old?.mode);
+    sizeBytes = await writeFile(disk, tmpPath, chunks, old?.mode);
     await disk.rename(tmpPath, path);
   } catch (error) {
     await disk.remove(tmpPath).catch(() => undefined);
     throw error;
   }
   await disk.syncDirectory(dirname(path));
+  return sizeBytes;
 }
 
 async function writeFile(
@@ -37,7 +40,7 @@ async function writeFile(
   path: string,
   chunks: Iterable<Buffer>,
   mode: number | undefined,
-): Promise<void> {
+): Promise<number> {
   const file = await disk.open(path, 'create', mode);
   try {
     let position = 0;
@@ -46,6 +49,7 @@ async function writeFile(
       position += chunk.length;
     }
     await file.sync();
+    return position;
   } finally {
     await file.close();
   }

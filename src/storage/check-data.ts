@@ -9,7 +9,7 @@
 import type { Disk, DiskFile } from './disk.ts';
 import { readJournal } from './journal.ts';
 import { PetTable } from './pet-table.ts';
-import { createApply, isFileThere } from './recovery.ts';
+import { createApply, fileSize } from './recovery.ts';
 import { readSnapshot } from './snapshot.ts';
 import { storePaths } from './store-paths.ts';
 
@@ -50,5 +50,5 @@ export async function checkData(disk: Disk, path: string): Promise<DataReport> {
 }
 
 async function openIfThere(disk: Disk, path: string): Promise<DiskFile | undefined> {
-  return (await isFileThere(disk, path)) ? disk.open(path, 'read') : undefined;
+  return (await fileSize(disk, path)) === undefined ? undefined : disk.open(path, 'read');
 }

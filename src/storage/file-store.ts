@@ -13,6 +13,7 @@
  */
 
 import { dirname } from 'node:path';
+import { Histogram } from '../base/histogram.ts';
 import { INT64_MAX } from '../base/int64.ts';
 import { messageOf, silent, type Log } from '../base/log.ts';
 import type { EncodedNewPet, EncodedPet } from '../model/encoded-pet.ts';
@@ -44,8 +45,24 @@ export interface FileStoreOptions {
   readonly now?: (() => number) | undefined;
 }
 
+/** What a store tells of its work, for those who watch it. */
+export interface StoreStats {
+  readonly commitPets: Histogram;
+  /** Write and sync together. */
+  readonly commitSeconds: Histogram;
+  readonly refusedCreates: number;
+  /** Creates that wait for a commit. */
+  readonly queueLength: number;
+  readonly journalBytes: number;
+  readonly snapshotBytes: number;
+}
+
+export interface FileStore extends PetStore {
+  stats(): StoreStats;
+}
+
 /** Opens the store. Rejects, having changed nothing, when the files are damaged or in use. */
-export async function openFileStore(options: FileStoreOptions): Promise<PetStore> {
+export async function openFileStore(options: FileStoreOptions): Promise<FileStore> {
   const { path, log = silent, disk = nodeDisk, now = () => performance.now() } = options;
   await disk.makeDirectory(dirname(path)).catch((error: unknown) => {
     throw new Error(`The folder of ${path} cannot be made: ${messageOf(error)}`);
@@ -58,8 +75,8 @@ export async function openFileStore(options: FileStoreOptions): Promise<PetStore
   let recovered: Recovered | undefined;
   try {
     recovered = await recover(disk, paths, log);
-    const store = new FileStore(disk, paths, lock, recovered, log, now);
-    await store.checkpointAtStart(recovered.hasSnapshot);
+    const store = new JournaledStore(disk, paths, lock, recovered, log, now);
+    await store.checkpointAtStart(recovered.snapshotBytes !== undefined);
     return store;
   } catch (error) {
     await recovered?.journal.close();
@@ -83,13 +100,21 @@ const RECOVERY_PAUSE_MS = 1000;
  */
 const PROBLEM_MS = 5000;
 
+/** The least time between two lines of the log on the same trouble. */
+const LOG_PAUSE_MS = 1000;
+
+const PETS_BOUNDS: readonly number[] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 4096, 16_384];
+const SECONDS_BOUNDS: readonly number[] = [
+  0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5,
+];
+
 interface QueuedCreate {
   readonly pet: EncodedNewPet;
   readonly resolve: (pet: EncodedPet) => void;
   readonly reject: (error: Error) => void;
 }
 
-class FileStore implements PetStore {
+class JournaledStore implements FileStore {
   readonly #disk: Disk;
   readonly #paths: StorePaths;
   readonly #lock: DiskLock;
@@ -103,15 +128,20 @@ class FileStore implements PetStore {
   #unsettled = 0;
   /** Settles when the queue is empty; undefined while nothing is under way. */
   #commits: Promise<void> | undefined;
+  #snapshotBytes: number;
+  readonly #commitPets: Histogram = new Histogram(PETS_BOUNDS);
+  readonly #commitSeconds: Histogram = new Histogram(SECONDS_BOUNDS);
+  #refusedCreates = 0;
   #lastRecoveryAt = -Infinity;
   #failure: { readonly message: string; readonly at: number } | undefined;
+  #failureToldAt = -Infinity;
   #closed: Promise<void> | undefined;
 
   constructor(
     disk: Disk,
     paths: StorePaths,
     lock: DiskLock,
-    { pets, journal }: Recovered,
+    { pets, journal, snapshotBytes }: Recovered,
     log: Log,
     now: () => number,
   ) {
@@ -122,6 +152,7 @@ class FileStore implements PetStore {
     this.#journal = journal;
     this.#log = log;
     this.#now = now;
+    this.#snapshotBytes = snapshotBytes ?? 0;
   }
 
   list(query: PetQuery): PetPage {
@@ -142,9 +173,23 @@ class FileStore implements PetStore {
     return this.#now() - this.#failure.at < PROBLEM_MS ? this.#failure.message : undefined;
   }
 
+  stats(): StoreStats {
+    return {
+      commitPets: this.#commitPets,
+      commitSeconds: this.#commitSeconds,
+      refusedCreates: this.#refusedCreates,
+      queueLength: this.#queue.length,
+      journalBytes: this.#journal.lengthBytes,
+      snapshotBytes: this.#snapshotBytes,
+    };
+  }
+
   create(pet: EncodedNewPet): Promise<EncodedPet> {
     const refusal = this.#refusal();
-    if (refusal !== undefined) return Promise.reject(new StoreUnavailableError(refusal));
+    if (refusal !== undefined) {
+      this.#refusedCreates += 1;
+      return Promise.reject(new StoreUnavailableError(refusal));
+    }
     return new Promise((resolve, reject) => {
       this.#queue.push({ pet, resolve, reject });
       this.#queuedBytes += pet.tail.length;
@@ -192,26 +237,43 @@ class FileStore implements PetStore {
         this.#pets.lastId,
         batch.map(({ pet }) => pet),
       );
+      const startedAt = performance.now();
       await this.#journal.append(line);
-      this.#failure = undefined;
+      this.#commitSeconds.observe((performance.now() - startedAt) / 1000);
+      this.#commitPets.observe(batch.length);
       for (const { id, bytes, status } of pets) {
         this.#pets.append(id, bytes, 0, bytes.length, status);
       }
       this.#unsettled -= batch.length;
+      if (this.#failure !== undefined) this.#log('info', 'Pets are stored again');
+      this.#failure = undefined;
       batch.forEach(({ resolve }, index) => resolve(pets[index]!.bytes));
     } catch (error) {
-      const message = messageOf(error);
       this.#unsettled -= batch.length;
-      this.#failure = { message: `Pets cannot be stored: ${message}`, at: this.#now() };
-      this.#log('error', 'A commit failed', { cause: message, pets: batch.length });
-      for (const { reject } of batch) reject(new StoreUnavailableError(this.#failure.message));
+      this.#refusedCreates += batch.length;
+      const message = this.#fail(error);
+      for (const { reject } of batch) reject(new StoreUnavailableError(message));
     }
+  }
+
+  /** Notes that pets cannot be stored, and tells the log, at most once a second. */
+  #fail(error: unknown): string {
+    const cause = messageOf(error);
+    const at = this.#now();
+    if (at - this.#failureToldAt >= LOG_PAUSE_MS) {
+      this.#failureToldAt = at;
+      this.#log('error', 'Pets cannot be stored', { cause });
+    }
+    // What a client is told ends before the path that the system's message may have in it.
+    const message = `Pets cannot be stored: ${cause.split(',')[0]}`;
+    this.#failure = { message, at };
+    return message;
   }
 
   async #replaceJournal(): Promise<void> {
     const now = this.#now();
     if (now - this.#lastRecoveryAt < RECOVERY_PAUSE_MS) {
-      throw new Error('a sync of the journal failed, and new files are tried once a second');
+      throw new Error('a sync of the journal failed; new files are tried once a second');
     }
     this.#lastRecoveryAt = now;
     await this.#checkpoint();
@@ -221,7 +283,8 @@ class FileStore implements PetStore {
   /** Brings all pets into the snapshot. When it rejects, the old files still hold them all. */
   async #checkpoint(): Promise<void> {
     const { snapshot, tmp, journal } = this.#paths;
-    await replaceFile(this.#disk, snapshot, tmp, encodeSnapshot(this.#pets));
+    const chunks = encodeSnapshot(this.#pets);
+    this.#snapshotBytes = await replaceFile(this.#disk, snapshot, tmp, chunks);
     await this.#disk.remove(journal);
     const removed = this.#journal;
     this.#journal = new Journal(this.#disk, journal);

@@ -80,7 +80,7 @@ export class PetTable {
     if (status !== undefined) return this.#listOfStatus(this.#byStatus[status], from, limit);
     const to = Math.min(from + limit, this.length);
     const next = to < this.length && to > from ? this.#runs.at(to - 1) : undefined;
-    return { json: joinSlices(this.#slices(from, to)), next };
+    return { json: this.#join(from, to), next };
   }
 
   count(): PetCount {
@@ -91,6 +91,14 @@ export class PetTable {
   /** The text of all pets in turn, without a separator at either end, as the data file has it. */
   *chunks(): Generator<Buffer> {
     yield* this.#slices(0, this.length);
+  }
+
+  #join(from: number, to: number): Buffer {
+    if (from === to) return Buffer.from('[]');
+    const block = this.#blockOf(from);
+    // Most pages lie in one block.
+    const isWithin = to <= block.firstIndex + block.length;
+    return joinSlices(isWithin ? [block.slice(from, to)] : [...this.#slices(from, to)]);
   }
 
   #listOfStatus(indexes: Column<Uint32Array>, from: number, limit: number): PetPage {
@@ -298,8 +306,7 @@ class Column<A extends TypedArray> {
 }
 
 /** The JSON array of all pets in the slices. */
-function joinSlices(slices: Iterable<Buffer>): Buffer {
-  const parts = [...slices];
+function joinSlices(parts: readonly Buffer[]): Buffer {
   let size = 2 + Math.max(0, parts.length - 1) * SEPARATOR.length;
   for (const part of parts) size += part.length;
   const json = Buffer.allocUnsafe(size);

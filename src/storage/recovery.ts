@@ -27,12 +27,13 @@ import type { StorePaths } from './store-paths.ts';
 export interface Recovered {
   readonly pets: PetTable;
   readonly journal: Journal;
-  readonly hasSnapshot: boolean;
+  /** Undefined where there was none. */
+  readonly snapshotBytes: number | undefined;
 }
 
 export async function recover(disk: Disk, paths: StorePaths, log: Log): Promise<Recovered> {
   const pets = new PetTable();
-  const hasSnapshot = await loadSnapshot(disk, paths.snapshot, pets);
+  const snapshotBytes = await loadSnapshot(disk, paths.snapshot, pets);
   const journal = await loadJournal(disk, paths.journal, pets, log);
   try {
     await disk.remove(paths.tmp);
@@ -41,11 +42,12 @@ export async function recover(disk: Disk, paths: StorePaths, log: Log): Promise<
     await journal.close();
     throw error;
   }
-  return { pets, journal, hasSnapshot };
+  return { pets, journal, snapshotBytes };
 }
 
-async function loadSnapshot(disk: Disk, path: string, pets: PetTable): Promise<boolean> {
-  if (!(await isFileThere(disk, path))) return false;
+async function loadSnapshot(disk: Disk, path: string, pets: PetTable): Promise<number | undefined> {
+  const sizeBytes = await fileSize(disk, path);
+  if (sizeBytes === undefined) return undefined;
   const file = await disk.open(path, 'read');
   try {
     await readSnapshot(path, file, pets);
@@ -53,11 +55,11 @@ async function loadSnapshot(disk: Disk, path: string, pets: PetTable): Promise<b
   } finally {
     await file.close();
   }
-  return true;
+  return sizeBytes;
 }
 
 async function loadJournal(disk: Disk, path: string, pets: PetTable, log: Log): Promise<Journal> {
-  if (!(await isFileThere(disk, path))) return new Journal(disk, path);
+  if ((await fileSize(disk, path)) === undefined) return new Journal(disk, path);
   const file = await disk.open(path, 'edit');
   try {
     const { lengthBytes, tornBytes } = await readJournal(path, file, createApply(path, pets));
@@ -97,9 +99,9 @@ export function createApply(
   };
 }
 
-/** Rejects when what is there is no file. */
-export async function isFileThere(disk: Disk, path: string): Promise<boolean> {
+/** The size in bytes, undefined when nothing is there; rejects when what is there is no file. */
+export async function fileSize(disk: Disk, path: string): Promise<number | undefined> {
   const entry = await disk.stat(path);
   if (entry !== undefined && !entry.isFile) throw new Error(`${path} is not a file`);
-  return entry !== undefined;
+  return entry?.sizeBytes;
 }

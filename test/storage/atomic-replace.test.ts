@@ -115,7 +115,7 @@ test('In a folder that is not there, it rejects', async (t) => {
   assert.ok(!existsSync(folder));
 });
 
-function replace(folder: string, chunks: readonly string[], fault?: Fault): Promise<void> {
+function replace(folder: string, chunks: readonly string[], fault?: Fault): Promise<number> {
   const failing = createFailingDisk(nodeDisk);
   if (fault !== undefined) failing.fault = fault;
   const disk: Disk = fault === undefined ? nodeDisk : failing;

@@ -237,12 +237,21 @@ test('A failure counts as a problem for five seconds', async () => {
   }
 });
 
-test('A failed commit goes to the log', async () => {
-  const { store, disk, events } = await openTwoPets();
+test('Failed commits go to the log once a second, and so does their end', async () => {
+  const { store, disk, events, clock } = await openTwoPets();
+  const failure = ['error', 'Pets cannot be stored', { cause: `EIO: simulated, '${JOURNAL}'` }];
   disk.fault = failAt('writeNow');
   await assertRefused(store);
-  const details = { cause: `EIO: simulated, '${JOURNAL}'`, pets: 1 };
-  assert.deepEqual(events, [['error', 'A commit failed', details]]);
+  clock.now += 999;
+  await assertRefused(store);
+  assert.deepEqual(events, [failure]);
+  clock.now += 1;
+  await assertRefused(store);
+  assert.deepEqual(events, [failure, failure]);
+  disk.fault = () => undefined;
+  await createId(store);
+  await createId(store);
+  assert.deepEqual(events.slice(2), [['info', 'Pets are stored again', undefined]]);
 });
 
 const checkpointSteps = [`write ${TMP}`, `rename ${TMP}`, 'syncDirectory /d', `remove ${JOURNAL}`];
