@@ -16,6 +16,7 @@ import type { PetRun } from '../model/pet-scanner.ts';
 import { PET_STATUSES, type PetStatus } from '../model/pet.ts';
 import type { PetCount, PetPage, PetQuery } from '../model/pet-store.ts';
 import type { EncodedPet } from '../model/encoded-pet.ts';
+import { PageCache } from './page-cache.ts';
 
 export class PetTable {
   readonly #blocks: Block[] = [];
@@ -25,6 +26,11 @@ export class PetTable {
     available: new Column(Uint32Array),
     pending: new Column(Uint32Array),
     sold: new Column(Uint32Array),
+  };
+  readonly #pages: Readonly<Record<PetStatus, PageCache>> = {
+    available: new PageCache(),
+    pending: new PageCache(),
+    sold: new PageCache(),
   };
 
   get length(): number {
@@ -77,7 +83,7 @@ export class PetTable {
 
   list({ limit, status, after }: PetQuery): PetPage {
     const from = after === undefined ? 0 : this.#runs.countUpTo(after);
-    if (status !== undefined) return this.#listOfStatus(this.#byStatus[status], from, limit);
+    if (status !== undefined) return this.#listOfStatus(status, from, limit);
     const to = Math.min(from + limit, this.length);
     const next = to < this.length && to > from ? this.#runs.at(to - 1) : undefined;
     return { json: this.#join(from, to), next };
@@ -101,19 +107,21 @@ export class PetTable {
     return joinSlices(isWithin ? [block.slice(from, to)] : [...this.#slices(from, to)]);
   }
 
-  #listOfStatus(indexes: Column<Uint32Array>, from: number, limit: number): PetPage {
+  #listOfStatus(status: PetStatus, from: number, limit: number): PetPage {
+    const indexes = this.#byStatus[status];
     const first = indexes.countBelow(from);
+    const cached = this.#pages[status].get(first, limit);
+    if (cached !== undefined) return cached;
     const end = Math.min(first + limit, indexes.length);
     const slices: Buffer[] = [];
-    for (let i = first; i < end;) {
-      // Neighbours in the table are taken as one slice, as far as their block goes.
-      const start = indexes.at(i);
-      let stop = start + 1;
-      for (i += 1; i < end && indexes.at(i) === stop; i += 1) stop += 1;
-      slices.push(...this.#slices(start, stop));
+    for (let i = first; i < end; i += 1) {
+      const index = indexes.at(i);
+      slices.push(this.#blockOf(index).slice(index, index + 1));
     }
     const next = end < indexes.length ? this.#runs.at(indexes.at(end - 1)) : undefined;
-    return { json: joinSlices(slices), next };
+    const page = { json: joinSlices(slices), next };
+    this.#pages[status].set(first, limit, page);
+    return page;
   }
 
   *#slices(from: number, to: number): Generator<Buffer> {
