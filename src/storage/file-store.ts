@@ -79,7 +79,7 @@ export async function openFileStore(options: FileStoreOptions): Promise<FileStor
     await store.checkpointAtStart(recovered.snapshotBytes !== undefined);
     return store;
   } catch (error) {
-    await recovered?.journal.close();
+    await recovered?.journal.close().catch(() => undefined);
     await lock.release();
     throw error;
   }

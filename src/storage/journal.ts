@@ -90,6 +90,8 @@ export class Journal {
 export interface JournalContent {
   /** How many bytes are whole commits. */
   readonly lengthBytes: number;
+  /** Where the last of them starts. */
+  readonly lastOffset: number;
   /** What follows them is a commit that was cut off, and so never answered. */
   readonly tornBytes: number;
 }
@@ -107,6 +109,7 @@ export async function readJournal(
 ): Promise<JournalContent> {
   const window = new FileWindow(file);
   await window.fill(0);
+  let lastOffset = 0;
   for (let at = 0; ;) {
     const lineFeed = window.bytes.indexOf(LINE_FEED, at);
     if (lineFeed === -1 && !window.atEnd) {
@@ -118,10 +121,13 @@ export async function readJournal(
     const commit = lineFeed === -1 ? undefined : decodeCommit(window.bytes.subarray(at, lineFeed));
     if (commit === undefined) {
       const tail = await readTail(window, at);
-      if (isTorn(tail, offset)) return { lengthBytes: offset, tornBytes: tail.length };
+      if (isTorn(tail, offset)) {
+        return { lengthBytes: offset, lastOffset, tornBytes: tail.length };
+      }
       throw new DamagedFileError(path, offset, 'This line of the journal is no whole commit');
     }
     apply(commit, offset);
+    lastOffset = offset;
     at = lineFeed + 1;
   }
 }

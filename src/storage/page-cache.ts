@@ -1,9 +1,9 @@
 /**
  * Filtered pages that were put together before.
  *
- * Pets of one status lie scattered, so a page of 100 costs a hundred small copies: 15 µs, against half
- * a microsecond for a copy of the page as a whole. A page with more pets behind it never changes, since
- * pets are only added, and behind it: it may be kept for as long as there is room.
+ * Pets of one status lie scattered, so a page of 100 costs a hundred small copies: 15 µs, against
+ * half a microsecond for a copy of the page as a whole. A page with more pets behind it never
+ * changes, since pets are only added, and behind it: it may be kept for as long as there is room.
  */
 
 import type { PetPage } from '../model/pet-store.ts';

@@ -15,9 +15,9 @@
  */
 
 import { dirname } from 'node:path';
-import type { Log } from '../base/log.ts';
+import { messageOf, type Log } from '../base/log.ts';
 import { DamagedFileError } from './damaged-file-error.ts';
-import type { Disk } from './disk.ts';
+import type { Disk, DiskFile } from './disk.ts';
 import type { Commit } from './commit.ts';
 import { Journal, readJournal } from './journal.ts';
 import { PetTable } from './pet-table.ts';
@@ -39,7 +39,7 @@ export async function recover(disk: Disk, paths: StorePaths, log: Log): Promise<
     await disk.remove(paths.tmp);
     await disk.syncDirectory(dirname(paths.snapshot));
   } catch (error) {
-    await journal.close();
+    await journal.close().catch(() => undefined);
     throw error;
   }
   return { pets, journal, snapshotBytes };
@@ -62,18 +62,41 @@ async function loadJournal(disk: Disk, path: string, pets: PetTable, log: Log): 
   if ((await fileSize(disk, path)) === undefined) return new Journal(disk, path);
   const file = await disk.open(path, 'edit');
   try {
-    const { lengthBytes, tornBytes } = await readJournal(path, file, createApply(path, pets));
+    const content = await readJournal(path, file, createApply(path, pets));
+    const { lengthBytes, lastOffset, tornBytes } = content;
     if (tornBytes > 0) {
       await file.truncate(lengthBytes);
       const place = { file: path, offset: lengthBytes, bytes: tornBytes };
       log('warn', 'Dropped a commit that was cut off before it was answered', place);
     }
+    await writeAgain(file, lastOffset, lengthBytes).catch((error: unknown) => {
+      // Seldom needed, and no reason to refuse a start: the disk may be full.
+      log('warn', 'The last commit could not be written again', { cause: messageOf(error) });
+    });
     await file.sync();
     return new Journal(disk, path, file, lengthBytes);
   } catch (error) {
     await file.close();
     throw error;
   }
+}
+
+/**
+ * Writes the file's bytes from `start` to `end` again, as they are.
+ *
+ * A process may have been killed after a sync failed and before it could take the commit back. The
+ * system then goes on showing bytes that are not on the disk and that it will not write by itself,
+ * and the next sync would falsely succeed. A journal dies with its first failed sync, so that only
+ * its last commit can be such a one.
+ */
+async function writeAgain(file: DiskFile, start: number, end: number): Promise<void> {
+  const bytes = Buffer.allocUnsafe(end - start);
+  let filled = 0;
+  for (let count = 1; count > 0; filled += count) {
+    count = await file.read(bytes, filled, bytes.length - filled, start + filled);
+  }
+  const whole = bytes.subarray(0, filled);
+  for (let at = 0; at < filled;) at += await file.write(whole, at, start + at);
 }
 
 /** Takes a journal's commits to the pets of the snapshot. Throws DamagedFileError. */

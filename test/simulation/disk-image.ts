@@ -1,0 +1,118 @@
+/**
+ * A disk image: what a simulated disk holds at one moment, with what was written and what would
+ * survive a power cut kept apart.
+ *
+ * A file has its durable content, the changes since, and the cached content that reads show. Names are
+ * held apart from files, in the same three parts: syncing a file does not make its name durable.
+ * Images never change; every step makes a new one, so that keeping one costs nothing.
+ */
+
+export interface DiskImage {
+  readonly files: ReadonlyMap<number, FileImage>;
+  /** Path to file, as a process sees it. */
+  readonly names: ReadonlyMap<string, number>;
+  readonly durableNames: ReadonlyMap<string, number>;
+  readonly nameChanges: readonly NameChange[];
+}
+
+export interface FileImage {
+  readonly mode: number;
+  readonly cached: Buffer;
+  readonly durable: Buffer;
+  readonly changes: readonly FileChange[];
+}
+
+/** A write, or a truncate where there are no bytes. */
+export interface FileChange {
+  readonly position: number;
+  readonly bytes: Buffer | undefined;
+  /** A sync failed: it may be on the disk or not, and the next sync does not write it again. */
+  readonly isDropped: boolean;
+}
+
+/** Names that change together: one name, or the two of a rename. */
+export type NameChange = readonly (readonly [path: string, file: number | undefined])[];
+
+export const EMPTY_DISK: DiskImage = {
+  files: new Map(),
+  names: new Map(),
+  durableNames: new Map(),
+  nameChanges: [],
+};
+
+const NEW_FILE = { cached: Buffer.alloc(0), durable: Buffer.alloc(0), changes: [] };
+
+export function createFile(image: DiskImage, path: string, mode: number): DiskImage {
+  const id = image.files.size;
+  const files = new Map(image.files).set(id, { ...NEW_FILE, mode });
+  return changeNames({ ...image, files }, [[path, id]]);
+}
+
+export function changeNames(image: DiskImage, change: NameChange): DiskImage {
+  const nameChanges = [...image.nameChanges, change];
+  return { ...image, names: applyNames(image.names, [change]), nameChanges };
+}
+
+/** Writes the bytes at the position, or truncates to it. */
+export function changeFile(
+  image: DiskImage,
+  id: number,
+  position: number,
+  bytes?: Buffer,
+): DiskImage {
+  const file = image.files.get(id)!;
+  const change = { position, bytes: bytes && Buffer.from(bytes), isDropped: false };
+  const cached = applyChanges(file.cached, [change]);
+  return setFile(image, id, { ...file, cached, changes: [...file.changes, change] });
+}
+
+export function syncFile(image: DiskImage, id: number): DiskImage {
+  const file = image.files.get(id)!;
+  const changes = file.changes.filter(({ isDropped }) => !isDropped);
+  return setFile(image, id, { ...file, durable: applyChanges(file.durable, changes), changes: [] });
+}
+
+/** As Linux does it: what could not be written stays readable, and counts as written. */
+export function failSyncFile(image: DiskImage, id: number): DiskImage {
+  const file = image.files.get(id)!;
+  const changes = file.changes.map((change) => ({ ...change, isDropped: true }));
+  return setFile(image, id, { ...file, changes });
+}
+
+/** Only success has an effect: a file system with a journal does not forget names that it owes. */
+export function syncNames(image: DiskImage): DiskImage {
+  return { ...image, durableNames: image.names, nameChanges: [] };
+}
+
+export function applyNames(
+  names: ReadonlyMap<string, number>,
+  changes: readonly NameChange[],
+): ReadonlyMap<string, number> {
+  const result = new Map(names);
+  for (const [path, file] of changes.flat()) {
+    if (file === undefined) result.delete(path);
+    else result.set(path, file);
+  }
+  return result;
+}
+
+export function applyChanges(content: Buffer, changes: readonly FileChange[]): Buffer {
+  for (const { position, bytes } of changes) {
+    const size = bytes ? Math.max(content.length, position + bytes.length) : position;
+    const result = resize(content, size);
+    bytes?.copy(result, position);
+    content = result;
+  }
+  return content;
+}
+
+/** A copy with this size, filled up with zero bytes. */
+export function resize(content: Buffer, size: number): Buffer {
+  const result = Buffer.alloc(size);
+  content.copy(result);
+  return result;
+}
+
+function setFile(image: DiskImage, id: number, file: FileImage): DiskImage {
+  return { ...image, files: new Map(image.files).set(id, file) };
+}

@@ -1,0 +1,116 @@
+/**
+ * The model: what the outside knows of the store, and so may expect of it after anything.
+ *
+ * A pet that was answered or seen by a read stays, byte for byte, under its id. A create that is under
+ * way may come out either way. One that failed leaves nothing; but when the power is cut before the
+ * next answer it may be there, as itself: no disk that fails can promise more.
+ */
+
+import type { EncodedNewPet } from '../../src/model/encoded-pet.ts';
+
+/** What is known at one moment. */
+export interface Knowledge {
+  /** The text of the pet with id 1, 2, 3 and so on. */
+  readonly pets: readonly string[];
+  readonly underWay: readonly string[];
+  readonly failed: readonly string[];
+}
+
+const NOTHING: Knowledge = { pets: [], underWay: [], failed: [] };
+
+export class Model {
+  #pets: string[];
+  #underWay: string[];
+  /** Since the last answer: whatever is stored later takes the place of these. */
+  #failed: string[];
+  /** Changes whenever the knowledge does. */
+  version = 0;
+
+  constructor({ pets, underWay, failed }: Knowledge = NOTHING) {
+    this.#pets = [...pets];
+    this.#underWay = [...underWay];
+    this.#failed = [...failed];
+  }
+
+  get petCount(): number {
+    return this.#pets.length;
+  }
+
+  knowledge(): Knowledge {
+    return { pets: [...this.#pets], underWay: [...this.#underWay], failed: [...this.#failed] };
+  }
+
+  sent(pet: EncodedNewPet): void {
+    this.#underWay.push(tailOf(pet));
+    this.version += 1;
+  }
+
+  /** Throws when the answer contradicts what is known. */
+  answered(pet: EncodedNewPet, answer: Buffer): void {
+    this.#settle(pet);
+    this.#failed = [];
+    const text = answer.toString();
+    const id = Number(/^\{"id":([0-9]+)/.exec(text)?.[1]);
+    if (text !== textOf(id, tailOf(pet))) throw new Error(`Answered ${text} to ${tailOf(pet)}`);
+    const known = this.#pets[id - 1];
+    if (id > this.#pets.length + 1) throw new Error(`Pet ${id} leaves a gap`);
+    if (known !== undefined && known !== text) throw new Error(`Id ${id} again: ${text}, ${known}`);
+    this.#pets[id - 1] = text;
+  }
+
+  failed(pet: EncodedNewPet): void {
+    this.#settle(pet);
+    this.#failed.push(tailOf(pet));
+  }
+
+  /** All pets, as a read shows them while the store is open. Throws when they cannot be. */
+  seen(pets: readonly string[]): void {
+    this.#expect(pets, { ...this.knowledge(), failed: [] });
+  }
+
+  /** All pets, as the first read shows them after a start. Throws when they cannot be. */
+  reopened(pets: readonly string[]): void {
+    const known = this.knowledge();
+    this.#underWay = [];
+    this.#failed = [];
+    this.#expect(pets, known);
+  }
+
+  #expect(pets: readonly string[], known: Knowledge): void {
+    this.#pets = [...pets];
+    this.version += 1;
+    const complaint = compare(pets, known);
+    if (complaint !== undefined) throw new Error(`A read shows the wrong pets: ${complaint}`);
+  }
+
+  #settle(pet: EncodedNewPet): void {
+    this.#underWay.splice(this.#underWay.indexOf(tailOf(pet)), 1);
+    this.version += 1;
+  }
+}
+
+/** What is wrong with these pets, as all that a store holds; undefined when nothing is. */
+export function compare(pets: readonly string[], known: Knowledge): string | undefined {
+  const lost = known.pets.findIndex((pet, index) => pet !== pets[index]);
+  if (lost !== -1) return `expected ${brief(known.pets[lost])}, found ${brief(pets[lost])}`;
+  const possible = [...known.failed, ...known.underWay];
+  for (let index = known.pets.length; index < pets.length; index += 1) {
+    const found = possible.findIndex((tail) => pets[index] === textOf(index + 1, tail));
+    if (found === -1) return `nobody expects ${brief(pets[index])}`;
+    // Later pets were sent later.
+    possible.splice(0, found + 1);
+  }
+  return undefined;
+}
+
+function tailOf(pet: EncodedNewPet): string {
+  return pet.tail.toString();
+}
+
+function textOf(id: number, tail: string): string {
+  return `{"id":${id}${tail}`;
+}
+
+function brief(pet: string | undefined): string {
+  return pet === undefined ? 'nothing' : pet.slice(0, 60);
+}

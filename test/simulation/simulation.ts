@@ -1,0 +1,152 @@
+/**
+ * The simulation: lives the scripts on a disk that fails at any operation, ends them at every moment
+ * in every way, and starts the store again on what is left; and that start is ended in turn.
+ *
+ * Many moments leave the same files and the same knowledge. They count as cases, but are tried once.
+ */
+
+import { createHash } from 'node:crypto';
+import type { DiskImage } from './disk-image.ts';
+import { Life, type Moment, type Wrap } from './life.ts';
+import { Model, type Knowledge } from './model.ts';
+import type { Fault } from './simulated-disk.ts';
+import { everyEnd, type Ends } from './survival.ts';
+
+export type Script = (life: Life) => Promise<void>;
+
+export interface SimulationOptions {
+  readonly wrap?: Wrap;
+  /** What the script finds. */
+  readonly image?: DiskImage;
+  readonly known?: Knowledge;
+  readonly ends?: Ends;
+  /** How many times a start after an end is ended in turn. */
+  readonly depth?: number;
+  /** Stops at the first complaint: one is enough to catch a lie. */
+  readonly stopsEarly?: boolean;
+}
+
+export class Simulation {
+  cases = 0;
+  starts = 0;
+  readonly complaints: string[] = [];
+  readonly #script: Script;
+  readonly #options: SimulationOptions;
+  readonly #ends: Ends;
+  readonly #depth: number;
+  /** The depth to which a start was tried. */
+  readonly #tried: Map<string, number> = new Map();
+  /** How many cases a moment had. */
+  readonly #casesOf: Map<string, number> = new Map();
+
+  constructor(script: Script, options: SimulationOptions = {}) {
+    this.#script = script;
+    this.#options = options;
+    this.#ends = options.ends ?? everyEnd;
+    this.#depth = options.depth ?? 1;
+  }
+
+  /** Ends a life on a sound disk before and after each operation. */
+  async crashEverywhere(): Promise<void> {
+    const life = await this.#live();
+    await this.#endAll(life.moments, 'a sound disk', this.#depth);
+  }
+
+  /** Lets each operation fail in turn, and ends what follows at every moment. */
+  async failEverywhere(kinds: readonly Fault['kind'][], lasts: Fault['lasts']): Promise<void> {
+    const { operations } = await this.#live();
+    for (const [at, operation] of operations.entries()) {
+      for (const kind of kinds) {
+        if (kind === 'short' && operation !== 'write') continue;
+        const where = `${kind} ${lasts} from operation ${at} (${operation})`;
+        const life = await this.#live({ at, kind, lasts }, where);
+        this.cases += 1;
+        await this.#endAll(life.moments, where, this.#depth);
+      }
+    }
+  }
+
+  get #isOver(): boolean {
+    return this.#options.stopsEarly === true && this.complaints.length > 0;
+  }
+
+  async #live(fault?: Fault, where = 'a sound disk'): Promise<Life> {
+    const { image, known, wrap } = this.#options;
+    const keepsFrom = fault?.at ?? 0;
+    const life = new Life({ fault, keepsFrom, wrap, image, model: new Model(known) });
+    await this.#script(life);
+    life.end();
+    this.#complain(where, life);
+    return life;
+  }
+
+  async #endAll(moments: readonly Moment[], where: string, depth: number): Promise<void> {
+    for (const { before, image, known } of moments) {
+      const key = `${depth} ${keyOf(image, known)}`;
+      const casesBefore = this.cases;
+      this.cases += this.#casesOf.get(key) ?? 0;
+      if (this.#casesOf.has(key)) continue;
+      for (const { how, image: left } of this.#ends(image)) {
+        if (this.#isOver) return;
+        await this.#restart(left, known, `${where}: ${how} before ${before}`, depth);
+      }
+      this.#casesOf.set(key, this.cases - casesBefore);
+    }
+  }
+
+  async #restart(image: DiskImage, known: Knowledge, where: string, depth: number): Promise<void> {
+    this.cases += 1;
+    const key = keyOf(image, known);
+    if ((this.#tried.get(key) ?? -1) >= depth) return;
+    this.#tried.set(key, depth);
+    this.starts += 1;
+    const keepsFrom = depth > 0 ? 0 : Infinity;
+    const { wrap } = this.#options;
+    const life = new Life({ image, model: new Model(known), wrap, keepsFrom });
+    await life.start();
+    const { petCount } = life.model;
+    await life.create(3);
+    life.end();
+    this.#complain(where, life);
+    if (!life.isUp) this.complaints.push(`${where}: ${String(life.startError)}`);
+    else if (life.model.petCount !== petCount + 1) this.complaints.push(`${where}: cannot create`);
+    if (depth > 0) await this.#endAll(life.moments, `${where}; then`, depth - 1);
+  }
+
+  #complain(where: string, life: Life): void {
+    for (const complaint of life.complaints) this.complaints.push(`${where}: ${complaint}`);
+  }
+}
+
+/** The same for images and knowledge that lead to the same. */
+function keyOf(image: DiskImage, known: Knowledge): string {
+  const parts: (string | number)[] = [];
+  for (const names of [image.names, image.durableNames, ...image.nameChanges]) {
+    for (const [path, id] of names) {
+      parts.push(path, String(id));
+      if (id === undefined) continue;
+      const { cached, durable, changes } = image.files.get(id)!;
+      parts.push(digestOf(cached), digestOf(durable));
+      for (const { position, bytes, isDropped } of changes) {
+        parts.push(position, bytes === undefined ? '' : digestOf(bytes), String(isDropped));
+      }
+    }
+    parts.push('/');
+  }
+  // A pet's first characters tell it from all others.
+  for (const pets of [known.pets, known.underWay, known.failed]) {
+    parts.push(pets.length, ...pets.map((pet) => pet.slice(0, 50)));
+  }
+  return parts.join(' ');
+}
+
+const digests = new WeakMap<Buffer, string>();
+
+function digestOf(bytes: Buffer): string {
+  let digest = digests.get(bytes);
+  if (digest === undefined) {
+    digest = createHash('sha1').update(bytes).digest('base64');
+    digests.set(bytes, digest);
+  }
+  return digest;
+}

@@ -1,0 +1,186 @@
+/**
+ * Survival: what may be left of a disk image, after a kill -9 or a power cut.
+ *
+ * A kill leaves the system's cache. A power cut leaves what is durable, and of the rest anything: all,
+ * nothing, the first few changes, the first part of a write, some sectors of it and not others (what
+ * is missing is the old content, or zero where the file was shorter), and the names that changed
+ * independently of the content. These are systematic, but for a few seeded choices of sectors.
+ */
+
+import {
+  applyChanges,
+  applyNames,
+  resize,
+  type DiskImage,
+  type FileImage,
+} from './disk-image.ts';
+
+export interface Survivor {
+  readonly how: string;
+  readonly image: DiskImage;
+}
+
+export const SECTOR_BYTES = 512;
+
+/** What an end leaves of an image: each of these is to be tried. */
+export type Ends = (image: DiskImage) => Iterable<Survivor>;
+
+export function* everyEnd(image: DiskImage): Generator<Survivor> {
+  yield { how: 'kill -9', image };
+  yield* afterPowerCut(image);
+}
+
+/** All that was written, and all that was synced: for files that are too long for more. */
+export function* plainEnds(image: DiskImage): Generator<Survivor> {
+  yield { how: 'kill -9', image };
+  yield { how: 'power cut, nothing unsynced', image: afterWorstPowerCut(image) };
+}
+
+/** Every image that a power cut is tried with. */
+function* afterPowerCut(image: DiskImage): Generator<Survivor> {
+  for (const [names, how] of nameChoices(image)) {
+    const reached = new Set(names.values());
+    const open = [...reached].filter((id) => image.files.get(id)!.changes.length > 0);
+    const none = new Map([...reached].map((id) => [id, image.files.get(id)!.durable]));
+    const all = new Map([...reached].map((id) => [id, allOf(image.files.get(id)!)]));
+    yield { how: `power cut, ${how}, no content`, image: settledImage(image, names, none) };
+    if (open.length === 0) continue;
+    yield { how: `power cut, ${how}, all content`, image: settledImage(image, names, all) };
+    for (const id of open) {
+      for (const [content, part] of contentChoices(image.files.get(id)!)) {
+        // What the other files kept is varied less: all or nothing.
+        for (const others of open.length > 1 ? [none, all] : [none]) {
+          const contents = new Map(others).set(id, content);
+          const survivor = settledImage(image, names, contents);
+          yield { how: `power cut, ${how}, ${part}`, image: survivor };
+        }
+      }
+    }
+  }
+}
+
+/** The image after a power cut that loses everything that is not durable. */
+function afterWorstPowerCut(image: DiskImage): DiskImage {
+  const { durableNames } = image;
+  const contents = [...durableNames.values()].map((id) => [id, image.files.get(id)!.durable] as const);
+  return settledImage(image, durableNames, new Map(contents));
+}
+
+function settledImage(
+  image: DiskImage,
+  names: ReadonlyMap<string, number>,
+  contents: ReadonlyMap<number, Buffer>,
+): DiskImage {
+  const files = new Map<number, FileImage>();
+  const settledNames = new Map<string, number>();
+  for (const [path, id] of [...names].sort()) {
+    const content = contents.get(id)!;
+    const { mode } = image.files.get(id)!;
+    settledNames.set(path, files.size);
+    files.set(files.size, { mode, cached: content, durable: content, changes: [] });
+  }
+  return { files, names: settledNames, durableNames: settledNames, nameChanges: [] };
+}
+
+const MAX_NAME_CHANGES_IN_FULL = 4;
+
+/** The first k changes for every k; where they are few, every subset. */
+function* nameChoices({
+  durableNames,
+  nameChanges: changes,
+}: DiskImage): Generator<[names: ReadonlyMap<string, number>, how: string]> {
+  if (changes.length <= MAX_NAME_CHANGES_IN_FULL) {
+    for (let bits = 0; bits < 1 << changes.length; bits += 1) {
+      const kept = changes.filter((_, index) => (bits >> index) & 1);
+      yield [applyNames(durableNames, kept), `names ${bits.toString(2)}/${changes.length}`];
+    }
+    return;
+  }
+  for (let count = 0; count <= changes.length; count += 1) {
+    const kept = changes.slice(0, count);
+    yield [applyNames(durableNames, kept), `first ${count} of ${changes.length} names`];
+  }
+}
+
+function allOf({ durable, changes }: FileImage): Buffer {
+  return applyChanges(durable, changes);
+}
+
+function* contentChoices(file: FileImage): Generator<[content: Buffer, how: string]> {
+  const { durable, changes } = file;
+  const undropped = changes.filter(({ isDropped }) => !isDropped);
+  if (undropped.length < changes.length) yield [applyChanges(durable, undropped), 'no dropped change'];
+  for (const [index, change] of changes.entries()) {
+    const before = applyChanges(durable, changes.slice(0, index));
+    yield [before, `first ${index} of ${changes.length} changes`];
+    const { position, bytes } = change;
+    if (bytes === undefined) continue;
+    for (const cut of cutsOf(position, bytes.length)) {
+      const part = { ...change, bytes: bytes.subarray(0, cut) };
+      yield [applyChanges(before, [part]), `change ${index}, ${cut} bytes of ${bytes.length}`];
+    }
+  }
+  yield* sectorChoices(file);
+}
+
+/** Lengths of a write's first part: near its ends, in its middle, and at its sectors' ends. */
+function cutsOf(position: number, length: number): ReadonlySet<number> {
+  const cuts = [1, 8, 9, 10, length >> 1, length - 2, length - 1];
+  const firstEnd = SECTOR_BYTES - (position % SECTOR_BYTES);
+  for (let end = firstEnd; end < length && cuts.length < 20; end += SECTOR_BYTES) cuts.push(end);
+  return new Set(cuts.filter((cut) => cut > 0 && cut < length));
+}
+
+const SEEDED_CHOICES = 3;
+const MAX_SECTORS_IN_FULL = 4;
+
+/** The whole file in its new size, with some of the sectors that were written and others not. */
+function* sectorChoices(file: FileImage): Generator<[content: Buffer, how: string]> {
+  const all = allOf(file);
+  const old = resize(file.durable, all.length);
+  const sectors: number[] = [];
+  for (let at = 0; at < all.length; at += SECTOR_BYTES) {
+    const end = at + SECTOR_BYTES;
+    if (!all.subarray(at, end).equals(old.subarray(at, end))) sectors.push(at);
+  }
+  for (const [isKept, how] of sectorPatterns(sectors.length)) {
+    const content = Buffer.from(old);
+    sectors.forEach((at, index) => {
+      if (isKept(index)) all.copy(content, at, at, at + SECTOR_BYTES);
+    });
+    yield [content, `${how} of ${sectors.length} sectors`];
+  }
+}
+
+type Pattern = (index: number) => boolean;
+
+function* sectorPatterns(count: number): Generator<[isKept: Pattern, how: string]> {
+  if (count <= MAX_SECTORS_IN_FULL) {
+    for (let bits = 0; bits < 1 << count; bits += 1) {
+      yield [(index) => ((bits >> index) & 1) === 1, `those of ${bits.toString(2)}`];
+    }
+    return;
+  }
+  yield [() => false, 'none'];
+  for (const one of [0, 1, count >> 1, count - 2, count - 1]) {
+    yield [(index) => index === one, `only ${one}`];
+    yield [(index) => index !== one, `all but ${one}`];
+  }
+  yield [(index) => index % 2 === 0, 'the even'];
+  yield [(index) => index % 2 === 1, 'the odd'];
+  for (let seed = 1; seed <= SEEDED_CHOICES; seed += 1) {
+    const random = seededRandom(seed);
+    const bits = Array.from({ length: count }, () => random() < 0.5);
+    yield [(index) => bits[index]!, `seed ${seed}`];
+  }
+}
+
+/** Mulberry32: numbers in [0, 1) that are the same in every run. */
+function seededRandom(seed: number): () => number {
+  return () => {
+    seed = (seed + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(seed ^ (seed >>> 15), 1 | seed);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
