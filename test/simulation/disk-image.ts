@@ -2,9 +2,9 @@
  * A disk image: what a simulated disk holds at one moment, with what was written and what would
  * survive a power cut kept apart.
  *
- * A file has its durable content, the changes since, and the cached content that reads show. Names are
- * held apart from files, in the same three parts: syncing a file does not make its name durable.
- * Images never change; every step makes a new one, so that keeping one costs nothing.
+ * A file has its durable content, the changes since, and the cached content that reads show. Names
+ * are held apart from files, in the same three parts: syncing a file does not make its name
+ * durable. Images never change; every step makes a new one, so that keeping one costs nothing.
  */
 
 export interface DiskImage {

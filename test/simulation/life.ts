@@ -1,8 +1,8 @@
 /**
  * A life: a scripted use of the store, on a disk that may fail, with every moment of it kept.
  *
- * Nobody waits for time here: the clock is part of the script. All reads are made at every operation
- * of the disk, so that a pet that shows too early is known to have been seen.
+ * Nobody waits for time here: the clock is part of the script. All reads are made at every
+ * operation of the disk, so that a pet that shows too early is known to have been seen.
  */
 
 import type { Disk } from '../../src/storage/disk.ts';
@@ -102,8 +102,8 @@ export class Life {
   }
 
   /**
-   * Creates a pet whose commit has its line feed first in a sector, so that a power cut can take that
-   * byte alone. Its name is as long as it has to be.
+   * Creates a pet whose commit has its line feed first in a sector, so that a power cut can take
+   * that byte alone. Its name is as long as it has to be.
    */
   async createUpToSector(): Promise<void> {
     const id = this.disk.image.names.get(JOURNAL);

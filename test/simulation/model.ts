@@ -1,9 +1,9 @@
 /**
  * The model: what the outside knows of the store, and so may expect of it after anything.
  *
- * A pet that was answered or seen by a read stays, byte for byte, under its id. A create that is under
- * way may come out either way. One that failed leaves nothing; but when the power is cut before the
- * next answer it may be there, as itself: no disk that fails can promise more.
+ * A pet that was answered or seen by a read stays, byte for byte, under its id. A create that is
+ * under way may come out either way. One that failed leaves nothing; but when the power is cut
+ * before the next answer it may be there, as itself: no disk that fails can promise more.
  */
 
 import type { EncodedNewPet } from '../../src/model/encoded-pet.ts';

@@ -3,8 +3,8 @@
  *
  * The hardware is one object, a process on it another: `startProcess` hands out the Disk of a new
  * process and ends the one before as kill -9 does. A crash needs no operation that fails: whoever
- * watches the operations keeps the image at any of them, and survival.ts tells what a power cut would
- * leave of it. The image before operation N + 1 is that of a crash after operation N.
+ * watches the operations keeps the image at any of them, and survival.ts tells what a power cut
+ * would leave of it. The image before operation N + 1 is that of a crash after operation N.
  */
 
 import type { Disk, DiskFile } from '../../src/storage/disk.ts';
@@ -72,7 +72,8 @@ export class SimulatedDisk {
       open: async (path, how, mode = 0o644) =>
         run(how === 'create' ? 'create' : 'open', path, () => {
           const isThere = this.image.names.has(path);
-          if (isThere === (how === 'create')) throw systemError(isThere ? 'EEXIST' : 'ENOENT', path);
+          if (isThere === (how === 'create'))
+            throw systemError(isThere ? 'EEXIST' : 'ENOENT', path);
           if (!isThere) this.image = createFile(this.image, path, mode);
           this.openCount += 1;
           return this.#openFile(this.image.names.get(path)!, path, run);
@@ -88,7 +89,10 @@ export class SimulatedDisk {
         run('rename', from, () => {
           const file = this.image.names.get(from);
           if (file === undefined) throw systemError('ENOENT', from);
-          this.image = changeNames(this.image, [[from, undefined], [to, file]]);
+          this.image = changeNames(this.image, [
+            [from, undefined],
+            [to, file],
+          ]);
         }),
       remove: async (path) =>
         run('remove', path, () => {
@@ -175,7 +179,8 @@ export class SimulatedDisk {
       this.#isFull = true;
       return undefined;
     }
-    if (lasts === 'for ever') return (FAILS_FOR_EVER[code]?.includes(kind) ?? true) ? code : undefined;
+    if (lasts === 'for ever')
+      return (FAILS_FOR_EVER[code]?.includes(kind) ?? true) ? code : undefined;
     if (faultKind !== 'short') return since === 0 ? code : undefined;
     if (!this.#isFull || kind !== 'write') return undefined;
     this.#isFull = false;

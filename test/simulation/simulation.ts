@@ -1,8 +1,9 @@
 /**
- * The simulation: lives the scripts on a disk that fails at any operation, ends them at every moment
- * in every way, and starts the store again on what is left; and that start is ended in turn.
+ * The simulation: lives the scripts on a disk that fails at any operation, ends them at every
+ * moment in every way, and starts the store again on what is left; and that start is ended in turn.
  *
- * Many moments leave the same files and the same knowledge. They count as cases, but are tried once.
+ * Many moments leave the same files and the same knowledge. They count as cases, but are tried
+ * once.
  */
 
 import { createHash } from 'node:crypto';

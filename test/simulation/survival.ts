@@ -1,19 +1,14 @@
 /**
  * Survival: what may be left of a disk image, after a kill -9 or a power cut.
  *
- * A kill leaves the system's cache. A power cut leaves what is durable, and of the rest anything: all,
- * nothing, the first few changes, the first part of a write, some sectors of it and not others (what
- * is missing is the old content, or zero where the file was shorter), and the names that changed
- * independently of the content. These are systematic, but for a few seeded choices of sectors.
+ * A kill leaves the system's cache. A power cut leaves what is durable, and of the rest anything:
+ * all, nothing, the first few changes, the first part of a write, some sectors of it and not others
+ * (what is missing is the old content, or zero where the file was shorter), and the names that
+ * changed independently of the content. These are systematic, but for a few seeded choices of
+ * sectors.
  */
 
-import {
-  applyChanges,
-  applyNames,
-  resize,
-  type DiskImage,
-  type FileImage,
-} from './disk-image.ts';
+import { applyChanges, applyNames, resize, type DiskImage, type FileImage } from './disk-image.ts';
 
 export interface Survivor {
   readonly how: string;
@@ -62,7 +57,9 @@ function* afterPowerCut(image: DiskImage): Generator<Survivor> {
 /** The image after a power cut that loses everything that is not durable. */
 function afterWorstPowerCut(image: DiskImage): DiskImage {
   const { durableNames } = image;
-  const contents = [...durableNames.values()].map((id) => [id, image.files.get(id)!.durable] as const);
+  const contents = [...durableNames.values()].map(
+    (id) => [id, image.files.get(id)!.durable] as const,
+  );
   return settledImage(image, durableNames, new Map(contents));
 }
 
@@ -109,7 +106,8 @@ function allOf({ durable, changes }: FileImage): Buffer {
 function* contentChoices(file: FileImage): Generator<[content: Buffer, how: string]> {
   const { durable, changes } = file;
   const undropped = changes.filter(({ isDropped }) => !isDropped);
-  if (undropped.length < changes.length) yield [applyChanges(durable, undropped), 'no dropped change'];
+  if (undropped.length < changes.length)
+    yield [applyChanges(durable, undropped), 'no dropped change'];
   for (const [index, change] of changes.entries()) {
     const before = applyChanges(durable, changes.slice(0, index));
     yield [before, `first ${index} of ${changes.length} changes`];
