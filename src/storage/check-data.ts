@@ -7,7 +7,7 @@
  */
 
 import type { Disk, DiskFile } from './disk.ts';
-import { readJournal } from './journal.ts';
+import { readJournal } from './journal-reader.ts';
 import { PetTable } from './pet-table.ts';
 import { createApply, fileSize } from './recovery.ts';
 import { readSnapshot } from './snapshot.ts';

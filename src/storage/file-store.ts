@@ -27,7 +27,7 @@ import {
 import { replaceFile } from './atomic-replace.ts';
 import { encodeCommit } from './commit.ts';
 import type { Disk, DiskLock } from './disk.ts';
-import { Journal } from './journal.ts';
+import { Journal, JOURNAL_RESERVE_BYTES } from './journal.ts';
 import { CLOSED, NO_ID_LEFT } from './memory-store.ts';
 import { nodeDisk } from './node-disk.ts';
 import type { PetTable } from './pet-table.ts';
@@ -38,11 +38,13 @@ import { storePaths, type StorePaths } from './store-paths.ts';
 export interface FileStoreOptions {
   /** The data file. Its folder is made; a symbolic link is followed first. */
   readonly path: string;
-  readonly log?: Log | undefined;
+  readonly log?: Log;
   /** For tests: where the files are. */
-  readonly disk?: Disk | undefined;
+  readonly disk?: Disk;
+  /** For tests: how much room a journal takes beyond its commits. */
+  readonly journalReserveBytes?: number;
   /** For tests: a clock in milliseconds that never goes back. */
-  readonly now?: (() => number) | undefined;
+  readonly now?: () => number;
 }
 
 /** What a store tells of its work, for those who watch it. */
@@ -63,7 +65,7 @@ export interface FileStore extends PetStore {
 
 /** Opens the store. Rejects, having changed nothing, when the files are damaged or in use. */
 export async function openFileStore(options: FileStoreOptions): Promise<FileStore> {
-  const { path, log = silent, disk = nodeDisk, now = () => performance.now() } = options;
+  const { path, disk, log } = { ...DEFAULTS, ...options };
   await disk.makeDirectory(dirname(path)).catch((error: unknown) => {
     throw new Error(`The folder of ${path} cannot be made: ${messageOf(error)}`);
   });
@@ -75,15 +77,22 @@ export async function openFileStore(options: FileStoreOptions): Promise<FileStor
   let recovered: Recovered | undefined;
   try {
     recovered = await recover(disk, paths, log);
-    const store = new JournaledStore(disk, paths, lock, recovered, log, now);
+    const store = new JournaledStore(options, paths, lock, recovered);
     await store.checkpointAtStart(recovered.snapshotBytes !== undefined);
     return store;
   } catch (error) {
-    await recovered?.journal.close().catch(() => undefined);
+    await recovered?.journal?.file.close().catch(() => undefined);
     await lock.release();
     throw error;
   }
 }
+
+const DEFAULTS = {
+  disk: nodeDisk,
+  log: silent,
+  now: () => performance.now(),
+  journalReserveBytes: JOURNAL_RESERVE_BYTES,
+} as const;
 
 /** Creates that may wait for the commit under way: past either bound, a create is refused. */
 const MAX_QUEUED_PETS = 16_384;
@@ -121,6 +130,7 @@ class JournaledStore implements FileStore {
   readonly #log: Log;
   readonly #now: () => number;
   readonly #pets: PetTable;
+  readonly #reserveBytes: number;
   #journal: Journal;
   #queue: QueuedCreate[] = [];
   #queuedBytes = 0;
@@ -138,18 +148,18 @@ class JournaledStore implements FileStore {
   #closed: Promise<void> | undefined;
 
   constructor(
-    disk: Disk,
+    options: FileStoreOptions,
     paths: StorePaths,
     lock: DiskLock,
     { pets, journal, snapshotBytes }: Recovered,
-    log: Log,
-    now: () => number,
   ) {
+    const { disk, log, now, journalReserveBytes } = { ...DEFAULTS, ...options };
     this.#disk = disk;
     this.#paths = paths;
     this.#lock = lock;
     this.#pets = pets;
-    this.#journal = journal;
+    this.#reserveBytes = journalReserveBytes;
+    this.#journal = new Journal(disk, paths.journal, journalReserveBytes, journal);
     this.#log = log;
     this.#now = now;
     this.#snapshotBytes = snapshotBytes ?? 0;
@@ -287,7 +297,7 @@ class JournaledStore implements FileStore {
     this.#snapshotBytes = await replaceFile(this.#disk, snapshot, tmp, chunks);
     await this.#disk.remove(journal);
     const removed = this.#journal;
-    this.#journal = new Journal(this.#disk, journal);
+    this.#journal = new Journal(this.#disk, journal, this.#reserveBytes);
     // Its file has no name any more, and all that was in it is in the snapshot.
     await removed.close().catch(() => undefined);
   }

@@ -19,14 +19,16 @@ import { messageOf, type Log } from '../base/log.ts';
 import { DamagedFileError } from './damaged-file-error.ts';
 import type { Disk, DiskFile } from './disk.ts';
 import type { Commit } from './commit.ts';
-import { Journal, readJournal } from './journal.ts';
+import type { JournalFile } from './journal.ts';
+import { readJournal } from './journal-reader.ts';
 import { PetTable } from './pet-table.ts';
 import { readSnapshot } from './snapshot.ts';
 import type { StorePaths } from './store-paths.ts';
 
 export interface Recovered {
   readonly pets: PetTable;
-  readonly journal: Journal;
+  /** Undefined where there was none. */
+  readonly journal: JournalFile | undefined;
   /** Undefined where there was none. */
   readonly snapshotBytes: number | undefined;
 }
@@ -39,7 +41,7 @@ export async function recover(disk: Disk, paths: StorePaths, log: Log): Promise<
     await disk.remove(paths.tmp);
     await disk.syncDirectory(dirname(paths.snapshot));
   } catch (error) {
-    await journal.close().catch(() => undefined);
+    await journal?.file.close().catch(() => undefined);
     throw error;
   }
   return { pets, journal, snapshotBytes };
@@ -58,8 +60,13 @@ async function loadSnapshot(disk: Disk, path: string, pets: PetTable): Promise<n
   return sizeBytes;
 }
 
-async function loadJournal(disk: Disk, path: string, pets: PetTable, log: Log): Promise<Journal> {
-  if ((await fileSize(disk, path)) === undefined) return new Journal(disk, path);
+async function loadJournal(
+  disk: Disk,
+  path: string,
+  pets: PetTable,
+  log: Log,
+): Promise<JournalFile | undefined> {
+  if ((await fileSize(disk, path)) === undefined) return undefined;
   const file = await disk.open(path, 'edit');
   try {
     const content = await readJournal(path, file, createApply(path, pets));
@@ -74,7 +81,7 @@ async function loadJournal(disk: Disk, path: string, pets: PetTable, log: Log): 
       log('warn', 'The last commit could not be written again', { cause: messageOf(error) });
     });
     await file.sync();
-    return new Journal(disk, path, file, lengthBytes);
+    return { file, lengthBytes };
   } catch (error) {
     await file.close();
     throw error;

@@ -39,6 +39,8 @@ export interface LifeOptions {
   readonly wrap?: Wrap | undefined;
   /** The first operation before which a moment is kept. */
   readonly keepsFrom?: number | undefined;
+  /** The room that a journal takes beyond its commits; none, unless given. */
+  readonly reserveBytes?: number | undefined;
 }
 
 export class Life {
@@ -57,8 +59,9 @@ export class Life {
   #lastVersion = -1;
   readonly #wrap: Wrap;
   readonly #keepsFrom: number;
+  readonly #reserveBytes: number;
 
-  constructor({ image, model, fault, wrap, keepsFrom = 0 }: LifeOptions = {}) {
+  constructor({ image, model, fault, wrap, keepsFrom = 0, reserveBytes = 0 }: LifeOptions = {}) {
     this.disk = new SimulatedDisk(image, (kind, path) => {
       this.operations.push(kind);
       this.#look(`operation ${this.disk.operations}, ${kind} ${path}`);
@@ -67,6 +70,7 @@ export class Life {
     this.model = model ?? new Model();
     this.#wrap = wrap ?? ((disk) => disk);
     this.#keepsFrom = keepsFrom;
+    this.#reserveBytes = reserveBytes;
   }
 
   get isUp(): boolean {
@@ -80,7 +84,8 @@ export class Life {
       const now = (): number => this.#now;
       const disk = this.#wrap(this.disk.startProcess());
       try {
-        this.#store = await openFileStore({ path: DATA_FILE, disk, now });
+        const journalReserveBytes = this.#reserveBytes;
+        this.#store = await openFileStore({ path: DATA_FILE, disk, now, journalReserveBytes });
         this.startError = undefined;
       } catch (error) {
         this.startError = error;
@@ -107,7 +112,8 @@ export class Life {
    */
   async createUpToSector(): Promise<void> {
     const id = this.disk.image.names.get(JOURNAL);
-    const start = id === undefined ? 0 : this.disk.image.files.get(id)!.cached.length;
+    const journal = id === undefined ? '' : `${this.disk.image.files.get(id)!.cached}`;
+    const start = journal.replace(/\0+$/, '').length;
     const probe = this.#petOf(this.#petNumber + 1, MIN_NAME);
     const { line } = encodeCommit(BigInt(this.model.petCount), [probe]);
     const lineFeedAt = start + line.length - 1;

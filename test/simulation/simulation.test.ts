@@ -42,6 +42,14 @@ for (const lasts of ['once', 'for ever'] as const) {
   });
 }
 
+test('Nothing is lost when the journal has room beyond its commits', async (t) => {
+  // Room for some lines, so that lines both fall into it and need more.
+  const simulation = new Simulation(liveShortly, { reserveBytes: 700 });
+  await simulation.crashEverywhere();
+  await simulation.failEverywhere(['EIO', 'short'], 'once');
+  expectSound(t, simulation);
+});
+
 test('Nothing is lost when a start with a long journal ends or fails at any operation', async (t) => {
   const { image, known } = await longJournal();
   const options = { image, known, ends: plainEnds, depth: 0 };

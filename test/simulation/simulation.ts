@@ -25,6 +25,8 @@ export interface SimulationOptions {
   readonly depth?: number;
   /** Stops at the first complaint: one is enough to catch a lie. */
   readonly stopsEarly?: boolean;
+  /** The room that a journal takes beyond its commits. */
+  readonly reserveBytes?: number;
 }
 
 export class Simulation {
@@ -72,9 +74,10 @@ export class Simulation {
   }
 
   async #live(fault?: Fault, where = 'a sound disk'): Promise<Life> {
-    const { image, known, wrap } = this.#options;
+    const { image, known, wrap, reserveBytes } = this.#options;
     const keepsFrom = fault?.at ?? 0;
-    const life = new Life({ fault, keepsFrom, wrap, image, model: new Model(known) });
+    const model = new Model(known);
+    const life = new Life({ image, model, fault, wrap, keepsFrom, reserveBytes });
     await this.#script(life);
     life.end();
     this.#complain(where, life);
@@ -102,8 +105,9 @@ export class Simulation {
     this.#tried.set(key, depth);
     this.starts += 1;
     const keepsFrom = depth > 0 ? 0 : Infinity;
-    const { wrap } = this.#options;
-    const life = new Life({ image, model: new Model(known), wrap, keepsFrom });
+    const { wrap, reserveBytes } = this.#options;
+    const model = new Model(known);
+    const life = new Life({ image, model, wrap, keepsFrom, reserveBytes });
     await life.start();
     const { petCount } = life.model;
     await life.create(3);

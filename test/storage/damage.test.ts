@@ -158,10 +158,10 @@ async function writeFiles(): Promise<{ files: Files; texts: readonly string[] }>
     const status = PET_STATUSES[index % 4];
     return encodeNewPet(status === undefined ? pet : { ...pet, status });
   });
-  const first = await openFileStore({ path: paths.snapshot, disk });
+  const first = await openFileStore({ path: paths.snapshot, disk, journalReserveBytes: 0 });
   for (const pet of newPets.slice(0, 5)) await first.create(pet);
   await first.close();
-  const store = await openFileStore({ path: paths.snapshot, disk });
+  const store = await openFileStore({ path: paths.snapshot, disk, journalReserveBytes: 0 });
   // Of creates that come together, the first goes alone: the others wait for its sync.
   await Promise.all(newPets.slice(5, 9).map((pet) => store.create(pet)));
   await Promise.all(newPets.slice(9, 12).map((pet) => store.create(pet)));

@@ -434,7 +434,13 @@ async function open(): Promise<Opened> {
   const clock = { now: 0 };
   const events: unknown[] = [];
   const log: Log = (level, event, details) => events.push([level, event, details]);
-  const store = await openFileStore({ path: SNAPSHOT, disk, log, now: () => clock.now });
+  const store = await openFileStore({
+    path: SNAPSHOT,
+    disk,
+    log,
+    now: () => clock.now,
+    journalReserveBytes: 0,
+  });
   return { store, disk, memory, clock, events };
 }
 

@@ -4,7 +4,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { encodeNewPet } from '../../src/model/encoded-pet.ts';
 import { encodeCommit } from '../../src/storage/commit.ts';
-import { readJournal, type JournalContent } from '../../src/storage/journal.ts';
+import { Journal } from '../../src/storage/journal.ts';
+import { readJournal, type JournalContent } from '../../src/storage/journal-reader.ts';
 import { eachBitFlip } from '../support/bit-flips.ts';
 import { createFailingDisk } from '../support/failing-disk.ts';
 import { createMemoryDisk } from '../support/memory-disk.ts';
@@ -56,12 +57,12 @@ test('Wherever the last line is cut, it is dropped and all before it stays', asy
   }
 });
 
-test('Zero bytes behind the last line are dropped', async () => {
+test('Zero bytes behind the last line are room for more, and nothing is torn', async () => {
   const bytes = Buffer.concat(linesOf([1, 2]));
   for (const zeros of [1, 2, 511, 512, 5000]) {
     const { commits, ...content } = await read(Buffer.concat([bytes, Buffer.alloc(zeros)]));
     assert.equal(commits.length, 2);
-    assert.deepEqual(content, { lengthBytes: bytes.length, tornBytes: zeros });
+    assert.deepEqual(content, { lengthBytes: bytes.length, tornBytes: 0 });
   }
 });
 
@@ -89,9 +90,10 @@ for (const ending of ['within a sector', 'at the end of a sector', 'alone in a s
         const to = Math.min(bytes.length, (first + sector + 1) * SECTOR);
         if ((lost >> sector) & 1) torn.fill(0, from, to);
       }
-      const { commits, ...content } = await read(torn);
+      const { commits, lengthBytes, tornBytes } = await read(torn);
       assert.equal(commits.length, 1);
-      assert.deepEqual(content, { lengthBytes: start, tornBytes: bytes.length - start });
+      assert.equal(lengthBytes, start);
+      assert.equal(tornBytes, `${torn}`.replace(/\0+$/, '').length - start);
     }
   });
 }
@@ -108,7 +110,8 @@ test('A line feed at the very end that became another byte is damage, not a cut'
 
 test('A zero byte that does not fill its part of a sector is damage', async () => {
   const { bytes, start } = longLastLine('within a sector');
-  for (const offset of [start, start + 20, start + 700, bytes.length - 2, bytes.length - 1]) {
+  // At the very end it is no different from a line that was cut off before its line feed.
+  for (const offset of [start, start + 20, start + 700, bytes.length - 2]) {
     const damaged = Buffer.from(bytes);
     damaged[offset] = 0;
     await assertDamaged(damaged, start);
@@ -172,20 +175,52 @@ test('An empty line is refused', async () => {
   await assertDamaged(Buffer.concat([line!, Buffer.from('\n')]), line!.length);
 });
 
+test('A line takes a reserve along, and the lines after it go over that', async () => {
+  const disk = createMemoryDisk({});
+  const lines = linesOf([1, 1, 1, 1, 1]);
+  const reserve = 3 * lines[0]!.length;
+  const journal = new Journal(disk, '/journal', reserve);
+  const sizes: number[] = [];
+  for (const [index, line] of lines.entries()) {
+    await journal.append(line);
+    const length = sum(lines.slice(0, index + 1));
+    assert.equal(journal.lengthBytes, length);
+    const { commits, ...content } = await read(disk.read('/journal'));
+    assert.equal(commits.length, index + 1);
+    assert.deepEqual(content, { lengthBytes: length, tornBytes: 0 });
+    sizes.push(disk.read('/journal').length);
+  }
+  const first = lines[0]!.length + reserve;
+  assert.deepEqual(sizes, [first, first, first, first, sum(lines) + reserve]);
+});
+
+test('A disk with room for the line alone takes the line', async () => {
+  const [line] = linesOf([1]);
+  const memory = createMemoryDisk({});
+  const disk = createFailingDisk(memory);
+  disk.fault = ({ operation }) => (operation === 'writeNow' ? line!.length : undefined);
+  const journal = new Journal(disk, '/journal', 200);
+  await journal.append(line!);
+  assert.deepEqual(memory.read('/journal'), line);
+});
+
 interface ReadCommit {
   readonly after: bigint;
   readonly pets: number;
   readonly offset: number;
 }
 
-async function read(bytes: Buffer): Promise<JournalContent & { commits: ReadCommit[] }> {
+type ReadJournal = Omit<JournalContent, 'lastOffset'> & { readonly commits: ReadCommit[] };
+
+async function read(bytes: Buffer): Promise<ReadJournal> {
   const path = 'pets.json.journal';
   const file = await createMemoryDisk({ [path]: bytes }).open(path, 'read');
   const commits: ReadCommit[] = [];
   const content = await readJournal(path, file, ({ after, pets }, offset) => {
     commits.push({ after, pets: pets.length, offset });
   });
-  return { ...content, commits };
+  const { lengthBytes, tornBytes } = content;
+  return { commits, lengthBytes, tornBytes };
 }
 
 async function assertDamaged(bytes: Buffer, offset: number): Promise<void> {

@@ -261,7 +261,7 @@ test('A commit that was cut off is told of once, with its place, and cut away', 
   const place = makePlace(t, { snapshot: snapshotOf(2), journal });
   const events: unknown[] = [];
   const log: Log = (level, event, details) => events.push([level, event, details]);
-  const store = await openFileStore({ path: place.path, log });
+  const store = await openFileStore({ path: place.path, log, journalReserveBytes: 0 });
   assert.deepEqual(events, [
     [
       'warn',
@@ -303,7 +303,7 @@ test('Closing brings everything into the snapshot and leaves no journal', async 
   const place = makePlace(t, { snapshot: snapshotOf(1) });
   const store = await openFileStore({ path: place.path });
   await store.create(rex);
-  assert.equal(place.files()['pets.json.journal'], commit(1, 1));
+  assert.equal(place.files()['pets.json.journal']?.replace(/\0+$/, ''), commit(1, 1));
   await store.close();
   const files = place.files();
   assert.deepEqual(Object.keys(files), ['pets.json', 'pets.json.lock']);
