@@ -2,7 +2,11 @@
 
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
+
+/** The API key of services that `startOn` starts. */
+export const KEY = 'test-key';
 
 /** Found from this file's compiled place, .build/test/support. */
 export const SERVER_JS: string = fileURLToPath(new URL('../../../dist/server.js', import.meta.url));
@@ -49,4 +53,23 @@ export function startProcess(args: readonly string[], env: Record<string, string
       }
     },
   };
+}
+
+/** Starts the service on a data file and any port; it ends with the test at the latest. */
+export function startOn(t: TestContext, dataFile: string): Process {
+  const args = ['--port', '0', '--data-file', dataFile];
+  const service = startProcess(args, { PETSTORE_API_KEYS: KEY });
+  t.after(() => end(service, 'SIGKILL'));
+  return service;
+}
+
+/** The port on which the service listens, once it does. */
+export async function portOf(service: Process): Promise<number> {
+  return Number(new URL(await service.ready()).port);
+}
+
+/** Sends the signal, and resolves with how the process ended. */
+export function end(service: Process, signal: NodeJS.Signals): Promise<number | string> {
+  service.child.kill(signal);
+  return service.exit();
 }

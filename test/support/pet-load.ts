@@ -1,0 +1,90 @@
+/** Load on a service: connections that create and read pets until it takes no more of them. */
+
+import assert from 'node:assert/strict';
+import { openConnection, type Connection, type Outcome } from './connection.ts';
+import { petsOf, type PetLedger } from './pet-ledger.ts';
+import { KEY } from './process.ts';
+import type { Random } from './random.ts';
+
+export interface PetLoad {
+  /** Resolves when so many pets were answered; rejects when any answer was wrong. */
+  answered(pets: number): Promise<void>;
+  /** Resolves, with every outcome, when all connections have come to an end. */
+  readonly ended: Promise<readonly Outcome[]>;
+}
+
+/** Starts so many connections that create, and half as many that read. */
+export function startLoad(
+  port: number,
+  ledger: PetLedger,
+  random: Random,
+  creators: number,
+): PetLoad {
+  const outcomes: Outcome[] = [];
+  let told = (): void => undefined;
+  const create = async (connection: Connection): Promise<Outcome> => {
+    const body = ledger.newPet(random);
+    const outcome = await connection.send('POST', '/v1/pets', body);
+    if (outcome.status === 201) ledger.addAnswer(outcome, body);
+    told();
+    return outcome;
+  };
+  const read = async (connection: Connection): Promise<Outcome> => {
+    const near = Math.max(0, ledger.lastId - random.below(5));
+    const path = random.oneIn(2) ? `/v1/pets?limit=100&after=${near}` : `/v1/pets/${near + 1}`;
+    const outcome = await connection.send('GET', path);
+    if (outcome.status === 200) ledger.addSeen(outcome);
+    return outcome;
+  };
+  const kinds = Array.from({ length: creators }, () => create);
+  const readers = Array.from({ length: Math.ceil(creators / 2) }, () => read);
+  const runs = [...kinds, ...readers].map((send) => repeat(port, send, outcomes));
+  const ended = Promise.all(runs).then(() => outcomes);
+  return {
+    ended,
+    async answered(pets) {
+      const goal = ledger.answered + pets;
+      const reached = new Promise<void>((resolve) => {
+        told = () => void (ledger.answered >= goal && resolve());
+        told();
+      });
+      await Promise.race([reached, ended]);
+    },
+  };
+}
+
+/** Sends on one connection after the other, until none is to be had. */
+async function repeat(
+  port: number,
+  send: (connection: Connection) => Promise<Outcome>,
+  outcomes: Outcome[],
+): Promise<void> {
+  for (;;) {
+    const connection = await openConnection(port, KEY);
+    if (connection === undefined) return;
+    try {
+      for (let isOpen = true; isOpen;) {
+        const outcome = await send(connection);
+        outcomes.push(outcome);
+        isOpen = outcome.status !== 'cut';
+      }
+    } finally {
+      connection.close();
+    }
+  }
+}
+
+/** The text of every pet that the service holds, page by page, through the interface. */
+export async function listAllPets(port: number): Promise<readonly string[]> {
+  const connection = await openConnection(port, KEY);
+  assert.ok(connection !== undefined);
+  const pets: string[] = [];
+  for (let path: string | undefined = '/v1/pets?limit=100'; path !== undefined;) {
+    const answer: Outcome = await connection.send('GET', path);
+    assert.ok(answer.status === 200, `${answer.status}`);
+    pets.push(...petsOf(answer));
+    path = /<(.*)>/.exec(answer.headers.get('link') ?? '')?.[1];
+  }
+  connection.close();
+  return pets;
+}
