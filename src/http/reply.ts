@@ -45,8 +45,14 @@ export function sendReply(
   extraHeaders: readonly string[] = NO_HEADERS,
 ): void {
   writeHead(response, reply, extraHeaders);
-  response.end(reply.body);
+  const { body } = reply;
+  // An answer that was ended counts as sent: a server that stops would cut it off. A long
+  // one, which the system may not take at once, is therefore ended when it has gone out.
+  if (body === undefined || body.length <= LONG_BODY_BYTES) response.end(body);
+  else response.write(body, () => response.end());
 }
+
+const LONG_BODY_BYTES: number = 16 << 10;
 
 /** Sends all of the reply, but does not end it: the connection stays until the caller does. */
 export function sendReplyOpen(
