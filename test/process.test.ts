@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { HELP } from '../src/config.ts';
-import { startProcess, type Process } from './support/process.ts';
+import { assertRefused, startProcess, type Process } from './support/process.ts';
 import { tempDir } from './support/temp-dir.ts';
 
 const KEY = 'configured-key';
@@ -116,7 +116,7 @@ test('A port in use is told in one line, with exit code 1', async (t) => {
   const dataFile = join(tempDir(t), 'pets.json');
   const service = start(t, ['--port', String(port), '--data-file', dataFile]);
   const line = `Cannot listen on 127.0.0.1, port ${port}: the port is in use`;
-  await assertRefusal(service, new RegExp(`^petstore: ${line}\n$`));
+  await assertRefused(service, new RegExp(`^petstore: ${line}\n$`));
   assert.equal(existsSync(dataFile), false);
 });
 
@@ -125,7 +125,7 @@ test('A data file in a place that cannot be is told in one line, with exit code 
   const file = join(tempDir(t), 'a-file');
   writeFileSync(file, 'mine');
   for (const place of [join(file, 'pets.json'), join(file, 'sub', 'pets.json')]) {
-    await assertRefusal(start(t, anyPort(place)), /^petstore: .*a-file.*\n$/);
+    await assertRefused(start(t, anyPort(place)), /^petstore: .*a-file.*\n$/);
   }
   assert.equal(readFileSync(file, 'utf8'), 'mine');
 });
@@ -133,7 +133,7 @@ test('A data file in a place that cannot be is told in one line, with exit code 
 test('A data file that is a folder is told in one line, with exit code 1', async (t) => {
   const dataFile = join(tempDir(t), 'pets.json');
   mkdirSync(dataFile);
-  await assertRefusal(start(t, anyPort(dataFile)), /^petstore: .*pets\.json is not a file\n$/);
+  await assertRefused(start(t, anyPort(dataFile)), /^petstore: .*pets\.json is not a file\n$/);
   assert.deepEqual(readdirSync(dataFile), []);
 });
 
@@ -149,7 +149,7 @@ test('A damaged data file is told with the place, in one line, and is left as it
     writeFileSync(dataFile, text);
     const service = start(t, anyPort(dataFile));
     const line = new RegExp(`^petstore: .*pets\\.json is damaged at byte ${offset}: .*\n$`);
-    await assertRefusal(service, line);
+    await assertRefused(service, line);
     assert.equal(readFileSync(dataFile, 'utf8'), text);
   }
 });
@@ -159,7 +159,7 @@ test('A second process on the same data file is refused in one line', async (t) 
   const first = start(t, anyPort(dataFile));
   const url = await first.ready();
   const second = start(t, anyPort(dataFile));
-  await assertRefusal(second, /^petstore: .*pets\.json is in use by another process.*\n$/);
+  await assertRefused(second, /^petstore: .*pets\.json is in use by another process.*\n$/);
   assert.equal((await addPet(url)).status, 201);
 });
 
@@ -290,14 +290,6 @@ async function logged(service: Process, text: string): Promise<void> {
     const event = await Promise.race([once(service.child.stderr!, 'data', { signal }), end]);
     if (!Array.isArray(event)) throw new Error(`Ended with ${event}: ${service.stderr()}`);
   }
-}
-
-/** The process could not start: it says why in one line, and exits with 1. */
-async function assertRefusal(service: Process, line: RegExp): Promise<void> {
-  assert.equal(await service.exit(), 1);
-  assert.match(service.stderr(), line);
-  assert.equal(service.stderr().split('\n').length, 2, service.stderr());
-  assert.equal(service.stdout(), '');
 }
 
 function eventOf(line: string): unknown {

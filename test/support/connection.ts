@@ -1,5 +1,6 @@
 /** One connection to a service, kept open: one request at a time, and exactly what came back. */
 
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import { parseAnswers, type RawAnswer } from './raw-http.ts';
 
@@ -13,6 +14,8 @@ export type Outcome = RawAnswer | Cut;
 
 export interface Connection {
   send(method: string, path: string, body?: string): Promise<Outcome>;
+  /** Resolves when the first bytes of an answer come. */
+  begun(): Promise<void>;
   /** Stops and goes on reading what comes. */
   pause(): void;
   resume(): void;
@@ -42,6 +45,9 @@ export function openConnection(port: number, key: string): Promise<Connection | 
         if (socket.destroyed) end({ status: 'cut', received });
         else socket.write(requestText(method, path, key, body));
       });
+    },
+    async begun() {
+      if (received === '') await once(socket, 'data');
     },
     pause: () => void socket.pause(),
     resume: () => void socket.resume(),

@@ -28,10 +28,11 @@ export class PetLedger {
   /** The greatest id that was answered or seen. */
   lastId = 0;
 
-  /** A body for createPet, with a name that no other has and that may be long. */
-  newPet(random: Random): string {
-    const padding = random.pick(['', 'é', '\u{1f436}"', '\\/\u2028']).repeat(random.below(1000));
-    const name = `Pet ${this.#sent.size + 1} ${padding}`;
+  /** A body for createPet, with a name that no other has and that may be so much longer. */
+  newPet(random: Random, maxPaddingBytes = 4000): string {
+    const unit = random.pick(['x', 'é', '\u{1f436}"', '\\/\u2028']);
+    const bound = Math.floor(maxPaddingBytes / Buffer.byteLength(JSON.stringify(unit)));
+    const name = `Pet ${this.#sent.size + 1} ${unit.repeat(random.below(bound))}`;
     const status = random.pick([undefined, 'available', 'pending', 'sold']);
     const body = JSON.stringify({ name, categoryId: random.below(1000), status });
     this.#sent.set(name, body);

@@ -1,5 +1,6 @@
 /** The real process, dist/server.js, for tests. */
 
+import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import type { TestContext } from 'node:test';
@@ -72,4 +73,12 @@ export async function portOf(service: Process): Promise<number> {
 export function end(service: Process, signal: NodeJS.Signals): Promise<number | string> {
   service.child.kill(signal);
   return service.exit();
+}
+
+/** The process could not start: it says why in one line, and exits with 1. */
+export async function assertRefused(service: Process, line: RegExp): Promise<void> {
+  assert.equal(await service.exit(), 1);
+  assert.match(service.stderr(), line);
+  assert.equal(service.stderr().split('\n').length, 2, service.stderr());
+  assert.equal(service.stdout(), '');
 }

@@ -1,0 +1,142 @@
+/** The real process on a disk that is full, or that must not be written to. */
+
+import assert from 'node:assert/strict';
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { openConnection, type Connection, type Outcome } from '../support/connection.ts';
+import { PetLedger } from '../support/pet-ledger.ts';
+import { listAllPets } from '../support/pet-load.ts';
+import { assertRefused, end, KEY, portOf, startOn } from '../support/process.ts';
+import { createRandom } from '../support/random.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { makeReadOnly, mountTmpfs } from '../support/tmpfs.ts';
+
+const MIB: number = 1 << 20;
+/** A journal of more than one MiB makes the service try a checkpoint when it starts. */
+const DISK_BYTES: number = 3 * MIB;
+
+test('On a full disk creates are 503 and reads go on, until there is space again', async (t) => {
+  const folder = mountTmpfs(t, DISK_BYTES);
+  if (folder === undefined) return;
+  const dataFile = join(folder, 'pets.json');
+  const ballast = join(folder, 'ballast');
+  const ledger = new PetLedger();
+
+  const first = startOn(t, dataFile);
+  const port = await portOf(first);
+  const connection = await connect(port);
+  writeFileSync(ballast, Buffer.alloc(MIB / 2));
+  assertUnavailable(await createUntilFull(connection, ledger));
+  assertUnavailable(await connection.send('GET', '/readyz'));
+  assert.equal((await connection.send('GET', '/livez')).status, 200);
+  ledger.check(await listAllPets(port));
+
+  rmSync(ballast);
+  assert.equal((await create(connection, ledger)).status, 201);
+  assert.equal((await connection.send('GET', '/readyz')).status, 200);
+  assertUnavailable(await createUntilFull(connection, ledger));
+  assert.ok(statSync(`${dataFile}.journal`).size > MIB);
+  await end(first, 'SIGKILL');
+  fill(ballast);
+
+  const second = startOn(t, dataFile);
+  ledger.check(await listAllPets(await portOf(second)));
+  assert.match(second.stderr(), /"level":"warn".*A checkpoint failed.*ENOSPC/);
+  // Nor does the last checkpoint find space: the journal has every pet.
+  assert.equal(await end(second, 'SIGTERM'), 0);
+  assert.ok(existsSync(`${dataFile}.journal`));
+
+  // Enough for all pets a second time.
+  rmSync(ballast);
+  const third = startOn(t, dataFile);
+  ledger.check(await listAllPets(await portOf(third)));
+  assert.equal(await end(third, 'SIGTERM'), 0);
+});
+
+test('A new data file on a full disk is refused in one line, with exit code 1', async (t) => {
+  const folder = mountTmpfs(t, MIB);
+  if (folder === undefined) return;
+  fill(join(folder, 'ballast'));
+  const dataFile = join(folder, 'pets.json');
+  await assertRefused(startOn(t, dataFile), /^petstore: .*ENOSPC.*\n$/);
+  assert.deepEqual([existsSync(dataFile), existsSync(`${dataFile}.tmp`)], [false, false]);
+});
+
+test('A read-only file system is refused in one line, with exit code 1', async (t) => {
+  const folder = mountTmpfs(t, MIB);
+  if (folder === undefined) return;
+  const text = '[{"id":1,"name":"Rex","categoryId":7}]';
+  writeFileSync(join(folder, 'pets.json'), text);
+  makeReadOnly(folder);
+  await assertRefused(startOn(t, join(folder, 'pets.json')), /^petstore: .*read-only.*\n$/);
+  const below = startOn(t, join(folder, 'sub', 'pets.json'));
+  await assertRefused(below, /^petstore: The folder of .* cannot be made: .*\n$/);
+  assert.equal(readFileSync(join(folder, 'pets.json'), 'utf8'), text);
+});
+
+test('A folder that may not be written to is refused in one line, with exit code 1', async (t) => {
+  if (process.getuid?.() === 0) return t.skip('root may write to any folder');
+  const folder = tempDir(t);
+  chmodSync(folder, 0o500);
+  t.after(() => chmodSync(folder, 0o700));
+  await assertRefused(startOn(t, join(folder, 'pets.json')), /^petstore: .*permission denied.*\n$/);
+});
+
+const random = createRandom(1);
+
+async function connect(port: number): Promise<Connection> {
+  const connection = await openConnection(port, KEY);
+  assert.ok(connection !== undefined);
+  return connection;
+}
+
+async function create(connection: Connection, ledger: PetLedger): Promise<Outcome> {
+  const body = ledger.newPet(random, 40_000);
+  const outcome = await connection.send('POST', '/v1/pets', body);
+  if (outcome.status === 201) ledger.addAnswer(outcome, body);
+  return outcome;
+}
+
+/** The first outcome that is no 201. */
+async function createUntilFull(connection: Connection, ledger: PetLedger): Promise<Outcome> {
+  for (;;) {
+    const outcome = await create(connection, ledger);
+    if (outcome.status !== 201) return outcome;
+  }
+}
+
+/** Takes all the space that is left, to the last byte. */
+function fill(path: string): void {
+  const file = openSync(path, 'a');
+  try {
+    for (let step = 1 << 16; step >= 1;) {
+      try {
+        writeSync(file, Buffer.alloc(step));
+      } catch (error) {
+        assert.equal((error as NodeJS.ErrnoException).code, 'ENOSPC');
+        step = Math.floor(step / 2);
+      }
+    }
+  } finally {
+    closeSync(file);
+  }
+}
+
+function assertUnavailable(outcome: Outcome): void {
+  assert.ok(outcome.status === 503, `${outcome.status}`);
+  assert.ok(Number(outcome.headers.get('retry-after')) > 0);
+  const { message, ...rest } = JSON.parse(outcome.body) as { message: string };
+  assert.deepEqual(rest, { code: 'unavailable', status: 503 });
+  assert.match(message, /ENOSPC/);
+}
