@@ -65,7 +65,7 @@ test('A halted process goes on where it was, a refused starter in between or not
   assert.equal(await end(halted, 'SIGTERM'), 0);
 });
 
-test('A lock file that was left behind, with whatever in it, stands in nobody’s way', async (t) => {
+test('A lock file that was left behind, whatever is in it, does not matter', async (t) => {
   const dataFile = join(tempDir(t), 'pets.json');
   writeFileSync(`${dataFile}.lock`, '1\n', { mode: 0o400 });
   const service = startOn(t, dataFile);

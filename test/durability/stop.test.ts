@@ -14,7 +14,7 @@ import { tempDir } from '../support/temp-dir.ts';
 const ROUNDS = 4;
 const CONNECTIONS = 24;
 
-test('SIGTERM under load: no half answer, and the data file has all that was answered', async (t) => {
+test('Under load SIGTERM cuts no answer, and the data file has what was answered', async (t) => {
   const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
   t.diagnostic(`SEED=${seed}`);
   const random = createRandom(seed);
