@@ -13,8 +13,11 @@ import { silent, type Log } from './base/log.ts';
 import { createKeyring, keyProblem, type Keyring } from './http/bearer.ts';
 import { DEFAULT_BODY_LIMIT_BYTES } from './http/request-body.ts';
 import { StoreUnavailableError, type PetStore } from './model/pet-store.ts';
+import { logAnswer } from './ops/access-log.ts';
+import { createCors } from './ops/cors.ts';
 import { healthOperations } from './ops/health.ts';
 import { createMetrics } from './ops/metrics.ts';
+import { requestIdOf } from './ops/request-id.ts';
 import { openFileStore, type FileStore } from './storage/file-store.ts';
 import { VERSION } from './base/version.ts';
 
@@ -27,6 +30,10 @@ export interface AppOptions {
   /** The longest request body: 65,536 by default. */
   readonly bodyLimitBytes?: number;
   readonly log?: Log;
+  /** Logs each answer, and gives each request an id; off by default. */
+  readonly accessLog?: boolean;
+  /** The origins whose pages may use the service, or `*`; none by default. */
+  readonly corsOrigins?: readonly string[];
   /** The time of day in milliseconds since 1970. */
   readonly now?: () => number;
   /** For the metrics: what the program around the app knows. */
@@ -98,9 +105,13 @@ export function createApp(options: AppOptions): App {
     now,
     isDraining: () => isDraining,
     log,
-    onAnswer: ({ operation, status, bodyBytes, startedAt }) => {
-      metrics.countAnswer(operation, status, (performance.now() - startedAt) / 1000, bodyBytes);
+    onAnswer(answer) {
+      const seconds = (performance.now() - answer.startedAt) / 1000;
+      metrics.countAnswer(answer.operation, answer.status, seconds, answer.bodyBytes);
+      if (options.accessLog === true) logAnswer(log, { ...answer, seconds });
     },
+    identify: options.accessLog === true ? requestIdOf : undefined,
+    cors: options.corsOrigins?.length ? createCors(options.corsOrigins) : undefined,
   });
 
   return {

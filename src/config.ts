@@ -18,6 +18,9 @@ export interface Config {
   readonly dataFile: string;
   readonly apiKeys: ApiKeySource;
   readonly bodyLimitBytes: number;
+  readonly accessLog: boolean;
+  /** Origins, or `*`. */
+  readonly corsOrigins: readonly string[];
 }
 
 export interface ApiKeySource {
@@ -67,6 +70,8 @@ export function readConfig(
       MAX_BODY_LIMIT_BYTES,
       mistakes,
     ),
+    accessLog: readSwitch(setting('access-log', 'PETSTORE_ACCESS_LOG'), mistakes),
+    corsOrigins: readOrigins(setting('cors-origin', 'PETSTORE_CORS_ORIGIN'), mistakes),
   };
   readApiKeys(config.apiKeys, readTextFile, mistakes);
   return mistakes.length > 0 ? { kind: 'mistakes', mistakes } : { kind: 'run', config };
@@ -108,6 +113,9 @@ Serves pets over HTTP, from a JSON file.
   --api-keys-file <path>  PETSTORE_API_KEYS_FILE  API keys, one a line; read again on SIGHUP
                           PETSTORE_API_KEYS       API keys, separated by commas
   --body-limit <bytes>    PETSTORE_BODY_LIMIT     longest request body (65536)
+  --access-log <on|off>   PETSTORE_ACCESS_LOG     log each answer (off)
+  --cors-origin <list>    PETSTORE_CORS_ORIGIN    origins of web pages that may use the service,
+                                                  separated by commas, or * for all (none)
   --help                                          show this and exit
   --version                                       show the version and exit
 
@@ -123,7 +131,15 @@ interface Setting {
 
 const MAX_BODY_LIMIT_BYTES: number = 64 << 20;
 
-const VALUE_FLAGS: readonly string[] = ['port', 'host', 'data-file', 'api-keys-file', 'body-limit'];
+const VALUE_FLAGS: readonly string[] = [
+  'port',
+  'host',
+  'data-file',
+  'api-keys-file',
+  'body-limit',
+  'access-log',
+  'cors-origin',
+];
 const PLAIN_FLAGS: readonly string[] = ['help', 'version'];
 
 function readFlags(args: readonly string[], mistakes: string[]): ReadonlyMap<string, string> {
@@ -179,4 +195,29 @@ function readKeyList(text: string, mistakes: string[]): readonly string[] {
     if (problem !== undefined) mistakes.push(`PETSTORE_API_KEYS, key ${index + 1}: ${problem}`);
   }
   return keys;
+}
+
+function readSwitch(setting: Setting | undefined, mistakes: string[]): boolean {
+  if (setting === undefined) return false;
+  const { name, text } = setting;
+  if (text !== 'on' && text !== 'off') {
+    mistakes.push(`${name} must be on or off, not ${JSON.stringify(text)}`);
+  }
+  return text === 'on';
+}
+
+function readOrigins(setting: Setting | undefined, mistakes: string[]): readonly string[] {
+  if (setting === undefined) return [];
+  const origins = setting.text.split(',').map((origin) => origin.trim());
+  for (const origin of origins) {
+    if (origin === '*' || isOrigin(origin)) continue;
+    const example = 'https://shop.example';
+    mistakes.push(`${setting.name}: ${JSON.stringify(origin)} is no origin such as ${example}`);
+  }
+  return origins;
+}
+
+/** Scheme, host and port as browsers send them: in lower case, and nothing behind them. */
+function isOrigin(text: string): boolean {
+  return URL.canParse(text) && new URL(text).origin === text;
 }

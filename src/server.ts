@@ -59,6 +59,8 @@ async function run(config: Config): Promise<void> {
     dataFile: config.dataFile,
     apiKeys: madeKey === undefined ? configured : [madeKey],
     bodyLimitBytes: config.bodyLimitBytes,
+    accessLog: config.accessLog,
+    corsOrigins: config.corsOrigins,
     log,
     runtime: { nodeVersion: process.version, openConnections: () => connections },
   });

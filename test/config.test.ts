@@ -13,6 +13,8 @@ const DEFAULTS: Config = {
   dataFile: 'data/pets.json',
   apiKeys: { fixed: [], file: undefined },
   bodyLimitBytes: 65_536,
+  accessLog: false,
+  corsOrigins: [],
 };
 
 const SECRET = 'Secret-4711';
@@ -25,8 +27,8 @@ test('Without any variable or flag the defaults hold', () => {
 const SETTINGS: readonly {
   readonly variable: string;
   readonly flag: string;
-  readonly key: 'port' | 'host' | 'dataFile' | 'bodyLimitBytes';
-  readonly values: readonly (readonly [text: string, value: string | number])[];
+  readonly key: 'port' | 'host' | 'dataFile' | 'bodyLimitBytes' | 'accessLog' | 'corsOrigins';
+  readonly values: readonly (readonly [text: string, value: unknown])[];
 }[] = [
   {
     variable: 'PORT',
@@ -48,6 +50,25 @@ const SETTINGS: readonly {
       ['0.0.0.0', '0.0.0.0'],
       ['::1', '::1'],
       ['pets.example', 'pets.example'],
+    ],
+  },
+  {
+    variable: 'PETSTORE_ACCESS_LOG',
+    flag: '--access-log',
+    key: 'accessLog',
+    values: [
+      ['on', true],
+      ['off', false],
+    ],
+  },
+  {
+    variable: 'PETSTORE_CORS_ORIGIN',
+    flag: '--cors-origin',
+    key: 'corsOrigins',
+    values: [
+      ['*', ['*']],
+      ['https://shop.example', ['https://shop.example']],
+      ['http://a.example:8000, https://b.example', ['http://a.example:8000', 'https://b.example']],
     ],
   },
   {
@@ -127,6 +148,15 @@ const MISTAKES: readonly (readonly [env: Env, args: readonly string[], mistake: 
     ['--body-limit', '67108865'],
     '--body-limit must be an integer from 1 to 67108864, not "67108865"',
   ],
+  [{ PETSTORE_ACCESS_LOG: 'yes' }, [], 'PETSTORE_ACCESS_LOG must be on or off, not "yes"'],
+  ...['shop.example', 'https://shop.example/', 'HTTPS://shop.example', ''].map(
+    (origin) =>
+      [
+        {},
+        ['--cors-origin', `*,${origin}`],
+        `--cors-origin: ${JSON.stringify(origin)} is no origin such as https://shop.example`,
+      ] as const,
+  ),
   [{}, ['--port'], '--port needs a value'],
   [{}, ['--port='], '--port needs a value'],
   [{}, ['--host', ''], '--host needs a value'],

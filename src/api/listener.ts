@@ -36,6 +36,16 @@ export interface ListenerOptions {
   readonly log: Log;
   /** Told of each answer as it goes out. */
   onAnswer(answer: Answer): void;
+  /** The id of a request, which its answer then carries; without this, requests have none. */
+  identify?: ((request: IncomingMessage) => string) | undefined;
+  /** Answers some requests before authentication, and adds header fields to all answers. */
+  cors?: CorsPolicy | undefined;
+}
+
+/** What ops/cors.ts does, for all that the listener knows of it. */
+export interface CorsPolicy {
+  preflight(request: IncomingMessage): Reply | undefined;
+  headersFor(request: IncomingMessage): readonly string[];
 }
 
 /** What there is to know of a request and its answer. */
@@ -47,6 +57,8 @@ export interface Answer {
   readonly bodyBytes: number;
   /** When the request came in, by performance.now(). */
   readonly startedAt: number;
+  /** '' where requests have none. */
+  readonly requestId: string;
 }
 
 export type Listener = (request: IncomingMessage, response: ServerResponse) => void;
@@ -97,6 +109,7 @@ function openExchange(
     response,
     headers,
     startedAt: performance.now(),
+    requestId: options.identify === undefined ? '' : options.identify(request),
     handler: undefined,
     operation: '',
     parameters: [],
@@ -113,6 +126,8 @@ function answer(exchange: Exchange, router: Router<Route>): Reply | Promise<Repl
   checkRequestRules(request, headers);
   const { path, query } = readTarget(url);
   if (path === '*') return answerAsterisk(method);
+  const preflight = options.cors?.preflight(request);
+  if (preflight !== undefined) return preflight;
   const found = router.match(path);
   if (found === undefined ? isUnderVersion(path) : found.route.needsKey) {
     authenticate(headers, options.keyring());
@@ -164,14 +179,29 @@ function fail(exchange: Exchange, error: unknown): void {
     send(exchange, errorReply(new ApiError('unavailable', error.message, RETRY_AFTER)));
   } else {
     const cause = error instanceof Error ? (error.stack ?? error.message) : messageOf(error);
-    exchange.options.log('error', 'A request failed', { cause });
+    const { options, request, requestId } = exchange;
+    const { method = '', url = '' } = request;
+    const path = url.slice(0, LOGGED_PATH_LENGTH);
+    options.log('error', 'A request failed', { requestId, method, path, cause });
     send(exchange, errorReply(new ApiError('internal_error', 'The service failed to answer')));
   }
 }
 
-/** What a removed operation was deprecated for is no longer of use to anybody. */
-function extraHeaders({ handler, status }: Exchange): readonly string[] {
-  return handler === undefined || status === 410 ? NO_HEADERS : handler.headers;
+/** Header fields beside the reply's own. */
+function extraHeaders({
+  options,
+  request,
+  requestId,
+  handler,
+  status,
+}: Exchange): readonly string[] {
+  // What a removed operation was deprecated for is no longer of use to anybody.
+  const headers = handler === undefined || status === 410 ? NO_HEADERS : handler.headers;
+  if (requestId === '' && options.cors === undefined) return headers;
+  const all = [...headers];
+  if (requestId !== '') all.push('X-Request-Id', requestId);
+  if (options.cors !== undefined) all.push(...options.cors.headersFor(request));
+  return all;
 }
 
 /** A body that nobody asked for is dropped by node:http; a short one keeps the connection. */
@@ -181,6 +211,7 @@ function isShort({ headers: { contentLength, expect }, options }: Exchange): boo
 }
 
 const CLOSE: readonly string[] = ['Connection', 'close'];
+const LOGGED_PATH_LENGTH = 256;
 const RETRY_AFTER: readonly string[] = ['Retry-After', '1'];
 
 /** The target '*' stands for the server as a whole (RFC 9110 section 9.3.7). */

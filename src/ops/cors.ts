@@ -1,0 +1,51 @@
+/**
+ * CORS: which web pages may use the service from a browser (the Fetch standard, section 3.3).
+ *
+ * A browser asks first, without the API key, whether it may send one: such a preflight is answered
+ * before authentication. It tells nothing but what is written here.
+ */
+
+import type { IncomingMessage } from 'node:http';
+import type { Reply } from '../http/reply.ts';
+
+export interface Cors {
+  /** The answer to a preflight from an allowed origin; undefined for every other request. */
+  preflight(request: IncomingMessage): Reply | undefined;
+  /** Header fields of every answer. */
+  headersFor(request: IncomingMessage): readonly string[];
+}
+
+/** `origins` are such as `https://shop.example`, or `*` for all. */
+export function createCors(origins: readonly string[]): Cors {
+  const allowsAll = origins.includes('*');
+  const isAllowed = (origin: string | undefined): origin is string =>
+    origin !== undefined && (allowsAll || origins.includes(origin));
+  // An answer that depends on the origin must not be taken from a cache for another.
+  const vary = allowsAll ? [] : ['Vary', 'Origin'];
+  const allowOrigin = (origin: string): readonly string[] => [
+    ...['Access-Control-Allow-Origin', allowsAll ? '*' : origin],
+    ...vary,
+  ];
+  return {
+    preflight({ method, headers }) {
+      const isPreflight =
+        method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
+      if (!isPreflight || !isAllowed(headers.origin)) return undefined;
+      return { status: 204, headers: PREFLIGHT_HEADERS, body: undefined };
+    },
+    headersFor({ headers: { origin } }) {
+      return isAllowed(origin) ? [...allowOrigin(origin), ...EXPOSED] : vary;
+    },
+  };
+}
+
+const PREFLIGHT_HEADERS: readonly string[] = [
+  ...['Access-Control-Allow-Methods', 'GET, HEAD, POST'],
+  ...['Access-Control-Allow-Headers', 'Authorization, Content-Type, X-Request-Id'],
+  ...['Access-Control-Max-Age', '600'],
+];
+
+const EXPOSED: readonly string[] = [
+  'Access-Control-Expose-Headers',
+  'Link, Location, Deprecation, Sunset, Retry-After, X-Request-Id',
+];

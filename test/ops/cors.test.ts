@@ -1,0 +1,101 @@
+/** Browsers: preflights without a key, and what a page of an allowed origin may read. */
+
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import { startService, type Service } from '../support/service.ts';
+
+const SHOP = 'https://shop.example';
+const EXPOSED = 'Link, Location, Deprecation, Sunset, Retry-After, X-Request-Id';
+
+async function start(t: TestContext, corsOrigins?: readonly string[]): Promise<Service> {
+  const service = await startService(corsOrigins === undefined ? {} : { corsOrigins });
+  t.after(() => service.close());
+  return service;
+}
+
+function preflight(service: Service, origin: string, path = '/v1/pets'): Promise<Response> {
+  return fetch(`${service.origin}${path}`, {
+    method: 'OPTIONS',
+    headers: {
+      Origin: origin,
+      'Access-Control-Request-Method': 'POST',
+      'Access-Control-Request-Headers': 'authorization,content-type',
+    },
+  });
+}
+
+test('By default no answer speaks of origins, and a preflight needs a key', async (t) => {
+  const service = await start(t);
+  const answer = await preflight(service, SHOP);
+  assert.equal(answer.status, 401);
+  const list = await service.fetch('/v1/pets', { headers: { Origin: SHOP } });
+  for (const { headers } of [answer, list]) {
+    assert.equal(headers.get('access-control-allow-origin'), null);
+    assert.equal(headers.get('vary'), null);
+  }
+});
+
+test('A preflight from a listed origin is answered without a key', async (t) => {
+  const service = await start(t, ['https://other.example', SHOP]);
+  for (const path of ['/v1/pets', '/v1/pets/1', '/readyz']) {
+    const answer = await preflight(service, SHOP, path);
+    assert.equal(answer.status, 204);
+    assert.equal(answer.headers.get('access-control-allow-origin'), SHOP);
+    assert.equal(answer.headers.get('access-control-allow-methods'), 'GET, HEAD, POST');
+    const allowed = answer.headers.get('access-control-allow-headers');
+    assert.equal(allowed, 'Authorization, Content-Type, X-Request-Id');
+    assert.equal(answer.headers.get('vary'), 'Origin');
+  }
+});
+
+test('Another origin is told nothing, and a cache that the answer depends on it', async (t) => {
+  const service = await start(t, [SHOP]);
+  for (const origin of [
+    'https://evil.example',
+    'https://shop.example.evil',
+    'null',
+    'HTTPS://SHOP.example',
+  ]) {
+    const answer = await preflight(service, origin);
+    assert.equal(answer.status, 401);
+    assert.equal(answer.headers.get('access-control-allow-origin'), null);
+    assert.equal(answer.headers.get('vary'), 'Origin');
+  }
+});
+
+test('OPTIONS that is no preflight still needs a key', async (t) => {
+  const service = await start(t, [SHOP]);
+  const answer = await fetch(`${service.origin}/v1/pets`, {
+    method: 'OPTIONS',
+    headers: { Origin: SHOP },
+  });
+  assert.equal(answer.status, 401);
+});
+
+test('Every answer to an allowed origin may be read, errors too', async (t) => {
+  const service = await start(t, [SHOP]);
+  const headers = { Origin: SHOP };
+  const answers = [
+    await service.fetch('/v1/pets', { headers }),
+    await service.fetch('/v1/pets/1', { headers }),
+    await service.fetch('/v1/pets', { headers: { ...headers, Authorization: '' } }),
+    await service.post('{', headers),
+  ];
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [200, 404, 401, 400],
+  );
+  for (const answer of answers) {
+    assert.equal(answer.headers.get('access-control-allow-origin'), SHOP);
+    assert.equal(answer.headers.get('access-control-expose-headers'), EXPOSED);
+    assert.equal(answer.headers.get('vary'), 'Origin');
+  }
+});
+
+test('With * every origin is allowed, and the answer is the same for all', async (t) => {
+  const service = await start(t, ['*']);
+  const answer = await preflight(service, 'https://anything.example');
+  assert.equal(answer.status, 204);
+  assert.equal(answer.headers.get('access-control-allow-origin'), '*');
+  assert.equal(answer.headers.get('vary'), null);
+});
