@@ -1,7 +1,6 @@
 /** Reads: the service against the floors, and other servers where they are installed. */
 
-import { existsSync } from 'node:fs';
-import { copyFileSync } from 'node:fs';
+import { copyFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { dataFile } from './data.mjs';
 import { measure, startServer } from './processes.mjs';
@@ -34,7 +33,7 @@ export async function measureReads(bench) {
 }
 
 async function measureScenario(bench, scenario, connections, others) {
-  const body = await expectedBody(bench, scenario.path);
+  const expected = await expectedAnswer(bench, scenario.path);
   const kinds = ['petstore', 'naive', 'fastest', ...others];
   const results = Object.fromEntries(kinds.map((kind) => [kind, []]));
   for (let round = 0; round < bench.rounds; round += 1) {
@@ -42,14 +41,14 @@ async function measureScenario(bench, scenario, connections, others) {
       bench.progress(
         `reads: ${scenario.what}, ${connections} connections, round ${round + 1}, ${kind}`,
       );
-      const server = await start(bench, kind, body);
+      const server = await start(bench, kind, expected);
       const result = await measure({
         port: server.port,
         request: requestFor(scenario.path),
         connections,
         seconds: bench.seconds,
         warmupSeconds: 1,
-        bodyBytes: Buffer.byteLength(body),
+        bodyBytes: bodyBytesOf(kind, expected.body),
       });
       results[kind].push(result);
       await server.stop();
@@ -78,25 +77,33 @@ function rowsOf({ what, goals }, connections, results, against) {
   return rows;
 }
 
-function start(bench, kind, body) {
+function start(bench, kind, expected) {
   if (kind === 'petstore') {
     return startServer(bench.node, 'serve-petstore.mjs', { kind: 'file', path: freshData(bench) });
   }
   if (kind === 'naive' || kind === 'fastest') {
-    return startServer(bench.node, 'serve-floor.mjs', { kind, body });
+    return startServer(bench.node, 'serve-floor.mjs', { kind, ...expected });
   }
   const options = { kind, folder: bench.contenders, path: dataFile(bench.folder, 1000) };
   return startServer(bench.node, 'serve-other.mjs', options);
 }
 
-async function expectedBody(bench, path) {
-  const server = await start(bench, 'petstore', '');
+/** The answer that all contenders give: its body, and the header fields that node:http does not add. */
+async function expectedAnswer(bench, path) {
+  const server = await start(bench, 'petstore');
   const answer = await fetch(`http://127.0.0.1:${server.port}${path}`, {
     headers: { Authorization: 'Bearer bench' },
   });
+  const own = ['content-type', 'content-length', 'link', 'deprecation', 'sunset'];
+  const headers = [...answer.headers].filter(([name]) => own.includes(name)).flat();
   const body = await answer.text();
   await server.stop();
-  return body;
+  return { headers, body };
+}
+
+/** Other servers write the same JSON without line feeds. */
+function bodyBytesOf(kind, body) {
+  return Buffer.byteLength(OTHERS.includes(kind) ? JSON.stringify(JSON.parse(body)) : body);
 }
 
 export function requestFor(path) {
