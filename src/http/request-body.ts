@@ -8,7 +8,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ApiError } from './api-error.ts';
-import type { RequestHeaders } from './request-headers.ts';
+import { announcesBody, type RequestHeaders } from './request-headers.ts';
 
 export const DEFAULT_BODY_LIMIT_BYTES = 65_536;
 
@@ -28,8 +28,10 @@ export async function readJsonBody(
   if (headers.contentLength !== undefined && Number(headers.contentLength) > limitBytes) {
     throw tooLarge(limitBytes);
   }
-  if (headers.expect !== undefined) response.writeContinue();
-  const body = await readBytes(request, limitBytes);
+  // A client of HTTP/1.0 knows no interim answers (RFC 9110 section 15.2).
+  if (headers.expect !== undefined && request.httpVersionMinor > 0) response.writeContinue();
+  // Without a body the stream may never tell of its end: see optimizeEmptyRequests.
+  const body = announcesBody(headers) ? await readBytes(request, limitBytes) : EMPTY;
   if (body.length === 0)
     throw new ApiError('invalid_json', 'A body is required, and it must be JSON');
   if (body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf) {
@@ -38,6 +40,8 @@ export async function readJsonBody(
   if (!isUtf8(body)) throw new ApiError('invalid_json', 'The body is not valid UTF-8');
   return body;
 }
+
+const EMPTY: Buffer = Buffer.alloc(0);
 
 const JSON_MEDIA_TYPE: RegExp = /^application\/json[ \t]*(?:;.*)?$/i;
 
