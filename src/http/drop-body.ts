@@ -17,7 +17,10 @@ export function dropBody(request: IncomingMessage, done: () => void): void {
   };
   const onData = (chunk: Buffer): void => {
     droppedBytes += chunk.length;
-    if (droppedBytes > MAX_DROPPED_BYTES) finish();
+    if (droppedBytes < MAX_DROPPED_BYTES) return;
+    finish();
+    // One turn of the event loop would read another 2 MiB before the connection is gone.
+    request.pause();
   };
   const timer = setTimeout(finish, MAX_DROP_MS);
   request.on('data', onData).on('end', finish).on('close', finish);
