@@ -10,67 +10,97 @@ import {
   STATUS_CODES,
   type IncomingMessage,
   type Server,
-  type ServerOptions,
   type ServerResponse,
 } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ApiError } from './api-error.ts';
 
-const LIMITS = {
+/** Times are in milliseconds; node:http's documentation has the names. */
+export interface Limits {
+  readonly headersTimeout: number;
+  readonly requestTimeout: number;
+  readonly connectionsCheckingInterval: number;
+  readonly keepAliveTimeout: number;
+  readonly maxHeaderSize: number;
+  readonly maxConnections: number;
+}
+
+const LIMITS: Limits = {
   headersTimeout: 10_000,
   requestTimeout: 20_000,
   // How often node:http looks at the two above: its own 30 s would make them coarse.
   connectionsCheckingInterval: 1000,
   keepAliveTimeout: 65_000,
   maxHeaderSize: 16 << 10,
-} as const;
+  maxConnections: 1000,
+};
 
 /**
  * An empty request needs no stream: measured, that is a fifth more of answers on Node 24 and later,
- * which know the option; others pass over it.
+ * which know the option; others pass over it. node:http would refuse a missing Host with an empty
+ * body, so that is left to request-rules.ts.
  */
-const OPTIONS: ServerOptions = Object.assign(
-  { requireHostHeader: false, optimizeEmptyRequests: true },
-  LIMITS,
-);
+const OPTIONS = { requireHostHeader: false, optimizeEmptyRequests: true };
 
-const MAX_CONNECTIONS = 1000;
-
+/** `limits` are for those that a test cannot wait for. */
 export function createHttpServer(
   listener: (request: IncomingMessage, response: ServerResponse) => void,
+  limits: Partial<Limits> = {},
 ): Server {
-  // node:http refuses a missing Host with an empty body, so that is left to request-rules.ts.
-  const server = createServer(OPTIONS, listener);
-  server.maxConnections = MAX_CONNECTIONS;
+  const options = { ...LIMITS, ...limits, ...OPTIONS };
+  const server = createServer(options, listener);
+  server.maxConnections = options.maxConnections;
   // By default node:http silently drops the fields after the thousandth, a second Host among them.
   server.maxHeadersCount = 0;
   server.on('checkContinue', listener);
   server.on('checkExpectation', listener);
+  // A client that says that it sends no more still gets its answers; there is no option for it.
+  Object.assign(server, { httpAllowHalfOpen: true });
+  trackConnections(server);
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
-    endWithError(
-      socket,
-      new ApiError('method_not_allowed', 'CONNECT is not supported', ALLOW_NONE),
-    );
+    // node:http is done with this socket, and a failure of it would end the process.
+    socket.on('error', () => socket.destroy());
+    const message = 'CONNECT is not supported';
+    endAfterAnswers(socket, new ApiError('method_not_allowed', message, ALLOW_NONE));
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
     if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
-    else endAfterAnswers(socket, clientFault(error));
+    else endAfterAnswers(socket, clientFault(error, options.maxHeaderSize));
   });
   return server;
+}
+
+/** The open connections of a server that was made here. */
+export function connectionsOf(server: Server): ReadonlySet<Socket> {
+  return connections.get(server) ?? new Set();
+}
+
+const connections = new WeakMap<Server, Set<Socket>>();
+
+function trackConnections(server: Server): void {
+  const open = new Set<Socket>();
+  connections.set(server, open);
+  server.on('connection', (socket) => {
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
+  });
 }
 
 /** CONNECT names a host, not one of our paths: no method is allowed there. */
 const ALLOW_NONE: readonly string[] = ['Allow', ''];
 
-function clientFault(error: NodeJS.ErrnoException): ApiError {
+function clientFault(error: NodeJS.ErrnoException, maxHeaderSize: number): ApiError {
   switch (error.code) {
     case 'HPE_HEADER_OVERFLOW':
       return new ApiError(
         'headers_too_large',
-        `The header is longer than the limit of ${LIMITS.maxHeaderSize} bytes`,
+        `The header is longer than the limit of ${maxHeaderSize} bytes`,
       );
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return new ApiError('request_timeout', 'The request did not arrive in time');
+    case 'HPE_PAUSED_H2_UPGRADE':
+      return new ApiError('unsupported_http_version', 'HTTP/2 is not supported, only HTTP/1.1');
     default: {
       const reason = 'reason' in error ? String(error.reason) : error.message;
       return new ApiError('malformed_request', `The request is not well-formed HTTP: ${reason}`);
@@ -96,6 +126,7 @@ function endWithError(socket: Duplex, error: ApiError): void {
   const body = JSON.stringify(error.body);
   const lines = [
     `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status] ?? ''}`,
+    `Date: ${new Date().toUTCString()}`,
     'Content-Type: application/json',
     `Content-Length: ${Buffer.byteLength(body)}`,
     'Connection: close',

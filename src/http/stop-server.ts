@@ -1,6 +1,8 @@
 /** Stopping a server without cutting anybody off in mid answer. */
 
 import type { Server } from 'node:http';
+import { Server as NetServer } from 'node:net';
+import { connectionsOf } from './http-server.ts';
 
 /**
  * Takes no new connections, and resolves when the last one is closed.
@@ -9,15 +11,27 @@ import type { Server } from 'node:http';
  * `drainMs` are cut.
  */
 export async function stopServer(server: Server, drainMs: number): Promise<void> {
+  // http's own close would also cut slow readers, and stop the time-outs of headers and requests.
   const closed = new Promise<void>((resolve) => {
-    server.close(() => resolve());
+    NetServer.prototype.close.call(server, () => resolve());
   });
-  server.closeIdleConnections();
-  const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS);
+  closeIdle(server);
+  const sweep = setInterval(() => closeIdle(server), SWEEP_MS);
   const cut = setTimeout(() => server.closeAllConnections(), drainMs);
   await closed;
   clearInterval(sweep);
   clearTimeout(cut);
+  // Nothing is left of it but the timer that looks at the time-outs.
+  server.close();
 }
 
 const SWEEP_MS = 50;
+
+/**
+ * To node:http a connection is idle once its answer is written, though most of that may still wait
+ * for a slow reader. It closes all idle ones or none, so they wait together.
+ */
+function closeIdle(server: Server): void {
+  for (const { writableLength } of connectionsOf(server)) if (writableLength > 0) return;
+  server.closeIdleConnections();
+}
