@@ -8,6 +8,7 @@
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { messageOf, type Log } from '../base/log.ts';
 import { ApiError } from '../http/api-error.ts';
 import { authenticate, type Keyring } from '../http/bearer.ts';
@@ -66,6 +67,7 @@ export type Listener = (request: IncomingMessage, response: ServerResponse) => v
 export function createListener(options: ListenerOptions): Listener {
   const router = createRouter(groupByPath(options.operations));
   return (request, response) => {
+    if (closing.has(request.socket)) return;
     const exchange = openExchange(options, request, response);
     try {
       const reply = answer(exchange, router);
@@ -160,15 +162,25 @@ function send(exchange: Exchange, reply: Reply): void {
   exchange.bodyBytes = reply.body === undefined ? 0 : reply.body.length;
   options.onAnswer(exchange);
   if (response.destroyed) return;
-  const headers = extraHeaders(exchange);
   const hasUnreadBody = announcesBody(exchange.headers) && !request.complete;
-  if (hasUnreadBody && (reply.status >= 400 || !isShort(exchange))) {
-    sendReplyOpen(response, reply, [...headers, ...CLOSE]);
+  const isEarly = hasUnreadBody && (reply.status >= 400 || !isShort(exchange));
+  // Of what came along with a request to upgrade, node:http drops the rest, even half a request.
+  const isLast = isEarly || exchange.headers.asksToUpgrade || options.isDraining();
+  if (isLast) closing.add(request.socket);
+  const headers = isLast ? [...extraHeaders(exchange), ...CLOSE] : extraHeaders(exchange);
+  if (isEarly) {
+    sendReplyOpen(response, reply, headers);
     dropBody(request, () => response.end());
   } else {
-    sendReply(response, reply, options.isDraining() ? [...headers, ...CLOSE] : headers);
+    sendReply(response, reply, headers);
   }
 }
+
+/**
+ * The connections whose last answer is on its way: a request that comes after it must not be
+ * processed (RFC 9112 section 9.6), for its answer would never be sent.
+ */
+const closing = new WeakSet<Socket>();
 
 /** Answers with an Error body; what is no ApiError is our own fault, and its cause for the log. */
 function fail(exchange: Exchange, error: unknown): void {

@@ -18,6 +18,7 @@ export interface RequestHeaders {
   contentLength: string | undefined;
   transferEncoding: string | undefined;
   expect: string | undefined;
+  asksToUpgrade: boolean;
 }
 
 /** `rawHeaders` is node:http's: name, value, name, value … */
@@ -32,6 +33,7 @@ export function readHeaders(rawHeaders: readonly string[]): RequestHeaders {
     contentLength: undefined,
     transferEncoding: undefined,
     expect: undefined,
+    asksToUpgrade: false,
   };
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
     readField(headers, rawHeaders[i]!, rawHeaders[i + 1]!);
@@ -49,6 +51,9 @@ function readField(headers: RequestHeaders, name: string, value: string): void {
       return;
     case 6:
       if (name.toLowerCase() === 'expect') headers.expect = join(headers.expect, value);
+      return;
+    case 7:
+      if (name.toLowerCase() === 'upgrade') headers.asksToUpgrade = true;
       return;
     case 12:
       if (name.toLowerCase() !== 'content-type') return;

@@ -14,6 +14,7 @@ const NONE: RequestHeaders = {
   contentLength: undefined,
   transferEncoding: undefined,
   expect: undefined,
+  asksToUpgrade: false,
 };
 
 const LISTS: readonly (readonly [rawHeaders: string[], found: Partial<RequestHeaders>])[] = [
@@ -39,7 +40,9 @@ const LISTS: readonly (readonly [rawHeaders: string[], found: Partial<RequestHea
     ['Accept', '*/*', 'Host', 'a', 'X-Empty', '', 'Expect', 'e', 'Content-Length', '0'],
     { hostCount: 1, host: 'a', expect: 'e', contentLength: '0' },
   ],
+  [['UPGRADE', 'h2c'], { asksToUpgrade: true }],
   // Other names of the same lengths.
+  [['Upgrad_', 'x'], {}],
   [['Date', 'x', 'Cookie', 'x', 'X-Hypertexts', 'x', 'X-Hypertext-2', 'x'], {}],
   [['Accept-Charset', 'x', 'Proxy-Connection', 'x', 'If-Modified-Since', 'x'], {}],
   [['Content_Length', '5', 'Transfer_Encoding', 'chunked', 'ho\u017ft', 'x'], {}],
