@@ -15,7 +15,7 @@ import { createApp, type App } from './app.ts';
 import { messageOf } from './base/log.ts';
 import { VERSION } from './base/version.ts';
 import { HELP, readApiKeys, readConfig, type ApiKeySource, type Config } from './config.ts';
-import { createHttpServer } from './http/http-server.ts';
+import { connectionsOf, createHttpServer } from './http/http-server.ts';
 import { stopServer } from './http/stop-server.ts';
 import { createJsonLog } from './ops/json-log.ts';
 
@@ -54,7 +54,6 @@ async function main(): Promise<void> {
 async function run(config: Config): Promise<void> {
   const configured = readApiKeys(config.apiKeys, readTextFile, []);
   const madeKey = configured.length === 0 ? randomBytes(24).toString('base64url') : undefined;
-  let connections = 0;
   const app = createApp({
     dataFile: config.dataFile,
     apiKeys: madeKey === undefined ? configured : [madeKey],
@@ -62,14 +61,10 @@ async function run(config: Config): Promise<void> {
     accessLog: config.accessLog,
     corsOrigins: config.corsOrigins,
     log,
-    runtime: { nodeVersion: process.version, openConnections: () => connections },
+    runtime: { nodeVersion: process.version, openConnections: () => connectionsOf(server).size },
   });
   // The port comes first: while a large file loads, the service says that it is starting.
   const server = createHttpServer(app.listener);
-  server.on('connection', (socket) => {
-    connections += 1;
-    socket.once('close', () => (connections -= 1));
-  });
   const url = await listen(server, config);
   stopOnSignals(app, server);
   process.on('SIGHUP', () => reloadKeys(app, config.apiKeys));

@@ -15,6 +15,7 @@ import { authenticate, type Keyring } from '../http/bearer.ts';
 import { removedError } from '../http/deprecation.ts';
 import { dropBody } from '../http/drop-body.ts';
 import type { Call, Operation } from '../http/operation.ts';
+import { inTurn } from '../http/pipelining.ts';
 import { errorReply, NO_HEADERS, sendReply, sendReplyOpen, type Reply } from '../http/reply.ts';
 import { ClientGoneError, readJsonBody } from '../http/request-body.ts';
 import { announcesBody, readHeaders, type RequestHeaders } from '../http/request-headers.ts';
@@ -67,22 +68,32 @@ export type Listener = (request: IncomingMessage, response: ServerResponse) => v
 export function createListener(options: ListenerOptions): Listener {
   const router = createRouter(groupByPath(options.operations));
   return (request, response) => {
-    if (closing.has(request.socket)) return;
-    const exchange = openExchange(options, request, response);
-    try {
-      const reply = answer(exchange, router);
-      if (reply instanceof Promise) {
-        reply.then(
-          (found) => send(exchange, found),
-          (error: unknown) => fail(exchange, error),
-        );
-      } else {
-        send(exchange, reply);
-      }
-    } catch (error) {
-      fail(exchange, error);
-    }
+    inTurn(request, response, () => {
+      if (!closing.has(request.socket)) serve(options, router, request, response);
+    });
   };
+}
+
+function serve(
+  options: ListenerOptions,
+  router: Router<Route>,
+  request: IncomingMessage,
+  response: ServerResponse,
+): void {
+  const exchange = openExchange(options, request, response);
+  try {
+    const reply = answer(exchange, router);
+    if (reply instanceof Promise) {
+      reply.then(
+        (found) => send(exchange, found),
+        (error: unknown) => fail(exchange, error),
+      );
+    } else {
+      send(exchange, reply);
+    }
+  } catch (error) {
+    fail(exchange, error);
+  }
 }
 
 /** One request and its answer; also the Call that its handler gets to see. */

@@ -15,6 +15,7 @@ import {
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ApiError } from './api-error.ts';
+import { answerUnderWay } from './pipelining.ts';
 
 /** Times are in milliseconds; node:http's documentation has the names. */
 export interface Limits {
@@ -115,8 +116,8 @@ function clientFault(error: NodeJS.ErrnoException, maxHeaderSize: number): ApiEr
  * socket, and has no public name for it.
  */
 function endAfterAnswers(socket: Duplex, error: ApiError): void {
-  const { _httpMessage: answer } = socket as { _httpMessage?: ServerResponse | null };
-  if (answer === undefined || answer === null) endWithError(socket, error);
+  const answer = answerUnderWay(socket);
+  if (answer === undefined) endWithError(socket, error);
   else if (answer.req.complete) answer.once('finish', () => endAfterAnswers(socket, error));
   else if (answer.headersSent) socket.end(() => socket.destroy());
   else endWithError(socket, error);
