@@ -1,5 +1,6 @@
 /** getPet (the interface's part 4.3, deprecated): GET /v1/pets/{petId}. */
 
+import { quote } from '../base/quote.ts';
 import { ApiError } from '../http/api-error.ts';
 import type { Call } from '../http/operation.ts';
 import { jsonReply, type Reply } from '../http/reply.ts';
@@ -19,10 +20,7 @@ export function getPet(store: PetStore, call: Call): Reply | Promise<Reply> {
 
 function petReply(pet: EncodedPet | undefined, id: string): Reply {
   if (pet === undefined) {
-    throw new ApiError(
-      'not_found',
-      `There is no pet with the id ${JSON.stringify(id.slice(0, 60))}`,
-    );
+    throw new ApiError('not_found', `There is no pet with the id ${quote(id)}`);
   }
   return jsonReply(200, pet);
 }

@@ -10,6 +10,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { messageOf, type Log } from '../base/log.ts';
+import { cut, quote } from '../base/quote.ts';
 import { ApiError } from '../http/api-error.ts';
 import { authenticate, type Keyring } from '../http/bearer.ts';
 import { removedError } from '../http/deprecation.ts';
@@ -163,7 +164,7 @@ function answer(exchange: Exchange, router: Router<Route>): Reply | Promise<Repl
 function handlerOf(route: Route, method: string, path: string): Handler {
   const handler = route.handlers.get(method);
   if (handler !== undefined) return handler;
-  const message = `${path} does not answer ${method}, only ${route.allow}`;
+  const message = `${cut(path)} does not answer ${method}, only ${route.allow}`;
   throw new ApiError('method_not_allowed', message, ['Allow', route.allow]);
 }
 
@@ -253,11 +254,11 @@ function isUnderVersion(path: string): boolean {
 
 function noSuchPath(path: string): ApiError {
   if (decodeSegments(path).includes(undefined)) return brokenEncoding('path', path);
-  return new ApiError('unknown_path', `There is nothing at ${path}`);
+  return new ApiError('unknown_path', `There is nothing at ${cut(path)}`);
 }
 
 function checkExpectation({ expect }: RequestHeaders): void {
   if (expect === undefined || expect.toLowerCase() === '100-continue') return;
-  const message = `Expect must be 100-continue, not ${JSON.stringify(expect)}`;
+  const message = `Expect must be 100-continue, not ${quote(expect)}`;
   throw new ApiError('expectation_failed', message);
 }

@@ -1,6 +1,7 @@
 /** The parameters of listPets (the interface's parts 4.1 and 8) and the path parameter petId. */
 
 import { INT64_MAX, INT64_MIN, parseInt64 } from '../base/int64.ts';
+import { quote } from '../base/quote.ts';
 import { ApiError } from '../http/api-error.ts';
 import { readQuery, type QueryParameter } from '../http/query.ts';
 import { isPetStatus, PET_STATUSES, type PetStatus } from '../model/pet.ts';
@@ -53,7 +54,7 @@ function readOne<T>(
   const text = values[0]!.value;
   const value = read(text);
   if (!(value instanceof Expected)) return value;
-  problems.push(`${name} must be ${value.what}, not ${JSON.stringify(shorten(text))}`);
+  problems.push(`${name} must be ${value.what}, not ${quote(text)}`);
   return undefined;
 }
 
@@ -78,8 +79,4 @@ function readStatus(text: string): PetStatus | Expected {
 
 function readAfter(text: string): bigint | Expected {
   return parseInt64(text) ?? new Expected(`an integer from ${INT64_MIN} to ${INT64_MAX}`);
-}
-
-function shorten(text: string): string {
-  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }

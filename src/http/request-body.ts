@@ -7,6 +7,7 @@
 
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { quote } from '../base/quote.ts';
 import { ApiError } from './api-error.ts';
 import { announcesBody, type RequestHeaders } from './request-headers.ts';
 
@@ -47,11 +48,11 @@ const JSON_MEDIA_TYPE: RegExp = /^application\/json[ \t]*(?:;.*)?$/i;
 
 function checkMediaType({ contentType, contentEncoding }: RequestHeaders): void {
   if (contentType !== undefined && !JSON_MEDIA_TYPE.test(contentType)) {
-    const message = `Content-Type must be application/json, not ${JSON.stringify(contentType)}`;
+    const message = `Content-Type must be application/json, not ${quote(contentType)}`;
     throw new ApiError('unsupported_media_type', message, ['Accept', 'application/json']);
   }
   if (contentEncoding !== undefined) {
-    const message = `Content-Encoding ${JSON.stringify(contentEncoding)} is not supported, send none`;
+    const message = `Content-Encoding ${quote(contentEncoding)} is not supported, send none`;
     throw new ApiError('unsupported_media_type', message, ['Accept-Encoding', 'identity']);
   }
 }

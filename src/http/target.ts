@@ -5,6 +5,7 @@
  * Each segment is percent-decoded once and by itself, so an encoded slash stays within its segment.
  */
 
+import { quote } from '../base/quote.ts';
 import { ApiError } from './api-error.ts';
 
 export interface Target {
@@ -31,10 +32,7 @@ export function decodeSegments(path: string): (string | undefined)[] {
 
 /** Throws an ApiError: '%' without two hex digits behind it, or bytes that are not UTF-8. */
 export function brokenEncoding(part: string, text: string): ApiError {
-  return new ApiError(
-    'malformed_request',
-    `The ${part} ${JSON.stringify(text)} is not encoded right`,
-  );
+  return new ApiError('malformed_request', `The ${part} ${quote(text)} is not encoded right`);
 }
 
 /** The text decoded as percent-encoded UTF-8; undefined where that is broken. */
@@ -50,10 +48,7 @@ export function decodeSegment(text: string): string | undefined {
 function originForm(url: string): string {
   const match = /^https?:\/\/[^/?#@\s]+(?=[/?]|$)/i.exec(url);
   if (match === null) {
-    throw new ApiError(
-      'malformed_request',
-      `The request target ${JSON.stringify(url)} is not valid`,
-    );
+    throw new ApiError('malformed_request', `The request target ${quote(url)} is not valid`);
   }
   const rest = url.slice(match[0].length);
   return rest.startsWith('/') ? rest : `/${rest}`;

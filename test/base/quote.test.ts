@@ -1,0 +1,15 @@
+/** Quoting: short texts whole, long ones cut. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { quote } from '../../src/base/quote.ts';
+
+test('A text of up to 60 characters is quoted whole', () => {
+  assert.equal(quote(''), '""');
+  assert.equal(quote('a"\n\ud800'), '"a\\"\\n\\ud800"');
+  assert.equal(quote('x'.repeat(60)), `"${'x'.repeat(60)}"`);
+});
+
+test('A longer one is cut, and it shows', () => {
+  assert.equal(quote('x'.repeat(61)), `"${'x'.repeat(60)}…"`);
+});
