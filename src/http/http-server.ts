@@ -59,6 +59,7 @@ export function createHttpServer(
   // A client that says that it sends no more still gets its answers; there is no option for it.
   Object.assign(server, { httpAllowHalfOpen: true });
   trackConnections(server);
+  const faulty = new WeakSet<Duplex>();
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
     // node:http is done with this socket, and a failure of it would end the process.
     socket.on('error', () => socket.destroy());
@@ -66,6 +67,9 @@ export function createHttpServer(
     endAfterAnswers(socket, new ApiError('method_not_allowed', message, ALLOW_NONE));
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
+    // The parser tells of a fault again at each chunk after it, and at the end.
+    if (faulty.has(socket) && error.code !== 'ECONNRESET') return;
+    faulty.add(socket);
     if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
     else endAfterAnswers(socket, clientFault(error, options.maxHeaderSize));
   });
