@@ -3,7 +3,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { openApp, type App, type AppOptions } from '../../src/app.ts';
-import { createHttpServer } from '../../src/http/http-server.ts';
+import { createHttpServer, type Limits } from '../../src/http/http-server.ts';
 import { createMemoryStore } from '../../src/storage/memory-store.ts';
 
 export const KEY = 'test-key';
@@ -24,10 +24,13 @@ export interface Service {
 }
 
 /** Starts a service with an in-memory store, unless the options name another. */
-export async function startService(options: Partial<AppOptions> = {}): Promise<Service> {
+export async function startService(
+  options: Partial<AppOptions> = {},
+  limits: Partial<Limits> = {},
+): Promise<Service> {
   const where = options.dataFile === undefined ? { store: createMemoryStore() } : {};
   const app = await openApp({ ...where, apiKeys: [KEY], ...options });
-  const server = createHttpServer(app.listener);
+  const server = createHttpServer(app.listener, limits);
   const port = await listen(server);
   const origin = `http://127.0.0.1:${port}`;
   const call = (path: string, init: RequestInit = {}): Promise<Response> => {

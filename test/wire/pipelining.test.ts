@@ -1,0 +1,126 @@
+/** Several requests on one connection: each gets its answer, in its turn, however they are cut. */
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { after, test } from 'node:test';
+import { createHeldStore } from '../support/held-store.ts';
+import { parseAnswers } from '../support/raw-http.ts';
+import { startService } from '../support/service.ts';
+import {
+  assertErrorAnswer,
+  lastRequestOf,
+  openWire,
+  requestOf,
+  statusesOf,
+  talk,
+} from '../support/wire.ts';
+
+const service = await startService();
+after(() => service.close());
+
+const REX = '{"name":"Rex","categoryId":1}';
+const CREATE = requestOf('POST /v1/pets', [], REX);
+
+test('Connections stay in step after bodies that nobody reads', async (t) => {
+  const requests = [
+    requestOf('GET /livez', [], 'GET /unseen HTTP/1.1\r\nHost: a\r\n\r\n'),
+    requestOf('GET /v1/pets?limit=1', [], REX),
+    requestOf('OPTIONS /v1/pets', [], 'x'),
+    requestOf('GET /v1/pets/0'),
+    lastRequestOf('GET /v1/nothing'),
+  ];
+  const answers = await talk(t, service.port, requests.join(''));
+  assert.deepEqual(statusesOf(answers), [200, 200, 204, 404, 404]);
+});
+
+test('It does not matter where the bytes of requests are cut', async (t) => {
+  const own = await startService();
+  t.after(() => own.close());
+  const bytes =
+    requestOf('GET /livez', [], 'body') +
+    CREATE +
+    requestOf('POST /v1/pets', ['Transfer-Encoding: chunked'], '2;x=y\r\n{}\r\n0\r\nA: b\r\n\r\n') +
+    lastRequestOf('GET /v1/pets/1');
+  const cut = async (at: number): Promise<void> => {
+    const wire = await openWire(t, own.port);
+    wire.socket.setNoDelay(true);
+    wire.socket.write(bytes.slice(0, at));
+    await new Promise((resolve) => setImmediate(resolve));
+    wire.socket.write(bytes.slice(at));
+    const answers = await wire.allAnswers();
+    assert.deepEqual(statusesOf(answers), [200, 201, 400, 200], `cut at ${at}`);
+    wire.socket.destroy();
+  };
+  for (let at = 1; at < bytes.length; at += 8) {
+    await Promise.all(Array.from({ length: 8 }, (_, i) => cut(Math.min(at + i, bytes.length - 1))));
+  }
+});
+
+test('A hundred requests sent at once are answered in their order', async (t) => {
+  const lines = Array.from({ length: 99 }, (_, i) => i % 3);
+  const requests = lines.map((kind) => [CREATE, requestOf('GET /livez'), requestOf('PUT /')][kind]);
+  const answers = await talk(t, service.port, requests.join('') + lastRequestOf('GET /livez'));
+  const expected = [...lines.map((kind) => [201, 200, 404][kind]), 200];
+  assert.deepEqual(statusesOf(answers), expected);
+});
+
+const FAULTS = [
+  ['a malformed request', 'nonsense\r\n\r\n', 'malformed_request'],
+  ['a request cut by the end of the connection', 'GET /livez', 'malformed_request'],
+  ['a header too large', `GET / HTTP/1.1\r\nX: ${'x'.repeat(17_000)}`, 'headers_too_large'],
+  ['a refused version', 'GET /\r\n\r\n', 'unsupported_http_version'],
+  ['a body that is malformed', requestOf('POST /v1/pets', ['Transfer-Encoding: chunked'], 'x'), 'malformed_request'],
+  ['CONNECT', requestOf('CONNECT b:443'), 'method_not_allowed'],
+] as const;
+
+for (const [what, bytes, code] of FAULTS) {
+  test(`Behind requests under way, ${what} is answered in its turn`, async (t) => {
+    const store = createHeldStore();
+    const own = await startService({ store });
+    t.after(() => own.close());
+    const wire = await openWire(t, own.port);
+    wire.socket.write(CREATE + requestOf('GET /livez') + bytes);
+    if (what.includes('cut')) wire.socket.end();
+    await store.waiting();
+    // The service has read everything once it answers on a later connection.
+    await talk(t, own.port, lastRequestOf('GET /livez'));
+    assert.equal(wire.text(), '');
+    // To the parser this is one fault more.
+    if (!what.includes('cut')) wire.socket.write('nonsense');
+    await talk(t, own.port, lastRequestOf('GET /livez'));
+    store.release();
+    const answers = await wire.allAnswers();
+    assert.deepEqual(statusesOf(answers).slice(0, 2), [201, 200]);
+    assert.equal(answers.length, 3);
+    assertErrorAnswer(answers[2], code);
+  });
+}
+
+test('A GET with a body longer than the limit is answered, and its connection closed', async (t) => {
+  const bytes = requestOf('GET /livez', ['Content-Length: 65537']);
+  const wire = await openWire(t, service.port);
+  wire.socket.write(bytes);
+  const [answer] = await wire.allAnswers();
+  assert.equal(answer?.status, 200);
+  assert.equal(answer?.headers.get('connection'), 'close');
+});
+
+test('A client that reads nothing is not served without an end', async (t) => {
+  const body = JSON.stringify({ name: 'x'.repeat(60_000), categoryId: 1 });
+  const own = await startService();
+  t.after(() => own.close());
+  for (let pet = 0; pet < 20; pet += 1) assert.equal((await own.post(body)).status, 201);
+  let served = 0;
+  own.server.on('request', () => (served += 1));
+  const wire = await openWire(t, own.port);
+  wire.socket.pause();
+  const request = requestOf('GET /v1/pets?limit=20');
+  // Each answer is 1.2 MB: far fewer than these fit into the buffers of a connection.
+  wire.socket.write(request.repeat(1000));
+  await talk(t, own.port, lastRequestOf('GET /livez'));
+  const servedBefore = served;
+  assert.ok(servedBefore < 900, `${servedBefore} requests were served`);
+  wire.socket.resume();
+  await once(wire.socket, 'data');
+  assert.equal(parseAnswers(wire.text().slice(0, wire.text().indexOf('\r\n\r\n') + 4))[0]?.status, 200);
+});

@@ -1,0 +1,153 @@
+/**
+ * Requests that no server should serve: each gets one Error body, and its connection is closed.
+ *
+ * Some are refused by node:http's parser, some by rules of our own; no client can tell which.
+ */
+
+import assert from 'node:assert/strict';
+import { after, describe, test } from 'node:test';
+import type { ErrorCode } from '../../src/http/api-error.ts';
+import { startService } from '../support/service.ts';
+import { assertErrorAnswer, lastRequestOf, requestOf, talk } from '../support/wire.ts';
+
+const service = await startService();
+after(() => service.close());
+
+const REX = '{"name":"Rex","categoryId":1}';
+const CHUNKED = 'Transfer-Encoding: chunked';
+/** For what would be well-formed: the client asks for the connection to be closed. */
+const GET = lastRequestOf('GET /v1/pets');
+const POST = lastRequestOf('POST /v1/pets', [], REX);
+
+/** The request to list pets with other fields instead of its Host. */
+const withHost = (...fields: readonly string[]): string =>
+  GET.replace('Host: a\r\n', fields.map((field) => `${field}\r\n`).join(''));
+const chunked = (body: string): string => requestOf('POST /v1/pets', [CHUNKED], body);
+const withLength = (length: string): string =>
+  requestOf('POST /v1/pets', [`Content-Length: ${length}`]) + REX;
+
+type Case = readonly [what: string, bytes: string | Buffer];
+
+const CASES: Readonly<Partial<Record<ErrorCode, readonly Case[]>>> = {
+  malformed_request: [
+    // The request line.
+    ['bytes of TLS', Buffer.from('16030100c8010000c40303', 'hex')],
+    ['a banner of SSH', 'SSH-2.0-OpenSSH_9.6\r\n'],
+    ['an answer instead of a request', 'HTTP/1.1 200 OK\r\n\r\n'],
+    ['a method in lower case', GET.replace('GET', 'get')],
+    ['a method that goes on', GET.replace('GET', 'GETX')],
+    ['a request line without a target', 'GET\r\n\r\n'],
+    ['two spaces and no target', 'GET  HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['a word after the version', GET.replace('HTTP/1.1', 'HTTP/1.1 x')],
+    ['HTTP/1.2', GET.replace('HTTP/1.1', 'HTTP/1.2')],
+    ['HTTP/3.7', GET.replace('HTTP/1.1', 'HTTP/3.7')],
+    ['HTTP/1', GET.replace('HTTP/1.1', 'HTTP/1')],
+    ['HTTP/11.1', GET.replace('HTTP/1.1', 'HTTP/11.1')],
+    ['HTTP/1.10', GET.replace('HTTP/1.1', 'HTTP/1.10')],
+    ['http/1.1', GET.replace('HTTP/1.1', 'http/1.1')],
+    ['another protocol', GET.replace('HTTP/1.1', 'ICY/1.1')],
+    ['NUL in the target', GET.replace('/pets', '/pets\0')],
+    ['8-bit characters in the target', GET.replace('/pets', '/pets?\xe9')],
+    ['a control character in the target', GET.replace('/pets', '/pets\x7f')],
+    ['the target * of a POST', POST.replace('/v1/pets', '*')],
+    ['the target * of a HEAD and more', GET.replace('/v1/pets', '*/')],
+    // Header fields.
+    ['a space within a name', withHost('Host: a', 'X Y: z')],
+    ['a tab before the colon', withHost('Host: a', 'X\t: y')],
+    ['no name', withHost('Host: a', ': y')],
+    ['an 8-bit name', withHost('Host: a', 'X\xe9: y')],
+    ['a field that starts with white space', withHost(' Host: a')],
+    ['a folded field', withHost('Host: a', 'X: y\r\n\tz')],
+    ['a bare CR in a value', withHost('Host: a', 'X: y\rz')],
+    ['a bare LF after a value', withHost('Host: a\nX: y')],
+    ['a control character in a value', withHost('Host: a', 'X: \x01')],
+    // Which host?
+    ['no Host', withHost()],
+    ['two Hosts', withHost('Host: a', 'Host: a')],
+    ['two Hosts, in other letters', withHost('host: a', 'HOST: b')],
+    ['an empty Host', withHost('Host:')],
+    ['a Host of white space', withHost('Host: \t ')],
+    ['a Host with userinfo', withHost('Host: user@a')],
+    ['a Host with a path', withHost('Host: a/v1')],
+    ['a Host with a comma', withHost('Host: a,b')],
+    ['a Host with a scheme', withHost('Host: http://a')],
+    ['a Host with 8-bit characters', withHost('Host: \xe4')],
+    ['two Hosts in HTTP/1.0', withHost('Host: a', 'Host: b').replace('HTTP/1.1', 'HTTP/1.0')],
+    // How long is the body?
+    ['an empty Content-Length', withLength('')],
+    ['a Content-Length with a sign', withLength('+29')],
+    ['a Content-Length in hex', withLength('0x1d')],
+    ['a Content-Length with a fraction', withLength('29.0')],
+    ['a list of Content-Lengths', withLength('29, 29')],
+    ['a Content-Length past 64 bits', withLength('99999999999999999999')],
+    ['the same Content-Length twice', withLength('29\r\nContent-Length: 29')],
+    ['Transfer-Encoding, then Content-Length', withLength(`29\r\n${CHUNKED}`)],
+    ['Content-Length, then Transfer-Encoding', requestOf('POST /v1/pets', [CHUNKED, 'Content-Length: 29'], REX)],
+    ['Transfer-Encoding in HTTP/1.0', chunked('0\r\n\r\n').replace('HTTP/1.1', 'HTTP/1.0')],
+    ['Transfer-Encoding twice', requestOf('POST /v1/pets', [CHUNKED, CHUNKED], '0\r\n\r\n')],
+    // Chunks.
+    ['a chunk size that is none', chunked('x\r\n')],
+    ['an empty chunk size', chunked('\r\n0\r\n\r\n')],
+    ['a negative chunk size', chunked('-1\r\n')],
+    ['a chunk size with 0x', chunked(`0x1d\r\n${REX}\r\n0\r\n\r\n`)],
+    ['a chunk size past 64 bits', chunked('fffffffffffffffff\r\n')],
+    ['a space before the chunk size', chunked(` 1d\r\n${REX}\r\n0\r\n\r\n`)],
+    ['a chunk that is longer than it says', chunked(`5\r\n${REX}\r\n0\r\n\r\n`)],
+    ['a bare LF after the chunk size', chunked(`1d\n${REX}\r\n0\r\n\r\n`)],
+    ['a bare LF after the chunk', chunked(`1d\r\n${REX}\n0\r\n\r\n`)],
+    ['a bare CR in a chunk extension', chunked(`1d;a\rb\r\n${REX}\r\n0\r\n\r\n`)],
+    ['a trailer without a colon', chunked(`1d\r\n${REX}\r\n0\r\nnonsense\r\n\r\n`)],
+  ],
+  unsupported_http_version: [
+    ['a request line without a version', 'GET /\r\n\r\n'],
+    ['HTTP/0.9', GET.replace('HTTP/1.1', 'HTTP/0.9')],
+    ['HTTP/2.0', GET.replace('HTTP/1.1', 'HTTP/2.0')],
+    ['HTTP/2.0 with a body', POST.replace('HTTP/1.1', 'HTTP/2.0')],
+    ['the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+  ],
+  unsupported_transfer_coding: [
+    ['gzip, chunked', requestOf('POST /v1/pets', ['Transfer-Encoding: gzip, chunked'], '0\r\n\r\n')],
+    ['gzip in a field before chunked', requestOf('POST /v1/pets', ['Transfer-Encoding: gzip', CHUNKED], '0\r\n\r\n')],
+  ],
+  headers_too_large: [
+    ['a long name', requestOf('GET /v1/pets', [`${'x'.repeat(17_000)}: y`])],
+    ['a header that never ends', `GET / HTTP/1.1\r\n${'X: y\r\n'.repeat(100_000)}`],
+    ['a target that never ends', `GET /${'x'.repeat(900_000)}`],
+  ],
+};
+
+for (const [code, cases] of Object.entries(CASES) as [ErrorCode, readonly Case[]][]) {
+  describe(code, () => {
+    for (const [what, bytes] of cases) {
+      test(`${what} is refused with an Error, and the connection is closed`, async (t) => {
+        const raw = typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes;
+        const answers = await talk(t, service.port, raw);
+        assert.equal(answers.length, 1, JSON.stringify(answers));
+        assertErrorAnswer(answers[0], code);
+        assert.equal(answers[0]?.headers.get('connection'), 'close');
+        assert.equal(await (await service.fetch('/v1/pets')).text(), '[]');
+      });
+    }
+  });
+}
+
+test('A header of almost 16 KiB is not too large', async (t) => {
+  const fields = [`X: ${'x'.repeat(16_000)}`];
+  const [answer] = await talk(t, service.port, lastRequestOf('GET /v1/pets', fields));
+  assert.equal(answer?.status, 200);
+});
+
+test('A target in absolute form is served, whatever host it names', async (t) => {
+  for (const target of ['http://b/v1/pets', 'HTTPS://b:1/v1/pets', 'http://[::1]:80/v1/pets']) {
+    const [answer] = await talk(t, service.port, lastRequestOf(`GET ${target}`));
+    assert.equal(answer?.status, 200, target);
+  }
+});
+
+test('A target in absolute form without a path is the root', async (t) => {
+  for (const target of ['http://b', 'http://b?a=b']) {
+    const [answer] = await talk(t, service.port, lastRequestOf(`GET ${target}`));
+    assertErrorAnswer(answer, 'unknown_path');
+    assert.match(answer!.body, /nothing at \/"/);
+  }
+});
