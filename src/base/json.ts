@@ -128,6 +128,10 @@ export function startsWithAt(bytes: Uint8Array, at: number, text: Uint8Array): b
   return true;
 }
 
+export function isDigit(byte: number | undefined): boolean {
+  return byte !== undefined && byte >= ZERO && byte <= 0x39;
+}
+
 const QUOTE = 0x22;
 const COMMA = 0x2c;
 const MINUS = 0x2d;
@@ -201,10 +205,6 @@ function skipEscape(bytes: Uint8Array, at: number): number {
 }
 
 const SHORT_ESCAPES: Buffer = Buffer.from('"\\/bfnrt');
-
-function isDigit(byte: number | undefined): boolean {
-  return byte !== undefined && byte >= ZERO && byte <= 0x39;
-}
 
 function isHexDigit(byte: number | undefined): boolean {
   if (byte === undefined) return false;

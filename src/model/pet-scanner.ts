@@ -6,7 +6,7 @@
  * the say: the two accept the same pets, which a test checks on generated ones.
  */
 
-import { skipString, startsWithAt } from '../base/json.ts';
+import { isDigit, skipString, startsWithAt } from '../base/json.ts';
 import { PET_STATUSES, type PetStatus } from './pet.ts';
 
 /** Where a scanned pet ends, and what the store must know of it. One object serves a whole file. */
@@ -160,10 +160,6 @@ function scanInteger(bytes: Buffer, at: number): number {
   if (bytes[at] === ZERO) return -1;
   while (isDigit(bytes[at])) at += 1;
   return at > start && at - start <= MAX_CATEGORY_DIGITS ? at : -1;
-}
-
-function isDigit(byte: number | undefined): boolean {
-  return byte !== undefined && byte >= ZERO && byte <= 0x39;
 }
 
 function viewOf(bytes: Buffer): DataView {

@@ -6,7 +6,7 @@ import { INT64_MAX } from '../../src/base/int64.ts';
 import { encodePet } from '../../src/model/encoded-pet.ts';
 import { PET_STATUSES, type PetStatus } from '../../src/model/pet.ts';
 import { PetTable } from '../../src/storage/pet-table.ts';
-import { seededRandom, type Random } from '../support/seeded-random.ts';
+import { createRandom, type Random } from '../support/random.ts';
 
 interface ModelPet {
   readonly id: bigint;
@@ -17,15 +17,15 @@ interface ModelPet {
 /** How ids follow each other, as the step to the next one. */
 const steps: Readonly<Record<string, (random: Random) => bigint>> = {
   'one by one': () => 1n,
-  'in runs of some ten': (random) => (random(10) === 0 ? BigInt(2 + random(5)) : 1n),
-  'all sparse': (random) => BigInt(2 + random(1000)),
-  'with gaps of 2^50': (random) => (random(3) === 0 ? 2n ** 50n : 1n),
+  'in runs of some ten': (random) => (random.below(10) === 0 ? BigInt(2 + random.below(5)) : 1n),
+  'all sparse': (random) => BigInt(2 + random.below(1000)),
+  'with gaps of 2^50': (random) => (random.below(3) === 0 ? 2n ** 50n : 1n),
 };
 
 for (const [how, step] of Object.entries(steps)) {
   for (const place of ['from 1 on', 'up to 2^63 - 1']) {
     test(`Ids ${how}, ${place}, are found as in a plain array`, () => {
-      const random = seededRandom(how.length + place.length);
+      const random = createRandom(how.length + place.length);
       const count = 1500;
       const gaps = Array.from({ length: count - 1 }, () => step(random));
       const span = gaps.reduce((sum, gap) => sum + gap, 0n);
@@ -73,8 +73,8 @@ function fill(
   const model: ModelPet[] = [];
   let id = firstId;
   for (const gap of [...gaps, 0n]) {
-    const status = PET_STATUSES[random(4)];
-    const pet = encodePet(id, Buffer.from(`,"name":"${'n'.repeat(random(20))}"}`));
+    const status = PET_STATUSES[random.below(4)];
+    const pet = encodePet(id, Buffer.from(`,"name":"${'n'.repeat(random.below(20))}"}`));
     table.append(id, pet, 0, pet.length, status);
     model.push({ id, text: `${pet}`, status });
     id += gap;
@@ -93,10 +93,10 @@ function compareAll(table: PetTable, model: readonly ModelPet[]): void {
 }
 
 function compare(table: PetTable, model: readonly ModelPet[], random: Random): void {
-  const near = model[random(model.length)]!.id + BigInt(random(5) - 2);
-  const after = [undefined, -1n, 0n, near, near, near, near, INT64_MAX][random(8)];
-  const status = PET_STATUSES[random(6)];
-  const limit = 1 + random(random(5) === 0 ? 2000 : 20);
+  const near = model[random.below(model.length)]!.id + BigInt(random.below(5) - 2);
+  const after = [undefined, -1n, 0n, near, near, near, near, INT64_MAX][random.below(8)];
+  const status = PET_STATUSES[random.below(6)];
+  const limit = 1 + random.below(random.below(5) === 0 ? 2000 : 20);
   const matching = model.filter(
     (pet) => pet.id > (after ?? 0n) && (status === undefined || pet.status === status),
   );

@@ -9,7 +9,7 @@ import { INT64_MAX, INT64_MIN } from '../../src/base/int64.ts';
 import { decodePet, encodeNewPet, encodeNewPetText } from '../../src/model/encoded-pet.ts';
 import { PET_STATUSES, type NewPet, type PetStatus } from '../../src/model/pet.ts';
 import { StoreUnavailableError, type PetPage, type PetStore } from '../../src/model/pet-store.ts';
-import { seededRandom, type Random } from './seeded-random.ts';
+import { createRandom, type Random } from './random.ts';
 
 /** Opens a store at one place: a durable store finds there what an earlier one left. */
 export type OpenStore = () => PetStore | Promise<PetStore>;
@@ -321,13 +321,13 @@ function testReopening(newPlace: (t: TestContext) => OpenStore): void {
 function testGenerated(newPlace: (t: TestContext) => OpenStore, isDurable: boolean): void {
   for (const seed of [1, 2, 3]) {
     test(`generated calls have the answers of a plain array (seed ${seed})`, async (t) => {
-      const random = seededRandom(seed);
+      const random = createRandom(seed);
       const open = newPlace(t);
       let store = await open();
       t.after(() => store.close());
       const model: ModelPet[] = [];
       for (let step = 0; step < 400; step += 1) {
-        const choice = random(isDurable ? 101 : 100);
+        const choice = random.below(isDurable ? 101 : 100);
         if (choice < 20) await createSome(store, model, random);
         else if (choice < 40) await compareGet(store, model, random);
         else if (choice < 100) await compareList(store, model, random);
@@ -348,9 +348,9 @@ interface ModelPet {
 }
 
 async function createSome(store: PetStore, model: ModelPet[], random: Random): Promise<void> {
-  const creates = Array.from({ length: random(60) }, async () => {
-    const status = PET_STATUSES[random(4)];
-    const pet = await store.create(newPet('é'.repeat(random(50)), status));
+  const creates = Array.from({ length: random.below(60) }, async () => {
+    const status = PET_STATUSES[random.below(4)];
+    const pet = await store.create(newPet('é'.repeat(random.below(50)), status));
     return { id: idOf(pet), text: `${pet}`, status };
   });
   const created = await Promise.all(creates);
@@ -362,7 +362,7 @@ async function compareGet(
   model: readonly ModelPet[],
   random: Random,
 ): Promise<void> {
-  const id = BigInt(random(model.length + 4) - 1);
+  const id = BigInt(random.below(model.length + 4) - 1);
   const expected = model.find((pet) => pet.id === id)?.text;
   assert.equal((await store.get(id))?.toString(), expected);
 }
@@ -372,9 +372,9 @@ async function compareList(
   model: readonly ModelPet[],
   random: Random,
 ): Promise<void> {
-  const limit = 1 + random(100);
-  const status = random(2) === 0 ? undefined : PET_STATUSES[random(3)];
-  const after = random(4) === 0 ? undefined : BigInt(random(model.length + 4) - 2);
+  const limit = 1 + random.below(100);
+  const status = random.below(2) === 0 ? undefined : PET_STATUSES[random.below(3)];
+  const after = random.below(4) === 0 ? undefined : BigInt(random.below(model.length + 4) - 2);
   const matching = model
     .filter((pet) => after === undefined || pet.id > after)
     .filter((pet) => status === undefined || pet.status === status);

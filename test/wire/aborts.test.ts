@@ -39,7 +39,10 @@ const HALVES: readonly (readonly [what: string, bytes: string])[] = [
   ['a body in chunks', requestOf('POST /v1/pets', [CHUNKED], `1d\r\n${REX}\r\n`)],
   ['a body but for its last chunk', requestOf('POST /v1/pets', [CHUNKED], `1d\r\n${REX}\r\n0\r\n`)],
   ['a body after an early answer', requestOf('PUT /v1/pets', ['Content-Length: 100'])],
-  ['what it expected to send', requestOf('POST /v1/pets', ['Expect: 100-continue', 'Content-Length: 29'])],
+  [
+    'what it expected to send',
+    requestOf('POST /v1/pets', ['Expect: 100-continue', 'Content-Length: 29']),
+  ],
 ];
 const WAYS = {
   closes: (socket: Socket): unknown => socket.destroy(),

@@ -23,8 +23,16 @@ const CHUNKED_BODY = `${BODY_BYTES.toString(16)}\r\n${BODY}\r\n0\r\n\r\n`;
 const EARLY: readonly (readonly [what: string, code: ErrorCode, request: string])[] = [
   ['without a key', 'unauthorized', requestOf('POST /v1/pets', [], BODY).replace('Bearer', 'x')],
   ['with a body too large', 'body_too_large', requestOf('POST /v1/pets', [], BODY)],
-  ['with a body too large in chunks', 'body_too_large', requestOf('POST /v1/pets', [CHUNKED], CHUNKED_BODY)],
-  ['of another type', 'unsupported_media_type', requestOf('POST /v1/pets', ['Content-Type: a/b'], BODY)],
+  [
+    'with a body too large in chunks',
+    'body_too_large',
+    requestOf('POST /v1/pets', [CHUNKED], CHUNKED_BODY),
+  ],
+  [
+    'of another type',
+    'unsupported_media_type',
+    requestOf('POST /v1/pets', ['Content-Type: a/b'], BODY),
+  ],
   ['to an unknown path', 'unknown_path', requestOf('POST /v1/nothing', [], BODY)],
   ['with another method', 'method_not_allowed', requestOf('PUT /v1/pets', [CHUNKED], CHUNKED_BODY)],
   ['with a bad query', 'invalid_parameter', requestOf('GET /v1/pets?limit=0', [], BODY)],

@@ -62,7 +62,13 @@ describe('Expect', () => {
     }
   });
 
-  for (const value of ['100', '100-continued', '100-continue, 100-continue', 'x=100-continue', '']) {
+  for (const value of [
+    '100',
+    '100-continued',
+    '100-continue, 100-continue',
+    'x=100-continue',
+    '',
+  ]) {
     test(`Expect: ${value} is 417`, async (t) => {
       const request = lastRequestOf('POST /v1/pets', [`Expect: ${value}`], REX);
       const answers = await talk(t, service.port, request);

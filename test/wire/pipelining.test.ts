@@ -71,7 +71,11 @@ const FAULTS = [
   ['a request cut by the end of the connection', 'GET /livez', 'malformed_request'],
   ['a header too large', `GET / HTTP/1.1\r\nX: ${'x'.repeat(17_000)}`, 'headers_too_large'],
   ['a refused version', 'GET /\r\n\r\n', 'unsupported_http_version'],
-  ['a body that is malformed', requestOf('POST /v1/pets', ['Transfer-Encoding: chunked'], 'x'), 'malformed_request'],
+  [
+    'a body that is malformed',
+    requestOf('POST /v1/pets', ['Transfer-Encoding: chunked'], 'x'),
+    'malformed_request',
+  ],
   ['CONNECT', requestOf('CONNECT b:443'), 'method_not_allowed'],
 ] as const;
 
@@ -128,5 +132,8 @@ test('A client that reads nothing is not served without an end', async (t) => {
   assert.ok(servedBefore < 900, `${servedBefore} requests were served`);
   wire.socket.resume();
   await once(wire.socket, 'data');
-  assert.equal(parseAnswers(wire.text().slice(0, wire.text().indexOf('\r\n\r\n') + 4))[0]?.status, 200);
+  assert.equal(
+    parseAnswers(wire.text().slice(0, wire.text().indexOf('\r\n\r\n') + 4))[0]?.status,
+    200,
+  );
 });

@@ -48,7 +48,11 @@ const SLOW: readonly (readonly [what: string, fast: string, slow: string])[] = [
   ['a request line', '', `GET /${ENDLESS}`],
   ['a header', 'GET /v1/pets HTTP/1.1\r\n', 'X-A: b\r\n'.repeat(1000)],
   ['a body', requestOf('POST /v1/pets', ['Content-Length: 10000']), REX + ' '.repeat(9000)],
-  ['a body in chunks', requestOf('POST /v1/pets', ['Transfer-Encoding: chunked']), '1\r\n \r\n'.repeat(1000)],
+  [
+    'a body in chunks',
+    requestOf('POST /v1/pets', ['Transfer-Encoding: chunked']),
+    '1\r\n \r\n'.repeat(1000),
+  ],
   ['a second request', requestOf('GET /livez'), `GET /${ENDLESS}`],
   ['nothing at all', '', ''],
 ];
