@@ -34,7 +34,8 @@ const LIMITS: Limits = {
   connectionsCheckingInterval: 1000,
   keepAliveTimeout: 65_000,
   maxHeaderSize: 16 << 10,
-  maxConnections: 1000,
+  // Room for a thousand, and for those who look after the service.
+  maxConnections: 1024,
 };
 
 /**
