@@ -15,7 +15,7 @@ test('The server bounds how long a client may take, and how many there may be', 
       headersTimeout: 10_000,
       requestTimeout: 20_000,
       keepAliveTimeout: 65_000,
-      maxConnections: 1000,
+      maxConnections: 1024,
     },
   );
 });
