@@ -2,7 +2,7 @@
  * The bench: the service side by side with floors of bare Node, as ratios of one run.
  *
  *     node scripts/bench.mjs [--part reads,creates,growth,start,slow-disk,pressure]
- *                            [--rounds 5] [--seconds 2] [--node PATH] [--contenders FOLDER]
+ *                            [--rounds 5] [--seconds 2] [--node PATH] [--contenders FOLDER] [--wrk]
  *
  * Every round starts fresh processes, and within a round the contenders take turns, so that
  * whatever else the machine does falls on all alike. A figure is the median of the rounds, with the
@@ -41,6 +41,7 @@ const { values } = parseArgs({
     node: { type: 'string', default: process.execPath },
     contenders: { type: 'string' },
     keep: { type: 'string' },
+    wrk: { type: 'boolean', default: false },
   },
 });
 
@@ -53,6 +54,7 @@ const bench = {
   rounds: Number(values.rounds),
   seconds: Number(values.seconds),
   contenders: values.contenders,
+  wrk: values.wrk,
   progress(text) {
     if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${text}`);
   },

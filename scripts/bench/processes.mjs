@@ -1,9 +1,12 @@
 /** Processes of a bench: servers to measure, and the load generator that measures them. */
 
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
 
 const here = (name) => fileURLToPath(new URL(name, import.meta.url));
 
@@ -33,6 +36,34 @@ export async function measure(options) {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   return JSON.parse(await firstLine(child, 'load.mjs'));
+}
+
+/**
+ * Reads measured with wrk, which needs far less of the processor than our own generator, so that
+ * the server is what is measured. It does not look at bodies: one answer is looked at here.
+ */
+export async function measureWithWrk({ port, path, connections, seconds, bodyBytes }) {
+  const url = `http://127.0.0.1:${port}${path}`;
+  const authorization = 'Authorization: Bearer bench';
+  const answer = await fetch(url, { headers: { Authorization: 'Bearer bench' } });
+  const body = await answer.arrayBuffer();
+  if (answer.status !== 200 || body.byteLength !== bodyBytes) {
+    throw new Error(`${url} answered ${answer.status} with ${body.byteLength} bytes`);
+  }
+  const args = ['-t1', `-c${connections}`, '-H', authorization, '--latency', url];
+  await run('wrk', ['-d1', ...args]);
+  const { stdout } = await run('wrk', [`-d${Math.ceil(seconds)}`, ...args]);
+  if (/Non-2xx|Socket errors/.test(stdout)) throw new Error(stdout);
+  return {
+    rate: Number(/Requests\/sec: +([0-9.]+)/.exec(stdout)[1]),
+    p50: microseconds(/50% +(\S+)/.exec(stdout)[1]),
+    p99: microseconds(/99% +(\S+)/.exec(stdout)[1]),
+  };
+}
+
+function microseconds(text) {
+  const [, number, unit] = /^([0-9.]+)(us|ms|s)$/.exec(text);
+  return Math.round(number * { us: 1, ms: 1000, s: 1_000_000 }[unit]);
 }
 
 /** Runs a script that prints one line of JSON and ends. */

@@ -3,7 +3,7 @@
 import { copyFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { dataFile } from './data.mjs';
-import { measure, startServer } from './processes.mjs';
+import { measure, measureWithWrk, startServer } from './processes.mjs';
 import { ratio, summary } from './table.mjs';
 
 const SCENARIOS = [
@@ -42,14 +42,15 @@ async function measureScenario(bench, scenario, connections, others) {
         `reads: ${scenario.what}, ${connections} connections, round ${round + 1}, ${kind}`,
       );
       const server = await start(bench, kind, expected);
-      const result = await measure({
+      const load = {
         port: server.port,
-        request: requestFor(scenario.path),
         connections,
         seconds: bench.seconds,
-        warmupSeconds: 1,
         bodyBytes: bodyBytesOf(kind, expected.body),
-      });
+      };
+      const result = bench.wrk
+        ? await measureWithWrk({ ...load, path: scenario.path })
+        : await measure({ ...load, request: requestFor(scenario.path), warmupSeconds: 1 });
       results[kind].push(result);
       await server.stop();
     }
@@ -88,7 +89,9 @@ function start(bench, kind, expected) {
   return startServer(bench.node, 'serve-other.mjs', options);
 }
 
-/** The answer that all contenders give: its body, and the header fields that node:http does not add. */
+/**
+ * The answer that all contenders give: its body, and the header fields that node:http does not add.
+ */
 async function expectedAnswer(bench, path) {
   const server = await start(bench, 'petstore');
   const answer = await fetch(`http://127.0.0.1:${server.port}${path}`, {

@@ -1,11 +1,12 @@
 /**
  * Pipelined requests, one at a time.
  *
- * A client may send many requests before it reads an answer (RFC 9112 section 9.3.2). node:http hands
- * over all of a chunk at once, and keeps the answers until their turn: 64 KiB of short requests for
- * long lists became 6 MB of answers for each connection, and everybody else waited for them. So a
- * request is looked at only when the answer before it has gone out to the system, and in a later turn
- * of the event loop: a client that sends much or does not read holds up nobody but itself.
+ * A client may send many requests before it reads an answer (RFC 9112 section 9.3.2). node:http
+ * hands over all of a chunk at once, and keeps the answers until their turn: 64 KiB of short
+ * requests for long lists became 6 MB of answers for each connection, and everybody else waited for
+ * them. So a request is looked at only when the answer before it has gone out to the system, and in
+ * a later turn of the event loop: a client that sends much or does not read holds up nobody but
+ * itself.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';

@@ -1,4 +1,6 @@
-/** The access log: one line for each answer. The query is left out, and no header field is in it. */
+/**
+ * The access log: one line for each answer. The query is left out, and no header field is in it.
+ */
 
 import type { IncomingMessage } from 'node:http';
 import type { Log } from '../base/log.ts';

@@ -1,4 +1,6 @@
-/** The id of a request: the client's own, where it can be trusted not to be harmful, or a new one. */
+/**
+ * The id of a request: the client's own, where it can be trusted not to be harmful, or a new one.
+ */
 
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';

@@ -1,10 +1,10 @@
 /**
- * A window that moves over a file of any size: what both readers, of the snapshot and of the journal,
- * read through. It holds a whole item, however long, because it grows by what it reads on.
+ * A window that moves over a file of any size: what both readers, of the snapshot and of the
+ * journal, read through. It holds a whole item, however long, because it grows by what it reads on.
  *
  * While the window is looked at, the next chunk is read into another buffer, behind some room for
- * what will be left over from this one: so the disk works while the processor does, and what is read
- * is not copied.
+ * what will be left over from this one: so the disk works while the processor does, and what is
+ * read is not copied.
  */
 
 import { isUtf8 } from 'node:buffer';

@@ -63,10 +63,11 @@ async function readTail(window: FileWindow, at: number): Promise<Buffer> {
 }
 
 /**
- * True when what follows the whole commits is what a crash leaves of one more, or nothing: its first
- * part only, or all of it with some sectors still zero because they never got to the disk, be it the
- * one with nothing but the line feed. All else is damage to something that may have been answered: a
- * changed byte, a line feed that became another byte, a line with whole commits behind it.
+ * True when what follows the whole commits is what a crash leaves of one more, or nothing: its
+ * first part only, or all of it with some sectors still zero because they never got to the disk, be
+ * it the one with nothing but the line feed. All else is damage to something that may have been
+ * answered: a changed byte, a line feed that became another byte, a line with whole commits behind
+ * it.
  */
 function isTorn(tail: Buffer, offset: number): boolean {
   if (holdsLaterCommit(tail)) return false;
