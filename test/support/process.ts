@@ -77,7 +77,11 @@ export function end(service: Process, signal: NodeJS.Signals): Promise<number | 
 
 /** The process could not start: it says why in one line, and exits with 1. */
 export async function assertRefused(service: Process, line: RegExp): Promise<void> {
-  assert.equal(await service.exit(), 1);
+  const serves = service.ready().then(
+    () => 'It serves',
+    () => service.exit(),
+  );
+  assert.equal(await serves, 1);
   assert.match(service.stderr(), line);
   assert.equal(service.stderr().split('\n').length, 2, service.stderr());
   assert.equal(service.stdout(), '');
