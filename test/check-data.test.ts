@@ -11,7 +11,10 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { checkData } from '../src/storage/check-data.ts';
+import type { Disk } from '../src/storage/disk.ts';
 import { openFileStore } from '../src/storage/file-store.ts';
+import { nodeDisk } from '../src/storage/node-disk.ts';
 import { checkDataFile } from './support/check-data-script.ts';
 import { openConnection } from './support/connection.ts';
 import { PetLedger } from './support/pet-ledger.ts';
@@ -147,6 +150,29 @@ test('While the service writes it finds all that was answered before', async (t)
   }
   assert.equal(await end(service, 'SIGTERM'), 0);
   await load.ended;
+});
+
+test('A line that was read while it was written is looked at again', async (t) => {
+  const path = await killedWithPets(t, 3);
+  let reads = 0;
+  const disk: Disk = {
+    ...nodeDisk,
+    async open(name, how) {
+      const file = await nodeDisk.open(name, how);
+      if (!name.endsWith('.journal')) return file;
+      return {
+        ...file,
+        async read(bytes, offset, length, position) {
+          const count = await file.read(bytes, offset, length, position);
+          // The first line's end has not come, those behind it have.
+          if (reads++ === 0) bytes.fill(0, offset + 40, offset + 50);
+          return count;
+        },
+      };
+    },
+  };
+  const { pets, journalPets } = await checkData(disk, path);
+  assert.deepEqual([pets, journalPets], [4, 3]);
 });
 
 /** Checks the file, and that all files beside it are as they were. */

@@ -6,6 +6,8 @@
  * snapshot has; the other way round, pets could be missed.
  */
 
+import { setTimeout as sleep } from 'node:timers/promises';
+import { messageOf } from '../base/log.ts';
 import type { Disk, DiskFile } from './disk.ts';
 import { readJournal } from './journal-reader.ts';
 import { PetTable } from './pet-table.ts';
@@ -37,11 +39,7 @@ export async function checkData(disk: Disk, path: string): Promise<DataReport> {
       await readSnapshot(paths.snapshot, snapshot, pets).finally(() => snapshot.close());
     }
     const snapshotPets = pets.length;
-    let tornBytes = 0;
-    if (journal !== undefined) {
-      const apply = createApply(paths.journal, pets);
-      ({ tornBytes } = await readJournal(paths.journal, journal, apply));
-    }
+    const tornBytes = journal === undefined ? 0 : await checkJournal(paths.journal, journal, pets);
     const journalPets = pets.length - snapshotPets;
     return { pets: pets.length, lastId: pets.lastId, journalPets, tornBytes };
   } finally {
@@ -52,3 +50,26 @@ export async function checkData(disk: Disk, path: string): Promise<DataReport> {
 async function openIfThere(disk: Disk, path: string): Promise<DiskFile | undefined> {
   return (await fileSize(disk, path)) === undefined ? undefined : disk.open(path, 'read');
 }
+
+/**
+ * Reads the journal's pets into the table, and returns the size of the torn commit at its end.
+ *
+ * A service at work fills the room behind its commits while that is read: a line may seem to break
+ * off, with whole ones behind it. Real damage is still there when it is looked at again, later.
+ */
+async function checkJournal(path: string, journal: DiskFile, pets: PetTable): Promise<number> {
+  for (let earlier = ''; ;) {
+    try {
+      // What the table has of an earlier reading is passed over, as what the snapshot has is.
+      const { tornBytes } = await readJournal(path, journal, createApply(path, pets));
+      return tornBytes;
+    } catch (error) {
+      const complaint = messageOf(error);
+      if (complaint === earlier) throw error;
+      earlier = complaint;
+      await sleep(RETRY_MS);
+    }
+  }
+}
+
+const RETRY_MS = 100;
