@@ -11,7 +11,7 @@ import { end, portOf, startOn, type Process } from '../support/process.ts';
 import { createRandom, type Random } from '../support/random.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
-const ROUNDS = 20;
+const ROUNDS = 15;
 const CONNECTIONS = 6;
 
 test('What was answered or seen is there once, byte for byte, after many kill -9', async (t) => {
