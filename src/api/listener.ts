@@ -178,7 +178,6 @@ function send(exchange: Exchange, reply: Reply): void {
   const isEarly = hasUnreadBody && (reply.status >= 400 || !isShort(exchange));
   // Of what came along with a request to upgrade, node:http drops the rest, even half a request.
   const isLast = isEarly || exchange.headers.asksToUpgrade || options.isDraining();
-  if (isLast) closing.add(request.socket);
   const headers = isLast ? [...extraHeaders(exchange), ...CLOSE] : extraHeaders(exchange);
   if (isEarly) {
     sendReplyOpen(response, reply, headers);
@@ -186,6 +185,8 @@ function send(exchange: Exchange, reply: Reply): void {
   } else {
     sendReply(response, reply, headers);
   }
+  // Where the client asked for that, or its expectation was not met, node:http closes by itself.
+  if (isLast || !response.shouldKeepAlive) closing.add(request.socket);
 }
 
 /**
