@@ -17,7 +17,7 @@ export async function stopServer(server: Server, drainMs: number): Promise<void>
   });
   closeIdle(server);
   const sweep = setInterval(() => closeIdle(server), SWEEP_MS);
-  const cut = setTimeout(() => server.closeAllConnections(), drainMs);
+  const cut = setTimeout(() => closeAll(server), drainMs);
   await closed;
   clearInterval(sweep);
   clearTimeout(cut);
@@ -28,10 +28,20 @@ export async function stopServer(server: Server, drainMs: number): Promise<void>
 const SWEEP_MS = 50;
 
 /**
- * To node:http a connection is idle once its answer is written, though most of that may still wait
- * for a slow reader. It closes all idle ones or none, so they wait together.
+ * To node:http a connection that was never used is busy, and one is idle once its answer is
+ * written, though most of that may still wait for a slow reader. It closes all idle ones or none,
+ * so they wait together.
  */
 function closeIdle(server: Server): void {
-  for (const { writableLength } of connectionsOf(server)) if (writableLength > 0) return;
-  server.closeIdleConnections();
+  let isFlushed = true;
+  for (const connection of connectionsOf(server)) {
+    if (connection.bytesRead === 0) connection.destroy();
+    else if (connection.writableLength > 0) isFlushed = false;
+  }
+  if (isFlushed) server.closeIdleConnections();
+}
+
+/** node:http's own leaves out those that it gave away because of CONNECT. */
+function closeAll(server: Server): void {
+  for (const connection of connectionsOf(server)) connection.destroy();
 }
