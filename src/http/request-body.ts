@@ -6,7 +6,6 @@
  */
 
 import { isUtf8 } from 'node:buffer';
-import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { quote } from '../base/quote.ts';
 import { ApiError } from './api-error.ts';
@@ -32,7 +31,7 @@ export async function readJsonBody(
   }
   // A client of HTTP/1.0 knows no interim answers (RFC 9110 section 15.2).
   const isWaiting = headers.expect !== undefined && request.httpVersionMinor > 0;
-  if (isWaiting) await sendContinue(response);
+  if (isWaiting) response.writeContinue();
   // Without a body the stream may never tell of its end: see optimizeEmptyRequests.
   const body = announcesBody(headers) ? await readBytes(request, limitBytes) : EMPTY;
   if (body.length === 0)
@@ -57,15 +56,6 @@ function checkMediaType({ contentType, contentEncoding }: RequestHeaders): void 
     const message = `Content-Encoding ${quote(contentEncoding)} is not supported, send none`;
     throw new ApiError('unsupported_media_type', message, ['Accept-Encoding', 'identity']);
   }
-}
-
-/**
- * Asks for the body when it is the answer's turn: what is written before that goes, with node:http,
- * between the header and the body of the answer.
- */
-async function sendContinue(response: ServerResponse): Promise<void> {
-  if (response.socket === null) await once(response, 'socket');
-  response.writeContinue();
 }
 
 function readBytes(request: IncomingMessage, limitBytes: number): Promise<Buffer> {

@@ -11,6 +11,7 @@ import { startService, type Service } from '../support/service.ts';
 import { assertErrorAnswer, openWire, requestOf, statusesOf, talk } from '../support/wire.ts';
 
 const REX = '{"name":"Rex","categoryId":1}';
+const EXPECTING = ['Expect: 100-continue', 'Content-Length: 29'];
 const CHUNKED = 'Transfer-Encoding: chunked';
 
 /** A service that must log nothing. */
@@ -39,10 +40,7 @@ const HALVES: readonly (readonly [what: string, bytes: string])[] = [
   ['a body in chunks', requestOf('POST /v1/pets', [CHUNKED], `1d\r\n${REX}\r\n`)],
   ['a body but for its last chunk', requestOf('POST /v1/pets', [CHUNKED], `1d\r\n${REX}\r\n0\r\n`)],
   ['a body after an early answer', requestOf('PUT /v1/pets', ['Content-Length: 100'])],
-  [
-    'what it expected to send',
-    requestOf('POST /v1/pets', ['Expect: 100-continue', 'Content-Length: 29']),
-  ],
+  ['what it expected to send', requestOf('POST /v1/pets', EXPECTING)],
 ];
 const WAYS = {
   closes: (socket: Socket): unknown => socket.destroy(),

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
+import { createHeldStore } from '../support/held-store.ts';
 import { startService } from '../support/service.ts';
 import {
   assertErrorAnswer,
@@ -35,6 +36,44 @@ describe('Expect', () => {
     });
   }
 
+  for (const [what, sooner, later] of [
+    ['that comes with its body', REX, ''],
+    ['that waits with its body', '', REX],
+  ] as const) {
+    test(`Behind a create under way, an expectation ${what} is met in its turn`, async (t) => {
+      const store = createHeldStore();
+      const own = await startService({ store });
+      t.after(() => own.close());
+      const wire = await openWire(t, own.port);
+      const expecting = requestOf('POST /v1/pets', [EXPECT, REX_LENGTH]) + sooner;
+      wire.socket.write(requestOf('POST /v1/pets', [], REX) + expecting);
+      await store.waiting();
+      await talk(t, own.port, lastRequestOf('GET /livez'));
+      assert.equal(wire.text(), '');
+      store.release();
+      assert.deepEqual(statusesOf(await wire.answers(2)).slice(0, 2), [201, 100]);
+      wire.socket.write(later + lastRequestOf('GET /livez'));
+      const answers = await wire.allAnswers();
+      assert.deepEqual(statusesOf(answers), [201, 100, 201, 200]);
+      assert.equal(answers[2]?.body, '{"id":2,"name":"Rex","categoryId":1}');
+    });
+  }
+
+  test('A client that goes away before it is asked for its body harms nobody', async (t) => {
+    const store = createHeldStore();
+    const own = await startService({ store });
+    t.after(() => own.close());
+    const wire = await openWire(t, own.port);
+    const expecting = requestOf('POST /v1/pets', [EXPECT, REX_LENGTH]);
+    wire.socket.write(requestOf('POST /v1/pets', [], REX) + expecting);
+    await store.waiting();
+    wire.socket.destroy();
+    store.release();
+    await talk(t, own.port, lastRequestOf('GET /livez'));
+    const pets = await (await own.fetch('/v1/pets')).text();
+    assert.equal(pets, '[{"id":1,"name":"Rex","categoryId":1}]');
+  });
+
   test('A body in chunks that is too large after the 100 is refused', async (t) => {
     const wire = await openWire(t, service.port);
     wire.socket.write(requestOf('POST /v1/pets', [EXPECT, CHUNKED]));
@@ -62,13 +101,17 @@ describe('Expect', () => {
     }
   });
 
-  for (const value of [
-    '100',
-    '100-continued',
-    '100-continue, 100-continue',
-    'x=100-continue',
-    '',
-  ]) {
+  test('What comes behind an expectation that was not met is not processed', async (t) => {
+    const before = await (await service.fetch('/v1/pets?limit=100')).text();
+    const create = requestOf('POST /v1/pets', [], REX);
+    const answers = await talk(t, service.port, requestOf('GET /livez', [EXPECT]) + create);
+    assert.deepEqual(statusesOf(answers), [200]);
+    assert.equal(answers[0]?.headers.get('connection'), 'close');
+    assert.equal(await (await service.fetch('/v1/pets?limit=100')).text(), before);
+  });
+
+  const twice = '100-continue, 100-continue';
+  for (const value of ['100', '100-continued', twice, 'x=100-continue', '']) {
     test(`Expect: ${value} is 417`, async (t) => {
       const request = lastRequestOf('POST /v1/pets', [`Expect: ${value}`], REX);
       const answers = await talk(t, service.port, request);

@@ -6,7 +6,6 @@ import { after, test } from 'node:test';
 import type { PetStore } from '../../src/model/pet-store.ts';
 import { createMemoryStore } from '../../src/storage/memory-store.ts';
 import { createHeldStore } from '../support/held-store.ts';
-import { parseAnswers } from '../support/raw-http.ts';
 import { startService } from '../support/service.ts';
 import {
   assertErrorAnswer,
@@ -21,6 +20,7 @@ const service = await startService();
 after(() => service.close());
 
 const REX = '{"name":"Rex","categoryId":1}';
+const CHUNKED = 'Transfer-Encoding: chunked';
 const CREATE = requestOf('POST /v1/pets', [], REX);
 
 test('Connections stay in step after bodies that nobody reads', async (t) => {
@@ -41,7 +41,7 @@ test('It does not matter where the bytes of requests are cut', async (t) => {
   const bytes =
     requestOf('GET /livez', [], 'body') +
     CREATE +
-    requestOf('POST /v1/pets', ['Transfer-Encoding: chunked'], '2;x=y\r\n{}\r\n0\r\nA: b\r\n\r\n') +
+    requestOf('POST /v1/pets', [CHUNKED], '2;x=y\r\n{}\r\n0\r\nA: b\r\n\r\n') +
     lastRequestOf('GET /v1/pets/1');
   const cut = async (at: number): Promise<void> => {
     const wire = await openWire(t, own.port);
@@ -71,11 +71,7 @@ const FAULTS = [
   ['a request cut by the end of the connection', 'GET /livez', 'malformed_request'],
   ['a header too large', `GET / HTTP/1.1\r\nX: ${'x'.repeat(17_000)}`, 'headers_too_large'],
   ['a refused version', 'GET /\r\n\r\n', 'unsupported_http_version'],
-  [
-    'a body that is malformed',
-    requestOf('POST /v1/pets', ['Transfer-Encoding: chunked'], 'x'),
-    'malformed_request',
-  ],
+  ['a malformed body', requestOf('POST /v1/pets', [CHUNKED], 'x'), 'malformed_request'],
   ['CONNECT', requestOf('CONNECT b:443'), 'method_not_allowed'],
 ] as const;
 
@@ -102,7 +98,7 @@ for (const [what, bytes, code] of FAULTS) {
   });
 }
 
-test('A GET with a body longer than the limit is answered, and its connection closed', async (t) => {
+test('A GET with a body above the limit is answered, and its connection closed', async (t) => {
   const bytes = requestOf('GET /livez', ['Content-Length: 65537']);
   const wire = await openWire(t, service.port);
   wire.socket.write(bytes);
@@ -132,8 +128,5 @@ test('A client that reads nothing is not served without an end', async (t) => {
   assert.ok(servedBefore < 900, `${servedBefore} requests were served`);
   wire.socket.resume();
   await once(wire.socket, 'data');
-  assert.equal(
-    parseAnswers(wire.text().slice(0, wire.text().indexOf('\r\n\r\n') + 4))[0]?.status,
-    200,
-  );
+  assert.match(wire.text(), /^HTTP\/1\.1 200 /);
 });

@@ -20,6 +20,7 @@ import {
 } from '../support/wire.ts';
 
 const REX = '{"name":"Rex","categoryId":1}';
+const CHUNKED = 'Transfer-Encoding: chunked';
 const SHORT: Partial<Limits> = {
   headersTimeout: 300,
   requestTimeout: 600,
@@ -48,11 +49,7 @@ const SLOW: readonly (readonly [what: string, fast: string, slow: string])[] = [
   ['a request line', '', `GET /${ENDLESS}`],
   ['a header', 'GET /v1/pets HTTP/1.1\r\n', 'X-A: b\r\n'.repeat(1000)],
   ['a body', requestOf('POST /v1/pets', ['Content-Length: 10000']), REX + ' '.repeat(9000)],
-  [
-    'a body in chunks',
-    requestOf('POST /v1/pets', ['Transfer-Encoding: chunked']),
-    '1\r\n \r\n'.repeat(1000),
-  ],
+  ['a body in chunks', requestOf('POST /v1/pets', [CHUNKED]), '1\r\n \r\n'.repeat(1000)],
   ['a second request', requestOf('GET /livez'), `GET /${ENDLESS}`],
   ['nothing at all', '', ''],
 ];
@@ -95,6 +92,16 @@ test('The time that the service takes itself does not count', async (t) => {
   assert.deepEqual(statusesOf(await wire.answers(1)), [201]);
 });
 
+test('A malformed body behind Upgrade, which node:http passes over, gets 408', async (t) => {
+  const service = await start(t);
+  const fields = ['Connection: Upgrade', 'Upgrade: h2c', CHUNKED];
+  const wire = await openWire(t, service.port);
+  wire.socket.end(requestOf('POST /v1/pets', fields, 'x\r\n'));
+  const answers = await wire.allAnswers();
+  assert.equal(answers.length, 1);
+  assertErrorAnswer(answers[0], 'request_timeout');
+});
+
 test('A connection that is idle after an answer is closed without another one', async (t) => {
   const service = await start(t, { ...SHORT, keepAliveTimeout: 100 });
   const wire = await openWire(t, service.port);
@@ -102,7 +109,7 @@ test('A connection that is idle after an answer is closed without another one', 
   assert.deepEqual(statusesOf(await wire.allAnswers()), [200]);
 });
 
-test('A connection beyond their greatest number is closed, and the others are served', async (t) => {
+test('A connection beyond the greatest number is closed, others are served', async (t) => {
   const service = await start(t, { maxConnections: 2 });
   const first = await openWire(t, service.port);
   const second = await openWire(t, service.port);

@@ -1,0 +1,190 @@
+/** Stopping, as clients see it: nobody who is being answered is cut off, and nobody else waits. */
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { stopServer } from '../../src/http/stop-server.ts';
+import { createHeldStore } from '../support/held-store.ts';
+import { portOf, startOn, type Process } from '../support/process.ts';
+import { startService, type Service } from '../support/service.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import {
+  assertErrorAnswer,
+  openWire,
+  requestOf,
+  statusesOf,
+  talk,
+  type Wire,
+} from '../support/wire.ts';
+
+const REX = '{"name":"Rex","categoryId":1}';
+/** Longer than any test takes: nothing is cut. */
+const FOR_EVER_MS = 3_600_000;
+
+/** A connection on which a request was answered, and all but the end of another was read. */
+async function halfSent(t: TestContext, port: number, bytes: string): Promise<Wire> {
+  const wire = await openWire(t, port);
+  wire.socket.write(requestOf('GET /livez'));
+  await wire.answers(1);
+  wire.socket.write(bytes.slice(0, -1));
+  // The service has read that when it answers on a later connection.
+  await talk(t, port, 'x\r\n\r\n');
+  return wire;
+}
+
+/** Resolves when the process stops: it takes no more connections then. */
+async function stopping(service: Process, port: number): Promise<void> {
+  const end = service.exit();
+  while (!service.stderr().includes('"Stopping"')) {
+    const event = await Promise.race([once(service.child.stderr!, 'data'), end]);
+    if (!Array.isArray(event)) throw new Error(`Ended with ${event}: ${service.stderr()}`);
+  }
+  await refusing(port);
+}
+
+/** Resolves when a connection is refused; one that was still taken is closed unused. */
+async function refusing(port: number): Promise<void> {
+  for (let code: unknown; code !== 'ECONNREFUSED';) {
+    const socket = connect(port, '127.0.0.1').resume();
+    socket.on('error', (error: NodeJS.ErrnoException) => (code = error.code));
+    await new Promise((resolve) => socket.on('close', resolve));
+  }
+}
+
+test('The process closes idle connections at once and answers what is half sent', async (t) => {
+  const folder = tempDir(t);
+  const dataFile = join(folder, 'pets.json');
+  const service = startOn(t, dataFile);
+  const port = await portOf(service);
+  const idle = await openWire(t, port);
+  idle.socket.write(requestOf('POST /v1/pets', [], REX));
+  assert.deepEqual(statusesOf(await idle.answers(1)), [201]);
+  const ready = await halfSent(t, port, requestOf('GET /readyz'));
+  const list = await halfSent(t, port, requestOf('GET /v1/pets'));
+  const created = await halfSent(t, port, requestOf('POST /v1/pets', [], REX));
+  const header = requestOf('POST /v1/pets', [`Content-Length: ${REX.length}`]);
+  const create = await halfSent(t, port, header);
+  const unused = await openWire(t, port);
+
+  service.child.kill('SIGTERM');
+  await stopping(service, port);
+  assert.deepEqual(statusesOf(await idle.allAnswers()), [201]);
+  assert.deepEqual(await unused.allAnswers(), []);
+  assert.equal(service.child.exitCode, null);
+
+  ready.socket.write('\n');
+  const [, notReady] = await ready.allAnswers();
+  assertErrorAnswer(notReady, 'unavailable');
+  list.socket.write('\n');
+  const [, listed] = await list.allAnswers();
+  assert.equal(listed?.body, '[{"id":1,"name":"Rex","categoryId":1}]');
+  create.socket.write(`\n${REX}`);
+  const [, refused] = await create.allAnswers();
+  assertErrorAnswer(refused, 'unavailable');
+  // This one had begun before.
+  created.socket.write('}');
+  const [, added] = await created.allAnswers();
+  assert.equal(added?.status, 201);
+  for (const answer of [notReady, listed, refused, added]) {
+    assert.equal(answer?.headers.get('connection'), 'close');
+  }
+
+  assert.equal(await service.exit(), 0);
+  assert.deepEqual(readdirSync(folder).sort(), ['pets.json', 'pets.json.lock']);
+  const pets = [1, 2].map((id) => ({ id, name: 'Rex', categoryId: 1 }));
+  assert.deepEqual(JSON.parse(readFileSync(dataFile, 'utf8')), pets);
+});
+
+/** A service within this process, stopped as the process stops its own. */
+function stop({ app, server }: Service, drainMs: number): Promise<void> {
+  app.drain();
+  return stopServer(server, drainMs);
+}
+
+test('A create under way is answered, and its connection closed', async (t) => {
+  const store = createHeldStore();
+  const service = await startService({ store });
+  t.after(() => service.close());
+  const wire = await openWire(t, service.port);
+  wire.socket.write(requestOf('POST /v1/pets', [], REX));
+  await store.waiting();
+  const stopped = stop(service, FOR_EVER_MS);
+  await refusing(service.port);
+  store.release();
+  const answers = await wire.allAnswers();
+  assert.deepEqual(statusesOf(answers), [201]);
+  assert.equal(answers[0]?.headers.get('connection'), 'close');
+  wire.socket.end();
+  await stopped;
+});
+
+test('A client that reads slowly gets all of its answer', async (t) => {
+  const service = await startService();
+  t.after(() => service.close());
+  // 100 of these are more than the buffers of a connection hold.
+  const body = JSON.stringify({ name: 'x'.repeat(65_000), categoryId: 1 });
+  for (let pet = 0; pet < 100; pet += 1) assert.equal((await service.post(body)).status, 201);
+  const wire = await openWire(t, service.port);
+  wire.socket.write(requestOf('GET /v1/pets?limit=100'));
+  await wire.until((text) => text !== '');
+  wire.socket.pause();
+  const idle = await openWire(t, service.port);
+  idle.socket.write(requestOf('GET /livez'));
+  await idle.answers(1);
+
+  const stopped = stop(service, FOR_EVER_MS);
+  await refusing(service.port);
+  wire.socket.resume();
+  const [answer] = await wire.allAnswers();
+  assert.equal(answer?.body.length, Number(answer?.headers.get('content-length')));
+  assert.ok(answer!.body.length > 6_500_000);
+  assert.deepEqual(statusesOf(await idle.allAnswers()), [200]);
+  await stopped;
+});
+
+test('A connection that is still busy when the time is over is cut', async (t) => {
+  const service = await startService();
+  t.after(() => service.close());
+  const half = await halfSent(t, service.port, requestOf('GET /livez'));
+  const reader = await openWire(t, service.port);
+  const body = JSON.stringify({ name: 'x'.repeat(65_000), categoryId: 1 });
+  for (let pet = 0; pet < 100; pet += 1) assert.equal((await service.post(body)).status, 201);
+  reader.socket.write(requestOf('GET /v1/pets?limit=100'));
+  await reader.until((text) => text !== '');
+  reader.socket.pause();
+  await stop(service, 100);
+  reader.socket.resume();
+  const { socket } = reader;
+  const received = await reader.until(() => socket.readableEnded || socket.destroyed);
+  assert.ok(received.length < 6_500_000);
+  assert.deepEqual(statusesOf(await half.allAnswers()), [200]);
+});
+
+test('Who is too slow is told so while the service stops, too', async (t) => {
+  const limits = { headersTimeout: 200, requestTimeout: 300, connectionsCheckingInterval: 20 };
+  const service = await startService({}, limits);
+  t.after(() => service.close());
+  const half = await halfSent(t, service.port, requestOf('GET /livez'));
+  const stopped = stop(service, FOR_EVER_MS);
+  const [, late] = await half.allAnswers();
+  assertErrorAnswer(late, 'request_timeout');
+  await stopped;
+});
+
+test('What comes behind the last answer of a connection is not processed', async (t) => {
+  const service = await startService();
+  t.after(() => service.close());
+  const half = await halfSent(t, service.port, requestOf('GET /livez'));
+  let answered = 0;
+  service.server.on('request', (_request, response) => {
+    response.on('finish', () => (answered += 1));
+  });
+  const stopped = stop(service, FOR_EVER_MS);
+  half.socket.write(`\n${requestOf('GET /livez').repeat(5)}`);
+  assert.deepEqual(statusesOf(await half.allAnswers()), [200, 200]);
+  await stopped;
+  assert.equal(answered, 1);
+});
