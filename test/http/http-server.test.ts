@@ -1,10 +1,17 @@
 /** The node:http server: its limits, and faults that no client can bring about in a short test. */
 
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { test } from 'node:test';
 import { Duplex } from 'node:stream';
 import { createHttpServer } from '../../src/http/http-server.ts';
 import { parseAnswers } from '../support/raw-http.ts';
+
+test('The server looks at its time limits every second', () => {
+  // node:http has it as a property, which its types leave out.
+  const server = createHttpServer(() => undefined) as { connectionsCheckingInterval?: number };
+  assert.equal(server.connectionsCheckingInterval, 1000);
+});
 
 test('The server bounds how long a client may take, and how many there may be', () => {
   const server = createHttpServer(() => undefined);
@@ -54,6 +61,30 @@ for (const [fault, code, status, message] of FAULTS) {
     assert.equal(answer.headers.get('connection'), 'close');
   });
 }
+
+test('A second fault of a connection does not cut off the answer to the first', async () => {
+  const server = createHttpServer(() => undefined);
+  const texts: string[] = [];
+  let flush: (() => void) | undefined;
+  const socket = new Duplex({
+    read: () => undefined,
+    write(chunk: Buffer, _encoding, done) {
+      texts.push(chunk.toString());
+      flush = done;
+    },
+  });
+  for (const code of ['HPE_INVALID_METHOD', 'HPE_INVALID_EOF_STATE']) {
+    server.emit('clientError', Object.assign(new Error('Parse Error'), { code }), socket);
+  }
+  assert.equal(socket.destroyed, false);
+  const closed = once(socket, 'close');
+  flush?.();
+  await closed;
+  assert.deepEqual(
+    parseAnswers(texts.join('')).map(({ status }) => status),
+    [400],
+  );
+});
 
 test('A client that is gone is not answered', async () => {
   const error = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' });

@@ -35,6 +35,15 @@ test('Connections stay in step after bodies that nobody reads', async (t) => {
   assert.deepEqual(statusesOf(answers), [200, 200, 204, 404, 404]);
 });
 
+test('A create without a body is refused, and the connection stays', async (t) => {
+  const empty = [requestOf('POST /v1/pets'), requestOf('POST /v1/pets', ['Content-Length: 0'])];
+  const chunked = requestOf('POST /v1/pets', [CHUNKED], '0\r\n\r\n');
+  const bytes = [...empty, chunked, lastRequestOf('GET /livez')].join('');
+  const answers = await talk(t, service.port, bytes);
+  assert.deepEqual(statusesOf(answers), [400, 400, 400, 200]);
+  for (const answer of answers.slice(0, 3)) assertErrorAnswer(answer, 'invalid_json');
+});
+
 test('It does not matter where the bytes of requests are cut', async (t) => {
   const own = await startService();
   t.after(() => own.close());
