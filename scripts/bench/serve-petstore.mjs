@@ -56,7 +56,7 @@ function rewriteStore() {
     list: (query) => pets.list(query),
     async create({ tail, status }) {
       const pet = encodePet(pets.lastId + 1n, tail);
-      pets.append(pets.lastId + 1n, pet, 0, pet.length, status);
+      pets.append(pets.lastId + 1n, pet, status);
       writeFileSync(path, Buffer.concat([...encodeSnapshot(pets)]));
       return pet;
     },

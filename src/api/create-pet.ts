@@ -12,12 +12,11 @@ export async function createPet(store: PetStore, call: Call): Promise<Reply> {
   const newPet = readNewPet(await call.readJson());
   const pet = await store.create(newPet);
   // The id ends at the first comma: it is written first, and in plain digits.
-  const id = pet.toString('latin1', ID_START, pet.indexOf(COMMA));
+  const id = pet.slice(ID_START, pet.indexOf(','));
   return jsonReply(201, pet, ['Location', `${PETS_PATH}/${id}`]);
 }
 
 const ID_START: number = '{"id":'.length;
-const COMMA = 0x2c;
 
 /** The NewPet of part 2 that the body holds. Throws an ApiError (400) that names what is wrong. */
 function readNewPet(body: Buffer): EncodedNewPet {

@@ -7,6 +7,7 @@
  */
 
 import type { Operation } from '../http/operation.ts';
+import { byteString } from '../base/byte-string.ts';
 import { jsonReply } from '../http/reply.ts';
 import { DEFAULT_BODY_LIMIT_BYTES } from '../http/request-body.ts';
 import {
@@ -28,7 +29,7 @@ import { DEFAULT_LIMIT, MAX_LIMIT } from './read-parameters.ts';
 
 /** GET /openapi.json, which needs no key. */
 export function openapiOperation(): Operation {
-  const reply = jsonReply(200, Buffer.from(JSON.stringify(describeService())));
+  const reply = jsonReply(200, byteString(JSON.stringify(describeService())));
   return {
     name: 'openapi',
     method: 'GET',

@@ -45,13 +45,18 @@ function readOne<T>(
   problems: string[],
   read: (text: string) => T | Expected,
 ): T | undefined {
-  const values = given.filter((parameter) => parameter.name === name);
-  if (values.length === 0) return undefined;
-  if (values.length > 1) {
-    problems.push(`${name} must be given once, not ${values.length} times`);
+  let times = 0;
+  let text = '';
+  for (const parameter of given) {
+    if (parameter.name !== name) continue;
+    times += 1;
+    text = parameter.value;
+  }
+  if (times === 0) return undefined;
+  if (times > 1) {
+    problems.push(`${name} must be given once, not ${times} times`);
     return undefined;
   }
-  const text = values[0]!.value;
   const value = read(text);
   if (!(value instanceof Expected)) return value;
   problems.push(`${name} must be ${value.what}, not ${quote(text)}`);

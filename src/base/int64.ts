@@ -30,8 +30,7 @@ export function int64FromLiteral(literal: string): bigint | undefined {
 
 /** The value of plain decimal digits with an optional minus, as paths and queries carry them. */
 export function parseInt64(text: string): bigint | undefined {
-  const match = /^(-?)0*([0-9]{1,19})$/.exec(text);
-  return match === null ? undefined : inRange(BigInt(`${match[1]}${match[2]}`));
+  return /^-?0*[0-9]{1,19}$/.test(text) ? inRange(BigInt(text)) : undefined;
 }
 
 const MAX_DIGITS = 19;

@@ -1,6 +1,7 @@
 /** A reply: what a handler returns, and how it goes out over node:http. */
 
 import type { ServerResponse } from 'node:http';
+import { byteString, type ByteString } from '../base/byte-string.ts';
 import type { ApiError } from './api-error.ts';
 
 export interface Reply {
@@ -8,7 +9,7 @@ export interface Reply {
   /** Header fields, Content-Length among them where there is a body: name, value, name, value … */
   readonly headers: readonly string[];
   /** Undefined where the status has none (204). */
-  readonly body: Buffer | undefined;
+  readonly body: ByteString | undefined;
 }
 
 export const NO_HEADERS: readonly string[] = [];
@@ -16,7 +17,7 @@ export const NO_HEADERS: readonly string[] = [];
 export function bodyReply(
   status: number,
   contentType: string,
-  body: Buffer,
+  body: ByteString,
   headers: readonly string[] = NO_HEADERS,
 ): Reply {
   const fields = ['Content-Type', contentType, 'Content-Length', String(body.length)];
@@ -25,12 +26,12 @@ export function bodyReply(
 }
 
 /** A reply whose body is JSON text. */
-export function jsonReply(status: number, body: Buffer, headers?: readonly string[]): Reply {
+export function jsonReply(status: number, body: ByteString, headers?: readonly string[]): Reply {
   return bodyReply(status, 'application/json', body, headers);
 }
 
 export function errorReply(error: ApiError): Reply {
-  return jsonReply(error.status, Buffer.from(JSON.stringify(error.body)), error.headers);
+  return jsonReply(error.status, byteString(JSON.stringify(error.body)), error.headers);
 }
 
 /**
@@ -48,8 +49,9 @@ export function sendReply(
   const { body } = reply;
   // An answer that was ended counts as sent: a server that stops would cut it off. A long
   // one, which the system may not take at once, is therefore ended when it has gone out.
-  if (body === undefined || body.length <= LONG_BODY_BYTES) response.end(body);
-  else response.write(body, () => response.end());
+  if (body === undefined) response.end();
+  else if (body.length <= LONG_BODY_BYTES) response.end(body, 'latin1');
+  else response.write(body, 'latin1', () => response.end());
 }
 
 const LONG_BODY_BYTES: number = 16 << 10;
@@ -62,7 +64,7 @@ export function sendReplyOpen(
 ): void {
   writeHead(response, reply, extraHeaders);
   if (reply.body === undefined || response.req.method === 'HEAD') response.flushHeaders();
-  else response.write(reply.body);
+  else response.write(reply.body, 'latin1');
 }
 
 function writeHead(response: ServerResponse, reply: Reply, extraHeaders: readonly string[]): void {

@@ -8,16 +8,17 @@
  * an integer is written in plain digits, whatever form it was sent in.
  */
 
+import { bytesToString, stringToBytes, type ByteString } from '../base/byte-string.ts';
 import { decodeString, findFields, JsonSyntaxError, skipSpace, skipValue } from '../base/json.ts';
 import { int64FromLiteral } from '../base/int64.ts';
 import { isPetStatus, PET_STATUSES, type NewPet, type Pet, type PetStatus } from './pet.ts';
 
 /** The JSON text of one Pet, in the form above. */
-export type EncodedPet = Buffer;
+export type EncodedPet = ByteString;
 
 export interface EncodedNewPet {
   /** The pet's text after its id, from the comma on. */
-  readonly tail: Buffer;
+  readonly tail: ByteString;
   readonly status: PetStatus | undefined;
 }
 
@@ -52,13 +53,14 @@ export function encodeNewPet({ name, categoryId, status }: NewPet): EncodedNewPe
   return encodeNewPetText(Buffer.from(text));
 }
 
-export function encodePet(id: bigint, tail: Buffer): EncodedPet {
-  return Buffer.concat([Buffer.from(`{"id":${id}`), tail]);
+export function encodePet(id: bigint, tail: ByteString): EncodedPet {
+  return `{"id":${id}${tail}` as EncodedPet;
 }
 
-/** The Pet that `bytes` hold: for programs, which want values. Throws as readPet does. */
-export function decodePet(bytes: EncodedPet): Pet {
-  const { pet, id, status } = readPet(bytes, 0);
+/** The Pet that a text holds: for programs, which want values. Throws as readPet does. */
+export function decodePet(text: EncodedPet): Pet {
+  const pet = stringToBytes(text);
+  const { id, status } = readPet(pet, 0);
   const spans = new Int32Array(SPANS_LENGTH);
   findFields(pet, 0, PET_FIELDS, spans);
   const name = decodeString(pet, spans[2 * NAME]!, spans[2 * NAME + 1]!);
@@ -118,11 +120,10 @@ function encodeFields(bytes: Buffer, spans: Int32Array, problems: string[]): Enc
   const categoryId = readInteger(bytes, 'categoryId', categoryStart, categoryEnd, problems);
   const status = readStatus(bytes, spans[2 * STATUS]!, spans[2 * STATUS + 1]!, problems);
 
-  // latin1 is a byte for a character both ways: the name's bytes pass through as they are.
-  const name = bytes.toString('latin1', nameStart, nameEnd);
+  const name = bytesToString(bytes, nameStart, nameEnd);
   const statusField = status === undefined ? '' : `,"status":"${status}"`;
-  const tail = Buffer.from(`,"name":${name},"categoryId":${categoryId}${statusField}}`, 'latin1');
-  return { tail, status };
+  const tail = `,"name":${name},"categoryId":${categoryId}${statusField}}`;
+  return { tail: tail as ByteString, status };
 }
 
 function readInteger(

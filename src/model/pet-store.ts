@@ -6,6 +6,7 @@
  * that holds its pets in memory answers reads at once.
  */
 
+import type { ByteString } from '../base/byte-string.ts';
 import type { EncodedNewPet, EncodedPet } from './encoded-pet.ts';
 import type { PetStatus } from './pet.ts';
 
@@ -45,7 +46,7 @@ export interface PetQuery {
 
 export interface PetPage {
   /** The JSON text of the array. */
-  readonly json: Buffer;
+  readonly json: ByteString;
   /** The last pet's id when more pets match beyond this page: the next query's `after`. */
   readonly next: bigint | undefined;
 }

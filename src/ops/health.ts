@@ -1,5 +1,6 @@
 /** Health: what a supervisor asks, without a key. */
 
+import { byteString } from '../base/byte-string.ts';
 import { ApiError } from '../http/api-error.ts';
 import type { Operation } from '../http/operation.ts';
 import { jsonReply, type Reply } from '../http/reply.ts';
@@ -28,4 +29,4 @@ export function healthOperations(problem: () => string | undefined): readonly Op
   ];
 }
 
-const OK: Reply = jsonReply(200, Buffer.from('{"status":"ok"}'));
+const OK: Reply = jsonReply(200, byteString('{"status":"ok"}'));

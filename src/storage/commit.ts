@@ -10,7 +10,13 @@
 
 import { crc32 } from 'node:zlib';
 import { startsWithAt } from '../base/json.ts';
-import { readPet, type EncodedNewPet, type PetText } from '../model/encoded-pet.ts';
+import {
+  encodePet,
+  readPet,
+  type EncodedNewPet,
+  type EncodedPet,
+  type PetText,
+} from '../model/encoded-pet.ts';
 import type { PetStatus } from '../model/pet.ts';
 
 export interface EncodedCommit {
@@ -20,8 +26,7 @@ export interface EncodedCommit {
 
 export interface CommittedPet {
   readonly id: bigint;
-  /** A slice of the line. */
-  readonly bytes: Buffer;
+  readonly pet: EncodedPet;
   readonly status: PetStatus | undefined;
 }
 
@@ -33,23 +38,13 @@ export interface Commit {
 
 /** The line that adds these pets after the id `after`. */
 export function encodeCommit(after: bigint, newPets: readonly EncodedNewPet[]): EncodedCommit {
-  const prefix = `${''.padEnd(CRC_LENGTH)} {"after":${after},"pets":[`;
-  let sizeBound = prefix.length + SUFFIX.length + 1;
-  for (const { tail } of newPets) sizeBound += MAX_HEAD_LENGTH + tail.length;
-  const bytes = Buffer.allocUnsafe(sizeBound);
-  let at = bytes.write(prefix, 'latin1');
-  const pets: CommittedPet[] = [];
   let id = after;
-  for (const { tail, status } of newPets) {
+  const pets = newPets.map(({ tail, status }): CommittedPet => {
     id += 1n;
-    if (pets.length > 0) at = bytes.writeUInt8(COMMA, at);
-    const start = at;
-    at += bytes.write(`{"id":${id}`, at, 'latin1');
-    at += tail.copy(bytes, at);
-    pets.push({ id, bytes: bytes.subarray(start, at), status });
-  }
-  at += bytes.write(`${SUFFIX}\n`, at, 'latin1');
-  const line = bytes.subarray(0, at);
+    return { id, pet: encodePet(id, tail), status };
+  });
+  const text = `{"after":${after},"pets":[${pets.map(({ pet }) => pet).join(',')}]}`;
+  const line = Buffer.from(`${''.padEnd(CRC_LENGTH)} ${text}\n`, 'latin1');
   line.write(encodeCrc(line.subarray(TEXT_START, -1)), 'latin1');
   return { line, pets };
 }
@@ -92,8 +87,6 @@ const COMMA = 0x2c;
 const SUFFIX: Buffer = Buffer.from(']}');
 const CRC_LENGTH = 8;
 const TEXT_START: number = CRC_LENGTH + 1;
-/** The head with the greatest id, a comma before it. */
-const MAX_HEAD_LENGTH: number = `,{"id":${2n ** 63n}`.length;
 
 function encodeCrc(text: Buffer): string {
   return crc32(text).toString(16).padStart(CRC_LENGTH, '0');

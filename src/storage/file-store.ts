@@ -251,13 +251,11 @@ class JournaledStore implements FileStore {
       await this.#journal.append(line);
       this.#commitSeconds.observe((performance.now() - startedAt) / 1000);
       this.#commitPets.observe(batch.length);
-      for (const { id, bytes, status } of pets) {
-        this.#pets.append(id, bytes, 0, bytes.length, status);
-      }
+      for (const { id, pet, status } of pets) this.#pets.append(id, pet, status);
       this.#unsettled -= batch.length;
       if (this.#failure !== undefined) this.#log('info', 'Pets are stored again');
       this.#failure = undefined;
-      batch.forEach(({ resolve }, index) => resolve(pets[index]!.bytes));
+      batch.forEach(({ resolve }, index) => resolve(pets[index]!.pet));
     } catch (error) {
       this.#unsettled -= batch.length;
       this.#refusedCreates += batch.length;

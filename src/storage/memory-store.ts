@@ -22,7 +22,7 @@ export function createMemoryStore(): PetStore {
       if (pets.lastId === INT64_MAX) throw new StoreUnavailableError(NO_ID_LEFT);
       const id = pets.lastId + 1n;
       const pet = encodePet(id, tail);
-      pets.append(id, pet, 0, pet.length, status);
+      pets.append(id, pet, status);
       return pet;
     },
     close: async () => {

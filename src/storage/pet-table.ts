@@ -12,6 +12,7 @@
  * ever added, in ascending order of id, which is what makes all this so simple.
  */
 
+import { bytesToString, type ByteString } from '../base/byte-string.ts';
 import type { PetRun } from '../model/pet-scanner.ts';
 import { PET_STATUSES, type PetStatus } from '../model/pet.ts';
 import type { PetCount, PetPage, PetQuery } from '../model/pet-store.ts';
@@ -42,9 +43,9 @@ export class PetTable {
     return this.#runs.last;
   }
 
-  /** Adds the pet with the text source[start..end). Its id must be greater than `lastId`. */
-  append(id: bigint, source: Buffer, start: number, end: number, status?: PetStatus): void {
-    this.#openBlock().append(source, start, end);
+  /** Adds a pet. Its id must be greater than `lastId`. */
+  append(id: bigint, pet: EncodedPet, status?: PetStatus): void {
+    this.#openBlock().append(pet);
     if (status !== undefined) this.#byStatus[status].push(this.length);
     this.#runs.push(id);
   }
@@ -75,10 +76,8 @@ export class PetTable {
   }
 
   get(id: bigint): EncodedPet | undefined {
-    const index = this.#runs.countUpTo(id) - 1;
-    if (index < 0 || this.#runs.at(index) !== id) return undefined;
-    const block = this.#blockOf(index);
-    return Buffer.from(block.slice(index, index + 1));
+    const index = this.#runs.indexOf(id);
+    return index === undefined ? undefined : this.#blockOf(index).text(index, index + 1);
   }
 
   list({ limit, status, after }: PetQuery): PetPage {
@@ -96,15 +95,18 @@ export class PetTable {
 
   /** The text of all pets in turn, without a separator at either end, as the data file has it. */
   *chunks(): Generator<Buffer> {
-    yield* this.#slices(0, this.length);
+    for (const block of this.#blocks) yield block.bytes();
   }
 
-  #join(from: number, to: number): Buffer {
-    if (from === to) return Buffer.from('[]');
-    const block = this.#blockOf(from);
-    // Most pages lie in one block.
-    const isWithin = to <= block.firstIndex + block.length;
-    return joinSlices(isWithin ? [block.slice(from, to)] : [...this.#slices(from, to)]);
+  #join(from: number, to: number): ByteString {
+    const texts: ByteString[] = [];
+    while (from < to) {
+      const block = this.#blockOf(from);
+      const stop = Math.min(to, block.firstIndex + block.length);
+      texts.push(block.text(from, stop));
+      from = stop;
+    }
+    return arrayOf(texts);
   }
 
   #listOfStatus(status: PetStatus, from: number, limit: number): PetPage {
@@ -113,24 +115,15 @@ export class PetTable {
     const cached = this.#pages[status].get(first, limit);
     if (cached !== undefined) return cached;
     const end = Math.min(first + limit, indexes.length);
-    const slices: Buffer[] = [];
+    const texts: ByteString[] = [];
     for (let i = first; i < end; i += 1) {
       const index = indexes.at(i);
-      slices.push(this.#blockOf(index).slice(index, index + 1));
+      texts.push(this.#blockOf(index).text(index, index + 1));
     }
     const next = end < indexes.length ? this.#runs.at(indexes.at(end - 1)) : undefined;
-    const page = { json: joinSlices(slices), next };
+    const page = { json: arrayOf(texts), next };
     this.#pages[status].set(first, limit, page);
     return page;
-  }
-
-  *#slices(from: number, to: number): Generator<Buffer> {
-    while (from < to) {
-      const block = this.#blockOf(from);
-      const stop = Math.min(to, block.firstIndex + block.length);
-      yield block.slice(from, stop);
-      from = stop;
-    }
   }
 
   #openBlock(): Block {
@@ -149,7 +142,8 @@ export class PetTable {
 }
 
 /** What stands between two pets, in the data file, in memory and in a list that is answered. */
-export const SEPARATOR: Buffer = Buffer.from(',\n');
+const SEPARATOR_TEXT = ',\n';
+export const SEPARATOR: Buffer = Buffer.from(SEPARATOR_TEXT);
 
 /** Up to 1,024 pets. Bounded in bytes too, so that growing it never copies much. */
 class Block {
@@ -169,15 +163,24 @@ class Block {
     return this.length === Block.maxLength || this.#offsets[this.length]! >= Block.maxBytes;
   }
 
-  append(source: Buffer, start: number, end: number): void {
-    this.#offsets[this.length + 1] = this.#copy(source, start, end, 1);
+  append(pet: EncodedPet): void {
+    const start = this.#offsets[this.length]!;
+    const end = start + pet.length + SEPARATOR.length;
+    this.#reserve(end, 1);
+    this.#bytes.write(pet, start, 'latin1');
+    SEPARATOR.copy(this.#bytes, end - SEPARATOR.length);
     this.length += 1;
+    this.#offsets[this.length] = end;
   }
 
   /** Adds the pets whose ends are ends[from..to), of which the first begins at `start`. */
   appendRun(source: Buffer, start: number, ends: Uint32Array, from: number, to: number): void {
-    const shift = this.#offsets[this.length]! - start + SEPARATOR.length;
-    this.#copy(source, start, ends[to - 1]!, to - from);
+    const at = this.#offsets[this.length]!;
+    const shift = at - start + SEPARATOR.length;
+    const end = ends[to - 1]! + shift;
+    this.#reserve(end, to - from);
+    source.copy(this.#bytes, at, start, ends[to - 1]!);
+    SEPARATOR.copy(this.#bytes, end - SEPARATOR.length);
     for (let i = from; i < to; i += 1) {
       this.length += 1;
       this.#offsets[this.length] = ends[i]! + shift;
@@ -185,9 +188,15 @@ class Block {
   }
 
   /** The pets from one index of the table up to another, with separators between them only. */
-  slice(from: number, to: number): Buffer {
+  text(from: number, to: number): ByteString {
     const start = this.#offsets[from - this.firstIndex]!;
-    return this.#bytes.subarray(start, this.#offsets[to - this.firstIndex]! - SEPARATOR.length);
+    const end = this.#offsets[to - this.firstIndex]! - SEPARATOR.length;
+    return bytesToString(this.#bytes, start, end);
+  }
+
+  /** The same of all its pets, not to be written to. */
+  bytes(): Buffer {
+    return this.#bytes.subarray(0, this.#offsets[this.length]! - SEPARATOR.length);
   }
 
   /** Gives back the room that was kept for growing. */
@@ -196,20 +205,12 @@ class Block {
     if (this.length < Block.maxLength) this.#offsets = this.#offsets.slice(0, this.length + 1);
   }
 
-  /**
-   * Copies the text of `count` pets behind the last, and a separator, and returns where that ends.
-   */
-  #copy(source: Buffer, start: number, end: number, count: number): number {
-    const at = this.#offsets[this.length]!;
-    const used = at + (end - start) + SEPARATOR.length;
-    if (used > this.#bytes.length) {
-      // A block that is full with this needs no room to grow.
-      const isLast = this.length + count === Block.maxLength;
-      this.#resize(isLast ? used : Math.max(2 * used, 4096));
-    }
-    source.copy(this.#bytes, at, start, end);
-    SEPARATOR.copy(this.#bytes, used - SEPARATOR.length);
-    return used;
+  /** Makes room for the bytes up to `end`, which are those of `count` more pets. */
+  #reserve(end: number, count: number): void {
+    if (end <= this.#bytes.length) return;
+    // A block that is full with them needs no room to grow.
+    const isLast = this.length + count === Block.maxLength;
+    this.#resize(isLast ? end : Math.max(2 * end, 4096));
   }
 
   #resize(size: number): void {
@@ -259,15 +260,33 @@ class IdRuns {
     return this.#firstIds.at(run) + BigInt(index - this.#firstIndexes.at(run));
   }
 
+  /** The index of the id, undefined where there is no such id. */
+  indexOf(id: bigint): number | undefined {
+    const run = this.#runOf(id);
+    if (run < 0) return undefined;
+    const index = this.#positionIn(run, id);
+    return index < this.#endOf(run) ? index : undefined;
+  }
+
   /** How many ids are no greater than `id`: the index of the first that is. */
   countUpTo(id: bigint): number {
-    if (id >= this.last) return this.length;
-    const run = this.#firstIds.countBelow(id + 1n) - 1;
-    if (run < 0) return 0;
-    const end = run + 1 < this.#firstIndexes.length ? this.#firstIndexes.at(run + 1) : this.length;
-    const start = this.#firstIndexes.at(run);
-    const behind = id - this.#firstIds.at(run);
-    return behind >= BigInt(end - start) ? end : start + Number(behind) + 1;
+    const run = this.#runOf(id);
+    return run < 0 ? 0 : Math.min(this.#positionIn(run, id) + 1, this.#endOf(run));
+  }
+
+  /** The last run that begins with `id` or before, -1 where there is none. */
+  #runOf(id: bigint): number {
+    return this.#firstIds.countBelow(id + 1n) - 1;
+  }
+
+  /** The index that the id has in the run if that is long enough. Not exact where it is not. */
+  #positionIn(run: number, id: bigint): number {
+    return this.#firstIndexes.at(run) + Number(id - this.#firstIds.at(run));
+  }
+
+  /** The index after the run's last. */
+  #endOf(run: number): number {
+    return run + 1 < this.#firstIndexes.length ? this.#firstIndexes.at(run + 1) : this.length;
   }
 }
 
@@ -313,17 +332,7 @@ class Column<A extends TypedArray> {
   }
 }
 
-/** The JSON array of all pets in the slices. */
-function joinSlices(parts: readonly Buffer[]): Buffer {
-  let size = 2 + Math.max(0, parts.length - 1) * SEPARATOR.length;
-  for (const part of parts) size += part.length;
-  const json = Buffer.allocUnsafe(size);
-  json[0] = 0x5b;
-  let at = 1;
-  for (const part of parts) {
-    if (at > 1) at += SEPARATOR.copy(json, at);
-    at += part.copy(json, at);
-  }
-  json[at] = 0x5d;
-  return json;
+/** The JSON array of pets whose texts these are. */
+function arrayOf(texts: readonly ByteString[]): ByteString {
+  return `[${texts.join(SEPARATOR_TEXT)}]` as ByteString;
 }

@@ -125,7 +125,7 @@ export function createApply(
           'the snapshot is missing or from another day, or a line was lost',
       );
     }
-    for (const { id, pet, status } of added) pets.append(id, pet, 0, pet.length, status);
+    for (const { id, pet, status } of added) pets.append(id, pet, status);
   };
 }
 

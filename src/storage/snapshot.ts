@@ -146,7 +146,7 @@ class SnapshotReader {
     if (id <= lastId) {
       throw new InvalidPetError(`id ${id} does not come after ${lastId}: ids must be ascending`);
     }
-    this.#pets.append(id, pet, 0, pet.length, status);
+    this.#pets.append(id, pet, status);
     return end;
   }
 

@@ -9,7 +9,7 @@ import type { Disk } from '../../src/storage/disk.ts';
 import { encodeCommit } from '../../src/storage/commit.ts';
 import { openFileStore } from '../../src/storage/file-store.ts';
 import { encodeNewPet, type EncodedNewPet } from '../../src/model/encoded-pet.ts';
-import type { PetStore } from '../../src/model/pet-store.ts';
+import type { PetPage, PetStore } from '../../src/model/pet-store.ts';
 import type { DiskImage } from './disk-image.ts';
 import { Model, type Knowledge } from './model.ts';
 import { SimulatedDisk, type Fault, type OperationKind } from './simulated-disk.ts';
@@ -188,9 +188,8 @@ export class Life {
 
 /** The text of each pet, as both reads show them; the file store answers at once. */
 export function readAll(store: PetStore): readonly string[] {
-  const { json } = store.list({ limit: 100 }) as { json: Buffer };
-  const text = json.toString();
-  const pets = text === '[]' ? [] : text.slice(1, -1).split(',\n');
+  const { json } = store.list({ limit: 100 }) as PetPage;
+  const pets = json === '[]' ? [] : json.slice(1, -1).split(',\n');
   for (const [index, pet] of pets.entries()) {
     const alone = String(store.get(BigInt(index + 1)));
     if (alone !== pet) throw new Error(`Reads differ: ${pet} in the list, ${alone} alone`);

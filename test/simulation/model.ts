@@ -6,7 +6,7 @@
  * before the next answer it may be there, as itself: no disk that fails can promise more.
  */
 
-import type { EncodedNewPet } from '../../src/model/encoded-pet.ts';
+import type { EncodedNewPet, EncodedPet } from '../../src/model/encoded-pet.ts';
 
 /** What is known at one moment. */
 export interface Knowledge {
@@ -46,10 +46,9 @@ export class Model {
   }
 
   /** Throws when the answer contradicts what is known. */
-  answered(pet: EncodedNewPet, answer: Buffer): void {
+  answered(pet: EncodedNewPet, text: EncodedPet): void {
     this.#settle(pet);
     this.#failed = [];
-    const text = answer.toString();
     const id = Number(/^\{"id":([0-9]+)/.exec(text)?.[1]);
     if (text !== textOf(id, tailOf(pet))) throw new Error(`Answered ${text} to ${tailOf(pet)}`);
     const known = this.#pets[id - 1];
@@ -104,7 +103,7 @@ export function compare(pets: readonly string[], known: Knowledge): string | und
 }
 
 function tailOf(pet: EncodedNewPet): string {
-  return pet.tail.toString();
+  return pet.tail;
 }
 
 function textOf(id: number, tail: string): string {

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { crc32 } from 'node:zlib';
+import { textOf } from '../../src/base/byte-string.ts';
 import { INT64_MAX } from '../../src/base/int64.ts';
 import { encodeNewPet, encodeNewPetText } from '../../src/model/encoded-pet.ts';
 import { decodeCommit, encodeCommit } from '../../src/storage/commit.ts';
@@ -20,7 +21,7 @@ test('A commit is its CRC-32, a space and one JSON object, in one line', () => {
   const { line, pets } = encodeCommit(7n, [rex, tom]);
   assert.equal(`${line}`, LINE);
   assert.deepEqual(
-    pets.map(({ id, bytes, status }) => ({ id, text: `${bytes}`, status })),
+    pets.map(({ id, pet, status }) => ({ id, text: textOf(pet), status })),
     [
       { id: 8n, text: '{"id":8,"name":"Rex","categoryId":7}', status: undefined },
       { id: 9n, text: '{"id":9,"name":"Töm","categoryId":-1,"status":"sold"}', status: 'sold' },
@@ -44,8 +45,8 @@ test('A line is read back as the commit that was written', () => {
     const commit = decodeCommit(line.subarray(0, -1));
     assert.equal(commit?.after, after);
     assert.deepEqual(
-      commit.pets.map(({ id, pet, status }) => ({ id, text: `${pet}`, status })),
-      pets.map(({ id, bytes, status }) => ({ id, text: `${bytes}`, status })),
+      commit.pets.map(({ id, pet, status }) => ({ id, text: textOf(pet), status })),
+      pets.map(({ id, pet, status }) => ({ id, text: textOf(pet), status })),
     );
   }
 });

@@ -10,6 +10,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { textOf } from '../../src/base/byte-string.ts';
 import { silent } from '../../src/base/log.ts';
 import { encodeNewPet } from '../../src/model/encoded-pet.ts';
 import { PET_STATUSES, type NewPet } from '../../src/model/pet.ts';
@@ -171,7 +172,7 @@ async function writeFiles(): Promise<{ files: Files; texts: readonly string[] }>
 }
 
 function petTexts({ json }: PetPage): readonly string[] {
-  return json.toString('utf8', 1, json.length - 1).split(',\n');
+  return textOf(json).slice(1, -1).split(',\n');
 }
 
 function lineEnds(journal: Buffer): readonly number[] {

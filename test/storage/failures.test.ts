@@ -7,6 +7,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { byteString } from '../../src/base/byte-string.ts';
 import type { Log } from '../../src/base/log.ts';
 import { encodeNewPet } from '../../src/model/encoded-pet.ts';
 import { StoreUnavailableError, type PetStore } from '../../src/model/pet-store.ts';
@@ -407,7 +408,7 @@ test('Creates of 64 MiB together may wait; one more is refused', async () => {
   const { opened, arrived } = holdSync(disk);
   const first = store.create(rex);
   await arrived;
-  const tail = Buffer.alloc(1 << 20, ' ');
+  const tail = byteString(' '.repeat(1 << 20));
   const creates = Array.from({ length: 64 }, () => store.create({ tail, status: undefined }));
   await assertRefused(store, /^Too many pets are waiting to be stored$/);
   disk.fault = failAt('writeNow');

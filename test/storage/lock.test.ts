@@ -7,6 +7,7 @@ import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { byteString } from '../../src/base/byte-string.ts';
 import { openFileStore } from '../../src/storage/file-store.ts';
 import { lockFile } from '../../src/storage/lock.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -26,7 +27,7 @@ test('A refused store changes nothing and leaves the first at work', async (t) =
   const folder = tempDir(t);
   const path = join(folder, 'pets.json');
   const store = await openFileStore({ path });
-  const tail = Buffer.from(',"name":"Rex","categoryId":7}');
+  const tail = byteString(',"name":"Rex","categoryId":7}');
   await store.create({ tail, status: undefined });
   writeFileSync(`${path}.tmp`, 'a checkpoint in the making');
   const before = stateOf(folder);

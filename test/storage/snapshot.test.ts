@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { byteString, textOf } from '../../src/base/byte-string.ts';
 import { encodeNewPet, encodePet } from '../../src/model/encoded-pet.ts';
 import { PetTable } from '../../src/storage/pet-table.ts';
 import { encodeSnapshot, readSnapshot } from '../../src/storage/snapshot.ts';
@@ -33,7 +34,7 @@ test('A snapshot is JSON to everybody else', () => {
 test('A snapshot of many blocks is read back and written again to the byte', async () => {
   const pets = Array.from({ length: 5000 }, (_, index) => {
     const name = index % 1000 === 3 ? 'é'.repeat(700_000) : `Pet ${index}\0\ud800`;
-    return `${encodePet(BigInt(index + 1), encodeNewPet({ name, categoryId: 1n }).tail)}`;
+    return textOf(encodePet(BigInt(index + 1), encodeNewPet({ name, categoryId: 1n }).tail));
   });
   const text = write(pets);
   const table = await readTable(Buffer.from(text));
@@ -220,8 +221,7 @@ function write(pets: readonly string[]): string {
 function tableOf(pets: readonly string[]): PetTable {
   const table = new PetTable();
   for (const text of pets) {
-    const pet = Buffer.from(text);
-    table.append(BigInt(/^\{"id":([0-9]+)/.exec(text)![1]!), pet, 0, pet.length);
+    table.append(BigInt(/^\{"id":([0-9]+)/.exec(text)![1]!), byteString(text));
   }
   return table;
 }
@@ -239,7 +239,7 @@ async function read(content: string | Buffer): Promise<string[]> {
   const pets: string[] = [];
   for (let after: bigint | undefined = 0n; after !== undefined;) {
     const { json, next } = table.list({ limit: 1, after });
-    if (json.length > 2) pets.push(json.toString('utf8', 1, json.length - 1));
+    if (json.length > 2) pets.push(textOf(json).slice(1, -1));
     after = next;
   }
   return pets;

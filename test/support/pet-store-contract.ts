@@ -5,8 +5,14 @@
 
 import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
+import { textOf, type ByteString } from '../../src/base/byte-string.ts';
 import { INT64_MAX, INT64_MIN } from '../../src/base/int64.ts';
-import { decodePet, encodeNewPet, encodeNewPetText } from '../../src/model/encoded-pet.ts';
+import {
+  decodePet,
+  encodeNewPet,
+  encodeNewPetText,
+  type EncodedPet,
+} from '../../src/model/encoded-pet.ts';
 import { PET_STATUSES, type NewPet, type PetStatus } from '../../src/model/pet.ts';
 import { StoreUnavailableError, type PetPage, type PetStore } from '../../src/model/pet-store.ts';
 import { createRandom, type Random } from './random.ts';
@@ -29,7 +35,7 @@ export function testPetStoreContract(
     testCreate(open);
     testNames(open);
     testReads(open);
-    testIndependentBuffers(open);
+    testWhatWasReturned(open);
     testPages(open);
     testClose(open);
     testGenerated(newPlace, isDurable);
@@ -77,7 +83,7 @@ function testCreate(open: OpenForTest): void {
       names,
     );
     const { json, next } = await store.list({ limit: 1000 });
-    assert.deepEqual(petTexts(json), pets.sort(byId).map(String));
+    assert.deepEqual(petTexts(json), pets.sort(byId));
     assert.equal(next, undefined);
   });
 
@@ -125,7 +131,7 @@ function testNames(open: OpenForTest): void {
     const store = await open(t);
     const sent = '"\\u0052\\/\\ud83d\\u0000😀"';
     await store.create(encodeNewPetText(Buffer.from(`{"name":${sent},"categoryId":1}`)));
-    assert.equal(`${await store.get(1n)}`, `{"id":1,"name":${sent},"categoryId":1}`);
+    assert.equal(textOf((await store.get(1n))!), `{"id":1,"name":${sent},"categoryId":1}`);
   });
 }
 
@@ -134,7 +140,7 @@ function testReads(open: OpenForTest): void {
     const store = await open(t);
     for (const query of [{ limit: 1 }, { limit: 100, status: 'sold' }, { limit: 9, after: 0n }]) {
       const page = await store.list(query as { limit: number });
-      assert.deepEqual(page, { json: Buffer.from('[]'), next: undefined });
+      assert.deepEqual(page, { json: '[]', next: undefined });
     }
     for (const id of [...missingIds, 1n]) assert.equal(await store.get(id), undefined);
     const byStatus = { available: 0, pending: 0, sold: 0 };
@@ -206,7 +212,7 @@ const listCases: readonly ListCase[] = [
   { limit: 9, status: 'available', after: 5n, ids: [] },
 ];
 
-function testIndependentBuffers(open: OpenForTest): void {
+function testWhatWasReturned(open: OpenForTest): void {
   test('what was returned is not changed by later creates', async (t) => {
     const store = await open(t);
     const pet = await store.create(newPet('Rex', 'sold'));
@@ -217,26 +223,6 @@ function testIndependentBuffers(open: OpenForTest): void {
     const text = '{"id":1,"name":"Rex","categoryId":7,"status":"sold"}';
     assert.deepEqual([pet, got, all, sold].map(String), [text, text, `[${text}]`, `[${text}]`]);
   });
-
-  test('whoever changes what was returned changes nothing in the store', async (t) => {
-    const store = await open(t);
-    const text = '{"id":1,"name":"Rex","categoryId":7,"status":"sold"}';
-    (await store.create(newPet('Rex', 'sold'))).fill('x');
-    (await store.get(1n))!.fill('x');
-    (await store.list({ limit: 9 })).json.fill('x');
-    (await store.list({ limit: 9, status: 'sold' })).json.fill('x');
-    assert.equal(`${await store.get(1n)}`, text);
-    assert.equal(`${(await store.list({ limit: 9 })).json}`, `[${text}]`);
-    assert.equal(`${(await store.list({ limit: 9, status: 'sold' })).json}`, `[${text}]`);
-  });
-
-  test('whoever changes the text of a NewPet later changes no pet', async (t) => {
-    const store = await open(t);
-    const sent = newPet('Rex');
-    await store.create(sent);
-    sent.tail.fill('x');
-    assert.equal(`${await store.get(1n)}`, '{"id":1,"name":"Rex","categoryId":7}');
-  });
 }
 
 function testPages(open: OpenForTest): void {
@@ -246,7 +232,7 @@ function testPages(open: OpenForTest): void {
     const creates = Array.from({ length: count }, (_, index) =>
       store.create(newPet(`Pet ${index}`, index % 7 < 4 ? 'sold' : undefined)),
     );
-    const all = (await Promise.all(creates)).sort(byId).map(String);
+    const all = (await Promise.all(creates)).sort(byId);
     const sold = all.filter((text) => text.includes('"status":"sold"'));
     for (const limit of [100, 333, 1023, 1024, 1025, 4999, 5000]) {
       assert.deepEqual(await followPages(store, limit), all);
@@ -300,7 +286,7 @@ function testReopening(newPlace: (t: TestContext) => OpenStore): void {
     const creates = Array.from({ length: 3000 }, (_, index) =>
       first.create(newPet(`Pet ${index}\0\ud800é`, PET_STATUSES[index % 4])),
     );
-    const pets = (await Promise.all(creates)).sort(byId).map(String);
+    const pets = (await Promise.all(creates)).sort(byId);
     const count = first.count();
     await first.close();
 
@@ -311,7 +297,7 @@ function testReopening(newPlace: (t: TestContext) => OpenStore): void {
       assert.deepEqual(await followPages(store, 100, 'sold'), sold);
       assert.equal(`${await store.get(2000n)}`, pets[1999]);
       if (round === 0) assert.deepEqual(store.count(), count);
-      pets.push(`${await store.create(rex)}`);
+      pets.push(await store.create(rex));
       assert.equal(idOf(pets.at(-1)!), BigInt(pets.length));
       await store.close();
     }
@@ -414,10 +400,9 @@ async function followPages(
 }
 
 /** The texts of the pets in a list, whose separators no name of these tests holds. */
-function petTexts(json: Buffer): string[] {
-  const text = `${json}`;
-  assert.ok(text.startsWith('[') && text.endsWith(']'));
-  return text === '[]' ? [] : text.slice(1, -1).split(',\n');
+function petTexts(json: ByteString): EncodedPet[] {
+  assert.ok(json.startsWith('[') && json.endsWith(']'));
+  return json === '[]' ? [] : (json.slice(1, -1).split(',\n') as EncodedPet[]);
 }
 
 function newPet(name: string, status?: PetStatus): ReturnType<typeof encodeNewPet> {
@@ -428,10 +413,10 @@ function newPet(name: string, status?: PetStatus): ReturnType<typeof encodeNewPe
 const rex = newPet('Rex');
 const missingIds: readonly bigint[] = [0n, -1n, INT64_MIN, 5n, 1000n, INT64_MAX, INT64_MAX + 1n];
 
-function idOf(pet: Buffer | string): bigint {
-  return decodePet(typeof pet === 'string' ? Buffer.from(pet) : pet).id;
+function idOf(pet: EncodedPet): bigint {
+  return decodePet(pet).id;
 }
 
-function byId(a: Buffer, b: Buffer): number {
+function byId(a: EncodedPet, b: EncodedPet): number {
   return Number(idOf(a) - idOf(b));
 }
