@@ -28,7 +28,8 @@ export class PetTable {
     pending: new Column(Uint32Array),
     sold: new Column(Uint32Array),
   };
-  readonly #pages: Readonly<Record<PetStatus, PageCache>> = {
+  readonly #pages: Readonly<Record<PetStatus | 'any', PageCache>> = {
+    any: new PageCache(),
     available: new PageCache(),
     pending: new PageCache(),
     sold: new PageCache(),
@@ -82,10 +83,11 @@ export class PetTable {
 
   list({ limit, status, after }: PetQuery): PetPage {
     const from = after === undefined ? 0 : this.#runs.countUpTo(after);
-    if (status !== undefined) return this.#listOfStatus(status, from, limit);
-    const to = Math.min(from + limit, this.length);
-    const next = to < this.length && to > from ? this.#runs.at(to - 1) : undefined;
-    return { json: this.#join(from, to), next };
+    const first = status === undefined ? from : this.#byStatus[status].countBelow(from);
+    const pages = this.#pages[status ?? 'any'];
+    return (
+      pages.get(first, limit) ?? pages.keep(first, limit, this.#makePage(first, limit, status))
+    );
   }
 
   count(): PetCount {
@@ -98,7 +100,20 @@ export class PetTable {
     for (const block of this.#blocks) yield block.bytes();
   }
 
-  #join(from: number, to: number): ByteString {
+  /** The page of `limit` pets from the `first` on, of all or of those with the status. */
+  #makePage(first: number, limit: number, status: PetStatus | undefined): PetPage {
+    const indexes = status === undefined ? undefined : this.#byStatus[status];
+    const length = indexes === undefined ? this.length : indexes.length;
+    const end = Math.min(first + limit, length);
+    const texts =
+      indexes === undefined ? this.#textsBetween(first, end) : this.#textsAt(indexes, first, end);
+    if (end >= length) return { json: arrayOf(texts), next: undefined };
+    const last = indexes === undefined ? end - 1 : indexes.at(end - 1);
+    return { json: arrayOf(texts), next: this.#runs.at(last) };
+  }
+
+  /** The texts of pets that follow each other: most pages lie in one block, and are one text. */
+  #textsBetween(from: number, to: number): readonly ByteString[] {
     const texts: ByteString[] = [];
     while (from < to) {
       const block = this.#blockOf(from);
@@ -106,24 +121,16 @@ export class PetTable {
       texts.push(block.text(from, stop));
       from = stop;
     }
-    return arrayOf(texts);
+    return texts;
   }
 
-  #listOfStatus(status: PetStatus, from: number, limit: number): PetPage {
-    const indexes = this.#byStatus[status];
-    const first = indexes.countBelow(from);
-    const cached = this.#pages[status].get(first, limit);
-    if (cached !== undefined) return cached;
-    const end = Math.min(first + limit, indexes.length);
+  #textsAt(indexes: Column<Uint32Array>, from: number, to: number): readonly ByteString[] {
     const texts: ByteString[] = [];
-    for (let i = first; i < end; i += 1) {
+    for (let i = from; i < to; i += 1) {
       const index = indexes.at(i);
       texts.push(this.#blockOf(index).text(index, index + 1));
     }
-    const next = end < indexes.length ? this.#runs.at(indexes.at(end - 1)) : undefined;
-    const page = { json: arrayOf(texts), next };
-    this.#pages[status].set(first, limit, page);
-    return page;
+    return texts;
   }
 
   #openBlock(): Block {
