@@ -1,7 +1,7 @@
 /**
  * The bench: the service side by side with floors of bare Node, as ratios of one run.
  *
- *     node scripts/bench.mjs [--part reads,creates,growth,start,slow-disk,pressure]
+ *     node scripts/bench.mjs [--part reads,creates,growth,start,slow-disk,pressure,metrics]
  *                            [--rounds 5] [--seconds 2] [--node PATH] [--contenders FOLDER] [--wrk]
  *
  * Every round starts fresh processes, and within a round the contenders take turns, so that
@@ -19,7 +19,7 @@ import { build } from './build.mjs';
 import { measureCreates } from './bench/creates.mjs';
 import { measureGrowth } from './bench/growth.mjs';
 import { measurePressure } from './bench/pressure.mjs';
-import { measureReads } from './bench/reads.mjs';
+import { measureMetrics, measureReads } from './bench/reads.mjs';
 import { measureSlowDisk } from './bench/slow-disk.mjs';
 import { measureStart } from './bench/start.mjs';
 import { printTable } from './bench/table.mjs';
@@ -31,6 +31,7 @@ const PARTS = {
   start: measureStart,
   'slow-disk': measureSlowDisk,
   pressure: measurePressure,
+  metrics: measureMetrics,
 };
 
 const { values } = parseArgs({

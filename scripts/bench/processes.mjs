@@ -47,7 +47,7 @@ export async function measureWithWrk({ port, path, connections, seconds, bodyByt
   const authorization = 'Authorization: Bearer bench';
   const answer = await fetch(url, { headers: { Authorization: 'Bearer bench' } });
   const body = await answer.arrayBuffer();
-  if (answer.status !== 200 || body.byteLength !== bodyBytes) {
+  if (answer.status !== 200 || body.byteLength !== (bodyBytes ?? body.byteLength)) {
     throw new Error(`${url} answered ${answer.status} with ${body.byteLength} bytes`);
   }
   const args = ['-t1', `-c${connections}`, '-H', authorization, '--latency', url];

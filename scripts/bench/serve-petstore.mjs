@@ -1,12 +1,15 @@
 /**
  * The service as a contender: as it is, with its pets in memory only, on a disk whose every sync
- * takes 2 ms longer, or over a store that rewrites the whole file for each pet.
+ * takes 2 ms longer, over a store that rewrites the whole file for each pet, or without metrics.
  */
 
 import { writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+const { createListener } = await import('../../dist/api/listener.js');
+const { petOperations } = await import('../../dist/api/operations.js');
 const { createApp } = await import('../../dist/app.js');
+const { createKeyring } = await import('../../dist/http/bearer.js');
 const { createHttpServer } = await import('../../dist/http/http-server.js');
 const { encodeSnapshot } = await import('../../dist/storage/snapshot.js');
 const { openFileStore } = await import('../../dist/storage/file-store.js');
@@ -20,19 +23,34 @@ const { kind, path } = JSON.parse(process.argv[2]);
 
 const stores = {
   file: () => openFileStore({ path }),
+  uncounted: () => openFileStore({ path }),
   memory: () => createMemoryStore(),
   slow: () => openFileStore({ path, disk: slowDisk() }),
   rewrite: () => rewriteStore(),
 };
 
 const startedAt = performance.now();
-const app = createApp({ store: await stores[kind](), apiKeys: ['bench'] });
+const store = await stores[kind]();
+const app = createApp({ store, apiKeys: ['bench'] });
 await app.open();
 const loadMs = performance.now() - startedAt;
-const server = createHttpServer(app.listener);
+const server = createHttpServer(kind === 'uncounted' ? uncountedListener() : app.listener);
 server.listen(0, '127.0.0.1', () => {
   process.stdout.write(`${JSON.stringify({ port: server.address().port, loadMs })}\n`);
 });
+
+function uncountedListener() {
+  const keyring = createKeyring(['bench']);
+  return createListener({
+    operations: petOperations({ store: () => store, storeForCreate: () => store }),
+    keyring: () => keyring,
+    bodyLimitBytes: 65_536,
+    now: Date.now,
+    isDraining: () => false,
+    log: () => undefined,
+    onAnswer: () => undefined,
+  });
+}
 
 function slowDisk() {
   return {

@@ -148,6 +148,11 @@ function encodeStore(stats: StoreStats | undefined): string {
       'Time of a commit: one write and one sync',
       stats.commitSeconds,
     ),
+    encodeHistogram(
+      'petstore_store_sync_duration_seconds',
+      'Time of a sync of the journal',
+      stats.syncSeconds,
+    ),
   ].join('');
 }
 

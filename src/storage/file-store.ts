@@ -27,7 +27,7 @@ import {
 import { replaceFile } from './atomic-replace.ts';
 import { encodeCommit } from './commit.ts';
 import type { Disk, DiskLock } from './disk.ts';
-import { Journal, JOURNAL_RESERVE_BYTES } from './journal.ts';
+import { Journal, JOURNAL_RESERVE_BYTES, type JournalFile } from './journal.ts';
 import { CLOSED, NO_ID_LEFT } from './memory-store.ts';
 import { nodeDisk } from './node-disk.ts';
 import type { PetTable } from './pet-table.ts';
@@ -52,6 +52,8 @@ export interface StoreStats {
   readonly commitPets: Histogram;
   /** Write and sync together. */
   readonly commitSeconds: Histogram;
+  /** The journal's syncs alone, those that did not fail. */
+  readonly syncSeconds: Histogram;
   readonly refusedCreates: number;
   /** Creates that wait for a commit. */
   readonly queueLength: number;
@@ -141,6 +143,7 @@ class JournaledStore implements FileStore {
   #snapshotBytes: number;
   readonly #commitPets: Histogram = new Histogram(PETS_BOUNDS);
   readonly #commitSeconds: Histogram = new Histogram(SECONDS_BOUNDS);
+  readonly #syncSeconds: Histogram = new Histogram(SECONDS_BOUNDS);
   #refusedCreates = 0;
   #lastRecoveryAt = -Infinity;
   #failure: { readonly message: string; readonly at: number } | undefined;
@@ -159,7 +162,7 @@ class JournaledStore implements FileStore {
     this.#lock = lock;
     this.#pets = pets;
     this.#reserveBytes = journalReserveBytes;
-    this.#journal = new Journal(disk, paths.journal, journalReserveBytes, journal);
+    this.#journal = this.#openJournal(journal);
     this.#log = log;
     this.#now = now;
     this.#snapshotBytes = snapshotBytes ?? 0;
@@ -187,6 +190,7 @@ class JournaledStore implements FileStore {
     return {
       commitPets: this.#commitPets,
       commitSeconds: this.#commitSeconds,
+      syncSeconds: this.#syncSeconds,
       refusedCreates: this.#refusedCreates,
       queueLength: this.#queue.length,
       journalBytes: this.#journal.lengthBytes,
@@ -295,9 +299,19 @@ class JournaledStore implements FileStore {
     this.#snapshotBytes = await replaceFile(this.#disk, snapshot, tmp, chunks);
     await this.#disk.remove(journal);
     const removed = this.#journal;
-    this.#journal = new Journal(this.#disk, journal, this.#reserveBytes);
+    this.#journal = this.#openJournal();
     // Its file has no name any more, and all that was in it is in the snapshot.
     await removed.close().catch(() => undefined);
+  }
+
+  #openJournal(found?: JournalFile): Journal {
+    return new Journal(
+      this.#disk,
+      this.#paths.journal,
+      this.#reserveBytes,
+      this.#syncSeconds,
+      found,
+    );
   }
 
   async #tryCheckpoint(): Promise<void> {

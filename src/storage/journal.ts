@@ -15,6 +15,7 @@
  */
 
 import { dirname } from 'node:path';
+import type { Histogram } from '../base/histogram.ts';
 import type { Disk, DiskFile } from './disk.ts';
 
 /** How much room a journal takes beyond its commits, when it needs more. */
@@ -31,6 +32,7 @@ export class Journal {
   readonly #disk: Disk;
   readonly #path: string;
   readonly #reserveBytes: number;
+  readonly #syncSeconds: Histogram;
   #file: DiskFile | undefined;
   /** How many bytes of the file are whole commits. */
   #length: number;
@@ -41,11 +43,18 @@ export class Journal {
   #isTruncateDurable = true;
   #isDead = false;
 
-  /** A journal that was read, or one with no file yet. */
-  constructor(disk: Disk, path: string, reserveBytes: number, found?: JournalFile) {
+  /** A journal that was read, or one with no file yet. `syncSeconds` counts its syncs. */
+  constructor(
+    disk: Disk,
+    path: string,
+    reserveBytes: number,
+    syncSeconds: Histogram,
+    found?: JournalFile,
+  ) {
     this.#disk = disk;
     this.#path = path;
     this.#reserveBytes = reserveBytes;
+    this.#syncSeconds = syncSeconds;
     this.#file = found?.file;
     this.#length = found?.lengthBytes ?? 0;
     this.#roomEnd = this.#length;
@@ -91,8 +100,10 @@ export class Journal {
   }
 
   async #sync(file: DiskFile): Promise<void> {
+    const startedAt = performance.now();
     try {
       await file.sync();
+      this.#syncSeconds.observe((performance.now() - startedAt) / 1000);
       if (!this.#isNameDurable) await this.#disk.syncDirectory(dirname(this.#path));
       this.#isNameDurable = true;
     } catch (error) {

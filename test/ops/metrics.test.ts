@@ -84,7 +84,11 @@ test('Pets, commits, files and what runs', async (t) => {
   assert.equal(samples.get('petstore_store_commit_pets_count'), 4);
   assert.equal(samples.get('petstore_store_commit_pets_sum'), 4);
   assert.equal(samples.get('petstore_store_commit_duration_seconds_count'), 4);
-  assert.ok(samples.get('petstore_store_commit_duration_seconds_sum')! > 0);
+  const commitSeconds = samples.get('petstore_store_commit_duration_seconds_sum')!;
+  assert.ok(commitSeconds > 0);
+  assert.equal(samples.get('petstore_store_sync_duration_seconds_count'), 4);
+  const syncSeconds = samples.get('petstore_store_sync_duration_seconds_sum')!;
+  assert.ok(syncSeconds > 0 && syncSeconds < commitSeconds);
   assert.ok(samples.get('petstore_store_journal_bytes')! > 200);
   assert.equal(samples.get('petstore_store_snapshot_bytes'), '[\n]\n'.length + 33);
   assert.equal(samples.get('petstore_store_queue_length'), 0);

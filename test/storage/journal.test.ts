@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { encodeNewPet } from '../../src/model/encoded-pet.ts';
+import { Histogram } from '../../src/base/histogram.ts';
 import { encodeCommit } from '../../src/storage/commit.ts';
 import { Journal } from '../../src/storage/journal.ts';
 import { readJournal, type JournalContent } from '../../src/storage/journal-reader.ts';
@@ -179,7 +180,7 @@ test('A line takes a reserve along, and the lines after it go over that', async 
   const disk = createMemoryDisk({});
   const lines = linesOf([1, 1, 1, 1, 1]);
   const reserve = 3 * lines[0]!.length;
-  const journal = new Journal(disk, '/journal', reserve);
+  const journal = new Journal(disk, '/journal', reserve, new Histogram([]));
   const sizes: number[] = [];
   for (const [index, line] of lines.entries()) {
     await journal.append(line);
@@ -199,7 +200,7 @@ test('A disk with room for the line alone takes the line', async () => {
   const memory = createMemoryDisk({});
   const disk = createFailingDisk(memory);
   disk.fault = ({ operation }) => (operation === 'writeNow' ? line!.length : undefined);
-  const journal = new Journal(disk, '/journal', 200);
+  const journal = new Journal(disk, '/journal', 200, new Histogram([]));
   await journal.append(line!);
   assert.deepEqual(memory.read('/journal'), line);
 });
