@@ -10,8 +10,10 @@ import { createListener, type Listener } from './api/listener.ts';
 import { openapiOperation } from './api/openapi.ts';
 import { petOperations } from './api/operations.ts';
 import { silent, type Log } from './base/log.ts';
+import { quote } from './base/quote.ts';
 import { createKeyring, keyProblem, type Keyring } from './http/bearer.ts';
 import { DEFAULT_BODY_LIMIT_BYTES } from './http/request-body.ts';
+import { createPetAccess, type PetAccess } from './model/pet-access.ts';
 import { StoreUnavailableError, type PetStore } from './model/pet-store.ts';
 import { logAnswer } from './ops/access-log.ts';
 import { createCors } from './ops/cors.ts';
@@ -27,6 +29,11 @@ export interface AppOptions {
   readonly store?: PetStore;
   /** The API keys, each as its text or as `sha256:` and the digest in hex; TypeError when not. */
   readonly apiKeys: readonly string[];
+  /**
+   * Where the app is mounted: the interface is then at `/shop/v1` for '/shop'. Segments of letters,
+   * digits and `-._~`, each after a slash; TypeError when not.
+   */
+  readonly prefix?: string;
   /** The longest request body: 65,536 by default. */
   readonly bodyLimitBytes?: number;
   readonly log?: Log;
@@ -47,7 +54,10 @@ export interface Runtime {
 }
 
 export interface App {
+  /** For the `request` event of a node:http or node:https server. */
   readonly listener: Listener;
+  /** The pets as values, without HTTP and without a key. */
+  readonly pets: PetAccess;
   /** Opens the store; rejects when it cannot be. */
   open(): Promise<void>;
   /** Puts other keys in force, from the next request on. */
@@ -68,6 +78,7 @@ export async function openApp(options: AppOptions): Promise<App> {
 /** An app that answers 503 until it is opened. */
 export function createApp(options: AppOptions): App {
   const { log = silent, now = Date.now, bodyLimitBytes = DEFAULT_BODY_LIMIT_BYTES } = options;
+  const prefix = checkedPrefix(options.prefix ?? '');
   let keyring: Keyring = checkedKeyring(options.apiKeys);
   let store: PetStore | undefined;
   let fileStore: FileStore | undefined;
@@ -97,9 +108,10 @@ export function createApp(options: AppOptions): App {
     operations: [
       ...petOperations({ store: openStore, storeForCreate }),
       ...healthOperations(problem),
-      openapiOperation(),
+      openapiOperation(prefix),
       metrics.operation,
     ],
+    prefix,
     keyring: () => keyring,
     bodyLimitBytes,
     now,
@@ -116,6 +128,7 @@ export function createApp(options: AppOptions): App {
 
   return {
     listener,
+    pets: createPetAccess(openStore, storeForCreate),
     async open() {
       if (options.store === undefined) fileStore = await openDataFile(options, log);
       store = options.store ?? fileStore;
@@ -145,7 +158,31 @@ function checkedKeyring(apiKeys: readonly string[]): Keyring {
   return createKeyring(apiKeys);
 }
 
+const PREFIX = /^(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._~-]+)*$/;
+
+function checkedPrefix(prefix: string): string {
+  if (PREFIX.test(prefix)) return prefix;
+  throw new TypeError(`prefix: expected segments such as /shop, not ${quote(prefix)}`);
+}
+
 function openDataFile({ dataFile }: AppOptions, log: Log): Promise<FileStore> {
   if (dataFile === undefined) throw new TypeError('An app needs a dataFile or a store');
   return openFileStore({ path: dataFile, log });
 }
+
+// What a program around the app needs beside it: a server that is fit for the open network and can
+// be stopped without losing a request, the stores, and what another PetStore is made of.
+export { byteString, bytesToString, stringToBytes, textOf } from './base/byte-string.ts';
+export type { ByteString } from './base/byte-string.ts';
+export type { Log, LogLevel } from './base/log.ts';
+export { connectionsOf, createHttpServer, type Limits } from './http/http-server.ts';
+export { stopServer } from './http/stop-server.ts';
+export { decodePet, encodePet, encodePets, InvalidPetError } from './model/encoded-pet.ts';
+export type { EncodedNewPet, EncodedPet } from './model/encoded-pet.ts';
+export type { NewPet, Pet, PetStatus } from './model/pet.ts';
+export type { PetAccess, PetAccessPage, PetAccessQuery } from './model/pet-access.ts';
+export { StoreUnavailableError, type PetCount, type PetPage } from './model/pet-store.ts';
+export type { PetQuery, PetStore } from './model/pet-store.ts';
+export { openFileStore, type FileStore, type FileStoreOptions } from './storage/file-store.ts';
+export { createMemoryStore } from './storage/memory-store.ts';
+export { VERSION } from './base/version.ts';

@@ -12,7 +12,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 
 /** By room; a file at the top of src/ is a room of its own. */
 const FLOORS: Readonly<Record<string, number>> = {
-  ...{ base: 0, model: 1, http: 2, storage: 2, api: 3, ops: 3 },
+  ...{ base: 0, model: 1, http: 2, storage: 2, contract: 2, api: 3, ops: 3 },
   ...{ 'app.ts': 4, 'config.ts': 4, 'server.ts': 5 },
 };
 

@@ -52,7 +52,7 @@ test('The description names exactly the operations that the service has', (t) =>
     ...petOperations({ store: () => store, storeForCreate: () => store }),
     ...healthOperations(() => undefined),
     metrics.operation,
-    openapiOperation(),
+    openapiOperation(''),
   ];
   const expected = operations.map(({ name, method, path, needsKey, deprecation }) => {
     return { name, method, path, needsKey, deprecated: deprecation !== undefined };

@@ -43,6 +43,7 @@ function uncountedListener() {
   const keyring = createKeyring(['bench']);
   return createListener({
     operations: petOperations({ store: () => store, storeForCreate: () => store }),
+    prefix: '',
     keyring: () => keyring,
     bodyLimitBytes: 65_536,
     now: Date.now,

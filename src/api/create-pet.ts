@@ -13,7 +13,7 @@ export async function createPet(store: PetStore, call: Call): Promise<Reply> {
   const pet = await store.create(newPet);
   // The id ends at the first comma: it is written first, and in plain digits.
   const id = pet.slice(ID_START, pet.indexOf(','));
-  return jsonReply(201, pet, ['Location', `${PETS_PATH}/${id}`]);
+  return jsonReply(201, pet, ['Location', `${call.prefix}${PETS_PATH}/${id}`]);
 }
 
 const ID_START: number = '{"id":'.length;

@@ -17,15 +17,19 @@ export function listPets(store: PetStore, call: Call): Reply | Promise<Reply> {
   const { limit = DEFAULT_LIMIT, status, after } = parameters;
   const page = store.list({ limit, status, after });
   return page instanceof Promise
-    ? page.then((found) => pageReply(found, parameters))
-    : pageReply(page, parameters);
+    ? page.then((found) => pageReply(found, parameters, call.prefix))
+    : pageReply(page, parameters, call.prefix);
 }
 
-function pageReply({ json, next }: PetPage, { limit, status }: ListParameters): Reply {
+function pageReply(
+  { json, next }: PetPage,
+  { limit, status }: ListParameters,
+  prefix: string,
+): Reply {
   if (next === undefined) return jsonReply(200, json);
   const query =
     (limit === undefined ? '' : `limit=${limit}&`) +
     (status === undefined ? '' : `status=${status}&`) +
     `after=${next}`;
-  return jsonReply(200, json, ['Link', `<${PETS_PATH}?${query}>; rel="next"`]);
+  return jsonReply(200, json, ['Link', `<${prefix}${PETS_PATH}?${query}>; rel="next"`]);
 }

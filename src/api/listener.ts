@@ -29,6 +29,8 @@ import { groupByPath, type Handler, type Route } from './routes.ts';
 
 export interface ListenerOptions {
   readonly operations: readonly Operation[];
+  /** What stands before their paths: '' or '/shop'. */
+  readonly prefix: string;
   /** The keys in force, asked for on each request. */
   keyring(): Keyring;
   readonly bodyLimitBytes: number;
@@ -67,7 +69,7 @@ export interface Answer {
 export type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
 export function createListener(options: ListenerOptions): Listener {
-  const router = createRouter(groupByPath(options.operations));
+  const router = createRouter(groupByPath(options.operations, options.prefix));
   return (request, response) => {
     inTurn(request, response, () => {
       if (!closing.has(request.socket)) serve(options, router, request, response);
@@ -122,6 +124,7 @@ function openExchange(
     request,
     response,
     headers,
+    prefix: options.prefix,
     startedAt: performance.now(),
     requestId: options.identify === undefined ? '' : options.identify(request),
     handler: undefined,
@@ -143,7 +146,7 @@ function answer(exchange: Exchange, router: Router<Route>): Reply | Promise<Repl
   const preflight = options.cors?.preflight(request);
   if (preflight !== undefined) return preflight;
   const found = router.match(path);
-  if (found === undefined ? isUnderVersion(path) : found.route.needsKey) {
+  if (found === undefined ? isUnderVersion(path, options.prefix) : found.route.needsKey) {
     authenticate(headers, options.keyring());
   }
   if (found === undefined) throw noSuchPath(path);
@@ -249,8 +252,10 @@ function noContent(allow: string): Reply {
   return { status: 204, headers: ['Allow', allow], body: undefined };
 }
 
-function isUnderVersion(path: string): boolean {
-  return decodeSegments(path)[0] === VERSION_SEGMENT;
+function isUnderVersion(path: string, prefix: string): boolean {
+  const segments = decodeSegments(path);
+  const guarded = decodeSegments(`${prefix}/${VERSION_SEGMENT}`);
+  return guarded.every((segment, index) => segment === segments[index]);
 }
 
 function noSuchPath(path: string): ApiError {

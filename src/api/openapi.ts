@@ -27,9 +27,9 @@ import { GET_PET_DEPRECATION } from './operations.ts';
 import { PET_PATH, PETS_PATH, VERSION_SEGMENT } from './paths.ts';
 import { DEFAULT_LIMIT, MAX_LIMIT } from './read-parameters.ts';
 
-/** GET /openapi.json, which needs no key. */
-export function openapiOperation(): Operation {
-  const reply = jsonReply(200, byteString(JSON.stringify(describeService())));
+/** GET /openapi.json, which needs no key. Its examples are those of an app without a prefix. */
+export function openapiOperation(prefix: string): Operation {
+  const reply = jsonReply(200, byteString(JSON.stringify(describeService(prefix))));
   return {
     name: 'openapi',
     method: 'GET',
@@ -50,20 +50,23 @@ HEAD is answered wherever GET is, and OPTIONS everywhere, by 204 with Allow.
 Integers of the format int64 use its whole range, exactly, as JSON numbers: read and write them with
 a JSON library that does not round them to doubles.`;
 
-function describeService(): OpenApi {
+function describeService(prefix: string): OpenApi {
+  const root = [{ url: prefix || '/', description: 'Outside the versioned interface' }];
   return {
     openapi: '3.1.0',
     // The version of the interface (its part 9), which is not that of the service.
     info: { title: 'Pet Store', version: '1.0.0', description: OVERVIEW },
-    servers: [{ url: BASE_PATH, description: 'On the host that serves this description' }],
+    servers: [
+      { url: `${prefix}${BASE_PATH}`, description: 'On the host that serves this description' },
+    ],
     security: [{ apiKey: [] }],
     paths: {
       [relativePath(PETS_PATH)]: { get: LIST_PETS, post: CREATE_PET },
       [relativePath(PET_PATH)]: { get: GET_PET },
-      '/livez': { servers: ROOT, get: LIVEZ },
-      '/readyz': { servers: ROOT, get: READYZ },
-      '/metrics': { servers: ROOT, get: METRICS },
-      '/openapi.json': { servers: ROOT, get: OPENAPI },
+      '/livez': { servers: root, get: LIVEZ },
+      '/readyz': { servers: root, get: READYZ },
+      '/metrics': { servers: root, get: METRICS },
+      '/openapi.json': { servers: root, get: OPENAPI },
     },
     components: COMPONENTS,
   };
@@ -72,8 +75,6 @@ function describeService(): OpenApi {
 function relativePath(path: string): string {
   return path.slice(BASE_PATH.length);
 }
-
-const ROOT: OpenApi['servers'] = [{ url: '/', description: 'Outside the versioned interface' }];
 
 const REX = { name: 'Rex', categoryId: 7, status: 'available' } as const;
 const MIA = { name: 'Mia', categoryId: 3 } as const;

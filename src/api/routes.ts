@@ -21,17 +21,22 @@ export interface Handler {
   readonly removedAt: number;
 }
 
-/** The routes by their pattern. HEAD is answered wherever GET is. */
-export function groupByPath(operations: readonly Operation[]): ReadonlyMap<string, Route> {
+/** The routes by their pattern below the prefix. HEAD is answered wherever GET is. */
+export function groupByPath(
+  operations: readonly Operation[],
+  prefix: string,
+): ReadonlyMap<string, Route> {
   const routes = new Map<string, Route>();
   for (const { path } of operations) {
     const here = operations.filter((operation) => operation.path === path);
-    const handlers = new Map(here.map((operation) => [operation.method, handlerOf(operation)]));
+    const handlers = new Map(
+      here.map((operation) => [operation.method, handlerOf(operation, prefix)]),
+    );
     const byMethod = new Map<string, Handler>(handlers);
     const get = handlers.get('GET');
     if (get !== undefined) byMethod.set('HEAD', get);
     const allow = [...byMethod.keys(), 'OPTIONS'].join(', ');
-    routes.set(path, {
+    routes.set(`${prefix}${path}`, {
       handlers: byMethod,
       allow,
       needsKey: here.some(({ needsKey }) => needsKey),
@@ -40,11 +45,12 @@ export function groupByPath(operations: readonly Operation[]): ReadonlyMap<strin
   return routes;
 }
 
-function handlerOf(operation: Operation): Handler {
-  const { deprecation } = operation;
-  if (deprecation === undefined) return { operation, headers: [], removedAt: Infinity };
+function handlerOf(operation: Operation, prefix: string): Handler {
+  if (operation.deprecation === undefined) return { operation, headers: [], removedAt: Infinity };
+  const { successor } = operation.deprecation;
+  const deprecation = { ...operation.deprecation, successor: `${prefix}${successor}` };
   return {
-    operation,
+    operation: { ...operation, deprecation },
     headers: deprecationHeaders(deprecation),
     removedAt: Date.parse(deprecation.removedOn),
   };

@@ -27,6 +27,8 @@ export interface Deprecation {
 
 /** What a handler gets to see of a request. */
 export interface Call {
+  /** What stands before the operation's path: '' or the prefix that the app is mounted under. */
+  readonly prefix: string;
   /** The values of the path's parameters, decoded, in their order. */
   readonly parameters: readonly string[];
   /** The query string as it was sent, without the question mark. */

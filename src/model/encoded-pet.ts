@@ -69,6 +69,26 @@ export function decodePet(text: EncodedPet): Pet {
   return status === undefined ? { id, name, categoryId } : { id, name, categoryId, status };
 }
 
+/** The Pets array of the interface. A comma and a line feed stand between two pets. */
+export function encodePets(pets: readonly EncodedPet[]): ByteString {
+  return `[${pets.join(PET_SEPARATOR)}]` as ByteString;
+}
+
+/** The Pets that an array holds, as `decodePet` does it. */
+export function decodePets(text: ByteString): readonly Pet[] {
+  const pets: Pet[] = [];
+  const bytes = stringToBytes(text);
+  for (let at = '['.length; bytes[at] === OPEN_BRACE; at += PET_SEPARATOR.length) {
+    const { pet, end } = readPet(bytes, at);
+    pets.push(decodePet(pet));
+    at = end;
+  }
+  return pets;
+}
+
+/** What stands between two pets, in the data file, in memory and in a list that is answered. */
+export const PET_SEPARATOR = ',\n';
+
 export interface PetText {
   readonly pet: EncodedPet;
   readonly id: bigint;

@@ -32,7 +32,10 @@ export interface PetStore {
   /** Why the store cannot add pets at present; undefined while it can. */
   problem(): string | undefined;
 
-  /** Finishes the creates under way, refuses new ones, and lets go of what the store holds. */
+  /**
+   * Finishes the creates under way, refuses new ones, and lets go of what the store holds. After
+   * that `count` and `problem` still answer.
+   */
   close(): Promise<void>;
 }
 
@@ -45,7 +48,7 @@ export interface PetQuery {
 }
 
 export interface PetPage {
-  /** The JSON text of the array. */
+  /** The pets, as encodePets puts them together. */
   readonly json: ByteString;
   /** The last pet's id when more pets match beyond this page: the next query's `after`. */
   readonly next: bigint | undefined;

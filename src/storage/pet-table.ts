@@ -16,7 +16,7 @@ import { bytesToString, type ByteString } from '../base/byte-string.ts';
 import type { PetRun } from '../model/pet-scanner.ts';
 import { PET_STATUSES, type PetStatus } from '../model/pet.ts';
 import type { PetCount, PetPage, PetQuery } from '../model/pet-store.ts';
-import type { EncodedPet } from '../model/encoded-pet.ts';
+import { encodePets, PET_SEPARATOR, type EncodedPet } from '../model/encoded-pet.ts';
 import { PageCache } from './page-cache.ts';
 
 export class PetTable {
@@ -107,14 +107,14 @@ export class PetTable {
     const end = Math.min(first + limit, length);
     const texts =
       indexes === undefined ? this.#textsBetween(first, end) : this.#textsAt(indexes, first, end);
-    if (end >= length) return { json: arrayOf(texts), next: undefined };
+    if (end >= length) return { json: encodePets(texts), next: undefined };
     const last = indexes === undefined ? end - 1 : indexes.at(end - 1);
-    return { json: arrayOf(texts), next: this.#runs.at(last) };
+    return { json: encodePets(texts), next: this.#runs.at(last) };
   }
 
   /** The texts of pets that follow each other: most pages lie in one block, and are one text. */
-  #textsBetween(from: number, to: number): readonly ByteString[] {
-    const texts: ByteString[] = [];
+  #textsBetween(from: number, to: number): readonly EncodedPet[] {
+    const texts: EncodedPet[] = [];
     while (from < to) {
       const block = this.#blockOf(from);
       const stop = Math.min(to, block.firstIndex + block.length);
@@ -124,8 +124,8 @@ export class PetTable {
     return texts;
   }
 
-  #textsAt(indexes: Column<Uint32Array>, from: number, to: number): readonly ByteString[] {
-    const texts: ByteString[] = [];
+  #textsAt(indexes: Column<Uint32Array>, from: number, to: number): readonly EncodedPet[] {
+    const texts: EncodedPet[] = [];
     for (let i = from; i < to; i += 1) {
       const index = indexes.at(i);
       texts.push(this.#blockOf(index).text(index, index + 1));
@@ -148,9 +148,7 @@ export class PetTable {
   }
 }
 
-/** What stands between two pets, in the data file, in memory and in a list that is answered. */
-const SEPARATOR_TEXT = ',\n';
-export const SEPARATOR: Buffer = Buffer.from(SEPARATOR_TEXT);
+export const SEPARATOR: Buffer = Buffer.from(PET_SEPARATOR);
 
 /** Up to 1,024 pets. Bounded in bytes too, so that growing it never copies much. */
 class Block {
@@ -337,9 +335,4 @@ class Column<A extends TypedArray> {
     }
     return low;
   }
-}
-
-/** The JSON array of pets whose texts these are. */
-function arrayOf(texts: readonly ByteString[]): ByteString {
-  return `[${texts.join(SEPARATOR_TEXT)}]` as ByteString;
 }

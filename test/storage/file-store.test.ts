@@ -7,7 +7,7 @@ import { encodeNewPet } from '../../src/model/encoded-pet.ts';
 import { StoreUnavailableError } from '../../src/model/pet-store.ts';
 import { openFileStore } from '../../src/storage/file-store.ts';
 import { createMemoryDisk } from '../support/memory-disk.ts';
-import { testPetStoreContract } from '../support/pet-store-contract.ts';
+import { testPetStoreContract } from '../../src/contract/pet-store-contract.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 testPetStoreContract(

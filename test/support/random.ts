@@ -5,30 +5,7 @@
  * the failure names it: `forAll` with that as `firstSeed` and one case repeats just that.
  */
 
-export interface Random {
-  /** An integer from 0 up to, but not including, `bound`. */
-  below(bound: number): number;
-  pick<T>(choices: readonly T[]): T;
-  /** True once in `n` times. */
-  oneIn(n: number): boolean;
-}
-
-export function createRandom(seed: number): Random {
-  let state = seed >>> 0;
-  // mulberry32: 32 bits of state are plenty for a few thousand cases.
-  const next = (): number => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-  const below = (bound: number): number => Math.floor(next() * bound);
-  return {
-    below,
-    pick: <T>(choices: readonly T[]): T => choices[below(choices.length)]!,
-    oneIn: (n) => below(n) === 0,
-  };
-}
+import { createRandom, type Random } from '../../src/contract/random.ts';
 
 /** Checks the property on `cases` generated cases. */
 export function forAll(cases: number, property: (random: Random) => void, firstSeed = 1): void {

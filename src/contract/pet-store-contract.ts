@@ -1,20 +1,26 @@
 /**
- * The contract of PetStore (src/model/pet-store.ts) as a suite that any implementation runs, by
- * passing a factory: see memory-store.test.ts and file-store.test.ts.
+ * The contract of PetStore (model/pet-store.ts) as a suite of tests, for every implementation.
+ *
+ * The author of another store calls this in a test file of node:test, with a function that opens
+ * the store:
+ *
+ *     testPetStoreContract('My store', () => () => openMyStore(), { isDurable: false });
+ *
+ * A durable store is opened several times at one place, and has to find there what it held.
  */
 
 import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
-import { textOf, type ByteString } from '../../src/base/byte-string.ts';
-import { INT64_MAX, INT64_MIN } from '../../src/base/int64.ts';
+import { textOf, type ByteString } from '../base/byte-string.ts';
+import { INT64_MAX, INT64_MIN } from '../base/int64.ts';
 import {
   decodePet,
   encodeNewPet,
   encodeNewPetText,
   type EncodedPet,
-} from '../../src/model/encoded-pet.ts';
-import { PET_STATUSES, type NewPet, type PetStatus } from '../../src/model/pet.ts';
-import { StoreUnavailableError, type PetPage, type PetStore } from '../../src/model/pet-store.ts';
+} from '../model/encoded-pet.ts';
+import { PET_STATUSES, type NewPet, type PetStatus } from '../model/pet.ts';
+import { StoreUnavailableError, type PetPage, type PetStore } from '../model/pet-store.ts';
 import { createRandom, type Random } from './random.ts';
 
 /** Opens a store at one place: a durable store finds there what an earlier one left. */

@@ -1,0 +1,68 @@
+/**
+ * The pets as values, for the program around the app: the same pets that requests see, without HTTP
+ * and without a key.
+ */
+
+import { decodePet, decodePets, encodeNewPet } from './encoded-pet.ts';
+import type { NewPet, Pet, PetStatus } from './pet.ts';
+import type { PetCount, PetStore } from './pet-store.ts';
+
+/** Each rejects with StoreUnavailableError while the store is not open. */
+export interface PetAccess {
+  /** A page in ascending order of id; RangeError when `limit` is no integer from 1 on. */
+  list(query?: PetAccessQuery): Promise<PetAccessPage>;
+  /** All pets that match, page by page: pets that are added meanwhile come last. */
+  all(query?: { readonly status?: PetStatus | undefined }): AsyncGenerator<Pet, void, undefined>;
+  get(id: bigint): Promise<Pet | undefined>;
+  /** Resolves when the pet is durable; rejects with InvalidPetError or StoreUnavailableError. */
+  create(pet: NewPet): Promise<Pet>;
+  count(): Promise<PetCount>;
+}
+
+export interface PetAccessQuery {
+  /** 20 by default, and not bounded as it is for requests. */
+  readonly limit?: number | undefined;
+  readonly status?: PetStatus | undefined;
+  /** Only pets with a greater id than this. */
+  readonly after?: bigint | undefined;
+}
+
+export interface PetAccessPage {
+  readonly pets: readonly Pet[];
+  /** The next page's `after`; undefined where no more pets match. */
+  readonly next: bigint | undefined;
+}
+
+/** `open` and `openForCreate` give the store, or throw StoreUnavailableError. */
+export function createPetAccess(open: () => PetStore, openForCreate: () => PetStore): PetAccess {
+  const list = async (query: PetAccessQuery = {}): Promise<PetAccessPage> => {
+    const { limit = DEFAULT_LIMIT, status, after } = query;
+    if (!Number.isInteger(limit) || limit < 1) {
+      throw new RangeError(`limit must be an integer from 1 on, not ${limit}`);
+    }
+    const { json, next } = await open().list({ limit, status, after });
+    return { pets: decodePets(json), next };
+  };
+  return {
+    list,
+    async *all({ status } = {}) {
+      let after: bigint | undefined;
+      do {
+        const page = await list({ limit: PAGE_LENGTH, status, after });
+        yield* page.pets;
+        after = page.next;
+      } while (after !== undefined);
+    },
+    async get(id) {
+      const pet = await open().get(id);
+      return pet === undefined ? undefined : decodePet(pet);
+    },
+    async create(pet) {
+      return decodePet(await openForCreate().create(encodeNewPet(pet)));
+    },
+    count: async () => open().count(),
+  };
+}
+
+const DEFAULT_LIMIT = 20;
+const PAGE_LENGTH = 500;

@@ -1,0 +1,339 @@
+/**
+ * The app within other programs: mounted, beside others like it, over another store, and as the
+ * README shows it.
+ */
+
+import assert from 'node:assert/strict';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer as createTlsServer, request as tlsRequest } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { createApp, openApp, type App } from '../src/app.ts';
+import { InvalidPetError } from '../src/model/encoded-pet.ts';
+import { StoreUnavailableError } from '../src/model/pet-store.ts';
+import { createMemoryStore } from '../src/storage/memory-store.ts';
+import { CERTIFICATE_PEM, KEY_PEM } from './support/certificate.ts';
+import { tempDir } from './support/temp-dir.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const run = promisify(execFile);
+const KEY = 'a-key';
+const HEADERS = { Authorization: `Bearer ${KEY}`, 'Content-Type': 'application/json' };
+
+async function serve(t: TestContext, listener: RequestListener): Promise<string> {
+  return listen(t, createServer(listener));
+}
+
+async function listen(t: TestContext, server: Server): Promise<string> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+async function openMemoryApp(t: TestContext, prefix = ''): Promise<App> {
+  const app = await openApp({ store: createMemoryStore(), apiKeys: [KEY], prefix });
+  t.after(() => app.close());
+  return app;
+}
+
+test('Two apps on two files in one process are two services', async (t) => {
+  const folder = tempDir(t);
+  const apps = await Promise.all(
+    ['first', 'second'].map((name) =>
+      openApp({ dataFile: join(folder, `${name}.json`), apiKeys: [`${name}-key`] }),
+    ),
+  );
+  const [first, second] = await Promise.all(apps.map(({ listener }) => serve(t, listener)));
+  const post = (host: string, key: string, name: string): Promise<Response> =>
+    fetch(`http://${host}/v1/pets`, {
+      method: 'POST',
+      headers: { ...HEADERS, Authorization: `Bearer ${key}` },
+      body: JSON.stringify({ name, categoryId: 7 }),
+    });
+  assert.equal((await post(first!, 'first-key', 'Rex')).status, 201);
+  assert.equal((await post(second!, 'first-key', 'Rex')).status, 401);
+  const answer = await post(second!, 'second-key', 'Tom');
+  assert.equal(await answer.text(), '{"id":1,"name":"Tom","categoryId":7}');
+  await apps[0]!.close();
+  assert.equal((await post(second!, 'second-key', 'Tim')).status, 201);
+  await apps[1]!.close();
+  const stored = readFileSync(join(folder, 'first.json'), 'utf8');
+  assert.deepEqual(JSON.parse(stored), [{ id: 1, name: 'Rex', categoryId: 7 }]);
+});
+
+test('The second app on one file is refused, and harms neither it nor the first', async (t) => {
+  const dataFile = join(tempDir(t), 'pets.json');
+  const app = await openApp({ dataFile, apiKeys: [KEY] });
+  await assert.rejects(openApp({ dataFile, apiKeys: [KEY] }), /in use/);
+  await app.pets.create({ name: 'Rex', categoryId: 7n });
+  await app.close();
+  const again = await openApp({ dataFile, apiKeys: [KEY] });
+  assert.equal((await again.pets.count()).total, 1);
+  await again.close();
+});
+
+test('To import and to use the app adds no listener, and nothing that keeps the process', async (t) => {
+  const script = `
+    const before = process.eventNames();
+    const { openApp } = await import(${JSON.stringify(join(root, 'dist', 'app.js'))});
+    const app = await openApp({ dataFile: 'pets.json', apiKeys: ['a-key'] });
+    await app.pets.create({ name: 'Rex', categoryId: 7n });
+    const added = process.eventNames().filter((name) => !before.includes(name));
+    await app.close();
+    process.on('exit', () => console.log(JSON.stringify(added)));`;
+  const args = ['--input-type=module', '-e', script];
+  const { stdout, stderr } = await run(process.execPath, args, {
+    cwd: tempDir(t),
+    timeout: 60_000,
+  });
+  assert.deepEqual([stdout, stderr], ['[]\n', '']);
+});
+
+test('Under a prefix, every path and every link has it', async (t) => {
+  const app = await openMemoryApp(t, '/shop/pets.2');
+  const host = await serve(t, (request, response) => {
+    if (request.url?.startsWith('/shop/') === true) app.listener(request, response);
+    else response.end('something else');
+  });
+  const send = (path: string, init: RequestInit = {}): Promise<Response> =>
+    fetch(`http://${host}${path}`, { headers: HEADERS, ...init });
+  const body = '{"name":"Rex","categoryId":7}';
+  for (const id of [1, 2]) {
+    const created = await send('/shop/pets.2/v1/pets', { method: 'POST', body });
+    assert.equal(created.headers.get('Location'), `/shop/pets.2/v1/pets/${id}`);
+  }
+  const list = await send('/shop/pets.2/v1/pets?limit=1');
+  assert.equal(list.headers.get('Link'), '</shop/pets.2/v1/pets?limit=1&after=1>; rel="next"');
+  const pet = await send('/shop/pets.2/v1/pets/1');
+  assert.equal(pet.headers.get('Link'), '</shop/pets.2/v1/pets>; rel="successor-version"');
+  assert.equal((await send('/shop/pets.2/readyz', { headers: {} })).status, 200);
+  const description = await send('/shop/pets.2/openapi.json');
+  const { servers } = (await description.json()) as { servers: { url: string }[] };
+  assert.equal(servers[0]?.url, '/shop/pets.2/v1');
+  assert.equal(await (await send('/v1/pets')).text(), 'something else');
+});
+
+test('Under a prefix, what needs a key and what is not there is told apart as without', async (t) => {
+  const { listener } = await openMemoryApp(t, '/shop');
+  const host = await serve(t, listener);
+  const cases: readonly (readonly [path: string, withoutKey: number, withKey: number])[] = [
+    ['/shop/v1/pets', 401, 200],
+    ['/shop/v1/dogs', 401, 404],
+    ['/shop/v1', 401, 404],
+    ['/%73hop/v1/dogs', 401, 404],
+    ['/shop/metrics', 401, 200],
+    ['/shop/livez', 200, 200],
+    ['/shop/v2/pets', 404, 404],
+    ['/shop', 404, 404],
+    ['/v1/pets', 404, 404],
+    ['/livez', 404, 404],
+    ['/shop/shop/v1/pets', 404, 404],
+  ];
+  for (const [path, withoutKey, withKey] of cases) {
+    assert.equal((await fetch(`http://${host}${path}`)).status, withoutKey, path);
+    assert.equal(
+      (await fetch(`http://${host}${path}`, { headers: HEADERS })).status,
+      withKey,
+      path,
+    );
+  }
+});
+
+test('A prefix that is no plain path is a TypeError', () => {
+  for (const prefix of ['shop', '/', '/shop/', '//shop', '/a b', '/{id}', '/%41', '/..', '/a/.']) {
+    const create = (): App => createApp({ store: createMemoryStore(), apiKeys: [KEY], prefix });
+    assert.throws(create, { name: 'TypeError', message: /^prefix: / }, prefix);
+  }
+});
+
+test('A plain server is enough, for a client that waits for 100 Continue, too', async (t) => {
+  const { listener } = await openMemoryApp(t);
+  const host = await serve(t, listener);
+  const { stdout } = await run(process.execPath, [
+    '--input-type=module',
+    '-e',
+    WAITING_CLIENT,
+    host,
+  ]);
+  assert.equal(stdout.trim(), '201 {"id":1,"name":"Rex","categoryId":7}');
+});
+
+const WAITING_CLIENT = `
+  import { request } from 'node:http';
+  const call = request('http://' + process.argv[1] + '/v1/pets', {
+    method: 'POST',
+    headers: { Authorization: 'Bearer ${KEY}', Expect: '100-continue', 'Content-Length': 29 },
+  });
+  call.flushHeaders();
+  call.once('continue', () => call.end('{"name":"Rex","categoryId":7}'));
+  call.on('response', async (answer) => {
+    console.log(answer.statusCode, (await answer.toArray()).join(''));
+  });`;
+
+test('The listener serves https as it does http', async (t) => {
+  const { listener } = await openMemoryApp(t);
+  const server = createTlsServer({ key: KEY_PEM, cert: CERTIFICATE_PEM }, listener);
+  const host = await listen(t, server as unknown as Server);
+  const call = tlsRequest(`https://${host}/v1/pets`, { ca: CERTIFICATE_PEM, headers: HEADERS });
+  call.end();
+  const [answer] = (await once(call, 'response')) as [import('node:http').IncomingMessage];
+  assert.equal(answer.statusCode, 200);
+  assert.equal((await answer.toArray()).join(''), '[]');
+});
+
+test('The pets as values are those that requests see, exact to the last digit', async (t) => {
+  const app = await openMemoryApp(t);
+  const host = await serve(t, app.listener);
+  const categoryId = 2n ** 63n - 1n;
+  const created = await app.pets.create({ name: 'R\u0000\ud800é', categoryId, status: 'sold' });
+  assert.deepEqual(created, { id: 1n, name: 'R\u0000\ud800é', categoryId, status: 'sold' });
+  const text = await (await fetch(`http://${host}/v1/pets/1`, { headers: HEADERS })).text();
+  assert.match(text, /"categoryId":9223372036854775807,"status":"sold"\}$/);
+  const init = { method: 'POST', headers: HEADERS, body: '{"name":"Tom","categoryId":-1}' };
+  await fetch(`http://${host}/v1/pets`, init);
+  const tom = { id: 2n, name: 'Tom', categoryId: -1n };
+  assert.deepEqual(await app.pets.get(2n), tom);
+  assert.equal(await app.pets.get(3n), undefined);
+  assert.deepEqual(await app.pets.list(), { pets: [created, tom], next: undefined });
+  assert.deepEqual(await app.pets.list({ limit: 1 }), { pets: [created], next: 1n });
+  assert.deepEqual(await app.pets.list({ after: 1n }), { pets: [tom], next: undefined });
+  assert.deepEqual(await app.pets.list({ status: 'pending' }), { pets: [], next: undefined });
+  assert.equal((await app.pets.count()).total, 2);
+});
+
+test('All pets come page by page, also those that are added meanwhile', async (t) => {
+  const { pets } = await openMemoryApp(t);
+  for (let i = 0; i < 1234; i += 1) {
+    await pets.create({ name: `Pet ${i}`, categoryId: 7n, ...(i % 3 === 0 && { status: 'sold' }) });
+  }
+  const ids: bigint[] = [];
+  for await (const { id } of pets.all()) {
+    ids.push(id);
+    if (id === 700n) await pets.create({ name: 'Late', categoryId: 7n });
+  }
+  assert.deepEqual(
+    ids,
+    Array.from({ length: 1235 }, (_, index) => BigInt(index + 1)),
+  );
+  let sold = 0;
+  for await (const { status } of pets.all({ status: 'sold' })) sold += status === 'sold' ? 1 : -9;
+  assert.equal(sold, 412);
+});
+
+test('The pets as values are refused with the reason', async (t) => {
+  const app = createApp({ store: createMemoryStore(), apiKeys: [KEY] });
+  const rex = { name: 'Rex', categoryId: 7n };
+  await assert.rejects(app.pets.get(1n), StoreUnavailableError);
+  await assert.rejects(app.pets.create(rex), StoreUnavailableError);
+  await app.open();
+  t.after(() => app.close());
+  for (const limit of [0, -1, 1.5, NaN, Infinity]) {
+    await assert.rejects(app.pets.list({ limit }), RangeError);
+  }
+  await assert.rejects(app.pets.create({ ...rex, categoryId: 2n ** 63n }), InvalidPetError);
+  await assert.rejects(app.pets.create({ ...rex, status: 'lost' as 'sold' }), InvalidPetError);
+  app.drain();
+  await assert.rejects(app.pets.create(rex), /^StoreUnavailableError: The service is stopping$/);
+  assert.equal(await app.pets.get(1n), undefined);
+});
+
+test('The programs that the README shows do what it says', async (t) => {
+  const folder = consumerFolder(t);
+  for (const [name, text] of readmePrograms()) writeFileSync(join(folder, name), text);
+  const shop = spawn(process.execPath, ['shop.mjs'], { cwd: folder, stdio: ['ignore', 'pipe', 2] });
+  let printed = '';
+  for await (const chunk of shop.stdout!) {
+    printed += String(chunk);
+    if (/^port [0-9]+$/m.test(printed) && printed.includes('1n Rex\n')) break;
+  }
+  const origin = `http://127.0.0.1:${/^port ([0-9]+)$/m.exec(printed)![1]}`;
+  const answer = await fetch(`${origin}/shop/v1/pets`, { headers: HEADERS });
+  assert.equal(await answer.text(), '[{"id":1,"name":"Rex","categoryId":7,"status":"sold"}]');
+  assert.match(await (await fetch(origin)).text(), /^The pets are at/);
+  shop.kill('SIGTERM');
+  assert.deepEqual(await once(shop, 'exit'), [0, null]);
+  const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+  const { stdout } = await run(
+    process.execPath,
+    ['--test', '--test-reporter=tap', 'map-store.test.mjs'],
+    {
+      cwd: folder,
+      env,
+    },
+  );
+  assert.match(stdout, /# pass [2-9][0-9]\n# fail 0/);
+});
+
+/** The blocks of README.md that begin with their file's name, on a port that they print. */
+function readmePrograms(): ReadonlyMap<string, string> {
+  const readme = readFileSync(join(root, 'README.md'), 'utf8');
+  const blocks = readme.matchAll(/^```js\n\/\/ (\S+\.mjs)\n([^]*?)^```$/gm);
+  const programs = new Map([...blocks].map(([, name, text]) => [name!, text!]));
+  assert.deepEqual([...programs.keys()], ['shop.mjs', 'map-store.mjs', 'map-store.test.mjs']);
+  const anyPort = 'server.listen(0, () => console.log(`port ${server.address().port}`))';
+  const shop = programs.get('shop.mjs')!;
+  assert.ok(shop.includes('server.listen(8080)'));
+  return programs.set('shop.mjs', shop.replace('server.listen(8080)', anyPort));
+}
+
+/** A folder of a program that has the package installed, as a link. */
+function consumerFolder(t: TestContext): string {
+  const folder = tempDir(t);
+  mkdirSync(join(folder, 'node_modules'));
+  symlinkSync(root, join(folder, 'node_modules', 'petstore'), 'dir');
+  return folder;
+}
+
+test('A consumer in strict TypeScript compiles against the declarations', async (t) => {
+  const folder = consumerFolder(t);
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+  writeFileSync(join(folder, 'consumer.ts'), CONSUMER);
+  const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+  const types = join(root, 'node_modules', '@types');
+  const options = ['--strict', '--skipLibCheck', 'false', '--exactOptionalPropertyTypes'];
+  const modules = [
+    '--module',
+    'nodenext',
+    '--target',
+    'es2022',
+    '--typeRoots',
+    types,
+    '--types',
+    'node',
+  ];
+  const args = [tsc, ...options, ...modules, '--noEmit', 'consumer.ts'];
+  const { stdout } = await run(process.execPath, args, { cwd: folder }).catch(
+    (error: { stdout: string }) => error,
+  );
+  assert.equal(stdout, '');
+});
+
+const CONSUMER = `
+import { createServer } from 'node:http';
+import { createHttpServer, createMemoryStore, openApp, type Pet, type PetStore } from 'petstore';
+import { testPetStoreContract } from 'petstore/contract';
+
+const store: PetStore = createMemoryStore();
+const app = await openApp({ store, apiKeys: ['a-key'], prefix: '/shop' });
+createServer(app.listener).listen(0);
+createHttpServer(app.listener).close();
+const rex: Pet = await app.pets.create({ name: 'Rex', categoryId: 7n });
+const id: bigint = rex.id;
+// @ts-expect-error A number may have been rounded.
+await app.pets.get(7);
+// @ts-expect-error There is no such status.
+await app.pets.list({ status: 'lost' });
+testPetStoreContract('The memory store', () => () => store, { isDurable: false });
+await app.close();
+export { id };
+`;
