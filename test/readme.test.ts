@@ -1,0 +1,53 @@
+/** The README: the files that it names are there, and its commands too. */
+
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+/** Found from this file's compiled place, .build/test. */
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const readme = readFileSync(join(root, 'README.md'), 'utf8');
+
+const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' });
+
+test('Each source file that the README names is there', () => {
+  const names = Array.from(readme.matchAll(/`([a-z0-9./-]+\.(?:ts|mjs))`/g), (match) => match[1]!);
+  assert.ok(names.length > 50);
+  // In a text, a file goes by its last name, and a name at home by its room or from the root.
+  const isThere = (name: string): boolean =>
+    existsSync(join(root, name)) ||
+    sources.some((file) => file === name || file.endsWith(`/${name}`)) ||
+    EXAMPLES.includes(name);
+  assert.deepEqual(
+    names.filter((name) => !isThere(name)),
+    [],
+  );
+});
+
+/** What a reader would write. */
+const EXAMPLES = ['api/count-pets.ts'];
+
+test('Each room of src is on the map, and each on the map is there', () => {
+  const map = /^```\n(5 {2}server\.ts[^]*?)^```$/m.exec(readme)?.[1] ?? '';
+  const shown = map.match(/\b[a-z]+(?:\/|\.ts)(?=\s)/g) ?? [];
+  const rooms = readdirSync(join(root, 'src'), { withFileTypes: true }).map((entry) =>
+    entry.isDirectory() ? `${entry.name}/` : entry.name,
+  );
+  assert.deepEqual([...shown].sort(), rooms.sort());
+});
+
+test('Each npm command that the README shows is one of package.json', () => {
+  const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+    scripts: Record<string, string>;
+  };
+  const commands = Array.from(readme.matchAll(/\bnpm (?:run )?(\w+)\b/g), (match) => match[1]!);
+  const own = commands.filter((name) => !NPM_COMMANDS.includes(name));
+  assert.deepEqual(
+    [...new Set(own)].filter((name) => !(name in manifest.scripts)),
+    [],
+  );
+});
+
+const NPM_COMMANDS = ['alone', 'and', 'ci', 'install', 'pack', 'package'];
