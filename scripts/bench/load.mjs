@@ -91,6 +91,7 @@ function answerSize(bytes) {
 
 function finish() {
   if (isOver) return;
+  if (answers === 0) fail('No answer came in time');
   isOver = true;
   clearTimeout(endTimer);
   const seconds = (performance.now() - startedAt) / 1000;

@@ -1,8 +1,10 @@
 /**
  * The node:http server, with its limits set and its own failures answered by Error bodies.
  *
- * Memory is bounded by connections × (header limit + body limit). Where node:http would answer by
- * itself, it does so with an empty body; each such place has its listener here.
+ * Memory is bounded by connections × (header limit + body limit), and by the requests that a client
+ * sends ahead of its turn: node:http reads 64 KiB at a time, and makes some 3 KB of each request in
+ * it. Where node:http would answer by itself, it does so with an empty body; each such place has its
+ * listener here.
  */
 
 import {
