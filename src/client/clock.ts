@@ -18,14 +18,11 @@ export const systemClock: Clock = {
   random: () => Math.random(),
 };
 
-/** Waits; rejects at once with the signal's reason when it is aborted. */
+/** Waits; rejects at once with the reason of `signal`, which is that of one call, when aborted. */
 export function wait(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     signal.throwIfAborted();
-    const stopTimer = clock.startTimer(ms, () => {
-      signal.removeEventListener('abort', stop);
-      resolve();
-    });
+    const stopTimer = clock.startTimer(ms, resolve);
     const stop = (): void => {
       stopTimer();
       reject(signal.reason);

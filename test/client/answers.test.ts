@@ -1,4 +1,4 @@
-/** Answers that are not as the interface describes them: each is an error that says what is wrong. */
+/** Answers as the interface describes them, and all others: errors that say what is wrong. */
 
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
@@ -6,7 +6,14 @@ import { inspect } from 'node:util';
 import { describe, test } from 'node:test';
 import { createClient, PetStoreError } from '../../src/client/client.ts';
 import { listen } from '../support/service.ts';
-import { answers, answersError, API_KEY, BASE_URL, PET_TEXT, scriptedClient } from './scripted-fetch.ts';
+import {
+  answers,
+  answersError,
+  API_KEY,
+  BASE_URL,
+  PET_TEXT,
+  scriptedClient,
+} from './scripted-fetch.ts';
 
 const INT64_MAX = 2n ** 63n - 1n;
 
@@ -90,7 +97,7 @@ const FAILURES: readonly (readonly [status: number, body: string, code: string])
 ];
 
 for (const [status, body, code] of FAILURES) {
-  test(`An answer ${status} with the body '${body}' is an error with the code ${code}`, async () => {
+  test(`An answer ${status} with the body '${body}' is the error ${code}`, async () => {
     const { client } = scriptedClient([answers(status, body)]);
     const message = code === 'unexpected_status' ? /has the status .* no Error body/ : /^(None|M)$/;
     await assert.rejects(client.getPet(1), { name: 'PetStoreError', code, status, message });
@@ -169,7 +176,8 @@ describe('The Link to the next page', () => {
   ];
   for (const [target, next] of TARGETS) {
     test(`'${target}' leads to ${next}`, async () => {
-      const { client, sent } = scriptedClient([page(`<${target}>; rel="next"`), answers(200, '[]')]);
+      const steps = [page(`<${target}>; rel="next"`), answers(200, '[]')];
+      const { client, sent } = scriptedClient(steps);
       const first = await client.listPets({ limit: 1 });
       assert.equal(first.next, next);
       assert.deepEqual(await client.listPets(next), { pets: [], next: undefined });
@@ -189,7 +197,7 @@ describe('The Link to the next page', () => {
     test(`'${target}' is refused, and the key is not sent there`, async () => {
       const { client, sent } = scriptedClient([page(`<${target}>; rel="next"`)]);
       const pets = client.allPets();
-      const expected = { name: 'PetStoreError', code: 'invalid_answer', message: /not below http:/ };
+      const expected = { code: 'invalid_answer', message: /not below http:/ };
       await assert.rejects(pets.next(), expected);
       assert.equal(sent.length, 1);
       const absolute = URL.canParse(target) ? target : new URL(target, BASE_URL).href;
@@ -201,7 +209,8 @@ describe('The Link to the next page', () => {
   for (const field of ['</v1/pets?after=1; rel="next"', 'next', '<http://[>; rel="next"']) {
     test(`'${field}' cannot be read, which is an error and not the end of the list`, async () => {
       const { client } = scriptedClient([page(field)]);
-      await assert.rejects(client.listPets(), { code: 'invalid_answer', message: /cannot be read/ });
+      const expected = { code: 'invalid_answer', message: /cannot be read/ };
+      await assert.rejects(client.listPets(), expected);
     });
   }
 

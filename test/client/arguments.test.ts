@@ -87,8 +87,10 @@ const QUERIES: readonly (readonly [
   [{ limit: 5 }, '?limit=5'],
   [{ status: 'sold' }, '?status=sold'],
   [{ after: 7 }, '?after=7'],
-  [{ limit: 100, status: 'pending', after: 2n ** 63n - 1n },
-    '?limit=100&status=pending&after=9223372036854775807'],
+  [
+    { limit: 100, status: 'pending', after: 2n ** 63n - 1n },
+    '?limit=100&status=pending&after=9223372036854775807',
+  ],
   [{ status: 'a&limit=1' as 'sold' }, '?status=a%26limit%3D1'],
 ];
 
@@ -99,6 +101,14 @@ for (const [query, search] of QUERIES) {
     assert.deepEqual(urlsOf(sent), [`${BASE_URL}/pets${search}`]);
   });
 }
+
+test('A list of all pets asks for the longest pages, unless it is told otherwise', async () => {
+  const { client, sent } = scriptedClient([answers(200, '[]'), answers(200, '[]')]);
+  await client.allPets({ status: 'sold', limit: undefined }).next();
+  await client.allPets({ limit: 5 }).next();
+  const pets = `${BASE_URL}/pets`;
+  assert.deepEqual(urlsOf(sent), [`${pets}?limit=100&status=sold`, `${pets}?limit=5`]);
+});
 
 test('A GET has the key and no body', async () => {
   const { client, sent } = scriptedClient([answers(200, '[]')]);

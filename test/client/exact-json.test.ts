@@ -62,9 +62,10 @@ test('Of a key that comes twice the last one wins', () => {
   assert.deepEqual(parseExactJson('{"a":1,"a":"2","a":3}'), { a: 3n });
 });
 
-test('A text that is no JSON is refused, also where strings in place of numbers would make it', () => {
+test('A text that is no JSON is refused, also where strings for numbers would mend it', () => {
   const texts = ['{1:2}', '{1 :2}', '{-1e5:2}', '01', '1.', '.5', '+1', '1e', '-', '1 2', '"1'];
-  for (const text of [...texts, '', '"', '\\"', '{"a":"b":1}', '["a":1]', '"a":', "'1'", '1n', 'NaN']) {
+  texts.push('', '"', '\\"', '{"a":"b":1}', '["a":1]', '"a":', "'1'", '1n', 'NaN');
+  for (const text of texts) {
     assert.throws(() => JSON.parse(text), SyntaxError);
     assert.throws(() => parseExactJson(text), SyntaxError, text);
   }

@@ -45,8 +45,9 @@ const CONSUMER = `
 import { createClient, PetStoreError } from 'petstore/client';
 import type { ClientOptions, Pet, PetPage, PetStatus, PetStoreClient } from 'petstore/client';
 
-const options: ClientOptions = { baseUrl: new URL('https://pets.example/v1'), apiKey: 'key', fetch };
-export const client: PetStoreClient = createClient({ ...options, retries: 0, timeoutMs: undefined });
+const baseUrl = new URL('https://pets.example/v1');
+const options: ClientOptions = { baseUrl, apiKey: 'key', fetch, timeoutMs: undefined };
+export const client: PetStoreClient = createClient({ ...options, retries: 0 });
 
 export async function use(status: PetStatus, signal: AbortSignal): Promise<bigint> {
   const pet: Pet = await client.createPet({ name: 'Rex', categoryId: 7, status }, { signal });
@@ -68,8 +69,10 @@ export async function use(status: PetStatus, signal: AbortSignal): Promise<bigin
 }
 `;
 
+const BUNDLER = { module: 'esnext', moduleResolution: 'bundler' };
+
 const CONSUMERS: readonly (readonly [where: string, options: object])[] = [
-  ['a browser', { lib: ['es2020', 'dom'], types: [], module: 'esnext', moduleResolution: 'bundler' }],
+  ['a browser', { lib: ['es2020', 'dom'], types: [], ...BUNDLER }],
   ['Node', { lib: ['es2023'], types: ['node'], module: 'nodenext' }],
 ];
 

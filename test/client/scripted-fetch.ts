@@ -33,10 +33,11 @@ export function scriptedClient(
   const clock = createTestClock();
   const scripted: typeof fetch = async (url, init = {}) => {
     assert.ok(typeof url === 'string');
-    const step = steps[sent.length];
-    assert.ok(step !== undefined, `Request ${sent.length + 1} was not expected: ${url}`);
     const request = { url, init };
+    const step = steps[sent.length];
+    // A request too many looks like a broken network to the client, but is counted here.
     sent.push(request);
+    if (step === undefined) throw new Error(`Request ${sent.length} was not expected: ${url}`);
     return step(request);
   };
   const defaults = { baseUrl: BASE_URL, apiKey: API_KEY, fetch: scripted, clock };
