@@ -12,7 +12,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 
 /** By room; a file at the top of src/ is a room of its own. */
 const FLOORS: Readonly<Record<string, number>> = {
-  ...{ base: 0, model: 1, http: 2, storage: 2, contract: 2, api: 3, ops: 3 },
+  ...{ base: 0, model: 1, http: 2, storage: 2, client: 2, contract: 2, api: 3, ops: 3 },
   ...{ 'app.ts': 4, 'config.ts': 4, 'server.ts': 5 },
 };
 
@@ -75,6 +75,21 @@ test('No imports run in a circle', () => {
     checked.add(file);
   };
   for (const file of sources.keys()) visit(file, []);
+});
+
+test('The client and all that it imports need nothing of Node', () => {
+  const needed = new Set(['client/client.ts']);
+  // A set is walked to what is added on the way.
+  for (const file of needed) {
+    for (const name of imports.get(file) ?? []) needed.add(targetOf(file, name));
+  }
+  assert.ok(needed.size > 5 && needed.has('model/pet.ts'));
+  const ofNode =
+    /\bnode:|\b(Buffer|process|require|global|setImmediate|NodeJS|__dirname|__filename)\b/;
+  for (const file of needed) {
+    const found = ofNode.exec(sources.get(file)!);
+    assert.equal(found, null, `${file}, which the client needs, has ${found?.[0]}`);
+  }
 });
 
 test('Only server.ts touches the process', () => {

@@ -1,0 +1,102 @@
+/**
+ * What goes out: the caller's arguments as URLs and JSON texts.
+ *
+ * Only what could not be sent as it was meant is refused here (a number that has been rounded
+ * already, say); whether a value is allowed is for the service to tell.
+ */
+
+import { INT64_MAX, INT64_MIN } from '../base/int64.ts';
+import type { PetStatus } from '../model/pet.ts';
+
+/** An int64 as the caller may give it: a bigint, or a number that is a safe integer. */
+export type Int64 = bigint | number;
+
+/** A pet to add. */
+export interface NewPet {
+  /** Any string, the empty one and lone surrogates included. */
+  readonly name: string;
+  /** It is not checked against any category. */
+  readonly categoryId: Int64;
+  /** Stays absent where none is given: such a pet matches no status filter. */
+  readonly status?: PetStatus | undefined;
+}
+
+/** Which pets to list; all of them where nothing is given. */
+export interface PetQuery {
+  /** The most pets of one page: 1 to 100, 20 by default. */
+  readonly limit?: number | undefined;
+  readonly status?: PetStatus | undefined;
+  /** Only pets with a greater id than this. */
+  readonly after?: Int64 | undefined;
+}
+
+/**
+ * The base URL, with one slash at its end: then a URL is below it when it begins with it. Throws a
+ * TypeError, which does not quote it: it may hold a password.
+ */
+export function readBaseUrl(text: string | URL): URL {
+  let url: URL;
+  try {
+    url = new URL(text);
+  } catch {
+    throw new TypeError('baseUrl must be an absolute URL');
+  }
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') {
+    throw new TypeError(`baseUrl must begin with http: or https:, not ${url.protocol}`);
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw new TypeError('baseUrl must not hold a user name or password');
+  }
+  // An empty query or fragment is not in `search` and `hash`, but in the text.
+  if (/[?#]/.test(url.href)) throw new TypeError('baseUrl must not hold a query or fragment');
+  url.pathname = url.pathname.replace(/\/*$/, '/');
+  return url;
+}
+
+/** Throws a TypeError that does not quote the key. */
+export function checkApiKey(apiKey: string): void {
+  if (typeof apiKey !== 'string' || !/^[\x21-\x7e]+$/.test(apiKey)) {
+    throw new TypeError('apiKey must be of visible ASCII characters, without a space');
+  }
+}
+
+/** Whether the key may be sent there: to the base URL's origin, below its path. */
+export function isBelow(baseUrl: URL, url: URL): boolean {
+  return url.href.startsWith(baseUrl.href);
+}
+
+export function petsUrl(baseUrl: URL): URL {
+  return new URL('pets', baseUrl);
+}
+
+/** Throws a TypeError or RangeError when `after` is no int64. */
+export function listPetsUrl(baseUrl: URL, { limit, status, after }: PetQuery): URL {
+  const url = petsUrl(baseUrl);
+  if (limit !== undefined) url.searchParams.set('limit', String(limit));
+  if (status !== undefined) url.searchParams.set('status', status);
+  if (after !== undefined) url.searchParams.set('after', encodeInt64('after', after));
+  return url;
+}
+
+/** Throws a TypeError or RangeError when `id` is no int64. */
+export function petUrl(baseUrl: URL, id: Int64): URL {
+  return new URL(`pets/${encodeInt64('id', id)}`, baseUrl);
+}
+
+/** The NewPet's JSON text. Throws a TypeError or RangeError when it cannot be written. */
+export function encodeNewPet({ name, categoryId, status }: NewPet): string {
+  if (typeof name !== 'string') throw new TypeError('name must be a string');
+  const statusField = status === undefined ? '' : `,"status":${JSON.stringify(status)}`;
+  const digits = encodeInt64('categoryId', categoryId);
+  return `{"name":${JSON.stringify(name)},"categoryId":${digits}${statusField}}`;
+}
+
+/** Plain digits. A number beyond the safe integers is refused: it may be a rounded one. */
+function encodeInt64(what: string, value: Int64): string {
+  if (typeof value !== 'bigint' && !Number.isSafeInteger(value)) {
+    throw new TypeError(`${what} must be a bigint or a safe integer, not ${String(value)}`);
+  }
+  const exact = BigInt(value);
+  if (exact >= INT64_MIN && exact <= INT64_MAX) return String(exact);
+  throw new RangeError(`${what} must be from ${INT64_MIN} to ${INT64_MAX}, not ${exact}`);
+}

@@ -1,0 +1,129 @@
+/**
+ * Sends one request, again where that is safe, until its answer, its time limit or an abort.
+ *
+ * Sent again is what surely changes nothing twice: a GET that got no answer, or 502, 503 or 504;
+ * and a POST only for the service's own 503, whose code `unavailable` promises that nothing was
+ * added. A POST that got no answer, or a proxy's 503, may have been carried out, and the interface
+ * gives no way to find out: that is for the caller to decide.
+ */
+
+import { readError, type Answer } from './answers.ts';
+import { wait, type Clock } from './clock.ts';
+import { clientError, type PetStoreError } from './pet-store-error.ts';
+import { retryDelayMs } from './retry-delay.ts';
+
+export interface PetStoreRequest {
+  readonly operation: 'listPets' | 'createPet' | 'getPet';
+  readonly method: 'GET' | 'POST';
+  readonly url: URL;
+  readonly expectedStatus: 200 | 201;
+  readonly body?: string;
+}
+
+export interface SendOptions {
+  readonly fetch: typeof fetch;
+  readonly apiKey: string;
+  readonly clock: Clock;
+  readonly signal: AbortSignal | undefined;
+  readonly timeoutMs: number;
+  readonly retries: number;
+}
+
+/**
+ * The answer, which has the expected status. Rejects with a PetStoreError, or with the reason of
+ * `signal` when that is aborted.
+ */
+export async function send(request: PetStoreRequest, options: SendOptions): Promise<Answer> {
+  const { clock, timeoutMs, retries } = options;
+  const limit = startTimeLimit(request, options);
+  const endsAt = clock.now() + timeoutMs;
+  try {
+    for (let attempt = 0; ; attempt += 1) {
+      limit.signal.throwIfAborted();
+      const outcome = await sendOnce(request, options, limit.signal);
+      if (!('error' in outcome)) return outcome;
+      if (attempt >= retries || !outcome.isSafeToRepeat) throw outcome.error;
+      const delayMs = retryDelayMs(attempt, outcome.retryAfter, clock);
+      // To wait only to run out of time would hide the failure behind a timeout.
+      if (delayMs === undefined || clock.now() + delayMs >= endsAt) throw outcome.error;
+      await wait(clock, delayMs, limit.signal);
+    }
+  } finally {
+    limit.stop();
+  }
+}
+
+interface Failure {
+  readonly error: PetStoreError;
+  readonly isSafeToRepeat: boolean;
+  readonly retryAfter: string | null;
+}
+
+async function sendOnce(
+  request: PetStoreRequest,
+  { fetch, apiKey }: SendOptions,
+  signal: AbortSignal,
+): Promise<Answer | Failure> {
+  const { method, url, body = null } = request;
+  const headers: Record<string, string> = {
+    Authorization: `Bearer ${apiKey}`,
+    Accept: 'application/json',
+    ...(body === null ? {} : { 'Content-Type': 'application/json' }),
+  };
+  let answer: Answer;
+  try {
+    // A redirect would make a GET of a POST, and may lead anywhere.
+    const init = { method, headers, body, signal, redirect: 'manual' } as const;
+    const response = await fetch(url.href, init);
+    const text = await response.text();
+    answer = { status: response.status, headers: response.headers, text };
+  } catch (cause) {
+    signal.throwIfAborted();
+    const message = `${describe(request)} got no whole answer${doubt(request)}`;
+    const error = clientError('network_failure', message, undefined, { cause });
+    return { error, isSafeToRepeat: method === 'GET', retryAfter: null };
+  }
+  if (answer.status === request.expectedStatus) return answer;
+  const error = readError(answer, apiKey);
+  const isSafeToRepeat = isPassing(method, answer.status, error.code);
+  return { error, isSafeToRepeat, retryAfter: answer.headers.get('Retry-After') };
+}
+
+function isPassing(method: 'GET' | 'POST', status: number, code: string): boolean {
+  if (method === 'POST') return status === 503 && code === 'unavailable';
+  return status === 502 || status === 503 || status === 504;
+}
+
+interface TimeLimit {
+  /** Aborted when the time is over, or the caller's own signal is. */
+  readonly signal: AbortSignal;
+  stop(): void;
+}
+
+function startTimeLimit(request: PetStoreRequest, options: SendOptions): TimeLimit {
+  const { signal, timeoutMs, clock } = options;
+  const controller = new AbortController();
+  const abort = (): void => controller.abort(signal?.reason);
+  if (signal?.aborted) abort();
+  signal?.addEventListener('abort', abort, { once: true });
+  const onTime = (): void => {
+    const message = `${describe(request)} took longer than ${timeoutMs} ms${doubt(request)}`;
+    controller.abort(clientError('timeout', message));
+  };
+  const stopTimer = timeoutMs === Infinity ? undefined : clock.startTimer(timeoutMs, onTime);
+  return {
+    signal: controller.signal,
+    stop() {
+      stopTimer?.();
+      signal?.removeEventListener('abort', abort);
+    },
+  };
+}
+
+function describe({ operation, url }: PetStoreRequest): string {
+  return `${operation} at ${url.origin}`;
+}
+
+function doubt({ method }: PetStoreRequest): string {
+  return method === 'POST' ? '; whether the pet was added is not known' : '';
+}

@@ -1,0 +1,255 @@
+/** Answers as the interface describes them, and all others: errors that say what is wrong. */
+
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import { inspect } from 'node:util';
+import { describe, test } from 'node:test';
+import { createClient, PetStoreError } from '../../src/client/client.ts';
+import { listen } from '../support/service.ts';
+import {
+  answers,
+  answersError,
+  API_KEY,
+  BASE_URL,
+  PET_TEXT,
+  scriptedClient,
+} from './scripted-fetch.ts';
+
+const INT64_MAX = 2n ** 63n - 1n;
+
+const PETS: readonly (readonly [text: string, pet: object])[] = [
+  [PET_TEXT, { id: 1n, name: 'Rex', categoryId: 7n }],
+  [
+    '{"status":"sold","categoryId":-9223372036854775808,"name":"\\ud800","id":9223372036854775807}',
+    { id: INT64_MAX, name: '\ud800', categoryId: -(2n ** 63n), status: 'sold' },
+  ],
+  [' {"id":1.0,"name":"","categoryId":1e2,"new":[1]} ', { id: 1n, name: '', categoryId: 100n }],
+  [
+    '{"id":1,"name":"x","categoryId":7,"__proto__":{"status":"sold"}}',
+    { id: 1n, name: 'x', categoryId: 7n },
+  ],
+];
+
+for (const [text, pet] of PETS) {
+  test(`The answer ${text} is the pet ${inspect(pet)}`, async () => {
+    const steps = [answers(200, text), answers(201, text), answers(200, `[${text},${text}]`)];
+    const { client } = scriptedClient(steps);
+    assert.deepEqual(await client.getPet(1), pet);
+    assert.deepEqual(await client.createPet({ name: 'x', categoryId: 1 }), pet);
+    assert.deepEqual(await client.listPets(), { pets: [pet, pet], next: undefined });
+  });
+}
+
+const NO_PETS: readonly (readonly [text: string, complaint: RegExp])[] = [
+  ['', /not JSON/],
+  ['<!doctype html>', /not JSON/],
+  ['{"id":1,"name":"Rex"', /not JSON/],
+  ['['.repeat(1_000_000), /not JSON/],
+  ['null', /it is not an object/],
+  ['7', /it is not an object/],
+  ['"Rex"', /it is not an object/],
+  [`[${PET_TEXT}]`, /it is not an object/],
+  ['{}', /id must be an integer/],
+  ['{"id":"1","name":"Rex","categoryId":7}', /id must be an integer/],
+  ['{"id":1.5,"name":"Rex","categoryId":7}', /id must be an integer/],
+  ['{"id":9223372036854775808,"name":"Rex","categoryId":7}', /id must be an integer/],
+  ['{"__proto__":{"id":1},"name":"Rex","categoryId":7}', /id must be an integer/],
+  ['{"id":1,"categoryId":7}', /name must be a string/],
+  ['{"id":1,"name":5,"categoryId":7}', /name must be a string/],
+  ['{"id":1,"name":"Rex"}', /categoryId must be an integer/],
+  ['{"id":1,"name":"Rex","categoryId":null}', /categoryId must be an integer/],
+  ['{"id":1,"name":"Rex","categoryId":7,"status":"lost"}', /status must be one of available/],
+  ['{"id":1,"name":"Rex","categoryId":7,"status":null}', /status must be one of available/],
+];
+
+for (const [text, complaint] of NO_PETS) {
+  test(`The answer ${text.slice(0, 60)} is no Pet`, async () => {
+    const { client } = scriptedClient([answers(200, text), answers(201, text)]);
+    const expected = { name: 'PetStoreError', code: 'invalid_answer', message: complaint };
+    await assert.rejects(client.getPet(1), { ...expected, status: 200 });
+    await assert.rejects(client.createPet({ name: 'x', categoryId: 1 }), {
+      ...expected,
+      status: 201,
+    });
+  });
+}
+
+test('A list that is no array, or has one thing in it that is no Pet, is an error', async () => {
+  const texts = ['{}', 'null', PET_TEXT, `[${PET_TEXT},{"id":2}]`, `[[${PET_TEXT}]]`];
+  const { client } = scriptedClient(texts.map((text) => answers(200, text)));
+  for (const _ of texts) await assert.rejects(client.listPets(), { code: 'invalid_answer' });
+});
+
+const FAILURES: readonly (readonly [status: number, body: string, code: string])[] = [
+  [404, '{"code":"not_found","message":"None","status":404}', 'not_found'],
+  [418, '{"message":"M","status":418.0,"code":"a_new_code","more":1}', 'a_new_code'],
+  [404, '{"code":"not_found","message":"None","status":400}', 'unexpected_status'],
+  [404, '{"code":"not_found","message":"None","status":"404"}', 'unexpected_status'],
+  [404, '{"code":"not_found","message":"None"}', 'unexpected_status'],
+  [404, '{"code":"not_found","status":404}', 'unexpected_status'],
+  [404, '{"code":404,"message":"None","status":404}', 'unexpected_status'],
+  [404, '[]', 'unexpected_status'],
+  [404, 'null', 'unexpected_status'],
+  [403, '<h1>Forbidden</h1>', 'unexpected_status'],
+  [500, '', 'unexpected_status'],
+  [201, PET_TEXT, 'unexpected_status'],
+  [206, PET_TEXT, 'unexpected_status'],
+];
+
+for (const [status, body, code] of FAILURES) {
+  test(`An answer ${status} with the body '${body}' is the error ${code}`, async () => {
+    const { client } = scriptedClient([answers(status, body)]);
+    const message = code === 'unexpected_status' ? /has the status .* no Error body/ : /^(None|M)$/;
+    await assert.rejects(client.getPet(1), { name: 'PetStoreError', code, status, message });
+  });
+}
+
+test('A createPet that is answered with 200 is an error', async () => {
+  const { client } = scriptedClient([answers(200, PET_TEXT)]);
+  const expected = { code: 'unexpected_status', status: 200 };
+  await assert.rejects(client.createPet({ name: 'x', categoryId: 1 }), expected);
+});
+
+test('A service that sends the key back does not get it into an error', async () => {
+  const echo = `Authorization: Bearer ${API_KEY}`;
+  const error = { code: `bad_${API_KEY}`, message: `${echo} ${echo}`, status: 400 };
+  const link = { Link: `<https://evil.example/${API_KEY}?${API_KEY}>; rel="next"` };
+  const steps = [
+    answers(400, JSON.stringify(error)),
+    answers(400, `<pre>${echo}</pre>`),
+    answers(200, `<pre>${echo}</pre>`),
+    answers(200, `[{"id":"${API_KEY}"}]`),
+    answers(200, `[{"${API_KEY}":1}]`),
+    answers(200, '[]', link),
+    answers(200, '[]', { Link: API_KEY }),
+  ];
+  const { client } = scriptedClient(steps);
+  for (const _ of steps) {
+    await assert.rejects(client.listPets(), (thrown) => {
+      assert.ok(thrown instanceof PetStoreError);
+      assert.ok(!inspect(thrown, { depth: 9, showHidden: true }).includes(API_KEY));
+      return true;
+    });
+  }
+});
+
+test('A redirect is not followed, neither to the same origin nor to another', async (t) => {
+  const asked: string[] = [];
+  const server = createServer(({ method, url = '', headers }, response) => {
+    asked.push(`${method} ${url} ${headers.authorization}`);
+    const location = url === '/v1/pets' ? '/v1/elsewhere' : 'http://localhost:1/';
+    response.writeHead(307, { Location: location }).end();
+  });
+  const baseUrl = `http://127.0.0.1:${await listen(server)}/v1`;
+  t.after(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const client = createClient({ baseUrl, apiKey: API_KEY });
+  const expected = { code: 'unexpected_status', status: 307, message: /redirect/ };
+  await assert.rejects(client.listPets(), expected);
+  await assert.rejects(client.getPet(1), expected);
+  const key = `Bearer ${API_KEY}`;
+  assert.deepEqual(asked, [`GET /v1/pets ${key}`, `GET /v1/pets/1 ${key}`]);
+});
+
+test('A redirect as a browser shows it, without its status, is told in the same way', async () => {
+  const { client } = scriptedClient([
+    () => Object.defineProperty(new Response(''), 'status', { value: 0 }),
+  ]);
+  const expected = { code: 'unexpected_status', status: undefined, message: /redirect/ };
+  await assert.rejects(client.listPets(), expected);
+});
+
+describe('The Link to the next page', () => {
+  const page = (link: string): ReturnType<typeof answers> =>
+    answers(200, `[${PET_TEXT}]`, { Link: link });
+
+  const TARGETS: readonly (readonly [target: string, next: string])[] = [
+    ['/v1/pets?after=1', `${BASE_URL}/pets?after=1`],
+    ['?after=1', `${BASE_URL}/pets?after=1`],
+    ['pets?after=1', `${BASE_URL}/pets?after=1`],
+    ['./pets/../pets?after=1', `${BASE_URL}/pets?after=1`],
+    ['//pets.example/v1/pets?after=1', `${BASE_URL}/pets?after=1`],
+    ['http://PETS.example:80/v1/pets?after=1', `${BASE_URL}/pets?after=1`],
+    ['/v1/more/pets', `${BASE_URL}/more/pets`],
+  ];
+  for (const [target, next] of TARGETS) {
+    test(`'${target}' leads to ${next}`, async () => {
+      const steps = [page(`<${target}>; rel="next"`), answers(200, '[]')];
+      const { client, sent } = scriptedClient(steps);
+      const first = await client.listPets({ limit: 1 });
+      assert.equal(first.next, next);
+      assert.deepEqual(await client.listPets(next), { pets: [], next: undefined });
+      assert.equal(sent[1]!.url, next);
+    });
+  }
+
+  const ELSEWHERE: readonly string[] = [
+    ...['https://evil.example/v1/pets', '//evil.example/v1/pets', 'https://pets.example/v1/pets'],
+    ...['http://pets.example:81/v1/pets', 'http://pets.example.evil.example/v1/pets'],
+    ...['http://pets.example@evil.example/v1/pets', 'http://me:pw@pets.example/v1/pets'],
+    ...['http://sub.pets.example/v1/pets', '\\\\evil.example/v1/pets', '/v2/pets', '/v10/pets'],
+    ...['/v1/../v2/pets', '/v1/%2e%2e/v2/pets', '/v1', '/', 'data:application/json,[]'],
+    ...['javascript:alert(1)', 'blob:http://pets.example/v1/pets', 'file:///v1/pets'],
+  ];
+  for (const target of ELSEWHERE) {
+    test(`'${target}' is refused, and the key is not sent there`, async () => {
+      const { client, sent } = scriptedClient([page(`<${target}>; rel="next"`)]);
+      const pets = client.allPets();
+      const expected = { code: 'invalid_answer', message: /not below http:/ };
+      await assert.rejects(pets.next(), expected);
+      assert.equal(sent.length, 1);
+      const absolute = URL.canParse(target) ? target : new URL(target, BASE_URL).href;
+      await assert.rejects(client.listPets(absolute), TypeError);
+      assert.equal(sent.length, 1);
+    });
+  }
+
+  for (const field of ['</v1/pets?after=1; rel="next"', 'next', '<http://[>; rel="next"']) {
+    test(`'${field}' cannot be read, which is an error and not the end of the list`, async () => {
+      const { client } = scriptedClient([page(field)]);
+      const expected = { code: 'invalid_answer', message: /cannot be read/ };
+      await assert.rejects(client.listPets(), expected);
+    });
+  }
+
+  test('of other relations only is the end of the list', async () => {
+    const { client } = scriptedClient([page('</v1/pets>; rel="first", </docs>; rel="help"')]);
+    assert.equal((await client.listPets()).next, undefined);
+  });
+
+  test('that leads in a circle, or to empty pages, does not go on for ever', async () => {
+    const same = page('</v1/pets?after=0>; rel="next"');
+    const empty = answers(200, '[]', { Link: '</v1/pets?after=0>; rel="next"' });
+    for (const steps of [[same, same], [empty]]) {
+      const { client } = scriptedClient(steps);
+      const listing = (async () => {
+        for await (const pet of client.allPets()) assert.equal(pet.id, 1n);
+      })();
+      await assert.rejects(listing, { code: 'invalid_answer', message: /do not ascend/ });
+    }
+  });
+});
+
+test('A page that is not the next of another is refused', async () => {
+  const { client } = scriptedClient([]);
+  for (const next of ['', '/v1/pets', 'pets', 'https://evil.example/v1/pets']) {
+    await assert.rejects(client.listPets(next), TypeError);
+    await assert.rejects(client.allPets(next).next(), TypeError);
+  }
+});
+
+test('An error of a page comes out of the list of all pets', async () => {
+  const link = { Link: '<?after=1>; rel="next"' };
+  const { client } = scriptedClient([
+    answers(200, `[${PET_TEXT}]`, link),
+    answersError(401, 'unauthorized'),
+  ]);
+  const ids: bigint[] = [];
+  const listing = (async () => {
+    for await (const { id } of client.allPets()) ids.push(id);
+  })();
+  await assert.rejects(listing, { code: 'unauthorized', status: 401 });
+  assert.deepEqual(ids, [1n]);
+});

@@ -1,0 +1,182 @@
+/** What the client is given: options, and arguments that are sent exactly or refused. */
+
+import assert from 'node:assert/strict';
+import { inspect } from 'node:util';
+import { test } from 'node:test';
+import { createClient, type ClientOptions } from '../../src/client/client.ts';
+import {
+  answers,
+  API_KEY,
+  BASE_URL,
+  PET_TEXT,
+  scriptedClient,
+  type SentRequest,
+} from './scripted-fetch.ts';
+
+const BASE_URLS: readonly (readonly [baseUrl: string | URL, pets: string])[] = [
+  ['http://pets.example/v1', 'http://pets.example/v1/pets'],
+  ['https://pets.example/v1/', 'https://pets.example/v1/pets'],
+  ['https://pets.example:8443/shop/v1//', 'https://pets.example:8443/shop/v1/pets'],
+  ['http://[::1]:8080', 'http://[::1]:8080/pets'],
+  [new URL('HTTP://PETS.example:80/v1'), 'http://pets.example/v1/pets'],
+];
+
+for (const [baseUrl, pets] of BASE_URLS) {
+  test(`With the base URL ${String(baseUrl)} the pets are at ${pets}`, async () => {
+    const steps = [answers(200, '[]'), answers(201, PET_TEXT), answers(200, PET_TEXT)];
+    const { client, sent } = scriptedClient(steps, { baseUrl });
+    await client.listPets();
+    await client.createPet({ name: 'Rex', categoryId: 7 });
+    await client.getPet(1);
+    assert.deepEqual(urlsOf(sent), [pets, pets, `${pets}/1`]);
+  });
+}
+
+test('The base URL that was given may be changed later without any effect', async () => {
+  const baseUrl = new URL(BASE_URL);
+  const { client, sent } = scriptedClient([answers(200, '[]')], { baseUrl });
+  baseUrl.host = 'evil.example';
+  await client.listPets();
+  assert.deepEqual(urlsOf(sent), [`${BASE_URL}/pets`]);
+});
+
+const BAD_OPTIONS: readonly (readonly [options: Partial<ClientOptions>, complaint: RegExp])[] = [
+  [{ baseUrl: '/v1' }, /absolute/],
+  [{ baseUrl: '' }, /absolute/],
+  [{ baseUrl: 'file:///v1' }, /http: or https:, not file:/],
+  [{ baseUrl: 'ftp://pets.example/v1' }, /not ftp:/],
+  [{ baseUrl: 'http://me@pets.example/v1' }, /user name or password/],
+  [{ baseUrl: `http://:${API_KEY}@pets.example/v1` }, /user name or password/],
+  [{ baseUrl: `http://pets.example:x${API_KEY}/v1` }, /absolute/],
+  [{ baseUrl: 'http://pets.example/v1?a=1' }, /query or fragment/],
+  [{ baseUrl: 'http://pets.example/v1?' }, /query or fragment/],
+  [{ baseUrl: 'http://pets.example/v1#' }, /query or fragment/],
+  [{ apiKey: '' }, /visible ASCII/],
+  [{ apiKey: `${API_KEY} ` }, /visible ASCII/],
+  [{ apiKey: `${API_KEY}\r\nHost: evil.example` }, /visible ASCII/],
+  [{ apiKey: `${API_KEY}é` }, /visible ASCII/],
+  [{ timeoutMs: 0 }, /timeoutMs/],
+  [{ timeoutMs: NaN }, /timeoutMs/],
+  [{ timeoutMs: 2 ** 31 }, /timeoutMs/],
+  [{ retries: -1 }, /retries/],
+  [{ retries: 1.5 }, /retries/],
+  [{ retries: Infinity }, /retries/],
+];
+
+for (const [options, complaint] of BAD_OPTIONS) {
+  test(`The options ${inspect(options)} are refused without a word of the key`, () => {
+    assert.throws(
+      () => createClient({ baseUrl: BASE_URL, apiKey: API_KEY, ...options }),
+      (error) => {
+        assert.ok(error instanceof TypeError);
+        assert.match(error.message, complaint);
+        assert.ok(!inspect(error).includes(API_KEY));
+        return true;
+      },
+    );
+  });
+}
+
+const QUERIES: readonly (readonly [
+  query: Parameters<ReturnType<typeof createClient>['listPets']>[0],
+  search: string,
+])[] = [
+  [undefined, ''],
+  [{}, ''],
+  [{ limit: undefined, status: undefined, after: undefined }, ''],
+  [{ limit: 5 }, '?limit=5'],
+  [{ status: 'sold' }, '?status=sold'],
+  [{ after: 7 }, '?after=7'],
+  [
+    { limit: 100, status: 'pending', after: 2n ** 63n - 1n },
+    '?limit=100&status=pending&after=9223372036854775807',
+  ],
+  [{ status: 'a&limit=1' as 'sold' }, '?status=a%26limit%3D1'],
+];
+
+for (const [query, search] of QUERIES) {
+  test(`The query ${inspect(query)} is sent as '${search}'`, async () => {
+    const { client, sent } = scriptedClient([answers(200, '[]')]);
+    await client.listPets(query);
+    assert.deepEqual(urlsOf(sent), [`${BASE_URL}/pets${search}`]);
+  });
+}
+
+test('A list of all pets asks for the longest pages, unless it is told otherwise', async () => {
+  const { client, sent } = scriptedClient([answers(200, '[]'), answers(200, '[]')]);
+  await client.allPets({ status: 'sold', limit: undefined }).next();
+  await client.allPets({ limit: 5 }).next();
+  const pets = `${BASE_URL}/pets`;
+  assert.deepEqual(urlsOf(sent), [`${pets}?limit=100&status=sold`, `${pets}?limit=5`]);
+});
+
+test('A GET has the key and no body', async () => {
+  const { client, sent } = scriptedClient([answers(200, '[]')]);
+  await client.listPets();
+  const { method, headers, body } = sent[0]!.init;
+  assert.deepEqual([method, body], ['GET', null]);
+  const fields = { Authorization: `Bearer ${API_KEY}`, Accept: 'application/json' };
+  assert.deepEqual(headers, fields);
+});
+
+const NEW_PETS: readonly (readonly [newPet: object, body: string])[] = [
+  [{ name: 'Rex', categoryId: 7 }, '{"name":"Rex","categoryId":7}'],
+  [{ name: '', categoryId: -0, status: undefined }, '{"name":"","categoryId":0}'],
+  [
+    { name: '"\ud800', categoryId: 2n ** 63n - 1n, status: 'sold' },
+    '{"name":"\\"\\ud800","categoryId":9223372036854775807,"status":"sold"}',
+  ],
+  [
+    { id: 5n, name: 'x', categoryId: -(2n ** 63n), extra: 1n },
+    '{"name":"x","categoryId":-9223372036854775808}',
+  ],
+  [{ name: 'x', categoryId: 2 ** 53 - 1 }, '{"name":"x","categoryId":9007199254740991}'],
+];
+
+for (const [newPet, expected] of NEW_PETS) {
+  test(`The pet ${inspect(newPet)} is sent as ${expected}`, async () => {
+    const { client, sent } = scriptedClient([answers(201, PET_TEXT)]);
+    await client.createPet(newPet as { name: string; categoryId: bigint });
+    const { method, headers, body } = sent[0]!.init;
+    assert.deepEqual([method, body], ['POST', expected]);
+    assert.equal(new Headers(headers).get('Content-Type'), 'application/json');
+  });
+}
+
+const BAD_INT64: readonly (readonly [value: unknown, error: typeof TypeError])[] = [
+  [2 ** 53, TypeError],
+  [1.5, TypeError],
+  [NaN, TypeError],
+  [Infinity, TypeError],
+  ['1', TypeError],
+  [undefined, TypeError],
+  [null, TypeError],
+  [2n ** 63n, RangeError],
+  [-(2n ** 63n) - 1n, RangeError],
+];
+
+for (const [value, error] of BAD_INT64) {
+  test(`The integer ${inspect(value)} is refused before anything is sent`, async () => {
+    const { client } = scriptedClient([]);
+    const int64 = value as bigint;
+    await assert.rejects(client.getPet(int64), error);
+    await assert.rejects(client.createPet({ name: 'Rex', categoryId: int64 }), error);
+    if (value !== undefined) await assert.rejects(client.listPets({ after: int64 }), error);
+  });
+}
+
+test('A name that is no string is refused before anything is sent', async () => {
+  const { client } = scriptedClient([]);
+  const newPet = { name: 7 as unknown as string, categoryId: 7 };
+  await assert.rejects(client.createPet(newPet), new TypeError('name must be a string'));
+});
+
+test('Options of a call that are invalid are refused before anything is sent', async () => {
+  const { client } = scriptedClient([]);
+  await assert.rejects(client.listPets({}, { timeoutMs: -1 }), TypeError);
+  await assert.rejects(client.getPet(1, { retries: 0.5 }), TypeError);
+});
+
+function urlsOf(sent: readonly SentRequest[]): string[] {
+  return sent.map(({ url }) => url);
+}

@@ -1,0 +1,114 @@
+/** A fetch that answers from a script, and a clock that does not wait: no test here takes time. */
+
+import assert from 'node:assert/strict';
+import { createClient, type ClientOptions, type PetStoreClient } from '../../src/client/client.ts';
+import type { Clock } from '../../src/client/clock.ts';
+
+export const BASE_URL = 'http://pets.example/v1';
+export const API_KEY = 'secret-Key-1';
+
+/** The time of day on a test's clock when it starts. */
+export const START: number = Date.parse('2026-11-21T12:00:00Z');
+
+export interface SentRequest {
+  readonly url: string;
+  readonly init: RequestInit;
+}
+
+/** What one request is answered with: an answer, or the error that fetch rejects with. */
+export type Step = (request: SentRequest) => Response | Promise<Response>;
+
+export interface ScriptedClient {
+  readonly client: PetStoreClient;
+  readonly sent: readonly SentRequest[];
+  readonly clock: TestClock;
+}
+
+/** A client whose requests are answered by these steps in turn; one more is a failure. */
+export function scriptedClient(
+  steps: readonly Step[],
+  options: Partial<ClientOptions> = {},
+): ScriptedClient {
+  const sent: SentRequest[] = [];
+  const clock = createTestClock();
+  const scripted: typeof fetch = async (url, init = {}) => {
+    assert.ok(typeof url === 'string');
+    const request = { url, init };
+    const step = steps[sent.length];
+    // A request too many looks like a broken network to the client, but is counted here.
+    sent.push(request);
+    if (step === undefined) throw new Error(`Request ${sent.length} was not expected: ${url}`);
+    return step(request);
+  };
+  const defaults = { baseUrl: BASE_URL, apiKey: API_KEY, fetch: scripted, clock };
+  return { client: createClient({ ...defaults, ...options }), sent, clock };
+}
+
+export function answers(
+  status: number,
+  body: string,
+  headers: Readonly<Record<string, string>> = {},
+): Step {
+  return () => new Response(body, { status, headers });
+}
+
+export function answersError(
+  status: number,
+  code: string,
+  headers: Readonly<Record<string, string>> = {},
+): Step {
+  return answers(status, JSON.stringify({ code, message: `It is ${code}`, status }), headers);
+}
+
+export const breaks: Step = () => Promise.reject(new TypeError('fetch failed'));
+
+/** Never answers, but ends when the request is aborted, as fetch does. */
+export const hangs: Step = ({ init }) =>
+  new Promise((_resolve, reject) => {
+    init.signal!.addEventListener('abort', () => reject(init.signal!.reason));
+  });
+
+export const PET_TEXT = '{"id":1,"name":"Rex","categoryId":7}';
+
+export interface TestClock extends Clock {
+  /** How long each wait before a retry was to take, in milliseconds. */
+  readonly waits: readonly number[];
+  /** What stands at the moment: a wait that does not pass, or a time limit. */
+  running(): readonly number[];
+  /** Lets the time limit pass. */
+  fireTimeLimit(): void;
+  /** When false, a wait does not pass. */
+  passes: boolean;
+}
+
+/** Timers of up to 60 s are waits, which pass at once, and set the clock; longer ones do not. */
+export const LONGEST_WAIT_MS = 60_000;
+
+function createTestClock(): TestClock {
+  let now = START;
+  const waits: number[] = [];
+  const running = new Map<() => void, number>();
+  const clock: TestClock = {
+    waits,
+    passes: true,
+    now: () => now,
+    random: () => 0.5,
+    running: () => [...running.values()],
+    startTimer(ms, callback) {
+      if (ms <= LONGEST_WAIT_MS) {
+        waits.push(ms);
+        if (clock.passes) {
+          now += ms;
+          queueMicrotask(callback);
+          return () => undefined;
+        }
+      }
+      running.set(callback, ms);
+      return () => running.delete(callback);
+    },
+    fireTimeLimit() {
+      for (const [callback, ms] of running) if (ms > LONGEST_WAIT_MS) callback();
+    },
+  };
+  return clock;
+}
