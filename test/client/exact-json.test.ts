@@ -3,15 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseExactJson } from '../../src/client/exact-json.ts';
-import {
-  createRandom,
-  forAll,
-  mutate,
-  randomInt64,
-  randomStringLiteral,
-  randomText,
-  type Random,
-} from '../support/random.ts';
+import { createRandom, type Random } from '../../src/contract/random.ts';
+import { forAll, mutate, randomInt64, randomStringLiteral, randomText } from '../support/random.ts';
 
 const NUMBERS: readonly (readonly [literal: string, value: bigint | number])[] = [
   ['0', 0n],
@@ -157,6 +150,9 @@ function toNumbers(value: unknown): unknown {
 test('The generated texts have nested objects, exact integers and awkward strings', () => {
   const texts = Array.from({ length: 200 }, (_, seed) => randomJson(createRandom(seed), 3).text);
   for (const part of ['{', '[', '\\u', '9223372036854775807', '__proto__', '\\"']) {
-    assert.ok(texts.some((text) => text.includes(part)), part);
+    assert.ok(
+      texts.some((text) => text.includes(part)),
+      part,
+    );
   }
 });

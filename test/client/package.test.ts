@@ -103,9 +103,7 @@ test('The example of the README prints what it says', async (t) => {
   const example = /\n## Client\n[^]*?```js\n([^]*?)```/.exec(readme)?.[1] ?? '';
   const expected = Array.from(example.matchAll(/\/\/ (.*)/g), (match) => match[1]);
   assert.ok(expected.length > 0);
-  const code = example
-    .replace('http://127.0.0.1:8080', service.origin)
-    .replace('<API_KEY>', KEY);
+  const code = example.replace('http://127.0.0.1:8080', service.origin).replace('<API_KEY>', KEY);
   const { failed, stdout, stderr } = await runNode(['--input-type=module', '--eval', code]);
   assert.ok(!failed, stderr);
   assert.deepEqual(stdout.trimEnd().split('\n'), expected);
