@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { checksIn, type Check } from './check.ts';
-import { petsOf } from './client.ts';
+import { idsOf, petsOf } from './client.ts';
 import { assertError } from './errors.ts';
 import { assertStatus } from './expectations.ts';
 
@@ -31,7 +31,8 @@ export const limits: readonly Check[] = [
     for (const limit of [undefined, 1, 2, 20, 99, 100]) {
       const query = limit === undefined ? '' : `&limit=${limit}`;
       const answer = await client.get(`/pets?after=${id - 1n}${query}`);
-      assert.equal(petsOf(answer).length, limit ?? 20, 'the number of pets in the list');
+      assert.equal(idsOf(answer)[0], id, 'the first id in the list');
+      assert.equal(idsOf(answer).length, limit ?? 20, 'the number of pets in the list');
     }
   }),
 

@@ -61,7 +61,7 @@ export function failureLines({ caseCount, failures }: Result, key: string): read
     const text = `${failures.length} of ${caseCount} cases: ${withoutKey(names, key)}`;
     lines.push(...labelled('in all', cut(text)));
   }
-  return lines.map((line) => `${MARGIN}${line}`);
+  return lines.map((line) => `${MARGIN}${line}`.trimEnd());
 }
 
 function titleOf(part: string): string {
@@ -90,7 +90,7 @@ function linesOfFailure({ name, error, exchanges }: Failure, key: string): reado
 
 /** A word, and the text's lines beside and below it. */
 function labelled(label: string, text: string): readonly string[] {
-  return text.split('\n').map((line, i) => `${(i === 0 ? label : '').padEnd(10)}${line}`.trimEnd());
+  return text.split('\n').map((line, i) => `${(i === 0 ? label : '').padEnd(10)}${line}`);
 }
 
 /** What an assertion expected, and what it found. */
