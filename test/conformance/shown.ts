@@ -40,8 +40,10 @@ export function shownText(text: string, key: string): string {
 
 /** The text with *** in place of the key and of what the checks make of it. */
 export function withoutKey(text: string, key: string): string {
-  const forms = [key, key.toUpperCase(), key.slice(0, -1), ...[key, `:${key}`].map(base64)];
-  const longestFirst = forms.filter((form) => form !== '').sort((a, b) => b.length - a.length);
+  // Without its last letter a short key would be found in many a word.
+  const cutOff = key.length < 8 ? [] : [key.slice(0, -1)];
+  const forms = [key, key.toUpperCase(), base64(key), base64(`:${key}`), ...cutOff];
+  const longestFirst = forms.sort((a, b) => b.length - a.length);
   return longestFirst.reduce((rest, form) => rest.replaceAll(form, '***'), text);
 }
 
