@@ -95,7 +95,7 @@ test('A report counts what holds, by what demands it, and names the cases that f
   const fail = async (): Promise<void> => assert.equal(1, 2, 'the sum with key');
   const checks = [
     demand('One', async () => undefined),
-    demandEach('Two', ['a', 'b', 'c', 'key'], async (_client, item) => {
+    demandEach('Two', ['a', 'b', 'c\0', 'key'], async (_client, item) => {
       if (item !== 'a') await fail();
     }),
     decision('Three', fail),
@@ -111,10 +111,10 @@ test('A report counts what holds, by what demands it, and names the cases that f
     '           case      b',
     '           expected  the sum with ***: 2, not 1',
     '',
-    '           case      c',
+    '           case      c\\x00',
     '           expected  the sum with ***: 2, not 1',
     '',
-    '           in all    3 of 4 cases: b; c; ***',
+    '           in all    3 of 4 cases: b; c\\x00; ***',
     '  differs  (decision) Three',
     '           expected  the sum with ***: 2, not 1',
     '',

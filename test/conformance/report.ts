@@ -7,7 +7,7 @@ import { AssertionError } from 'node:assert/strict';
 import { inspect } from 'node:util';
 import { PARTS, type Demand, type Failure } from './check.ts';
 import type { Result } from './run-checks.ts';
-import { withoutKey } from './shown.ts';
+import { harmless } from './shown.ts';
 
 /** Of the failed cases of one check, so many are shown whole; the others are named. */
 const MOST_SHOWN = 2;
@@ -58,7 +58,7 @@ export function failureLines({ caseCount, failures }: Result, key: string): read
   const lines = failures.slice(0, MOST_SHOWN).flatMap((failure) => linesOfFailure(failure, key));
   if (caseCount > 1 && failures.length > 0) {
     const names = failures.map(({ name }) => name).join('; ');
-    const text = `${failures.length} of ${caseCount} cases: ${withoutKey(names, key)}`;
+    const text = `${failures.length} of ${caseCount} cases: ${harmless(names, key)}`;
     lines.push(...labelled('in all', cut(text)));
   }
   return lines.map((line) => `${MARGIN}${line}`.trimEnd());
@@ -79,11 +79,11 @@ function linesOfFailure({ name, error, exchanges }: Failure, key: string): reado
   const last = exchanges.at(-1);
   const before = exchanges.length - 1;
   return [
-    ...(name === '' ? [] : labelled('case', withoutKey(name, key))),
+    ...(name === '' ? [] : labelled('case', harmless(name, key))),
     ...(before > 0 ? labelled('before', `${before} other request${before > 1 ? 's' : ''}`) : []),
     ...(last === undefined ? [] : labelled('sent', last.sent)),
     ...(last === undefined ? [] : labelled('received', last.received)),
-    ...labelled('expected', withoutKey(expectationOf(error), key)),
+    ...labelled('expected', harmless(expectationOf(error), key)),
     '',
   ];
 }

@@ -26,10 +26,8 @@ export function shownAnswer({ status, headers, text }: Answer): string {
 
 /** The text without the key, control characters but line ends escaped, and long parts cut. */
 export function shownText(text: string, key: string): string {
-  const [head = '', ...rest] = withoutKey(text.slice(0, LONGEST_TEXT), key)
-    .replaceAll('\r\n', '\n')
-    .replace(/[\0-\x09\x0b-\x1f\x7f-\x9f]/g, escaped)
-    .split('\n\n');
+  const plain = text.slice(0, LONGEST_TEXT).replaceAll('\r\n', '\n');
+  const [head = '', ...rest] = harmless(plain, key).split('\n\n');
   const lines = head.split('\n').map((line) => cut(line, LONGEST_LINE));
   if (lines.length > MOST_FIELDS) {
     lines.splice(MOST_FIELDS, lines.length, `… ${lines.length - MOST_FIELDS} more lines`);
@@ -38,8 +36,13 @@ export function shownText(text: string, key: string): string {
   return body === '' ? lines.join('\n') : `${lines.join('\n')}\n\n${body}`;
 }
 
+/** The text without the key, and with its control characters but line ends escaped. */
+export function harmless(text: string, key: string): string {
+  return withoutKey(text, key).replace(/[\0-\x09\x0b-\x1f\x7f-\x9f]/g, escaped);
+}
+
 /** The text with *** in place of the key and of what the checks make of it. */
-export function withoutKey(text: string, key: string): string {
+function withoutKey(text: string, key: string): string {
   // Without its last letter a short key would be found in many a word.
   const cutOff = key.length < 8 ? [] : [key.slice(0, -1)];
   const forms = [key, key.toUpperCase(), base64(key), base64(`:${key}`), ...cutOff];
