@@ -22,7 +22,8 @@ const PETS_OF_EACH = 101;
 async function startFullService(): Promise<Service> {
   const store = createMemoryStore();
   for (const status of [undefined, ...STATUSES]) {
-    const pet = { name: 'An older pet', categoryId: 5n, ...(status === undefined ? {} : { status }) };
+    const older = { name: 'An older pet', categoryId: 5n };
+    const pet = status === undefined ? older : { ...older, status };
     for (let i = 0; i < PETS_OF_EACH; i += 1) await store.create(encodeNewPet(pet));
   }
   return startService({ store });

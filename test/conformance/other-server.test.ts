@@ -42,7 +42,7 @@ async function failed(checks: readonly Check[], target: Target): Promise<readonl
   return sentences;
 }
 
-test('A service that decided every gap otherwise does all that the interface demands', async (t) => {
+test('A service that decided every gap otherwise does all that is demanded', async (t) => {
   assert.deepEqual(await failed(DEMANDS, await openOther(t)), []);
 });
 

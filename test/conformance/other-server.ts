@@ -139,10 +139,11 @@ export function createOtherListener(
       return error(410, 'The operation is gone');
     }
     if (!/^[0-9]+$/.test(petId)) return error(400, 'The id is wrong');
-    const isFound = ({ id }: Pet): boolean => id === BigInt(petId) && fault !== 'no pet is found';
-    const found = pets.find(isFound);
+    const wanted = fault === 'no pet is found' ? -1n : BigInt(petId);
+    const found = pets.find(({ id }) => id === wanted);
     if (found !== undefined) return { status: 200, body: encode(found) };
-    return fault === 'a missing pet is 200' ? { status: 200, body: '{}' } : error(404, 'No such pet');
+    if (fault === 'a missing pet is 200') return { status: 200, body: '{}' };
+    return error(404, 'No such pet');
   }
 
   function error(status: number, message: string): Reply {
@@ -158,8 +159,8 @@ export function createOtherListener(
     request.on('end', () => {
       const reply = answer(request, body);
       const type = fault === 'JSON is sent as text/plain' ? 'text/plain' : 'application/json';
-      const head = { 'Content-Type': `${type}; charset=utf-8`, Date: new Date(now()).toUTCString() };
-      response.writeHead(reply.status, head);
+      const date = new Date(now()).toUTCString();
+      response.writeHead(reply.status, { 'Content-Type': `${type}; charset=utf-8`, Date: date });
       response.write(reply.body.slice(0, 10));
       response.end(reply.body.slice(10));
     });

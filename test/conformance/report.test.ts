@@ -28,7 +28,8 @@ test('Raw answers are read by length, in chunks, and to the end of the connectio
   const bytes = [
     'HTTP/1.1 100 Continue\r\n\r\n',
     'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\né',
-    'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;x=y\r\nabc\r\n1\r\nd\r\n0\r\nA: b\r\n\r\n',
+    'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n',
+    '3;x=y\r\nabc\r\n1\r\nd\r\n0\r\nA: b\r\n\r\n',
     'HTTP/1.1 204\r\nX: 1\r\nX: 2\r\n\r\n',
     'HTTP/1.0 400 Bad Request\r\n\r\nthe rest\r\n\r\n',
   ];
@@ -55,7 +56,8 @@ test('The key is not shown, nor what the checks make of it', () => {
 });
 
 test('What is long is cut, and control characters do no harm to a terminal', () => {
-  const shown = shownText(`GET /${'x'.repeat(999)}\r\nA: \x1b[2J\r\n\r\n${'y'.repeat(999)}\0`, 'key');
+  const text = `GET /${'x'.repeat(999)}\r\nA: \x1b[2J\r\n\r\n${'y'.repeat(999)}\0`;
+  const shown = shownText(text, 'key');
   const [line = '', field, , body = ''] = shown.split('\n');
   assert.equal(line.length, 201);
   assert.equal(field, 'A: \\x1b[2J');

@@ -1,4 +1,4 @@
-/** The command, from the outside: its report and its exit code, against services right and wrong. */
+/** The command, from the outside: its report and exit code, against services right and wrong. */
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
