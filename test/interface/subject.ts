@@ -1,17 +1,9 @@
-/** The service that the interface's tests are about: one for each test file, with no pets in it. */
+/** A service of its own for a test of the interface, and a client of it. */
 
-import { after } from 'node:test';
 import { KEY, startService, type Service } from '../support/service.ts';
-import { createClient, type Client } from './client.ts';
+import { createClient, type Client } from '../conformance/client.ts';
 
 type Options = NonNullable<Parameters<typeof startService>[0]>;
-
-/** A client of the file's own service, which is closed when the file's tests are over. */
-export async function openSubject(): Promise<Client> {
-  const service = await startService();
-  after(() => service.close());
-  return clientOf(service);
-}
 
 /** A service with an injected clock, store or limit, for one test. */
 export async function openOwnService(
@@ -24,5 +16,5 @@ export async function openOwnService(
 }
 
 function clientOf({ origin }: Service): Client {
-  return createClient(`${origin}/v1`, KEY);
+  return createClient({ baseUrl: `${origin}/v1`, key: KEY });
 }
