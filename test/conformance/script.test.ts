@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { listen, startService } from '../support/service.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { runCommand } from './command.ts';
-import { LOCALHOST_CERTIFICATE, LOCALHOST_KEY } from './localhost-certificate.ts';
+import { CERTIFICATE_PEM, KEY_PEM } from '../support/certificate.ts';
 import { createOtherServer, type OtherServerOptions } from './other-server.ts';
 
 const KEY = 'secret-of-the-client';
@@ -100,8 +100,8 @@ test('Over TLS, with fetch and with raw connections', async (t) => {
   const service = await startService({ apiKeys: [KEY] });
   t.after(() => service.close());
   const certificate = join(tempDir(t), 'localhost.pem');
-  writeFileSync(certificate, LOCALHOST_CERTIFICATE);
-  const options = { key: LOCALHOST_KEY, cert: LOCALHOST_CERTIFICATE };
+  writeFileSync(certificate, CERTIFICATE_PEM);
+  const options = { key: KEY_PEM, cert: CERTIFICATE_PEM };
   const server = createTlsServer(options, service.app.listener);
   const port = await listen(server);
   t.after(() => {
