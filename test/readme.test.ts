@@ -10,9 +10,11 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const readme = readFileSync(join(root, 'README.md'), 'utf8');
 
-const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' });
+const sources = ['src', 'test', 'scripts'].flatMap((folder) =>
+  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }),
+);
 
-test('Each source file that the README names is there', () => {
+test('Each file that the README names is there', () => {
   const names = Array.from(readme.matchAll(/`([a-z0-9./-]+\.(?:ts|mjs))`/g), (match) => match[1]!);
   assert.ok(names.length > 50);
   // In a text, a file goes by its last name, and a name at home by its room or from the root.
