@@ -1,17 +1,21 @@
-/** The README: the files that it names are there, and its commands too. */
+/** The README: its files and commands are there, its map and its table of traceability are true. */
 
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { checksOf } from './conformance/all-checks.ts';
 
 /** Found from this file's compiled place, .build/test. */
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const readme = readFileSync(join(root, 'README.md'), 'utf8');
 
 const sources = ['src', 'test', 'scripts'].flatMap((folder) =>
-  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }),
+  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((name) => ({
+    name,
+    path: join(root, folder, name),
+  })),
 );
 
 test('Each file that the README names is there', () => {
@@ -20,7 +24,7 @@ test('Each file that the README names is there', () => {
   // In a text, a file goes by its last name, and a name at home by its room or from the root.
   const isThere = (name: string): boolean =>
     existsSync(join(root, name)) ||
-    sources.some((file) => file === name || file.endsWith(`/${name}`)) ||
+    sources.some((file) => file.name === name || file.name.endsWith(`/${name}`)) ||
     EXAMPLES.includes(name);
   assert.deepEqual(
     names.filter((name) => !isThere(name)),
@@ -53,3 +57,20 @@ test('Each npm command that the README shows is one of package.json', () => {
 });
 
 const NPM_COMMANDS = ['alone', 'and', 'ci', 'install', 'pack', 'package'];
+
+test('The table of traceability has every sentence of the interface, and a check for each', () => {
+  const table = readme.slice(readme.indexOf('## Traceability'));
+  const rows = table.matchAll(/^\| [0-9., ]+ \| (.+) \| `\S+` \| `(\S+)` \|$/gm);
+  const checkIn = new Map([...rows].map(([, sentence, file]) => [unescaped(sentence!), file!]));
+  for (const { sentence } of checksOf({ only: 'interface' })) {
+    assert.ok(checkIn.has(sentence), `Not in the table: ${sentence}`);
+  }
+  for (const [sentence, file] of checkIn) {
+    const path = sources.find(({ name }) => name.endsWith(`/${file}`))?.path ?? '';
+    assert.ok(readFileSync(path, 'utf8').includes(`'${sentence}'`), `Not in ${file}: ${sentence}`);
+  }
+});
+
+function unescaped(markdown: string): string {
+  return markdown.replaceAll('\\', '');
+}
