@@ -66,7 +66,7 @@ test('The table of traceability has every sentence of the interface, and a check
     assert.ok(checkIn.has(sentence), `Not in the table: ${sentence}`);
   }
   for (const [sentence, file] of checkIn) {
-    const path = sources.find(({ name }) => name.endsWith(`/${file}`))?.path ?? '';
+    const path = sources.find(({ name }) => name === file || name.endsWith(`/${file}`))?.path ?? '';
     assert.ok(readFileSync(path, 'utf8').includes(`'${sentence}'`), `Not in ${file}: ${sentence}`);
   }
 });
