@@ -5,7 +5,7 @@
  */
 
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -17,6 +17,8 @@ export function build(configuration, outputFolder) {
   rmSync(join(root, outputFolder), { recursive: true, force: true });
   const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
   if (!run(process.execPath, [compiler, '--project', configuration])) fail('The build failed');
+  // Else a copy of the folder is CommonJS to older Nodes, or to a package.json around it.
+  writeFileSync(join(root, outputFolder, 'package.json'), '{ "type": "module" }\n');
 }
 
 /** True when dist/ is there and no source was changed since. */
@@ -28,11 +30,21 @@ export function isBuilt() {
   return statSync(built).mtimeMs >= newest;
 }
 
+let hasFailedToInstall = false;
+
 /** True when the compiler is there, which `npm ci` brings once. */
 export function install() {
   if (existsSync(join(root, 'node_modules', 'typescript', 'package.json'))) return true;
+  if (hasFailedToInstall) return false;
   console.log('Installing the compiler (npm ci), once');
-  const args = ['ci', '--no-audit', '--no-fund'];
+  // Where no registry is in reach, npm's own waits between its tries take more than a minute.
+  const waits = ['--fetch-retry-mintimeout=1000', '--fetch-retry-maxtimeout=3000'];
+  hasFailedToInstall = !runNpm(['ci', '--no-audit', '--no-fund', ...waits]);
+  return !hasFailedToInstall;
+}
+
+/** Runs npm in the project's folder; true when it succeeds. */
+export function runNpm(args) {
   // npm tells its scripts where it is itself, so that no other npm gets in between.
   const npm = process.env.npm_execpath;
   return npm === undefined ? run('npm', args) : run(process.execPath, [npm, ...args]);
@@ -50,4 +62,10 @@ export function fail(complaint) {
   process.exit(1);
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) build('tsconfig.json', 'dist');
+/** True when this is the file that was started, by a symbolic link perhaps. */
+export function isMain(url) {
+  const [, started = ''] = process.argv;
+  return existsSync(started) && realpathSync(started) === fileURLToPath(url);
+}
+
+if (isMain(import.meta.url)) build('tsconfig.json', 'dist');

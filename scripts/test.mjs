@@ -3,20 +3,36 @@
  * them.
  *
  * Arguments choose test files by a part of their path: npm test -- router journal
+ * `--node PATH` runs them on another Node than the one that builds.
  */
 
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { build, fail, root, run } from './build.mjs';
+import { parseArgs } from 'node:util';
+import { build, fail, isMain, root, run } from './build.mjs';
 
-build('tsconfig.json', 'dist');
-build(join('test', 'tsconfig.json'), '.build');
+const TIMEOUT_MS = 120_000;
 
-const wanted = process.argv.slice(2);
-const files = readdirSync(join(root, '.build', 'test'), { recursive: true })
-  .filter((name) => name.endsWith('.test.js'))
-  .filter((name) => wanted.length === 0 || wanted.some((part) => name.includes(part)))
-  .sort()
-  .map((name) => join(root, '.build', 'test', name));
-const args = ['--test', '--test-reporter=spec', '--test-timeout=120000', ...files];
-if (!run(process.execPath, args)) fail('Tests failed');
+export function buildTests() {
+  build('tsconfig.json', 'dist');
+  build(join('test', 'tsconfig.json'), '.build');
+}
+
+/** The arguments that have Node run the test files with such parts in their paths, or all. */
+export function testArguments(reporter, parts) {
+  const files = readdirSync(join(root, '.build', 'test'), { recursive: true })
+    .filter((name) => name.endsWith('.test.js'))
+    .filter((name) => parts.length === 0 || parts.some((part) => name.includes(part)))
+    .sort()
+    .map((name) => join(root, '.build', 'test', name));
+  // Node would look for test files of its own choice.
+  if (files.length === 0) fail(`No test file has ${parts.join(' or ')} in its path`);
+  return ['--test', `--test-reporter=${reporter}`, `--test-timeout=${TIMEOUT_MS}`, ...files];
+}
+
+if (isMain(import.meta.url)) {
+  const options = { node: { type: 'string', default: process.execPath } };
+  const { values, positionals } = parseArgs({ options, allowPositionals: true });
+  buildTests();
+  if (!run(values.node, testArguments('spec', positionals))) fail('Tests failed');
+}

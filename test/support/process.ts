@@ -23,9 +23,26 @@ export interface Process {
   exit(): Promise<number | string>;
 }
 
+export interface ProgramOptions {
+  readonly cwd?: string;
+  readonly env?: Record<string, string>;
+  /** The user that it runs as, which only root can choose. */
+  readonly uid?: number;
+}
+
 /** Starts the service. Only the given variables are in its environment, and PATH. */
 export function startProcess(args: readonly string[], env: Record<string, string> = {}): Process {
-  const child = spawn(process.execPath, [SERVER_JS, ...args], {
+  return startProgram(process.execPath, [SERVER_JS, ...args], { env });
+}
+
+/** Starts a program that is the service, in the same way. */
+export function startProgram(
+  command: string,
+  args: readonly string[],
+  { env = {}, ...options }: ProgramOptions,
+): Process {
+  const child = spawn(command, args, {
+    ...options,
     env: { PATH: process.env['PATH'] ?? '', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -1,0 +1,59 @@
+/** Carried as the sources: a checkout in which nothing is installed and nothing is built. */
+
+import assert from 'node:assert/strict';
+import { cpSync } from 'node:fs';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { assertServes, findNpm, npmEnv, pathWithThisNode, ROOT } from '../support/carry.ts';
+import { end, startProgram } from '../support/process.ts';
+import { tempDir } from '../support/temp-dir.ts';
+
+const canRunSources = Boolean((process.features as { typescript?: unknown }).typescript);
+const needsStripping = {
+  skip: !canRunSources && `needs a Node that runs TypeScript (22.18), not ${process.version}`,
+};
+const npm = findNpm();
+
+test('src/ and package.json alone serve with node src/server.ts', needsStripping, async (t) => {
+  const cwd = checkout(t, ['src', 'package.json']);
+  await assertServes(t, { command: process.execPath, args: ['src/server.ts'], cwd });
+});
+
+test('npm start serves where the compiler cannot be installed', needsStripping, async (t) => {
+  const cwd = checkout(t, [...WHAT_START_NEEDS]);
+  await assertServes(t, { ...startIn(t, cwd), cwd });
+});
+
+test('npm start says so where a Node needs the compiler and cannot install it', async (t) => {
+  if (canRunSources) return t.skip(`${process.version} runs TypeScript without it`);
+  const cwd = checkout(t, [...WHAT_START_NEEDS]);
+  const { command, args, env } = startIn(t, cwd);
+  const start = startProgram(command, args, { cwd, env });
+  t.after(() => end(start, 'SIGKILL'));
+  assert.equal(await start.exit(), 1);
+  assert.match(start.stderr(), /The compiler cannot be installed\n$/);
+});
+
+const WHAT_START_NEEDS: readonly string[] = [
+  'src',
+  'package.json',
+  'package-lock.json',
+  'scripts',
+  'tsconfig.json',
+];
+
+function checkout(t: TestContext, names: readonly string[]): string {
+  const folder = tempDir(t);
+  for (const name of names) cpSync(join(ROOT, name), join(folder, name), { recursive: true });
+  return folder;
+}
+
+/** What npm start runs, with an npm that has no registry. */
+function startIn(
+  t: TestContext,
+  cwd: string,
+): { command: string; args: readonly string[]; env: Record<string, string> } {
+  const env = npmEnv(cwd, pathWithThisNode(join(tempDir(t), 'bin')));
+  if (npm !== undefined) env['npm_execpath'] = npm;
+  return { command: process.execPath, args: ['scripts/start.mjs'], env };
+}
