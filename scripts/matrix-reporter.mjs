@@ -5,9 +5,9 @@ export default async function* report(events) {
   for await (const { type, data } of events) {
     const isResult = type === 'test:pass' || type === 'test:fail';
     if (!isResult || data.details.type === 'suite') continue;
-    if (data.skip !== undefined && data.skip !== false) {
+    if (isMarked(data.skip) || isMarked(data.todo)) {
       result.skipped += 1;
-    } else if (type === 'test:pass' || (data.todo !== undefined && data.todo !== false)) {
+    } else if (type === 'test:pass') {
       result.passed += 1;
     } else {
       result.failed += 1;
@@ -15,6 +15,11 @@ export default async function* report(events) {
     }
   }
   yield `${JSON.stringify(result)}\n`;
+}
+
+/** A mark is its reason, an empty one perhaps, or true. */
+function isMarked(mark) {
+  return mark !== undefined && mark !== false;
 }
 
 /** The first line of what went wrong. */
