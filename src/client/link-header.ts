@@ -21,7 +21,7 @@ export function findLink(field: string, relation: string): string | undefined {
     if (target[1] === undefined) continue;
     const { parameters, end } = readParameters(field, at);
     at = end;
-    const relations = parameters.get('rel')?.toLowerCase().split(/[ \t]+/) ?? [];
+    const relations = (parameters.get('rel') ?? '').toLowerCase().split(/[ \t]+/);
     if (relations.includes(relation) && !parameters.has('anchor')) found ??= target[1];
   }
   return found;

@@ -30,7 +30,7 @@ export function decodeSegments(path: string): (string | undefined)[] {
   return path.slice(1).split('/').map(decodeSegment);
 }
 
-/** Throws an ApiError: '%' without two hex digits behind it, or bytes that are not UTF-8. */
+/** The error for '%' without two hex digits behind it, or bytes that are not UTF-8. */
 export function brokenEncoding(part: string, text: string): ApiError {
   return new ApiError('malformed_request', `The ${part} ${quote(text)} is not encoded right`);
 }

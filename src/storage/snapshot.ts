@@ -21,7 +21,8 @@ import { PetRun, scanRun } from '../model/pet-scanner.ts';
 import { DamagedFileError } from './damaged-file-error.ts';
 import type { DiskFile } from './disk.ts';
 import { FileWindow, findInvalidUtf8 } from './file-window.ts';
-import { SEPARATOR, type PetTable } from './pet-table.ts';
+import { SEPARATOR } from './pet-block.ts';
+import type { PetTable } from './pet-table.ts';
 
 /** The bytes of a snapshot of these pets, chunk by chunk. */
 export function* encodeSnapshot(pets: PetTable): Generator<Buffer> {
