@@ -8,8 +8,12 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import zlib from 'node:zlib';
 
 export const root = fileURLToPath(new URL('..', import.meta.url));
+
+// The newest thing that the service needs: without it, only an import would fail, and say little.
+if (zlib.crc32 === undefined) fail(`Node.js 20.19.2 or later is needed, not ${process.version}`);
 
 /** Compiles a configuration into its folder; ends the process where that fails. */
 export function build(configuration, outputFolder) {

@@ -5,7 +5,7 @@
  *
  * A Node that is not given with --node is the npm package `node`, installed once into a folder
  * outside the project: remove that folder to have newer ones. --only takes any version that the
- * package has, such as 20.15.0. Exit code 0: no test failed on any of them.
+ * package has, such as 20.19.2. Exit code 0: no test failed on any of them.
  */
 
 import { spawnSync } from 'node:child_process';
