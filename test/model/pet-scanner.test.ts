@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bytesToString, stringToBytes } from '../../src/base/byte-string.ts';
 import { encodeNewPet, encodePet, readPet } from '../../src/model/encoded-pet.ts';
-import { scanPet, type ScannedPet } from '../../src/model/pet-scanner.ts';
-import type { Pet } from '../../src/model/pet.ts';
+import { PetRun, scanRun } from '../../src/model/pet-scanner.ts';
+import type { Pet, PetStatus } from '../../src/model/pet.ts';
 import { forAll, mutate, randomText } from '../support/random.ts';
 import { randomPet, randomPetText } from '../support/random-pet.ts';
 
@@ -15,7 +15,7 @@ test('Every pet that the service writes is scanned, but for the longest integers
     const pet = randomPet(random);
     const bytes = encode(pet);
     const isShort = pet.id < 10n ** 15n && digitsOf(pet.categoryId) <= 18;
-    const found = scan(Buffer.concat([bytes, Buffer.from(',')]), 0);
+    const found = scan(bytes, 0);
     assert.equal(found !== undefined, isShort, bytes.toString());
     if (found === undefined) return;
     scanned += 1;
@@ -96,10 +96,56 @@ test('A pet that is cut off anywhere is not scanned', () => {
   });
 });
 
-/** What was scanned; the object is used before, as a whole file shares one. */
+test('Of a pet at the end of the bytes, whole or cut off, nothing is read beyond them', () => {
+  let scanned = 0;
+  forAll(2000, (random) => {
+    const pet = encode({ ...randomPet(random), id: 7n });
+    const bytes = Buffer.concat([pet, Buffer.alloc(PADDING_BYTES)]);
+    for (let length = 0; length <= bytes.length; length += 1) {
+      scanRun(bytes.subarray(0, length), 0, SEPARATOR, run);
+      if (run.length === 0) continue;
+      scanned += 1;
+      assert.equal(run.ends[0], pet.length);
+    }
+  });
+  assert.ok(scanned > 2000, `Only ${scanned} were scanned`);
+});
+
+test('A run ends at its limit, at another separator, and before a pet in another form', () => {
+  const pets = [1n, 2n, 3n, 4n].map((id) => encode({ id, name: 'a', categoryId: 7n }).toString());
+  const lengthOf = (text: string, limit?: number): number => {
+    scanRun(padded(Buffer.from(text)), 0, SEPARATOR, run, limit);
+    return run.length;
+  };
+  assert.equal(lengthOf(pets.join(',\n')), 4);
+  assert.equal(lengthOf(pets.join(',\n'), 3), 3);
+  assert.equal(lengthOf(`${pets[0]},\n${pets[1]}, \n${pets[2]}`), 2);
+  assert.equal(lengthOf(`${pets[0]},\n{"id": 2}`), 1);
+  assert.equal(lengthOf(` ${pets[0]}`), 0);
+});
+
+const SEPARATOR: Buffer = Buffer.from(',\n');
+const PADDING_BYTES = 64;
+
+/** One for all, as a whole file shares one. */
+const run = new PetRun();
+
+interface ScannedPet {
+  readonly id: number;
+  readonly status: PetStatus | undefined;
+  readonly end: number;
+}
+
+/** What was scanned at `at`, as if the bytes went on. */
 function scan(bytes: Buffer, at: number): ScannedPet | undefined {
-  const pet: ScannedPet = { id: 99, status: 'sold', end: 99 };
-  return scanPet(bytes, at, pet) ? pet : undefined;
+  scanRun(padded(bytes), at, SEPARATOR, run, 1);
+  return run.length === 0
+    ? undefined
+    : { id: run.ids[0]!, status: run.statuses[0], end: run.ends[0]! };
+}
+
+function padded(bytes: Buffer): Buffer {
+  return Buffer.concat([bytes, Buffer.alloc(PADDING_BYTES)]);
 }
 
 function encode(pet: Pet): Buffer {
