@@ -15,6 +15,7 @@ import { ApiError } from '../http/api-error.ts';
 import { authenticate, type Keyring } from '../http/bearer.ts';
 import { removedError } from '../http/deprecation.ts';
 import { dropBody } from '../http/drop-body.ts';
+import { skipEmptyBody } from '../http/empty-request.ts';
 import type { Call, Operation } from '../http/operation.ts';
 import { inTurn } from '../http/pipelining.ts';
 import { errorReply, NO_HEADERS, sendReply, sendReplyOpen, type Reply } from '../http/reply.ts';
@@ -119,6 +120,7 @@ function openExchange(
   response: ServerResponse,
 ): Exchange {
   const headers = readHeaders(request.rawHeaders);
+  if (!announcesBody(headers)) skipEmptyBody(request);
   return {
     options,
     request,

@@ -42,7 +42,7 @@ const LIMITS: Limits = {
 
 /**
  * An empty request needs no stream: measured, that is a fifth more of answers on Node 24 and later,
- * which know the option; others pass over it. node:http would refuse a missing Host with an empty
+ * which know the option; for others there is empty-request.ts. node:http would refuse a missing Host with an empty
  * body, so that is left to request-rules.ts.
  */
 const OPTIONS = { requireHostHeader: false, optimizeEmptyRequests: true };

@@ -32,7 +32,7 @@ export async function readJsonBody(
   // A client of HTTP/1.0 knows no interim answers (RFC 9110 section 15.2).
   const isWaiting = headers.expect !== undefined && request.httpVersionMinor > 0;
   if (isWaiting) response.writeContinue();
-  // Without a body the stream may never tell of its end: see optimizeEmptyRequests.
+  // Without a body the stream never tells of its end: see empty-request.ts.
   const body = announcesBody(headers) ? await readBytes(request, limitBytes) : EMPTY;
   if (body.length === 0)
     throw new ApiError('invalid_json', 'A body is required, and it must be JSON');

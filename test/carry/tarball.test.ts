@@ -49,7 +49,10 @@ test('The tarball holds what is built from each source, and no more', needsNpm, 
 
 test('It installs without a registry, and brings no other package', needsNpm, () => {
   const packages = readdirSync(join(place, 'node_modules'));
-  assert.deepEqual(packages.filter((name) => !name.startsWith('.')), ['petstore']);
+  assert.deepEqual(
+    packages.filter((name) => !name.startsWith('.')),
+    ['petstore'],
+  );
 });
 
 test('Its command serves', needsNpm, async (t) => {
@@ -68,16 +71,20 @@ test('A program imports openApp from it', needsNpm, async () => {
   assert.equal(stdout, '201 {"id":1,"name":"Rex","categoryId":1}\n');
 });
 
-test('Every file that its exports and bin name is there, and can be imported', needsNpm, async () => {
-  const { bin, exports } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));
-  const targets = [...Object.values(bin), ...targetsOf(exports)] as string[];
-  assert.ok(targets.length >= 2);
-  const missing = targets.filter((target) => !existsSync(join(installed, target)));
-  assert.deepEqual(missing, []);
-  const lines = specifiersIn(exports).map((name) => `await import('${name}');\n`);
-  writeFileSync(join(place, 'imports.mjs'), lines.join(''));
-  await run(process.execPath, ['imports.mjs'], place);
-});
+test(
+  'Every file that its exports and bin name is there, and can be imported',
+  needsNpm,
+  async () => {
+    const { bin, exports } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));
+    const targets = [...Object.values(bin), ...targetsOf(exports)] as string[];
+    assert.ok(targets.length >= 2);
+    const missing = targets.filter((target) => !existsSync(join(installed, target)));
+    assert.deepEqual(missing, []);
+    const lines = specifiersIn(exports).map((name) => `await import('${name}');\n`);
+    writeFileSync(join(place, 'imports.mjs'), lines.join(''));
+    await run(process.execPath, ['imports.mjs'], place);
+  },
+);
 
 test('A TypeScript program sees the types of everything that it exports', needsNpm, async () => {
   const { exports } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));
@@ -89,18 +96,22 @@ test('A TypeScript program sees the types of everything that it exports', needsN
   });
 });
 
-test('Packing a fresh clone builds it first, and takes nothing stale along', needsNpm, async (t) => {
-  const clone = join(tempDir(t), 'clone');
-  for (const name of ['package.json', 'README.md', 'tsconfig.json', 'scripts', 'src']) {
-    cpSync(join(ROOT, name), join(clone, name), { recursive: true });
-  }
-  if (existsSync(join(ROOT, 'LICENSE'))) cpSync(join(ROOT, 'LICENSE'), join(clone, 'LICENSE'));
-  symlinkSync(join(ROOT, 'node_modules'), join(clone, 'node_modules'));
-  mkdirSync(join(clone, 'dist'));
-  writeFileSync(join(clone, 'dist', 'stale.js'), '');
-  await runNpm(clone, 'pack');
-  assert.deepEqual(await entriesOf(tarballIn(clone)), await entriesOf(tarballIn(folder)));
-});
+test(
+  'Packing a fresh clone builds it first, and takes nothing stale along',
+  needsNpm,
+  async (t) => {
+    const clone = join(tempDir(t), 'clone');
+    for (const name of ['package.json', 'README.md', 'tsconfig.json', 'scripts', 'src']) {
+      cpSync(join(ROOT, name), join(clone, name), { recursive: true });
+    }
+    if (existsSync(join(ROOT, 'LICENSE'))) cpSync(join(ROOT, 'LICENSE'), join(clone, 'LICENSE'));
+    symlinkSync(join(ROOT, 'node_modules'), join(clone, 'node_modules'));
+    mkdirSync(join(clone, 'dist'));
+    writeFileSync(join(clone, 'dist', 'stale.js'), '');
+    await runNpm(clone, 'pack');
+    assert.deepEqual(await entriesOf(tarballIn(clone)), await entriesOf(tarballIn(folder)));
+  },
+);
 
 const PROGRAM = `
 import { createServer } from 'node:http';
@@ -158,7 +169,11 @@ function tarballIn(path: string): string {
 /** Sorted, without the folder `package` that npm puts all into. */
 async function entriesOf(tarball: string): Promise<readonly string[]> {
   const { stdout } = await run('tar', ['-tzf', tarball], folder);
-  return stdout.trim().replaceAll(/^package\//gm, '').split('\n').sort();
+  return stdout
+    .trim()
+    .replaceAll(/^package\//gm, '')
+    .split('\n')
+    .sort();
 }
 
 /** All paths in an exports field, however its conditions are nested. */

@@ -4,13 +4,7 @@ import assert from 'node:assert/strict';
 import { checksIn, type Check } from './check.ts';
 import { idsOf, REX } from './client.ts';
 import { assertError } from './errors.ts';
-import {
-  assertGetPetStatus,
-  assertKept,
-  assertListed,
-  listed,
-  STATUSES,
-} from './expectations.ts';
+import { assertGetPetStatus, assertKept, assertListed, listed, STATUSES } from './expectations.ts';
 
 const { demand, demandEach, decision } = checksIn('4.3');
 

@@ -127,7 +127,12 @@ test('A report counts what holds, by what demands it, and names the cases that f
 
 test('A decision that differs is a failure only strictly', async () => {
   const report = createReport(TARGET.key);
-  report.linesOf(await runCheck(decision('One', async () => assert.fail('no')), TARGET));
+  report.linesOf(
+    await runCheck(
+      decision('One', async () => assert.fail('no')),
+      TARGET,
+    ),
+  );
   assert.equal(report.isPassed(false), true);
   assert.equal(report.isPassed(true), false);
 });
