@@ -1,13 +1,9 @@
 /**
  * The bench: the service side by side with floors of bare Node, as ratios of one run.
  *
- *     node scripts/bench.mjs [--part reads,creates,growth,start,slow-disk,pressure,metrics]
- *                            [--rounds 5] [--seconds 2] [--node PATH] [--contenders FOLDER] [--wrk]
- *
  * Every round starts fresh processes, and within a round the contenders take turns, so that
  * whatever else the machine does falls on all alike. A figure is the median of the rounds, with the
- * least and the greatest behind it. FOLDER is one where fastify or express is installed: they then
- * join the reads. `--node` is the Node that all servers run on.
+ * least and the greatest behind it. Its options are in USAGE, below.
  */
 
 import { execFileSync } from 'node:child_process';
@@ -34,6 +30,19 @@ const PARTS = {
   metrics: measureMetrics,
 };
 
+const USAGE = `Measures the service against floors of bare Node, and prints ratios.
+
+Usage: node scripts/bench.mjs [options]
+
+  --part PARTS         some of ${Object.keys(PARTS).join(',')}
+  --rounds N           5 by default: rounds of fresh processes; a figure is their median
+  --seconds N          2 by default: how long each contender is loaded in a round
+  --node PATH          the Node that all servers run on
+  --contenders FOLDER  where fastify, express or json-server is installed: they join the reads
+  --wrk                let wrk make the load of the reads
+  --keep FOLDER        where the data files are made, and kept for the next run
+`;
+
 const { values } = parseArgs({
   options: {
     part: { type: 'string', default: Object.keys(PARTS).join(',') },
@@ -43,8 +52,13 @@ const { values } = parseArgs({
     contenders: { type: 'string' },
     keep: { type: 'string' },
     wrk: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
   },
 });
+if (values.help) {
+  console.log(USAGE);
+  process.exit();
+}
 
 build('tsconfig.json', 'dist');
 const folder = values.keep ?? mkdtempSync(join(tmpdir(), 'petstore-bench-'));
@@ -58,6 +72,7 @@ const bench = {
   wrk: values.wrk,
   progress(text) {
     if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${text}`);
+    else if (text !== '') process.stderr.write(`${text}\n`);
   },
 };
 const version = execFileSync(values.node, ['--version']).toString().trim();

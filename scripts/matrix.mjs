@@ -1,11 +1,8 @@
 /**
  * Runs the tests on every supported Node, one after the other, and prints a line for each.
  *
- *     node scripts/matrix.mjs [--only 22,24] [--node 20=/path/to/node] [part of a test's path …]
- *
- * A Node that is not given with --node is the npm package `node`, installed once into a folder
- * outside the project: remove that folder to have newer ones. --only takes any version that the
- * package has, such as 20.19.2. Exit code 0: no test failed on any of them.
+ * A Node that is not given is the npm package `node`, installed once into a folder outside the
+ * project: remove that folder to have newer ones. Exit code 0: no test failed on any of them.
  */
 
 import { spawnSync } from 'node:child_process';
@@ -22,13 +19,26 @@ const CACHE = join(tmpdir(), 'petstore-nodes');
 const WIDTHS = [10, 7, 8, 8, 9, 9];
 const MAX_FAILURES = 20;
 
+const USAGE = `Runs the tests on every supported Node, and prints a line for each.
+
+Usage: npm run matrix -- [options] [part of a test file's path ...]
+
+  --only VERSIONS      22,24 or any others that the npm package node has, such as 20.19.2
+  --node VERSION=PATH  a Node that is there already, such as 20=/path/to/node
+`;
+
 const { values, positionals } = parseArgs({
   options: {
     only: { type: 'string' },
     node: { type: 'string', multiple: true, default: [] },
+    help: { type: 'boolean', default: false },
   },
   allowPositionals: true,
 });
+if (values.help) {
+  console.log(USAGE);
+  process.exit();
+}
 const given = new Map(values.node.map(readGiven));
 const wanted = values.only?.split(',') ?? [...new Set([...SUPPORTED, ...given.keys()])];
 

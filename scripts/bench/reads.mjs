@@ -15,7 +15,7 @@ const SCENARIOS = [
     goals: ['≥ 1.00', '≥ 0.90', '≥ 3.0'],
   },
 ];
-const OTHERS = ['fastify', 'express'];
+const OTHERS = ['fastify', 'express', 'json-server'];
 
 /** What the metrics cost: the service beside itself without them. */
 export async function measureMetrics(bench) {

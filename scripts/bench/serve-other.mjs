@@ -43,10 +43,7 @@ const servers = {
   express() {
     const app = load('express')();
     app.disable('etag');
-    app.use((request, response, next) => {
-      if (request.headers.authorization === 'Bearer bench') next();
-      else response.status(401).json({});
-    });
+    app.use(checkKey);
     app.get('/v1/pets', (request, response) => {
       const { limit = '20', status } = request.query;
       response.json(list({ limit: Number(limit), status }));
@@ -54,11 +51,37 @@ const servers = {
     app.get('/v1/pets/:id', (request, response) => {
       response.json(byId.get(Number(request.params.id)));
     });
-    const server = app.listen(0, '127.0.0.1', () => ready(server.address().port));
+    listen(app);
+  },
+  'json-server'() {
+    const { create, router } = load('json-server');
+    const app = create();
+    app.disable('etag');
+    // By default it indents its answers: more bytes than the others send.
+    app.set('json spaces', 0);
+    app.use(checkKey);
+    app.use('/v1', useOwnNames, router({ pets }));
+    listen(app);
   },
 };
 
 await servers[kind]();
+
+function checkKey(request, response, next) {
+  if (request.headers.authorization === 'Bearer bench') next();
+  else response.status(401).json({});
+}
+
+/** json-server's parameters begin with an underscore; its filters are the names of fields. */
+function useOwnNames(request, _response, next) {
+  const { limit = '20', ...filters } = request.query;
+  request.query = { ...filters, _limit: limit };
+  next();
+}
+
+function listen(app) {
+  const server = app.listen(0, '127.0.0.1', () => ready(server.address().port));
+}
 
 function list({ limit, status }) {
   const found = [];
