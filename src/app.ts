@@ -16,7 +16,7 @@ import { DEFAULT_BODY_LIMIT_BYTES } from './http/request-body.ts';
 import { createPetAccess, type PetAccess } from './model/pet-access.ts';
 import { StoreUnavailableError, type PetStore } from './model/pet-store.ts';
 import { logAnswer } from './ops/access-log.ts';
-import { createCors } from './ops/cors.ts';
+import { createCors, originProblem } from './ops/cors.ts';
 import { healthOperations } from './ops/health.ts';
 import { createMetrics } from './ops/metrics.ts';
 import { requestIdOf } from './ops/request-id.ts';
@@ -58,13 +58,13 @@ export interface App {
   readonly listener: Listener;
   /** The pets as values, without HTTP and without a key. */
   readonly pets: PetAccess;
-  /** Opens the store; rejects when it cannot be. */
+  /** Opens the store, once; rejects when that cannot be done. */
   open(): Promise<void>;
   /** Puts other keys in force, from the next request on. */
   setApiKeys(apiKeys: readonly string[]): void;
   /** Reports not ready, and takes no more pets; reads are answered on. */
   drain(): void;
-  /** Finishes what is under way and closes the store. */
+  /** Finishes what is under way and closes the store, for good; an `open` under way comes first. */
   close(): Promise<void>;
 }
 
@@ -78,11 +78,17 @@ export async function openApp(options: AppOptions): Promise<App> {
 /** An app that answers 503 until it is opened. */
 export function createApp(options: AppOptions): App {
   const { log = silent, now = Date.now, bodyLimitBytes = DEFAULT_BODY_LIMIT_BYTES } = options;
+  const { corsOrigins = [], dataFile } = options;
+  if ((dataFile === undefined) === (options.store === undefined)) {
+    throw new TypeError('An app needs a dataFile or a store, and not both');
+  }
+  checkOrigins(corsOrigins);
   const prefix = checkedPrefix(options.prefix ?? '');
   let keyring: Keyring = checkedKeyring(options.apiKeys);
   let store: PetStore | undefined;
   let fileStore: FileStore | undefined;
   let isDraining = false;
+  let isClosed = false;
 
   const openStore = (): PetStore => {
     if (store === undefined) throw new StoreUnavailableError(STARTING);
@@ -120,18 +126,19 @@ export function createApp(options: AppOptions): App {
     onAnswer(answer) {
       const seconds = (performance.now() - answer.startedAt) / 1000;
       metrics.countAnswer(answer.operation, answer.status, seconds, answer.bodyBytes);
-      if (options.accessLog === true) logAnswer(log, { ...answer, seconds });
+      if (options.accessLog === true) logAnswer(log, answer, seconds);
     },
     identify: options.accessLog === true ? requestIdOf : undefined,
-    cors: options.corsOrigins?.length ? createCors(options.corsOrigins) : undefined,
+    cors: corsOrigins.length > 0 ? createCors(corsOrigins) : undefined,
   });
 
   return {
     listener,
     pets: createPetAccess(openStore, storeForCreate),
     async open() {
-      if (options.store === undefined) fileStore = await openDataFile(options, log);
+      if (dataFile !== undefined) fileStore = await openFileStore({ path: dataFile, log });
       store = options.store ?? fileStore;
+      if (isClosed) await store?.close();
     },
     setApiKeys(apiKeys) {
       keyring = checkedKeyring(apiKeys);
@@ -141,6 +148,7 @@ export function createApp(options: AppOptions): App {
     },
     async close() {
       isDraining = true;
+      isClosed = true;
       metrics.close();
       await store?.close();
     },
@@ -158,16 +166,19 @@ function checkedKeyring(apiKeys: readonly string[]): Keyring {
   return createKeyring(apiKeys);
 }
 
+function checkOrigins(origins: readonly string[]): void {
+  for (const [index, origin] of origins.entries()) {
+    const problem = originProblem(origin);
+    if (problem !== undefined)
+      throw new TypeError(`corsOrigins[${index}]: ${problem}, not ${quote(origin)}`);
+  }
+}
+
 const PREFIX = /^(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._~-]+)*$/;
 
 function checkedPrefix(prefix: string): string {
   if (PREFIX.test(prefix)) return prefix;
   throw new TypeError(`prefix: expected segments such as /shop, not ${quote(prefix)}`);
-}
-
-function openDataFile({ dataFile }: AppOptions, log: Log): Promise<FileStore> {
-  if (dataFile === undefined) throw new TypeError('An app needs a dataFile or a store');
-  return openFileStore({ path: dataFile, log });
 }
 
 // What a program around the app needs beside it: a server that is fit for the open network and can

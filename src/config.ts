@@ -8,15 +8,17 @@
 import { parseArgs } from 'node:util';
 
 import { messageOf } from './base/log.ts';
+import { quote } from './base/quote.ts';
 import { keyProblem } from './http/bearer.ts';
 import { DEFAULT_BODY_LIMIT_BYTES } from './http/request-body.ts';
+import { originProblem } from './ops/cors.ts';
 
 export interface Config {
   /** 0 for any free port. */
   readonly port: number;
   readonly host: string;
   readonly dataFile: string;
-  readonly apiKeys: ApiKeySource;
+  readonly apiKeySource: ApiKeySource;
   readonly bodyLimitBytes: number;
   readonly accessLog: boolean;
   /** Origins, or `*`. */
@@ -31,7 +33,7 @@ export interface ApiKeySource {
 }
 
 export type ConfigResult =
-  | { readonly kind: 'run'; readonly config: Config }
+  | { readonly kind: 'run'; readonly config: Config; readonly apiKeys: readonly string[] }
   | { readonly kind: 'help' | 'version' }
   | { readonly kind: 'mistakes'; readonly mistakes: readonly string[] };
 
@@ -53,18 +55,16 @@ export function readConfig(
     const value = env[variable];
     return value === undefined || value === '' ? undefined : { name: variable, text: value };
   };
-  const portSetting = setting('port', 'PORT');
-  const limitSetting = setting('body-limit', 'PETSTORE_BODY_LIMIT');
   const config: Config = {
-    port: readInteger(portSetting, 8080, 0, 65_535, mistakes),
+    port: readInteger(setting('port', 'PORT'), 8080, 0, 65_535, mistakes),
     host: setting('host', 'HOST')?.text ?? '127.0.0.1',
     dataFile: setting('data-file', 'PETSTORE_DATA_FILE')?.text ?? 'data/pets.json',
-    apiKeys: {
+    apiKeySource: {
       fixed: readKeyList(env['PETSTORE_API_KEYS'] ?? '', mistakes),
       file: setting('api-keys-file', 'PETSTORE_API_KEYS_FILE')?.text,
     },
     bodyLimitBytes: readInteger(
-      limitSetting,
+      setting('body-limit', 'PETSTORE_BODY_LIMIT'),
       DEFAULT_BODY_LIMIT_BYTES,
       1,
       MAX_BODY_LIMIT_BYTES,
@@ -73,8 +73,9 @@ export function readConfig(
     accessLog: readSwitch(setting('access-log', 'PETSTORE_ACCESS_LOG'), mistakes),
     corsOrigins: readOrigins(setting('cors-origin', 'PETSTORE_CORS_ORIGIN'), mistakes),
   };
-  readApiKeys(config.apiKeys, readTextFile, mistakes);
-  return mistakes.length > 0 ? { kind: 'mistakes', mistakes } : { kind: 'run', config };
+  // Read once: a pipe, such as /dev/stdin, gives its text only once.
+  const apiKeys = readApiKeys(config.apiKeySource, readTextFile, mistakes);
+  return mistakes.length > 0 ? { kind: 'mistakes', mistakes } : { kind: 'run', config, apiKeys };
 }
 
 /** All keys of a source; what is wrong with it is added to `mistakes`, without quoting a key. */
@@ -119,7 +120,7 @@ Serves pets over HTTP, from a JSON file.
   --help                                          show this and exit
   --version                                       show the version and exit
 
-An option goes before its environment variable. Without any API key a random one is made, and shown
+An option overrides its environment variable. Without any API key a random one is made, and shown
 once at start.
 `;
 
@@ -210,14 +211,8 @@ function readOrigins(setting: Setting | undefined, mistakes: string[]): readonly
   if (setting === undefined) return [];
   const origins = setting.text.split(',').map((origin) => origin.trim());
   for (const origin of origins) {
-    if (origin === '*' || isOrigin(origin)) continue;
-    const example = 'https://shop.example';
-    mistakes.push(`${setting.name}: ${JSON.stringify(origin)} is no origin such as ${example}`);
+    const problem = originProblem(origin);
+    if (problem !== undefined) mistakes.push(`${setting.name}: ${problem}, not ${quote(origin)}`);
   }
   return origins;
-}
-
-/** Scheme, host and port as browsers send them: in lower case, and nothing behind them. */
-function isOrigin(text: string): boolean {
-  return URL.canParse(text) && new URL(text).origin === text;
 }

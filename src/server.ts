@@ -19,12 +19,16 @@ import { connectionsOf, createHttpServer } from './http/http-server.ts';
 import { stopServer } from './http/stop-server.ts';
 import { createJsonLog } from './ops/json-log.ts';
 
-/** Busy connections are cut after this, and the process ends after that, finished or not. */
+/** After this, busy connections are cut. */
 const DRAIN_MS = 5_000;
+/** After this the process ends, stopped or not. */
 const STOP_DEADLINE_MS = 10_000;
 
 const log = createJsonLog((line) => process.stderr.write(`${line}\n`));
 const readTextFile = (path: string): string => readFileSync(path, 'utf8');
+
+// Without a listener, the end of whoever reads the log (EPIPE) would end the service.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 
 await main();
 
@@ -43,7 +47,7 @@ async function main(): Promise<void> {
       return;
     case 'run':
       try {
-        await run(result.config);
+        await run(result.config, result.apiKeys);
       } catch (error) {
         complain(messageOf(error));
         process.exit(1);
@@ -51,12 +55,11 @@ async function main(): Promise<void> {
   }
 }
 
-async function run(config: Config): Promise<void> {
-  const configured = readApiKeys(config.apiKeys, readTextFile, []);
-  const madeKey = configured.length === 0 ? randomBytes(24).toString('base64url') : undefined;
+async function run(config: Config, apiKeys: readonly string[]): Promise<void> {
+  const madeKey = apiKeys.length === 0 ? randomBytes(24).toString('base64url') : undefined;
   const app = createApp({
     dataFile: config.dataFile,
-    apiKeys: madeKey === undefined ? configured : [madeKey],
+    apiKeys: madeKey === undefined ? apiKeys : [madeKey],
     bodyLimitBytes: config.bodyLimitBytes,
     accessLog: config.accessLog,
     corsOrigins: config.corsOrigins,
@@ -67,7 +70,7 @@ async function run(config: Config): Promise<void> {
   const server = createHttpServer(app.listener);
   const url = await listen(server, config);
   stopOnSignals(app, server);
-  process.on('SIGHUP', () => reloadKeys(app, config.apiKeys));
+  process.on('SIGHUP', () => reloadKeys(app, config.apiKeySource));
   await app.open();
   log('info', 'Started', { version: VERSION, url, dataFile: resolve(config.dataFile) });
   process.stdout.write(greeting(url, config.dataFile, madeKey));

@@ -11,7 +11,7 @@ const DEFAULTS: Config = {
   port: 8080,
   host: '127.0.0.1',
   dataFile: 'data/pets.json',
-  apiKeys: { fixed: [], file: undefined },
+  apiKeySource: { fixed: [], file: undefined },
   bodyLimitBytes: 65_536,
   accessLog: false,
   corsOrigins: [],
@@ -21,7 +21,7 @@ const SECRET = 'Secret-4711';
 const DIGEST = `sha256:${createHash('sha256').update(SECRET).digest('hex')}`;
 
 test('Without any variable or flag the defaults hold', () => {
-  assert.deepEqual(read({}, []), { kind: 'run', config: DEFAULTS });
+  assert.deepEqual(read({}, []), { kind: 'run', config: DEFAULTS, apiKeys: [] });
 });
 
 const SETTINGS: readonly {
@@ -96,7 +96,7 @@ const SETTINGS: readonly {
 for (const { variable, flag, key, values } of SETTINGS) {
   test(`${variable} and ${flag} set ${key}, and the flag counts`, () => {
     for (const [text, value] of values) {
-      const expected = { kind: 'run', config: { ...DEFAULTS, [key]: value } };
+      const expected = { kind: 'run', config: { ...DEFAULTS, [key]: value }, apiKeys: [] };
       assert.deepEqual(read({ [variable]: text }, []), expected);
       assert.deepEqual(read({}, [`${flag}=${text}`]), expected);
       assert.deepEqual(read({}, [flag, text]), expected);
@@ -109,7 +109,7 @@ test('A variable that is empty counts as not set', () => {
   const names = SETTINGS.map(({ variable }) => variable);
   const empty = [...names, 'PETSTORE_API_KEYS', 'PETSTORE_API_KEYS_FILE'];
   const env = Object.fromEntries(empty.map((name) => [name, '']));
-  assert.deepEqual(read(env, []), { kind: 'run', config: DEFAULTS });
+  assert.deepEqual(read(env, []), { kind: 'run', config: DEFAULTS, apiKeys: [] });
 });
 
 test('The help names every variable and every flag', () => {
@@ -154,7 +154,7 @@ const MISTAKES: readonly (readonly [env: Env, args: readonly string[], mistake: 
       [
         {},
         ['--cors-origin', `*,${origin}`],
-        `--cors-origin: ${JSON.stringify(origin)} is no origin such as https://shop.example`,
+        `--cors-origin: expected an origin such as https://shop.example, or *, not ${JSON.stringify(origin)}`,
       ] as const,
   ),
   [{}, ['--port'], '--port needs a value'],
@@ -214,8 +214,9 @@ test('PETSTORE_API_KEYS holds keys and digests, separated by commas', () => {
     ['#a', ['#a']],
   ];
   for (const [text, fixed] of cases) {
-    const config = { ...DEFAULTS, apiKeys: { fixed, file: undefined } };
-    assert.deepEqual(read({ PETSTORE_API_KEYS: text }, []), { kind: 'run', config });
+    const config = { ...DEFAULTS, apiKeySource: { fixed, file: undefined } };
+    const expected = { kind: 'run', config, apiKeys: fixed };
+    assert.deepEqual(read({ PETSTORE_API_KEYS: text }, []), expected);
   }
 });
 
@@ -227,12 +228,24 @@ test('The file of keys is named by a variable or a flag, and its keys add to the
     [['--api-keys-file', 'two'], 'two', 'other-key'],
   ] as const;
   for (const [args, file, key] of cases) {
-    const apiKeys = { fixed: ['fixed-key'], file };
-    assert.deepEqual(read(env, args, files), { kind: 'run', config: { ...DEFAULTS, apiKeys } });
+    const apiKeySource = { fixed: ['fixed-key'], file };
+    const config = { ...DEFAULTS, apiKeySource };
+    const apiKeys = ['fixed-key', key];
+    assert.deepEqual(read(env, args, files), { kind: 'run', config, apiKeys });
     const mistakes: string[] = [];
-    const keys = readApiKeys(apiKeys, (path) => files[path as 'one'], mistakes);
-    assert.deepEqual({ keys, mistakes }, { keys: ['fixed-key', key], mistakes: [] });
+    const keys = readApiKeys(apiKeySource, (path) => files[path as 'one'], mistakes);
+    assert.deepEqual({ keys, mistakes }, { keys: apiKeys, mistakes: [] });
   }
+});
+
+test('The file of keys is read once, so that it may be a pipe', () => {
+  let times = 0;
+  const result = readConfig({}, ['--api-keys-file', '/dev/stdin'], () => {
+    times += 1;
+    return times === 1 ? 'piped-key' : '';
+  });
+  assert.equal(times, 1);
+  assert.deepEqual(result.kind === 'run' ? result.apiKeys : result, ['piped-key']);
 });
 
 test('A file of keys has one a line, comments, and blank lines', () => {

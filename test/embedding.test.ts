@@ -9,14 +9,17 @@ import { once } from 'node:events';
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createTlsServer, request as tlsRequest } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import { connect, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { runInNewContext } from 'node:vm';
 import { createApp, openApp, type App } from '../src/app.ts';
+import { byteString } from '../src/base/byte-string.ts';
+import { stopServer } from '../src/http/stop-server.ts';
 import { InvalidPetError } from '../src/model/encoded-pet.ts';
-import { StoreUnavailableError } from '../src/model/pet-store.ts';
+import { StoreUnavailableError, type PetPage } from '../src/model/pet-store.ts';
 import { createMemoryStore } from '../src/storage/memory-store.ts';
 import { CERTIFICATE_PEM, KEY_PEM } from './support/certificate.ts';
 import { tempDir } from './support/temp-dir.ts';
@@ -154,6 +157,67 @@ test('A prefix that is no plain path is a TypeError', () => {
     const create = (): App => createApp({ store: createMemoryStore(), apiKeys: [KEY], prefix });
     assert.throws(create, { name: 'TypeError', message: /^prefix: / }, prefix);
   }
+});
+
+test('What an app cannot be made with is a TypeError at once', () => {
+  const store = createMemoryStore();
+  const create = (options: object): App => createApp({ apiKeys: [KEY], ...options });
+  assert.throws(() => create({}), { name: 'TypeError', message: /dataFile or a store/ });
+  for (const origin of ['shop.example', 'https://shop.example/', '']) {
+    const corsOrigins = ['https://a.example', '*', origin];
+    assert.throws(() => create({ store, corsOrigins }), {
+      name: 'TypeError',
+      message: /^corsOrigins\[2\]: expected an origin/,
+    });
+  }
+});
+
+test('An app that is closed while it opens lets go of its data file', async (t) => {
+  const options = { dataFile: join(tempDir(t), 'pets.json'), apiKeys: [KEY] };
+  const app = createApp(options);
+  const opening = app.open();
+  await app.close();
+  await opening;
+  const next = await openApp(options);
+  await next.close();
+});
+
+test('What a store gives may be any promise, and a text that no answer can hold is a 500', async (t) => {
+  const store = createMemoryStore();
+  const foreign = runInNewContext('(value) => Promise.resolve(value)') as <T>(
+    value: T,
+  ) => Promise<T>;
+  const texts = [byteString('{"id":1,"name":"a","categoryId":1}'), byteString('{"id":\n2}')];
+  const app = await openApp({
+    store: {
+      ...store,
+      list: (query) => foreign(store.list(query) as PetPage),
+      get: () => foreign(undefined),
+      create: () => foreign(texts.shift()!),
+    },
+    apiKeys: [KEY],
+  });
+  t.after(() => app.close());
+  const host = await serve(t, app.listener);
+  const statusOf = async (path: string, body?: string): Promise<number> => {
+    const init = body === undefined ? {} : { method: 'POST', body };
+    return (await fetch(`http://${host}${path}`, { ...init, headers: HEADERS })).status;
+  };
+  assert.equal(await statusOf('/v1/pets'), 200);
+  assert.equal(await statusOf('/v1/pets/1'), 404);
+  assert.equal(await statusOf('/v1/pets', '{"name":"a","categoryId":1}'), 201);
+  assert.equal(await statusOf('/v1/pets', '{"name":"a","categoryId":1}'), 500);
+});
+
+test('A plain server that is stopped cuts what is half sent', async (t) => {
+  const { listener } = await openMemoryApp(t);
+  const server = createServer(listener);
+  const host = await listen(t, server);
+  const client = connect(Number(host.split(':')[1]), '127.0.0.1');
+  const head = `POST /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${KEY}\r\n`;
+  client.write(`${head}Content-Length: 9\r\n\r\n{`);
+  await once(server, 'request');
+  await Promise.all([stopServer(server, 50), once(client, 'close')]);
 });
 
 test('A plain server is enough, for a client that waits for 100 Continue, too', async (t) => {

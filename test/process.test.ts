@@ -108,6 +108,15 @@ test('Mistakes in the configuration are told one a line, with exit code 2', asyn
   assert.deepEqual(readdirSync(folder), []);
 });
 
+test('The service outlives whoever reads its log', async (t) => {
+  const service = start(t, [...anyPort(join(tempDir(t), 'pets.json')), '--access-log', 'on']);
+  const origin = await service.ready();
+  service.child.stderr?.destroy();
+  for (let i = 0; i < 3; i += 1) assert.equal((await listPets(origin)).status, 200);
+  service.child.kill('SIGTERM');
+  assert.equal(await service.exit(), 0);
+});
+
 test('A port in use is told in one line, with exit code 1', async (t) => {
   const other = createServer().listen(0, '127.0.0.1');
   t.after(() => other.close());

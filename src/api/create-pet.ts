@@ -9,7 +9,7 @@ import type { PetStore } from '../model/pet-store.ts';
 import { PETS_PATH } from './paths.ts';
 
 export async function createPet(store: PetStore, call: Call): Promise<Reply> {
-  const newPet = readNewPet(await call.readJson());
+  const newPet = readNewPet(await call.readBody());
   const pet = await store.create(newPet);
   // The id ends at the first comma: it is written first, and in plain digits.
   const id = pet.slice(ID_START, pet.indexOf(','));

@@ -16,7 +16,7 @@ export function listPets(store: PetStore, call: Call): Reply | Promise<Reply> {
   const parameters = readListParameters(call.query);
   const { limit = DEFAULT_LIMIT, status, after } = parameters;
   const page = store.list({ limit, status, after });
-  return page instanceof Promise
+  return 'then' in page
     ? page.then((found) => pageReply(found, parameters, call.prefix))
     : pageReply(page, parameters, call.prefix);
 }

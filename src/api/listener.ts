@@ -11,22 +11,29 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { messageOf, type Log } from '../base/log.ts';
 import { cut, quote } from '../base/quote.ts';
+import type { Answer } from '../http/answer.ts';
 import { ApiError } from '../http/api-error.ts';
 import { authenticate, type Keyring } from '../http/bearer.ts';
-import { removedError } from '../http/deprecation.ts';
+import type { CorsPolicy } from '../http/cors-policy.ts';
 import { dropBody } from '../http/drop-body.ts';
 import { skipEmptyBody } from '../http/empty-request.ts';
 import type { Call, Operation } from '../http/operation.ts';
 import { inTurn } from '../http/pipelining.ts';
 import { errorReply, NO_HEADERS, sendReply, sendReplyOpen, type Reply } from '../http/reply.ts';
-import { ClientGoneError, readJsonBody } from '../http/request-body.ts';
+import { ClientGoneError, readBody } from '../http/request-body.ts';
 import { announcesBody, readHeaders, type RequestHeaders } from '../http/request-headers.ts';
 import { checkRequestRules } from '../http/request-rules.ts';
 import { createRouter, type Router } from '../http/router.ts';
-import { brokenEncoding, decodeSegment, decodeSegments, readTarget } from '../http/target.ts';
+import {
+  brokenEncoding,
+  decodeSegments,
+  loggedPath,
+  percentDecode,
+  readTarget,
+} from '../http/target.ts';
 import { StoreUnavailableError } from '../model/pet-store.ts';
-import { VERSION_SEGMENT } from './paths.ts';
-import { groupByPath, type Handler, type Route } from './routes.ts';
+import { BASE_PATH } from './paths.ts';
+import { groupByPath, type PreparedOperation, type Route } from './routes.ts';
 
 export interface ListenerOptions {
   readonly operations: readonly Operation[];
@@ -46,25 +53,6 @@ export interface ListenerOptions {
   identify?: ((request: IncomingMessage) => string) | undefined;
   /** Answers some requests before authentication, and adds header fields to all answers. */
   cors?: CorsPolicy | undefined;
-}
-
-/** What ops/cors.ts does, for all that the listener knows of it. */
-export interface CorsPolicy {
-  preflight(request: IncomingMessage): Reply | undefined;
-  headersFor(request: IncomingMessage): readonly string[];
-}
-
-/** What there is to know of a request and its answer. */
-export interface Answer {
-  readonly request: IncomingMessage;
-  /** The operation's name, '' where the request was for none. */
-  readonly operation: string;
-  readonly status: number;
-  readonly bodyBytes: number;
-  /** When the request came in, by performance.now(). */
-  readonly startedAt: number;
-  /** '' where requests have none. */
-  readonly requestId: string;
 }
 
 export type Listener = (request: IncomingMessage, response: ServerResponse) => void;
@@ -87,11 +75,8 @@ function serve(
   const exchange = openExchange(options, request, response);
   try {
     const reply = answer(exchange, router);
-    if (reply instanceof Promise) {
-      reply.then(
-        (found) => send(exchange, found),
-        (error: unknown) => fail(exchange, error),
-      );
+    if ('then' in reply) {
+      reply.then((found) => send(exchange, found)).catch((error: unknown) => fail(exchange, error));
     } else {
       send(exchange, reply);
     }
@@ -105,7 +90,7 @@ interface Exchange extends Call, Answer {
   readonly options: ListenerOptions;
   readonly response: ServerResponse;
   readonly headers: RequestHeaders;
-  handler: Handler | undefined;
+  prepared: PreparedOperation | undefined;
   operation: string;
   parameters: readonly string[];
   query: string;
@@ -129,13 +114,13 @@ function openExchange(
     prefix: options.prefix,
     startedAt: performance.now(),
     requestId: options.identify === undefined ? '' : options.identify(request),
-    handler: undefined,
+    prepared: undefined,
     operation: '',
     parameters: [],
     query: '',
     status: 0,
     bodyBytes: 0,
-    readJson: () => readJsonBody(request, response, headers, options.bodyLimitBytes),
+    readBody: () => readBody(request, response, headers, options.bodyLimitBytes),
   };
 }
 
@@ -153,22 +138,22 @@ function answer(exchange: Exchange, router: Router<Route>): Reply | Promise<Repl
   }
   if (found === undefined) throw noSuchPath(path);
   // Here too, since an operation without parameters does not read the query.
-  if (decodeSegment(query) === undefined) throw brokenEncoding('query', query);
+  if (percentDecode(query) === undefined) throw brokenEncoding('query', query);
   checkExpectation(headers);
   if (method === 'OPTIONS') return noContent(found.route.allow);
-  const handler = handlerOf(found.route, method, path);
-  const { operation, removedAt } = handler;
-  exchange.handler = handler;
+  const prepared = operationFor(found.route, method, path);
+  const { operation, removal } = prepared;
+  exchange.prepared = prepared;
   exchange.operation = operation.name;
   exchange.parameters = found.parameters;
   exchange.query = query;
-  if (removedAt !== Infinity && options.now() >= removedAt) throw removedError(operation);
+  if (removal !== undefined && options.now() >= removal.at) throw removal.error();
   return operation.handle(exchange);
 }
 
-function handlerOf(route: Route, method: string, path: string): Handler {
-  const handler = route.handlers.get(method);
-  if (handler !== undefined) return handler;
+function operationFor(route: Route, method: string, path: string): PreparedOperation {
+  const prepared = route.operations.get(method);
+  if (prepared !== undefined) return prepared;
   const message = `${cut(path)} does not answer ${method}, only ${route.allow}`;
   throw new ApiError('method_not_allowed', message, ['Allow', route.allow]);
 }
@@ -176,7 +161,7 @@ function handlerOf(route: Route, method: string, path: string): Handler {
 function send(exchange: Exchange, reply: Reply): void {
   const { options, request, response } = exchange;
   exchange.status = reply.status;
-  exchange.bodyBytes = reply.body === undefined ? 0 : reply.body.length;
+  exchange.bodyBytes = request.method === 'HEAD' ? 0 : (reply.body?.length ?? 0);
   options.onAnswer(exchange);
   if (response.destroyed) return;
   const hasUnreadBody = announcesBody(exchange.headers) && !request.complete;
@@ -211,8 +196,7 @@ function fail(exchange: Exchange, error: unknown): void {
     const cause = error instanceof Error ? (error.stack ?? error.message) : messageOf(error);
     const { options, request, requestId } = exchange;
     const { method = '', url = '' } = request;
-    const path = url.slice(0, LOGGED_PATH_LENGTH);
-    options.log('error', 'A request failed', { requestId, method, path, cause });
+    options.log('error', 'A request failed', { requestId, method, path: loggedPath(url), cause });
     send(exchange, errorReply(new ApiError('internal_error', 'The service failed to answer')));
   }
 }
@@ -222,11 +206,11 @@ function extraHeaders({
   options,
   request,
   requestId,
-  handler,
+  prepared,
   status,
 }: Exchange): readonly string[] {
   // What a removed operation was deprecated for is no longer of use to anybody.
-  const headers = handler === undefined || status === 410 ? NO_HEADERS : handler.headers;
+  const headers = prepared === undefined || status === 410 ? NO_HEADERS : prepared.headers;
   if (requestId === '' && options.cors === undefined) return headers;
   const all = [...headers];
   if (requestId !== '') all.push('X-Request-Id', requestId);
@@ -241,7 +225,6 @@ function isShort({ headers: { contentLength, expect }, options }: Exchange): boo
 }
 
 const CLOSE: readonly string[] = ['Connection', 'close'];
-const LOGGED_PATH_LENGTH = 256;
 const RETRY_AFTER: readonly string[] = ['Retry-After', '1'];
 
 /** The target '*' stands for the server as a whole (RFC 9110 section 9.3.7). */
@@ -256,7 +239,7 @@ function noContent(allow: string): Reply {
 
 function isUnderVersion(path: string, prefix: string): boolean {
   const segments = decodeSegments(path);
-  const guarded = decodeSegments(`${prefix}/${VERSION_SEGMENT}`);
+  const guarded = decodeSegments(`${prefix}${BASE_PATH}`);
   return guarded.every((segment, index) => segment === segments[index]);
 }
 

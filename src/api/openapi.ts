@@ -24,7 +24,7 @@ import {
 } from './openapi-components.ts';
 import type { HeaderObject, OpenApi, OperationObject, Parameter } from './openapi-types.ts';
 import { GET_PET_DEPRECATION } from './operations.ts';
-import { PET_PATH, PETS_PATH, VERSION_SEGMENT } from './paths.ts';
+import { BASE_PATH, PET_PATH, PETS_PATH } from './paths.ts';
 import { DEFAULT_LIMIT, MAX_LIMIT } from './read-parameters.ts';
 
 /** GET /openapi.json, which needs no key. Its examples are those of an app without a prefix. */
@@ -38,8 +38,6 @@ export function openapiOperation(prefix: string): Operation {
     handle: () => reply,
   };
 }
-
-const BASE_PATH: string = `/${VERSION_SEGMENT}`;
 
 const OVERVIEW = `Manages animals offered in a store.
 
@@ -133,7 +131,7 @@ const LIST_PETS: OperationObject = {
         'limit must be an integer from 1 to 100, not "0"; ' +
           'status must be one of available, pending, sold, not "lost"',
       ],
-      brokenEncoding: ['malformed_request', 'The query "%zz" is not encoded right'],
+      brokenEncoding: ['malformed_request', 'The query "%zz" has broken percent-encoding'],
     }),
     401: responseRef('Unauthorized'),
     503: responseRef('Starting'),

@@ -11,28 +11,28 @@ import { getPet } from './get-pet.ts';
 import { listPets } from './list-pets.ts';
 import { PET_PATH, PETS_PATH } from './paths.ts';
 
-export interface Pets {
+export interface StoreAccess {
   /** The store; throws StoreUnavailableError while it is not open. */
   store(): PetStore;
   /** The store for a new pet; throws StoreUnavailableError when no more are taken. */
   storeForCreate(): PetStore;
 }
 
-export function petOperations(pets: Pets): readonly Operation[] {
+export function petOperations(stores: StoreAccess): readonly Operation[] {
   return [
     {
       name: 'listPets',
       method: 'GET',
       path: PETS_PATH,
       needsKey: true,
-      handle: (call) => listPets(pets.store(), call),
+      handle: (call) => listPets(stores.store(), call),
     },
     {
       name: 'createPet',
       method: 'POST',
       path: PETS_PATH,
       needsKey: true,
-      handle: (call) => createPet(pets.storeForCreate(), call),
+      handle: (call) => createPet(stores.storeForCreate(), call),
     },
     {
       name: 'getPet',
@@ -40,7 +40,7 @@ export function petOperations(pets: Pets): readonly Operation[] {
       path: PET_PATH,
       needsKey: true,
       deprecation: GET_PET_DEPRECATION,
-      handle: (call) => getPet(pets.store(), call),
+      handle: (call) => getPet(stores.store(), call),
     },
   ];
 }

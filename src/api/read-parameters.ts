@@ -24,18 +24,16 @@ export function readListParameters(query: string): ListParameters {
   if (query === '') return NONE_GIVEN;
   const given = readQuery(query);
   const problems: string[] = [];
-  const limit = readOne(given, 'limit', problems, readLimit);
-  const status = readOne(given, 'status', problems, readStatus);
-  const after = readOne(given, 'after', problems, readAfter);
+  const limit = readOne(given, 'limit', problems, readLimit, LIMIT);
+  const status = readOne(given, 'status', problems, readStatus, STATUS);
+  const after = readOne(given, 'after', problems, parseInt64, AFTER);
   if (problems.length > 0) throw new ApiError('invalid_parameter', problems.join('; '));
   return { limit, status, after };
 }
 
-/** The id in a path; undefined when it is no int64, and so the id of no pet. */
-export function readPetId(text: string): bigint | undefined {
-  return parseInt64(text);
-}
-
+const LIMIT = `an integer from 1 to ${MAX_LIMIT}`;
+const STATUS: string = `one of ${PET_STATUSES.join(', ')}`;
+const AFTER: string = `an integer from ${INT64_MIN} to ${INT64_MAX}`;
 const NONE_GIVEN: ListParameters = { limit: undefined, status: undefined, after: undefined };
 
 /** The value of a parameter that may be given once; a problem is added where it is invalid. */
@@ -43,45 +41,26 @@ function readOne<T>(
   given: readonly QueryParameter[],
   name: string,
   problems: string[],
-  read: (text: string) => T | Expected,
+  read: (text: string) => T | undefined,
+  expected: string,
 ): T | undefined {
-  let times = 0;
-  let text = '';
-  for (const parameter of given) {
-    if (parameter.name !== name) continue;
-    times += 1;
-    text = parameter.value;
-  }
-  if (times === 0) return undefined;
-  if (times > 1) {
-    problems.push(`${name} must be given once, not ${times} times`);
+  const values = given.filter((parameter) => parameter.name === name);
+  const [first] = values;
+  if (first === undefined) return undefined;
+  if (values.length > 1) {
+    problems.push(`${name} must be given once, not ${values.length} times`);
     return undefined;
   }
-  const value = read(text);
-  if (!(value instanceof Expected)) return value;
-  problems.push(`${name} must be ${value.what}, not ${quote(text)}`);
-  return undefined;
+  const value = read(first.value);
+  if (value === undefined) problems.push(`${name} must be ${expected}, not ${quote(first.value)}`);
+  return value;
 }
 
-/** What a parameter should have been. */
-class Expected {
-  readonly what: string;
-
-  constructor(what: string) {
-    this.what = what;
-  }
-}
-
-function readLimit(text: string): number | Expected {
+function readLimit(text: string): number | undefined {
   const limit = /^[0-9]+$/.test(text) ? Number(text) : NaN;
-  const isInRange = limit >= 1 && limit <= MAX_LIMIT;
-  return isInRange ? limit : new Expected(`an integer from 1 to ${MAX_LIMIT}`);
+  return limit >= 1 && limit <= MAX_LIMIT ? limit : undefined;
 }
 
-function readStatus(text: string): PetStatus | Expected {
-  return isPetStatus(text) ? text : new Expected(`one of ${PET_STATUSES.join(', ')}`);
-}
-
-function readAfter(text: string): bigint | Expected {
-  return parseInt64(text) ?? new Expected(`an integer from ${INT64_MIN} to ${INT64_MAX}`);
+function readStatus(text: string): PetStatus | undefined {
+  return isPetStatus(text) ? text : undefined;
 }

@@ -2,26 +2,29 @@
  * Routes: the table of operations, grouped by path, with what can be worked out ahead of requests.
  */
 
-import { deprecationHeaders } from '../http/deprecation.ts';
+import type { ApiError } from '../http/api-error.ts';
+import { deprecationHeaders, removedError } from '../http/deprecation.ts';
 import type { Operation } from '../http/operation.ts';
+import { NO_HEADERS } from '../http/reply.ts';
 
 /** Everything at one path. */
 export interface Route {
-  readonly handlers: ReadonlyMap<string, Handler>;
+  /** By method. HEAD is answered wherever GET is. */
+  readonly operations: ReadonlyMap<string, PreparedOperation>;
   readonly needsKey: boolean;
   /** The value of the Allow header field. */
   readonly allow: string;
 }
 
-export interface Handler {
+export interface PreparedOperation {
   readonly operation: Operation;
   /** Header fields of every answer until the operation is removed. */
   readonly headers: readonly string[];
-  /** When the operation is removed, in milliseconds since 1970; Infinity when it is not. */
-  readonly removedAt: number;
+  /** When, in milliseconds since 1970, and what is answered from then on; undefined for never. */
+  readonly removal: { readonly at: number; error(): ApiError } | undefined;
 }
 
-/** The routes by their pattern below the prefix. HEAD is answered wherever GET is. */
+/** The routes by their pattern, below the prefix. */
 export function groupByPath(
   operations: readonly Operation[],
   prefix: string,
@@ -29,29 +32,27 @@ export function groupByPath(
   const routes = new Map<string, Route>();
   for (const { path } of operations) {
     const here = operations.filter((operation) => operation.path === path);
-    const handlers = new Map(
-      here.map((operation) => [operation.method, handlerOf(operation, prefix)]),
+    const byMethod = new Map<string, PreparedOperation>(
+      here.map((operation) => [operation.method, prepare(operation, prefix)]),
     );
-    const byMethod = new Map<string, Handler>(handlers);
-    const get = handlers.get('GET');
+    const get = byMethod.get('GET');
     if (get !== undefined) byMethod.set('HEAD', get);
-    const allow = [...byMethod.keys(), 'OPTIONS'].join(', ');
     routes.set(`${prefix}${path}`, {
-      handlers: byMethod,
-      allow,
+      operations: byMethod,
+      allow: [...byMethod.keys(), 'OPTIONS'].join(', '),
       needsKey: here.some(({ needsKey }) => needsKey),
     });
   }
   return routes;
 }
 
-function handlerOf(operation: Operation, prefix: string): Handler {
-  if (operation.deprecation === undefined) return { operation, headers: [], removedAt: Infinity };
-  const { successor } = operation.deprecation;
-  const deprecation = { ...operation.deprecation, successor: `${prefix}${successor}` };
+function prepare(operation: Operation, prefix: string): PreparedOperation {
+  const { name, deprecation } = operation;
+  if (deprecation === undefined) return { operation, headers: NO_HEADERS, removal: undefined };
+  const mounted = { ...deprecation, successor: `${prefix}${deprecation.successor}` };
   return {
-    operation: { ...operation, deprecation },
-    headers: deprecationHeaders(deprecation),
-    removedAt: Date.parse(deprecation.removedOn),
+    operation,
+    headers: deprecationHeaders(mounted),
+    removal: { at: Date.parse(mounted.removedOn), error: () => removedError(name, mounted) },
   };
 }

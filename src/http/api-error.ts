@@ -27,7 +27,7 @@ export const STATUS_OF_CODE = {
   operation_removed: 410,
   /** The body is longer than the limit. */
   body_too_large: 413,
-  /** The body is neither JSON nor without content coding. */
+  /** The body is declared as something other than JSON, or has a content coding. */
   unsupported_media_type: 415,
   /** An Expect header asks for something other than 100-continue. */
   expectation_failed: 417,

@@ -3,7 +3,7 @@
  */
 
 import { ApiError } from './api-error.ts';
-import type { Deprecation, Operation } from './operation.ts';
+import type { Deprecation } from './operation.ts';
 
 /** The header fields of every answer of the operation until it is removed. */
 export function deprecationHeaders(deprecation: Deprecation): readonly string[] {
@@ -15,9 +15,8 @@ export function deprecationHeaders(deprecation: Deprecation): readonly string[] 
   ];
 }
 
-/** The error (410) from then on. */
-export function removedError({ name, deprecation }: Operation): ApiError {
-  if (deprecation === undefined) throw new TypeError(`${name} is not deprecated`);
+/** The error (410) of the operation with this name after its removal. */
+export function removedError(name: string, deprecation: Deprecation): ApiError {
   const message = `${name} was removed on ${deprecation.removedOn}, use ${deprecation.successor}`;
   return new ApiError('operation_removed', message, successorLink(deprecation));
 }

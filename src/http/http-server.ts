@@ -19,7 +19,7 @@ import type { Duplex } from 'node:stream';
 import { ApiError } from './api-error.ts';
 import { answerUnderWay } from './pipelining.ts';
 
-/** Times are in milliseconds; node:http's documentation has the names. */
+/** Times in milliseconds, maxHeaderSize in bytes; the names are those of node:http. */
 export interface Limits {
   readonly headersTimeout: number;
   readonly requestTimeout: number;
@@ -45,14 +45,17 @@ const LIMITS: Limits = {
  * which know the option; for others there is empty-request.ts. node:http would refuse a missing Host with an empty
  * body, so that is left to request-rules.ts.
  */
-const OPTIONS = { requireHostHeader: false, optimizeEmptyRequests: true };
+const FIXED_OPTIONS = { requireHostHeader: false, optimizeEmptyRequests: true };
 
-/** `limits` are for those that a test cannot wait for. */
+/**
+ * A server with limits for the open network: header fields within 10 s and 16 KiB, a request within
+ * 20 s, 65 s of keep-alive, 1,024 connections. `limits` replace single ones.
+ */
 export function createHttpServer(
   listener: (request: IncomingMessage, response: ServerResponse) => void,
   limits: Partial<Limits> = {},
 ): Server {
-  const options = { ...LIMITS, ...limits, ...OPTIONS };
+  const options = { ...LIMITS, ...limits, ...FIXED_OPTIONS };
   const server = createServer(options, listener);
   server.maxConnections = options.maxConnections;
   // By default node:http silently drops the fields after the thousandth, a second Host among them.
@@ -108,7 +111,10 @@ function clientFault(error: NodeJS.ErrnoException, maxHeaderSize: number): ApiEr
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return new ApiError('request_timeout', 'The request did not arrive in time');
     case 'HPE_PAUSED_H2_UPGRADE':
-      return new ApiError('unsupported_http_version', 'HTTP/2 is not supported, only HTTP/1.1');
+      return new ApiError(
+        'unsupported_http_version',
+        'HTTP/2 is not supported, only HTTP/1.0 and HTTP/1.1',
+      );
     default: {
       const reason = 'reason' in error ? String(error.reason) : error.message;
       return new ApiError('malformed_request', `The request is not well-formed HTTP: ${reason}`);
@@ -119,8 +125,7 @@ function clientFault(error: NodeJS.ErrnoException, maxHeaderSize: number): ApiEr
 /**
  * Says what was wrong, in its turn: an answer that is due to an earlier request comes first, and
  * one that has begun must not be written into, but what there is of it goes out: it may be an early
- * answer to a request whose body is at fault, too. node:http keeps the answer under way on the
- * socket, and has no public name for it.
+ * answer to a request whose body is at fault, too.
  */
 function endAfterAnswers(socket: Duplex, error: ApiError): void {
   const answer = answerUnderWay(socket);

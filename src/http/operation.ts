@@ -33,6 +33,6 @@ export interface Call {
   readonly parameters: readonly string[];
   /** The query string as it was sent, without the question mark. */
   readonly query: string;
-  /** The body's JSON text; see readJsonBody for what it rejects with. */
-  readJson(): Promise<Buffer>;
+  /** The body: valid UTF-8, not empty, within the limit. Rejects as readBody does. */
+  readBody(): Promise<Buffer>;
 }

@@ -43,7 +43,7 @@ export function errorReply(error: ApiError): Reply {
 export function sendReply(
   response: ServerResponse,
   reply: Reply,
-  extraHeaders: readonly string[] = NO_HEADERS,
+  extraHeaders: readonly string[],
 ): void {
   writeHead(response, reply, extraHeaders);
   const { body } = reply;

@@ -3,6 +3,9 @@
  *
  * What can be refused by the header alone is refused before a byte of the body is read, and before
  * a client that waits for "100 Continue" sends any. What the bytes mean is for others to say.
+ *
+ * A server that createHttpServer did not make has sent "100 Continue" by itself before: its clients
+ * see that twice, and a refusal only after it.
  */
 
 import { isUtf8 } from 'node:buffer';
@@ -19,7 +22,7 @@ export class ClientGoneError extends Error {
 }
 
 /** Rejects with an ApiError (400, 413, 415), or with ClientGoneError. */
-export async function readJsonBody(
+export async function readBody(
   request: IncomingMessage,
   response: ServerResponse,
   headers: RequestHeaders,
@@ -45,7 +48,8 @@ export async function readJsonBody(
 
 const EMPTY: Buffer = Buffer.alloc(0);
 
-const JSON_MEDIA_TYPE: RegExp = /^application\/json[ \t]*(?:;.*)?$/i;
+/** A comma outside quotes would mean that the field was sent twice. */
+const JSON_MEDIA_TYPE: RegExp = /^application\/json[ \t]*(?:;(?:[^",]|"(?:[^"\\]|\\.)*")*)?$/i;
 
 function checkMediaType({ contentType, contentEncoding }: RequestHeaders): void {
   if (contentType !== undefined && !JSON_MEDIA_TYPE.test(contentType)) {

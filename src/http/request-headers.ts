@@ -12,10 +12,11 @@ export interface RequestHeaders {
   host: string;
   authorizationCount: number;
   authorization: string;
+  /** Undefined when absent. The parser refuses a second one. */
+  contentLength: string | undefined;
   /** Undefined when absent; several lines are joined with a comma, and so never match a value. */
   contentType: string | undefined;
   contentEncoding: string | undefined;
-  contentLength: string | undefined;
   transferEncoding: string | undefined;
   expect: string | undefined;
   asksToUpgrade: boolean;
@@ -28,9 +29,9 @@ export function readHeaders(rawHeaders: readonly string[]): RequestHeaders {
     host: '',
     authorizationCount: 0,
     authorization: '',
+    contentLength: undefined,
     contentType: undefined,
     contentEncoding: undefined,
-    contentLength: undefined,
     transferEncoding: undefined,
     expect: undefined,
     asksToUpgrade: false,

@@ -6,6 +6,7 @@
  */
 
 import type { IncomingMessage } from 'node:http';
+import { quote } from '../base/quote.ts';
 import { ApiError } from './api-error.ts';
 import type { RequestHeaders } from './request-headers.ts';
 
@@ -22,7 +23,7 @@ export function checkRequestRules(request: IncomingMessage, headers: RequestHead
       throw new ApiError('malformed_request', 'Transfer-Encoding is not part of HTTP/1.0');
     }
     if (transferEncoding.toLowerCase() !== 'chunked') {
-      const message = `Transfer-Encoding must be chunked, not ${JSON.stringify(transferEncoding)}`;
+      const message = `Transfer-Encoding must be chunked, not ${quote(transferEncoding)}`;
       throw new ApiError('unsupported_transfer_coding', message);
     }
   }
@@ -35,7 +36,7 @@ function checkHost({ hostCount, host }: RequestHeaders, isRequired: boolean): vo
     throw new ApiError('malformed_request', `Expected one Host header field, not ${hostCount}`);
   }
   if (!HOST.test(host)) {
-    throw new ApiError('malformed_request', `Host ${JSON.stringify(host)} is not a host`);
+    throw new ApiError('malformed_request', `Host ${quote(host)} is not a host`);
   }
 }
 

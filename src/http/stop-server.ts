@@ -41,7 +41,8 @@ function closeIdle(server: Server): void {
   if (isFlushed) server.closeIdleConnections();
 }
 
-/** node:http's own leaves out those that it gave away because of CONNECT. */
+/** node:http's own leaves out those that it gave away because of CONNECT, so these follow. */
 function closeAll(server: Server): void {
+  server.closeAllConnections();
   for (const connection of connectionsOf(server)) connection.destroy();
 }

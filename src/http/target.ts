@@ -1,6 +1,6 @@
 /**
- * The request target (RFC 9112 section 3.2): a path of decoded segments, and the query as it was
- * sent.
+ * The request target (RFC 9112 section 3.2), split into path and query, both as they were sent; and
+ * the decoding of what is in them.
  *
  * Each segment is percent-decoded once and by itself, so an encoded slash stays within its segment.
  */
@@ -25,18 +25,28 @@ export function readTarget(url: string): Target {
   return { path: origin.slice(0, mark), query: origin.slice(mark + 1) };
 }
 
+/** The path of a target for the log: cut where it is long, and without the query: it is private. */
+export function loggedPath(url: string): string {
+  return url.slice(0, MAX_LOGGED_LENGTH).replace(/\?.*/s, '');
+}
+
+const MAX_LOGGED_LENGTH = 256;
+
 /** The segments of a path, decoded; undefined where the encoding is broken. */
 export function decodeSegments(path: string): (string | undefined)[] {
-  return path.slice(1).split('/').map(decodeSegment);
+  return path.slice(1).split('/').map(percentDecode);
 }
 
 /** The error for '%' without two hex digits behind it, or bytes that are not UTF-8. */
 export function brokenEncoding(part: string, text: string): ApiError {
-  return new ApiError('malformed_request', `The ${part} ${quote(text)} is not encoded right`);
+  return new ApiError(
+    'malformed_request',
+    `The ${part} ${quote(text)} has broken percent-encoding`,
+  );
 }
 
 /** The text decoded as percent-encoded UTF-8; undefined where that is broken. */
-export function decodeSegment(text: string): string | undefined {
+export function percentDecode(text: string): string | undefined {
   if (!text.includes('%')) return text;
   try {
     return decodeURIComponent(text);

@@ -2,29 +2,19 @@
  * The access log: one line for each answer. The query is left out, and no header field is in it.
  */
 
-import type { IncomingMessage } from 'node:http';
 import type { Log } from '../base/log.ts';
+import type { Answer } from '../http/answer.ts';
+import { loggedPath } from '../http/target.ts';
 
-export interface LoggedAnswer {
-  readonly request: IncomingMessage;
-  readonly requestId: string;
-  readonly operation: string;
-  readonly status: number;
-  readonly bodyBytes: number;
-  readonly seconds: number;
-}
-
-export function logAnswer(log: Log, answer: LoggedAnswer): void {
+export function logAnswer(log: Log, answer: Answer, seconds: number): void {
   const { method = '', url = '' } = answer.request;
   log('info', 'Answered', {
     requestId: answer.requestId,
     method,
-    path: url.slice(0, MAX_PATH_LENGTH).replace(/\?.*/s, ''),
+    path: loggedPath(url),
     operation: answer.operation,
     status: answer.status,
     bytes: answer.bodyBytes,
-    durationMs: Math.round(answer.seconds * 1e6) / 1000,
+    durationMs: Math.round(seconds * 1e6) / 1000,
   });
 }
-
-const MAX_PATH_LENGTH = 256;

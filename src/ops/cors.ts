@@ -5,27 +5,15 @@
  * before authentication. It tells nothing but what is written here.
  */
 
-import type { IncomingMessage } from 'node:http';
-import type { Reply } from '../http/reply.ts';
-
-export interface Cors {
-  /** The answer to a preflight from an allowed origin; undefined for every other request. */
-  preflight(request: IncomingMessage): Reply | undefined;
-  /** Header fields of every answer. */
-  headersFor(request: IncomingMessage): readonly string[];
-}
+import type { CorsPolicy } from '../http/cors-policy.ts';
 
 /** `origins` are such as `https://shop.example`, or `*` for all. */
-export function createCors(origins: readonly string[]): Cors {
+export function createCors(origins: readonly string[]): CorsPolicy {
   const allowsAll = origins.includes('*');
   const isAllowed = (origin: string | undefined): origin is string =>
     origin !== undefined && (allowsAll || origins.includes(origin));
   // An answer that depends on the origin must not be taken from a cache for another.
   const vary = allowsAll ? [] : ['Vary', 'Origin'];
-  const allowOrigin = (origin: string): readonly string[] => [
-    ...['Access-Control-Allow-Origin', allowsAll ? '*' : origin],
-    ...vary,
-  ];
   return {
     preflight({ method, headers }) {
       const isPreflight =
@@ -34,7 +22,8 @@ export function createCors(origins: readonly string[]): Cors {
       return { status: 204, headers: PREFLIGHT_HEADERS, body: undefined };
     },
     headersFor({ headers: { origin } }) {
-      return isAllowed(origin) ? [...allowOrigin(origin), ...EXPOSED] : vary;
+      if (!isAllowed(origin)) return vary;
+      return ['Access-Control-Allow-Origin', allowsAll ? '*' : origin, ...vary, ...EXPOSED];
     },
   };
 }
@@ -49,3 +38,9 @@ const EXPOSED: readonly string[] = [
   'Access-Control-Expose-Headers',
   'Link, Location, Deprecation, Sunset, Retry-After, X-Request-Id',
 ];
+
+/** What is wrong with a text as an origin: '*', or as browsers send it; undefined when nothing is. */
+export function originProblem(text: string): string | undefined {
+  const isOrigin = text === '*' || (URL.canParse(text) && new URL(text).origin === text);
+  return isOrigin ? undefined : 'expected an origin such as https://shop.example, or *';
+}

@@ -1,9 +1,9 @@
 /** Health: what a supervisor asks, without a key. */
 
 import { byteString } from '../base/byte-string.ts';
-import { ApiError } from '../http/api-error.ts';
 import type { Operation } from '../http/operation.ts';
 import { jsonReply, type Reply } from '../http/reply.ts';
+import { StoreUnavailableError } from '../model/pet-store.ts';
 
 /** `problem` tells why the service is not ready for requests; undefined while it is. */
 export function healthOperations(problem: () => string | undefined): readonly Operation[] {
@@ -22,7 +22,7 @@ export function healthOperations(problem: () => string | undefined): readonly Op
       needsKey: false,
       handle: () => {
         const found = problem();
-        if (found !== undefined) throw new ApiError('unavailable', found, ['Retry-After', '1']);
+        if (found !== undefined) throw new StoreUnavailableError(found);
         return OK;
       },
     },

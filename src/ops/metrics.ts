@@ -20,6 +20,7 @@ export interface Metrics {
   countAnswer(operation: string, status: number, seconds: number, bytes: number): void;
   /** The operation that shows the metrics. */
   readonly operation: Operation;
+  /** Stops measuring the event loop. */
   close(): void;
 }
 
@@ -28,7 +29,7 @@ export interface MetricsSources {
   readonly version: string;
   readonly nodeVersion: string;
   pets(): PetCount;
-  /** Undefined for a store that keeps none. */
+  /** The file store's figures; undefined for a store of one's own. */
   store(): StoreStats | undefined;
   openConnections(): number | undefined;
 }
@@ -46,7 +47,7 @@ export function createMetrics(sources: MetricsSources): Metrics {
     eventLoop.reset();
     return [
       answers.encode(),
-      encodePets(sources.pets()),
+      encodePetCounts(sources.pets()),
       encodeStore(sources.store()),
       encodeConnections(sources.openConnections()),
       metric(
@@ -106,12 +107,13 @@ class AnswerCounts {
       metric(
         'petstore_http_requests_total',
         'counter',
-        'Answered requests by operation, empty where there was none, and HTTP status',
+        'Answered requests by operation, empty where there was none, and HTTP status; not those that ' +
+          'node:http refuses while it reads them',
         samples,
       ),
       encodeHistogram(
         'petstore_http_request_duration_seconds',
-        'Time from the header of a request to its answer',
+        'Time from the turn of a request on its connection to its answer',
         this.#durations,
       ),
       metric('petstore_http_response_body_bytes_total', 'counter', 'Bytes of all bodies answered', [
@@ -121,7 +123,7 @@ class AnswerCounts {
   }
 }
 
-function encodePets({ total, byStatus }: PetCount): string {
+function encodePetCounts({ total, byStatus }: PetCount): string {
   const samples: Sample[] = PET_STATUSES.map((status) => ({
     labels: { status },
     value: byStatus[status],

@@ -59,7 +59,7 @@ for (const [query, quoted] of BROKEN) {
     assert.throws(() => readQuery(query), {
       code: 'malformed_request',
       status: 400,
-      message: `The query "${quoted}" is not encoded right`,
+      message: `The query "${quoted}" has broken percent-encoding`,
     });
   });
 }

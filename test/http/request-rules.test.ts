@@ -23,6 +23,19 @@ for (const [version, ...rawHeaders] of GOOD) {
   });
 }
 
+test('What is quoted of a long field is short', () => {
+  const long = 'x'.repeat(10_000);
+  for (const fields of [
+    ['Host', `${long}/`],
+    ['Host', 'a', 'Transfer-Encoding', long],
+  ]) {
+    assert.throws(
+      () => checkRequestRules(request('1.1'), readHeaders(fields)),
+      (error) => error instanceof Error && error.message.length < 200,
+    );
+  }
+});
+
 const HOST = ['Host', 'a'];
 const BAD: readonly (readonly [
   version: string,

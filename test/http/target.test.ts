@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { decodeSegment, decodeSegments, readTarget } from '../../src/http/target.ts';
+import { decodeSegments, loggedPath, percentDecode, readTarget } from '../../src/http/target.ts';
 
 const TARGETS: readonly (readonly [target: string, path: string, query: string])[] = [
   ['/', '/', ''],
@@ -56,10 +56,16 @@ test('A segment is decoded once, by itself, and undefined where its encoding is 
       (text) => [text, undefined] as const,
     ),
   ];
-  for (const [text, decoded] of cases) assert.equal(decodeSegment(text), decoded, text);
+  for (const [text, decoded] of cases) assert.equal(percentDecode(text), decoded, text);
 });
 
 test('A path is taken apart before it is decoded', () => {
   assert.deepEqual(decodeSegments('/v1/a%2Fb//%'), ['v1', 'a/b', '', undefined]);
   assert.deepEqual(decodeSegments('/'), ['']);
+});
+
+test('The path for the log is short, and without the query', () => {
+  assert.equal(loggedPath('/v1/pets?key=secret'), '/v1/pets');
+  assert.equal(loggedPath('http://a/v1?key=secret\n'), 'http://a/v1');
+  assert.equal(loggedPath(`/${'x'.repeat(1000)}?key=secret`), `/${'x'.repeat(255)}`);
 });

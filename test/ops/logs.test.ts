@@ -73,6 +73,12 @@ for (const id of ['x'.repeat(65), 'a b', 'a"b', 'a,b', '', 'é']) {
   });
 }
 
+test('A body that HEAD leaves out has no bytes in the log', async (t) => {
+  const { service, entries } = await start(t);
+  await service.fetch('/v1/pets', { method: 'HEAD' });
+  assert.equal(entries()[0]!['bytes'], 0);
+});
+
 test('Errors carry the request id too', async (t) => {
   const { service, entries } = await start(t);
   const answer = await service.fetch('/v1/none', { headers: { Authorization: '' } });
@@ -100,7 +106,7 @@ test('A failure of the service goes to the log with its cause and the request', 
     },
   };
   const { service, entries } = await start(t, { store: broken });
-  const answer = await service.fetch('/v1/pets');
+  const answer = await service.fetch('/v1/pets?limit=3&token=secret');
   assert.equal(answer.status, 500);
   assert.ok(!(await answer.text()).includes('cause'));
   const failure = entries().find(({ level }) => level === 'error');

@@ -1,0 +1,16 @@
+/** An answer, as metrics and the access log get to know it. */
+
+import type { IncomingMessage } from 'node:http';
+
+export interface Answer {
+  readonly request: IncomingMessage;
+  /** The operation's name, '' where the request was for none. */
+  readonly operation: string;
+  readonly status: number;
+  /** Bytes of the body that are sent: none for HEAD. */
+  readonly bodyBytes: number;
+  /** When the request's turn on its connection had come, by performance.now(). */
+  readonly startedAt: number;
+  /** '' where requests have none. */
+  readonly requestId: string;
+}

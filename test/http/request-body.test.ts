@@ -1,0 +1,37 @@
+/** The request body: which Content-Types are JSON, and that there is only one. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { exchange, parseAnswers } from '../support/raw-http.ts';
+import { KEY, startService } from '../support/service.ts';
+
+const BODY = '{"name":"Rex","categoryId":1}';
+
+const CASES: readonly (readonly [status: number, ...contentTypes: string[]])[] = [
+  [201],
+  [201, 'application/json'],
+  [201, 'Application/JSON ; charset="utf-8, or so"'],
+  [201, 'application/json;charset="a\\"b"'],
+  [415, 'application/jsonp'],
+  [415, 'application/json, text/plain'],
+  [415, 'application/json', 'application/json'],
+  [415, 'application/json; charset=utf-8', 'text/plain'],
+  [415, 'text/plain', 'application/json'],
+];
+
+for (const [status, ...contentTypes] of CASES) {
+  test(`The Content-Types ${JSON.stringify(contentTypes)} are ${status}`, async (t) => {
+    const service = await startService();
+    t.after(() => service.close());
+    const lines = [
+      'POST /v1/pets HTTP/1.1',
+      'Host: a',
+      `Authorization: Bearer ${KEY}`,
+      ...contentTypes.map((type) => `Content-Type: ${type}`),
+      `Content-Length: ${BODY.length}`,
+      'Connection: close',
+    ];
+    const answer = await exchange(service.port, `${lines.join('\r\n')}\r\n\r\n${BODY}`);
+    assert.equal(parseAnswers(answer)[0]?.status, status, answer);
+  });
+}
