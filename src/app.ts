@@ -9,7 +9,7 @@
 import { createListener, type Listener } from './api/listener.ts';
 import { openapiOperation } from './api/openapi.ts';
 import { petOperations } from './api/operations.ts';
-import { silent, type Log } from './base/log.ts';
+import { safeLog, silent, type Log } from './base/log.ts';
 import { quote } from './base/quote.ts';
 import { createKeyring, keyProblem, type Keyring } from './http/bearer.ts';
 import { DEFAULT_BODY_LIMIT_BYTES } from './http/request-body.ts';
@@ -25,26 +25,26 @@ import { VERSION } from './base/version.ts';
 
 export interface AppOptions {
   /** Where the pets are kept; or `store`, for a store of one's own, which `close` closes too. */
-  readonly dataFile?: string;
-  readonly store?: PetStore;
+  readonly dataFile?: string | undefined;
+  readonly store?: PetStore | undefined;
   /** The API keys, each as its text or as `sha256:` and the digest in hex; TypeError when not. */
   readonly apiKeys: readonly string[];
   /**
    * Where the app is mounted: the interface is then at `/shop/v1` for '/shop'. Segments of letters,
    * digits and `-._~`, each after a slash; TypeError when not.
    */
-  readonly prefix?: string;
+  readonly prefix?: string | undefined;
   /** The longest request body: 65,536 by default. */
-  readonly bodyLimitBytes?: number;
-  readonly log?: Log;
+  readonly bodyLimitBytes?: number | undefined;
+  readonly log?: Log | undefined;
   /** Logs each answer, and gives each request an id; off by default. */
-  readonly accessLog?: boolean;
+  readonly accessLog?: boolean | undefined;
   /** The origins whose pages may use the service, or `*`; none by default. */
-  readonly corsOrigins?: readonly string[];
+  readonly corsOrigins?: readonly string[] | undefined;
   /** The time of day in milliseconds since 1970. */
-  readonly now?: () => number;
+  readonly now?: (() => number) | undefined;
   /** For the metrics: what the program around the app knows. */
-  readonly runtime?: Runtime;
+  readonly runtime?: Runtime | undefined;
 }
 
 export interface Runtime {
@@ -77,7 +77,8 @@ export async function openApp(options: AppOptions): Promise<App> {
 
 /** An app that answers 503 until it is opened. */
 export function createApp(options: AppOptions): App {
-  const { log = silent, now = Date.now, bodyLimitBytes = DEFAULT_BODY_LIMIT_BYTES } = options;
+  const { now = Date.now, bodyLimitBytes = DEFAULT_BODY_LIMIT_BYTES } = options;
+  const log = safeLog(options.log ?? silent);
   const prefix = checkedPrefix(options.prefix ?? '');
   let keyring: Keyring = checkedKeyring(options.apiKeys);
   let store: PetStore | undefined;

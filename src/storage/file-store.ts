@@ -15,7 +15,7 @@
 import { dirname } from 'node:path';
 import { Histogram } from '../base/histogram.ts';
 import { INT64_MAX } from '../base/int64.ts';
-import { messageOf, silent, type Log } from '../base/log.ts';
+import { messageOf, safeLog, silent, type Log } from '../base/log.ts';
 import type { EncodedNewPet, EncodedPet } from '../model/encoded-pet.ts';
 import {
   StoreUnavailableError,
@@ -38,13 +38,13 @@ import { storePaths, type StorePaths } from './store-paths.ts';
 export interface FileStoreOptions {
   /** The data file. Its folder is made; a symbolic link is followed first. */
   readonly path: string;
-  readonly log?: Log;
+  readonly log?: Log | undefined;
   /** For tests: where the files are. */
-  readonly disk?: Disk;
+  readonly disk?: Disk | undefined;
   /** For tests: how much room a journal takes beyond its commits. */
-  readonly journalReserveBytes?: number;
+  readonly journalReserveBytes?: number | undefined;
   /** For tests: a clock in milliseconds that never goes back. */
-  readonly now?: () => number;
+  readonly now?: (() => number) | undefined;
 }
 
 /** What a store tells of its work, for those who watch it. */
@@ -67,7 +67,8 @@ export interface FileStore extends PetStore {
 
 /** Opens the store. Rejects, having changed nothing, when the files are damaged or in use. */
 export async function openFileStore(options: FileStoreOptions): Promise<FileStore> {
-  const { path, disk, log } = { ...DEFAULTS, ...options };
+  const { path, disk = nodeDisk } = options;
+  const log = safeLog(options.log ?? silent);
   await disk.makeDirectory(dirname(path)).catch((error: unknown) => {
     throw new Error(`The folder of ${path} cannot be made: ${messageOf(error)}`);
   });
@@ -79,7 +80,7 @@ export async function openFileStore(options: FileStoreOptions): Promise<FileStor
   let recovered: Recovered | undefined;
   try {
     recovered = await recover(disk, paths, log);
-    const store = new JournaledStore(options, paths, lock, recovered);
+    const store = new JournaledStore({ ...options, disk, log }, paths, lock, recovered);
     await store.checkpointAtStart(recovered.snapshotBytes !== undefined);
     return store;
   } catch (error) {
@@ -88,13 +89,6 @@ export async function openFileStore(options: FileStoreOptions): Promise<FileStor
     throw error;
   }
 }
-
-const DEFAULTS = {
-  disk: nodeDisk,
-  log: silent,
-  now: () => performance.now(),
-  journalReserveBytes: JOURNAL_RESERVE_BYTES,
-} as const;
 
 /** Creates that may wait for the commit under way: past either bound, a create is refused. */
 const MAX_QUEUED_PETS = 16_384;
@@ -151,20 +145,19 @@ class JournaledStore implements FileStore {
   #closed: Promise<void> | undefined;
 
   constructor(
-    options: FileStoreOptions,
+    options: FileStoreOptions & { readonly disk: Disk; readonly log: Log },
     paths: StorePaths,
     lock: DiskLock,
     { pets, journal, snapshotBytes }: Recovered,
   ) {
-    const { disk, log, now, journalReserveBytes } = { ...DEFAULTS, ...options };
-    this.#disk = disk;
+    this.#disk = options.disk;
     this.#paths = paths;
     this.#lock = lock;
     this.#pets = pets;
-    this.#reserveBytes = journalReserveBytes;
+    this.#reserveBytes = options.journalReserveBytes ?? JOURNAL_RESERVE_BYTES;
     this.#journal = this.#openJournal(journal);
-    this.#log = log;
-    this.#now = now;
+    this.#log = options.log;
+    this.#now = options.now ?? (() => performance.now());
     this.#snapshotBytes = snapshotBytes ?? 0;
   }
 

@@ -73,6 +73,16 @@ for (const id of ['x'.repeat(65), 'a b', 'a"b', 'a,b', '', 'é']) {
   });
 }
 
+test('A log that throws does not keep an answer back', async (t) => {
+  const log = (): never => {
+    throw new Error('The log is broken');
+  };
+  const { service } = await start(t, { log });
+  assert.equal((await service.fetch('/v1/pets')).status, 200);
+  assert.equal((await service.post({ name: 'Rex', categoryId: 7 })).status, 201);
+  assert.equal((await service.fetch('/v1/none')).status, 404);
+});
+
 test('Errors carry the request id too', async (t) => {
   const { service, entries } = await start(t);
   const answer = await service.fetch('/v1/none', { headers: { Authorization: '' } });

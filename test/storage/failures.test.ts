@@ -255,6 +255,32 @@ test('Failed commits go to the log once a second, and so does their end', async 
   assert.deepEqual(events.slice(2), [['info', 'Pets are stored again', undefined]]);
 });
 
+test('A log that throws when pets cannot be stored does not leave their creates waiting', async () => {
+  const { store, disk, memory } = await openTwoPets(() => {
+    throw new Error('The log is broken');
+  });
+  disk.fault = failAt('writeNow');
+  const results = await Promise.allSettled([store.create(rex), store.create(rex)]);
+  assert.ok(results.every(({ status }) => status === 'rejected'));
+  await assertRefused(store);
+  disk.fault = () => undefined;
+  assert.equal(await createId(store), 3);
+  await assertPets(store, memory, [1, 2, 3]);
+  await store.close();
+});
+
+test('A log that throws when pets are stored again does not fail the create that was', async () => {
+  const { store, disk, memory } = await openTwoPets((_level, event) => {
+    if (event === 'Pets are stored again') throw new Error('The log is broken');
+  });
+  disk.fault = failAt('writeNow');
+  await assertRefused(store);
+  disk.fault = () => undefined;
+  assert.equal(await createId(store), 3);
+  assert.equal(store.problem(), undefined);
+  await assertPets(store, memory, [1, 2, 3]);
+});
+
 const checkpointSteps = [`write ${TMP}`, `rename ${TMP}`, 'syncDirectory /d', `remove ${JOURNAL}`];
 
 for (const failing of checkpointSteps) {
@@ -428,13 +454,16 @@ interface Opened {
   readonly events: unknown[];
 }
 
-/** A store on a disk without faults so far. */
-async function open(): Promise<Opened> {
+/** A store on a disk without faults so far. `tell` is called for each of the events. */
+async function open(tell: Log = () => undefined): Promise<Opened> {
   const memory = createMemoryDisk();
   const disk = createFailingDisk(memory);
   const clock = { now: 0 };
   const events: unknown[] = [];
-  const log: Log = (level, event, details) => events.push([level, event, details]);
+  const log: Log = (level, event, details) => {
+    events.push([level, event, details]);
+    tell(level, event, details);
+  };
   const store = await openFileStore({
     path: SNAPSHOT,
     disk,
@@ -446,8 +475,8 @@ async function open(): Promise<Opened> {
 }
 
 /** The same with two pets in its journal. */
-async function openTwoPets(): Promise<Opened> {
-  const opened = await open();
+async function openTwoPets(tell?: Log): Promise<Opened> {
+  const opened = await open(tell);
   assert.equal(await createId(opened.store), 1);
   assert.equal(await createId(opened.store), 2);
   return opened;

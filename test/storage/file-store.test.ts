@@ -21,6 +21,15 @@ testPetStoreContract(
 
 const rex = encodeNewPet({ name: 'Rex', categoryId: 7n });
 
+test('Options that are undefined are as good as none', async (t) => {
+  const path = join(tempDir(t), 'pets.json');
+  const none = { log: undefined, disk: undefined, journalReserveBytes: undefined, now: undefined };
+  const store = await openFileStore({ path, ...none });
+  assert.equal(`${await store.create(rex)}`, petText(1));
+  assert.equal(store.problem(), undefined);
+  await store.close();
+});
+
 test('New ids follow the greatest of the starting data, and its gaps stay', async () => {
   const disk = createMemoryDisk({ 'pets.json': `[${petText(3)},${petText(7)}]` });
   const store = await openFileStore({ path: 'pets.json', disk });
