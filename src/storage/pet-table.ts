@@ -10,7 +10,7 @@
 import type { PetRun } from '../model/pet-scanner.ts';
 import { PET_STATUSES, type PetStatus } from '../model/pet.ts';
 import type { PetCount, PetPage, PetQuery } from '../model/pet-store.ts';
-import { encodePets, PET_SEPARATOR, type EncodedPet } from '../model/encoded-pet.ts';
+import { encodePets, type EncodedPet } from '../model/encoded-pet.ts';
 import { Column } from './column.ts';
 import { IdRuns } from './id-runs.ts';
 import { PageCache } from './page-cache.ts';
@@ -58,20 +58,15 @@ export class PetTable {
 
   /**
    * Adds pets that lie in `source` from `start` on, with the separator between them: the fast way
-   * of `append`, which copies a block at a time. Their ids must be ascending, and greater than
-   * `lastId`.
+   * of `append`, which copies them all at once. They must be no more than there is `room` for, and
+   * their ids ascending and greater than `lastId`.
    */
   appendRun(source: Buffer, start: number, run: PetRun): void {
-    for (let i = 0; i < run.length;) {
-      const block = this.#openBlock();
-      const count = Math.min(run.length - i, PetBlock.maxLength - block.length);
-      block.appendRun(source, start, run.ends, i, i + count);
-      start = run.ends[i + count - 1]! + PET_SEPARATOR.length;
-      for (const stop = i + count; i < stop; i += 1) {
-        const status = run.statuses[i];
-        if (status !== undefined) this.#byStatus[status].push(this.length);
-        this.#runs.pushNumber(run.ids[i]!);
-      }
+    this.#openBlock().appendRun(source, start, run.ends, run.length);
+    for (let i = 0; i < run.length; i += 1) {
+      const status = run.statuses[i];
+      if (status !== undefined) this.#byStatus[status].push(this.length);
+      this.#runs.pushNumber(run.ids[i]!);
     }
   }
 
