@@ -128,6 +128,11 @@ export function startsWithAt(bytes: Uint8Array, at: number, text: Uint8Array): b
   return true;
 }
 
+/** Throws JsonSyntaxError when the byte at `at` is another one. `expected` names it. */
+export function expectByte(bytes: Uint8Array, at: number, byte: number, expected: string): void {
+  if (bytes[at] !== byte) throw new JsonSyntaxError(expected, bytes, at);
+}
+
 export function isDigit(byte: number | undefined): boolean {
   return byte !== undefined && byte >= ZERO && byte <= 0x39;
 }
@@ -210,10 +215,6 @@ function isHexDigit(byte: number | undefined): boolean {
   if (byte === undefined) return false;
   const lower = byte | 0x20;
   return isDigit(byte) || (lower >= 0x61 && lower <= 0x66);
-}
-
-function expectByte(bytes: Uint8Array, at: number, byte: number, expected: string): void {
-  if (bytes[at] !== byte) throw new JsonSyntaxError(expected, bytes, at);
 }
 
 function describeByte(byte: number | undefined): string {
