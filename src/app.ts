@@ -12,7 +12,7 @@ import { petOperations } from './api/operations.ts';
 import { safeLog, silent, type Log } from './base/log.ts';
 import { quote } from './base/quote.ts';
 import { createKeyring, keyProblem, type Keyring } from './http/bearer.ts';
-import { DEFAULT_BODY_LIMIT_BYTES } from './http/request-body.ts';
+import { DEFAULT_BODY_LIMIT_BYTES, MAX_BODY_LIMIT_BYTES } from './http/request-body.ts';
 import { createPetAccess, type PetAccess } from './model/pet-access.ts';
 import { StoreUnavailableError, type PetStore } from './model/pet-store.ts';
 import { logAnswer } from './ops/access-log.ts';
@@ -34,7 +34,10 @@ export interface AppOptions {
    * digits and `-._~`, each after a slash; TypeError when not.
    */
   readonly prefix?: string | undefined;
-  /** The longest request body: 65,536 by default. */
+  /**
+   * The longest request body: 65,536 by default, and at most 5 MiB, or a page may be too long for a
+   * string; RangeError when not.
+   */
   readonly bodyLimitBytes?: number | undefined;
   readonly log?: Log | undefined;
   /** Logs each answer, and gives each request an id; off by default. */
@@ -77,7 +80,8 @@ export async function openApp(options: AppOptions): Promise<App> {
 
 /** An app that answers 503 until it is opened. */
 export function createApp(options: AppOptions): App {
-  const { now = Date.now, bodyLimitBytes = DEFAULT_BODY_LIMIT_BYTES } = options;
+  const { now = Date.now } = options;
+  const bodyLimitBytes = checkedBodyLimit(options.bodyLimitBytes ?? DEFAULT_BODY_LIMIT_BYTES);
   const log = safeLog(options.log ?? silent);
   const prefix = checkedPrefix(options.prefix ?? '');
   let keyring: Keyring = checkedKeyring(options.apiKeys);
@@ -164,6 +168,13 @@ const PREFIX = /^(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._~-]+)*$/;
 function checkedPrefix(prefix: string): string {
   if (PREFIX.test(prefix)) return prefix;
   throw new TypeError(`prefix: expected segments such as /shop, not ${quote(prefix)}`);
+}
+
+function checkedBodyLimit(bytes: number): number {
+  if (Number.isInteger(bytes) && bytes >= 1 && bytes <= MAX_BODY_LIMIT_BYTES) return bytes;
+  throw new RangeError(
+    `bodyLimitBytes must be an integer from 1 to ${MAX_BODY_LIMIT_BYTES}, not ${bytes}`,
+  );
 }
 
 function openDataFile({ dataFile }: AppOptions, log: Log): Promise<FileStore> {

@@ -9,7 +9,7 @@ import { parseArgs } from 'node:util';
 
 import { messageOf } from './base/log.ts';
 import { keyProblem } from './http/bearer.ts';
-import { DEFAULT_BODY_LIMIT_BYTES } from './http/request-body.ts';
+import { DEFAULT_BODY_LIMIT_BYTES, MAX_BODY_LIMIT_BYTES } from './http/request-body.ts';
 
 export interface Config {
   /** 0 for any free port. */
@@ -128,8 +128,6 @@ interface Setting {
   readonly name: string;
   readonly text: string;
 }
-
-const MAX_BODY_LIMIT_BYTES: number = 64 << 20;
 
 const VALUE_FLAGS: readonly string[] = [
   'port',

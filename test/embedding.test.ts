@@ -4,6 +4,7 @@
  */
 
 import assert from 'node:assert/strict';
+import { constants } from 'node:buffer';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -16,7 +17,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { createApp, openApp, type App } from '../src/app.ts';
 import { InvalidPetError } from '../src/model/encoded-pet.ts';
-import { StoreUnavailableError } from '../src/model/pet-store.ts';
+import { StoreUnavailableError, type PetStore } from '../src/model/pet-store.ts';
 import { createMemoryStore } from '../src/storage/memory-store.ts';
 import { CERTIFICATE_PEM, KEY_PEM } from './support/certificate.ts';
 import { tempDir } from './support/temp-dir.ts';
@@ -154,6 +155,35 @@ test('A prefix that is no plain path is a TypeError', () => {
     const create = (): App => createApp({ store: createMemoryStore(), apiKeys: [KEY], prefix });
     assert.throws(create, { name: 'TypeError', message: /^prefix: / }, prefix);
   }
+});
+
+test('A body limit that is none, or too much for a page of such pets, is a RangeError', async () => {
+  const create = (bodyLimitBytes: number): App =>
+    createApp({ store: createMemoryStore(), apiKeys: [KEY], bodyLimitBytes });
+  for (const limit of [0, -1, 1.5, NaN, Infinity, 5_242_881, '65536' as unknown as number]) {
+    assert.throws(() => create(limit), {
+      name: 'RangeError',
+      message: `bodyLimitBytes must be an integer from 1 to 5242880, not ${limit}`,
+    });
+  }
+  for (const limit of [1, 5_242_880]) await create(limit).close();
+});
+
+test('A page of the longest pets fits in a string, and no longer page is asked for', async (t) => {
+  const longest = 5_242_880 + '{"id":9223372036854775807,},\n'.length;
+  assert.ok(100 * longest < constants.MAX_STRING_LENGTH);
+  const store = createMemoryStore();
+  const limits: number[] = [];
+  const list: PetStore['list'] = (query) => {
+    limits.push(query.limit);
+    return store.list(query);
+  };
+  const { pets } = await openApp({ store: { ...store, list }, apiKeys: [KEY] });
+  t.after(() => store.close());
+  for (let i = 0; i < 101; i += 1) await pets.create({ name: '', categoryId: 7n });
+  let count = 0;
+  for await (const _ of pets.all()) count += 1;
+  assert.deepEqual([count, limits], [101, [100, 100]]);
 });
 
 test('A plain server is enough, for a client that waits for 100 Continue, too', async (t) => {

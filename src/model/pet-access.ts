@@ -65,4 +65,5 @@ export function createPetAccess(open: () => PetStore, openForCreate: () => PetSt
 }
 
 const DEFAULT_LIMIT = 20;
-const PAGE_LENGTH = 500;
+/** As many as a request may ask for: so many fit in one string, however long they are. */
+const PAGE_LENGTH = 100;
