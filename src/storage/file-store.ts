@@ -75,7 +75,7 @@ export async function openFileStore(options: FileStoreOptions): Promise<FileStor
   const paths = storePaths(await disk.resolve(path));
   const lock = await disk.lock(paths.lock);
   if (lock === undefined) {
-    throw new Error(`${paths.snapshot} is in use by another process, which holds ${paths.lock}`);
+    throw new Error(`${paths.snapshot} is in use already: ${paths.lock} is held`);
   }
   let recovered: Recovered | undefined;
   try {
@@ -175,6 +175,7 @@ class JournaledStore implements FileStore {
 
   problem(): string | undefined {
     if (this.#closed !== undefined) return CLOSED;
+    if (this.#pets.lastId === INT64_MAX) return NO_ID_LEFT;
     if (this.#failure === undefined) return undefined;
     return this.#now() - this.#failure.at < PROBLEM_MS ? this.#failure.message : undefined;
   }
@@ -300,7 +301,7 @@ class JournaledStore implements FileStore {
   #openJournal(found?: JournalFile): Journal {
     return new Journal(
       this.#disk,
-      this.#paths.journal,
+      this.#paths,
       this.#reserveBytes,
       this.#syncSeconds,
       found,

@@ -12,14 +12,18 @@ import { PetTable } from './pet-table.ts';
 export function createMemoryStore(): PetStore {
   const pets = new PetTable();
   let closed = false;
+  const problem = (): string | undefined => {
+    if (closed) return CLOSED;
+    return pets.lastId === INT64_MAX ? NO_ID_LEFT : undefined;
+  };
   return {
     list: (query) => pets.list(query),
     get: (id) => pets.get(id),
     count: () => pets.count(),
-    problem: () => (closed ? CLOSED : undefined),
+    problem,
     create: async ({ tail, status }) => {
-      if (closed) throw new StoreUnavailableError(CLOSED);
-      if (pets.lastId === INT64_MAX) throw new StoreUnavailableError(NO_ID_LEFT);
+      const refusal = problem();
+      if (refusal !== undefined) throw new StoreUnavailableError(refusal);
       const id = pets.lastId + 1n;
       const pet = encodePet(id, tail);
       pets.append(id, pet, status);

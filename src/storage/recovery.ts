@@ -83,7 +83,7 @@ async function loadJournal(
     await file.sync();
     return { file, lengthBytes };
   } catch (error) {
-    await file.close();
+    await file.close().catch(() => undefined);
     throw error;
   }
 }

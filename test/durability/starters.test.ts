@@ -12,7 +12,7 @@ import { createRandom, type Random } from '../../src/contract/random.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const STARTERS = 8;
-const REFUSAL = /^petstore: .*pets\.json is in use by another process.*\n$/;
+const REFUSAL = /^petstore: .*pets\.json is in use already.*\n$/;
 
 test('Of eight that start at once one serves, right after kill -9 of the last, too', async (t) => {
   const dataFile = join(tempDir(t), 'pets.json');

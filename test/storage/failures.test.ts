@@ -126,6 +126,7 @@ test('A file whose sync failed is never synced again: new files take its place',
     'syncDirectory /d',
     `remove ${JOURNAL}`,
     `close ${JOURNAL}`,
+    `stat ${SNAPSHOT}`,
     `open ${JOURNAL}`,
     `writeNow ${JOURNAL}`,
     `sync ${JOURNAL}`,
@@ -374,6 +375,15 @@ test('Wherever opening fails, the lock and every file are let go, and no pet is 
     disk.fault = () => undefined;
     assert.deepEqual(await idsIn(await openFileStore({ path: SNAPSHOT, disk })), [1, 2]);
   }
+});
+
+test('A journal that can neither be read nor closed: what is told is why it was not read', async () => {
+  const disk = createFailingDisk(createMemoryDisk({ [JOURNAL]: commit(1n) }));
+  disk.fault = (call) => {
+    if (nameOf(call) === `read ${JOURNAL}`) throw systemError('EIO', call.path);
+    if (nameOf(call) === `close ${JOURNAL}`) throw systemError('EBADF', call.path);
+  };
+  await assert.rejects(openFileStore({ path: SNAPSHOT, disk }), { code: 'EIO' });
 });
 
 test('A pet is not to be seen before it is synced', async () => {
