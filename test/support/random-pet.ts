@@ -21,6 +21,7 @@ export function randomPet(random: Random): Pet {
 export function randomPetText(random: Random, fields: Partial<Pet>): string {
   const members: (readonly [key: string, value: string])[] = [];
   for (const [key, value] of Object.entries(fields)) {
+    if (value === undefined) continue;
     const isInteger = typeof value === 'bigint';
     const form = random.pick(['', '', '.0', 'e0', '.00E+00', value === 0n ? '' : '0e-1']);
     const literal = isInteger ? `${value}${form}` : randomStringLiteral(random, value);
