@@ -7,6 +7,7 @@
  */
 
 import type { ByteString } from '../base/byte-string.ts';
+import { INT64_MAX } from '../base/int64.ts';
 import type { EncodedNewPet, EncodedPet } from './encoded-pet.ts';
 import type { PetStatus } from './pet.ts';
 
@@ -68,3 +69,7 @@ export interface PetCount {
 export class StoreUnavailableError extends Error {
   override readonly name: string = 'StoreUnavailableError';
 }
+
+/** Why our stores add no pet any more. */
+export const CLOSED = 'The store is closed';
+export const NO_ID_LEFT: string = `No id is left: the greatest one, ${INT64_MAX}, is taken`;

@@ -10,25 +10,14 @@
 
 import { crc32 } from 'node:zlib';
 import { startsWithAt } from '../base/json.ts';
-import {
-  encodePet,
-  readPet,
-  type EncodedNewPet,
-  type EncodedPet,
-  type PetText,
-} from '../model/encoded-pet.ts';
-import type { PetStatus } from '../model/pet.ts';
+import { encodePet, readPet, type EncodedNewPet, type PetText } from '../model/encoded-pet.ts';
 
 export interface EncodedCommit {
   readonly line: Buffer;
   readonly pets: readonly CommittedPet[];
 }
 
-export interface CommittedPet {
-  readonly id: bigint;
-  readonly pet: EncodedPet;
-  readonly status: PetStatus | undefined;
-}
+export type CommittedPet = Omit<PetText, 'end'>;
 
 export interface Commit {
   readonly after: bigint;

@@ -18,6 +18,8 @@ import { INT64_MAX } from '../base/int64.ts';
 import { messageOf, safeLog, silent, type Log } from '../base/log.ts';
 import type { EncodedNewPet, EncodedPet } from '../model/encoded-pet.ts';
 import {
+  CLOSED,
+  NO_ID_LEFT,
   StoreUnavailableError,
   type PetCount,
   type PetPage,
@@ -28,7 +30,6 @@ import { replaceFile } from './atomic-replace.ts';
 import { encodeCommit } from './commit.ts';
 import type { Disk, DiskLock } from './disk.ts';
 import { Journal, JOURNAL_RESERVE_BYTES, type JournalFile } from './journal.ts';
-import { CLOSED, NO_ID_LEFT } from './memory-store.ts';
 import { nodeDisk } from './node-disk.ts';
 import type { PetTable } from './pet-table.ts';
 import { recover, type Recovered } from './recovery.ts';
@@ -98,7 +99,7 @@ const MAX_QUEUED_BYTES: number = 64 << 20;
 const LONG_JOURNAL_BYTES: number = 1 << 20;
 
 /** The least time between two tries to bring a dead journal's pets into new files. */
-const RECOVERY_PAUSE_MS = 1000;
+const REPLACE_PAUSE_MS = 1000;
 
 /**
  * For so long a failed create counts as a problem; only a new create can tell whether it is over.
@@ -139,7 +140,7 @@ class JournaledStore implements FileStore {
   readonly #commitSeconds: Histogram = new Histogram(SECONDS_BOUNDS);
   readonly #syncSeconds: Histogram = new Histogram(SECONDS_BOUNDS);
   #refusedCreates = 0;
-  #lastRecoveryAt = -Infinity;
+  #lastReplaceAt = -Infinity;
   #failure: { readonly message: string; readonly at: number } | undefined;
   #failureToldAt = -Infinity;
   #closed: Promise<void> | undefined;
@@ -278,10 +279,10 @@ class JournaledStore implements FileStore {
 
   async #replaceJournal(): Promise<void> {
     const now = this.#now();
-    if (now - this.#lastRecoveryAt < RECOVERY_PAUSE_MS) {
+    if (now - this.#lastReplaceAt < REPLACE_PAUSE_MS) {
       throw new Error('a sync of the journal failed; new files are tried once a second');
     }
-    this.#lastRecoveryAt = now;
+    this.#lastReplaceAt = now;
     await this.#checkpoint();
     this.#log('info', 'Replaced a journal whose sync had failed', { pets: this.#pets.length });
   }
@@ -299,13 +300,7 @@ class JournaledStore implements FileStore {
   }
 
   #openJournal(found?: JournalFile): Journal {
-    return new Journal(
-      this.#disk,
-      this.#paths,
-      this.#reserveBytes,
-      this.#syncSeconds,
-      found,
-    );
+    return new Journal(this.#disk, this.#paths, this.#reserveBytes, this.#syncSeconds, found);
   }
 
   async #tryCheckpoint(): Promise<void> {

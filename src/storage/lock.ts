@@ -7,8 +7,8 @@
  * be handed the open file: what it locks is the open file itself, so the lock stays when flock is
  * gone. On macOS and Windows, opening a file can take the lock.
  *
- * The lock file is never removed: else one process could hold the lock on the removed file, which it
- * had opened just before, and another one a lock on a new file of that name.
+ * The lock file is never removed: else one process could hold the lock on the removed file, which
+ * it had opened just before, and another one a lock on a new file of that name.
  */
 
 import { spawn } from 'node:child_process';

@@ -6,7 +6,7 @@
 
 import { INT64_MAX } from '../base/int64.ts';
 import { encodePet } from '../model/encoded-pet.ts';
-import { StoreUnavailableError, type PetStore } from '../model/pet-store.ts';
+import { CLOSED, NO_ID_LEFT, StoreUnavailableError, type PetStore } from '../model/pet-store.ts';
 import { PetTable } from './pet-table.ts';
 
 export function createMemoryStore(): PetStore {
@@ -34,6 +34,3 @@ export function createMemoryStore(): PetStore {
     },
   };
 }
-
-export const CLOSED = 'The store is closed';
-export const NO_ID_LEFT: string = `No id is left: the greatest one, ${INT64_MAX}, is taken`;

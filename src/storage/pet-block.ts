@@ -59,13 +59,16 @@ export class PetBlock {
     return bytesToString(this.#bytes, start, end);
   }
 
-  /** The same of all its pets, not to be written to. */
+  /**
+   * The bytes of all its pets, with separators between them only. A view: it must not be written
+   * to.
+   */
   bytes(): Buffer {
     return this.#bytes.subarray(0, this.#offsets[this.length]! - SEPARATOR.length);
   }
 
   /** Gives back the room that was kept for growing. */
-  seal(): void {
+  trim(): void {
     this.#resize(this.#offsets[this.length]!);
     if (this.length < PetBlock.maxLength) this.#offsets = this.#offsets.slice(0, this.length + 1);
   }

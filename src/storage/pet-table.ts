@@ -2,11 +2,12 @@
  * The pets in memory, as bytes: what both stores answer reads from.
  *
  * Pets lie behind each other in blocks, in the layout of the data file, so that a page without a
- * filter is one slice of a block. Beside its text a pet costs 4 bytes for its offset in the block
- * and 4 in the index of its status; its id costs nothing while ids follow each other. Pets are only
- * ever added, in ascending order of id, which is what makes all this so simple.
+ * filter is one copy out of a block. Beside its text a pet costs 4 bytes for its offset in the
+ * block and 4 in the index of its status; its id costs nothing while ids follow each other. Pets
+ * are only ever added, in ascending order of id, which is what makes all this so simple.
  */
 
+import type { ByteString } from '../base/byte-string.ts';
 import type { PetRun } from '../model/pet-scanner.ts';
 import { PET_STATUSES, type PetStatus } from '../model/pet.ts';
 import type { PetCount, PetPage, PetQuery } from '../model/pet-store.ts';
@@ -72,7 +73,7 @@ export class PetTable {
 
   get(id: bigint): EncodedPet | undefined {
     const index = this.#runs.indexOf(id);
-    return index === undefined ? undefined : this.#blockOf(index).text(index, index + 1);
+    return index === undefined ? undefined : this.#textAt(index);
   }
 
   list({ limit, status, after }: PetQuery): PetPage {
@@ -106,9 +107,9 @@ export class PetTable {
     return { json: encodePets(texts), next: this.#runs.at(last) };
   }
 
-  /** The texts of pets that follow each other: most pages lie in one block, and are one text. */
-  #textsBetween(from: number, to: number): readonly EncodedPet[] {
-    const texts: EncodedPet[] = [];
+  /** Pets that follow each other, a text for those of each block: most pages lie in one. */
+  #textsBetween(from: number, to: number): readonly ByteString[] {
+    const texts: ByteString[] = [];
     while (from < to) {
       const block = this.#blockOf(from);
       const stop = Math.min(to, block.firstIndex + block.length);
@@ -121,16 +122,19 @@ export class PetTable {
   #textsAt(indexes: Column<Uint32Array>, from: number, to: number): readonly EncodedPet[] {
     const texts: EncodedPet[] = [];
     for (let i = from; i < to; i += 1) {
-      const index = indexes.at(i);
-      texts.push(this.#blockOf(index).text(index, index + 1));
+      texts.push(this.#textAt(indexes.at(i)));
     }
     return texts;
+  }
+
+  #textAt(index: number): EncodedPet {
+    return this.#blockOf(index).text(index, index + 1);
   }
 
   #openBlock(): PetBlock {
     const last = this.#blocks.at(-1);
     if (last !== undefined && !last.isFull()) return last;
-    last?.seal();
+    last?.trim();
     const block = new PetBlock(this.length);
     this.#blocks.push(block);
     this.#blockStarts.push(this.length);
