@@ -31,7 +31,8 @@ export class JsonSyntaxError extends Error {
  *
  * The value of `names[i]` lies from `spans[2 * i]` up to `spans[2 * i + 1]`, or the two are -1
  * where the object has no such key. A key given twice counts with its last value. The pair after
- * the last name's holds the last key that is none of the names. Throws JsonSyntaxError.
+ * the last name's holds the last key that is none of the names, so that `spans` has 2 ×
+ * (names.length + 1) entries. Throws JsonSyntaxError.
  */
 export function findFields(
   bytes: Buffer,

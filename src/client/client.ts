@@ -81,7 +81,7 @@ export interface PetPage {
 export interface CallOptions {
   /** Ends the call when it is aborted, and a wait before a retry too. */
   readonly signal?: AbortSignal | undefined;
-  /** For the whole call, retries and the waits before them included; 1 or more, Infinity for none. */
+  /** For the whole call, retries and the waits before them included: from 1, Infinity for none. */
   readonly timeoutMs?: number | undefined;
   /** How often a request that is safe to repeat is sent again at the most; 0 for never. */
   readonly retries?: number | undefined;

@@ -2,7 +2,7 @@
  * The encoded pet: the bytes that go to the client, the journal and the data file alike.
  *
  *     {"id":1,"name":"Rex","categoryId":7,"status":"available"}
- *     └─head─┘└─────tail: all that the client gave────────────┘
+ *     └─head┘└─────────tail: all that the client gave─────────┘
  *
  * A name is kept as the JSON string that was sent, so that it comes back character for character;
  * an integer is written in plain digits, whatever form it was sent in.
@@ -24,6 +24,7 @@ import { isPetStatus, PET_STATUSES, type NewPet, type Pet, type PetStatus } from
 /** The JSON text of one Pet, in the form above. */
 export type EncodedPet = ByteString;
 
+/** A checked NewPet, whose text only lacks the id. */
 export interface EncodedNewPet {
   /** The pet's text after its id, from the comma on. */
   readonly tail: ByteString;
@@ -66,6 +67,7 @@ export function encodeNewPet({ name, categoryId, status }: NewPet): EncodedNewPe
   return encodeNewPetText(Buffer.from(text));
 }
 
+/** The pet's text: the id in front of what the client gave. */
 export function encodePet(id: bigint, tail: ByteString): EncodedPet {
   return `{"id":${id}${tail}` as EncodedPet;
 }
@@ -82,8 +84,11 @@ export function decodePet(text: ByteString): Pet {
   return value;
 }
 
-/** The Pets array of the interface. A comma and a line feed stand between two pets. */
-export function encodePets(pets: readonly EncodedPet[]): ByteString {
+/**
+ * The Pets array of the interface, a comma and a line feed between two pets. Each of the texts is
+ * one pet, or several with that separator between them.
+ */
+export function encodePets(pets: readonly ByteString[]): ByteString {
   return `[${pets.join(PET_SEPARATOR)}]` as ByteString;
 }
 
@@ -125,6 +130,7 @@ function expectEnd(bytes: Buffer, at: number): void {
 /** What stands between two pets, in the data file, in memory and in a list that is answered. */
 export const PET_SEPARATOR = ',\n';
 
+/** A Pet as it was read, of whatever layout: its encoded form, and what the store needs to know. */
 export interface PetText {
   readonly pet: EncodedPet;
   readonly id: bigint;

@@ -2,7 +2,7 @@
  * The fast way through a data file: pets in exactly the form that encoded-pet.ts writes, checked
  * in place without building anything.
  *
- * Whatever is not in that form ends a run, and readPet of encoded-pet.ts then has the say: the two
+ * Whatever is not in that form ends a run, and readPet of encoded-pet.ts then decides: the two
  * accept the same pets, which a test checks on generated ones.
  */
 
@@ -22,8 +22,8 @@ export class PetRun {
 }
 
 /**
- * Scans pets in the written form from `at` on, as long as they have just `separator` between them,
- * and `limit` of them at the most. Those in the last 64 bytes are left to readPet.
+ * Scans pets in the written form from `at` on into `run`, as long as they have just `separator`
+ * between them, and `limit` of them at the most. Those in the last 64 bytes are left to readPet.
  */
 export function scanRun(
   bytes: Buffer,
