@@ -8,6 +8,7 @@
  * an integer is written in plain digits, whatever form it was sent in.
  */
 
+import { CLOSE_BRACKET, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE } from '../base/ascii.ts';
 import { bytesToString, stringToBytes, type ByteString } from '../base/byte-string.ts';
 import {
   decodeString,
@@ -163,12 +164,6 @@ function readFields(bytes: Buffer, at: number, spans: Int32Array): PetText {
   if (problems.length > 0) throw new InvalidPetError(problems.join('; '));
   return { pet: encodePet(BigInt(id), tail), id: BigInt(id), status, end };
 }
-
-const QUOTE = 0x22;
-const COMMA = 0x2c;
-const OPEN_BRACKET = 0x5b;
-const CLOSE_BRACKET = 0x5d;
-const OPEN_BRACE = 0x7b;
 
 const PET_FIELDS: readonly Buffer[] = ['id', 'name', 'categoryId', 'status'].map((name) =>
   Buffer.from(name),

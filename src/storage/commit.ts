@@ -9,6 +9,7 @@
  */
 
 import { crc32 } from 'node:zlib';
+import { COMMA } from '../base/ascii.ts';
 import { startsWithAt } from '../base/json.ts';
 import { encodePet, readPet, type EncodedNewPet, type PetText } from '../model/encoded-pet.ts';
 
@@ -72,7 +73,6 @@ export function holdsLaterCommit(line: Buffer): boolean {
   return line.includes('{"after":', TEXT_START + 1);
 }
 
-const COMMA = 0x2c;
 const SUFFIX: Buffer = Buffer.from(']}');
 const CRC_LENGTH = 8;
 const TEXT_START: number = CRC_LENGTH + 1;

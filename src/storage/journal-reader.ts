@@ -2,6 +2,7 @@
  * Reading a journal: its commits in order, and what a crash may have left behind them.
  */
 
+import { LINE_FEED } from '../base/ascii.ts';
 import { decodeCommit, holdsLaterCommit, type Commit } from './commit.ts';
 import { DamagedFileError } from './damaged-file-error.ts';
 import type { DiskFile } from './disk.ts';
@@ -82,7 +83,6 @@ export function commitsOnto(
   };
 }
 
-const LINE_FEED = 0x0a;
 const SECTOR_BYTES = 512;
 
 async function readTail(window: FileWindow, at: number): Promise<Buffer> {

@@ -16,6 +16,7 @@
 
 import { isUtf8 } from 'node:buffer';
 import { crc32 } from 'node:zlib';
+import { CLOSE_BRACKET, COMMA, OPEN_BRACKET } from '../base/ascii.ts';
 import { JsonSyntaxError, skipSpace } from '../base/json.ts';
 import { InvalidPetError, readPet } from '../model/encoded-pet.ts';
 import { PetRun, scanRun } from '../model/pet-scanner.ts';
@@ -56,10 +57,6 @@ export async function readSnapshot(path: string, file: DiskFile, pets: PetTable)
     await window.fill(used);
   }
 }
-
-const OPEN_BRACKET = 0x5b;
-const COMMA = 0x2c;
-const CLOSE_BRACKET = 0x5d;
 
 class SnapshotReader {
   readonly #path: string;
