@@ -8,7 +8,7 @@ import { openConnection } from '../support/connection.ts';
 import { PetLedger } from '../support/pet-ledger.ts';
 import { listAllPets } from '../support/pet-load.ts';
 import { assertRefused, end, KEY, portOf, startOn, type Process } from '../support/process.ts';
-import { createRandom, type Random } from '../../src/contract/random.ts';
+import { createRandom, type Random } from '../support/random.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const STARTERS = 8;

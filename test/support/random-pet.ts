@@ -1,8 +1,7 @@
 /** Generated pets, as values and as JSON texts in every layout that a Pet may have. */
 
 import { PET_STATUSES, type NewPet, type Pet } from '../../src/model/pet.ts';
-import { type Random } from '../../src/contract/random.ts';
-import { randomInt64, randomStringLiteral, randomText } from './random.ts';
+import { randomInt64, randomStringLiteral, randomText, type Random } from './random.ts';
 
 export function randomNewPet(random: Random): NewPet {
   const name = randomText(random, 10);
