@@ -6,52 +6,20 @@
  * server. Before `open` and after `drain` it answers too, and says what it cannot do.
  */
 
+import { checkKeys, checkOptions, type AppOptions } from './app-options.ts';
 import { createListener, type Listener } from './api/listener.ts';
 import { openapiOperation } from './api/openapi.ts';
 import { petOperations } from './api/operations.ts';
-import { silent, type Log } from './base/log.ts';
-import { quote } from './base/quote.ts';
-import { createKeyring, keyProblem, type Keyring } from './http/bearer.ts';
-import { DEFAULT_BODY_LIMIT_BYTES } from './http/request-body.ts';
+import { VERSION } from './base/version.ts';
+import { createKeyring, type Keyring } from './http/bearer.ts';
 import { createPetAccess, type PetAccess } from './model/pet-access.ts';
 import { StoreUnavailableError, type PetStore } from './model/pet-store.ts';
 import { logAnswer } from './ops/access-log.ts';
-import { createCors, originProblem } from './ops/cors.ts';
+import { createCors } from './ops/cors.ts';
 import { healthOperations } from './ops/health.ts';
 import { createMetrics } from './ops/metrics.ts';
 import { requestIdOf } from './ops/request-id.ts';
 import { openFileStore, type FileStore } from './storage/file-store.ts';
-import { VERSION } from './base/version.ts';
-
-export interface AppOptions {
-  /** Where the pets are kept; or `store`, for a store of one's own, which `close` closes too. */
-  readonly dataFile?: string;
-  readonly store?: PetStore;
-  /** The API keys, each as its text or as `sha256:` and the digest in hex; TypeError when not. */
-  readonly apiKeys: readonly string[];
-  /**
-   * Where the app is mounted: the interface is then at `/shop/v1` for '/shop'. Segments of letters,
-   * digits and `-._~`, each after a slash; TypeError when not.
-   */
-  readonly prefix?: string;
-  /** The longest request body: 65,536 by default. */
-  readonly bodyLimitBytes?: number;
-  readonly log?: Log;
-  /** Logs each answer, and gives each request an id; off by default. */
-  readonly accessLog?: boolean;
-  /** The origins whose pages may use the service, or `*`; none by default. */
-  readonly corsOrigins?: readonly string[];
-  /** The time of day in milliseconds since 1970. */
-  readonly now?: () => number;
-  /** For the metrics: what the program around the app knows. */
-  readonly runtime?: Runtime;
-}
-
-export interface Runtime {
-  readonly nodeVersion: string;
-  /** How many connections the server has. */
-  openConnections(): number;
-}
 
 export interface App {
   /** For the `request` event of a node:http or node:https server. */
@@ -77,14 +45,9 @@ export async function openApp(options: AppOptions): Promise<App> {
 
 /** An app that answers 503 until it is opened. */
 export function createApp(options: AppOptions): App {
-  const { log = silent, now = Date.now, bodyLimitBytes = DEFAULT_BODY_LIMIT_BYTES } = options;
-  const { corsOrigins = [], dataFile } = options;
-  if ((dataFile === undefined) === (options.store === undefined)) {
-    throw new TypeError('An app needs a dataFile or a store, and not both');
-  }
-  checkOrigins(corsOrigins);
-  const prefix = checkedPrefix(options.prefix ?? '');
-  let keyring: Keyring = checkedKeyring(options.apiKeys);
+  const checked = checkOptions(options);
+  const { log, now, prefix, bodyLimitBytes, corsOrigins, dataFile, runtime } = checked;
+  let keyring: Keyring = createKeyring(checked.apiKeys);
   let store: PetStore | undefined;
   let fileStore: FileStore | undefined;
   let isDraining = false;
@@ -105,10 +68,10 @@ export function createApp(options: AppOptions): App {
 
   const metrics = createMetrics({
     version: VERSION,
-    nodeVersion: options.runtime?.nodeVersion ?? '',
+    nodeVersion: runtime?.nodeVersion ?? '',
     pets: () => openStore().count(),
     store: () => fileStore?.stats(),
-    openConnections: () => options.runtime?.openConnections(),
+    openConnections: () => runtime?.openConnections(),
   });
   const listener = createListener({
     operations: [
@@ -126,9 +89,9 @@ export function createApp(options: AppOptions): App {
     onAnswer(answer) {
       const seconds = (performance.now() - answer.startedAt) / 1000;
       metrics.countAnswer(answer.operation, answer.status, seconds, answer.bodyBytes);
-      if (options.accessLog === true) logAnswer(log, answer, seconds);
+      if (checked.accessLog) logAnswer(log, answer, seconds);
     },
-    identify: options.accessLog === true ? requestIdOf : undefined,
+    identify: checked.accessLog ? requestIdOf : undefined,
     cors: corsOrigins.length > 0 ? createCors(corsOrigins) : undefined,
   });
 
@@ -137,11 +100,12 @@ export function createApp(options: AppOptions): App {
     pets: createPetAccess(openStore, storeForCreate),
     async open() {
       if (dataFile !== undefined) fileStore = await openFileStore({ path: dataFile, log });
-      store = options.store ?? fileStore;
+      store = checked.store ?? fileStore;
       if (isClosed) await store?.close();
     },
     setApiKeys(apiKeys) {
-      keyring = checkedKeyring(apiKeys);
+      checkKeys(apiKeys);
+      keyring = createKeyring(apiKeys);
     },
     drain() {
       isDraining = true;
@@ -158,31 +122,9 @@ export function createApp(options: AppOptions): App {
 const STARTING = 'The service is starting';
 const STOPPING = 'The service is stopping';
 
-function checkedKeyring(apiKeys: readonly string[]): Keyring {
-  for (const [index, key] of apiKeys.entries()) {
-    const problem = keyProblem(key);
-    if (problem !== undefined) throw new TypeError(`apiKeys[${index}]: ${problem}`);
-  }
-  return createKeyring(apiKeys);
-}
-
-function checkOrigins(origins: readonly string[]): void {
-  for (const [index, origin] of origins.entries()) {
-    const problem = originProblem(origin);
-    if (problem !== undefined)
-      throw new TypeError(`corsOrigins[${index}]: ${problem}, not ${quote(origin)}`);
-  }
-}
-
-const PREFIX = /^(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._~-]+)*$/;
-
-function checkedPrefix(prefix: string): string {
-  if (PREFIX.test(prefix)) return prefix;
-  throw new TypeError(`prefix: expected segments such as /shop, not ${quote(prefix)}`);
-}
-
 // What a program around the app needs beside it: a server that is fit for the open network and can
 // be stopped without losing a request, the stores, and what another PetStore is made of.
+export type { AppOptions, Runtime } from './app-options.ts';
 export { byteString, bytesToString, stringToBytes, textOf } from './base/byte-string.ts';
 export type { ByteString } from './base/byte-string.ts';
 export type { Log, LogLevel } from './base/log.ts';

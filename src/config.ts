@@ -10,7 +10,7 @@ import { parseArgs } from 'node:util';
 import { messageOf } from './base/log.ts';
 import { quote } from './base/quote.ts';
 import { keyProblem } from './http/bearer.ts';
-import { DEFAULT_BODY_LIMIT_BYTES } from './http/request-body.ts';
+import { DEFAULT_BODY_LIMIT_BYTES, MAX_BODY_LIMIT_BYTES } from './http/request-body.ts';
 import { originProblem } from './ops/cors.ts';
 
 export interface Config {
@@ -129,8 +129,6 @@ interface Setting {
   readonly name: string;
   readonly text: string;
 }
-
-const MAX_BODY_LIMIT_BYTES: number = 64 << 20;
 
 const VALUE_FLAGS: readonly string[] = [
   'port',

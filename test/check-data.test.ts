@@ -20,7 +20,7 @@ import { openConnection } from './support/connection.ts';
 import { PetLedger } from './support/pet-ledger.ts';
 import { startLoad } from './support/pet-load.ts';
 import { end, KEY, portOf, startOn } from './support/process.ts';
-import { createRandom } from '../src/contract/random.ts';
+import { createRandom } from './support/random.ts';
 import { tempDir } from './support/temp-dir.ts';
 
 const REX = '{"id":1,"name":"Rex","categoryId":7}';

@@ -88,7 +88,7 @@ const SETTINGS: readonly {
     values: [
       ['1', 1],
       ['65537', 65_537],
-      ['67108864', 67_108_864],
+      ['5242880', 5_242_880],
     ],
   },
 ];
@@ -141,12 +141,12 @@ const MISTAKES: readonly (readonly [env: Env, args: readonly string[], mistake: 
   [
     { PETSTORE_BODY_LIMIT: '0' },
     [],
-    'PETSTORE_BODY_LIMIT must be an integer from 1 to 67108864, not "0"',
+    'PETSTORE_BODY_LIMIT must be an integer from 1 to 5242880, not "0"',
   ],
   [
     {},
-    ['--body-limit', '67108865'],
-    '--body-limit must be an integer from 1 to 67108864, not "67108865"',
+    ['--body-limit', '5242881'],
+    '--body-limit must be an integer from 1 to 5242880, not "5242881"',
   ],
   [{ PETSTORE_ACCESS_LOG: 'yes' }, [], 'PETSTORE_ACCESS_LOG must be on or off, not "yes"'],
   ...['shop.example', 'https://shop.example/', 'HTTPS://shop.example', ''].map(
@@ -196,7 +196,7 @@ test('All mistakes of variables, flags and key files are told at once', () => {
       'PORT must be an integer from 0 to 65535, not "x"',
       `PETSTORE_API_KEYS, key 1: ${VISIBLE}`,
       'PETSTORE_API_KEYS, key 3: a key must not be empty',
-      'PETSTORE_BODY_LIMIT must be an integer from 1 to 67108864, not "0"',
+      'PETSTORE_BODY_LIMIT must be an integer from 1 to 5242880, not "0"',
       `The API keys file keys, line 1: ${VISIBLE}`,
       'The API keys file keys, line 3: sha256: must be followed by 64 hex digits',
     ],

@@ -4,6 +4,7 @@
  */
 
 import assert from 'node:assert/strict';
+import { constants } from 'node:buffer';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -19,7 +20,7 @@ import { createApp, openApp, type App } from '../src/app.ts';
 import { byteString } from '../src/base/byte-string.ts';
 import { stopServer } from '../src/http/stop-server.ts';
 import { InvalidPetError } from '../src/model/encoded-pet.ts';
-import { StoreUnavailableError, type PetPage } from '../src/model/pet-store.ts';
+import { StoreUnavailableError, type PetPage, type PetStore } from '../src/model/pet-store.ts';
 import { createMemoryStore } from '../src/storage/memory-store.ts';
 import { CERTIFICATE_PEM, KEY_PEM } from './support/certificate.ts';
 import { tempDir } from './support/temp-dir.ts';
@@ -159,17 +160,53 @@ test('A prefix that is no plain path is a TypeError', () => {
   }
 });
 
-test('What an app cannot be made with is a TypeError at once', () => {
+test('What an app cannot be made with is told at once, in a TypeError', async () => {
   const store = createMemoryStore();
-  const create = (options: object): App => createApp({ apiKeys: [KEY], ...options });
-  assert.throws(() => create({}), { name: 'TypeError', message: /dataFile or a store/ });
-  for (const origin of ['shop.example', 'https://shop.example/', '']) {
-    const corsOrigins = ['https://a.example', '*', origin];
-    assert.throws(() => create({ store, corsOrigins }), {
-      name: 'TypeError',
-      message: /^corsOrigins\[2\]: expected an origin/,
-    });
+  const create = (options: object): App => createApp({ store, apiKeys: [KEY], ...options });
+  const options = {
+    dataFile: 'pets.json',
+    apiKeys: ['good', 'not good', ''],
+    prefix: 'shop',
+    corsOrigins: ['https://a.example', '*', 'https://a.example/'],
+    bodyLimitBytes: 0,
+  };
+  assert.throws(() => create(options), {
+    name: 'TypeError',
+    message: [
+      'apiKeys[1]: a key must be of visible ASCII characters, without a space',
+      'apiKeys[2]: a key must not be empty',
+      'corsOrigins[2]: expected an origin such as https://shop.example, or *, not "https://a.example/"',
+      'dataFile, store: expected one of them',
+      'prefix: expected segments such as /shop, not "shop"',
+      'bodyLimitBytes: expected an integer from 1 to 5242880, not 0',
+    ].join('; '),
+  });
+  for (const apiKeys of [undefined, 'a-key']) {
+    assert.throws(() => create({ apiKeys }), /^TypeError: apiKeys: expected an array of keys$/);
   }
+  assert.throws(() => create({ store: undefined }), /^TypeError: dataFile, store: /);
+  // The longest body that still has room a hundred times in a page, which is one string.
+  for (const bodyLimitBytes of [-1, 1.5, NaN, Infinity, 5_242_881, '65536']) {
+    assert.throws(() => create({ bodyLimitBytes }), /^TypeError: bodyLimitBytes: /);
+  }
+  for (const bodyLimitBytes of [1, 5_242_880]) await create({ bodyLimitBytes }).close();
+});
+
+test('A page of the longest pets fits in a string, and no longer page is asked for', async (t) => {
+  const longest = 5_242_880 + '{"id":9223372036854775807,},\n'.length;
+  assert.ok(100 * longest < constants.MAX_STRING_LENGTH);
+  const store = createMemoryStore();
+  const limits: number[] = [];
+  const list: PetStore['list'] = (query) => {
+    limits.push(query.limit);
+    return store.list(query);
+  };
+  const { pets } = await openApp({ store: { ...store, list }, apiKeys: [KEY] });
+  t.after(() => store.close());
+  for (let i = 0; i < 101; i += 1) await pets.create({ name: '', categoryId: 7n });
+  let count = 0;
+  for await (const _ of pets.all()) count += 1;
+  assert.deepEqual([count, limits], [101, [100, 100]]);
 });
 
 test('An app that is closed while it opens lets go of its data file', async (t) => {

@@ -13,7 +13,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 /** By room; a file at the top of src/ is a room of its own. */
 const FLOORS: Readonly<Record<string, number>> = {
   ...{ base: 0, model: 1, http: 2, storage: 2, client: 2, contract: 2, api: 3, ops: 3 },
-  ...{ 'app.ts': 4, 'config.ts': 4, 'server.ts': 5 },
+  ...{ 'app-options.ts': 4, 'config.ts': 4, 'app.ts': 5, 'server.ts': 6 },
 };
 
 const roomOf = (file: string): string => file.split('/')[0]!;

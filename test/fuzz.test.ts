@@ -14,7 +14,7 @@ import { test } from 'node:test';
 import type { Log } from '../src/base/log.ts';
 import { STATUS_OF_CODE, type ErrorCode } from '../src/http/api-error.ts';
 import { randomConversation } from './support/random-request.ts';
-import { createRandom, type Random } from '../src/contract/random.ts';
+import { createRandom, type Random } from './support/random.ts';
 import { KEY, startService } from './support/service.ts';
 import { parseStrictly, type RawAnswer } from './support/strict-answers.ts';
 import { tempDir } from './support/temp-dir.ts';

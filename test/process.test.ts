@@ -101,7 +101,7 @@ test('Mistakes in the configuration are told one a line, with exit code 2', asyn
     'petstore: Unknown option --what',
     'petstore: PORT must be an integer from 0 to 65535, not "x"',
     'petstore: PETSTORE_API_KEYS, key 2: a key must not be empty',
-    'petstore: --body-limit must be an integer from 1 to 67108864, not "0"',
+    'petstore: --body-limit must be an integer from 1 to 5242880, not "0"',
     '',
   ]);
   assert.equal(service.stdout(), '');
@@ -168,7 +168,7 @@ test('A second process on the same data file is refused in one line', async (t) 
   const first = start(t, anyPort(dataFile));
   const url = await first.ready();
   const second = start(t, anyPort(dataFile));
-  await assertRefused(second, /^petstore: .*pets\.json is in use by another process.*\n$/);
+  await assertRefused(second, /^petstore: .*pets\.json is in use already.*\n$/);
   assert.equal((await addPet(url)).status, 201);
 });
 

@@ -11,6 +11,8 @@
  * comparison accepts, so the end needs no check of its own.
  */
 
+import * as ascii from './ascii.ts';
+
 export class JsonSyntaxError extends Error {
   override readonly name: string = 'JsonSyntaxError';
   /** What was expected and what was found. */
@@ -31,7 +33,8 @@ export class JsonSyntaxError extends Error {
  *
  * The value of `names[i]` lies from `spans[2 * i]` up to `spans[2 * i + 1]`, or the two are -1
  * where the object has no such key. A key given twice counts with its last value. The pair after
- * the last name's holds the last key that is none of the names. Throws JsonSyntaxError.
+ * the last name's holds the last key that is none of the names, so that `spans` has 2 ×
+ * (names.length + 1) entries. Throws JsonSyntaxError.
  */
 export function findFields(
   bytes: Buffer,
@@ -97,7 +100,9 @@ export function skipValue(bytes: Uint8Array, at: number): number {
 export function skipSpace(bytes: Uint8Array, at: number): number {
   for (;;) {
     const byte = bytes[at];
-    if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) return at;
+    const isSpace =
+      byte === SPACE || byte === LINE_FEED || byte === CARRIAGE_RETURN || byte === TAB;
+    if (!isSpace) return at;
     at += 1;
   }
 }
@@ -111,7 +116,7 @@ export function skipString(bytes: Uint8Array, at: number): number {
     const byte = bytes[at];
     if (byte === QUOTE) return at + 1;
     if (byte === BACKSLASH) at = skipEscape(bytes, at + 1);
-    else if (byte === undefined || byte < 0x20) {
+    else if (byte === undefined || byte < SPACE) {
       throw new JsonSyntaxError("'\"' at the end of a string", bytes, at);
     }
   }
@@ -128,21 +133,30 @@ export function startsWithAt(bytes: Uint8Array, at: number, text: Uint8Array): b
   return true;
 }
 
-export function isDigit(byte: number | undefined): boolean {
-  return byte !== undefined && byte >= ZERO && byte <= 0x39;
+/** Throws JsonSyntaxError when the byte at `at` is another one. `expected` names it. */
+export function expectByte(bytes: Uint8Array, at: number, byte: number, expected: string): void {
+  if (bytes[at] !== byte) throw new JsonSyntaxError(expected, bytes, at);
 }
 
-const QUOTE = 0x22;
-const COMMA = 0x2c;
-const MINUS = 0x2d;
-const DOT = 0x2e;
-const ZERO = 0x30;
-const COLON = 0x3a;
-const OPEN_BRACKET = 0x5b;
-const BACKSLASH = 0x5c;
-const CLOSE_BRACKET = 0x5d;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
+const {
+  BACKSLASH,
+  CARRIAGE_RETURN,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COLON,
+  COMMA,
+  DOT,
+  LINE_FEED,
+  MINUS,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  PLUS,
+  QUOTE,
+  SPACE,
+  TAB,
+  ZERO,
+  isDigit,
+} = ascii;
 
 const LITERALS: readonly Buffer[] = ['true', 'false', 'null'].map((word) => Buffer.from(word));
 
@@ -179,7 +193,7 @@ function skipNumber(bytes: Uint8Array, at: number): number {
   const exponent = bytes[at];
   if (exponent === 0x65 || exponent === 0x45) {
     const sign = bytes[at + 1];
-    at = skipDigits(bytes, sign === MINUS || sign === 0x2b ? at + 2 : at + 1);
+    at = skipDigits(bytes, sign === MINUS || sign === PLUS ? at + 2 : at + 1);
   }
   return at;
 }
@@ -210,10 +224,6 @@ function isHexDigit(byte: number | undefined): boolean {
   if (byte === undefined) return false;
   const lower = byte | 0x20;
   return isDigit(byte) || (lower >= 0x61 && lower <= 0x66);
-}
-
-function expectByte(bytes: Uint8Array, at: number, byte: number, expected: string): void {
-  if (bytes[at] !== byte) throw new JsonSyntaxError(expected, bytes, at);
 }
 
 function describeByte(byte: number | undefined): string {

@@ -11,6 +11,17 @@ export type Log = (
 
 export const silent: Log = () => undefined;
 
+/** The same log, but one that never throws: what is told of must not fail because telling does. */
+export function safeLog(log: Log): Log {
+  return (...entry) => {
+    try {
+      log(...entry);
+    } catch {
+      // There is nowhere left to tell it.
+    }
+  };
+}
+
 /** What an unknown thrown value says of itself. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

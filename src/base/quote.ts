@@ -1,12 +1,15 @@
 /** Quoting in messages: what was wrong, but never all of a long text that somebody sent. */
 
+/** The text as JSON has it, in quotes, cut where it is long. */
 export function quote(text: string): string {
   return JSON.stringify(cut(text));
 }
 
-/** The text's beginning, where it is long. */
+/** The text's beginning, where it is long: up to 60 code units, and no half of a pair. */
 export function cut(text: string): string {
-  return text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH)}…` : text;
+  if (text.length <= MAX_LENGTH) return text;
+  const isPairAtCut = text.codePointAt(MAX_LENGTH - 1)! > 0xffff;
+  return `${text.slice(0, isPairAtCut ? MAX_LENGTH - 1 : MAX_LENGTH)}…`;
 }
 
 const MAX_LENGTH = 60;

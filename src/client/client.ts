@@ -81,7 +81,7 @@ export interface PetPage {
 export interface CallOptions {
   /** Ends the call when it is aborted, and a wait before a retry too. */
   readonly signal?: AbortSignal | undefined;
-  /** For the whole call, retries and the waits before them included; Infinity for none. */
+  /** For the whole call, retries and the waits before them included: from 1, Infinity for none. */
   readonly timeoutMs?: number | undefined;
   /** How often a request that is safe to repeat is sent again at the most; 0 for never. */
   readonly retries?: number | undefined;
@@ -138,7 +138,9 @@ export function createClient(options: ClientOptions): PetStoreClient {
         lastId = pet.id;
         yield pet;
       }
-      if (page.next !== undefined && page.pets.length === 0) throw notAscending();
+      if (page.next !== undefined && page.pets.length === 0) {
+        throw invalidAnswer('A page without pets has a next page', 200);
+      }
       next = page.next;
     }
   }
@@ -171,14 +173,19 @@ interface Limits {
 
 function readCallOptions(options: CallOptions, defaults: Limits): Limits {
   const { timeoutMs = defaults.timeoutMs, retries = defaults.retries } = options;
-  const isTime = timeoutMs === Infinity || (timeoutMs > 0 && timeoutMs <= MAX_TIMEOUT_MS);
+  const isTime = isIntegerWithin(timeoutMs, 1, MAX_TIMEOUT_MS) || timeoutMs === Infinity;
   if (!isTime) {
-    throw new TypeError(`timeoutMs must be from 1 to ${MAX_TIMEOUT_MS} or Infinity`);
+    const expected = `an integer from 1 to ${MAX_TIMEOUT_MS} or Infinity`;
+    throw new TypeError(`timeoutMs must be ${expected}, not ${cut(String(timeoutMs))}`);
   }
-  if (!Number.isSafeInteger(retries) || retries < 0) {
-    throw new TypeError('retries must be an integer from 0');
+  if (!isIntegerWithin(retries, 0, Number.MAX_SAFE_INTEGER)) {
+    throw new TypeError(`retries must be an integer from 0 on, not ${cut(String(retries))}`);
   }
   return { timeoutMs, retries };
+}
+
+function isIntegerWithin(value: number, min: number, max: number): boolean {
+  return Number.isSafeInteger(value) && value >= min && value <= max;
 }
 
 /** The URL of a page that a caller kept. */
@@ -207,7 +214,7 @@ function readNext(answer: Answer, url: URL, baseUrl: URL): string | undefined {
   throw invalidAnswer(message, status);
 }
 
-/** Without this, a service that leads in a circle would be listed for ever. */
+/** Without this and the check for empty pages, a service that leads in a circle would never end. */
 function notAscending(): PetStoreError {
   return invalidAnswer('The ids of the list do not ascend from page to page', 200);
 }

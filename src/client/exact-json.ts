@@ -13,7 +13,8 @@ import { int64FromLiteral } from '../base/int64.ts';
 /**
  * The value of a JSON text: bigint for each number that is an int64, number for every other.
  *
- * Throws, SyntaxError as a rule, for exactly those texts that JSON.parse throws for.
+ * Throws a SyntaxError for the texts that JSON.parse throws for, and a RangeError for one nested
+ * thousands of levels deep: a reviver recurses.
  */
 export function parseExactJson(text: string): unknown {
   let isInString = false;

@@ -1,5 +1,5 @@
 /**
- * The Link header field (RFC 8288 section 3): the targets that it holds of one relation type.
+ * The Link header field (RFC 8288 section 3): the first target that it holds of a relation type.
  *
  *     </v1/pets?after=20>; rel="next", <https://example.org/>; rel="up help"; title="a, \"b\""
  *

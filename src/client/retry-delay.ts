@@ -6,7 +6,7 @@
 import type { Clock } from './clock.ts';
 
 /** A Retry-After longer than this is not waited for: the caller gets the failure at once. */
-export const MAX_RETRY_AFTER_MS = 30_000;
+const MAX_RETRY_AFTER_MS = 30_000;
 
 /** Milliseconds; undefined when another try makes no sense. `attempt` counts from 0. */
 export function retryDelayMs(

@@ -19,14 +19,19 @@ import {
   encodeNewPetText,
   type EncodedPet,
 } from '../model/encoded-pet.ts';
-import { PET_STATUSES, type NewPet, type PetStatus } from '../model/pet.ts';
-import { StoreUnavailableError, type PetPage, type PetStore } from '../model/pet-store.ts';
+import { PET_STATUSES, type PetStatus } from '../model/pet.ts';
+import {
+  StoreUnavailableError,
+  type PetPage,
+  type PetQuery,
+  type PetStore,
+} from '../model/pet-store.ts';
 import { createRandom, type Random } from './random.ts';
 
 /** Opens a store at one place: a durable store finds there what an earlier one left. */
 export type OpenStore = () => PetStore | Promise<PetStore>;
 
-/** Declares the suite. `newPlace` is called once for each test. */
+/** Declares the suite. `newPlace` is called once for each test; each place begins without pets. */
 export function testPetStoreContract(
   name: string,
   newPlace: (t: TestContext) => OpenStore,
@@ -41,7 +46,6 @@ export function testPetStoreContract(
     testCreate(open);
     testNames(open);
     testReads(open);
-    testWhatWasReturned(open);
     testPages(open);
     testClose(open);
     testGenerated(newPlace, isDurable);
@@ -61,7 +65,7 @@ function testCreate(open: OpenForTest): void {
     const store = await open(t);
     const sent = Buffer.from('{"status":"sold", "categoryId":7.0, "name":"R\\u0065x"}');
     const pet = await store.create(encodeNewPetText(sent));
-    assert.equal(`${pet}`, '{"id":1,"name":"R\\u0065x","categoryId":7,"status":"sold"}');
+    assert.equal(pet, '{"id":1,"name":"R\\u0065x","categoryId":7,"status":"sold"}');
   });
 
   test('the bytes that create, get and list give are the same', async (t) => {
@@ -69,9 +73,9 @@ function testCreate(open: OpenForTest): void {
     for (const status of [...PET_STATUSES, undefined]) {
       const pet = await store.create(newPet('Rex', status));
       const id = idOf(pet);
-      assert.deepEqual(await store.get(id), pet);
+      assert.equal(await store.get(id), pet);
       const { json } = await store.list({ limit: 1, after: id - 1n });
-      assert.equal(`${json}`, `[${pet}]`);
+      assert.equal(json, `[${pet}]`);
     }
   });
 
@@ -129,7 +133,7 @@ function testNames(open: OpenForTest): void {
       const pet = (await store.get(2n))!;
       assert.ok(decodePet(pet).name === name);
       const { json } = await store.list({ limit: 10, status: 'sold' });
-      assert.ok(`${json}` === `[${pet}]`);
+      assert.ok(json === `[${pet}]`);
     });
   }
 
@@ -144,9 +148,13 @@ function testNames(open: OpenForTest): void {
 function testReads(open: OpenForTest): void {
   test('an empty store has an empty list, and nothing under any id', async (t) => {
     const store = await open(t);
-    for (const query of [{ limit: 1 }, { limit: 100, status: 'sold' }, { limit: 9, after: 0n }]) {
-      const page = await store.list(query as { limit: number });
-      assert.deepEqual(page, { json: '[]', next: undefined });
+    const queries: readonly PetQuery[] = [
+      { limit: 1 },
+      { limit: 100, status: 'sold' },
+      { limit: 9, after: 0n },
+    ];
+    for (const query of queries) {
+      assert.deepEqual(await store.list(query), { json: '[]', next: undefined });
     }
     for (const id of [...missingIds, 1n]) assert.equal(await store.get(id), undefined);
     const byStatus = { available: 0, pending: 0, sold: 0 };
@@ -218,19 +226,6 @@ const listCases: readonly ListCase[] = [
   { limit: 9, status: 'available', after: 5n, ids: [] },
 ];
 
-function testWhatWasReturned(open: OpenForTest): void {
-  test('what was returned is not changed by later creates', async (t) => {
-    const store = await open(t);
-    const pet = await store.create(newPet('Rex', 'sold'));
-    const got = (await store.get(1n))!;
-    const all = (await store.list({ limit: 9 })).json;
-    const sold = (await store.list({ limit: 9, status: 'sold' })).json;
-    await Promise.all(Array.from({ length: 3000 }, () => store.create(newPet('Tom', 'sold'))));
-    const text = '{"id":1,"name":"Rex","categoryId":7,"status":"sold"}';
-    assert.deepEqual([pet, got, all, sold].map(String), [text, text, `[${text}]`, `[${text}]`]);
-  });
-}
-
 function testPages(open: OpenForTest): void {
   test('pages of any length lead through thousands of pets, each once and in order', async (t) => {
     const store = await open(t);
@@ -245,7 +240,7 @@ function testPages(open: OpenForTest): void {
       assert.deepEqual(await followPages(store, limit, 'sold'), sold);
     }
     for (const id of [1, 1023, 1024, 1025, 2048, 2049, 4097, 5000]) {
-      assert.equal(`${await store.get(BigInt(id))}`, all[id - 1]);
+      assert.equal(await store.get(BigInt(id)), all[id - 1]);
     }
   });
 
@@ -254,7 +249,7 @@ function testPages(open: OpenForTest): void {
     const names = ['a', 'b', 'c'].map((letter) => letter.repeat(1 << 20));
     const pets = await Promise.all(['', ...names, ''].map((name) => store.create(newPet(name))));
     const { json } = await store.list({ limit: 5 });
-    assert.ok(`${json}` === `[${pets.sort(byId).join(',\n')}]`);
+    assert.ok(json === `[${pets.sort(byId).join(',\n')}]`);
   });
 }
 
@@ -301,7 +296,7 @@ function testReopening(newPlace: (t: TestContext) => OpenStore): void {
       assert.deepEqual(await followPages(store, 100), pets);
       const sold = pets.filter((text) => text.includes('"status":"sold"'));
       assert.deepEqual(await followPages(store, 100, 'sold'), sold);
-      assert.equal(`${await store.get(2000n)}`, pets[1999]);
+      assert.equal(await store.get(2000n), pets[1999]);
       if (round === 0) assert.deepEqual(store.count(), count);
       pets.push(await store.create(rex));
       assert.equal(idOf(pets.at(-1)!), BigInt(pets.length));
@@ -343,7 +338,7 @@ async function createSome(store: PetStore, model: ModelPet[], random: Random): P
   const creates = Array.from({ length: random.below(60) }, async () => {
     const status = PET_STATUSES[random.below(4)];
     const pet = await store.create(newPet('é'.repeat(random.below(50)), status));
-    return { id: idOf(pet), text: `${pet}`, status };
+    return { id: idOf(pet), text: pet, status };
   });
   const created = await Promise.all(creates);
   model.push(...created.sort((a, b) => Number(a.id - b.id)));
@@ -356,7 +351,7 @@ async function compareGet(
 ): Promise<void> {
   const id = BigInt(random.below(model.length + 4) - 1);
   const expected = model.find((pet) => pet.id === id)?.text;
-  assert.equal((await store.get(id))?.toString(), expected);
+  assert.equal(await store.get(id), expected);
 }
 
 async function compareList(
@@ -372,7 +367,7 @@ async function compareList(
     .filter((pet) => status === undefined || pet.status === status);
   const page = matching.slice(0, limit);
   const { json, next } = await store.list({ limit, status, after });
-  assert.equal(`${json}`, `[${page.map(({ text }) => text).join(',\n')}]`);
+  assert.equal(json, `[${page.map(({ text }) => text).join(',\n')}]`);
   assert.equal(next, matching.length > limit ? page.at(-1)!.id : undefined);
 }
 
@@ -412,8 +407,7 @@ function petTexts(json: ByteString): EncodedPet[] {
 }
 
 function newPet(name: string, status?: PetStatus): ReturnType<typeof encodeNewPet> {
-  const pet: NewPet = { name, categoryId: 7n };
-  return encodeNewPet(status === undefined ? pet : { ...pet, status });
+  return encodeNewPet({ name, categoryId: 7n, status });
 }
 
 const rex = newPet('Rex');

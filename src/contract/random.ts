@@ -5,9 +5,6 @@
 export interface Random {
   /** An integer from 0 up to, but not including, `bound`. */
   below(bound: number): number;
-  pick<T>(choices: readonly T[]): T;
-  /** True once in `n` times. */
-  oneIn(n: number): boolean;
 }
 
 export function createRandom(seed: number): Random {
@@ -19,10 +16,5 @@ export function createRandom(seed: number): Random {
     mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
-  const below = (bound: number): number => Math.floor(next() * bound);
-  return {
-    below,
-    pick: <T>(choices: readonly T[]): T => choices[below(choices.length)]!,
-    oneIn: (n) => below(n) === 0,
-  };
+  return { below: (bound) => Math.floor(next() * bound) };
 }

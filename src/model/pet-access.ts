@@ -13,6 +13,7 @@ export interface PetAccess {
   list(query?: PetAccessQuery): Promise<PetAccessPage>;
   /** All pets that match, page by page: pets that are added meanwhile come last. */
   all(query?: { readonly status?: PetStatus | undefined }): AsyncGenerator<Pet, void, undefined>;
+  /** The pet with this id; undefined where there is no such pet. */
   get(id: bigint): Promise<Pet | undefined>;
   /** Resolves when the pet is durable; rejects with InvalidPetError or StoreUnavailableError. */
   create(pet: NewPet): Promise<Pet>;
@@ -33,14 +34,17 @@ export interface PetAccessPage {
   readonly next: bigint | undefined;
 }
 
-/** `open` and `openForCreate` give the store, or throw StoreUnavailableError. */
-export function createPetAccess(open: () => PetStore, openForCreate: () => PetStore): PetAccess {
+/** Both functions give the store, or throw StoreUnavailableError while it takes no such call. */
+export function createPetAccess(
+  storeForRead: () => PetStore,
+  storeForCreate: () => PetStore,
+): PetAccess {
   const list = async (query: PetAccessQuery = {}): Promise<PetAccessPage> => {
     const { limit = DEFAULT_LIMIT, status, after } = query;
     if (!Number.isInteger(limit) || limit < 1) {
       throw new RangeError(`limit must be an integer from 1 on, not ${limit}`);
     }
-    const { json, next } = await open().list({ limit, status, after });
+    const { json, next } = await storeForRead().list({ limit, status, after });
     return { pets: decodePets(json), next };
   };
   return {
@@ -54,15 +58,16 @@ export function createPetAccess(open: () => PetStore, openForCreate: () => PetSt
       } while (after !== undefined);
     },
     async get(id) {
-      const pet = await open().get(id);
+      const pet = await storeForRead().get(id);
       return pet === undefined ? undefined : decodePet(pet);
     },
     async create(pet) {
-      return decodePet(await openForCreate().create(encodeNewPet(pet)));
+      return decodePet(await storeForCreate().create(encodeNewPet(pet)));
     },
-    count: async () => open().count(),
+    count: async () => storeForRead().count(),
   };
 }
 
 const DEFAULT_LIMIT = 20;
-const PAGE_LENGTH = 500;
+/** As many as a request may ask for: so many fit in one string, however long they are. */
+const PAGE_LENGTH = 100;

@@ -2,11 +2,12 @@
  * The fast way through a data file: pets in exactly the form that encoded-pet.ts writes, checked
  * in place without building anything.
  *
- * Whatever is not in that form ends a run, and readPet of encoded-pet.ts then has the say: the two
+ * Whatever is not in that form ends a run, and readPet of encoded-pet.ts then decides: the two
  * accept the same pets, which a test checks on generated ones.
  */
 
-import { isDigit, skipString, startsWithAt } from '../base/json.ts';
+import * as ascii from '../base/ascii.ts';
+import { skipString, startsWithAt } from '../base/json.ts';
 import type { PetStatus } from './pet.ts';
 
 /** Pets that were scanned one behind the other. Filled anew by each `scanRun`. */
@@ -22,8 +23,8 @@ export class PetRun {
 }
 
 /**
- * Scans pets in the written form from `at` on, as long as they have just `separator` between them,
- * and `limit` of them at the most. Those in the last 64 bytes are left to readPet.
+ * Scans pets in the written form from `at` on into `run`, as long as they have just `separator`
+ * between them, and `limit` of them at the most. Those in the last 64 bytes are left to readPet.
  */
 export function scanRun(
   bytes: Buffer,
@@ -70,11 +71,7 @@ function word(characters: string): number {
   return Buffer.from(characters).readInt32LE(0);
 }
 
-const QUOTE = 0x22;
-const MINUS = 0x2d;
-const ZERO = 0x30;
-const BACKSLASH = 0x5c;
-const CLOSE_BRACE = 0x7d;
+const { BACKSLASH, CLOSE_BRACE, MINUS, QUOTE, SPACE, ZERO, isDigit } = ascii;
 
 /**
  * More than the texts and numbers on either side of a name have: to look once whether there are so
@@ -151,7 +148,7 @@ function scanString(bytes: Buffer, at: number): number {
   for (let i = at + 1; ; i += 1) {
     const byte = bytes[i];
     if (byte === QUOTE) return i + 1;
-    if (byte === undefined || byte < 0x20) return -1;
+    if (byte === undefined || byte < SPACE) return -1;
     // Names with an escape are few: the grammar's own reader takes them.
     if (byte === BACKSLASH) return skipEscapedString(bytes, at);
   }

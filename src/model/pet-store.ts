@@ -2,19 +2,25 @@
  * PetStore: what the interface's operations need of a collection of pets, and its promises.
  *
  * It speaks in encoded pets, so that a pet's bytes are written once and pass through unchanged.
- * Each answer may be a promise, so that a store on another machine can stand behind it; a store
- * that holds its pets in memory answers reads at once.
+ * `list`, `get`, `create` and `close` may answer with a promise, so that a store on another machine
+ * can stand behind it; `count` and `problem` answer at once, from what the store knows.
  */
 
 import type { ByteString } from '../base/byte-string.ts';
+import { INT64_MAX } from '../base/int64.ts';
 import type { EncodedNewPet, EncodedPet } from './encoded-pet.ts';
 import type { PetStatus } from './pet.ts';
 
 export interface PetStore {
-  /** The pets that match, in ascending order of id: what has been answered or seen stays. */
+  /**
+   * A page of the pets that match, in ascending order of id. What has been answered or seen once is
+   * there from then on.
+   *
+   * It may throw or reject: with StoreUnavailableError the request is answered 503, else 500.
+   */
   list(query: PetQuery): PetPage | Promise<PetPage>;
 
-  /** The pet with this id, if there is one. */
+  /** The pet with this id, undefined where there is none. It may fail as `list` may. */
   get(id: bigint): EncodedPet | undefined | Promise<EncodedPet | undefined>;
 
   /**
@@ -26,7 +32,7 @@ export interface PetStore {
    */
   create(pet: EncodedNewPet): Promise<EncodedPet>;
 
-  /** How many pets there are, in all and of each status. */
+  /** How many pets there are, in all and of each status, as far as the store knows. */
   count(): PetCount;
 
   /** Why the store cannot add pets at present; undefined while it can. */
@@ -63,3 +69,7 @@ export interface PetCount {
 export class StoreUnavailableError extends Error {
   override readonly name: string = 'StoreUnavailableError';
 }
+
+/** Why our stores add no pet any more. */
+export const CLOSED = 'The store is closed';
+export const NO_ID_LEFT: string = `No id is left: the greatest one, ${INT64_MAX}, is taken`;

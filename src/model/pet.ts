@@ -15,7 +15,7 @@ export interface NewPet {
   /** int64; it is not checked against any category. */
   readonly categoryId: bigint;
   /** Absent stays absent: such a pet matches no status filter. */
-  readonly status?: PetStatus;
+  readonly status?: PetStatus | undefined;
 }
 
 export interface Pet extends NewPet {

@@ -8,6 +8,7 @@
 
 import { dirname } from 'node:path';
 import type { Disk } from './disk.ts';
+import { writeAll } from './write-all.ts';
 
 /**
  * Replaces the file at `path`, by way of the file at `tmpPath` in the same directory, and returns
@@ -45,7 +46,7 @@ async function writeFile(
   try {
     let position = 0;
     for (const chunk of chunks) {
-      for (let at = 0; at < chunk.length;) at += await file.write(chunk, at, position + at);
+      await writeAll(file, chunk, position);
       position += chunk.length;
     }
     await file.sync();

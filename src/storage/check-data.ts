@@ -9,9 +9,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../base/log.ts';
 import type { Disk, DiskFile } from './disk.ts';
-import { readJournal } from './journal-reader.ts';
+import { commitsOnto, readJournal } from './journal-reader.ts';
 import { PetTable } from './pet-table.ts';
-import { createApply, fileSize } from './recovery.ts';
+import { fileSize } from './recovery.ts';
 import { readSnapshot } from './snapshot.ts';
 import { storePaths } from './store-paths.ts';
 
@@ -61,7 +61,7 @@ async function checkJournal(path: string, journal: DiskFile, pets: PetTable): Pr
   for (let earlier = ''; ;) {
     try {
       // What the table has of an earlier reading is passed over, as what the snapshot has is.
-      const { tornBytes } = await readJournal(path, journal, createApply(path, pets));
+      const { tornBytes } = await readJournal(path, journal, commitsOnto(path, pets));
       return tornBytes;
     } catch (error) {
       const complaint = messageOf(error);

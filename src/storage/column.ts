@@ -4,7 +4,10 @@
 
 type TypedArray = Uint32Array | BigInt64Array;
 
-/** A typed array that doubles as it fills; of what lies unused the system keeps no page. */
+/**
+ * A typed array that doubles as it fills; the unused half is never touched, so it takes no physical
+ * memory.
+ */
 export class Column<A extends TypedArray> {
   readonly #type: new (length: number) => A;
   #values: A;

@@ -9,26 +9,16 @@
  */
 
 import { crc32 } from 'node:zlib';
+import { COMMA } from '../base/ascii.ts';
 import { startsWithAt } from '../base/json.ts';
-import {
-  encodePet,
-  readPet,
-  type EncodedNewPet,
-  type EncodedPet,
-  type PetText,
-} from '../model/encoded-pet.ts';
-import type { PetStatus } from '../model/pet.ts';
+import { encodePet, readPet, type EncodedNewPet, type PetText } from '../model/encoded-pet.ts';
 
 export interface EncodedCommit {
   readonly line: Buffer;
   readonly pets: readonly CommittedPet[];
 }
 
-export interface CommittedPet {
-  readonly id: bigint;
-  readonly pet: EncodedPet;
-  readonly status: PetStatus | undefined;
-}
+export type CommittedPet = Omit<PetText, 'end'>;
 
 export interface Commit {
   readonly after: bigint;
@@ -83,7 +73,6 @@ export function holdsLaterCommit(line: Buffer): boolean {
   return line.includes('{"after":', TEXT_START + 1);
 }
 
-const COMMA = 0x2c;
 const SUFFIX: Buffer = Buffer.from(']}');
 const CRC_LENGTH = 8;
 const TEXT_START: number = CRC_LENGTH + 1;

@@ -9,7 +9,7 @@
 export interface Disk {
   /**
    * `read` opens a file as it is, `edit` for reading and writing; `create` makes one that must not
-   * be there yet, with `mode` where given.
+   * be there yet, with `mode` where given. When it rejects, it has made none.
    */
   open(path: string, how: 'read' | 'edit' | 'create', mode?: number): Promise<DiskFile>;
 

@@ -15,9 +15,11 @@
 import { dirname } from 'node:path';
 import { Histogram } from '../base/histogram.ts';
 import { INT64_MAX } from '../base/int64.ts';
-import { messageOf, silent, type Log } from '../base/log.ts';
+import { messageOf, safeLog, silent, type Log } from '../base/log.ts';
 import type { EncodedNewPet, EncodedPet } from '../model/encoded-pet.ts';
 import {
+  CLOSED,
+  NO_ID_LEFT,
   StoreUnavailableError,
   type PetCount,
   type PetPage,
@@ -28,7 +30,6 @@ import { replaceFile } from './atomic-replace.ts';
 import { encodeCommit } from './commit.ts';
 import type { Disk, DiskLock } from './disk.ts';
 import { Journal, JOURNAL_RESERVE_BYTES, type JournalFile } from './journal.ts';
-import { CLOSED, NO_ID_LEFT } from './memory-store.ts';
 import { nodeDisk } from './node-disk.ts';
 import type { PetTable } from './pet-table.ts';
 import { recover, type Recovered } from './recovery.ts';
@@ -38,13 +39,13 @@ import { storePaths, type StorePaths } from './store-paths.ts';
 export interface FileStoreOptions {
   /** The data file. Its folder is made; a symbolic link is followed first. */
   readonly path: string;
-  readonly log?: Log;
+  readonly log?: Log | undefined;
   /** For tests: where the files are. */
-  readonly disk?: Disk;
+  readonly disk?: Disk | undefined;
   /** For tests: how much room a journal takes beyond its commits. */
-  readonly journalReserveBytes?: number;
+  readonly journalReserveBytes?: number | undefined;
   /** For tests: a clock in milliseconds that never goes back. */
-  readonly now?: () => number;
+  readonly now?: (() => number) | undefined;
 }
 
 /** What a store tells of its work, for those who watch it. */
@@ -67,19 +68,20 @@ export interface FileStore extends PetStore {
 
 /** Opens the store. Rejects, having changed nothing, when the files are damaged or in use. */
 export async function openFileStore(options: FileStoreOptions): Promise<FileStore> {
-  const { path, disk, log } = { ...DEFAULTS, ...options };
+  const { path, disk = nodeDisk } = options;
+  const log = safeLog(options.log ?? silent);
   await disk.makeDirectory(dirname(path)).catch((error: unknown) => {
     throw new Error(`The folder of ${path} cannot be made: ${messageOf(error)}`);
   });
   const paths = storePaths(await disk.resolve(path));
   const lock = await disk.lock(paths.lock);
   if (lock === undefined) {
-    throw new Error(`${paths.snapshot} is in use by another process, which holds ${paths.lock}`);
+    throw new Error(`${paths.snapshot} is in use already: ${paths.lock} is held`);
   }
   let recovered: Recovered | undefined;
   try {
     recovered = await recover(disk, paths, log);
-    const store = new JournaledStore(options, paths, lock, recovered);
+    const store = new JournaledStore({ ...options, disk, log }, paths, lock, recovered);
     await store.checkpointAtStart(recovered.snapshotBytes !== undefined);
     return store;
   } catch (error) {
@@ -89,13 +91,6 @@ export async function openFileStore(options: FileStoreOptions): Promise<FileStor
   }
 }
 
-const DEFAULTS = {
-  disk: nodeDisk,
-  log: silent,
-  now: () => performance.now(),
-  journalReserveBytes: JOURNAL_RESERVE_BYTES,
-} as const;
-
 /** Creates that may wait for the commit under way: past either bound, a create is refused. */
 const MAX_QUEUED_PETS = 16_384;
 const MAX_QUEUED_BYTES: number = 64 << 20;
@@ -104,7 +99,7 @@ const MAX_QUEUED_BYTES: number = 64 << 20;
 const LONG_JOURNAL_BYTES: number = 1 << 20;
 
 /** The least time between two tries to bring a dead journal's pets into new files. */
-const RECOVERY_PAUSE_MS = 1000;
+const REPLACE_PAUSE_MS = 1000;
 
 /**
  * For so long a failed create counts as a problem; only a new create can tell whether it is over.
@@ -145,26 +140,25 @@ class JournaledStore implements FileStore {
   readonly #commitSeconds: Histogram = new Histogram(SECONDS_BOUNDS);
   readonly #syncSeconds: Histogram = new Histogram(SECONDS_BOUNDS);
   #refusedCreates = 0;
-  #lastRecoveryAt = -Infinity;
+  #lastReplaceAt = -Infinity;
   #failure: { readonly message: string; readonly at: number } | undefined;
   #failureToldAt = -Infinity;
   #closed: Promise<void> | undefined;
 
   constructor(
-    options: FileStoreOptions,
+    options: FileStoreOptions & { readonly disk: Disk; readonly log: Log },
     paths: StorePaths,
     lock: DiskLock,
     { pets, journal, snapshotBytes }: Recovered,
   ) {
-    const { disk, log, now, journalReserveBytes } = { ...DEFAULTS, ...options };
-    this.#disk = disk;
+    this.#disk = options.disk;
     this.#paths = paths;
     this.#lock = lock;
     this.#pets = pets;
-    this.#reserveBytes = journalReserveBytes;
+    this.#reserveBytes = options.journalReserveBytes ?? JOURNAL_RESERVE_BYTES;
     this.#journal = this.#openJournal(journal);
-    this.#log = log;
-    this.#now = now;
+    this.#log = options.log;
+    this.#now = options.now ?? (() => performance.now());
     this.#snapshotBytes = snapshotBytes ?? 0;
   }
 
@@ -182,6 +176,7 @@ class JournaledStore implements FileStore {
 
   problem(): string | undefined {
     if (this.#closed !== undefined) return CLOSED;
+    if (this.#pets.lastId === INT64_MAX) return NO_ID_LEFT;
     if (this.#failure === undefined) return undefined;
     return this.#now() - this.#failure.at < PROBLEM_MS ? this.#failure.message : undefined;
   }
@@ -284,10 +279,10 @@ class JournaledStore implements FileStore {
 
   async #replaceJournal(): Promise<void> {
     const now = this.#now();
-    if (now - this.#lastRecoveryAt < RECOVERY_PAUSE_MS) {
+    if (now - this.#lastReplaceAt < REPLACE_PAUSE_MS) {
       throw new Error('a sync of the journal failed; new files are tried once a second');
     }
-    this.#lastRecoveryAt = now;
+    this.#lastReplaceAt = now;
     await this.#checkpoint();
     this.#log('info', 'Replaced a journal whose sync had failed', { pets: this.#pets.length });
   }
@@ -305,13 +300,7 @@ class JournaledStore implements FileStore {
   }
 
   #openJournal(found?: JournalFile): Journal {
-    return new Journal(
-      this.#disk,
-      this.#paths.journal,
-      this.#reserveBytes,
-      this.#syncSeconds,
-      found,
-    );
+    return new Journal(this.#disk, this.#paths, this.#reserveBytes, this.#syncSeconds, found);
   }
 
   async #tryCheckpoint(): Promise<void> {

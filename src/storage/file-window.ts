@@ -4,12 +4,10 @@
  * be used up.
  */
 
-import { isUtf8 } from 'node:buffer';
 import type { DiskFile } from './disk.ts';
 
 export class FileWindow {
   readonly #file: DiskFile;
-  readonly #initialBytes: number;
   #buffer: Buffer;
   /** What is in the window. It changes with every `fill`. */
   bytes: Buffer;
@@ -18,10 +16,9 @@ export class FileWindow {
   /** True when the file ends where the window does. */
   atEnd = false;
 
-  constructor(file: DiskFile, initialBytes: number = 1 << 20) {
+  constructor(file: DiskFile) {
     this.#file = file;
-    this.#initialBytes = initialBytes;
-    this.#buffer = Buffer.allocUnsafeSlow(initialBytes);
+    this.#buffer = Buffer.allocUnsafeSlow(INITIAL_BYTES);
     this.bytes = this.#buffer.subarray(0, 0);
   }
 
@@ -30,8 +27,8 @@ export class FileWindow {
     const rest = this.bytes.subarray(used);
     const isFull = used === 0 && rest.length === this.#buffer.length;
     if (isFull) this.#buffer = Buffer.allocUnsafeSlow(2 * rest.length);
-    else if (rest.length <= this.#initialBytes / 2 && this.#buffer.length > this.#initialBytes) {
-      this.#buffer = Buffer.allocUnsafeSlow(this.#initialBytes);
+    else if (rest.length <= INITIAL_BYTES / 2 && this.#buffer.length > INITIAL_BYTES) {
+      this.#buffer = Buffer.allocUnsafeSlow(INITIAL_BYTES);
     }
     rest.copy(this.#buffer, 0);
     this.position += used;
@@ -46,14 +43,4 @@ export class FileWindow {
   }
 }
 
-/** The offset of the first byte that is not UTF-8; undefined when all are. */
-export function findInvalidUtf8(bytes: Buffer): number | undefined {
-  if (isUtf8(bytes)) return undefined;
-  // Decoding puts U+FFFD in the place of what is broken, so the first difference is the place.
-  const decoded = Buffer.from(bytes.toString('utf8'));
-  let offset = 0;
-  while (bytes[offset] === decoded[offset]) offset += 1;
-  // U+FFFD itself begins with a byte that the broken character may have begun with.
-  while (!isUtf8(bytes.subarray(0, offset))) offset -= 1;
-  return offset;
-}
+const INITIAL_BYTES: number = 1 << 20;

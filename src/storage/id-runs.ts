@@ -5,7 +5,7 @@
 
 import { Column } from './column.ts';
 
-/** The ids, as runs of consecutive ones: for each run its first id and that id's index. */
+/** For each run, its first id and that id's index. */
 export class IdRuns {
   readonly #firstIds: Column<BigInt64Array> = new Column(BigInt64Array);
   readonly #firstIndexes: Column<Uint32Array> = new Column(Uint32Array);

@@ -2,10 +2,12 @@
  * Reading a journal: its commits in order, and what a crash may have left behind them.
  */
 
+import { LINE_FEED } from '../base/ascii.ts';
 import { decodeCommit, holdsLaterCommit, type Commit } from './commit.ts';
 import { DamagedFileError } from './damaged-file-error.ts';
 import type { DiskFile } from './disk.ts';
 import { FileWindow } from './file-window.ts';
+import type { PetTable } from './pet-table.ts';
 
 /** What a journal's file was found to hold. */
 export interface JournalContent {
@@ -53,7 +55,34 @@ export async function readJournal(
   }
 }
 
-const LINE_FEED = 0x0a;
+/**
+ * For `readJournal`: adds each commit's pets to `pets`, which are those of the snapshot.
+ *
+ * A commit that the snapshot has already is passed over. One that does not follow on is a
+ * DamagedFileError.
+ */
+export function commitsOnto(
+  path: string,
+  pets: PetTable,
+): (commit: Commit, offset: number) => void {
+  const snapshotLastId = pets.lastId;
+  let journalLastId: bigint | undefined;
+  return ({ after, pets: added }, offset) => {
+    const isChained = journalLastId === undefined || after === journalLastId;
+    journalLastId = after + BigInt(added.length);
+    if (isChained && journalLastId <= snapshotLastId) return;
+    if (!isChained || after !== pets.lastId) {
+      throw new DamagedFileError(
+        path,
+        offset,
+        `This commit follows pet ${after}, but the pets before it end with ${pets.lastId}: ` +
+          'the snapshot is missing or from another day, or a line was lost',
+      );
+    }
+    for (const { id, pet, status } of added) pets.append(id, pet, status);
+  };
+}
+
 const SECTOR_BYTES = 512;
 
 async function readTail(window: FileWindow, at: number): Promise<Buffer> {

@@ -10,13 +10,14 @@
  * The journal is then dead, and its owner has to bring everything into new files.
  *
  * A file that grows has its new length to make durable too. So a line that needs more room takes a
- * reserve of zero bytes along in the same write, and the lines after it go over those: a commit on
- * its own came to take two thirds of the time.
+ * reserve of zero bytes along in the same write, and the lines after it go over those: this took a
+ * third off the time of a lone commit.
  */
 
 import { dirname } from 'node:path';
 import type { Histogram } from '../base/histogram.ts';
 import type { Disk, DiskFile } from './disk.ts';
+import type { StorePaths } from './store-paths.ts';
 
 /** How much room a journal takes beyond its commits, when it needs more. */
 export const JOURNAL_RESERVE_BYTES: number = 256 << 10;
@@ -30,7 +31,7 @@ export interface JournalFile {
 
 export class Journal {
   readonly #disk: Disk;
-  readonly #path: string;
+  readonly #paths: StorePaths;
   readonly #reserveBytes: number;
   readonly #syncSeconds: Histogram;
   #file: DiskFile | undefined;
@@ -46,13 +47,13 @@ export class Journal {
   /** A journal that was read, or one with no file yet. `syncSeconds` counts its syncs. */
   constructor(
     disk: Disk,
-    path: string,
+    paths: StorePaths,
     reserveBytes: number,
     syncSeconds: Histogram,
     found?: JournalFile,
   ) {
     this.#disk = disk;
-    this.#path = path;
+    this.#paths = paths;
     this.#reserveBytes = reserveBytes;
     this.#syncSeconds = syncSeconds;
     this.#file = found?.file;
@@ -72,7 +73,7 @@ export class Journal {
   /** Makes the line durable. When it rejects, the line is not part of the journal. */
   async append(line: Buffer): Promise<void> {
     if (this.#isDead) throw new Error('An earlier sync of the journal failed');
-    this.#file ??= await this.#disk.open(this.#path, 'create');
+    this.#file ??= await this.#create();
     if (!this.#isTruncateDurable) await this.#sync(this.#file);
     this.#isTruncateDurable = true;
     try {
@@ -90,6 +91,13 @@ export class Journal {
     this.#file = undefined;
   }
 
+  /** Whoever may not read the data file may not read its journal. */
+  async #create(): Promise<DiskFile> {
+    const { snapshot, journal } = this.#paths;
+    const mode = (await this.#disk.stat(snapshot))?.mode;
+    return this.#disk.open(journal, 'create', mode);
+  }
+
   /** Writes all of the line; of the reserve, as much as the disk takes. */
   #write(file: DiskFile, line: Buffer): void {
     const hasRoom = this.#length + line.length <= this.#roomEnd;
@@ -104,7 +112,7 @@ export class Journal {
     try {
       await file.sync();
       this.#syncSeconds.observe((performance.now() - startedAt) / 1000);
-      if (!this.#isNameDurable) await this.#disk.syncDirectory(dirname(this.#path));
+      if (!this.#isNameDurable) await this.#disk.syncDirectory(dirname(this.#paths.journal));
       this.#isNameDurable = true;
     } catch (error) {
       this.#isDead = true;

@@ -7,8 +7,8 @@
  * be handed the open file: what it locks is the open file itself, so the lock stays when flock is
  * gone. On macOS and Windows, opening a file can take the lock.
  *
- * The lock file is never removed: else a third process could lock a new file of that name while the
- * second still waits for the old one.
+ * The lock file is never removed: else one process could hold the lock on the removed file, which
+ * it had opened just before, and another one a lock on a new file of that name.
  */
 
 import { spawn } from 'node:child_process';
@@ -16,6 +16,7 @@ import { once } from 'node:events';
 import { constants } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 import { platform } from 'node:os';
+import { messageOf } from '../base/log.ts';
 import type { DiskLock } from './disk.ts';
 
 /** Takes the lock; undefined when another process has it. Rejects where there is no way to lock. */
@@ -57,8 +58,9 @@ async function flock(file: FileHandle): Promise<boolean> {
   const complaint: Buffer[] = [];
   child.stderr?.on('data', (chunk: Buffer) => complaint.push(chunk));
   const [code] = (await once(child, 'close').catch((error: unknown) => {
-    const cause = (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'not installed' : error;
-    throw new Error(`The command flock, which keeps a second process away, is ${cause}`);
+    const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
+    const problem = isMissing ? 'is not installed' : `cannot be run: ${messageOf(error)}`;
+    throw new Error(`The command flock, which keeps a second process away, ${problem}`);
   })) as [number | null];
   if (code === 0) return true;
   // flock says nothing when the lock is taken, and something whenever it could not try.

@@ -6,20 +6,24 @@
 
 import { INT64_MAX } from '../base/int64.ts';
 import { encodePet } from '../model/encoded-pet.ts';
-import { StoreUnavailableError, type PetStore } from '../model/pet-store.ts';
+import { CLOSED, NO_ID_LEFT, StoreUnavailableError, type PetStore } from '../model/pet-store.ts';
 import { PetTable } from './pet-table.ts';
 
 export function createMemoryStore(): PetStore {
   const pets = new PetTable();
   let closed = false;
+  const problem = (): string | undefined => {
+    if (closed) return CLOSED;
+    return pets.lastId === INT64_MAX ? NO_ID_LEFT : undefined;
+  };
   return {
     list: (query) => pets.list(query),
     get: (id) => pets.get(id),
     count: () => pets.count(),
-    problem: () => (closed ? CLOSED : undefined),
+    problem,
     create: async ({ tail, status }) => {
-      if (closed) throw new StoreUnavailableError(CLOSED);
-      if (pets.lastId === INT64_MAX) throw new StoreUnavailableError(NO_ID_LEFT);
+      const refusal = problem();
+      if (refusal !== undefined) throw new StoreUnavailableError(refusal);
       const id = pets.lastId + 1n;
       const pet = encodePet(id, tail);
       pets.append(id, pet, status);
@@ -30,6 +34,3 @@ export function createMemoryStore(): PetStore {
     },
   };
 }
-
-export const CLOSED = 'The store is closed';
-export const NO_ID_LEFT: string = `No id is left: the greatest one, ${INT64_MAX}, is taken`;

@@ -7,7 +7,18 @@
  */
 
 import { fdatasync, writeSync } from 'node:fs';
-import { access, lstat, mkdir, open, readlink, realpath, rename, rm, stat } from 'node:fs/promises';
+import {
+  access,
+  lstat,
+  mkdir,
+  open,
+  readlink,
+  realpath,
+  rename,
+  rm,
+  stat,
+  type FileHandle,
+} from 'node:fs/promises';
 import { platform } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -37,8 +48,7 @@ const syncData = promisify(fdatasync);
 
 async function openFile(path: string, how: keyof typeof FLAGS, mode?: number): Promise<DiskFile> {
   const file = await open(path, FLAGS[how], mode);
-  // The process's umask took bits off; a replaced file is to keep the mode of the old one.
-  if (mode !== undefined) await file.chmod(mode);
+  if (mode !== undefined) await setMode(file, path, mode);
   return {
     read: async (bytes, offset, length, position) =>
       (await file.read(bytes, offset, length, position)).bytesRead,
@@ -51,6 +61,18 @@ async function openFile(path: string, how: keyof typeof FLAGS, mode?: number): P
     truncate: (length) => file.truncate(length),
     close: () => file.close(),
   };
+}
+
+/** The process's umask took bits off the mode of the new file. */
+async function setMode(file: FileHandle, path: string, mode: number): Promise<void> {
+  try {
+    await file.chmod(mode);
+  } catch (error) {
+    // What was not made as it should be is not there: the next try makes it anew.
+    await file.close().catch(() => undefined);
+    await rm(path, { force: true }).catch(() => undefined);
+    throw error;
+  }
 }
 
 async function statEntry(path: string): Promise<DiskEntry | undefined> {
@@ -91,6 +113,7 @@ async function renameFile(from: string, to: string): Promise<void> {
 }
 
 async function syncDirectory(path: string): Promise<void> {
+  // There is nothing to sync, but a folder that is gone is an error there as well.
   if (IS_WINDOWS) return access(path);
   const directory = await open(path, 'r');
   try {

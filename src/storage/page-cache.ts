@@ -2,7 +2,7 @@
  * Pages that were put together before.
  *
  * Pets of one status lie scattered, so a page of 100 costs a hundred small copies, 15 µs. Even a
- * page that is one copy costs a twentieth of an answer, for the collector of garbage most of all. A
+ * page that is one copy costs a twentieth of an answer, most of it garbage collection. A
  * page with more pets behind it never changes, since pets are only added, and at the end: it may be
  * kept for as long as there is room.
  */
@@ -13,7 +13,10 @@ export class PageCache {
   /** The oldest first. */
   readonly #pages: Map<number, PetPage> = new Map();
 
-  /** The page that was kept for the first `limit` pets of an index from `first` on. */
+  /**
+   * The page of `limit` pets from the `first` on, which is a place in the index of its status, or
+   * among all pets; undefined when none was kept.
+   */
   get(first: number, limit: number): PetPage | undefined {
     return this.#pages.get(keyOf(first, limit));
   }

@@ -38,15 +38,15 @@ export class PetBlock {
     this.#offsets[this.length] = end;
   }
 
-  /** Adds the pets whose ends are ends[from..to), of which the first begins at `start`. */
-  appendRun(source: Buffer, start: number, ends: Uint32Array, from: number, to: number): void {
+  /** Adds `count` pets: the first begins at `start`, and each ends where `ends` says. */
+  appendRun(source: Buffer, start: number, ends: Uint32Array, count: number): void {
     const at = this.#offsets[this.length]!;
     const shift = at - start + SEPARATOR.length;
-    const end = ends[to - 1]! + shift;
-    this.#reserve(end, to - from);
-    source.copy(this.#bytes, at, start, ends[to - 1]!);
+    const end = ends[count - 1]! + shift;
+    this.#reserve(end, count);
+    source.copy(this.#bytes, at, start, ends[count - 1]!);
     SEPARATOR.copy(this.#bytes, end - SEPARATOR.length);
-    for (let i = from; i < to; i += 1) {
+    for (let i = 0; i < count; i += 1) {
       this.length += 1;
       this.#offsets[this.length] = ends[i]! + shift;
     }
@@ -59,13 +59,16 @@ export class PetBlock {
     return bytesToString(this.#bytes, start, end);
   }
 
-  /** The same of all its pets, not to be written to. */
+  /**
+   * The bytes of all its pets, with separators between them only. A view: it must not be written
+   * to.
+   */
   bytes(): Buffer {
     return this.#bytes.subarray(0, this.#offsets[this.length]! - SEPARATOR.length);
   }
 
   /** Gives back the room that was kept for growing. */
-  seal(): void {
+  trim(): void {
     this.#resize(this.#offsets[this.length]!);
     if (this.length < PetBlock.maxLength) this.#offsets = this.#offsets.slice(0, this.length + 1);
   }

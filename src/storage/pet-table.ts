@@ -2,15 +2,16 @@
  * The pets in memory, as bytes: what both stores answer reads from.
  *
  * Pets lie behind each other in blocks, in the layout of the data file, so that a page without a
- * filter is one slice of a block. Beside its text a pet costs 4 bytes for its offset in the block
- * and 4 in the index of its status; its id costs nothing while ids follow each other. Pets are only
- * ever added, in ascending order of id, which is what makes all this so simple.
+ * filter is one copy out of a block. Beside its text a pet costs 4 bytes for its offset in the
+ * block and 4 in the index of its status; its id costs nothing while ids follow each other. Pets
+ * are only ever added, in ascending order of id, which is what makes all this so simple.
  */
 
+import type { ByteString } from '../base/byte-string.ts';
 import type { PetRun } from '../model/pet-scanner.ts';
 import { PET_STATUSES, type PetStatus } from '../model/pet.ts';
 import type { PetCount, PetPage, PetQuery } from '../model/pet-store.ts';
-import { encodePets, PET_SEPARATOR, type EncodedPet } from '../model/encoded-pet.ts';
+import { encodePets, type EncodedPet } from '../model/encoded-pet.ts';
 import { Column } from './column.ts';
 import { IdRuns } from './id-runs.ts';
 import { PageCache } from './page-cache.ts';
@@ -58,26 +59,21 @@ export class PetTable {
 
   /**
    * Adds pets that lie in `source` from `start` on, with the separator between them: the fast way
-   * of `append`, which copies a block at a time. Their ids must be ascending, and greater than
-   * `lastId`.
+   * of `append`, which copies them all at once. They must be no more than there is `room` for, and
+   * their ids ascending and greater than `lastId`.
    */
   appendRun(source: Buffer, start: number, run: PetRun): void {
-    for (let i = 0; i < run.length;) {
-      const block = this.#openBlock();
-      const count = Math.min(run.length - i, PetBlock.maxLength - block.length);
-      block.appendRun(source, start, run.ends, i, i + count);
-      start = run.ends[i + count - 1]! + PET_SEPARATOR.length;
-      for (const stop = i + count; i < stop; i += 1) {
-        const status = run.statuses[i];
-        if (status !== undefined) this.#byStatus[status].push(this.length);
-        this.#runs.pushNumber(run.ids[i]!);
-      }
+    this.#openBlock().appendRun(source, start, run.ends, run.length);
+    for (let i = 0; i < run.length; i += 1) {
+      const status = run.statuses[i];
+      if (status !== undefined) this.#byStatus[status].push(this.length);
+      this.#runs.pushNumber(run.ids[i]!);
     }
   }
 
   get(id: bigint): EncodedPet | undefined {
     const index = this.#runs.indexOf(id);
-    return index === undefined ? undefined : this.#blockOf(index).text(index, index + 1);
+    return index === undefined ? undefined : this.#textAt(index);
   }
 
   list({ limit, status, after }: PetQuery): PetPage {
@@ -111,9 +107,9 @@ export class PetTable {
     return { json: encodePets(texts), next: this.#runs.at(last) };
   }
 
-  /** The texts of pets that follow each other: most pages lie in one block, and are one text. */
-  #textsBetween(from: number, to: number): readonly EncodedPet[] {
-    const texts: EncodedPet[] = [];
+  /** Pets that follow each other, a text for those of each block: most pages lie in one. */
+  #textsBetween(from: number, to: number): readonly ByteString[] {
+    const texts: ByteString[] = [];
     while (from < to) {
       const block = this.#blockOf(from);
       const stop = Math.min(to, block.firstIndex + block.length);
@@ -126,16 +122,19 @@ export class PetTable {
   #textsAt(indexes: Column<Uint32Array>, from: number, to: number): readonly EncodedPet[] {
     const texts: EncodedPet[] = [];
     for (let i = from; i < to; i += 1) {
-      const index = indexes.at(i);
-      texts.push(this.#blockOf(index).text(index, index + 1));
+      texts.push(this.#textAt(indexes.at(i)));
     }
     return texts;
+  }
+
+  #textAt(index: number): EncodedPet {
+    return this.#blockOf(index).text(index, index + 1);
   }
 
   #openBlock(): PetBlock {
     const last = this.#blocks.at(-1);
     if (last !== undefined && !last.isFull()) return last;
-    last?.seal();
+    last?.trim();
     const block = new PetBlock(this.length);
     this.#blocks.push(block);
     this.#blockStarts.push(this.length);

@@ -16,14 +16,13 @@
 
 import { dirname } from 'node:path';
 import { messageOf, type Log } from '../base/log.ts';
-import { DamagedFileError } from './damaged-file-error.ts';
 import type { Disk, DiskFile } from './disk.ts';
-import type { Commit } from './commit.ts';
 import type { JournalFile } from './journal.ts';
-import { readJournal } from './journal-reader.ts';
+import { commitsOnto, readJournal } from './journal-reader.ts';
 import { PetTable } from './pet-table.ts';
 import { readSnapshot } from './snapshot.ts';
 import type { StorePaths } from './store-paths.ts';
+import { writeAll } from './write-all.ts';
 
 export interface Recovered {
   readonly pets: PetTable;
@@ -33,6 +32,12 @@ export interface Recovered {
   readonly snapshotBytes: number | undefined;
 }
 
+/**
+ * Loads the pets, syncs what they were read from, and removes what a checkpoint left behind.
+ *
+ * The journal's file stays open, for the caller to close. Rejects with DamagedFileError, or with
+ * the disk's own error; no file is open then. What is told of goes to `log`.
+ */
 export async function recover(disk: Disk, paths: StorePaths, log: Log): Promise<Recovered> {
   const pets = new PetTable();
   const snapshotBytes = await loadSnapshot(disk, paths.snapshot, pets);
@@ -69,7 +74,7 @@ async function loadJournal(
   if ((await fileSize(disk, path)) === undefined) return undefined;
   const file = await disk.open(path, 'edit');
   try {
-    const content = await readJournal(path, file, createApply(path, pets));
+    const content = await readJournal(path, file, commitsOnto(path, pets));
     const { lengthBytes, lastOffset, tornBytes } = content;
     if (tornBytes > 0) {
       await file.truncate(lengthBytes);
@@ -83,7 +88,7 @@ async function loadJournal(
     await file.sync();
     return { file, lengthBytes };
   } catch (error) {
-    await file.close();
+    await file.close().catch(() => undefined);
     throw error;
   }
 }
@@ -102,31 +107,7 @@ async function writeAgain(file: DiskFile, start: number, end: number): Promise<v
   for (let count = 1; count > 0; filled += count) {
     count = await file.read(bytes, filled, bytes.length - filled, start + filled);
   }
-  const whole = bytes.subarray(0, filled);
-  for (let at = 0; at < filled;) at += await file.write(whole, at, start + at);
-}
-
-/** Takes a journal's commits to the pets of the snapshot. Throws DamagedFileError. */
-export function createApply(
-  path: string,
-  pets: PetTable,
-): (commit: Commit, offset: number) => void {
-  const snapshotLastId = pets.lastId;
-  let journalLastId: bigint | undefined;
-  return ({ after, pets: added }, offset) => {
-    const isChained = journalLastId === undefined || after === journalLastId;
-    journalLastId = after + BigInt(added.length);
-    if (isChained && journalLastId <= snapshotLastId) return;
-    if (!isChained || after !== pets.lastId) {
-      throw new DamagedFileError(
-        path,
-        offset,
-        `This commit follows pet ${after}, but the pets before it end with ${pets.lastId}: ` +
-          'the snapshot is missing or from another day, or a line was lost',
-      );
-    }
-    for (const { id, pet, status } of added) pets.append(id, pet, status);
-  };
+  await writeAll(file, bytes.subarray(0, filled), start);
 }
 
 /** The size in bytes, undefined when nothing is there; rejects when what is there is no file. */

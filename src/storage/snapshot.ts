@@ -14,13 +14,15 @@
  * the fast way (pet-scanner.ts), all others the general one (readPet).
  */
 
+import { isUtf8 } from 'node:buffer';
 import { crc32 } from 'node:zlib';
+import { CLOSE_BRACKET, COMMA, OPEN_BRACKET } from '../base/ascii.ts';
 import { JsonSyntaxError, skipSpace } from '../base/json.ts';
 import { InvalidPetError, readPet } from '../model/encoded-pet.ts';
 import { PetRun, scanRun } from '../model/pet-scanner.ts';
 import { DamagedFileError } from './damaged-file-error.ts';
 import type { DiskFile } from './disk.ts';
-import { FileWindow, findInvalidUtf8 } from './file-window.ts';
+import { FileWindow } from './file-window.ts';
 import { SEPARATOR } from './pet-block.ts';
 import type { PetTable } from './pet-table.ts';
 
@@ -55,10 +57,6 @@ export async function readSnapshot(path: string, file: DiskFile, pets: PetTable)
     await window.fill(used);
   }
 }
-
-const OPEN_BRACKET = 0x5b;
-const COMMA = 0x2c;
-const CLOSE_BRACKET = 0x5d;
 
 class SnapshotReader {
   readonly #path: string;
@@ -103,9 +101,9 @@ class SnapshotReader {
     if (isSealed && this.#sealText !== encodeSeal(this.#crc)) {
       throw new DamagedFileError(
         this.#path,
-        0,
-        'Its content does not match the seal in its last line. If it was changed on purpose, remove ' +
-          'the white space after the closing bracket',
+        undefined,
+        'Its content does not match the seal in its last line. If it was changed on purpose, ' +
+          'remove the white space after the closing bracket',
       );
     }
   }
@@ -170,6 +168,18 @@ class SnapshotReader {
     const text = complaint instanceof Error ? complaint.message : String(complaint);
     return new DamagedFileError(this.#path, window.position + at, text);
   }
+}
+
+/** The offset of the first byte that is not UTF-8; undefined when all are. */
+function findInvalidUtf8(bytes: Buffer): number | undefined {
+  if (isUtf8(bytes)) return undefined;
+  // Decoding puts U+FFFD in the place of what is broken, so the first difference is the place.
+  const decoded = Buffer.from(bytes.toString('utf8'));
+  let offset = 0;
+  while (bytes[offset] === decoded[offset]) offset += 1;
+  // U+FFFD itself begins with a byte that the broken character may have begun with.
+  while (!isUtf8(bytes.subarray(0, offset))) offset -= 1;
+  return offset;
 }
 
 function isAscending({ ids, length }: PetRun, lastId: bigint): boolean {

@@ -3,8 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { INT64_MAX, INT64_MIN, int64FromLiteral, parseInt64 } from '../../src/base/int64.ts';
-import { type Random } from '../../src/contract/random.ts';
-import { forAll, randomInt64 } from '../support/random.ts';
+import { forAll, randomInt64, type Random } from '../support/random.ts';
 
 const MAX = '9223372036854775807';
 const ABOVE_MAX = '9223372036854775808';

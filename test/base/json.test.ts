@@ -11,8 +11,7 @@ import {
   skipString,
   skipValue,
 } from '../../src/base/json.ts';
-import { type Random } from '../../src/contract/random.ts';
-import { forAll, mutate, randomStringLiteral, randomText } from '../support/random.ts';
+import { forAll, mutate, randomStringLiteral, randomText, type Random } from '../support/random.ts';
 
 test('A value is skipped up to the byte after it, whatever follows', () => {
   const values = [

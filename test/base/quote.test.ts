@@ -13,3 +13,10 @@ test('A text of up to 60 characters is quoted whole', () => {
 test('A longer one is cut, and it shows', () => {
   assert.equal(quote('x'.repeat(61)), `"${'x'.repeat(60)}…"`);
 });
+
+test('A cut leaves no half of a character', () => {
+  assert.equal(quote(`${'x'.repeat(59)}🐶y`), `"${'x'.repeat(59)}…"`);
+  assert.equal(quote(`${'x'.repeat(58)}🐶y`), `"${'x'.repeat(58)}🐶…"`);
+  assert.equal(quote('🐶'.repeat(31)), `"${'🐶'.repeat(30)}…"`);
+  assert.equal(quote(`x${'🐶'.repeat(31)}`), `"x${'🐶'.repeat(29)}…"`);
+});

@@ -55,12 +55,17 @@ const BAD_OPTIONS: readonly (readonly [options: Partial<ClientOptions>, complain
   [{ apiKey: `${API_KEY} ` }, /visible ASCII/],
   [{ apiKey: `${API_KEY}\r\nHost: evil.example` }, /visible ASCII/],
   [{ apiKey: `${API_KEY}é` }, /visible ASCII/],
-  [{ timeoutMs: 0 }, /timeoutMs/],
-  [{ timeoutMs: NaN }, /timeoutMs/],
-  [{ timeoutMs: 2 ** 31 }, /timeoutMs/],
-  [{ retries: -1 }, /retries/],
-  [{ retries: 1.5 }, /retries/],
-  [{ retries: Infinity }, /retries/],
+  [{ timeoutMs: 0 }, /timeoutMs must be an integer from 1 to 2147483647 or Infinity, not 0$/],
+  [{ timeoutMs: NaN }, /timeoutMs .* not NaN$/],
+  [{ timeoutMs: 0.5 }, /timeoutMs .* not 0.5$/],
+  [{ timeoutMs: 1000.5 }, /timeoutMs .* not 1000.5$/],
+  [{ timeoutMs: 2 ** 31 }, /timeoutMs .* not 2147483648$/],
+  [{ timeoutMs: -Infinity }, /timeoutMs .* not -Infinity$/],
+  [{ timeoutMs: '1s' as unknown as number }, /timeoutMs .* not 1s$/],
+  [{ retries: -1 }, /retries must be an integer from 0 on, not -1$/],
+  [{ retries: 1.5 }, /retries .* not 1.5$/],
+  [{ retries: Infinity }, /retries .* not Infinity$/],
+  [{ retries: null as unknown as number }, /retries .* not null$/],
 ];
 
 for (const [options, complaint] of BAD_OPTIONS) {

@@ -3,8 +3,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseExactJson } from '../../src/client/exact-json.ts';
-import { createRandom, type Random } from '../../src/contract/random.ts';
-import { forAll, mutate, randomInt64, randomStringLiteral, randomText } from '../support/random.ts';
+import {
+  createRandom,
+  forAll,
+  mutate,
+  randomInt64,
+  randomStringLiteral,
+  randomText,
+  type Random,
+} from '../support/random.ts';
 
 const NUMBERS: readonly (readonly [literal: string, value: bigint | number])[] = [
   ['0', 0n],

@@ -18,7 +18,7 @@ import { openConnection, type Connection, type Outcome } from '../support/connec
 import { PetLedger } from '../support/pet-ledger.ts';
 import { listAllPets } from '../support/pet-load.ts';
 import { assertRefused, end, KEY, portOf, startOn } from '../support/process.ts';
-import { createRandom } from '../../src/contract/random.ts';
+import { createRandom } from '../support/random.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { makeReadOnly, mountTmpfs } from '../support/tmpfs.ts';
 

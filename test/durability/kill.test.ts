@@ -8,7 +8,7 @@ import { checkDataFile } from '../support/check-data-script.ts';
 import { PetLedger } from '../support/pet-ledger.ts';
 import { listAllPets, startLoad } from '../support/pet-load.ts';
 import { end, portOf, startOn, type Process } from '../support/process.ts';
-import { createRandom, type Random } from '../../src/contract/random.ts';
+import { createRandom, type Random } from '../support/random.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const ROUNDS = 15;

@@ -8,11 +8,11 @@ import { openConnection } from '../support/connection.ts';
 import { PetLedger } from '../support/pet-ledger.ts';
 import { listAllPets } from '../support/pet-load.ts';
 import { assertRefused, end, KEY, portOf, startOn, type Process } from '../support/process.ts';
-import { createRandom, type Random } from '../../src/contract/random.ts';
+import { createRandom, type Random } from '../support/random.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const STARTERS = 8;
-const REFUSAL = /^petstore: .*pets\.json is in use by another process.*\n$/;
+const REFUSAL = /^petstore: .*pets\.json is in use already.*\n$/;
 
 test('Of eight that start at once one serves, right after kill -9 of the last, too', async (t) => {
   const dataFile = join(tempDir(t), 'pets.json');

@@ -3,8 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readQuery } from '../../src/http/query.ts';
-import { type Random } from '../../src/contract/random.ts';
-import { forAll } from '../support/random.ts';
+import { forAll, type Random } from '../support/random.ts';
 
 const QUERIES: readonly (readonly [query: string, ...pairs: [name: string, value: string][]])[] = [
   [''],

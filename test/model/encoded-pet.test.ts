@@ -6,9 +6,11 @@ import { byteString, stringToBytes, textOf } from '../../src/base/byte-string.ts
 import { JsonSyntaxError } from '../../src/base/json.ts';
 import {
   decodePet,
+  decodePets,
   encodeNewPet,
   encodeNewPetText,
   encodePet,
+  encodePets,
   InvalidPetError,
   readPet,
 } from '../../src/model/encoded-pet.ts';
@@ -125,6 +127,25 @@ test('A NewPet of a program that no client could send is refused', () => {
   for (const pet of pets) assert.throws(() => encodeNewPet(pet), InvalidPetError);
 });
 
+test('A NewPet of a program that is typed otherwise is refused, and never written as it is', () => {
+  const name = { toJSON: () => 'Rex' };
+  const categoryId = { toString: () => '1,"status":"sold"' };
+  const status = { toJSON: () => 'sold' };
+  const cases: readonly (readonly [pet: object, message: string])[] = [
+    [{ name, categoryId: 1n }, 'name must be a string'],
+    [{ name: undefined, categoryId: 1n }, 'name must be a string'],
+    [{ name: 'a', categoryId: 2 ** 53 }, 'categoryId must be a bigint'],
+    [{ name: 'a', categoryId: '7' }, 'categoryId must be a bigint'],
+    [{ name: 'a', categoryId }, 'categoryId must be a bigint'],
+    [{ name: 'a', categoryId: 1n, status }, 'status must be a string'],
+    [{ name: 'a', categoryId: 1n, status: null }, 'status must be a string'],
+    [{ status: 1 }, 'name must be a string; categoryId must be a bigint; status must be a string'],
+  ];
+  for (const [pet, message] of cases) {
+    assert.throws(() => encodeNewPet(pet as NewPet), { name: 'InvalidPetError', message });
+  }
+});
+
 test('Every pet comes back from its encoded form, NUL and lone surrogates included', () => {
   forAll(5000, (random) => {
     const pet = randomPet(random);
@@ -159,6 +180,58 @@ test('A Pet is read in any layout, wherever it stands, into the same encoded for
     assert.deepEqual(decodePet(found.pet), pet, text);
     assert.deepEqual(readPet(stringToBytes(found.pet), 0).pet, found.pet);
   });
+});
+
+test('A text in any layout is decoded, its integers in any form', () => {
+  const cases: readonly (readonly [text: string, categoryId: bigint])[] = [
+    ['{"id":1,"name":"a","categoryId":1.0}', 1n],
+    ['{"categoryId":-1e2,"name":"\\u0061","id":1.0}', -100n],
+    [` {"id" : 10e-1, "name":"a" , "categoryId":${MAX}.00 }\n`, MAX],
+  ];
+  for (const [text, categoryId] of cases) {
+    assert.deepEqual(decodePet(byteString(text)), { id: 1n, name: 'a', categoryId }, text);
+  }
+});
+
+test('A list is decoded in the layout that encodePets gives it, and in any other', () => {
+  forAll(500, (random) => {
+    const pets = Array.from({ length: random.below(5) }, () => randomPet(random));
+    const written = pets.map((pet) => encodePet(pet.id, encodeNewPet(pet).tail));
+    assert.deepEqual(decodePets(encodePets(written)), pets);
+    const texts = pets.map((pet) => randomPetText(random, pet));
+    for (const [before, between] of [
+      ['', ','],
+      ['\n', ' ,\r\n'],
+      ['\t', '\n,'],
+    ] as const) {
+      const text = `${before}[${before}${texts.join(between)}${before}]${before}`;
+      assert.deepEqual(decodePets(byteString(text)), pets, text);
+    }
+  });
+});
+
+test('What is no list is refused, and nothing is left out', () => {
+  const pet = '{"id":1,"name":"a","categoryId":1}';
+  const cases: readonly (readonly [text: string, offset: number])[] = [
+    ['', 0],
+    ['nonsense', 0],
+    [pet, 0],
+    ['[', 1],
+    ['[,]', 1],
+    ['[1]', 1],
+    [`[${pet}`, 35],
+    [`[${pet},`, 36],
+    [`[${pet},]`, 36],
+    [`[${pet} ${pet}]`, 36],
+    [`[${pet}];`, 36],
+    [`[[${pet}]]`, 1],
+  ];
+  for (const [text, offset] of cases) {
+    const decode = (): unknown => decodePets(byteString(text));
+    assert.throws(decode, { name: 'JsonSyntaxError', offset }, text);
+  }
+  assert.throws(() => decodePets(byteString(`[${pet},{"id":2}]`)), InvalidPetError);
+  assert.throws(() => decodePet(byteString(`${pet},`)), { name: 'JsonSyntaxError', offset: 34 });
 });
 
 test('What is no Pet is refused, and every field at fault is named at once', () => {

@@ -79,6 +79,16 @@ test('A body that HEAD leaves out has no bytes in the log', async (t) => {
   assert.equal(entries()[0]!['bytes'], 0);
 });
 
+test('A log that throws does not keep an answer back', async (t) => {
+  const log = (): never => {
+    throw new Error('The log is broken');
+  };
+  const { service } = await start(t, { log });
+  assert.equal((await service.fetch('/v1/pets')).status, 200);
+  assert.equal((await service.post({ name: 'Rex', categoryId: 7 })).status, 201);
+  assert.equal((await service.fetch('/v1/none')).status, 404);
+});
+
 test('Errors carry the request id too', async (t) => {
   const { service, entries } = await start(t);
   const answer = await service.fetch('/v1/none', { headers: { Authorization: '' } });

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { open, type FileHandle } from 'node:fs/promises';
 import { platform } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -33,6 +34,24 @@ test('What an earlier try left at the second path does not matter', async (t) =>
   writeFileSync(join(folder, 'tmp'), 'a longer rest of an earlier try');
   await replace(folder, ['new']);
   assert.deepEqual(contents(folder), { file: 'new' });
+});
+
+test('A file whose mode cannot be set is closed, and not left behind', async (t) => {
+  const folder = tempDir(t);
+  const other = await open(join(folder, 'other'), 'w');
+  const opened: FileHandle[] = [];
+  t.mock.method(Object.getPrototypeOf(other) as FileHandle, 'chmod', function (this: FileHandle) {
+    opened.push(this);
+    return Promise.reject(systemError('EPERM', 'file'));
+  });
+  await other.close();
+  const path = join(folder, 'file');
+  await assert.rejects(nodeDisk.open(path, 'create', 0o600), { code: 'EPERM' });
+  assert.deepEqual(
+    opened.map(({ fd }) => fd),
+    [-1],
+  );
+  assert.ok(!existsSync(path));
 });
 
 for (const mode of [0o600, 0o640, 0o666, 0o444]) {

@@ -126,6 +126,7 @@ test('A file whose sync failed is never synced again: new files take its place',
     'syncDirectory /d',
     `remove ${JOURNAL}`,
     `close ${JOURNAL}`,
+    `stat ${SNAPSHOT}`,
     `open ${JOURNAL}`,
     `writeNow ${JOURNAL}`,
     `sync ${JOURNAL}`,
@@ -255,6 +256,32 @@ test('Failed commits go to the log once a second, and so does their end', async 
   assert.deepEqual(events.slice(2), [['info', 'Pets are stored again', undefined]]);
 });
 
+test('A log that throws when pets cannot be stored does not leave their creates waiting', async () => {
+  const { store, disk, memory } = await openTwoPets(() => {
+    throw new Error('The log is broken');
+  });
+  disk.fault = failAt('writeNow');
+  const results = await Promise.allSettled([store.create(rex), store.create(rex)]);
+  assert.ok(results.every(({ status }) => status === 'rejected'));
+  await assertRefused(store);
+  disk.fault = () => undefined;
+  assert.equal(await createId(store), 3);
+  await assertPets(store, memory, [1, 2, 3]);
+  await store.close();
+});
+
+test('A log that throws when pets are stored again does not fail the create that was', async () => {
+  const { store, disk, memory } = await openTwoPets((_level, event) => {
+    if (event === 'Pets are stored again') throw new Error('The log is broken');
+  });
+  disk.fault = failAt('writeNow');
+  await assertRefused(store);
+  disk.fault = () => undefined;
+  assert.equal(await createId(store), 3);
+  assert.equal(store.problem(), undefined);
+  await assertPets(store, memory, [1, 2, 3]);
+});
+
 const checkpointSteps = [`write ${TMP}`, `rename ${TMP}`, 'syncDirectory /d', `remove ${JOURNAL}`];
 
 for (const failing of checkpointSteps) {
@@ -350,6 +377,15 @@ test('Wherever opening fails, the lock and every file are let go, and no pet is 
   }
 });
 
+test('A journal that can neither be read nor closed: what is told is why it was not read', async () => {
+  const disk = createFailingDisk(createMemoryDisk({ [JOURNAL]: commit(1n) }));
+  disk.fault = (call) => {
+    if (nameOf(call) === `read ${JOURNAL}`) throw systemError('EIO', call.path);
+    if (nameOf(call) === `close ${JOURNAL}`) throw systemError('EBADF', call.path);
+  };
+  await assert.rejects(openFileStore({ path: SNAPSHOT, disk }), { code: 'EIO' });
+});
+
 test('A pet is not to be seen before it is synced', async () => {
   const { store, disk, memory } = await openTwoPets();
   const { opened, arrived } = holdSync(disk);
@@ -428,13 +464,16 @@ interface Opened {
   readonly events: unknown[];
 }
 
-/** A store on a disk without faults so far. */
-async function open(): Promise<Opened> {
+/** A store on a disk without faults so far. `tell` is called for each of the events. */
+async function open(tell: Log = () => undefined): Promise<Opened> {
   const memory = createMemoryDisk();
   const disk = createFailingDisk(memory);
   const clock = { now: 0 };
   const events: unknown[] = [];
-  const log: Log = (level, event, details) => events.push([level, event, details]);
+  const log: Log = (level, event, details) => {
+    events.push([level, event, details]);
+    tell(level, event, details);
+  };
   const store = await openFileStore({
     path: SNAPSHOT,
     disk,
@@ -446,8 +485,8 @@ async function open(): Promise<Opened> {
 }
 
 /** The same with two pets in its journal. */
-async function openTwoPets(): Promise<Opened> {
-  const opened = await open();
+async function openTwoPets(tell?: Log): Promise<Opened> {
+  const opened = await open(tell);
   assert.equal(await createId(opened.store), 1);
   assert.equal(await createId(opened.store), 2);
   return opened;

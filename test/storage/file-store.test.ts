@@ -21,6 +21,15 @@ testPetStoreContract(
 
 const rex = encodeNewPet({ name: 'Rex', categoryId: 7n });
 
+test('Options that are undefined are as good as none', async (t) => {
+  const path = join(tempDir(t), 'pets.json');
+  const none = { log: undefined, disk: undefined, journalReserveBytes: undefined, now: undefined };
+  const store = await openFileStore({ path, ...none });
+  assert.equal(`${await store.create(rex)}`, petText(1));
+  assert.equal(store.problem(), undefined);
+  await store.close();
+});
+
 test('New ids follow the greatest of the starting data, and its gaps stay', async () => {
   const disk = createMemoryDisk({ 'pets.json': `[${petText(3)},${petText(7)}]` });
   const store = await openFileStore({ path: 'pets.json', disk });
@@ -35,17 +44,21 @@ test('The greatest id is 2^63 - 1: the create after it is refused', async () => 
   const disk = createMemoryDisk({ 'pets.json': `[${petText(2n ** 63n - 6n)}]` });
   const store = await openFileStore({ path: 'pets.json', disk });
   for (let i = 0; i < 3; i += 1) await store.create(rex);
+  assert.equal(store.problem(), undefined);
   const results = await Promise.allSettled([1, 2, 3].map(() => store.create(rex)));
   assert.deepEqual(
     results.map(({ status }) => status),
     ['fulfilled', 'fulfilled', 'rejected'],
   );
   await assert.rejects(store.create(rex), StoreUnavailableError);
+  assert.match(store.problem()!, /^No id is left: /);
   await store.close();
+  assert.equal(store.problem(), 'The store is closed');
 
   const again = await openFileStore({ path: 'pets.json', disk });
   assert.equal(`${await again.get(2n ** 63n - 1n)}`, petText(2n ** 63n - 1n));
   await assert.rejects(again.create(rex), { message: /^No id is left: .* 9223372036854775807,/ });
+  assert.match(again.problem()!, /^No id is left: /);
   assert.equal(again.count().total, 6);
   await again.close();
 });

@@ -7,6 +7,7 @@ import { Histogram } from '../../src/base/histogram.ts';
 import { encodeCommit } from '../../src/storage/commit.ts';
 import { Journal } from '../../src/storage/journal.ts';
 import { readJournal, type JournalContent } from '../../src/storage/journal-reader.ts';
+import { storePaths } from '../../src/storage/store-paths.ts';
 import { eachBitFlip } from '../support/bit-flips.ts';
 import { createFailingDisk } from '../support/failing-disk.ts';
 import { createMemoryDisk } from '../support/memory-disk.ts';
@@ -180,16 +181,16 @@ test('A line takes a reserve along, and the lines after it go over that', async 
   const disk = createMemoryDisk({});
   const lines = linesOf([1, 1, 1, 1, 1]);
   const reserve = 3 * lines[0]!.length;
-  const journal = new Journal(disk, '/journal', reserve, new Histogram([]));
+  const journal = new Journal(disk, storePaths('/pets'), reserve, new Histogram([]));
   const sizes: number[] = [];
   for (const [index, line] of lines.entries()) {
     await journal.append(line);
     const length = sum(lines.slice(0, index + 1));
     assert.equal(journal.lengthBytes, length);
-    const { commits, ...content } = await read(disk.read('/journal'));
+    const { commits, ...content } = await read(disk.read('/pets.journal'));
     assert.equal(commits.length, index + 1);
     assert.deepEqual(content, { lengthBytes: length, tornBytes: 0 });
-    sizes.push(disk.read('/journal').length);
+    sizes.push(disk.read('/pets.journal').length);
   }
   const first = lines[0]!.length + reserve;
   assert.deepEqual(sizes, [first, first, first, first, sum(lines) + reserve]);
@@ -200,9 +201,9 @@ test('A disk with room for the line alone takes the line', async () => {
   const memory = createMemoryDisk({});
   const disk = createFailingDisk(memory);
   disk.fault = ({ operation }) => (operation === 'writeNow' ? line!.length : undefined);
-  const journal = new Journal(disk, '/journal', 200, new Histogram([]));
+  const journal = new Journal(disk, storePaths('/pets'), 200, new Histogram([]));
   await journal.append(line!);
-  assert.deepEqual(memory.read('/journal'), line);
+  assert.deepEqual(memory.read('/pets.journal'), line);
 });
 
 interface ReadCommit {

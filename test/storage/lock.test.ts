@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { platform } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -12,13 +13,14 @@ import { openFileStore } from '../../src/storage/file-store.ts';
 import { lockFile } from '../../src/storage/lock.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
+const FLOCK = { skip: ['darwin', 'win32'].includes(platform()) && 'The lock needs no flock here' };
 const HOLDER_JS = fileURLToPath(new URL('../support/store-holder.js', import.meta.url));
 
 test('A second store on the same file is refused in the same process, and told why', async (t) => {
   const path = join(tempDir(t), 'pets.json');
   const store = await openFileStore({ path });
   await assert.rejects(openFileStore({ path }), {
-    message: `${path} is in use by another process, which holds ${path}.lock`,
+    message: `${path} is in use already: ${path}.lock is held`,
   });
   await store.close();
 });
@@ -57,7 +59,7 @@ test('A store that fails to open frees the lock', async (t) => {
 test('A store in another process is refused, until this one is closed', async (t) => {
   const path = join(tempDir(t), 'pets.json');
   const store = await openFileStore({ path });
-  assert.match((await startHolder(t, path)).said, /pets\.json is in use by another process/);
+  assert.match((await startHolder(t, path)).said, /pets\.json is in use already/);
   await store.close();
   assert.equal((await startHolder(t, path)).said, 'open\n');
 });
@@ -82,6 +84,19 @@ test('Of many who take the lock at once, one has it', async (t) => {
 
 test('A lock file that cannot be made is no lock, but an error', async (t) => {
   await assert.rejects(lockFile(join(tempDir(t), 'none', 'lock')), { code: 'ENOENT' });
+});
+
+test('Without a command flock that can be run there is no lock, but an error', FLOCK, async (t) => {
+  const folder = tempDir(t);
+  const { PATH } = process.env;
+  process.env['PATH'] = folder;
+  t.after(() => (process.env['PATH'] = PATH));
+  const start = 'The command flock, which keeps a second process away,';
+  await assert.rejects(lockFile(join(folder, 'lock')), { message: `${start} is not installed` });
+  writeFileSync(join(folder, 'flock'), 'no program', { mode: 0o644 });
+  await assert.rejects(lockFile(join(folder, 'lock')), {
+    message: `${start} cannot be run: spawn flock EACCES`,
+  });
 });
 
 /** Starts a process that opens the store, and waits for what it has to say. */

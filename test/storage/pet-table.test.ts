@@ -8,7 +8,7 @@ import { encodePet } from '../../src/model/encoded-pet.ts';
 import { PET_STATUSES, type PetStatus } from '../../src/model/pet.ts';
 import type { PetQuery } from '../../src/model/pet-store.ts';
 import { PetTable } from '../../src/storage/pet-table.ts';
-import { createRandom, type Random } from '../../src/contract/random.ts';
+import { createRandom, type Random } from '../support/random.ts';
 
 interface ModelPet {
   readonly id: bigint;

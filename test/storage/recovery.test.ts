@@ -49,6 +49,18 @@ test('A snapshot only: its pets are there, and it stays until there are more', a
   assert.deepEqual(await openedIds(place), [1, 2, 3, 4]);
 });
 
+for (const mode of [0o600, 0o640, 0o666]) {
+  const name = `The journal of a data file with the mode ${mode.toString(8)} has it as well`;
+  test(name, POSIX, async (t) => {
+    const { path } = makePlace(t, { snapshot: snapshotOf(3) });
+    chmodSync(path, mode);
+    const store = await openFileStore({ path });
+    await store.create(rex);
+    for (const file of [path, `${path}.journal`]) assert.equal(statSync(file).mode & 0o777, mode);
+    await store.close();
+  });
+}
+
 interface Row {
   readonly name: string;
   readonly files: Files;

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { openConnection, type Connection, type Outcome } from './connection.ts';
 import { petsOf, type PetLedger } from './pet-ledger.ts';
 import { KEY } from './process.ts';
-import type { Random } from '../../src/contract/random.ts';
+import type { Random } from './random.ts';
 
 export interface PetLoad {
   /** Resolves when so many pets were answered; rejects when any answer was wrong. */

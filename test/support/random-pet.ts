@@ -1,8 +1,7 @@
 /** Generated pets, as values and as JSON texts in every layout that a Pet may have. */
 
 import { PET_STATUSES, type NewPet, type Pet } from '../../src/model/pet.ts';
-import { type Random } from '../../src/contract/random.ts';
-import { randomInt64, randomStringLiteral, randomText } from './random.ts';
+import { randomInt64, randomStringLiteral, randomText, type Random } from './random.ts';
 
 export function randomNewPet(random: Random): NewPet {
   const name = randomText(random, 10);
@@ -21,6 +20,7 @@ export function randomPet(random: Random): Pet {
 export function randomPetText(random: Random, fields: Partial<Pet>): string {
   const members: (readonly [key: string, value: string])[] = [];
   for (const [key, value] of Object.entries(fields)) {
+    if (value === undefined) continue;
     const isInteger = typeof value === 'bigint';
     const form = random.pick(['', '', '.0', 'e0', '.00E+00', value === 0n ? '' : '0e-1']);
     const literal = isInteger ? `${value}${form}` : randomStringLiteral(random, value);

@@ -5,7 +5,22 @@
  * the failure names it: `forAll` with that as `firstSeed` and one case repeats just that.
  */
 
-import { createRandom, type Random } from '../../src/contract/random.ts';
+import * as contract from '../../src/contract/random.ts';
+
+export interface Random extends contract.Random {
+  pick<T>(choices: readonly T[]): T;
+  /** True once in `n` times. */
+  oneIn(n: number): boolean;
+}
+
+export function createRandom(seed: number): Random {
+  const { below } = contract.createRandom(seed);
+  return {
+    below,
+    pick: <T>(choices: readonly T[]): T => choices[below(choices.length)]!,
+    oneIn: (n) => below(n) === 0,
+  };
+}
 
 /** Checks the property on `cases` generated cases. */
 export function forAll(cases: number, property: (random: Random) => void, firstSeed = 1): void {
