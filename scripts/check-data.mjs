@@ -1,6 +1,6 @@
 /**
  * Checks a data file, with its journal if it has one, and says how many pets it holds or the first
- * thing that is wrong and where. It changes nothing, whether or not a service is using them.
+ * thing that is wrong and where. It changes nothing, and may run while the service does.
  *
  *     node scripts/check-data.mjs [data/pets.json]
  *

@@ -1,5 +1,5 @@
 /**
- * Checking data files without changing them, while a service uses them or not.
+ * Checking data files without changing them, whether or not a service is using them.
  *
  * The journal is opened before the snapshot. Should a checkpoint come in between, the old journal
  * is still readable through its open file, and its commits are skipped as ones that the new
