@@ -58,8 +58,8 @@ export async function readJournal(
 /**
  * For `readJournal`: adds each commit's pets to `pets`, which are those of the snapshot.
  *
- * A commit that the snapshot has already is passed over. One that does not follow on is a
- * DamagedFileError.
+ * A commit that the snapshot has already, pet for pet, is passed over. Any other that does not
+ * follow on is a DamagedFileError.
  */
 export function commitsOnto(
   path: string,
@@ -70,7 +70,16 @@ export function commitsOnto(
   return ({ after, pets: added }, offset) => {
     const isChained = journalLastId === undefined || after === journalLastId;
     journalLastId = after + BigInt(added.length);
-    if (isChained && journalLastId <= snapshotLastId) return;
+    if (isChained && journalLastId <= snapshotLastId) {
+      const missing = added.find(({ id, pet }) => pets.get(id) !== pet);
+      if (missing === undefined) return;
+      throw new DamagedFileError(
+        path,
+        offset,
+        `This commit has a pet ${missing.id} that the snapshot has not, or not like this: they do ` +
+          'not belong together, and which of them counts is not for the service to say',
+      );
+    }
     if (!isChained || after !== pets.lastId) {
       throw new DamagedFileError(
         path,

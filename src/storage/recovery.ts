@@ -4,7 +4,8 @@
  *     snapshot   journal                                 then
  *     none       none                                    start empty
  *     there      none                                    load it
- *     any        commits up to the snapshot's last id    skip them: a checkpoint was cut off
+ *     any        commits whose pets it has               skip them: a checkpoint was cut off
+ *     any        commits up to its last id, others       refuse: they do not belong together
  *     any        commits that follow on                  apply them
  *     any        commits that do not follow on           refuse: a snapshot of another day, or none
  *     any        a commit cut off at the end             drop it, and say so: it was never answered

@@ -160,6 +160,18 @@ const refused: readonly (Files & { readonly name: string; readonly complaint: Re
     complaint: /\.journal is damaged at byte 0: This commit follows pet 2, .* end with 3: the snap/,
   },
   {
+    name: 'A journal beside a snapshot of other pets with the same ids',
+    snapshot: snapshotOf(3).replace('Rex', 'Tex'),
+    journal: commit(0, 3),
+    complaint: atByte(0, 'This commit has a pet 1 that the snapshot has not, or not like this: '),
+  },
+  {
+    name: 'A journal beside a snapshot of other pets with greater ids',
+    snapshot: '[{"id":50,"name":"Rex","categoryId":1}]',
+    journal: commit(0, 1) + commit(1, 2),
+    complaint: atByte(0, 'This commit has a pet 1 that the snapshot has not, or not like this: '),
+  },
+  {
     name: 'A line lost from the middle of the journal',
     snapshot: snapshotOf(1),
     journal: commit(1, 1) + commit(3, 1),
