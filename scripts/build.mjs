@@ -17,7 +17,11 @@ if (zlib.crc32 === undefined) fail(`Node.js 20.19.2 or later is needed, not ${pr
 
 /** Compiles a configuration into its folder; ends the process where that fails. */
 export function build(configuration, outputFolder) {
-  if (!install()) fail('The compiler cannot be installed');
+  if (!install()) {
+    fail(
+      'The compiler cannot be installed; Node.js 22.18 or later needs none, nor does a built dist/',
+    );
+  }
   rmSync(join(root, outputFolder), { recursive: true, force: true });
   const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
   if (!run(process.execPath, [compiler, '--project', configuration])) fail('The build failed');

@@ -1,11 +1,6 @@
-/**
- * Makes an API key: the key itself for the client, and the line with its digest for the keys file.
- *
- *     node scripts/make-key.mjs
- */
+/** Makes an API key, building first where needed: see src/make-key.ts. */
 
-import { createHash, randomBytes } from 'node:crypto';
+import { build, isBuilt } from './build.mjs';
 
-const key = randomBytes(24).toString('base64url');
-console.log(`key      ${key}`);
-console.log(`digest   sha256:${createHash('sha256').update(key).digest('hex')}`);
+if (!isBuilt()) build('tsconfig.json', 'dist');
+await import('../dist/make-key.js');

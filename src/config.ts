@@ -89,7 +89,7 @@ export function readApiKeys(
   try {
     text = readTextFile(file);
   } catch (error) {
-    mistakes.push(`The API keys file cannot be read: ${messageOf(error)}`);
+    mistakes.push(`The API keys file ${file} cannot be read: ${messageOf(error)}`);
     return fixed;
   }
   const keys: string[] = [];

@@ -69,10 +69,16 @@ async function run(config: Config, apiKeys: readonly string[]): Promise<void> {
   // The port comes first: while a large file loads, the service says that it is starting.
   const server = createHttpServer(app.listener);
   const url = await listen(server, config);
-  stopOnSignals(app, server);
-  process.on('SIGHUP', () => reloadKeys(app, config.apiKeySource));
+  const onStop = stopOnSignals(app, server);
+  process.on('SIGHUP', (signal) => {
+    if (config.apiKeySource.file !== undefined) reloadKeys(app, config.apiKeySource);
+    // Its terminal was closed: the service must not go on unseen, with a key that nobody has.
+    else if (process.stdout.isTTY) onStop(signal);
+    else log('warn', 'There is no keys file to read again');
+  });
   await app.open();
-  log('info', 'Started', { version: VERSION, url, dataFile: resolve(config.dataFile) });
+  const { total: pets } = await app.pets.count();
+  log('info', 'Started', { version: VERSION, url, dataFile: resolve(config.dataFile), pets });
   process.stdout.write(greeting(url, config.dataFile, madeKey));
 }
 
@@ -89,7 +95,8 @@ function listen(server: Server, { host, port }: Config): Promise<string> {
   });
 }
 
-function stopOnSignals(app: App, server: Server): void {
+/** Stops on SIGTERM and SIGINT, and returns what does it. */
+function stopOnSignals(app: App, server: Server): (signal: NodeJS.Signals) => void {
   let isStopping = false;
   const onSignal = (signal: NodeJS.Signals): void => {
     if (isStopping) {
@@ -108,6 +115,7 @@ function stopOnSignals(app: App, server: Server): void {
   };
   process.on('SIGTERM', onSignal);
   process.on('SIGINT', onSignal);
+  return onSignal;
 }
 
 async function stop(app: App, server: Server): Promise<void> {
@@ -129,7 +137,7 @@ function reloadKeys(app: App, source: ApiKeySource): void {
   const keys = readApiKeys(source, readTextFile, mistakes);
   if (mistakes.length > 0) {
     log('error', 'The API keys were left as they are', { cause: mistakes.join('; ') });
-  } else if (source.file !== undefined) {
+  } else {
     app.setApiKeys(keys);
     log('info', 'Read the API keys again', { keys: keys.length });
   }

@@ -117,7 +117,7 @@ test('It tells in one line of a file that is not there or is a folder, and exits
 });
 
 test('A wrong call shows how it is called, and exits with 2', async () => {
-  const stderr = 'Usage: node scripts/check-data.mjs [data/pets.json]\n';
+  const stderr = 'Usage: node dist/check-data.js [data/pets.json]\n';
   for (const args of [['a', 'b'], ['--help'], ['-']]) {
     assert.deepEqual(await checkDataFile(...args), { code: 2, stdout: '', stderr });
   }

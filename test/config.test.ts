@@ -174,7 +174,7 @@ const MISTAKES: readonly (readonly [env: Env, args: readonly string[], mistake: 
   [
     {},
     ['--api-keys-file', 'missing'],
-    "The API keys file cannot be read: ENOENT: no such file or directory, open 'missing'",
+    "The API keys file missing cannot be read: ENOENT: no such file or directory, open 'missing'",
   ],
 ];
 

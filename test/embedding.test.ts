@@ -341,6 +341,13 @@ test('The pets as values are refused with the reason', async (t) => {
   for (const limit of [0, -1, 1.5, NaN, Infinity]) {
     await assert.rejects(app.pets.list({ limit }), RangeError);
   }
+  const query = { limit: '1', status: 'lost', after: 7 } as object;
+  await assert.rejects(app.pets.list(query), {
+    name: 'RangeError',
+    message:
+      'limit must be an integer from 1 on, not "1"; ' +
+      'status must be one of available, pending, sold, not "lost"; after must be a bigint, not "7"',
+  });
   await assert.rejects(app.pets.create({ ...rex, categoryId: 2n ** 63n }), InvalidPetError);
   await assert.rejects(app.pets.create({ ...rex, status: 'lost' as 'sold' }), InvalidPetError);
   app.drain();

@@ -51,7 +51,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       .trimEnd()
       .split('\n')
       .map((line) => eventOf(line));
-    assert.deepEqual(events, ['Started', 'Stopping', 'Stopped']);
+    assert.deepEqual(events, ['Made an empty data file', 'Started', 'Stopping', 'Stopped']);
   });
 }
 
@@ -212,6 +212,16 @@ test('A configured key is never shown or logged, nor is one that a client sent',
   service.child.kill('SIGTERM');
   assert.equal(await service.exit(), 0);
   assert.doesNotMatch(service.stdout() + service.stderr(), /configured-key|key-of/);
+});
+
+test('On SIGHUP without a keys file the service goes on, where no terminal was closed', async (t) => {
+  const service = start(t, anyPort(join(tempDir(t), 'pets.json')));
+  const url = await service.ready();
+  service.child.kill('SIGHUP');
+  await logged(service, '"There is no keys file to read again"');
+  assert.equal((await listPets(url)).status, 200);
+  service.child.kill('SIGTERM');
+  assert.equal(await service.exit(), 0);
 });
 
 test('On SIGHUP the keys file is read again, and a broken one changes nothing', async (t) => {

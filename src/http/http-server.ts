@@ -1,10 +1,10 @@
 /**
  * The node:http server, with its limits set and its own failures answered by Error bodies.
  *
- * Memory is bounded by connections × (header limit + body limit), and by the requests that a client
- * sends ahead of its turn: node:http reads 64 KiB at a time, and makes some 3 KB of each request in
- * it. Where node:http would answer by itself, it does so with an empty body; each such place has its
- * listener here.
+ * Memory is bounded by connections × (header limit + body limit), and by the requests that a
+ * client sends ahead of its turn: node:http reads 64 KiB at a time, and makes some 3 KB of each
+ * request in it. Where node:http would answer by itself, it does so with an empty body; each such
+ * place has its listener here.
  */
 
 import {
@@ -42,8 +42,8 @@ const LIMITS: Limits = {
 
 /**
  * An empty request needs no stream: measured, that is a fifth more of answers on Node 24 and later,
- * which know the option; for others there is empty-request.ts. node:http would refuse a missing Host with an empty
- * body, so that is left to request-rules.ts.
+ * which know the option; for others there is empty-request.ts. node:http would refuse a missing
+ * Host with an empty body, so that is left to request-rules.ts.
  */
 const FIXED_OPTIONS = { requireHostHeader: false, optimizeEmptyRequests: true };
 

@@ -1,7 +1,8 @@
 /**
  * The query string, as forms write it (application/x-www-form-urlencoded): `limit=5&status=sold`.
  *
- * URLSearchParams would do, but it hides broken encoding, and it is slower, which counts on every request.
+ * URLSearchParams would do, but it hides broken encoding, and it is slower, which counts on every
+ * request.
  */
 
 import { brokenEncoding, percentDecode } from './target.ts';

@@ -8,9 +8,9 @@
  * see that twice, and a refusal only after it.
  */
 
-import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { quote } from '../base/quote.ts';
+import { findInvalidUtf8 } from '../base/utf8.ts';
 import { ApiError } from './api-error.ts';
 import { announcesBody, type RequestHeaders } from './request-headers.ts';
 
@@ -45,7 +45,10 @@ export async function readBody(
   if (body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf) {
     throw new ApiError('invalid_json', 'The body starts with a byte order mark, which is no JSON');
   }
-  if (!isUtf8(body)) throw new ApiError('invalid_json', 'The body is not valid UTF-8');
+  const invalid = findInvalidUtf8(body);
+  if (invalid !== undefined) {
+    throw new ApiError('invalid_json', `The body is not valid UTF-8 at byte ${invalid}`);
+  }
   return body;
 }
 

@@ -3,8 +3,9 @@
  *
  * A pattern is a path whose segments are literal or a parameter, `/v1/pets/{petId}`. Paths match
  * exactly: case counts, and so does every slash; a parameter is never empty. Two short ways serve
- * nearly all requests: a map of the patterns without a parameter, and a comparison of the text before
- * a parameter at the end. Any other path, an encoded one above all, is compared segment by segment.
+ * nearly all requests: a map of the patterns without a parameter, and a comparison of the text
+ * before a parameter at the end. Any other path, an encoded one above all, is compared segment by
+ * segment.
  */
 
 import { decodeSegments } from './target.ts';

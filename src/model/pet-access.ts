@@ -3,13 +3,14 @@
  * and without a key.
  */
 
+import { quote } from '../base/quote.ts';
 import { decodePet, decodePets, encodeNewPet } from './encoded-pet.ts';
-import type { NewPet, Pet, PetStatus } from './pet.ts';
+import { isPetStatus, PET_STATUSES, type NewPet, type Pet, type PetStatus } from './pet.ts';
 import type { PetCount, PetStore } from './pet-store.ts';
 
 /** Each rejects with StoreUnavailableError while the store is not open. */
 export interface PetAccess {
-  /** A page in ascending order of id; RangeError when `limit` is no integer from 1 on. */
+  /** A page in ascending order of id; RangeError for a query that is none. */
   list(query?: PetAccessQuery): Promise<PetAccessPage>;
   /** All pets that match, page by page: pets that are added meanwhile come last. */
   all(query?: { readonly status?: PetStatus | undefined }): AsyncGenerator<Pet, void, undefined>;
@@ -41,9 +42,7 @@ export function createPetAccess(
 ): PetAccess {
   const list = async (query: PetAccessQuery = {}): Promise<PetAccessPage> => {
     const { limit = DEFAULT_LIMIT, status, after } = query;
-    if (!Number.isInteger(limit) || limit < 1) {
-      throw new RangeError(`limit must be an integer from 1 on, not ${limit}`);
-    }
+    checkQuery(limit, status, after);
     const { json, next } = await storeForRead().list({ limit, status, after });
     return { pets: decodePets(json), next };
   };
@@ -71,3 +70,17 @@ export function createPetAccess(
 const DEFAULT_LIMIT = 20;
 /** As many as a request may ask for: so many fit in one string, however long they are. */
 const PAGE_LENGTH = 100;
+
+/** The types are no help to a program in JavaScript. */
+function checkQuery(limit: unknown, status: unknown, after: unknown): void {
+  const problems: string[] = [];
+  const note = (what: string, value: unknown): unknown =>
+    problems.push(`${what}, not ${quote(String(value))}`);
+  if (!Number.isInteger(limit) || Number(limit) < 1)
+    note('limit must be an integer from 1 on', limit);
+  if (status !== undefined && !isPetStatus(status)) {
+    note(`status must be one of ${PET_STATUSES.join(', ')}`, status);
+  }
+  if (after !== undefined && typeof after !== 'bigint') note('after must be a bigint', after);
+  if (problems.length > 0) throw new RangeError(problems.join('; '));
+}

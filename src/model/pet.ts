@@ -23,6 +23,6 @@ export interface Pet extends NewPet {
   readonly id: bigint;
 }
 
-export function isPetStatus(text: string): text is PetStatus {
-  return (PET_STATUSES as readonly string[]).includes(text);
+export function isPetStatus(value: unknown): value is PetStatus {
+  return (PET_STATUSES as readonly unknown[]).includes(value);
 }

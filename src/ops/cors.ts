@@ -39,7 +39,7 @@ const EXPOSED: readonly string[] = [
   'Link, Location, Deprecation, Sunset, Retry-After, X-Request-Id',
 ];
 
-/** What is wrong with a text as an origin: '*', or as browsers send it; undefined when nothing is. */
+/** What is wrong with a text that should be an origin as browsers send it, or '*'. */
 export function originProblem(text: string): string | undefined {
   const isOrigin = text === '*' || (URL.canParse(text) && new URL(text).origin === text);
   return isOrigin ? undefined : 'expected an origin such as https://shop.example, or *';

@@ -107,8 +107,8 @@ class AnswerCounts {
       metric(
         'petstore_http_requests_total',
         'counter',
-        'Answered requests by operation, empty where there was none, and HTTP status; not those that ' +
-          'node:http refuses while it reads them',
+        'Answered requests by operation, empty where there was none, and HTTP status; without ' +
+          'those that node:http refuses while it reads them',
         samples,
       ),
       encodeHistogram(

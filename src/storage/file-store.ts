@@ -215,8 +215,10 @@ class JournaledStore implements FileStore {
   /** The first snapshot of an empty store shows at once whether the place can be written to. */
   async checkpointAtStart(hasSnapshot: boolean): Promise<void> {
     const isNew = !hasSnapshot && this.#journal.lengthBytes === 0;
-    if (isNew) await this.#checkpoint();
-    else if (!hasSnapshot || this.#journal.lengthBytes > LONG_JOURNAL_BYTES) {
+    if (isNew) {
+      await this.#checkpoint();
+      this.#log('info', 'Made an empty data file', { file: this.#paths.snapshot });
+    } else if (!hasSnapshot || this.#journal.lengthBytes > LONG_JOURNAL_BYTES) {
       await this.#tryCheckpoint();
     }
   }
@@ -269,7 +271,7 @@ class JournaledStore implements FileStore {
     const at = this.#now();
     if (at - this.#failureToldAt >= LOG_PAUSE_MS) {
       this.#failureToldAt = at;
-      this.#log('error', 'Pets cannot be stored', { cause });
+      this.#log('error', 'Pets cannot be stored', { cause, dataFile: this.#paths.snapshot });
     }
     // What a client is told ends before the path that the system's message may have in it.
     const message = `Pets cannot be stored: ${cause.split(',')[0]}`;

@@ -76,8 +76,8 @@ export function commitsOnto(
       throw new DamagedFileError(
         path,
         offset,
-        `This commit has a pet ${missing.id} that the snapshot has not, or not like this: they do ` +
-          'not belong together, and which of them counts is not for the service to say',
+        `This commit has a pet ${missing.id} that the snapshot has not, or not like this: ` +
+          'they do not belong together, and which of them counts is not for the service to say',
       );
     }
     if (!isChained || after !== pets.lastId) {

@@ -14,10 +14,10 @@
  * the fast way (pet-scanner.ts), all others the general one (readPet).
  */
 
-import { isUtf8 } from 'node:buffer';
 import { crc32 } from 'node:zlib';
 import { CLOSE_BRACKET, COMMA, OPEN_BRACKET } from '../base/ascii.ts';
 import { JsonSyntaxError, skipSpace } from '../base/json.ts';
+import { findInvalidUtf8 } from '../base/utf8.ts';
 import { InvalidPetError, readPet } from '../model/encoded-pet.ts';
 import { PetRun, scanRun } from '../model/pet-scanner.ts';
 import { DamagedFileError } from './damaged-file-error.ts';
@@ -168,18 +168,6 @@ class SnapshotReader {
     const text = complaint instanceof Error ? complaint.message : String(complaint);
     return new DamagedFileError(this.#path, window.position + at, text);
   }
-}
-
-/** The offset of the first byte that is not UTF-8; undefined when all are. */
-function findInvalidUtf8(bytes: Buffer): number | undefined {
-  if (isUtf8(bytes)) return undefined;
-  // Decoding puts U+FFFD in the place of what is broken, so the first difference is the place.
-  const decoded = Buffer.from(bytes.toString('utf8'));
-  let offset = 0;
-  while (bytes[offset] === decoded[offset]) offset += 1;
-  // U+FFFD itself begins with a byte that the broken character may have begun with.
-  while (!isUtf8(bytes.subarray(0, offset))) offset -= 1;
-  return offset;
 }
 
 function isAscending({ ids, length }: PetRun, lastId: bigint): boolean {

@@ -1,6 +1,7 @@
 /** Carried as the folder dist/ alone: nothing around it, wherever it is put and whoever runs it. */
 
-import { spawnSync } from 'node:child_process';
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
@@ -25,6 +26,16 @@ for (const [what, name] of PLACES) {
     await assertServes(t, { command: process.execPath, args: ['dist/server.js'], cwd });
   });
 }
+
+test("dist/ alone has the operator's tools", async (t) => {
+  const cwd = tempDir(t);
+  copyDist(cwd);
+  const run = (...args: readonly string[]): string =>
+    execFileSync(process.execPath, args, { cwd }).toString();
+  await assertServes(t, { command: process.execPath, args: ['dist/server.js'], cwd });
+  assert.equal(run('dist/check-data.js'), 'data/pets.json: 1 pets, the greatest id is 1\n');
+  assert.match(run('dist/make-key.js'), /^sha256:[0-9a-f]{64}$/m);
+});
 
 test('dist/ serves in the folder of a CommonJS project', async (t) => {
   const cwd = tempDir(t);

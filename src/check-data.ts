@@ -1,0 +1,62 @@
+/**
+ * Checks a data file, with its journal if it has one, and says how many pets it holds or the first
+ * thing that is wrong and where. It changes nothing, whether or not a service is using them.
+ *
+ *     node dist/check-data.js [data/pets.json]
+ *
+ * Exit code 0: all well. 1: damaged, or not there. 2: called wrongly.
+ */
+
+import { messageOf } from './base/log.ts';
+import { checkData } from './storage/check-data.ts';
+import type { Disk } from './storage/disk.ts';
+import { nodeDisk } from './storage/node-disk.ts';
+
+const PROGRESS_STEP_BYTES: number = 16 << 20;
+
+const [path = 'data/pets.json', ...others] = process.argv.slice(2);
+if (others.length > 0 || path.startsWith('-')) {
+  console.error('Usage: node dist/check-data.js [data/pets.json]');
+  process.exit(2);
+}
+
+try {
+  const { pets, lastId, journalPets, tornBytes } = await checkData(withProgress(nodeDisk), path);
+  clearProgress();
+  const inJournal = journalPets === 0 ? '' : `, ${journalPets} of them in the journal only`;
+  console.log(`${path}: ${pets} pets, the greatest id is ${lastId}${inJournal}`);
+  if (tornBytes > 0) {
+    console.log(`${tornBytes} bytes at the journal's end are a commit that is not complete`);
+  }
+} catch (error) {
+  clearProgress();
+  console.error(messageOf(error));
+  process.exit(1);
+}
+
+/** The disk, with what was read of a large file told on a terminal. */
+function withProgress(disk: Disk): Disk {
+  if (!process.stderr.isTTY) return disk;
+  return {
+    ...disk,
+    async open(path, how) {
+      const file = await disk.open(path, how);
+      const sizeBytes = (await disk.stat(path))?.sizeBytes ?? 0;
+      let told = 0;
+      return {
+        ...file,
+        read(bytes, offset, length, position) {
+          if (position - told >= PROGRESS_STEP_BYTES) {
+            told = position;
+            process.stderr.write(`\r${Math.floor((100 * position) / sizeBytes)} % of ${path} `);
+          }
+          return file.read(bytes, offset, length, position);
+        },
+      };
+    },
+  };
+}
+
+function clearProgress(): void {
+  if (process.stderr.isTTY) process.stderr.write('\r\x1b[K');
+}
