@@ -81,7 +81,6 @@ export interface MediaType {
 }
 
 export interface Example {
-  readonly summary?: string;
   readonly value: unknown;
 }
 
