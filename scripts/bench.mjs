@@ -11,9 +11,10 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { build } from './build.mjs';
+import { build, isBuilt } from './build.mjs';
 import { measureCreates } from './bench/creates.mjs';
 import { measureGrowth } from './bench/growth.mjs';
+import { measureLarge } from './bench/large.mjs';
 import { measurePressure } from './bench/pressure.mjs';
 import { measureMetrics, measureReads } from './bench/reads.mjs';
 import { measureSlowDisk } from './bench/slow-disk.mjs';
@@ -28,6 +29,7 @@ const PARTS = {
   'slow-disk': measureSlowDisk,
   pressure: measurePressure,
   metrics: measureMetrics,
+  large: measureLarge,
 };
 
 const USAGE = `Measures the service against floors of bare Node, and prints ratios.
@@ -60,7 +62,7 @@ if (values.help) {
   process.exit();
 }
 
-build('tsconfig.json', 'dist');
+if (!isBuilt()) build('tsconfig.json', 'dist');
 const folder = values.keep ?? mkdtempSync(join(tmpdir(), 'petstore-bench-'));
 mkdirSync(folder, { recursive: true });
 const bench = {

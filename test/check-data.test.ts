@@ -15,12 +15,12 @@ import { checkData } from '../src/storage/check-data.ts';
 import type { Disk } from '../src/storage/disk.ts';
 import { openFileStore } from '../src/storage/file-store.ts';
 import { nodeDisk } from '../src/storage/node-disk.ts';
-import { checkDataFile } from './support/check-data-script.ts';
 import { openConnection } from './support/connection.ts';
 import { PetLedger } from './support/pet-ledger.ts';
 import { startLoad } from './support/pet-load.ts';
 import { end, KEY, portOf, startOn } from './support/process.ts';
 import { createRandom } from './support/random.ts';
+import { runScript, type ScriptResult } from './support/run-script.ts';
 import { tempDir } from './support/temp-dir.ts';
 
 const REX = '{"id":1,"name":"Rex","categoryId":7}';
@@ -176,7 +176,7 @@ test('A line that was read while it was written is looked at again', async (t) =
 });
 
 /** Checks the file, and that all files beside it are as they were. */
-async function checkUnchanged(path: string): ReturnType<typeof checkDataFile> {
+async function checkUnchanged(path: string): Promise<ScriptResult> {
   const folder = join(path, '..');
   const before = stateOf(folder);
   const result = await checkDataFile(path);
@@ -203,4 +203,8 @@ async function killedWithPets(t: TestContext, commits: number): Promise<string> 
   }
   assert.equal(await end(service, 'SIGKILL'), 'SIGKILL');
   return path;
+}
+
+function checkDataFile(...args: readonly string[]): Promise<ScriptResult> {
+  return runScript('check-data.mjs', args);
 }

@@ -28,6 +28,7 @@ test('A pet is still there after kill -9 and a restart', async (t) => {
 
   const second = start(t, args);
   const found = await listPets(await second.ready());
+  assert.match(second.stderr(), /"event":"Started".*"pets":1\b/);
   assert.equal(await found.text(), '[{"id":1,"name":"Rex","categoryId":7}]');
   second.child.kill('SIGTERM');
   assert.equal(await second.exit(), 0);

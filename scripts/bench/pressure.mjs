@@ -1,4 +1,4 @@
-/** Pressure: many connections, slow readers, long pipelines and a burst of creates. */
+/** Pressure: many connections, slow ones, long pipelines and a burst of creates. */
 
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
@@ -68,6 +68,20 @@ export async function measurePressure(bench) {
     const { answers, p99, max } = await measure({ ...load, seconds: 4 * bench.seconds });
     for (const socket of sockets) socket.destroy();
     return `others got ${answers} answers, p99 ${p99} µs, longest ${max} µs`;
+  });
+  await run(`${CONNECTIONS} connections whose headers do not end`, async (port) => {
+    const load = { port, request: requestFor('/v1/pets'), connections: 1, warmupSeconds: 1 };
+    const idle = await measure({ ...load, seconds: 4 * bench.seconds });
+    const sockets = Array.from({ length: CONNECTIONS }, () => connect(port, '127.0.0.1'));
+    await Promise.all(sockets.map((socket) => once(socket, 'connect')));
+    for (const socket of sockets) {
+      socket.on('error', () => undefined).write('GET /v1/pets HTTP/1.1\r\nHost: a\r\n');
+    }
+    const feed = setInterval(() => sockets.forEach((socket) => socket.write('X: y\r\n')), 1000);
+    const { p99 } = await measure({ ...load, seconds: 4 * bench.seconds });
+    clearInterval(feed);
+    for (const socket of sockets) socket.destroy();
+    return `p99 of another client ${p99} µs, alone ${idle.p99} µs`;
   });
   bench.progress('');
   console.log(`\nPressure\n\n${lines.join('\n')}`);

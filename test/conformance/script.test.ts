@@ -1,13 +1,11 @@
 /** The command, from the outside: its report and exit code, against services right and wrong. */
 
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createServer as createTlsServer } from 'node:https';
 import { join } from 'node:path';
 import { before, test, type TestContext } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { runScript, type ScriptResult } from '../support/run-script.ts';
 import { listen, startService } from '../support/service.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { runCommand } from './command.ts';
@@ -16,26 +14,8 @@ import { createOtherServer, type OtherServerOptions } from './other-server.ts';
 
 const KEY = 'secret-of-the-client';
 
-/** Found from this file's compiled place, .build/test/conformance. */
-const SCRIPT = fileURLToPath(new URL('../../../scripts/conformance.mjs', import.meta.url));
-
-interface Outcome {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-async function run(args: readonly string[], env: Record<string, string> = {}): Promise<Outcome> {
-  const child = spawn(process.execPath, [SCRIPT, ...args], {
-    env: { PATH: process.env['PATH'] ?? '', ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let stdout = '';
-  let stderr = '';
-  child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
-  child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
-  const [code] = (await once(child, 'close')) as [number];
-  return { code, stdout, stderr };
+function run(args: readonly string[], env?: Record<string, string>): Promise<ScriptResult> {
+  return runScript('conformance.mjs', args, env);
 }
 
 /** The base address of another service. */

@@ -4,11 +4,11 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { checkDataFile } from '../support/check-data-script.ts';
 import { PetLedger } from '../support/pet-ledger.ts';
 import { listAllPets, startLoad } from '../support/pet-load.ts';
 import { end, portOf, startOn, type Process } from '../support/process.ts';
 import { createRandom, type Random } from '../support/random.ts';
+import { runScript } from '../support/run-script.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const ROUNDS = 15;
@@ -34,7 +34,7 @@ test('What was answered or seen is there once, byte for byte, after many kill -9
   const pets = await listAllPets(await portOf(last));
   ledger.check(pets);
   await end(last, 'SIGKILL');
-  const { code, stdout } = await checkDataFile(dataFile);
+  const { code, stdout } = await runScript('check-data.mjs', [dataFile]);
   assert.equal(code, 0);
   assert.match(stdout, new RegExp(`: ${pets.length} pets, `));
   t.diagnostic(

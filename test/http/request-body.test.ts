@@ -7,6 +7,17 @@ import { KEY, startService } from '../support/service.ts';
 
 const BODY = '{"name":"Rex","categoryId":1}';
 
+test('A body that is not UTF-8 is told with the byte', async (t) => {
+  const service = await startService();
+  t.after(() => service.close());
+  const body = Buffer.from('{"name":"R\xe9x","categoryId":1}', 'latin1');
+  assert.deepEqual(await (await service.post(body)).json(), {
+    code: 'invalid_json',
+    message: 'The body is not valid UTF-8 at byte 10',
+    status: 400,
+  });
+});
+
 const CASES: readonly (readonly [status: number, ...contentTypes: string[]])[] = [
   [201],
   [201, 'application/json'],

@@ -1,0 +1,60 @@
+/** The bench: that it runs, and that its load generator takes no wrong answer for a fast one. */
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { test, type TestContext } from 'node:test';
+import { runScript } from './support/run-script.ts';
+
+test('The bench shows its parts, and measures the one that is asked for', async () => {
+  const help = await runScript('bench.mjs', ['--help']);
+  assert.equal(help.code, 0, help.stderr);
+  assert.match(help.stdout, /reads,creates,growth,start,slow-disk,pressure,metrics,large/);
+  const args = ['--part', 'metrics', '--rounds', '1', '--seconds', '0.1'];
+  const { code, stdout, stderr } = await runScript('bench.mjs', args);
+  assert.equal(code, 0, stderr);
+  assert.match(stdout, /^one pet, 64 connections +without counting +≥ 0\.97 +[0-9.]+ \(.+\) .+█/m);
+  // Without a terminal, progress is told in lines.
+  assert.match(stderr, /^metrics: round 1, turn 4, /m);
+});
+
+test('The load generator counts the answers that are as they should be', async (t) => {
+  const result = await load(t, (_request, response) => response.end('four'), { bodyBytes: 4 });
+  assert.equal(result.code, 0, result.stderr);
+  const { answers, rate, p50 } = JSON.parse(result.stdout) as Record<string, number>;
+  assert.equal(answers, 20);
+  assert.ok(rate! > 0 && p50! > 0);
+});
+
+const WRONG: readonly (readonly [what: string, listener: RequestListener])[] = [
+  ['another status', (_request, response) => response.writeHead(500).end('four')],
+  ['a longer body', (_request, response) => response.end('fiver')],
+  ['a shorter body', (_request, response) => response.end('six')],
+  ['no answer', (request) => request.socket.destroy()],
+];
+
+for (const [what, listener] of WRONG) {
+  test(`The load generator fails at ${what}`, async (t) => {
+    const { code, stdout } = await load(t, listener, { bodyBytes: 4 });
+    assert.equal(code, 1);
+    assert.equal(stdout, '');
+  });
+}
+
+async function load(
+  t: TestContext,
+  listener: RequestListener,
+  options: object,
+): ReturnType<typeof runScript> {
+  const server = createServer(listener).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const { port } = server.address() as AddressInfo;
+  const request = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
+  const all = { port, request, connections: 2, count: 20, seconds: 20, ...options };
+  return runScript('bench/load.mjs', [JSON.stringify(all)]);
+}
