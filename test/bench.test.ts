@@ -28,7 +28,13 @@ test('The load generator counts the answers that are as they should be', async (
 });
 
 const WRONG: readonly (readonly [what: string, listener: RequestListener])[] = [
-  ['another status', (_request, response) => response.writeHead(500).end('four')],
+  [
+    'another status',
+    (_request, response) => {
+      response.statusCode = 500;
+      response.end('four');
+    },
+  ],
   ['a longer body', (_request, response) => response.end('fiver')],
   ['a shorter body', (_request, response) => response.end('six')],
   ['no answer', (request) => request.socket.destroy()],
