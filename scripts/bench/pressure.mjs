@@ -1,10 +1,13 @@
 /** Pressure: many connections, slow ones, long pipelines and a burst of creates. */
 
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { createLoad } from './creates.mjs';
 import { measure, startServer } from './processes.mjs';
 import { freshData, requestFor } from './reads.mjs';
@@ -14,6 +17,8 @@ const BURST = 10_000;
 const BURST_CONNECTIONS = 500;
 const PIPELINE_BYTES = 1 << 20;
 const SLOW_READERS = 100;
+const FLOOD_BYTES = 30e6;
+const SHORT_REQUEST = 'GET / HTTP/1.1\r\nHost:a\r\n\r\n';
 
 export async function measurePressure(bench) {
   const lines = [];
@@ -55,6 +60,27 @@ export async function measurePressure(bench) {
     socket.destroy();
     return `${answers + 1} of ${count} requests answered`;
   });
+  await run(
+    `${FLOOD_BYTES / 1e6} MB of requests of ${SHORT_REQUEST.length} bytes`,
+    async (port) => {
+      const answerBytes = await lengthOfAnswer(port);
+      const bystander = startBystander(port);
+      const flooder = connect(port, '127.0.0.1').resume();
+      await once(flooder, 'connect');
+      const count = Math.round(FLOOD_BYTES / SHORT_REQUEST.length);
+      const chunk = Buffer.from(SHORT_REQUEST.repeat(2000));
+      const startedAt = performance.now();
+      for (let sent = 0; sent < count; sent += 2000) {
+        if (!flooder.write(chunk)) await once(flooder, 'drain');
+      }
+      while (flooder.bytesRead < Math.ceil(count / 2000) * 2000 * answerBytes) await sleep(20);
+      const seconds = Math.round((performance.now() - startedAt) / 1000);
+      flooder.destroy();
+      const { asked, longestMs } = await bystander.stop();
+      const other = `another client asked ${asked} times and waited ${longestMs} ms at the longest`;
+      return `all answered in ${seconds} s, ${other}`;
+    },
+  );
   await run(`${SLOW_READERS} clients that do not read`, async (port) => {
     const sockets = Array.from({ length: SLOW_READERS }, () => connect(port, '127.0.0.1'));
     await Promise.all(sockets.map((socket) => once(socket, 'connect')));
@@ -87,3 +113,24 @@ export async function measurePressure(bench) {
   console.log(`\nPressure\n\n${lines.join('\n')}`);
   return [];
 }
+
+async function lengthOfAnswer(port) {
+  const socket = connect(port, '127.0.0.1');
+  socket.write(SHORT_REQUEST);
+  const [answer] = await once(socket, 'data');
+  socket.destroy();
+  return answer.length;
+}
+
+/** A client of its own process: it asks again and again, and notes its longest wait. */
+function startBystander(port) {
+  const child = spawn(process.execPath, [BYSTANDER, String(port)], { stdio: ['pipe', 'pipe', 2] });
+  return {
+    async stop() {
+      child.stdin.end();
+      return JSON.parse(await text(child.stdout));
+    },
+  };
+}
+
+const BYSTANDER = fileURLToPath(new URL('bystander.mjs', import.meta.url));

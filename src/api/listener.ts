@@ -8,7 +8,6 @@
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
 import { messageOf, type Log } from '../base/log.ts';
 import { cut, quote } from '../base/quote.ts';
 import type { Answer } from '../http/answer.ts';
@@ -18,19 +17,19 @@ import type { CorsPolicy } from '../http/cors-policy.ts';
 import { dropBody } from '../http/drop-body.ts';
 import { skipEmptyBody } from '../http/empty-request.ts';
 import type { Call, Operation } from '../http/operation.ts';
-import { inTurn } from '../http/pipelining.ts';
-import { errorReply, NO_HEADERS, sendReply, sendReplyOpen, type Reply } from '../http/reply.ts';
+import {
+  emptyReply,
+  errorReply,
+  NO_HEADERS,
+  sendReply,
+  sendReplyOpen,
+  type Reply,
+} from '../http/reply.ts';
 import { ClientGoneError, readBody } from '../http/request-body.ts';
 import { announcesBody, readHeaders, type RequestHeaders } from '../http/request-headers.ts';
 import { checkRequestRules } from '../http/request-rules.ts';
 import { createRouter, type Router } from '../http/router.ts';
-import {
-  brokenEncoding,
-  decodeSegments,
-  loggedPath,
-  percentDecode,
-  readTarget,
-} from '../http/target.ts';
+import { brokenEncoding, decodeSegments, percentDecode, readTarget } from '../http/target.ts';
 import { StoreUnavailableError } from '../model/pet-store.ts';
 import { BASE_PATH } from './paths.ts';
 import { groupByPath, type PreparedOperation, type Route } from './routes.ts';
@@ -59,11 +58,7 @@ export type Listener = (request: IncomingMessage, response: ServerResponse) => v
 
 export function createListener(options: ListenerOptions): Listener {
   const router = createRouter(groupByPath(options.operations, options.prefix));
-  return (request, response) => {
-    inTurn(request, response, () => {
-      if (!closing.has(request.socket)) serve(options, router, request, response);
-    });
-  };
+  return (request, response) => serve(options, router, request, response);
 }
 
 function serve(
@@ -92,8 +87,11 @@ interface Exchange extends Call, Answer {
   readonly headers: RequestHeaders;
   prepared: PreparedOperation | undefined;
   operation: string;
+  path: string;
   parameters: readonly string[];
   query: string;
+  /** Until then it is not known whether everybody on its way understood the request alike. */
+  isSound: boolean;
   status: number;
   bodyBytes: number;
 }
@@ -116,8 +114,10 @@ function openExchange(
     requestId: options.identify === undefined ? '' : options.identify(request),
     prepared: undefined,
     operation: '',
+    path: '',
     parameters: [],
     query: '',
+    isSound: false,
     status: 0,
     bodyBytes: 0,
     readBody: () => readBody(request, response, headers, options.bodyLimitBytes),
@@ -126,10 +126,13 @@ function openExchange(
 
 function answer(exchange: Exchange, router: Router<Route>): Reply | Promise<Reply> {
   const { options, request, headers } = exchange;
-  const { method = '', url = '' } = request;
+  const { method = '' } = request;
   checkRequestRules(request, headers);
-  const { path, query } = readTarget(url);
-  if (path === '*') return answerAsterisk(method);
+  const { path, query } = readTarget(targetOf(request));
+  exchange.path = path;
+  if (path === '*') checkAsterisk(method);
+  exchange.isSound = true;
+  if (path === '*') return emptyReply(['Allow', 'GET, HEAD, POST, OPTIONS']);
   const preflight = options.cors?.preflight(request);
   if (preflight !== undefined) return preflight;
   const found = router.match(path);
@@ -140,7 +143,7 @@ function answer(exchange: Exchange, router: Router<Route>): Reply | Promise<Repl
   // Here too, since an operation without parameters does not read the query.
   if (percentDecode(query) === undefined) throw brokenEncoding('query', query);
   checkExpectation(headers);
-  if (method === 'OPTIONS') return noContent(found.route.allow);
+  if (method === 'OPTIONS') return emptyReply(['Allow', found.route.allow]);
   const prepared = operationFor(found.route, method, path);
   const { operation, removal } = prepared;
   exchange.prepared = prepared;
@@ -166,24 +169,23 @@ function send(exchange: Exchange, reply: Reply): void {
   if (response.destroyed) return;
   const hasUnreadBody = announcesBody(exchange.headers) && !request.complete;
   const isEarly = hasUnreadBody && (reply.status >= 400 || !isShort(exchange));
-  // Of what came along with a request to upgrade, node:http drops the rest, even half a request.
-  const isLast = isEarly || exchange.headers.asksToUpgrade || options.isDraining();
-  const headers = isLast ? [...extraHeaders(exchange), ...CLOSE] : extraHeaders(exchange);
+  const extra = extraHeaders(exchange);
+  const headers = isEarly || isLast(exchange) ? [...extra, ...CLOSE] : extra;
   if (isEarly) {
     sendReplyOpen(response, reply, headers);
-    dropBody(request, () => response.end());
+    dropBody(request, response);
   } else {
     sendReply(response, reply, headers);
   }
-  // Where the client asked for that, or its expectation was not met, node:http closes by itself.
-  if (isLast || !response.shouldKeepAlive) closing.add(request.socket);
 }
 
-/**
- * The connections whose last answer is on its way: a request that comes after it must not be
- * processed (RFC 9112 section 9.6), for its answer would never be sent.
- */
-const closing = new WeakSet<Socket>();
+/** True when the connection ends with this answer. */
+function isLast({ options, request, headers, isSound }: Exchange): boolean {
+  // Of what came along with a request to upgrade, node:http drops the rest, even half a request.
+  if (!isSound || headers.asksToUpgrade || options.isDraining()) return true;
+  // The parser heeds a Connection among the trailers, and takes no request after it.
+  return request.rawTrailers.some((text) => /^(?:proxy-)?connection$/i.test(text));
+}
 
 /** Answers with an Error body; what is no ApiError is our own fault, and its cause for the log. */
 function fail(exchange: Exchange, error: unknown): void {
@@ -194,27 +196,24 @@ function fail(exchange: Exchange, error: unknown): void {
     send(exchange, errorReply(new ApiError('unavailable', error.message, RETRY_AFTER)));
   } else {
     const cause = error instanceof Error ? (error.stack ?? error.message) : messageOf(error);
-    const { options, request, requestId } = exchange;
-    const { method = '', url = '' } = request;
-    options.log('error', 'A request failed', { requestId, method, path: loggedPath(url), cause });
+    const { options, request, requestId, path } = exchange;
+    const { method = '' } = request;
+    options.log('error', 'A request failed', { requestId, method, path, cause });
     send(exchange, errorReply(new ApiError('internal_error', 'The service failed to answer')));
   }
 }
 
 /** Header fields beside the reply's own. */
-function extraHeaders({
-  options,
-  request,
-  requestId,
-  prepared,
-  status,
-}: Exchange): readonly string[] {
+function extraHeaders(exchange: Exchange): readonly string[] {
+  const { options, request, requestId, prepared, status } = exchange;
   // What a removed operation was deprecated for is no longer of use to anybody.
   const headers = prepared === undefined || status === 410 ? NO_HEADERS : prepared.headers;
-  if (requestId === '' && options.cors === undefined) return headers;
+  const isPublic = prepared?.operation.isPublic === true;
+  if (requestId === '' && options.cors === undefined && !isPublic) return headers;
   const all = [...headers];
   if (requestId !== '') all.push('X-Request-Id', requestId);
-  if (options.cors !== undefined) all.push(...options.cors.headersFor(request));
+  if (isPublic) all.push('Access-Control-Allow-Origin', '*');
+  else if (options.cors !== undefined) all.push(...options.cors.headersFor(request));
   return all;
 }
 
@@ -227,14 +226,19 @@ function isShort({ headers: { contentLength, expect }, options }: Exchange): boo
 const CLOSE: readonly string[] = ['Connection', 'close'];
 const RETRY_AFTER: readonly string[] = ['Retry-After', '1'];
 
-/** The target '*' stands for the server as a whole (RFC 9110 section 9.3.7). */
-function answerAsterisk(method: string): Reply {
-  if (method === 'OPTIONS') return noContent('GET, HEAD, POST, OPTIONS');
-  throw new ApiError('malformed_request', `The request target * is not for ${method}`);
+/**
+ * The request's target. A program that mounts the listener under a path of its own takes that off
+ * the url, and keeps the whole as `originalUrl` (Connect, Express).
+ */
+function targetOf(request: IncomingMessage & { readonly originalUrl?: unknown }): string {
+  const { url = '', originalUrl } = request;
+  return typeof originalUrl === 'string' ? originalUrl : url;
 }
 
-function noContent(allow: string): Reply {
-  return { status: 204, headers: ['Allow', allow], body: undefined };
+/** The target '*' stands for the server as a whole (RFC 9110 section 9.3.7). */
+function checkAsterisk(method: string): void {
+  if (method === 'OPTIONS') return;
+  throw new ApiError('malformed_request', `The request target * is not for ${method}`);
 }
 
 function isUnderVersion(path: string, prefix: string): boolean {

@@ -6,6 +6,11 @@ export interface Answer {
   readonly request: IncomingMessage;
   /** The operation's name, '' where the request was for none. */
   readonly operation: string;
+  /**
+   * The path as it was sent, without query and host; '' where the target could not be read. What
+   * else is in a target is private.
+   */
+  readonly path: string;
   readonly status: number;
   /** Bytes of the body that are sent: none for HEAD. */
   readonly bodyBytes: number;

@@ -11,6 +11,8 @@ export interface Operation {
   readonly path: string;
   /** False for what may be asked without an API key. */
   readonly needsKey: boolean;
+  /** True for what any web page may read, whatever the CORS policy is. */
+  readonly isPublic?: true;
   readonly deprecation?: Deprecation;
   /** May throw, or reject with, an ApiError. */
   handle(call: Call): Reply | Promise<Reply>;

@@ -6,13 +6,24 @@ import type { ApiError } from './api-error.ts';
 
 export interface Reply {
   readonly status: number;
-  /** Header fields, Content-Length among them where there is a body: name, value, name, value … */
+  /** All header fields but Date and Connection: name, value, name, value … */
   readonly headers: readonly string[];
   /** Undefined where the status has none (204). */
   readonly body: ByteString | undefined;
 }
 
 export const NO_HEADERS: readonly string[] = [];
+
+/**
+ * Of every answer. Nothing here is for a cache: not what a key is needed for, nor a state of
+ * health. And no browser is to take an answer for something else than it is said to be.
+ */
+export const COMMON_HEADERS: readonly string[] = [
+  'Cache-Control',
+  'no-store',
+  'X-Content-Type-Options',
+  'nosniff',
+];
 
 export function bodyReply(
   status: number,
@@ -21,8 +32,12 @@ export function bodyReply(
   headers: readonly string[] = NO_HEADERS,
 ): Reply {
   const fields = ['Content-Type', contentType, 'Content-Length', String(body.length)];
-  for (const text of headers) fields.push(text);
-  return { status, headers: fields, body };
+  return { status, headers: [...fields, ...COMMON_HEADERS, ...headers], body };
+}
+
+/** A reply without a body (204). */
+export function emptyReply(headers: readonly string[]): Reply {
+  return { status: 204, headers: [...COMMON_HEADERS, ...headers], body: undefined };
 }
 
 /** A reply whose body is JSON text. */

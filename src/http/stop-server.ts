@@ -2,22 +2,34 @@
 
 import type { Server } from 'node:http';
 import { Server as NetServer } from 'node:net';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { connectionsOf } from './http-server.ts';
 
 /**
  * Takes no new connections, and resolves when the last one is closed.
  *
- * Idle connections are closed at once and whenever they fall idle; those that are still busy after
- * `drainMs` are cut.
+ * To close a connection on a request that is on its way resets it, and its client cannot know
+ * whether it was carried out. So first, while all goes on as before, those connections are accepted
+ * that wait for it; only then `drain` is called, from which on the listener should have each answer
+ * close its connection; and idle ones are left open for another moment. After that they are closed
+ * as they fall idle, and those that are still busy after `drainMs` are cut. Clients that come again
+ * at once after each answer meet no reset then; with `drain` first, they were some ten a stop.
  */
-export async function stopServer(server: Server, drainMs: number): Promise<void> {
+export async function stopServer(
+  server: Server,
+  drainMs: number,
+  drain: () => void = () => undefined,
+): Promise<void> {
+  const cut = setTimeout(() => closeAll(server), drainMs);
+  await allAccepted(server);
   // http's own close would also cut slow readers, and stop the time-outs of headers and requests.
   const closed = new Promise<void>((resolve) => {
     NetServer.prototype.close.call(server, () => resolve());
   });
+  drain();
+  await Promise.race([closed, sleep(ARRIVAL_MS)]);
   closeIdle(server);
   const sweep = setInterval(() => closeIdle(server), SWEEP_MS);
-  const cut = setTimeout(() => closeAll(server), drainMs);
   await closed;
   clearInterval(sweep);
   clearTimeout(cut);
@@ -25,7 +37,29 @@ export async function stopServer(server: Server, drainMs: number): Promise<void>
   server.close();
 }
 
+/** Where clients make a connection for each request, the queue is never empty. */
+const MAX_ACCEPT_MS = 1000;
+/** So long a request may be on its way. */
+const ARRIVAL_MS = 100;
 const SWEEP_MS = 50;
+
+/**
+ * Resolves when no connection waits in the system's queue, or after a second: one is taken from it
+ * in each turn of the event loop, and to stop listening resets all the others.
+ */
+async function allAccepted(server: Server): Promise<void> {
+  const endsAt = performance.now() + MAX_ACCEPT_MS;
+  let isAccepting = true;
+  const note = (): unknown => (isAccepting = true);
+  server.on('connection', note);
+  // The turn that this is called in may be past the place where it looks at the queue.
+  await nextTurn();
+  while (isAccepting && performance.now() < endsAt) {
+    isAccepting = false;
+    await nextTurn();
+  }
+  server.off('connection', note);
+}
 
 /**
  * To node:http a connection that was never used is busy, and one is idle once its answer is

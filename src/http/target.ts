@@ -7,6 +7,7 @@
 
 import { quote } from '../base/quote.ts';
 import { ApiError } from './api-error.ts';
+import { isHost } from './request-rules.ts';
 
 export interface Target {
   /** As sent, without the query; starts with a slash, or is '*'. */
@@ -24,13 +25,6 @@ export function readTarget(url: string): Target {
   if (mark === -1) return { path: origin, query: '' };
   return { path: origin.slice(0, mark), query: origin.slice(mark + 1) };
 }
-
-/** The path of a target for the log: cut where it is long, and without the query: it is private. */
-export function loggedPath(url: string): string {
-  return url.slice(0, MAX_LOGGED_LENGTH).replace(/\?.*/s, '');
-}
-
-const MAX_LOGGED_LENGTH = 256;
 
 /** The segments of a path, decoded; undefined where the encoding is broken. */
 export function decodeSegments(path: string): (string | undefined)[] {
@@ -55,11 +49,12 @@ export function percentDecode(text: string): string | undefined {
   }
 }
 
+/** The path and query of an absolute target (RFC 9112 section 3.2.2). */
 function originForm(url: string): string {
-  const match = /^https?:\/\/[^/?#@\s]+(?=[/?]|$)/i.exec(url);
-  if (match === null) {
+  const match = /^https?:\/\/([^/?#]*)([/?].*)?$/i.exec(url);
+  if (match === null || !isHost(match[1] ?? '')) {
     throw new ApiError('malformed_request', `The request target ${quote(url)} is not valid`);
   }
-  const rest = url.slice(match[0].length);
+  const rest = match[2] ?? '/';
   return rest.startsWith('/') ? rest : `/${rest}`;
 }

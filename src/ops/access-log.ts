@@ -4,14 +4,12 @@
 
 import type { Log } from '../base/log.ts';
 import type { Answer } from '../http/answer.ts';
-import { loggedPath } from '../http/target.ts';
 
 export function logAnswer(log: Log, answer: Answer, seconds: number): void {
-  const { method = '', url = '' } = answer.request;
   log('info', 'Answered', {
     requestId: answer.requestId,
-    method,
-    path: loggedPath(url),
+    method: answer.request.method ?? '',
+    path: answer.path,
     operation: answer.operation,
     status: answer.status,
     bytes: answer.bodyBytes,

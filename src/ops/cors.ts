@@ -6,6 +6,7 @@
  */
 
 import type { CorsPolicy } from '../http/cors-policy.ts';
+import { emptyReply } from '../http/reply.ts';
 
 /** `origins` are such as `https://shop.example`, or `*` for all. */
 export function createCors(origins: readonly string[]): CorsPolicy {
@@ -19,7 +20,7 @@ export function createCors(origins: readonly string[]): CorsPolicy {
       const isPreflight =
         method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
       if (!isPreflight || !isAllowed(headers.origin)) return undefined;
-      return { status: 204, headers: PREFLIGHT_HEADERS, body: undefined };
+      return emptyReply(PREFLIGHT_HEADERS);
     },
     headersFor({ headers: { origin } }) {
       if (!isAllowed(origin)) return vary;
@@ -36,7 +37,7 @@ const PREFLIGHT_HEADERS: readonly string[] = [
 
 const EXPOSED: readonly string[] = [
   'Access-Control-Expose-Headers',
-  'Link, Location, Deprecation, Sunset, Retry-After, X-Request-Id',
+  'Link, Location, Deprecation, Sunset, Retry-After, Allow, WWW-Authenticate, X-Request-Id',
 ];
 
 /** What is wrong with a text that should be an origin as browsers send it, or '*'. */

@@ -15,10 +15,11 @@ test('The server looks at its time limits every second', () => {
 
 test('The server bounds how long a client may take, and how many there may be', () => {
   const server = createHttpServer(() => undefined);
-  const { headersTimeout, requestTimeout, keepAliveTimeout, maxConnections } = server;
+  const { headersTimeout, requestTimeout, keepAliveTimeout, timeout, maxConnections } = server;
   assert.deepEqual(
-    { headersTimeout, requestTimeout, keepAliveTimeout, maxConnections },
+    { headersTimeout, requestTimeout, keepAliveTimeout, timeout, maxConnections },
     {
+      timeout: 60_000,
       headersTimeout: 10_000,
       requestTimeout: 20_000,
       keepAliveTimeout: 65_000,
@@ -47,6 +48,18 @@ const FAULTS: readonly Case[] = [
     'malformed_request',
     400,
     'The request is not well-formed HTTP: Invalid method encountered',
+  ],
+  [
+    { code: 'HPE_INVALID_VERSION', reason: 'Invalid HTTP version' },
+    'unsupported_http_version',
+    505,
+    'This version of HTTP is not supported, only HTTP/1.0 and HTTP/1.1',
+  ],
+  [
+    { code: 'HPE_INVALID_VERSION', reason: 'Expected dot' },
+    'malformed_request',
+    400,
+    'The request is not well-formed HTTP: Expected dot',
   ],
   [{}, 'malformed_request', 400, 'The request is not well-formed HTTP: Parse Error'],
 ];

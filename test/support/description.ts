@@ -24,15 +24,12 @@ export async function fetchDescription(): Promise<OpenApi> {
 
 export interface Described {
   readonly method: 'GET' | 'POST';
-  /** With the base address before it. */
   readonly path: string;
   readonly operation: OperationObject;
 }
 
 export function describedOperations(description: OpenApi): readonly Described[] {
-  return Object.entries(description.paths).flatMap(([relative, item]) => {
-    const base = (item.servers ?? description.servers)[0]!.url;
-    const path = `${base === '/' ? '' : base}${relative}`;
+  return Object.entries(description.paths).flatMap(([path, item]) => {
     const methods = [
       ['GET', item.get],
       ['POST', item.post],

@@ -3,7 +3,8 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { openApp, type App, type AppOptions } from '../../src/app.ts';
-import { createHttpServer, type Limits } from '../../src/http/http-server.ts';
+import { createHttpServer } from '../../src/http/http-server.ts';
+import type { Limits } from '../../src/http/limits.ts';
 import { createMemoryStore } from '../../src/storage/memory-store.ts';
 
 export const KEY = 'test-key';

@@ -41,8 +41,6 @@ const CASES: Readonly<Partial<Record<ErrorCode, readonly Case[]>>> = {
     ['a request line without a target', 'GET\r\n\r\n'],
     ['two spaces and no target', 'GET  HTTP/1.1\r\nHost: a\r\n\r\n'],
     ['a word after the version', GET.replace('HTTP/1.1', 'HTTP/1.1 x')],
-    ['HTTP/1.2', GET.replace('HTTP/1.1', 'HTTP/1.2')],
-    ['HTTP/3.7', GET.replace('HTTP/1.1', 'HTTP/3.7')],
     ['HTTP/1', GET.replace('HTTP/1.1', 'HTTP/1')],
     ['HTTP/11.1', GET.replace('HTTP/1.1', 'HTTP/11.1')],
     ['HTTP/1.10', GET.replace('HTTP/1.1', 'HTTP/1.10')],

@@ -54,7 +54,7 @@ async function refusing(port: number): Promise<void> {
   }
 }
 
-test('The process closes idle connections at once and answers what is half sent', async (t) => {
+test('The process closes idle connections and answers what is half sent', async (t) => {
   const folder = tempDir(t);
   const dataFile = join(folder, 'pets.json');
   const service = startOn(t, dataFile);
@@ -100,8 +100,7 @@ test('The process closes idle connections at once and answers what is half sent'
 
 /** A service within this process, stopped as the process stops its own. */
 function stop({ app, server }: Service, drainMs: number): Promise<void> {
-  app.drain();
-  return stopServer(server, drainMs);
+  return stopServer(server, drainMs, () => app.drain());
 }
 
 test('A create under way is answered, and its connection closed', async (t) => {

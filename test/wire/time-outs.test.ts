@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test, type TestContext } from 'node:test';
-import type { Limits } from '../../src/http/http-server.ts';
+import type { Limits } from '../../src/http/limits.ts';
 import { createHeldStore } from '../support/held-store.ts';
 import { startService, type Service } from '../support/service.ts';
 import {
@@ -109,24 +109,26 @@ test('A connection that is idle after an answer is closed without another one', 
   assert.deepEqual(statusesOf(await wire.allAnswers()), [200]);
 });
 
-test('A connection beyond the greatest number is closed, others are served', async (t) => {
+test('A connection beyond the greatest number is closed, and busy ones are served', async (t) => {
   const service = await start(t, { maxConnections: 2 });
-  const first = await openWire(t, service.port);
-  const second = await openWire(t, service.port);
-  for (const [count, wire] of [first, second, first].entries()) {
-    wire.socket.write(requestOf('GET /livez'));
-    await wire.answers(count === 2 ? 2 : 1);
-  }
+  const request = requestOf('GET /livez');
+  const wires = await Promise.all([openWire(t, service.port), openWire(t, service.port)]);
+  const [first, second] = wires as [Wire, Wire];
+  for (const { socket } of wires) socket.write(request.slice(0, -1));
+  // The service has read that when it refuses a third.
   assert.deepEqual(await (await openWire(t, service.port)).allAnswers(), []);
-  first.socket.write(requestOf('GET /livez'));
-  assert.deepEqual(statusesOf(await first.answers(3)), [200, 200, 200]);
+  for (const wire of wires) {
+    wire.socket.write('\n');
+    assert.deepEqual(statusesOf(await wire.answers(1)), [200]);
+  }
 
   // As soon as one goes there is room again.
+  first.socket.write(request.slice(0, -1));
   second.socket.write(lastRequestOf('GET /livez'));
   await second.allAnswers();
   second.socket.end();
   await once(second.socket, 'close');
   const later = await openWire(t, service.port);
-  later.socket.write(requestOf('GET /livez'));
+  later.socket.write(request);
   assert.deepEqual(statusesOf(await later.answers(1)), [200]);
 });

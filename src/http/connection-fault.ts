@@ -1,0 +1,46 @@
+/** What node:http's parser refuses: as an ApiError, and as the last answer of a connection. */
+
+import { STATUS_CODES } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { ApiError } from './api-error.ts';
+import { COMMON_HEADERS } from './reply.ts';
+
+/** The error of the interface for an error of node:http's event `clientError`. */
+export function errorOfFault(error: NodeJS.ErrnoException, maxHeaderSize: number): ApiError {
+  const reason = 'reason' in error ? String(error.reason) : error.message;
+  switch (error.code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return new ApiError(
+        'headers_too_large',
+        `The header is longer than the limit of ${maxHeaderSize} bytes`,
+      );
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return new ApiError('request_timeout', 'The request did not arrive in time');
+    case 'HPE_PAUSED_H2_UPGRADE':
+      return unsupportedVersion('HTTP/2');
+    case 'HPE_INVALID_VERSION':
+      // Two numbers that are no version it knows; for anything else it names what it expected.
+      if (reason === 'Invalid HTTP version') return unsupportedVersion('This version of HTTP');
+  }
+  return new ApiError('malformed_request', `The request is not well-formed HTTP: ${reason}`);
+}
+
+function unsupportedVersion(which: string): ApiError {
+  const message = `${which} is not supported, only HTTP/1.0 and HTTP/1.1`;
+  return new ApiError('unsupported_http_version', message);
+}
+
+/** Writes the error as an answer, and closes the connection when it has gone out. */
+export function endWithError(socket: Duplex, error: ApiError): void {
+  const body = JSON.stringify(error.body);
+  const lines = [
+    `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status] ?? ''}`,
+    `Date: ${new Date().toUTCString()}`,
+    'Content-Type: application/json',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Connection: close',
+  ];
+  const fields = [...COMMON_HEADERS, ...error.headers];
+  for (let i = 0; i + 1 < fields.length; i += 2) lines.push(`${fields[i]}: ${fields[i + 1]}`);
+  socket.end(`${lines.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
+}
