@@ -34,8 +34,42 @@ test('The description is served as JSON to anybody', async (t) => {
   assert.equal(description.info.version, '1.0.0');
   assert.deepEqual(
     description.servers.map(({ url }) => url),
-    ['/v1'],
+    ['/'],
   );
+});
+
+test('Tools that know no servers but those at the top reach every operation', () => {
+  for (const item of Object.values(description.paths)) {
+    assert.deepEqual(
+      Object.keys(item).filter((name) => name !== 'get' && name !== 'post'),
+      [],
+    );
+  }
+});
+
+test('An int64 has its exact bounds in the text, and not those of a double', async (t) => {
+  const service = await startService();
+  t.after(service.close);
+  const text = await (await service.fetch('/openapi.json')).text();
+  const bounds = '"minimum":-9223372036854775808,"maximum":9223372036854775807';
+  for (const name of ['categoryId', 'petId', 'after']) {
+    const from = text.slice(text.search(new RegExp(`"name":"${name}"|"${name}":\\{`)));
+    assert.ok(from.slice(0, 400).includes(bounds), name);
+  }
+  assert.match(
+    text,
+    /"id":\{"type":"integer","format":"int64","minimum":1,"maximum":9223372036854775807/,
+  );
+});
+
+test('Linters find a licence, a contact, tags, descriptions and a 4XX everywhere', () => {
+  const { info, tags } = description;
+  assert.ok(info.license.identifier === 'MIT' && info.contact.name !== '');
+  for (const { operation } of described) {
+    assert.notEqual(operation.description, '');
+    assert.ok(operation.tags.every((name) => tags.some((tag) => tag.name === name)));
+    assert.ok(Object.keys(operation.responses).some((status) => status.startsWith('4')));
+  }
 });
 
 test('The description names exactly the operations that the service has', (t) => {

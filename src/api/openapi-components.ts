@@ -1,11 +1,9 @@
 /**
  * What the OpenAPI description says in more than one place: schemas, header fields, and the answers
  * that several operations share.
- *
- * An int64 has no minimum and maximum beside its format. Readers that hold numbers as doubles would
- * round 9223372036854775807 up to a value that the service refuses; the format says it exactly.
  */
 
+import { INT64_MAX, INT64_MIN } from '../base/int64.ts';
 import { ApiError, STATUS_OF_CODE, type ErrorCode } from '../http/api-error.ts';
 import { deprecationHeaders } from '../http/deprecation.ts';
 import { PET_STATUSES } from '../model/pet.ts';
@@ -21,7 +19,13 @@ import type {
 import { GET_PET_DEPRECATION } from './operations.ts';
 import { PETS_PATH } from './paths.ts';
 
-export const INT64: Schema = { type: 'integer', format: 'int64' };
+/** With its bounds: to a validator a format only says what is meant. */
+export const INT64: Schema = {
+  type: 'integer',
+  format: 'int64',
+  minimum: INT64_MIN,
+  maximum: INT64_MAX,
+};
 
 export function schemaRef(name: string): Schema {
   return { $ref: `#/components/schemas/${name}` };
@@ -148,12 +152,11 @@ const UNAUTHORIZED: ResponseObject = errorResponse(
 
 /** What the request's way to an operation, or a fault of our own, can end in. */
 const FAILURE: ResponseObject = errorResponse(
-  'Any other failure: the request is not well-formed HTTP, or its path is badly encoded (400); ' +
-    'it has a method that the path does not answer (405), did not arrive in time (408), expects ' +
-    'what is not known (417), has too large a header (431), a transfer coding (501) or an HTTP ' +
-    'version (505) that is not supported; or the service failed (500)',
+  'Any other failure: the request has a method that the path does not answer (405), did not ' +
+    'arrive in time (408), expects what is not known (417), has too large a header (431), a ' +
+    'transfer coding (501) or an HTTP version (505) that is not supported; or the service failed ' +
+    '(500)',
   {
-    malformed: ['malformed_request', 'Host "a,b" is not a host'],
     expectation: ['expectation_failed', 'Expect must be 100-continue, not "200-ok"'],
     header: ['headers_too_large', 'The header is longer than the limit of 16384 bytes'],
     method: [
@@ -176,6 +179,11 @@ const FAILURE: ResponseObject = errorResponse(
   },
 );
 
+const MALFORMED: ResponseObject = errorResponse('The request is not well-formed', {
+  brokenEncoding: ['malformed_request', 'The query "%zz" has broken percent-encoding'],
+  host: ['malformed_request', 'Host "a,b" is not a host'],
+});
+
 export const COMPONENTS: OpenApi['components'] = {
   securitySchemes: {
     apiKey: {
@@ -186,6 +194,7 @@ export const COMPONENTS: OpenApi['components'] = {
   },
   schemas: SCHEMAS,
   responses: {
+    Malformed: MALFORMED,
     Unauthorized: UNAUTHORIZED,
     Starting: STARTING,
     Unavailable: UNAVAILABLE,

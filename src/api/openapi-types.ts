@@ -2,7 +2,14 @@
 
 export interface OpenApi {
   readonly openapi: '3.1.0';
-  readonly info: { readonly title: string; readonly version: string; readonly description: string };
+  readonly info: {
+    readonly title: string;
+    readonly version: string;
+    readonly description: string;
+    readonly contact: { readonly name: string };
+    readonly license: { readonly name: string; readonly identifier: string };
+  };
+  readonly tags: readonly Tag[];
   readonly servers: readonly ServerObject[];
   readonly security: readonly SecurityRequirement[];
   readonly paths: Named<PathItem>;
@@ -14,6 +21,11 @@ export interface OpenApi {
 }
 
 export type Named<T> = Readonly<Record<string, T>>;
+
+export interface Tag {
+  readonly name: string;
+  readonly description: string;
+}
 
 export interface ServerObject {
   readonly url: string;
@@ -30,15 +42,15 @@ export interface SecurityScheme {
 }
 
 export interface PathItem {
-  readonly servers?: readonly ServerObject[];
   readonly get?: OperationObject;
   readonly post?: OperationObject;
 }
 
 export interface OperationObject {
   readonly operationId: string;
+  readonly tags: readonly string[];
   readonly summary: string;
-  readonly description?: string;
+  readonly description: string;
   readonly deprecated?: true;
   readonly security?: readonly SecurityRequirement[];
   readonly parameters?: readonly Parameter[];
@@ -95,8 +107,9 @@ export interface Schema {
   readonly type?: 'object' | 'array' | 'string' | 'integer';
   readonly format?: 'int64';
   readonly enum?: readonly string[];
-  readonly minimum?: number;
-  readonly maximum?: number;
+  /** A bigint where a number would be rounded; it goes out as a JSON number. */
+  readonly minimum?: number | bigint;
+  readonly maximum?: number | bigint;
   readonly default?: number;
   readonly properties?: Named<Schema>;
   readonly required?: readonly string[];

@@ -29,12 +29,13 @@ import { DEFAULT_LIMIT, MAX_LIMIT } from './read-parameters.ts';
 
 /** GET /openapi.json, which needs no key. Its examples are those of an app without a prefix. */
 export function openapiOperation(prefix: string): Operation {
-  const reply = jsonReply(200, byteString(JSON.stringify(describeService(prefix))));
+  const reply = jsonReply(200, byteString(encodeDescription(describeService(prefix))));
   return {
     name: 'openapi',
     method: 'GET',
     path: '/openapi.json',
     needsKey: false,
+    isPublic: true,
     handle: () => reply,
   };
 }
@@ -43,36 +44,51 @@ const OVERVIEW = `Manages animals offered in a store.
 
 Every failure has an Error body. Under ${BASE_PATH} nothing is told without a valid API key: even an
 unknown path is 401 then, and 404 with one. A method that a path does not answer is 405 with Allow.
-HEAD is answered wherever GET is, and OPTIONS everywhere, by 204 with Allow.
+HEAD is answered wherever GET is, and OPTIONS everywhere, by 204 with Allow. Every answer has
+Cache-Control: no-store and X-Content-Type-Options: nosniff.
 
 Integers of the format int64 use its whole range, exactly, as JSON numbers: read and write them with
 a JSON library that does not round them to doubles.`;
 
 function describeService(prefix: string): OpenApi {
-  const root = [{ url: prefix || '/', description: 'Outside the versioned interface' }];
   return {
     openapi: '3.1.0',
-    // The version of the interface (its part 9), which is not that of the service.
-    info: { title: 'Pet Store', version: '1.0.0', description: OVERVIEW },
-    servers: [
-      { url: `${prefix}${BASE_PATH}`, description: 'On the host that serves this description' },
+    info: {
+      title: 'Pet Store',
+      // The version of the interface (its part 9), which is not that of the service.
+      version: '1.0.0',
+      description: OVERVIEW,
+      contact: { name: 'Whoever runs this service' },
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    tags: [
+      { name: PETS, description: 'The interface: animals offered in a store' },
+      { name: OPERATION, description: 'For those who run the service' },
     ],
+    // Of the host that serves this description. Many tools read no other place for it than this.
+    servers: [{ url: prefix || '/', description: 'Where this description comes from' }],
     security: [{ apiKey: [] }],
     paths: {
-      [relativePath(PETS_PATH)]: { get: LIST_PETS, post: CREATE_PET },
-      [relativePath(PET_PATH)]: { get: GET_PET },
-      '/livez': { servers: root, get: LIVEZ },
-      '/readyz': { servers: root, get: READYZ },
-      '/metrics': { servers: root, get: METRICS },
-      '/openapi.json': { servers: root, get: OPENAPI },
+      [PETS_PATH]: { get: LIST_PETS, post: CREATE_PET },
+      [PET_PATH]: { get: GET_PET },
+      '/livez': { get: LIVEZ },
+      '/readyz': { get: READYZ },
+      '/metrics': { get: METRICS },
+      '/openapi.json': { get: OPENAPI },
     },
     components: COMPONENTS,
   };
 }
 
-function relativePath(path: string): string {
-  return path.slice(BASE_PATH.length);
+/** As JSON. JSON.stringify takes no bigint: each goes through it as a string with a mark. */
+function encodeDescription(description: OpenApi): string {
+  const mark = (_key: string, value: unknown): unknown =>
+    typeof value === 'bigint' ? `bigint:${value}` : value;
+  return JSON.stringify(description, mark).replace(/"bigint:(-?[0-9]+)"/g, '$1');
 }
+
+const PETS = 'pets';
+const OPERATION = 'operation';
 
 const REX = { name: 'Rex', categoryId: 7, status: 'available' } as const;
 const MIA = { name: 'Mia', categoryId: 3 } as const;
@@ -108,6 +124,7 @@ const NEXT_LINK: HeaderObject = {
 
 const LIST_PETS: OperationObject = {
   operationId: 'listPets',
+  tags: [PETS],
   summary: 'List animals',
   description:
     'Returns a page of animals in ascending order of id. Each parameter may be given once; ' +
@@ -141,6 +158,7 @@ const LIST_PETS: OperationObject = {
 
 const CREATE_PET: OperationObject = {
   operationId: 'createPet',
+  tags: [PETS],
   summary: 'Add an animal',
   description: 'Answers when the animal is stored durably. What was refused leaves nothing behind.',
   requestBody: {
@@ -214,6 +232,7 @@ const CREATE_PET: OperationObject = {
 
 const GET_PET: OperationObject = {
   operationId: 'getPet',
+  tags: [PETS],
   summary: 'Get an animal',
   description:
     `Removed on ${GET_PET_DEPRECATION.removedOn.slice(0, 10)}; ` +
@@ -234,6 +253,7 @@ const GET_PET: OperationObject = {
       headers: DEPRECATION,
       content: jsonContent(schemaRef('Pet'), { found: { id: 1, ...REX } }),
     },
+    400: responseRef('Malformed'),
     401: responseRef('Unauthorized'),
     404: errorResponse(
       'The animal cannot be found: no animal has this id, or petId is no int64 at all',
@@ -261,26 +281,32 @@ const GET_PET: OperationObject = {
 
 const LIVEZ: OperationObject = {
   operationId: 'livez',
+  tags: [OPERATION],
   summary: 'Tell whether the process is alive',
+  description: 'Asks nothing of the store: a process that does not answer should be started again.',
   security: [],
   responses: {
     200: {
       description: 'It is',
       content: jsonContent(schemaRef('Health'), { ok: { status: 'ok' } }),
     },
+    400: responseRef('Malformed'),
     default: responseRef('Failure'),
   },
 };
 
 const READYZ: OperationObject = {
   operationId: 'readyz',
+  tags: [OPERATION],
   summary: 'Tell whether the service is ready for requests',
+  description: 'While it starts or stops, or cannot store animals, the answer is 503 and says why.',
   security: [],
   responses: {
     200: {
       description: 'It is',
       content: jsonContent(schemaRef('Health'), { ok: { status: 'ok' } }),
     },
+    400: responseRef('Malformed'),
     503: responseRef('Unavailable'),
     default: responseRef('Failure'),
   },
@@ -288,12 +314,15 @@ const READYZ: OperationObject = {
 
 const METRICS: OperationObject = {
   operationId: 'metrics',
+  tags: [OPERATION],
   summary: 'Show metrics for Prometheus',
+  description: 'Requests, animals, commits and how busy the service is.',
   responses: {
     200: {
       description: 'The metrics in the text format, version 0.0.4',
       content: { 'text/plain; version=0.0.4; charset=utf-8': { schema: { type: 'string' } } },
     },
+    400: responseRef('Malformed'),
     401: responseRef('Unauthorized'),
     503: responseRef('Starting'),
     default: responseRef('Failure'),
@@ -302,13 +331,24 @@ const METRICS: OperationObject = {
 
 const OPENAPI: OperationObject = {
   operationId: 'openapi',
+  tags: [OPERATION],
   summary: 'Show this description',
+  description: 'Any web page may read it.',
   security: [],
   responses: {
     200: {
       description: 'The OpenAPI description of the service',
+      headers: {
+        'Access-Control-Allow-Origin': {
+          description: 'Any web page may read it',
+          required: true,
+          schema: { type: 'string' },
+          example: '*',
+        },
+      },
       content: { 'application/json': { schema: { type: 'object' } } },
     },
+    400: responseRef('Malformed'),
     default: responseRef('Failure'),
   },
 };
