@@ -8,7 +8,7 @@
  * snapshot, so that a missing line, or a snapshot from another day, is noticed.
  */
 
-import { crc32 } from 'node:zlib';
+import zlib from 'node:zlib';
 import { COMMA } from '../base/ascii.ts';
 import { startsWithAt } from '../base/json.ts';
 import { encodePet, readPet, type EncodedNewPet, type PetText } from '../model/encoded-pet.ts';
@@ -78,5 +78,5 @@ const CRC_LENGTH = 8;
 const TEXT_START: number = CRC_LENGTH + 1;
 
 function encodeCrc(text: Buffer): string {
-  return crc32(text).toString(16).padStart(CRC_LENGTH, '0');
+  return zlib.crc32(text).toString(16).padStart(CRC_LENGTH, '0');
 }

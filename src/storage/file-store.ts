@@ -76,7 +76,8 @@ export async function openFileStore(options: FileStoreOptions): Promise<FileStor
   const paths = storePaths(await disk.resolve(path));
   const lock = await disk.lock(paths.lock);
   if (lock === undefined) {
-    throw new Error(`${paths.snapshot} is in use already: ${paths.lock} is held`);
+    const holder = await holderOf(disk, paths.lock);
+    throw new Error(`${paths.snapshot} is in use already: ${paths.lock} is held${holder}`);
   }
   let recovered: Recovered | undefined;
   try {
@@ -88,6 +89,20 @@ export async function openFileStore(options: FileStoreOptions): Promise<FileStor
     await recovered?.journal?.file.close().catch(() => undefined);
     await lock.release();
     throw error;
+  }
+}
+
+/** What the holder of the lock wrote of itself: ' by process 4711', or nothing. */
+async function holderOf(disk: Disk, path: string): Promise<string> {
+  try {
+    const file = await disk.open(path, 'read');
+    const bytes = Buffer.alloc(64);
+    const length = await file.read(bytes, 0, bytes.length, 0).finally(() => file.close());
+    const match = /^process [0-9]+(?=\n)/.exec(bytes.toString('latin1', 0, length));
+    return match === null ? '' : ` by ${match[0]}`;
+  } catch {
+    // Another user's file, say.
+    return '';
   }
 }
 

@@ -23,14 +23,33 @@ import type { DiskLock } from './disk.ts';
 export async function lockFile(path: string): Promise<DiskLock | undefined> {
   const flags = OPEN_LOCKED[platform()];
   if (flags !== undefined) return openLocked(path, flags);
-  const file = await open(path, 'a');
+  const file = await openLockFile(path);
   const isLocked = await flock(file).catch(async (error: unknown) => {
     await file.close();
     throw error;
   });
-  if (isLocked) return { release: () => file.close() };
+  if (isLocked) {
+    await noteHolder(file);
+    return { release: () => file.close() };
+  }
   await file.close();
   return undefined;
+}
+
+/** For its owner only: whoever may open it can hold it, and keep the service from starting. */
+async function openLockFile(path: string): Promise<FileHandle> {
+  const file = await open(path, constants.O_RDWR | constants.O_CREAT, 0o600);
+  // One that was there, for all to open, or another user's: locking it is what counts.
+  await file.chmod(0o600).catch(() => undefined);
+  return file;
+}
+
+/** For people: the lock is the kernel's, and not what the file says. */
+async function noteHolder(file: FileHandle): Promise<void> {
+  await file
+    .truncate(0)
+    .then(() => file.write(`process ${process.pid}\n`, 0))
+    .catch(() => undefined);
 }
 
 /**
@@ -43,7 +62,8 @@ const OPEN_LOCKED: Readonly<Record<string, number>> = {
 
 async function openLocked(path: string, flags: number): Promise<DiskLock | undefined> {
   try {
-    const file = await open(path, constants.O_RDWR | constants.O_CREAT | flags);
+    const file = await open(path, constants.O_RDWR | constants.O_CREAT | flags, 0o600);
+    await noteHolder(file);
     return { release: () => file.close() };
   } catch (error) {
     if (['EAGAIN', 'EWOULDBLOCK', 'EBUSY'].includes((error as NodeJS.ErrnoException).code ?? '')) {
@@ -54,7 +74,11 @@ async function openLocked(path: string, flags: number): Promise<DiskLock | undef
 }
 
 async function flock(file: FileHandle): Promise<boolean> {
-  const child = spawn('flock', ['-n', '3'], { stdio: ['ignore', 'ignore', 'pipe', file.fd] });
+  const child = spawn('flock', ['-n', '3'], {
+    // The rest of the environment may hold keys.
+    env: { PATH: process.env['PATH'] },
+    stdio: ['ignore', 'ignore', 'pipe', file.fd],
+  });
   const complaint: Buffer[] = [];
   child.stderr?.on('data', (chunk: Buffer) => complaint.push(chunk));
   const [code] = (await once(child, 'close').catch((error: unknown) => {

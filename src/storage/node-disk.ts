@@ -34,7 +34,7 @@ export const nodeDisk: Disk = {
   syncDirectory,
   lock: lockFile,
   makeDirectory: async (path) => {
-    await mkdir(path, { recursive: true });
+    await mkdir(path, { recursive: true, mode: 0o700 });
   },
   remove: (path) => rm(path, { force: true }),
 };
@@ -43,11 +43,14 @@ const IS_WINDOWS: boolean = platform() === 'win32';
 const RENAME_TRIES = 30;
 const RENAME_PAUSE_MS = 100;
 
+/** A new file's mode, unless another is asked for: pets are nobody else's business. */
+const OWNER_ONLY = 0o600;
+
 const FLAGS = { read: 'r', edit: 'r+', create: 'wx+' } as const;
 const syncData = promisify(fdatasync);
 
 async function openFile(path: string, how: keyof typeof FLAGS, mode?: number): Promise<DiskFile> {
-  const file = await open(path, FLAGS[how], mode);
+  const file = await open(path, FLAGS[how], mode ?? OWNER_ONLY);
   if (mode !== undefined) await setMode(file, path, mode);
   return {
     read: async (bytes, offset, length, position) =>

@@ -14,7 +14,7 @@
  * the fast way (pet-scanner.ts), all others the general one (readPet).
  */
 
-import { crc32 } from 'node:zlib';
+import zlib from 'node:zlib';
 import { CLOSE_BRACKET, COMMA, OPEN_BRACKET } from '../base/ascii.ts';
 import { JsonSyntaxError, skipSpace } from '../base/json.ts';
 import { findInvalidUtf8 } from '../base/utf8.ts';
@@ -30,7 +30,7 @@ import type { PetTable } from './pet-table.ts';
 export function* encodeSnapshot(pets: PetTable): Generator<Buffer> {
   let crc = 0;
   const counted = (chunk: Buffer): Buffer => {
-    crc = crc32(chunk, crc);
+    crc = zlib.crc32(chunk, crc);
     return chunk;
   };
   yield counted(Buffer.from('[\n'));
@@ -87,7 +87,7 @@ class SnapshotReader {
     }
     const invalid = findInvalidUtf8(bytes.subarray(0, at));
     if (invalid !== undefined) throw this.#damage(window, invalid, 'Not UTF-8');
-    this.#crc = crc32(bytes.subarray(0, at), this.#crc);
+    this.#crc = zlib.crc32(bytes.subarray(0, at), this.#crc);
     return this.#expected === 'seal' ? this.#readSeal(window, at) : at;
   }
 

@@ -20,7 +20,7 @@ test('A second store on the same file is refused in the same process, and told w
   const path = join(tempDir(t), 'pets.json');
   const store = await openFileStore({ path });
   await assert.rejects(openFileStore({ path }), {
-    message: `${path} is in use already: ${path}.lock is held`,
+    message: `${path} is in use already: ${path}.lock is held by process ${process.pid}`,
   });
   await store.close();
 });
