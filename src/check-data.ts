@@ -2,7 +2,7 @@
  * Checks a data file, with its journal if it has one, and says how many pets it holds or the first
  * thing that is wrong and where. It changes nothing, whether or not a service is using them.
  *
- *     node dist/check-data.js [data/pets.json]
+ *     petstore check-data [data/pets.json], or node dist/check-data.js [data/pets.json]
  *
  * Exit code 0: all well. 1: damaged, or not there. 2: called wrongly.
  */
@@ -14,17 +14,25 @@ import { nodeDisk } from './storage/node-disk.ts';
 
 const PROGRESS_STEP_BYTES: number = 16 << 20;
 
+const USAGE = `Usage: petstore check-data [file]
+
+Checks a data file (data/pets.json) and its journal, and changes nothing.
+`;
+
 const [path = 'data/pets.json', ...others] = process.argv.slice(2);
+const wantsHelp = path === '--help' || path === '-h';
 if (others.length > 0 || path.startsWith('-')) {
-  console.error('Usage: node dist/check-data.js [data/pets.json]');
-  process.exit(2);
+  process[wantsHelp ? 'stdout' : 'stderr'].write(USAGE);
+  process.exit(wantsHelp ? 0 : 2);
 }
 
 try {
   const { pets, lastId, journalPets, tornBytes } = await checkData(withProgress(nodeDisk), path);
   clearProgress();
   const inJournal = journalPets === 0 ? '' : `, ${journalPets} of them in the journal only`;
-  console.log(`${path}: ${pets} pets, the greatest id is ${lastId}${inJournal}`);
+  console.log(
+    `${path}: ${pets} ${pets === 1 ? 'pet' : 'pets'}, the greatest id is ${lastId}${inJournal}`,
+  );
   if (tornBytes > 0) {
     console.log(`${tornBytes} bytes at the journal's end are a commit that is not complete`);
   }

@@ -6,10 +6,9 @@
  */
 
 import { parseArgs } from 'node:util';
-
-import { messageOf } from './base/log.ts';
+import { parseKeyList, readApiKeys, type ApiKeySource, type ReadTextFile } from './api-keys.ts';
+import { nearest } from './base/nearest.ts';
 import { quote } from './base/quote.ts';
-import { keyProblem } from './http/bearer.ts';
 import { DEFAULT_BODY_LIMIT_BYTES, MAX_BODY_LIMIT_BYTES } from './http/request-body.ts';
 import { originProblem } from './ops/cors.ts';
 
@@ -25,100 +24,124 @@ export interface Config {
   readonly corsOrigins: readonly string[];
 }
 
-export interface ApiKeySource {
-  /** Those of the environment. */
-  readonly fixed: readonly string[];
-  /** A file with more of them. */
-  readonly file: string | undefined;
-}
-
 export type ConfigResult =
   | { readonly kind: 'run'; readonly config: Config; readonly apiKeys: readonly string[] }
   | { readonly kind: 'help' | 'version' }
   | { readonly kind: 'mistakes'; readonly mistakes: readonly string[] };
 
-export type ReadTextFile = (path: string) => string;
+type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Reads the configuration. `args` are those after the script's name. */
-export function readConfig(
-  env: Readonly<Record<string, string | undefined>>,
+export async function readConfig(
+  env: Environment,
   args: readonly string[],
   readTextFile: ReadTextFile,
-): ConfigResult {
+): Promise<ConfigResult> {
   const mistakes: string[] = [];
   const flags = readFlags(args, mistakes);
   if (flags.has('help')) return { kind: 'help' };
   if (flags.has('version')) return { kind: 'version' };
-  const setting = (flag: string, variable: string): Setting | undefined => {
-    const text = flags.get(flag);
+  checkVariables(env, mistakes);
+  const setting = (name: SettingName): Setting | undefined => {
+    const { flag, variable } = SETTINGS[name];
+    const text = flag === undefined ? undefined : flags.get(flag);
     if (text !== undefined) return { name: `--${flag}`, text };
     const value = env[variable];
     return value === undefined || value === '' ? undefined : { name: variable, text: value };
   };
   const config: Config = {
-    port: readInteger(setting('port', 'PORT'), 8080, 0, 65_535, mistakes),
-    host: setting('host', 'HOST')?.text ?? '127.0.0.1',
-    dataFile: setting('data-file', 'PETSTORE_DATA_FILE')?.text ?? 'data/pets.json',
+    port: readInteger(setting('port'), 8080, 0, 65_535, mistakes),
+    host: setting('host')?.text ?? '127.0.0.1',
+    dataFile: setting('dataFile')?.text ?? 'data/pets.json',
     apiKeySource: {
-      fixed: readKeyList(env['PETSTORE_API_KEYS'] ?? '', mistakes),
-      file: setting('api-keys-file', 'PETSTORE_API_KEYS_FILE')?.text,
+      fixed: parseKeyList(SETTINGS.apiKeys.variable, setting('apiKeys')?.text ?? '', mistakes),
+      file: setting('apiKeysFile')?.text,
     },
     bodyLimitBytes: readInteger(
-      setting('body-limit', 'PETSTORE_BODY_LIMIT'),
+      setting('bodyLimit'),
       DEFAULT_BODY_LIMIT_BYTES,
       1,
       MAX_BODY_LIMIT_BYTES,
       mistakes,
     ),
-    accessLog: readSwitch(setting('access-log', 'PETSTORE_ACCESS_LOG'), mistakes),
-    corsOrigins: readOrigins(setting('cors-origin', 'PETSTORE_CORS_ORIGIN'), mistakes),
+    accessLog: readSwitch(setting('accessLog'), mistakes),
+    corsOrigins: readOrigins(setting('corsOrigin'), mistakes),
   };
   // Read once: a pipe, such as /dev/stdin, gives its text only once.
-  const apiKeys = readApiKeys(config.apiKeySource, readTextFile, mistakes);
+  const apiKeys = await readApiKeys(config.apiKeySource, readTextFile, mistakes);
   return mistakes.length > 0 ? { kind: 'mistakes', mistakes } : { kind: 'run', config, apiKeys };
 }
 
-/** All keys of a source; what is wrong with it is added to `mistakes`, without quoting a key. */
-export function readApiKeys(
-  { fixed, file }: ApiKeySource,
-  readTextFile: ReadTextFile,
-  mistakes: string[],
-): readonly string[] {
-  if (file === undefined) return fixed;
-  let text: string;
-  try {
-    text = readTextFile(file);
-  } catch (error) {
-    mistakes.push(`The API keys file ${file} cannot be read: ${messageOf(error)}`);
-    return fixed;
-  }
-  const keys: string[] = [];
-  for (const [index, line] of text.split('\n').entries()) {
-    const key = line.trim();
-    if (key === '' || key.startsWith('#')) continue;
-    const problem = keyProblem(key);
-    if (problem === undefined) keys.push(key);
-    else mistakes.push(`The API keys file ${file}, line ${index + 1}: ${problem}`);
-  }
-  if (keys.length === 0) mistakes.push(`The API keys file ${file} holds no valid key`);
-  return [...fixed, ...keys];
-}
+/** What can be set: how the user names it, and a line of the help. */
+const SETTINGS = {
+  port: {
+    variable: 'PORT',
+    flag: 'port',
+    value: '<number>',
+    help: 'port to listen on, 0 for any (8080)',
+  },
+  host: {
+    variable: 'HOST',
+    flag: 'host',
+    value: '<address>',
+    help: 'address to bind to (127.0.0.1)',
+  },
+  dataFile: {
+    variable: 'PETSTORE_DATA_FILE',
+    flag: 'data-file',
+    value: '<path>',
+    help: 'where the pets are (data/pets.json)',
+  },
+  apiKeysFile: {
+    variable: 'PETSTORE_API_KEYS_FILE',
+    flag: 'api-keys-file',
+    value: '<path>',
+    help: 'API keys, one a line; read again on SIGHUP',
+  },
+  apiKeys: {
+    variable: 'PETSTORE_API_KEYS',
+    flag: undefined,
+    value: '',
+    help: 'API keys, separated by commas',
+  },
+  bodyLimit: {
+    variable: 'PETSTORE_BODY_LIMIT',
+    flag: 'body-limit',
+    value: '<bytes>',
+    help: 'longest request body (65536)',
+  },
+  accessLog: {
+    variable: 'PETSTORE_ACCESS_LOG',
+    flag: 'access-log',
+    value: '<on|off>',
+    help: 'log each answer (off)',
+  },
+  corsOrigin: {
+    variable: 'PETSTORE_CORS_ORIGIN',
+    flag: 'cors-origin',
+    value: '<list>',
+    help: 'origins of web pages that may use the service, separated by commas, or * for all (none)',
+  },
+} as const;
 
-export const HELP = `Usage: node dist/server.js [options]
+type SettingName = keyof typeof SETTINGS;
 
-Serves pets over HTTP, from a JSON file.
+const COLUMNS = [26, 24] as const;
 
-  --port <number>         PORT                    port to listen on, 0 for any (8080)
-  --host <address>        HOST                    address to bind to (127.0.0.1)
-  --data-file <path>      PETSTORE_DATA_FILE      where the pets are (data/pets.json)
-  --api-keys-file <path>  PETSTORE_API_KEYS_FILE  API keys, one a line; read again on SIGHUP
-                          PETSTORE_API_KEYS       API keys, separated by commas
-  --body-limit <bytes>    PETSTORE_BODY_LIMIT     longest request body (65536)
-  --access-log <on|off>   PETSTORE_ACCESS_LOG     log each answer (off)
-  --cors-origin <list>    PETSTORE_CORS_ORIGIN    origins of web pages that may use the service,
-                                                  separated by commas, or * for all (none)
-  --help                                          show this and exit
-  --version                                       show the version and exit
+export const HELP: string = `Usage: petstore [options]
+       petstore make-key
+       petstore check-data [file]
+
+Serves pets over HTTP, from a JSON file. Without the package: node dist/server.js [options]
+
+${Object.values(SETTINGS)
+  .map(({ variable, flag, value, help }) => {
+    const first = flag === undefined ? '' : `--${flag} ${value}`;
+    return `  ${first.padEnd(COLUMNS[0])}${variable.padEnd(COLUMNS[1])}${help}\n`;
+  })
+  .join('')}
+  -h, --help                show this and exit
+  --version                 show the version and exit
 
 An option overrides its environment variable. Without any API key a random one is made, and shown
 once at start.
@@ -130,46 +153,58 @@ interface Setting {
   readonly text: string;
 }
 
-const VALUE_FLAGS: readonly string[] = [
-  'port',
-  'host',
-  'data-file',
-  'api-keys-file',
-  'body-limit',
-  'access-log',
-  'cors-origin',
-];
+const VALUE_FLAGS: readonly string[] = Object.values(SETTINGS).flatMap(({ flag }) => flag ?? []);
 const PLAIN_FLAGS: readonly string[] = ['help', 'version'];
 
 function readFlags(args: readonly string[], mistakes: string[]): ReadonlyMap<string, string> {
   const options = Object.fromEntries([
     ...VALUE_FLAGS.map((flag) => [flag, { type: 'string' }] as const),
     ...PLAIN_FLAGS.map((flag) => [flag, { type: 'boolean' }] as const),
+    ['help', { type: 'boolean', short: 'h' }] as const,
   ]);
   // Not strict, since strict parsing stops at the first mistake.
   const { tokens } = parseArgs({ args: [...args], options, strict: false, tokens: true });
   const flags = new Map<string, string>();
+  let lastUnknown = -2;
   for (const token of tokens) {
-    // It is not quoted: it may be a key that was meant for an option.
-    if (token.kind === 'positional') {
-      mistakes.push(`Argument ${token.index + 1} is no option, and nothing else is taken`);
+    // What follows an unknown option is its value, perhaps.
+    if (token.kind === 'positional' && token.index !== lastUnknown + 1) {
+      // It is not quoted: it may be a key that was meant for an option.
+      mistakes.push(`Argument ${token.index + 1} is no option, and no other is taken: see --help`);
     }
-    if (token.kind !== 'option') continue;
-    const takesValue = VALUE_FLAGS.includes(token.name);
-    if (!takesValue && !PLAIN_FLAGS.includes(token.name)) {
-      mistakes.push(`Unknown option ${token.rawName}`);
+    if (token.kind !== 'option' || token.index === lastUnknown) continue;
+    const { name, rawName } = token;
+    const takesValue = VALUE_FLAGS.includes(name);
+    if (!takesValue && !PLAIN_FLAGS.includes(name)) {
+      lastUnknown = token.index;
+      // -kSECRET is a list of letters to parseArgs: no more of it is shown than its place.
+      const what = rawName.startsWith('--') ? rawName : `in argument ${token.index + 1}`;
+      mistakes.push(`Unknown option ${what}: see --help`);
     } else if (takesValue && (token.value === undefined || token.value === '')) {
-      mistakes.push(`${token.rawName} needs a value`);
+      mistakes.push(`${rawName} needs a value`);
     } else if (!takesValue && token.value !== undefined) {
-      mistakes.push(`${token.rawName} takes no value`);
-    } else if (flags.has(token.name)) {
-      mistakes.push(`${token.rawName} is given twice`);
+      mistakes.push(`${rawName} takes no value`);
+    } else if (flags.has(name)) {
+      mistakes.push(`${rawName} is given twice`);
     } else {
-      flags.set(token.name, token.value ?? '');
+      flags.set(name, token.value ?? '');
     }
   }
   return flags;
 }
+
+/** A misspelt variable would silently be a default: data in another place, say. */
+function checkVariables(env: Environment, mistakes: string[]): void {
+  const known = Object.values(SETTINGS).map(({ variable }) => variable);
+  for (const name of Object.keys(env).sort()) {
+    if (!name.startsWith('PETSTORE_') || FOREIGN.test(name)) continue;
+    if ((known as readonly string[]).includes(name)) continue;
+    mistakes.push(`Unknown variable ${name}: did you mean ${nearest(name, known)}?`);
+  }
+}
+
+/** Kubernetes sets these for a Service with the name `petstore`. */
+const FOREIGN: RegExp = /^PETSTORE_(?:SERVICE_|PORT)/;
 
 function readInteger(
   setting: Setting | undefined,
@@ -182,25 +217,15 @@ function readInteger(
   const { name, text } = setting;
   const value = /^[0-9]{1,15}$/.test(text) ? Number(text) : NaN;
   if (value >= min && value <= max) return value;
-  mistakes.push(`${name} must be an integer from ${min} to ${max}, not ${JSON.stringify(text)}`);
+  mistakes.push(`${name} must be an integer from ${min} to ${max}, not ${quote(text)}`);
   return fallback;
-}
-
-function readKeyList(text: string, mistakes: string[]): readonly string[] {
-  if (text === '') return [];
-  const keys = text.split(',').map((key) => key.trim());
-  for (const [index, key] of keys.entries()) {
-    const problem = keyProblem(key);
-    if (problem !== undefined) mistakes.push(`PETSTORE_API_KEYS, key ${index + 1}: ${problem}`);
-  }
-  return keys;
 }
 
 function readSwitch(setting: Setting | undefined, mistakes: string[]): boolean {
   if (setting === undefined) return false;
   const { name, text } = setting;
   if (text !== 'on' && text !== 'off') {
-    mistakes.push(`${name} must be on or off, not ${JSON.stringify(text)}`);
+    mistakes.push(`${name} must be on or off, not ${quote(text)}`);
   }
   return text === 'on';
 }

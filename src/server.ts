@@ -1,20 +1,22 @@
 #!/usr/bin/env node
 /**
- * The process: configuration in, signals, exit codes. Nothing else touches `process`.
+ * The process: configuration in, signals, exit codes.
  *
  * Exit codes: 0 after a clean stop, 1 when the service cannot start or was hurried out, 2 for a
  * mistake in the configuration. Log lines go to standard error; standard output has the greeting.
  */
 
 import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { resolve } from 'node:path';
+import { isatty } from 'node:tty';
+import zlib from 'node:zlib';
+import { readApiKeys, readKeysFile, type ApiKeySource } from './api-keys.ts';
 import { createApp, type App } from './app.ts';
 import { messageOf } from './base/log.ts';
 import { VERSION } from './base/version.ts';
-import { HELP, readApiKeys, readConfig, type ApiKeySource, type Config } from './config.ts';
+import { HELP, readConfig, type Config } from './config.ts';
 import { connectionsOf, createHttpServer } from './http/http-server.ts';
 import { stopServer } from './http/stop-server.ts';
 import { createJsonLog } from './ops/json-log.ts';
@@ -24,16 +26,36 @@ const DRAIN_MS = 5_000;
 /** After this the process ends, stopped or not. */
 const STOP_DEADLINE_MS = 10_000;
 
+/** The tools that are commands, too: `petstore make-key`. */
+const TOOLS: Readonly<Record<string, () => Promise<unknown>>> = {
+  'make-key': () => import('./make-key.ts'),
+  'check-data': () => import('./check-data.ts'),
+};
+
 const log = createJsonLog((line) => process.stderr.write(`${line}\n`));
-const readTextFile = (path: string): string => readFileSync(path, 'utf8');
 
 // Without a listener, the end of whoever reads the log (EPIPE) would end the service.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 
-await main();
+await main(process.argv.slice(2));
 
-async function main(): Promise<void> {
-  const result = readConfig(process.env, process.argv.slice(2), readTextFile);
+async function main(args: readonly string[]): Promise<void> {
+  // The newest thing that the service needs. Without it pets could be read, and none stored.
+  if (zlib.crc32 === undefined) {
+    complain(`Node.js 20.19.2 or later is needed, not ${process.version}`);
+    process.exit(1);
+  }
+  const tool = TOOLS[args[0] ?? ''];
+  if (tool === undefined) return serve(args);
+  // A tool reads its own arguments, as when it is started by itself.
+  process.argv.splice(2, 1);
+  await tool();
+}
+
+async function serve(args: readonly string[]): Promise<void> {
+  const result = await readConfig(process.env, args, readKeysFile);
+  // What shows the environment later (a diagnostic report, a child) must not show a key.
+  delete process.env['PETSTORE_API_KEYS'];
   switch (result.kind) {
     case 'help':
       process.stdout.write(HELP);
@@ -57,8 +79,9 @@ async function main(): Promise<void> {
 
 async function run(config: Config, apiKeys: readonly string[]): Promise<void> {
   const madeKey = apiKeys.length === 0 ? randomBytes(24).toString('base64url') : undefined;
+  const dataFile = resolve(config.dataFile);
   const app = createApp({
-    dataFile: config.dataFile,
+    dataFile,
     apiKeys: madeKey === undefined ? apiKeys : [madeKey],
     bodyLimitBytes: config.bodyLimitBytes,
     accessLog: config.accessLog,
@@ -70,16 +93,11 @@ async function run(config: Config, apiKeys: readonly string[]): Promise<void> {
   const server = createHttpServer(app.listener);
   const url = await listen(server, config);
   const onStop = stopOnSignals(app, server);
-  process.on('SIGHUP', (signal) => {
-    if (config.apiKeySource.file !== undefined) reloadKeys(app, config.apiKeySource);
-    // Its terminal was closed: the service must not go on unseen, with a key that nobody has.
-    else if (process.stdout.isTTY) onStop(signal);
-    else log('warn', 'There is no keys file to read again');
-  });
+  onHangUp(app, config.apiKeySource, () => onStop('SIGHUP'));
   await app.open();
   const { total: pets } = await app.pets.count();
-  log('info', 'Started', { version: VERSION, url, dataFile: resolve(config.dataFile), pets });
-  process.stdout.write(greeting(url, config.dataFile, madeKey));
+  log('info', 'Started', { version: VERSION, url, dataFile, pets, pid: process.pid });
+  process.stdout.write(greeting(url, dataFile, madeKey));
 }
 
 function listen(server: Server, { host, port }: Config): Promise<string> {
@@ -125,16 +143,27 @@ async function stop(app: App, server: Server): Promise<void> {
     });
     process.exit(1);
   }, STOP_DEADLINE_MS);
-  app.drain();
-  await stopServer(server, DRAIN_MS);
+  await stopServer(server, DRAIN_MS, () => app.drain());
   await app.close();
   log('info', 'Stopped');
 }
 
+/** SIGHUP: the keys file is read again; or the terminal was closed, and nobody sees the service. */
+function onHangUp(app: App, source: ApiKeySource, stopService: () => void): void {
+  const hadTerminal = isatty(1);
+  let reading: Promise<void> = Promise.resolve();
+  process.on('SIGHUP', () => {
+    // A terminal that was closed is none any more: so the two can be told apart.
+    if (hadTerminal && !isatty(1)) stopService();
+    else if (source.file === undefined) log('warn', 'There is no keys file to read again');
+    else reading = reading.then(() => reloadKeys(app, source));
+  });
+}
+
 /** A file with a mistake in it leaves the keys that are in force. */
-function reloadKeys(app: App, source: ApiKeySource): void {
+async function reloadKeys(app: App, source: ApiKeySource): Promise<void> {
   const mistakes: string[] = [];
-  const keys = readApiKeys(source, readTextFile, mistakes);
+  const keys = await readApiKeys(source, readKeysFile, mistakes);
   if (mistakes.length > 0) {
     log('error', 'The API keys were left as they are', { cause: mistakes.join('; ') });
   } else {
@@ -155,7 +184,8 @@ function greeting(url: string, dataFile: string, madeKey: string | undefined): s
     madeKey === undefined
       ? ''
       : `No API key is configured, so one was made for this run: ${madeKey}\n`;
-  return `Petstore ${VERSION} listens on ${url} and keeps its pets in ${dataFile}
+  return `Petstore ${VERSION} listens on ${url} (process ${process.pid})
+and keeps its pets in ${dataFile}, with a journal beside it
 ${note}
 Add a pet, then list the pets:
 

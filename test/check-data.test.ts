@@ -117,8 +117,10 @@ test('It tells in one line of a file that is not there or is a folder, and exits
 });
 
 test('A wrong call shows how it is called, and exits with 2', async () => {
-  const stderr = 'Usage: node dist/check-data.js [data/pets.json]\n';
-  for (const args of [['a', 'b'], ['--help'], ['-']]) {
+  const stderr =
+    'Usage: petstore check-data [file]\n\n' +
+    'Checks a data file (data/pets.json) and its journal, and changes nothing.\n';
+  for (const args of [['a', 'b'], ['--what'], ['-']]) {
     assert.deepEqual(await checkDataFile(...args), { code: 2, stdout: '', stderr });
   }
 });

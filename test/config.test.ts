@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
-import { HELP, readApiKeys, readConfig, type Config, type ConfigResult } from '../src/config.ts';
+import { readApiKeys } from '../src/api-keys.ts';
+import { HELP, readConfig, type Config, type ConfigResult } from '../src/config.ts';
 
 type Env = Readonly<Record<string, string>>;
 
@@ -20,8 +21,8 @@ const DEFAULTS: Config = {
 const SECRET = 'Secret-4711';
 const DIGEST = `sha256:${createHash('sha256').update(SECRET).digest('hex')}`;
 
-test('Without any variable or flag the defaults hold', () => {
-  assert.deepEqual(read({}, []), { kind: 'run', config: DEFAULTS, apiKeys: [] });
+test('Without any variable or flag the defaults hold', async () => {
+  assert.deepEqual(await read({}, []), { kind: 'run', config: DEFAULTS, apiKeys: [] });
 });
 
 const SETTINGS: readonly {
@@ -94,25 +95,25 @@ const SETTINGS: readonly {
 ];
 
 for (const { variable, flag, key, values } of SETTINGS) {
-  test(`${variable} and ${flag} set ${key}, and the flag counts`, () => {
+  test(`${variable} and ${flag} set ${key}, and the flag counts`, async () => {
     for (const [text, value] of values) {
       const expected = { kind: 'run', config: { ...DEFAULTS, [key]: value }, apiKeys: [] };
-      assert.deepEqual(read({ [variable]: text }, []), expected);
-      assert.deepEqual(read({}, [`${flag}=${text}`]), expected);
-      assert.deepEqual(read({}, [flag, text]), expected);
-      assert.deepEqual(read({ [variable]: 'not this' }, [flag, text]), expected);
+      assert.deepEqual(await read({ [variable]: text }, []), expected);
+      assert.deepEqual(await read({}, [`${flag}=${text}`]), expected);
+      assert.deepEqual(await read({}, [flag, text]), expected);
+      assert.deepEqual(await read({ [variable]: 'not this' }, [flag, text]), expected);
     }
   });
 }
 
-test('A variable that is empty counts as not set', () => {
+test('A variable that is empty counts as not set', async () => {
   const names = SETTINGS.map(({ variable }) => variable);
   const empty = [...names, 'PETSTORE_API_KEYS', 'PETSTORE_API_KEYS_FILE'];
   const env = Object.fromEntries(empty.map((name) => [name, '']));
-  assert.deepEqual(read(env, []), { kind: 'run', config: DEFAULTS, apiKeys: [] });
+  assert.deepEqual(await read(env, []), { kind: 'run', config: DEFAULTS, apiKeys: [] });
 });
 
-test('The help names every variable and every flag', () => {
+test('The help names every variable and every flag', async () => {
   const flags = [...SETTINGS.map(({ flag }) => flag), '--api-keys-file', '--help', '--version'];
   const variables = SETTINGS.map(({ variable }) => variable);
   for (const name of [...flags, ...variables, 'PETSTORE_API_KEYS', 'PETSTORE_API_KEYS_FILE']) {
@@ -120,11 +121,12 @@ test('The help names every variable and every flag', () => {
   }
 });
 
-test('Help and version are wanted whatever else is given, even mistakes', () => {
+test('Help and version are wanted whatever else is given, even mistakes', async () => {
   const env = { PORT: 'x' };
-  assert.deepEqual(read(env, ['--help']), { kind: 'help' });
-  assert.deepEqual(read(env, ['--port', '1', '--version', '--what']), { kind: 'version' });
-  assert.deepEqual(read(env, ['--version', '--help']), { kind: 'help' });
+  assert.deepEqual(await read(env, ['--help']), { kind: 'help' });
+  assert.deepEqual(await read(env, ['-h']), { kind: 'help' });
+  assert.deepEqual(await read(env, ['--port', '1', '--version', '--what']), { kind: 'version' });
+  assert.deepEqual(await read(env, ['--version', '--help']), { kind: 'help' });
 });
 
 const MISTAKES: readonly (readonly [env: Env, args: readonly string[], mistake: string])[] = [
@@ -162,13 +164,32 @@ const MISTAKES: readonly (readonly [env: Env, args: readonly string[], mistake: 
   [{}, ['--host', ''], '--host needs a value'],
   [{}, ['--help=yes'], '--help takes no value'],
   [{}, ['--port', '1', '--port', '2'], '--port is given twice'],
-  [{}, ['--what'], 'Unknown option --what'],
-  [{}, ['--PORT=1'], 'Unknown option --PORT'],
-  [{}, ['--no-port'], 'Unknown option --no-port'],
-  [{}, ['-p'], 'Unknown option -p'],
-  [{}, ['--api-keys=k'], 'Unknown option --api-keys'],
-  [{}, ['start'], 'Argument 1 is no option, and nothing else is taken'],
-  [{}, ['--', '--port'], 'Argument 2 is no option, and nothing else is taken'],
+  [{}, ['--what'], 'Unknown option --what: see --help'],
+  [{}, ['--PORT=1'], 'Unknown option --PORT: see --help'],
+  [{}, ['--no-port'], 'Unknown option --no-port: see --help'],
+  [{}, ['-p'], 'Unknown option in argument 1: see --help'],
+  [{}, ['-kSECRET'], 'Unknown option in argument 1: see --help'],
+  [{}, ['--prot', '8080'], 'Unknown option --prot: see --help'],
+  [{}, ['--api-keys=k'], 'Unknown option --api-keys: see --help'],
+  [{}, ['start'], 'Argument 1 is no option, and no other is taken: see --help'],
+  [{}, ['--port', '1', 'x'], 'Argument 3 is no option, and no other is taken: see --help'],
+  [{}, ['--', '--port'], 'Argument 2 is no option, and no other is taken: see --help'],
+  [
+    { PETSTORE_DATAFILE: 'x' },
+    [],
+    'Unknown variable PETSTORE_DATAFILE: did you mean PETSTORE_DATA_FILE?',
+  ],
+  [
+    { PETSTORE_API_KEY: 'x' },
+    [],
+    'Unknown variable PETSTORE_API_KEY: did you mean PETSTORE_API_KEYS?',
+  ],
+  [{ PETSTORE_: '' }, [], 'Unknown variable PETSTORE_: did you mean PORT?'],
+  [
+    { PETSTORE_API_KEYS: Array.from({ length: 1001 }, (_, index) => `key-${index}`).join() },
+    [],
+    'There are 1001 API keys, and at most 1000 are taken',
+  ],
   [{ PETSTORE_API_KEYS: 'a,,b' }, [], 'PETSTORE_API_KEYS, key 2: a key must not be empty'],
   [{ PETSTORE_API_KEYS: 'a,' }, [], 'PETSTORE_API_KEYS, key 2: a key must not be empty'],
   [
@@ -179,19 +200,19 @@ const MISTAKES: readonly (readonly [env: Env, args: readonly string[], mistake: 
 ];
 
 for (const [env, args, mistake] of MISTAKES) {
-  test(`${JSON.stringify(env)} with [${args.join(' ')}] is a mistake: ${mistake}`, () => {
-    assert.deepEqual(read(env, args), { kind: 'mistakes', mistakes: [mistake] });
+  test(`${JSON.stringify(env)} with [${args.join(' ')}] is a mistake: ${mistake}`, async () => {
+    assert.deepEqual(await read(env, args), { kind: 'mistakes', mistakes: [mistake] });
   });
 }
 
-test('All mistakes of variables, flags and key files are told at once', () => {
+test('All mistakes of variables, flags and key files are told at once', async () => {
   const env = { PORT: 'x', PETSTORE_BODY_LIMIT: '0', PETSTORE_API_KEYS: 'a b,ok,' };
   const args = ['now', '--what', '--host', '', '--api-keys-file=keys'];
-  assert.deepEqual(read(env, args, { keys: 'a b\nok\nsha256:12\n' }), {
+  assert.deepEqual(await read(env, args, { keys: 'a b\nok\nsha256:12\n' }), {
     kind: 'mistakes',
     mistakes: [
-      'Argument 1 is no option, and nothing else is taken',
-      'Unknown option --what',
+      'Argument 1 is no option, and no other is taken: see --help',
+      'Unknown option --what: see --help',
       '--host needs a value',
       'PORT must be an integer from 0 to 65535, not "x"',
       `PETSTORE_API_KEYS, key 1: ${VISIBLE}`,
@@ -205,7 +226,7 @@ test('All mistakes of variables, flags and key files are told at once', () => {
 
 const VISIBLE = 'a key must be of visible ASCII characters, without a space';
 
-test('PETSTORE_API_KEYS holds keys and digests, separated by commas', () => {
+test('PETSTORE_API_KEYS holds keys and digests, separated by commas', async () => {
   const cases: readonly (readonly [text: string, keys: readonly string[]])[] = [
     ['a', ['a']],
     ['a,b', ['a', 'b']],
@@ -216,11 +237,11 @@ test('PETSTORE_API_KEYS holds keys and digests, separated by commas', () => {
   for (const [text, fixed] of cases) {
     const config = { ...DEFAULTS, apiKeySource: { fixed, file: undefined } };
     const expected = { kind: 'run', config, apiKeys: fixed };
-    assert.deepEqual(read({ PETSTORE_API_KEYS: text }, []), expected);
+    assert.deepEqual(await read({ PETSTORE_API_KEYS: text }, []), expected);
   }
 });
 
-test('The file of keys is named by a variable or a flag, and its keys add to the others', () => {
+test('The file of keys is named by a variable or a flag, and its keys add to the others', async () => {
   const files = { one: 'file-key', two: 'other-key' };
   const env = { PETSTORE_API_KEYS: 'fixed-key', PETSTORE_API_KEYS_FILE: 'one' };
   const cases = [
@@ -231,16 +252,16 @@ test('The file of keys is named by a variable or a flag, and its keys add to the
     const apiKeySource = { fixed: ['fixed-key'], file };
     const config = { ...DEFAULTS, apiKeySource };
     const apiKeys = ['fixed-key', key];
-    assert.deepEqual(read(env, args, files), { kind: 'run', config, apiKeys });
+    assert.deepEqual(await read(env, args, files), { kind: 'run', config, apiKeys });
     const mistakes: string[] = [];
-    const keys = readApiKeys(apiKeySource, (path) => files[path as 'one'], mistakes);
+    const keys = await readApiKeys(apiKeySource, async (path) => files[path as 'one'], mistakes);
     assert.deepEqual({ keys, mistakes }, { keys: apiKeys, mistakes: [] });
   }
 });
 
-test('The file of keys is read once, so that it may be a pipe', () => {
+test('The file of keys is read once, so that it may be a pipe', async () => {
   let times = 0;
-  const result = readConfig({}, ['--api-keys-file', '/dev/stdin'], () => {
+  const result = await readConfig({}, ['--api-keys-file', '/dev/stdin'], async () => {
     times += 1;
     return times === 1 ? 'piped-key' : '';
   });
@@ -248,7 +269,7 @@ test('The file of keys is read once, so that it may be a pipe', () => {
   assert.deepEqual(result.kind === 'run' ? result.apiKeys : result, ['piped-key']);
 });
 
-test('A file of keys has one a line, comments, and blank lines', () => {
+test('A file of keys has one a line, comments, and blank lines', async () => {
   const cases: readonly (readonly [text: string, keys: readonly string[]])[] = [
     ['a', ['a']],
     ['a\nb\n', ['a', 'b']],
@@ -261,29 +282,66 @@ test('A file of keys has one a line, comments, and blank lines', () => {
   ];
   for (const [text, expected] of cases) {
     const mistakes: string[] = [];
-    const keys = readApiKeys({ fixed: [], file: 'keys' }, () => text, mistakes);
+    const keys = await readApiKeys({ fixed: [], file: 'keys' }, async () => text, mistakes);
     assert.deepEqual({ keys, mistakes }, { keys: expected, mistakes: [] }, JSON.stringify(text));
   }
 });
 
-test('A file without a key is a mistake, since it would let nobody in', () => {
+test('A file without a key is a mistake, since it would let nobody in', async () => {
   for (const text of ['', '\n', '# none\n']) {
     const mistakes = ['The API keys file keys holds no valid key'];
     const args = ['--api-keys-file', 'keys'];
-    assert.deepEqual(read({}, args, { keys: text }), { kind: 'mistakes', mistakes });
+    assert.deepEqual(await read({}, args, { keys: text }), { kind: 'mistakes', mistakes });
   }
 });
 
-test('A mistake never quotes a key', () => {
+test('Variables that Kubernetes sets for a Service of this name are passed over', async () => {
+  const env = {
+    PETSTORE_SERVICE_HOST: '10.0.0.1',
+    PETSTORE_SERVICE_PORT_HTTP: '80',
+    PETSTORE_PORT: 'tcp://10.0.0.1:80',
+    PETSTORE_PORT_80_TCP_ADDR: '10.0.0.1',
+  };
+  assert.deepEqual(await read(env, []), { kind: 'run', config: DEFAULTS, apiKeys: [] });
+});
+
+test('What looks like a digest in a file of keys is taken for no key', async () => {
+  const hex = DIGEST.slice('sha256:'.length);
+  const lines = [hex, hex.toUpperCase(), `SHA256:${hex}`, `Sha256:${hex}`, 'good-key'];
+  assert.deepEqual(await read({}, ['--api-keys-file=keys'], { keys: lines.join('\n') }), {
+    kind: 'mistakes',
+    mistakes: [
+      ...[1, 2].map((line) => `The API keys file keys, line ${line}: ${LIKE_A_DIGEST}`),
+      ...[3, 4].map(
+        (line) => `The API keys file keys, line ${line}: sha256: is written in small letters`,
+      ),
+    ],
+  });
+});
+
+const LIKE_A_DIGEST =
+  '64 hex digits look like a digest: write sha256: before them, or give the digest of this key';
+
+test('Of the faults of a keys file the first twenty are told, and how many more', async () => {
+  const result = await read({}, ['--api-keys-file=keys'], { keys: 'a b\n'.repeat(100_000) });
+  assert.ok(result.kind === 'mistakes');
+  assert.equal(result.mistakes.length, 22);
+  assert.equal(result.mistakes[19], `The API keys file keys, line 20: ${VISIBLE}`);
+  assert.equal(result.mistakes[20], 'The API keys file keys: 99980 more lines are no keys');
+});
+
+test('A mistake never quotes a key', async () => {
   const spaced = [`${SECRET} x`, `x ${SECRET}`, `${SECRET}\u00e9`, `${SECRET}\0`];
   const broken = [...spaced, `sha256:${SECRET}`];
-  const everyPlace = [
+  const everyPlace = await Promise.all([
     ...broken.map((text) => read({ PETSTORE_API_KEYS: text }, [])),
     ...broken.map((text) => read({ PETSTORE_API_KEYS: `${SECRET},${text},,${SECRET}` }, [])),
     ...broken.map((text) => read({}, ['--api-keys-file=keys'], { keys: `${SECRET}\n${text}` })),
     read({ PETSTORE_API_KEYS: SECRET, PORT: 'x' }, ['--what', '--api-keys-file=missing']),
     read({}, [`--api-keys=${SECRET}`]),
-  ];
+    read({}, [`-k${SECRET}`]),
+    read({}, ['--api-key', SECRET]),
+  ]);
   for (const result of everyPlace) {
     assert.equal(result.kind, 'mistakes');
     assert.doesNotMatch(JSON.stringify(result), new RegExp(SECRET));
@@ -291,8 +349,8 @@ test('A mistake never quotes a key', () => {
 });
 
 /** Reads a configuration where only the given files exist. */
-function read(env: Env, args: readonly string[], files: Env = {}): ConfigResult {
-  return readConfig(env, args, (path) => {
+function read(env: Env, args: readonly string[], files: Env = {}): Promise<ConfigResult> {
+  return readConfig(env, args, async (path) => {
     const text = files[path];
     if (text !== undefined) return text;
     throw new Error(`ENOENT: no such file or directory, open '${path}'`);

@@ -2,17 +2,39 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { connect, createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { HELP } from '../src/config.ts';
-import { assertRefused, startProcess, type Process } from './support/process.ts';
+import {
+  assertRefused,
+  SERVER_JS,
+  startProcess,
+  startProgram,
+  type Process,
+} from './support/process.ts';
 import { tempDir } from './support/temp-dir.ts';
 
 const KEY = 'configured-key';
 type Env = Record<string, string>;
+
+const POSIX = { skip: process.platform === 'win32' && 'Windows has no such files' };
+const hasPython =
+  spawnSync('python3', ['-c', 'import pty, os; os.waitstatus_to_exitcode']).status === 0;
+const PTY = { skip: !hasPython && 'Only python3, from 3.9 on, makes a terminal here' };
 
 const ENV: Env = { PETSTORE_API_KEYS: KEY };
 const PET = '{"name":"Rex","categoryId":7}';
@@ -99,7 +121,7 @@ test('Mistakes in the configuration are told one a line, with exit code 2', asyn
   const service = start(t, args, { PORT: 'x', PETSTORE_API_KEYS: 'a,' });
   assert.equal(await service.exit(), 2);
   assert.deepEqual(service.stderr().split('\n'), [
-    'petstore: Unknown option --what',
+    'petstore: Unknown option --what: see --help',
     'petstore: PORT must be an integer from 0 to 65535, not "x"',
     'petstore: PETSTORE_API_KEYS, key 2: a key must not be empty',
     'petstore: --body-limit must be an integer from 1 to 5242880, not "0"',
@@ -250,6 +272,155 @@ test('On SIGHUP the keys file is read again, and a broken one changes nothing', 
   service.child.kill('SIGTERM');
   assert.equal(await service.exit(), 0);
 });
+
+test('On SIGHUP a keys file that is a pipe, or far too long, changes nothing', POSIX, async (t) => {
+  const keysFile = join(tempDir(t), 'keys');
+  writeFileSync(keysFile, 'old-key\n');
+  const args = [...anyPort(join(tempDir(t), 'pets.json')), '--api-keys-file', keysFile];
+  const service = start(t, args, {});
+  const url = await service.ready();
+  rmSync(keysFile);
+  execFileSync('mkfifo', [keysFile]);
+  service.child.kill('SIGHUP');
+  assert.equal((await listPets(url, 'old-key')).status, 200);
+  await logged(service, 'its end did not come within 5000 ms');
+  rmSync(keysFile);
+  writeFileSync(keysFile, 'no key\n'.repeat(149_000));
+  service.child.kill('SIGHUP');
+  await logged(service, '148980 more lines are no keys');
+  writeFileSync(keysFile, 'no key\n'.repeat(7_000_000));
+  service.child.kill('SIGHUP');
+  await logged(service, 'it is longer than 1048576 bytes');
+  assert.ok(service.stderr().length < 10_000, `${service.stderr().length} characters of log`);
+  assert.equal((await listPets(url, 'old-key')).status, 200);
+  // It waits for the pipe, and heeds the signal all the same.
+  rmSync(keysFile);
+  execFileSync('mkfifo', [keysFile]);
+  service.child.kill('SIGHUP');
+  assert.equal((await listPets(url, 'old-key')).status, 200);
+  service.child.kill('SIGTERM');
+  assert.equal(await service.exit(), 0);
+});
+
+test('When its terminal is closed the service stops, with a keys file too', PTY, async (t) => {
+  const folder = tempDir(t);
+  writeFileSync(join(folder, 'keys'), `${KEY}\n`);
+  const dataFile = join(folder, 'pets.json');
+  const args = [...anyPort(dataFile), '--api-keys-file', join(folder, 'keys')];
+  const stderr = join(folder, 'log');
+  const { stdout } = spawnSync(
+    'python3',
+    ['-c', TERMINAL, stderr, process.execPath, SERVER_JS, ...args],
+    {
+      encoding: 'utf8',
+      timeout: 60_000,
+    },
+  );
+  // It outlived a `kill -HUP`, and ended by itself when the terminal went.
+  // Node 20 itself crashes (SIGSEGV) at its exit when its terminal is gone; newer ones do not.
+  const code = process.versions.node.startsWith('20.') ? '(0|-11)' : '0';
+  assert.match(stdout, new RegExp(`^read the keys again\nexit code ${code}\n$`));
+  assert.match(readFileSync(stderr, 'utf8'), /"Stopping","signal":"SIGHUP"[^]*"Stopped"/);
+});
+
+/** Runs a command on a terminal of its own, and closes that. */
+const TERMINAL = `
+import os, pty, signal, sys, time
+pid, terminal = pty.fork()
+if pid == 0:
+    log = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT)
+    os.dup2(log, 2)
+    os.execv(sys.argv[2], sys.argv[2:])
+shown = b''
+while b'/v1/pets\\r\\n' not in shown.split(b'curl')[-1]:
+    shown += os.read(terminal, 1024)
+def wait_for(text):
+    while text not in open(sys.argv[1]).read():
+        time.sleep(0.02)
+os.kill(pid, signal.SIGHUP)
+wait_for('Read the API keys again')
+print('read the keys again', flush=True)
+os.close(terminal)
+_, status = os.waitpid(pid, 0)
+print('exit code', os.waitstatus_to_exitcode(status))
+`;
+
+test(
+  'No key is left in the environment, nor handed to the command that locks',
+  POSIX,
+  async (t) => {
+    const folder = tempDir(t);
+    const seen = join(folder, 'seen');
+    const realFlock = execFileSync('sh', ['-c', 'command -v flock'], { encoding: 'utf8' }).trim();
+    const script = `#!/bin/sh\nenv > ${seen}\nexec ${realFlock} "$@"\n`;
+    writeFileSync(join(folder, 'flock'), script, { mode: 0o755 });
+    const report = [
+      '--report-on-signal',
+      `--report-directory=${folder}`,
+      '--report-filename=report',
+    ];
+    const service = startProgram(
+      process.execPath,
+      [...report, SERVER_JS, ...anyPort(join(folder, 'pets.json'))],
+      { env: { ...ENV, PATH: `${folder}:${process.env['PATH'] ?? ''}`, OTHER: 'secret' } },
+    );
+    t.after(() => service.child.kill('SIGKILL'));
+    await service.ready();
+    assert.doesNotMatch(readFileSync(seen, 'utf8'), /configured-key|secret/);
+    service.child.kill('SIGUSR2');
+    await logged(service, 'Node.js report completed');
+    assert.doesNotMatch(readFileSync(join(folder, 'report'), 'utf8'), /configured-key/);
+  },
+);
+
+test('The greeting has the absolute path of the data and the process id', async (t) => {
+  const folder = realpathSync(tempDir(t));
+  const service = startProgram(process.execPath, [SERVER_JS, '--port', '0'], {
+    cwd: folder,
+    env: ENV,
+  });
+  t.after(() => service.child.kill('SIGKILL'));
+  await service.ready();
+  assert.ok(service.stdout().includes(`(process ${service.child.pid})`));
+  assert.ok(service.stdout().includes(`in ${join(folder, 'data', 'pets.json')}, with a journal`));
+});
+
+test(
+  'What the service makes is for its owner only; what was there keeps its mode',
+  POSIX,
+  async (t) => {
+    const folder = join(tempDir(t), 'made');
+    const modeOf = (name: string): string =>
+      (statSync(join(folder, name)).mode & 0o777).toString(8);
+    const first = start(t, anyPort(join(folder, 'pets.json')));
+    await addPet(await first.ready());
+    const names = ['.', 'pets.json', 'pets.json.journal', 'pets.json.lock'];
+    assert.deepEqual(names.map(modeOf), ['700', '600', '600', '600']);
+    first.child.kill('SIGKILL');
+    await first.exit();
+    chmodSync(join(folder, 'pets.json'), 0o640);
+    chmodSync(join(folder, 'pets.json.lock'), 0o644);
+    const second = start(t, anyPort(join(folder, 'pets.json')));
+    await second.ready();
+    second.child.kill('SIGTERM');
+    await second.exit();
+    assert.deepEqual(['pets.json', 'pets.json.lock'].map(modeOf), ['640', '600']);
+  },
+);
+
+for (const [args, code, output] of [
+  [['make-key', '--help'], 0, /^Usage: petstore make-key\n/],
+  [['make-key', 'x'], 2, /^Usage: petstore make-key\n$/],
+  [['make-key'], 0, /^# The key, for the client:\n\S+\n# [^\n]*\nsha256:[0-9a-f]{64}\n$/],
+  [['check-data', '-h'], 0, /^Usage: petstore check-data \[file\]\n/],
+  [['check-data', 'none.json'], 1, /^There is no data file .*none\.json\n$/],
+] as const) {
+  test(`petstore ${args.join(' ')} exits with ${code}`, async (t) => {
+    const service = startProgram(process.execPath, [SERVER_JS, ...args], { cwd: tempDir(t) });
+    assert.equal(await service.exit(), code);
+    assert.match(code === 0 ? service.stdout() : service.stderr(), output);
+  });
+}
 
 test('PORT, HOST and the other variables count where no flag is given', async (t) => {
   const dataFile = join(tempDir(t), 'pets.json');

@@ -1,0 +1,20 @@
+/** The nearest of some names to a misspelt one, for "did you mean". */
+
+/** The name with the least edits (Levenshtein); `names` must not be empty. */
+export function nearest(text: string, names: readonly string[]): string {
+  return names.reduce((best, name) => (edits(text, name) < edits(text, best) ? name : best));
+}
+
+/** How many letters have to be added, removed or changed. */
+function edits(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, column) => column);
+  for (const [index, letter] of [...from].entries()) {
+    const above = row;
+    row = [index + 1];
+    for (let column = 1; column <= to.length; column += 1) {
+      const change = above[column - 1]! + (letter === to[column - 1] ? 0 : 1);
+      row.push(Math.min(change, above[column]! + 1, row[column - 1]! + 1));
+    }
+  }
+  return row.at(-1)!;
+}
