@@ -1,15 +1,18 @@
 /** The options of an app: their defaults, and what is wrong with them, all of it at once. */
 
+import { fileURLToPath } from 'node:url';
+import { inspect } from 'node:util';
 import { safeLog, silent, type Log } from './base/log.ts';
-import { quote } from './base/quote.ts';
-import { keyProblem } from './http/bearer.ts';
+import { nearest } from './base/nearest.ts';
+import { cut, quote } from './base/quote.ts';
+import { keyProblem, MAX_KEYS } from './http/bearer.ts';
 import { DEFAULT_BODY_LIMIT_BYTES, MAX_BODY_LIMIT_BYTES } from './http/request-body.ts';
 import type { PetStore } from './model/pet-store.ts';
 import { originProblem } from './ops/cors.ts';
 
 export interface AppOptions {
   /** Where the pets are kept; or `store`, for a store of one's own, which `close` closes too. */
-  readonly dataFile?: string | undefined;
+  readonly dataFile?: string | URL | undefined;
   readonly store?: PetStore | undefined;
   /** The API keys, each as its text or as `sha256:` and the digest in hex. */
   readonly apiKeys: readonly string[];
@@ -55,29 +58,42 @@ export interface CheckedOptions {
   readonly runtime: Runtime | undefined;
 }
 
-/** Throws a TypeError that names every option at fault: programs in JavaScript have no types. */
+/**
+ * The options with their defaults. Throws a TypeError that names all that is wrong with them:
+ * programs in JavaScript have no types to tell them.
+ */
 export function checkOptions(options: AppOptions): CheckedOptions {
-  const { dataFile, store, apiKeys, prefix = '', corsOrigins = [] } = options;
-  const { bodyLimitBytes = DEFAULT_BODY_LIMIT_BYTES } = options;
-  const problems = [...keyProblems(apiKeys), ...originProblems(corsOrigins)];
-  if ((dataFile === undefined) === (store === undefined)) {
-    problems.push('dataFile, store: expected one of them');
-  }
-  if (!PREFIX.test(prefix)) {
-    problems.push(`prefix: expected segments such as /shop, not ${quote(prefix)}`);
-  }
+  if (!isObject(options)) throw new TypeError('Expected an object of options');
+  const { store, apiKeys, prefix = '', corsOrigins = [], runtime } = options;
+  const { bodyLimitBytes = DEFAULT_BODY_LIMIT_BYTES, accessLog = false, now = Date.now } = options;
+  const { log = silent } = options;
+  const dataFile = readDataFile(options.dataFile);
+  const problems = [
+    ...unknownNames(options),
+    ...keyProblems(apiKeys),
+    ...originProblems(corsOrigins),
+    ...placeProblems(options.dataFile, dataFile, store),
+  ];
+  const expect = (name: string, isValid: boolean, expected: string, value: unknown): void => {
+    if (!isValid) problems.push(`${name}: expected ${expected}, not ${shown(value)}`);
+  };
+  const isPrefix = typeof prefix === 'string' && PREFIX.test(prefix);
+  expect('prefix', isPrefix, 'segments such as /shop', prefix);
   const isLimit = Number.isInteger(bodyLimitBytes) && bodyLimitBytes >= 1;
-  if (!isLimit || bodyLimitBytes > MAX_BODY_LIMIT_BYTES) {
-    const expected = `an integer from 1 to ${MAX_BODY_LIMIT_BYTES}`;
-    problems.push(`bodyLimitBytes: expected ${expected}, not ${String(bodyLimitBytes)}`);
-  }
+  expect(
+    'bodyLimitBytes',
+    isLimit && bodyLimitBytes <= MAX_BODY_LIMIT_BYTES,
+    `an integer from 1 to ${MAX_BODY_LIMIT_BYTES}`,
+    bodyLimitBytes,
+  );
+  expect('accessLog', typeof accessLog === 'boolean', 'true or false', accessLog);
+  expect('log', typeof log === 'function', 'a function', log);
+  expect('now', typeof now === 'function', 'a function', now);
+  expect('runtime', runtime === undefined || isObject(runtime), 'an object', runtime);
   if (problems.length > 0) throw new TypeError(problems.join('; '));
   return {
-    ...{ dataFile, store, apiKeys, prefix, bodyLimitBytes, corsOrigins },
-    log: safeLog(options.log ?? silent),
-    accessLog: options.accessLog ?? false,
-    now: options.now ?? Date.now,
-    runtime: options.runtime,
+    ...{ dataFile, store, apiKeys, prefix, bodyLimitBytes, corsOrigins, accessLog, now, runtime },
+    log: safeLog(log),
   };
 }
 
@@ -89,17 +105,73 @@ export function checkKeys(apiKeys: readonly string[]): void {
 
 const PREFIX = /^(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._~-]+)*$/;
 
-function keyProblems(apiKeys: readonly string[]): readonly string[] {
+const NAMES: Readonly<Record<keyof AppOptions, true>> = {
+  dataFile: true,
+  store: true,
+  apiKeys: true,
+  prefix: true,
+  bodyLimitBytes: true,
+  log: true,
+  accessLog: true,
+  corsOrigins: true,
+  now: true,
+  runtime: true,
+};
+
+function unknownNames(options: object): readonly string[] {
+  const known = Object.keys(NAMES);
+  return Object.keys(options)
+    .filter((name) => !known.includes(name))
+    .map((name) => `${name}: there is no such option, did you mean ${nearest(name, known)}?`);
+}
+
+function keyProblems(apiKeys: unknown): readonly string[] {
   if (!Array.isArray(apiKeys)) return ['apiKeys: expected an array of keys'];
-  return apiKeys.flatMap((key, index) => {
-    const problem = keyProblem(String(key));
+  if (apiKeys.length === 0) return ['apiKeys: expected one key at least'];
+  if (apiKeys.length > MAX_KEYS) return [`apiKeys: expected at most ${MAX_KEYS} keys`];
+  return apiKeys.flatMap((key: unknown, index) => {
+    const problem = typeof key === 'string' ? keyProblem(key) : 'a key must be a string';
     return problem === undefined ? [] : [`apiKeys[${index}]: ${problem}`];
   });
 }
 
-function originProblems(corsOrigins: readonly string[]): readonly string[] {
-  return corsOrigins.flatMap((origin, index) => {
-    const problem = originProblem(origin);
-    return problem === undefined ? [] : [`corsOrigins[${index}]: ${problem}, not ${quote(origin)}`];
+function originProblems(corsOrigins: unknown): readonly string[] {
+  if (!Array.isArray(corsOrigins)) return ['corsOrigins: expected an array of origins'];
+  return corsOrigins.flatMap((origin: unknown, index) => {
+    const problem = originProblem(String(origin));
+    return problem === undefined ? [] : [`corsOrigins[${index}]: ${problem}, not ${shown(origin)}`];
   });
+}
+
+/** The path of a data file, given as such or as a URL; undefined where it is neither. */
+function readDataFile(dataFile: unknown): string | undefined {
+  if (dataFile instanceof URL && dataFile.protocol === 'file:') return fileURLToPath(dataFile);
+  return typeof dataFile === 'string' && dataFile !== '' ? dataFile : undefined;
+}
+
+function placeProblems(given: unknown, dataFile: string | undefined, store: unknown): string[] {
+  const problems: string[] = [];
+  if ((given === undefined) === (store === undefined)) {
+    problems.push('dataFile, store: expected one of them');
+  }
+  if (given !== undefined && dataFile === undefined) {
+    problems.push(`dataFile: expected a path or a file: URL, not ${shown(given)}`);
+  }
+  if (store === undefined) return problems;
+  const missing = STORE_METHODS.filter(
+    (name) => !isObject(store) || typeof store[name] !== 'function',
+  );
+  if (missing.length > 0)
+    problems.push(`store: expected a PetStore, but it has no ${missing.join(', ')}`);
+  return problems;
+}
+
+const STORE_METHODS = ['list', 'get', 'create', 'count', 'problem', 'close'] as const;
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
+}
+
+function shown(value: unknown): string {
+  return typeof value === 'string' ? quote(value) : cut(inspect(value, { depth: 0 }));
 }

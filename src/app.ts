@@ -50,6 +50,7 @@ export function createApp(options: AppOptions): App {
   let keyring: Keyring = createKeyring(checked.apiKeys);
   let store: PetStore | undefined;
   let fileStore: FileStore | undefined;
+  let opening: Promise<void> | undefined;
   let isDraining = false;
   let isClosed = false;
 
@@ -95,14 +96,16 @@ export function createApp(options: AppOptions): App {
     cors: corsOrigins.length > 0 ? createCors(corsOrigins) : undefined,
   });
 
+  const open = async (): Promise<void> => {
+    if (isClosed) throw new Error('The app is closed');
+    if (dataFile !== undefined) fileStore = await openFileStore({ path: dataFile, log });
+    store = checked.store ?? fileStore;
+  };
+
   return {
     listener,
     pets: createPetAccess(openStore, storeForCreate),
-    async open() {
-      if (dataFile !== undefined) fileStore = await openFileStore({ path: dataFile, log });
-      store = checked.store ?? fileStore;
-      if (isClosed) await store?.close();
-    },
+    open: () => (opening ??= open()),
     setApiKeys(apiKeys) {
       checkKeys(apiKeys);
       keyring = createKeyring(apiKeys);
@@ -114,7 +117,9 @@ export function createApp(options: AppOptions): App {
       isDraining = true;
       isClosed = true;
       metrics.close();
-      await store?.close();
+      // One that fails has told its caller, and holds nothing.
+      await opening?.catch(() => undefined);
+      await (store ?? checked.store)?.close();
     },
   };
 }
@@ -128,7 +133,8 @@ export type { AppOptions, Runtime } from './app-options.ts';
 export { byteString, bytesToString, stringToBytes, textOf } from './base/byte-string.ts';
 export type { ByteString } from './base/byte-string.ts';
 export type { Log, LogLevel } from './base/log.ts';
-export { connectionsOf, createHttpServer, type Limits } from './http/http-server.ts';
+export { connectionsOf, createHttpServer } from './http/http-server.ts';
+export type { Limits } from './http/limits.ts';
 export { stopServer } from './http/stop-server.ts';
 export { decodePet, encodePet, encodePets, InvalidPetError } from './model/encoded-pet.ts';
 export type { EncodedNewPet, EncodedPet } from './model/encoded-pet.ts';

@@ -13,7 +13,7 @@ import { createServer as createTlsServer, request as tlsRequest } from 'node:htt
 import { connect, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { runInNewContext } from 'node:vm';
 import { createApp, openApp, type App } from '../src/app.ts';
@@ -123,7 +123,7 @@ test('Under a prefix, every path and every link has it', async (t) => {
   assert.equal((await send('/shop/pets.2/readyz', { headers: {} })).status, 200);
   const description = await send('/shop/pets.2/openapi.json');
   const { servers } = (await description.json()) as { servers: { url: string }[] };
-  assert.equal(servers[0]?.url, '/shop/pets.2/v1');
+  assert.equal(servers[0]?.url, '/shop/pets.2');
   assert.equal(await (await send('/v1/pets')).text(), 'something else');
 });
 
@@ -184,6 +184,37 @@ test('What an app cannot be made with is told at once, in a TypeError', async ()
   for (const apiKeys of [undefined, 'a-key']) {
     assert.throws(() => create({ apiKeys }), /^TypeError: apiKeys: expected an array of keys$/);
   }
+  const wrong: readonly (readonly [options: object, message: string])[] = [
+    [{ apiKeys: [] }, 'apiKeys: expected one key at least'],
+    [{ apiKeys: [undefined] }, 'apiKeys[0]: a key must be a string'],
+    [{ apiKeys: Array(1001).fill('k') }, 'apiKeys: expected at most 1000 keys'],
+    [{ corsOrigins: '*' }, 'corsOrigins: expected an array of origins'],
+    [{ prefix: null }, 'prefix: expected segments such as /shop, not null'],
+    [{ log: console }, /^log: expected a function, not Object/],
+    [{ now: 5 }, 'now: expected a function, not 5'],
+    [{ accessLog: 'on' }, 'accessLog: expected true or false, not "on"'],
+    [{ runtime: 1 }, 'runtime: expected an object, not 1'],
+    [
+      { store: {} },
+      'store: expected a PetStore, but it has no list, get, create, count, problem, close',
+    ],
+    [{ store: { ...store, get: 1 } }, 'store: expected a PetStore, but it has no get'],
+    [{ apiKey: 'k' }, 'apiKey: there is no such option, did you mean apiKeys?'],
+    [{ store: undefined, dataFile: 7 }, 'dataFile: expected a path or a file: URL, not 7'],
+    [{ store: undefined, dataFile: '' }, 'dataFile: expected a path or a file: URL, not ""'],
+    [
+      { store: undefined, dataFile: new URL('http://a/b') },
+      /^dataFile: expected a path or a file: URL, not URL/,
+    ],
+  ] as readonly (readonly [object, string])[];
+  for (const [options, message] of wrong) {
+    assert.throws(() => create(options), { name: 'TypeError', message });
+  }
+  assert.throws(() => createApp(undefined as never), /^TypeError: Expected an object of options$/);
+  const app = create({});
+  for (const keys of [[], ['a b'], [7], 'k']) {
+    assert.throws(() => app.setApiKeys(keys as string[]), /^TypeError: apiKeys/);
+  }
   assert.throws(() => create({ store: undefined }), /^TypeError: dataFile, store: /);
   // The longest body that still has room a hundred times in a page, which is one string.
   for (const bodyLimitBytes of [-1, 1.5, NaN, Infinity, 5_242_881, '65536']) {
@@ -211,13 +242,25 @@ test('A page of the longest pets fits in a string, and no longer page is asked f
 
 test('An app that is closed while it opens lets go of its data file', async (t) => {
   const options = { dataFile: join(tempDir(t), 'pets.json'), apiKeys: [KEY] };
-  const app = createApp(options);
-  const opening = app.open();
-  await app.close();
-  await opening;
-  const next = await openApp(options);
-  await next.close();
+  for (let round = 0; round < 3; round += 1) {
+    const app = createApp(options);
+    const opening = app.open();
+    await app.close();
+    // Nothing is in use any more as soon as it is closed.
+    const next = await openApp(options);
+    await next.close();
+    await opening;
+    await assert.rejects(createClosed().open(), /closed/);
+  }
+  const atUrl = await openApp({ ...options, dataFile: pathToFileURL(options.dataFile) });
+  await atUrl.close();
 });
+
+function createClosed(): App {
+  const app = createApp({ store: createMemoryStore(), apiKeys: [KEY] });
+  void app.close();
+  return app;
+}
 
 test('What a store gives may be any promise, and a text that no answer can hold is a 500', async (t) => {
   const store = createMemoryStore();
@@ -255,6 +298,41 @@ test('A plain server that is stopped cuts what is half sent', async (t) => {
   client.write(`${head}Content-Length: 9\r\n\r\n{`);
   await once(server, 'request');
   await Promise.all([stopServer(server, 50), once(client, 'close')]);
+});
+
+test('Behind a body parser a POST is a 500 at once, and the log says why', async (t) => {
+  const logged: unknown[] = [];
+  const app = await openApp({
+    store: createMemoryStore(),
+    apiKeys: [KEY],
+    log: (_level, event, details) => logged.push([event, details]),
+  });
+  t.after(() => app.close());
+  const host = await serve(t, (request, response) => {
+    void request.toArray().then(() => app.listener(request, response));
+  });
+  for (const body of ['{"name":"Rex","categoryId":7}', 'x'.repeat(70_000)]) {
+    const init = { method: 'POST', headers: { ...HEADERS, 'Content-Type': 'application/json' } };
+    const answer = await fetch(`http://${host}/v1/pets`, { ...init, body });
+    assert.equal(answer.status, body.length > 65_536 ? 413 : 500);
+  }
+  assert.equal((await fetch(`http://${host}/v1/pets`, { headers: HEADERS })).status, 200);
+  assert.match(JSON.stringify(logged), /A request failed.*put the pets before any body parser/);
+});
+
+test('Mounted as Express does it, the paths and links have the mount, when it is the prefix', async (t) => {
+  const app = await openMemoryApp(t, '/shop');
+  await app.pets.create({ name: 'Rex', categoryId: 7n });
+  await app.pets.create({ name: 'Tom', categoryId: 7n });
+  const host = await serve(t, (request, response) => {
+    // What app.use('/shop', listener) does.
+    Object.assign(request, { originalUrl: request.url, baseUrl: '/shop' });
+    request.url = request.url!.slice('/shop'.length);
+    app.listener(request, response);
+  });
+  const list = await fetch(`http://${host}/shop/v1/pets?limit=1`, { headers: HEADERS });
+  assert.equal(list.status, 200);
+  assert.equal(list.headers.get('Link'), '</shop/v1/pets?limit=1&after=1>; rel="next"');
 });
 
 test('A plain server is enough, for a client that waits for 100 Continue, too', async (t) => {
