@@ -6,8 +6,17 @@ import type { Log } from '../base/log.ts';
 export function createJsonLog(writeLine: (line: string) => void): Log {
   return (level, event, details = {}) => {
     const entry = { time: new Date().toISOString(), level, event, ...details };
-    const plain = (_key: string, value: unknown): unknown =>
-      typeof value === 'bigint' ? String(value) : value;
+    const plain = (_key: string, value: unknown): unknown => {
+      if (typeof value === 'bigint') return String(value);
+      return typeof value === 'string' ? bounded(value) : value;
+    };
     writeLine(JSON.stringify(entry, plain));
   };
+}
+
+/** So that a line has a bound, whatever a client sent or a disk said; a stack trace fits in. */
+const MAX_TEXT_LENGTH = 4096;
+
+function bounded(text: string): string {
+  return text.length <= MAX_TEXT_LENGTH ? text : `${text.slice(0, MAX_TEXT_LENGTH)}…`;
 }

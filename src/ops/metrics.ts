@@ -40,9 +40,9 @@ export function createMetrics(sources: MetricsSources): Metrics {
   eventLoop.enable();
   const encode = (): string => {
     const delay: readonly Sample[] = [
-      { labels: { quantile: '0.5' }, value: eventLoop.percentile(50) / 1e9 },
-      { labels: { quantile: '0.99' }, value: eventLoop.percentile(99) / 1e9 },
-      { labels: { quantile: '1' }, value: eventLoop.max / 1e9 },
+      { labels: { percentile: '50' }, value: eventLoop.percentile(50) / 1e9 },
+      { labels: { percentile: '99' }, value: eventLoop.percentile(99) / 1e9 },
+      { labels: { percentile: '100' }, value: eventLoop.max / 1e9 },
     ];
     eventLoop.reset();
     return [
@@ -53,7 +53,7 @@ export function createMetrics(sources: MetricsSources): Metrics {
       metric(
         'petstore_event_loop_delay_seconds',
         'gauge',
-        'Delay of the event loop since the last scrape, by quantile',
+        'Delay of the event loop since the last scrape, by percentile',
         delay,
       ),
       metric('petstore_build_info', 'gauge', 'Always 1; the labels tell what runs', [

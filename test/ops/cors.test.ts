@@ -5,7 +5,8 @@ import { test, type TestContext } from 'node:test';
 import { startService, type Service } from '../support/service.ts';
 
 const SHOP = 'https://shop.example';
-const EXPOSED = 'Link, Location, Deprecation, Sunset, Retry-After, X-Request-Id';
+const EXPOSED =
+  'Link, Location, Deprecation, Sunset, Retry-After, Allow, WWW-Authenticate, X-Request-Id';
 
 async function start(t: TestContext, corsOrigins?: readonly string[]): Promise<Service> {
   const service = await startService(corsOrigins === undefined ? {} : { corsOrigins });

@@ -1,6 +1,7 @@
 /** Metrics: the text that a scraper gets, and that its figures are those of what happened. */
 
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { startService, type Service } from '../support/service.ts';
@@ -95,5 +96,17 @@ test('Pets, commits, files and what runs', async (t) => {
   assert.equal(samples.get('petstore_store_refused_creates_total'), 0);
   assert.equal(samples.get('petstore_http_connections'), 7);
   assert.equal(samples.get('petstore_build_info{version="1.0.0",node="v20.0.0"}'), 1);
-  assert.ok(samples.has('petstore_event_loop_delay_seconds{quantile="0.99"}'));
+  assert.ok(samples.has('petstore_event_loop_delay_seconds{percentile="99"}'));
+});
+
+const hasPromtool = spawnSync('promtool', ['--version']).status === 0;
+const PROMTOOL = { skip: !hasPromtool && 'promtool, of the package prometheus, is not here' };
+
+test("Prometheus's own tool finds nothing to complain of", PROMTOOL, async (t) => {
+  const service = await startService();
+  t.after(() => service.close());
+  await service.post({ name: 'Rex', categoryId: 1 });
+  const input = await (await service.fetch('/metrics')).text();
+  const { status, stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], { input });
+  assert.deepEqual([status, `${stdout}${stderr}`], [0, '']);
 });
