@@ -25,18 +25,23 @@ export function build(configuration, outputFolder) {
   rmSync(join(root, outputFolder), { recursive: true, force: true });
   const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
   if (!run(process.execPath, [compiler, '--project', configuration])) fail('The build failed');
-  // Else a copy of the folder is CommonJS to older Nodes, or to a package.json around it.
-  writeFileSync(join(root, outputFolder, 'package.json'), '{ "type": "module" }\n');
+  // Else a copy of the folder is CommonJS to older Nodes, or to a package.json around it. Written
+  // last, so that it also tells that the build has come to its end.
+  writeFileSync(join(root, outputFolder, STAMP), '{ "type": "module" }\n');
 }
 
-/** True when dist/ is there and no source was changed since. */
+/** True when dist/ was built to its end, nothing is missing in it, and no source is newer. */
 export function isBuilt() {
-  const built = join(root, 'dist', 'server.js');
-  if (!existsSync(built)) return false;
-  const sources = readdirSync(join(root, 'src'), { recursive: true });
-  const newest = Math.max(...sources.map((name) => statSync(join(root, 'src', name)).mtimeMs));
-  return statSync(built).mtimeMs >= newest;
+  const stamp = join(root, 'dist', STAMP);
+  if (!existsSync(stamp)) return false;
+  const builtAt = statSync(stamp).mtimeMs;
+  return readdirSync(join(root, 'src'), { recursive: true }).every((name) => {
+    const built = join(root, 'dist', name.replace(/\.ts$/, '.js'));
+    return existsSync(built) && statSync(join(root, 'src', name)).mtimeMs <= builtAt;
+  });
 }
+
+const STAMP = 'package.json';
 
 let hasFailedToInstall = false;
 

@@ -33,7 +33,7 @@ test("dist/ alone has the operator's tools", async (t) => {
   const run = (...args: readonly string[]): string =>
     execFileSync(process.execPath, args, { cwd }).toString();
   await assertServes(t, { command: process.execPath, args: ['dist/server.js'], cwd });
-  assert.equal(run('dist/check-data.js'), 'data/pets.json: 1 pets, the greatest id is 1\n');
+  assert.equal(run('dist/check-data.js'), 'data/pets.json: 1 pet, the greatest id is 1\n');
   assert.match(run('dist/make-key.js'), /^sha256:[0-9a-f]{64}$/m);
 });
 

@@ -1,7 +1,7 @@
 /** Carried as the sources: a checkout in which nothing is installed and nothing is built. */
 
 import assert from 'node:assert/strict';
-import { cpSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { assertServes, findNpm, npmEnv, pathWithThisNode, ROOT } from '../support/carry.ts';
@@ -60,3 +60,22 @@ function startIn(
   if (npm !== undefined) env['npm_execpath'] = npm;
   return { command: process.execPath, args: ['scripts/start.mjs'], env };
 }
+
+test('A build that failed, or lost a file, is made again and not served', async (t) => {
+  const cwd = checkout(t, [...WHAT_START_NEEDS]);
+  symlinkSync(join(ROOT, 'node_modules'), join(cwd, 'node_modules'), 'dir');
+  const run = async (...args: readonly string[]): Promise<number | string> => {
+    const start = startProgram(process.execPath, ['scripts/start.mjs', ...args], { cwd });
+    t.after(() => end(start, 'SIGKILL'));
+    return start.exit();
+  };
+  const source = join(cwd, 'src', 'make-key.ts');
+  const text = readFileSync(source, 'utf8');
+  writeFileSync(source, `${text}export const wrong: number = 'text';\n`);
+  assert.deepEqual([await run('--version'), await run('--version')], [1, 1]);
+  writeFileSync(source, text);
+  assert.equal(await run('--version'), 0);
+  rmSync(join(cwd, 'dist', 'config.js'));
+  assert.equal(await run('--version'), 0);
+  assert.ok(existsSync(join(cwd, 'dist', 'config.js')));
+});
