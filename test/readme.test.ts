@@ -36,7 +36,7 @@ test('Each file that the README names is there', () => {
 const EXAMPLES = ['api/count-pets.ts'];
 
 test('Each room of src is on the map, and each on the map is there', () => {
-  const map = /^```\n(6 {2}server\.ts[^]*?)^```$/m.exec(readme)?.[1] ?? '';
+  const map = /^```\n(7 {2}server\.ts[^]*?)^```$/m.exec(readme)?.[1] ?? '';
   const shown = map.match(/\b[a-z-]+(?:\/|\.ts)(?=\s)/g) ?? [];
   const rooms = readdirSync(join(root, 'src'), { withFileTypes: true }).map((entry) =>
     entry.isDirectory() ? `${entry.name}/` : entry.name,

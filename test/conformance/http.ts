@@ -107,13 +107,16 @@ const challenges: readonly Check[] = [
   }),
 
   decisionEach(
-    '401 carries error="invalid_token" when a credential was sent',
-    ['Bearer wrong', 'Basic OnB3', 'Bearer'],
-    async (client, credential) => {
+    '401 carries error="invalid_token" only when a Bearer token was sent',
+    [
+      ['Bearer wrong', ', error="invalid_token"'],
+      ['Basic OnB3', ''],
+      ['Bearer', ''],
+    ] as const,
+    async (client, [credential, error]) => {
       const answer = await answerTo(client, [`Authorization: ${credential}`]);
       assertError(answer, 'unauthorized');
-      const challenge = 'Bearer realm="petstore", error="invalid_token"';
-      assert.equal(answer.headers.get('WWW-Authenticate'), challenge);
+      assert.equal(answer.headers.get('WWW-Authenticate'), `Bearer realm="petstore"${error}`);
     },
   ),
 
@@ -124,7 +127,7 @@ const challenges: readonly Check[] = [
   decisionEach('Exactly one Authorization line counts', TWO_LINES, async (client, [, lines]) => {
     const answer = await answerTo(client, lines);
     assertError(answer, 'unauthorized');
-    assert.match(answer.headers.get('WWW-Authenticate') ?? '', /^Bearer .*invalid_token/);
+    assert.match(answer.headers.get('WWW-Authenticate') ?? '', /^Bearer /);
   }),
 ];
 
@@ -348,7 +351,6 @@ const withField =
 const MALFORMED: readonly [what: string, bytes: Bytes][] = [
   ['no request line', () => 'nonsense\r\n\r\n'],
   ['a version that is none', () => 'GET /v1/pets HTTP/x\r\nHost: h\r\n\r\n'],
-  ['HTTP/1.2', (client) => client.message('GET /v1/pets').replace('HTTP/1.1', 'HTTP/1.2')],
   ['a target with a space', () => 'GET /v1/pe ts HTTP/1.1\r\nHost: h\r\n\r\n'],
   ['a target without a slash', withField('GET v1/pets')],
   ['the target * for GET', withField('GET *')],
@@ -437,7 +439,7 @@ const failures: readonly Check[] = [
 
   decisionEach(
     'Another version of HTTP is 505, with an Error body',
-    [' HTTP/2.0', ' HTTP/0.9', ''],
+    [' HTTP/2.0', ' HTTP/3.0', ' HTTP/1.2', ' HTTP/0.9', ''],
     async (client, version) => {
       const bytes = client.message('GET /v1/pets').replace(' HTTP/1.1', version);
       assertError((await client.exchange(bytes))[0], 'unsupported_http_version');
