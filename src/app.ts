@@ -19,7 +19,7 @@ import { createCors } from './ops/cors.ts';
 import { healthOperations } from './ops/health.ts';
 import { createMetrics } from './ops/metrics.ts';
 import { requestIdOf } from './ops/request-id.ts';
-import { openFileStore, type FileStore } from './storage/file-store.ts';
+import { openFileStore, type FileStore } from './stores/file/file-store.ts';
 
 export interface App {
   /** For the `request` event of a node:http or node:https server. */
@@ -140,8 +140,8 @@ export { decodePet, encodePet, encodePets, InvalidPetError } from './model/encod
 export type { EncodedNewPet, EncodedPet } from './model/encoded-pet.ts';
 export type { NewPet, Pet, PetStatus } from './model/pet.ts';
 export type { PetAccess, PetAccessPage, PetAccessQuery } from './model/pet-access.ts';
-export { StoreUnavailableError, type PetCount, type PetPage } from './model/pet-store.ts';
-export type { PetQuery, PetStore } from './model/pet-store.ts';
-export { openFileStore, type FileStore, type FileStoreOptions } from './storage/file-store.ts';
-export { createMemoryStore } from './storage/memory-store.ts';
+export { OutcomeUnknownError, StoreUnavailableError } from './model/pet-store.ts';
+export type { PetCount, PetPage, PetQuery, PetStore } from './model/pet-store.ts';
+export { openFileStore, type FileStore, type FileStoreOptions } from './stores/file/file-store.ts';
+export { createMemoryStore } from './stores/memory-store.ts';
 export { VERSION } from './base/version.ts';

@@ -8,9 +8,9 @@
  */
 
 import { messageOf } from './base/log.ts';
-import { checkData } from './storage/check-data.ts';
-import type { Disk } from './storage/disk.ts';
-import { nodeDisk } from './storage/node-disk.ts';
+import { checkData } from './stores/file/check-data.ts';
+import type { Disk } from './stores/file/disk.ts';
+import { nodeDisk } from './stores/file/node-disk.ts';
 
 const PROGRESS_STEP_BYTES: number = 16 << 20;
 
@@ -27,12 +27,16 @@ if (others.length > 0 || path.startsWith('-')) {
 }
 
 try {
-  const { pets, lastId, journalPets, tornBytes } = await checkData(withProgress(nodeDisk), path);
+  const { pets, lastId, journalPets, tornBytes, isSealed } = await checkData(
+    withProgress(nodeDisk),
+    path,
+  );
   clearProgress();
   const inJournal = journalPets === 0 ? '' : `, ${journalPets} of them in the journal only`;
   console.log(
     `${path}: ${pets} ${pets === 1 ? 'pet' : 'pets'}, the greatest id is ${lastId}${inJournal}`,
   );
+  if (!isSealed) console.log('It has no seal: a changed letter in it would not be noticed');
   if (tornBytes > 0) {
     console.log(`${tornBytes} bytes at the journal's end are a commit that is not complete`);
   }
@@ -49,7 +53,7 @@ function withProgress(disk: Disk): Disk {
     ...disk,
     async open(path, how) {
       const file = await disk.open(path, how);
-      const sizeBytes = (await disk.stat(path))?.sizeBytes ?? 0;
+      const sizeBytes = disk.look(path)?.sizeBytes ?? 0;
       let told = 0;
       return {
         ...file,

@@ -21,7 +21,7 @@ import { byteString } from '../src/base/byte-string.ts';
 import { stopServer } from '../src/http/stop-server.ts';
 import { InvalidPetError } from '../src/model/encoded-pet.ts';
 import { StoreUnavailableError, type PetPage, type PetStore } from '../src/model/pet-store.ts';
-import { createMemoryStore } from '../src/storage/memory-store.ts';
+import { createMemoryStore } from '../src/stores/memory-store.ts';
 import { CERTIFICATE_PEM, KEY_PEM } from './support/certificate.ts';
 import { tempDir } from './support/temp-dir.ts';
 

@@ -13,7 +13,7 @@ import type { ResponseObject, Schema } from '../src/api/openapi-types.ts';
 import { encodeNewPet } from '../src/model/encoded-pet.ts';
 import type { NewPet } from '../src/model/pet.ts';
 import { StoreUnavailableError, type PetStore } from '../src/model/pet-store.ts';
-import { createMemoryStore } from '../src/storage/memory-store.ts';
+import { createMemoryStore } from '../src/stores/memory-store.ts';
 import {
   asJson,
   describedOperations,

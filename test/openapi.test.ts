@@ -9,7 +9,7 @@ import type { ErrorBody } from '../src/http/api-error.ts';
 import type { MediaType, Schema } from '../src/api/openapi-types.ts';
 import { healthOperations } from '../src/ops/health.ts';
 import { createMetrics } from '../src/ops/metrics.ts';
-import { createMemoryStore } from '../src/storage/memory-store.ts';
+import { createMemoryStore } from '../src/stores/memory-store.ts';
 import {
   asJson,
   describedOperations,

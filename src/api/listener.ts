@@ -30,7 +30,7 @@ import { announcesBody, readHeaders, type RequestHeaders } from '../http/request
 import { checkRequestRules } from '../http/request-rules.ts';
 import { createRouter, type Router } from '../http/router.ts';
 import { brokenEncoding, decodeSegments, percentDecode, readTarget } from '../http/target.ts';
-import { StoreUnavailableError } from '../model/pet-store.ts';
+import { OutcomeUnknownError, StoreUnavailableError } from '../model/pet-store.ts';
 import { BASE_PATH } from './paths.ts';
 import { groupByPath, type PreparedOperation, type Route } from './routes.ts';
 
@@ -194,6 +194,8 @@ function fail(exchange: Exchange, error: unknown): void {
     send(exchange, errorReply(error));
   } else if (error instanceof StoreUnavailableError) {
     send(exchange, errorReply(new ApiError('unavailable', error.message, RETRY_AFTER)));
+  } else if (error instanceof OutcomeUnknownError) {
+    send(exchange, errorReply(new ApiError('outcome_unknown', error.message)));
   } else {
     const cause = error instanceof Error ? (error.stack ?? error.message) : messageOf(error);
     const { options, request, requestId, path } = exchange;

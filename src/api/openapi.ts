@@ -160,7 +160,9 @@ const CREATE_PET: OperationObject = {
   operationId: 'createPet',
   tags: [PETS],
   summary: 'Add an animal',
-  description: 'Answers when the animal is stored durably. What was refused leaves nothing behind.',
+  description:
+    'Answers when the animal is stored durably. What was refused leaves nothing behind, and after ' +
+    '503 the same request may be sent again; only after 500 with outcome_unknown it may be there.',
   requestBody: {
     description: 'JSON in UTF-8; an absent Content-Type is taken as application/json',
     required: true,
@@ -223,6 +225,17 @@ const CREATE_PET: OperationObject = {
           schema: { type: 'string' },
           example: 'identity',
         },
+      },
+    ),
+    500: errorResponse(
+      'Nobody can tell whether the animal was stored, because a sync of the disk failed: it may be ' +
+        'there later (outcome_unknown); or the service failed (internal_error)',
+      {
+        unknown: [
+          'outcome_unknown',
+          'It is not known whether the pet was stored: pets cannot be stored: EIO: i/o error',
+        ],
+        internal: ['internal_error', 'The service failed to answer'],
       },
     ),
     503: responseRef('Unavailable'),

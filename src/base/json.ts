@@ -32,7 +32,8 @@ export class JsonSyntaxError extends Error {
  * Reads the object that starts at `at` and returns the offset after it.
  *
  * The value of `names[i]` lies from `spans[2 * i]` up to `spans[2 * i + 1]`, or the two are -1
- * where the object has no such key. A key given twice counts with its last value. The pair after
+ * where the object has no such key. A key given twice counts with its last value, and is told to
+ * `onDuplicate`. The pair after
  * the last name's holds the last key that is none of the names, so that `spans` has 2 ×
  * (names.length + 1) entries. Throws JsonSyntaxError.
  */
@@ -41,6 +42,7 @@ export function findFields(
   at: number,
   names: readonly Buffer[],
   spans: Int32Array,
+  onDuplicate: (name: number) => void = () => undefined,
 ): number {
   spans.fill(-1);
   expectByte(bytes, at, OPEN_BRACE, 'an object');
@@ -52,6 +54,7 @@ export function findFields(
     const end = skipValue(bytes, start);
     const field = fieldIndex(bytes, at, keyEnd, names);
     const known = field < names.length;
+    if (known && spans[2 * field] !== -1) onDuplicate(field);
     spans[2 * field] = known ? start : at;
     spans[2 * field + 1] = known ? end : keyEnd;
     at = skipSpace(bytes, end);

@@ -55,8 +55,8 @@ export interface PetStoreClient {
   /**
    * Adds a pet, and resolves when it is stored for good, with its id (`POST /pets`).
    *
-   * After the codes `network_failure` and `timeout`, and after a proxy's failure
-   * (`unexpected_status`), it is not known whether the pet was added; so the client tries again by
+   * After the codes `network_failure`, `timeout` and the service's own `outcome_unknown`, and after a
+   * proxy's failure (`unexpected_status`), it is not known whether the pet was added; so the client tries again by
    * itself only when the service says that it was not.
    */
   createPet(newPet: NewPet, options?: CallOptions): Promise<Pet>;

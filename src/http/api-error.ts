@@ -33,6 +33,8 @@ export const STATUS_OF_CODE = {
   expectation_failed: 417,
   /** The request's header fields are longer than the limit. */
   headers_too_large: 431,
+  /** Nobody can tell whether the pet was stored: it may be there later. */
+  outcome_unknown: 500,
   /** The service failed; its log tells why. */
   internal_error: 500,
   /** The transfer coding is not supported. */

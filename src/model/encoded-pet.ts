@@ -32,6 +32,13 @@ export interface EncodedNewPet {
   readonly status: PetStatus | undefined;
 }
 
+/**
+ * A hundred of these, a page, fit into one string, which has at most 512 MiB. A request has no
+ * longer one either, since its body is bounded.
+ */
+export const MAX_PET_BYTES: number = (5 << 20) + 1024;
+const MAX_NEW_PET_BYTES: number = MAX_PET_BYTES - 64;
+
 /** JSON that is no NewPet or no Pet; the message names every field at fault. */
 export class InvalidPetError extends Error {
   override readonly name: string = 'InvalidPetError';
@@ -51,6 +58,9 @@ export function encodeNewPetText(text: Buffer): EncodedNewPet {
   if (!isObject) throw new InvalidPetError(`Expected an object but got ${shown(text, start, end)}`);
   const problems: string[] = [];
   const pet = encodeFields(text, spans, problems);
+  if (pet.tail.length > MAX_NEW_PET_BYTES) {
+    problems.push(`a pet has at most ${MAX_NEW_PET_BYTES} bytes`);
+  }
   if (problems.length > 0) throw new InvalidPetError(problems.join('; '));
   return pet;
 }
@@ -143,8 +153,8 @@ export interface PetText {
 /**
  * Reads the Pet at `at`, in any layout and order of fields, into the encoded form.
  *
- * A field that no Pet has is refused: to drop it would lose what somebody stored. Throws
- * JsonSyntaxError or InvalidPetError.
+ * A field that no Pet has, or that is given twice, is refused: to drop it would lose what somebody
+ * stored. Throws JsonSyntaxError or InvalidPetError.
  */
 export function readPet(bytes: Buffer, at: number): PetText {
   return readFields(bytes, at, new Int32Array(SPANS_LENGTH));
@@ -152,8 +162,11 @@ export function readPet(bytes: Buffer, at: number): PetText {
 
 /** `readPet` that leaves in `spans` where the fields are. */
 function readFields(bytes: Buffer, at: number, spans: Int32Array): PetText {
-  const end = findFields(bytes, at, PET_FIELDS, spans);
   const problems: string[] = [];
+  const end = findFields(bytes, at, PET_FIELDS, spans, (field) => {
+    problems.push(`${PET_FIELDS[field]} is given twice`);
+  });
+  if (end - at > MAX_PET_BYTES) problems.push(`A pet has at most ${MAX_PET_BYTES} bytes`);
   const id = readInteger(bytes, 'id', spans[2 * ID]!, spans[2 * ID + 1]!, problems) ?? '0';
   if (problems.length === 0 && BigInt(id) <= 0n) problems.push(`id must be positive, not ${id}`);
   const { tail, status } = encodeFields(bytes, spans, problems);

@@ -16,7 +16,10 @@ export interface PetAccess {
   all(query?: { readonly status?: PetStatus | undefined }): AsyncGenerator<Pet, void, undefined>;
   /** The pet with this id; undefined where there is no such pet. */
   get(id: bigint): Promise<Pet | undefined>;
-  /** Resolves when the pet is durable; rejects with InvalidPetError or StoreUnavailableError. */
+  /**
+   * Resolves when the pet is durable. Rejects with InvalidPetError or StoreUnavailableError when
+   * nothing of it is stored, and with OutcomeUnknownError when nobody can tell.
+   */
   create(pet: NewPet): Promise<Pet>;
   count(): Promise<PetCount>;
 }

@@ -27,8 +27,9 @@ export interface PetStore {
    * Adds a pet under an id one greater than the greatest so far.
    *
    * When the promise resolves, the pet is as durable as the store can make it, and only from then
-   * on does any read show it. When it rejects, nothing was added: with StoreUnavailableError when
-   * the same call may succeed later.
+   * on does any read show it. When it rejects, nothing was added, and nothing of it will appear:
+   * with StoreUnavailableError when the same call may succeed later. Only with OutcomeUnknownError
+   * it is not known whether the pet was added.
    */
   create(pet: EncodedNewPet): Promise<EncodedPet>;
 
@@ -68,6 +69,14 @@ export interface PetCount {
 /** The store cannot add a pet now, and added nothing; the message tells why. */
 export class StoreUnavailableError extends Error {
   override readonly name: string = 'StoreUnavailableError';
+}
+
+/**
+ * Nobody can tell whether the pet was added: it may be there after the next start, or after the
+ * store has recovered. The message tells why.
+ */
+export class OutcomeUnknownError extends Error {
+  override readonly name: string = 'OutcomeUnknownError';
 }
 
 /** Why our stores add no pet any more. */

@@ -12,7 +12,7 @@ import type { Operation } from '../http/operation.ts';
 import { bodyReply } from '../http/reply.ts';
 import { PET_STATUSES } from '../model/pet.ts';
 import type { PetCount } from '../model/pet-store.ts';
-import type { StoreStats } from '../storage/file-store.ts';
+import type { StoreStats } from '../stores/file/file-store.ts';
 import { encodeHistogram, metric, type Sample } from './prometheus.ts';
 
 export interface Metrics {
@@ -141,6 +141,12 @@ function encodeStore(stats: StoreStats | undefined): string {
     metric('petstore_store_refused_creates_total', 'counter', 'Creates that the store refused', [
       { value: stats.refusedCreates },
     ]),
+    metric(
+      'petstore_store_unknown_creates_total',
+      'counter',
+      'Creates of which nobody can tell whether they were stored',
+      [{ value: stats.unknownCreates }],
+    ),
     gauge('queue_length', 'Creates that wait for a commit', stats.queueLength),
     gauge('journal_bytes', 'Length of the journal', stats.journalBytes),
     gauge('snapshot_bytes', 'Length of the snapshot', stats.snapshotBytes),

@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test';
 import { createClient, type NewPet, type PetStoreClient } from '../../src/client/client.ts';
 import type { PetStore } from '../../src/model/pet-store.ts';
 import { StoreUnavailableError } from '../../src/model/pet-store.ts';
-import { createMemoryStore } from '../../src/storage/memory-store.ts';
+import { createMemoryStore } from '../../src/stores/memory-store.ts';
 import { forAll, randomInt64, randomText } from '../support/random.ts';
 import { KEY, listen, startService, type Service } from '../support/service.ts';
 

@@ -8,7 +8,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { encodeNewPet } from '../../src/model/encoded-pet.ts';
-import { createMemoryStore } from '../../src/storage/memory-store.ts';
+import { createMemoryStore } from '../../src/stores/memory-store.ts';
 import { KEY, startService, type Service } from '../support/service.ts';
 import { checksOf } from './all-checks.ts';
 import { PARTS } from './check.ts';

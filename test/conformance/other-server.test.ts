@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { test, type TestContext } from 'node:test';
 import { openApp } from '../../src/app.ts';
-import { createMemoryStore } from '../../src/storage/memory-store.ts';
+import { createMemoryStore } from '../../src/stores/memory-store.ts';
 import { listen } from '../support/service.ts';
 import { checksOf } from './all-checks.ts';
 import type { Check } from './check.ts';

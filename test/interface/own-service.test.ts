@@ -10,7 +10,7 @@ import { before, describe, test } from 'node:test';
 import { createApp } from '../../src/app.ts';
 import { createHttpServer } from '../../src/http/http-server.ts';
 import type { PetStore } from '../../src/model/pet-store.ts';
-import { createMemoryStore } from '../../src/storage/memory-store.ts';
+import { createMemoryStore } from '../../src/stores/memory-store.ts';
 import { createClient, type Client } from '../conformance/client.ts';
 import { assertError } from '../conformance/errors.ts';
 import { KEY, listen } from '../support/service.ts';

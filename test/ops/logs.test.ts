@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { createJsonLog } from '../../src/ops/json-log.ts';
-import { createMemoryStore } from '../../src/storage/memory-store.ts';
+import { createMemoryStore } from '../../src/stores/memory-store.ts';
 import { exchange } from '../support/raw-http.ts';
 import { KEY, startService, type Service } from '../support/service.ts';
 

@@ -4,10 +4,13 @@
  * They are the tests of the simulation: one that does not catch all of them proves nothing.
  */
 
-import { crc32 } from 'node:zlib';
 import { dirname } from 'node:path';
-import type { Disk, DiskFile } from '../../src/storage/disk.ts';
-import { DATA_FILE, JOURNAL, type Wrap } from './life.ts';
+import type { Disk, DiskEntry, DiskFile } from '../../src/stores/file/disk.ts';
+import { isFramed, lengthAt } from '../../src/stores/file/journal-line.ts';
+import { crc32 } from 'node:zlib';
+import { DATA_FILE, JOURNAL, LOCK, type Wrap } from './life.ts';
+
+const TMP = `${DATA_FILE}.tmp`;
 
 type Change = (file: DiskFile, how: 'read' | 'edit' | 'create') => Partial<DiskFile>;
 
@@ -15,8 +18,8 @@ type Change = (file: DiskFile, how: 'read' | 'edit' | 'create') => Partial<DiskF
 function withFile(path: string, change: Change): Wrap {
   return (disk) => ({
     ...disk,
-    open: async (opened, how, mode) => {
-      const file = await disk.open(opened, how, mode);
+    open: async (opened, how, making) => {
+      const file = await disk.open(opened, how, making);
       return opened === path ? { ...file, ...change(file, how) } : file;
     },
   });
@@ -27,11 +30,46 @@ const nothing = async (): Promise<void> => undefined;
 /** The journal is never synced. */
 export const skipJournalSync: Wrap = withFile(JOURNAL, () => ({ sync: nothing }));
 
-/** The snapshot is renamed before its content is durable. */
-export const skipSnapshotSync: Wrap = withFile(`${DATA_FILE}.tmp`, () => ({ sync: nothing }));
+/** A new file is renamed before its content is durable: the snapshot's, or the journal's copy. */
+function skipSyncOf(path: string): Wrap {
+  return (disk) => {
+    let owed: DiskFile | undefined;
+    return {
+      ...disk,
+      open: async (opened, how, making) => {
+        const file = await disk.open(opened, how, making);
+        if (opened !== TMP) return file;
+        owed = file;
+        let isOwed = true;
+        return {
+          ...file,
+          // The first sync is left out; those that come later, of the journal's lines, are not.
+          sync: () => {
+            const skips = isOwed;
+            isOwed = false;
+            return skips ? nothing() : file.sync();
+          },
+        };
+      },
+      rename: async (from, to) => {
+        if (from === TMP && to !== path) await owed?.sync();
+        return disk.rename(from, to);
+      },
+    };
+  };
+}
+
+export const skipSnapshotSync: Wrap = skipSyncOf(DATA_FILE);
+export const skipSyncOfJournalCopy: Wrap = skipSyncOf(JOURNAL);
 
 /** No directory is ever synced. */
 export const skipDirectorySync: Wrap = (disk) => ({ ...disk, syncDirectory: nothing });
+
+/** The folder that was made may be gone after a power cut. */
+export const skipParentSync: Wrap = (disk) => ({
+  ...disk,
+  syncDirectory: async (path) => (path === '/' ? undefined : disk.syncDirectory(path)),
+});
 
 /** A create is answered at once, and synced when the file is used next. */
 export const answerBeforeSync: Wrap = withFile(JOURNAL, (file) => {
@@ -63,6 +101,7 @@ export const removeJournalFirst: Wrap = (disk: Disk) => {
   return {
     ...disk,
     rename: async (from, to) => {
+      if (to !== DATA_FILE) return disk.rename(from, to);
       late = () => disk.rename(from, to);
     },
     remove: async (path) => {
@@ -75,39 +114,155 @@ export const removeJournalFirst: Wrap = (disk: Disk) => {
   };
 };
 
-/** What a start reads of the journal is shown without being synced. */
-export const skipSyncAtRecovery: Wrap = withFile(JOURNAL, (file, how) => {
-  let isWritten = how === 'create';
+/** A line that failed is not taken back. */
+export const skipTakeBack: Wrap = withFile(JOURNAL, () => ({ truncate: nothing }));
+
+/** A line that failed is taken back, but not durably. */
+export const skipSyncOfTakeBack: Wrap = withFile(JOURNAL, (file) => {
+  let wasTruncated = false;
   return {
-    writeNow: (...args) => {
-      isWritten = true;
-      return file.writeNow(...args);
+    truncate: (length) => {
+      wasTruncated = true;
+      return file.truncate(length);
     },
     sync: async () => {
-      if (isWritten) await file.sync();
+      if (!wasTruncated) await file.sync();
+      wasTruncated = false;
     },
   };
 });
 
-/** The last commit is not written again at a start: a false sync of it is believed. */
-export const skipRewriteAtRecovery: Wrap = withFile(JOURNAL, () => ({
-  write: async (bytes, offset) => bytes.length - offset,
-}));
+/** What is at a path is always what was there first. */
+function blindFor(path: string): Wrap {
+  return (disk) => {
+    let first: DiskEntry | undefined;
+    return {
+      ...disk,
+      look: (looked) => {
+        const entry = disk.look(looked);
+        if (looked !== path) return entry;
+        first ??= entry;
+        return first;
+      },
+    };
+  };
+}
 
-/** A commit that failed is not taken back. */
-export const skipTakeBack: Wrap = withFile(JOURNAL, (file, how) => ({
-  truncate: how === 'create' ? nothing : file.truncate,
-}));
+/** It is not noticed that the lock file was removed or replaced. */
+export const blindForLock: Wrap = blindFor(LOCK);
+
+/** It is not noticed that the journal was removed or replaced. */
+export const blindForJournal: Wrap = (disk) => {
+  let own: DiskEntry | undefined;
+  return {
+    ...disk,
+    open: async (path, how, making) => {
+      const file = await disk.open(path, how, making);
+      if (path === JOURNAL && how === 'create') own = file.look();
+      return file;
+    },
+    remove: async (path) => {
+      if (path === JOURNAL) own = undefined;
+      return disk.remove(path);
+    },
+    look: (path) => {
+      const entry = disk.look(path);
+      return path === JOURNAL && own !== undefined ? own : entry;
+    },
+  };
+};
+
+/** It is not noticed that the snapshot was replaced. */
+export const blindForSnapshot: Wrap = (disk) => {
+  let own: DiskEntry | undefined;
+  return {
+    ...disk,
+    rename: async (from, to) => {
+      await disk.rename(from, to);
+      if (to === DATA_FILE) own = undefined;
+    },
+    look: (path) => {
+      if (path !== DATA_FILE) return disk.look(path);
+      own ??= disk.look(path);
+      return own;
+    },
+  };
+};
 
 /** Every line of the journal reads as if its CRC were right. */
 export const acceptWrongCrc: Wrap = withFile(JOURNAL, (file) => ({
   read: async (bytes, offset, length, position) => {
     const count = await file.read(bytes, offset, length, position);
-    const read = bytes.subarray(offset, offset + count);
-    for (let start = 0, end; (end = read.indexOf(0x0a, start)) !== -1; start = end + 1) {
-      const crc = crc32(read.subarray(start + 9, end));
-      if (end - start > 9) read.write(crc.toString(16).padStart(8, '0'), start, 'latin1');
-    }
+    correctCrcs(bytes.subarray(offset, offset + count));
     return count;
   },
 }));
+
+/** Gives each line of a journal the CRC that it should have. */
+function correctCrcs(bytes: Buffer): void {
+  let crc = 0;
+  for (let at = 0; at < bytes.length;) {
+    const length = lengthAt(bytes, at);
+    if (length === undefined || !isFramed(bytes, at, length)) return;
+    const right = crc32(bytes.subarray(at + 8, at + length), crc);
+    bytes.write(right.toString(16).padStart(8, '0'), at, 'latin1');
+    crc = crc32(bytes.subarray(at, at + length), crc);
+    at += length;
+  }
+}
+
+/** Every journal reads as if it followed the snapshot that lies beside it. */
+export const acceptAnySnapshot: Wrap = (disk) => {
+  let snapshotCrc = 0;
+  return {
+    ...disk,
+    open: async (path, how, making) => {
+      const file = await disk.open(path, how, making);
+      const isJournal = path === JOURNAL && how === 'read';
+      return {
+        ...file,
+        read: async (bytes, offset, length, position) => {
+          const count = await file.read(bytes, offset, length, position);
+          const read = bytes.subarray(offset, offset + count);
+          if (path === DATA_FILE) {
+            const end = read.lastIndexOf(']') + 1;
+            if (end > 0) snapshotCrc = crc32(read.subarray(0, end));
+          }
+          if (isJournal && position === 0 && count > 0) {
+            read.write(
+              snapshotCrc.toString(16).padStart(8, '0'),
+              read.indexOf('"snapshot":"') + 12,
+            );
+            correctCrcs(read);
+          }
+          return count;
+        },
+      };
+    },
+  };
+};
+
+/** Whatever follows the last whole line counts as torn. */
+export const dropAnyTail: Wrap = withFile(JOURNAL, (file, how) => {
+  if (how !== 'read') return {};
+  return {
+    read: async (bytes, offset, length, position) => {
+      const count = await file.read(bytes, offset, length, position);
+      let crc = 0;
+      for (let at = offset; at < offset + count;) {
+        const lineLength = lengthAt(bytes, at);
+        const isWhole =
+          lineLength !== undefined &&
+          isFramed(bytes, at, lineLength) &&
+          bytes.toString('latin1', at, at + 8) ===
+            crc32(bytes.subarray(at + 8, at + lineLength), crc)
+              .toString(16)
+              .padStart(8, '0');
+        if (!isWhole) return at - offset;
+        crc = crc32(bytes.subarray(at, at + lineLength), crc);
+        at += lineLength;
+      }
+      return count;
+    },
+  };
+});

@@ -2,10 +2,13 @@
  * A disk image: what a simulated disk holds at one moment, with what was written and what would
  * survive a power cut kept apart.
  *
- * A file has its durable content, the changes since, and the cached content that reads show. Names
- * are held apart from files, in the same three parts: syncing a file does not make its name
- * durable. Images never change; every step makes a new one, so that keeping one costs nothing.
+ * A file has its durable content, the changes since, and the cached content that reads show. Names,
+ * those of folders too, are held apart from files, in the same three parts: syncing a file does not
+ * make its name durable. Images never change; every step makes a new one, so that keeping one costs
+ * nothing.
  */
+
+import { dirname } from 'node:path';
 
 export interface DiskImage {
   readonly files: ReadonlyMap<number, FileImage>;
@@ -20,6 +23,8 @@ export interface FileImage {
   readonly cached: Buffer;
   readonly durable: Buffer;
   readonly changes: readonly FileChange[];
+  /** How often its content was changed. */
+  readonly version: number;
 }
 
 /** A write, or a truncate where there are no bytes. */
@@ -33,6 +38,9 @@ export interface FileChange {
 /** Names that change together: one name, or the two of a rename. */
 export type NameChange = readonly (readonly [path: string, file: number | undefined])[];
 
+/** What stands for a folder in the place of a file. */
+export const FOLDER = -1;
+
 export const EMPTY_DISK: DiskImage = {
   files: new Map(),
   names: new Map(),
@@ -40,7 +48,7 @@ export const EMPTY_DISK: DiskImage = {
   nameChanges: [],
 };
 
-const NEW_FILE = { cached: Buffer.alloc(0), durable: Buffer.alloc(0), changes: [] };
+const NEW_FILE = { cached: Buffer.alloc(0), durable: Buffer.alloc(0), changes: [], version: 0 };
 
 export function createFile(image: DiskImage, path: string, mode: number): DiskImage {
   const id = image.files.size;
@@ -63,7 +71,15 @@ export function changeFile(
   const file = image.files.get(id)!;
   const change = { position, bytes: bytes && Buffer.from(bytes), isDropped: false };
   const cached = applyChanges(file.cached, [change]);
-  return setFile(image, id, { ...file, cached, changes: [...file.changes, change] });
+  const changes = [...file.changes, change];
+  return setFile(image, id, { ...file, cached, changes, version: file.version + 1 });
+}
+
+/** The file with another content, as somebody else left it, durable. */
+export function overwriteFile(image: DiskImage, id: number, content: Buffer): DiskImage {
+  const file = image.files.get(id)!;
+  const version = file.version + 1;
+  return setFile(image, id, { ...file, cached: content, durable: content, changes: [], version });
 }
 
 export function syncFile(image: DiskImage, id: number): DiskImage {
@@ -79,9 +95,19 @@ export function failSyncFile(image: DiskImage, id: number): DiskImage {
   return setFile(image, id, { ...file, changes });
 }
 
-/** Only success has an effect: a file system with a journal does not forget names that it owes. */
-export function syncNames(image: DiskImage): DiskImage {
-  return { ...image, durableNames: image.names, nameChanges: [] };
+/**
+ * The names in one folder. Only success has an effect: a file system with a journal does not forget
+ * names that it owes.
+ */
+export function syncNames(image: DiskImage, folder: string): DiskImage {
+  const isHere = (change: NameChange): boolean =>
+    change.every(([path]) => dirname(path) === folder);
+  const here = image.nameChanges.filter(isHere);
+  return {
+    ...image,
+    durableNames: applyNames(image.durableNames, here),
+    nameChanges: image.nameChanges.filter((change) => !isHere(change)),
+  };
 }
 
 export function applyNames(

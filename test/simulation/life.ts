@@ -5,11 +5,13 @@
  * operation of the disk, so that a pet that shows too early is known to have been seen.
  */
 
-import type { Disk } from '../../src/storage/disk.ts';
-import { encodeCommit } from '../../src/storage/commit.ts';
-import { openFileStore } from '../../src/storage/file-store.ts';
+import { systemMemory, type Memory } from '../../src/base/memory.ts';
 import { encodeNewPet, type EncodedNewPet } from '../../src/model/encoded-pet.ts';
-import type { PetPage, PetStore } from '../../src/model/pet-store.ts';
+import { OutcomeUnknownError, type PetPage, type PetStore } from '../../src/model/pet-store.ts';
+import { createCommit, encodeCommit } from '../../src/stores/commits/commit.ts';
+import type { Disk } from '../../src/stores/file/disk.ts';
+import { openFileStore } from '../../src/stores/file/file-store.ts';
+import { PREFIX_LENGTH } from '../../src/stores/file/journal-line.ts';
 import type { DiskImage } from './disk-image.ts';
 import { Model, type Knowledge } from './model.ts';
 import { SimulatedDisk, type Fault, type OperationKind } from './simulated-disk.ts';
@@ -17,6 +19,7 @@ import { SECTOR_BYTES } from './survival.ts';
 
 export const DATA_FILE = '/data/pets.json';
 export const JOURNAL: string = `${DATA_FILE}.journal`;
+export const LOCK: string = `${DATA_FILE}.lock`;
 
 /** Long enough for any number of a pet. */
 const MIN_NAME = 20;
@@ -31,24 +34,43 @@ export interface Moment {
   readonly known: Knowledge;
 }
 
+/** Somebody else removes or replaces a file, before operation `at`. */
+export interface Intrusion {
+  readonly at: number;
+  readonly path: string;
+  /** What is put there; undefined for nothing. */
+  readonly content: Buffer | undefined;
+}
+
+/** Memory that fails at a request, counted from 0: that one alone, or all from then on. */
+export interface MemoryFault {
+  readonly at: number;
+  readonly lasts: 'once' | 'for ever';
+}
+
 export interface LifeOptions {
   /** What is on the disk, and what is known of it; nothing, unless given. */
   readonly image?: DiskImage | undefined;
   readonly model?: Model | undefined;
   readonly fault?: Fault | undefined;
+  readonly memoryFault?: MemoryFault | undefined;
+  readonly intrusion?: Intrusion | undefined;
   readonly wrap?: Wrap | undefined;
+  readonly hidesDoubt?: boolean | undefined;
   /** The first operation before which a moment is kept. */
   readonly keepsFrom?: number | undefined;
-  /** The room that a journal takes beyond its commits; none, unless given. */
-  readonly reserveBytes?: number | undefined;
+  /** From when on a journal is worth a checkpoint at a start. */
+  readonly longJournalBytes?: number | undefined;
 }
 
 export class Life {
   readonly disk: SimulatedDisk;
   readonly model: Model;
   readonly moments: Moment[] = [];
-  /** The kind of each operation. */
-  readonly operations: OperationKind[] = [];
+  /** The kind and the path of each operation. */
+  readonly operations: { readonly kind: OperationKind; readonly path: string }[] = [];
+  /** How often memory was asked for. */
+  requests = 0;
   /** What contradicts the model. */
   readonly complaints: string[] = [];
   /** Why the last start failed. */
@@ -57,35 +79,41 @@ export class Life {
   #now = 0;
   #petNumber = 0;
   #lastVersion = -1;
-  readonly #wrap: Wrap;
-  readonly #keepsFrom: number;
-  readonly #reserveBytes: number;
+  readonly #options: LifeOptions;
 
-  constructor({ image, model, fault, wrap, keepsFrom = 0, reserveBytes = 0 }: LifeOptions = {}) {
-    this.disk = new SimulatedDisk(image, (kind, path) => {
-      this.operations.push(kind);
-      this.#look(`operation ${this.disk.operations}, ${kind} ${path}`);
+  constructor(options: LifeOptions = {}) {
+    const { intrusion } = options;
+    this.disk = new SimulatedDisk(options.image, (kind, path) => {
+      const { operations } = this.disk;
+      if (intrusion?.at === operations) this.disk.intrude(intrusion.path, intrusion.content);
+      this.operations.push({ kind, path });
+      this.#look(`operation ${operations}, ${kind} ${path}`);
     });
-    this.disk.fault = fault;
-    this.model = model ?? new Model();
-    this.#wrap = wrap ?? ((disk) => disk);
-    this.#keepsFrom = keepsFrom;
-    this.#reserveBytes = reserveBytes;
+    this.disk.fault = options.fault;
+    this.model = options.model ?? new Model();
+    this.#options = options;
   }
 
   get isUp(): boolean {
     return this.#store !== undefined;
   }
 
-  /** Starts the store; on a disk that may fail, with a second try. */
+  /** Why the store takes no pets; undefined while it does, or is not open. */
+  get problem(): string | undefined {
+    return this.#store?.problem();
+  }
+
+  /** Starts the store; where something may fail, with a second try. */
   async start(): Promise<void> {
-    const tries = this.disk.fault === undefined ? 1 : 2;
+    const { fault, memoryFault, wrap = (disk: Disk): Disk => disk } = this.#options;
+    const tries = fault === undefined && memoryFault === undefined ? 1 : 2;
     for (let tried = 0; tried < tries && this.#store === undefined; tried += 1) {
       const now = (): number => this.#now;
-      const disk = this.#wrap(this.disk.startProcess());
+      const disk = wrap(this.disk.startProcess());
+      const { longJournalBytes } = this.#options;
+      const memory = this.#memory();
       try {
-        const journalReserveBytes = this.#reserveBytes;
-        this.#store = await openFileStore({ path: DATA_FILE, disk, now, journalReserveBytes });
+        this.#store = await openFileStore({ path: DATA_FILE, disk, now, memory, longJournalBytes });
         this.startError = undefined;
       } catch (error) {
         this.startError = error;
@@ -106,18 +134,29 @@ export class Life {
     this.#read();
   }
 
+  /** Reads once more, without any other operation. */
+  read(): void {
+    this.#read();
+  }
+
   /**
    * Creates a pet whose commit has its line feed first in a sector, so that a power cut can take
    * that byte alone. Its name is as long as it has to be.
    */
   async createUpToSector(): Promise<void> {
     const id = this.disk.image.names.get(JOURNAL);
-    const journal = id === undefined ? '' : `${this.disk.image.files.get(id)!.cached}`;
-    const start = journal.replace(/\0+$/, '').length;
-    const probe = this.#petOf(this.#petNumber + 1, MIN_NAME);
-    const { line } = encodeCommit(BigInt(this.model.petCount), [probe]);
-    const lineFeedAt = start + line.length - 1;
-    await this.create(MIN_NAME + ((SECTOR_BYTES - (lineFeedAt % SECTOR_BYTES)) % SECTOR_BYTES));
+    const start = id === undefined ? 0 : this.disk.image.files.get(id)!.cached.length;
+    const probe = this.#petOf(this.#petNumber + 1, MIN_NAME, 'x');
+    const text = encodeCommit(createCommit(BigInt(this.model.petCount), [probe]));
+    const lineFeedAt = start + PREFIX_LENGTH + text.length;
+    const missing = (SECTOR_BYTES - (lineFeedAt % SECTOR_BYTES)) % SECTOR_BYTES;
+    if (this.#store === undefined) return;
+    this.#now += 1100;
+    await this.#createOne(
+      this.#store,
+      this.#petOf((this.#petNumber += 1), MIN_NAME + missing, 'x'),
+    );
+    this.#read();
   }
 
   /** A clean stop; what cannot be stopped cleanly is killed. */
@@ -140,9 +179,29 @@ export class Life {
     this.#look('the end');
   }
 
-  /** A pet that no other is like. */
-  #petOf(number: number, nameLength: number): EncodedNewPet {
-    const name = `${this.model.petCount}.${number}-`.padEnd(nameLength, 'x');
+  #memory(): Memory {
+    const { memoryFault } = this.#options;
+    const ask = <T>(allocate: (length: number) => T): ((length: number) => T) => {
+      return (length) => {
+        const at = this.requests++;
+        const fails =
+          memoryFault?.lasts === 'once'
+            ? at === memoryFault.at
+            : at >= (memoryFault?.at ?? Infinity);
+        if (fails) throw new RangeError('Array buffer allocation failed');
+        return allocate(length);
+      };
+    };
+    return {
+      bytes: ask(systemMemory.bytes),
+      uint32s: ask(systemMemory.uint32s),
+      int64s: ask(systemMemory.int64s),
+    };
+  }
+
+  /** A pet that no other is like; with characters of two bytes, so that a cut may be in one. */
+  #petOf(number: number, nameLength: number, filler = 'é'): EncodedNewPet {
+    const name = `${this.model.petCount}.${number}-`.padEnd(nameLength, filler);
     const status = (['available', 'pending', 'sold', undefined] as const)[number % 4];
     return encodeNewPet({ name, categoryId: 7n, ...(status && { status }) });
   }
@@ -152,15 +211,17 @@ export class Life {
     try {
       const answer = await store.create(pet);
       this.#check(() => this.model.answered(pet, answer));
-    } catch {
-      this.model.failed(pet);
+    } catch (error) {
+      const isInDoubt = error instanceof OutcomeUnknownError && !this.#options.hidesDoubt;
+      if (isInDoubt) this.model.unknown(pet);
+      else this.model.refused(pet);
     }
   }
 
   #look(before: string): void {
     // To read all of it at each operation would take too long.
     if (this.#store?.count().total !== this.model.petCount) this.#read();
-    if (this.disk.operations < this.#keepsFrom) return;
+    if (this.disk.operations < (this.#options.keepsFrom ?? 0)) return;
     const isSame = this.moments.at(-1)?.image === this.disk.image;
     if (isSame && this.#lastVersion === this.model.version) return;
     this.#lastVersion = this.model.version;
@@ -205,11 +266,11 @@ export async function liveShortly(life: Life): Promise<void> {
   life.kill();
   await life.start();
   await life.createUpToSector();
-  await life.create(600);
+  await life.create(300);
   await life.stop();
   await life.start();
   await life.create(3, 3, 3);
-  await life.create(500);
+  await life.create(250);
   life.kill();
   await life.start();
   await life.stop();
@@ -218,12 +279,23 @@ export async function liveShortly(life: Life): Promise<void> {
   await life.stop();
 }
 
+/** A start, two creates and a stop: what memory, or somebody else, can spoil. */
+export async function liveOnce(life: Life): Promise<void> {
+  await life.start();
+  await life.create(3);
+  await life.create(3, 400);
+  await life.create(3);
+  await life.stop();
+  await life.start();
+  await life.create(3);
+}
+
 /** Leaves a journal that is long enough for a checkpoint at the next start. */
 export async function growLongJournal(life: Life): Promise<void> {
   await life.start();
   await life.create(3);
-  await life.create(1 << 19);
-  await life.create(1 << 19, 3);
+  await life.create(300);
+  await life.create(300, 3);
   life.kill();
 }
 

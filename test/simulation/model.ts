@@ -2,8 +2,8 @@
  * The model: what the outside knows of the store, and so may expect of it after anything.
  *
  * A pet that was answered or seen by a read stays, byte for byte, under its id. A create that is
- * under way may come out either way. One that failed leaves nothing; but when the power is cut
- * before the next answer it may be there, as itself: no disk that fails can promise more.
+ * under way, or whose outcome is unknown, may come out either way. One that was refused leaves
+ * nothing, ever, whatever fails.
  */
 
 import type { EncodedNewPet, EncodedPet } from '../../src/model/encoded-pet.ts';
@@ -13,23 +13,25 @@ export interface Knowledge {
   /** The text of the pet with id 1, 2, 3 and so on. */
   readonly pets: readonly string[];
   readonly underWay: readonly string[];
-  readonly failed: readonly string[];
+  readonly unknown: readonly string[];
 }
 
-const NOTHING: Knowledge = { pets: [], underWay: [], failed: [] };
+const NOTHING: Knowledge = { pets: [], underWay: [], unknown: [] };
 
 export class Model {
   #pets: string[];
   #underWay: string[];
-  /** Since the last answer: whatever is stored later takes the place of these. */
-  #failed: string[];
+  #unknown: string[];
   /** Changes whenever the knowledge does. */
   version = 0;
+  /** How many creates were refused, and of how many the outcome was unknown. */
+  refusedCount = 0;
+  unknownCount = 0;
 
-  constructor({ pets, underWay, failed }: Knowledge = NOTHING) {
+  constructor({ pets, underWay, unknown }: Knowledge = NOTHING) {
     this.#pets = [...pets];
     this.#underWay = [...underWay];
-    this.#failed = [...failed];
+    this.#unknown = [...unknown];
   }
 
   get petCount(): number {
@@ -37,7 +39,7 @@ export class Model {
   }
 
   knowledge(): Knowledge {
-    return { pets: [...this.#pets], underWay: [...this.#underWay], failed: [...this.#failed] };
+    return { pets: [...this.#pets], underWay: [...this.#underWay], unknown: [...this.#unknown] };
   }
 
   sent(pet: EncodedNewPet): void {
@@ -48,7 +50,6 @@ export class Model {
   /** Throws when the answer contradicts what is known. */
   answered(pet: EncodedNewPet, text: EncodedPet): void {
     this.#settle(pet);
-    this.#failed = [];
     const id = Number(/^\{"id":([0-9]+)/.exec(text)?.[1]);
     if (text !== textOf(id, tailOf(pet))) throw new Error(`Answered ${text} to ${tailOf(pet)}`);
     const known = this.#pets[id - 1];
@@ -57,21 +58,28 @@ export class Model {
     this.#pets[id - 1] = text;
   }
 
-  failed(pet: EncodedNewPet): void {
+  refused(pet: EncodedNewPet): void {
     this.#settle(pet);
-    this.#failed.push(tailOf(pet));
+    this.refusedCount += 1;
+  }
+
+  unknown(pet: EncodedNewPet): void {
+    this.#settle(pet);
+    this.#unknown.push(tailOf(pet));
+    this.unknownCount += 1;
   }
 
   /** All pets, as a read shows them while the store is open. Throws when they cannot be. */
   seen(pets: readonly string[]): void {
-    this.#expect(pets, { ...this.knowledge(), failed: [] });
+    this.#expect(pets, this.knowledge());
   }
 
   /** All pets, as the first read shows them after a start. Throws when they cannot be. */
   reopened(pets: readonly string[]): void {
     const known = this.knowledge();
+    // A start decides what was open.
     this.#underWay = [];
-    this.#failed = [];
+    this.#unknown = [];
     this.#expect(pets, known);
   }
 
@@ -92,7 +100,7 @@ export class Model {
 export function compare(pets: readonly string[], known: Knowledge): string | undefined {
   const lost = known.pets.findIndex((pet, index) => pet !== pets[index]);
   if (lost !== -1) return `expected ${brief(known.pets[lost])}, found ${brief(pets[lost])}`;
-  const possible = [...known.failed, ...known.underWay];
+  const possible = [...known.unknown, ...known.underWay];
   for (let index = known.pets.length; index < pets.length; index += 1) {
     const found = possible.findIndex((tail) => pets[index] === textOf(index + 1, tail));
     if (found === -1) return `nobody expects ${brief(pets[index])}`;

@@ -7,38 +7,60 @@
  * would leave of it. The image before operation N + 1 is that of a crash after operation N.
  */
 
-import type { Disk, DiskFile } from '../../src/storage/disk.ts';
+import { dirname } from 'node:path';
+import type { Disk, DiskEntry, DiskFile } from '../../src/stores/file/disk.ts';
 import {
   changeFile,
   changeNames,
   createFile,
   EMPTY_DISK,
   failSyncFile,
+  FOLDER,
   syncFile,
   syncNames,
   type DiskImage,
-  type FileImage,
 } from './disk-image.ts';
 
-export type OperationKind = Exclude<keyof Disk | keyof DiskFile, 'writeNow'> | 'create' | 'unlock';
+export type OperationKind =
+  | Exclude<keyof Disk | keyof DiskFile, 'writeNow'>
+  | 'create'
+  /** A write that needs no room. */
+  | 'overwrite'
+  | 'unlock';
 
 /** From operation `at` on, counted from 0. */
 export interface Fault {
   readonly at: number;
-  /** `short`: half of a write is written, and the disk is full from then on. */
-  readonly kind: 'EIO' | 'ENOSPC' | 'EROFS' | 'short';
+  /**
+   * `short`: half of a write is written, and the disk is full from then on. `late`: the operation
+   * takes effect, and reports EIO.
+   */
+  readonly kind: 'EIO' | 'ENOSPC' | 'EROFS' | 'short' | 'late';
   /** Once strikes that one operation; for ever, all that such a disk cannot do. */
   readonly lasts: 'once' | 'for ever';
 }
 
-/** Called before each operation; the image is still as it was. */
+/** Called before each operation; the image is still as it was, and what it makes of it counts. */
 export type Watch = (kind: OperationKind, path: string) => void;
 
 /** What a disk cannot do while it is full or read-only; nothing at all after EIO. */
 const FAILS_FOR_EVER: Readonly<Record<string, readonly OperationKind[]>> = {
   ENOSPC: ['create', 'write', 'rename'],
-  EROFS: ['create', 'write', 'truncate', 'rename', 'remove'],
+  EROFS: ['create', 'write', 'overwrite', 'truncate', 'rename', 'remove'],
 };
+
+/** What changes the disk, and so can do so in spite of the failure that it reports. */
+const CHANGES: readonly OperationKind[] = [
+  'create',
+  'makeDirectory',
+  'overwrite',
+  'remove',
+  'rename',
+  'sync',
+  'syncDirectory',
+  'truncate',
+  'write',
+];
 
 export class SimulatedDisk {
   image: DiskImage;
@@ -48,7 +70,10 @@ export class SimulatedDisk {
   openCount = 0;
   fault: Fault | undefined;
   #isFull = false;
-  #isLocked = false;
+  /** True while an operation takes effect that will report a failure. */
+  #isLate = false;
+  /** The file whose lock is held. */
+  #locked: number | undefined;
   #process = 0;
   readonly #watch: Watch;
 
@@ -59,32 +84,42 @@ export class SimulatedDisk {
 
   startProcess(): Disk {
     this.#process += 1;
-    this.#isLocked = false;
+    this.#locked = undefined;
     this.openCount = 0;
     const self = this.#process;
     /** One operation. What belongs to a process that was killed never comes back. */
-    const run = <T>(kind: OperationKind, path: string, effect: () => T, failed?: () => void): T => {
+    const run: Run = (kind, path, effect, failed) => {
       if (self !== this.#process) throw new Error('This process was killed');
-      this.#begin(kind, path, failed);
-      return effect();
+      const fails = this.#begin(kind, path);
+      if (fails === undefined) return effect();
+      this.#isLate = fails === 'late';
+      if (this.#isLate) effect();
+      else failed?.();
+      this.#isLate = false;
+      throw systemError(fails === 'late' ? 'EIO' : fails, path);
     };
     return {
-      open: async (path, how, mode = 0o644) =>
+      open: async (path, how, { mode = 0o600 } = {}) =>
         run(how === 'create' ? 'create' : 'open', path, () => {
           const isThere = this.image.names.has(path);
           if (isThere === (how === 'create'))
             throw systemError(isThere ? 'EEXIST' : 'ENOENT', path);
           if (!isThere) this.image = createFile(this.image, path, mode);
-          this.openCount += 1;
+          // Whoever is told that it failed cannot close it.
+          if (!this.#isLate) this.openCount += 1;
           return this.#openFile(this.image.names.get(path)!, path, run);
         }),
-      stat: async (path) =>
-        run('stat', path, () => {
-          const file = this.#fileAt(path);
-          return file && { isFile: true, sizeBytes: file.cached.length, mode: file.mode };
+      look: (path) =>
+        run('look', path, () => {
+          const id = this.image.names.get(path);
+          return id === undefined ? undefined : this.#entryOf(id);
         }),
       resolve: async (path) => run('resolve', path, () => path),
-      makeDirectory: async (path) => run('makeDirectory', path, () => undefined),
+      makeDirectory: async (path) =>
+        run('makeDirectory', path, () => {
+          if (path === '/' || this.image.names.has(path)) return;
+          this.image = changeNames(this.image, [[path, FOLDER]]);
+        }),
       rename: async (from, to) =>
         run('rename', from, () => {
           const file = this.image.names.get(from);
@@ -101,34 +136,46 @@ export class SimulatedDisk {
         }),
       syncDirectory: async (path) =>
         run('syncDirectory', path, () => {
-          this.image = syncNames(this.image);
+          this.image = syncNames(this.image, path);
         }),
       lock: async (path) =>
         run('lock', path, () => {
-          if (this.#isLocked) return undefined;
-          this.#isLocked = true;
+          if (!this.image.names.has(path)) this.image = createFile(this.image, path, 0o600);
+          const id = this.image.names.get(path)!;
+          if (this.#locked === id) return undefined;
+          this.#locked = id;
           this.openCount += 1;
           const free = (): void => {
-            this.#isLocked = false;
+            if (this.#locked === id) this.#locked = undefined;
             this.openCount -= 1;
           };
-          return { release: async () => run('unlock', path, free, free) };
+          const release = async (): Promise<void> => run('unlock', path, free, free);
+          return { look: () => this.#entryOf(id), release };
         }),
     };
   }
 
-  #openFile(
-    id: number,
-    path: string,
-    run: <T>(kind: OperationKind, path: string, effect: () => T, failed?: () => void) => T,
-  ): DiskFile {
-    const write = (bytes: Buffer, offset: number, position: number): number =>
-      run('write', path, () => {
-        const wanted = bytes.subarray(offset);
+  /** The file is removed by somebody else, or another one with this content is put in its place. */
+  intrude(path: string, content: Buffer | undefined): void {
+    this.image = changeNames(this.image, [[path, undefined]]);
+    if (content !== undefined) {
+      this.image = createFile(this.image, path, 0o644);
+      const id = this.image.names.get(path)!;
+      this.image = syncFile(changeFile(this.image, id, 0, content), id);
+    }
+    this.image = syncNames(this.image, dirname(path));
+  }
+
+  #openFile(id: number, path: string, run: Run): DiskFile {
+    const write = (bytes: Buffer, offset: number, position: number): number => {
+      const wanted = bytes.subarray(offset);
+      const needsRoom = position + wanted.length > this.image.files.get(id)!.cached.length;
+      return run(needsRoom ? 'write' : 'overwrite', path, () => {
         const count = this.#isShort() ? Math.ceil(wanted.length / 2) : wanted.length;
         this.image = changeFile(this.image, id, position, wanted.subarray(0, count));
         return count;
       });
+    };
     return {
       read: async (bytes, offset, length, position) =>
         run('read', path, () => {
@@ -148,6 +195,7 @@ export class SimulatedDisk {
         run('truncate', path, () => {
           this.image = changeFile(this.image, id, length);
         }),
+      look: () => this.#entryOf(id),
       close: async () => {
         const closed = (): void => void (this.openCount -= 1);
         run('close', path, closed, closed);
@@ -155,25 +203,35 @@ export class SimulatedDisk {
     };
   }
 
-  #fileAt(path: string): FileImage | undefined {
-    const id = this.image.names.get(path);
-    return id === undefined ? undefined : this.image.files.get(id);
+  #entryOf(id: number): DiskEntry {
+    const links = [...this.image.names.values()].filter((named) => named === id).length;
+    const entry = {
+      owner: { user: 0, group: 0 },
+      device: 1n,
+      number: BigInt(id),
+      links: BigInt(links),
+    };
+    if (id === FOLDER) return { ...entry, isFile: false, sizeBytes: 0, mode: 0o700, changedAt: 0n };
+    const { cached, mode, version } = this.image.files.get(id)!;
+    const [sizeBytes, changedAt] = [cached.length, BigInt(version)];
+    return { ...entry, isFile: true, sizeBytes, mode, changedAt };
   }
 
-  /** Counts the operation, and throws when the fault strikes it. */
-  #begin(kind: OperationKind, path: string, failed?: () => void): void {
+  /** Counts the operation, and tells how it fails. */
+  #begin(kind: OperationKind, path: string): string | undefined {
     this.#watch(kind, path);
     this.operations += 1;
-    const code = this.#failure(kind);
-    if (code === undefined) return;
-    failed?.();
-    throw systemError(code, path);
+    return this.#failure(kind);
   }
 
   #failure(kind: OperationKind): string | undefined {
     const since = this.fault === undefined ? -1 : this.operations - 1 - this.fault.at;
     if (since < 0) return undefined;
     const { kind: faultKind, lasts } = this.fault!;
+    if (faultKind === 'late') {
+      const strikes = since === 0 || lasts === 'for ever';
+      return strikes && CHANGES.includes(kind) ? 'late' : undefined;
+    }
     const code = faultKind === 'short' ? 'ENOSPC' : faultKind;
     if (faultKind === 'short' && since === 0) {
       this.#isFull = true;
@@ -191,6 +249,8 @@ export class SimulatedDisk {
     return this.fault?.kind === 'short' && this.operations - 1 === this.fault.at;
   }
 }
+
+type Run = <T>(kind: OperationKind, path: string, effect: () => T, failed?: () => void) => T;
 
 function systemError(code: string, path: string): Error {
   return Object.assign(new Error(`${code}: ${path}`), { code });

@@ -7,8 +7,8 @@
  */
 
 import { createHash } from 'node:crypto';
-import type { DiskImage } from './disk-image.ts';
-import { Life, type Moment, type Wrap } from './life.ts';
+import { FOLDER, type DiskImage } from './disk-image.ts';
+import { Life, type LifeOptions, type Moment, type Wrap } from './life.ts';
 import { Model, type Knowledge } from './model.ts';
 import type { Fault } from './simulated-disk.ts';
 import { everyEnd, type Ends } from './survival.ts';
@@ -25,9 +25,16 @@ export interface SimulationOptions {
   readonly depth?: number;
   /** Stops at the first complaint: one is enough to catch a lie. */
   readonly stopsEarly?: boolean;
-  /** The room that a journal takes beyond its commits. */
-  readonly reserveBytes?: number;
+  /** From when on a journal is worth a checkpoint at a start. */
+  readonly longJournalBytes?: number;
+  /** Whether creates in doubt are told to be refused: one of the deliberate breaks. */
+  readonly hidesDoubt?: boolean;
+  /** What other simulations of the same store have tried already. */
+  readonly tried?: Tried;
 }
+
+/** Starts that were tried, and to which depth. */
+export type Tried = Map<string, number>;
 
 export class Simulation {
   cases = 0;
@@ -38,7 +45,7 @@ export class Simulation {
   readonly #ends: Ends;
   readonly #depth: number;
   /** The depth to which a start was tried. */
-  readonly #tried: Map<string, number> = new Map();
+  readonly #tried: Tried;
   /** How many cases a moment had. */
   readonly #casesOf: Map<string, number> = new Map();
 
@@ -47,6 +54,7 @@ export class Simulation {
     this.#options = options;
     this.#ends = options.ends ?? everyEnd;
     this.#depth = options.depth ?? 1;
+    this.#tried = options.tried ?? new Map();
   }
 
   /** Ends a life on a sound disk before and after each operation. */
@@ -60,12 +68,23 @@ export class Simulation {
     const { operations } = await this.#live();
     for (const [at, operation] of operations.entries()) {
       for (const kind of kinds) {
-        if (kind === 'short' && operation !== 'write') continue;
-        const where = `${kind} ${lasts} from operation ${at} (${operation})`;
-        const life = await this.#live({ at, kind, lasts }, where);
+        if (kind === 'short' && operation.kind !== 'write') continue;
+        const where = `${kind} ${lasts} from operation ${at} (${operation.kind})`;
+        const life = await this.#live({ fault: { at, kind, lasts } }, at, where);
         this.cases += 1;
         await this.#endAll(life.moments, where, this.#depth);
       }
+    }
+  }
+
+  /** Lets each request for memory fail in turn, and ends what follows at every moment. */
+  async failMemoryEverywhere(lasts: 'once' | 'for ever'): Promise<void> {
+    const { requests } = await this.#live();
+    for (let at = 0; at < requests; at += 1) {
+      const where = `memory fails ${lasts} from request ${at}`;
+      const life = await this.#live({ memoryFault: { at, lasts } }, 0, where);
+      this.cases += 1;
+      await this.#endAll(life.moments, where, this.#depth);
     }
   }
 
@@ -73,11 +92,11 @@ export class Simulation {
     return this.#options.stopsEarly === true && this.complaints.length > 0;
   }
 
-  async #live(fault?: Fault, where = 'a sound disk'): Promise<Life> {
-    const { image, known, wrap, reserveBytes } = this.#options;
-    const keepsFrom = fault?.at ?? 0;
+  async #live(fails: LifeOptions = {}, keepsFrom = 0, where = 'a sound disk'): Promise<Life> {
+    const { image, known, wrap, longJournalBytes, hidesDoubt } = this.#options;
     const model = new Model(known);
-    const life = new Life({ image, model, fault, wrap, keepsFrom, reserveBytes });
+    const options = { image, model, wrap, keepsFrom, longJournalBytes, hidesDoubt };
+    const life = new Life({ ...fails, ...options });
     await this.#script(life);
     life.end();
     this.#complain(where, life);
@@ -105,9 +124,9 @@ export class Simulation {
     this.#tried.set(key, depth);
     this.starts += 1;
     const keepsFrom = depth > 0 ? 0 : Infinity;
-    const { wrap, reserveBytes } = this.#options;
+    const { wrap, longJournalBytes } = this.#options;
     const model = new Model(known);
-    const life = new Life({ image, model, wrap, keepsFrom, reserveBytes });
+    const life = new Life({ image, model, wrap, keepsFrom, longJournalBytes });
     await life.start();
     const { petCount } = life.model;
     await life.create(3);
@@ -129,7 +148,7 @@ function keyOf(image: DiskImage, known: Knowledge): string {
   for (const names of [image.names, image.durableNames, ...image.nameChanges]) {
     for (const [path, id] of names) {
       parts.push(path, String(id));
-      if (id === undefined) continue;
+      if (id === undefined || id === FOLDER) continue;
       const { cached, durable, changes } = image.files.get(id)!;
       parts.push(digestOf(cached), digestOf(durable));
       for (const { position, bytes, isDropped } of changes) {
@@ -139,7 +158,7 @@ function keyOf(image: DiskImage, known: Knowledge): string {
     parts.push('/');
   }
   // A pet's first characters tell it from all others.
-  for (const pets of [known.pets, known.underWay, known.failed]) {
+  for (const pets of [known.pets, known.underWay, known.unknown]) {
     parts.push(pets.length, ...pets.map((pet) => pet.slice(0, 50)));
   }
   return parts.join(' ');

@@ -4,11 +4,19 @@
  * A kill leaves the system's cache. A power cut leaves what is durable, and of the rest anything:
  * all, nothing, the first few changes, the first part of a write, some sectors of it and not others
  * (what is missing is the old content, or zero where the file was shorter), and the names that
- * changed independently of the content. These are systematic, but for a few seeded choices of
+ * changed independently of the content; what is in a folder goes with the folder's name. These are systematic, but for a few seeded choices of
  * sectors.
  */
 
-import { applyChanges, applyNames, resize, type DiskImage, type FileImage } from './disk-image.ts';
+import { dirname } from 'node:path';
+import {
+  applyChanges,
+  applyNames,
+  FOLDER,
+  resize,
+  type DiskImage,
+  type FileImage,
+} from './disk-image.ts';
 
 export interface Survivor {
   readonly how: string;
@@ -34,7 +42,7 @@ export function* plainEnds(image: DiskImage): Generator<Survivor> {
 /** Every image that a power cut is tried with. */
 function* afterPowerCut(image: DiskImage): Generator<Survivor> {
   for (const [names, how] of nameChoices(image)) {
-    const reached = new Set(names.values());
+    const reached = new Set([...names.values()].filter((id) => id !== FOLDER));
     const open = [...reached].filter((id) => image.files.get(id)!.changes.length > 0);
     const none = new Map([...reached].map((id) => [id, image.files.get(id)!.durable]));
     const all = new Map([...reached].map((id) => [id, allOf(image.files.get(id)!)]));
@@ -56,11 +64,11 @@ function* afterPowerCut(image: DiskImage): Generator<Survivor> {
 
 /** The image after a power cut that loses everything that is not durable. */
 function afterWorstPowerCut(image: DiskImage): DiskImage {
-  const { durableNames } = image;
-  const contents = [...durableNames.values()].map(
-    (id) => [id, image.files.get(id)!.durable] as const,
-  );
-  return settledImage(image, durableNames, new Map(contents));
+  const names = withoutLostFolders(image.durableNames);
+  const contents = [...names.values()]
+    .filter((id) => id !== FOLDER)
+    .map((id) => [id, image.files.get(id)!.durable] as const);
+  return settledImage(image, names, new Map(contents));
 }
 
 function settledImage(
@@ -71,10 +79,14 @@ function settledImage(
   const files = new Map<number, FileImage>();
   const settledNames = new Map<string, number>();
   for (const [path, id] of [...names].sort()) {
+    if (id === FOLDER) {
+      settledNames.set(path, FOLDER);
+      continue;
+    }
     const content = contents.get(id)!;
     const { mode } = image.files.get(id)!;
     settledNames.set(path, files.size);
-    files.set(files.size, { mode, cached: content, durable: content, changes: [] });
+    files.set(files.size, { mode, cached: content, durable: content, changes: [], version: 0 });
   }
   return { files, names: settledNames, durableNames: settledNames, nameChanges: [] };
 }
@@ -89,14 +101,22 @@ function* nameChoices({
   if (changes.length <= MAX_NAME_CHANGES_IN_FULL) {
     for (let bits = 0; bits < 1 << changes.length; bits += 1) {
       const kept = changes.filter((_, index) => (bits >> index) & 1);
-      yield [applyNames(durableNames, kept), `names ${bits.toString(2)}/${changes.length}`];
+      const names = withoutLostFolders(applyNames(durableNames, kept));
+      yield [names, `names ${bits.toString(2)}/${changes.length}`];
     }
     return;
   }
   for (let count = 0; count <= changes.length; count += 1) {
     const kept = changes.slice(0, count);
-    yield [applyNames(durableNames, kept), `first ${count} of ${changes.length} names`];
+    const names = withoutLostFolders(applyNames(durableNames, kept));
+    yield [names, `first ${count} of ${changes.length} names`];
   }
+}
+
+/** The names whose folders are there. */
+function withoutLostFolders(names: ReadonlyMap<string, number>): ReadonlyMap<string, number> {
+  const isThere = (path: string): boolean => path === '/' || names.get(path) === FOLDER;
+  return new Map([...names].filter(([path]) => isThere(dirname(path))));
 }
 
 function allOf({ durable, changes }: FileImage): Buffer {

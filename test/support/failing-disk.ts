@@ -1,6 +1,6 @@
 /** A Disk around another that records each call, and fails or holds up those that a test picks. */
 
-import type { Disk, DiskFile } from '../../src/storage/disk.ts';
+import type { Disk, DiskFile } from '../../src/stores/file/disk.ts';
 
 export interface DiskCall {
   readonly operation: keyof Disk | keyof DiskFile;
@@ -36,9 +36,9 @@ export function createFailingDisk(disk: Disk): FailingDisk {
     calls,
     openFiles,
     fault: () => undefined,
-    async open(path, how, mode) {
+    async open(path, how, making) {
       await enter({ operation: 'open', path });
-      const wrapped = await disk.open(path, how, mode);
+      const wrapped = await disk.open(path, how, making);
       const file = (opened += 1);
       openFiles.set(file, path);
       const close = async (): Promise<void> => {
@@ -49,9 +49,9 @@ export function createFailingDisk(disk: Disk): FailingDisk {
       };
       return { ...wrapFile(wrapped, path, file, enter), close };
     },
-    async stat(path) {
-      await enter({ operation: 'stat', path });
-      return disk.stat(path);
+    look(path) {
+      enter({ operation: 'look', path });
+      return disk.look(path);
     },
     async resolve(path) {
       await enter({ operation: 'resolve', path });
@@ -73,9 +73,9 @@ export function createFailingDisk(disk: Disk): FailingDisk {
       await enter({ operation: 'syncDirectory', path });
       return disk.syncDirectory(path);
     },
-    async lock(path) {
+    async lock(path, making) {
       await enter({ operation: 'lock', path });
-      return disk.lock(path);
+      return disk.lock(path, making);
     },
   };
   return failing;
@@ -104,6 +104,7 @@ function wrapFile(
       await enter({ operation: 'sync', path, file });
       return wrapped.sync();
     },
+    look: () => wrapped.look(),
     async truncate(length) {
       await enter({ operation: 'truncate', path, file });
       return wrapped.truncate(length);

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { openApp, type App, type AppOptions } from '../../src/app.ts';
 import { createHttpServer } from '../../src/http/http-server.ts';
 import type { Limits } from '../../src/http/limits.ts';
-import { createMemoryStore } from '../../src/storage/memory-store.ts';
+import { createMemoryStore } from '../../src/stores/memory-store.ts';
 
 export const KEY = 'test-key';
 

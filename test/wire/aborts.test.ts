@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import type { PetStore } from '../../src/model/pet-store.ts';
-import { createMemoryStore } from '../../src/storage/memory-store.ts';
+import { createMemoryStore } from '../../src/stores/memory-store.ts';
 import { createHeldStore } from '../support/held-store.ts';
 import { startService, type Service } from '../support/service.ts';
 import { assertErrorAnswer, openWire, requestOf, statusesOf, talk } from '../support/wire.ts';

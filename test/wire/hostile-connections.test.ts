@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import { after, test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connectionsOf } from '../../src/http/http-server.ts';
-import { createMemoryStore } from '../../src/storage/memory-store.ts';
+import { createMemoryStore } from '../../src/stores/memory-store.ts';
 import { startBystander } from '../support/bystander.ts';
 import { usedBytes } from '../support/heap.ts';
 import { createHeldStore } from '../support/held-store.ts';

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, test } from 'node:test';
 import type { PetStore } from '../../src/model/pet-store.ts';
-import { createMemoryStore } from '../../src/storage/memory-store.ts';
+import { createMemoryStore } from '../../src/stores/memory-store.ts';
 import { createHeldStore } from '../support/held-store.ts';
 import { startService } from '../support/service.ts';
 import {

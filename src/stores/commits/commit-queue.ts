@@ -1,0 +1,108 @@
+/**
+ * Group commit: everything that arrives while a commit is under way goes together in the next one.
+ *
+ * A sync of the disk takes as long for a thousand pets as for one. So nobody waits on purpose, a
+ * lone create goes out at once, and under load each sync is shared by all who came during the one
+ * before. The queue has a bound, since a disk may be slower than its clients.
+ */
+
+/** How a create came out. */
+export type Outcome<Result> = { readonly result: Result } | { readonly error: Error };
+
+/** Makes the items durable together, and tells how each came out. */
+export type Commit<Item, Result> = (items: readonly Item[]) => Promise<readonly Outcome<Result>[]>;
+
+/** Past either bound the queue is full. */
+const MAX_QUEUED_ITEMS = 16_384;
+const MAX_QUEUED_BYTES: number = 64 << 20;
+
+/** A commit takes no more than that, but for the item that reaches it. */
+const FULL_COMMIT_BYTES: number = 16 << 20;
+
+/** No commit is longer: a full one, with one more of the longest pets, and what is around them. */
+export const MAX_COMMIT_BYTES: number = FULL_COMMIT_BYTES + (8 << 20);
+
+interface Queued<Item, Result> {
+  readonly item: Item;
+  readonly bytes: number;
+  readonly settle: (outcome: Outcome<Result>) => void;
+}
+
+export class CommitQueue<Item, Result> {
+  readonly #commit: Commit<Item, Result>;
+  #queue: Queued<Item, Result>[] = [];
+  #queuedBytes = 0;
+  /** Those in the commit under way. */
+  #committing = 0;
+  /** Settles when the queue is empty; undefined while nothing is under way. */
+  #running: Promise<void> | undefined;
+
+  constructor(commit: Commit<Item, Result>) {
+    this.#commit = commit;
+  }
+
+  /** Items that wait for a commit. */
+  get length(): number {
+    return this.#queue.length;
+  }
+
+  /** Items that wait, or are in the commit under way. */
+  get unsettled(): number {
+    return this.#queue.length + this.#committing;
+  }
+
+  /** True when nothing more is to be added for now. */
+  get isFull(): boolean {
+    return this.#queue.length >= MAX_QUEUED_ITEMS || this.#queuedBytes >= MAX_QUEUED_BYTES;
+  }
+
+  /** Resolves when the item is durable; `bytes` is about how long it is. */
+  add(item: Item, bytes: number): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      const settle = (outcome: Outcome<Result>): void => {
+        if ('error' in outcome) reject(outcome.error);
+        else resolve(outcome.result);
+      };
+      this.#queue.push({ item, bytes, settle });
+      this.#queuedBytes += bytes;
+      this.#running ??= this.#run();
+    });
+  }
+
+  /** Resolves when all that was added is settled. */
+  async settled(): Promise<void> {
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    while (this.#queue.length > 0) {
+      const batch = this.#takeBatch();
+      this.#committing = batch.length;
+      const outcomes = await this.#outcomesOf(batch.map(({ item }) => item));
+      this.#committing = 0;
+      for (const [index, { settle }] of batch.entries()) settle(outcomes[index]!);
+    }
+    this.#running = undefined;
+  }
+
+  /** A commit that throws is a fault of ours: nobody must wait for ever because of it. */
+  async #outcomesOf(items: readonly Item[]): Promise<readonly Outcome<Result>[]> {
+    try {
+      return await this.#commit(items);
+    } catch (error) {
+      return items.map(() => ({ error: error as Error }));
+    }
+  }
+
+  /** All that waits, or as much as makes a full commit. */
+  #takeBatch(): readonly Queued<Item, Result>[] {
+    let bytes = 0;
+    let count = 0;
+    while (count < this.#queue.length && bytes < FULL_COMMIT_BYTES) {
+      bytes += this.#queue[count]!.bytes;
+      count += 1;
+    }
+    this.#queuedBytes -= bytes;
+    return this.#queue.splice(0, count);
+  }
+}

@@ -1,0 +1,69 @@
+/**
+ * A commit: all creates that are made durable together, as one JSON text.
+ *
+ *     {"after":7,"pets":[{"id":8,…},{"id":9,…}]}
+ *
+ * `after` is the last id before the commit. It chains the commits to each other and to the
+ * snapshot, so that a missing one, or a snapshot from another day, is noticed.
+ */
+
+import { COMMA } from '../../base/ascii.ts';
+import type { ByteString } from '../../base/byte-string.ts';
+import { startsWithAt } from '../../base/json.ts';
+import { encodePet, readPet, type EncodedNewPet, type PetText } from '../../model/encoded-pet.ts';
+
+/** A pet of a commit: what the table of pets takes. */
+export type CommittedPet = Omit<PetText, 'end'>;
+
+export interface Commit {
+  readonly after: bigint;
+  /** With the ids after + 1, after + 2 and so on; one pet at least. */
+  readonly pets: readonly CommittedPet[];
+}
+
+/** The commit that adds these pets after the id `after`. */
+export function createCommit(after: bigint, newPets: readonly EncodedNewPet[]): Commit {
+  let id = after;
+  const pets = newPets.map(({ tail, status }) => {
+    id += 1n;
+    return { id, pet: encodePet(id, tail), status };
+  });
+  return { after, pets };
+}
+
+export function encodeCommit({ after, pets }: Commit): ByteString {
+  return `${commitStart(after)}${pets.map(({ pet }) => pet).join(',')}]}` as ByteString;
+}
+
+/** What the text of each commit after this id begins with. */
+export function commitStart(after: bigint): string {
+  return `${COMMIT_MARK}${after},"pets":[`;
+}
+
+/** What no other text of ours has: in a pet, quotes are within strings, and escaped there. */
+export const COMMIT_MARK = '{"after":';
+
+/** The commit that a text holds; undefined when it has another form. */
+export function decodeCommit(text: Buffer): Commit | undefined {
+  const match = /^\{"after":(0|[1-9][0-9]{0,18}),"pets":\[/.exec(text.toString('latin1', 0, 50));
+  if (match === null) return undefined;
+  const after = BigInt(match[1]!);
+  const pets: CommittedPet[] = [];
+  let at = match[0].length;
+  try {
+    for (;;) {
+      const { id, pet, status, end } = readPet(text, at);
+      pets.push({ id, pet, status });
+      if (id !== after + BigInt(pets.length)) return undefined;
+      at = end;
+      if (text[at] !== COMMA) break;
+      at += 1;
+    }
+  } catch {
+    return undefined;
+  }
+  const isWhole = startsWithAt(text, at, END) && at + END.length === text.length;
+  return isWhole ? { after, pets } : undefined;
+}
+
+const END: Buffer = Buffer.from(']}');

@@ -1,0 +1,78 @@
+/**
+ * Checking data files without changing them, whether or not a service is using them.
+ *
+ * The journal is opened before the snapshot is read. Should a checkpoint come in between, the old
+ * journal is still readable through its open file, and the new snapshot has its pets.
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { messageOf } from '../../base/log.ts';
+import { systemMemory } from '../../base/memory.ts';
+import { PetTable } from '../table/pet-table.ts';
+import type { Disk, DiskFile } from './disk.ts';
+import { readJournal, type JournalContent } from './journal-reader.ts';
+import { withLine } from './line-of.ts';
+import { fileAt, missingSnapshot, withFile } from './recovery.ts';
+import { readSnapshot } from './snapshot.ts';
+import { storePaths, type StorePaths } from './store-paths.ts';
+
+export interface DataReport {
+  readonly pets: number;
+  /** 0 when there are no pets. */
+  readonly lastId: bigint;
+  /** Pets that are in the journal only. */
+  readonly journalPets: number;
+  /** What is at the journal's end of a commit that is being written, or was cut off. */
+  readonly tornBytes: number;
+  /** False where a changed letter in the snapshot would not be noticed. */
+  readonly isSealed: boolean;
+}
+
+/** Reads all of a data file and its journal. Rejects with what is wrong first, and where. */
+export async function checkData(disk: Disk, path: string): Promise<DataReport> {
+  const paths = storePaths(await disk.resolve(path));
+  // A service at work may write a line, or replace both files, while they are read: what is wrong
+  // is only told when it is the same a moment later.
+  for (let earlier = ''; ;) {
+    try {
+      return await checkOnce(disk, paths);
+    } catch (error) {
+      const complaint = messageOf(error);
+      if (complaint === earlier) throw await withLine(disk, error);
+      earlier = complaint;
+      await sleep(RETRY_MS);
+    }
+  }
+}
+
+const RETRY_MS = 100;
+
+async function checkOnce(disk: Disk, paths: StorePaths): Promise<DataReport> {
+  const hasJournal = fileAt(disk, paths.journal) !== undefined;
+  if (!hasJournal) return checkFiles(disk, paths, undefined);
+  return withFile(disk, paths.journal, (file) => checkFiles(disk, paths, file));
+}
+
+async function checkFiles(
+  disk: Disk,
+  paths: StorePaths,
+  journal: DiskFile | undefined,
+): Promise<DataReport> {
+  if (fileAt(disk, paths.snapshot) === undefined) {
+    if (journal !== undefined && journal.look().sizeBytes > 0) throw missingSnapshot(paths);
+    throw new Error(`There is no data file ${paths.snapshot}`);
+  }
+  const pets = new PetTable();
+  const { crc, isSealed } = await withFile(disk, paths.snapshot, (file) =>
+    readSnapshot(paths.snapshot, file, pets, systemMemory),
+  );
+  const snapshotPets = pets.length;
+  let content: JournalContent | undefined;
+  if (journal !== undefined) {
+    const id = { crc, lastId: pets.lastId };
+    content = await readJournal(paths.journal, journal, id, pets, systemMemory);
+  }
+  const journalPets = pets.length - snapshotPets;
+  const tornBytes = content?.tornBytes ?? 0;
+  return { pets: pets.length, lastId: pets.lastId, journalPets, tornBytes, isSealed };
+}

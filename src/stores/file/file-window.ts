@@ -1,0 +1,57 @@
+/**
+ * A window that moves over a file of any size: what both readers, of the snapshot and of the
+ * journal, read through. It holds a whole item, however long, because it grows when nothing could
+ * be used up; but only so far, since behind damage there may be gigabytes without an end.
+ */
+
+import type { Memory } from '../../base/memory.ts';
+import type { DiskFile } from './disk.ts';
+
+export class FileWindow {
+  readonly #file: DiskFile;
+  readonly #memory: Memory;
+  readonly #maxBytes: number;
+  #buffer: Buffer;
+  /** What is in the window. It changes with every `fill`. */
+  bytes: Buffer;
+  /** The place of bytes[0] in the file. */
+  position = 0;
+  /** True when the file ends where the window does. */
+  atEnd = false;
+
+  /** `maxBytes` is the length of the longest item. */
+  constructor(file: DiskFile, memory: Memory, maxBytes: number) {
+    this.#file = file;
+    this.#memory = memory;
+    this.#maxBytes = Math.max(maxBytes, INITIAL_BYTES);
+    this.#buffer = memory.bytes(INITIAL_BYTES);
+    this.bytes = this.#buffer.subarray(0, 0);
+  }
+
+  /** True when it holds more than an item can have. */
+  get isFull(): boolean {
+    return this.bytes.length >= this.#maxBytes;
+  }
+
+  /** Drops the first `used` bytes and reads on, as far as there is room; one read at least. */
+  async fill(used: number): Promise<void> {
+    const rest = this.bytes.subarray(used);
+    const hasNoRoom = used === 0 && rest.length === this.#buffer.length;
+    if (hasNoRoom) this.#buffer = this.#memory.bytes(Math.min(2 * rest.length, this.#maxBytes + 1));
+    else if (rest.length <= INITIAL_BYTES / 2 && this.#buffer.length > INITIAL_BYTES) {
+      this.#buffer = this.#memory.bytes(INITIAL_BYTES);
+    }
+    rest.copy(this.#buffer, 0);
+    this.position += used;
+    let filled = rest.length;
+    while (filled < this.#buffer.length && !this.atEnd) {
+      const room = this.#buffer.length - filled;
+      const count = await this.#file.read(this.#buffer, filled, room, this.position + filled);
+      this.atEnd = count === 0;
+      filled += count;
+    }
+    this.bytes = this.#buffer.subarray(0, filled);
+  }
+}
+
+const INITIAL_BYTES: number = 1 << 20;

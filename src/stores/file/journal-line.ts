@@ -1,0 +1,113 @@
+/**
+ * The lines of a journal: a header, and a line for each commit.
+ *
+ *     91dc63af 00000062 {"journal":1,"snapshot":"5b4e8c1a","lastId":7}␊
+ *     3610a686 00000060 {"after":7,"pets":[{"id":8,…},{"id":9,…}]}␊
+ *     └──────┘ └──────┘ the line's length in bytes, in hex, the line feed included
+ *     └─ CRC-32 of the file up to this line, and of the line behind the CRC
+ *
+ * The header names the snapshot that the journal follows: by the CRC-32 of that file through its
+ * closing bracket, and the last id there. As each CRC goes on from the bytes before, a line is only
+ * good in its own place: not one of another journal, nor one with another line missing before it.
+ * And the last line's CRC vouches for all of them, which makes a long journal quick to check.
+ */
+
+import zlib from 'node:zlib';
+import { LINE_FEED, SPACE } from '../../base/ascii.ts';
+import type { Memory } from '../../base/memory.ts';
+
+/** The snapshot that a journal follows. */
+export interface SnapshotId {
+  /** CRC-32 of the file from its first byte through the closing bracket. */
+  readonly crc: number;
+  /** The greatest id in it, 0 where it has no pets. */
+  readonly lastId: bigint;
+}
+
+export interface EncodedLine {
+  readonly bytes: Buffer;
+  /** The CRC-32 of the file through this line. */
+  readonly crc: number;
+}
+
+/** What stands before the text of a line: its CRC and its length. */
+export const PREFIX_LENGTH = 18;
+const CRC_LENGTH = 8;
+const LENGTH_START = 9;
+const LENGTH_END = 17;
+
+/** Longer than any header, and shorter than a sector. */
+export const MAX_HEADER_LENGTH = 100;
+
+/** The line of a text, behind bytes with the CRC `crc`; `text` has a character for each byte. */
+export function encodeLine(memory: Memory, text: string, crc: number): EncodedLine {
+  const length = PREFIX_LENGTH + text.length + 1;
+  const bytes = memory.bytes(length);
+  bytes.write(` ${hex(length)} `, CRC_LENGTH, 'latin1');
+  bytes.write(text, PREFIX_LENGTH, 'latin1');
+  bytes[length - 1] = LINE_FEED;
+  bytes.write(hex(zlib.crc32(bytes.subarray(CRC_LENGTH), crc)), 0, 'latin1');
+  return { bytes, crc: zlib.crc32(bytes, crc) };
+}
+
+export function headerText({ crc, lastId }: SnapshotId): string {
+  return `{"journal":1,"snapshot":"${hex(crc)}","lastId":${lastId}}`;
+}
+
+/** The snapshot that a header names; undefined where the text is no header of ours. */
+export function readHeaderText(text: string): SnapshotId | undefined {
+  const match = /^\{"journal":1,"snapshot":"([0-9a-f]{8})","lastId":(0|[1-9][0-9]*)\}$/.exec(text);
+  return match === null ? undefined : { crc: parseInt(match[1]!, 16), lastId: BigInt(match[2]!) };
+}
+
+/** True for what a header's line can begin with, as long as it is not all of it. */
+export function isBeginningOfHeader(text: string): boolean {
+  const start = text.slice(0, HEADER_START.length);
+  const isStart = [...start].every((character, index) => {
+    const expected = HEADER_START[index];
+    return expected === '#' ? /[0-9a-f]/.test(character) : character === expected;
+  });
+  return isStart && /^[0-9]{0,19}\}?$/.test(text.slice(HEADER_START.length));
+}
+
+/** How the line of a header begins; a # stands for any hex digit. */
+const HEADER_START = '######## ######## {"journal":1,"snapshot":"########","lastId":';
+
+/**
+ * The length of the line at `at`, as it says itself; undefined where there are no hex digits. The
+ * bytes past the end count as none.
+ */
+export function lengthAt(bytes: Buffer, at: number): number | undefined {
+  let length = 0;
+  for (let i = at + LENGTH_START; i < at + LENGTH_END; i += 1) {
+    const digit = hexDigit(bytes[i]);
+    if (digit === undefined) return undefined;
+    length = length * 16 + digit;
+  }
+  return length > PREFIX_LENGTH ? length : undefined;
+}
+
+/** True when what stands between CRC, length and text is there, and the line feed. */
+export function isFramed(bytes: Buffer, at: number, length: number): boolean {
+  return (
+    bytes[at + CRC_LENGTH] === SPACE &&
+    bytes[at + LENGTH_END] === SPACE &&
+    bytes[at + length - 1] === LINE_FEED
+  );
+}
+
+/** True when the CRC of the framed line is right behind bytes with the CRC `crc`. */
+export function isIntact(bytes: Buffer, at: number, length: number, crc: number): boolean {
+  const expected = hex(zlib.crc32(bytes.subarray(at + CRC_LENGTH, at + length), crc));
+  return bytes.toString('latin1', at, at + CRC_LENGTH) === expected;
+}
+
+export function hexDigit(byte: number | undefined): number | undefined {
+  if (byte === undefined) return undefined;
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
+  return byte >= 0x61 && byte <= 0x66 ? byte - 0x57 : undefined;
+}
+
+function hex(value: number): string {
+  return value.toString(16).padStart(8, '0');
+}

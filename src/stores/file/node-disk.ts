@@ -1,0 +1,151 @@
+/**
+ * The real disk, on node:fs.
+ *
+ * Two things differ between platforms. A directory cannot be synced on Windows, nor on some file
+ * systems, which do not need it; and a rename on Windows fails for a moment while a virus scanner
+ * or an indexer holds the file open, so it is tried again for a few seconds.
+ */
+
+import { fdatasync, fstatSync, statSync, writeSync, type BigIntStats } from 'node:fs';
+import { access, lstat, mkdir, open, readlink, realpath, rename, rm } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import { platform } from 'node:os';
+import { basename, dirname, join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import type { Disk, DiskEntry, DiskFile, FileMaking } from './disk.ts';
+import { lockFile } from './lock.ts';
+
+export const nodeDisk: Disk = {
+  open: openFile,
+  look,
+  resolve: resolveLinks,
+  rename: renameFile,
+  syncDirectory,
+  lock: async (path, making = {}) => {
+    const lock = await lockFile(path, (file) => prepare(file, making, OWNER_ONLY));
+    if (lock === undefined) return undefined;
+    const { file } = lock;
+    return { look: () => lookAt(file), release: () => file.close() };
+  },
+  makeDirectory: async (path) => {
+    await mkdir(path, { recursive: true, mode: 0o700 });
+  },
+  remove: (path) => rm(path, { force: true }),
+};
+
+const IS_WINDOWS: boolean = platform() === 'win32';
+const RENAME_TRIES = 30;
+const RENAME_PAUSE_MS = 100;
+/** A new file's mode, unless another is asked for: pets are nobody else's business. */
+const OWNER_ONLY = 0o600;
+const ROOT = 0;
+
+const FLAGS = { read: 'r', edit: 'r+', create: 'wx+' } as const;
+const syncData = promisify(fdatasync);
+
+async function openFile(
+  path: string,
+  how: keyof typeof FLAGS,
+  making: FileMaking = {},
+): Promise<DiskFile> {
+  const file = await open(path, FLAGS[how], OWNER_ONLY);
+  if (how === 'create') {
+    await prepare(file, making, making.mode ?? OWNER_ONLY).catch(async (error: unknown) => {
+      // What was not made as it should be is not there.
+      await file.close().catch(() => undefined);
+      await rm(path, { force: true }).catch(() => undefined);
+      throw error;
+    });
+  }
+  return {
+    read: async (bytes, offset, length, position) =>
+      (await file.read(bytes, offset, length, position)).bytesRead,
+    write: async (bytes, offset, position) =>
+      (await file.write(bytes, offset, bytes.length - offset, position)).bytesWritten,
+    writeNow: (bytes, offset, position) =>
+      writeSync(file.fd, bytes, offset, bytes.length - offset, position),
+    // Windows syncs only what may be written.
+    sync: () => (IS_WINDOWS && how === 'read' ? Promise.resolve() : syncData(file.fd)),
+    truncate: (length) => file.truncate(length),
+    look: () => lookAt(file),
+    close: () => file.close(),
+  };
+}
+
+/** Gives a new file its owner and mode, where it has them not already: some systems have none. */
+async function prepare(file: FileHandle, { owner }: FileMaking, mode: number): Promise<void> {
+  const entry = lookAt(file);
+  const isRoot = process.getuid?.() === ROOT;
+  const isOwned = entry.owner.user === owner?.user && entry.owner.group === owner.group;
+  if (isRoot && owner !== undefined && !isOwned) await file.chown(owner.user, owner.group);
+  // The process's umask took bits off.
+  if (entry.mode !== mode) await file.chmod(mode);
+}
+
+function look(path: string): DiskEntry | undefined {
+  const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return stats === undefined ? undefined : entryOf(stats);
+}
+
+function lookAt({ fd }: FileHandle): DiskEntry {
+  return entryOf(fstatSync(fd, { bigint: true }));
+}
+
+function entryOf(stats: BigIntStats): DiskEntry {
+  return {
+    isFile: stats.isFile(),
+    sizeBytes: Number(stats.size),
+    mode: Number(stats.mode & 0o7777n),
+    owner: { user: Number(stats.uid), group: Number(stats.gid) },
+    device: stats.dev,
+    number: stats.ino,
+    links: stats.nlink,
+    changedAt: stats.mtimeNs,
+  };
+}
+
+async function resolveLinks(path: string): Promise<string> {
+  try {
+    return await realpath(path);
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error;
+  }
+  const folder = await realpath(dirname(path));
+  const place = join(folder, basename(path));
+  const isLink = await lstat(place).then(
+    (entry) => entry.isSymbolicLink(),
+    () => false,
+  );
+  return isLink ? resolveLinks(resolve(folder, await readlink(place))) : place;
+}
+
+async function renameFile(from: string, to: string): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await rename(from, to);
+    } catch (error) {
+      const isBusy = ['EPERM', 'EACCES', 'EBUSY'].includes(codeOf(error));
+      if (!IS_WINDOWS || !isBusy || tries === RENAME_TRIES) throw error;
+      await sleep(RENAME_PAUSE_MS);
+    }
+  }
+}
+
+async function syncDirectory(path: string): Promise<void> {
+  // There is nothing to sync, but a folder that is gone is an error there as well.
+  if (IS_WINDOWS) return access(path);
+  const directory = await open(path, 'r');
+  try {
+    await directory.sync();
+  } catch (error) {
+    // A file system that has no such thing.
+    if (!['EINVAL', 'ENOTSUP'].includes(codeOf(error))) throw error;
+  } finally {
+    await directory.close();
+  }
+}
+
+function codeOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code ?? '';
+}

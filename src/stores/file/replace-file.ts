@@ -1,0 +1,76 @@
+/**
+ * Atomic replace: a file's new content in full or its old one, whatever happens in between.
+ *
+ * Write a second file, sync it, rename it over the first, sync the directory. The order is all: a
+ * rename before the sync may leave an empty file after a power cut, and without the last step,
+ * which is the caller's, the rename itself may be undone.
+ */
+
+import type { Disk, DiskEntry, DiskFile, FileMaking } from './disk.ts';
+import { standingOf } from './same-file.ts';
+
+export interface Replacement {
+  readonly disk: Disk;
+  readonly path: string;
+  /** In the same directory. */
+  readonly tmpPath: string;
+  readonly making: FileMaking;
+  /** Called before each step that would harm a file that is not ours; throws when one is not. */
+  guard(): void;
+}
+
+/**
+ * Replaces the file, and returns the new one, open, for the caller to close. When it rejects, the
+ * old one has its name, and nothing is at `tmpPath` where that could be removed.
+ */
+export async function replaceFile(
+  { disk, path, tmpPath, making, guard }: Replacement,
+  chunks: Iterable<Buffer> | AsyncIterable<Buffer>,
+): Promise<DiskFile> {
+  guard();
+  await removeFile(disk, tmpPath);
+  const file = await disk.open(tmpPath, 'create', making);
+  const entry = file.look();
+  try {
+    let position = 0;
+    for await (const chunk of chunks) {
+      await writeAll(file, chunk, position);
+      position += chunk.length;
+    }
+    await file.sync();
+    guard();
+    await renameFile(disk, tmpPath, path, entry);
+    return file;
+  } catch (error) {
+    await file.close().catch(() => undefined);
+    await removeOwn(disk, tmpPath, entry).catch(() => undefined);
+    throw error;
+  }
+}
+
+async function removeOwn(disk: Disk, path: string, entry: DiskEntry): Promise<void> {
+  if (standingOf(disk, path, entry) === 'ours') await disk.remove(path);
+}
+
+/** Writes all of the bytes, however few the disk takes at a time. */
+export async function writeAll(file: DiskFile, bytes: Buffer, position: number): Promise<void> {
+  for (let at = 0; at < bytes.length;) at += await file.write(bytes, at, position + at);
+}
+
+/** A rename that reports failure may have taken effect: what counts is what is there. */
+async function renameFile(disk: Disk, from: string, to: string, entry: DiskEntry): Promise<void> {
+  try {
+    await disk.rename(from, to);
+  } catch (error) {
+    if (standingOf(disk, to, entry) !== 'ours') throw error;
+  }
+}
+
+/** Removes a file; rejects only when it is still there. */
+export async function removeFile(disk: Disk, path: string): Promise<void> {
+  try {
+    await disk.remove(path);
+  } catch (error) {
+    if (disk.look(path) !== undefined) throw error;
+  }
+}

@@ -1,0 +1,244 @@
+/**
+ * The snapshot: the data file, which is the Pets array of the interface and nothing else.
+ *
+ *     [␊
+ *     {"id":1,"name":"Rex","categoryId":7},␊
+ *     {"id":2,"name":"Tom","categoryId":7,"status":"sold"}␊
+ *     ]␊
+ *     ␠␉␠␠␉…␊      the seal: 32 spaces and tabs
+ *
+ * JSON cannot tell that a letter in a name was flipped. The seal can, and any JSON reader passes
+ * over it: it is the CRC-32 of all bytes up to the closing bracket, in white space, the highest bit
+ * first, a tab for 1. A file without a seal is as good, only not protected: so anybody's JSON array
+ * of pets, in any layout, can be put in the data file's place. Pets in the form that we write go
+ * the fast way (table/pet-scanner.ts), all others the general one (readPet).
+ */
+
+import zlib from 'node:zlib';
+import { CLOSE_BRACKET, COMMA, OPEN_BRACKET } from '../../base/ascii.ts';
+import { JsonSyntaxError, skipSpace } from '../../base/json.ts';
+import type { Memory } from '../../base/memory.ts';
+import { findInvalidUtf8 } from '../../base/utf8.ts';
+import { InvalidPetError, MAX_PET_BYTES, readPet } from '../../model/encoded-pet.ts';
+import { PetRun, scanPets, scannedBytes, type ScannedBytes } from '../table/pet-scanner.ts';
+import { SEPARATOR, type PetTable, type TablePet } from '../table/pet-table.ts';
+import { DamagedFileError } from './damaged-file-error.ts';
+import type { DiskFile } from './disk.ts';
+import { FileWindow } from './file-window.ts';
+
+/** A snapshot to be written. */
+export class SnapshotText {
+  readonly #memory: Memory;
+  readonly #pets: PetTable;
+  readonly #more: readonly TablePet[];
+  /** CRC-32 through the closing bracket, once all chunks were taken. */
+  crc = 0;
+
+  /** Of the pets of the table, and of more that follow them. */
+  constructor(memory: Memory, pets: PetTable, more: readonly TablePet[] = []) {
+    this.#memory = memory;
+    this.#pets = pets;
+    this.#more = more;
+  }
+
+  *chunks(): Generator<Buffer> {
+    this.crc = 0;
+    let separator = '[\n';
+    for (const chunk of this.#pets.chunks()) {
+      yield this.#counted(this.#bytes(separator));
+      yield this.#counted(chunk);
+      separator = SEPARATOR.toString();
+    }
+    for (const { pet } of this.#more) {
+      yield this.#counted(this.#bytes(`${separator}${pet}`));
+      separator = SEPARATOR.toString();
+    }
+    yield this.#counted(this.#bytes(separator === '[\n' ? '[\n]' : '\n]'));
+    yield this.#bytes(encodeSeal(this.crc));
+  }
+
+  #bytes(text: string): Buffer {
+    const bytes = this.#memory.bytes(text.length);
+    bytes.write(text, 'latin1');
+    return bytes;
+  }
+
+  #counted(chunk: Buffer): Buffer {
+    this.crc = zlib.crc32(chunk, this.crc);
+    return chunk;
+  }
+}
+
+/** What a snapshot was found to be, beside its pets. */
+export interface ReadSnapshot {
+  /** CRC-32 of the file from its first byte through the closing bracket. */
+  readonly crc: number;
+  readonly isSealed: boolean;
+}
+
+/**
+ * Reads the pets of a snapshot into the table, which must be empty. Rejects with DamagedFileError.
+ */
+export async function readSnapshot(
+  path: string,
+  file: DiskFile,
+  pets: PetTable,
+  memory: Memory,
+): Promise<ReadSnapshot> {
+  // A pet, with as much white space around it as anybody may want.
+  const window = new FileWindow(file, memory, 2 * MAX_PET_BYTES);
+  const reader = new SnapshotReader(path, pets);
+  await window.fill(0);
+  for (;;) {
+    const used = reader.read(window);
+    if (window.atEnd) return reader.finish(window, used);
+    if (used === 0 && window.isFull) throw reader.tooLong(window);
+    await window.fill(used);
+  }
+}
+
+class SnapshotReader {
+  readonly #path: string;
+  readonly #pets: PetTable;
+  readonly #run: PetRun = new PetRun();
+  #expected: 'array' | 'first pet' | 'pet' | 'separator' | 'seal' = 'array';
+  #crc = 0;
+  /** What is behind the closing bracket, up to what a seal can have. */
+  #sealText = '';
+
+  constructor(path: string, pets: PetTable) {
+    this.#path = path;
+    this.#pets = pets;
+  }
+
+  /** Reads what the window holds in full, and returns how many bytes that were. */
+  read(window: FileWindow): number {
+    const { bytes } = window;
+    const scanned = scannedBytes(bytes);
+    let at = 0;
+    try {
+      while (this.#expected !== 'seal') {
+        at = skipSpace(bytes, at);
+        if (at === bytes.length) break;
+        at = this.#readItem(scanned, at);
+      }
+    } catch (error) {
+      const isCut = error instanceof JsonSyntaxError && error.offset >= bytes.length;
+      if (!isCut || window.atEnd) throw this.#damage(window, at, error);
+    }
+    const invalid = findInvalidUtf8(bytes.subarray(0, at));
+    if (invalid !== undefined) throw this.#damage(window, invalid, 'Not UTF-8');
+    this.#crc = zlib.crc32(bytes.subarray(0, at), this.#crc);
+    return this.#expected === 'seal' ? this.#readSeal(window, at) : at;
+  }
+
+  /** To be called when the file is at its end, `used` being what `read` returned. */
+  finish(window: FileWindow, used: number): ReadSnapshot {
+    if (this.#expected !== 'seal') {
+      const isEmpty = window.position + used === 0;
+      throw this.#damage(window, used, isEmpty ? 'The file is empty' : 'The array has no end');
+    }
+    const isSealed = this.#sealText === encodeSeal(this.#crc);
+    if (!isSealed && looksLikeSeal(this.#sealText)) {
+      throw new DamagedFileError({
+        path: this.#path,
+        complaint: 'Its content does not match the seal in its last line',
+        advice:
+          'Restore it from a back-up; or, if it was changed on purpose, remove the white space ' +
+          'after the closing bracket',
+      });
+    }
+    return { crc: this.#crc, isSealed };
+  }
+
+  tooLong(window: FileWindow): DamagedFileError {
+    return this.#damage(window, 0, `There is no end of a pet within ${window.bytes.length} bytes`);
+  }
+
+  #readItem(scanned: ScannedBytes, at: number): number {
+    const { bytes } = scanned;
+    const byte = bytes[at];
+    switch (this.#expected) {
+      case 'array':
+        if (byte !== OPEN_BRACKET) throw new JsonSyntaxError('an array of pets', bytes, at);
+        this.#expected = 'first pet';
+        return at + 1;
+      case 'separator':
+        if (byte !== COMMA && byte !== CLOSE_BRACKET) {
+          throw new JsonSyntaxError("',' or ']'", bytes, at);
+        }
+        this.#expected = byte === COMMA ? 'pet' : 'seal';
+        return at + 1;
+      default:
+        if (byte === CLOSE_BRACKET && this.#expected === 'first pet') {
+          this.#expected = 'seal';
+          return at + 1;
+        }
+        at = this.#readPets(scanned, at);
+        this.#expected = 'separator';
+        return at;
+    }
+  }
+
+  /** Reads a pet, or as many as the fast way takes at once. */
+  #readPets(scanned: ScannedBytes, at: number): number {
+    const run = this.#run;
+    run.length = 0;
+    const scannedEnd = scanPets(scanned, at, SEPARATOR, run);
+    if (run.length > 0 && isAscending(run, this.#pets.lastId)) {
+      this.#pets.appendRun(scanned.bytes, run);
+      return scannedEnd;
+    }
+    const { id, end, pet, status } = readPet(scanned.bytes, at);
+    const { lastId } = this.#pets;
+    if (id <= lastId) {
+      throw new InvalidPetError(`id ${id} does not come after ${lastId}: ids must be ascending`);
+    }
+    this.#pets.append(id, pet, status);
+    return end;
+  }
+
+  #readSeal(window: FileWindow, at: number): number {
+    const { bytes } = window;
+    const end = skipSpace(bytes, at);
+    if (end < bytes.length) {
+      throw this.#damage(window, end, 'Something follows the closing bracket');
+    }
+    // Only a short rest can be a seal; of a longer one it is enough to know that.
+    if (this.#sealText.length <= SEAL_LENGTH) {
+      this.#sealText += bytes.toString('latin1', at, Math.min(end, at + 2 * SEAL_LENGTH));
+    }
+    return end;
+  }
+
+  #damage(window: FileWindow, at: number, complaint: unknown): DamagedFileError {
+    const isSyntax = complaint instanceof JsonSyntaxError;
+    const text = complaint instanceof Error ? complaint.message : String(complaint);
+    return new DamagedFileError({
+      path: this.#path,
+      offset: window.position + (isSyntax ? complaint.offset : at),
+      complaint: isSyntax ? complaint.complaint : text,
+      advice: 'Restore it from a back-up, together with its journal',
+    });
+  }
+}
+
+function isAscending({ ids, length }: PetRun, lastId: bigint): boolean {
+  if (BigInt(ids[0]!) <= lastId) return false;
+  for (let i = 1; i < length; i += 1) if (ids[i]! <= ids[i - 1]!) return false;
+  return true;
+}
+
+/** The rest of the file after the closing bracket: the line's end, and a line with the seal. */
+function encodeSeal(crc: number): string {
+  const bits = crc.toString(2).padStart(32, '0');
+  return `\n${bits.replaceAll('0', ' ').replaceAll('1', '\t')}\n`;
+}
+
+const SEAL_LENGTH: number = encodeSeal(0).length;
+
+/** White space as nobody leaves it behind a bracket: a seal, or what is left of one. */
+function looksLikeSeal(text: string): boolean {
+  const blanks = text.replace(/[\r\n]/g, '');
+  return blanks.includes('\t') || (blanks.length >= 8 && blanks.length <= SEAL_LENGTH);
+}

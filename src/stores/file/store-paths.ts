@@ -1,0 +1,22 @@
+/** Where a store's files are: beside the data file, under its name. */
+export interface StorePaths {
+  readonly snapshot: string;
+  readonly journal: string;
+  readonly lock: string;
+  /** A snapshot or a journal in the making. */
+  readonly tmp: string;
+  /** Where all pets go when the data file's place is not ours any more. */
+  saved(at: Date): string;
+}
+
+/** `snapshot` is the data file's path, every symbolic link followed. */
+export function storePaths(snapshot: string): StorePaths {
+  return {
+    snapshot,
+    journal: `${snapshot}.journal`,
+    lock: `${snapshot}.lock`,
+    tmp: `${snapshot}.tmp`,
+    // 20261121T201500123Z: no colon, which Windows has for something else.
+    saved: (at) => `${snapshot}.saved-${at.toISOString().replace(/[-:.]/g, '')}`,
+  };
+}

@@ -1,0 +1,241 @@
+/**
+ * The pets in memory, as the bytes that are sent: what the stores answer reads from.
+ *
+ *     chunk  {"id":1,…},␊{"id":2,…},␊{"id":3,…},␊
+ *                        ^ends[0]    ^ends[1]    ^ends[2]
+ *
+ * Pets lie behind each other in chunks, in the layout of the data file, so that a page without a
+ * filter is one copy. Beside its text a pet costs 4 bytes for its end and 4 in the index of its
+ * status; its id costs nothing while ids follow each other. Pets are only ever added, in ascending
+ * order of id, which is what makes all this so simple.
+ */
+
+import { bytesToString, type ByteString } from '../../base/byte-string.ts';
+import { systemMemory, type Memory } from '../../base/memory.ts';
+import { encodePets, PET_SEPARATOR, type EncodedPet } from '../../model/encoded-pet.ts';
+import { PET_STATUSES, type PetStatus } from '../../model/pet.ts';
+import type { PetCount, PetPage, PetQuery } from '../../model/pet-store.ts';
+import { Column } from './column.ts';
+import { IdRuns } from './id-runs.ts';
+import { PageCache } from './page-cache.ts';
+import type { PetRun } from './pet-scanner.ts';
+
+export const SEPARATOR: Buffer = Buffer.from(PET_SEPARATOR);
+
+/** A pet for the table: its id must be greater than `lastId`. */
+export interface TablePet {
+  readonly id: bigint;
+  readonly pet: EncodedPet;
+  readonly status: PetStatus | undefined;
+}
+
+/** Memory that was not touched yet costs nothing, so that a chunk may be large from the start. */
+const CHUNK_BYTES: number = 1 << 20;
+
+interface Chunk {
+  readonly bytes: Buffer;
+  /** The index of its first pet. */
+  readonly firstIndex: number;
+  usedBytes: number;
+}
+
+export class PetTable {
+  readonly #memory: Memory;
+  readonly #chunks: Chunk[] = [];
+  readonly #chunkStarts: Column<Uint32Array>;
+  /** Bytes that were reserved for pets to come, beyond what is left in the last chunk. */
+  #spare: Buffer | undefined;
+  /** Where each pet ends in its chunk, the separator behind it included. */
+  readonly #ends: Column<Uint32Array>;
+  readonly #ids: IdRuns;
+  readonly #byStatus: Readonly<Record<PetStatus, Column<Uint32Array>>>;
+  readonly #pages: Readonly<Record<PetStatus | 'any', PageCache>> = {
+    any: new PageCache(),
+    available: new PageCache(),
+    pending: new PageCache(),
+    sold: new PageCache(),
+  };
+
+  constructor(memory: Memory = systemMemory) {
+    this.#memory = memory;
+    const column = (): Column<Uint32Array> => new Column((length) => memory.uint32s(length));
+    this.#chunkStarts = column();
+    this.#ends = column();
+    this.#ids = new IdRuns(memory);
+    this.#byStatus = { available: column(), pending: column(), sold: column() };
+  }
+
+  get length(): number {
+    return this.#ids.length;
+  }
+
+  /** The greatest id, 0 while there are no pets. */
+  get lastId(): bigint {
+    return this.#ids.last;
+  }
+
+  /** Makes room for these pets, so that adding them cannot fail. */
+  reserve(pets: readonly TablePet[]): void {
+    let bytes = 0;
+    const counts = { available: 0, pending: 0, sold: 0 };
+    for (const { pet, status } of pets) {
+      bytes += pet.length + SEPARATOR.length;
+      if (status !== undefined) counts[status] += 1;
+    }
+    if (this.#roomInChunk() < bytes) {
+      this.#chunkStarts.reserve(1);
+      if ((this.#spare?.length ?? 0) < bytes) this.#spare = this.#newBytes(bytes);
+    }
+    this.#ends.reserve(pets.length);
+    this.#ids.reserve();
+    for (const status of PET_STATUSES) this.#byStatus[status].reserve(counts[status]);
+  }
+
+  append(id: bigint, pet: EncodedPet, status?: PetStatus): void {
+    const chunk = this.#chunkFor(pet.length + SEPARATOR.length);
+    const end = chunk.usedBytes + pet.length;
+    chunk.bytes.write(pet, chunk.usedBytes, 'latin1');
+    this.#seal(chunk, end, status);
+    this.#ids.push(id);
+  }
+
+  /**
+   * Adds the pets of a run, which lie in `source`: the fast way of `append`. Their ids must be
+   * ascending and greater than `lastId`.
+   */
+  appendRun(source: Buffer, run: PetRun): void {
+    const { starts, ends, length } = run;
+    for (let from = 0; from < length;) {
+      const start = starts[from]!;
+      const chunk = this.#chunkFor(ends[from]! - start + SEPARATOR.length);
+      const room = chunk.bytes.length - chunk.usedBytes - SEPARATOR.length;
+      let to = from + 1;
+      while (to < length && isNext(run, to) && ends[to]! - start <= room) to += 1;
+      const shift = chunk.usedBytes - start;
+      copyShort(source, start, ends[to - 1]!, chunk.bytes, chunk.usedBytes);
+      for (let i = from; i < to; i += 1) {
+        this.#seal(chunk, ends[i]! + shift, run.statuses[i]);
+        this.#ids.pushNumber(run.ids[i]!);
+      }
+      from = to;
+    }
+  }
+
+  get(id: bigint): EncodedPet | undefined {
+    const index = this.#ids.indexOf(id);
+    return index === undefined ? undefined : this.#textAt(index);
+  }
+
+  list({ limit, status, after }: PetQuery): PetPage {
+    const from = after === undefined ? 0 : this.#ids.countUpTo(after);
+    const first = status === undefined ? from : this.#byStatus[status].countBelow(from);
+    const pages = this.#pages[status ?? 'any'];
+    return (
+      pages.get(first, limit) ?? pages.keep(first, limit, this.#makePage(first, limit, status))
+    );
+  }
+
+  count(): PetCount {
+    const entries = PET_STATUSES.map((status) => [status, this.#byStatus[status].length]);
+    return { total: this.length, byStatus: Object.fromEntries(entries) as PetCount['byStatus'] };
+  }
+
+  /**
+   * The text of all pets in turn, without a separator at either end, as the data file has it. The
+   * chunks are views: they must not be written to.
+   */
+  *chunks(): Generator<Buffer> {
+    for (const { bytes, usedBytes } of this.#chunks) {
+      yield bytes.subarray(0, usedBytes - SEPARATOR.length);
+    }
+  }
+
+  /** What follows a pet's text that was put into a chunk up to `end`. */
+  #seal(chunk: Chunk, end: number, status: PetStatus | undefined): void {
+    chunk.bytes[end] = SEPARATOR[0]!;
+    chunk.bytes[end + 1] = SEPARATOR[1]!;
+    chunk.usedBytes = end + SEPARATOR.length;
+    this.#ends.push(chunk.usedBytes);
+    if (status !== undefined) this.#byStatus[status].push(this.length);
+  }
+
+  /** The last chunk, or a new one where that has no room for so many bytes more. */
+  #chunkFor(bytes: number): Chunk {
+    if (this.#roomInChunk() >= bytes) return this.#chunks.at(-1)!;
+    const spare = this.#spare;
+    const fits = spare !== undefined && spare.length >= bytes;
+    const chunk = {
+      bytes: fits ? spare : this.#newBytes(bytes),
+      firstIndex: this.length,
+      usedBytes: 0,
+    };
+    if (fits) this.#spare = undefined;
+    this.#chunkStarts.push(this.length);
+    this.#chunks.push(chunk);
+    return chunk;
+  }
+
+  #newBytes(least: number): Buffer {
+    return this.#memory.bytes(Math.max(CHUNK_BYTES, least));
+  }
+
+  #roomInChunk(): number {
+    const last = this.#chunks.at(-1);
+    return last === undefined ? 0 : last.bytes.length - last.usedBytes;
+  }
+
+  /** The page of `limit` pets from the `first` on, of all or of those with the status. */
+  #makePage(first: number, limit: number, status: PetStatus | undefined): PetPage {
+    const indexes = status === undefined ? undefined : this.#byStatus[status];
+    const length = indexes === undefined ? this.length : indexes.length;
+    const end = Math.min(first + limit, length);
+    const texts =
+      indexes === undefined ? this.#textsBetween(first, end) : this.#textsAt(indexes, first, end);
+    if (end >= length) return { json: encodePets(texts), next: undefined };
+    const last = indexes === undefined ? end - 1 : indexes.at(end - 1);
+    return { json: encodePets(texts), next: this.#ids.at(last) };
+  }
+
+  /** Pets that follow each other, a text for those of each chunk: most pages lie in one. */
+  #textsBetween(from: number, to: number): readonly ByteString[] {
+    const texts: ByteString[] = [];
+    while (from < to) {
+      const chunk = this.#chunkStarts.countBelow(from + 1);
+      const stop = chunk < this.#chunks.length ? this.#chunkStarts.at(chunk) : this.length;
+      const end = Math.min(to, stop);
+      texts.push(this.#textBetween(from, end));
+      from = end;
+    }
+    return texts;
+  }
+
+  #textsAt(indexes: Column<Uint32Array>, from: number, to: number): readonly EncodedPet[] {
+    const texts: EncodedPet[] = [];
+    for (let i = from; i < to; i += 1) texts.push(this.#textAt(indexes.at(i)));
+    return texts;
+  }
+
+  #textAt(index: number): EncodedPet {
+    return this.#textBetween(index, index + 1);
+  }
+
+  /** Pets of one chunk, with the separators between them. */
+  #textBetween(from: number, to: number): ByteString {
+    const { bytes, firstIndex } = this.#chunks[this.#chunkStarts.countBelow(from + 1) - 1]!;
+    const start = from === firstIndex ? 0 : this.#ends.at(from - 1);
+    return bytesToString(bytes, start, this.#ends.at(to - 1) - SEPARATOR.length);
+  }
+}
+
+/** True when nothing but our separator is between this pet of the run and the one before. */
+function isNext({ starts, ends }: PetRun, index: number): boolean {
+  return starts[index] === ends[index - 1]! + SEPARATOR.length;
+}
+
+/** Up to here a loop is faster than a call. */
+const SHORT_COPY = 100;
+
+function copyShort(source: Buffer, start: number, end: number, target: Buffer, at: number): void {
+  if (end - start > SHORT_COPY) source.copy(target, at, start, end);
+  else for (let from = start; from < end; from += 1) target[at++] = source[from]!;
+}

@@ -1,0 +1,109 @@
+/** Group commit: who goes together, what is bounded, and that everybody is settled. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { CommitQueue, type Outcome } from '../../../src/stores/commits/commit-queue.ts';
+
+/** A queue whose commits wait until they are let go. */
+function held(): {
+  readonly queue: CommitQueue<number, string>;
+  readonly commits: (readonly number[])[];
+  go(): Promise<void>;
+} {
+  const commits: (readonly number[])[] = [];
+  const waiting: (() => void)[] = [];
+  const queue = new CommitQueue<number, string>(async (items) => {
+    commits.push(items);
+    await new Promise<void>((resolve) => waiting.push(resolve));
+    return items.map((item): Outcome<string> =>
+      item < 0 ? { error: new Error(String(item)) } : { result: `stored ${item}` },
+    );
+  });
+  return {
+    queue,
+    commits,
+    async go() {
+      waiting.shift()!();
+      await new Promise((resolve) => setImmediate(resolve));
+    },
+  };
+}
+
+test('What arrives during a commit goes together in the next one, in order', async () => {
+  const { queue, commits, go } = held();
+  const results = [1, 2, 3, 4].map((item) => queue.add(item, 1));
+  assert.deepEqual([queue.length, queue.unsettled], [3, 4]);
+  await go();
+  assert.equal(await results[0], 'stored 1');
+  const late = queue.add(5, 1);
+  await go();
+  await go();
+  assert.deepEqual(commits, [[1], [2, 3, 4], [5]]);
+  assert.deepEqual(
+    await Promise.all(results),
+    [1, 2, 3, 4].map((item) => `stored ${item}`),
+  );
+  assert.equal(await late, 'stored 5');
+  assert.deepEqual([queue.length, queue.unsettled], [0, 0]);
+});
+
+test('Each item has its own outcome', async () => {
+  const { queue, go } = held();
+  const first = queue.add(0, 1);
+  const results = [1, -2, 3].map((item) => queue.add(item, 1));
+  await go();
+  await go();
+  assert.deepEqual(
+    (await Promise.allSettled([first, ...results])).map(({ status }) => status),
+    ['fulfilled', 'fulfilled', 'rejected', 'fulfilled'],
+  );
+});
+
+test('16,384 items, or 64 MiB, may wait for the commit under way', async () => {
+  for (const [bytes, most] of [
+    [1, 16_384],
+    [1 << 20, 64],
+    [64 << 20, 1],
+  ] as const) {
+    const { queue } = held();
+    void queue.add(0, 1);
+    for (let count = 0; count < most; count += 1) {
+      assert.equal(queue.isFull, false, `${count} of ${bytes} bytes`);
+      void queue.add(count, bytes);
+    }
+    assert.equal(queue.isFull, true);
+  }
+});
+
+test('A commit takes up to 16 MiB, and one item at least', async () => {
+  const { queue, commits, go } = held();
+  void queue.add(0, 1);
+  for (let item = 1; item <= 6; item += 1) void queue.add(item, item === 6 ? 60 << 20 : 7 << 20);
+  for (let count = 0; count < 4; count += 1) await go();
+  assert.deepEqual(commits, [[0], [1, 2, 3], [4, 5, 6]].slice(0, commits.length));
+  assert.ok(commits.length >= 3);
+});
+
+test('settled waits for all that was added', async () => {
+  const { queue, go } = held();
+  await queue.settled();
+  const items = [queue.add(1, 1), queue.add(2, 1)];
+  let isSettled = false;
+  const settled = queue.settled().then(() => (isSettled = true));
+  await go();
+  assert.equal(isSettled, false);
+  await go();
+  await settled;
+  await Promise.all(items);
+});
+
+test('Should a commit throw, everybody in it is told so, and the queue goes on', async () => {
+  let fails = true;
+  const queue = new CommitQueue<number, number>(async (items) => {
+    if (fails) throw new Error('A fault of ours');
+    return items.map((result) => ({ result }));
+  });
+  await assert.rejects(queue.add(1, 1), /A fault of ours/);
+  fails = false;
+  assert.equal(await queue.add(2, 1), 2);
+});

@@ -1,0 +1,116 @@
+/** The lock: one store at a time, and free as soon as its holder is gone, however that ends. */
+
+import assert from 'node:assert/strict';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { platform } from 'node:os';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { byteString } from '../../../src/base/byte-string.ts';
+import { openFileStore } from '../../../src/stores/file/file-store.ts';
+import { lockFile } from '../../../src/stores/file/lock.ts';
+import { tempDir } from '../../support/temp-dir.ts';
+
+const FLOCK = { skip: ['darwin', 'win32'].includes(platform()) && 'The lock needs no flock here' };
+const HOLDER_JS = fileURLToPath(new URL('../../support/store-holder.js', import.meta.url));
+
+test('A second store on the same file is refused in the same process, and told why', async (t) => {
+  const path = join(tempDir(t), 'pets.json');
+  const store = await openFileStore({ path });
+  await assert.rejects(openFileStore({ path }), {
+    message: `${path} is in use already: ${path}.lock is held by process ${process.pid}`,
+  });
+  await store.close();
+});
+
+test('A refused store changes nothing and leaves the first at work', async (t) => {
+  const folder = tempDir(t);
+  const path = join(folder, 'pets.json');
+  const store = await openFileStore({ path });
+  const tail = byteString(',"name":"Rex","categoryId":7}');
+  await store.create({ tail, status: undefined });
+  writeFileSync(`${path}.tmp`, 'a checkpoint in the making');
+  const before = stateOf(folder);
+  await assert.rejects(openFileStore({ path }), /in use/);
+  assert.deepEqual(stateOf(folder), before);
+  await store.create({ tail, status: undefined });
+  assert.equal(store.count().total, 2);
+  await store.close();
+});
+
+test('Closing a store frees the lock, and the lock file stays', async (t) => {
+  const path = join(tempDir(t), 'pets.json');
+  for (let round = 0; round < 3; round += 1) {
+    await (await openFileStore({ path })).close();
+    assert.ok(existsSync(`${path}.lock`));
+  }
+});
+
+test('A store that fails to open frees the lock', async (t) => {
+  const path = join(tempDir(t), 'pets.json');
+  writeFileSync(path, 'no pets');
+  await assert.rejects(openFileStore({ path }), /damaged/);
+  writeFileSync(path, '[]');
+  await (await openFileStore({ path })).close();
+});
+
+test('A store in another process is refused, until this one is closed', async (t) => {
+  const path = join(tempDir(t), 'pets.json');
+  const store = await openFileStore({ path });
+  assert.match((await startHolder(t, path)).said, /pets\.json is in use already/);
+  await store.close();
+  assert.equal((await startHolder(t, path)).said, 'open\n');
+});
+
+test('The lock of a process that was ended with kill -9 is free', async (t) => {
+  const path = join(tempDir(t), 'pets.json');
+  const { child, said } = await startHolder(t, path);
+  assert.equal(said, 'open\n');
+  await assert.rejects(openFileStore({ path }), /in use/);
+  child.kill('SIGKILL');
+  await once(child, 'close');
+  await (await openFileStore({ path })).close();
+});
+
+test('Of many who take the lock at once, one has it', async (t) => {
+  const path = join(tempDir(t), 'lock');
+  const locks = await Promise.all(Array.from({ length: 5 }, () => lockFile(path)));
+  const held = locks.filter((lock) => lock !== undefined);
+  assert.equal(held.length, 1);
+  await held[0]!.release();
+});
+
+test('A lock file that cannot be made is no lock, but an error', async (t) => {
+  await assert.rejects(lockFile(join(tempDir(t), 'none', 'lock')), { code: 'ENOENT' });
+});
+
+test('Without a command flock that can be run there is no lock, but an error', FLOCK, async (t) => {
+  const folder = tempDir(t);
+  const { PATH } = process.env;
+  process.env['PATH'] = folder;
+  t.after(() => (process.env['PATH'] = PATH));
+  const start = 'The command flock, which keeps a second process away,';
+  await assert.rejects(lockFile(join(folder, 'lock')), { message: `${start} is not installed` });
+  writeFileSync(join(folder, 'flock'), 'no program', { mode: 0o644 });
+  await assert.rejects(lockFile(join(folder, 'lock')), {
+    message: `${start} cannot be run: spawn flock EACCES`,
+  });
+});
+
+/** Starts a process that opens the store, and waits for what it has to say. */
+async function startHolder(
+  t: TestContext,
+  path: string,
+): Promise<{ child: ChildProcess; said: string }> {
+  const child = spawn(process.execPath, [HOLDER_JS, path], { stdio: ['pipe', 'pipe', 'inherit'] });
+  t.after(() => child.kill('SIGKILL'));
+  const [said] = (await once(child.stdout, 'data')) as [Buffer];
+  return { child, said: said.toString() };
+}
+
+function stateOf(folder: string): readonly string[] {
+  const stats = readdirSync(folder).map((name) => [name, statSync(join(folder, name))] as const);
+  return stats.map(([name, { size, mtimeMs, ino }]) => `${name} ${size} ${mtimeMs} ${ino}`).sort();
+}

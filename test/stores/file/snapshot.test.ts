@@ -1,0 +1,269 @@
+/** The snapshot: its layout to the byte, its seal, every other layout, and every mistake. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { byteString, textOf } from '../../../src/base/byte-string.ts';
+import { encodeNewPet, encodePet } from '../../../src/model/encoded-pet.ts';
+import { PetTable } from '../../../src/stores/table/pet-table.ts';
+import { encodeSnapshot, readSnapshot } from '../../../src/stores/file/snapshot.ts';
+import { createFailingDisk } from '../../support/failing-disk.ts';
+import { createMemoryDisk } from '../../support/memory-disk.ts';
+
+const REX = '{"id":1,"name":"Rex","categoryId":7}';
+const TOM = '{"id":2,"name":"Tom","categoryId":7,"status":"sold"}';
+/** The CRC-32 of the text up to the bracket was worked out by another program. */
+const SEAL = bits('01111111110001101000111000010011');
+const ARRAY = `[\n${REX},\n${TOM}\n]`;
+
+/** What the reader takes from the file at once. */
+const WINDOW = 1 << 20;
+
+test('A snapshot has one pet a line, and its CRC-32 in the white space of its last line', () => {
+  assert.equal(write([REX, TOM]), `${ARRAY}\n${SEAL}\n`);
+});
+
+test('The snapshot of no pets is an empty array with its seal', () => {
+  assert.equal(write([]), `[\n]\n${bits('01110000100111011101110110000000')}\n`);
+});
+
+test('A snapshot is JSON to everybody else', () => {
+  const pets: unknown = JSON.parse(write([REX, TOM]));
+  assert.deepEqual(pets, [JSON.parse(REX), JSON.parse(TOM)]);
+});
+
+test('A snapshot of many blocks is read back and written again to the byte', async () => {
+  const pets = Array.from({ length: 5000 }, (_, index) => {
+    const name = index % 1000 === 3 ? 'é'.repeat(700_000) : `Pet ${index}\0\ud800`;
+    return textOf(encodePet(BigInt(index + 1), encodeNewPet({ name, categoryId: 1n }).tail));
+  });
+  const text = write(pets);
+  const table = await readTable(Buffer.from(text));
+  assert.ok(Buffer.concat([...encodeSnapshot(table)]).equals(Buffer.from(text)));
+});
+
+const sealLines: Readonly<Record<string, string>> = {
+  'the right seal': `\n${SEAL}\n`,
+  'no seal': '\n',
+  'no white space at all': '',
+  'a seal that lost its last line feed': `\n${SEAL}`,
+  'a part of the seal': `\n${SEAL.slice(0, 20)}`,
+  'a wrong seal that is too short': `\n${flip(SEAL).slice(1)}\n`,
+  'a wrong seal with other line ends': `\r\n${flip(SEAL)}\r\n`,
+  'more white space than a seal': `\n${flip(SEAL)}\n\n`,
+  'a megabyte of white space': ' '.repeat(WINDOW + 7),
+};
+
+for (const [what, ending] of Object.entries(sealLines)) {
+  test(`A file that ends with ${what} is read`, async () => {
+    assert.deepEqual(await read(ARRAY + ending), [REX, TOM]);
+  });
+}
+
+test('A changed letter, or a changed seal, is refused where the file is sealed', async () => {
+  for (const text of [
+    `${ARRAY.replace('Rex', 'Tex')}\n${SEAL}\n`,
+    `${ARRAY.replace('\n{', '\n {')}\n${SEAL}\n`,
+    `${ARRAY}\n${flip(SEAL)}\n`,
+  ]) {
+    await assertDamaged(text, undefined, 'Its content does not match the seal in its last line');
+  }
+});
+
+const layouts: Readonly<Record<string, string>> = {
+  'in one line': `[${REX},${TOM}]`,
+  'pretty-printed': JSON.stringify([JSON.parse(REX), JSON.parse(TOM)], null, 2),
+  'with CRLF line ends': ARRAY.replaceAll('\n', '\r\n'),
+  'with white space everywhere':
+    ' \t\r\n[ { "id" : 1 , "name" : "Rex" , "categoryId" : 7 } , {\n"id"\t:2,"name":"Tom",' +
+    '"categoryId":\r7,"status": "sold" }\t] \n',
+  'with fields in another order':
+    '[{"categoryId":7,"name":"Rex","id":1},{"status":"sold","id":2,"categoryId":7,"name":"Tom"}]',
+  'with escaped keys': `[${REX},${TOM}]`
+    .replace('"name"', '"n\\u0061me"')
+    .replaceAll('"id"', '"\\u0069d"'),
+  'with an escaped status': `[${REX},${TOM.replace('sold', 's\\u006fld')}]`,
+  'with integers in other forms':
+    '[{"id":1.0,"name":"Rex","categoryId":70e-1},' +
+    '{"id":0.2E+1,"name":"Tom","categoryId":7.00,"status":"sold"}]',
+  'with keys given twice, of which the last counts': `[{"id":9,"name":1,"name":"Rex","categoryId":7,"id":1},${TOM}]`,
+};
+
+for (const [how, text] of Object.entries(layouts)) {
+  test(`Starting data ${how} is read, and every pet takes the form that is sent`, async () => {
+    assert.deepEqual(await read(text), [REX, TOM]);
+  });
+}
+
+test('Starting data keeps names as they are written', async () => {
+  const pets = ['"\\u0052ex"', '"\\ud83d"', '"é€😀\u2028"', '"\\/"', '""'].map(
+    (name, index) => `{"id":${index + 1},"name":${name},"categoryId":0}`,
+  );
+  assert.deepEqual(await read(`[${pets.join()}]`), pets);
+});
+
+test('Ids may have gaps, up to 2^63 - 1', async () => {
+  const ids = ['3', '4', '9007199254740993', '9223372036854775806', '9223372036854775807'];
+  const pets = ids.map((id) => REX.replace('1', id));
+  assert.deepEqual(await read(`[${pets.join()}]`), pets);
+});
+
+const BOM = '\ufeff';
+/** What the file holds, its text, the place of the mistake and how the complaint begins. */
+const refusals: readonly (readonly [string, string, number, string])[] = [
+  ['an empty file', '', 0, 'The file is empty'],
+  ['white space only', ' \n', 2, 'The array has no end'],
+  ['a byte order mark', BOM + ARRAY, 0, 'Expected an array of pets but found byte 0xef'],
+  ['an object', '{}', 0, "Expected an array of pets but found '{'"],
+  ['null', 'null', 0, "Expected an array of pets but found 'n'"],
+  ['an array cut off at once', '[', 1, 'The array has no end'],
+  ['an array cut off within a pet', `[${REX},{"id":2,"na`, 49, `Expected '"' at the end`],
+  ['an array cut off after a pet', `[${REX}`, 37, 'The array has no end'],
+  ['an array cut off after a comma', `[${REX},\n`, 39, 'The array has no end'],
+  ['a comma before the first pet', `[,${REX}]`, 1, "Expected an object but found ','"],
+  ['a comma after the last pet', `[${REX},]`, 38, "Expected an object but found ']'"],
+  ['two commas', `[${REX},,${TOM}]`, 38, "Expected an object but found ','"],
+  ['no comma', `[${REX}${TOM}]`, 37, "Expected ',' or ']' but found '{'"],
+  ['something after the array', `${ARRAY}\nx`, ARRAY.length + 1, 'Something follows the closing'],
+  ['a second array', `${ARRAY}[]`, ARRAY.length, 'Something follows the closing bracket'],
+  ['a zero byte after the array', `${ARRAY}\0`, ARRAY.length, 'Something follows the closing'],
+  ['an element that is no pet', `[${REX},7]`, 38, "Expected an object but found '7'"],
+  ['an array within the array', `[[${REX}]]`, 1, "Expected an object but found '['"],
+  ['an empty pet', '[{}]', 1, 'id is required; name is required; categoryId is required'],
+  ['a pet without its id', '[{"name":"","categoryId":7}]', 1, 'id is required'],
+  ['a pet without its name', '[{"id":1,"categoryId":7}]', 1, 'name is required'],
+  ['a pet without its category', `[${REX},{"id":2,"name":""}]`, 38, 'categoryId is required'],
+  ['an id twice', `[${REX},\n${REX}]`, 39, 'id 1 does not come after 1: ids must be ascending'],
+  ['an id that goes back', `[${TOM},${REX}]`, 54, 'id 1 does not come after 2'],
+  ['the id 0', `[${REX.replace('1', '0')}]`, 1, 'id must be positive, not 0'],
+  ['a negative id', `[${REX.replace('1', '-1')}]`, 1, 'id must be positive, not -1'],
+  ['an id of 2^63', `[${REX.replace('1', `${2n ** 63n}`)}]`, 1, 'id must be an integer of 64 bits'],
+  ['an id with a fraction', `[${REX.replace('1', '1.5')}]`, 1, 'id must be an integer of 64 bits'],
+  ['an id that is a string', `[${REX.replace('1', '"1"')}]`, 1, 'id must be an integer of 64 bits'],
+  ['an id with a zero before it', `[${REX.replace('1', '01')}]`, 8, "Expected ',' or '}' but"],
+  ['a name that is a number', `[${REX.replace('"Rex"', '7')}]`, 1, 'name must be a string, not 7'],
+  ['a category of null', `[${REX.replace('7', 'null')}]`, 1, 'categoryId must be an integer'],
+  ['an unknown status', `[${TOM.replace('sold', 'SOLD')}]`, 1, 'status must be one of available'],
+  ['a status of null', `[${TOM.replace('"sold"', 'null')}]`, 1, 'status must be one of available'],
+  ['a field that no pet has', `[${REX.replace('}', ',"tag":1}')}]`, 1, '"tag" is no field of'],
+  ['a control character in a name', `[${REX.replace('ex', '\t')}]`, 18, `Expected '"' at the end`],
+  ['an unknown escape in a name', `[${REX.replace('ex', '\\x')}]`, 19, 'Expected one of the'],
+];
+
+for (const [what, text, at, complaint] of refusals) {
+  test(`A file is refused that holds ${what}`, () => assertDamaged(text, at, complaint));
+}
+
+test('What is not UTF-8 is refused at its first byte', async () => {
+  const name = 'é€😀 Tom Thomas';
+  const array = Buffer.from(ARRAY.replace('Tom', name));
+  const at = array.indexOf('Tom');
+  for (const broken of ['ff', 'c3', 'e282', 'eda080', 'f4908080']) {
+    const text = Buffer.from(array);
+    Buffer.from(broken, 'hex').copy(text, at);
+    await assertDamaged(text, at, 'Not UTF-8');
+  }
+});
+
+test('Characters of several bytes may lie across the border of what is read at once', async () => {
+  const name = 'é€😀\u2028'.repeat(500);
+  const pets = Array.from({ length: 300 }, (_, index) => REX.replace('1', `${index + 1}`));
+  const named = pets.map((pet) => pet.replace('Rex', name));
+  for (let shift = 0; shift < 14; shift += 1) {
+    const text = `${' '.repeat(shift)}[${named.join(',\n')}]`;
+    assert.ok(Buffer.byteLength(text) > WINDOW + 1000);
+    assert.ok((await read(text)).join() === named.join());
+  }
+});
+
+test('Pets may be longer than what is read at once', async () => {
+  for (const size of [WINDOW - 50, WINDOW, 2 * WINDOW - 30, 5 * WINDOW]) {
+    const long = REX.replace('Rex', 'n'.repeat(size));
+    const pretty = TOM.replace('{', '{\n').replace('Tom', '\\u0074'.repeat(size / 6));
+    const last = TOM.replace('2', '3');
+    const expected = [long, pretty.replace('{\n', '{'), last];
+    assert.ok((await read(`[${long}, ${pretty},\n${last}]`)).join() === expected.join());
+  }
+});
+
+test('White space may be longer than what is read at once', async () => {
+  const space = ' '.repeat(WINDOW);
+  assert.deepEqual(await read(`${space}[${space}${REX}${space},${space}${TOM}${space}]${space}`), [
+    REX,
+    TOM,
+  ]);
+});
+
+test('Reads may be as short as a single byte', async () => {
+  const disk = createFailingDisk(createMemoryDisk({ s: write([REX, TOM]) }));
+  disk.fault = ({ operation }) => (operation === 'read' ? 1 : undefined);
+  const table = new PetTable();
+  await readSnapshot('s', await disk.open('s', 'read'), table);
+  assert.equal(table.length, 2);
+});
+
+test('The place of a mistake counts from the start of the file, however far it is', async () => {
+  const long = REX.replace('Rex', 'n'.repeat(WINDOW));
+  const start = `[${long},\n`;
+  await assertDamaged(`${start}${REX}]`, start.length, 'id 1 does not come after 1');
+  await assertDamaged(`${start}${TOM}]x`, start.length + TOM.length + 1, 'Something follows');
+  await assertDamaged(`${start}${TOM}`, start.length + TOM.length, 'The array has no end');
+  await assertDamaged(`${start}${TOM.slice(0, -1)}]`, start.length + TOM.length - 1, 'Expected');
+  const broken = Buffer.from(`${start}${TOM}]`);
+  const at = start.length + TOM.indexOf('Tom');
+  broken[at] = 0xff;
+  await assertDamaged(broken, at, 'Not UTF-8');
+});
+
+function write(pets: readonly string[]): string {
+  return Buffer.concat([...encodeSnapshot(tableOf(pets))]).toString();
+}
+
+function tableOf(pets: readonly string[]): PetTable {
+  const table = new PetTable();
+  for (const text of pets) {
+    table.append(BigInt(/^\{"id":([0-9]+)/.exec(text)![1]!), byteString(text));
+  }
+  return table;
+}
+
+async function readTable(content: string | Buffer): Promise<PetTable> {
+  const file = await createMemoryDisk({ 'pets.json': content }).open('pets.json', 'read');
+  const table = new PetTable();
+  await readSnapshot('pets.json', file, table);
+  return table;
+}
+
+/** The pets in a file, as texts. */
+async function read(content: string | Buffer): Promise<string[]> {
+  const table = await readTable(content);
+  const pets: string[] = [];
+  for (let after: bigint | undefined = 0n; after !== undefined;) {
+    const { json, next } = table.list({ limit: 1, after });
+    if (json.length > 2) pets.push(textOf(json).slice(1, -1));
+    after = next;
+  }
+  return pets;
+}
+
+async function assertDamaged(
+  content: string | Buffer,
+  at: number | undefined,
+  complaint: string,
+): Promise<void> {
+  await assert.rejects(readTable(content), (error: Error) => {
+    const place = at === undefined ? '' : ` at byte ${at}`;
+    const start = `pets.json is damaged${place}: ${complaint}`;
+    assert.equal(error.message.slice(0, start.length), start);
+    assert.equal(error.name, 'DamagedFileError');
+    return true;
+  });
+}
+
+function bits(binary: string): string {
+  return binary.replaceAll('0', ' ').replaceAll('1', '\t');
+}
+
+/** The seal with its last bit changed. */
+function flip(seal: string): string {
+  return seal.slice(0, -1) + (seal.endsWith(' ') ? '\t' : ' ');
+}

@@ -1,0 +1,161 @@
+/** What counts as the beginning of one more write, and so may be dropped; and what does not. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { encodeNewPet } from '../../../src/model/encoded-pet.ts';
+import { commitStart } from '../../../src/stores/commits/commit.ts';
+import { isTornBeginning, isTornLine, SECTOR_BYTES } from '../../../src/stores/file/torn-tail.ts';
+import { journalLines } from '../../support/journal-text.ts';
+
+const SNAPSHOT = { crc: 0x5b4e8c1a, lastId: 7n };
+const START = `${commitStart(7n)}{"id":8,`;
+
+/** A line that is so many bytes long at the least, with characters of several bytes. */
+function lineOf(bytes: number): Buffer {
+  const name = 'aé€😀'.repeat(Math.ceil(bytes / 10));
+  return journalLines(SNAPSHOT, [[encodeNewPet({ name, categoryId: 7n })]])[1]!;
+}
+
+/** Where lines may begin: anywhere in a sector, its prefix in one or two. */
+const OFFSETS = [65, 511, 512, 512 + 495, 500, 4096, 4090];
+
+test('A line that is cut off anywhere is torn, and a whole one is not', () => {
+  for (const offset of OFFSETS) {
+    const line = lineOf(1500);
+    for (let length = 0; length < line.length; length += 1) {
+      assert.equal(isTornLine(line.subarray(0, length), offset, START), true, `${length} bytes`);
+    }
+    assert.equal(isTornLine(line, offset, START), false);
+  }
+});
+
+test('A line some of whose sectors are zero is torn, whichever they are', () => {
+  for (const offset of OFFSETS) {
+    const line = lineOf(1500);
+    const first = Math.floor(offset / SECTOR_BYTES);
+    const count = Math.floor((offset + line.length - 1) / SECTOR_BYTES) - first + 1;
+    for (let lost = 1; lost < 1 << count; lost += 1) {
+      const torn = Buffer.from(line);
+      for (let sector = 0; sector < count; sector += 1) {
+        const start = Math.max(0, (first + sector) * SECTOR_BYTES - offset);
+        const end = Math.min(line.length, (first + sector + 1) * SECTOR_BYTES - offset);
+        if ((lost >> sector) & 1) torn.fill(0, start, end);
+      }
+      assert.equal(isTornLine(torn, offset, START), true, `at ${offset}, without ${lost}`);
+    }
+  }
+});
+
+test('Any byte of a whole line changed is no torn line', () => {
+  const line = lineOf(1500);
+  for (const offset of OFFSETS) {
+    for (let at = 0; at < line.length; at += 1) {
+      for (const byte of [0x00, 0x0a, 0x20, 0x61, 0xff]) {
+        const changed = Buffer.from(line);
+        if (changed[at] === byte) continue;
+        changed[at] = byte;
+        // A sector of one byte may be missing.
+        const isAlone = (offset + at) % SECTOR_BYTES === 0 && at === line.length - 1;
+        const isFirstAlone = (offset + at) % SECTOR_BYTES === SECTOR_BYTES - 1 && at === 0;
+        const expected = byte === 0 && (isAlone || isFirstAlone);
+        assert.equal(isTornLine(changed, offset, START), expected, `${byte} at ${offset} + ${at}`);
+      }
+    }
+  }
+});
+
+const LINE = lineOf(1500);
+const OTHER_LINE = lineOf(10);
+const CASES: readonly (readonly [what: string, tail: Buffer, offset: number])[] = [
+  ['a second line behind it', Buffer.concat([LINE, OTHER_LINE]), 65],
+  [
+    'the beginning of a second line behind it',
+    Buffer.concat([LINE, OTHER_LINE.subarray(0, 9)]),
+    65,
+  ],
+  ['a zero byte behind it', Buffer.concat([LINE, Buffer.alloc(1)]), 65],
+  [
+    'another id before it',
+    Buffer.from(`${LINE}`.replace('"after":7', '"after":6').slice(0, 90)),
+    65,
+  ],
+  ['another first id', Buffer.from(`${LINE}`.replace('"id":8', '"id":9').slice(0, 90)), 65],
+  ['a CRC that is none', Buffer.concat([Buffer.from('ABCDEF00'), LINE.subarray(8, 90)]), 65],
+  [
+    'a length that is none',
+    Buffer.concat([LINE.subarray(0, 9), Buffer.from('0000zzzz'), LINE.subarray(17, 90)]),
+    65,
+  ],
+  [
+    'a length shorter than itself',
+    Buffer.concat([LINE.subarray(0, 9), Buffer.from('00000020'), LINE.subarray(17, 90)]),
+    65,
+  ],
+  [
+    'no space behind its CRC',
+    Buffer.concat([LINE.subarray(0, 8), Buffer.from('_'), LINE.subarray(9, 90)]),
+    65,
+  ],
+  [
+    'a line feed before its end',
+    Buffer.concat([LINE.subarray(0, 90), Buffer.from('\n'), LINE.subarray(91, 200)]),
+    65,
+  ],
+  ['bytes that are no UTF-8', Buffer.concat([LINE.subarray(0, 90), Buffer.alloc(9, 0xff)]), 65],
+  ['zeros from within a sector', Buffer.concat([LINE.subarray(0, 90), Buffer.alloc(90)]), 65],
+  [
+    'zeros within a sector',
+    Buffer.concat([LINE.subarray(0, 90), Buffer.alloc(9), LINE.subarray(99, 200)]),
+    65,
+  ],
+  [
+    'another commit where its first sector is missing',
+    withoutFirstSector(Buffer.concat([LINE.subarray(0, 900), OTHER_LINE])),
+    512,
+  ],
+  [
+    'a line feed within, where its first sector is missing',
+    withoutFirstSector(Buffer.concat([LINE.subarray(0, 900), Buffer.from('\nx')])),
+    512,
+  ],
+  ['some other text', Buffer.from('Remember the milk\n'), 65],
+];
+
+for (const [what, tail, offset] of CASES) {
+  test(`A tail with ${what} is no torn line`, () => {
+    assert.equal(isTornLine(tail, offset, START), false);
+  });
+}
+
+test('Zeros only are a line of which nothing came', () => {
+  for (const length of [0, 1, 511, 512, 5000]) {
+    assert.equal(isTornLine(Buffer.alloc(length), 65, START), true);
+    assert.equal(isTornBeginning(Buffer.alloc(length)), true);
+  }
+});
+
+test('Of the first write any part of the header is torn, but not all of it', () => {
+  const [header, line] = journalLines(SNAPSHOT, [
+    [encodeNewPet({ name: 'é'.repeat(600), categoryId: 1n })],
+  ]);
+  for (let length = 0; length < header!.length; length += 1) {
+    assert.equal(isTornBeginning(header!.subarray(0, length)), true, `${length} bytes`);
+  }
+  const whole = Buffer.concat([header!, line!]);
+  assert.equal(isTornBeginning(whole), false);
+  assert.equal(isTornBeginning(withoutFirstSector(whole)), true);
+  for (const [at, byte] of [
+    [0, 0x47],
+    [8, 0x2d],
+    [30, 0x78],
+    [60, 0x61],
+  ] as const) {
+    const changed = Buffer.from(header!.subarray(0, -1));
+    changed[at] = byte;
+    assert.equal(isTornBeginning(changed), false, `byte ${at}`);
+  }
+});
+
+function withoutFirstSector(bytes: Buffer): Buffer {
+  return Buffer.concat([Buffer.alloc(SECTOR_BYTES), bytes.subarray(SECTOR_BYTES)]);
+}

@@ -1,0 +1,159 @@
+/** The pet scanner: it takes the written form only, and never differs from readPet. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { bytesToString, stringToBytes } from '../../../src/base/byte-string.ts';
+import { encodeNewPet, encodePet, readPet } from '../../../src/model/encoded-pet.ts';
+import { PetRun, scannedBytes, scanPets } from '../../../src/stores/table/pet-scanner.ts';
+import type { Pet, PetStatus } from '../../../src/model/pet.ts';
+import { forAll, mutate, randomText } from '../../support/random.ts';
+import { randomPet, randomPetText } from '../../support/random-pet.ts';
+
+test('Every pet that the service writes is scanned, but for the longest integers', () => {
+  let scanned = 0;
+  forAll(10_000, (random) => {
+    const pet = randomPet(random);
+    const bytes = encode(pet);
+    const isShort = pet.id < 10n ** 15n && digitsOf(pet.categoryId) <= 18;
+    const found = scan(bytes, 0);
+    assert.equal(found !== undefined, isShort, bytes.toString());
+    if (found === undefined) return;
+    scanned += 1;
+    assert.deepEqual(found, { id: Number(pet.id), status: pet.status, end: bytes.length });
+  });
+  assert.ok(scanned > 3000, `Only ${scanned} were scanned`);
+});
+
+test('The longest integers that are scanned are those of 15 and 18 digits', () => {
+  const cases: readonly (readonly [id: bigint, categoryId: bigint, isScanned: boolean])[] = [
+    [999_999_999_999_999n, 999_999_999_999_999_999n, true],
+    [999_999_999_999_999n, -999_999_999_999_999_999n, true],
+    [1_000_000_000_000_000n, 1n, false],
+    [1n, 1_000_000_000_000_000_000n, false],
+    [1n, -1_000_000_000_000_000_000n, false],
+  ];
+  for (const [id, categoryId, isScanned] of cases) {
+    const bytes = encode({ id, name: 'a', categoryId });
+    assert.equal(scan(bytes, 0) !== undefined, isScanned, bytes.toString());
+  }
+});
+
+test('Whatever is scanned is read by readPet as the very same pet', () => {
+  let scanned = 0;
+  let refused = 0;
+  forAll(40_000, (random) => {
+    const pet = randomPet(random);
+    const short = { ...pet, id: BigInt.asUintN(40, pet.id) + 1n };
+    const written = random.oneIn(10) ? Buffer.from(randomPetText(random, short)) : encode(short);
+    const before = Buffer.from(randomText(random, 3));
+    const bytes = Buffer.concat([before, mutate(random, written), Buffer.from(',\n')]);
+    const found = scan(bytes, before.length);
+    if (found === undefined) {
+      refused += 1;
+      return;
+    }
+    scanned += 1;
+    const { pet: read, id, status, end } = readPet(bytes, before.length);
+    assert.deepEqual({ id: Number(id), status, end }, found, bytes.toString());
+    assert.equal(read, bytesToString(bytes, before.length, end), bytes.toString());
+  });
+  assert.ok(scanned > 3000 && refused > 3000, `${scanned} scanned, ${refused} refused`);
+});
+
+test('What is not in the written form is left to readPet', () => {
+  const texts = [
+    ...['', '{', '{}', '[]', '{"id":1}', '{"id":1,"name":"a"}'],
+    ...['0', '-1', '01', '1.0', '1e0', '"1"', 'x', ''].map(
+      (id) => `{"id":${id},"name":"a","categoryId":1}`,
+    ),
+    ...['1', 'a', '"a', '"a\\"', '"\\x"', '"\\u12"', '"\n"', '"\0"', ''].map(
+      (name) => `{"id":1,"name":${name},"categoryId":1}`,
+    ),
+    ...['-', '-0', '01', '-01', '1.0', '1e0', '"1"', 'null', ''].map(
+      (category) => `{"id":1,"name":"a","categoryId":${category}}`,
+    ),
+    ...['""', '"gone"', '"Sold"', 'null', '"s\\u006fld"', '"sold', '"sold"]', '"sold" }'].map(
+      (status) => `{"id":1,"name":"a","categoryId":1,"status":${status}}`,
+    ),
+    'x{"id":1,"name":"a","categoryId":1}',
+    '{"id":1,"name":"a","categoryId":1',
+    '{"id":1,"name":"a","categoryId":1]',
+    '{"id":1,"name":"a","categoryId":1 }',
+    '{"id": 1,"name":"a","categoryId":1}',
+    '{"name":"a","id":1,"categoryId":1}',
+    '{"id":1,"name":"a","categoryId":1,"age":2}',
+    '{"id":1,"name":"a","categoryId":1,"status":"sold","age":2}',
+  ];
+  for (const text of texts) assert.equal(scan(Buffer.from(text), 0), undefined, text);
+});
+
+test('A pet that is cut off anywhere is not scanned', () => {
+  forAll(500, (random) => {
+    const bytes = encode(randomPet(random));
+    for (let length = 0; length < bytes.length; length += 1) {
+      assert.equal(scan(bytes.subarray(0, length), 0), undefined, bytes.toString());
+    }
+  });
+});
+
+test('Of a pet at the end of the bytes, whole or cut off, nothing is read beyond them', () => {
+  let scanned = 0;
+  forAll(2000, (random) => {
+    const pet = encode({ ...randomPet(random), id: 7n });
+    const bytes = Buffer.concat([pet, Buffer.alloc(PADDING_BYTES)]);
+    for (let length = 0; length <= bytes.length; length += 1) {
+      run.length = 0;
+      scanPets(scannedBytes(bytes.subarray(0, length)), 0, SEPARATOR, run);
+      if (run.length === 0) continue;
+      scanned += 1;
+      assert.equal(run.ends[0], pet.length);
+    }
+  });
+  assert.ok(scanned > 2000, `Only ${scanned} were scanned`);
+});
+
+test('A run ends at another separator, and before a pet in another form', () => {
+  const pets = [1n, 2n, 3n, 4n].map((id) => encode({ id, name: 'a', categoryId: 7n }).toString());
+  const lengthOf = (text: string): number => {
+    run.length = 0;
+    scanPets(scannedBytes(padded(Buffer.from(text))), 0, SEPARATOR, run);
+    return run.length;
+  };
+  assert.equal(lengthOf(pets.join(',\n')), 4);
+  assert.equal(lengthOf(`${pets[0]},\n${pets[1]}, \n${pets[2]}`), 2);
+  assert.equal(lengthOf(`${pets[0]},\n{"id": 2}`), 1);
+  assert.equal(lengthOf(` ${pets[0]}`), 0);
+});
+
+const SEPARATOR: Buffer = Buffer.from(',\n');
+const PADDING_BYTES = 64;
+
+/** One for all, as a whole file shares one. */
+const run = new PetRun();
+
+interface ScannedPet {
+  readonly id: number;
+  readonly status: PetStatus | undefined;
+  readonly end: number;
+}
+
+/** What was scanned at `at`, as if the bytes went on. */
+function scan(bytes: Buffer, at: number): ScannedPet | undefined {
+  run.length = 0;
+  scanPets(scannedBytes(padded(bytes)), at, SEPARATOR, run);
+  return run.length === 0
+    ? undefined
+    : { id: run.ids[0]!, status: run.statuses[0], end: run.ends[0]! };
+}
+
+function padded(bytes: Buffer): Buffer {
+  return Buffer.concat([bytes, Buffer.alloc(PADDING_BYTES)]);
+}
+
+function encode(pet: Pet): Buffer {
+  return stringToBytes(encodePet(pet.id, encodeNewPet(pet).tail));
+}
+
+function digitsOf(value: bigint): number {
+  return String(value).replace('-', '').length;
+}

@@ -1,0 +1,167 @@
+/** The pets in memory: ids with gaps, up to the greatest int64, against a plain array. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { byteString } from '../../../src/base/byte-string.ts';
+import { INT64_MAX } from '../../../src/base/int64.ts';
+import { systemMemory } from '../../../src/base/memory.ts';
+import { encodePet } from '../../../src/model/encoded-pet.ts';
+import { PET_STATUSES, type PetStatus } from '../../../src/model/pet.ts';
+import type { PetQuery } from '../../../src/model/pet-store.ts';
+import { PetTable } from '../../../src/stores/table/pet-table.ts';
+import { createRandom, type Random } from '../../support/random.ts';
+
+interface ModelPet {
+  readonly id: bigint;
+  readonly text: string;
+  readonly status: PetStatus | undefined;
+}
+
+/** How ids follow each other, as the step to the next one. */
+const steps: Readonly<Record<string, (random: Random) => bigint>> = {
+  'one by one': () => 1n,
+  'in runs of some ten': (random) => (random.below(10) === 0 ? BigInt(2 + random.below(5)) : 1n),
+  'all sparse': (random) => BigInt(2 + random.below(1000)),
+  'with gaps of 2^50': (random) => (random.below(3) === 0 ? 2n ** 50n : 1n),
+};
+
+for (const [how, step] of Object.entries(steps)) {
+  for (const place of ['from 1 on', 'up to 2^63 - 1']) {
+    test(`Ids ${how}, ${place}, are found as in a plain array`, () => {
+      const random = createRandom(how.length + place.length);
+      const count = 1500;
+      const gaps = Array.from({ length: count - 1 }, () => step(random));
+      const span = gaps.reduce((sum, gap) => sum + gap, 0n);
+      const firstId = place === 'from 1 on' ? 1n : INT64_MAX - span;
+      const { table, model } = fill(firstId, gaps, random);
+      assert.equal(table.length, count);
+      assert.equal(table.lastId, firstId + span);
+      compareAll(table, model);
+      for (let i = 0; i < 1000; i += 1) compare(table, model, random);
+    });
+  }
+}
+
+test('A table grows through many chunks, the small and the large, and gives all its text', () => {
+  const table = new PetTable();
+  const texts: string[] = [];
+  for (let id = 1n; id <= 4000n; id += 1n) {
+    const size = id % 500n === 0n ? 1_100_000 : 5;
+    const pet = encodePet(id, byteString(`,"name":"${'x'.repeat(size)}","categoryId":1}`));
+    table.append(id, pet);
+    texts.push(`${pet}`);
+  }
+  assert.ok([...table.chunks()].length > 8);
+  assert.ok([...table.chunks()].join(',\n') === texts.join(',\n'));
+  for (const id of [499, 500, 501, 1000, 1001, 1024, 1025, 4000]) {
+    assert.ok(`${table.get(BigInt(id))}` === texts[id - 1]);
+  }
+});
+
+test('A page that was kept is the page that a table without any would give, at each length', () => {
+  const kept = new PetTable();
+  const random = createRandom(7);
+  for (let id = 1n; id <= 600n; id += 1n) {
+    const status = PET_STATUSES[random.below(4)];
+    kept.append(id, encodePet(id, byteString(`,"name":"${id}"}`)), status);
+    if (id % 40n !== 0n) continue;
+    const fresh = copyOf(kept);
+    for (const query of QUERIES) {
+      const expected = fresh.list(query);
+      // Asked twice: put together, and kept.
+      assert.deepEqual(kept.list(query), expected);
+      assert.deepEqual(kept.list(query), expected);
+    }
+  }
+});
+
+test('What was made room for takes no more memory', () => {
+  let requests = 0;
+  const count =
+    <T>(allocate: (length: number) => T): ((length: number) => T) =>
+    (length) => {
+      requests += 1;
+      return allocate(length);
+    };
+  const table = new PetTable({
+    bytes: count(systemMemory.bytes),
+    uint32s: count(systemMemory.uint32s),
+    int64s: count(systemMemory.int64s),
+  });
+  const random = createRandom(11);
+  let id = 0n;
+  for (let round = 0; round < 300; round += 1) {
+    const pets = Array.from({ length: 1 + random.below(200) }, () => {
+      id += 1n;
+      const size = random.below(100) === 0 ? 200_000 : random.below(300);
+      const pet = encodePet(id, byteString(`,"name":"${'x'.repeat(size)}"}`));
+      return { id, pet, status: PET_STATUSES[random.below(4)] };
+    });
+    table.reserve(pets);
+    const before = requests;
+    for (const { id, pet, status } of pets) table.append(id, pet, status);
+    assert.equal(requests, before);
+    for (const { id, pet } of pets) assert.ok(table.get(id) === pet);
+  }
+  assert.ok(requests > 20);
+});
+
+const QUERIES: readonly PetQuery[] = [undefined, ...PET_STATUSES].flatMap((status) =>
+  [1, 3, 20, 100, 2000].flatMap((limit) =>
+    [undefined, 0n, 5n, 60n, 400n].map((after) => ({ limit, status, after })),
+  ),
+);
+
+/** A table with the same pets that was never asked for a page. */
+function copyOf(table: PetTable): PetTable {
+  const copy = new PetTable();
+  for (let id = 1n; id <= table.lastId; id += 1n) {
+    const pet = table.get(id)!;
+    const isOf = (status: PetStatus): boolean =>
+      table.list({ limit: 1, status, after: id - 1n }).json === `[${pet}]`;
+    copy.append(id, pet, PET_STATUSES.find(isOf));
+  }
+  return copy;
+}
+
+function fill(
+  firstId: bigint,
+  gaps: readonly bigint[],
+  random: Random,
+): { table: PetTable; model: ModelPet[] } {
+  const table = new PetTable();
+  const model: ModelPet[] = [];
+  let id = firstId;
+  for (const gap of [...gaps, 0n]) {
+    const status = PET_STATUSES[random.below(4)];
+    const pet = encodePet(id, byteString(`,"name":"${'n'.repeat(random.below(20))}"}`));
+    table.append(id, pet, status);
+    model.push({ id, text: `${pet}`, status });
+    id += gap;
+  }
+  return { table, model };
+}
+
+function compareAll(table: PetTable, model: readonly ModelPet[]): void {
+  const ids = new Set(model.map(({ id }) => id));
+  for (const { id, text } of model) {
+    assert.equal(table.get(id)?.toString(), text);
+    for (const near of [id - 1n, id + 1n]) {
+      assert.equal(table.get(near) !== undefined, ids.has(near));
+    }
+  }
+}
+
+function compare(table: PetTable, model: readonly ModelPet[], random: Random): void {
+  const near = model[random.below(model.length)]!.id + BigInt(random.below(5) - 2);
+  const after = [undefined, -1n, 0n, near, near, near, near, INT64_MAX][random.below(8)];
+  const status = PET_STATUSES[random.below(6)];
+  const limit = 1 + random.below(random.below(5) === 0 ? 2000 : 20);
+  const matching = model.filter(
+    (pet) => pet.id > (after ?? 0n) && (status === undefined || pet.status === status),
+  );
+  const page = matching.slice(0, limit);
+  const { json, next } = table.list({ limit, status, after });
+  assert.equal(`${json}`, `[${page.map(({ text }) => text).join(',\n')}]`);
+  assert.equal(next, matching.length > limit ? page.at(-1)!.id : undefined);
+}

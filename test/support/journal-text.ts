@@ -1,0 +1,39 @@
+/** Journals for tests, as the store would have written them. */
+
+import zlib from 'node:zlib';
+import { systemMemory } from '../../src/base/memory.ts';
+import { encodeNewPet, type EncodedNewPet } from '../../src/model/encoded-pet.ts';
+import { createCommit, encodeCommit } from '../../src/stores/commits/commit.ts';
+import { encodeLine, headerText, type SnapshotId } from '../../src/stores/file/journal-line.ts';
+
+export const REX: EncodedNewPet = encodeNewPet({ name: 'Rex', categoryId: 7n });
+
+/** The lines of a journal, its header the first of them. */
+export function journalLines(
+  snapshot: SnapshotId,
+  commits: readonly (readonly EncodedNewPet[])[],
+): readonly Buffer[] {
+  let after = snapshot.lastId;
+  const texts = commits.map((newPets) => {
+    const commit = createCommit(after, newPets);
+    after += BigInt(newPets.length);
+    return encodeCommit(commit);
+  });
+  return linesOf([headerText(snapshot), ...texts]);
+}
+
+/** These texts as lines that follow each other. */
+export function linesOf(texts: readonly string[]): readonly Buffer[] {
+  let crc = 0;
+  return texts.map((text) => {
+    const line = encodeLine(systemMemory, text, crc);
+    crc = line.crc;
+    return line.bytes;
+  });
+}
+
+/** What a journal says of a snapshot with this text. */
+export function snapshotId(text: string, lastId: number | bigint): SnapshotId {
+  const bytes = Buffer.from(text);
+  return { crc: zlib.crc32(bytes.subarray(0, bytes.lastIndexOf(']') + 1)), lastId: BigInt(lastId) };
+}
