@@ -10,9 +10,9 @@ import { messageOf } from '../../base/log.ts';
 import { systemMemory } from '../../base/memory.ts';
 import { PetTable } from '../table/pet-table.ts';
 import type { Disk, DiskFile } from './disk.ts';
-import { readJournal, type JournalContent } from './journal-reader.ts';
+import type { JournalContent } from './journal-reader.ts';
 import { withLine } from './line-of.ts';
-import { fileAt, missingSnapshot, withFile } from './recovery.ts';
+import { fileAt, readJournalBeside, withFile } from './recovery.ts';
 import { readSnapshot } from './snapshot.ts';
 import { storePaths, type StorePaths } from './store-paths.ts';
 
@@ -58,11 +58,13 @@ async function checkFiles(
   paths: StorePaths,
   journal: DiskFile | undefined,
 ): Promise<DataReport> {
+  const pets = new PetTable();
   if (fileAt(disk, paths.snapshot) === undefined) {
-    if (journal !== undefined && journal.look().sizeBytes > 0) throw missingSnapshot(paths);
+    if (journal !== undefined) {
+      await readJournalBeside(undefined, paths, journal, pets, systemMemory);
+    }
     throw new Error(`There is no data file ${paths.snapshot}`);
   }
-  const pets = new PetTable();
   const { crc, isSealed } = await withFile(disk, paths.snapshot, (file) =>
     readSnapshot(paths.snapshot, file, pets, systemMemory),
   );
@@ -70,7 +72,7 @@ async function checkFiles(
   let content: JournalContent | undefined;
   if (journal !== undefined) {
     const id = { crc, lastId: pets.lastId };
-    content = await readJournal(paths.journal, journal, id, pets, systemMemory);
+    content = await readJournalBeside(id, paths, journal, pets, systemMemory);
   }
   const journalPets = pets.length - snapshotPets;
   const tornBytes = content?.tornBytes ?? 0;

@@ -84,12 +84,13 @@ export function lengthAt(bytes: Buffer, at: number): number | undefined {
     if (digit === undefined) return undefined;
     length = length * 16 + digit;
   }
-  return length > PREFIX_LENGTH ? length : undefined;
+  return length;
 }
 
 /** True when what stands between CRC, length and text is there, and the line feed. */
 export function isFramed(bytes: Buffer, at: number, length: number): boolean {
   return (
+    length > PREFIX_LENGTH &&
     bytes[at + CRC_LENGTH] === SPACE &&
     bytes[at + LENGTH_END] === SPACE &&
     bytes[at + length - 1] === LINE_FEED

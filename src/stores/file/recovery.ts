@@ -93,19 +93,31 @@ async function loadJournal(
   pets: PetTable,
   memory: Memory,
 ): Promise<JournalContent | undefined> {
-  const entry = fileAt(disk, paths.journal);
-  if (entry === undefined) return undefined;
-  if (id === undefined) {
-    // The first snapshot comes before the first journal.
-    if (entry.sizeBytes > 0) throw missingSnapshot(paths);
-    return { kind: 'nothing', crc: 0, lengthBytes: 0, lastOffset: 0, tornBytes: 0 };
-  }
-  return withFile(disk, paths.journal, (file) =>
-    readJournal(paths.journal, file, id, pets, memory),
-  );
+  if (fileAt(disk, paths.journal) === undefined) return undefined;
+  return withFile(disk, paths.journal, (file) => readJournalBeside(id, paths, file, pets, memory));
 }
 
-export function missingSnapshot({ snapshot, journal }: StorePaths): DamagedFileError {
+/** As `readJournal`; without a snapshot, the journal must have nothing that was ever answered. */
+export async function readJournalBeside(
+  id: SnapshotId | undefined,
+  paths: StorePaths,
+  file: DiskFile,
+  pets: PetTable,
+  memory: Memory,
+): Promise<JournalContent> {
+  if (id !== undefined) return readJournal(paths.journal, file, id, pets, memory);
+  const none = { crc: 0, lastId: 0n };
+  const content = await readJournal(paths.journal, file, none, pets, memory).catch(
+    (error: unknown) => {
+      throw error instanceof DamagedFileError ? missingSnapshot(paths) : error;
+    },
+  );
+  if (content.kind !== 'nothing') throw missingSnapshot(paths);
+  return content;
+}
+
+/** The first snapshot comes before the first journal. */
+function missingSnapshot({ snapshot, journal }: StorePaths): DamagedFileError {
   return new DamagedFileError({
     path: snapshot,
     complaint: `It is not there, but its journal ${journal} is`,

@@ -2,25 +2,26 @@
  * Failures while a store runs: what a full or broken disk does to creates, and how the store heals.
  *
  * After each of them, the files as they are at that moment are opened as if the process had died:
- * they must hold exactly the pets that were answered.
+ * they must hold the pets that were answered, and nothing that was refused.
  */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { byteString } from '../../../src/base/byte-string.ts';
 import type { Log } from '../../../src/base/log.ts';
-import { encodeNewPet } from '../../../src/model/encoded-pet.ts';
-import { StoreUnavailableError, type PetStore } from '../../../src/model/pet-store.ts';
-import { encodeCommit } from '../../../src/stores/commits/commit.ts';
-import { openFileStore } from '../../../src/stores/file/file-store.ts';
+import {
+  OutcomeUnknownError,
+  StoreUnavailableError,
+  type PetStore,
+} from '../../../src/model/pet-store.ts';
+import { openFileStore, type FileStore } from '../../../src/stores/file/file-store.ts';
 import { createFailingDisk, type DiskCall, type FailingDisk } from '../../support/failing-disk.ts';
+import { journalLines, REX, snapshotId } from '../../support/journal-text.ts';
 import { createMemoryDisk, systemError, type MemoryDisk } from '../../support/memory-disk.ts';
 
 const SNAPSHOT = '/d/pets.json';
 const JOURNAL = '/d/pets.json.journal';
 const TMP = '/d/pets.json.tmp';
-
-const rex = encodeNewPet({ name: 'Rex', categoryId: 7n });
 
 for (const code of ['ENOSPC', 'EDQUOT', 'EFBIG', 'EIO']) {
   for (const bytesBefore of [0, 10]) {
@@ -35,7 +36,7 @@ for (const code of ['ENOSPC', 'EDQUOT', 'EFBIG', 'EIO']) {
       };
       await assertRefused(store, new RegExp(`^Pets cannot be stored: ${code}: `));
       assert.match(store.problem()!, new RegExp(code));
-      assert.equal(`${memory.read(JOURNAL)}`, commit(1n) + commit(2n));
+      assertJournal(memory, 0, 2);
       await assertPets(store, memory, [1, 2]);
       disk.fault = () => undefined;
       assert.equal(await createId(store), 3);
@@ -49,52 +50,61 @@ test('Writes that are short are carried on with', async () => {
   const { store, disk, memory } = await openTwoPets();
   disk.fault = ({ operation }) => (operation === 'writeNow' ? 7 : undefined);
   assert.equal(await createId(store), 3);
-  assert.equal(`${memory.read(JOURNAL)}`, commit(1n) + commit(2n) + commit(3n));
+  assertJournal(memory, 0, 3);
 });
 
 test('All creates of a commit that fails are refused together', async () => {
   const { store, disk, memory } = await openTwoPets();
   const { opened, arrived } = holdSync(disk);
-  const first = store.create(rex);
+  const first = store.create(REX);
   await arrived;
-  const others = Array.from({ length: 20 }, () => store.create(rex));
+  const others = Array.from({ length: 20 }, () => store.create(REX));
   disk.fault = failAt('writeNow');
   opened();
   await first;
-  const results = await Promise.allSettled(others);
-  assert.ok(results.every(({ status }) => status === 'rejected'));
+  for (const { reason } of await failuresOf(others)) {
+    assert.ok(reason instanceof StoreUnavailableError);
+  }
+  assert.equal(store.stats().refusedCreates, 20);
   await assertPets(store, memory, [1, 2, 3]);
   disk.fault = () => undefined;
   assert.equal(await createId(store), 4);
 });
 
-test('A line that was taken back is synced away before another is written', async () => {
-  const { store, disk } = await openTwoPets();
-  disk.fault = failAt('writeNow');
-  await assertRefused(store);
-  disk.fault = () => undefined;
-  const before = disk.calls.length;
-  await store.create(rex);
-  const steps = disk.calls.slice(before).map(({ operation }) => operation);
-  assert.deepEqual(steps, ['sync', 'writeNow', 'sync']);
-});
-
-test('A line that cannot be taken back is never followed: new files take its place', async () => {
+test('A line is taken back for good before its create is refused', async () => {
   const { store, disk, memory } = await openTwoPets();
   let writes = 0;
-  disk.fault = ({ operation, path }) => {
-    if (operation === 'writeNow' && (writes += 1) === 1) return 30;
-    if (operation === 'writeNow' || operation === 'truncate') throw systemError('EIO', path);
+  disk.fault = (call) => {
+    if (call.operation === 'writeNow' && (writes += 1) === 1) return 30;
+    if (call.operation === 'writeNow') throw systemError('ENOSPC', call.path);
     return undefined;
   };
+  const before = disk.calls.length;
   await assertRefused(store);
-  assert.equal(memory.read(JOURNAL).length, `${commit(1n)}${commit(2n)}`.length + 30);
-  await assertPets(store, memory, [1, 2]);
-  disk.fault = () => undefined;
-  assert.equal(await createId(store), 3);
-  assert.equal(`${memory.read(JOURNAL)}`, commit(3n));
-  await assertPets(store, memory, [1, 2, 3]);
+  const steps = [`writeNow ${JOURNAL}`, `truncate ${JOURNAL}`, `sync ${JOURNAL}`];
+  assert.deepEqual(stepsSince(disk, before), steps);
+  assertJournal(memory, 0, 2);
 });
+
+for (const failing of ['truncate', 'sync'] as const) {
+  test(`A line that cannot be taken back, its ${failing} failing, is brought in by new files`, async () => {
+    const { store, disk, memory } = await openTwoPets();
+    let writes = 0;
+    disk.fault = (call) => {
+      if (call.path !== JOURNAL) return undefined;
+      if (call.operation === 'writeNow' && (writes += 1) === 1) return 30;
+      if (['writeNow', failing].includes(call.operation)) throw systemError('EIO', call.path);
+      return undefined;
+    };
+    assert.equal(await createId(store), 3);
+    assert.equal(memory.contents()[JOURNAL], undefined);
+    await assertPets(store, memory, [1, 2, 3]);
+    disk.fault = () => undefined;
+    assert.equal(await createId(store), 4);
+    assertJournal(memory, 3, 1);
+    await assertPets(store, memory, [1, 2, 3, 4]);
+  });
+}
 
 test('A journal that cannot be made: the create is refused, the next succeeds', async () => {
   const { store, disk, memory } = await open();
@@ -105,120 +115,151 @@ test('A journal that cannot be made: the create is refused, the next succeeds', 
   await assertPets(store, memory, [1]);
 });
 
-test('A file whose sync failed is never synced again: new files take its place', async () => {
+test('A file whose sync failed is never synced again: new files take its place at once', async () => {
   const { store, disk, memory } = await openTwoPets();
-  disk.fault = failAt('sync');
-  await assertRefused(store, /EIO/);
-  const failed = disk.calls.findLast(({ operation }) => operation === 'sync')!;
-  assert.equal(failed.path, JOURNAL);
-  await assertPets(store, memory, [1, 2]);
-  disk.fault = () => undefined;
   const before = disk.calls.length;
+  disk.fault = failAt('sync', JOURNAL);
   assert.equal(await createId(store), 3);
+  const { file } = disk.calls.findLast((call) => nameOf(call) === `sync ${JOURNAL}`)!;
   assert.deepEqual(stepsSince(disk, before), [
-    `stat ${SNAPSHOT}`,
-    `remove ${TMP}`,
-    `open ${TMP}`,
-    `write ${TMP}`,
-    `sync ${TMP}`,
-    `close ${TMP}`,
-    `rename ${TMP}`,
-    'syncDirectory /d',
-    `remove ${JOURNAL}`,
-    `close ${JOURNAL}`,
-    `stat ${SNAPSHOT}`,
-    `open ${JOURNAL}`,
     `writeNow ${JOURNAL}`,
     `sync ${JOURNAL}`,
-    'syncDirectory /d',
+    ...CHECKPOINT_STEPS,
   ]);
-  assert.equal(`${memory.read(JOURNAL)}`, commit(3n));
   await assertPets(store, memory, [1, 2, 3]);
+  disk.fault = () => undefined;
+  assert.equal(await createId(store), 4);
+  assertJournal(memory, 3, 1);
+  await assertPets(store, memory, [1, 2, 3, 4]);
   await store.close();
   // One for each of the two pets, and the one that failed.
-  assert.equal(syncsOf(disk, failed.file!), 3);
-});
-
-test('The sync of a taken-back line that fails is as final as any other', async () => {
-  const { store, disk, memory } = await openTwoPets();
-  disk.fault = failAt('writeNow');
-  await assertRefused(store);
-  disk.fault = failAt('sync');
-  await assertRefused(store);
-  const { file } = disk.calls.findLast(({ operation }) => operation === 'sync')!;
-  const syncs = syncsOf(disk, file!);
-  disk.fault = () => undefined;
-  assert.equal(await createId(store), 3);
-  assert.equal(syncsOf(disk, file!), syncs);
-  await assertPets(store, memory, [1, 2, 3]);
+  assert.equal(syncsOf(disk, file!), 3);
 });
 
 test('A new journal whose folder cannot be synced is given up like any other', async () => {
   const { store, disk, memory } = await open();
-  disk.fault = failAt('syncDirectory');
-  await assertRefused(store);
-  const { file } = disk.calls.findLast(({ operation }) => operation === 'sync')!;
-  disk.fault = () => undefined;
+  let syncs = 0;
+  disk.fault = (call) => {
+    if (call.operation === 'syncDirectory' && (syncs += 1) === 1) throw systemError('EIO', '/d');
+  };
   assert.equal(await createId(store), 1);
-  assert.equal(syncsOf(disk, file!), 1);
+  assert.equal(memory.contents()[JOURNAL], undefined);
   await assertPets(store, memory, [1]);
+});
+
+test('When new files fail as well, nobody can tell: not 503, and no second id', async () => {
+  const { store, disk, memory, clock } = await openTwoPets();
+  disk.fault = failAt('sync');
+  await assertUnknown(store);
+  assert.equal(store.stats().unknownCreates, 1);
+  // It is not seen, but a start would find it, or not.
+  assert.deepEqual(idsIn(store), [1, 2]);
+  await assertHeld(memory, [1, 2, 3]);
+  disk.fault = () => undefined;
+  await assertRefused(store, /^Pets cannot be stored: EIO: .*; new files are tried once a second$/);
+  clock.now += 1000;
+  assert.equal(await createId(store), 4);
+  await assertPets(store, memory, [1, 2, 3, 4]);
+});
+
+test('All creates of such a commit are told the same', async () => {
+  const { store, disk } = await openTwoPets();
+  const { opened, arrived } = holdSync(disk);
+  const first = store.create(REX);
+  await arrived;
+  const others = Array.from({ length: 20 }, () => store.create(REX));
+  disk.fault = failAt('sync');
+  opened();
+  await first;
+  for (const { reason } of await failuresOf(others))
+    assert.ok(reason instanceof OutcomeUnknownError);
 });
 
 test('After a failed sync, new files are tried at most once a second', async () => {
   const { store, disk, memory, clock } = await openTwoPets();
   disk.fault = failAt('sync');
-  for (let tenths = 0; tenths < 35; tenths += 1) {
+  await assertUnknown(store);
+  for (let tenths = 1; tenths < 35; tenths += 1) {
     clock.now = 100 * tenths;
     await assertRefused(store);
   }
-  const tries = disk.calls.filter(({ operation, path }) => operation === 'open' && path === TMP);
-  // The first snapshot, and at 0.1, 1.1, 2.1 and 3.1 seconds.
+  const tries = disk.calls.filter((call) => nameOf(call) === `open ${TMP}`);
+  // The first snapshot, at once, and after 1, 2 and 3 seconds.
   assert.equal(tries.length, 1 + 4);
-  await assertPets(store, memory, [1, 2]);
+  await assertHeld(memory, [1, 2, 3]);
   disk.fault = () => undefined;
   await assertRefused(store, /once a second/);
-  clock.now = 4100;
-  assert.equal(await createId(store), 3);
+  clock.now = 4000;
+  assert.equal(await createId(store), 4);
   assert.equal(store.problem(), undefined);
-  await assertPets(store, memory, [1, 2, 3]);
+  await assertPets(store, memory, [1, 2, 3, 4]);
 });
 
 for (const failing of [
   `open ${TMP}`,
   `write ${TMP}`,
   `sync ${TMP}`,
-  `close ${TMP}`,
   `rename ${TMP}`,
   'syncDirectory /d',
-  `remove ${JOURNAL}`,
-  `open ${JOURNAL}`,
 ]) {
-  test(`New files that fail at "${failing}": nothing is lost, a later try succeeds`, async () => {
+  test(`New files that fail at "${failing}": a later try has the pets in doubt too`, async () => {
     const { store, disk, memory, clock } = await openTwoPets();
-    disk.fault = failAt('sync');
-    await assertRefused(store);
     disk.fault = (call) => {
-      if (nameOf(call) === failing) throw systemError('EIO', call.path);
+      if ([`sync ${JOURNAL}`, failing].includes(nameOf(call))) throw systemError('EIO', call.path);
     };
-    for (clock.now = 0; clock.now < 3000; clock.now += 1000) {
+    await assertUnknown(store);
+    for (clock.now = 1000; clock.now <= 3000; clock.now += 1000) {
       await assertRefused(store, /EIO/);
-      await assertPets(store, memory, [1, 2]);
+      assert.deepEqual(idsIn(store), [1, 2]);
+      await assertHeld(memory, [1, 2, 3]);
     }
     disk.fault = () => undefined;
-    assert.equal(await createId(store), 3);
+    assert.equal(await createId(store), 4);
     assert.equal(memory.contents()[TMP], undefined);
-    await assertPets(store, memory, [1, 2, 3]);
+    await assertPets(store, memory, [1, 2, 3, 4]);
     await store.close();
-    await assertHeld(memory, [1, 2, 3]);
+    await assertHeld(memory, [1, 2, 3, 4]);
+  });
+}
+
+test('An old journal that cannot be removed: its pets are stored, and no more are taken', async () => {
+  const { store, disk, memory, clock } = await openTwoPets();
+  disk.fault = (call) => {
+    const failing = [`sync ${JOURNAL}`, `remove ${JOURNAL}`];
+    if (failing.includes(nameOf(call))) throw systemError('EIO', call.path);
+  };
+  assert.equal(await createId(store), 3);
+  await assertPets(store, memory, [1, 2, 3]);
+  clock.now += 1000;
+  await assertRefused(store, /EIO/);
+  await assertPets(store, memory, [1, 2, 3]);
+  disk.fault = () => undefined;
+  clock.now += 1000;
+  assert.equal(await createId(store), 4);
+  await assertPets(store, memory, [1, 2, 3, 4]);
+});
+
+for (const operation of ['rename', 'remove'] as const) {
+  test(`A ${operation} that reports failure and took effect counts as done`, async () => {
+    const { store, disk, memory } = await openTwoPets();
+    const wrapped = memory[operation].bind(memory) as (...paths: string[]) => Promise<void>;
+    (memory as { [operation]: typeof wrapped })[operation] = async (...paths) => {
+      await wrapped(...paths);
+      throw systemError('EIO', paths[0]!);
+    };
+    disk.fault = failAt('sync', JOURNAL);
+    assert.equal(await createId(store), 3);
+    disk.fault = () => undefined;
+    assert.equal(await createId(store), 4);
+    await assertPets(store, memory, [1, 2, 3, 4]);
   });
 }
 
 test('An old journal that cannot be closed is of no importance', async () => {
   const { store, disk, memory } = await openTwoPets();
-  disk.fault = failAt('sync');
-  await assertRefused(store);
   disk.fault = (call) => {
-    if (nameOf(call) === `close ${JOURNAL}`) throw systemError('EIO', call.path);
+    const failing = [`sync ${JOURNAL}`, `close ${JOURNAL}`];
+    if (failing.includes(nameOf(call))) throw systemError('EIO', call.path);
   };
   assert.equal(await createId(store), 3);
   await assertPets(store, memory, [1, 2, 3]);
@@ -262,7 +303,7 @@ test('A log that throws when pets cannot be stored does not leave their creates 
     throw new Error('The log is broken');
   });
   disk.fault = failAt('writeNow');
-  const results = await Promise.allSettled([store.create(rex), store.create(rex)]);
+  const results = await Promise.allSettled([store.create(REX), store.create(REX)]);
   assert.ok(results.every(({ status }) => status === 'rejected'));
   await assertRefused(store);
   disk.fault = () => undefined;
@@ -283,9 +324,7 @@ test('A log that throws when pets are stored again does not fail the create that
   await assertPets(store, memory, [1, 2, 3]);
 });
 
-const checkpointSteps = [`write ${TMP}`, `rename ${TMP}`, 'syncDirectory /d', `remove ${JOURNAL}`];
-
-for (const failing of checkpointSteps) {
+for (const failing of FAILING_STEPS) {
   test(`A close whose checkpoint fails at "${failing}" closes, and nothing is lost`, async () => {
     const { store, disk, memory, events } = await openTwoPets();
     disk.fault = (call) => {
@@ -296,7 +335,7 @@ for (const failing of checkpointSteps) {
     assert.match(JSON.stringify(events), /A checkpoint failed; the journal goes on/);
     await assertHeld(memory, [1, 2]);
     disk.fault = () => undefined;
-    assert.deepEqual(await idsIn(await openFileStore({ path: SNAPSHOT, disk })), [1, 2]);
+    assert.deepEqual(idsIn(await openFileStore({ path: SNAPSHOT, disk })), [1, 2]);
   });
 }
 
@@ -311,7 +350,7 @@ test('A store whose journal is given up closes with all pets in the snapshot', a
 });
 
 test('A checkpoint that fails at start does not prevent the start', async () => {
-  for (const failing of checkpointSteps) {
+  for (const failing of FAILING_STEPS) {
     const memory = createMemoryDisk({ [JOURNAL]: commit(1n) + commit(2n) });
     const disk = createFailingDisk(memory);
     let directorySyncs = 0;
@@ -374,7 +413,7 @@ test('Wherever opening fails, the lock and every file are let go, and no pet is 
     assert.equal(disk.openFiles.size, 0, failing);
     await assertHeld(memory, [1, 2]);
     disk.fault = () => undefined;
-    assert.deepEqual(await idsIn(await openFileStore({ path: SNAPSHOT, disk })), [1, 2]);
+    assert.deepEqual(idsIn(await openFileStore({ path: SNAPSHOT, disk })), [1, 2]);
   }
 });
 
@@ -390,10 +429,10 @@ test('A journal that can neither be read nor closed: what is told is why it was 
 test('A pet is not to be seen before it is synced', async () => {
   const { store, disk, memory } = await openTwoPets();
   const { opened, arrived } = holdSync(disk);
-  const creating = store.create(rex);
+  const creating = store.create(REX);
   await arrived;
-  assert.deepEqual(await idsIn(store), [1, 2]);
-  assert.equal(await store.get(3n), undefined);
+  assert.deepEqual(idsIn(store), [1, 2]);
+  assert.equal(store.get(3n), undefined);
   assert.equal(store.count().total, 2);
   opened();
   await creating;
@@ -403,9 +442,9 @@ test('A pet is not to be seen before it is synced', async () => {
 test('Creates that arrive during a sync share the next one, in one line', async () => {
   const { store, disk, memory } = await openTwoPets();
   const { opened, arrived } = holdSync(disk);
-  const creates = [store.create(rex)];
+  const creates = [store.create(REX)];
   await arrived;
-  for (let i = 0; i < 100; i += 1) creates.push(store.create(rex));
+  for (let i = 0; i < 100; i += 1) creates.push(store.create(REX));
   disk.fault = () => undefined;
   const before = disk.calls.length;
   opened();
@@ -417,11 +456,11 @@ test('Creates that arrive during a sync share the next one, in one line', async 
 test('close waits for the creates under way, and for those behind them', async () => {
   const { store, disk, memory } = await openTwoPets();
   const { opened, arrived } = holdSync(disk);
-  const creates = [store.create(rex)];
+  const creates = [store.create(REX)];
   await arrived;
-  creates.push(store.create(rex));
+  creates.push(store.create(REX));
   const closing = store.close();
-  await assert.rejects(store.create(rex), { message: 'The store is closed' });
+  await assert.rejects(store.create(REX), { message: 'The store is closed' });
   opened();
   await closing;
   assert.equal((await Promise.all(creates)).length, 2);
@@ -431,9 +470,9 @@ test('close waits for the creates under way, and for those behind them', async (
 test('16,384 creates may wait for the one under way; one more is refused', async () => {
   const { store, disk } = await open();
   const { opened, arrived } = holdSync(disk);
-  const creates = [store.create(rex)];
+  const creates = [store.create(REX)];
   await arrived;
-  for (let i = 0; i < 16_384; i += 1) creates.push(store.create(rex));
+  for (let i = 0; i < 16_384; i += 1) creates.push(store.create(REX));
   await assertRefused(store, /^Too many pets are waiting to be stored$/);
   opened();
   assert.equal((await Promise.all(creates)).length, 16_385);
@@ -443,7 +482,7 @@ test('16,384 creates may wait for the one under way; one more is refused', async
 test('Creates of 64 MiB together may wait; one more is refused', async () => {
   const { store, disk } = await open();
   const { opened, arrived } = holdSync(disk);
-  const first = store.create(rex);
+  const first = store.create(REX);
   await arrived;
   const tail = byteString(' '.repeat(1 << 20));
   const creates = Array.from({ length: 64 }, () => store.create({ tail, status: undefined }));
@@ -516,12 +555,12 @@ function holdSync(disk: FailingDisk): { opened: () => void; arrived: Promise<voi
 }
 
 async function createId(store: PetStore): Promise<number> {
-  const pet = await store.create(rex);
+  const pet = await store.create(REX);
   return (JSON.parse(`${pet}`) as { id: number }).id;
 }
 
 async function assertRefused(store: PetStore, message: RegExp = /^Pets cannot/): Promise<void> {
-  await assert.rejects(store.create(rex), (error: Error) => {
+  await assert.rejects(store.create(REX), (error: Error) => {
     assert.ok(error instanceof StoreUnavailableError);
     assert.match(error.message, message);
     return true;
@@ -534,16 +573,16 @@ async function assertPets(
   memory: MemoryDisk,
   ids: readonly number[],
 ): Promise<void> {
-  assert.deepEqual(await idsIn(store), ids);
+  assert.deepEqual(idsIn(store), ids);
   assert.equal(store.count().total, ids.length);
-  assert.equal(await store.get(BigInt(ids.length + 1)), undefined);
+  assert.equal(store.get(BigInt(ids.length + 1)), undefined);
   await assertHeld(memory, ids);
 }
 
 async function assertHeld(memory: MemoryDisk, ids: readonly number[]): Promise<void> {
   const disk = createMemoryDisk();
   for (const path of Object.keys(memory.contents())) disk.write(path, memory.read(path));
-  assert.deepEqual(await idsIn(await openFileStore({ path: SNAPSHOT, disk })), ids);
+  assert.deepEqual(idsIn(await openFileStore({ path: SNAPSHOT, disk })), ids);
 }
 
 async function idsIn(store: PetStore): Promise<readonly number[]> {
@@ -553,7 +592,7 @@ async function idsIn(store: PetStore): Promise<readonly number[]> {
 
 /** The journal's line for one pet with this id. */
 function commit(id: bigint): string {
-  return `${encodeCommit(id - 1n, [rex]).line}`;
+  return `${encodeCommit(id - 1n, [REX]).line}`;
 }
 
 function nameOf({ operation, path }: DiskCall): string {

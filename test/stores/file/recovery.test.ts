@@ -16,14 +16,13 @@ import {
 import { platform } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { crc32, gzipSync } from 'node:zlib';
 import type { Log } from '../../../src/base/log.ts';
-import { encodeNewPet } from '../../../src/model/encoded-pet.ts';
-import { encodeCommit } from '../../../src/stores/commits/commit.ts';
 import { openFileStore } from '../../../src/stores/file/file-store.ts';
+import { journalLines, REX, snapshotId } from '../../support/journal-text.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
 const POSIX = { skip: platform() === 'win32' && 'Symbolic links need a privilege on Windows' };
-const rex = encodeNewPet({ name: 'Rex', categoryId: 7n });
 
 test('Neither file: the store starts empty and writes the first snapshot', async (t) => {
   const place = makePlace(t, {});
@@ -44,7 +43,7 @@ test('A snapshot only: its pets are there, and it stays until there are more', a
   assert.deepEqual(await openedIds(place), [1, 2, 3]);
   assert.deepEqual(place.files(), before);
   const store = await openFileStore({ path: place.path });
-  assert.equal(`${await store.create(rex)}`, petText(4));
+  assert.equal(`${await store.create(REX)}`, petText(4));
   await store.close();
   assert.deepEqual(await openedIds(place), [1, 2, 3, 4]);
 });
@@ -55,11 +54,13 @@ for (const mode of [0o600, 0o640, 0o666]) {
     const { path } = makePlace(t, { snapshot: snapshotOf(3) });
     chmodSync(path, mode);
     const store = await openFileStore({ path });
-    await store.create(rex);
+    await store.create(REX);
     for (const file of [path, `${path}.journal`]) assert.equal(statSync(file).mode & 0o777, mode);
     await store.close();
   });
 }
+
+const GAPS = `[${petText(5)},${petText(9)}]`;
 
 interface Row {
   readonly name: string;
@@ -68,60 +69,100 @@ interface Row {
 }
 
 interface Files {
-  readonly snapshot?: string;
-  readonly journal?: string;
-  readonly tmp?: string;
+  readonly snapshot?: string | undefined;
+  readonly journal?: string | undefined;
+  readonly tmp?: string | undefined;
 }
 
 const started: readonly Row[] = [
-  {
-    name: 'A journal only, from the first pet on: its pets are there',
-    files: { journal: commit(0, 1) + commit(1, 3) },
-    ids: [1, 2, 3, 4],
-  },
   {
     name: 'An empty journal: the snapshot is all there is',
     files: { snapshot: snapshotOf(2), journal: '' },
     ids: [1, 2],
   },
   {
-    name: 'Commits after the snapshot: they are applied',
-    files: { snapshot: snapshotOf(2), journal: commit(2, 1) + commit(3, 2) },
-    ids: [1, 2, 3, 4, 5],
+    name: 'A journal of zero bytes: it was never answered',
+    files: { snapshot: snapshotOf(2), journal: '\0'.repeat(700) },
+    ids: [1, 2],
   },
   {
-    name: 'Commits after a snapshot whose ids have gaps: they are applied',
-    files: { snapshot: `[${petText(5)},${petText(9)}]`, journal: commit(9, 2) },
-    ids: [5, 9, 10, 11],
+    name: 'A journal cut off in its first line: it was never answered',
+    files: { snapshot: snapshotOf(2), journal: journal(2, [1]).slice(0, 40) },
+    ids: [1, 2],
   },
   {
-    name: 'Commits that the snapshot holds: they are skipped',
-    files: { snapshot: snapshotOf(4), journal: commit(1, 1) + commit(2, 2) },
+    name: 'The first line of a journal, and nothing behind it',
+    files: { snapshot: snapshotOf(2), journal: journal(2, []) },
+    ids: [1, 2],
+  },
+  {
+    name: 'The first line of a journal, and zero bytes behind it',
+    files: { snapshot: snapshotOf(2), journal: journal(2, []) + '\0'.repeat(700) },
+    ids: [1, 2],
+  },
+  {
+    name: 'The first line of a journal, and a commit behind it that was cut off',
+    files: { snapshot: snapshotOf(2), journal: journal(2, [2]).slice(0, -9) },
+    ids: [1, 2],
+  },
+  {
+    name: 'A journal that follows an empty snapshot: its pets are there',
+    files: { snapshot: snapshotOf(0), journal: journal(0, [1, 3]) },
     ids: [1, 2, 3, 4],
   },
   {
-    name: 'Commits far below the last pet of the snapshot: they are skipped',
-    files: { snapshot: snapshotOf(9), journal: commit(0, 1) + commit(1, 2) },
-    ids: [1, 2, 3, 4, 5, 6, 7, 8, 9],
-  },
-  {
-    name: 'Commits some of which the snapshot holds: the others are applied',
-    files: { snapshot: snapshotOf(3), journal: commit(0, 1) + commit(1, 2) + commit(3, 2) },
+    name: 'A journal that follows the snapshot: its pets are there',
+    files: { snapshot: snapshotOf(2), journal: journal(2, [1, 2]) },
     ids: [1, 2, 3, 4, 5],
   },
   {
+    name: 'A journal that follows a snapshot whose ids have gaps',
+    files: { snapshot: GAPS, journal: linesBehind(GAPS, 9, [2]).join('') },
+    ids: [5, 9, 10, 11],
+  },
+  {
+    name: 'A journal that follows a snapshot whose seal somebody removed',
+    files: { snapshot: snapshotOf(2).trim(), journal: journal(2, [1]) },
+    ids: [1, 2, 3],
+  },
+  {
+    name: 'A journal of an older snapshot, whose pets the new one has: it is passed over',
+    files: { snapshot: snapshotOf(4), journal: journal(1, [1, 2]) },
+    ids: [1, 2, 3, 4],
+  },
+  {
+    name: 'A journal of an older snapshot, with fewer pets than the new one',
+    files: { snapshot: snapshotOf(9), journal: journal(1, [1, 2]) },
+    ids: [1, 2, 3, 4, 5, 6, 7, 8, 9],
+  },
+  {
+    name: 'A journal that is passed over, and was cut off',
+    files: { snapshot: snapshotOf(4), journal: journal(1, [1, 2, 1]).slice(0, -20) },
+    ids: [1, 2, 3, 4],
+  },
+  {
+    name: 'A journal of another snapshot, without a commit: it is passed over',
+    files: { snapshot: snapshotOf(4), journal: journal(1, []) },
+    ids: [1, 2, 3, 4],
+  },
+  {
     name: 'A commit cut off at the end: it is dropped',
-    files: { snapshot: snapshotOf(2), journal: commit(2, 1) + commit(3, 2).slice(0, -9) },
+    files: { snapshot: snapshotOf(2), journal: journal(2, [1, 2]).slice(0, -9) },
     ids: [1, 2, 3],
   },
   {
     name: 'Zero bytes at the end: they are dropped',
-    files: { snapshot: snapshotOf(2), journal: commit(2, 1) + '\0'.repeat(700) },
+    files: { snapshot: snapshotOf(2), journal: journal(2, [1]) + '\0'.repeat(700) },
     ids: [1, 2, 3],
   },
   {
-    name: 'A first commit cut off without a snapshot: the store starts empty',
-    files: { journal: commit(0, 2).slice(0, 30) },
+    name: 'A journal cut off in its first line, and no snapshot: the store starts empty',
+    files: { journal: journal(0, [2]).slice(0, 30) },
+    ids: [],
+  },
+  {
+    name: 'An empty journal and no snapshot: the store starts empty',
+    files: { journal: '' },
     ids: [],
   },
 ];
@@ -135,119 +176,195 @@ for (const { name, files, ids } of started) {
   });
 }
 
+test('A journal goes on where it was cut off, in a file that nobody else has', async (t) => {
+  const place = makePlace(t, {
+    snapshot: snapshotOf(2),
+    journal: journal(2, [1, 2]).slice(0, -9),
+  });
+  const before = statSync(`${place.path}.journal`).ino;
+  const store = await openFileStore({ path: place.path });
+  assert.equal(place.files()['pets.json.journal'], journal(2, [1]));
+  assert.notEqual(statSync(`${place.path}.journal`).ino, before);
+  await store.create(REX);
+  assert.equal(place.files()['pets.json.journal'], journal(2, [1, 1]));
+  await store.close();
+});
+
+const MISSING = /\/pets\.json is damaged: It is not there, but its journal .*\.journal is\. /;
+const NO_LINE = 'This line of the journal is no whole commit';
+const NO_HEADER = 'It does not begin like a journal of this version';
+
 const refused: readonly (Files & { readonly name: string; readonly complaint: RegExp })[] = [
   {
     name: 'A journal whose snapshot is missing',
-    journal: commit(2, 1),
-    complaint: /\.journal is damaged at byte 0: This commit follows pet 2, .* end with 0: the snap/,
+    journal: journal(2, [1]),
+    complaint: MISSING,
+  },
+  {
+    name: 'A journal without commits whose snapshot is missing',
+    journal: journal(2, []),
+    complaint: MISSING,
+  },
+  {
+    name: 'Some other text at the name of the journal, and no snapshot',
+    journal: 'Remember the milk\n',
+    complaint: MISSING,
   },
   {
     name: 'A journal whose snapshot is empty now',
-    snapshot: '[\n]\n',
-    journal: commit(2, 1),
-    complaint: /\.journal is damaged at byte 0: This commit follows pet 2, .* end with 0: the snap/,
+    snapshot: snapshotOf(0),
+    journal: journal(2, [1]),
+    complaint: atByte(behindHeader(2), otherSnapshot(3)),
   },
   {
     name: 'A snapshot from an earlier day than the journal',
     snapshot: snapshotOf(2),
-    journal: commit(4, 1),
-    complaint: /\.journal is damaged at byte 0: This commit follows pet 4, .* end with 2: the snap/,
+    journal: journal(4, [1]),
+    complaint: atByte(behindHeader(4), otherSnapshot(5)),
   },
   {
-    name: 'A commit that the snapshot holds in part',
+    name: 'Another snapshot, which has the pets of the journal in part',
     snapshot: snapshotOf(3),
-    journal: commit(2, 2),
-    complaint: /\.journal is damaged at byte 0: This commit follows pet 2, .* end with 3: the snap/,
+    journal: journal(2, [2]),
+    complaint: atByte(behindHeader(2), otherSnapshot(4)),
   },
   {
-    name: 'A journal beside a snapshot of other pets with the same ids',
+    name: 'Another snapshot with the same last id',
     snapshot: snapshotOf(3).replace('Rex', 'Tex'),
-    journal: commit(0, 3),
-    complaint: atByte(0, 'This commit has a pet 1 that the snapshot has not, or not like this: '),
+    journal: journal(3, [3]),
+    complaint: atByte(behindHeader(3), otherSnapshot(4)),
   },
   {
-    name: 'A journal beside a snapshot of other pets with greater ids',
+    name: 'Another snapshot, with other pets of the same ids',
+    snapshot: snapshotOf(3).replace('Rex', 'Tex'),
+    journal: journal(0, [3]),
+    complaint: atByte(behindHeader(0), otherSnapshot(1)),
+  },
+  {
+    name: 'Another snapshot, with pets of greater ids',
     snapshot: '[{"id":50,"name":"Rex","categoryId":1}]',
-    journal: commit(0, 1) + commit(1, 2),
-    complaint: atByte(0, 'This commit has a pet 1 that the snapshot has not, or not like this: '),
+    journal: journal(0, [1, 2]),
+    complaint: atByte(behindHeader(0), otherSnapshot(1)),
   },
   {
     name: 'A line lost from the middle of the journal',
     snapshot: snapshotOf(1),
-    journal: commit(1, 1) + commit(3, 1),
-    complaint: atByte(commit(1, 1).length, 'This commit follows pet 3, but .* end with 2: '),
+    journal: without(1, lines(1, [1, 1, 1])),
+    complaint: atByte(behindHeader(1), NO_LINE),
   },
   {
-    name: 'A line lost from among those that the snapshot holds',
+    name: 'A line lost from a journal that would be passed over',
     snapshot: snapshotOf(5),
-    journal: commit(1, 1) + commit(3, 1),
-    complaint: atByte(commit(1, 1).length, 'This commit follows pet 3, but .* end with 5: '),
+    journal: without(1, lines(1, [1, 1, 1])),
+    complaint: atByte(behindHeader(1), NO_LINE),
   },
   {
-    name: 'A line lost between those that the snapshot holds and the others',
-    snapshot: snapshotOf(5),
-    journal: commit(1, 1) + commit(5, 1),
-    complaint: atByte(commit(1, 1).length, 'This commit follows pet 5, but .* end with 5: '),
+    name: 'The first line of the journal lost',
+    snapshot: snapshotOf(1),
+    journal: without(0, lines(1, [1, 1])),
+    complaint: atByte(0, NO_HEADER),
   },
   {
     name: 'A line of the journal twice',
     snapshot: snapshotOf(1),
-    journal: commit(1, 1) + commit(1, 1),
-    complaint: atByte(commit(1, 1).length, 'This commit follows pet 1, but .* end with 2: '),
+    journal: lines(1, [1]).join('') + lines(1, [1])[1],
+    complaint: atByte(behindHeader(1, [1]), NO_LINE),
   },
   {
     name: 'Lines of the journal in another order',
     snapshot: snapshotOf(1),
-    journal: commit(2, 1) + commit(1, 1),
-    complaint: atByte(0, 'This commit follows pet 2, but .* end with 1: '),
+    journal: inOrder([0, 2, 1], lines(1, [1, 1])),
+    complaint: atByte(behindHeader(1), NO_LINE),
+  },
+  {
+    name: 'The last line of another journal in the place of the last one',
+    snapshot: snapshotOf(1),
+    journal: lines(1, [1]).join('') + linesBehind(snapshotOf(1), 1, [2, 1])[2],
+    complaint: atByte(behindHeader(1, [1]), NO_LINE),
   },
   {
     name: 'A changed letter in the middle of the journal',
     snapshot: snapshotOf(1),
-    journal: commit(1, 1) + commit(2, 1).replace('Rex', 'Tex') + commit(3, 1),
-    complaint: atByte(commit(1, 1).length, 'This line of the journal is no whole commit'),
+    journal: journal(1, [1, 1, 1]).replace('Rex","categoryId":7}]}\n', 'Tex","categoryId":7}]}\n'),
+    complaint: atByte(behindHeader(1), NO_LINE),
   },
   {
     name: 'A changed letter in the last line of the journal',
     snapshot: snapshotOf(1),
-    journal: commit(1, 1) + commit(2, 1).replace('Rex', 'Tex'),
-    complaint: atByte(commit(1, 1).length, 'This line of the journal is no whole commit'),
+    journal: replaceLast(journal(1, [1, 1]), 'Rex', 'Tex'),
+    complaint: atByte(behindHeader(1, [1]), NO_LINE),
   },
   {
     name: 'A damaged line before one that was cut off',
     snapshot: snapshotOf(1),
-    journal: commit(1, 1).replace('Rex', 'Tex') + commit(2, 1).slice(0, -3),
-    complaint: atByte(0, 'This line of the journal is no whole commit'),
+    journal: journal(1, [1, 1]).replace('Rex', 'Tex').slice(0, -3),
+    complaint: atByte(behindHeader(1), NO_LINE),
   },
+  ...['\0', '\xff', 'x'].map((filler) => ({
+    name: `The last commits overwritten with ${JSON.stringify(filler)}, from within a line on`,
+    snapshot: snapshotOf(1),
+    journal: journal(1, [1, 1, 1])
+      .slice(0, -99)
+      .padEnd(journal(1, [1, 1, 1]).length, filler),
+    complaint: atByte(behindHeader(1, [1]), NO_LINE),
+  })),
+  ...['\xff', 'x'].map((filler) => ({
+    name: `The last commits overwritten with ${JSON.stringify(filler)}, from the start of one on`,
+    snapshot: snapshotOf(1),
+    journal: journal(1, [1]).padEnd(journal(1, [1, 1, 1]).length, filler),
+    complaint: atByte(behindHeader(1, [1]), NO_LINE),
+  })),
   {
-    name: 'A journal that is some other text',
+    name: 'Some other text at the name of the journal',
     snapshot: snapshotOf(1),
     journal: 'Remember the milk\n',
-    complaint: atByte(0, 'This line of the journal is no whole commit'),
+    complaint: atByte(0, NO_HEADER),
+  },
+  {
+    name: 'A compressed journal',
+    snapshot: snapshotOf(1),
+    journal: gzipSync(journal(1, [1, 2])).toString('latin1'),
+    complaint: atByte(0, NO_HEADER),
+  },
+  {
+    name: 'A journal of version 1.0.0',
+    snapshot: snapshotOf(1),
+    journal: '91dc63af {"after":1,"pets":[{"id":2,"name":"Rex","categoryId":7}]}\n',
+    complaint: atByte(0, `${NO_HEADER}.* one of version 1.0.0, stop that version cleanly first`),
   },
   {
     name: 'An empty snapshot',
     snapshot: '',
-    journal: commit(0, 1),
-    complaint: /pets\.json is damaged at byte 0: The file is empty/,
+    journal: journal(0, [1]),
+    complaint: /pets\.json is damaged at byte 0, line 1: The file is empty\. /,
   },
   {
     name: 'A snapshot that is no array of pets',
     snapshot: '{"pets":[]}',
     tmp: 'left behind',
-    complaint: /pets\.json is damaged at byte 0: Expected an array of pets/,
+    complaint: /pets\.json is damaged at byte 0(, line 1)?: It is no array of pets/,
   },
   {
     name: 'A snapshot cut off',
     snapshot: snapshotOf(9).slice(0, 60),
-    complaint: /pets\.json is damaged at byte 60: /,
+    complaint: /pets\.json is damaged at byte 60, line 2: /,
+  },
+  {
+    name: 'A snapshot with a key twice in a pet',
+    snapshot: '[\n{"id":1,"name":"Rex","name":"Tex","categoryId":7}\n]\n',
+    complaint: /pets\.json is damaged at byte [0-9]+, line 2: .*name.*/,
+  },
+  {
+    name: 'A snapshot whose ids do not ascend',
+    snapshot: `[\n${petText(2)},\n${petText(1)}\n]\n`,
+    complaint: /pets\.json is damaged at byte [0-9]+, line 3: id 1 does not come after 2: /,
   },
   {
     name: 'A damaged snapshot beside a journal that was cut off',
     snapshot: snapshotOf(2).replace('Rex', '\0'),
-    journal: commit(2, 1).slice(0, 40),
+    journal: journal(2, [1]).slice(0, 40),
     tmp: 'left behind',
-    complaint: /pets\.json is damaged at byte [0-9]+: /,
+    complaint: /pets\.json is damaged at byte [0-9]+, line 1: Expected '"' at the end of a str/,
   },
 ];
 
@@ -260,13 +377,22 @@ for (const { name, complaint, ...files } of refused) {
         assert.equal(error.name, 'DamagedFileError');
         assert.match(error.message, complaint);
         assert.ok(error.message.startsWith(place.path));
-        assert.match(error.message, /It was left as it is$/);
+        assert.match(error.message, /It was left as it is\. ./);
         return true;
       });
       assert.deepEqual(place.files(), before);
     }
   });
 }
+
+test('What is no data file is refused before a lock file is made beside it', async (t) => {
+  const folder = tempDir(t);
+  writeFileSync(join(folder, 'notes.txt'), 'Remember the milk\n');
+  await assert.rejects(openFileStore({ path: join(folder, 'notes.txt') }), {
+    name: 'DamagedFileError',
+  });
+  assert.deepEqual(readdirSync(folder), ['notes.txt']);
+});
 
 for (const name of ['pets.json', 'pets.json.journal']) {
   test(`A folder in the place of ${name} is refused`, async (t) => {
@@ -279,28 +405,48 @@ for (const name of ['pets.json', 'pets.json.journal']) {
   });
 }
 
-test('A commit that was cut off is told of once, with its place, and cut away', async (t) => {
-  const whole = commit(2, 1);
-  const journal = whole + commit(3, 2).slice(0, 50);
-  const place = makePlace(t, { snapshot: snapshotOf(2), journal });
-  const events: unknown[] = [];
-  const log: Log = (level, event, details) => events.push([level, event, details]);
-  const store = await openFileStore({ path: place.path, log, journalReserveBytes: 0 });
-  assert.deepEqual(events, [
+test('A commit that was cut off is told of once, with its place', async (t) => {
+  const whole = journal(2, [1]);
+  const place = makePlace(t, {
+    snapshot: snapshotOf(2),
+    journal: journal(2, [1, 2]).slice(0, whole.length + 50),
+  });
+  const events: unknown[][] = [];
+  const log: Log = (...told) => events.push(told);
+  const options = { path: place.path, log };
+  const store = await openFileStore(options);
+  const file = `${place.path}.journal`;
+  assert.deepEqual(
+    events.filter(([level]) => level !== 'info'),
     [
-      'warn',
-      'Dropped a commit that was cut off before it was answered',
-      { file: `${place.path}.journal`, offset: whole.length, bytes: 50 },
+      [
+        'warn',
+        'Dropped a commit that was cut off before it was answered',
+        { file, offset: whole.length, bytes: 50 },
+      ],
     ],
-  ]);
-  assert.equal(place.files()['pets.json.journal'], whole);
-  await store.create(rex);
-  assert.equal(place.files()['pets.json.journal'], whole + commit(3, 1));
+  );
   await store.close();
+  events.length = 0;
+  await (await openFileStore(options)).close();
+  assert.deepEqual(events, []);
+});
+
+test('A snapshot without a seal is told of', async (t) => {
+  for (const [snapshot, said] of [
+    [sealed(2), 0],
+    [snapshotOf(2), 1],
+  ] as const) {
+    const place = makePlace(t, { snapshot });
+    const events: string[] = [];
+    const log: Log = (_level, event) => events.push(event);
+    await (await openFileStore({ path: place.path, log })).close();
+    assert.equal(events.filter((event) => event.includes('has no seal')).length, said);
+  }
 });
 
 test('A checkpoint that was cut off: it is removed', async (t) => {
-  const files = { snapshot: snapshotOf(2), journal: commit(2, 1), tmp: '[\n{"id":1,"na' };
+  const files = { snapshot: snapshotOf(2), journal: journal(2, [1]), tmp: '[\n{"id":1,"na' };
   const place = makePlace(t, files);
   const store = await openFileStore({ path: place.path });
   assert.ok(!existsSync(`${place.path}.tmp`));
@@ -309,25 +455,26 @@ test('A checkpoint that was cut off: it is removed', async (t) => {
 });
 
 test('A short journal is carried on with; a long one becomes a snapshot at start', async (t) => {
-  const long = Array.from({ length: 16_000 }, (_, index) => commit(index, 1)).join('');
-  assert.ok(long.length > 1 << 20);
-  for (const [journal, stays] of [
-    [commit(0, 1) + commit(1, 1), true],
-    [long, false],
+  const length = journal(0, [1, 1]).length;
+  for (const [longJournalBytes, stays] of [
+    [length, true],
+    [length - 1, false],
   ] as const) {
-    const place = makePlace(t, { snapshot: '[]', journal });
-    const store = await openFileStore({ path: place.path });
+    const place = makePlace(t, { snapshot: snapshotOf(0), journal: journal(0, [1, 1]) });
+    const store = await openFileStore({ path: place.path, longJournalBytes });
     assert.equal(existsSync(`${place.path}.journal`), stays);
-    assert.equal(place.files()['pets.json'] === '[]', stays);
+    assert.equal(place.files()['pets.json'] === snapshotOf(0), stays);
+    assert.equal(`${await store.create(REX)}`, petText(3));
     await store.close();
+    assert.deepEqual(await openedIds(place), [1, 2, 3]);
   }
 });
 
 test('Closing brings everything into the snapshot and leaves no journal', async (t) => {
   const place = makePlace(t, { snapshot: snapshotOf(1) });
   const store = await openFileStore({ path: place.path });
-  await store.create(rex);
-  assert.equal(place.files()['pets.json.journal']?.replace(/\0+$/, ''), commit(1, 1));
+  await store.create(REX);
+  assert.equal(place.files()['pets.json.journal'], journal(1, [1]));
   await store.close();
   const files = place.files();
   assert.deepEqual(Object.keys(files), ['pets.json', 'pets.json.lock']);
@@ -337,7 +484,7 @@ test('Closing brings everything into the snapshot and leaves no journal', async 
 test('What a store had written when its process died is all there', async (t) => {
   const place = makePlace(t, {});
   const store = await openFileStore({ path: place.path });
-  await Promise.all(Array.from({ length: 40 }, () => store.create(rex)));
+  await Promise.all(Array.from({ length: 40 }, () => store.create(REX)));
   const after = makePlace(t, {});
   cpSync(place.folder, after.folder, { recursive: true });
   await store.close();
@@ -347,13 +494,40 @@ test('What a store had written when its process died is all there', async (t) =>
   );
 });
 
-test('A checkpoint keeps the mode of the data file', POSIX, async (t) => {
-  const place = makePlace(t, { snapshot: '[]', journal: commit(0, 1) });
-  chmodSync(place.path, 0o640);
-  assert.deepEqual(await openedIds(place), [1]);
-  assert.notEqual(place.files()['pets.json'], '[]');
-  assert.equal(statSync(place.path).mode & 0o777, 0o640);
+test('A copy whose checkpoint fell in between is refused, or whole', async (t) => {
+  const place = makePlace(t, { snapshot: snapshotOf(2) });
+  const store = await openFileStore({ path: place.path });
+  await store.create(REX);
+  // The journal first, as a back-up should: the newer snapshot has its pets.
+  const copied = place.files()['pets.json.journal'];
+  const older = place.files()['pets.json'];
+  await store.close();
+  const newer = place.files()['pets.json'];
+  const good = makePlace(t, { snapshot: newer, journal: copied });
+  assert.deepEqual(await openedIds(good), [1, 2, 3]);
+  const again = await openFileStore({ path: place.path });
+  await again.create(REX);
+  // The snapshot first: the newer journal does not follow it.
+  const bad = makePlace(t, { snapshot: older, journal: place.files()['pets.json.journal'] });
+  await assert.rejects(openFileStore({ path: bad.path }), { name: 'DamagedFileError' });
+  await again.close();
 });
+
+for (const mode of [0o640, 0o444]) {
+  const name = `A checkpoint keeps the mode ${mode.toString(8)} of the data file`;
+  test(name, POSIX, async (t) => {
+    const place = makePlace(t, { snapshot: snapshotOf(0) });
+    chmodSync(place.path, mode);
+    // With 0444, its journal was made so that the next start could not write to it.
+    for (let id = 1; id <= 3; id += 1) {
+      const store = await openFileStore({ path: place.path });
+      assert.equal(`${await store.create(REX)}`, petText(id));
+      assert.equal(statSync(`${place.path}.journal`).mode & 0o777, mode | 0o600);
+      await store.close();
+      assert.equal(statSync(place.path).mode & 0o777, mode);
+    }
+  });
+}
 
 for (const [what, target] of [
   ['a file', '[]'],
@@ -366,7 +540,7 @@ for (const [what, target] of [
     symlinkSync(join('real', 'data.json'), join(folder, 'second.json'));
     symlinkSync('second.json', join(folder, 'pets.json'));
     const store = await openFileStore({ path: join(folder, 'pets.json') });
-    await store.create(rex);
+    await store.create(REX);
     const inReal = ['data.json', 'data.json.journal', 'data.json.lock'];
     assert.deepEqual(readdirSync(join(folder, 'real')).sort(), inReal);
     await store.close();
@@ -420,15 +594,54 @@ function snapshotOf(count: number): string {
   return `[${Array.from({ length: count }, (_, index) => petText(index + 1)).join(',\n')}]\n`;
 }
 
-function commit(after: number, count: number): string {
-  return `${
-    encodeCommit(
-      BigInt(after),
-      Array.from({ length: count }, () => rex),
-    ).line
-  }`;
+/** The same, as a store writes it. */
+function sealed(count: number): string {
+  const pets = Array.from({ length: count }, (_, index) => petText(index + 1));
+  const text = `[\n${pets.join(',\n')}\n]`;
+  const bits = crc32(text).toString(2).padStart(32, '0');
+  return `${text}\n${bits.replaceAll('0', ' ').replaceAll('1', '\t')}\n`;
+}
+
+/** A journal behind a snapshot of so many pets, with commits of so many each. */
+function journal(snapshotPets: number, sizes: readonly number[]): string {
+  return lines(snapshotPets, sizes).join('');
+}
+
+function lines(snapshotPets: number, sizes: readonly number[]): readonly string[] {
+  return linesBehind(snapshotOf(snapshotPets), snapshotPets, sizes);
+}
+
+function linesBehind(
+  snapshot: string,
+  lastId: number,
+  sizes: readonly number[],
+): readonly string[] {
+  const commits = sizes.map((length) => Array.from({ length }, () => REX));
+  return journalLines(snapshotId(snapshot, lastId), commits).map((line) => `${line}`);
+}
+
+function without(index: number, journalLines: readonly string[]): string {
+  return journalLines.filter((_, other) => other !== index).join('');
+}
+
+function inOrder(order: readonly number[], journalLines: readonly string[]): string {
+  return order.map((index) => journalLines[index]).join('');
+}
+
+function replaceLast(text: string, from: string, to: string): string {
+  const at = text.lastIndexOf(from);
+  return text.slice(0, at) + to + text.slice(at + from.length);
+}
+
+/** Where in such a journal the line behind these commits begins. */
+function behindHeader(snapshotPets: number, sizes: readonly number[] = []): number {
+  return journal(snapshotPets, sizes).length;
+}
+
+function otherSnapshot(id: number): string {
+  return `The journal follows another snapshot than the one beside it, which has not its pet ${id}, `;
 }
 
 function atByte(offset: number, complaint: string): RegExp {
-  return new RegExp(`\\.journal is damaged at byte ${offset}: ${complaint}`);
+  return new RegExp(`\\.journal is damaged at byte ${offset}, line [0-9]+: ${complaint}`);
 }

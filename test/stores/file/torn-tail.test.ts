@@ -50,7 +50,7 @@ test('Any byte of a whole line changed is no torn line', () => {
   const line = lineOf(1500);
   for (const offset of OFFSETS) {
     for (let at = 0; at < line.length; at += 1) {
-      for (const byte of [0x00, 0x0a, 0x20, 0x61, 0xff]) {
+      for (const byte of [0x00, 0x0a, 0x20, 0x30, 0x61, 0x66, 0xff]) {
         const changed = Buffer.from(line);
         if (changed[at] === byte) continue;
         changed[at] = byte;

@@ -1,0 +1,228 @@
+/** Reading a journal: lines of any length, in windows, and what is refused in bounded memory. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { systemMemory, type Memory } from '../../../src/base/memory.ts';
+import { encodeNewPet } from '../../../src/model/encoded-pet.ts';
+import type { DiskFile } from '../../../src/stores/file/disk.ts';
+import { readJournal, type JournalContent } from '../../../src/stores/file/journal-reader.ts';
+import { PetTable } from '../../../src/stores/table/pet-table.ts';
+import { eachBitFlip } from '../../support/bit-flips.ts';
+import { createFailingDisk } from '../../support/failing-disk.ts';
+import { journalLines, linesOf, REX } from '../../support/journal-text.ts';
+import { createMemoryDisk } from '../../support/memory-disk.ts';
+
+const PATH = 'pets.json.journal';
+const SNAPSHOT = { crc: 0x5b4e8c1a, lastId: 0n };
+
+test('A journal is read line by line, and its pets are there', async () => {
+  const lines = petLines([1, 3, 2]);
+  const { content, pets } = await read(Buffer.concat(lines));
+  assert.equal(pets.length, 6);
+  assert.equal(content.kind, 'follows');
+  assert.equal(content.lengthBytes, sum(lines));
+  assert.equal(content.lastOffset, sum(lines.slice(0, -1)));
+  assert.equal(content.tornBytes, 0);
+});
+
+test('Lines longer than what is read at once, or across its border, are read whole', async () => {
+  const sizes = [10, 3_000_000, 10, 700_000, 700_000, 700_000, 10];
+  const newPets = sizes.map((size) => [
+    encodeNewPet({ name: 'é'.repeat(size / 2), categoryId: 7n }),
+  ]);
+  const lines = journalLines(SNAPSHOT, newPets);
+  const { content, pets } = await read(Buffer.concat(lines));
+  assert.equal(pets.length, sizes.length);
+  assert.equal(content.lengthBytes, sum(lines));
+  for (const [index, [newPet]] of newPets.entries()) {
+    assert.equal(`${pets.get(BigInt(index + 1))}`, `{"id":${index + 1}${newPet!.tail}`);
+  }
+});
+
+test('Many lines, over several windows, are read like few', async () => {
+  const lines = petLines(Array.from({ length: 40_000 }, (_, index) => 1 + (index % 3)));
+  const bytes = Buffer.concat(lines);
+  assert.ok(bytes.length > 3 << 20);
+  const { content, pets } = await read(bytes);
+  assert.equal(content.lengthBytes, bytes.length);
+  assert.equal(pets.lastId, BigInt(pets.length));
+  // Damage far behind is found where it is.
+  const damaged = lines[30_000]!;
+  damaged[40]! ^= 1;
+  await assertDamaged(Buffer.concat(lines), sum(lines.slice(0, 30_000)));
+});
+
+test('Reads may be as short as a single byte', async () => {
+  const bytes = Buffer.concat(petLines([1, 2]));
+  const disk = createFailingDisk(createMemoryDisk({ [PATH]: bytes }));
+  disk.fault = ({ operation }) => (operation === 'read' ? 1 : undefined);
+  const { pets } = await readFile(await disk.open(PATH, 'read'));
+  assert.equal(pets.length, 3);
+});
+
+test('Wherever the last line is cut off, it is dropped, and all before it stays', async () => {
+  const lines = petLines([1, 2, 3]);
+  const bytes = Buffer.concat(lines);
+  const start = sum(lines.slice(0, -1));
+  for (let end = start; end < bytes.length; end += 1) {
+    const { content, pets } = await read(bytes.subarray(0, end));
+    assert.equal(pets.length, 3);
+    assert.equal(content.lengthBytes, start);
+    assert.equal(content.tornBytes, end - start);
+  }
+});
+
+test('Wherever the first line is cut off, there is nothing', async () => {
+  const [header] = petLines([]);
+  for (let end = 0; end < header!.length; end += 1) {
+    const { content } = await read(header!.subarray(0, end));
+    assert.deepEqual(
+      { kind: content.kind, lengthBytes: content.lengthBytes, tornBytes: content.tornBytes },
+      { kind: 'nothing', lengthBytes: 0, tornBytes: end },
+    );
+  }
+});
+
+test('One bit flipped anywhere is refused, at the offset of its line', async () => {
+  const lines = petLines([1, 2, 1]);
+  const starts = lines.map((_, index) => sum(lines.slice(0, index)));
+  await eachBitFlip(Buffer.concat(lines), async (flipped, offset) => {
+    await assertDamaged(flipped, starts.findLast((start) => start <= offset) ?? 0);
+  });
+});
+
+test('A line that is missing its middle is refused, wherever it is', async () => {
+  for (const index of [0, 1, 2, 3]) {
+    const lines = [...petLines([1, 2, 1])];
+    const line = lines[index]!;
+    lines[index] = Buffer.concat([line.subarray(0, 20), line.subarray(30)]);
+    await assertDamaged(Buffer.concat(lines), sum(lines.slice(0, index)));
+  }
+});
+
+const HEADER = '{"journal":1,"snapshot":"5b4e8c1a","lastId":0}';
+
+for (const [name, texts, complaint] of [
+  ['an empty line', [HEADER, ''], /is no (whole )?commit/],
+  ['a line that is no JSON', [HEADER, 'Remember the milk'], /is no commit of this version/],
+  ['a line that is no UTF-8', [HEADER, '{"after":0,"pets":[{"id":1,\xff'], /is no commit of this/],
+  ['a commit without pets', [HEADER, '{"after":0,"pets":[]}'], /is no commit of this version/],
+  [
+    'a commit with something behind it',
+    [HEADER, '{"after":0,"pets":[{"id":1,"name":"","categoryId":7}]} '],
+    /is no commit of this version/,
+  ],
+  [
+    'a commit that does not follow on',
+    [HEADER, '{"after":1,"pets":[{"id":2,"name":"","categoryId":7}]}'],
+    /This commit follows pet 1, but the line before it ends with pet 0/,
+  ],
+  [
+    'a pet whose id does not follow on',
+    [HEADER, '{"after":0,"pets":[{"id":2,"name":"","categoryId":7}]}'],
+    /is no commit of this version/,
+  ],
+  [
+    'a header of another version',
+    ['{"journal":2,"snapshot":"5b4e8c1a","lastId":0}'],
+    /It does not begin like a journal of this version/,
+  ],
+] as const) {
+  test(`Refused, though its CRC is right: ${name}`, async () => {
+    await assert.rejects(read(Buffer.concat(linesOf(texts))), {
+      name: 'DamagedFileError',
+      message: complaint,
+    });
+  });
+}
+
+/** Gigabytes, as a file has them that was filled by something gone wild. */
+const FLOODS: readonly (readonly [string, string])[] = [
+  ['zero bytes', '\0'],
+  ['one letter', 'x'],
+  ['line feeds', '\n'],
+  ['0xFF', '\xff'],
+  ['a line that says it is as long', 'ffffffff ffffffff {"after":3,"pets":[{"id":4,"name":"'],
+  ['lines that are none', 'ffffffff 00000020 {"after":3,"p}\n'],
+];
+
+for (const [name, filler] of FLOODS) {
+  for (const begin of ['from its start on', 'behind its commits']) {
+    test(`Gigabytes of ${name}, ${begin}: refused in bounded memory`, async () => {
+      const lines = begin === 'behind its commits' ? petLines([1, 2]) : [];
+      const { memory, most } = countingMemory();
+      const file = floodedFile(Buffer.concat(lines), Buffer.from(filler, 'latin1'), 5e9);
+      await assert.rejects(readFile(file, memory), (error: Error) => {
+        assert.equal(error.name, 'DamagedFileError');
+        assert.match(error.message, new RegExp(`at byte ${sum(lines)}: `));
+        return true;
+      });
+      assert.ok(most() <= 128 << 20, `${most()} bytes`);
+    });
+  }
+}
+
+async function read(bytes: Buffer): Promise<{ content: JournalContent; pets: PetTable }> {
+  return readFile(await createMemoryDisk({ [PATH]: bytes }).open(PATH, 'read'));
+}
+
+async function readFile(
+  file: DiskFile,
+  memory: Memory = systemMemory,
+): Promise<{ content: JournalContent; pets: PetTable }> {
+  const pets = new PetTable();
+  return { content: await readJournal(PATH, file, SNAPSHOT, pets, memory), pets };
+}
+
+async function assertDamaged(bytes: Buffer, offset: number): Promise<void> {
+  await assert.rejects(read(bytes), (error: Error) => {
+    assert.equal(error.name, 'DamagedFileError');
+    const complaint =
+      offset === 0 ? 'It does not begin like a j' : 'This line of the journal is no';
+    assert.ok(
+      error.message.startsWith(`${PATH} is damaged at byte ${offset}: ${complaint}`),
+      `${error.message}, and not at ${offset}`,
+    );
+    return true;
+  });
+}
+
+/** The header and commits of so many pets each. */
+function petLines(sizes: readonly number[]): readonly Buffer[] {
+  const commits = sizes.map((length) => Array.from({ length }, () => REX));
+  return journalLines(SNAPSHOT, commits);
+}
+
+/** A file with these bytes, and behind them the filler again and again. */
+function floodedFile(start: Buffer, filler: Buffer, length: number): DiskFile {
+  const block = Buffer.alloc(1 << 16, filler);
+  return {
+    ...({} as DiskFile),
+    read: async (bytes, offset, count, position) => {
+      if (position < start.length) {
+        return start.copy(bytes, offset, position, position + count);
+      }
+      const room = Math.min(count, length - position);
+      // Short, so that the filler goes on where it stopped.
+      const phase = (position - start.length) % filler.length;
+      return block.copy(bytes, offset, phase, Math.min(block.length, phase + room));
+    },
+  };
+}
+
+/** Memory that tells how much was taken of it, all in all. */
+function countingMemory(): { memory: Memory; most: () => number } {
+  let taken = 0;
+  const memory: Memory = {
+    ...systemMemory,
+    bytes(length) {
+      taken += length;
+      return systemMemory.bytes(length);
+    },
+  };
+  return { memory, most: () => taken };
+}
+
+function sum(lines: readonly Buffer[]): number {
+  return lines.reduce((total, line) => total + line.length, 0);
+}
