@@ -330,7 +330,7 @@ class JournaledStore implements FileStore {
     if (this.#deadJournal === undefined) return;
     const { cause } = this.#deadJournal;
     if (this.#place.now() - this.#lastReplaceAt < REPLACE_PAUSE_MS) {
-      throw new Error(`${cause}; new files are tried once a second`);
+      throw new Error(`${withoutPath(cause)}; new files are tried once a second`);
     }
     await this.#replaceJournal();
     this.#place.log('info', 'Began a new journal', { cause, pets: this.#pets.length });
@@ -464,8 +464,7 @@ class JournaledStore implements FileStore {
       const dataFile = this.#place.paths.snapshot;
       this.#place.log('error', 'Pets cannot be stored', { cause, dataFile });
     }
-    // What a client is told ends before the path that the system's message may have in it.
-    const message = `Pets cannot be stored: ${cause.split(',')[0]}`;
+    const message = `Pets cannot be stored: ${withoutPath(cause)}`;
     this.#failure = { message, at };
     return message;
   }
@@ -573,6 +572,11 @@ async function syncFolders(disk: Disk, path: string): Promise<void> {
       if (!['EACCES', 'EPERM'].includes(String((error as { code?: unknown }).code))) throw error;
     });
   }
+}
+
+/** What a client is told ends before the path that the system's message may have in it. */
+function withoutPath(cause: string): string {
+  return cause.replace(/, .*$/s, '');
 }
 
 function lowerFirst(text: string): string {
