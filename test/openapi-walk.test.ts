@@ -12,7 +12,11 @@ import type { AppOptions } from '../src/app.ts';
 import type { ResponseObject, Schema } from '../src/api/openapi-types.ts';
 import { encodeNewPet } from '../src/model/encoded-pet.ts';
 import type { NewPet } from '../src/model/pet.ts';
-import { StoreUnavailableError, type PetStore } from '../src/model/pet-store.ts';
+import {
+  OutcomeUnknownError,
+  StoreUnavailableError,
+  type PetStore,
+} from '../src/model/pet-store.ts';
 import { createMemoryStore } from '../src/stores/memory-store.ts';
 import {
   asJson,
@@ -57,6 +61,11 @@ const TOM: NewPet = { name: 'Tom', categoryId: 3n, status: 'pending' };
 
 const STARTING = { storeError: new StoreUnavailableError('The service is starting') };
 const BROKEN = { storeError: new Error('The test broke the store') };
+const IN_DOUBT = {
+  storeError: new OutcomeUnknownError(
+    'It is not known whether the pet was stored: pets cannot be stored: EIO: i/o error',
+  ),
+};
 const NO_KEY = { headers: { Authorization: '' } };
 const WRONG_KEY = { headers: { Authorization: 'Bearer wrong' } };
 const REMOVED = { options: { now: () => Date.parse('2030-12-05T00:00:00Z') } };
@@ -95,11 +104,15 @@ const PROVOCATIONS: Readonly<Record<string, readonly Provocation[]>> = {
     { ...POST, headers: { 'Content-Type': 'text/plain' } },
     { ...POST, headers: { 'Content-Encoding': 'gzip' } },
   ],
+  'createPet 500': [
+    { ...POST, ...BROKEN },
+    { ...POST, ...IN_DOUBT },
+  ],
   'createPet 503': [
     { ...POST, ...STARTING },
     { ...POST, isDraining: true },
   ],
-  'createPet default': [...failures('/v1/pets', 'POST'), { ...POST, ...BROKEN }],
+  'createPet default': failures('/v1/pets', 'POST'),
 
   'getPet 200': [GET],
   'getPet 400': [...malformed('/v1/pets/1'), { path: '/v1/pets/%zz' }],

@@ -73,7 +73,7 @@ function plain(text: string): string {
 function randomBody(random: Random): Buffer {
   if (random.oneIn(10)) return Buffer.from(random.pick(BODIES), 'latin1');
   if (random.oneIn(25)) return Buffer.alloc(2049 + random.below(100_000), ' ');
-  const body = Buffer.from(randomPetText(random, randomNewPet(random)));
+  const body = Buffer.from(randomPetText(random, randomNewPet(random), { withKeysTwice: true }));
   return random.oneIn(4) ? mutate(random, body) : body;
 }
 
