@@ -6,16 +6,17 @@
 import { writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+const { systemMemory } = await import('../../dist/base/memory.js');
 const { createListener } = await import('../../dist/api/listener.js');
 const { petOperations } = await import('../../dist/api/operations.js');
 const { createApp } = await import('../../dist/app.js');
 const { createKeyring } = await import('../../dist/http/bearer.js');
 const { createHttpServer } = await import('../../dist/http/http-server.js');
-const { encodeSnapshot } = await import('../../dist/storage/snapshot.js');
-const { openFileStore } = await import('../../dist/storage/file-store.js');
-const { createMemoryStore } = await import('../../dist/storage/memory-store.js');
-const { nodeDisk } = await import('../../dist/storage/node-disk.js');
-const { PetTable } = await import('../../dist/storage/pet-table.js');
+const { SnapshotText } = await import('../../dist/stores/file/snapshot.js');
+const { openFileStore } = await import('../../dist/stores/file/file-store.js');
+const { createMemoryStore } = await import('../../dist/stores/memory-store.js');
+const { nodeDisk } = await import('../../dist/stores/file/node-disk.js');
+const { PetTable } = await import('../../dist/stores/table/pet-table.js');
 const { encodePet } = await import('../../dist/model/encoded-pet.js');
 
 const SLOW_SYNC_MS = 2;
@@ -76,7 +77,7 @@ function rewriteStore() {
     async create({ tail, status }) {
       const pet = encodePet(pets.lastId + 1n, tail);
       pets.append(pets.lastId + 1n, pet, status);
-      writeFileSync(path, Buffer.concat([...encodeSnapshot(pets)]));
+      writeFileSync(path, Buffer.concat([...new SnapshotText(systemMemory, pets).chunks()]));
       return pet;
     },
   };
