@@ -188,7 +188,10 @@ for (const [what, byte] of [
     writeFileSync(scene.journal, Buffer.from(bytes).fill(byte, bytes.length - 2048));
     const damaged = readFileSync(scene.journal);
     const refused = startOn(t, scene.dataFile);
-    await assertRefused(refused, /^petstore: .*pets\.json\.journal is damaged at byte \d+, line \d+: /);
+    await assertRefused(
+      refused,
+      /^petstore: .*pets\.json\.journal is damaged at byte \d+, line \d+: /,
+    );
     assert.deepEqual(readFileSync(scene.journal), damaged);
     const { code, stderr } = await runScript('check-data.mjs', [scene.dataFile]);
     assert.equal(code, 1);
@@ -240,18 +243,22 @@ test('A data file that may only be read is served, stored to, and started from a
 const NOBODY = 65_534;
 const isRoot = process.getuid?.() === 0;
 
-test('What root makes belongs to the owner of the data file, else of its folder', {
-  skip: isRoot ? false : 'only root can give files away',
-}, async (t) => {
-  const folder = tempDir(t);
-  chownSync(folder, NOBODY, NOBODY);
-  const service = startOn(t, join(folder, 'pets.json'));
-  assert.equal((await createPet(await portOf(service))).status, 201);
-  const owners = readdirSync(folder).map((name) => statSync(join(folder, name)).uid);
-  assert.deepEqual(owners, [NOBODY, NOBODY, NOBODY]);
-  await end(service, 'SIGTERM');
-  assert.equal(statSync(join(folder, 'pets.json')).uid, NOBODY);
-});
+test(
+  'What root makes belongs to the owner of the data file, else of its folder',
+  {
+    skip: isRoot ? false : 'only root can give files away',
+  },
+  async (t) => {
+    const folder = tempDir(t);
+    chownSync(folder, NOBODY, NOBODY);
+    const service = startOn(t, join(folder, 'pets.json'));
+    assert.equal((await createPet(await portOf(service))).status, 201);
+    const owners = readdirSync(folder).map((name) => statSync(join(folder, name)).uid);
+    assert.deepEqual(owners, [NOBODY, NOBODY, NOBODY]);
+    await end(service, 'SIGTERM');
+    assert.equal(statSync(join(folder, 'pets.json')).uid, NOBODY);
+  },
+);
 
 test('A journal that was emptied is a first write that was cut off: the snapshot is served', async (t) => {
   const folder = tempDir(t);

@@ -1,0 +1,68 @@
+/**
+ * The lock of an open store: taken at the name where it stays, and asked before each step whether it
+ * is still there. A lock file that was removed or replaced no longer keeps a second process away.
+ */
+
+import { dirname } from 'node:path';
+import type { Disk, DiskLock } from './disk.ts';
+import { standingOf } from './same-file.ts';
+import type { StorePaths } from './store-paths.ts';
+
+/** Another process may hold the lock, and be writing. */
+export class LockLostError extends Error {
+  override readonly name: string = 'LockLostError';
+}
+
+/** Throws LockLostError once the lock file is not the one that was locked. */
+export function lockGuard(disk: Disk, paths: StorePaths, lock: DiskLock): () => void {
+  const entry = lock.look();
+  return () => {
+    const standing = standingOf(disk, paths.lock, entry);
+    if (standing === 'ours') return;
+    const what = standing === 'gone' ? 'was removed' : 'was replaced';
+    throw new LockLostError(
+      `The lock file ${what}, or its folder moved: another process may be writing`,
+    );
+  };
+}
+
+const LOCK_TRIES = 3;
+
+/** Takes the lock of the file that is at the name, and stays there. */
+export async function takeLock(disk: Disk, paths: StorePaths): Promise<DiskLock> {
+  const owner = disk.look(paths.snapshot)?.owner ?? disk.look(dirname(paths.lock))?.owner;
+  for (let tries = 1; ; tries += 1) {
+    const lock = await disk.lock(paths.lock, { owner });
+    if (lock === undefined) {
+      const holder = await holderOf(disk, paths.lock);
+      throw new Error(`${paths.snapshot} is in use already: ${paths.lock} is held${holder}`);
+    }
+    try {
+      if (standingOf(disk, paths.lock, lock.look()) === 'ours') return lock;
+    } catch (error) {
+      await lock.release();
+      throw error;
+    }
+    await lock.release();
+    if (tries === LOCK_TRIES) {
+      throw new Error(
+        `${paths.lock} was removed while it was being locked, or is on a file system that does ` +
+          'not say which file it is: no store can be kept there',
+      );
+    }
+  }
+}
+
+/** What the holder of the lock wrote of itself: ' by process 4711', or nothing. */
+async function holderOf(disk: Disk, path: string): Promise<string> {
+  try {
+    const file = await disk.open(path, 'read');
+    const bytes = Buffer.alloc(64);
+    const length = await file.read(bytes, 0, bytes.length, 0).finally(() => file.close());
+    const match = /^process [0-9]+(?=\n)/.exec(bytes.toString('latin1', 0, length));
+    return match === null ? '' : ` by ${match[0]}`;
+  } catch {
+    // Another user's file, say.
+    return '';
+  }
+}
