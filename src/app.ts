@@ -7,9 +7,10 @@
  */
 
 import { checkKeys, checkOptions, type AppOptions } from './app-options.ts';
-import { createListener, type Listener } from './api/listener.ts';
-import { openapiOperation } from './api/openapi.ts';
+import { createListener, type Listener } from './http/listener.ts';
+import { openapiOperation } from './openapi/openapi.ts';
 import { petOperations } from './api/operations.ts';
+import { BASE_PATH } from './api/paths.ts';
 import { VERSION } from './base/version.ts';
 import { createKeyring, type Keyring } from './http/bearer.ts';
 import { createPetAccess, type PetAccess } from './model/pet-access.ts';
@@ -82,6 +83,7 @@ export function createApp(options: AppOptions): App {
       metrics.operation,
     ],
     prefix,
+    guardedPath: BASE_PATH,
     keyring: () => keyring,
     bodyLimitBytes,
     now,
@@ -126,22 +128,3 @@ export function createApp(options: AppOptions): App {
 
 const STARTING = 'The service is starting';
 const STOPPING = 'The service is stopping';
-
-// What a program around the app needs beside it: a server that is fit for the open network and can
-// be stopped without losing a request, the stores, and what another PetStore is made of.
-export type { AppOptions, Runtime } from './app-options.ts';
-export { byteString, bytesToString, stringToBytes, textOf } from './base/byte-string.ts';
-export type { ByteString } from './base/byte-string.ts';
-export type { Log, LogLevel } from './base/log.ts';
-export { connectionsOf, createHttpServer } from './http/http-server.ts';
-export type { Limits } from './http/limits.ts';
-export { stopServer } from './http/stop-server.ts';
-export { decodePet, encodePet, encodePets, InvalidPetError } from './model/encoded-pet.ts';
-export type { EncodedNewPet, EncodedPet } from './model/encoded-pet.ts';
-export type { NewPet, Pet, PetStatus } from './model/pet.ts';
-export type { PetAccess, PetAccessPage, PetAccessQuery } from './model/pet-access.ts';
-export { OutcomeUnknownError, StoreUnavailableError } from './model/pet-store.ts';
-export type { PetCount, PetPage, PetQuery, PetStore } from './model/pet-store.ts';
-export { openFileStore, type FileStore, type FileStoreOptions } from './stores/file/file-store.ts';
-export { createMemoryStore } from './stores/memory-store.ts';
-export { VERSION } from './base/version.ts';

@@ -8,28 +8,24 @@
 
 import type { Call } from '../http/operation.ts';
 import { jsonReply, type Reply } from '../http/reply.ts';
-import type { PetPage, PetStore } from '../model/pet-store.ts';
+import type { PetStore } from '../model/pet-store.ts';
 import { PETS_PATH } from './paths.ts';
 import { DEFAULT_LIMIT, readListParameters, type ListParameters } from './read-parameters.ts';
 
-export function listPets(store: PetStore, call: Call): Reply | Promise<Reply> {
+export async function listPets(store: PetStore, call: Call): Promise<Reply> {
   const parameters = readListParameters(call.query);
   const { limit = DEFAULT_LIMIT, status, after } = parameters;
-  const page = store.list({ limit, status, after });
-  return 'then' in page
-    ? page.then((found) => pageReply(found, parameters, call.prefix))
-    : pageReply(page, parameters, call.prefix);
+  const { text, next } = await store.list({ limit, status, after });
+  if (next === undefined) return jsonReply(200, text);
+  const nextPage = `${call.prefix}${PETS_PATH}?${nextQuery(parameters, next)}`;
+  return jsonReply(200, text, ['Link', `<${nextPage}>; rel="next"`]);
 }
 
-function pageReply(
-  { json, next }: PetPage,
-  { limit, status }: ListParameters,
-  prefix: string,
-): Reply {
-  if (next === undefined) return jsonReply(200, json);
-  const query =
-    (limit === undefined ? '' : `limit=${limit}&`) +
-    (status === undefined ? '' : `status=${status}&`) +
-    `after=${next}`;
-  return jsonReply(200, json, ['Link', `<${prefix}${PETS_PATH}?${query}>; rel="next"`]);
+/** The same query, but for pets after the id `next`. */
+function nextQuery({ limit, status }: ListParameters, next: bigint): string {
+  const query = new URLSearchParams();
+  if (limit !== undefined) query.set('limit', String(limit));
+  if (status !== undefined) query.set('status', status);
+  query.set('after', String(next));
+  return query.toString();
 }

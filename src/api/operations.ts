@@ -10,6 +10,7 @@ import { createPet } from './create-pet.ts';
 import { getPet } from './get-pet.ts';
 import { listPets } from './list-pets.ts';
 import { PET_PATH, PETS_PATH } from './paths.ts';
+import { withStoreErrors } from './store-errors.ts';
 
 export interface StoreAccess {
   /** The store; throws StoreUnavailableError while it is not open. */
@@ -25,14 +26,14 @@ export function petOperations(stores: StoreAccess): readonly Operation[] {
       method: 'GET',
       path: PETS_PATH,
       needsKey: true,
-      handle: (call) => listPets(stores.store(), call),
+      handle: (call) => withStoreErrors(() => listPets(stores.store(), call)),
     },
     {
       name: 'createPet',
       method: 'POST',
       path: PETS_PATH,
       needsKey: true,
-      handle: (call) => createPet(stores.storeForCreate(), call),
+      handle: (call) => withStoreErrors(() => createPet(stores.storeForCreate(), call)),
     },
     {
       name: 'getPet',
@@ -40,7 +41,7 @@ export function petOperations(stores: StoreAccess): readonly Operation[] {
       path: PET_PATH,
       needsKey: true,
       deprecation: GET_PET_DEPRECATION,
-      handle: (call) => getPet(stores.store(), call),
+      handle: (call) => withStoreErrors(() => getPet(stores.store(), call)),
     },
   ];
 }

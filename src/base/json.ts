@@ -1,10 +1,8 @@
 /**
  * JSON read in place (RFC 8259): bytes in, offsets out.
  *
- * JSON.parse makes every number a double, which rounds an int64, and builds objects that a pet
- * store does not need. This reader builds nothing: it checks the grammar and tells where the wanted
- * values start and end. A number's digits are then read by int64.ts, a string is kept as it was
- * sent.
+ * JSON.parse makes every number a double, which rounds an int64. This reader checks the grammar and
+ * tells where the values lie; a number's digits are then read by int64.ts.
  *
  * Nesting is held on a list instead of the call stack, so that no text can overflow the latter.
  * The bytes must be valid UTF-8 (`buffer.isUtf8`); past their end a read gives undefined, which no
@@ -28,23 +26,21 @@ export class JsonSyntaxError extends Error {
   }
 }
 
+/** A checked value, by where it lies in its text. */
+export interface JsonValue {
+  readonly start: number;
+  readonly end: number;
+}
+
 /**
- * Reads the object that starts at `at` and returns the offset after it.
- *
- * The value of `names[i]` lies from `spans[2 * i]` up to `spans[2 * i + 1]`, or the two are -1
- * where the object has no such key. A key given twice counts with its last value, and is told to
- * `onDuplicate`. The pair after
- * the last name's holds the last key that is none of the names, so that `spans` has 2 ×
- * (names.length + 1) entries. Throws JsonSyntaxError.
+ * Reads the object that starts at `at`, tells `onMember` of each of its members in turn, and returns
+ * the offset after it. Throws JsonSyntaxError.
  */
-export function findFields(
+export function readObject(
   bytes: Buffer,
   at: number,
-  names: readonly Buffer[],
-  spans: Int32Array,
-  onDuplicate: (name: number) => void = () => undefined,
+  onMember: (key: string, value: JsonValue) => void,
 ): number {
-  spans.fill(-1);
   expectByte(bytes, at, OPEN_BRACE, 'an object');
   at = skipSpace(bytes, at + 1);
   if (bytes[at] === CLOSE_BRACE) return at + 1;
@@ -52,11 +48,7 @@ export function findFields(
     const keyEnd = skipString(bytes, at);
     const start = skipColon(bytes, keyEnd);
     const end = skipValue(bytes, start);
-    const field = fieldIndex(bytes, at, keyEnd, names);
-    const known = field < names.length;
-    if (known && spans[2 * field] !== -1) onDuplicate(field);
-    spans[2 * field] = known ? start : at;
-    spans[2 * field + 1] = known ? end : keyEnd;
+    onMember(decodeString(bytes, { start: at, end: keyEnd }), { start, end });
     at = skipSpace(bytes, end);
     if (bytes[at] === CLOSE_BRACE) return at + 1;
     expectByte(bytes, at, COMMA, "',' or '}'");
@@ -125,9 +117,11 @@ export function skipString(bytes: Uint8Array, at: number): number {
   }
 }
 
-/** The value of a checked string, quotes included in the span. */
-export function decodeString(bytes: Buffer, start: number, end: number): string {
-  return JSON.parse(bytes.toString('utf8', start, end)) as string;
+/** The value of a checked string. */
+export function decodeString(bytes: Buffer, { start, end }: JsonValue): string {
+  const text = bytes.toString('utf8', start + 1, end - 1);
+  // Few strings have an escape.
+  return text.includes('\\') ? (JSON.parse(`"${text}"`) as string) : text;
 }
 
 /** True when the bytes from `at` on are those of `text`. */
@@ -162,16 +156,6 @@ const {
 } = ascii;
 
 const LITERALS: readonly Buffer[] = ['true', 'false', 'null'].map((word) => Buffer.from(word));
-
-function fieldIndex(bytes: Buffer, start: number, end: number, names: readonly Buffer[]): number {
-  // A backslash makes the key longer than its name: "n\u0061me" is the key `name` too.
-  const escaped = bytes.subarray(start, end).includes(BACKSLASH);
-  const key = escaped
-    ? Buffer.from(decodeString(bytes, start, end))
-    : bytes.subarray(start + 1, end - 1);
-  const index = names.findIndex((name) => name.equals(key));
-  return index < 0 ? names.length : index;
-}
 
 function skipColon(bytes: Uint8Array, at: number): number {
   at = skipSpace(bytes, at);

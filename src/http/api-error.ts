@@ -15,7 +15,7 @@ export const STATUS_OF_CODE = {
   invalid_body: 400,
   /** The API key is missing or invalid. */
   unauthorized: 401,
-  /** The animal cannot be found. */
+  /** What the path names cannot be found. */
   not_found: 404,
   /** There is no such path. */
   unknown_path: 404,
@@ -33,7 +33,7 @@ export const STATUS_OF_CODE = {
   expectation_failed: 417,
   /** The request's header fields are longer than the limit. */
   headers_too_large: 431,
-  /** Nobody can tell whether the pet was stored: it may be there later. */
+  /** Nobody can tell whether the request took effect. */
   outcome_unknown: 500,
   /** The service failed; its log tells why. */
   internal_error: 500,
@@ -75,4 +75,9 @@ export class ApiError extends Error {
   get body(): ErrorBody {
     return { code: this.code, message: this.message, status: this.status };
   }
+}
+
+/** The service cannot do it now: the same request may succeed in a second. */
+export function unavailable(message: string): ApiError {
+  return new ApiError('unavailable', message, ['Retry-After', '1']);
 }

@@ -14,8 +14,8 @@ export interface Operation {
   /** True for what any web page may read, whatever the CORS policy is. */
   readonly isPublic?: true;
   readonly deprecation?: Deprecation;
-  /** May throw, or reject with, an ApiError. */
-  handle(call: Call): Reply | Promise<Reply>;
+  /** Rejects with an ApiError for what a client is to be told. */
+  handle(call: Call): Promise<Reply>;
 }
 
 export interface Deprecation {

@@ -1,7 +1,6 @@
 /** A reply: what a handler returns, and how it goes out over node:http. */
 
 import type { ServerResponse } from 'node:http';
-import { byteString, type ByteString } from '../base/byte-string.ts';
 import type { ApiError } from './api-error.ts';
 
 export interface Reply {
@@ -9,7 +8,9 @@ export interface Reply {
   /** All header fields but Date and Connection: name, value, name, value … */
   readonly headers: readonly string[];
   /** Undefined where the status has none (204). */
-  readonly body: ByteString | undefined;
+  readonly body: string | undefined;
+  /** The body's length in UTF-8. */
+  readonly bodyBytes: number;
 }
 
 export const NO_HEADERS: readonly string[] = [];
@@ -28,25 +29,26 @@ export const COMMON_HEADERS: readonly string[] = [
 export function bodyReply(
   status: number,
   contentType: string,
-  body: ByteString,
+  body: string,
   headers: readonly string[] = NO_HEADERS,
 ): Reply {
-  const fields = ['Content-Type', contentType, 'Content-Length', String(body.length)];
-  return { status, headers: [...fields, ...COMMON_HEADERS, ...headers], body };
+  const bodyBytes = Buffer.byteLength(body);
+  const fields = ['Content-Type', contentType, 'Content-Length', String(bodyBytes)];
+  return { status, headers: [...fields, ...COMMON_HEADERS, ...headers], body, bodyBytes };
 }
 
 /** A reply without a body (204). */
 export function emptyReply(headers: readonly string[]): Reply {
-  return { status: 204, headers: [...COMMON_HEADERS, ...headers], body: undefined };
+  return { status: 204, headers: [...COMMON_HEADERS, ...headers], body: undefined, bodyBytes: 0 };
 }
 
 /** A reply whose body is JSON text. */
-export function jsonReply(status: number, body: ByteString, headers?: readonly string[]): Reply {
+export function jsonReply(status: number, body: string, headers?: readonly string[]): Reply {
   return bodyReply(status, 'application/json', body, headers);
 }
 
 export function errorReply(error: ApiError): Reply {
-  return jsonReply(error.status, byteString(JSON.stringify(error.body)), error.headers);
+  return jsonReply(error.status, JSON.stringify(error.body), error.headers);
 }
 
 /**
@@ -65,8 +67,8 @@ export function sendReply(
   // An answer that was ended counts as sent: a server that stops would cut it off. A long
   // one, which the system may not take at once, is therefore ended when it has gone out.
   if (body === undefined) response.end();
-  else if (body.length <= LONG_BODY_BYTES) response.end(body, 'latin1');
-  else response.write(body, 'latin1', () => response.end());
+  else if (reply.bodyBytes <= LONG_BODY_BYTES) response.end(body);
+  else response.write(body, () => response.end());
 }
 
 const LONG_BODY_BYTES: number = 16 << 10;
@@ -79,7 +81,7 @@ export function sendReplyOpen(
 ): void {
   writeHead(response, reply, extraHeaders);
   if (reply.body === undefined || response.req.method === 'HEAD') response.flushHeaders();
-  else response.write(reply.body, 'latin1');
+  else response.write(reply.body);
 }
 
 function writeHead(response: ServerResponse, reply: Reply, extraHeaders: readonly string[]): void {

@@ -4,8 +4,14 @@
  */
 
 import { quote } from '../base/quote.ts';
-import { decodePet, decodePets, encodeNewPet } from './encoded-pet.ts';
-import { isPetStatus, PET_STATUSES, type NewPet, type Pet, type PetStatus } from './pet.ts';
+import {
+  isPetStatus,
+  PET_STATUSES,
+  type NewPet,
+  type Pet,
+  type PetStatus,
+  type StoredPet,
+} from './pet.ts';
 import type { PetCount, PetStore } from './pet-store.ts';
 
 /** Each rejects with StoreUnavailableError while the store is not open. */
@@ -20,7 +26,7 @@ export interface PetAccess {
    * Resolves when the pet is durable. Rejects with InvalidPetError or StoreUnavailableError when
    * nothing of it is stored, and with OutcomeUnknownError when nobody can tell.
    */
-  create(pet: NewPet): Promise<Pet>;
+  create(newPet: NewPet): Promise<Pet>;
   count(): Promise<PetCount>;
 }
 
@@ -46,8 +52,8 @@ export function createPetAccess(
   const list = async (query: PetAccessQuery = {}): Promise<PetAccessPage> => {
     const { limit = DEFAULT_LIMIT, status, after } = query;
     checkQuery(limit, status, after);
-    const { json, next } = await storeForRead().list({ limit, status, after });
-    return { pets: decodePets(json), next };
+    const { pets, next } = await storeForRead().list({ limit, status, after });
+    return { pets: pets.map(valueOf), next };
   };
   return {
     list,
@@ -61,13 +67,19 @@ export function createPetAccess(
     },
     async get(id) {
       const pet = await storeForRead().get(id);
-      return pet === undefined ? undefined : decodePet(pet);
+      return pet === undefined ? undefined : valueOf(pet);
     },
-    async create(pet) {
-      return decodePet(await storeForCreate().create(encodeNewPet(pet)));
+    async create(newPet) {
+      return valueOf(await storeForCreate().create(newPet));
     },
     count: async () => storeForRead().count(),
   };
+}
+
+/** The Pet alone, as a plain object. */
+function valueOf({ id, name, categoryId, status }: StoredPet): Pet {
+  const pet = { id, name, categoryId };
+  return status === undefined ? pet : { ...pet, status };
 }
 
 const DEFAULT_LIMIT = 20;

@@ -1,37 +1,36 @@
 /**
  * PetStore: what the interface's operations need of a collection of pets, and its promises.
  *
- * It speaks in encoded pets, so that a pet's bytes are written once and pass through unchanged.
- * `list`, `get`, `create` and `close` may answer with a promise, so that a store on another machine
- * can stand behind it; `count` and `problem` answer at once, from what the store knows.
+ * It takes a NewPet and gives Pets and pages of them. Each has its JSON text in it, ready to be sent
+ * (pet-text.ts), so that nobody but the store has to know how a pet is kept. `count` and `problem`
+ * answer at once, from what the store knows.
  */
 
-import type { ByteString } from '../base/byte-string.ts';
 import { INT64_MAX } from '../base/int64.ts';
-import type { EncodedNewPet, EncodedPet } from './encoded-pet.ts';
-import type { PetStatus } from './pet.ts';
+import type { NewPet, PetStatus, StoredPet } from './pet.ts';
 
 export interface PetStore {
   /**
    * A page of the pets that match, in ascending order of id. What has been answered or seen once is
    * there from then on.
    *
-   * It may throw or reject: with StoreUnavailableError the request is answered 503, else 500.
+   * It may reject: with StoreUnavailableError the request is answered 503, else 500.
    */
-  list(query: PetQuery): PetPage | Promise<PetPage>;
+  list(query: PetQuery): Promise<PetPage>;
 
   /** The pet with this id, undefined where there is none. It may fail as `list` may. */
-  get(id: bigint): EncodedPet | undefined | Promise<EncodedPet | undefined>;
+  get(id: bigint): Promise<StoredPet | undefined>;
 
   /**
    * Adds a pet under an id one greater than the greatest so far.
    *
    * When the promise resolves, the pet is as durable as the store can make it, and only from then
    * on does any read show it. When it rejects, nothing was added, and nothing of it will appear:
-   * with StoreUnavailableError when the same call may succeed later. Only with OutcomeUnknownError
+   * with InvalidPetError for what is no NewPet, with StoreUnavailableError when the same call may
+   * succeed later. Only with OutcomeUnknownError
    * it is not known whether the pet was added.
    */
-  create(pet: EncodedNewPet): Promise<EncodedPet>;
+  create(newPet: NewPet): Promise<StoredPet>;
 
   /** How many pets there are, in all and of each status, as far as the store knows. */
   count(): PetCount;
@@ -55,8 +54,9 @@ export interface PetQuery {
 }
 
 export interface PetPage {
-  /** The pets, as encodePets puts them together. */
-  readonly json: ByteString;
+  readonly pets: readonly StoredPet[];
+  /** All of them as formatPets puts their texts together. */
+  readonly text: string;
   /** The last pet's id when more pets match beyond this page: the next query's `after`. */
   readonly next: bigint | undefined;
 }

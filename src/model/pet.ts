@@ -1,8 +1,7 @@
 /**
  * PetStatus, NewPet and Pet (the interface's parts 2 and 3), as a program holds them.
  *
- * The two integers are int64 and so bigint here: a number would round them above 2^53. The service
- * itself works on the encoded form (encoded-pet.ts); these types are for those who call it.
+ * The two integers are int64 and so bigint here: a number would round them above 2^53.
  */
 
 export type PetStatus = 'available' | 'pending' | 'sold';
@@ -21,6 +20,11 @@ export interface NewPet {
 export interface Pet extends NewPet {
   /** int64, given by the store, positive and ascending in the order of creation. */
   readonly id: bigint;
+}
+
+/** A Pet in a store, with its JSON text as it is sent (pet-text.ts). */
+export interface StoredPet extends Pet {
+  readonly text: string;
 }
 
 export function isPetStatus(value: unknown): value is PetStatus {

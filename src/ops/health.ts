@@ -1,9 +1,8 @@
 /** Health: what a supervisor asks, without a key. */
 
-import { byteString } from '../base/byte-string.ts';
+import { unavailable } from '../http/api-error.ts';
 import type { Operation } from '../http/operation.ts';
 import { jsonReply, type Reply } from '../http/reply.ts';
-import { StoreUnavailableError } from '../model/pet-store.ts';
 
 /** `problem` tells why the service is not ready for requests; undefined while it is. */
 export function healthOperations(problem: () => string | undefined): readonly Operation[] {
@@ -13,20 +12,20 @@ export function healthOperations(problem: () => string | undefined): readonly Op
       method: 'GET',
       path: '/livez',
       needsKey: false,
-      handle: () => OK,
+      handle: async () => OK,
     },
     {
       name: 'readyz',
       method: 'GET',
       path: '/readyz',
       needsKey: false,
-      handle: () => {
+      handle: async () => {
         const found = problem();
-        if (found !== undefined) throw new StoreUnavailableError(found);
+        if (found !== undefined) throw unavailable(found);
         return OK;
       },
     },
   ];
 }
 
-const OK: Reply = jsonReply(200, byteString('{"status":"ok"}'));
+const OK: Reply = jsonReply(200, '{"status":"ok"}');

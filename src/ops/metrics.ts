@@ -6,7 +6,6 @@
  */
 
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { byteString } from '../base/byte-string.ts';
 import { Histogram } from '../base/histogram.ts';
 import type { Operation } from '../http/operation.ts';
 import { bodyReply } from '../http/reply.ts';
@@ -69,7 +68,7 @@ export function createMetrics(sources: MetricsSources): Metrics {
       method: 'GET',
       path: '/metrics',
       needsKey: true,
-      handle: () => bodyReply(200, TEXT_TYPE, byteString(encode())),
+      handle: async () => bodyReply(200, TEXT_TYPE, encode()),
     },
     close: () => eventLoop.disable(),
   };

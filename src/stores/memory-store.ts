@@ -1,36 +1,45 @@
 /**
- * The simplest PetStore: pets in memory only, for tests and for programs that want no file.
- *
- * Its promise is the least that PetStore allows: a pet is as durable as the process.
+ * The simplest PetStore, and the one to read first: pets in a Map, for tests and for programs that
+ * want no file. Its promise is the least that PetStore allows: a pet is as durable as the process.
  */
 
-import { INT64_MAX } from '../base/int64.ts';
-import { encodePet } from '../model/encoded-pet.ts';
-import { CLOSED, NO_ID_LEFT, StoreUnavailableError, type PetStore } from '../model/pet-store.ts';
-import { PetTable } from './table/pet-table.ts';
+import type { PetStatus, StoredPet } from '../model/pet.ts';
+import { CLOSED, StoreUnavailableError, type PetStore } from '../model/pet-store.ts';
+import { formatNewPet, formatPet, formatPets } from '../model/pet-text.ts';
 
 export function createMemoryStore(): PetStore {
-  const pets = new PetTable();
-  let closed = false;
-  const problem = (): string | undefined => {
-    if (closed) return CLOSED;
-    return pets.lastId === INT64_MAX ? NO_ID_LEFT : undefined;
-  };
+  const pets = new Map<bigint, StoredPet>();
+  let isClosed = false;
   return {
-    list: (query) => pets.list(query),
-    get: (id) => pets.get(id),
-    count: () => pets.count(),
-    problem,
-    create: async ({ tail, status }) => {
-      const refusal = problem();
-      if (refusal !== undefined) throw new StoreUnavailableError(refusal);
-      const id = pets.lastId + 1n;
-      const pet = encodePet(id, tail);
-      pets.append(id, pet, status);
+    async create(newPet) {
+      if (isClosed) throw new StoreUnavailableError(CLOSED);
+      const id = BigInt(pets.size) + 1n;
+      const pet = { ...newPet, id, text: formatPet(id, formatNewPet(newPet)) };
+      pets.set(id, pet);
       return pet;
     },
-    close: async () => {
-      closed = true;
+    async get(id) {
+      return pets.get(id);
+    },
+    async list({ limit, status, after = 0n }) {
+      const matches = [...pets.values()].filter(
+        (pet) => pet.id > after && (status === undefined || pet.status === status),
+      );
+      const page = matches.slice(0, limit);
+      return {
+        pets: page,
+        text: formatPets(page.map(({ text }) => text)),
+        next: matches.length > limit ? page.at(-1)?.id : undefined,
+      };
+    },
+    count() {
+      const byStatus: Record<PetStatus, number> = { available: 0, pending: 0, sold: 0 };
+      for (const { status } of pets.values()) if (status !== undefined) byStatus[status] += 1;
+      return { total: pets.size, byStatus };
+    },
+    problem: () => (isClosed ? CLOSED : undefined),
+    async close() {
+      isClosed = true;
     },
   };
 }

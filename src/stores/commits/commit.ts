@@ -8,31 +8,36 @@
  */
 
 import { COMMA } from '../../base/ascii.ts';
-import type { ByteString } from '../../base/byte-string.ts';
 import { startsWithAt } from '../../base/json.ts';
-import { encodePet, readPet, type EncodedNewPet, type PetText } from '../../model/encoded-pet.ts';
-
-/** A pet of a commit: what the table of pets takes. */
-export type CommittedPet = Omit<PetText, 'end'>;
+import type { PetStatus } from '../../model/pet.ts';
+import { formatNewPet, formatPet, readPet } from '../../model/pet-text.ts';
+import type { TablePet } from '../table/pet-table.ts';
 
 export interface Commit {
   readonly after: bigint;
   /** With the ids after + 1, after + 2 and so on; one pet at least. */
-  readonly pets: readonly CommittedPet[];
+  readonly pets: readonly TablePet[];
+}
+
+/** A NewPet that waits for its id. */
+export interface PendingPet {
+  /** As formatNewPet wrote them. */
+  readonly members: string;
+  readonly status: PetStatus | undefined;
 }
 
 /** The commit that adds these pets after the id `after`. */
-export function createCommit(after: bigint, newPets: readonly EncodedNewPet[]): Commit {
+export function createCommit(after: bigint, newPets: readonly PendingPet[]): Commit {
   let id = after;
-  const pets = newPets.map(({ tail, status }) => {
+  const pets = newPets.map(({ members, status }) => {
     id += 1n;
-    return { id, pet: encodePet(id, tail), status };
+    return { id, text: formatPet(id, members), status };
   });
   return { after, pets };
 }
 
-export function encodeCommit({ after, pets }: Commit): ByteString {
-  return `${commitStart(after)}${pets.map(({ pet }) => pet).join(',')}]}` as ByteString;
+export function encodeCommit({ after, pets }: Commit): string {
+  return `${commitStart(after)}${pets.map(({ text }) => text).join(',')}]}`;
 }
 
 /** What the text of each commit after this id begins with. */
@@ -48,13 +53,13 @@ export function decodeCommit(text: Buffer): Commit | undefined {
   const match = /^\{"after":(0|[1-9][0-9]{0,18}),"pets":\[/.exec(text.toString('latin1', 0, 50));
   if (match === null) return undefined;
   const after = BigInt(match[1]!);
-  const pets: CommittedPet[] = [];
+  const pets: TablePet[] = [];
   let at = match[0].length;
   try {
     for (;;) {
-      const { id, pet, status, end } = readPet(text, at);
-      pets.push({ id, pet, status });
-      if (id !== after + BigInt(pets.length)) return undefined;
+      const { pet, end } = readPet(text, at);
+      pets.push({ id: pet.id, text: formatPet(pet.id, formatNewPet(pet)), status: pet.status });
+      if (pet.id !== after + BigInt(pets.length)) return undefined;
       at = end;
       if (text[at] !== COMMA) break;
       at += 1;

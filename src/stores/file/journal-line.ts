@@ -39,12 +39,12 @@ const LENGTH_END = 17;
 /** Longer than any header, and shorter than a sector. */
 export const MAX_HEADER_LENGTH = 100;
 
-/** The line of a text, behind bytes with the CRC `crc`; `text` has a character for each byte. */
+/** The line of a text, behind bytes with the CRC `crc`. */
 export function encodeLine(memory: Memory, text: string, crc: number): EncodedLine {
-  const length = PREFIX_LENGTH + text.length + 1;
+  const length = PREFIX_LENGTH + Buffer.byteLength(text) + 1;
   const bytes = memory.bytes(length);
   bytes.write(` ${hex(length)} `, CRC_LENGTH, 'latin1');
-  bytes.write(text, PREFIX_LENGTH, 'latin1');
+  bytes.write(text, PREFIX_LENGTH);
   bytes[length - 1] = LINE_FEED;
   bytes.write(hex(zlib.crc32(bytes.subarray(CRC_LENGTH), crc)), 0, 'latin1');
   return { bytes, crc: zlib.crc32(bytes, crc) };

@@ -185,9 +185,9 @@ class JournalReader {
       );
     }
     this.#lastId = after + BigInt(pets.length);
-    for (const { id, pet, status } of pets) {
-      if (!this.#isPassedOver) this.#pets.append(id, pet, status);
-      else if (this.#pets.get(id) !== pet) throw this.#otherSnapshot(id, at);
+    for (const pet of pets) {
+      if (!this.#isPassedOver) this.#pets.append(pet);
+      else if (this.#pets.get(pet.id)?.text !== pet.text) throw this.#otherSnapshot(pet.id, at);
     }
   }
 

@@ -10,7 +10,7 @@ import { Histogram } from '../../base/histogram.ts';
 import { INT64_MAX } from '../../base/int64.ts';
 import { messageOf, type Log } from '../../base/log.ts';
 import type { Memory } from '../../base/memory.ts';
-import type { EncodedNewPet, EncodedPet } from '../../model/encoded-pet.ts';
+import type { NewPet, StoredPet } from '../../model/pet.ts';
 import {
   CLOSED,
   NO_ID_LEFT,
@@ -21,9 +21,11 @@ import {
   type PetQuery,
   type PetStore,
 } from '../../model/pet-store.ts';
-import { createCommit, encodeCommit, type CommittedPet } from '../commits/commit.ts';
+import { formatNewPet } from '../../model/pet-text.ts';
+import { storedPetOf } from '../../model/stored-pet.ts';
+import { createCommit, encodeCommit, type PendingPet } from '../commits/commit.ts';
 import { CommitQueue, type Outcome } from '../commits/commit-queue.ts';
-import type { PetTable } from '../table/pet-table.ts';
+import type { PetTable, TablePet } from '../table/pet-table.ts';
 import {
   checkSnapshot,
   ForeignSnapshotError,
@@ -85,7 +87,7 @@ export interface StorePlace {
 export class JournaledStore implements FileStore {
   readonly #place: StorePlace;
   readonly #pets: PetTable;
-  readonly #queue: CommitQueue<EncodedNewPet, EncodedPet>;
+  readonly #queue: CommitQueue<PendingPet, StoredPet>;
   #journal: Journal;
   #snapshot: KnownSnapshot | undefined;
   /** True when the snapshot has all pets, and those in doubt, durably. */
@@ -93,7 +95,7 @@ export class JournaledStore implements FileStore {
   /** Why no line can be added to the journal, until all is brought into new files. */
   #deadJournal: { readonly cause: string; readonly leftover: DiskEntry | undefined } | undefined;
   /** Pets that the dead journal may show after the next start: no snapshot may leave them out. */
-  #inDoubt: readonly CommittedPet[] = [];
+  #inDoubt: readonly TablePet[] = [];
   #lastReplaceAt = -Infinity;
   /** Why nothing is written any more, for good. */
   #stopped: string | undefined;
@@ -119,11 +121,11 @@ export class JournaledStore implements FileStore {
     }
   }
 
-  list(query: PetQuery): PetPage {
+  async list(query: PetQuery): Promise<PetPage> {
     return this.#pets.list(query);
   }
 
-  get(id: bigint): EncodedPet | undefined {
+  async get(id: bigint): Promise<StoredPet | undefined> {
     return this.#pets.get(id);
   }
 
@@ -151,11 +153,14 @@ export class JournaledStore implements FileStore {
     };
   }
 
-  create(pet: EncodedNewPet): Promise<EncodedPet> {
+  async create(newPet: NewPet): Promise<StoredPet> {
+    const members = formatNewPet(newPet);
     const refusal = this.#refusal();
-    if (refusal === undefined) return this.#queue.add(pet, pet.tail.length);
+    if (refusal === undefined) {
+      return this.#queue.add({ members, status: newPet.status }, Buffer.byteLength(members));
+    }
     this.#refusedCreates += 1;
-    return Promise.reject(new StoreUnavailableError(refusal));
+    throw new StoreUnavailableError(refusal);
   }
 
   close(): Promise<void> {
@@ -180,8 +185,8 @@ export class JournaledStore implements FileStore {
   }
 
   /** Makes the pets durable together. It never rejects. */
-  async #commit(newPets: readonly EncodedNewPet[]): Promise<readonly Outcome<EncodedPet>[]> {
-    let pets: readonly CommittedPet[];
+  async #commit(newPets: readonly PendingPet[]): Promise<readonly Outcome<StoredPet>[]> {
+    let pets: readonly TablePet[];
     let line: EncodedLine;
     try {
       await this.#prepareJournal();
@@ -211,9 +216,9 @@ export class JournaledStore implements FileStore {
    * on the disk. `doubt` is why it may not. It never rejects.
    */
   async #settle(
-    pets: readonly CommittedPet[],
+    pets: readonly TablePet[],
     doubt: unknown,
-  ): Promise<readonly Outcome<EncodedPet>[]> {
+  ): Promise<readonly Outcome<StoredPet>[]> {
     switch (doubt === undefined ? this.#standingAfterSync() : 'gone') {
       case 'ours':
         this.#publish(pets);
@@ -228,7 +233,7 @@ export class JournaledStore implements FileStore {
     }
     const last = pets.at(-1);
     if (last === undefined || last.id <= this.#pets.lastId) {
-      return pets.map(({ pet }) => ({ result: pet }));
+      return pets.map(({ id, text }) => ({ result: storedPetOf(id, text) }));
     }
     this.#unknownCreates += pets.length;
     const cause = this.#stopped ?? this.#trouble.message ?? messageOf(doubt);
@@ -246,9 +251,9 @@ export class JournaledStore implements FileStore {
   }
 
   /** Puts durable pets into memory, for which there is room: reads see them from now on. */
-  #publish(pets: readonly CommittedPet[]): void {
+  #publish(pets: readonly TablePet[]): void {
     try {
-      for (const { id, pet, status } of pets) this.#pets.append(id, pet, status);
+      for (const pet of pets) this.#pets.append(pet);
     } catch (error) {
       // Memory is behind the disk now: nothing that is made of it may be written.
       return this.#stop(`Memory failed after a pet was stored: ${messageOf(error)}`);
@@ -386,7 +391,7 @@ export class JournaledStore implements FileStore {
     }
   }
 
-  #refuse(count: number, error: unknown): readonly Outcome<EncodedPet>[] {
+  #refuse(count: number, error: unknown): readonly Outcome<StoredPet>[] {
     this.#refusedCreates += count;
     const message = this.#stopped ?? this.#trouble.note(error);
     return Array.from({ length: count }, () => ({ error: new StoreUnavailableError(message) }));

@@ -19,7 +19,13 @@ import { CLOSE_BRACKET, COMMA, OPEN_BRACKET } from '../../base/ascii.ts';
 import { JsonSyntaxError, skipSpace } from '../../base/json.ts';
 import type { Memory } from '../../base/memory.ts';
 import { findInvalidUtf8 } from '../../base/utf8.ts';
-import { InvalidPetError, MAX_PET_BYTES, readPet } from '../../model/encoded-pet.ts';
+import {
+  formatNewPet,
+  formatPet,
+  InvalidPetError,
+  MAX_PET_BYTES,
+  readPet,
+} from '../../model/pet-text.ts';
 import { PetRun, scanPets, scannedBytes, type ScannedBytes } from '../table/pet-scanner.ts';
 import { SEPARATOR, type PetTable, type TablePet } from '../table/pet-table.ts';
 import { DamagedFileError } from './damaged-file-error.ts';
@@ -49,8 +55,8 @@ export class SnapshotText {
       yield this.#counted(chunk);
       separator = SEPARATOR.toString();
     }
-    for (const { pet } of this.#more) {
-      yield this.#counted(this.#bytes(`${separator}${pet}`));
+    for (const { text } of this.#more) {
+      yield this.#counted(this.#bytes(`${separator}${text}`));
       separator = SEPARATOR.toString();
     }
     yield this.#counted(this.#bytes(separator === '[\n' ? '[\n]' : '\n]'));
@@ -58,8 +64,8 @@ export class SnapshotText {
   }
 
   #bytes(text: string): Buffer {
-    const bytes = this.#memory.bytes(text.length);
-    bytes.write(text, 'latin1');
+    const bytes = this.#memory.bytes(Buffer.byteLength(text));
+    bytes.write(text);
     return bytes;
   }
 
@@ -189,12 +195,13 @@ class SnapshotReader {
       this.#pets.appendRun(scanned.bytes, run);
       return scannedEnd;
     }
-    const { id, end, pet, status } = readPet(scanned.bytes, at);
+    const { pet, end } = readPet(scanned.bytes, at);
+    const { id, status } = pet;
     const { lastId } = this.#pets;
     if (id <= lastId) {
       throw new InvalidPetError(`id ${id} does not come after ${lastId}: ids must be ascending`);
     }
-    this.#pets.append(id, pet, status);
+    this.#pets.append({ id, text: formatPet(id, formatNewPet(pet)), status });
     return end;
   }
 

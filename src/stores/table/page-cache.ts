@@ -24,7 +24,7 @@ export class PageCache {
   /** Keeps the page, unless it is the last, or large, and returns it. */
   keep(first: number, limit: number, page: PetPage): PetPage {
     const isLast = page.next === undefined;
-    if (isLast || page.json.length > MAX_PAGE_BYTES || limit >= LIMIT_BOUND) return page;
+    if (isLast || page.text.length > MAX_PAGE_BYTES || limit >= LIMIT_BOUND) return page;
     for (const oldest of this.#pages.keys()) {
       if (this.#pages.size < MAX_PAGES) break;
       this.#pages.delete(oldest);

@@ -10,11 +10,11 @@
  * order of id, which is what makes all this so simple.
  */
 
-import { bytesToString, type ByteString } from '../../base/byte-string.ts';
 import { systemMemory, type Memory } from '../../base/memory.ts';
-import { encodePets, PET_SEPARATOR, type EncodedPet } from '../../model/encoded-pet.ts';
-import { PET_STATUSES, type PetStatus } from '../../model/pet.ts';
+import { PET_STATUSES, type PetStatus, type StoredPet } from '../../model/pet.ts';
 import type { PetCount, PetPage, PetQuery } from '../../model/pet-store.ts';
+import { formatPets, PET_SEPARATOR } from '../../model/pet-text.ts';
+import { petPageOf, storedPetOf } from '../../model/stored-pet.ts';
 import { Column } from './column.ts';
 import { IdRuns } from './id-runs.ts';
 import { PageCache } from './page-cache.ts';
@@ -25,7 +25,7 @@ export const SEPARATOR: Buffer = Buffer.from(PET_SEPARATOR);
 /** A pet for the table: its id must be greater than `lastId`. */
 export interface TablePet {
   readonly id: bigint;
-  readonly pet: EncodedPet;
+  readonly text: string;
   readonly status: PetStatus | undefined;
 }
 
@@ -78,8 +78,8 @@ export class PetTable {
   reserve(pets: readonly TablePet[]): void {
     let bytes = 0;
     const counts = { available: 0, pending: 0, sold: 0 };
-    for (const { pet, status } of pets) {
-      bytes += pet.length + SEPARATOR.length;
+    for (const { text, status } of pets) {
+      bytes += Buffer.byteLength(text) + SEPARATOR.length;
       if (status !== undefined) counts[status] += 1;
     }
     if (this.#roomInChunk() < bytes) {
@@ -91,10 +91,9 @@ export class PetTable {
     for (const status of PET_STATUSES) this.#byStatus[status].reserve(counts[status]);
   }
 
-  append(id: bigint, pet: EncodedPet, status?: PetStatus): void {
-    const chunk = this.#chunkFor(pet.length + SEPARATOR.length);
-    const end = chunk.usedBytes + pet.length;
-    chunk.bytes.write(pet, chunk.usedBytes, 'latin1');
+  append({ id, text, status }: TablePet): void {
+    const chunk = this.#chunkFor(Buffer.byteLength(text) + SEPARATOR.length);
+    const end = chunk.usedBytes + chunk.bytes.write(text, chunk.usedBytes);
     this.#seal(chunk, end, status);
     this.#ids.push(id);
   }
@@ -121,9 +120,9 @@ export class PetTable {
     }
   }
 
-  get(id: bigint): EncodedPet | undefined {
+  get(id: bigint): StoredPet | undefined {
     const index = this.#ids.indexOf(id);
-    return index === undefined ? undefined : this.#textAt(index);
+    return index === undefined ? undefined : storedPetOf(id, this.#textAt(index));
   }
 
   list({ limit, status, after }: PetQuery): PetPage {
@@ -191,14 +190,14 @@ export class PetTable {
     const end = Math.min(first + limit, length);
     const texts =
       indexes === undefined ? this.#textsBetween(first, end) : this.#textsAt(indexes, first, end);
-    if (end >= length) return { json: encodePets(texts), next: undefined };
+    if (end >= length) return petPageOf(formatPets(texts), undefined);
     const last = indexes === undefined ? end - 1 : indexes.at(end - 1);
-    return { json: encodePets(texts), next: this.#ids.at(last) };
+    return petPageOf(formatPets(texts), this.#ids.at(last));
   }
 
   /** Pets that follow each other, a text for those of each chunk: most pages lie in one. */
-  #textsBetween(from: number, to: number): readonly ByteString[] {
-    const texts: ByteString[] = [];
+  #textsBetween(from: number, to: number): readonly string[] {
+    const texts: string[] = [];
     while (from < to) {
       const chunk = this.#chunkStarts.countBelow(from + 1);
       const stop = chunk < this.#chunks.length ? this.#chunkStarts.at(chunk) : this.length;
@@ -209,21 +208,21 @@ export class PetTable {
     return texts;
   }
 
-  #textsAt(indexes: Column<Uint32Array>, from: number, to: number): readonly EncodedPet[] {
-    const texts: EncodedPet[] = [];
+  #textsAt(indexes: Column<Uint32Array>, from: number, to: number): readonly string[] {
+    const texts: string[] = [];
     for (let i = from; i < to; i += 1) texts.push(this.#textAt(indexes.at(i)));
     return texts;
   }
 
-  #textAt(index: number): EncodedPet {
+  #textAt(index: number): string {
     return this.#textBetween(index, index + 1);
   }
 
   /** Pets of one chunk, with the separators between them. */
-  #textBetween(from: number, to: number): ByteString {
+  #textBetween(from: number, to: number): string {
     const { bytes, firstIndex } = this.#chunks[this.#chunkStarts.countBelow(from + 1) - 1]!;
     const start = from === firstIndex ? 0 : this.#ends.at(from - 1);
-    return bytesToString(bytes, start, this.#ends.at(to - 1) - SEPARATOR.length);
+    return bytes.toString('utf8', start, this.#ends.at(to - 1) - SEPARATOR.length);
   }
 }
 

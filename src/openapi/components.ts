@@ -15,9 +15,9 @@ import type {
   Reference,
   ResponseObject,
   Schema,
-} from './openapi-types.ts';
-import { GET_PET_DEPRECATION } from './operations.ts';
-import { PETS_PATH } from './paths.ts';
+} from './types.ts';
+import { GET_PET_DEPRECATION } from '../api/operations.ts';
+import { PETS_PATH } from '../api/paths.ts';
 
 /** With its bounds: to a validator a format only says what is meant. */
 export const INT64: Schema = {

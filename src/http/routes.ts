@@ -2,10 +2,10 @@
  * Routes: the table of operations, grouped by path, with what can be worked out ahead of requests.
  */
 
-import type { ApiError } from '../http/api-error.ts';
-import { deprecationHeaders, removedError } from '../http/deprecation.ts';
-import type { Operation } from '../http/operation.ts';
-import { NO_HEADERS } from '../http/reply.ts';
+import type { ApiError } from './api-error.ts';
+import { deprecationHeaders, removedError } from './deprecation.ts';
+import type { Operation } from './operation.ts';
+import { NO_HEADERS } from './reply.ts';
 
 /** Everything at one path. */
 export interface Route {

@@ -7,7 +7,6 @@
  */
 
 import type { Operation } from '../http/operation.ts';
-import { byteString } from '../base/byte-string.ts';
 import { jsonReply } from '../http/reply.ts';
 import { DEFAULT_BODY_LIMIT_BYTES } from '../http/request-body.ts';
 import {
@@ -21,22 +20,22 @@ import {
   responseRef,
   schemaRef,
   SUCCESSOR_LINK,
-} from './openapi-components.ts';
-import type { HeaderObject, OpenApi, OperationObject, Parameter } from './openapi-types.ts';
-import { GET_PET_DEPRECATION } from './operations.ts';
-import { BASE_PATH, PET_PATH, PETS_PATH } from './paths.ts';
-import { DEFAULT_LIMIT, MAX_LIMIT } from './read-parameters.ts';
+} from './components.ts';
+import type { HeaderObject, OpenApi, OperationObject, Parameter } from './types.ts';
+import { GET_PET_DEPRECATION } from '../api/operations.ts';
+import { BASE_PATH, PET_PATH, PETS_PATH } from '../api/paths.ts';
+import { DEFAULT_LIMIT, MAX_LIMIT } from '../api/read-parameters.ts';
 
 /** GET /openapi.json, which needs no key. Its examples are those of an app without a prefix. */
 export function openapiOperation(prefix: string): Operation {
-  const reply = jsonReply(200, byteString(encodeDescription(describeService(prefix))));
+  const reply = jsonReply(200, encodeDescription(describeService(prefix)));
   return {
     name: 'openapi',
     method: 'GET',
     path: '/openapi.json',
     needsKey: false,
     isPublic: true,
-    handle: () => reply,
+    handle: async () => reply,
   };
 }
 

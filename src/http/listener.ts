@@ -3,20 +3,20 @@
  *
  *     rules of HTTP → match the path → authenticate → match the method → handle → reply
  *
- * Under /v1 nothing is told without a key, not even which paths there are, so authentication comes
- * before any other complaint. Every failure on the way is thrown, and caught here, in one place.
+ * Below the guarded path nothing is told without a key, not even which paths there are, so
+ * authentication comes before any other complaint. Every failure on the way is thrown, and caught here, in one place.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { messageOf, type Log } from '../base/log.ts';
 import { cut, quote } from '../base/quote.ts';
-import type { Answer } from '../http/answer.ts';
-import { ApiError } from '../http/api-error.ts';
-import { authenticate, type Keyring } from '../http/bearer.ts';
-import type { CorsPolicy } from '../http/cors-policy.ts';
-import { dropBody } from '../http/drop-body.ts';
-import { skipEmptyBody } from '../http/empty-request.ts';
-import type { Call, Operation } from '../http/operation.ts';
+import type { Answer } from './answer.ts';
+import { ApiError } from './api-error.ts';
+import { authenticate, type Keyring } from './bearer.ts';
+import type { CorsPolicy } from './cors-policy.ts';
+import { dropBody } from './drop-body.ts';
+import { skipEmptyBody } from './empty-request.ts';
+import type { Call, Operation } from './operation.ts';
 import {
   emptyReply,
   errorReply,
@@ -24,20 +24,20 @@ import {
   sendReply,
   sendReplyOpen,
   type Reply,
-} from '../http/reply.ts';
-import { ClientGoneError, readBody } from '../http/request-body.ts';
-import { announcesBody, readHeaders, type RequestHeaders } from '../http/request-headers.ts';
-import { checkRequestRules } from '../http/request-rules.ts';
-import { createRouter, type Router } from '../http/router.ts';
-import { brokenEncoding, decodeSegments, percentDecode, readTarget } from '../http/target.ts';
-import { OutcomeUnknownError, StoreUnavailableError } from '../model/pet-store.ts';
-import { BASE_PATH } from './paths.ts';
+} from './reply.ts';
+import { ClientGoneError, readBody } from './request-body.ts';
+import { announcesBody, readHeaders, type RequestHeaders } from './request-headers.ts';
+import { checkRequestRules } from './request-rules.ts';
+import { createRouter, type Router } from './router.ts';
+import { brokenEncoding, decodeSegments, percentDecode, readTarget } from './target.ts';
 import { groupByPath, type PreparedOperation, type Route } from './routes.ts';
 
 export interface ListenerOptions {
   readonly operations: readonly Operation[];
   /** What stands before their paths: '' or '/shop'. */
   readonly prefix: string;
+  /** Below it, nothing is told without a key: '/v1'. */
+  readonly guardedPath: string;
   /** The keys in force, asked for on each request. */
   keyring(): Keyring;
   readonly bodyLimitBytes: number;
@@ -58,23 +58,18 @@ export type Listener = (request: IncomingMessage, response: ServerResponse) => v
 
 export function createListener(options: ListenerOptions): Listener {
   const router = createRouter(groupByPath(options.operations, options.prefix));
-  return (request, response) => serve(options, router, request, response);
+  return (request, response) => void serve(options, router, request, response);
 }
 
-function serve(
+async function serve(
   options: ListenerOptions,
   router: Router<Route>,
   request: IncomingMessage,
   response: ServerResponse,
-): void {
+): Promise<void> {
   const exchange = openExchange(options, request, response);
   try {
-    const reply = answer(exchange, router);
-    if ('then' in reply) {
-      reply.then((found) => send(exchange, found)).catch((error: unknown) => fail(exchange, error));
-    } else {
-      send(exchange, reply);
-    }
+    send(exchange, await answer(exchange, router));
   } catch (error) {
     fail(exchange, error);
   }
@@ -96,7 +91,6 @@ interface Exchange extends Call, Answer {
   bodyBytes: number;
 }
 
-/** A plain object: a class with private parts took half a microsecond more for each request. */
 function openExchange(
   options: ListenerOptions,
   request: IncomingMessage,
@@ -124,7 +118,7 @@ function openExchange(
   };
 }
 
-function answer(exchange: Exchange, router: Router<Route>): Reply | Promise<Reply> {
+async function answer(exchange: Exchange, router: Router<Route>): Promise<Reply> {
   const { options, request, headers } = exchange;
   const { method = '' } = request;
   checkRequestRules(request, headers);
@@ -136,7 +130,7 @@ function answer(exchange: Exchange, router: Router<Route>): Reply | Promise<Repl
   const preflight = options.cors?.preflight(request);
   if (preflight !== undefined) return preflight;
   const found = router.match(path);
-  if (found === undefined ? isUnderVersion(path, options.prefix) : found.route.needsKey) {
+  if (found === undefined ? isBelow(path, `${options.prefix}${options.guardedPath}`) : found.route.needsKey) {
     authenticate(headers, options.keyring());
   }
   if (found === undefined) throw noSuchPath(path);
@@ -164,7 +158,7 @@ function operationFor(route: Route, method: string, path: string): PreparedOpera
 function send(exchange: Exchange, reply: Reply): void {
   const { options, request, response } = exchange;
   exchange.status = reply.status;
-  exchange.bodyBytes = request.method === 'HEAD' ? 0 : (reply.body?.length ?? 0);
+  exchange.bodyBytes = request.method === 'HEAD' ? 0 : reply.bodyBytes;
   options.onAnswer(exchange);
   if (response.destroyed) return;
   const hasUnreadBody = announcesBody(exchange.headers) && !request.complete;
@@ -192,10 +186,6 @@ function fail(exchange: Exchange, error: unknown): void {
   if (error instanceof ClientGoneError) return;
   if (error instanceof ApiError) {
     send(exchange, errorReply(error));
-  } else if (error instanceof StoreUnavailableError) {
-    send(exchange, errorReply(new ApiError('unavailable', error.message, RETRY_AFTER)));
-  } else if (error instanceof OutcomeUnknownError) {
-    send(exchange, errorReply(new ApiError('outcome_unknown', error.message)));
   } else {
     const cause = error instanceof Error ? (error.stack ?? error.message) : messageOf(error);
     const { options, request, requestId, path } = exchange;
@@ -226,7 +216,6 @@ function isShort({ headers: { contentLength, expect }, options }: Exchange): boo
 }
 
 const CLOSE: readonly string[] = ['Connection', 'close'];
-const RETRY_AFTER: readonly string[] = ['Retry-After', '1'];
 
 /**
  * The request's target. A program that mounts the listener under a path of its own takes that off
@@ -243,10 +232,9 @@ function checkAsterisk(method: string): void {
   throw new ApiError('malformed_request', `The request target * is not for ${method}`);
 }
 
-function isUnderVersion(path: string, prefix: string): boolean {
+function isBelow(path: string, guardedPath: string): boolean {
   const segments = decodeSegments(path);
-  const guarded = decodeSegments(`${prefix}${BASE_PATH}`);
-  return guarded.every((segment, index) => segment === segments[index]);
+  return decodeSegments(guardedPath).every((segment, index) => segment === segments[index]);
 }
 
 function noSuchPath(path: string): ApiError {

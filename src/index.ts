@@ -1,0 +1,16 @@
+/** What the package exports: the app, and what a program around it needs beside it. */
+
+export { createApp, openApp, type App } from './app.ts';
+export type { AppOptions, Runtime } from './app-options.ts';
+export type { Log, LogLevel } from './base/log.ts';
+export { VERSION } from './base/version.ts';
+export { connectionsOf, createHttpServer } from './http/http-server.ts';
+export type { Limits } from './http/limits.ts';
+export { stopServer } from './http/stop-server.ts';
+export type { NewPet, Pet, PetStatus, StoredPet } from './model/pet.ts';
+export type { PetAccess, PetAccessPage, PetAccessQuery } from './model/pet-access.ts';
+export { OutcomeUnknownError, StoreUnavailableError } from './model/pet-store.ts';
+export type { PetCount, PetPage, PetQuery, PetStore } from './model/pet-store.ts';
+export { formatNewPet, formatPet, formatPets, InvalidPetError } from './model/pet-text.ts';
+export { openFileStore, type FileStore, type FileStoreOptions } from './stores/file/file-store.ts';
+export { createMemoryStore } from './stores/memory-store.ts';

@@ -1,0 +1,63 @@
+/**
+ * Pets and pages of stores that keep texts: what they say is read from the text only where somebody
+ * asks, which the service itself never does.
+ */
+
+import type { Pet, PetStatus, StoredPet } from './pet.ts';
+import type { PetPage } from './pet-store.ts';
+import { formatPet, formatNewPet, parsePet, parsePets } from './pet-text.ts';
+
+export function storedPetOf(id: bigint, text: string): StoredPet {
+  return new TextPet(id, text);
+}
+
+/** The page with this text of a list. */
+export function petPageOf(text: string, next: bigint | undefined): PetPage {
+  return new TextPage(text, next);
+}
+
+class TextPet implements StoredPet {
+  readonly id: bigint;
+  readonly text: string;
+  #pet: Pet | undefined;
+
+  constructor(id: bigint, text: string) {
+    this.id = id;
+    this.text = text;
+  }
+
+  get name(): string {
+    return this.#parsed.name;
+  }
+
+  get categoryId(): bigint {
+    return this.#parsed.categoryId;
+  }
+
+  get status(): PetStatus | undefined {
+    return this.#parsed.status;
+  }
+
+  get #parsed(): Pet {
+    return (this.#pet ??= parsePet(this.text));
+  }
+}
+
+class TextPage implements PetPage {
+  readonly text: string;
+  readonly next: bigint | undefined;
+  #pets: readonly StoredPet[] | undefined;
+
+  constructor(text: string, next: bigint | undefined) {
+    this.text = text;
+    this.next = next;
+  }
+
+  get pets(): readonly StoredPet[] {
+    this.#pets ??= parsePets(this.text).map((pet) => ({
+      ...pet,
+      text: formatPet(pet.id, formatNewPet(pet)),
+    }));
+    return this.#pets;
+  }
+}
