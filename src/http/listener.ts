@@ -130,7 +130,11 @@ async function answer(exchange: Exchange, router: Router<Route>): Promise<Reply>
   const preflight = options.cors?.preflight(request);
   if (preflight !== undefined) return preflight;
   const found = router.match(path);
-  if (found === undefined ? isBelow(path, `${options.prefix}${options.guardedPath}`) : found.route.needsKey) {
+  if (
+    found === undefined
+      ? isBelow(path, `${options.prefix}${options.guardedPath}`)
+      : found.route.needsKey
+  ) {
     authenticate(headers, options.keyring());
   }
   if (found === undefined) throw noSuchPath(path);

@@ -66,8 +66,7 @@ export function formatPets(texts: readonly string[]): string {
 
 /** A NewPet, or a sentence for each thing that is invalid about it. */
 export type ParsedNewPet =
-  | { readonly newPet: NewPet }
-  | { readonly invalid: readonly [string, ...string[]] };
+  { readonly newPet: NewPet } | { readonly invalid: readonly [string, ...string[]] };
 
 /**
  * The NewPet whose JSON text is `text`, valid UTF-8. Other members, `id` among them, are ignored; of
@@ -122,10 +121,7 @@ export function parsePets(text: string): readonly Pet[] {
  * A member that no Pet has, or that is given twice, is refused: to drop it would lose what somebody
  * stored. Throws JsonSyntaxError or InvalidPetError.
  */
-export function readPet(
-  bytes: Buffer,
-  at: number,
-): { readonly pet: Pet; readonly end: number } {
+export function readPet(bytes: Buffer, at: number): { readonly pet: Pet; readonly end: number } {
   const invalid: string[] = [];
   const members = new Map<string, JsonValue>();
   const end = readObject(bytes, at, (key, value) => {

@@ -16,6 +16,7 @@ import { OPEN_BRACKET } from '../../base/ascii.ts';
 import { skipSpace } from '../../base/json.ts';
 import { messageOf, safeLog, silent, type Log } from '../../base/log.ts';
 import { systemMemory, type Memory } from '../../base/memory.ts';
+import type { PetTable } from '../table/pet-table.ts';
 import { DamagedFileError } from './damaged-file-error.ts';
 import type { Disk } from './disk.ts';
 import { JournaledStore, type FileStore } from './journaled-store.ts';
@@ -35,6 +36,8 @@ export interface FileStoreOptions {
   readonly disk?: Disk | undefined;
   /** For tests: where memory comes from. */
   readonly memory?: Memory | undefined;
+  /** For tests: where the pets are put, an empty table. */
+  readonly pets?: PetTable | undefined;
   /** For tests: from when on a journal is worth a checkpoint at a start, in bytes. */
   readonly longJournalBytes?: number | undefined;
   /** For tests: a clock in milliseconds that never goes back. */
@@ -54,7 +57,7 @@ export async function openFileStore(options: FileStoreOptions): Promise<FileStor
   const place = { disk, paths, memory, guard: lockGuard(disk, paths, lock) };
   let recovered: Recovered | undefined;
   try {
-    recovered = await recover({ ...place, log, longJournalBytes });
+    recovered = await recover({ ...place, pets: options.pets, log, longJournalBytes });
     const now = options.now ?? (() => performance.now());
     const store = new JournaledStore({ ...place, lock, log, now }, recovered);
     // The first snapshot of an empty store shows at once whether the place can be written to.

@@ -215,10 +215,7 @@ export class JournaledStore implements FileStore {
    * Settles pets whose line was written: from here on there is no way back, since the line may be
    * on the disk. `doubt` is why it may not. It never rejects.
    */
-  async #settle(
-    pets: readonly TablePet[],
-    doubt: unknown,
-  ): Promise<readonly Outcome<StoredPet>[]> {
+  async #settle(pets: readonly TablePet[], doubt: unknown): Promise<readonly Outcome<StoredPet>[]> {
     switch (doubt === undefined ? this.#standingAfterSync() : 'gone') {
       case 'ours':
         this.#publish(pets);

@@ -51,6 +51,8 @@ export interface RecoveryPlace extends CheckpointPlace {
   readonly log: Log;
   /** A journal up to here is copied; a longer one is worth a checkpoint. */
   readonly longJournalBytes: number;
+  /** For tests: where the pets are put, an empty table. */
+  readonly pets?: PetTable | undefined;
 }
 
 /**
@@ -60,8 +62,7 @@ export interface RecoveryPlace extends CheckpointPlace {
  * the disk's own error; no file is open then.
  */
 export async function recover(place: RecoveryPlace): Promise<Recovered> {
-  const { disk, paths, memory, log } = place;
-  const pets = new PetTable(memory);
+  const { disk, paths, memory, log, pets = new PetTable(memory) } = place;
   const snapshot = await loadSnapshot(place, pets);
   const content = await loadJournal(disk, paths, snapshot?.id, pets, memory);
   place.guard();
