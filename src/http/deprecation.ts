@@ -9,8 +9,10 @@ import type { Deprecation } from './operation.ts';
 export function deprecationHeaders(deprecation: Deprecation): readonly string[] {
   const since = Date.parse(deprecation.deprecatedSince) / 1000;
   return [
-    ...['Deprecation', `@${since}`],
-    ...['Sunset', new Date(deprecation.removedOn).toUTCString()],
+    'Deprecation',
+    `@${since}`,
+    'Sunset',
+    new Date(deprecation.removedOn).toUTCString(),
     ...successorLink(deprecation),
   ];
 }

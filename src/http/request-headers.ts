@@ -42,40 +42,34 @@ export function readHeaders(rawHeaders: readonly string[]): RequestHeaders {
   return headers;
 }
 
-/** The length of a name rules most fields out before any comparison. */
 function readField(headers: RequestHeaders, name: string, value: string): void {
-  switch (name.length) {
-    case 4:
-      if (name.toLowerCase() !== 'host') return;
+  switch (name.toLowerCase()) {
+    case 'host':
       headers.hostCount += 1;
       headers.host = value;
-      return;
-    case 6:
-      if (name.toLowerCase() === 'expect') headers.expect = join(headers.expect, value);
-      return;
-    case 7:
-      if (name.toLowerCase() === 'upgrade') headers.asksToUpgrade = true;
-      return;
-    case 12:
-      if (name.toLowerCase() !== 'content-type') return;
-      headers.contentType = join(headers.contentType, value);
-      return;
-    case 13:
-      if (name.toLowerCase() !== 'authorization') return;
+      break;
+    case 'authorization':
       headers.authorizationCount += 1;
       headers.authorization = value;
-      return;
-    case 14:
-      if (name.toLowerCase() === 'content-length') headers.contentLength = value;
-      return;
-    case 16:
-      if (name.toLowerCase() !== 'content-encoding') return;
+      break;
+    case 'content-length':
+      headers.contentLength = value;
+      break;
+    case 'content-type':
+      headers.contentType = join(headers.contentType, value);
+      break;
+    case 'content-encoding':
       headers.contentEncoding = join(headers.contentEncoding, value);
-      return;
-    case 17:
-      if (name.toLowerCase() !== 'transfer-encoding') return;
+      break;
+    case 'transfer-encoding':
       headers.transferEncoding = join(headers.transferEncoding, value);
-      return;
+      break;
+    case 'expect':
+      headers.expect = join(headers.expect, value);
+      break;
+    case 'upgrade':
+      headers.asksToUpgrade = true;
+      break;
   }
 }
 

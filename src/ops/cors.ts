@@ -30,9 +30,12 @@ export function createCors(origins: readonly string[]): CorsPolicy {
 }
 
 const PREFLIGHT_HEADERS: readonly string[] = [
-  ...['Access-Control-Allow-Methods', 'GET, HEAD, POST'],
-  ...['Access-Control-Allow-Headers', 'Authorization, Content-Type, X-Request-Id'],
-  ...['Access-Control-Max-Age', '600'],
+  'Access-Control-Allow-Methods',
+  'GET, HEAD, POST',
+  'Access-Control-Allow-Headers',
+  'Authorization, Content-Type, X-Request-Id',
+  'Access-Control-Max-Age',
+  '600',
 ];
 
 const EXPOSED: readonly string[] = [
