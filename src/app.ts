@@ -15,7 +15,7 @@ import { VERSION } from './base/version.ts';
 import { createKeyring, type Keyring } from './http/bearer.ts';
 import { createPetAccess, type PetAccess } from './model/pet-access.ts';
 import { StoreUnavailableError, type PetStore } from './model/pet-store.ts';
-import { logAnswer } from './ops/access-log.ts';
+import { logRequest } from './ops/access-log.ts';
 import { createCors } from './ops/cors.ts';
 import { healthOperations } from './ops/health.ts';
 import { createMetrics } from './ops/metrics.ts';
@@ -89,10 +89,10 @@ export function createApp(options: AppOptions): App {
     now,
     isDraining: () => isDraining,
     log,
-    onAnswer(answer) {
-      const seconds = (performance.now() - answer.startedAt) / 1000;
-      metrics.countAnswer(answer.operation, answer.status, seconds, answer.bodyBytes);
-      if (checked.accessLog) logAnswer(log, answer, seconds);
+    onResponse(record) {
+      const seconds = (performance.now() - record.startedAt) / 1000;
+      metrics.countRequest(record.operation, record.status, seconds, record.bodyBytes);
+      if (checked.accessLog) logRequest(log, record, seconds);
     },
     identify: checked.accessLog ? requestIdOf : undefined,
     cors: corsOrigins.length > 0 ? createCors(corsOrigins) : undefined,

@@ -2,17 +2,17 @@
 
 import { JsonSyntaxError } from '../base/json.ts';
 import { ApiError } from '../http/api-error.ts';
-import type { Call } from '../http/operation.ts';
-import { jsonReply, type Reply } from '../http/reply.ts';
+import type { ApiRequest } from '../http/operation.ts';
+import { jsonResponse, type ApiResponse } from '../http/api-response.ts';
 import type { NewPet } from '../model/pet.ts';
 import type { PetStore } from '../model/pet-store.ts';
 import { parseNewPet } from '../model/pet-text.ts';
 import { PETS_PATH } from './paths.ts';
 
-export async function createPet(store: PetStore, call: Call): Promise<Reply> {
-  const newPet = readNewPet(await call.readBody());
+export async function createPet(store: PetStore, request: ApiRequest): Promise<ApiResponse> {
+  const newPet = readNewPet(await request.readBody());
   const { id, text } = await store.create(newPet);
-  return jsonReply(201, text, ['Location', `${call.prefix}${PETS_PATH}/${id}`]);
+  return jsonResponse(201, text, ['Location', `${request.prefix}${PETS_PATH}/${id}`]);
 }
 
 /** The NewPet of part 2 that the body holds. Throws an ApiError (400) that names what is wrong. */

@@ -6,19 +6,19 @@
  * when pets are added, and the last page costs no more than the first.
  */
 
-import type { Call } from '../http/operation.ts';
-import { jsonReply, type Reply } from '../http/reply.ts';
+import type { ApiRequest } from '../http/operation.ts';
+import { jsonResponse, type ApiResponse } from '../http/api-response.ts';
 import type { PetStore } from '../model/pet-store.ts';
 import { PETS_PATH } from './paths.ts';
 import { DEFAULT_LIMIT, readListParameters, type ListParameters } from './read-parameters.ts';
 
-export async function listPets(store: PetStore, call: Call): Promise<Reply> {
-  const parameters = readListParameters(call.query);
+export async function listPets(store: PetStore, request: ApiRequest): Promise<ApiResponse> {
+  const parameters = readListParameters(request.query);
   const { limit = DEFAULT_LIMIT, status, after } = parameters;
   const { text, next } = await store.list({ limit, status, after });
-  if (next === undefined) return jsonReply(200, text);
-  const nextPage = `${call.prefix}${PETS_PATH}?${nextQuery(parameters, next)}`;
-  return jsonReply(200, text, ['Link', `<${nextPage}>; rel="next"`]);
+  if (next === undefined) return jsonResponse(200, text);
+  const nextPage = `${request.prefix}${PETS_PATH}?${nextQuery(parameters, next)}`;
+  return jsonResponse(200, text, ['Link', `<${nextPage}>; rel="next"`]);
 }
 
 /** The same query, but for pets after the id `next`. */

@@ -26,14 +26,14 @@ export function petOperations(stores: StoreAccess): readonly Operation[] {
       method: 'GET',
       path: PETS_PATH,
       needsKey: true,
-      handle: (call) => withStoreErrors(() => listPets(stores.store(), call)),
+      handle: (request) => withStoreErrors(() => listPets(stores.store(), request)),
     },
     {
       name: 'createPet',
       method: 'POST',
       path: PETS_PATH,
       needsKey: true,
-      handle: (call) => withStoreErrors(() => createPet(stores.storeForCreate(), call)),
+      handle: (request) => withStoreErrors(() => createPet(stores.storeForCreate(), request)),
     },
     {
       name: 'getPet',
@@ -41,7 +41,7 @@ export function petOperations(stores: StoreAccess): readonly Operation[] {
       path: PET_PATH,
       needsKey: true,
       deprecation: GET_PET_DEPRECATION,
-      handle: (call) => withStoreErrors(() => getPet(stores.store(), call)),
+      handle: (request) => withStoreErrors(() => getPet(stores.store(), request)),
     },
   ];
 }

@@ -9,7 +9,7 @@ import { isPetStatus, PET_STATUSES, type Pet } from '../model/pet.ts';
 import { parseExactJson } from './exact-json.ts';
 import { clientError, PetStoreError } from './pet-store-error.ts';
 
-export interface Answer {
+export interface ServiceResponse {
   /** The HTTP status; 0 for a redirect, where a browser does not tell which. */
   readonly status: number;
   readonly headers: Headers;
@@ -17,19 +17,19 @@ export interface Answer {
 }
 
 /** The Pet that the answer holds. Throws a PetStoreError (invalid_answer). */
-export function readPet(answer: Answer): Pet {
+export function readPet(answer: ServiceResponse): Pet {
   return petOf(readJson(answer), 'The answer', answer.status);
 }
 
 /** The Pets that the answer holds. Throws a PetStoreError (invalid_answer). */
-export function readPets(answer: Answer): readonly Pet[] {
+export function readPets(answer: ServiceResponse): readonly Pet[] {
   const value = readJson(answer);
   if (!Array.isArray(value)) throw invalidAnswer('The answer is not an array', answer.status);
   return value.map((pet: unknown, index) => petOf(pet, `Pet ${index}`, answer.status));
 }
 
 /** The error that a failure's answer tells of; should it quote the API key, that is left out. */
-export function readError(answer: Answer, apiKey: string): PetStoreError {
+export function readError(answer: ServiceResponse, apiKey: string): PetStoreError {
   const { status } = answer;
   if (status === 0 || (status >= 300 && status < 400)) {
     const message = 'The answer is a redirect, which is not followed: the API key stays here';
@@ -64,7 +64,7 @@ function petOf(value: unknown, what: string, httpStatus: number): Pet {
   throw complain(`status must be one of ${PET_STATUSES.join(', ')}`);
 }
 
-function readJson({ text, status }: Answer): unknown {
+function readJson({ text, status }: ServiceResponse): unknown {
   const value = jsonOrUndefined(text);
   if (value === undefined) throw invalidAnswer('The answer is not JSON', status);
   return value;

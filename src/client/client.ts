@@ -7,7 +7,7 @@
 
 import { cut } from '../base/quote.ts';
 import type { Pet, PetStatus } from '../model/pet.ts';
-import { invalidAnswer, readPet, readPets, type Answer } from './answers.ts';
+import { invalidAnswer, readPet, readPets, type ServiceResponse } from './answers.ts';
 import { systemClock, type Clock } from './clock.ts';
 import { findLink } from './link-header.ts';
 import { PetStoreError, type ClientErrorCode } from './pet-store-error.ts';
@@ -110,7 +110,10 @@ export function createClient(options: ClientOptions): PetStoreClient {
   // Not a method call: a browser's fetch does not work as one.
   const { apiKey, fetch: sendRequest = fetch, clock = systemClock } = options;
 
-  const call = async (request: PetStoreRequest, options: CallOptions = {}): Promise<Answer> => {
+  const call = async (
+    request: PetStoreRequest,
+    options: CallOptions = {},
+  ): Promise<ServiceResponse> => {
     const { signal } = options;
     const limits = readCallOptions(options, defaults);
     return send(request, { fetch: sendRequest, apiKey, clock, signal, ...limits });
@@ -196,7 +199,7 @@ function linkUrl(baseUrl: URL, link: string): URL {
 }
 
 /** The URL of the page after this one. Throws a PetStoreError (invalid_answer). */
-function readNext(answer: Answer, url: URL, baseUrl: URL): string | undefined {
+function readNext(answer: ServiceResponse, url: URL, baseUrl: URL): string | undefined {
   const { status, headers } = answer;
   const field = headers.get('Link');
   if (field === null) return undefined;

@@ -7,7 +7,7 @@
  * gives no way to find out: that is for the caller to decide.
  */
 
-import { readError, type Answer } from './answers.ts';
+import { readError, type ServiceResponse } from './answers.ts';
 import { wait, type Clock } from './clock.ts';
 import { clientError, type PetStoreError } from './pet-store-error.ts';
 import { retryDelayMs } from './retry-delay.ts';
@@ -33,7 +33,10 @@ export interface SendOptions {
  * The answer, which has the expected status. Rejects with a PetStoreError, or with the reason of
  * `signal` when that is aborted.
  */
-export async function send(request: PetStoreRequest, options: SendOptions): Promise<Answer> {
+export async function send(
+  request: PetStoreRequest,
+  options: SendOptions,
+): Promise<ServiceResponse> {
   const { clock, timeoutMs, retries } = options;
   const limit = startTimeLimit(request, options);
   const endsAt = clock.now() + timeoutMs;
@@ -63,14 +66,14 @@ async function sendOnce(
   request: PetStoreRequest,
   { fetch, apiKey }: SendOptions,
   signal: AbortSignal,
-): Promise<Answer | Failure> {
+): Promise<ServiceResponse | Failure> {
   const { method, url, body = null } = request;
   const headers: Record<string, string> = {
     Authorization: `Bearer ${apiKey}`,
     Accept: 'application/json',
     ...(body === null ? {} : { 'Content-Type': 'application/json' }),
   };
-  let answer: Answer;
+  let answer: ServiceResponse;
   try {
     // A redirect would make a GET of a POST, and may lead anywhere.
     const init = { method, headers, body, signal, redirect: 'manual' } as const;

@@ -3,7 +3,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { ApiError } from './api-error.ts';
-import { COMMON_HEADERS } from './reply.ts';
+import { COMMON_HEADERS } from './api-response.ts';
 
 /** The error of the interface for an error of node:http's event `clientError`. */
 export function errorOfFault(error: NodeJS.ErrnoException, maxHeaderSize: number): ApiError {

@@ -1,11 +1,11 @@
 /** A CORS policy: what a service lets web pages of other origins do. */
 
 import type { IncomingMessage } from 'node:http';
-import type { Reply } from './reply.ts';
+import type { ApiResponse } from './api-response.ts';
 
 export interface CorsPolicy {
   /** The answer to a preflight from an allowed origin; undefined for every other request. */
-  preflight(request: IncomingMessage): Reply | undefined;
+  preflight(request: IncomingMessage): ApiResponse | undefined;
   /** Header fields of every answer. */
   headersFor(request: IncomingMessage): readonly string[];
 }

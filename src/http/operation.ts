@@ -2,7 +2,7 @@
  * Operation: one method of one path, and what answers it. Tables of these make up the interface.
  */
 
-import type { Reply } from './reply.ts';
+import type { ApiResponse } from './api-response.ts';
 
 export interface Operation {
   readonly name: string;
@@ -15,7 +15,7 @@ export interface Operation {
   readonly isPublic?: true;
   readonly deprecation?: Deprecation;
   /** Rejects with an ApiError for what a client is to be told. */
-  handle(call: Call): Promise<Reply>;
+  handle(request: ApiRequest): Promise<ApiResponse>;
 }
 
 export interface Deprecation {
@@ -28,7 +28,7 @@ export interface Deprecation {
 }
 
 /** What a handler gets to see of a request. */
-export interface Call {
+export interface ApiRequest {
   /** What stands before the operation's path: '' or the prefix that the app is mounted under. */
   readonly prefix: string;
   /** The values of the path's parameters, decoded, in their order. */

@@ -5,7 +5,7 @@
 import type { ApiError } from './api-error.ts';
 import { deprecationHeaders, removedError } from './deprecation.ts';
 import type { Operation } from './operation.ts';
-import { NO_HEADERS } from './reply.ts';
+import { NO_HEADERS } from './api-response.ts';
 
 /** Everything at one path. */
 export interface Route {

@@ -7,7 +7,7 @@
  */
 
 import type { Operation } from '../http/operation.ts';
-import { jsonReply } from '../http/reply.ts';
+import { jsonResponse } from '../http/api-response.ts';
 import { DEFAULT_BODY_LIMIT_BYTES } from '../http/request-body.ts';
 import {
   COMPONENTS,
@@ -28,7 +28,7 @@ import { DEFAULT_LIMIT, MAX_LIMIT } from '../api/read-parameters.ts';
 
 /** GET /openapi.json, which needs no key. Its examples are those of an app without a prefix. */
 export function openapiOperation(prefix: string): Operation {
-  const reply = jsonReply(200, encodeDescription(describeService(prefix)));
+  const reply = jsonResponse(200, encodeDescription(describeService(prefix)));
   return {
     name: 'openapi',
     method: 'GET',

@@ -1,18 +1,18 @@
 /**
- * The access log: one line for each answer. The query is left out, and no header field is in it.
+ * The access log: one line for each request. The query is left out, and no header field is in it.
  */
 
 import type { Log } from '../base/log.ts';
-import type { Answer } from '../http/answer.ts';
+import type { RequestRecord } from '../http/request-record.ts';
 
-export function logAnswer(log: Log, answer: Answer, seconds: number): void {
+export function logRequest(log: Log, record: RequestRecord, seconds: number): void {
   log('info', 'Answered', {
-    requestId: answer.requestId,
-    method: answer.request.method ?? '',
-    path: answer.path,
-    operation: answer.operation,
-    status: answer.status,
-    bytes: answer.bodyBytes,
+    requestId: record.requestId,
+    method: record.request.method ?? '',
+    path: record.path,
+    operation: record.operation,
+    status: record.status,
+    bytes: record.bodyBytes,
     durationMs: Math.round(seconds * 1e6) / 1000,
   });
 }

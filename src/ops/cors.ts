@@ -6,7 +6,7 @@
  */
 
 import type { CorsPolicy } from '../http/cors-policy.ts';
-import { emptyReply } from '../http/reply.ts';
+import { emptyResponse } from '../http/api-response.ts';
 
 /** `origins` are such as `https://shop.example`, or `*` for all. */
 export function createCors(origins: readonly string[]): CorsPolicy {
@@ -20,7 +20,7 @@ export function createCors(origins: readonly string[]): CorsPolicy {
       const isPreflight =
         method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
       if (!isPreflight || !isAllowed(headers.origin)) return undefined;
-      return emptyReply(PREFLIGHT_HEADERS);
+      return emptyResponse(PREFLIGHT_HEADERS);
     },
     headersFor({ headers: { origin } }) {
       if (!isAllowed(origin)) return vary;

@@ -2,7 +2,7 @@
 
 import { unavailable } from '../http/api-error.ts';
 import type { Operation } from '../http/operation.ts';
-import { jsonReply, type Reply } from '../http/reply.ts';
+import { jsonResponse, type ApiResponse } from '../http/api-response.ts';
 
 /** `problem` tells why the service is not ready for requests; undefined while it is. */
 export function healthOperations(problem: () => string | undefined): readonly Operation[] {
@@ -28,4 +28,4 @@ export function healthOperations(problem: () => string | undefined): readonly Op
   ];
 }
 
-const OK: Reply = jsonReply(200, '{"status":"ok"}');
+const OK: ApiResponse = jsonResponse(200, '{"status":"ok"}');

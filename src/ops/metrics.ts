@@ -8,7 +8,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Histogram } from '../base/histogram.ts';
 import type { Operation } from '../http/operation.ts';
-import { bodyReply } from '../http/reply.ts';
+import { textResponse } from '../http/api-response.ts';
 import { PET_STATUSES } from '../model/pet.ts';
 import type { PetCount } from '../model/pet-store.ts';
 import type { StoreStats } from '../stores/file/file-store.ts';
@@ -16,7 +16,7 @@ import { encodeHistogram, metric, type Sample } from './prometheus.ts';
 
 export interface Metrics {
   /** Counts an answer; `operation` is '' where the request was for none. */
-  countAnswer(operation: string, status: number, seconds: number, bytes: number): void;
+  countRequest(operation: string, status: number, seconds: number, bytes: number): void;
   /** The operation that shows the metrics. */
   readonly operation: Operation;
   /** Stops measuring the event loop. */
@@ -34,7 +34,7 @@ export interface MetricsSources {
 }
 
 export function createMetrics(sources: MetricsSources): Metrics {
-  const answers = new AnswerCounts();
+  const answers = new RequestCounts();
   const eventLoop = monitorEventLoopDelay({ resolution: EVENT_LOOP_RESOLUTION_MS });
   eventLoop.enable();
   const encode = (): string => {
@@ -61,14 +61,14 @@ export function createMetrics(sources: MetricsSources): Metrics {
     ].join('');
   };
   return {
-    countAnswer: (operation, status, seconds, bytes) =>
+    countRequest: (operation, status, seconds, bytes) =>
       answers.count(operation, status, seconds, bytes),
     operation: {
       name: 'metrics',
       method: 'GET',
       path: '/metrics',
       needsKey: true,
-      handle: async () => bodyReply(200, TEXT_TYPE, encode()),
+      handle: async () => textResponse(200, TEXT_TYPE, encode()),
     },
     close: () => eventLoop.disable(),
   };
@@ -82,7 +82,7 @@ const DURATION_BOUNDS: readonly number[] = [
   0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 ];
 
-class AnswerCounts {
+class RequestCounts {
   readonly #byOperation: Map<string, Map<number, number>> = new Map();
   readonly #durations: Histogram = new Histogram(DURATION_BOUNDS);
   #bytes = 0;

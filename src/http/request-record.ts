@@ -1,8 +1,8 @@
-/** An answer, as metrics and the access log get to know it. */
+/** A request that was answered, as metrics and the access log get to know it. */
 
 import type { IncomingMessage } from 'node:http';
 
-export interface Answer {
+export interface RequestRecord {
   readonly request: IncomingMessage;
   /** The operation's name, '' where the request was for none. */
   readonly operation: string;
