@@ -60,19 +60,21 @@ test('Each item has its own outcome', async () => {
   );
 });
 
-test('16,384 items, or 64 MiB, may wait for the commit under way', async () => {
+test('16,384 items, or 64 MiB, may wait for the commit under way, and make room again', async () => {
   for (const [bytes, most] of [
     [1, 16_384],
     [1 << 20, 64],
     [64 << 20, 1],
   ] as const) {
-    const { queue } = held();
+    const { queue, go } = held();
     void queue.add(0, 1);
     for (let count = 0; count < most; count += 1) {
       assert.equal(queue.isFull, false, `${count} of ${bytes} bytes`);
       void queue.add(count, bytes);
     }
     assert.equal(queue.isFull, true);
+    await go();
+    assert.equal(queue.isFull, false);
   }
 });
 
