@@ -18,6 +18,7 @@ import { tempDir } from '../../support/temp-dir.ts';
 
 const FLOCK = { skip: ['darwin', 'win32'].includes(platform()) && 'The lock needs no flock here' };
 const POSIX = { skip: platform() === 'win32' && 'Windows has no permission bits' };
+const IS_LINUX = platform() === 'linux';
 const HOLDER_JS = fileURLToPath(new URL('../../support/store-holder.js', import.meta.url));
 
 test('A second store on the same file is refused in the same process, and told why', async (t) => {
@@ -78,11 +79,13 @@ test('The lock of a process that was ended with kill -9 is free', async (t) => {
   await (await openFileStore({ path })).close();
 });
 
-test('Of many who take the lock at once, one has it', async (t) => {
+test('Of many who take the lock at once, one has it, and the others nothing open', async (t) => {
   const path = join(tempDir(t), 'lock');
+  const openBefore = countOpenFiles();
   const locks = await Promise.all(Array.from({ length: 5 }, () => lockFile(path, asItIs)));
   const held = locks.filter((lock) => lock !== undefined);
   assert.equal(held.length, 1);
+  assert.equal(countOpenFiles(), openBefore + (IS_LINUX ? 1 : 0));
   await held[0]!.file.close();
   const next = await lockFile(path, asItIs);
   await next!.file.close();
@@ -112,16 +115,19 @@ test('A lock file that is removed while it is locked is locked anew, three times
   ] as const) {
     const disk = createMemoryDisk();
     let left = removals;
+    let held = 0;
     const lock: Disk['lock'] = async (path) => {
-      const taken = await disk.lock(path);
+      const taken = (await disk.lock(path))!;
+      held += 1;
       if (left-- > 0) await disk.remove(path);
-      return taken;
+      return { ...taken, release: () => taken.release().then(() => void (held -= 1)) };
     };
     const opened = await openFileStore({ path: '/d/pets.json', disk: { ...disk, lock } }).then(
       (store) => store.close().then(() => 'open'),
       (error: Error) => error.message,
     );
     assert.equal(opened.slice(0, outcome.length), outcome);
+    assert.equal(held, 0);
   }
 });
 
@@ -146,6 +152,11 @@ test('Without a command flock that can be run there is no lock, but an error', F
 
 /** What prepares a lock file that is to be left alone. */
 const asItIs = (): Promise<void> => Promise.resolve();
+
+/** On other systems it is not known. */
+function countOpenFiles(): number {
+  return IS_LINUX ? readdirSync('/proc/self/fd').length : 0;
+}
 
 /** Starts a process that opens the store, and waits for what it has to say. */
 async function startHolder(
