@@ -100,6 +100,13 @@ for (const operation of ['open', 'write', 'sync', 'rename'] as const) {
   });
 }
 
+test('When what an earlier try left cannot be removed, nothing is done', async (t) => {
+  const folder = withOldFile(t);
+  writeFileSync(join(folder, 'tmp'), 'a rest');
+  await assert.rejects(replace(folder, ['new'], { fault: failAt('remove') }), { code: 'EIO' });
+  assert.deepEqual(contents(folder), { file: 'old', tmp: 'a rest' });
+});
+
 test('When the second write fails, the old file stays and no other is left', async (t) => {
   const folder = withOldFile(t);
   const fault = failAt('write', 2);
