@@ -13,6 +13,7 @@ import {
   type ReadSnapshot,
 } from '../../../src/stores/file/snapshot.ts';
 import { createFailingDisk } from '../../support/failing-disk.ts';
+import { countingMemory, floodedFile } from '../../support/flooded-file.ts';
 import { createMemoryDisk } from '../../support/memory-disk.ts';
 
 const REX = '{"id":1,"name":"Rex","categoryId":7}';
@@ -232,6 +233,32 @@ test('A pet may be so long that a hundred fit into an answer, whatever follows i
   for (const behind of ['', `,\n${TOM}`, `,\n${TOM}${' '.repeat(WINDOW)}`]) {
     assert.equal((await read(`[${longest}${behind}]`))[0], longest);
     await assertDamaged(`[${tooLong}${behind}]`, 1, `A pet has at most ${MAX_PET_BYTES} bytes`);
+  }
+});
+
+for (const [what, start, filler, at] of [
+  ['a name without end', '[{"id":1,"name":"', 'x', 1],
+  ['a field without end', `[${REX},{"id":2,"tag":[`, '[7],', 38],
+  ['zero bytes', '', '\0', 0],
+  ['commas', `[${REX}`, ',', 38],
+] as const) {
+  test(`Gigabytes of ${what} are refused in bounded memory`, async () => {
+    const { memory, most } = countingMemory();
+    const file = floodedFile(Buffer.from(start), Buffer.from(filler), 5e9);
+    await assert.rejects(readSnapshot('pets.json', file, new PetTable(), memory), {
+      name: 'DamagedFileError',
+      message: new RegExp(`^pets.json is damaged at byte ${at}: `),
+    });
+    assert.ok(most() <= 64 << 20, `${most()} bytes`);
+  });
+}
+
+test('Among thousands of pets, too, each id must come after the one before', async () => {
+  const pets = Array.from({ length: 3000 }, (_, index) => REX.replace('1', `${index + 1}`));
+  for (const index of [1, 2, 1023, 1024, 1025, 2000, 2999]) {
+    const before = `[${pets.slice(0, index).join(',\n')},\n`;
+    const text = `${before}${pets.slice(index - 1).join(',\n')}]`;
+    await assertDamaged(text, before.length, `id ${index} does not come after ${index}`);
   }
 });
 
