@@ -17,8 +17,8 @@ import { encodeNewPet } from '../../../src/model/encoded-pet.ts';
 import { PET_STATUSES, type NewPet } from '../../../src/model/pet.ts';
 import type { PetPage } from '../../../src/model/pet-store.ts';
 import { openFileStore } from '../../../src/stores/file/file-store.ts';
-import { storePaths } from '../../../src/stores/file/store-paths.ts';
 import { recover } from '../../../src/stores/file/recovery.ts';
+import { storePaths } from '../../../src/stores/file/store-paths.ts';
 import { eachBitFlip } from '../../support/bit-flips.ts';
 import { createMemoryDisk } from '../../support/memory-disk.ts';
 import { tempDir } from '../../support/temp-dir.ts';
@@ -115,8 +115,8 @@ test('Real files behave as those in memory: some cuts and flips of both', async 
 
 /**
  * The texts of the pets that these files hold, or `refused`; asserts that a refusal names the file
- * and changes nothing, and that all else changes nothing but to cut the journal to
- * whole commits, or to remove one without any.
+ * and changes nothing, and that all else changes nothing but to cut the journal to whole
+ * commits, or to remove it where there are none.
  */
 async function outcomeOf({ snapshot, journal }: Files): Promise<readonly string[] | 'refused'> {
   const disk = createMemoryDisk({ [paths.snapshot]: snapshot, [paths.journal]: journal });
@@ -125,13 +125,11 @@ async function outcomeOf({ snapshot, journal }: Files): Promise<readonly string[
     assert.match(error.message, /^\/d\/pets\.json(\.journal)? is damaged( at byte [0-9]+)?: /);
     return undefined;
   });
-  const wholeBytes = commits.filter(({ end }) => end <= journal.length).at(-1)?.end ?? 0;
+  const wholeBytes = commits.filter(({ end }) => end <= journal.length).at(-1)?.end;
   const kept = opened === undefined ? journal.length : wholeBytes;
   assert.deepEqual(disk.contents(), {
     [paths.snapshot]: snapshot.toString('latin1'),
-    ...(kept > 0 || opened === undefined
-      ? { [paths.journal]: journal.toString('latin1', 0, kept) }
-      : {}),
+    ...(kept !== undefined && { [paths.journal]: journal.toString('latin1', 0, kept) }),
   });
   return opened === undefined ? 'refused' : petTexts(opened.pets.list({ limit: 1000 }));
 }
