@@ -10,6 +10,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ApiError } from './api-error.ts';
+import { closeGently } from './close-gently.ts';
 import { endWithError, errorOfFault } from './connection-fault.ts';
 import { LIMITS, type Limits } from './limits.ts';
 import { Turns } from './turns.ts';
@@ -58,6 +59,8 @@ function trackConnections(server: Server): void {
   connections.set(server, open);
   server.on('connection', (socket) => {
     open.set(socket, performance.now());
+    // What node:http calls behind a last answer.
+    socket.destroySoon = () => closeGently(socket);
     socket.once('close', () => open.delete(socket));
   });
 }
@@ -81,7 +84,7 @@ function answerFaults(server: Server, turns: Turns, maxHeaderSize: number): void
     turns.answerFault(
       socket,
       () => endWithError(socket, error),
-      () => socket.end(() => socket.destroy()),
+      () => closeGently(socket),
     );
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
     // node:http is done with this socket, and a failure of it would end the process.

@@ -103,7 +103,7 @@ export class Turns {
     connection.isWatched = true;
     // node:http reads on after each answer, and when a slow client has read some of one.
     socket.on('resume', () => {
-      if (waiting.length > 0) socket.pause();
+      if (waiting.length > 0 && socket.writable) socket.pause();
     });
     socket.once('close', () => {
       this.#waiting -= waiting.length;

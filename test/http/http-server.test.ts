@@ -81,6 +81,10 @@ test('A second fault of a connection does not cut off the answer to the first', 
   let flush: (() => void) | undefined;
   const socket = new Duplex({
     read: () => undefined,
+    final(done) {
+      this.push(null);
+      done();
+    },
     write(chunk: Buffer, _encoding, done) {
       texts.push(chunk.toString());
       flush = done;
@@ -110,6 +114,11 @@ function answerTo(error: Error): Promise<string> {
   return new Promise((resolve) => {
     const socket = new Duplex({
       read: () => undefined,
+      // The client closes its side when we have.
+      final(done) {
+        this.push(null);
+        done();
+      },
       write(chunk: Buffer, _encoding, done) {
         chunks.push(chunk);
         done();
