@@ -73,6 +73,13 @@ export class Turns {
     return (this.#connections.get(socket)?.waiting.length ?? 0) > 0;
   }
 
+  /** True while an answer has to go out. */
+  isDue(socket: Duplex): boolean {
+    const connection = this.#connections.get(socket);
+    if (connection === undefined) return false;
+    return connection.waiting.length > 0 || !isOut(connection.current);
+  }
+
   #wait(socket: Duplex, connection: Connection, turn: Turn): void {
     const { current, waiting } = connection;
     waiting.push(turn);
