@@ -42,7 +42,7 @@ export function createHttpServer(
   Object.assign(server, { httpAllowHalfOpen: true });
   const open = trackConnections(server);
   cutStalled(server, () => open.keys(), turns, options);
-  server.on('drop', () => makeRoom(server));
+  makeRoomWhenFull(server);
   answerFaults(server, turns, options.maxHeaderSize);
   return server;
 }
@@ -69,12 +69,24 @@ function trackConnections(server: Server): ReadonlyMap<Socket, number> {
 
 /** So long a connection may take to its first byte when all are taken. */
 const UNUSED_MS = 1000;
+/** So long the others have for theirs: from Node 26 on, node:http takes an unused one for idle. */
+const MAKE_ROOM_MS = 20;
 
-/** All connections are taken, and another one was refused: those go that nobody needs. */
+/** When all connections are taken, and another one was refused, those go that nobody needs. */
+function makeRoomWhenFull(server: Server): void {
+  let timer: NodeJS.Timeout | undefined;
+  server.on('drop', () => {
+    timer ??= setTimeout(() => {
+      timer = undefined;
+      makeRoom(server);
+    }, MAKE_ROOM_MS);
+  });
+}
+
 function makeRoom(server: Server): void {
   server.closeIdleConnections();
   const now = performance.now();
-  // To node:http a connection that was never used is busy.
+  // Before Node 26, to node:http a connection that was never used is busy.
   for (const [socket, openedAt] of connections.get(server) ?? []) {
     if (socket.bytesRead === 0 && now - openedAt > UNUSED_MS) socket.destroy();
   }

@@ -132,7 +132,7 @@ async function connections({ server }: Service, count: number): Promise<void> {
 const LIST = requestOf('GET /v1/pets?limit=100');
 
 test('A client that reads nothing is cut off, though it sends empty lines or CONNECT', async (t) => {
-  const service = await startService({}, { ...SHORT, timeout: 300 });
+  const service = await startService({}, { ...SHORT, timeout: 300, keepAliveTimeout: 200 });
   t.after(() => service.close());
   await addLongPets(service);
   await connections(service, 0);
