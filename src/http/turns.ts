@@ -39,10 +39,10 @@ export class Turns {
     if (response.socket !== null) {
       connection.current = response;
       begin();
-    } else if (this.#waiting >= this.#maxWaiting) {
-      socket.destroy();
-    } else {
+    } else if (this.#waiting < this.#maxWaiting || makeLast(connection.current)) {
       this.#wait(socket, connection, { response, begin });
+    } else {
+      socket.destroy();
     }
   }
 
@@ -117,6 +117,16 @@ export class Turns {
       waiting.length = 0;
     });
   }
+}
+
+/**
+ * Makes an answer that has not begun the last of its connection: a pet may be stored already. One
+ * that has begun waits for a client that does not read, and this is false.
+ */
+function makeLast(response: ServerResponse): boolean {
+  if (response.headersSent) return false;
+  response.shouldKeepAlive = false;
+  return true;
 }
 
 /** node:http takes the socket from an answer when that has gone out, and then tells of it. */
