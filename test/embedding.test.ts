@@ -335,6 +335,25 @@ test('Mounted as Express does it, the paths and links have the mount, when it is
   assert.equal(list.headers.get('Link'), '</shop/v1/pets?limit=1&after=1>; rel="next"');
 });
 
+test('A long page goes through a wrapper that drops the callback of write', async (t) => {
+  const app = await openMemoryApp(t);
+  for (let pet = 0; pet < 50; pet += 1) {
+    await app.pets.create({ name: 'x'.repeat(10_000), categoryId: 1n });
+  }
+  const signal = AbortSignal.timeout(20_000);
+  let ended: Promise<unknown> = Promise.resolve();
+  // As the package compression of Express does.
+  const host = await serve(t, (request, response) => {
+    const write = response.write.bind(response) as (chunk: string, encoding: string) => boolean;
+    response.write = (chunk: string, encoding: unknown) => write(chunk, encoding as string);
+    ended = once(response, 'finish', { signal });
+    app.listener(request, response);
+  });
+  const answer = await fetch(`http://${host}/v1/pets?limit=50`, { headers: HEADERS, signal });
+  assert.equal(((await answer.json()) as unknown[]).length, 50);
+  await ended;
+});
+
 test('A plain server is enough, for a client that waits for 100 Continue, too', async (t) => {
   const { listener } = await openMemoryApp(t);
   const host = await serve(t, listener);

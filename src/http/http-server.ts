@@ -104,6 +104,7 @@ function answerFaults(server: Server, turns: Turns, maxHeaderSize: number): void
     // node:http is done with this socket, and has taken its own listeners off; without one, a
     // failure of it would end the process.
     for (const event of ['error', 'timeout']) socket.on(event, () => socket.destroy());
+    socket.on('drain', () => turns.tellDrain(socket));
     const message = 'CONNECT is not supported';
     answerFault(socket, new ApiError('method_not_allowed', message, ALLOW_NONE));
   });

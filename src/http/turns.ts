@@ -73,6 +73,11 @@ export class Turns {
     return (this.#connections.get(socket)?.waiting.length ?? 0) > 0;
   }
 
+  /** Tells the answer under way that the system has taken what was written of it. */
+  tellDrain(socket: Duplex): void {
+    this.#connections.get(socket)?.current.emit('drain');
+  }
+
   /** True while an answer has to go out. */
   isDue(socket: Duplex): boolean {
     const connection = this.#connections.get(socket);
