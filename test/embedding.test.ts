@@ -160,6 +160,12 @@ test('A prefix that is no plain path is a TypeError', () => {
   }
 });
 
+const UNREADABLE: object = {
+  get [Symbol.toStringTag](): string {
+    throw new Error('Not for you');
+  },
+};
+
 test('What an app cannot be made with is told at once, in a TypeError', async () => {
   const store = createMemoryStore();
   const create = (options: object): App => createApp({ store, apiKeys: [KEY], ...options });
@@ -193,7 +199,23 @@ test('What an app cannot be made with is told at once, in a TypeError', async ()
     [{ log: console }, /^log: expected a function, not Object/],
     [{ now: 5 }, 'now: expected a function, not 5'],
     [{ accessLog: 'on' }, 'accessLog: expected true or false, not "on"'],
-    [{ runtime: 1 }, 'runtime: expected an object, not 1'],
+    [{ runtime: 1 }, 'runtime: expected an object with nodeVersion and openConnections, not 1'],
+    [{ runtime: {} }, 'runtime: expected an object with nodeVersion and openConnections, not {}'],
+    [{ prefix: UNREADABLE }, 'prefix: expected segments such as /shop, not something else'],
+    [
+      { apiKeys: [, 'k', ,] },
+      'apiKeys[0]: a key must be a string; apiKeys[2]: a key must be a string',
+    ],
+    [
+      { corsOrigins: [Object.create(null)] },
+      /^corsOrigins\[0\]: expected an origin .*, not \[Object: null prototype\] {}$/,
+    ],
+    [{ corsOrigins: [['https://a.example']] }, /^corsOrigins\[0\]: .*, not \[ 'https:/],
+    [{ corsOrigins: [,] }, /^corsOrigins\[0\]: .*, not undefined$/],
+    [
+      { store: undefined, dataFile: new URL('file://host/x'), apiKeys: [] },
+      /^apiKeys: expected one key at least; dataFile: expected a path or a file: URL, not URL/,
+    ],
     [
       { store: {} },
       'store: expected a PetStore, but it has no list, get, create, count, problem, close',
