@@ -36,6 +36,8 @@ export function createKeyring(keys: readonly string[]): Keyring {
 
 /** Each costs 0.13 µs a request, since every key is compared. */
 export const MAX_KEYS = 1000;
+/** A longer one would not fit in a request's header with all else that is there. */
+const MAX_KEY_LENGTH = 4096;
 
 /**
  * Why a text cannot be a key; undefined when it can. Never quotes the text, which may be a secret.
@@ -46,6 +48,7 @@ export function keyProblem(key: string): string | undefined {
   }
   if (/^sha256:/i.test(key)) return 'sha256: is written in small letters';
   if (key === '') return 'a key must not be empty';
+  if (key.length > MAX_KEY_LENGTH) return `a key must not be longer than ${MAX_KEY_LENGTH} bytes`;
   if (/^[\x21-\x7e]+$/.test(key)) return undefined;
   return 'a key must be of visible ASCII characters, without a space';
 }

@@ -101,7 +101,16 @@ test('Without keys nothing is accepted', () => {
 });
 
 test('A text can be a key when it is of visible ASCII, or a whole digest', () => {
-  for (const key of ['a', '!~', 'a,b', '#k', 'sha256', 'xSHA256:', digestKey('k')]) {
+  for (const key of [
+    'a',
+    'k'.repeat(4096),
+    '!~',
+    'a,b',
+    '#k',
+    'sha256',
+    'xSHA256:',
+    digestKey('k'),
+  ]) {
     assert.equal(keyProblem(key), undefined, key);
   }
 });
@@ -113,6 +122,7 @@ test('What is wrong with a key is told without quoting it', () => {
     ['', 'a key must not be empty'],
     [' ', visible],
     ['a b', visible],
+    ['k'.repeat(4097), 'a key must not be longer than 4096 bytes'],
     ['a\n', visible],
     ['a\0', visible],
     ['schlüssel', visible],
