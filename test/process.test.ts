@@ -202,7 +202,7 @@ test('A damaged data file is told with the place, in one line, and is left as it
   for (const [text, offset] of cases) {
     writeFileSync(dataFile, text);
     const service = start(t, anyPort(dataFile));
-    const line = new RegExp(`^petstore: .*pets\\.json is damaged at byte ${offset}: .*\n$`);
+    const line = new RegExp(`^petstore: .*pets\\.json is damaged at byte ${offset}, line [0-9]+: .*\n$`);
     await assertRefused(service, line);
     assert.equal(readFileSync(dataFile, 'utf8'), text);
   }
