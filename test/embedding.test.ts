@@ -160,6 +160,12 @@ test('A prefix that is no plain path is a TypeError', () => {
   }
 });
 
+const UNREADABLE: object = {
+  get [Symbol.toStringTag](): string {
+    throw new Error('Not for you');
+  },
+};
+
 test('What an app cannot be made with is told at once, in a TypeError', async () => {
   const store = createMemoryStore();
   const create = (options: object): App => createApp({ store, apiKeys: [KEY], ...options });
@@ -193,7 +199,23 @@ test('What an app cannot be made with is told at once, in a TypeError', async ()
     [{ log: console }, /^log: expected a function, not Object/],
     [{ now: 5 }, 'now: expected a function, not 5'],
     [{ accessLog: 'on' }, 'accessLog: expected true or false, not "on"'],
-    [{ runtime: 1 }, 'runtime: expected an object, not 1'],
+    [{ runtime: 1 }, 'runtime: expected an object with nodeVersion and openConnections, not 1'],
+    [{ runtime: {} }, 'runtime: expected an object with nodeVersion and openConnections, not {}'],
+    [{ prefix: UNREADABLE }, 'prefix: expected segments such as /shop, not something else'],
+    [
+      { apiKeys: [, 'k', ,] },
+      'apiKeys[0]: a key must be a string; apiKeys[2]: a key must be a string',
+    ],
+    [
+      { corsOrigins: [Object.create(null)] },
+      /^corsOrigins\[0\]: expected an origin .*, not \[Object: null prototype\] {}$/,
+    ],
+    [{ corsOrigins: [['https://a.example']] }, /^corsOrigins\[0\]: .*, not \[ 'https:/],
+    [{ corsOrigins: [,] }, /^corsOrigins\[0\]: .*, not undefined$/],
+    [
+      { store: undefined, dataFile: new URL('file://host/x'), apiKeys: [] },
+      /^apiKeys: expected one key at least; dataFile: expected a path or a file: URL, not URL/,
+    ],
     [
       { store: {} },
       'store: expected a PetStore, but it has no list, get, create, count, problem, close',
@@ -333,6 +355,25 @@ test('Mounted as Express does it, the paths and links have the mount, when it is
   const list = await fetch(`http://${host}/shop/v1/pets?limit=1`, { headers: HEADERS });
   assert.equal(list.status, 200);
   assert.equal(list.headers.get('Link'), '</shop/v1/pets?limit=1&after=1>; rel="next"');
+});
+
+test('A long page goes through a wrapper that drops the callback of write', async (t) => {
+  const app = await openMemoryApp(t);
+  for (let pet = 0; pet < 50; pet += 1) {
+    await app.pets.create({ name: 'x'.repeat(10_000), categoryId: 1n });
+  }
+  const signal = AbortSignal.timeout(20_000);
+  let ended: Promise<unknown> = Promise.resolve();
+  // As the package compression of Express does.
+  const host = await serve(t, (request, response) => {
+    const write = response.write.bind(response) as (chunk: string, encoding: string) => boolean;
+    response.write = (chunk: string, encoding: unknown) => write(chunk, encoding as string);
+    ended = once(response, 'finish', { signal });
+    app.listener(request, response);
+  });
+  const answer = await fetch(`http://${host}/v1/pets?limit=50`, { headers: HEADERS, signal });
+  assert.equal(((await answer.json()) as unknown[]).length, 50);
+  await ended;
 });
 
 test('A plain server is enough, for a client that waits for 100 Continue, too', async (t) => {

@@ -39,10 +39,10 @@ export class Turns {
     if (response.socket !== null) {
       connection.current = response;
       begin();
-    } else if (this.#waiting >= this.#maxWaiting) {
-      socket.destroy();
-    } else {
+    } else if (this.#waiting < this.#maxWaiting || makeLast(connection.current)) {
       this.#wait(socket, connection, { response, begin });
+    } else {
+      socket.destroy();
     }
   }
 
@@ -71,6 +71,18 @@ export class Turns {
   /** True while the connection is not read, so that a request on its way cannot arrive. */
   isHeld(socket: Duplex): boolean {
     return (this.#connections.get(socket)?.waiting.length ?? 0) > 0;
+  }
+
+  /** Tells the answer under way that the system has taken what was written of it. */
+  tellDrain(socket: Duplex): void {
+    this.#connections.get(socket)?.current.emit('drain');
+  }
+
+  /** True while an answer has to go out. */
+  isDue(socket: Duplex): boolean {
+    const connection = this.#connections.get(socket);
+    if (connection === undefined) return false;
+    return connection.waiting.length > 0 || !isOut(connection.current);
   }
 
   #wait(socket: Duplex, connection: Connection, turn: Turn): void {
@@ -103,13 +115,23 @@ export class Turns {
     connection.isWatched = true;
     // node:http reads on after each answer, and when a slow client has read some of one.
     socket.on('resume', () => {
-      if (waiting.length > 0) socket.pause();
+      if (waiting.length > 0 && socket.writable) socket.pause();
     });
     socket.once('close', () => {
       this.#waiting -= waiting.length;
       waiting.length = 0;
     });
   }
+}
+
+/**
+ * Makes an answer that has not begun the last of its connection: a pet may be stored already. One
+ * that has begun waits for a client that does not read, and this is false.
+ */
+function makeLast(response: ServerResponse): boolean {
+  if (response.headersSent) return false;
+  response.shouldKeepAlive = false;
+  return true;
 }
 
 /** node:http takes the socket from an answer when that has gone out, and then tells of it. */

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { encodeNewPet } from '../../../src/model/encoded-pet.ts';
 import { StoreUnavailableError } from '../../../src/model/pet-store.ts';
-import { openFileStore } from '../../../src/stores/file/file-store.ts';
+import { openFileStore, type FileStoreOptions } from '../../../src/stores/file/file-store.ts';
 import { createMemoryDisk } from '../../support/memory-disk.ts';
 import { testPetStoreContract } from '../../../src/contract/pet-store-contract.ts';
 import { tempDir } from '../../support/temp-dir.ts';
@@ -22,9 +22,15 @@ testPetStoreContract(
 const rex = encodeNewPet({ name: 'Rex', categoryId: 7n });
 
 test('Options that are undefined are as good as none', async (t) => {
-  const path = join(tempDir(t), 'pets.json');
-  const none = { log: undefined, disk: undefined, journalReserveBytes: undefined, now: undefined };
-  const store = await openFileStore({ path, ...none });
+  const options: Required<FileStoreOptions> = {
+    path: join(tempDir(t), 'pets.json'),
+    log: undefined,
+    disk: undefined,
+    memory: undefined,
+    longJournalBytes: undefined,
+    now: undefined,
+  };
+  const store = await openFileStore(options);
   assert.equal(`${await store.create(rex)}`, petText(1));
   assert.equal(store.problem(), undefined);
   await store.close();

@@ -9,6 +9,7 @@ import { readJournal, type JournalContent } from '../../../src/stores/file/journ
 import { PetTable } from '../../../src/stores/table/pet-table.ts';
 import { eachBitFlip } from '../../support/bit-flips.ts';
 import { createFailingDisk } from '../../support/failing-disk.ts';
+import { countingMemory, floodedFile } from '../../support/flooded-file.ts';
 import { journalLines, linesOf, REX } from '../../support/journal-text.ts';
 import { createMemoryDisk } from '../../support/memory-disk.ts';
 
@@ -191,36 +192,6 @@ async function assertDamaged(bytes: Buffer, offset: number): Promise<void> {
 function petLines(sizes: readonly number[]): readonly Buffer[] {
   const commits = sizes.map((length) => Array.from({ length }, () => REX));
   return journalLines(SNAPSHOT, commits);
-}
-
-/** A file with these bytes, and behind them the filler again and again. */
-function floodedFile(start: Buffer, filler: Buffer, length: number): DiskFile {
-  const block = Buffer.alloc(1 << 16, filler);
-  return {
-    ...({} as DiskFile),
-    read: async (bytes, offset, count, position) => {
-      if (position < start.length) {
-        return start.copy(bytes, offset, position, position + count);
-      }
-      const room = Math.min(count, length - position);
-      // Short, so that the filler goes on where it stopped.
-      const phase = (position - start.length) % filler.length;
-      return block.copy(bytes, offset, phase, Math.min(block.length, phase + room));
-    },
-  };
-}
-
-/** Memory that tells how much was taken of it, all in all. */
-function countingMemory(): { memory: Memory; most: () => number } {
-  let taken = 0;
-  const memory: Memory = {
-    ...systemMemory,
-    bytes(length) {
-      taken += length;
-      return systemMemory.bytes(length);
-    },
-  };
-  return { memory, most: () => taken };
 }
 
 function sum(lines: readonly Buffer[]): number {
