@@ -17,10 +17,9 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { runInNewContext } from 'node:vm';
 import { createApp, openApp, type App } from '../src/app.ts';
-import { byteString } from '../src/base/byte-string.ts';
 import { stopServer } from '../src/http/stop-server.ts';
-import { InvalidPetError } from '../src/model/encoded-pet.ts';
-import { StoreUnavailableError, type PetPage, type PetStore } from '../src/model/pet-store.ts';
+import { StoreUnavailableError, type PetStore } from '../src/model/pet-store.ts';
+import { InvalidPetError } from '../src/model/pet-text.ts';
 import { createMemoryStore } from '../src/stores/memory-store.ts';
 import { CERTIFICATE_PEM, KEY_PEM } from './support/certificate.ts';
 import { tempDir } from './support/temp-dir.ts';
@@ -89,7 +88,7 @@ test('The second app on one file is refused, and harms neither it nor the first'
 test('To import and to use the app adds no listener, and nothing that keeps the process', async (t) => {
   const script = `
     const before = process.eventNames();
-    const { openApp } = await import(${JSON.stringify(join(root, 'dist', 'app.js'))});
+    const { openApp } = await import(${JSON.stringify(join(root, 'dist', 'index.js'))});
     const app = await openApp({ dataFile: 'pets.json', apiKeys: ['a-key'] });
     await app.pets.create({ name: 'Rex', categoryId: 7n });
     const added = process.eventNames().filter((name) => !before.includes(name));
@@ -284,18 +283,20 @@ function createClosed(): App {
   return app;
 }
 
-test('What a store gives may be any promise, and a text that no answer can hold is a 500', async (t) => {
+test('What a store gives may be any promise; its bug, or an id that no answer can hold, is a 500', async (t) => {
   const store = createMemoryStore();
   const foreign = runInNewContext('(value) => Promise.resolve(value)') as <T>(
-    value: T,
+    value: T | Promise<T>,
   ) => Promise<T>;
-  const texts = [byteString('{"id":1,"name":"a","categoryId":1}'), byteString('{"id":\n2}')];
   const app = await openApp({
     store: {
       ...store,
-      list: (query) => foreign(store.list(query) as PetPage),
-      get: () => foreign(undefined),
-      create: () => foreign(texts.shift()!),
+      list: (query) => foreign(store.list(query)),
+      get: (id) => (id === 1n ? foreign(undefined) : Promise.reject(new Error('A bug'))),
+      create: async (newPet) => {
+        const pet = await store.create(newPet);
+        return foreign(pet.id === 1n ? pet : { ...pet, id: '\n2' as unknown as bigint });
+      },
     },
     apiKeys: [KEY],
   });
@@ -307,6 +308,7 @@ test('What a store gives may be any promise, and a text that no answer can hold 
   };
   assert.equal(await statusOf('/v1/pets'), 200);
   assert.equal(await statusOf('/v1/pets/1'), 404);
+  assert.equal(await statusOf('/v1/pets/2'), 500);
   assert.equal(await statusOf('/v1/pets', '{"name":"a","categoryId":1}'), 201);
   assert.equal(await statusOf('/v1/pets', '{"name":"a","categoryId":1}'), 500);
 });
@@ -339,7 +341,7 @@ test('Behind a body parser a POST is a 500 at once, and the log says why', async
     assert.equal(answer.status, body.length > 65_536 ? 413 : 500);
   }
   assert.equal((await fetch(`http://${host}/v1/pets`, { headers: HEADERS })).status, 200);
-  assert.match(JSON.stringify(logged), /A request failed.*put the pets before any body parser/);
+  assert.match(JSON.stringify(logged), /A request failed.*put the listener before any body parser/);
 });
 
 test('Mounted as Express does it, the paths and links have the mount, when it is the prefix', async (t) => {

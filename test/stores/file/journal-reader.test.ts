@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { systemMemory, type Memory } from '../../../src/base/memory.ts';
-import { encodeNewPet } from '../../../src/model/encoded-pet.ts';
 import type { DiskFile } from '../../../src/stores/file/disk.ts';
 import { readJournal, type JournalContent } from '../../../src/stores/file/journal-reader.ts';
 import { PetTable } from '../../../src/stores/table/pet-table.ts';
@@ -28,15 +27,16 @@ test('A journal is read line by line, and its pets are there', async () => {
 
 test('Lines longer than what is read at once, or across its border, are read whole', async () => {
   const sizes = [10, 3_000_000, 10, 700_000, 700_000, 700_000, 10];
-  const newPets = sizes.map((size) => [
-    encodeNewPet({ name: 'é'.repeat(size / 2), categoryId: 7n }),
-  ]);
-  const lines = journalLines(SNAPSHOT, newPets);
+  const names = sizes.map((size) => 'é'.repeat(size / 2));
+  const lines = journalLines(
+    SNAPSHOT,
+    names.map((name) => [{ name, categoryId: 7n }]),
+  );
   const { content, pets } = await read(Buffer.concat(lines));
   assert.equal(pets.length, sizes.length);
   assert.equal(content.lengthBytes, sum(lines));
-  for (const [index, [newPet]] of newPets.entries()) {
-    assert.equal(`${pets.get(BigInt(index + 1))}`, `{"id":${index + 1}${newPet!.tail}`);
+  for (const [index, name] of names.entries()) {
+    assert.ok(pets.get(BigInt(index + 1))?.name === name);
   }
 });
 
