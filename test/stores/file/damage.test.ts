@@ -10,10 +10,8 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { textOf } from '../../../src/base/byte-string.ts';
 import { silent } from '../../../src/base/log.ts';
 import { systemMemory } from '../../../src/base/memory.ts';
-import { encodeNewPet } from '../../../src/model/encoded-pet.ts';
 import { PET_STATUSES, type NewPet } from '../../../src/model/pet.ts';
 import type { PetPage } from '../../../src/model/pet-store.ts';
 import { openFileStore } from '../../../src/stores/file/file-store.ts';
@@ -161,7 +159,7 @@ async function writeFiles(): Promise<{ files: Files; texts: readonly string[] }>
   const newPets = [...names, ...names, ...names.slice(0, 3)].map((name, index) => {
     const pet: NewPet = { name, categoryId: BigInt(index) ** 14n };
     const status = PET_STATUSES[index % 4];
-    return encodeNewPet(status === undefined ? pet : { ...pet, status });
+    return status === undefined ? pet : { ...pet, status };
   });
   const first = await openFileStore({ path: paths.snapshot, disk });
   for (const pet of newPets.slice(0, 5)) await first.create(pet);
@@ -175,8 +173,8 @@ async function writeFiles(): Promise<{ files: Files; texts: readonly string[] }>
   return { files, texts: petTexts(await store.list({ limit: 1000 })) };
 }
 
-function petTexts({ json }: PetPage): readonly string[] {
-  return textOf(json).slice(1, -1).split(',\n');
+function petTexts({ text }: PetPage): readonly string[] {
+  return text.slice(1, -1).split(',\n');
 }
 
 function lineEnds(journal: Buffer): readonly number[] {
