@@ -27,7 +27,8 @@ export interface Limits {
   /** Room for a thousand, and for those who look after the service. */
   readonly maxConnections: number;
   /**
-   * Requests that wait for their turn, on all connections together: some 3 KB each. One connection
+   * Requests that wait for their turn, on all connections together: some 3 KB each, and one with
+   * many header fields counts once more for each 50 of them. One connection
    * never has more than fit in the 64 KiB that node:http reads at a time, about 3,600.
    */
   readonly maxWaitingRequests: number;

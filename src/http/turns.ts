@@ -20,7 +20,10 @@ export class Turns {
   readonly #maxWaiting: number;
   #waiting = 0;
 
-  /** `maxWaiting` bounds the requests that wait, on all connections together. */
+  /**
+   * `maxWaiting` bounds the requests that wait, on all connections together. One with many header
+   * fields counts as several.
+   */
   constructor(maxWaiting: number) {
     this.#maxWaiting = maxWaiting;
   }
@@ -88,7 +91,7 @@ export class Turns {
   #wait(socket: Duplex, connection: Connection, turn: Turn): void {
     const { current, waiting } = connection;
     waiting.push(turn);
-    this.#waiting += 1;
+    this.#waiting += weightOf(turn);
     if (waiting.length > 1) return;
     this.#callNextAfter(current, socket, connection);
     if (!connection.isWatched) this.#watch(socket, connection);
@@ -103,7 +106,7 @@ export class Turns {
   #next(socket: Duplex, connection: Connection): void {
     const turn = connection.waiting.shift();
     if (turn === undefined) return;
-    this.#waiting -= 1;
+    this.#waiting -= weightOf(turn);
     connection.current = turn.response;
     if (connection.waiting.length > 0) this.#callNextAfter(turn.response, socket, connection);
     else socket.resume();
@@ -118,7 +121,7 @@ export class Turns {
       if (waiting.length > 0 && socket.writable) socket.pause();
     });
     socket.once('close', () => {
-      this.#waiting -= waiting.length;
+      for (const turn of waiting) this.#waiting -= weightOf(turn);
       waiting.length = 0;
     });
   }
@@ -132,6 +135,11 @@ function makeLast(response: ServerResponse): boolean {
   if (response.headersSent) return false;
   response.shouldKeepAlive = false;
   return true;
+}
+
+/** In what a short request takes, some 3 KB: so much do 50 header fields, of any length, add. */
+function weightOf({ response }: Turn): number {
+  return 1 + Math.floor(response.req.rawHeaders.length / 100);
 }
 
 /** node:http takes the socket from an answer when that has gone out, and then tells of it. */

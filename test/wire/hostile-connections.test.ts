@@ -206,6 +206,19 @@ test('With one request too many that waits, the answer under way is the last', a
   assert.equal((await modest.answers(3)).length, 3);
 });
 
+test('A request that waits counts as several when it has many header fields', async (t) => {
+  const store = createHeldStore();
+  const own = await start(t, { store }, { maxWaitingRequests: 10 });
+  const wire = await openWire(t, own.port);
+  const heavy = requestOf('GET /livez', Array<string>(600).fill('a:'));
+  wire.socket.write(CREATE + heavy.repeat(2));
+  await store.waiting();
+  await talk(t, own.port, lastRequestOf('GET /livez'));
+  store.release();
+  // The first of the two fills the bound alone.
+  assert.deepEqual(statusesOf(await wire.allAnswers()), [201]);
+});
+
 test('A request that is only half read because others wait before it is not too late', async (t) => {
   const store = createHeldStore();
   const limits = { headersTimeout: 100, requestTimeout: 200, connectionsCheckingInterval: 20 };
