@@ -69,7 +69,9 @@ async function serve(
 ): Promise<void> {
   const exchange = openExchange(options, request, response);
   try {
-    send(exchange, await answer(exchange, router));
+    const reply = answer(exchange, router);
+    // What the header alone decides goes out at once, before the parser may find fault with the body.
+    send(exchange, 'then' in reply ? await reply : reply);
   } catch (error) {
     fail(exchange, error);
   }
@@ -118,7 +120,7 @@ function openExchange(
   };
 }
 
-async function answer(exchange: Exchange, router: Router<Route>): Promise<Reply> {
+function answer(exchange: Exchange, router: Router<Route>): Reply | Promise<Reply> {
   const { options, request, headers } = exchange;
   const { method = '' } = request;
   checkRequestRules(request, headers);
