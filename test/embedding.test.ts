@@ -507,9 +507,9 @@ test('The programs that the README shows do what it says', async (t) => {
   assert.match(stdout, /# pass [2-9][0-9]\n# fail 0/);
 });
 
-/** The blocks of README.md that begin with their file's name, on a port that they print. */
+/** The blocks of src/README.md that begin with their file's name, on a port that they print. */
 function readmePrograms(): ReadonlyMap<string, string> {
-  const readme = readFileSync(join(root, 'README.md'), 'utf8');
+  const readme = readFileSync(join(root, 'src', 'README.md'), 'utf8');
   const blocks = readme.matchAll(/^```js\n\/\/ (\S+\.mjs)\n([^]*?)^```$/gm);
   const programs = new Map([...blocks].map(([, name, text]) => [name!, text!]));
   assert.deepEqual([...programs.keys()], ['shop.mjs', 'map-store.mjs', 'map-store.test.mjs']);

@@ -1,8 +1,8 @@
-/** The README: its files and commands are there, its map and its table of traceability are true. */
+/** The pages: their files, links and commands are there, map, reading order and tables are true. */
 
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { checksOf } from './conformance/all-checks.ts';
@@ -11,6 +11,20 @@ import { checksOf } from './conformance/all-checks.ts';
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const readme = readFileSync(join(root, 'README.md'), 'utf8');
 
+/** By its path from the root: the README, and the page of each room that has one. */
+const pages = new Map(
+  ['README.md', ...pagesIn('src'), ...pagesIn('test'), ...pagesIn('scripts')].map((path) => [
+    path,
+    readFileSync(join(root, path), 'utf8'),
+  ]),
+);
+
+function pagesIn(folder: string): readonly string[] {
+  return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `${folder}/${name.replaceAll('\\', '/')}`);
+}
+
 const sources = ['src', 'test', 'scripts'].flatMap((folder) =>
   readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((name) => ({
     name,
@@ -18,9 +32,12 @@ const sources = ['src', 'test', 'scripts'].flatMap((folder) =>
   })),
 );
 
-test('Each file that the README names is there', () => {
-  const names = Array.from(readme.matchAll(/`([a-z0-9./-]+\.(?:ts|mjs))`/g), (match) => match[1]!);
-  assert.ok(names.length > 50);
+test('Each file that a page names is there', () => {
+  const named = [...pages.values()].flatMap((page) => [
+    ...page.matchAll(/`([a-z0-9./-]+\.(?:ts|mjs))`/g),
+  ]);
+  const names = named.map((match) => match[1]!.replace(/^(\.\.\/)+/, ''));
+  assert.ok(names.length > 100);
   // In a text, a file goes by its last name, and a name at home by its room or from the root.
   const isThere = (name: string): boolean =>
     existsSync(join(root, name)) ||
@@ -41,14 +58,43 @@ test('Each room of src is on the map, and each on the map is there', () => {
   const rooms = readdirSync(join(root, 'src'), { withFileTypes: true }).map((entry) =>
     entry.isDirectory() ? `${entry.name}/` : entry.name,
   );
-  assert.deepEqual([...shown].sort(), rooms.sort());
+  assert.deepEqual([...shown].sort(), rooms.filter((name) => !name.endsWith('.md')).sort());
 });
 
-test('Each npm command that the README shows is one of package.json', () => {
+test('Each link of a page leads to a file', () => {
+  let count = 0;
+  for (const [path, page] of pages) {
+    for (const [, target = ''] of page.matchAll(/\]\(([^):#]+)(?:#[^)]*)?\)/g)) {
+      assert.ok(existsSync(join(root, dirname(path), target)), `${path} links ${target}`);
+      count += 1;
+    }
+  }
+  assert.ok(count > 10);
+});
+
+test('Every page of a room can be reached from the README', () => {
+  for (const path of pages.keys()) {
+    if (path !== 'README.md') assert.ok(readme.includes(`(${path})`), path);
+  }
+});
+
+test('The reading order reaches every file of src', () => {
+  const [, order = ''] = /### A reading order\n([^]*?)\n### /.exec(readme) ?? [];
+  for (const { name } of sources.filter(({ path }) => path.startsWith(join(root, 'src')))) {
+    if (!name.endsWith('.ts')) continue;
+    const isThere = new RegExp(`[\`/]${basename(name)}\``).test(order);
+    assert.ok(isThere, `${name} is not in the reading order`);
+  }
+});
+
+test('Each npm command that a page shows is one of package.json', () => {
   const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
     scripts: Record<string, string>;
   };
-  const commands = Array.from(readme.matchAll(/\bnpm (?:run )?(\w+)\b/g), (match) => match[1]!);
+  const shown = [...pages.values()].flatMap((page) => [
+    ...page.matchAll(/\bnpm (?:run )?(\w+)\b/g),
+  ]);
+  const commands = shown.map((match) => match[1]!);
   const own = commands.filter((name) => !NPM_COMMANDS.includes(name));
   assert.deepEqual(
     [...new Set(own)].filter((name) => !(name in manifest.scripts)),
@@ -59,7 +105,8 @@ test('Each npm command that the README shows is one of package.json', () => {
 const NPM_COMMANDS = ['alone', 'and', 'ci', 'install', 'pack', 'package'];
 
 test('The table of traceability has every sentence of the interface, and a check for each', () => {
-  const table = readme.slice(readme.indexOf('## Traceability'));
+  const page = pages.get('test/README.md') ?? '';
+  const table = page.slice(page.indexOf('## Traceability'));
   const rows = table.matchAll(/^\| [0-9., ]+ \| (.+) \| `\S+` \| `(\S+)` \|$/gm);
   const checkIn = new Map([...rows].map(([, sentence, file]) => [unescaped(sentence!), file!]));
   for (const { sentence } of checksOf({ only: 'interface' })) {

@@ -99,7 +99,7 @@ for (const [where, options] of CONSUMERS) {
 test('The example of the README prints what it says', async (t) => {
   const service = await startService();
   t.after(() => service.close());
-  const readme = readFileSync(join(root, 'README.md'), 'utf8');
+  const readme = readFileSync(join(root, 'src', 'client', 'README.md'), 'utf8');
   const example = /\n## Client\n[^]*?```js\n([^]*?)```/.exec(readme)?.[1] ?? '';
   const expected = Array.from(example.matchAll(/\/\/ (.*)/g), (match) => match[1]);
   assert.ok(expected.length > 0);
