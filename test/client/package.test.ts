@@ -1,4 +1,4 @@
-/** The client as other programs get it: in a browser, by its types, and as the README shows it. */
+/** The client as other programs get it: in a browser, by its types, and as its page shows it. */
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -96,11 +96,11 @@ for (const [where, options] of CONSUMERS) {
   });
 }
 
-test('The example of the README prints what it says', async (t) => {
+test('The example of its page prints what it says', async (t) => {
   const service = await startService();
   t.after(() => service.close());
   const readme = readFileSync(join(root, 'src', 'client', 'README.md'), 'utf8');
-  const example = /\n## Client\n[^]*?```js\n([^]*?)```/.exec(readme)?.[1] ?? '';
+  const example = /```js\n([^]*?)```/.exec(readme)?.[1] ?? '';
   const expected = Array.from(example.matchAll(/\/\/ (.*)/g), (match) => match[1]);
   assert.ok(expected.length > 0);
   const code = example.replace('http://127.0.0.1:8080', service.origin).replace('<API_KEY>', KEY);
