@@ -1,10 +1,11 @@
 /**
- * The listener: takes one request from node:http to its answer.
+ * The listener: takes one request from node:http to its response.
  *
- *     rules of HTTP → match the path → authenticate → match the method → handle → reply
+ *     rules of HTTP → match the path → authenticate → match the method → handle → respond
  *
  * Below the guarded path nothing is told without a key, not even which paths there are, so
- * authentication comes before any other complaint. Every failure on the way is thrown, and caught here, in one place.
+ * authentication comes before any other complaint. Every failure on the way is thrown, and caught
+ * here, in one place.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';

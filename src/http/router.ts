@@ -1,7 +1,7 @@
 /**
  * The router: from a path to the route that answers it.
  *
- * A pattern is a path whose segments are literal or a parameter, `/v1/pets/{petId}`. Paths match
+ * A pattern is a path whose segments are literal or a parameter, `/v1/users/{userId}`. Paths match
  * exactly: case counts, and so does every slash; a parameter is never empty. Each segment is
  * percent-decoded by itself before it is compared (RFC 3986 section 2.4).
  */

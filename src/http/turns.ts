@@ -128,7 +128,7 @@ export class Turns {
 }
 
 /**
- * Makes an answer that has not begun the last of its connection: a pet may be stored already. One
+ * Makes an answer that has not begun the last of its connection: what it tells may be done already. One
  * that has begun waits for a client that does not read, and this is false.
  */
 function makeLast(response: ServerResponse): boolean {
