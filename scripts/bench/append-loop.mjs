@@ -5,14 +5,14 @@ import { petText } from './data.mjs';
 
 const { path, seconds } = JSON.parse(process.argv[2]);
 const file = openSync(path, 'a');
-const endAt = performance.now() + 1000 * seconds;
 const startedAt = performance.now();
+const endAt = startedAt + 1000 * seconds;
 let count = 0;
 while (performance.now() < endAt) {
   count += 1;
   writeSync(file, `${petText(count)}\n`);
   fdatasyncSync(file);
 }
-closeSync(file);
 const rate = count / ((performance.now() - startedAt) / 1000);
+closeSync(file);
 process.stdout.write(`${JSON.stringify({ rate })}\n`);

@@ -6,5 +6,5 @@ const { path } = JSON.parse(process.argv[2]);
 const startedAt = performance.now();
 const pets = JSON.parse(readFileSync(path, 'utf8'));
 const loadMs = performance.now() - startedAt;
-const peak = 1024 * process.resourceUsage().maxRSS;
-process.stdout.write(`${JSON.stringify({ loadMs, peak, pets: pets.length })}\n`);
+const peakMb = (1024 * process.resourceUsage().maxRSS) / 1e6;
+process.stdout.write(`${JSON.stringify({ loadMs, peakMb, pets: pets.length })}\n`);
