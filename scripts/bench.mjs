@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { build, fail, isBuilt } from './build.mjs';
-import { measureCreates } from './bench/creates.mjs';
+import { measureCreates, measureSqlite } from './bench/creates.mjs';
 import { measureGrowth } from './bench/growth.mjs';
 import { measureLarge } from './bench/large.mjs';
 import { measurePressure } from './bench/pressure.mjs';
@@ -25,6 +25,7 @@ import { printTables } from './bench/table.mjs';
 const PARTS = {
   reads: measureReads,
   creates: measureCreates,
+  sqlite: measureSqlite,
   growth: measureGrowth,
   start: measureStart,
   'slow-disk': measureSlowDisk,

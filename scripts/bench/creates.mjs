@@ -1,12 +1,14 @@
 /**
  * Durable creates: against what a disk allows one after the other, alone and behind HTTP, and what
- * HTTP allows without a disk.
+ * HTTP allows without a disk. And all of it against what a user would pick instead: Fastify with
+ * node:sqlite, which is as durable.
  */
 
-import { creates, petstore } from './contenders.mjs';
+import { creates, isInstalled, other, petstore, reads } from './contenders.mjs';
 import { freshData } from './data.mjs';
 import { measurePairs } from './paired.mjs';
 import { scriptContender, serverContender } from './processes.mjs';
+import { LIST, ONE } from './reads.mjs';
 import { pairsRow, RATE } from './table.mjs';
 
 const GOALS = [
@@ -45,6 +47,33 @@ export async function measureCreates(bench) {
     }
   }
   return [{ title: 'Durable creates', rows }];
+}
+
+export async function measureSqlite(bench) {
+  const title = 'Against Fastify with node:sqlite (WAL, synchronous FULL)';
+  if (!isInstalled(bench, 'fastify')) {
+    return [{ title, rows: [], notes: ['Skipped: Fastify is in no --contenders folder'] }];
+  }
+  if (bench.major < 22) {
+    return [
+      { title, rows: [], notes: [`Skipped with Node ${bench.major}: it has no node:sqlite`] },
+    ];
+  }
+  const scenarios = [
+    { what: 'create, 1 connection', job: creates(1) },
+    { what: 'create, 64 connections', job: creates(64) },
+    { what: `${LIST.what}, 64 connections`, job: reads(LIST.path, 64) },
+    { what: `${ONE.what}, 64 connections`, job: reads(ONE.path, 64) },
+  ];
+  const rows = [];
+  for (const { what, job } of scenarios) {
+    const ours = petstore(bench, 'file', 1000, job);
+    const theirs = other(bench, 'sqlite', job);
+    const pairs = (await measurePairs(bench, `sqlite: ${what}`, ours, [theirs])).get('sqlite');
+    const against = 'Fastify + node:sqlite';
+    rows.push(pairsRow({ what, against, goal: '> 1.00', pairs, measure: RATE }));
+  }
+  return [{ title, rows }];
 }
 
 function ownFile(bench, name) {
