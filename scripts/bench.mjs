@@ -18,6 +18,7 @@ import { measureLarge } from './bench/large.mjs';
 import { measurePressure } from './bench/pressure.mjs';
 import { startLoad } from './bench/processes.mjs';
 import { measureMetrics, measureReads } from './bench/reads.mjs';
+import { measureRules } from './bench/rules.mjs';
 import { measureSlowDisk } from './bench/slow-disk.mjs';
 import { measureStart } from './bench/start.mjs';
 import { printTables } from './bench/table.mjs';
@@ -31,6 +32,7 @@ const PARTS = {
   'slow-disk': measureSlowDisk,
   pressure: measurePressure,
   metrics: measureMetrics,
+  rules: measureRules,
   large: measureLarge,
 };
 

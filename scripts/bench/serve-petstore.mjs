@@ -1,11 +1,11 @@
 /**
  * The service as a contender: as it is (`file`), with its pets in memory only, without counting for
- * the metrics, or on a slow disk.
+ * the metrics, on a slow disk; or without one rule of its storage, to see what that rule costs.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createApp, createHttpServer, createMemoryStore, openFileStore } from '../../dist/app.js';
-import { diskWithSync } from './disks.mjs';
+import { diskWithSync, lookOnceDisk, noSync } from './disks.mjs';
 
 const SLOW_SYNC_MS = 2;
 const { kind, path } = JSON.parse(process.argv[2]);
@@ -13,8 +13,11 @@ const { kind, path } = JSON.parse(process.argv[2]);
 const stores = {
   file: () => openFileStore({ path }),
   uncounted: () => openFileStore({ path }),
+  uncached: () => withoutPageCache(),
   memory: () => createMemoryStore(),
   slow: () => openFileStore({ path, disk: diskWithSync(slowSync) }),
+  unsynced: () => openFileStore({ path, disk: diskWithSync(noSync) }),
+  unlooked: () => openFileStore({ path, disk: lookOnceDisk() }),
 };
 
 const startedAt = performance.now();
@@ -31,6 +34,13 @@ server.listen(0, '127.0.0.1', () => {
 async function slowSync(file) {
   await sleep(SLOW_SYNC_MS);
   await file.sync();
+}
+
+async function withoutPageCache() {
+  const { PageCache } = await import('../../dist/stores/table/page-cache.js');
+  PageCache.prototype.get = () => undefined;
+  PageCache.prototype.keep = (_first, _limit, page) => page;
+  return openFileStore({ path });
 }
 
 async function uncountedListener() {
