@@ -70,7 +70,7 @@ if (values.help) {
   process.exit();
 }
 const parts = values.part.split(',');
-for (const name of parts) if (!(name in PARTS)) fail(`There is no part ${name}`);
+for (const name of parts) if (!Object.hasOwn(PARTS, name)) fail(`There is no part ${name}`);
 
 if (!isBuilt()) build('tsconfig.json', 'dist');
 const folder = values.keep ?? mkdtempSync(join(tmpdir(), 'petstore-bench-'));
@@ -81,7 +81,8 @@ const nodes = values.node.map((path) => ({
   version: execFileSync(path, ['--version']).toString().trim().slice(1),
 }));
 const names = nodes.map(({ version }) => `Node ${version}`);
-const { rounds, turns, seconds, contenders, wrk } = values;
+const { rounds, turns, contenders, wrk } = values;
+const seconds = wrk ? Math.ceil(Number(values.seconds)) : Number(values.seconds);
 const by = wrk ? ', load by wrk' : '';
 const date = new Date().toISOString().slice(0, 10);
 console.log(
@@ -98,8 +99,7 @@ try {
         rounds: Number(rounds),
         turns: Number(turns),
         warmUps: 2,
-        seconds: Number(seconds),
-        ...{ folder, load, contenders, wrk, progress },
+        ...{ seconds, folder, load, contenders, wrk, progress },
       };
       tables.push(await PARTS[part](bench));
     }

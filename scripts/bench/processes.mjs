@@ -145,7 +145,7 @@ async function runWrk({ port, request, connections, seconds, bodyBytes }) {
       throw new Error(`${path} answered ${answer.status} with ${answer.body.length} bytes`);
     }
   }
-  const args = ['-t1', `-c${connections}`, `-d${Math.ceil(seconds)}`, '--latency'];
+  const args = ['-t1', `-c${connections}`, `-d${seconds}`, '--latency'];
   args.push('-H', 'Authorization: Bearer bench');
   if (body !== undefined) args.push('-s', here('post.lua'));
   args.push(`http://127.0.0.1:${port}${path}`, '--', ...(body === undefined ? [] : [body]));

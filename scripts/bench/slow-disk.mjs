@@ -25,7 +25,7 @@ export async function measureSlowDisk(bench) {
     },
   };
   const burst = async () => {
-    const seconds = Math.ceil(bench.seconds) + 2 * SETTLE_SECONDS;
+    const seconds = bench.seconds + 2 * SETTLE_SECONDS;
     const writing = measure({ ...creates(16), port: server.port, seconds });
     await sleep(1000 * SETTLE_SECONDS);
     const figures = await measureBurst(bench, server, read);
