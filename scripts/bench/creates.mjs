@@ -9,7 +9,7 @@ import { freshData } from './data.mjs';
 import { measurePairs } from './paired.mjs';
 import { scriptContender, serverContender } from './processes.mjs';
 import { LIST, ONE } from './reads.mjs';
-import { pairsRow, RATE } from './table.mjs';
+import { pairsRow, PROCESSOR, RATE } from './table.mjs';
 
 const GOALS = [
   { connections: 1, goals: { loop: '', append: '≥ 0.85' } },
@@ -72,6 +72,7 @@ export async function measureSqlite(bench) {
     const pairs = (await measurePairs(bench, `sqlite: ${what}`, ours, [theirs])).get('sqlite');
     const against = 'Fastify + node:sqlite';
     rows.push(pairsRow({ what, against, goal: '> 1.00', pairs, measure: RATE }));
+    rows.push(pairsRow({ what, against, pairs, measure: PROCESSOR }));
   }
   return [{ title, rows }];
 }
