@@ -1,4 +1,9 @@
-/** The contenders that more than one part has: the service in its kinds, and others installed. */
+/**
+ * The contenders and the jobs that more than one part has.
+ *
+ * The service comes in its kinds (serve-petstore.mjs), others from a folder where they are installed
+ * (serve-other.mjs); a job is what a burst sends, and over how many connections.
+ */
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,9 @@
-/** The real disk with a change: other syncs, or looks that never notice anything. */
+/**
+ * The real disk with a change, to see what the change is worth.
+ *
+ * It may sync in another way, slowly or not at all; or it may look at each file once, and so never
+ * notice that one was removed or replaced.
+ */
 
 import { nodeDisk } from '../../dist/stores/file/node-disk.js';
 

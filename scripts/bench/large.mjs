@@ -1,4 +1,9 @@
-/** A data file that JSON.parse cannot read: a string is shorter than 512 MiB. */
+/**
+ * A data file that JSON.parse cannot read, since a string is shorter than 512 MiB.
+ *
+ * The service never holds its file as one string, so it has no such bound. There is nothing to set
+ * it against: the figures are seconds and megabytes, not ratios.
+ */
 
 import { rmSync } from 'node:fs';
 import { dataFile } from './data.mjs';

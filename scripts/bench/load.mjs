@@ -1,13 +1,12 @@
 /**
- * The load generator: sends the same request over several connections, each waiting for its answer
- * before the next, and checks every answer.
+ * The load generator: sends one request again and again over several connections, each waiting for
+ * its answer before the next, checks every answer, and prints a line of JSON with what it measured.
  *
  *     node load.mjs '{"port":8080,"request":"GET / HTTP/1.1\r\n…","connections":64,"seconds":1}'
  *
- * Without an argument it takes such jobs from standard input, a line each: so one process, warm
- * from its first burst on, loads all contenders alike. A job may have the `status` (200) and the
- * `bodyBytes` (any) that every answer must have, and `count`, after which it ends. For each it
- * prints one line of JSON: answers a second, and latencies in microseconds.
+ * Without an argument it takes such jobs from standard input, a line each, and stays warm for them. A
+ * job may have the `status` (200) and `bodyBytes` (any) of the answers, and a `count` of them to stop
+ * at. Latencies are in microseconds.
  */
 
 import { once } from 'node:events';

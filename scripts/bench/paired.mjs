@@ -1,16 +1,12 @@
 /**
  * The runner of all comparisons: contenders take turns in short bursts, in pairs.
  *
- *     round 1   start all, warm up   ours naive  ours fastest │ fastest ours  naive ours │ …   stop
- *     round 2   start all, warm up   …
+ *     start all, warm up │ ours naive  ours fastest │ fastest ours  naive ours │ … │ stop all
  *
- * All contenders of a comparison are up at once, and each burst of theirs has one of ours beside
- * it: what else the machine does in that second falls on both. Which goes first changes from turn to
- * turn, and so does the order of the others. A round begins with fresh processes, since the same
- * code is compiled faster in one than in another.
- *
- * A contender is `{ name, start }`; `start` resolves with `{ burst, stop }`, and `burst` with the
- * figures of one burst.
+ * All contenders are up at once, and each burst of theirs has one of ours beside it: what else the
+ * machine does in that second falls on both. A round begins with fresh processes, since the same code
+ * is compiled faster in one than in another. A contender is `{ name, start }`; `start` resolves with
+ * `{ burst, stop }`, and `burst` with the figures of one burst.
  */
 
 /** Resolves with a Map: the pairs [ours, theirs] of figures, by the opponent's name. */
