@@ -1,9 +1,9 @@
 /**
  * The bench: the service side by side with floors of bare Node, as ratios of one run.
  *
- * Every round starts fresh processes, and within a round the contenders take turns, so that
- * whatever else the machine does falls on all alike. A figure is the median of the rounds, with the
- * least and the greatest behind it. Its options are in USAGE, below.
+ * Machines are noisy, so nothing here is a test, and only ratios of neighbouring bursts count
+ * (bench/paired.mjs). What was measured, against which goals and why these, is in bench/README.md;
+ * its tables are what --markdown prints. The options are in USAGE, below.
  */
 
 import { execFileSync } from 'node:child_process';
@@ -11,24 +11,28 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { build, isBuilt } from './build.mjs';
-import { measureCreates } from './bench/creates.mjs';
+import { build, fail, isBuilt } from './build.mjs';
+import { measureCreates, measureSqlite } from './bench/creates.mjs';
 import { measureGrowth } from './bench/growth.mjs';
 import { measureLarge } from './bench/large.mjs';
 import { measurePressure } from './bench/pressure.mjs';
+import { startLoad } from './bench/processes.mjs';
 import { measureMetrics, measureReads } from './bench/reads.mjs';
+import { measureRules } from './bench/rules.mjs';
 import { measureSlowDisk } from './bench/slow-disk.mjs';
 import { measureStart } from './bench/start.mjs';
-import { printTable } from './bench/table.mjs';
+import { printTables } from './bench/table.mjs';
 
 const PARTS = {
   reads: measureReads,
   creates: measureCreates,
+  sqlite: measureSqlite,
   growth: measureGrowth,
   start: measureStart,
   'slow-disk': measureSlowDisk,
   pressure: measurePressure,
   metrics: measureMetrics,
+  rules: measureRules,
   large: measureLarge,
 };
 
@@ -37,23 +41,27 @@ const USAGE = `Measures the service against floors of bare Node, and prints rati
 Usage: node scripts/bench.mjs [options]
 
   --part PARTS         some of ${Object.keys(PARTS).join(',')}
-  --rounds N           5 by default: rounds of fresh processes; a figure is their median
-  --seconds N          2 by default: how long each contender is loaded in a round
-  --node PATH          the Node that all servers run on
-  --contenders FOLDER  where fastify, express or json-server is installed: they join the reads
-  --wrk                let wrk make the load of the reads
+  --rounds N           5 by default: rounds of fresh processes
+  --turns N            4 by default: pairs of bursts in a round
+  --seconds N          0.5 by default: how long a burst is; with --wrk, whole seconds
+  --node PATH          the Node that all servers run on; more than once for a column each
+  --contenders FOLDER  where fastify, express or json-server is installed: they join in
+  --wrk                let wrk make the load
   --keep FOLDER        where the data files are made, and kept for the next run
+  --markdown           print the tables as Markdown
 `;
 
 const { values } = parseArgs({
   options: {
     part: { type: 'string', default: Object.keys(PARTS).join(',') },
     rounds: { type: 'string', default: '5' },
-    seconds: { type: 'string', default: '2' },
-    node: { type: 'string', default: process.execPath },
+    turns: { type: 'string', default: '4' },
+    seconds: { type: 'string', default: '0.5' },
+    node: { type: 'string', multiple: true, default: [process.execPath] },
     contenders: { type: 'string' },
     keep: { type: 'string' },
     wrk: { type: 'boolean', default: false },
+    markdown: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 });
@@ -61,31 +69,49 @@ if (values.help) {
   console.log(USAGE);
   process.exit();
 }
+const parts = values.part.split(',');
+for (const name of parts) if (!Object.hasOwn(PARTS, name)) fail(`There is no part ${name}`);
 
 if (!isBuilt()) build('tsconfig.json', 'dist');
 const folder = values.keep ?? mkdtempSync(join(tmpdir(), 'petstore-bench-'));
 mkdirSync(folder, { recursive: true });
-const bench = {
-  folder,
-  node: values.node,
-  rounds: Number(values.rounds),
-  seconds: Number(values.seconds),
-  contenders: values.contenders,
-  wrk: values.wrk,
-  progress(text) {
-    if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${text}`);
-    else if (text !== '') process.stderr.write(`${text}\n`);
-  },
-};
-const version = execFileSync(values.node, ['--version']).toString().trim();
-console.log(`Node ${version}, ${new Date().toISOString().slice(0, 10)}, ${values.rounds} rounds`);
+const load = startLoad();
+const nodes = values.node.map((path) => ({
+  path,
+  version: execFileSync(path, ['--version']).toString().trim().slice(1),
+}));
+const names = nodes.map(({ version }) => `Node ${version}`);
+const { rounds, turns, contenders, wrk } = values;
+const seconds = wrk ? Math.ceil(Number(values.seconds)) : Number(values.seconds);
+const by = wrk ? ', load by wrk' : '';
+const date = new Date().toISOString().slice(0, 10);
+console.log(
+  `${names.join(' and ')}, ${date}: ${rounds} rounds of ${turns} turns, bursts of ${seconds} s${by}.`,
+  '\nEach figure is the median (least–greatest) of ratios of neighbouring bursts; ✗ misses its goal.',
+);
 try {
-  for (const name of values.part.split(',')) {
-    if (PARTS[name] === undefined) throw new Error(`There is no part ${name}`);
-    const tables = await PARTS[name](bench);
-    bench.progress('');
-    for (const table of tables) printTable(table);
+  for (const part of parts) {
+    const tables = [];
+    for (const { path, version } of nodes) {
+      const bench = {
+        node: path,
+        major: Number.parseInt(version, 10),
+        rounds: Number(rounds),
+        turns: Number(turns),
+        warmUps: 2,
+        ...{ seconds, folder, load, contenders, wrk, progress },
+      };
+      tables.push(await PARTS[part](bench));
+    }
+    progress('');
+    printTables(names, tables, values.markdown);
   }
 } finally {
+  await load.stop();
   if (values.keep === undefined) rmSync(folder, { recursive: true, force: true });
+}
+
+function progress(text) {
+  if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${text}`);
+  else if (text !== '') process.stderr.write(`${text}\n`);
 }

@@ -10,14 +10,37 @@ import { runScript } from './support/run-script.ts';
 test('The bench shows its parts, and measures the one that is asked for', async () => {
   const help = await runScript('bench.mjs', ['--help']);
   assert.equal(help.code, 0, help.stderr);
-  assert.match(help.stdout, /reads,creates,growth,start,slow-disk,pressure,metrics,large/);
-  const args = ['--part', 'metrics', '--rounds', '1', '--seconds', '0.1'];
-  const { code, stdout, stderr } = await runScript('bench.mjs', args);
+  assert.match(
+    help.stdout,
+    /reads,creates,sqlite,growth,start,slow-disk,pressure,metrics,rules,large/,
+  );
+  const { code, stdout, stderr } = await measureMetrics();
   assert.equal(code, 0, stderr);
-  assert.match(stdout, /^one pet, 64 connections +without counting +≥ 0\.97 +[0-9.]+ \(.+\) .+█/m);
+  assert.match(stdout, /^one pet, 64 connections, rate +without counting +≥ 0\.97 +[0-9.]+ \(/m);
   // Without a terminal, progress is told in lines.
-  assert.match(stderr, /^metrics: round 1, turn 4, /m);
+  assert.match(stderr, /^metrics: round 1, turn 2, uncounted$/m);
 });
+
+test('The bench prints Markdown, with a column for each Node', async () => {
+  const nodes = ['--node', process.execPath, '--node', process.execPath];
+  const { code, stdout, stderr } = await measureMetrics('--markdown', ...nodes);
+  assert.equal(code, 0, stderr);
+  const version = process.versions.node;
+  const head = stdout.split('\n').find((line) => line.startsWith('| What |'));
+  assert.equal(head?.split(`| Node ${version} | ours : theirs `).length, 3);
+  assert.match(stdout, /^\| one pet, 64 connections, rate \| without counting \| ≥ 0\.97 \| /m);
+});
+
+test('The bench refuses a part that is not there before it starts anything', async () => {
+  const { code, stderr } = await runScript('bench.mjs', ['--part', 'raeds']);
+  assert.equal(code, 1);
+  assert.match(stderr, /There is no part raeds/);
+});
+
+function measureMetrics(...options: readonly string[]): ReturnType<typeof runScript> {
+  const short = ['--rounds', '1', '--turns', '2', '--seconds', '0.05'];
+  return runScript('bench.mjs', ['--part', 'metrics', ...short, ...options]);
+}
 
 test('The load generator counts the answers that are as they should be', async (t) => {
   const result = await load(t, (_request, response) => response.end('four'), { bodyBytes: 4 });

@@ -1,4 +1,9 @@
-/** Asks for /livez every 2 ms until its input ends; prints how often, and its longest wait in ms. */
+/**
+ * A client beside others that are a burden: does the service still have time for it?
+ *
+ * It asks for /livez every 2 ms until its input ends; then it prints how often it asked, and its
+ * longest wait in ms.
+ */
 
 import { connect } from 'node:net';
 

@@ -1,71 +1,82 @@
 /**
- * Durable creates, against what a disk allows without grouping, and what HTTP allows without a
- * disk.
+ * Durable creates: against what a disk allows one after the other, alone and behind HTTP, and what
+ * HTTP allows without a disk. And all of it against what a user would pick instead: Fastify with
+ * node:sqlite, which is as durable.
  */
 
-import { rmSync } from 'node:fs';
-import { join } from 'node:path';
-import { measure, runScript, startServer } from './processes.mjs';
-import { rotate } from './reads.mjs';
-import { ratio, summary } from './table.mjs';
+import { creates, isInstalled, other, petstore, reads } from './contenders.mjs';
+import { freshData } from './data.mjs';
+import { measurePairs } from './paired.mjs';
+import { scriptContender, serverContender } from './processes.mjs';
+import { LIST, ONE } from './reads.mjs';
+import { pairsRow, PROCESSOR, RATE } from './table.mjs';
 
-const GOALS = {
-  1: { loop: '≥ 0.75' },
-  16: { loop: '≥ 2.3' },
-  64: { loop: '≥ 3.3', memory: '≥ 0.80' },
-  256: { loop: '≥ 4.0', memory: '≥ 0.95' },
+const GOALS = [
+  { connections: 1, goals: { loop: '', append: '≥ 0.85' } },
+  { connections: 16, goals: { loop: '≥ 3.5' } },
+  { connections: 64, goals: { loop: '≥ 5.5', memory: '≥ 0.85' } },
+  { connections: 256, goals: { loop: '≥ 6.5', memory: '≥ 0.95' } },
+];
+const NAMES = {
+  loop: 'append + fdatasync loop',
+  append: 'the same loop behind a bare POST',
+  memory: 'the same, in memory only',
 };
-const KINDS = ['file', 'loop', 'memory', 'rewrite'];
 
 export async function measureCreates(bench) {
   const rows = [];
-  for (const connections of [1, 16, 64, 256]) {
-    const rates = Object.fromEntries(KINDS.map((kind) => [kind, []]));
-    for (let round = 0; round < bench.rounds; round += 1) {
-      for (const kind of rotate(KINDS, round)) {
-        bench.progress(`creates: ${connections} connections, round ${round + 1}, ${kind}`);
-        rates[kind].push(await rateOf(bench, kind, connections));
-      }
+  for (const { connections, goals } of GOALS) {
+    const what = `create, ${connections} connection${connections === 1 ? '' : 's'}`;
+    const job = creates(connections);
+    const opponents = {
+      loop: () =>
+        scriptContender(bench, 'loop', 'append-loop.mjs', { path: ownFile(bench, 'loop') }),
+      append: () => {
+        const prepare = () => ({ kind: 'append', path: ownFile(bench, 'append') });
+        return serverContender(bench, 'append', 'serve-floor.mjs', prepare, job);
+      },
+      memory: () => petstore(bench, 'memory', 0, job),
+    };
+    const kinds = Object.keys(goals);
+    const ours = petstore(bench, 'file', 0, job);
+    const theirs = kinds.map((kind) => opponents[kind]());
+    const pairs = await measurePairs(bench, what, ours, theirs);
+    for (const kind of kinds) {
+      const row = { what, against: NAMES[kind], goal: goals[kind], pairs: pairs.get(kind) };
+      rows.push(pairsRow({ ...row, measure: RATE }));
     }
-    const ours = `${Math.round(summary(rates.file).median)}/s`;
-    const what = `create, ${connections} connections`;
-    const row = (against, kind) => ({
-      what,
-      against,
-      goal: GOALS[connections][kind],
-      ratio: ratio(rates.file, rates[kind]),
-      ours: kind === 'loop' ? ours : '',
-    });
-    rows.push(row('append + fdatasync loop', 'loop'), row('the same, in memory only', 'memory'));
-    rows.push(row('rewriting the file', 'rewrite'));
   }
-  return [{ title: 'Durable creates a second', rows }];
+  return [{ title: 'Durable creates', rows }];
 }
 
-async function rateOf(bench, kind, connections) {
-  const path = join(bench.folder, `creates-${kind}.json`);
-  for (const suffix of ['', '.journal']) rmSync(`${path}${suffix}`, { force: true });
-  if (kind === 'loop') {
-    const { rate } = await runScript(bench.node, 'append-loop.mjs', {
-      path,
-      seconds: bench.seconds,
-    });
-    return rate;
+export async function measureSqlite(bench) {
+  const title = 'Against Fastify with node:sqlite (WAL, synchronous FULL)';
+  if (!isInstalled(bench, 'fastify')) {
+    return [{ title, rows: [], notes: ['Skipped: Fastify is in no --contenders folder'] }];
   }
-  const server = await startServer(bench.node, 'serve-petstore.mjs', { kind, path });
-  const { rate } = await measure({
-    ...createLoad(server.port),
-    connections,
-    seconds: bench.seconds,
-  });
-  await server.stop();
-  return rate;
+  if (bench.major < 22) {
+    return [
+      { title, rows: [], notes: [`Skipped with Node ${bench.major}: it has no node:sqlite`] },
+    ];
+  }
+  const scenarios = [
+    { what: 'create, 1 connection', job: creates(1) },
+    { what: 'create, 64 connections', job: creates(64) },
+    { what: `${LIST.what}, 64 connections`, job: reads(LIST.path, 64) },
+    { what: `${ONE.what}, 64 connections`, job: reads(ONE.path, 64) },
+  ];
+  const rows = [];
+  for (const { what, job } of scenarios) {
+    const ours = petstore(bench, 'file', 1000, job);
+    const theirs = other(bench, 'sqlite', job);
+    const pairs = (await measurePairs(bench, `sqlite: ${what}`, ours, [theirs])).get('sqlite');
+    const against = 'Fastify + node:sqlite';
+    rows.push(pairsRow({ what, against, goal: '> 1.00', pairs, measure: RATE }));
+    rows.push(pairsRow({ what, against, pairs, measure: PROCESSOR }));
+  }
+  return [{ title, rows }];
 }
 
-export function createLoad(port) {
-  const body = '{"name":"Pet 1234567","categoryId":42,"status":"available"}';
-  const request =
-    'POST /v1/pets HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer bench\r\n' +
-    `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
-  return { port, request, status: 201, warmupSeconds: 0.5 };
+function ownFile(bench, name) {
+  return freshData(bench.folder, name, 0);
 }

@@ -1,11 +1,24 @@
-/** Pets for the bench, in the service's own layout: 68 bytes each at one million. */
+/**
+ * The data files of the bench, in the service's own layout: 68 bytes a pet at one million.
+ *
+ * A file with so many pets is made once; each contender gets a copy of its own. One pet in 500 is
+ * sold, so that a thousand have two of them; the others alternate.
+ */
 
-import { closeSync, existsSync, openSync, renameSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
+import { writeSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** One pet in a thousand is sold; the others alternate. */
-export function statusOf(id) {
-  if (id % 1000 === 0) return 'sold';
+function statusOf(id) {
+  if (id % 500 === 0) return 'sold';
   return id % 2 === 0 ? 'pending' : 'available';
 }
 
@@ -28,4 +41,23 @@ export function dataFile(folder, pets) {
   closeSync(file);
   renameSync(`${path}.tmp`, path);
   return path;
+}
+
+/** The path of a contender's own files: a copy with so many pets, or none of them. */
+export function freshData(folder, name, pets) {
+  const path = join(folder, `${name}.json`);
+  for (const suffix of SUFFIXES) rmSync(`${path}${suffix}`, { force: true });
+  if (pets > 0) copySynced(dataFile(folder, pets), path);
+  return path;
+}
+
+/** What a store has beside its data file, and a database beside its own. */
+const SUFFIXES = ['', '.journal', '.lock', '.db', '.db-wal', '.db-shm'];
+
+/** A copy that is on the disk, so that nobody else's sync has to wait for it. */
+export function copySynced(from, to) {
+  copyFileSync(from, to);
+  const file = openSync(to, 'r+');
+  fsyncSync(file);
+  closeSync(file);
 }

@@ -1,16 +1,19 @@
-/** Pressure: many connections, slow ones, long pipelines and a burst of creates. */
+/**
+ * Pressure: many connections, slow ones, long pipelines and a burst of creates.
+ *
+ * Each is tried on a service of its own. What is told is what came of it, for itself and for others,
+ * and how far memory grew; there are no ratios here.
+ */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { rmSync } from 'node:fs';
 import { connect } from 'node:net';
-import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { createLoad } from './creates.mjs';
-import { measure, startServer } from './processes.mjs';
-import { freshData, requestFor } from './reads.mjs';
+import { creates, reads } from './contenders.mjs';
+import { freshData } from './data.mjs';
+import { measure, startServer, textOf } from './processes.mjs';
 
 const CONNECTIONS = 1000;
 const BURST = 10_000;
@@ -21,30 +24,30 @@ const FLOOD_BYTES = 30e6;
 const SHORT_REQUEST = 'GET / HTTP/1.1\r\nHost:a\r\n\r\n';
 
 export async function measurePressure(bench) {
-  const lines = [];
+  const rows = [];
   const run = async (what, work) => {
     bench.progress(`pressure: ${what}`);
-    const path = freshData(bench);
-    rmSync(`${path}.journal`, { force: true });
+    const path = freshData(bench.folder, 'pressure', 1000);
     const server = await startServer(bench.node, 'serve-petstore.mjs', { kind: 'file', path });
     const before = server.memory().resident;
     const said = await work(server.port);
     const grown = Math.round((server.memory().peak - before) / 1e6);
-    lines.push(`${what}: ${said}, memory grew by ${grown} MB at the most`);
+    rows.push({ what, figure: `${said}; memory +${grown} MB at the most` });
     await server.stop();
   };
   await run(`${CONNECTIONS} connections reading`, async (port) => {
-    const load = { port, request: requestFor('/v1/pets'), connections: CONNECTIONS };
-    const { rate, p50, p99 } = await measure({ ...load, seconds: bench.seconds, warmupSeconds: 1 });
+    const load = { ...reads('/v1/pets', CONNECTIONS), port };
+    await measure({ ...load, seconds: 1 });
+    const { rate, p50, p99 } = await measure({ ...load, seconds: 2 });
     return `${Math.round(rate)}/s, p50 ${p50} µs, p99 ${p99} µs`;
   });
   await run(`${BURST} creates over ${BURST_CONNECTIONS} connections`, async (port) => {
-    const load = { ...createLoad(port), warmupSeconds: 0, connections: BURST_CONNECTIONS };
-    const { answers, p50, p99 } = await measure({ ...load, count: BURST, seconds: 60 });
+    const load = { ...creates(BURST_CONNECTIONS), port, count: BURST, seconds: 60 };
+    const { answers, p50, p99 } = await measure(load);
     return `${answers} answered with 201, p50 ${p50} µs, p99 ${p99} µs`;
   });
   await run('1 MB of pipelined requests', async (port) => {
-    const request = requestFor('/v1/pets/1');
+    const request = textOf({ path: '/v1/pets/1' });
     const count = Math.ceil(PIPELINE_BYTES / request.length);
     const socket = connect(port, '127.0.0.1');
     let received = '';
@@ -84,34 +87,32 @@ export async function measurePressure(bench) {
   await run(`${SLOW_READERS} clients that do not read`, async (port) => {
     const sockets = Array.from({ length: SLOW_READERS }, () => connect(port, '127.0.0.1'));
     await Promise.all(sockets.map((socket) => once(socket, 'connect')));
-    const request = requestFor('/v1/pets?limit=100');
+    const request = textOf({ path: '/v1/pets?limit=100' });
     for (const socket of sockets)
       socket
         .pause()
         .on('error', () => undefined)
         .write(request.repeat(1000));
-    const load = { port, request: requestFor('/v1/pets'), connections: 8 };
-    const { answers, p99, max } = await measure({ ...load, seconds: 4 * bench.seconds });
+    const { answers, p99, max } = await measure({ ...reads('/v1/pets', 8), port, seconds: 4 });
     for (const socket of sockets) socket.destroy();
     return `others got ${answers} answers, p99 ${p99} µs, longest ${max} µs`;
   });
   await run(`${CONNECTIONS} connections whose headers do not end`, async (port) => {
-    const load = { port, request: requestFor('/v1/pets'), connections: 1, warmupSeconds: 1 };
-    const idle = await measure({ ...load, seconds: 4 * bench.seconds });
+    const load = { ...reads('/v1/pets', 1), port, seconds: 4 };
+    await measure({ ...load, seconds: 1 });
+    const idle = await measure(load);
     const sockets = Array.from({ length: CONNECTIONS }, () => connect(port, '127.0.0.1'));
     await Promise.all(sockets.map((socket) => once(socket, 'connect')));
     for (const socket of sockets) {
       socket.on('error', () => undefined).write('GET /v1/pets HTTP/1.1\r\nHost: a\r\n');
     }
     const feed = setInterval(() => sockets.forEach((socket) => socket.write('X: y\r\n')), 1000);
-    const { p99 } = await measure({ ...load, seconds: 4 * bench.seconds });
+    const { p99 } = await measure(load);
     clearInterval(feed);
     for (const socket of sockets) socket.destroy();
     return `p99 of another client ${p99} µs, alone ${idle.p99} µs`;
   });
-  bench.progress('');
-  console.log(`\nPressure\n\n${lines.join('\n')}`);
-  return [];
+  return [{ title: 'Under pressure', rows }];
 }
 
 async function lengthOfAnswer(port) {

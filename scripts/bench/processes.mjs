@@ -1,61 +1,159 @@
-/** Processes of a bench: servers to measure, and the load generator that measures them. */
+/**
+ * The processes of a bench: servers, the load generator, and scripts that measure themselves.
+ *
+ * Each takes its options as JSON and prints a line of JSON when it is ready or done. What a server
+ * uses of the processor and of memory is read from /proc; elsewhere there are no such figures.
+ */
 
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
+import { get } from 'node:http';
+import { createInterface } from 'node:readline';
+import { buffer } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
-
 const here = (name) => fileURLToPath(new URL(name, import.meta.url));
 
-/**
- * Starts a script that prints one line of JSON when it is ready: `{"port":…}` at least.
- *
- * `node` is the Node to run it with; `stop` ends it and waits for its end.
- */
-export async function startServer(node, script, options = {}) {
-  const args = [here(script), JSON.stringify(options)];
-  const child = spawn(node, args, { stdio: ['ignore', 'pipe', 'inherit'] });
-  const line = await firstLine(child, script);
+/** Whatever ends the bench ends its processes too. */
+const running = new Set();
+process.on('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+process.on('SIGINT', () => process.exit(130));
+process.on('SIGTERM', () => process.exit(143));
+
+/** A script with lines of JSON to read from it. */
+function start(node, script, args, stdin = 'ignore') {
+  const child = spawn(node, [here(script), ...args], { stdio: [stdin, 'pipe', 'inherit'] });
+  const end = once(child, 'exit');
+  running.add(child);
+  end.finally(() => running.delete(child)).catch(() => undefined);
+  const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
   return {
-    ...JSON.parse(line),
+    child,
+    end,
+    async nextLine() {
+      const { value, done } = await lines.next();
+      if (done) throw new Error(`${script} ended with ${(await end)[0]}`);
+      return JSON.parse(value);
+    },
+  };
+}
+
+/** Starts a server that prints `{"port":…}`, and whatever else it knows, when it is ready. */
+export async function startServer(node, script, options) {
+  const { child, end, nextLine } = start(node, script, [JSON.stringify(options)]);
+  return {
+    ...(await nextLine()),
     memory: () => memoryOf(child.pid),
-    async stop(signal = 'SIGKILL') {
-      const end = once(child, 'exit');
-      child.kill(signal);
+    processorUs: () => processorUsOf(child.pid),
+    async stop() {
+      child.kill('SIGKILL');
       await end;
     },
   };
 }
 
-/** Runs the load generator and resolves with what it measured. */
-export async function measure(options) {
-  const child = spawn(process.execPath, [here('load.mjs'), JSON.stringify(options)], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  return JSON.parse(await firstLine(child, 'load.mjs'));
+/** Runs a script that prints one line of JSON and ends. */
+export async function runScript(node, script, options) {
+  const { end, nextLine } = start(node, script, [JSON.stringify(options)]);
+  const result = await nextLine();
+  await end;
+  return result;
+}
+
+/** A load generator that stays: see load.mjs for its jobs. */
+export function startLoad() {
+  const { child, end, nextLine } = start(process.execPath, 'load.mjs', [], 'pipe');
+  return {
+    run(job) {
+      child.stdin.write(`${JSON.stringify(job)}\n`);
+      return nextLine();
+    },
+    async stop() {
+      child.stdin.end();
+      await end;
+    },
+  };
+}
+
+/** Measures one job by a load generator of its own. */
+export function measure({ port, request, ...job }) {
+  return runScript(process.execPath, 'load.mjs', { port, request: textOf(request), ...job });
 }
 
 /**
- * Reads measured with wrk, which needs far less of the processor than our own generator, so that
- * the server is what is measured. It does not look at bodies: one answer is looked at here.
+ * One burst of a server under load, as a contender gives it. The job has `request`, `connections`,
+ * and what is expected of the answers; the figures are those of the load generator, and the
+ * processor time for an answer.
  */
-export async function measureWithWrk({ port, path, connections, seconds, bodyBytes }) {
-  const url = `http://127.0.0.1:${port}${path}`;
-  const authorization = 'Authorization: Bearer bench';
-  const answer = await fetch(url, { headers: { Authorization: 'Bearer bench' } });
-  const body = await answer.arrayBuffer();
-  if (answer.status !== 200 || body.byteLength !== (bodyBytes ?? body.byteLength)) {
-    throw new Error(`${url} answered ${answer.status} with ${body.byteLength} bytes`);
+export async function measureBurst(bench, server, job) {
+  const before = server.processorUs();
+  const { port } = server;
+  const { seconds, load } = bench;
+  const figures = bench.wrk
+    ? await runWrk({ ...job, port, seconds })
+    : await load.run({ ...job, port, seconds, request: textOf(job.request) });
+  return { ...figures, processorUs: (server.processorUs() - before) / figures.answers };
+}
+
+/** A server as a contender: `prepare` makes its options afresh for each start. */
+export function serverContender(bench, name, script, prepare, job) {
+  return {
+    name,
+    async start() {
+      const server = await startServer(bench.node, script, prepare());
+      return { burst: () => measureBurst(bench, server, job), stop: server.stop };
+    },
+  };
+}
+
+/** A script that measures itself, as a contender. */
+export function scriptContender(bench, name, script, options) {
+  const burst = () => runScript(bench.node, script, { ...options, seconds: bench.seconds });
+  return { name, start: async () => ({ burst, stop: () => undefined }) };
+}
+
+/** The text of a request: to read a path, or to post a body. */
+export function textOf({ path, body }) {
+  const head = `${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer bench\r\n`;
+  if (body === undefined) return `GET ${head}\r\n`;
+  const fields = `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n`;
+  return `POST ${head}${fields}\r\n${body}`;
+}
+
+/** The answer to a GET: its header fields in a flat list, as they were sent, and its body. */
+export async function answerOf(port, path) {
+  const options = { port, path, host: '127.0.0.1', headers: { Authorization: 'Bearer bench' } };
+  const [answer] = await once(get({ ...options, agent: false }), 'response');
+  return { status: answer.statusCode, fields: answer.rawHeaders, body: await buffer(answer) };
+}
+
+/**
+ * wrk needs far less of the processor than our own generator, so that the server is what is
+ * measured. It does not look at bodies: one answer is looked at here.
+ */
+async function runWrk({ port, request, connections, seconds, bodyBytes }) {
+  const { path, body } = request;
+  if (body === undefined) {
+    const answer = await answerOf(port, path);
+    const expected = bodyBytes ?? answer.body.length;
+    if (answer.status !== 200 || answer.body.length !== expected) {
+      throw new Error(`${path} answered ${answer.status} with ${answer.body.length} bytes`);
+    }
   }
-  const args = ['-t1', `-c${connections}`, '-H', authorization, '--latency', url];
-  await run('wrk', ['-d1', ...args]);
-  const { stdout } = await run('wrk', [`-d${Math.ceil(seconds)}`, ...args]);
+  const args = ['-t1', `-c${connections}`, `-d${seconds}`, '--latency'];
+  args.push('-H', 'Authorization: Bearer bench');
+  if (body !== undefined) args.push('-s', here('post.lua'));
+  args.push(`http://127.0.0.1:${port}${path}`, '--', ...(body === undefined ? [] : [body]));
+  const { stdout } = await run('wrk', args);
   if (/Non-2xx|Socket errors/.test(stdout)) throw new Error(stdout);
   return {
     rate: Number(/Requests\/sec: +([0-9.]+)/.exec(stdout)[1]),
+    answers: Number(/([0-9]+) requests in/.exec(stdout)[1]),
     p50: microseconds(/50% +(\S+)/.exec(stdout)[1]),
     p99: microseconds(/99% +(\S+)/.exec(stdout)[1]),
   };
@@ -66,30 +164,21 @@ function microseconds(text) {
   return Math.round(number * { us: 1, ms: 1000, s: 1_000_000 }[unit]);
 }
 
-/** Runs a script that prints one line of JSON and ends. */
-export async function runScript(node, script, options = {}) {
-  const args = [here(script), JSON.stringify(options)];
-  const child = spawn(node, args, { stdio: ['ignore', 'pipe', 'inherit'] });
-  const end = once(child, 'exit');
-  const result = JSON.parse(await firstLine(child, script));
-  await end;
-  return result;
-}
-
-async function firstLine(child, script) {
-  const ended = once(child, 'exit').then(([code]) => {
-    throw new Error(`${script} ended with ${code}`);
-  });
-  ended.catch(() => undefined);
-  let text = '';
-  while (!text.includes('\n')) {
-    const [chunk] = await Promise.race([once(child.stdout, 'data'), ended]);
-    text += chunk;
+/** The processor time of all threads of a process so far, in microseconds. */
+function processorUsOf(pid) {
+  try {
+    let nanoseconds = 0;
+    for (const thread of readdirSync(`/proc/${pid}/task`)) {
+      const [used] = readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ');
+      nanoseconds += Number(used);
+    }
+    return nanoseconds / 1000;
+  } catch {
+    return NaN;
   }
-  return text.slice(0, text.indexOf('\n'));
 }
 
-/** Resident and peak bytes of a process, where /proc tells them. */
+/** Resident and peak bytes of a process. */
 function memoryOf(pid) {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   const kilobytes = (field) => Number(new RegExp(`${field}:\\s+([0-9]+) kB`).exec(status)?.[1]);

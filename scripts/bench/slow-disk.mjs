@@ -1,39 +1,43 @@
-/** A slow disk: reads while creates run and every sync takes 2 ms longer, against reads alone. */
+/**
+ * A slow disk: reads while creates run and every sync takes 2 ms longer, against reads alone.
+ *
+ * Both are read from one server, in turns. Were a sync waited for in the thread that answers, a read
+ * would take milliseconds.
+ */
 
-import { rmSync } from 'node:fs';
-import { join } from 'node:path';
-import { createLoad } from './creates.mjs';
-import { measure, startServer } from './processes.mjs';
-import { requestFor } from './reads.mjs';
-import { ratio, summary } from './table.mjs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { creates, reads } from './contenders.mjs';
+import { freshData } from './data.mjs';
+import { measurePairs } from './paired.mjs';
+import { measure, measureBurst, startServer } from './processes.mjs';
+import { P50, pairsRow } from './table.mjs';
+
+const SETTLE_SECONDS = 0.2;
 
 export async function measureSlowDisk(bench) {
-  const path = join(bench.folder, 'slow.json');
-  const idle = [];
-  const busy = [];
-  for (let round = 0; round < bench.rounds; round += 1) {
-    bench.progress(`slow disk: round ${round + 1}`);
-    for (const suffix of ['', '.journal']) rmSync(`${path}${suffix}`, { force: true });
-    const server = await startServer(bench.node, 'serve-petstore.mjs', { kind: 'slow', path });
-    const read = { port: server.port, request: requestFor('/v1/pets/1'), connections: 1 };
-    await measure({ ...createLoad(server.port), warmupSeconds: 0, connections: 16, seconds: 1 });
-    idle.push((await measure({ ...read, seconds: bench.seconds, warmupSeconds: 0.5 })).p50);
-    const creates = measure({
-      ...createLoad(server.port),
-      connections: 16,
-      seconds: bench.seconds + 1.5,
-    });
-    busy.push((await measure({ ...read, seconds: bench.seconds, warmupSeconds: 1 })).p50);
-    await creates;
-    await server.stop();
-  }
-  const ours = `${summary(busy).median} µs, idle ${summary(idle).median} µs`;
-  const row = {
-    what: 'GET one pet, p50',
-    against: 'idle',
-    goal: '≤ 1.5',
-    ratio: ratio(busy, idle),
-    ours,
+  let server;
+  const read = reads('/v1/pets/1', 1);
+  const idle = {
+    name: 'idle',
+    start: async () => ({ burst: () => measureBurst(bench, server, read), stop: () => undefined }),
   };
-  return [{ title: 'Reads while creates run on a disk with syncs of 2 ms', rows: [row] }];
+  const busy = {
+    name: 'busy',
+    async start() {
+      const path = freshData(bench.folder, 'slow', 1000);
+      server = await startServer(bench.node, 'serve-petstore.mjs', { kind: 'slow', path });
+      return { burst, stop: server.stop };
+    },
+  };
+  const burst = async () => {
+    const seconds = bench.seconds + 2 * SETTLE_SECONDS;
+    const writing = measure({ ...creates(16), port: server.port, seconds });
+    await sleep(1000 * SETTLE_SECONDS);
+    const figures = await measureBurst(bench, server, read);
+    await writing;
+    return figures;
+  };
+  const pairs = (await measurePairs(bench, 'slow disk', busy, [idle])).get('idle');
+  const row = { what: 'GET one pet', against: 'idle', goal: '≤ 1.20', pairs, measure: P50 };
+  return [{ title: 'Reads while creates run on a disk with syncs of 2 ms', rows: [pairsRow(row)] }];
 }

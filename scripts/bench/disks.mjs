@@ -1,0 +1,31 @@
+/**
+ * The real disk with a change, to see what the change is worth.
+ *
+ * It may sync in another way, slowly or not at all; or it may look at each file once, and so never
+ * notice that one was removed or replaced.
+ */
+
+import { nodeDisk } from '../../dist/stores/file/node-disk.js';
+
+/** A disk whose files sync in another way: `sync` is given the real file. */
+export function diskWithSync(sync, disk = nodeDisk) {
+  const open = async (...args) => {
+    const file = await disk.open(...args);
+    return { ...file, sync: () => sync(file) };
+  };
+  return { ...disk, open };
+}
+
+export async function noSync() {}
+
+/** A disk that looks at the lock and at the journal once: to it they are never gone. */
+export function lookOnceDisk() {
+  const entries = new Map();
+  const look = (path) => {
+    if (!path.endsWith('.lock') && !path.endsWith('.journal')) return nodeDisk.look(path);
+    const entry = entries.get(path) ?? nodeDisk.look(path);
+    if (entry !== undefined) entries.set(path, entry);
+    return entry;
+  };
+  return { ...nodeDisk, look };
+}
