@@ -3,8 +3,7 @@
  * other, on a disk that does not sync. Then the process ends as one that was killed.
  */
 
-import { openFileStore } from '../../dist/app.js';
-import { encodeNewPet } from '../../dist/model/encoded-pet.js';
+import { openFileStore } from '../../dist/index.js';
 import { petText } from './data.mjs';
 import { diskWithSync, lookOnceDisk, noSync } from './disks.mjs';
 
@@ -13,6 +12,6 @@ const disk = diskWithSync(noSync, lookOnceDisk());
 const store = await openFileStore({ path, disk });
 for (let id = 1; id <= pets; id += 1) {
   const { name, categoryId, status } = JSON.parse(petText(id));
-  await store.create(encodeNewPet({ name, categoryId: BigInt(categoryId), status }));
+  await store.create({ name, categoryId: BigInt(categoryId), status });
 }
 process.stdout.write(`${JSON.stringify({ pets })}\n`, () => process.exit());

@@ -4,7 +4,7 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createApp, createHttpServer, createMemoryStore, openFileStore } from '../../dist/app.js';
+import { createApp, createHttpServer, createMemoryStore, openFileStore } from '../../dist/index.js';
 import { diskWithSync, lookOnceDisk, noSync } from './disks.mjs';
 
 const SLOW_SYNC_MS = 2;
@@ -44,18 +44,19 @@ async function withoutPageCache() {
 }
 
 async function uncountedListener() {
-  const { createListener } = await import('../../dist/api/listener.js');
+  const { createListener } = await import('../../dist/http/listener.js');
   const { petOperations } = await import('../../dist/api/operations.js');
   const { createKeyring } = await import('../../dist/http/bearer.js');
   const keyring = createKeyring(['bench']);
   return createListener({
     operations: petOperations({ store: () => store, storeForCreate: () => store }),
     prefix: '',
+    guardedPath: '/v1',
     keyring: () => keyring,
     bodyLimitBytes: 65_536,
     now: Date.now,
     isDraining: () => false,
     log: () => undefined,
-    onAnswer: () => undefined,
+    onResponse: () => undefined,
   });
 }
