@@ -56,13 +56,13 @@ export function createApp(options: AppOptions): App {
   let isDraining = false;
   let isClosed = false;
 
-  const openStore = (): PetStore => {
+  const storeOrThrow = (): PetStore => {
     if (store === undefined) throw new StoreUnavailableError(STARTING);
     return store;
   };
   const storeForCreate = (): PetStore => {
     if (isDraining) throw new StoreUnavailableError(STOPPING);
-    return openStore();
+    return storeOrThrow();
   };
   const problem = (): string | undefined => {
     if (isDraining) return STOPPING;
@@ -72,13 +72,13 @@ export function createApp(options: AppOptions): App {
   const metrics = createMetrics({
     version: VERSION,
     nodeVersion: runtime?.nodeVersion ?? '',
-    pets: () => openStore().count(),
+    pets: () => storeOrThrow().count(),
     store: () => fileStore?.stats(),
     openConnections: () => runtime?.openConnections(),
   });
   const listener = createListener({
     operations: [
-      ...petOperations({ store: openStore, storeForCreate }),
+      ...petOperations({ store: storeOrThrow, storeForCreate }),
       ...healthOperations(problem),
       openapiOperation(prefix),
       {
@@ -110,7 +110,7 @@ export function createApp(options: AppOptions): App {
 
   return {
     listener,
-    pets: createPetAccess(openStore, storeForCreate),
+    pets: createPetAccess(storeOrThrow, storeForCreate),
     open: () => (opening ??= open()),
     setApiKeys(apiKeys) {
       checkKeys(apiKeys);

@@ -40,7 +40,7 @@ for (const stream of [process.stdout, process.stderr]) stream.on('error', () => 
 await main(process.argv.slice(2));
 
 async function main(args: readonly string[]): Promise<void> {
-  // The newest thing that the service needs. Without it pets could be read, and none stored.
+  // The newest thing that the service needs: without it no data file could be read.
   if (zlib.crc32 === undefined) {
     complain(`Node.js 20.19.2 or later is needed, not ${process.version}`);
     process.exit(1);

@@ -225,6 +225,20 @@ test('Every example in the description is an answer that the service gave', asyn
   }
 });
 
+test('Every field of NewPet that is described comes back as it was sent', async (t) => {
+  const { properties = {} } = description.components.schemas['NewPet'] ?? {};
+  const members = Object.entries(properties).map(([name, { $ref, type }]) => {
+    const value = type === 'integer' ? 7 : $ref === undefined ? 'text' : 'sold';
+    return [name, value] as const;
+  });
+  assert.ok(members.length >= 3);
+  const service = await startService();
+  t.after(() => service.close());
+  const newPet = Object.fromEntries(members);
+  assert.deepEqual(await (await service.post(newPet)).json(), { id: 1, ...newPet });
+  assert.deepEqual(await (await service.fetch('/v1/pets')).json(), [{ id: 1, ...newPet }]);
+});
+
 test('The query parameters have the bounds that are described', async (t) => {
   const { operation } = described.find(({ operation }) => operation.operationId === 'listPets')!;
   const service = await startWith({ path: '/v1/pets', pets: Array(101).fill(REX) });

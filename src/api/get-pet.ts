@@ -9,7 +9,7 @@ import type { PetStore } from '../model/pet-store.ts';
 
 /** A petId that is no int64 is a 404 like any other: the interface lists no 400. */
 export async function getPet(store: PetStore, request: ApiRequest): Promise<ApiResponse> {
-  const [petId = ''] = request.parameters;
+  const [petId = ''] = request.pathParameters;
   const id = parseInt64(petId);
   const pet = id === undefined ? undefined : await store.get(id);
   if (pet !== undefined) return jsonResponse(200, pet.text);

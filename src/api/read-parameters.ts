@@ -1,4 +1,4 @@
-/** The parameters of listPets (the interface's parts 4.1 and 8) and the path parameter petId. */
+/** The parameters of listPets (the interface's parts 4.1 and 8). */
 
 import { INT64_MAX, INT64_MIN, parseInt64 } from '../base/int64.ts';
 import { quote } from '../base/quote.ts';

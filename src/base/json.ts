@@ -6,7 +6,7 @@
  *
  * Nesting is held on a list instead of the call stack, so that no text can overflow the latter.
  * The bytes must be valid UTF-8 (`buffer.isUtf8`); past their end a read gives undefined, which no
- * comparison accepts, so the end needs no check of its own.
+ * comparison accepts, so most comparisons fail there by themselves.
  */
 
 import * as ascii from './ascii.ts';

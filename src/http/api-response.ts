@@ -5,7 +5,7 @@ import type { ApiError } from './api-error.ts';
 
 export interface ApiResponse {
   readonly status: number;
-  /** All header fields but Date and Connection: name, value, name, value … */
+  /** The response's own header fields: name, value, name, value … */
   readonly headers: readonly string[];
   /** Undefined where the status has none (204). */
   readonly body: string | undefined;

@@ -36,7 +36,7 @@ export function createKeyring(keys: readonly string[]): Keyring {
 
 /** Each costs 0.13 µs a request, since every key is compared. */
 export const MAX_KEYS = 1000;
-/** A longer one would not fit in a request's header with all else that is there. */
+/** Leaves room for all other fields in a header of 16 KiB. */
 const MAX_KEY_LENGTH = 4096;
 
 /**

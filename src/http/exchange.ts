@@ -56,9 +56,9 @@ export interface Exchange extends ApiRequest, RequestRecord {
   prepared: PreparedOperation | undefined;
   operation: string;
   path: string;
-  parameters: readonly string[];
+  pathParameters: readonly string[];
   query: string;
-  /** Until then it is not known whether everybody on its way understood the request alike. */
+  /** False until the request has passed the rules of HTTP: others may have understood it otherwise. */
   isSound: boolean;
   status: number;
   bodyBytes: number;
@@ -82,7 +82,7 @@ export function openExchange(
     prepared: undefined,
     operation: '',
     path: '',
-    parameters: [],
+    pathParameters: [],
     query: '',
     isSound: false,
     status: 0,
@@ -99,6 +99,7 @@ export function respond(exchange: Exchange, apiResponse: ApiResponse): void {
   options.onResponse(exchange);
   if (response.destroyed) return;
   const hasUnreadBody = announcesBody(exchange.headers) && !request.complete;
+  // A failure does not wait for the rest of a body; nor does any response, where that may be long.
   const isEarly = hasUnreadBody && (apiResponse.status >= 400 || !isShort(exchange));
   const extra = extraHeaders(exchange);
   const headers = isEarly || isLast(exchange) ? [...extra, ...CLOSE] : extra;

@@ -1,5 +1,6 @@
 /**
- * The bounds on what a client can make grow, each with its reason. The README has them as a table.
+ * The bounds on what a client can make grow, each with its reason. All bounds are in one table in
+ * ops/README.md.
  *
  * Those of a body are with its reader (request-body.ts, drop-body.ts), those of the store's queue
  * with the store.
@@ -23,13 +24,14 @@ export interface Limits {
    * is cut off, and so is one whose answer never comes, whatever the cause.
    */
   readonly timeout: number;
+  /** What node:http takes by default, and most proxies send. */
   readonly maxHeaderSize: number;
   /** Room for a thousand, and for those who look after the service. */
   readonly maxConnections: number;
   /**
    * Requests that wait for their turn, on all connections together: some 3 KB each, and one with
-   * many header fields counts once more for each 50 of them. One connection
-   * never has more than fit in the 64 KiB that node:http reads at a time, about 3,600.
+   * many header fields counts once more for each 50 of them. One connection never has more than fit
+   * in the 64 KiB that node:http reads at a time, about 3,600.
    */
   readonly maxWaitingRequests: number;
 }

@@ -1,11 +1,11 @@
 /**
  * The listener: takes one request from node:http to its response.
  *
- *     rules of HTTP → match the path → authenticate → match the method → handle → respond
+ *     rules of HTTP → preflight → path → key → query → Expect → method → handle → respond
  *
  * Below the guarded path nothing is told without a key, not even which paths there are, so
- * authentication comes before any other complaint. Every failure on the way is thrown, and caught
- * here, in one place.
+ * authentication comes before any complaint about path, method or body. Every failure on the way is
+ * thrown, and becomes an Error body here.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -65,13 +65,9 @@ function decide(exchange: Exchange, router: Router<Route>): ApiResponse | Operat
   const preflight = options.cors?.preflight(request);
   if (preflight !== undefined) return preflight;
   const found = router.match(path);
-  if (
-    found === undefined
-      ? isBelow(path, `${options.prefix}${options.guardedPath}`)
-      : found.route.needsKey
-  ) {
-    authenticate(headers, options.keyring());
-  }
+  const isGuarded = isBelow(path, `${options.prefix}${options.guardedPath}`);
+  const needsKey = found === undefined ? isGuarded : found.route.needsKey;
+  if (needsKey) authenticate(headers, options.keyring());
   if (found === undefined) throw noSuchPath(path);
   // Here too, since an operation without parameters does not read the query.
   if (percentDecode(query) === undefined) throw brokenEncoding('query', query);
@@ -81,7 +77,7 @@ function decide(exchange: Exchange, router: Router<Route>): ApiResponse | Operat
   const { operation, removal } = prepared;
   exchange.prepared = prepared;
   exchange.operation = operation.name;
-  exchange.parameters = found.parameters;
+  exchange.pathParameters = found.parameters;
   exchange.query = query;
   if (removal !== undefined && options.now() >= removal.at) throw removal.error();
   return operation;

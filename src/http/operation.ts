@@ -32,9 +32,9 @@ export interface ApiRequest {
   /** What stands before the operation's path: '' or the prefix that the app is mounted under. */
   readonly prefix: string;
   /** The values of the path's parameters, decoded, in their order. */
-  readonly parameters: readonly string[];
+  readonly pathParameters: readonly string[];
   /** The query string as it was sent, without the question mark. */
   readonly query: string;
-  /** The body: valid UTF-8, not empty, within the limit. Rejects as readBody does. */
+  /** The body: valid UTF-8, not empty, within the limit. Rejects as request-body.ts says. */
   readBody(): Promise<Buffer>;
 }

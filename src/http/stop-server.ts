@@ -9,11 +9,15 @@ import { connectionsOf } from './http-server.ts';
  * Takes no new connections, and resolves when the last one is closed.
  *
  * To close a connection on a request that is on its way resets it, and its client cannot know
- * whether it was carried out. So first, while all goes on as before, those connections are accepted
- * that wait for it; only then `drain` is called, from which on the listener should have each answer
- * close its connection; and idle ones are left open for another moment. After that they are closed
- * as they fall idle, and those that are still busy after `drainMs` are cut. Clients that come again
- * at once after each answer meet no reset then; with `drain` first, they were some ten a stop.
+ * whether it was carried out. So a stop goes in this order:
+ *
+ * 1. Connections that wait in the system's queue are accepted, while all goes on as before.
+ * 2. The server listens no more, and `drain` is called: from now on the listener should have each
+ *    answer close its connection.
+ * 3. Idle connections stay open for another moment, for requests that are on their way.
+ * 4. They are closed as they fall idle; those that are still busy after `drainMs` are cut.
+ *
+ * With 2 before 1, clients that come again at once after each answer met some ten resets a stop.
  */
 export async function stopServer(
   server: Server,

@@ -27,7 +27,7 @@ export const PET_SEPARATOR = ',\n';
 
 /** A hundred of these, a page, fit into one string, which has at most 512 MiB. */
 export const MAX_PET_BYTES: number = (5 << 20) + 1024;
-/** So much less has a pet without its id. */
+/** Leaves 64 bytes for `{"id":`, an id, a comma and the brace behind it. */
 const MAX_NEW_PET_BYTES: number = MAX_PET_BYTES - 64;
 
 /** A value that is no NewPet or no Pet; the message names every field at fault. */
@@ -37,7 +37,7 @@ export class InvalidPetError extends Error {
 
 /** The members of a NewPet as they stand in a Pet's text. Throws InvalidPetError. */
 export function formatNewPet({ name, categoryId, status }: NewPet): string {
-  // A program in JavaScript may hand over anything: what is written must be what it says.
+  // A program in JavaScript may hand over anything, even what answers otherwise when asked again.
   const invalid: string[] = [];
   if (typeof name !== 'string') invalid.push('name must be a string');
   if (typeof categoryId !== 'bigint') invalid.push('categoryId must be a bigint');
@@ -50,7 +50,7 @@ export function formatNewPet({ name, categoryId, status }: NewPet): string {
   if (invalid.length > 0) throw new InvalidPetError(invalid.join('; '));
   const members = formatMembers({ name, categoryId, status });
   if (Buffer.byteLength(members) <= MAX_NEW_PET_BYTES) return members;
-  throw new InvalidPetError(`a pet has at most ${MAX_NEW_PET_BYTES} bytes`);
+  throw new InvalidPetError(`without its id a pet has at most ${MAX_NEW_PET_BYTES} bytes`);
 }
 
 /** The text of the Pet that has this id and the members that formatNewPet wrote. */
@@ -73,22 +73,22 @@ export type ParsedNewPet =
   { readonly newPet: NewPet } | { readonly invalid: readonly [string, ...string[]] };
 
 /**
- * The NewPet whose JSON text is `text`, valid UTF-8. Other members, `id` among them, are ignored; of
+ * The NewPet whose JSON text is `bytes`, valid UTF-8. Other members, `id` among them, are ignored; of
  * one given twice the last counts. Throws JsonSyntaxError.
  */
-export function parseNewPet(text: Buffer): ParsedNewPet {
-  const start = skipSpace(text, 0);
-  if (text[start] !== OPEN_BRACE) {
-    const value = { start, end: skipValue(text, start) };
-    expectEnd(text, value.end);
-    return { invalid: [`Expected an object but got ${shown(text, value)}`] };
+export function parseNewPet(bytes: Buffer): ParsedNewPet {
+  const start = skipSpace(bytes, 0);
+  if (bytes[start] !== OPEN_BRACE) {
+    const value = { start, end: skipValue(bytes, start) };
+    expectEnd(bytes, value.end);
+    return { invalid: [`Expected an object but got ${shown(bytes, value)}`] };
   }
   const members = new Map<string, JsonValue>();
-  const end = readObject(text, start, (key, value) => {
+  const end = readObject(bytes, start, (key, value) => {
     if (isMember(key)) members.set(key, value);
   });
-  expectEnd(text, end);
-  return parseMembers(text, members);
+  expectEnd(bytes, end);
+  return parseMembers(bytes, members);
 }
 
 /** The Pet whose JSON text is `text`. Throws JsonSyntaxError or InvalidPetError. */
@@ -156,10 +156,10 @@ function isMember(key: string): boolean {
 /** A member's value, or what is invalid about it. */
 type Parsed<T> = { readonly value: T } | { readonly invalid: string };
 
-function parseMembers(text: Buffer, members: ReadonlyMap<string, JsonValue>): ParsedNewPet {
-  const name = parseName(text, members.get('name'));
-  const categoryId = parseInteger(text, 'categoryId', members.get('categoryId'));
-  const status = parseStatus(text, members.get('status'));
+function parseMembers(bytes: Buffer, members: ReadonlyMap<string, JsonValue>): ParsedNewPet {
+  const name = parseName(bytes, members.get('name'));
+  const categoryId = parseInteger(bytes, 'categoryId', members.get('categoryId'));
+  const status = parseStatus(bytes, members.get('status'));
   if ('invalid' in name || 'invalid' in categoryId || 'invalid' in status) {
     const sentences = [name, categoryId, status].flatMap((parsed) =>
       'invalid' in parsed ? [parsed.invalid] : [],
@@ -170,30 +170,32 @@ function parseMembers(text: Buffer, members: ReadonlyMap<string, JsonValue>): Pa
   return { newPet: status.value === undefined ? newPet : { ...newPet, status: status.value } };
 }
 
-function parseId(text: Buffer, value: JsonValue | undefined): Parsed<bigint> {
-  const id = parseInteger(text, 'id', value);
+function parseId(bytes: Buffer, value: JsonValue | undefined): Parsed<bigint> {
+  const id = parseInteger(bytes, 'id', value);
   if ('invalid' in id || id.value > 0n) return id;
   return { invalid: `id must be positive, not ${id.value}` };
 }
 
-function parseName(text: Buffer, value: JsonValue | undefined): Parsed<string> {
+function parseName(bytes: Buffer, value: JsonValue | undefined): Parsed<string> {
   if (value === undefined) return { invalid: 'name is required' };
-  if (text[value.start] === QUOTE) return { value: decodeString(text, value) };
-  return { invalid: `name must be a string, not ${shown(text, value)}` };
+  if (bytes[value.start] === QUOTE) return { value: decodeString(bytes, value) };
+  return { invalid: `name must be a string, not ${shown(bytes, value)}` };
 }
 
-function parseInteger(text: Buffer, name: string, value: JsonValue | undefined): Parsed<bigint> {
+function parseInteger(bytes: Buffer, name: string, value: JsonValue | undefined): Parsed<bigint> {
   if (value === undefined) return { invalid: `${name} is required` };
-  const integer = int64FromLiteral(text.toString('latin1', value.start, value.end));
+  const integer = int64FromLiteral(bytes.toString('latin1', value.start, value.end));
   if (integer !== undefined) return { value: integer };
-  return { invalid: `${name} must be an integer of 64 bits, not ${shown(text, value)}` };
+  return { invalid: `${name} must be an integer of 64 bits, not ${shown(bytes, value)}` };
 }
 
-function parseStatus(text: Buffer, value: JsonValue | undefined): Parsed<PetStatus | undefined> {
+function parseStatus(bytes: Buffer, value: JsonValue | undefined): Parsed<PetStatus | undefined> {
   if (value === undefined) return { value: undefined };
-  const status = text[value.start] === QUOTE ? decodeString(text, value) : undefined;
+  const status = bytes[value.start] === QUOTE ? decodeString(bytes, value) : undefined;
   if (isPetStatus(status)) return { value: status };
-  return { invalid: `status must be one of ${PET_STATUSES.join(', ')}, not ${shown(text, value)}` };
+  return {
+    invalid: `status must be one of ${PET_STATUSES.join(', ')}, not ${shown(bytes, value)}`,
+  };
 }
 
 function expectEnd(bytes: Buffer, at: number): void {

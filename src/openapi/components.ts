@@ -42,7 +42,7 @@ export function jsonContent(schema: Schema, examples: Named<unknown>): Named<Med
 }
 
 /** An answer with an Error body. `examples` maps a name to the code and the message. */
-export function errorResponse(
+export function describedError(
   description: string,
   examples: Named<readonly [ErrorCode, string]>,
   headers: Named<HeaderObject> = {},
@@ -119,13 +119,13 @@ const RETRY_AFTER: HeaderObject = {
   example: 1,
 };
 
-const STARTING: ResponseObject = errorResponse(
+const STARTING: ResponseObject = describedError(
   'The service is starting',
   { starting: ['unavailable', 'The service is starting'] },
   { 'Retry-After': RETRY_AFTER },
 );
 
-const UNAVAILABLE: ResponseObject = errorResponse(
+const UNAVAILABLE: ResponseObject = describedError(
   'The service is starting, stopping, or unable to store animals',
   {
     starting: ['unavailable', 'The service is starting'],
@@ -134,7 +134,7 @@ const UNAVAILABLE: ResponseObject = errorResponse(
   { 'Retry-After': RETRY_AFTER },
 );
 
-const UNAUTHORIZED: ResponseObject = errorResponse(
+const UNAUTHORIZED: ResponseObject = describedError(
   'The API key is missing or invalid',
   {
     missing: ['unauthorized', 'An API key is required: Authorization: Bearer <API_KEY>'],
@@ -151,7 +151,7 @@ const UNAUTHORIZED: ResponseObject = errorResponse(
 );
 
 /** What the request's way to an operation, or a fault of our own, can end in. */
-const FAILURE: ResponseObject = errorResponse(
+const FAILURE: ResponseObject = describedError(
   'Any other failure: the request has a method that the path does not answer (405), did not ' +
     'arrive in time (408), expects what is not known (417), has too large a header (431), a ' +
     'transfer coding (501) or an HTTP version (505) that is not supported; or the service failed ' +
@@ -179,7 +179,7 @@ const FAILURE: ResponseObject = errorResponse(
   },
 );
 
-const MALFORMED: ResponseObject = errorResponse('The request is not well-formed', {
+const MALFORMED: ResponseObject = describedError('The request is not well-formed', {
   brokenEncoding: ['malformed_request', 'The query "%zz" has broken percent-encoding'],
   host: ['malformed_request', 'Host "a,b" is not a host'],
 });

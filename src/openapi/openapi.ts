@@ -14,7 +14,7 @@ import {
   DEPRECATED_FAILURE,
   DEPRECATED_STARTING,
   DEPRECATION,
-  errorResponse,
+  describedError,
   INT64,
   jsonContent,
   responseRef,
@@ -141,7 +141,7 @@ const LIST_PETS: OperationObject = {
         none: [],
       }),
     },
-    400: errorResponse('A parameter is invalid, or the request is malformed', {
+    400: describedError('A parameter is invalid, or the request is malformed', {
       invalidParameters: [
         'invalid_parameter',
         'limit must be an integer from 1 to 100, not "0"; ' +
@@ -183,7 +183,7 @@ const CREATE_PET: OperationObject = {
         withoutStatus: { id: 2, ...MIA },
       }),
     },
-    400: errorResponse('The body is not a NewPet, or the request is malformed', {
+    400: describedError('The body is not a NewPet, or the request is malformed', {
       invalidFields: [
         'invalid_body',
         'name is required; categoryId must be an integer of 64 bits, not 1.5; ' +
@@ -195,13 +195,13 @@ const CREATE_PET: OperationObject = {
       ],
     }),
     401: responseRef('Unauthorized'),
-    413: errorResponse('The body is longer than the limit, which can be configured', {
+    413: describedError('The body is longer than the limit, which can be configured', {
       byDefault: [
         'body_too_large',
         `The body is longer than the limit of ${DEFAULT_BODY_LIMIT_BYTES} bytes`,
       ],
     }),
-    415: errorResponse(
+    415: describedError(
       'The body is sent as something else than application/json, or with a content coding',
       {
         contentType: [
@@ -226,7 +226,7 @@ const CREATE_PET: OperationObject = {
         },
       },
     ),
-    500: errorResponse(
+    500: describedError(
       'Nobody can tell whether the animal was stored, because a sync of the disk failed: it may be ' +
         'there later (outcome_unknown); or the service failed (internal_error)',
       {
@@ -267,7 +267,7 @@ const GET_PET: OperationObject = {
     },
     400: responseRef('Malformed'),
     401: responseRef('Unauthorized'),
-    404: errorResponse(
+    404: describedError(
       'The animal cannot be found: no animal has this id, or petId is no int64 at all',
       {
         noSuchPet: ['not_found', 'There is no pet with the id "4711"'],
@@ -275,7 +275,7 @@ const GET_PET: OperationObject = {
       },
       DEPRECATION,
     ),
-    410: errorResponse(
+    410: describedError(
       `The operation was removed: from ${GET_PET_DEPRECATION.removedOn} on, every answer to a ` +
         'valid API key',
       {

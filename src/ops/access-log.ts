@@ -1,5 +1,6 @@
 /**
- * The access log: one line for each request. The query is left out, and no header field is in it.
+ * The access log: one line for each request that got to the listener. The query is left out, and no
+ * header field but the request id is in it.
  */
 
 import type { Log } from '../base/log.ts';

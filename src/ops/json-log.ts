@@ -2,7 +2,7 @@
 
 import type { Log } from '../base/log.ts';
 
-/** JSON.stringify escapes every control character, so no value can forge a line. */
+/** JSON.stringify escapes every line feed, so no value can forge a line. */
 export function createJsonLog(writeLine: (line: string) => void): Log {
   return (level, event, details = {}) => {
     const entry = { time: new Date().toISOString(), level, event, ...details };

@@ -152,7 +152,7 @@ test('A NewPet may be as long as a Pet that is read back, in bytes, and no longe
   };
   const longest = formatPet(MAX, formatNewPet(newPetOf(MAX_PET_BYTES - 64)));
   assert.ok(readPet(Buffer.from(longest), 0).end <= MAX_PET_BYTES);
-  const message = `a pet has at most ${MAX_PET_BYTES - 64} bytes`;
+  const message = `without its id a pet has at most ${MAX_PET_BYTES - 64} bytes`;
   const format = (): unknown => formatNewPet(newPetOf(MAX_PET_BYTES - 63));
   assert.throws(format, { name: 'InvalidPetError', message });
   const spaced = (bytes: number): Buffer =>

@@ -10,7 +10,9 @@
 export type Outcome<Result> = { readonly result: Result } | { readonly error: Error };
 
 /** Makes the items durable together, and tells how each came out. */
-export type Commit<Item, Result> = (items: readonly Item[]) => Promise<readonly Outcome<Result>[]>;
+export type CommitItems<Item, Result> = (
+  items: readonly Item[],
+) => Promise<readonly Outcome<Result>[]>;
 
 /** Past either bound the queue is full. */
 const MAX_QUEUED_ITEMS = 16_384;
@@ -29,7 +31,7 @@ interface Queued<Item, Result> {
 }
 
 export class CommitQueue<Item, Result> {
-  readonly #commit: Commit<Item, Result>;
+  readonly #commit: CommitItems<Item, Result>;
   #queue: Queued<Item, Result>[] = [];
   #queuedBytes = 0;
   /** Those in the commit under way. */
@@ -37,7 +39,7 @@ export class CommitQueue<Item, Result> {
   /** Settles when the queue is empty; undefined while nothing is under way. */
   #running: Promise<void> | undefined;
 
-  constructor(commit: Commit<Item, Result>) {
+  constructor(commit: CommitItems<Item, Result>) {
     this.#commit = commit;
   }
 
@@ -85,10 +87,12 @@ export class CommitQueue<Item, Result> {
     this.#running = undefined;
   }
 
-  /** A commit that throws is a fault of ours: nobody must wait for ever because of it. */
+  /** A commit that throws, or forgets an item, is a fault of ours: nobody must wait for ever. */
   async #outcomesOf(items: readonly Item[]): Promise<readonly Outcome<Result>[]> {
     try {
-      return await this.#commit(items);
+      const outcomes = await this.#commit(items);
+      if (outcomes.length === items.length) return outcomes;
+      throw new Error(`A commit of ${items.length} items has ${outcomes.length} outcomes`);
     } catch (error) {
       return items.map(() => ({ error: error as Error }));
     }

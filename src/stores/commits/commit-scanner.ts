@@ -35,7 +35,7 @@ export function scanCommit(
   let number = 0;
   const digits = at;
   while (isDigit(bytes[at])) number = number * 10 + (bytes[at++]! - ZERO);
-  const isExact = at - digits <= 15 && BigInt(number) === after;
+  const isExact = bytes.toString('latin1', digits, at) === String(after) && at - digits <= 15;
   if (!isExact || !startsWithAt(bytes, at, PETS)) return undefined;
   const petsEnd = scanPets(scanned, at + PETS.length, BETWEEN, run);
   const isWhole = startsWithAt(bytes, petsEnd, END) && petsEnd + END.length === end;

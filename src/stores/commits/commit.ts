@@ -45,7 +45,7 @@ export function commitStart(after: bigint): string {
   return `${COMMIT_MARK}${after},"pets":[`;
 }
 
-/** What no other text of ours has: in a pet, quotes are within strings, and escaped there. */
+/** What no other text of ours has: a quote inside a name is escaped. */
 export const COMMIT_MARK = '{"after":';
 
 /** The commit that a text holds; undefined when it has another form. */

@@ -33,12 +33,12 @@ export async function checkData(disk: Disk, path: string): Promise<DataReport> {
   const paths = storePaths(await disk.resolve(path));
   // A service at work may write a line, or replace both files, while they are read: what is wrong
   // is only told when it is the same a moment later.
-  for (let earlier = ''; ;) {
+  for (let earlier = '', tries = 1; ; tries += 1) {
     try {
       return await checkOnce(disk, paths);
     } catch (error) {
       const complaint = messageOf(error);
-      if (complaint === earlier) throw await withLine(disk, error);
+      if (complaint === earlier || tries === MAX_TRIES) throw await withLine(disk, error);
       earlier = complaint;
       await sleep(RETRY_MS);
     }
@@ -46,6 +46,7 @@ export async function checkData(disk: Disk, path: string): Promise<DataReport> {
 }
 
 const RETRY_MS = 100;
+const MAX_TRIES = 10;
 
 async function checkOnce(disk: Disk, paths: StorePaths): Promise<DataReport> {
   const hasJournal = fileAt(disk, paths.journal) !== undefined;

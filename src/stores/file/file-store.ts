@@ -44,7 +44,7 @@ export interface FileStoreOptions {
   readonly now?: (() => number) | undefined;
 }
 
-/** Opens the store. Rejects, having changed nothing, when the files are damaged or in use. */
+/** Opens the store. Rejects, with snapshot and journal as they were, when they are damaged or in use. */
 export async function openFileStore(options: FileStoreOptions): Promise<FileStore> {
   const { disk = nodeDisk, memory = systemMemory, longJournalBytes = LONG_JOURNAL_BYTES } = options;
   const log = safeLog(options.log ?? silent);

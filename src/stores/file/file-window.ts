@@ -28,7 +28,7 @@ export class FileWindow {
     this.bytes = this.#buffer.subarray(0, 0);
   }
 
-  /** True when it holds more than an item can have. */
+  /** True when it holds as much as an item can have. */
   get isFull(): boolean {
     return this.bytes.length >= this.#maxBytes;
   }

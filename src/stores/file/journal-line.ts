@@ -1,8 +1,8 @@
 /**
  * The lines of a journal: a header, and a line for each commit.
  *
- *     91dc63af 00000062 {"journal":1,"snapshot":"5b4e8c1a","lastId":7}␊
- *     3610a686 00000060 {"after":7,"pets":[{"id":8,…},{"id":9,…}]}␊
+ *     1e0d9802 00000041 {"journal":1,"snapshot":"709ddd80","lastId":0}␊
+ *     4e9bc562 0000004c {"after":0,"pets":[{"id":1,"name":"Rex","categoryId":1}]}␊
  *     └──────┘ └──────┘ the line's length in bytes, in hex, the line feed included
  *     └─ CRC-32 of the file up to this line, and of the line behind the CRC
  *

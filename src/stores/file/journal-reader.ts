@@ -45,7 +45,7 @@ export interface JournalContent {
   readonly tornBytes: number;
 }
 
-/** No line of ours is longer, but for the pet that made a commit full. */
+/** No line of ours is longer. */
 const MAX_LINE_BYTES: number = PREFIX_LENGTH + MAX_COMMIT_BYTES;
 
 /**
@@ -218,7 +218,7 @@ class JournalReader {
       offset: 0,
       complaint: 'It does not begin like a journal of this version',
       advice:
-        'Put it back where it came from; or, if it is one of version 1.0.0, stop that version ' +
+        'Put it back where it came from; or, if another version wrote it, stop that version ' +
         'cleanly first, which brings its pets into the data file',
     });
   }

@@ -8,7 +8,7 @@
  * gone. On macOS and Windows, opening a file can take the lock.
  *
  * The lock file is never removed by us. Should somebody else do so, whoever holds the lock notices
- * (same-file.ts).
+ * (store-lock.ts).
  */
 
 import { spawn } from 'node:child_process';

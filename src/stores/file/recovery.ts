@@ -10,7 +10,7 @@
  *     any        whole lines, and one cut off            drop that one, and say so
  *     any        anything else                           refuse, naming file, byte and line
  *
- * A refusal changes nothing. What was read is made durable before anybody can see it, since a
+ * A refusal changes neither. What was read is made durable before anybody can see it, since a
  * process that was killed may have left it in the system's cache only: the snapshot is synced, and
  * the journal is copied to a new file, so that we share none with a process that still hangs, nor
  * with a back-up that linked it.

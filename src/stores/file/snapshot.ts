@@ -1,5 +1,5 @@
 /**
- * The snapshot: the data file, which is the Pets array of the interface and nothing else.
+ * The snapshot: the data file, which is the Pets array of the interface, and a seal.
  *
  *     [␊
  *     {"id":1,"name":"Rex","categoryId":7},␊
@@ -10,7 +10,7 @@
  * JSON cannot tell that a letter in a name was flipped. The seal can, and any JSON reader passes
  * over it: it is the CRC-32 of all bytes up to the closing bracket, in white space, the highest bit
  * first, a tab for 1. A file without a seal is as good, only not protected: so anybody's JSON array
- * of pets, in any layout, can be put in the data file's place. Pets in the form that we write go
+ * of pets, in any layout, can be put in the data file's place, with no blanks behind its bracket. Pets in the form that we write go
  * the fast way (table/pet-scanner.ts), all others the general one (readPet).
  */
 

@@ -1,7 +1,9 @@
 /**
- * That pets cannot be stored, as it is told: to the log once a second at most, to clients without
- * the path, and to those who ask whether there is a problem for five seconds, since only a new
- * create can tell whether it is over.
+ * Trouble: pets cannot be stored. Three are told of it:
+ *
+ * - the log, once a second at most;
+ * - clients, without the path;
+ * - those who ask whether there is a problem, for five seconds: only a create can tell that it is over.
  */
 
 import { messageOf, type Log } from '../../base/log.ts';

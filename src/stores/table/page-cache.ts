@@ -24,7 +24,7 @@ export class PageCache {
   /** Keeps the page, unless it is the last, or large, and returns it. */
   keep(first: number, limit: number, page: PetPage): PetPage {
     const isLast = page.next === undefined;
-    if (isLast || page.text.length > MAX_PAGE_BYTES || limit >= LIMIT_BOUND) return page;
+    if (isLast || page.text.length > MAX_PAGE_LENGTH || limit >= LIMIT_BOUND) return page;
     for (const oldest of this.#pages.keys()) {
       if (this.#pages.size < MAX_PAGES) break;
       this.#pages.delete(oldest);
@@ -34,9 +34,9 @@ export class PageCache {
   }
 }
 
-/** Together they bound a cache to 4 MiB. */
+/** Together they bound a cache to 4 Mi characters, of one or two bytes each. */
 const MAX_PAGES = 256;
-const MAX_PAGE_BYTES: number = 16 << 10;
+const MAX_PAGE_LENGTH: number = 16 << 10;
 const LIMIT_BOUND = 1024;
 
 function keyOf(first: number, limit: number): number {
