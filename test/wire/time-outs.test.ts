@@ -114,8 +114,9 @@ test('A connection that is idle after an answer is closed without another one', 
 
 /** Pets of which a list is more than the buffers of a connection hold. */
 async function addLongPets(service: Service): Promise<void> {
-  const body = JSON.stringify({ name: 'x'.repeat(65_000), categoryId: 1 });
-  for (let pet = 0; pet < 100; pet += 1) assert.equal((await service.post(body)).status, 201);
+  // Not over HTTP, where the short limits of these tests may be too short for them.
+  const newPet = { name: 'x'.repeat(65_000), categoryId: 1n };
+  for (let pet = 0; pet < 100; pet += 1) await service.app.pets.create(newPet);
 }
 
 /** Sends an empty line now and then, until the connection is closed. */
@@ -147,7 +148,7 @@ test('A client that reads nothing is cut off, though it sends empty lines or CON
 });
 
 test('A client that reads slowly goes forward, and is not cut off', async (t) => {
-  const service = await startService({}, { ...SHORT, timeout: 1000 });
+  const service = await startService({}, { ...SHORT, timeout: 3000 });
   t.after(() => service.close());
   await addLongPets(service);
   const wire = await openWire(t, service.port);
@@ -155,7 +156,7 @@ test('A client that reads slowly goes forward, and is not cut off', async (t) =>
   const slow = setInterval(() => {
     wire.socket.resume();
     wire.socket.once('data', () => wire.socket.pause());
-  }, 20);
+  }, 60);
   t.after(() => clearInterval(slow));
   const [answer] = await wire.answers(1);
   assert.ok(answer!.body.length > 6_500_000);
