@@ -42,6 +42,8 @@ export interface FileStoreOptions {
   readonly longJournalBytes?: number | undefined;
   /** For tests: a clock in milliseconds that never goes back. */
   readonly now?: (() => number) | undefined;
+  /** For tests: the time of day in milliseconds since 1970. */
+  readonly timeOfDay?: (() => number) | undefined;
 }
 
 /** Opens the store. Rejects, having changed nothing, when the files are damaged or in use. */
@@ -55,11 +57,12 @@ export async function openFileStore(options: FileStoreOptions): Promise<FileStor
   await expectArray(disk, paths.snapshot);
   const lock = await takeLock(disk, paths);
   const place = { disk, paths, memory, guard: lockGuard(disk, paths, lock) };
+  const { now = () => performance.now(), timeOfDay = Date.now } = options;
+  const clock = { now, timeOfDay };
   let recovered: Recovered | undefined;
   try {
-    recovered = await recover({ ...place, pets: options.pets, log, longJournalBytes });
-    const now = options.now ?? (() => performance.now());
-    const store = new JournaledStore({ ...place, lock, log, now }, recovered);
+    recovered = await recover({ ...place, pets: options.pets, log, longJournalBytes, clock });
+    const store = new JournaledStore({ ...place, lock, log, ...clock }, recovered);
     // The first snapshot of an empty store shows at once whether the place can be written to.
     if (recovered.snapshot === undefined) {
       await syncFolders(disk, dirname(paths.snapshot));

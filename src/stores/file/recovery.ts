@@ -17,8 +17,11 @@
  */
 
 import { dirname } from 'node:path';
+import zlib from 'node:zlib';
 import { messageOf, type Log } from '../../base/log.ts';
 import type { Memory } from '../../base/memory.ts';
+import type { CommittedKey } from '../commits/commit.ts';
+import { KeyTable, type KeyClock } from '../keys/key-table.ts';
 import { PetTable } from '../table/pet-table.ts';
 import {
   writeSnapshot,
@@ -28,6 +31,7 @@ import {
 } from './checkpoint.ts';
 import { DamagedFileError } from './damaged-file-error.ts';
 import type { Disk, DiskEntry, DiskFile } from './disk.ts';
+import { readKeysFile } from './keys-file.ts';
 import { readJournal, type JournalContent } from './journal-reader.ts';
 import type { OpenJournal } from './journal.ts';
 import type { SnapshotId } from './journal-line.ts';
@@ -37,6 +41,7 @@ import type { StorePaths } from './store-paths.ts';
 
 export interface Recovered {
   readonly pets: PetTable;
+  readonly keys: KeyTable;
   /** Undefined where there was none. */
   readonly snapshot: KnownSnapshot | undefined;
   /** True when the snapshot has all pets, durably. */
@@ -53,6 +58,7 @@ export interface RecoveryPlace extends CheckpointPlace {
   readonly longJournalBytes: number;
   /** For tests: where the pets are put, an empty table. */
   readonly pets?: PetTable | undefined;
+  readonly clock: KeyClock;
 }
 
 /**
@@ -65,13 +71,17 @@ export async function recover(place: RecoveryPlace): Promise<Recovered> {
   const { disk, paths, memory, log, pets = new PetTable(memory) } = place;
   const snapshot = await loadSnapshot(place, pets);
   const content = await loadJournal(disk, paths, snapshot?.id, pets, memory);
+  const keys = new KeyTable(memory, place.clock);
+  await loadKeys(place, pets, keys, content?.keys ?? []);
   place.guard();
   await removeFile(disk, paths.tmp);
+  await removeFile(disk, paths.keysTmp);
   // The snapshot may have got its name from a process that was killed before that was durable: not
   // until then may its journal go.
   await disk.syncDirectory(dirname(paths.snapshot));
   const found = {
     pets,
+    keys,
     snapshot,
     isSnapshotCurrent: true,
     journal: undefined,
@@ -146,6 +156,37 @@ async function loadSnapshot(
   });
 }
 
+/** The keys of the last checkpoint and those of the journal, as far as their pets are there. */
+async function loadKeys(
+  { disk, paths, memory, log }: RecoveryPlace,
+  pets: PetTable,
+  keys: KeyTable,
+  committed: readonly CommittedKey[],
+): Promise<void> {
+  const crcOf = (id: bigint): number | undefined => {
+    const pet = pets.get(id);
+    return pet === undefined ? undefined : zlib.crc32(pet.text);
+  };
+  if (fileAt(disk, paths.keys) !== undefined) {
+    const stored = await withFile(disk, paths.keys, async (file) => {
+      const entries = await readKeysFile(paths.keys, file, memory);
+      await file.sync();
+      return entries;
+    });
+    const fitting = stored.filter(({ id, petCrc }) => crcOf(id) === petCrc);
+    for (const entry of fitting) keys.add(entry);
+    const dropped = stored.length - fitting.length;
+    if (dropped > 0) {
+      const details = { file: paths.keys, keys: dropped };
+      log('warn', 'Dropped idempotency keys whose pets are not there, or not like this', details);
+    }
+  }
+  for (const { key, id, expiresAt } of committed) {
+    const petCrc = crcOf(id);
+    if (petCrc !== undefined) keys.add({ key, id, expiresAt, petCrc });
+  }
+}
+
 function holdsCommits({ kind, lastOffset }: JournalContent): boolean {
   return kind === 'follows' && lastOffset > 0;
 }
@@ -174,7 +215,7 @@ async function replaceLongJournal(
   const { disk, paths, log } = place;
   let written: NewSnapshot;
   try {
-    written = await writeSnapshot(place, found.snapshot, found.pets);
+    written = await writeSnapshot(place, found.snapshot, found);
   } catch (error) {
     log('warn', 'A checkpoint failed; the journal goes on', { cause: messageOf(error) });
     return { ...found, journal: await keepInPlace(place, content) };
