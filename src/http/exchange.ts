@@ -58,6 +58,7 @@ export interface Exchange extends ApiRequest, RequestRecord {
   path: string;
   parameters: readonly string[];
   query: string;
+  apiKey: string;
   /** Until then it is not known whether everybody on its way understood the request alike. */
   isSound: boolean;
   status: number;
@@ -84,6 +85,8 @@ export function openExchange(
     path: '',
     parameters: [],
     query: '',
+    apiKey: '',
+    idempotencyKeys: headers.idempotencyKeys,
     isSound: false,
     status: 0,
     bodyBytes: 0,

@@ -63,7 +63,7 @@ async function handle(exchange: Exchange, router: Router<Route>): Promise<ApiRes
       ? isBelow(path, `${options.prefix}${options.guardedPath}`)
       : found.route.needsKey
   ) {
-    authenticate(headers, options.keyring());
+    exchange.apiKey = authenticate(headers, options.keyring());
   }
   if (found === undefined) throw noSuchPath(path);
   // Here too, since an operation without parameters does not read the query.

@@ -66,6 +66,9 @@ export interface StoreStats {
   readonly unknownCreates: number;
   /** Creates that wait for a commit. */
   readonly queueLength: number;
+  /** Idempotency keys that are held, and those that went before their time to make room. */
+  readonly keysHeld: number;
+  readonly keysEvicted: number;
   readonly journalBytes: number;
   readonly snapshotBytes: number;
 }
@@ -168,6 +171,8 @@ export class JournaledStore implements FileStore {
       refusedCreates: this.#refusedCreates,
       unknownCreates: this.#unknownCreates,
       queueLength: this.#queue.length,
+      keysHeld: this.#keys.length,
+      keysEvicted: this.#keys.evicted,
       journalBytes: this.#journal.lengthBytes,
       snapshotBytes: this.#snapshot?.entry.sizeBytes ?? 0,
     };
