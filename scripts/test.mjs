@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { build, fail, isMain, root, run } from './build.mjs';
 
-const TIMEOUT_MS = 120_000;
+const TIMEOUT_MS = 600_000;
 
 export function buildTests() {
   build('tsconfig.json', 'dist');

@@ -30,9 +30,11 @@ export async function readApiKeys(
   const keys = [...fixed];
   if (file !== undefined) {
     try {
-      keys.push(...parseKeysFile(file, await readTextFile(file), mistakes));
+      keys.push(...parseKeysFile(await readTextFile(file), mistakes));
     } catch (error) {
-      mistakes.push(`The API keys file ${file} cannot be read: ${messageOf(error)}`);
+      // Without the path: it may be a key that was given in the wrong place.
+      const cause = messageOf(error).replace(`, open '${file}'`, '');
+      mistakes.push(`The API keys file cannot be read: ${cause}`);
     }
   }
   if (keys.length > MAX_KEYS) {
@@ -88,7 +90,7 @@ export async function readKeysFile(path: string): Promise<string> {
 
 const MAX_TOLD_LINES = 20;
 
-function parseKeysFile(path: string, text: string, mistakes: string[]): readonly string[] {
+function parseKeysFile(text: string, mistakes: string[]): readonly string[] {
   const keys: string[] = [];
   let faults = 0;
   for (const [index, line] of text.split('\n').entries()) {
@@ -97,13 +99,13 @@ function parseKeysFile(path: string, text: string, mistakes: string[]): readonly
     const problem = keyProblem(key) ?? lineProblem(key);
     if (problem === undefined) keys.push(key);
     else if (++faults <= MAX_TOLD_LINES) {
-      mistakes.push(`The API keys file ${path}, line ${index + 1}: ${problem}`);
+      mistakes.push(`The API keys file, line ${index + 1}: ${problem}`);
     }
   }
   if (faults > MAX_TOLD_LINES) {
-    mistakes.push(`The API keys file ${path}: ${faults - MAX_TOLD_LINES} more lines are no keys`);
+    mistakes.push(`The API keys file: ${faults - MAX_TOLD_LINES} more lines are no keys`);
   }
-  if (keys.length === 0) mistakes.push(`The API keys file ${path} holds no valid key`);
+  if (keys.length === 0) mistakes.push(`The API keys file holds no valid key`);
   return keys;
 }
 

@@ -89,7 +89,12 @@ export function checkOptions(options: AppOptions): CheckedOptions {
   expect('accessLog', typeof accessLog === 'boolean', 'true or false', accessLog);
   expect('log', typeof log === 'function', 'a function', log);
   expect('now', typeof now === 'function', 'a function', now);
-  expect('runtime', runtime === undefined || isObject(runtime), 'an object', runtime);
+  const isRuntime =
+    isObject(runtime) &&
+    typeof runtime['nodeVersion'] === 'string' &&
+    typeof runtime['openConnections'] === 'function';
+  const runtimeParts = 'an object with nodeVersion and openConnections';
+  expect('runtime', runtime === undefined || isRuntime, runtimeParts, runtime);
   if (problems.length > 0) throw new TypeError(problems.join('; '));
   return {
     ...{ dataFile, store, apiKeys, prefix, bodyLimitBytes, corsOrigins, accessLog, now, runtime },
@@ -129,7 +134,8 @@ function keyProblems(apiKeys: unknown): readonly string[] {
   if (!Array.isArray(apiKeys)) return ['apiKeys: expected an array of keys'];
   if (apiKeys.length === 0) return ['apiKeys: expected one key at least'];
   if (apiKeys.length > MAX_KEYS) return [`apiKeys: expected at most ${MAX_KEYS} keys`];
-  return apiKeys.flatMap((key: unknown, index) => {
+  // Array.from, since flatMap would pass over holes.
+  return Array.from(apiKeys).flatMap((key: unknown, index) => {
     const problem = typeof key === 'string' ? keyProblem(key) : 'a key must be a string';
     return problem === undefined ? [] : [`apiKeys[${index}]: ${problem}`];
   });
@@ -137,15 +143,19 @@ function keyProblems(apiKeys: unknown): readonly string[] {
 
 function originProblems(corsOrigins: unknown): readonly string[] {
   if (!Array.isArray(corsOrigins)) return ['corsOrigins: expected an array of origins'];
-  return corsOrigins.flatMap((origin: unknown, index) => {
-    const problem = originProblem(String(origin));
+  return Array.from(corsOrigins).flatMap((origin: unknown, index) => {
+    const problem = originProblem(typeof origin === 'string' ? origin : '');
     return problem === undefined ? [] : [`corsOrigins[${index}]: ${problem}, not ${shown(origin)}`];
   });
 }
 
 /** The path of a data file, given as such or as a URL; undefined where it is neither. */
 function readDataFile(dataFile: unknown): string | undefined {
-  if (dataFile instanceof URL && dataFile.protocol === 'file:') return fileURLToPath(dataFile);
+  try {
+    if (dataFile instanceof URL) return fileURLToPath(dataFile);
+  } catch {
+    return undefined;
+  }
   return typeof dataFile === 'string' && dataFile !== '' ? dataFile : undefined;
 }
 
@@ -173,5 +183,10 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
 }
 
 function shown(value: unknown): string {
-  return typeof value === 'string' ? quote(value) : cut(inspect(value, { depth: 0 }));
+  try {
+    return typeof value === 'string' ? quote(value) : cut(inspect(value, { depth: 0 }));
+  } catch {
+    // An object may throw at whoever looks into it.
+    return 'something else';
+  }
 }

@@ -11,6 +11,7 @@ import { createListener, type Listener } from './http/listener.ts';
 import { openapiOperation } from './openapi/openapi.ts';
 import { petOperations } from './api/operations.ts';
 import { BASE_PATH } from './api/paths.ts';
+import { withStoreErrors } from './api/store-errors.ts';
 import { VERSION } from './base/version.ts';
 import { createKeyring, type Keyring } from './http/bearer.ts';
 import { createPetAccess, type PetAccess } from './model/pet-access.ts';
@@ -80,7 +81,10 @@ export function createApp(options: AppOptions): App {
       ...petOperations({ store: openStore, storeForCreate }),
       ...healthOperations(problem),
       openapiOperation(prefix),
-      metrics.operation,
+      {
+        ...metrics.operation,
+        handle: (call) => withStoreErrors(() => metrics.operation.handle(call)),
+      },
     ],
     prefix,
     guardedPath: BASE_PATH,

@@ -176,9 +176,12 @@ function readFlags(args: readonly string[], mistakes: string[]): ReadonlyMap<str
     const { name, rawName } = token;
     const takesValue = VALUE_FLAGS.includes(name);
     if (!takesValue && !PLAIN_FLAGS.includes(name)) {
+      // What may be a key is shown by its place only: what follows an unknown option, such as
+      // --api-key, and -kSECRET, which is a list of letters to parseArgs.
+      const isValue = token.index === lastUnknown + 1;
+      const isShown = rawName.startsWith('--') && !isValue;
+      const what = isShown ? rawName : `in argument ${token.index + 1}`;
       lastUnknown = token.index;
-      // -kSECRET is a list of letters to parseArgs: no more of it is shown than its place.
-      const what = rawName.startsWith('--') ? rawName : `in argument ${token.index + 1}`;
       mistakes.push(`Unknown option ${what}: see --help`);
     } else if (takesValue && (token.value === undefined || token.value === '')) {
       mistakes.push(`${rawName} needs a value`);

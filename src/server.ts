@@ -92,9 +92,10 @@ async function run(config: Config, apiKeys: readonly string[]): Promise<void> {
   // The port comes first: while a large file loads, the service says that it is starting.
   const server = createHttpServer(app.listener);
   const url = await listen(server, config);
-  const onStop = stopOnSignals(app, server);
-  onHangUp(app, config.apiKeySource, () => onStop('SIGHUP'));
+  const { onSignal, isStopping } = stopOnSignals(app, server);
+  onHangUp(app, config.apiKeySource, () => onSignal('SIGHUP'));
   await app.open();
+  if (isStopping()) return;
   const { total: pets } = await app.pets.count();
   log('info', 'Started', { version: VERSION, url, dataFile, pets, pid: process.pid });
   process.stdout.write(greeting(url, dataFile, madeKey));
@@ -113,8 +114,13 @@ function listen(server: Server, { host, port }: Config): Promise<string> {
   });
 }
 
+interface Stopper {
+  onSignal(signal: NodeJS.Signals): void;
+  isStopping(): boolean;
+}
+
 /** Stops on SIGTERM and SIGINT, and returns what does it. */
-function stopOnSignals(app: App, server: Server): (signal: NodeJS.Signals) => void {
+function stopOnSignals(app: App, server: Server): Stopper {
   let isStopping = false;
   const onSignal = (signal: NodeJS.Signals): void => {
     if (isStopping) {
@@ -133,7 +139,7 @@ function stopOnSignals(app: App, server: Server): (signal: NodeJS.Signals) => vo
   };
   process.on('SIGTERM', onSignal);
   process.on('SIGINT', onSignal);
-  return onSignal;
+  return { onSignal, isStopping: () => isStopping };
 }
 
 async function stop(app: App, server: Server): Promise<void> {
@@ -148,13 +154,17 @@ async function stop(app: App, server: Server): Promise<void> {
   log('info', 'Stopped');
 }
 
-/** SIGHUP: the keys file is read again; or the terminal was closed, and nobody sees the service. */
+/**
+ * SIGHUP: the keys file is read again; or the terminal was closed, and nobody sees the service. It
+ * had one where any of its three streams was one: output often goes to a file. Under nohup and
+ * systemd none is.
+ */
 function onHangUp(app: App, source: ApiKeySource, stopService: () => void): void {
-  const hadTerminal = isatty(1);
+  const terminals = [0, 1, 2].filter((stream) => isatty(stream));
   let reading: Promise<void> = Promise.resolve();
   process.on('SIGHUP', () => {
     // A terminal that was closed is none any more: so the two can be told apart.
-    if (hadTerminal && !isatty(1)) stopService();
+    if (terminals.length > 0 && !terminals.some((stream) => isatty(stream))) stopService();
     else if (source.file === undefined) log('warn', 'There is no keys file to read again');
     else reading = reading.then(() => reloadKeys(app, source));
   });

@@ -169,6 +169,7 @@ const MISTAKES: readonly (readonly [env: Env, args: readonly string[], mistake: 
   [{}, ['--no-port'], 'Unknown option --no-port: see --help'],
   [{}, ['-p'], 'Unknown option in argument 1: see --help'],
   [{}, ['-kSECRET'], 'Unknown option in argument 1: see --help'],
+  [{}, ['--api-key=--SECRET'], 'Unknown option --api-key: see --help'],
   [{}, ['--prot', '8080'], 'Unknown option --prot: see --help'],
   [{}, ['--api-keys=k'], 'Unknown option --api-keys: see --help'],
   [{}, ['start'], 'Argument 1 is no option, and no other is taken: see --help'],
@@ -195,7 +196,7 @@ const MISTAKES: readonly (readonly [env: Env, args: readonly string[], mistake: 
   [
     {},
     ['--api-keys-file', 'missing'],
-    "The API keys file missing cannot be read: ENOENT: no such file or directory, open 'missing'",
+    'The API keys file cannot be read: ENOENT: no such file or directory',
   ],
 ];
 
@@ -204,6 +205,13 @@ for (const [env, args, mistake] of MISTAKES) {
     assert.deepEqual(await read(env, args), { kind: 'mistakes', mistakes: [mistake] });
   });
 }
+
+test('What follows an unknown option may be a key, and is not quoted', async () => {
+  assert.deepEqual(await read({}, ['--api-key', `--${SECRET}`]), {
+    kind: 'mistakes',
+    mistakes: ['Unknown option --api-key: see --help', 'Unknown option in argument 2: see --help'],
+  });
+});
 
 test('All mistakes of variables, flags and key files are told at once', async () => {
   const env = { PORT: 'x', PETSTORE_BODY_LIMIT: '0', PETSTORE_API_KEYS: 'a b,ok,' };
@@ -218,8 +226,8 @@ test('All mistakes of variables, flags and key files are told at once', async ()
       `PETSTORE_API_KEYS, key 1: ${VISIBLE}`,
       'PETSTORE_API_KEYS, key 3: a key must not be empty',
       'PETSTORE_BODY_LIMIT must be an integer from 1 to 5242880, not "0"',
-      `The API keys file keys, line 1: ${VISIBLE}`,
-      'The API keys file keys, line 3: sha256: must be followed by 64 hex digits',
+      `The API keys file, line 1: ${VISIBLE}`,
+      'The API keys file, line 3: sha256: must be followed by 64 hex digits',
     ],
   });
 });
@@ -289,7 +297,7 @@ test('A file of keys has one a line, comments, and blank lines', async () => {
 
 test('A file without a key is a mistake, since it would let nobody in', async () => {
   for (const text of ['', '\n', '# none\n']) {
-    const mistakes = ['The API keys file keys holds no valid key'];
+    const mistakes = ['The API keys file holds no valid key'];
     const args = ['--api-keys-file', 'keys'];
     assert.deepEqual(await read({}, args, { keys: text }), { kind: 'mistakes', mistakes });
   }
@@ -311,9 +319,9 @@ test('What looks like a digest in a file of keys is taken for no key', async () 
   assert.deepEqual(await read({}, ['--api-keys-file=keys'], { keys: lines.join('\n') }), {
     kind: 'mistakes',
     mistakes: [
-      ...[1, 2].map((line) => `The API keys file keys, line ${line}: ${LIKE_A_DIGEST}`),
+      ...[1, 2].map((line) => `The API keys file, line ${line}: ${LIKE_A_DIGEST}`),
       ...[3, 4].map(
-        (line) => `The API keys file keys, line ${line}: sha256: is written in small letters`,
+        (line) => `The API keys file, line ${line}: sha256: is written in small letters`,
       ),
     ],
   });
@@ -326,8 +334,8 @@ test('Of the faults of a keys file the first twenty are told, and how many more'
   const result = await read({}, ['--api-keys-file=keys'], { keys: 'a b\n'.repeat(100_000) });
   assert.ok(result.kind === 'mistakes');
   assert.equal(result.mistakes.length, 22);
-  assert.equal(result.mistakes[19], `The API keys file keys, line 20: ${VISIBLE}`);
-  assert.equal(result.mistakes[20], 'The API keys file keys: 99980 more lines are no keys');
+  assert.equal(result.mistakes[19], `The API keys file, line 20: ${VISIBLE}`);
+  assert.equal(result.mistakes[20], 'The API keys file: 99980 more lines are no keys');
 });
 
 test('A mistake never quotes a key', async () => {

@@ -17,10 +17,9 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { runInNewContext } from 'node:vm';
 import { createApp, openApp, type App } from '../src/app.ts';
-import { byteString } from '../src/base/byte-string.ts';
 import { stopServer } from '../src/http/stop-server.ts';
-import { InvalidPetError } from '../src/model/encoded-pet.ts';
-import { StoreUnavailableError, type PetPage, type PetStore } from '../src/model/pet-store.ts';
+import { StoreUnavailableError, type PetStore } from '../src/model/pet-store.ts';
+import { InvalidPetError } from '../src/model/pet-text.ts';
 import { createMemoryStore } from '../src/stores/memory-store.ts';
 import { CERTIFICATE_PEM, KEY_PEM } from './support/certificate.ts';
 import { tempDir } from './support/temp-dir.ts';
@@ -89,7 +88,7 @@ test('The second app on one file is refused, and harms neither it nor the first'
 test('To import and to use the app adds no listener, and nothing that keeps the process', async (t) => {
   const script = `
     const before = process.eventNames();
-    const { openApp } = await import(${JSON.stringify(join(root, 'dist', 'app.js'))});
+    const { openApp } = await import(${JSON.stringify(join(root, 'dist', 'index.js'))});
     const app = await openApp({ dataFile: 'pets.json', apiKeys: ['a-key'] });
     await app.pets.create({ name: 'Rex', categoryId: 7n });
     const added = process.eventNames().filter((name) => !before.includes(name));
@@ -160,6 +159,12 @@ test('A prefix that is no plain path is a TypeError', () => {
   }
 });
 
+const UNREADABLE: object = {
+  get [Symbol.toStringTag](): string {
+    throw new Error('Not for you');
+  },
+};
+
 test('What an app cannot be made with is told at once, in a TypeError', async () => {
   const store = createMemoryStore();
   const create = (options: object): App => createApp({ store, apiKeys: [KEY], ...options });
@@ -193,7 +198,27 @@ test('What an app cannot be made with is told at once, in a TypeError', async ()
     [{ log: console }, /^log: expected a function, not Object/],
     [{ now: 5 }, 'now: expected a function, not 5'],
     [{ accessLog: 'on' }, 'accessLog: expected true or false, not "on"'],
-    [{ runtime: 1 }, 'runtime: expected an object, not 1'],
+    [{ runtime: 1 }, 'runtime: expected an object with nodeVersion and openConnections, not 1'],
+    [{ runtime: {} }, 'runtime: expected an object with nodeVersion and openConnections, not {}'],
+    // Newer ones of Node can show it.
+    [
+      { prefix: UNREADABLE },
+      /^prefix: expected segments such as \/shop, not (something else|\{.*)$/,
+    ],
+    [
+      { apiKeys: [, 'k', ,] },
+      'apiKeys[0]: a key must be a string; apiKeys[2]: a key must be a string',
+    ],
+    [
+      { corsOrigins: [Object.create(null)] },
+      /^corsOrigins\[0\]: expected an origin .*, not \[Object: null prototype\] {}$/,
+    ],
+    [{ corsOrigins: [['https://a.example']] }, /^corsOrigins\[0\]: .*, not \[ 'https:/],
+    [{ corsOrigins: [,] }, /^corsOrigins\[0\]: .*, not undefined$/],
+    [
+      { store: undefined, dataFile: new URL('file://host/x'), apiKeys: [] },
+      /^apiKeys: expected one key at least; dataFile: expected a path or a file: URL, not URL/,
+    ],
     [
       { store: {} },
       'store: expected a PetStore, but it has no list, get, create, count, problem, close',
@@ -262,18 +287,20 @@ function createClosed(): App {
   return app;
 }
 
-test('What a store gives may be any promise, and a text that no answer can hold is a 500', async (t) => {
+test('What a store gives may be any promise; its bug, or an id that no answer can hold, is a 500', async (t) => {
   const store = createMemoryStore();
   const foreign = runInNewContext('(value) => Promise.resolve(value)') as <T>(
-    value: T,
+    value: T | Promise<T>,
   ) => Promise<T>;
-  const texts = [byteString('{"id":1,"name":"a","categoryId":1}'), byteString('{"id":\n2}')];
   const app = await openApp({
     store: {
       ...store,
-      list: (query) => foreign(store.list(query) as PetPage),
-      get: () => foreign(undefined),
-      create: () => foreign(texts.shift()!),
+      list: (query) => foreign(store.list(query)),
+      get: (id) => (id === 1n ? foreign(undefined) : Promise.reject(new Error('A bug'))),
+      create: async (newPet) => {
+        const pet = await store.create(newPet);
+        return foreign(pet.id === 1n ? pet : { ...pet, id: '\n2' as unknown as bigint });
+      },
     },
     apiKeys: [KEY],
   });
@@ -285,6 +312,7 @@ test('What a store gives may be any promise, and a text that no answer can hold 
   };
   assert.equal(await statusOf('/v1/pets'), 200);
   assert.equal(await statusOf('/v1/pets/1'), 404);
+  assert.equal(await statusOf('/v1/pets/2'), 500);
   assert.equal(await statusOf('/v1/pets', '{"name":"a","categoryId":1}'), 201);
   assert.equal(await statusOf('/v1/pets', '{"name":"a","categoryId":1}'), 500);
 });
@@ -317,7 +345,7 @@ test('Behind a body parser a POST is a 500 at once, and the log says why', async
     assert.equal(answer.status, body.length > 65_536 ? 413 : 500);
   }
   assert.equal((await fetch(`http://${host}/v1/pets`, { headers: HEADERS })).status, 200);
-  assert.match(JSON.stringify(logged), /A request failed.*put the pets before any body parser/);
+  assert.match(JSON.stringify(logged), /A request failed.*put the listener before any body parser/);
 });
 
 test('Mounted as Express does it, the paths and links have the mount, when it is the prefix', async (t) => {
@@ -333,6 +361,25 @@ test('Mounted as Express does it, the paths and links have the mount, when it is
   const list = await fetch(`http://${host}/shop/v1/pets?limit=1`, { headers: HEADERS });
   assert.equal(list.status, 200);
   assert.equal(list.headers.get('Link'), '</shop/v1/pets?limit=1&after=1>; rel="next"');
+});
+
+test('A long page goes through a wrapper that drops the callback of write', async (t) => {
+  const app = await openMemoryApp(t);
+  for (let pet = 0; pet < 50; pet += 1) {
+    await app.pets.create({ name: 'x'.repeat(10_000), categoryId: 1n });
+  }
+  const signal = AbortSignal.timeout(20_000);
+  let ended: Promise<unknown> = Promise.resolve();
+  // As the package compression of Express does.
+  const host = await serve(t, (request, response) => {
+    const write = response.write.bind(response) as (chunk: string, encoding: string) => boolean;
+    response.write = (chunk: string, encoding: unknown) => write(chunk, encoding as string);
+    ended = once(response, 'finish', { signal });
+    app.listener(request, response);
+  });
+  const answer = await fetch(`http://${host}/v1/pets?limit=50`, { headers: HEADERS, signal });
+  assert.equal(((await answer.json()) as unknown[]).length, 50);
+  await ended;
 });
 
 test('A plain server is enough, for a client that waits for 100 Continue, too', async (t) => {

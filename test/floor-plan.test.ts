@@ -18,8 +18,10 @@ const FLOORS: readonly (readonly string[])[] = [
   ['stores/commits', 'stores/memory-store.ts'],
   ['stores/file'],
   ['api', 'ops', 'api-keys.ts'],
+  ['openapi'],
   ['app-options.ts', 'config.ts'],
   ['app.ts'],
+  ['index.ts'],
   ['check-data.ts', 'make-key.ts'],
   ['server.ts'],
 ];
@@ -72,6 +74,17 @@ test('Every import is of a lower floor or of the same room', () => {
     for (const target of names.map((name) => targetOf(file, name))) {
       const isAllowed = floorOf(target) < floorOf(file) || roomOf(target) === roomOf(file);
       assert.ok(isAllowed, `${file} imports ${target}`);
+    }
+  }
+});
+
+test('The room http knows nothing of pets, only the name of the program', () => {
+  for (const [file, text] of sources) {
+    if (roomOf(file) !== 'http') continue;
+    assert.doesNotMatch(text, /\bpet(?!store\b)|Pet/, `${file} speaks of pets`);
+    for (const name of imports.get(file) ?? []) {
+      const room = roomOf(targetOf(file, name))!;
+      assert.ok(['http', 'base'].includes(room), `${file} imports ${name}`);
     }
   }
 });

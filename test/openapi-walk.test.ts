@@ -8,15 +8,14 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { AppOptions } from '../src/app.ts';
-import type { ResponseObject, Schema } from '../src/api/openapi-types.ts';
-import { encodeNewPet } from '../src/model/encoded-pet.ts';
+import type { AppOptions } from '../src/app-options.ts';
 import type { NewPet } from '../src/model/pet.ts';
 import {
   OutcomeUnknownError,
   StoreUnavailableError,
   type PetStore,
 } from '../src/model/pet-store.ts';
+import type { ResponseObject, Schema } from '../src/openapi/types.ts';
 import { createMemoryStore } from '../src/stores/memory-store.ts';
 import {
   asJson,
@@ -349,7 +348,7 @@ async function ask(provocation: Provocation): Promise<Answer> {
 async function startWith(provocation: Provocation): Promise<Service> {
   const { pets = [], storeError, options, isDraining } = provocation;
   const store = storeError === undefined ? createMemoryStore() : failingStore(storeError);
-  if (storeError === undefined) for (const pet of pets) await store.create(encodeNewPet(pet));
+  if (storeError === undefined) for (const pet of pets) await store.create(pet);
   const service = await startService({ store, ...options });
   if (isDraining) service.app.drain();
   return service;

@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openapiOperation } from '../src/api/openapi.ts';
 import { petOperations } from '../src/api/operations.ts';
 import { STATUS_OF_CODE } from '../src/http/api-error.ts';
 import type { ErrorBody } from '../src/http/api-error.ts';
-import type { MediaType, Schema } from '../src/api/openapi-types.ts';
+import { openapiOperation } from '../src/openapi/openapi.ts';
+import type { MediaType, Schema } from '../src/openapi/types.ts';
 import { healthOperations } from '../src/ops/health.ts';
 import { createMetrics } from '../src/ops/metrics.ts';
 import { createMemoryStore } from '../src/stores/memory-store.ts';

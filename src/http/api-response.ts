@@ -68,14 +68,30 @@ export function sendResponse(
 ): void {
   writeHead(response, apiResponse, extraHeaders);
   const { body } = apiResponse;
-  // An answer that was ended counts as sent: a server that stops would cut it off. A long
-  // one, which the system may not take at once, is therefore ended when it has gone out.
   if (body === undefined) response.end();
   else if (apiResponse.bodyBytes <= LONG_BODY_BYTES) response.end(body);
-  else response.write(body, () => response.end());
+  else sendLongBody(response, Buffer.from(body), 0);
 }
 
 const LONG_BODY_BYTES: number = 16 << 10;
+const PIECE_BYTES: number = 64 << 10;
+
+/**
+ * A response that was ended counts as sent: a server that stops would cut it off. A long one, which
+ * the system may not take at once, is therefore ended when it has gone out. It goes in pieces, so
+ * that a client that does not read costs one of them; and without a callback of `write`, which
+ * others that stand between (Express's compression) do not call.
+ */
+function sendLongBody(response: ServerResponse, body: Buffer, start: number): void {
+  for (let at = start; at < body.length; at += PIECE_BYTES) {
+    if (response.destroyed) return;
+    if (response.write(body.subarray(at, at + PIECE_BYTES)) === false) {
+      response.once('drain', () => sendLongBody(response, body, at + PIECE_BYTES));
+      return;
+    }
+  }
+  response.end();
+}
 
 /** Sends all of the response, but does not end it: the connection stays until the caller does. */
 export function sendResponseOpen(

@@ -4,6 +4,7 @@ import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { ApiError } from './api-error.ts';
 import { COMMON_HEADERS } from './api-response.ts';
+import { closeGently } from './close-gently.ts';
 
 /** The error of the interface for an error of node:http's event `clientError`. */
 export function errorOfFault(error: NodeJS.ErrnoException, maxHeaderSize: number): ApiError {
@@ -42,5 +43,6 @@ export function endWithError(socket: Duplex, error: ApiError): void {
   ];
   const fields = [...COMMON_HEADERS, ...error.headers];
   for (let i = 0; i + 1 < fields.length; i += 2) lines.push(`${fields[i]}: ${fields[i + 1]}`);
-  socket.end(`${lines.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
+  socket.write(`${lines.join('\r\n')}\r\n\r\n${body}`);
+  closeGently(socket);
 }

@@ -11,20 +11,24 @@ export interface Limits {
   readonly headersTimeout: number;
   /** For the header and the body together. */
   readonly requestTimeout: number;
-  /** How often node:http looks at the two above: its own 30 s would make them coarse. */
+  /** How often connections are looked at: node:http's own 30 s would make the times coarse. */
   readonly connectionsCheckingInterval: number;
-  /** A connection without a request; longer than the 60 s after which most proxies give up. */
+  /**
+   * A connection on which nothing comes; longer than the 60 s after which most proxies give up. One
+   * on which something comes, but no request, is cut off after this and headersTimeout.
+   */
   readonly keepAliveTimeout: number;
   /**
-   * A connection on which no byte moves, while a request is served. A client that does not read its
-   * answer is cut off, and so is one whose answer never comes, whatever the cause.
+   * A connection on which an answer is due, and no byte of it goes out. A client that does not read
+   * is cut off, and so is one whose answer never comes, whatever the cause.
    */
   readonly timeout: number;
   readonly maxHeaderSize: number;
   /** Room for a thousand, and for those who look after the service. */
   readonly maxConnections: number;
   /**
-   * Requests that wait for their turn, on all connections together: some 3 KB each. One connection
+   * Requests that wait for their turn, on all connections together: some 3 KB each, and one with
+   * many header fields counts once more for each 50 of them. One connection
    * never has more than fit in the 64 KiB that node:http reads at a time, about 3,600.
    */
   readonly maxWaitingRequests: number;

@@ -77,7 +77,7 @@ function readBytes(request: IncomingMessage, limitBytes: number): Promise<Buffer
   if (request.readableDidRead || request.destroyed) {
     // The end that we would wait for has been.
     throw new Error(
-      'The body was read by somebody else first: put the pets before any body parser',
+      'The body was read by somebody else first: put the listener before any body parser',
     );
   }
   return new Promise((resolve, reject) => {

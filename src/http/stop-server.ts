@@ -63,14 +63,14 @@ async function allAccepted(server: Server): Promise<void> {
 
 /**
  * To node:http a connection that was never used is busy, and one is idle once its answer is
- * written, though most of that may still wait for a slow reader. It closes all idle ones or none,
- * so they wait together.
+ * written, though most of that may still wait for a slow reader, or for its client to close. It
+ * closes all idle ones or none, so they wait together.
  */
 function closeIdle(server: Server): void {
   let isFlushed = true;
   for (const connection of connectionsOf(server)) {
     if (connection.bytesRead === 0) connection.destroy();
-    else if (connection.writableLength > 0) isFlushed = false;
+    else if (connection.writableLength > 0 || connection.writableEnded) isFlushed = false;
   }
   if (isFlushed) server.closeIdleConnections();
 }

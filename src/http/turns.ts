@@ -20,7 +20,10 @@ export class Turns {
   readonly #maxWaiting: number;
   #waiting = 0;
 
-  /** `maxWaiting` bounds the requests that wait, on all connections together. */
+  /**
+   * `maxWaiting` bounds the requests that wait, on all connections together. One with many header
+   * fields counts as several.
+   */
   constructor(maxWaiting: number) {
     this.#maxWaiting = maxWaiting;
   }
@@ -39,10 +42,10 @@ export class Turns {
     if (response.socket !== null) {
       connection.current = response;
       begin();
-    } else if (this.#waiting >= this.#maxWaiting) {
-      socket.destroy();
-    } else {
+    } else if (this.#waiting < this.#maxWaiting || makeLast(connection.current)) {
       this.#wait(socket, connection, { response, begin });
+    } else {
+      socket.destroy();
     }
   }
 
@@ -73,10 +76,22 @@ export class Turns {
     return (this.#connections.get(socket)?.waiting.length ?? 0) > 0;
   }
 
+  /** Tells the answer under way that the system has taken what was written of it. */
+  tellDrain(socket: Duplex): void {
+    this.#connections.get(socket)?.current.emit('drain');
+  }
+
+  /** True while an answer has to go out. */
+  isDue(socket: Duplex): boolean {
+    const connection = this.#connections.get(socket);
+    if (connection === undefined) return false;
+    return connection.waiting.length > 0 || !isOut(connection.current);
+  }
+
   #wait(socket: Duplex, connection: Connection, turn: Turn): void {
     const { current, waiting } = connection;
     waiting.push(turn);
-    this.#waiting += 1;
+    this.#waiting += weightOf(turn);
     if (waiting.length > 1) return;
     this.#callNextAfter(current, socket, connection);
     if (!connection.isWatched) this.#watch(socket, connection);
@@ -91,7 +106,7 @@ export class Turns {
   #next(socket: Duplex, connection: Connection): void {
     const turn = connection.waiting.shift();
     if (turn === undefined) return;
-    this.#waiting -= 1;
+    this.#waiting -= weightOf(turn);
     connection.current = turn.response;
     if (connection.waiting.length > 0) this.#callNextAfter(turn.response, socket, connection);
     else socket.resume();
@@ -103,13 +118,28 @@ export class Turns {
     connection.isWatched = true;
     // node:http reads on after each answer, and when a slow client has read some of one.
     socket.on('resume', () => {
-      if (waiting.length > 0) socket.pause();
+      if (waiting.length > 0 && socket.writable) socket.pause();
     });
     socket.once('close', () => {
-      this.#waiting -= waiting.length;
+      for (const turn of waiting) this.#waiting -= weightOf(turn);
       waiting.length = 0;
     });
   }
+}
+
+/**
+ * Makes an answer that has not begun the last of its connection: a pet may be stored already. One
+ * that has begun waits for a client that does not read, and this is false.
+ */
+function makeLast(response: ServerResponse): boolean {
+  if (response.headersSent) return false;
+  response.shouldKeepAlive = false;
+  return true;
+}
+
+/** In what a short request takes, some 3 KB: so much do 50 header fields, of any length, add. */
+function weightOf({ response }: Turn): number {
+  return 1 + Math.floor(response.req.rawHeaders.length / 100);
 }
 
 /** node:http takes the socket from an answer when that has gone out, and then tells of it. */

@@ -48,8 +48,7 @@ export function formatNewPet({ name, categoryId, status }: NewPet): string {
     invalid.push(`status must be one of ${PET_STATUSES.join(', ')}`);
   }
   if (invalid.length > 0) throw new InvalidPetError(invalid.join('; '));
-  const statusMember = status === undefined ? '' : `,"status":"${status}"`;
-  const members = `"name":${JSON.stringify(name)},"categoryId":${categoryId}${statusMember}`;
+  const members = formatMembers({ name, categoryId, status });
   if (Buffer.byteLength(members) <= MAX_NEW_PET_BYTES) return members;
   throw new InvalidPetError(`a pet has at most ${MAX_NEW_PET_BYTES} bytes`);
 }
@@ -57,6 +56,11 @@ export function formatNewPet({ name, categoryId, status }: NewPet): string {
 /** The text of the Pet that has this id and the members that formatNewPet wrote. */
 export function formatPet(id: bigint, members: string): string {
   return `{"id":${id},${members}}`;
+}
+
+/** The text of a Pet that was read. */
+export function petText(pet: Pet): string {
+  return formatPet(pet.id, formatMembers(pet));
 }
 
 /** The text of a list, from those of its pets; each may be several, the separator between them. */
@@ -138,6 +142,11 @@ export function readPet(bytes: Buffer, at: number): { readonly pet: Pet; readonl
     throw new InvalidPetError(invalid.join('; '));
   }
   return { pet: { id: id.value, ...parsed.newPet }, end };
+}
+
+function formatMembers({ name, categoryId, status }: NewPet): string {
+  const statusMember = status === undefined ? '' : `,"status":"${status}"`;
+  return `"name":${JSON.stringify(name)},"categoryId":${categoryId}${statusMember}`;
 }
 
 function isMember(key: string): boolean {

@@ -5,7 +5,7 @@
 
 import type { Pet, PetStatus, StoredPet } from './pet.ts';
 import type { PetPage } from './pet-store.ts';
-import { formatPet, formatNewPet, parsePet, parsePets } from './pet-text.ts';
+import { parsePet, parsePets, petText } from './pet-text.ts';
 
 export function storedPetOf(id: bigint, text: string): StoredPet {
   return new TextPet(id, text);
@@ -56,7 +56,7 @@ class TextPage implements PetPage {
   get pets(): readonly StoredPet[] {
     this.#pets ??= parsePets(this.text).map((pet) => ({
       ...pet,
-      text: formatPet(pet.id, formatNewPet(pet)),
+      text: petText(pet),
     }));
     return this.#pets;
   }

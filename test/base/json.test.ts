@@ -5,11 +5,12 @@ import { isUtf8 } from 'node:buffer';
 import { test } from 'node:test';
 import {
   decodeString,
-  findFields,
   JsonSyntaxError,
+  readObject,
   skipSpace,
   skipString,
   skipValue,
+  type JsonValue,
 } from '../../src/base/json.ts';
 import { forAll, mutate, randomStringLiteral, randomText, type Random } from '../support/random.ts';
 
@@ -131,10 +132,7 @@ test('An object that is cut off anywhere is reported at its end or beyond, not w
     const text = Buffer.from(randomObject(random, 3).text);
     for (let length = 0; length < text.length; length += 1) {
       const cut = text.subarray(0, length);
-      const readers = [
-        () => findFields(cut, 0, [Buffer.from('a')], new Int32Array(4)),
-        () => skipValue(cut, 0),
-      ];
+      const readers = [() => readObject(cut, 0, () => undefined), () => skipValue(cut, 0)];
       for (const read of readers) {
         const mistake = mistakeIn(read);
         assert.ok(mistake !== undefined && mistake.offset >= length, `${cut}: ${mistake?.message}`);
@@ -145,60 +143,65 @@ test('An object that is cut off anywhere is reported at its end or beyond, not w
 
 // Not against JSON.parse: from Node 24 on it takes {"\u0022":0,"\u00e9":1,"\u00e9":2,"\u0022":3}
 // for an object with a key \ once it has seen such keys in another order.
-test('The wanted fields of an object are found, the last of those with the same key', () => {
+test('The members of an object are told in their order, each key decoded and as often as it is given', () => {
   forAll(5000, (random) => {
-    const names = KEYS.filter(() => random.oneIn(2));
     const { text, keys, values } = randomObject(random, 3);
-    const bytes = Buffer.from(`[${text}]`);
-    const spans = new Int32Array(2 * (names.length + 1)).fill(99);
-    const end = findFields(
-      bytes,
-      1,
-      names.map((name) => Buffer.from(name)),
-      spans,
+    const { members, end } = membersOf(Buffer.from(`[${text}]`), 1);
+    assert.equal(end, Buffer.byteLength(text) + 1);
+    assert.deepEqual(
+      members,
+      keys.map((key, index) => [key, values[index]]),
+      text,
     );
-    assert.equal(end, bytes.length - 1);
-
-    for (const [index, name] of names.entries()) {
-      const [start, stop] = [spans[2 * index]!, spans[2 * index + 1]!];
-      const found = start === -1 ? undefined : bytes.toString('utf8', start, stop);
-      assert.equal(found, values[keys.lastIndexOf(name)], `${name} in ${text}`);
-      if (start === -1) assert.equal(stop, -1);
-    }
-    const [start, stop] = [spans[2 * names.length]!, spans[2 * names.length + 1]!];
-    const unknown = keys.findLast((key) => !names.includes(key));
-    assert.equal(start === -1 ? undefined : decodeString(bytes, start, stop), unknown, text);
   });
 });
 
-test('Fields are found in spite of duplicates, escapes, white space and similar names', () => {
-  const cases: readonly (readonly [text: string, value: string | undefined])[] = [
-    ['{}', undefined],
-    ['{ }', undefined],
-    ['{"name":1}', '1'],
-    ['{"name":1,"name":"two"}', '"two"'],
-    ['{"name":"two","name":null}', 'null'],
-    ['{"n\\u0061me" :\t[ 1 ]\n}', '[ 1 ]'],
-    ['{"name":1,"\\u006e\\u0061\\u006D\\u0065":2}', '2'],
-    ['{"\\u006eame":2,"name":1}', '1'],
-    ['{"Name":1,"nam":2,"names":3," name":4,"name ":5,"name\\u0000":6}', undefined],
-    ['{"other":{"name":1},"list":[{"name":2}]}', undefined],
-    ['{"other":"\\"name\\":1"}', undefined],
-    ['{"__proto__":{"name":1}}', undefined],
+test('Members are told in spite of duplicates, escapes and white space, and none of those within', () => {
+  const cases: readonly (readonly [text: string, members: readonly (readonly string[])[]])[] = [
+    ['{}', []],
+    ['{ }', []],
+    [
+      '{"name":1,"name":"two"}',
+      [
+        ['name', '1'],
+        ['name', '"two"'],
+      ],
+    ],
+    ['{"n\\u0061me" :\t[ 1 ]\n}', [['name', '[ 1 ]']]],
+    [
+      '{"\\u006e\\u0061\\u006D\\u0065":2 ,"Name":1}',
+      [
+        ['name', '2'],
+        ['Name', '1'],
+      ],
+    ],
+    [
+      '{" name":4,"name\\u0000":6}',
+      [
+        [' name', '4'],
+        ['name\0', '6'],
+      ],
+    ],
+    [
+      '{"other":{"name":1},"list":[{"name":2}]}',
+      [
+        ['other', '{"name":1}'],
+        ['list', '[{"name":2}]'],
+      ],
+    ],
+    ['{"other":"\\"name\\":1"}', [['other', '"\\"name\\":1"']]],
+    ['{"__proto__":{"name":1}}', [['__proto__', '{"name":1}']]],
   ];
-  for (const [text, value] of cases) {
+  for (const [text, members] of cases) {
     const bytes = Buffer.from(text);
-    const spans = new Int32Array(4);
-    assert.equal(findFields(bytes, 0, [Buffer.from('name')], spans), bytes.length, text);
-    const found = spans[0] === -1 ? undefined : bytes.toString('utf8', spans[0], spans[1]);
-    assert.equal(found, value, text);
+    assert.deepEqual(membersOf(bytes, 0), { members, end: bytes.length }, text);
   }
 });
 
-test('Only an object has fields', () => {
+test('Only an object has members', () => {
   for (const text of ['[]', '', '1', '"{}"', ' {}']) {
-    const find = (): unknown => findFields(Buffer.from(text), 0, [], new Int32Array(2));
-    assert.throws(find, { name: 'JsonSyntaxError', offset: 0 }, text);
+    const read = (): unknown => membersOf(Buffer.from(text), 0);
+    assert.throws(read, { name: 'JsonSyntaxError', offset: 0 }, text);
   }
 });
 
@@ -217,9 +220,12 @@ for (const depth of [30_000, 1_000_000]) {
       assert.throws(() => skipValue(cut, 0), { offset: cut.length });
     }
     const object = Buffer.from(`{"a":${texts[1][0]}${texts[1][1]}}`);
-    const spans = new Int32Array(4);
-    assert.equal(findFields(object, 0, [Buffer.from('a')], spans), object.length);
-    assert.deepEqual([spans[0], spans[1]], [5, object.length - 1]);
+    const spans: JsonValue[] = [];
+    assert.equal(
+      readObject(object, 0, (_key, value) => spans.push(value)),
+      object.length,
+    );
+    assert.deepEqual(spans, [{ start: 5, end: object.length - 1 }]);
   });
 }
 
@@ -231,10 +237,22 @@ test('A string is skipped and decoded as JSON.parse does it, wherever it stands'
     const bytes = Buffer.from(`${before}${literal}"`);
     const end = skipString(bytes, before.length);
     assert.equal(end, bytes.length - 1);
-    assert.equal(decodeString(bytes, before.length, end), text);
+    assert.equal(decodeString(bytes, { start: before.length, end }), text);
     assert.equal(JSON.parse(literal), text);
   });
 });
+
+/** The members that are told of, the text of each value, and where the object ends. */
+function membersOf(
+  bytes: Buffer,
+  at: number,
+): { readonly members: readonly (readonly string[])[]; readonly end: number } {
+  const members: (readonly string[])[] = [];
+  const end = readObject(bytes, at, (key, value) => {
+    members.push([key, bytes.toString('utf8', value.start, value.end)]);
+  });
+  return { members, end };
+}
 
 const KEYS: readonly string[] = [
   ...['a', 'name', '', '"', '\\', 'é', '🐶', '\n', '__proto__', 'constructor', 'toString'],

@@ -7,7 +7,6 @@
 
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
-import { encodeNewPet } from '../../src/model/encoded-pet.ts';
 import { createMemoryStore } from '../../src/stores/memory-store.ts';
 import { KEY, startService, type Service } from '../support/service.ts';
 import { checksOf } from './all-checks.ts';
@@ -24,7 +23,7 @@ async function startFullService(): Promise<Service> {
   for (const status of [undefined, ...STATUSES]) {
     const older = { name: 'An older pet', categoryId: 5n };
     const pet = status === undefined ? older : { ...older, status };
-    for (let i = 0; i < PETS_OF_EACH; i += 1) await store.create(encodeNewPet(pet));
+    for (let i = 0; i < PETS_OF_EACH; i += 1) await store.create(pet);
   }
   return startService({ store });
 }

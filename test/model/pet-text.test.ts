@@ -1,38 +1,38 @@
-/** The encoded pet: what is taken, what is refused and how, and that nothing sent is changed. */
+/** A pet's text: what is taken, what is refused and how, and that no value is changed on its way. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { byteString, stringToBytes, textOf } from '../../src/base/byte-string.ts';
 import { JsonSyntaxError } from '../../src/base/json.ts';
+import type { NewPet, Pet } from '../../src/model/pet.ts';
 import {
-  decodePet,
-  decodePets,
-  encodeNewPet,
-  encodeNewPetText,
-  encodePet,
-  encodePets,
+  formatNewPet,
+  formatPet,
+  formatPets,
   InvalidPetError,
+  MAX_PET_BYTES,
+  parseNewPet,
+  parsePet,
+  parsePets,
   readPet,
-} from '../../src/model/encoded-pet.ts';
-import type { NewPet } from '../../src/model/pet.ts';
+} from '../../src/model/pet-text.ts';
 import { forAll, mutate } from '../support/random.ts';
 import { randomNewPet, randomPet, randomPetText } from '../support/random-pet.ts';
 
 const MAX = 2n ** 63n - 1n;
 const MIN = -(2n ** 63n);
 
-test('A NewPet is encoded with its name as it was sent and its integers in plain digits', () => {
+test('A NewPet of a request is written with no escape but those it needs, its integers in plain digits', () => {
   const cases: readonly (readonly [text: string, pet: string])[] = [
     ['{"name":"Rex","categoryId":7}', '{"id":1,"name":"Rex","categoryId":7}'],
     ['{"categoryId":7,"name":"Rex"}', '{"id":1,"name":"Rex","categoryId":7}'],
     [' {\n"name" : "" ,\t"categoryId" : -0 }\r\n', '{"id":1,"name":"","categoryId":0}'],
     [
       '{"status":"sold","name":"\\u0052ex","categoryId":1e2}',
-      '{"id":1,"name":"\\u0052ex","categoryId":100,"status":"sold"}',
+      '{"id":1,"name":"Rex","categoryId":100,"status":"sold"}',
     ],
     [
-      '{"name":"\\/é🐶\\ud800\\u0000","categoryId":0}',
-      '{"id":1,"name":"\\/é🐶\\ud800\\u0000","categoryId":0}',
+      '{"name":"\\/é🐶\\ud83d\\udc36\\uD800\\u0000\\u000A\\"\\u005c\u2028","categoryId":0}',
+      '{"id":1,"name":"/é🐶🐶\\ud800\\u0000\\n\\"\\\\\u2028","categoryId":0}',
     ],
     [
       '{"name":"a","categoryId":1.0,"st\\u0061tus":"s\\u006fld"}',
@@ -52,16 +52,14 @@ test('A NewPet is encoded with its name as it was sent and its integers in plain
     ],
   ];
   for (const [text, pet] of cases) {
-    const { tail, status } = encodeNewPetText(Buffer.from(text));
-    assert.equal(textOf(encodePet(1n, tail)), pet, text);
-    assert.equal(status, (JSON.parse(pet) as NewPet).status, text);
+    assert.equal(textOf({ id: 1n, ...newPetOf(text) }), pet, text);
   }
 });
 
-test('What is JSON but no NewPet is refused, and every field at fault is named at once', () => {
+test('What is JSON but no NewPet is refused, with a sentence for each field at fault', () => {
   const expected = 'must be an integer of 64 bits, not';
   const statuses = 'status must be one of available, pending, sold, not';
-  const cases: readonly (readonly [text: string, message: string])[] = [
+  const cases: readonly (readonly [text: string, sentences: string])[] = [
     ['{}', 'name is required; categoryId is required'],
     ['{"name":"a"}', 'categoryId is required'],
     ['{"Name":"a","categoryID":1}', 'name is required; categoryId is required'],
@@ -91,9 +89,9 @@ test('What is JSON but no NewPet is refused, and every field at fault is named a
     ['null', 'Expected an object but got null'],
     [`"${'x'.repeat(70)}"`, `Expected an object but got "${'x'.repeat(59)}…`],
   ];
-  for (const [text, message] of cases) {
-    const encode = (): unknown => encodeNewPetText(Buffer.from(text));
-    assert.throws(encode, { name: 'InvalidPetError', message }, text);
+  for (const [text, sentences] of cases) {
+    const invalid = sentences.split('; ');
+    assert.deepEqual(parseNewPet(Buffer.from(text)), { invalid }, text);
   }
 });
 
@@ -112,47 +110,64 @@ test('What is no JSON is refused with the place of the mistake', () => {
     ['\ufeff{}', 0],
   ];
   for (const [text, offset] of cases) {
-    const encode = (): unknown => encodeNewPetText(Buffer.from(text));
-    assert.throws(encode, { name: 'JsonSyntaxError', offset }, text);
+    const parse = (): unknown => parseNewPet(Buffer.from(text));
+    assert.throws(parse, { name: 'JsonSyntaxError', offset }, text);
   }
 });
 
-test('A NewPet of a program that no client could send is refused', () => {
-  const pets: readonly NewPet[] = [
-    { name: 'a', categoryId: MAX + 1n },
-    { name: 'a', categoryId: MIN - 1n },
-    { name: 'a', categoryId: 1n, status: 'gone' as 'sold' },
-    { name: 1 as unknown as string, categoryId: 1n },
-  ];
-  for (const pet of pets) assert.throws(() => encodeNewPet(pet), InvalidPetError);
-});
-
-test('A NewPet of a program that is typed otherwise is refused, and never written as it is', () => {
+test('A NewPet of a program that no client could send is refused, and never written as it is', () => {
   const name = { toJSON: () => 'Rex' };
   const categoryId = { toString: () => '1,"status":"sold"' };
-  const status = { toJSON: () => 'sold' };
+  const status = { toString: () => 'sold' };
+  const statuses = 'status must be one of available, pending, sold';
   const cases: readonly (readonly [pet: object, message: string])[] = [
     [{ name, categoryId: 1n }, 'name must be a string'],
     [{ name: undefined, categoryId: 1n }, 'name must be a string'],
     [{ name: 'a', categoryId: 2 ** 53 }, 'categoryId must be a bigint'],
     [{ name: 'a', categoryId: '7' }, 'categoryId must be a bigint'],
     [{ name: 'a', categoryId }, 'categoryId must be a bigint'],
-    [{ name: 'a', categoryId: 1n, status }, 'status must be a string'],
-    [{ name: 'a', categoryId: 1n, status: null }, 'status must be a string'],
-    [{ status: 1 }, 'name must be a string; categoryId must be a bigint; status must be a string'],
+    [
+      { name: 'a', categoryId: MAX + 1n },
+      `categoryId must be an integer of 64 bits, not ${MAX + 1n}`,
+    ],
+    [
+      { name: 'a', categoryId: MIN - 1n },
+      `categoryId must be an integer of 64 bits, not ${MIN - 1n}`,
+    ],
+    [{ name: 'a', categoryId: 1n, status: 'gone' }, statuses],
+    [{ name: 'a', categoryId: 1n, status }, statuses],
+    [{ name: 'a', categoryId: 1n, status: null }, statuses],
+    [{ status: 1 }, `name must be a string; categoryId must be a bigint; ${statuses}`],
   ];
   for (const [pet, message] of cases) {
-    assert.throws(() => encodeNewPet(pet as NewPet), { name: 'InvalidPetError', message });
+    assert.throws(() => formatNewPet(pet as NewPet), { name: 'InvalidPetError', message });
   }
 });
 
-test('Every pet comes back from its encoded form, NUL and lone surrogates included', () => {
+test('A NewPet may be as long as a Pet that is read back, in bytes, and no longer', () => {
+  const newPetOf = (bytes: number): NewPet => {
+    const rest = bytes - formatNewPet({ name: '', categoryId: MIN, status: 'available' }).length;
+    const name = 'é'.repeat(rest >> 1) + 'e'.repeat(rest & 1);
+    return { name, categoryId: MIN, status: 'available' };
+  };
+  const longest = formatPet(MAX, formatNewPet(newPetOf(MAX_PET_BYTES - 64)));
+  assert.ok(readPet(Buffer.from(longest), 0).end <= MAX_PET_BYTES);
+  const message = `a pet has at most ${MAX_PET_BYTES - 64} bytes`;
+  const format = (): unknown => formatNewPet(newPetOf(MAX_PET_BYTES - 63));
+  assert.throws(format, { name: 'InvalidPetError', message });
+  const spaced = (bytes: number): Buffer =>
+    Buffer.from('{"id":1,"name":"a","categoryId":1}'.replace('}', '}'.padStart(bytes - 33)));
+  assert.equal(readPet(spaced(MAX_PET_BYTES), 0).end, MAX_PET_BYTES);
+  const read = (): unknown => readPet(spaced(MAX_PET_BYTES + 1), 0);
+  assert.throws(read, { message: `A pet has at most ${MAX_PET_BYTES} bytes` });
+});
+
+test('Every pet comes back from its text, NUL and lone surrogates included', () => {
   forAll(5000, (random) => {
     const pet = randomPet(random);
-    const bytes = encodePet(pet.id, encodeNewPet(pet).tail);
-    assert.deepEqual(decodePet(bytes), pet);
-    assert.equal(encodeNewPet(pet).status, pet.status);
-    const { name, status } = JSON.parse(textOf(bytes)) as Record<string, unknown>;
+    const text = textOf(pet);
+    assert.deepEqual(parsePet(text), pet);
+    const { name, status } = JSON.parse(text) as Record<string, unknown>;
     assert.deepEqual({ name, status }, { name: pet.name, status: pet.status });
   });
 });
@@ -161,43 +176,36 @@ test('A body means the same NewPet however it is laid out', () => {
   forAll(5000, (random) => {
     const newPet = randomNewPet(random);
     const text = randomPetText(random, newPet, { withKeysTwice: true });
-    const { tail, status } = encodeNewPetText(Buffer.from(text));
-    assert.deepEqual(decodePet(encodePet(1n, tail)), { id: 1n, ...newPet }, text);
-    assert.equal(status, newPet.status);
+    assert.deepEqual(newPetOf(text), newPet, text);
   });
 });
 
-test('A Pet is read in any layout, wherever it stands, into the same encoded form', () => {
+test('A Pet is read in any layout, wherever it stands, up to its end', () => {
   forAll(5000, (random) => {
     const pet = randomPet(random);
     const text = randomPetText(random, pet);
     const before = '[\n'.repeat(random.below(3));
     const bytes = Buffer.from(`${before}${text} , {`);
-    const found = readPet(bytes, before.length);
-    assert.equal(found.end, before.length + Buffer.byteLength(text));
-    assert.equal(found.id, pet.id);
-    assert.equal(found.status, pet.status);
-    assert.deepEqual(decodePet(found.pet), pet, text);
-    assert.deepEqual(readPet(stringToBytes(found.pet), 0).pet, found.pet);
+    const end = before.length + Buffer.byteLength(text);
+    assert.deepEqual(readPet(bytes, before.length), { pet, end }, text);
   });
 });
 
-test('A text in any layout is decoded, its integers in any form', () => {
+test('The text of a Pet is parsed, space around it and integers in any form', () => {
   const cases: readonly (readonly [text: string, categoryId: bigint])[] = [
     ['{"id":1,"name":"a","categoryId":1.0}', 1n],
     ['{"categoryId":-1e2,"name":"\\u0061","id":1.0}', -100n],
     [` {"id" : 10e-1, "name":"a" , "categoryId":${MAX}.00 }\n`, MAX],
   ];
   for (const [text, categoryId] of cases) {
-    assert.deepEqual(decodePet(byteString(text)), { id: 1n, name: 'a', categoryId }, text);
+    assert.deepEqual(parsePet(text), { id: 1n, name: 'a', categoryId }, text);
   }
 });
 
-test('A list is decoded in the layout that encodePets gives it, and in any other', () => {
+test('A list is parsed in the layout that formatPets gives it, and in any other', () => {
   forAll(500, (random) => {
     const pets = Array.from({ length: random.below(5) }, () => randomPet(random));
-    const written = pets.map((pet) => encodePet(pet.id, encodeNewPet(pet).tail));
-    assert.deepEqual(decodePets(encodePets(written)), pets);
+    assert.deepEqual(parsePets(formatPets(pets.map(textOf))), pets);
     const texts = pets.map((pet) => randomPetText(random, pet));
     for (const [before, between] of [
       ['', ','],
@@ -205,7 +213,7 @@ test('A list is decoded in the layout that encodePets gives it, and in any other
       ['\t', '\n,'],
     ] as const) {
       const text = `${before}[${before}${texts.join(between)}${before}]${before}`;
-      assert.deepEqual(decodePets(byteString(text)), pets, text);
+      assert.deepEqual(parsePets(text), pets, text);
     }
   });
 });
@@ -227,11 +235,11 @@ test('What is no list is refused, and nothing is left out', () => {
     [`[[${pet}]]`, 1],
   ];
   for (const [text, offset] of cases) {
-    const decode = (): unknown => decodePets(byteString(text));
-    assert.throws(decode, { name: 'JsonSyntaxError', offset }, text);
+    const parse = (): unknown => parsePets(text);
+    assert.throws(parse, { name: 'JsonSyntaxError', offset }, text);
   }
-  assert.throws(() => decodePets(byteString(`[${pet},{"id":2}]`)), InvalidPetError);
-  assert.throws(() => decodePet(byteString(`${pet},`)), { name: 'JsonSyntaxError', offset: 34 });
+  assert.throws(() => parsePets(`[${pet},{"id":2}]`), InvalidPetError);
+  assert.throws(() => parsePet(`${pet},`), { name: 'JsonSyntaxError', offset: 34 });
 });
 
 test('What is no Pet is refused, and every field at fault is named at once', () => {
@@ -256,14 +264,22 @@ test('What is no Pet is refused, and every field at fault is named at once', () 
     ['{"id":1,"name":"a","categoryId":1,"age":3}', '"age" is no field of a Pet'],
     [
       '{"id":1,"name":"a","status":1,"__proto__":{}}',
-      'categoryId is required; status must be one of available, pending, sold, not 1; ' +
-        '"__proto__" is no field of a Pet',
+      '"__proto__" is no field of a Pet; categoryId is required; ' +
+        'status must be one of available, pending, sold, not 1',
+    ],
+    [
+      '{"id":1,"name":"a","n\\u0061me":"b","id":2,"categoryId":1}',
+      'name is given twice; id is given twice',
+    ],
+    [
+      `{"id":1,"name":"a","categoryId":1,"${'é"'.repeat(70).replaceAll('"', '\\"')}":1}`,
+      `"${'é\\"'.repeat(19)}é\\… is no field of a Pet`,
     ],
   ];
   for (const [text, message] of cases) {
     const read = (): unknown => readPet(Buffer.from(text), 0);
     assert.throws(read, { name: 'InvalidPetError', message }, text);
-    assert.throws(() => decodePet(byteString(text)), { name: 'InvalidPetError', message }, text);
+    assert.throws(() => parsePet(text), { name: 'InvalidPetError', message }, text);
   }
 });
 
@@ -282,12 +298,23 @@ test('Whatever is read from a damaged Pet, it fails with one of the two errors o
   forAll(10_000, (random) => {
     const bytes = mutate(random, Buffer.from(randomPetText(random, randomPet(random))));
     try {
-      const { pet, id, end } = readPet(bytes, 0);
-      assert.ok(id > 0n && end <= bytes.length);
-      assert.equal(readPet(stringToBytes(pet), 0).end, pet.length);
+      const { pet, end } = readPet(bytes, 0);
+      assert.ok(pet.id > 0n && end <= bytes.length);
+      assert.deepEqual(parsePet(textOf(pet)), pet);
     } catch (error) {
       const isKnown = error instanceof JsonSyntaxError || error instanceof InvalidPetError;
       assert.ok(isKnown, `${String(error)} in ${bytes.toString()}`);
     }
   });
 });
+
+/** The NewPet that a request's body holds. */
+function newPetOf(text: string): NewPet {
+  const parsed = parseNewPet(Buffer.from(text));
+  assert.ok('newPet' in parsed, text);
+  return parsed.newPet;
+}
+
+function textOf(pet: Pet): string {
+  return formatPet(pet.id, formatNewPet(pet));
+}

@@ -6,12 +6,14 @@
  */
 
 import { systemMemory, type Memory } from '../../src/base/memory.ts';
-import { encodeNewPet, type EncodedNewPet } from '../../src/model/encoded-pet.ts';
-import { OutcomeUnknownError, type PetPage, type PetStore } from '../../src/model/pet-store.ts';
+import type { NewPet } from '../../src/model/pet.ts';
+import { OutcomeUnknownError, type PetStore } from '../../src/model/pet-store.ts';
 import { createCommit, encodeCommit } from '../../src/stores/commits/commit.ts';
 import type { Disk } from '../../src/stores/file/disk.ts';
 import { openFileStore } from '../../src/stores/file/file-store.ts';
 import { PREFIX_LENGTH } from '../../src/stores/file/journal-line.ts';
+import { PetTable } from '../../src/stores/table/pet-table.ts';
+import { pendingPet } from '../support/journal-text.ts';
 import type { DiskImage } from './disk-image.ts';
 import { Model, type Knowledge } from './model.ts';
 import { SimulatedDisk, type Fault, type OperationKind } from './simulated-disk.ts';
@@ -76,6 +78,8 @@ export class Life {
   /** Why the last start failed. */
   startError: unknown;
   #store: PetStore | undefined;
+  /** Where the store has its pets: what it will answer is read here, at once. */
+  #pets = new PetTable();
   #now = 0;
   #petNumber = 0;
   #lastVersion = -1;
@@ -113,15 +117,19 @@ export class Life {
       const { longJournalBytes } = this.#options;
       const memory = this.#memory();
       try {
-        this.#store = await openFileStore({ path: DATA_FILE, disk, now, memory, longJournalBytes });
+        this.#pets = new PetTable(memory);
+        const options = { disk, now, memory, pets: this.#pets, longJournalBytes };
+        this.#store = await openFileStore({ path: DATA_FILE, ...options });
         this.startError = undefined;
       } catch (error) {
         this.startError = error;
         this.#expectAllClosed();
       }
     }
-    const store = this.#store;
-    if (store !== undefined) this.#check(() => this.model.reopened(readAll(store)));
+    if (this.#store === undefined) return;
+    this.#check(() => this.model.reopened(readAll(this.#pets)));
+    const { text } = await this.#store.list(ALL);
+    if (text !== this.#pets.list(ALL).text) this.complaints.push(`The store answers ${text}`);
   }
 
   /** Creates pets with names of these lengths, all at once. */
@@ -147,7 +155,7 @@ export class Life {
     const id = this.disk.image.names.get(JOURNAL);
     const start = id === undefined ? 0 : this.disk.image.files.get(id)!.cached.length;
     const probe = this.#petOf(this.#petNumber + 1, MIN_NAME, 'x');
-    const text = encodeCommit(createCommit(BigInt(this.model.petCount), [probe]));
+    const text = encodeCommit(createCommit(BigInt(this.model.petCount), [pendingPet(probe)]));
     const lineFeedAt = start + PREFIX_LENGTH + text.length;
     const missing = (SECTOR_BYTES - (lineFeedAt % SECTOR_BYTES)) % SECTOR_BYTES;
     if (this.#store === undefined) return;
@@ -200,21 +208,22 @@ export class Life {
   }
 
   /** A pet that no other is like; with characters of two bytes, so that a cut may be in one. */
-  #petOf(number: number, nameLength: number, filler = 'é'): EncodedNewPet {
+  #petOf(number: number, nameLength: number, filler = 'é'): NewPet {
     const name = `${this.model.petCount}.${number}-`.padEnd(nameLength, filler);
     const status = (['available', 'pending', 'sold', undefined] as const)[number % 4];
-    return encodeNewPet({ name, categoryId: 7n, ...(status && { status }) });
+    return { name, categoryId: 7n, status };
   }
 
-  async #createOne(store: PetStore, pet: EncodedNewPet): Promise<void> {
-    this.model.sent(pet);
+  async #createOne(store: PetStore, pet: NewPet): Promise<void> {
+    const { members } = pendingPet(pet);
+    this.model.sent(members);
     try {
       const answer = await store.create(pet);
-      this.#check(() => this.model.answered(pet, answer));
+      this.#check(() => this.model.answered(members, answer));
     } catch (error) {
       const isInDoubt = error instanceof OutcomeUnknownError && !this.#options.hidesDoubt;
-      if (isInDoubt) this.model.unknown(pet);
-      else this.model.refused(pet);
+      if (isInDoubt) this.model.unknown(members);
+      else this.model.refused(members);
     }
   }
 
@@ -229,8 +238,8 @@ export class Life {
   }
 
   #read(): void {
-    const store = this.#store;
-    if (store !== undefined) this.#check(() => this.model.seen(readAll(store)));
+    if (this.#store === undefined) return;
+    this.#check(() => this.model.seen(readAll(this.#pets)));
   }
 
   #check(expectation: () => void): void {
@@ -247,15 +256,17 @@ export class Life {
   }
 }
 
-/** The text of each pet, as both reads show them; the file store answers at once. */
-export function readAll(store: PetStore): readonly string[] {
-  const { json } = store.list({ limit: 100 }) as PetPage;
-  const pets = json === '[]' ? [] : json.slice(1, -1).split(',\n');
-  for (const [index, pet] of pets.entries()) {
-    const alone = String(store.get(BigInt(index + 1)));
-    if (alone !== pet) throw new Error(`Reads differ: ${pet} in the list, ${alone} alone`);
+const ALL = { limit: 100 };
+
+/** The text of each pet, as both reads show them. */
+function readAll(pets: PetTable): readonly string[] {
+  const { text } = pets.list(ALL);
+  const texts = text === '[]' ? [] : text.slice(1, -1).split(',\n');
+  for (const [index, listed] of texts.entries()) {
+    const alone = pets.get(BigInt(index + 1))?.text;
+    if (alone !== listed) throw new Error(`Reads differ: ${listed} in the list, ${alone} alone`);
   }
-  return pets;
+  return texts;
 }
 
 /** A short life with all that happens in one, but for a long journal. */

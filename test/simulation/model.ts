@@ -6,12 +6,13 @@
  * nothing, ever, whatever fails.
  */
 
-import type { EncodedNewPet, EncodedPet } from '../../src/model/encoded-pet.ts';
+import type { StoredPet } from '../../src/model/pet.ts';
 
 /** What is known at one moment. */
 export interface Knowledge {
   /** The text of the pet with id 1, 2, 3 and so on. */
   readonly pets: readonly string[];
+  /** The members of the others, as the text of a pet has them after its id. */
   readonly underWay: readonly string[];
   readonly unknown: readonly string[];
 }
@@ -42,30 +43,30 @@ export class Model {
     return { pets: [...this.#pets], underWay: [...this.#underWay], unknown: [...this.#unknown] };
   }
 
-  sent(pet: EncodedNewPet): void {
-    this.#underWay.push(tailOf(pet));
+  sent(members: string): void {
+    this.#underWay.push(members);
     this.version += 1;
   }
 
   /** Throws when the answer contradicts what is known. */
-  answered(pet: EncodedNewPet, text: EncodedPet): void {
-    this.#settle(pet);
-    const id = Number(/^\{"id":([0-9]+)/.exec(text)?.[1]);
-    if (text !== textOf(id, tailOf(pet))) throw new Error(`Answered ${text} to ${tailOf(pet)}`);
+  answered(members: string, { id: petId, text }: StoredPet): void {
+    this.#settle(members);
+    const id = Number(petId);
+    if (text !== textOf(id, members)) throw new Error(`Answered ${text} to ${members}`);
     const known = this.#pets[id - 1];
     if (id > this.#pets.length + 1) throw new Error(`Pet ${id} leaves a gap`);
     if (known !== undefined && known !== text) throw new Error(`Id ${id} again: ${text}, ${known}`);
     this.#pets[id - 1] = text;
   }
 
-  refused(pet: EncodedNewPet): void {
-    this.#settle(pet);
+  refused(members: string): void {
+    this.#settle(members);
     this.refusedCount += 1;
   }
 
-  unknown(pet: EncodedNewPet): void {
-    this.#settle(pet);
-    this.#unknown.push(tailOf(pet));
+  unknown(members: string): void {
+    this.#settle(members);
+    this.#unknown.push(members);
     this.unknownCount += 1;
   }
 
@@ -90,8 +91,8 @@ export class Model {
     if (complaint !== undefined) throw new Error(`A read shows the wrong pets: ${complaint}`);
   }
 
-  #settle(pet: EncodedNewPet): void {
-    this.#underWay.splice(this.#underWay.indexOf(tailOf(pet)), 1);
+  #settle(members: string): void {
+    this.#underWay.splice(this.#underWay.indexOf(members), 1);
     this.version += 1;
   }
 }
@@ -102,7 +103,7 @@ export function compare(pets: readonly string[], known: Knowledge): string | und
   if (lost !== -1) return `expected ${brief(known.pets[lost])}, found ${brief(pets[lost])}`;
   const possible = [...known.unknown, ...known.underWay];
   for (let index = known.pets.length; index < pets.length; index += 1) {
-    const found = possible.findIndex((tail) => pets[index] === textOf(index + 1, tail));
+    const found = possible.findIndex((members) => pets[index] === textOf(index + 1, members));
     if (found === -1) return `nobody expects ${brief(pets[index])}`;
     // Later pets were sent later.
     possible.splice(0, found + 1);
@@ -110,12 +111,8 @@ export function compare(pets: readonly string[], known: Knowledge): string | und
   return undefined;
 }
 
-function tailOf(pet: EncodedNewPet): string {
-  return pet.tail;
-}
-
-function textOf(id: number, tail: string): string {
-  return `{"id":${id}${tail}`;
+function textOf(id: number, members: string): string {
+  return `{"id":${id},${members}}`;
 }
 
 function brief(pet: string | undefined): string {

@@ -206,7 +206,7 @@ function mutationsOf({ operations }: Life, from: number): number {
 /** All that is in the files. */
 function whatIsLeft(image: DiskImage): string {
   const ids = [...image.names.values()].filter((id) => id !== FOLDER);
-  return ids.map((id) => image.files.get(id)!.cached.toString('latin1')).join('\n');
+  return ids.map((id) => image.files.get(id)!.cached.toString()).join('\n');
 }
 
 // Bytes that changed

@@ -7,7 +7,7 @@ import type {
   OperationObject,
   Reference,
   ResponseObject,
-} from '../../src/api/openapi-types.ts';
+} from '../../src/openapi/types.ts';
 import { resolveRef, type Json } from './json-schema.ts';
 import { startService } from './service.ts';
 

@@ -2,20 +2,26 @@
 
 import zlib from 'node:zlib';
 import { systemMemory } from '../../src/base/memory.ts';
-import { encodeNewPet, type EncodedNewPet } from '../../src/model/encoded-pet.ts';
-import { createCommit, encodeCommit } from '../../src/stores/commits/commit.ts';
+import type { NewPet } from '../../src/model/pet.ts';
+import { formatNewPet } from '../../src/model/pet-text.ts';
+import { createCommit, encodeCommit, type PendingPet } from '../../src/stores/commits/commit.ts';
 import { encodeLine, headerText, type SnapshotId } from '../../src/stores/file/journal-line.ts';
 
-export const REX: EncodedNewPet = encodeNewPet({ name: 'Rex', categoryId: 7n });
+export const REX: NewPet = { name: 'Rex', categoryId: 7n };
+
+/** The pet as it waits for its commit. */
+export function pendingPet(newPet: NewPet): PendingPet {
+  return { members: formatNewPet(newPet), status: newPet.status };
+}
 
 /** The lines of a journal, its header the first of them. */
 export function journalLines(
   snapshot: SnapshotId,
-  commits: readonly (readonly EncodedNewPet[])[],
+  commits: readonly (readonly NewPet[])[],
 ): readonly Buffer[] {
   let after = snapshot.lastId;
   const texts = commits.map((newPets) => {
-    const commit = createCommit(after, newPets);
+    const commit = createCommit(after, newPets.map(pendingPet));
     after += BigInt(newPets.length);
     return encodeCommit(commit);
   });

@@ -139,3 +139,14 @@ test('A client that reads nothing is not served without an end', async (t) => {
   await once(wire.socket, 'data');
   assert.match(wire.text(), /^HTTP\/1\.1 200 /);
 });
+
+test('Behind a long answer that goes out in pieces, CONNECT is answered in its turn', async (t) => {
+  const own = await startService();
+  t.after(() => own.close());
+  const body = JSON.stringify({ name: 'x'.repeat(60_000), categoryId: 1 });
+  for (let pet = 0; pet < 100; pet += 1) assert.equal((await own.post(body)).status, 201);
+  const bytes = requestOf('GET /v1/pets?limit=100') + requestOf('CONNECT b:443');
+  const answers = await talk(t, own.port, bytes);
+  assert.deepEqual(statusesOf(answers), [200, 405]);
+  assert.ok(answers[0]!.body.length > 6_000_000);
+});

@@ -13,6 +13,7 @@ import { startService, type Service } from '../support/service.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import {
   assertErrorAnswer,
+  lastRequestOf,
   openWire,
   requestOf,
   statusesOf,
@@ -142,6 +143,38 @@ test('A client that reads slowly gets all of its answer', async (t) => {
   assert.ok(answer!.body.length > 6_500_000);
   assert.deepEqual(statusesOf(await idle.allAnswers()), [200]);
   await stopped;
+});
+
+test('The last answer is whole for a client that has sent more behind it', async (t) => {
+  const service = await startService();
+  t.after(() => service.close());
+  const body = JSON.stringify({ name: 'x'.repeat(65_000), categoryId: 1 });
+  for (let pet = 0; pet < 100; pet += 1) assert.equal((await service.post(body)).status, 201);
+  const list = requestOf('GET /v1/pets?limit=100');
+  // More than one read takes: the rest lies unread while the answers wait for their client.
+  const more = requestOf('POST /v1/pets', [], body).repeat(20);
+  const wires = await Promise.all([openWire(t, service.port), openWire(t, service.port)]);
+  const [closing, stopped] = wires as [Wire, Wire];
+  for (const { socket } of wires) socket.pause();
+  closing.socket.write(list + lastRequestOf('GET /v1/pets?limit=100') + more);
+  stopped.socket.write(list + list + more);
+  await talk(t, service.port, lastRequestOf('GET /livez'));
+  const stopping = stop(service, FOR_EVER_MS);
+  await refusing(service.port);
+  for (const { socket } of wires) {
+    socket.on('data', () => {
+      socket.pause();
+      setTimeout(() => socket.resume(), 1);
+    });
+    socket.resume();
+  }
+  for (const wire of wires) {
+    const answers = await wire.allAnswers();
+    assert.deepEqual(statusesOf(answers), [200, 200]);
+    for (const { body } of answers) assert.ok(body.length > 6_500_000, `${body.length} bytes`);
+    wire.socket.end();
+  }
+  await stopping;
 });
 
 test('A connection that is still busy when the time is over is cut', async (t) => {

@@ -7,6 +7,8 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { connectionsOf } from '../../src/http/http-server.ts';
 import type { Limits } from '../../src/http/limits.ts';
 import { createHeldStore } from '../support/held-store.ts';
 import { startService, type Service } from '../support/service.ts';
@@ -16,6 +18,7 @@ import {
   openWire,
   requestOf,
   statusesOf,
+  talk,
   type Wire,
 } from '../support/wire.ts';
 
@@ -107,6 +110,86 @@ test('A connection that is idle after an answer is closed without another one', 
   const wire = await openWire(t, service.port);
   wire.socket.write(requestOf('GET /livez'));
   assert.deepEqual(statusesOf(await wire.allAnswers()), [200]);
+});
+
+/** Pets of which a list is more than the buffers of a connection hold. */
+async function addLongPets(service: Service): Promise<void> {
+  const body = JSON.stringify({ name: 'x'.repeat(65_000), categoryId: 1 });
+  for (let pet = 0; pet < 100; pet += 1) assert.equal((await service.post(body)).status, 201);
+}
+
+/** Sends an empty line now and then, until the connection is closed. */
+function sendEmptyLines(t: TestContext, { socket }: Wire): void {
+  const timer = setInterval(() => socket.writable && socket.write('\r\n'), 20);
+  t.after(() => clearInterval(timer));
+}
+
+/** Resolves when the service has closed all connections but so many. */
+async function connections({ server }: Service, count: number): Promise<void> {
+  while (connectionsOf(server).size > count) await sleep(10);
+}
+
+const LIST = requestOf('GET /v1/pets?limit=100');
+
+test('A client that reads nothing is cut off, though it sends empty lines or CONNECT', async (t) => {
+  const service = await startService({}, { ...SHORT, timeout: 300, keepAliveTimeout: 200 });
+  t.after(() => service.close());
+  await addLongPets(service);
+  await connections(service, 0);
+  for (const bytes of [LIST, LIST + requestOf('CONNECT b:443')]) {
+    const wire = await openWire(t, service.port);
+    wire.socket.pause();
+    wire.socket.write(bytes);
+    if (bytes === LIST) sendEmptyLines(t, wire);
+  }
+  await talk(t, service.port, lastRequestOf('GET /livez'));
+  await connections(service, 0);
+});
+
+test('A client that reads slowly goes forward, and is not cut off', async (t) => {
+  const service = await startService({}, { ...SHORT, timeout: 1000 });
+  t.after(() => service.close());
+  await addLongPets(service);
+  const wire = await openWire(t, service.port);
+  wire.socket.write(LIST);
+  const slow = setInterval(() => {
+    wire.socket.resume();
+    wire.socket.once('data', () => wire.socket.pause());
+  }, 20);
+  t.after(() => clearInterval(slow));
+  const [answer] = await wire.answers(1);
+  assert.ok(answer!.body.length > 6_500_000);
+});
+
+test('A connection that brings empty lines and no request is closed', async (t) => {
+  const limits = { ...SHORT, headersTimeout: 200, keepAliveTimeout: 200 };
+  const service = await startService({}, limits);
+  t.after(() => service.close());
+  for (const first of ['', requestOf('GET /livez')]) {
+    const wire = await openWire(t, service.port);
+    wire.socket.write(first);
+    sendEmptyLines(t, wire);
+    const statuses = statusesOf(await wire.allAnswers());
+    assert.deepEqual(statuses, first === '' ? [408] : [200]);
+  }
+});
+
+test('A request that expired while others waited before it has its own time after them', async (t) => {
+  const store = createHeldStore();
+  const service = await startService({ store }, { ...SHORT, keepAliveTimeout: 200 });
+  t.after(() => service.close());
+  const wire = await openWire(t, service.port);
+  wire.socket.write(
+    requestOf('POST /v1/pets', [], REX) + requestOf('GET /livez').repeat(2) + 'GET',
+  );
+  await store.waiting();
+  // A client that says nothing is cut off meanwhile: the time is over for certain, twice.
+  await (await openWire(t, service.port)).allAnswers();
+  await (await openWire(t, service.port)).allAnswers();
+  store.release();
+  await wire.answers(3);
+  drip(t, wire, ` /${ENDLESS}`);
+  assert.deepEqual(statusesOf(await wire.allAnswers()), [201, 200, 200]);
 });
 
 test('A connection beyond the greatest number is closed, and busy ones are served', async (t) => {

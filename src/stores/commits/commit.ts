@@ -12,7 +12,7 @@
 
 import { COMMA } from '../../base/ascii.ts';
 import type { PetStatus } from '../../model/pet.ts';
-import { formatNewPet, formatPet, readPet } from '../../model/pet-text.ts';
+import { formatPet, petText, readPet } from '../../model/pet-text.ts';
 import type { RequestKey } from '../keys/key-table.ts';
 import type { TablePet } from '../table/pet-table.ts';
 
@@ -106,7 +106,7 @@ export function decodeCommit(text: Buffer): Commit | undefined {
   try {
     for (;;) {
       const { pet, end } = readPet(text, at);
-      pets.push({ id: pet.id, text: formatPet(pet.id, formatNewPet(pet)), status: pet.status });
+      pets.push({ id: pet.id, text: petText(pet), status: pet.status });
       if (pet.id !== after + BigInt(pets.length)) return undefined;
       at = end;
       if (text[at] !== COMMA) break;

@@ -54,7 +54,9 @@ export async function openFileStore(options: FileStoreOptions): Promise<FileStor
     throw new Error(`The folder of ${options.path} cannot be made: ${messageOf(error)}`);
   });
   const paths = storePaths(await disk.resolve(options.path));
-  await expectArray(disk, paths.snapshot);
+  await expectArray(disk, paths.snapshot).catch(async (error: unknown) => {
+    throw await withLine(disk, error);
+  });
   const lock = await takeLock(disk, paths);
   const place = { disk, paths, memory, guard: lockGuard(disk, paths, lock) };
   const { now = () => performance.now(), timeOfDay = Date.now } = options;

@@ -134,8 +134,13 @@ export class Journal {
     // What `standing` takes for nobody's.
     if (disk.look(path)?.sizeBytes === 0) await disk.remove(path);
     const file = await disk.open(path, 'create', making);
-    this.#entry = file.look();
-    return file;
+    try {
+      this.#entry = file.look();
+      return file;
+    } catch (error) {
+      await file.close().catch(() => undefined);
+      throw error;
+    }
   }
 
   /** Cuts the file back to its whole lines, for good. */

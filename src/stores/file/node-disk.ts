@@ -28,9 +28,7 @@ export const nodeDisk: Disk = {
     const { file } = lock;
     return { look: () => lookAt(file), release: () => file.close() };
   },
-  makeDirectory: async (path) => {
-    await mkdir(path, { recursive: true, mode: 0o700 });
-  },
+  makeDirectory,
   remove: (path) => rm(path, { force: true }),
 };
 
@@ -118,6 +116,20 @@ async function resolveLinks(path: string): Promise<string> {
     () => false,
   );
   return isLink ? resolveLinks(resolve(folder, await readlink(place))) : place;
+}
+
+/** By hand, since mkdir with `recursive` never ends where no folder can be made, as in /proc. */
+async function makeDirectory(path: string): Promise<void> {
+  const make = (): Promise<void> => mkdir(path, { mode: 0o700 });
+  try {
+    await make().catch(async (error: unknown) => {
+      if (codeOf(error) !== 'ENOENT' || dirname(path) === path) throw error;
+      await makeDirectory(dirname(path));
+      await make();
+    });
+  } catch (error) {
+    if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) throw error;
+  }
 }
 
 async function renameFile(from: string, to: string): Promise<void> {

@@ -10,6 +10,7 @@
 import * as ascii from '../../base/ascii.ts';
 import { startsWithAt } from '../../base/json.ts';
 import type { PetStatus } from '../../model/pet.ts';
+import { MAX_PET_BYTES } from '../../model/pet-text.ts';
 
 /** Pets that were scanned, in order, and where they lie. */
 export class PetRun {
@@ -116,6 +117,7 @@ function scanPet(bytes: Buffer, view: DataView, at: number, run: PetRun): boolea
     if (status === undefined) return false;
     at += ',"status":""'.length + status.length;
   }
+  if (at + 1 - start > MAX_PET_BYTES) return false;
   run.starts[run.length] = start;
   run.ids[run.length] = id;
   run.statuses[run.length] = status;

@@ -1,10 +1,11 @@
-/** scripts/check-data.mjs: what it says of data files, and that it leaves them alone. */
+/** Checking data files: what is said of them, and that they are left alone. */
 
 import assert from 'node:assert/strict';
 import {
   appendFileSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   truncateSync,
   writeFileSync,
@@ -12,19 +13,24 @@ import {
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { checkData } from '../../../src/stores/file/check-data.ts';
-import type { Disk } from '../../../src/stores/file/disk.ts';
+import type { Disk, DiskFile } from '../../../src/stores/file/disk.ts';
 import { openFileStore } from '../../../src/stores/file/file-store.ts';
 import { nodeDisk } from '../../../src/stores/file/node-disk.ts';
-import { openConnection } from './support/connection.ts';
-import { PetLedger } from './support/pet-ledger.ts';
-import { startLoad } from './support/pet-load.ts';
-import { end, KEY, portOf, startOn } from './support/process.ts';
-import { createRandom } from './support/random.ts';
-import { runScript, type ScriptResult } from './support/run-script.ts';
-import { tempDir } from './support/temp-dir.ts';
+import { journalLines, REX as NEW_REX, snapshotId } from '../../support/journal-text.ts';
+import { PetLedger } from '../../support/pet-ledger.ts';
+import { startLoad } from '../../support/pet-load.ts';
+import { end, portOf, startOn } from '../../support/process.ts';
+import { createRandom } from '../../support/random.ts';
+import { runScript, type ScriptResult } from '../../support/run-script.ts';
+import { tempDir } from '../../support/temp-dir.ts';
 
 const REX = '{"id":1,"name":"Rex","categoryId":7}';
 const TOM = '{"id":9,"name":"Tom","categoryId":7,"status":"sold"}';
+
+const SNAPSHOT = `[${REX}]`;
+
+const NO_SEAL = 'It has no seal: a changed letter in it would not be noticed\n';
+const LEFT = 'It was left as it is\\. [^\n]*\n$';
 
 const WHOLE = [
   ['[]', '0 pets, the greatest id is 0'],
@@ -37,70 +43,75 @@ for (const [text, report] of WHOLE) {
     const path = join(tempDir(t), 'pets.json');
     writeFileSync(path, text);
     const result = await checkUnchanged(path);
-    assert.deepEqual(result, { code: 0, stdout: `${path}: ${report}\n`, stderr: '' });
+    assert.deepEqual(result, { code: 0, stdout: `${path}: ${report}\n${NO_SEAL}`, stderr: '' });
   });
 }
 
 const DAMAGED = [
-  ['an empty file', '', 0],
-  ['a byte that is none of JSON', `[${REX},x${TOM}]`, 38],
-  ['an id that does not ascend', `[${TOM},${REX}]`, 54],
-  ['an array without end', `[${REX},${TOM}`, 90],
-  ['a pet without name', '[{"id":1,"categoryId":7}]', 1],
+  ['an empty file', '', 0, 1],
+  ['a byte that is none of JSON', `[${REX},x${TOM}]`, 38, 1],
+  ['an id that does not ascend', `[\n${TOM},\n${REX}]`, 56, 3],
+  ['an array without end', `[${REX},\n\n${TOM}`, 92, 3],
+  ['a pet without name', '[{"id":1,"categoryId":7}]', 1, 1],
 ] as const;
 
-for (const [what, text, offset] of DAMAGED) {
-  test(`It names the file and the byte of ${what}, and exits with 1`, async (t) => {
+for (const [what, text, offset, line] of DAMAGED) {
+  test(`It names the file, the byte and the line of ${what}, and exits with 1`, async (t) => {
     const path = join(tempDir(t), 'pets.json');
     writeFileSync(path, text);
     const { code, stdout, stderr } = await checkUnchanged(path);
     assert.deepEqual([code, stdout], [1, '']);
-    assert.match(stderr, new RegExp(`^${path} is damaged at byte ${offset}: [^\n]*\n$`));
+    const place = `at byte ${offset}, line ${line}`;
+    assert.match(stderr, new RegExp(`^${path} is damaged ${place}: [^\n]*\\. ${LEFT}`));
   });
 }
 
 test('It counts the pets that are in the journal only', async (t) => {
-  const path = await killedWithPets(t, 3);
-  const { code, stdout, stderr } = await checkUnchanged(path);
-  const report = `${path}: 4 pets, the greatest id is 4, 3 of them in the journal only\n`;
-  assert.deepEqual([code, stdout, stderr], [0, report, '']);
+  const path = withJournal(t, 3);
+  const report = `${path}: 4 pets, the greatest id is 4, 3 of them in the journal only\n${NO_SEAL}`;
+  assert.deepEqual(await checkUnchanged(path), { code: 0, stdout: report, stderr: '' });
 });
 
 test('It tells of a commit at the end of the journal that is not complete', async (t) => {
-  const path = await killedWithPets(t, 3);
-  const journal = readFileSync(`${path}.journal`, 'utf8').replace(/\0+$/, '');
-  const lastLine = journal.length - 1 - journal.lastIndexOf('\n', journal.length - 2);
-  truncateSync(`${path}.journal`, journal.length - 5);
-  const { code, stdout, stderr } = await checkUnchanged(path);
-  assert.deepEqual([code, stderr], [0, '']);
-  assert.equal(
-    stdout,
-    `${path}: 3 pets, the greatest id is 3, 2 of them in the journal only\n` +
-      `${lastLine - 5} bytes at the journal's end are a commit that is not complete\n`,
-  );
+  const path = withJournal(t, 3);
+  truncateSync(`${path}.journal`, sum(lines(3)) - 5);
+  const stdout =
+    `${path}: 3 pets, the greatest id is 3, 2 of them in the journal only\n${NO_SEAL}` +
+    `${lines(3)[3]!.length - 5} bytes at the journal's end are a commit that is not complete\n`;
+  assert.deepEqual(await checkUnchanged(path), { code: 0, stdout, stderr: '' });
 });
 
-test('It names the byte of a damaged line in the journal, and exits with 1', async (t) => {
-  const path = await killedWithPets(t, 3);
+test('It names byte and line of a damaged line in the journal, and exits with 1', async (t) => {
+  const path = withJournal(t, 3);
   const journal = readFileSync(`${path}.journal`);
-  const secondLine = journal.indexOf('\n') + 1;
-  journal[secondLine + 30]! ^= 1;
+  const start = sum(lines(1));
+  journal[start + 30]! ^= 1;
   writeFileSync(`${path}.journal`, journal);
   const { code, stdout, stderr } = await checkUnchanged(path);
   assert.deepEqual([code, stdout], [1, '']);
-  const line = `${path}\\.journal is damaged at byte ${secondLine}: [^\n]*\n`;
-  assert.match(stderr, new RegExp(`^${line}$`));
+  const place = `at byte ${start}, line 3`;
+  assert.match(stderr, new RegExp(`^${path}\\.journal is damaged ${place}: [^\n]*\\. ${LEFT}`));
+});
+
+test('It misses the data file of a journal, but not that of an empty one', async (t) => {
+  const path = withJournal(t, 1);
+  rmSync(path);
+  const missing = `^${path} is damaged: It is not there, but its journal [^\n]* is\\. ${LEFT}`;
+  assert.match((await checkUnchanged(path)).stderr, new RegExp(missing));
+  truncateSync(`${path}.journal`);
+  const stderr = `There is no data file ${path}\n`;
+  assert.deepEqual(await checkUnchanged(path), { code: 1, stdout: '', stderr });
 });
 
 test('It checks what a store wrote, seal and all, and notices a changed letter', async (t) => {
-  const path = await killedWithPets(t, 3);
+  const path = withJournal(t, 3);
   await (await openFileStore({ path })).close();
   assert.equal((await checkUnchanged(path)).stdout, `${path}: 4 pets, the greatest id is 4\n`);
 
   writeFileSync(path, readFileSync(path, 'utf8').replace('Rex', 'Rax'));
   const { code, stderr } = await checkUnchanged(path);
   assert.equal(code, 1);
-  assert.match(stderr, /does not match the seal/);
+  assert.match(stderr, new RegExp(`^${path} is damaged: Its content does not match the.* ${LEFT}`));
 });
 
 test('It tells in one line of a file that is not there or is a folder, and exits 1', async (t) => {
@@ -133,7 +144,7 @@ test('A long file, too, leaves standard error empty where that is no terminal', 
     appendFileSync(path, `${id > 1 ? ',' : ''}{"id":${id},"name":"${name}","categoryId":1}`);
   }
   appendFileSync(path, ']');
-  const report = `${path}: 40 pets, the greatest id is 40\n`;
+  const report = `${path}: 40 pets, the greatest id is 40\n${NO_SEAL}`;
   assert.deepEqual(await checkDataFile(path), { code: 0, stdout: report, stderr: '' });
 });
 
@@ -155,27 +166,42 @@ test('While the service writes it finds all that was answered before', async (t)
 });
 
 test('A line that was read while it was written is looked at again', async (t) => {
-  const path = await killedWithPets(t, 3);
+  const path = withJournal(t, 3);
   let reads = 0;
-  const disk: Disk = {
+  const disk = openedWith(`${path}.journal`, async (file) => ({
+    ...file,
+    async read(bytes, offset, length, position) {
+      const count = await file.read(bytes, offset, length, position);
+      // The end of the first commit has not come, those behind it have.
+      if (reads++ === 0) bytes.fill(0, offset + sum(lines(1)) - 9, offset + sum(lines(1)));
+      return count;
+    },
+  }));
+  const { pets, journalPets } = await checkData(disk, path);
+  assert.deepEqual([pets, journalPets, reads > 2], [4, 3, true]);
+});
+
+test('A checkpoint between the reading of journal and data file hides no pet', async (t) => {
+  const path = withJournal(t, 3);
+  const disk = openedWith(`${path}.journal`, async (file) => {
+    await (await openFileStore({ path })).close();
+    return file;
+  });
+  const { pets, journalPets, isSealed } = await checkData(disk, path);
+  assert.deepEqual([pets, journalPets, isSealed], [4, 0, true]);
+  assert.deepEqual(readdirSync(join(path, '..')).sort(), ['pets.json', 'pets.json.lock']);
+});
+
+/** The real disk, but that something is done to the file of this name when it is opened. */
+function openedWith(path: string, change: (file: DiskFile) => Promise<DiskFile>): Disk {
+  return {
     ...nodeDisk,
-    async open(name, how) {
-      const file = await nodeDisk.open(name, how);
-      if (!name.endsWith('.journal')) return file;
-      return {
-        ...file,
-        async read(bytes, offset, length, position) {
-          const count = await file.read(bytes, offset, length, position);
-          // The first line's end has not come, those behind it have.
-          if (reads++ === 0) bytes.fill(0, offset + 40, offset + 50);
-          return count;
-        },
-      };
+    async open(name, how, making) {
+      const file = await nodeDisk.open(name, how, making);
+      return name === path ? change(file) : file;
     },
   };
-  const { pets, journalPets } = await checkData(disk, path);
-  assert.deepEqual([pets, journalPets], [4, 3]);
-});
+}
 
 /** Checks the file, and that all files beside it are as they were. */
 async function checkUnchanged(path: string): Promise<ScriptResult> {
@@ -194,17 +220,20 @@ function stateOf(folder: string): readonly unknown[] {
 }
 
 /** A data file of one pet, with a journal of so many commits of one pet. */
-async function killedWithPets(t: TestContext, commits: number): Promise<string> {
+function withJournal(t: TestContext, commits: number): string {
   const path = join(tempDir(t), 'pets.json');
-  writeFileSync(path, `[${REX}]`);
-  const service = startOn(t, path);
-  const connection = await openConnection(await portOf(service), KEY);
-  for (let pet = 0; pet < commits; pet += 1) {
-    const answer = await connection?.send('POST', '/v1/pets', '{"name":"Tom","categoryId":7}');
-    assert.equal(answer?.status, 201);
-  }
-  assert.equal(await end(service, 'SIGKILL'), 'SIGKILL');
+  writeFileSync(path, SNAPSHOT);
+  writeFileSync(`${path}.journal`, Buffer.concat(lines(commits)));
   return path;
+}
+
+/** The lines of such a journal, its header the first of them. */
+function lines(commits: number): readonly Buffer[] {
+  return journalLines(snapshotId(SNAPSHOT, 1), Array(commits).fill([NEW_REX]));
+}
+
+function sum(buffers: readonly Buffer[]): number {
+  return Buffer.concat(buffers).length;
 }
 
 function checkDataFile(...args: readonly string[]): Promise<ScriptResult> {

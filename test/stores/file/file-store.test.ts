@@ -3,9 +3,8 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { encodeNewPet } from '../../../src/model/encoded-pet.ts';
 import { StoreUnavailableError } from '../../../src/model/pet-store.ts';
-import { openFileStore } from '../../../src/stores/file/file-store.ts';
+import { openFileStore, type FileStoreOptions } from '../../../src/stores/file/file-store.ts';
 import { createMemoryDisk } from '../../support/memory-disk.ts';
 import { testPetStoreContract } from '../../../src/contract/pet-store-contract.ts';
 import { tempDir } from '../../support/temp-dir.ts';
@@ -19,13 +18,20 @@ testPetStoreContract(
   { isDurable: true },
 );
 
-const rex = encodeNewPet({ name: 'Rex', categoryId: 7n });
+const rex = { name: 'Rex', categoryId: 7n };
 
 test('Options that are undefined are as good as none', async (t) => {
-  const path = join(tempDir(t), 'pets.json');
-  const none = { log: undefined, disk: undefined, journalReserveBytes: undefined, now: undefined };
-  const store = await openFileStore({ path, ...none });
-  assert.equal(`${await store.create(rex)}`, petText(1));
+  const options: Required<FileStoreOptions> = {
+    path: join(tempDir(t), 'pets.json'),
+    log: undefined,
+    disk: undefined,
+    memory: undefined,
+    longJournalBytes: undefined,
+    now: undefined,
+    pets: undefined,
+  };
+  const store = await openFileStore(options);
+  assert.equal((await store.create(rex)).text, petText(1));
   assert.equal(store.problem(), undefined);
   await store.close();
 });
@@ -33,9 +39,9 @@ test('Options that are undefined are as good as none', async (t) => {
 test('New ids follow the greatest of the starting data, and its gaps stay', async () => {
   const disk = createMemoryDisk({ 'pets.json': `[${petText(3)},${petText(7)}]` });
   const store = await openFileStore({ path: 'pets.json', disk });
-  assert.equal(`${await store.create(rex)}`, petText(8));
+  assert.equal((await store.create(rex)).text, petText(8));
   const page = await store.list({ limit: 2, after: 3n });
-  assert.equal(`${page.json}`, `[${petText(7)},\n${petText(8)}]`);
+  assert.equal(page.text, `[${petText(7)},\n${petText(8)}]`);
   for (const id of [1n, 4n, 6n, 9n]) assert.equal(await store.get(id), undefined);
   await store.close();
 });
@@ -56,7 +62,7 @@ test('The greatest id is 2^63 - 1: the create after it is refused', async () => 
   assert.equal(store.problem(), 'The store is closed');
 
   const again = await openFileStore({ path: 'pets.json', disk });
-  assert.equal(`${await again.get(2n ** 63n - 1n)}`, petText(2n ** 63n - 1n));
+  assert.equal((await again.get(2n ** 63n - 1n))?.text, petText(2n ** 63n - 1n));
   await assert.rejects(again.create(rex), { message: /^No id is left: .* 9223372036854775807,/ });
   assert.match(again.problem()!, /^No id is left: /);
   assert.equal(again.count().total, 6);

@@ -3,12 +3,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { systemMemory, type Memory } from '../../../src/base/memory.ts';
-import { encodeNewPet } from '../../../src/model/encoded-pet.ts';
 import type { DiskFile } from '../../../src/stores/file/disk.ts';
 import { readJournal, type JournalContent } from '../../../src/stores/file/journal-reader.ts';
 import { PetTable } from '../../../src/stores/table/pet-table.ts';
 import { eachBitFlip } from '../../support/bit-flips.ts';
 import { createFailingDisk } from '../../support/failing-disk.ts';
+import { countingMemory, floodedFile } from '../../support/flooded-file.ts';
 import { journalLines, linesOf, REX } from '../../support/journal-text.ts';
 import { createMemoryDisk } from '../../support/memory-disk.ts';
 
@@ -27,15 +27,16 @@ test('A journal is read line by line, and its pets are there', async () => {
 
 test('Lines longer than what is read at once, or across its border, are read whole', async () => {
   const sizes = [10, 3_000_000, 10, 700_000, 700_000, 700_000, 10];
-  const newPets = sizes.map((size) => [
-    encodeNewPet({ name: 'é'.repeat(size / 2), categoryId: 7n }),
-  ]);
-  const lines = journalLines(SNAPSHOT, newPets);
+  const names = sizes.map((size) => 'é'.repeat(size / 2));
+  const lines = journalLines(
+    SNAPSHOT,
+    names.map((name) => [{ name, categoryId: 7n }]),
+  );
   const { content, pets } = await read(Buffer.concat(lines));
   assert.equal(pets.length, sizes.length);
   assert.equal(content.lengthBytes, sum(lines));
-  for (const [index, [newPet]] of newPets.entries()) {
-    assert.equal(`${pets.get(BigInt(index + 1))}`, `{"id":${index + 1}${newPet!.tail}`);
+  for (const [index, name] of names.entries()) {
+    assert.ok(pets.get(BigInt(index + 1))?.name === name);
   }
 });
 
@@ -191,36 +192,6 @@ async function assertDamaged(bytes: Buffer, offset: number): Promise<void> {
 function petLines(sizes: readonly number[]): readonly Buffer[] {
   const commits = sizes.map((length) => Array.from({ length }, () => REX));
   return journalLines(SNAPSHOT, commits);
-}
-
-/** A file with these bytes, and behind them the filler again and again. */
-function floodedFile(start: Buffer, filler: Buffer, length: number): DiskFile {
-  const block = Buffer.alloc(1 << 16, filler);
-  return {
-    ...({} as DiskFile),
-    read: async (bytes, offset, count, position) => {
-      if (position < start.length) {
-        return start.copy(bytes, offset, position, position + count);
-      }
-      const room = Math.min(count, length - position);
-      // Short, so that the filler goes on where it stopped.
-      const phase = (position - start.length) % filler.length;
-      return block.copy(bytes, offset, phase, Math.min(block.length, phase + room));
-    },
-  };
-}
-
-/** Memory that tells how much was taken of it, all in all. */
-function countingMemory(): { memory: Memory; most: () => number } {
-  let taken = 0;
-  const memory: Memory = {
-    ...systemMemory,
-    bytes(length) {
-      taken += length;
-      return systemMemory.bytes(length);
-    },
-  };
-  return { memory, most: () => taken };
 }
 
 function sum(lines: readonly Buffer[]): number {

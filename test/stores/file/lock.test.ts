@@ -3,17 +3,21 @@
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { platform } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { byteString } from '../../../src/base/byte-string.ts';
+import type { Disk } from '../../../src/stores/file/disk.ts';
 import { openFileStore } from '../../../src/stores/file/file-store.ts';
 import { lockFile } from '../../../src/stores/file/lock.ts';
+import { nodeDisk } from '../../../src/stores/file/node-disk.ts';
+import { createMemoryDisk, systemError } from '../../support/memory-disk.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
 const FLOCK = { skip: ['darwin', 'win32'].includes(platform()) && 'The lock needs no flock here' };
+const POSIX = { skip: platform() === 'win32' && 'Windows has no permission bits' };
+const IS_LINUX = platform() === 'linux';
 const HOLDER_JS = fileURLToPath(new URL('../../support/store-holder.js', import.meta.url));
 
 test('A second store on the same file is refused in the same process, and told why', async (t) => {
@@ -29,13 +33,12 @@ test('A refused store changes nothing and leaves the first at work', async (t) =
   const folder = tempDir(t);
   const path = join(folder, 'pets.json');
   const store = await openFileStore({ path });
-  const tail = byteString(',"name":"Rex","categoryId":7}');
-  await store.create({ tail, status: undefined });
+  await store.create({ name: 'Rex', categoryId: 7n });
   writeFileSync(`${path}.tmp`, 'a checkpoint in the making');
   const before = stateOf(folder);
   await assert.rejects(openFileStore({ path }), /in use/);
   assert.deepEqual(stateOf(folder), before);
-  await store.create({ tail, status: undefined });
+  await store.create({ name: 'Rex', categoryId: 7n });
   assert.equal(store.count().total, 2);
   await store.close();
 });
@@ -50,7 +53,7 @@ test('Closing a store frees the lock, and the lock file stays', async (t) => {
 
 test('A store that fails to open frees the lock', async (t) => {
   const path = join(tempDir(t), 'pets.json');
-  writeFileSync(path, 'no pets');
+  writeFileSync(path, '[no pets]');
   await assert.rejects(openFileStore({ path }), /damaged/);
   writeFileSync(path, '[]');
   await (await openFileStore({ path })).close();
@@ -74,16 +77,60 @@ test('The lock of a process that was ended with kill -9 is free', async (t) => {
   await (await openFileStore({ path })).close();
 });
 
-test('Of many who take the lock at once, one has it', async (t) => {
+test('Of many who take the lock at once, one has it, and the others nothing open', async (t) => {
   const path = join(tempDir(t), 'lock');
-  const locks = await Promise.all(Array.from({ length: 5 }, () => lockFile(path)));
+  const openBefore = countOpenFiles();
+  const locks = await Promise.all(Array.from({ length: 5 }, () => lockFile(path, asItIs)));
   const held = locks.filter((lock) => lock !== undefined);
   assert.equal(held.length, 1);
-  await held[0]!.release();
+  assert.equal(countOpenFiles(), openBefore + (IS_LINUX ? 1 : 0));
+  await held[0]!.file.close();
+  const next = await lockFile(path, asItIs);
+  await next!.file.close();
+});
+
+test('A lock file that all may open is for its owner only again', POSIX, async (t) => {
+  const path = join(tempDir(t), 'lock');
+  writeFileSync(path, 'a long note of somebody else\n');
+  chmodSync(path, 0o666);
+  const lock = await nodeDisk.lock(path);
+  assert.equal(statSync(path).mode & 0o777, 0o600);
+  assert.equal(readFileSync(path, 'utf8'), `process ${process.pid}\n`);
+  await lock!.release();
+});
+
+test('A lock file whose mode or owner cannot be set is locked all the same', async (t) => {
+  const path = join(tempDir(t), 'lock');
+  const lock = await lockFile(path, () => Promise.reject(systemError('EPERM', path)));
+  assert.equal(await lockFile(path, asItIs), undefined);
+  await lock!.file.close();
+});
+
+test('A lock file that is removed while it is locked is locked anew, three times', async () => {
+  for (const [removals, outcome] of [
+    [2, 'open'],
+    [3, '/d/pets.json.lock was removed while it was being locked, or is on a file system that'],
+  ] as const) {
+    const disk = createMemoryDisk();
+    let left = removals;
+    let held = 0;
+    const lock: Disk['lock'] = async (path) => {
+      const taken = (await disk.lock(path))!;
+      held += 1;
+      if (left-- > 0) await disk.remove(path);
+      return { ...taken, release: () => taken.release().then(() => void (held -= 1)) };
+    };
+    const opened = await openFileStore({ path: '/d/pets.json', disk: { ...disk, lock } }).then(
+      (store) => store.close().then(() => 'open'),
+      (error: Error) => error.message,
+    );
+    assert.equal(opened.slice(0, outcome.length), outcome);
+    assert.equal(held, 0);
+  }
 });
 
 test('A lock file that cannot be made is no lock, but an error', async (t) => {
-  await assert.rejects(lockFile(join(tempDir(t), 'none', 'lock')), { code: 'ENOENT' });
+  await assert.rejects(lockFile(join(tempDir(t), 'none', 'lock'), asItIs), { code: 'ENOENT' });
 });
 
 test('Without a command flock that can be run there is no lock, but an error', FLOCK, async (t) => {
@@ -92,12 +139,22 @@ test('Without a command flock that can be run there is no lock, but an error', F
   process.env['PATH'] = folder;
   t.after(() => (process.env['PATH'] = PATH));
   const start = 'The command flock, which keeps a second process away,';
-  await assert.rejects(lockFile(join(folder, 'lock')), { message: `${start} is not installed` });
+  await assert.rejects(lockFile(join(folder, 'lock'), asItIs), {
+    message: `${start} is not installed`,
+  });
   writeFileSync(join(folder, 'flock'), 'no program', { mode: 0o644 });
-  await assert.rejects(lockFile(join(folder, 'lock')), {
+  await assert.rejects(lockFile(join(folder, 'lock'), asItIs), {
     message: `${start} cannot be run: spawn flock EACCES`,
   });
 });
+
+/** What prepares a lock file that is to be left alone. */
+const asItIs = (): Promise<void> => Promise.resolve();
+
+/** On other systems it is not known. */
+function countOpenFiles(): number {
+  return IS_LINUX ? readdirSync('/proc/self/fd').length : 0;
+}
 
 /** Starts a process that opens the store, and waits for what it has to say. */
 async function startHolder(

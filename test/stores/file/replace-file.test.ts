@@ -1,14 +1,15 @@
 /** Atomic replace, on real files. */
 
 import assert from 'node:assert/strict';
-import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 import { platform } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
-import { replaceFile } from '../../../src/stores/file/replace-file.ts';
+import { test, type TestContext } from 'node:test';
+import { replaceFile, type Replacement } from '../../../src/stores/file/replace-file.ts';
 import type { Disk } from '../../../src/stores/file/disk.ts';
 import { nodeDisk } from '../../../src/stores/file/node-disk.ts';
+import { standingOf } from '../../../src/stores/file/same-file.ts';
 import { createFailingDisk, type DiskCall, type Fault } from '../../support/failing-disk.ts';
 import { systemError } from '../../support/memory-disk.ts';
 import { tempDir } from '../../support/temp-dir.ts';
@@ -46,7 +47,7 @@ test('A file whose mode cannot be set is closed, and not left behind', async (t)
   });
   await other.close();
   const path = join(folder, 'file');
-  await assert.rejects(nodeDisk.open(path, 'create', 0o600), { code: 'EPERM' });
+  await assert.rejects(nodeDisk.open(path, 'create', { mode: 0o640 }), { code: 'EPERM' });
   assert.deepEqual(
     opened.map(({ fd }) => fd),
     [-1],
@@ -55,78 +56,117 @@ test('A file whose mode cannot be set is closed, and not left behind', async (t)
 });
 
 for (const mode of [0o600, 0o640, 0o666, 0o444]) {
-  test(`A file with the mode ${mode.toString(8)} keeps it`, POSIX, async (t) => {
+  test(`The new file has the mode ${mode.toString(8)} when that is asked for`, POSIX, async (t) => {
     const folder = tempDir(t);
-    const path = join(folder, 'file');
-    writeFileSync(path, 'old');
-    chmodSync(path, mode);
-    await replace(folder, ['new']);
-    assert.equal(statSync(path).mode & 0o7777, mode);
+    await replace(folder, ['new'], { making: { mode } });
+    assert.equal(statSync(join(folder, 'file')).mode & 0o7777, mode);
+    assert.deepEqual(contents(folder), { file: 'new' });
   });
 }
 
 test('Short writes are carried on with', async (t) => {
   const folder = tempDir(t);
-  const twoBytes: Fault = ({ operation }) => (operation === 'write' ? 2 : undefined);
-  await replace(folder, ['one two', ' three'], twoBytes);
+  const fault: Fault = ({ operation }) => (operation === 'write' ? 2 : undefined);
+  await replace(folder, ['one two', ' three'], { fault });
   assert.deepEqual(contents(folder), { file: 'one two three' });
 });
 
-test('The new file is synced before it is renamed, and its folder after', async (t) => {
+test('The new file is synced before its rename, and whether all is ours asked before each', async (t) => {
   const folder = tempDir(t);
-  const disk = createFailingDisk(nodeDisk);
-  await replaceFile(disk, join(folder, 'file'), join(folder, 'tmp'), [Buffer.from('new')]);
-  const steps = disk.calls.map(({ operation }) => operation);
-  assert.deepEqual(steps, [
-    'stat',
-    'remove',
-    'open',
-    'write',
-    'sync',
-    'close',
-    'rename',
-    'syncDirectory',
-  ]);
+  const steps: string[] = [];
+  const fault: Fault = ({ operation }) => void steps.push(operation);
+  await replace(folder, ['new'], { fault, guard: () => void steps.push('guard') });
+  assert.deepEqual(
+    steps.filter((step) => step !== 'look'),
+    ['guard', 'remove', 'open', 'write', 'sync', 'guard', 'rename', 'close'],
+  );
 });
 
-for (const operation of ['open', 'write', 'sync', 'close', 'rename'] as const) {
+test('What is returned is the new file, open', async (t) => {
+  const folder = tempDir(t);
+  const file = await replaceFile(replacementIn(folder), [Buffer.from('new')]);
+  assert.equal(standingOf(nodeDisk, join(folder, 'file'), file.look()), 'ours');
+  file.writeNow(Buffer.from('er'), 0, 3);
+  await file.close();
+  assert.deepEqual(contents(folder), { file: 'newer' });
+});
+
+for (const operation of ['open', 'write', 'sync', 'rename'] as const) {
   test(`When ${operation} fails, the old file stays and no other is left`, async (t) => {
-    const folder = tempDir(t);
-    writeFileSync(join(folder, 'file'), 'old');
-    await assert.rejects(replace(folder, ['new'], failAt(operation)), { code: 'EIO' });
+    const folder = withOldFile(t);
+    const error = { code: 'EIO' };
+    await assert.rejects(replace(folder, ['new'], { fault: failAt(operation) }), error);
     assert.deepEqual(contents(folder), { file: 'old' });
   });
 }
 
+test('When what an earlier try left cannot be removed, nothing is done', async (t) => {
+  const folder = withOldFile(t);
+  writeFileSync(join(folder, 'tmp'), 'a rest');
+  await assert.rejects(replace(folder, ['new'], { fault: failAt('remove') }), { code: 'EIO' });
+  assert.deepEqual(contents(folder), { file: 'old', tmp: 'a rest' });
+});
+
 test('When the second write fails, the old file stays and no other is left', async (t) => {
-  const folder = tempDir(t);
-  writeFileSync(join(folder, 'file'), 'old');
-  let writes = 0;
-  const fault: Fault = ({ operation, path }) => {
-    if (operation === 'write' && (writes += 1) === 2) throw systemError('ENOSPC', path);
-  };
-  await assert.rejects(replace(folder, ['new', 'er'], fault), { code: 'ENOSPC' });
+  const folder = withOldFile(t);
+  const fault = failAt('write', 2);
+  await assert.rejects(replace(folder, ['new', 'er'], { fault }), { code: 'EIO' });
   assert.deepEqual(contents(folder), { file: 'old' });
 });
 
 test('When the content cannot be made, the old file stays and no other is left', async (t) => {
-  const folder = tempDir(t);
-  writeFileSync(join(folder, 'file'), 'old');
-  function* chunks(): Generator<Buffer> {
+  const folder = withOldFile(t);
+  async function* chunks(): AsyncGenerator<Buffer> {
     yield Buffer.from('new');
     throw new Error('No more');
   }
-  const replacing = replaceFile(nodeDisk, join(folder, 'file'), join(folder, 'tmp'), chunks());
-  await assert.rejects(replacing, { message: 'No more' });
+  await assert.rejects(replaceFile(replacementIn(folder), chunks()), { message: 'No more' });
   assert.deepEqual(contents(folder), { file: 'old' });
 });
 
-test('When only the folder cannot be synced, that is told, and the file is whole', async (t) => {
-  const folder = tempDir(t);
-  writeFileSync(join(folder, 'file'), 'old');
-  await assert.rejects(replace(folder, ['new'], failAt('syncDirectory')), { code: 'EIO' });
-  assert.deepEqual(contents(folder), { file: 'new' });
+for (const [time, left] of [
+  [1, { file: 'old', tmp: 'another process at work' }],
+  [2, { file: 'old' }],
+] as const) {
+  test(`When the files are not ours any more at look ${time}, none is harmed`, async (t) => {
+    const folder = withOldFile(t);
+    writeFileSync(join(folder, 'tmp'), 'another process at work');
+    let looks = 0;
+    const guard = (): void => {
+      if ((looks += 1) === time) throw new Error('Not ours');
+    };
+    await assert.rejects(replace(folder, ['new'], { guard }), { message: 'Not ours' });
+    assert.deepEqual(contents(folder), left);
+  });
+}
+
+test('A file that somebody else put at the second path meanwhile stays', async (t) => {
+  const folder = withOldFile(t);
+  const fault: Fault = (call) => {
+    if (call.operation !== 'sync') return;
+    rmSync(join(folder, 'tmp'));
+    writeFileSync(join(folder, 'tmp'), 'theirs');
+    throw systemError('EIO', call.path);
+  };
+  await assert.rejects(replace(folder, ['new'], { fault }), { code: 'EIO' });
+  assert.deepEqual(contents(folder), { file: 'old', tmp: 'theirs' });
 });
+
+for (const operation of ['remove', 'rename'] as const) {
+  test(`A ${operation} that reports failure and took effect counts as done`, async (t) => {
+    const folder = withOldFile(t);
+    writeFileSync(join(folder, 'tmp'), 'a rest');
+    const late: Disk = {
+      ...nodeDisk,
+      async [operation](...paths: [string, string]) {
+        await nodeDisk[operation](...paths);
+        throw systemError('EIO', paths[0]);
+      },
+    };
+    await replace(folder, ['new'], {}, late);
+    assert.deepEqual(contents(folder), { file: 'new' });
+  });
+}
 
 test('In a folder that is not there, it rejects', async (t) => {
   const folder = join(tempDir(t), 'none');
@@ -134,17 +174,40 @@ test('In a folder that is not there, it rejects', async (t) => {
   assert.ok(!existsSync(folder));
 });
 
-function replace(folder: string, chunks: readonly string[], fault?: Fault): Promise<number> {
-  const failing = createFailingDisk(nodeDisk);
-  if (fault !== undefined) failing.fault = fault;
-  const disk: Disk = fault === undefined ? nodeDisk : failing;
+/** Replaces `file` in the folder, and checks that nothing stays open. */
+async function replace(
+  folder: string,
+  chunks: readonly string[],
+  { fault, ...options }: Partial<Replacement> & { readonly fault?: Fault } = {},
+  wrapped: Disk = nodeDisk,
+): Promise<void> {
+  const disk = createFailingDisk(wrapped);
+  if (fault !== undefined) disk.fault = fault;
   const buffers = chunks.map((chunk) => Buffer.from(chunk));
-  return replaceFile(disk, join(folder, 'file'), join(folder, 'tmp'), buffers);
+  try {
+    const file = await replaceFile({ ...replacementIn(folder), disk, ...options }, buffers);
+    await file.close();
+  } finally {
+    assert.equal(disk.openFiles.size, 0);
+  }
 }
 
-function failAt(operation: DiskCall['operation']): Fault {
+function replacementIn(folder: string): Replacement {
+  const [path, tmpPath] = [join(folder, 'file'), join(folder, 'tmp')];
+  return { disk: nodeDisk, path, tmpPath, making: {}, guard: () => undefined };
+}
+
+function withOldFile(t: TestContext): string {
+  const folder = tempDir(t);
+  writeFileSync(join(folder, 'file'), 'old');
+  return folder;
+}
+
+/** Fails the operation at its first call, or a later one. */
+function failAt(operation: DiskCall['operation'], time = 1): Fault {
+  let times = 0;
   return (call) => {
-    if (call.operation === operation) throw systemError('EIO', call.path);
+    if (call.operation === operation && (times += 1) === time) throw systemError('EIO', call.path);
   };
 }
 

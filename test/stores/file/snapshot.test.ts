@@ -2,11 +2,17 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { byteString, textOf } from '../../../src/base/byte-string.ts';
-import { encodeNewPet, encodePet } from '../../../src/model/encoded-pet.ts';
-import { PetTable } from '../../../src/stores/table/pet-table.ts';
-import { encodeSnapshot, readSnapshot } from '../../../src/stores/file/snapshot.ts';
+import { crc32 } from 'node:zlib';
+import { systemMemory } from '../../../src/base/memory.ts';
+import { formatNewPet, formatPet, MAX_PET_BYTES } from '../../../src/model/pet-text.ts';
+import { PetTable, type TablePet } from '../../../src/stores/table/pet-table.ts';
+import {
+  readSnapshot,
+  SnapshotText,
+  type ReadSnapshot,
+} from '../../../src/stores/file/snapshot.ts';
 import { createFailingDisk } from '../../support/failing-disk.ts';
+import { countingMemory, floodedFile } from '../../support/flooded-file.ts';
 import { createMemoryDisk } from '../../support/memory-disk.ts';
 
 const REX = '{"id":1,"name":"Rex","categoryId":7}';
@@ -26,6 +32,26 @@ test('The snapshot of no pets is an empty array with its seal', () => {
   assert.equal(write([]), `[\n]\n${bits('01110000100111011101110110000000')}\n`);
 });
 
+test('Pets that follow those of the table are written behind them, or alone', () => {
+  assert.equal(write([REX], [TOM]), `${ARRAY}\n${SEAL}\n`);
+  assert.equal(write([], [REX, TOM]), `${ARRAY}\n${SEAL}\n`);
+});
+
+test('A snapshot is known by its CRC-32 through the bracket, seal or not', async () => {
+  const text = new SnapshotText(systemMemory, tableOf([REX]), petsOf([TOM]));
+  assert.equal(`${Buffer.concat([...text.chunks()])}`, `${ARRAY}\n${SEAL}\n`);
+  assert.equal(text.crc, crc32(ARRAY));
+  assert.deepEqual((await load(`${ARRAY}\n${SEAL}\n`)).found, {
+    crc: crc32(ARRAY),
+    isSealed: true,
+  });
+  assert.deepEqual((await load(ARRAY)).found, { crc: crc32(ARRAY), isSealed: false });
+  const [indented, long] = [`  ${ARRAY}`, ARRAY.replace('Rex', 'x'.repeat(3 * WINDOW))];
+  for (const other of [indented, long]) {
+    assert.equal((await load(`${other} \n`)).found.crc, crc32(other));
+  }
+});
+
 test('A snapshot is JSON to everybody else', () => {
   const pets: unknown = JSON.parse(write([REX, TOM]));
   assert.deepEqual(pets, [JSON.parse(REX), JSON.parse(TOM)]);
@@ -34,40 +60,46 @@ test('A snapshot is JSON to everybody else', () => {
 test('A snapshot of many blocks is read back and written again to the byte', async () => {
   const pets = Array.from({ length: 5000 }, (_, index) => {
     const name = index % 1000 === 3 ? 'é'.repeat(700_000) : `Pet ${index}\0\ud800`;
-    return textOf(encodePet(BigInt(index + 1), encodeNewPet({ name, categoryId: 1n }).tail));
+    return formatPet(BigInt(index + 1), formatNewPet({ name, categoryId: 1n }));
   });
   const text = write(pets);
-  const table = await readTable(Buffer.from(text));
-  assert.ok(Buffer.concat([...encodeSnapshot(table)]).equals(Buffer.from(text)));
+  const { table } = await load(text);
+  const again = Buffer.concat([...new SnapshotText(systemMemory, table).chunks()]);
+  assert.ok(again.equals(Buffer.from(text)));
 });
 
-const sealLines: Readonly<Record<string, string>> = {
-  'the right seal': `\n${SEAL}\n`,
+const UNSEALED: Readonly<Record<string, string>> = {
   'no seal': '\n',
   'no white space at all': '',
-  'a seal that lost its last line feed': `\n${SEAL}`,
-  'a part of the seal': `\n${SEAL.slice(0, 20)}`,
-  'a wrong seal that is too short': `\n${flip(SEAL).slice(1)}\n`,
-  'a wrong seal with other line ends': `\r\n${flip(SEAL)}\r\n`,
-  'more white space than a seal': `\n${flip(SEAL)}\n\n`,
+  'a few spaces and line ends': ' \r\n  \r\n    \n',
   'a megabyte of white space': ' '.repeat(WINDOW + 7),
 };
 
-for (const [what, ending] of Object.entries(sealLines)) {
-  test(`A file that ends with ${what} is read`, async () => {
-    assert.deepEqual(await read(ARRAY + ending), [REX, TOM]);
+for (const [what, ending] of Object.entries(UNSEALED)) {
+  test(`A file that ends with ${what} is read as one without a seal`, async () => {
+    const { pets, found } = await load(ARRAY + ending);
+    assert.deepEqual([pets, found.isSealed], [[REX, TOM], false]);
   });
 }
 
-test('A changed letter, or a changed seal, is refused where the file is sealed', async () => {
-  for (const text of [
-    `${ARRAY.replace('Rex', 'Tex')}\n${SEAL}\n`,
-    `${ARRAY.replace('\n{', '\n {')}\n${SEAL}\n`,
-    `${ARRAY}\n${flip(SEAL)}\n`,
-  ]) {
-    await assertDamaged(text, undefined, 'Its content does not match the seal in its last line');
-  }
-});
+const UNLIKE = 'Its content does not match the seal in its last line';
+const DAMAGED_SEALS: Readonly<Record<string, string>> = {
+  'a changed letter': `${ARRAY.replace('Rex', 'Tex')}\n${SEAL}\n`,
+  'white space that somebody added': `${ARRAY.replace('\n{', '\n {')}\n${SEAL}\n`,
+  'a changed seal': `${ARRAY}\n${flip(SEAL)}\n`,
+  'a seal that lost its last line feed': `${ARRAY}\n${SEAL}`,
+  'a seal in the line of the bracket': `${ARRAY}${SEAL}\n`,
+  'a seal with other line ends': `${ARRAY}\r\n${SEAL}\r\n`,
+  'a seal and an empty line': `${ARRAY}\n${SEAL}\n\n`,
+  'two seals': `${ARRAY}\n${SEAL}\n${SEAL}\n`,
+  'the beginning of a seal, a tab in it': `${ARRAY}\n${SEAL.slice(0, 2)}`,
+  'the beginning of a seal, eight spaces of it': `${ARRAY}\n${' '.repeat(8)}`,
+  'a seal whose tabs became spaces': `${ARRAY}\n${' '.repeat(32)}\n`,
+};
+
+for (const [what, text] of Object.entries(DAMAGED_SEALS)) {
+  test(`A sealed file is refused with ${what}`, () => assertDamaged(text, undefined, UNLIKE));
+}
 
 const layouts: Readonly<Record<string, string>> = {
   'in one line': `[${REX},${TOM}]`,
@@ -85,7 +117,6 @@ const layouts: Readonly<Record<string, string>> = {
   'with integers in other forms':
     '[{"id":1.0,"name":"Rex","categoryId":70e-1},' +
     '{"id":0.2E+1,"name":"Tom","categoryId":7.00,"status":"sold"}]',
-  'with keys given twice, of which the last counts': `[{"id":9,"name":1,"name":"Rex","categoryId":7,"id":1},${TOM}]`,
 };
 
 for (const [how, text] of Object.entries(layouts)) {
@@ -94,11 +125,12 @@ for (const [how, text] of Object.entries(layouts)) {
   });
 }
 
-test('Starting data keeps names as they are written', async () => {
+test('Starting data keeps names, with whatever escapes they are written', async () => {
   const pets = ['"\\u0052ex"', '"\\ud83d"', '"é€😀\u2028"', '"\\/"', '""'].map(
     (name, index) => `{"id":${index + 1},"name":${name},"categoryId":0}`,
   );
-  assert.deepEqual(await read(`[${pets.join()}]`), pets);
+  const found = await read(`[${pets.join()}]`);
+  assert.deepEqual(found.map(nameIn), pets.map(nameIn));
 });
 
 test('Ids may have gaps, up to 2^63 - 1', async () => {
@@ -142,6 +174,15 @@ const refusals: readonly (readonly [string, string, number, string])[] = [
   ['an id with a zero before it', `[${REX.replace('1', '01')}]`, 8, "Expected ',' or '}' but"],
   ['a name that is a number', `[${REX.replace('"Rex"', '7')}]`, 1, 'name must be a string, not 7'],
   ['a category of null', `[${REX.replace('7', 'null')}]`, 1, 'categoryId must be an integer'],
+  ['an id twice in a pet', `[${REX.replace('}', ',"id":2}')}]`, 1, 'id is given twice'],
+  ['a name twice in a pet', `[${REX.replace('"na', '"n\\u0061me":"","na')}]`, 1, 'name is given'],
+  [
+    'a category twice in a pet',
+    `[${TOM.replace(',"c', ',"categoryId":7,"c')}]`,
+    1,
+    'categoryId is',
+  ],
+  ['a status twice in a pet', `[${TOM.replace('}', ',"status":"sold"}')}]`, 1, 'status is given'],
   ['an unknown status', `[${TOM.replace('sold', 'SOLD')}]`, 1, 'status must be one of available'],
   ['a status of null', `[${TOM.replace('"sold"', 'null')}]`, 1, 'status must be one of available'],
   ['a field that no pet has', `[${REX.replace('}', ',"tag":1}')}]`, 1, '"tag" is no field of'],
@@ -180,8 +221,45 @@ test('Pets may be longer than what is read at once', async () => {
     const long = REX.replace('Rex', 'n'.repeat(size));
     const pretty = TOM.replace('{', '{\n').replace('Tom', '\\u0074'.repeat(size / 6));
     const last = TOM.replace('2', '3');
-    const expected = [long, pretty.replace('{\n', '{'), last];
-    assert.ok((await read(`[${long}, ${pretty},\n${last}]`)).join() === expected.join());
+    const found = await read(`[${long}, ${pretty},\n${last}]`);
+    assert.deepEqual([found[0] === long, found[2]], [true, last]);
+    assert.ok(nameIn(found[1]!) === nameIn(pretty));
+  }
+});
+
+test('A pet may be so long that a hundred fit into an answer, whatever follows it', async () => {
+  const longest = REX.replace('Rex', 'n'.repeat(MAX_PET_BYTES - REX.length + 3));
+  assert.equal(longest.length, MAX_PET_BYTES);
+  const tooLong = longest.replace('nnn', 'nnnn');
+  for (const behind of ['', `,\n${TOM}`, `,\n${TOM}${' '.repeat(WINDOW)}`]) {
+    assert.equal((await read(`[${longest}${behind}]`))[0], longest);
+    await assertDamaged(`[${tooLong}${behind}]`, 1, `A pet has at most ${MAX_PET_BYTES} bytes`);
+  }
+});
+
+for (const [what, start, filler, at] of [
+  ['a name without end', '[{"id":1,"name":"', 'x', 1],
+  ['a field without end', `[${REX},{"id":2,"tag":[`, '[7],', 38],
+  ['zero bytes', '', '\0', 0],
+  ['commas', `[${REX}`, ',', 38],
+] as const) {
+  test(`Gigabytes of ${what} are refused in bounded memory`, async () => {
+    const { memory, most } = countingMemory();
+    const file = floodedFile(Buffer.from(start), Buffer.from(filler), 5e9);
+    await assert.rejects(readSnapshot('pets.json', file, new PetTable(), memory), {
+      name: 'DamagedFileError',
+      message: new RegExp(`^pets.json is damaged at byte ${at}: `),
+    });
+    assert.ok(most() <= 64 << 20, `${most()} bytes`);
+  });
+}
+
+test('Among thousands of pets, too, each id must come after the one before', async () => {
+  const pets = Array.from({ length: 3000 }, (_, index) => REX.replace('1', `${index + 1}`));
+  for (const index of [1, 2, 1023, 1024, 1025, 2000, 2999]) {
+    const before = `[${pets.slice(0, index).join(',\n')},\n`;
+    const text = `${before}${pets.slice(index - 1).join(',\n')}]`;
+    await assertDamaged(text, before.length, `id ${index} does not come after ${index}`);
   }
 });
 
@@ -197,8 +275,9 @@ test('Reads may be as short as a single byte', async () => {
   const disk = createFailingDisk(createMemoryDisk({ s: write([REX, TOM]) }));
   disk.fault = ({ operation }) => (operation === 'read' ? 1 : undefined);
   const table = new PetTable();
-  await readSnapshot('s', await disk.open('s', 'read'), table);
-  assert.equal(table.length, 2);
+  const { isSealed } = await readSnapshot('s', await disk.open('s', 'read'), table, systemMemory);
+  assert.deepEqual(textsIn(table), [REX, TOM]);
+  assert.equal(isSealed, true);
 });
 
 test('The place of a mistake counts from the start of the file, however far it is', async () => {
@@ -214,32 +293,47 @@ test('The place of a mistake counts from the start of the file, however far it i
   await assertDamaged(broken, at, 'Not UTF-8');
 });
 
-function write(pets: readonly string[]): string {
-  return Buffer.concat([...encodeSnapshot(tableOf(pets))]).toString();
+function nameIn(pet: string): string {
+  return (JSON.parse(pet) as { name: string }).name;
+}
+
+function write(pets: readonly string[], more: readonly string[] = []): string {
+  const text = new SnapshotText(systemMemory, tableOf(pets), petsOf(more));
+  return Buffer.concat([...text.chunks()]).toString();
+}
+
+function petsOf(texts: readonly string[]): readonly TablePet[] {
+  return texts.map((text) => {
+    const id = BigInt(/^\{"id":([0-9]+)/.exec(text)![1]!);
+    return { id, text, status: undefined };
+  });
 }
 
 function tableOf(pets: readonly string[]): PetTable {
   const table = new PetTable();
-  for (const text of pets) {
-    table.append(BigInt(/^\{"id":([0-9]+)/.exec(text)![1]!), byteString(text));
-  }
+  for (const pet of petsOf(pets)) table.append(pet);
   return table;
 }
 
-async function readTable(content: string | Buffer): Promise<PetTable> {
+/** What was read of a file, and its pets as texts. */
+async function load(
+  content: string | Buffer,
+): Promise<{ table: PetTable; found: ReadSnapshot; pets: readonly string[] }> {
   const file = await createMemoryDisk({ 'pets.json': content }).open('pets.json', 'read');
   const table = new PetTable();
-  await readSnapshot('pets.json', file, table);
-  return table;
+  const found = await readSnapshot('pets.json', file, table, systemMemory);
+  return { table, found, pets: textsIn(table) };
 }
 
-/** The pets in a file, as texts. */
-async function read(content: string | Buffer): Promise<string[]> {
-  const table = await readTable(content);
+async function read(content: string | Buffer): Promise<readonly string[]> {
+  return (await load(content)).pets;
+}
+
+function textsIn(table: PetTable): readonly string[] {
   const pets: string[] = [];
   for (let after: bigint | undefined = 0n; after !== undefined;) {
-    const { json, next } = table.list({ limit: 1, after });
-    if (json.length > 2) pets.push(textOf(json).slice(1, -1));
+    const { text, next } = table.list({ limit: 1, after });
+    if (text.length > 2) pets.push(text.slice(1, -1));
     after = next;
   }
   return pets;
@@ -250,7 +344,7 @@ async function assertDamaged(
   at: number | undefined,
   complaint: string,
 ): Promise<void> {
-  await assert.rejects(readTable(content), (error: Error) => {
+  await assert.rejects(load(content), (error: Error) => {
     const place = at === undefined ? '' : ` at byte ${at}`;
     const start = `pets.json is damaged${place}: ${complaint}`;
     assert.equal(error.message.slice(0, start.length), start);

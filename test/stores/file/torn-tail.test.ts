@@ -2,7 +2,6 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { encodeNewPet } from '../../../src/model/encoded-pet.ts';
 import { commitStart } from '../../../src/stores/commits/commit.ts';
 import { isTornBeginning, isTornLine, SECTOR_BYTES } from '../../../src/stores/file/torn-tail.ts';
 import { journalLines } from '../../support/journal-text.ts';
@@ -13,7 +12,7 @@ const START = `${commitStart(7n)}{"id":8,`;
 /** A line that is so many bytes long at the least, with characters of several bytes. */
 function lineOf(bytes: number): Buffer {
   const name = 'aé€😀'.repeat(Math.ceil(bytes / 10));
-  return journalLines(SNAPSHOT, [[encodeNewPet({ name, categoryId: 7n })]])[1]!;
+  return journalLines(SNAPSHOT, [[{ name, categoryId: 7n }]])[1]!;
 }
 
 /** Where lines may begin: anywhere in a sector, its prefix in one or two. */
@@ -135,9 +134,7 @@ test('Zeros only are a line of which nothing came', () => {
 });
 
 test('Of the first write any part of the header is torn, but not all of it', () => {
-  const [header, line] = journalLines(SNAPSHOT, [
-    [encodeNewPet({ name: 'é'.repeat(600), categoryId: 1n })],
-  ]);
+  const [header, line] = journalLines(SNAPSHOT, [[{ name: 'é'.repeat(600), categoryId: 1n }]]);
   for (let length = 0; length < header!.length; length += 1) {
     assert.equal(isTornBeginning(header!.subarray(0, length)), true, `${length} bytes`);
   }

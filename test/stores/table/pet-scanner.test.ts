@@ -1,27 +1,27 @@
 /** The pet scanner: it takes the written form only, and never differs from readPet. */
 
 import assert from 'node:assert/strict';
+import { isUtf8 } from 'node:buffer';
 import { test } from 'node:test';
-import { bytesToString, stringToBytes } from '../../../src/base/byte-string.ts';
-import { encodeNewPet, encodePet, readPet } from '../../../src/model/encoded-pet.ts';
-import { PetRun, scannedBytes, scanPets } from '../../../src/stores/table/pet-scanner.ts';
 import type { Pet, PetStatus } from '../../../src/model/pet.ts';
+import { formatNewPet, formatPet, readPet } from '../../../src/model/pet-text.ts';
+import { PetRun, scannedBytes, scanPets } from '../../../src/stores/table/pet-scanner.ts';
 import { forAll, mutate, randomText } from '../../support/random.ts';
 import { randomPet, randomPetText } from '../../support/random-pet.ts';
 
-test('Every pet that the service writes is scanned, but for the longest integers', () => {
+test('Every pet that the service writes is scanned, but for the longest integers and an escape', () => {
   let scanned = 0;
   forAll(10_000, (random) => {
     const pet = randomPet(random);
     const bytes = encode(pet);
     const isShort = pet.id < 10n ** 15n && digitsOf(pet.categoryId) <= 18;
     const found = scan(bytes, 0);
-    assert.equal(found !== undefined, isShort, bytes.toString());
+    assert.equal(found !== undefined, isShort && !bytes.includes('\\'), bytes.toString());
     if (found === undefined) return;
     scanned += 1;
     assert.deepEqual(found, { id: Number(pet.id), status: pet.status, end: bytes.length });
   });
-  assert.ok(scanned > 3000, `Only ${scanned} were scanned`);
+  assert.ok(scanned > 1000, `Only ${scanned} were scanned`);
 });
 
 test('The longest integers that are scanned are those of 15 and 18 digits', () => {
@@ -43,21 +43,25 @@ test('Whatever is scanned is read by readPet as the very same pet', () => {
   let refused = 0;
   forAll(40_000, (random) => {
     const pet = randomPet(random);
-    const short = { ...pet, id: BigInt.asUintN(40, pet.id) + 1n };
+    const id = BigInt.asUintN(40, pet.id) + 1n;
+    const name = random.oneIn(4) ? pet.name : 'aé€😀'.slice(random.below(4));
+    const short = { ...pet, id, name };
     const written = random.oneIn(10) ? Buffer.from(randomPetText(random, short)) : encode(short);
     const before = Buffer.from(randomText(random, 3));
     const bytes = Buffer.concat([before, mutate(random, written), Buffer.from(',\n')]);
+    if (!isUtf8(bytes)) return;
     const found = scan(bytes, before.length);
     if (found === undefined) {
       refused += 1;
       return;
     }
     scanned += 1;
-    const { pet: read, id, status, end } = readPet(bytes, before.length);
-    assert.deepEqual({ id: Number(id), status, end }, found, bytes.toString());
-    assert.equal(read, bytesToString(bytes, before.length, end), bytes.toString());
+    const { pet: read, end } = readPet(bytes, before.length);
+    assert.deepEqual({ id: Number(read.id), status: read.status, end }, found, bytes.toString());
+    // To the byte: what is scanned is copied as it is, and must be what would have been written.
+    assert.deepEqual(encode(read), bytes.subarray(before.length, end), bytes.toString());
   });
-  assert.ok(scanned > 3000 && refused > 3000, `${scanned} scanned, ${refused} refused`);
+  assert.ok(scanned > 2000 && refused > 3000, `${scanned} scanned, ${refused} refused`);
 });
 
 test('What is not in the written form is left to readPet', () => {
@@ -66,7 +70,7 @@ test('What is not in the written form is left to readPet', () => {
     ...['0', '-1', '01', '1.0', '1e0', '"1"', 'x', ''].map(
       (id) => `{"id":${id},"name":"a","categoryId":1}`,
     ),
-    ...['1', 'a', '"a', '"a\\"', '"\\x"', '"\\u12"', '"\n"', '"\0"', ''].map(
+    ...['1', 'a', '"a', '"a\\"', '"\\x"', '"\\u0061"', '"\\n"', '"\n"', '"\0"', ''].map(
       (name) => `{"id":1,"name":${name},"categoryId":1}`,
     ),
     ...['-', '-0', '01', '-01', '1.0', '1e0', '"1"', 'null', ''].map(
@@ -151,7 +155,7 @@ function padded(bytes: Buffer): Buffer {
 }
 
 function encode(pet: Pet): Buffer {
-  return stringToBytes(encodePet(pet.id, encodeNewPet(pet).tail));
+  return Buffer.from(formatPet(pet.id, formatNewPet(pet)));
 }
 
 function digitsOf(value: bigint): number {

@@ -1,0 +1,204 @@
+/** The journal: what becomes of a line, whichever step of its write fails, and of the next one. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { crc32 } from 'node:zlib';
+import { Histogram } from '../../../src/base/histogram.ts';
+import { systemMemory } from '../../../src/base/memory.ts';
+import { createCommit, encodeCommit } from '../../../src/stores/commits/commit.ts';
+import { Journal, type OpenJournal, type Written } from '../../../src/stores/file/journal.ts';
+import { createFailingDisk, type DiskCall } from '../../support/failing-disk.ts';
+import { journalLines, pendingPet, REX } from '../../support/journal-text.ts';
+import { createMemoryDisk } from '../../support/memory-disk.ts';
+
+const PATH = '/d/pets.json.journal';
+const SNAPSHOT = { crc: 0x5b4e8c1a, lastId: 7n };
+const DURABLE: Written = { kind: 'durable' };
+
+type Operation = DiskCall['operation'];
+
+test('A line is durable once it is synced, the first one with its header and its name', async () => {
+  const { journal, add, steps, content, countSyncs } = begin();
+  assert.deepEqual(await add(), DURABLE);
+  assert.deepEqual(steps(), ['open', 'writeNow', 'sync', 'syncDirectory']);
+  assert.equal(content(), textOf(1));
+  assert.deepEqual(await add(), DURABLE);
+  assert.deepEqual(steps(), ['writeNow', 'sync']);
+  assert.equal(content(), textOf(2));
+  assert.equal(journal.lengthBytes, textOf(2).length);
+  assert.equal(countSyncs(), 2);
+});
+
+test('A journal that was found goes on behind its lines', async () => {
+  const disk = createMemoryDisk({ [PATH]: textOf(1) });
+  const file = await disk.open(PATH, 'edit');
+  const [lengthBytes, crc] = [textOf(1).length, crc32(textOf(1))];
+  const { journal, add, steps, content } = begin(disk, { file, lengthBytes, crc });
+  assert.deepEqual(await add(8n), DURABLE);
+  // Its own file was opened elsewhere, and its name is durable.
+  assert.deepEqual(steps(), []);
+  assert.equal(content(), textOf(2));
+  await disk.remove(PATH);
+  assert.equal(journal.standing(), 'gone');
+});
+
+test('Short writes are carried on with', async () => {
+  const { disk, add, content } = begin();
+  disk.fault = ({ operation }) => (operation === 'writeNow' ? 7 : undefined);
+  assert.deepEqual(await add(), DURABLE);
+  assert.equal(content(), textOf(1));
+});
+
+/** What fails so that nobody can tell what is on the disk, and all that is tried then. */
+const IN_DOUBT: readonly (readonly [failing: readonly Operation[], steps: readonly Operation[]])[] =
+  [
+    [['sync'], ['writeNow', 'sync']],
+    [['syncDirectory'], ['writeNow', 'sync', 'syncDirectory']],
+    [
+      ['writeNow', 'truncate'],
+      ['writeNow', 'truncate'],
+    ],
+    [
+      ['writeNow', 'sync'],
+      ['writeNow', 'truncate', 'sync'],
+    ],
+  ];
+
+/** How many lines there are before the one that fails. */
+for (const before of [0, 1]) {
+  const which = before === 0 ? 'The first line' : 'A later line';
+
+  for (const written of [0, 9]) {
+    test(`${which}, ${written} bytes of it written, is taken back for good; the next is durable`, async () => {
+      const { journal, add, failAt, steps, content } = await beginWith(before);
+      failAt(['writeNow'], written);
+      assert.equal(causeOf(await add(), 'taken back'), 'EIO: writeNow');
+      assert.deepEqual(steps().slice(-2), ['truncate', 'sync']);
+      assert.equal(content(), textOf(before));
+      assert.equal(journal.lengthBytes, textOf(before).length);
+      failAt([]);
+      assert.deepEqual(await add(), DURABLE);
+      assert.equal(steps().at(-1), before === 0 ? 'syncDirectory' : 'sync');
+      assert.equal(content(), textOf(before + 1));
+    });
+  }
+
+  for (const [failing, steps] of IN_DOUBT) {
+    if (before > 0 && failing.includes('syncDirectory')) continue;
+    test(`${which} is in doubt, and left alone, when there fail: ${failing.join(', ')}`, async () => {
+      const begun = await beginWith(before);
+      begun.failAt(failing);
+      assert.equal(causeOf(await begun.add(), 'in doubt'), `EIO: ${failing[0]}`);
+      assert.deepEqual(begun.steps(), before === 0 ? ['open', ...steps] : steps);
+      assert.equal(begun.journal.lengthBytes, textOf(before).length);
+    });
+  }
+
+  test(`${which} is in doubt, and stays, where the file is not ours to cut`, async () => {
+    const { add, failAt, steps, content } = await beginWith(before);
+    failAt(['writeNow'], 9);
+    // A new journal's file is asked for once more, when it is made.
+    let looks = 0;
+    const isOurs = (): boolean => (looks += 1) === 1 && before === 0;
+    assert.equal(causeOf(await add(undefined, isOurs), 'in doubt'), 'EIO: writeNow');
+    assert.equal(steps().at(-1), 'writeNow');
+    assert.equal(content().length, textOf(before).length + 9);
+  });
+}
+
+test('A journal that cannot be made has nothing written; the next try makes it', async () => {
+  const { journal, disk, add, failAt, content } = begin();
+  failAt(['open']);
+  assert.equal(causeOf(await add(), 'taken back'), 'EIO: open');
+  // As one leaves it that was made, and reported as not.
+  disk.fault = () => undefined;
+  await (await disk.open(PATH, 'create')).close();
+  assert.equal(journal.standing(), 'ours');
+  assert.deepEqual(await add(), DURABLE);
+  assert.equal(content(), textOf(1));
+});
+
+test('A new journal that is not ours once it is made has nothing written', async () => {
+  const { add, steps, content } = begin();
+  assert.equal(
+    causeOf(await add(7n, () => false), 'taken back'),
+    'The journal is not ours any more',
+  );
+  assert.deepEqual(steps(), ['open']);
+  assert.equal(content(), '');
+});
+
+test('A journal knows whether its name still leads to it', async () => {
+  const { journal, memoryDisk, add } = begin();
+  assert.equal(journal.standing(), 'ours');
+  memoryDisk.write(PATH, 'Remember the milk');
+  assert.equal(journal.standing(), 'another');
+  assert.match(String(causeOf(await add(), 'taken back')), /^EEXIST/);
+  await memoryDisk.remove(PATH);
+  await add();
+  assert.equal(journal.standing(), 'ours');
+  await memoryDisk.remove(PATH);
+  assert.equal(journal.standing(), 'gone');
+  memoryDisk.write(PATH, textOf(1));
+  assert.equal(journal.standing(), 'another');
+});
+
+/** A journal with so many lines. */
+async function beginWith(lines: number): Promise<ReturnType<typeof begin>> {
+  const begun = begin();
+  for (let line = 0; line < lines; line += 1) await begun.add();
+  begun.steps();
+  return begun;
+}
+
+function begin(memoryDisk = createMemoryDisk(), found?: OpenJournal) {
+  const disk = createFailingDisk(memoryDisk);
+  const syncSeconds = new Histogram([]);
+  const place = { disk, path: PATH, memory: systemMemory, syncSeconds };
+  const journal = new Journal(place, SNAPSHOT, found);
+  let lastId = SNAPSHOT.lastId;
+  let told = 0;
+  return {
+    journal,
+    disk,
+    memoryDisk,
+    /** Adds a commit of one pet, which follows on the durable ones. */
+    async add(after = lastId, isOurs: () => boolean = () => true): Promise<Written> {
+      const line = journal.encode(encodeCommit(createCommit(after, [pendingPet(REX)])));
+      const written = await journal.write(line, () => ({}), isOurs);
+      if (written.kind === 'durable') lastId = after + 1n;
+      return written;
+    },
+    /** The operations since this was asked last, but for looks. */
+    steps(): readonly Operation[] {
+      const steps = disk.calls.slice(told).map(({ operation }) => operation);
+      told = disk.calls.length;
+      return steps.filter((operation) => operation !== 'look');
+    },
+    /** Lets these operations fail, the first of them after so many bytes. */
+    failAt(operations: readonly Operation[], bytes = 0): void {
+      let isShort = bytes > 0;
+      disk.fault = ({ operation }) => {
+        if (!operations.includes(operation)) return;
+        if (isShort) {
+          isShort = false;
+          return bytes;
+        }
+        throw new Error(`EIO: ${operation}`);
+      };
+    },
+    content: (): string => memoryDisk.read(PATH).toString('latin1'),
+    countSyncs: (): number => syncSeconds.counts[0]!,
+  };
+}
+
+/** A journal of so many commits; nothing where there are none. */
+function textOf(commits: number): string {
+  if (commits === 0) return '';
+  return journalLines(SNAPSHOT, Array(commits).fill([REX])).join('');
+}
+
+function causeOf(written: Written, kind: Written['kind']): string {
+  assert.equal(written.kind, kind);
+  return written.kind === 'durable' ? '' : (written.cause as Error).message;
+}
