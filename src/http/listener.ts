@@ -19,6 +19,7 @@ import {
   type Exchange,
   type ListenerOptions,
 } from './exchange.ts';
+import type { Operation } from './operation.ts';
 import type { RequestHeaders } from './request-headers.ts';
 import { checkRequestRules } from './request-rules.ts';
 import { createRouter, type Router } from './router.ts';
@@ -29,24 +30,29 @@ export type Listener = (request: IncomingMessage, response: ServerResponse) => v
 
 export function createListener(options: ListenerOptions): Listener {
   const router = createRouter(groupByPath(options.operations, options.prefix));
-  return (request, response) => void serve(options, router, request, response);
+  return (request, response) => {
+    const exchange = openExchange(options, request, response);
+    try {
+      // What the header alone decides goes out at once: the parser may find fault with the body next.
+      const decided = decide(exchange, router);
+      if ('handle' in decided) void handle(exchange, decided);
+      else respond(exchange, decided);
+    } catch (error) {
+      respondWithError(exchange, error);
+    }
+  };
 }
 
-async function serve(
-  options: ListenerOptions,
-  router: Router<Route>,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
-  const exchange = openExchange(options, request, response);
+async function handle(exchange: Exchange, operation: Operation): Promise<void> {
   try {
-    respond(exchange, await handle(exchange, router));
+    respond(exchange, await operation.handle(exchange));
   } catch (error) {
     respondWithError(exchange, error);
   }
 }
 
-async function handle(exchange: Exchange, router: Router<Route>): Promise<ApiResponse> {
+/** The response that the header alone decides, or the operation that is asked for. */
+function decide(exchange: Exchange, router: Router<Route>): ApiResponse | Operation {
   const { options, request, headers } = exchange;
   const { method = '' } = request;
   checkRequestRules(request, headers);
@@ -77,7 +83,7 @@ async function handle(exchange: Exchange, router: Router<Route>): Promise<ApiRes
   exchange.parameters = found.parameters;
   exchange.query = query;
   if (removal !== undefined && options.now() >= removal.at) throw removal.error();
-  return operation.handle(exchange);
+  return operation;
 }
 
 function operationFor(route: Route, method: string, path: string): PreparedOperation {
