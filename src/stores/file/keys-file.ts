@@ -9,8 +9,10 @@
  * power cut could leave that snapshot alone, and a create that is sent again would be stored twice.
  */
 
+import zlib from 'node:zlib';
 import type { Memory } from '../../base/memory.ts';
 import { MAX_KEYS_KEPT, type KeyEntry } from '../keys/key-table.ts';
+import type { PetTable } from '../table/pet-table.ts';
 import { DamagedFileError } from './damaged-file-error.ts';
 import type { DiskFile } from './disk.ts';
 import { FileWindow } from './file-window.ts';
@@ -50,6 +52,12 @@ export async function readKeysFile(
       'Restore it from the back-up that the data file is from; or move it away, as evidence: then ' +
       'the idempotency keys are forgotten, and a create that is sent again is stored again',
   });
+}
+
+/** True when the entry's pet is there, and is the one that its key stored. */
+export function fitsPets({ id, petCrc }: KeyEntry, pets: PetTable): boolean {
+  const pet = pets.get(id);
+  return pet !== undefined && zlib.crc32(pet.text) === petCrc;
 }
 
 const START = '{"keys":1,"entries":[';

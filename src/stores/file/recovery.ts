@@ -31,7 +31,7 @@ import {
 } from './checkpoint.ts';
 import { DamagedFileError } from './damaged-file-error.ts';
 import type { Disk, DiskEntry, DiskFile } from './disk.ts';
-import { readKeysFile } from './keys-file.ts';
+import { fitsPets, readKeysFile } from './keys-file.ts';
 import { readJournal, type JournalContent } from './journal-reader.ts';
 import type { OpenJournal } from './journal.ts';
 import type { SnapshotId } from './journal-line.ts';
@@ -178,17 +178,13 @@ async function loadKeys(
   { pets, lastSnapshotId, committed }: FoundForKeys,
   keys: KeyTable,
 ): Promise<void> {
-  const crcOf = (id: bigint): number | undefined => {
-    const pet = pets.get(id);
-    return pet === undefined ? undefined : zlib.crc32(pet.text);
-  };
   if (fileAt(disk, paths.keys) !== undefined) {
     const stored = await withFile(disk, paths.keys, async (file) => {
       const entries = await readKeysFile(paths.keys, file, memory);
       await file.sync();
       return entries;
     });
-    const fitting = stored.filter(({ id, petCrc }) => crcOf(id) === petCrc);
+    const fitting = stored.filter((entry) => fitsPets(entry, pets));
     for (const entry of fitting) if (entry.id <= lastSnapshotId) keys.add(entry);
     const dropped = stored.length - fitting.length;
     if (dropped > 0) {
@@ -197,8 +193,8 @@ async function loadKeys(
     }
   }
   for (const { key, id, expiresAt } of committed) {
-    const petCrc = crcOf(id);
-    if (petCrc !== undefined) keys.add({ key, id, expiresAt, petCrc });
+    const pet = pets.get(id);
+    if (pet !== undefined) keys.add({ key, id, expiresAt, petCrc: zlib.crc32(pet.text) });
   }
 }
 
