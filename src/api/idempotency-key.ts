@@ -24,12 +24,21 @@ export function readIdempotencyKey({ idempotencyKeys, apiKey }: ApiRequest): str
   return requestKeyOf(apiKey, key);
 }
 
-export function isIdempotencyKey(key: unknown): key is string {
+/** The key of a create by the program around the app. Throws RangeError for what is none. */
+export function embeddedKey(key: string): string {
+  if (isIdempotencyKey(key)) return requestKeyOf(EMBEDDED, key);
+  throw new RangeError(`idempotencyKey must be 1 to ${MAX_LENGTH} visible ASCII characters`);
+}
+
+/** A scope of its own: no API key has a space in it. */
+const EMBEDDED = 'the program around the app';
+
+function isIdempotencyKey(key: unknown): key is string {
   return typeof key === 'string' && key.length <= MAX_LENGTH && /^[\x21-\x7e]+$/.test(key);
 }
 
 /** The key within a scope, which is an API key: nobody meets another's. */
-export function requestKeyOf(scope: string, key: string): string {
+function requestKeyOf(scope: string, key: string): string {
   const scopeDigest = createHash('sha256').update(scope).digest();
   return createHash('sha256').update(scopeDigest).update(key).digest('hex').slice(0, 32);
 }

@@ -87,7 +87,7 @@ export class KeyedCreates {
  * The pet that the key stored. Throws KeyReusedError unless the new one is the same by value: another
  * spelling of a pet is the same pet.
  */
-function samePet(pet: StoredPet, { name, categoryId, status }: NewPet): StoredPet {
+export function samePet(pet: StoredPet, { name, categoryId, status }: NewPet): StoredPet {
   if (pet.name === name && pet.categoryId === categoryId && pet.status === status) return pet;
   throw new KeyReusedError(`The key was used for another pet, the one with the id ${pet.id}`);
 }
