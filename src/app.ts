@@ -9,6 +9,7 @@
 import { checkKeys, checkOptions, type AppOptions } from './app-options.ts';
 import { createListener, type Listener } from './http/listener.ts';
 import { openapiOperation } from './openapi/openapi.ts';
+import { embeddedKey } from './api/idempotency-key.ts';
 import { petOperations } from './api/operations.ts';
 import { BASE_PATH } from './api/paths.ts';
 import { withStoreErrors } from './api/store-errors.ts';
@@ -110,7 +111,7 @@ export function createApp(options: AppOptions): App {
 
   return {
     listener,
-    pets: createPetAccess(storeOrThrow, storeForCreate),
+    pets: createPetAccess(storeOrThrow, storeForCreate, embeddedKey),
     open: () => (opening ??= open()),
     setApiKeys(apiKeys) {
       checkKeys(apiKeys);

@@ -1,6 +1,6 @@
 /**
- * Checks a data file, with its journal if it has one, and says how many pets it holds or the first
- * thing that is wrong and where. It changes nothing, whether or not a service is using them.
+ * Checks a data file, with its journal and its keys file if it has them, and says how many pets it
+ * holds or the first thing that is wrong and where. It changes nothing, whether or not a service is using them.
  *
  *     petstore check-data [data/pets.json], or node dist/check-data.js [data/pets.json]
  *
@@ -16,7 +16,7 @@ const PROGRESS_STEP_BYTES: number = 16 << 20;
 
 const USAGE = `Usage: petstore check-data [file]
 
-Checks a data file (data/pets.json) and its journal, and changes nothing.
+Checks a data file (data/pets.json), its journal and its keys, and changes nothing.
 `;
 
 const [path = 'data/pets.json', ...others] = process.argv.slice(2);
@@ -27,15 +27,18 @@ if (others.length > 0 || path.startsWith('-')) {
 }
 
 try {
-  const { pets, lastId, journalPets, tornBytes, isSealed } = await checkData(
-    withProgress(nodeDisk),
-    path,
-  );
+  const report = await checkData(withProgress(nodeDisk), path);
+  const { pets, lastId, journalPets, keys, strayKeys, tornBytes, isSealed } = report;
   clearProgress();
   const inJournal = journalPets === 0 ? '' : `, ${journalPets} of them in the journal only`;
   console.log(
     `${path}: ${pets} ${pets === 1 ? 'pet' : 'pets'}, the greatest id is ${lastId}${inJournal}`,
   );
+  if (keys > 0) console.log(`${keys} idempotency ${keys === 1 ? 'key' : 'keys'} in their own file`);
+  if (strayKeys > 0)
+    console.log(
+      `${strayKeys} of them ${strayKeys === 1 ? 'is' : 'are'} of other pets, and will be forgotten`,
+    );
   if (!isSealed) console.log('It has no seal: a changed letter in it would not be noticed');
   if (tornBytes > 0) {
     console.log(`${tornBytes} bytes at the journal's end are a commit that is not complete`);

@@ -8,9 +8,14 @@ export { connectionsOf, createHttpServer } from './http/http-server.ts';
 export type { Limits } from './http/limits.ts';
 export { stopServer } from './http/stop-server.ts';
 export type { NewPet, Pet, PetStatus, StoredPet } from './model/pet.ts';
-export type { PetAccess, PetAccessPage, PetAccessQuery } from './model/pet-access.ts';
-export { OutcomeUnknownError, StoreUnavailableError } from './model/pet-store.ts';
-export type { PetCount, PetPage, PetQuery, PetStore } from './model/pet-store.ts';
+export type {
+  PetAccess,
+  PetAccessCreateOptions,
+  PetAccessPage,
+  PetAccessQuery,
+} from './model/pet-access.ts';
+export { KeyReusedError, OutcomeUnknownError, StoreUnavailableError } from './model/pet-store.ts';
+export type { CreatedPet, PetCount, PetPage, PetQuery, PetStore } from './model/pet-store.ts';
 export { formatNewPet, formatPet, formatPets, InvalidPetError } from './model/pet-text.ts';
 export { openFileStore, type FileStore, type FileStoreOptions } from './stores/file/file-store.ts';
 export { createMemoryStore } from './stores/memory-store.ts';

@@ -570,3 +570,38 @@ testPetStoreContract('The memory store', () => () => store, { isDurable: false }
 await app.close();
 export { id };
 `;
+
+test('A program may create with a key of its own, which stores one pet', async (t) => {
+  const app = await openMemoryApp(t);
+  const create = (name: string, idempotencyKey?: string) =>
+    app.pets.create({ name, categoryId: 7n }, { idempotencyKey });
+  const rex = { id: 1n, name: 'Rex', categoryId: 7n };
+  for (let call = 0; call < 3; call += 1) assert.deepEqual(await create('Rex', 'k'), rex);
+  await assert.rejects(create('Tom', 'k'), { name: 'KeyReusedError' });
+  assert.equal((await create('Rex')).id, 2n);
+  for (const key of ['', 'two words', 'x'.repeat(256), 7 as unknown as string]) {
+    await assert.rejects(create('Rex', key), RangeError);
+  }
+});
+
+test('The keys of a program and those of requests never meet', async (t) => {
+  const app = await openMemoryApp(t);
+  const host = await serve(t, app.listener);
+  await app.pets.create({ name: 'Rex', categoryId: 7n }, { idempotencyKey: 'k' });
+  const headers = { ...HEADERS, 'Idempotency-Key': 'k' };
+  const body = '{"name":"Tom","categoryId":7}';
+  const answer = await fetch(`http://${host}/v1/pets`, { method: 'POST', headers, body });
+  assert.equal(answer.status, 201);
+});
+
+test('Over a store without keys, a create with one is refused in plain words', async (t) => {
+  const { createOnce: _, ...store } = createMemoryStore();
+  const app = await openApp({ store, apiKeys: [KEY] });
+  t.after(() => app.close());
+  const creating = app.pets.create({ name: 'Rex', categoryId: 7n }, { idempotencyKey: 'k' });
+  await assert.rejects(
+    creating,
+    new TypeError('The store remembers no keys: it has no createOnce'),
+  );
+  assert.equal((await app.pets.count()).total, 0);
+});

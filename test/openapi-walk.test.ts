@@ -42,6 +42,8 @@ interface Provocation {
   /** Instead of a fetch: what goes over the socket. */
   readonly raw?: string;
   readonly pets?: readonly NewPet[];
+  /** What is sent before, with the same key. */
+  readonly sentBefore?: string;
   /** A store of which every method fails with this. */
   readonly storeError?: Error;
   readonly options?: Partial<AppOptions>;
@@ -60,6 +62,7 @@ const TOM: NewPet = { name: 'Tom', categoryId: 3n, status: 'pending' };
 
 const STARTING = { storeError: new StoreUnavailableError('The service is starting') };
 const BROKEN = { storeError: new Error('The test broke the store') };
+const KEYED = { headers: { 'Idempotency-Key': '8e03978e-40d5-43dd-bc93-6894a57f9324' } };
 const IN_DOUBT = {
   storeError: new OutcomeUnknownError(
     'It is not known whether the pet was stored: pets cannot be stored: EIO: i/o error',
@@ -89,10 +92,13 @@ const PROVOCATIONS: Readonly<Record<string, readonly Provocation[]>> = {
   'createPet 201': [
     { ...POST, body: requestExample('withStatus') },
     { ...POST, body: requestExample('withoutStatus'), pets: [REX] },
+    { ...POST, ...KEYED },
+    { ...POST, ...KEYED, sentBefore: POST.body },
   ],
   'createPet 400': [
     { ...POST, body: '{"categoryId":1.5,"status":"lost"}' },
     { ...POST, body: '{"name":"Rex"' },
+    { ...POST, headers: { 'Idempotency-Key': 'two words' } },
   ],
   'createPet 401': [
     { ...POST, ...NO_KEY },
@@ -103,6 +109,7 @@ const PROVOCATIONS: Readonly<Record<string, readonly Provocation[]>> = {
     { ...POST, headers: { 'Content-Type': 'text/plain' } },
     { ...POST, headers: { 'Content-Encoding': 'gzip' } },
   ],
+  'createPet 422': [{ ...POST, ...KEYED, sentBefore: '{"name":"Mia","categoryId":7}' }],
   'createPet 500': [
     { ...POST, ...BROKEN },
     { ...POST, ...IN_DOUBT },
@@ -344,10 +351,11 @@ const JSON_TYPE = { 'Content-Type': 'application/json' };
 async function ask(provocation: Provocation): Promise<Answer> {
   const service = await startWith(provocation);
   try {
-    const { path, method = 'GET', headers = {}, body, raw } = provocation;
+    const { path, method = 'GET', headers = {}, body, raw, sentBefore } = provocation;
     if (raw !== undefined) return parseAnswers(await exchange(service.port, raw))[0]!;
     const withBody = body === undefined ? {} : { body };
     const init = { method, headers: { ...JSON_TYPE, ...headers }, ...withBody };
+    if (sentBefore !== undefined) await service.fetch(path, { ...init, body: sentBefore });
     const response = await service.fetch(path, init);
     return {
       status: response.status,

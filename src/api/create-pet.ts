@@ -7,12 +7,27 @@ import { jsonResponse, type ApiResponse } from '../http/api-response.ts';
 import type { NewPet } from '../model/pet.ts';
 import type { PetStore } from '../model/pet-store.ts';
 import { parseNewPet } from '../model/pet-text.ts';
+import { readIdempotencyKey } from './idempotency-key.ts';
 import { PETS_PATH } from './paths.ts';
 
 export async function createPet(store: PetStore, request: ApiRequest): Promise<ApiResponse> {
+  const key = readIdempotencyKey(request);
+  if (key !== undefined && store.createOnce === undefined) throw noKeys();
   const newPet = readNewPet(await request.readBody());
-  const { id, text } = await store.create(newPet);
-  return jsonResponse(201, text, ['Location', `${request.prefix}${PETS_PATH}/${id}`]);
+  const created =
+    key === undefined || store.createOnce === undefined
+      ? { pet: await store.create(newPet), isReplayed: false }
+      : await store.createOnce(newPet, key);
+  const { id, text } = created.pet;
+  const headers = ['Location', `${request.prefix}${PETS_PATH}/${id}`];
+  if (created.isReplayed) headers.push('Idempotent-Replayed', 'true');
+  return jsonResponse(201, text, headers);
+}
+
+/** To pass over the key would store a pet twice that its client trusts to be stored once. */
+function noKeys(): ApiError {
+  const message = 'The store of this service remembers no keys: send no Idempotency-Key';
+  return new ApiError('invalid_idempotency_key', message);
 }
 
 /** The NewPet of part 2 that the body holds. Throws an ApiError (400) that names what is wrong. */

@@ -19,6 +19,7 @@ import {
   petsUrl,
   petUrl,
   readBaseUrl,
+  readIdempotencyKey,
   type Int64,
   type NewPet,
   type PetQuery,
@@ -56,10 +57,12 @@ export interface PetStoreClient {
    * Adds a pet, and resolves when it is stored for good, with its id (`POST /pets`).
    *
    * After the codes `network_failure`, `timeout` and the service's own `outcome_unknown`, and after a
-   * proxy's failure (`unexpected_status`), it is not known whether the pet was added; so the client tries again by
-   * itself only when the service says that it was not.
+   * proxy's failure (`unexpected_status`), it is not known whether the pet was added. Without an
+   * idempotency key the client tries again by itself only when the service says that it was not;
+   * with one also after no answer and after 500, 502, 503 and 504, always with that key. Should it
+   * reject even so, the caller may go on with the same key for 24 hours.
    */
-  createPet(newPet: NewPet, options?: CallOptions): Promise<Pet>;
+  createPet(newPet: NewPet, options?: CreateOptions): Promise<Pet>;
 
   /**
    * The pet with this id (`GET /pets/{petId}`); a PetStoreError with the code `not_found` when
@@ -85,6 +88,14 @@ export interface CallOptions {
   readonly timeoutMs?: number | undefined;
   /** How often a request that is safe to repeat is sent again at the most; 0 for never. */
   readonly retries?: number | undefined;
+}
+
+export interface CreateOptions extends CallOptions {
+  /**
+   * The key stores one pet, however often it is sent: 1 to 255 visible ASCII characters that no
+   * other create has. `true` lets the client make one for this call (a random UUID).
+   */
+  readonly idempotencyKey?: string | boolean | undefined;
 }
 
 export interface ClientOptions {
@@ -153,8 +164,9 @@ export function createClient(options: ClientOptions): PetStoreClient {
     allPets,
     async createPet(newPet, options) {
       const [url, body] = [petsUrl(baseUrl), encodeNewPet(newPet)];
+      const idempotencyKey = readIdempotencyKey(options?.idempotencyKey);
       const post = { operation: 'createPet', method: 'POST', url, expectedStatus: 201 } as const;
-      return readPet(await call({ ...post, body }, options));
+      return readPet(await call({ ...post, body, idempotencyKey }, options));
     },
     async getPet(id, options) {
       const url = petUrl(baseUrl, id);

@@ -91,6 +91,17 @@ export function encodeNewPet({ name, categoryId, status }: NewPet): string {
   return `{"name":${JSON.stringify(name)},"categoryId":${digits}${statusField}}`;
 }
 
+/**
+ * The key that a create is sent with, each time it is sent: the caller's, or for `true` a new one.
+ * Throws a TypeError for what is none.
+ */
+export function readIdempotencyKey(key: string | boolean | undefined): string | undefined {
+  if (key === undefined || key === false) return undefined;
+  if (key === true) return crypto.randomUUID();
+  if (typeof key === 'string' && /^[\x21-\x7e]{1,255}$/.test(key)) return key;
+  throw new TypeError('idempotencyKey must be true, or 1 to 255 visible ASCII characters');
+}
+
 /** Plain digits. A number beyond the safe integers is refused: it may be a rounded one. */
 function encodeInt64(what: string, value: Int64): string {
   if (typeof value !== 'bigint' && !Number.isSafeInteger(value)) {

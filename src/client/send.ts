@@ -1,10 +1,11 @@
 /**
  * Sends one request, again where that is safe, until its answer, its time limit or an abort.
  *
- * Sent again is what surely changes nothing twice: a GET that got no answer, or 502, 503 or 504;
- * and a POST only for the service's own 503, whose code `unavailable` promises that nothing was
- * added. A POST that got no answer, or a proxy's 503, may have been carried out, and the interface
- * gives no way to find out: that is for the caller to decide.
+ * Sent again is what surely changes nothing twice: a GET that got no answer, or 502, 503 or 504; a
+ * POST with an idempotency key after the same, and after 500, since the key stores one pet however
+ * often it is sent; and a POST without one only for the service's own 503, whose code `unavailable`
+ * promises that nothing was added. Such a POST that got no answer, or a proxy's 503, may have been
+ * carried out, and there is no way to find out: that is for the caller to decide.
  */
 
 import { readError, type ServiceResponse } from './answers.ts';
@@ -18,6 +19,7 @@ export interface PetStoreRequest {
   readonly url: URL;
   readonly expectedStatus: 200 | 201;
   readonly body?: string;
+  readonly idempotencyKey?: string | undefined;
 }
 
 export interface SendOptions {
@@ -67,11 +69,12 @@ async function sendOnce(
   { fetch, apiKey }: SendOptions,
   signal: AbortSignal,
 ): Promise<ServiceResponse | Failure> {
-  const { method, url, body = null } = request;
+  const { url, method, body = null, idempotencyKey } = request;
   const headers: Record<string, string> = {
     Authorization: `Bearer ${apiKey}`,
     Accept: 'application/json',
     ...(body === null ? {} : { 'Content-Type': 'application/json' }),
+    ...(idempotencyKey === undefined ? {} : { 'Idempotency-Key': idempotencyKey }),
   };
   let answer: ServiceResponse;
   try {
@@ -84,16 +87,19 @@ async function sendOnce(
     signal.throwIfAborted();
     const message = `${describe(request)} got no whole answer${doubt(request)}`;
     const error = clientError('network_failure', message, undefined, { cause });
-    return { error, isSafeToRepeat: method === 'GET', retryAfter: null };
+    const isSafeToRepeat = method === 'GET' || idempotencyKey !== undefined;
+    return { error, isSafeToRepeat, retryAfter: null };
   }
   if (answer.status === request.expectedStatus) return answer;
   const error = readError(answer, apiKey);
-  const isSafeToRepeat = isPassing(method, answer.status, error.code);
+  const isSafeToRepeat = isPassing(request, answer.status, error.code);
   return { error, isSafeToRepeat, retryAfter: answer.headers.get('Retry-After') };
 }
 
-function isPassing(method: 'GET' | 'POST', status: number, code: string): boolean {
-  if (method === 'POST') return status === 503 && code === 'unavailable';
+function isPassing(request: PetStoreRequest, status: number, code: string): boolean {
+  const hasKey = request.idempotencyKey !== undefined;
+  if (request.method === 'POST' && !hasKey) return status === 503 && code === 'unavailable';
+  if (hasKey && status === 500) return true;
   return status === 502 || status === 503 || status === 504;
 }
 

@@ -14,6 +14,7 @@ import { describe, test, type TestContext } from 'node:test';
 import { INT64_MAX, INT64_MIN } from '../base/int64.ts';
 import { PET_STATUSES, type NewPet, type PetStatus, type StoredPet } from '../model/pet.ts';
 import {
+  KeyReusedError,
   StoreUnavailableError,
   type PetPage,
   type PetQuery,
@@ -41,9 +42,11 @@ export function testPetStoreContract(
     testNames(open);
     testReads(open);
     testPages(open);
+    testKeys(open);
     testClose(open);
     testGenerated(newPlace, isDurable);
     if (isDurable) testReopening(newPlace);
+    if (isDurable) testReopeningWithKeys(newPlace);
   });
 }
 
@@ -266,6 +269,93 @@ function testPages(open: OpenForTest): void {
     assert.ok(text === `[${pets.sort(byId).map(textOf).join(',\n')}]`);
   });
 }
+
+/** A store that has no `createOnce` cannot promise these, and they are passed over. */
+function testKeys(open: OpenForTest): void {
+  const openKeyed = async (t: TestContext): Promise<KeyedStore | undefined> => {
+    const store = await open(t);
+    if (hasKeys(store)) return store;
+    t.skip('The store has no createOnce');
+    return undefined;
+  };
+
+  test('the same key and pet give the pet again, and add nothing', async (t) => {
+    const store = await openKeyed(t);
+    if (store === undefined) return;
+    const { pet, isReplayed } = await store.createOnce(rex, KEY);
+    assert.deepEqual([pet.id, isReplayed], [1n, false]);
+    for (let retry = 0; retry < 3; retry += 1) {
+      const again = await store.createOnce({ ...rex }, KEY);
+      assert.deepEqual([again.pet.text, again.isReplayed], [pet.text, true]);
+      assertPet(again.pet, { ...rex, id: 1n });
+    }
+    assert.equal(store.count().total, 1);
+    assert.equal((await store.create(rex)).id, 2n);
+    assert.equal((await store.createOnce(rex, OTHER_KEY)).pet.id, 3n);
+  });
+
+  test('the same key with another pet is refused, and adds nothing', async (t) => {
+    const store = await openKeyed(t);
+    if (store === undefined) return;
+    await store.createOnce(rex, KEY);
+    const others: readonly NewPet[] = [
+      newPet('Tom'),
+      newPet('Rex', 'sold'),
+      { ...rex, categoryId: 8n },
+    ];
+    for (const other of others) await assert.rejects(store.createOnce(other, KEY), KeyReusedError);
+    assert.equal(store.count().total, 1);
+  });
+
+  test('creates with one key that come together add one pet', async (t) => {
+    const store = await openKeyed(t);
+    if (store === undefined) return;
+    const all = await Promise.all(
+      Array.from({ length: 100 }, (_, index) => store.createOnce(rex, index % 2 ? KEY : OTHER_KEY)),
+    );
+    assert.equal(store.count().total, 2);
+    assert.equal(new Set(all.map(({ pet }) => pet.id)).size, 2);
+    assert.equal(all.filter(({ isReplayed }) => !isReplayed).length, 2);
+  });
+
+  test('a key that was refused with what is no NewPet is as good as new', async (t) => {
+    const store = await openKeyed(t);
+    if (store === undefined) return;
+    const wrong = { name: 'Rex', categoryId: 7 } as unknown as NewPet;
+    await assert.rejects(store.createOnce(wrong, KEY), InvalidPetError);
+    assert.equal((await store.createOnce(rex, KEY)).isReplayed, false);
+  });
+
+  test('a closed store adds nothing with a key either', async (t) => {
+    const store = await openKeyed(t);
+    if (store === undefined) return;
+    await store.close();
+    await assert.rejects(store.createOnce(rex, KEY), StoreUnavailableError);
+  });
+}
+
+function testReopeningWithKeys(newPlace: (t: TestContext) => OpenStore): void {
+  test('a key is known when the store is opened again, and again', async (t) => {
+    const open = newPlace(t);
+    for (const isReplayed of [false, true, true]) {
+      const store = await open();
+      t.after(() => store.close());
+      if (!hasKeys(store)) return t.skip('The store has no createOnce');
+      const created = await store.createOnce(rex, KEY);
+      assert.deepEqual([created.pet.id, created.isReplayed], [1n, isReplayed]);
+      await store.close();
+    }
+  });
+}
+
+type KeyedStore = PetStore & Required<Pick<PetStore, 'createOnce'>>;
+
+function hasKeys(store: PetStore): store is KeyedStore {
+  return store.createOnce !== undefined;
+}
+
+const KEY = '9f86d081884c7d659a2feaa0c55ad015';
+const OTHER_KEY = '60303ae22b998861bce3b28f33eec1be';
 
 function testClose(open: OpenForTest): void {
   test('close finishes the creates under way', async (t) => {

@@ -13,6 +13,8 @@ export const STATUS_OF_CODE = {
   invalid_json: 400,
   /** The body is JSON, but misses required fields or contains invalid values. */
   invalid_body: 400,
+  /** The header field Idempotency-Key is not one key, or the service cannot remember keys. */
+  invalid_idempotency_key: 400,
   /** The API key is missing or invalid. */
   unauthorized: 401,
   /** What the path names cannot be found. */
@@ -31,6 +33,8 @@ export const STATUS_OF_CODE = {
   unsupported_media_type: 415,
   /** An Expect header asks for something other than 100-continue. */
   expectation_failed: 417,
+  /** The idempotency key was used for another request. */
+  idempotency_key_reused: 422,
   /** The request's header fields are longer than the limit. */
   headers_too_large: 431,
   /** Nobody can tell whether the request took effect. */

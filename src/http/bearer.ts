@@ -53,8 +53,8 @@ export function keyProblem(key: string): string | undefined {
   return 'a key must be of visible ASCII characters, without a space';
 }
 
-/** Throws an ApiError (401) unless the request carries exactly one credential, and a valid one. */
-export function authenticate(headers: RequestHeaders, keyring: Keyring): void {
+/** The API key of a request. Throws an ApiError (401) unless it is one, and a valid one. */
+export function authenticate(headers: RequestHeaders, keyring: Keyring): string {
   if (headers.authorizationCount === 0) {
     const message = 'An API key is required: Authorization: Bearer <API_KEY>';
     throw new ApiError('unauthorized', message, CHALLENGE);
@@ -73,6 +73,7 @@ export function authenticate(headers: RequestHeaders, keyring: Keyring): void {
   if (!keyring.accepts(token)) {
     throw new ApiError('unauthorized', 'The API key is not valid', INVALID_TOKEN_CHALLENGE);
   }
+  return token;
 }
 
 const SCHEME = 'bearer ';

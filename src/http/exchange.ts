@@ -58,6 +58,7 @@ export interface Exchange extends ApiRequest, RequestRecord {
   path: string;
   pathParameters: readonly string[];
   query: string;
+  apiKey: string;
   /** False until the request has passed the rules of HTTP: others may have understood it otherwise. */
   isSound: boolean;
   status: number;
@@ -84,6 +85,8 @@ export function openExchange(
     path: '',
     pathParameters: [],
     query: '',
+    apiKey: '',
+    idempotencyKeys: headers.idempotencyKeys,
     isSound: false,
     status: 0,
     bodyBytes: 0,

@@ -67,7 +67,7 @@ function decide(exchange: Exchange, router: Router<Route>): ApiResponse | Operat
   const found = router.match(path);
   const isGuarded = isBelow(path, `${options.prefix}${options.guardedPath}`);
   const needsKey = found === undefined ? isGuarded : found.route.needsKey;
-  if (needsKey) authenticate(headers, options.keyring());
+  if (needsKey) exchange.apiKey = authenticate(headers, options.keyring());
   if (found === undefined) throw noSuchPath(path);
   // Here too, since an operation without parameters does not read the query.
   if (percentDecode(query) === undefined) throw brokenEncoding('query', query);

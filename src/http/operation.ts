@@ -35,6 +35,10 @@ export interface ApiRequest {
   readonly pathParameters: readonly string[];
   /** The query string as it was sent, without the question mark. */
   readonly query: string;
+  /** The API key that was presented, '' where none is needed. */
+  readonly apiKey: string;
+  /** The values of the header field Idempotency-Key, one for each line. */
+  readonly idempotencyKeys: readonly string[];
   /** The body: valid UTF-8, not empty, within the limit. Rejects as request-body.ts says. */
   readBody(): Promise<Buffer>;
 }

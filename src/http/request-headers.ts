@@ -19,6 +19,8 @@ export interface RequestHeaders {
   contentEncoding: string | undefined;
   transferEncoding: string | undefined;
   expect: string | undefined;
+  /** The value of each line. */
+  idempotencyKeys: string[];
   asksToUpgrade: boolean;
 }
 
@@ -34,6 +36,7 @@ export function readHeaders(rawHeaders: readonly string[]): RequestHeaders {
     contentEncoding: undefined,
     transferEncoding: undefined,
     expect: undefined,
+    idempotencyKeys: [],
     asksToUpgrade: false,
   };
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
@@ -66,6 +69,9 @@ function readField(headers: RequestHeaders, name: string, value: string): void {
       break;
     case 'expect':
       headers.expect = join(headers.expect, value);
+      break;
+    case 'idempotency-key':
+      headers.idempotencyKeys.push(value);
       break;
     case 'upgrade':
       headers.asksToUpgrade = true;

@@ -25,9 +25,19 @@ export interface PetAccess {
   /**
    * Resolves when the pet is durable. Rejects with InvalidPetError or StoreUnavailableError when
    * nothing of it is stored, and with OutcomeUnknownError when nobody can tell.
+   *
+   * With an idempotency key it may be called again: for 24 hours the key stores one pet, which each
+   * of these calls gives. These keys never meet those of requests. Rejects with KeyReusedError when
+   * the key has stored another pet, with RangeError for a key that is none, and with TypeError where
+   * the store remembers no keys.
    */
-  create(newPet: NewPet): Promise<Pet>;
+  create(newPet: NewPet, options?: PetAccessCreateOptions): Promise<Pet>;
   count(): Promise<PetCount>;
+}
+
+export interface PetAccessCreateOptions {
+  /** 1 to 255 visible ASCII characters that no other create has. */
+  readonly idempotencyKey?: string | undefined;
 }
 
 export interface PetAccessQuery {
@@ -44,10 +54,14 @@ export interface PetAccessPage {
   readonly next: bigint | undefined;
 }
 
-/** Both functions give the store, or throw StoreUnavailableError while it takes no such call. */
+/**
+ * Both stores are given, or StoreUnavailableError thrown while there is none for such a call.
+ * `requestKeyOf` is what the store knows an idempotency key by; it throws RangeError for what is none.
+ */
 export function createPetAccess(
   storeForRead: () => PetStore,
   storeForCreate: () => PetStore,
+  requestKeyOf: (idempotencyKey: string) => string,
 ): PetAccess {
   const list = async (query: PetAccessQuery = {}): Promise<PetAccessPage> => {
     const { limit = DEFAULT_LIMIT, status, after } = query;
@@ -69,8 +83,14 @@ export function createPetAccess(
       const pet = await storeForRead().get(id);
       return pet === undefined ? undefined : valueOf(pet);
     },
-    async create(newPet) {
-      return valueOf(await storeForCreate().create(newPet));
+    async create(newPet, { idempotencyKey } = {}) {
+      const store = storeForCreate();
+      if (idempotencyKey === undefined) return valueOf(await store.create(newPet));
+      const key = requestKeyOf(idempotencyKey);
+      if (store.createOnce === undefined) {
+        throw new TypeError('The store remembers no keys: it has no createOnce');
+      }
+      return valueOf((await store.createOnce(newPet, key)).pet);
     },
     count: async () => storeForRead().count(),
   };

@@ -32,6 +32,15 @@ export interface PetStore {
    */
   create(newPet: NewPet): Promise<StoredPet>;
 
+  /**
+   * As `create`, but once for each key for 24 hours: when the key has stored this pet already, that
+   * one is given back. The key is 32 hex digits that nobody can guess.
+   *
+   * It rejects as `create` does, and with KeyReusedError when the key has stored another pet. A store
+   * that has no such method cannot promise this.
+   */
+  createOnce?(newPet: NewPet, key: string): Promise<CreatedPet>;
+
   /** How many pets there are, in all and of each status, as far as the store knows. */
   count(): PetCount;
 
@@ -43,6 +52,12 @@ export interface PetStore {
    * that `count` and `problem` still answer.
    */
   close(): Promise<void>;
+}
+
+export interface CreatedPet {
+  readonly pet: StoredPet;
+  /** True when it was stored before, by an earlier call with the same key. */
+  readonly isReplayed: boolean;
 }
 
 export interface PetQuery {
@@ -77,6 +92,11 @@ export class StoreUnavailableError extends Error {
  */
 export class OutcomeUnknownError extends Error {
   override readonly name: string = 'OutcomeUnknownError';
+}
+
+/** The key of a create was used for another pet; nothing was added. */
+export class KeyReusedError extends Error {
+  override readonly name: string = 'KeyReusedError';
 }
 
 /** Why our stores add no pet any more. */

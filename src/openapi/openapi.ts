@@ -155,13 +155,27 @@ const LIST_PETS: OperationObject = {
   },
 };
 
+const IDEMPOTENCY_KEY: Parameter = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  description:
+    'Makes it safe to send the request again: for 24 hours the key stores one animal, and each ' +
+    'request with it and that animal gets the same answer. The newest 100,000 keys are kept, each ' +
+    'with the API key that it came with. 1 to 255 visible ASCII characters, in quotes or without: ' +
+    'best a random UUID',
+  schema: { type: 'string', minLength: 1, maxLength: 257 },
+  example: '8e03978e-40d5-43dd-bc93-6894a57f9324',
+};
+
 const CREATE_PET: OperationObject = {
   operationId: 'createPet',
   tags: [PETS],
   summary: 'Add an animal',
   description:
     'Answers when the animal is stored durably. What was refused leaves nothing behind, and after ' +
-    '503 the same request may be sent again; only after 500 with outcome_unknown it may be there.',
+    '503 the same request may be sent again; only after 500 with outcome_unknown it may be there. ' +
+    'With an Idempotency-Key it may be sent again after anything.',
+  parameters: [IDEMPOTENCY_KEY],
   requestBody: {
     description: 'JSON in UTF-8; an absent Content-Type is taken as application/json',
     required: true,
@@ -177,6 +191,11 @@ const CREATE_PET: OperationObject = {
           schema: { type: 'string' },
           example: `${PETS_PATH}/1`,
         },
+        'Idempotent-Replayed': {
+          description: 'Where an earlier request with the same Idempotency-Key stored the animal',
+          schema: { type: 'string', enum: ['true'] },
+          example: 'true',
+        },
       },
       content: jsonContent(schemaRef('Pet'), {
         withStatus: { id: 1, ...REX },
@@ -184,6 +203,10 @@ const CREATE_PET: OperationObject = {
       }),
     },
     400: describedError('The body is not a NewPet, or the request is malformed', {
+      invalidKey: [
+        'invalid_idempotency_key',
+        'Idempotency-Key must be 1 to 255 visible ASCII characters',
+      ],
       invalidFields: [
         'invalid_body',
         'name is required; categoryId must be an integer of 64 bits, not 1.5; ' +
@@ -226,6 +249,12 @@ const CREATE_PET: OperationObject = {
         },
       },
     ),
+    422: describedError('The Idempotency-Key was used for another animal; nothing was stored', {
+      otherPet: [
+        'idempotency_key_reused',
+        'The key was used for another pet, the one with the id 1',
+      ],
+    }),
     500: describedError(
       'Nobody can tell whether the animal was stored, because a sync of the disk failed: it may be ' +
         'there later (outcome_unknown); or the service failed (internal_error)',

@@ -61,10 +61,11 @@ export interface OperationObject {
 
 export interface Parameter {
   readonly name: string;
-  readonly in: 'query' | 'path';
+  readonly in: 'query' | 'path' | 'header';
   readonly description: string;
   readonly required?: true;
   readonly schema: Schema;
+  readonly example?: string;
 }
 
 export interface RequestBody {
@@ -107,6 +108,8 @@ export interface Schema {
   readonly type?: 'object' | 'array' | 'string' | 'integer';
   readonly format?: 'int64';
   readonly enum?: readonly string[];
+  readonly minLength?: number;
+  readonly maxLength?: number;
   /** A bigint where a number would be rounded; it goes out as a JSON number. */
   readonly minimum?: number | bigint;
   readonly maximum?: number | bigint;

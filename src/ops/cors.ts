@@ -33,14 +33,15 @@ const PREFLIGHT_HEADERS: readonly string[] = [
   'Access-Control-Allow-Methods',
   'GET, HEAD, POST',
   'Access-Control-Allow-Headers',
-  'Authorization, Content-Type, X-Request-Id',
+  'Authorization, Content-Type, Idempotency-Key, X-Request-Id',
   'Access-Control-Max-Age',
   '600',
 ];
 
 const EXPOSED: readonly string[] = [
   'Access-Control-Expose-Headers',
-  'Link, Location, Deprecation, Sunset, Retry-After, Allow, WWW-Authenticate, X-Request-Id',
+  'Link, Location, Idempotent-Replayed, Deprecation, Sunset, Retry-After, Allow, ' +
+    'WWW-Authenticate, X-Request-Id',
 ];
 
 /** What is wrong with a text that should be an origin as browsers send it, or '*'. */

@@ -146,6 +146,13 @@ function encodeStore(stats: StoreStats | undefined): string {
       'Creates of which nobody can tell whether they were stored',
       [{ value: stats.unknownCreates }],
     ),
+    metric(
+      'petstore_store_evicted_idempotency_keys_total',
+      'counter',
+      'Idempotency keys that were forgotten before their time, to make room for newer ones',
+      [{ value: stats.keysEvicted }],
+    ),
+    gauge('idempotency_keys', 'Idempotency keys that are held', stats.keysHeld),
     gauge('queue_length', 'Creates that wait for a commit', stats.queueLength),
     gauge('journal_bytes', 'Length of the journal', stats.journalBytes),
     gauge('snapshot_bytes', 'Length of the snapshot', stats.snapshotBytes),

@@ -3,20 +3,34 @@
  * want no file. Its promise is the least that PetStore allows: a pet is as durable as the process.
  */
 
-import type { PetStatus, StoredPet } from '../model/pet.ts';
+import { systemMemory } from '../base/memory.ts';
+import type { NewPet, PetStatus, StoredPet } from '../model/pet.ts';
 import { CLOSED, StoreUnavailableError, type PetStore } from '../model/pet-store.ts';
 import { formatNewPet, formatPet, formatPets } from '../model/pet-text.ts';
+import { KEY_LIFETIME_MS, KeyTable } from './keys/key-table.ts';
+import { samePet } from './keys/keyed-creates.ts';
 
 export function createMemoryStore(): PetStore {
   const pets = new Map<bigint, StoredPet>();
+  const clock = { now: () => performance.now(), timeOfDay: Date.now };
+  const keys = new KeyTable(systemMemory, clock);
   let isClosed = false;
+  const add = (newPet: NewPet): StoredPet => {
+    if (isClosed) throw new StoreUnavailableError(CLOSED);
+    const id = BigInt(pets.size) + 1n;
+    const pet = { ...newPet, id, text: formatPet(id, formatNewPet(newPet)) };
+    pets.set(id, pet);
+    return pet;
+  };
   return {
-    async create(newPet) {
-      if (isClosed) throw new StoreUnavailableError(CLOSED);
-      const id = BigInt(pets.size) + 1n;
-      const pet = { ...newPet, id, text: formatPet(id, formatNewPet(newPet)) };
-      pets.set(id, pet);
-      return pet;
+    create: async (newPet) => add(newPet),
+    async createOnce(newPet, key) {
+      const stored = pets.get(keys.find(key) ?? 0n);
+      if (stored !== undefined && !isClosed)
+        return { pet: samePet(stored, newPet), isReplayed: true };
+      const pet = add(newPet);
+      keys.add({ key, id: pet.id, expiresAt: clock.timeOfDay() + KEY_LIFETIME_MS, petCrc: 0 });
+      return { pet, isReplayed: false };
     },
     async get(id) {
       return pets.get(id);

@@ -108,6 +108,64 @@ for (const [what, step] of DOUBTFUL) {
   });
 }
 
+const SAFE_WITH_KEY: typeof DOUBTFUL = [
+  ...DOUBTFUL,
+  ["the service's 503", answersError(503, 'unavailable')],
+  ['a 500 that tells of doubt', answersError(500, 'outcome_unknown')],
+];
+
+for (const [what, step] of SAFE_WITH_KEY) {
+  test(`A POST with a key that got ${what} is sent again, with the same key`, async () => {
+    const { client, sent } = scripted([step, step, CREATED]);
+    const options = { idempotencyKey: 'order-4711' };
+    assert.deepEqual(await client.createPet({ name: 'Rex', categoryId: 7 }, options), REX);
+    assert.deepEqual(sent.map(keySent), ['order-4711', 'order-4711', 'order-4711']);
+    assert.equal(new Set(sent.map(({ init }) => init.body)).size, 1);
+  });
+}
+
+for (const status of [400, 401, 413, 415, 422]) {
+  test(`A POST with a key that got ${status} is not sent again`, async () => {
+    const { client, sent } = scripted([answersError(status, 'x')]);
+    const adding = client.createPet({ name: 'Rex', categoryId: 7 }, { idempotencyKey: 'k' });
+    await assert.rejects(adding, PetStoreError);
+    assert.equal(sent.length, 1);
+  });
+}
+
+test('The client makes a key where it is asked to: one for a call, another for the next', async () => {
+  const { client, sent } = scripted([breaks, CREATED, breaks, CREATED]);
+  for (let call = 0; call < 2; call += 1) {
+    await client.createPet({ name: 'Rex', categoryId: 7 }, { idempotencyKey: true });
+  }
+  const keys = sent.map(keySent);
+  assert.equal(keys[0], keys[1]);
+  assert.equal(keys[2], keys[3]);
+  assert.notEqual(keys[0], keys[2]);
+  for (const key of keys) assert.match(key ?? '', /^[0-9a-f-]{36}$/);
+});
+
+test('Without an idempotency key none is sent, and a GET has none', async () => {
+  const { client, sent } = scripted([CREATED, CREATED, PAGE]);
+  await client.createPet({ name: 'Rex', categoryId: 7 });
+  await client.createPet({ name: 'Rex', categoryId: 7 }, { idempotencyKey: false });
+  await client.listPets();
+  assert.deepEqual(sent.map(keySent), [undefined, undefined, undefined]);
+});
+
+for (const key of ['', 'two words', 'é', 'x'.repeat(256), 7 as unknown as string]) {
+  test(`The key ${JSON.stringify(key).slice(0, 20)} is refused, and nothing is sent`, async () => {
+    const { client, sent } = scripted([]);
+    const adding = client.createPet({ name: 'Rex', categoryId: 7 }, { idempotencyKey: key });
+    await assert.rejects(adding, TypeError);
+    assert.equal(sent.length, 0);
+  });
+}
+
+function keySent({ init }: ScriptedClient['sent'][number]): string | undefined {
+  return (init.headers as Record<string, string>)['Idempotency-Key'];
+}
+
 test('A POST without an answer says what is not known, and a GET does not', async () => {
   const { client } = scripted([breaks, breaks], { retries: 0 });
   const adding = client.createPet({ name: 'Rex', categoryId: 7 });

@@ -6,7 +6,8 @@ import { startService, type Service } from '../support/service.ts';
 
 const SHOP = 'https://shop.example';
 const EXPOSED =
-  'Link, Location, Deprecation, Sunset, Retry-After, Allow, WWW-Authenticate, X-Request-Id';
+  'Link, Location, Idempotent-Replayed, Deprecation, Sunset, Retry-After, Allow, ' +
+  'WWW-Authenticate, X-Request-Id';
 
 async function start(t: TestContext, corsOrigins?: readonly string[]): Promise<Service> {
   const service = await startService(corsOrigins === undefined ? {} : { corsOrigins });
@@ -44,7 +45,7 @@ test('A preflight from a listed origin is answered without a key', async (t) => 
     assert.equal(answer.headers.get('access-control-allow-origin'), SHOP);
     assert.equal(answer.headers.get('access-control-allow-methods'), 'GET, HEAD, POST');
     const allowed = answer.headers.get('access-control-allow-headers');
-    assert.equal(allowed, 'Authorization, Content-Type, X-Request-Id');
+    assert.equal(allowed, 'Authorization, Content-Type, Idempotency-Key, X-Request-Id');
     assert.equal(answer.headers.get('vary'), 'Origin');
   }
 });

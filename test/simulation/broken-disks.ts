@@ -6,11 +6,18 @@
 
 import { dirname } from 'node:path';
 import type { Disk, DiskEntry, DiskFile } from '../../src/stores/file/disk.ts';
-import { isFramed, lengthAt } from '../../src/stores/file/journal-line.ts';
+import { systemMemory } from '../../src/base/memory.ts';
+import {
+  encodeLine,
+  isFramed,
+  lengthAt,
+  PREFIX_LENGTH,
+} from '../../src/stores/file/journal-line.ts';
 import { crc32 } from 'node:zlib';
-import { DATA_FILE, JOURNAL, LOCK, type Wrap } from './life.ts';
+import { DATA_FILE, JOURNAL, KEYS, LOCK, type Wrap } from './life.ts';
 
 const TMP = `${DATA_FILE}.tmp`;
+const KEYS_TMP = `${KEYS}.tmp`;
 
 type Change = (file: DiskFile, how: 'read' | 'edit' | 'create') => Partial<DiskFile>;
 
@@ -110,6 +117,83 @@ export const removeJournalFirst: Wrap = (disk: Disk) => {
       await disk.syncDirectory(dirname(path));
       await late();
       late = undefined;
+    },
+  };
+};
+
+/** The directory is not synced between the names of the keys and of the snapshot. */
+export const skipDirectorySyncOfKeys: Wrap = (disk) => {
+  let isSkipped = false;
+  return {
+    ...disk,
+    rename: async (from, to) => {
+      await disk.rename(from, to);
+      isSkipped = to === KEYS;
+    },
+    syncDirectory: async (path) => {
+      if (!isSkipped) await disk.syncDirectory(path);
+      isSkipped = false;
+    },
+  };
+};
+
+/** The snapshot gets its name first, for good, and then the keys do. */
+export const renameKeysLast: Wrap = (disk) => {
+  let late: (() => Promise<void>) | undefined;
+  let hasSnapshot = false;
+  return {
+    ...disk,
+    rename: async (from, to) => {
+      if (to === KEYS) late = () => disk.rename(from, to);
+      else await disk.rename(from, to);
+      hasSnapshot = to === DATA_FILE;
+    },
+    syncDirectory: async (path) => {
+      await disk.syncDirectory(path);
+      if (!hasSnapshot) return;
+      await late?.();
+      late = undefined;
+    },
+  };
+};
+
+/** Keys are in the memory of the process and in checkpoints, but not in the commits. */
+export const skipKeysOfCommits: Wrap = withFile(JOURNAL, (file) => ({
+  read: async (bytes, offset, length, position) => {
+    const count = await file.read(bytes, offset, length, position);
+    const read = bytes.subarray(offset, offset + count);
+    const text = read.toString('latin1');
+    for (const { index } of text.matchAll(/(?<=\[")[0-9a-f]{32}(?=",)/g))
+      read.fill('0', index, index + 32);
+    correctCrcs(read);
+    return count;
+  },
+}));
+
+/** After a failed sync, the checkpoint has the pets in doubt, but not the last one's key. */
+export const skipKeysInDoubt: Wrap = (disk) => {
+  let isInDoubt = false;
+  return {
+    ...disk,
+    open: async (path, how, making) => {
+      const file = await disk.open(path, how, making);
+      if (path === JOURNAL) {
+        const sync = async (): Promise<void> => {
+          isInDoubt = true;
+          await file.sync();
+          isInDoubt = false;
+        };
+        return { ...file, sync };
+      }
+      if (path !== KEYS_TMP) return file;
+      const write: DiskFile['write'] = async (bytes, offset, position) => {
+        const text = bytes.toString('latin1', PREFIX_LENGTH).replace(/,?\[[^[\]]*\]\]\}\n$/, ']}');
+        const { bytes: fewer } = encodeLine(systemMemory, text, 0);
+        if (!isInDoubt) return file.write(bytes, offset, position);
+        await file.write(fewer, 0, 0);
+        return bytes.length;
+      };
+      return { ...file, write };
     },
   };
 };

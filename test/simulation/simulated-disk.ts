@@ -36,8 +36,8 @@ export interface Fault {
    * takes effect, and reports EIO.
    */
   readonly kind: 'EIO' | 'ENOSPC' | 'EROFS' | 'short' | 'late';
-  /** Once strikes that one operation; for ever, all that such a disk cannot do. */
-  readonly lasts: 'once' | 'for ever';
+  /** Once strikes that one operation, twice the next one too; for ever, all that it cannot do. */
+  readonly lasts: 'once' | 'twice' | 'for ever';
 }
 
 /** Called before each operation; the image is still as it was, and what it makes of it counts. */
@@ -239,7 +239,7 @@ export class SimulatedDisk {
     }
     if (lasts === 'for ever')
       return (FAILS_FOR_EVER[code]?.includes(kind) ?? true) ? code : undefined;
-    if (faultKind !== 'short') return since === 0 ? code : undefined;
+    if (faultKind !== 'short') return since < (lasts === 'twice' ? 2 : 1) ? code : undefined;
     if (!this.#isFull || kind !== 'write') return undefined;
     this.#isFull = false;
     return code;

@@ -6,6 +6,7 @@
 
 import assert from 'node:assert/strict';
 import { after, test, type TestContext } from 'node:test';
+import { KeyTable } from '../../src/stores/keys/key-table.ts';
 import { PetTable } from '../../src/stores/table/pet-table.ts';
 import { SnapshotText } from '../../src/stores/file/snapshot.ts';
 import * as broken from './broken-disks.ts';
@@ -14,7 +15,9 @@ import {
   DATA_FILE,
   growLongJournal,
   JOURNAL,
+  KEYS,
   Life,
+  liveInDoubt,
   liveOnce,
   liveOnLongJournal,
   liveShortly,
@@ -27,7 +30,7 @@ import type { Fault } from './simulated-disk.ts';
 import { plainEnds } from './survival.ts';
 
 /** Once, any code is as good as another. */
-const KINDS: Readonly<Record<Fault['lasts'], readonly Fault['kind'][]>> = {
+const KINDS: Readonly<Record<'once' | 'for ever', readonly Fault['kind'][]>> = {
   once: ['EIO', 'short', 'late'],
   'for ever': ['EIO', 'ENOSPC', 'EROFS', 'short', 'late'],
 };
@@ -80,6 +83,29 @@ test('Nothing is lost when a start with a long journal ends or fails at any oper
   await simulation.failEverywhere(['ENOSPC', 'EROFS'], 'for ever');
   await simulation.failMemoryEverywhere('once');
   expectSound(t, simulation);
+});
+
+test('A pet with a key is there once when two operations fail, and its client tries again', async (t) => {
+  const simulation = new Simulation(liveInDoubt, { ends: plainEnds });
+  await simulation.failEverywhere(['EIO'], 'twice');
+  expectSound(t, simulation);
+});
+
+test('A key in doubt is decided by its own client, with nobody else there', async () => {
+  const plain = new Life();
+  await liveInDoubt(plain);
+  let decided = 0;
+  for (const [at, { kind, path }] of plain.operations.entries()) {
+    if (kind !== 'sync' || path !== JOURNAL) continue;
+    const life = new Life({ fault: { at, kind: 'EIO', lasts: 'twice' } });
+    await life.start();
+    await life.createOnce(3);
+    await life.createOnce(3);
+    const unanswered = life.model.clients.filter(({ id }) => id === undefined);
+    assert.deepEqual([unanswered, life.complaints], [[], []]);
+    decided += life.model.unknownCount;
+  }
+  assert.ok(decided > 0);
 });
 
 test('A start succeeds on a full disk, be the journal short or long', async () => {
@@ -211,7 +237,7 @@ function whatIsLeft(image: DiskImage): string {
 
 // Bytes that changed
 
-test('A flipped bit in either file is refused and left as it is, or changes no pet', async (t) => {
+test('A flipped bit in any file is refused and left as it is, or changes no pet', async (t) => {
   const { cases, complaints } = await flipEveryByte((disk) => disk);
   all.cases += cases;
   t.diagnostic(`${cases} cases`);
@@ -309,6 +335,42 @@ for (const [what, wrap] of FAULTS) {
   });
 }
 
+test('The simulation catches a store whose commits do not have the keys', async (t) => {
+  const simulation = new Simulation(liveInDoubt, {
+    wrap: broken.skipKeysOfCommits,
+    stopsEarly: true,
+  });
+  await simulation.crashEverywhere();
+  expectCaught(t, simulation.complaints);
+});
+
+test('The simulation catches a checkpoint that forgets the keys', async (t) => {
+  t.mock.method(KeyTable.prototype, 'entries', function* () {});
+  const simulation = new Simulation(liveInDoubt, { stopsEarly: true });
+  await simulation.crashEverywhere();
+  expectCaught(t, simulation.complaints);
+});
+
+const IN_DOUBT: typeof CRASHES = [
+  ['does not sync the directory between keys and snapshot', broken.skipDirectorySyncOfKeys],
+  ['gives the keys their name after the snapshot', broken.renameKeysLast],
+  ['leaves the keys in doubt out of a checkpoint', broken.skipKeysInDoubt],
+];
+
+for (const [what, wrap] of IN_DOUBT) {
+  test(`The simulation catches a store that ${what}`, async (t) => {
+    const simulation = new Simulation(liveInDoubt, { wrap, stopsEarly: true });
+    await simulation.failEverywhere(['EIO'], 'once');
+    expectCaught(t, simulation.complaints);
+  });
+}
+
+test('The simulation catches a store that takes a key in doubt for a new one', async (t) => {
+  const simulation = new Simulation(liveInDoubt, { forgetsDoubt: true, stopsEarly: true });
+  await simulation.failEverywhere(['EIO'], 'twice');
+  expectCaught(t, simulation.complaints);
+});
+
 const BLIND: readonly [what: string, path: string, wrap: Wrap][] = [
   ['does not look at its lock', LOCK, broken.blindForLock],
   ['does not look at its journal', JOURNAL, broken.blindForJournal],
@@ -386,9 +448,10 @@ async function shortJournal(nameLength: number, firstLength = 3): Promise<Found>
   const life = new Life();
   await life.start();
   await life.create(30, 10 * firstLength);
+  await life.createOnce(3);
   await life.stop();
   await life.start();
-  await life.create(3);
+  await life.createOnce(3);
   await life.create(nameLength, 3, 3);
   await life.create(nameLength);
   return { image: life.disk.image, known: life.model.knowledge() };
@@ -401,7 +464,7 @@ async function flipEveryByte(
   const found = await shortJournal(3);
   const complaints: string[] = [];
   let cases = 0;
-  for (const path of [DATA_FILE, JOURNAL]) {
+  for (const path of [DATA_FILE, JOURNAL, KEYS]) {
     const { cached } = fileAt(found.image, path);
     for (const at of cached.keys()) {
       const flipped = Buffer.from(cached);

@@ -9,17 +9,22 @@
 import { COMMA, isDigit, ZERO } from '../../base/ascii.ts';
 import { startsWithAt } from '../../base/json.ts';
 import { PetRun, scanPets, type ScannedBytes } from '../table/pet-scanner.ts';
-import { COMMIT_MARK } from './commit.ts';
+import { COMMIT_MARK, decodeKeys, type CommittedKey } from './commit.ts';
 
 const MARK: Buffer = Buffer.from(COMMIT_MARK);
 const PETS: Buffer = Buffer.from(',"pets":[');
-const END: Buffer = Buffer.from(']}');
 const BETWEEN: Buffer = Buffer.from([COMMA]);
 
+/** What a commit has beside its pets. */
+export interface ScannedCommit {
+  readonly lastId: bigint;
+  readonly keys: readonly CommittedKey[];
+}
+
 /**
- * Adds the pets of the commit from `start` up to `end` to the run, and returns the last id; or
- * undefined, with the run as it was, where the text is not of that form, does not follow on
- * `after`, or has more pets than the run has room for.
+ * Adds the pets of the commit from `start` up to `end` to the run; or returns undefined, with the
+ * run as it was, where the text is not of that form, does not follow on `after`, or has more pets
+ * than the run has room for.
  */
 export function scanCommit(
   scanned: ScannedBytes,
@@ -27,7 +32,7 @@ export function scanCommit(
   end: number,
   after: bigint,
   run: PetRun,
-): bigint | undefined {
+): ScannedCommit | undefined {
   const { bytes } = scanned;
   const first = run.length;
   if (!startsWithAt(bytes, start, MARK)) return undefined;
@@ -38,14 +43,19 @@ export function scanCommit(
   const isExact = bytes.toString('latin1', digits, at) === String(after) && at - digits <= 15;
   if (!isExact || !startsWithAt(bytes, at, PETS)) return undefined;
   const petsEnd = scanPets(scanned, at + PETS.length, BETWEEN, run);
-  const isWhole = startsWithAt(bytes, petsEnd, END) && petsEnd + END.length === end;
-  if (isWhole && run.length > first) {
-    let isInOrder = true;
-    for (let i = first; i < run.length; i += 1) {
-      isInOrder &&= run.ids[i] === number + 1 + i - first;
-    }
-    if (isInOrder) return BigInt(number + run.length - first);
+  if (run.length > first && isInOrder(run, first, number)) {
+    const lastId = BigInt(number + run.length - first);
+    const keys = decodeKeys(bytes.toString('latin1', petsEnd, end), after, lastId);
+    if (keys !== undefined) return { lastId, keys };
   }
   run.length = first;
   return undefined;
+}
+
+/** True when the ids from `first` on are those that follow `after`. */
+function isInOrder(run: PetRun, first: number, after: number): boolean {
+  for (let i = first; i < run.length; i += 1) {
+    if (run.ids[i] !== after + 1 + i - first) return false;
+  }
+  return true;
 }

@@ -2,21 +2,33 @@
  * A commit: all creates that are made durable together, as one JSON text.
  *
  *     {"after":7,"pets":[{"id":8,…},{"id":9,…}]}
+ *     {"after":9,"pets":[{"id":10,…}],"keys":[["9f86d081884c7d659a2feaa0c55ad015",10,1795356000000]]}
  *
  * `after` is the last id before the commit. It chains the commits to each other and to the
- * snapshot, so that a missing one, or a snapshot from another day, is noticed.
+ * snapshot, so that a missing one, or a snapshot from another day, is noticed. `keys` has the
+ * idempotency keys of those pets that came with one: the key, the id, and when it is forgotten, in
+ * milliseconds since 1970.
  */
 
 import { COMMA } from '../../base/ascii.ts';
-import { startsWithAt } from '../../base/json.ts';
 import type { PetStatus } from '../../model/pet.ts';
 import { formatPet, petText, readPet } from '../../model/pet-text.ts';
+import type { RequestKey } from '../keys/key-table.ts';
 import type { TablePet } from '../table/pet-table.ts';
 
 export interface Commit {
   readonly after: bigint;
   /** With the ids after + 1, after + 2 and so on; one pet at least. */
   readonly pets: readonly TablePet[];
+  /** Of those pets that came with one, in their order. */
+  readonly keys: readonly CommittedKey[];
+}
+
+export interface CommittedKey {
+  readonly key: RequestKey;
+  readonly id: bigint;
+  /** In milliseconds since 1970. */
+  readonly expiresAt: number;
 }
 
 /** A NewPet that waits for its id. */
@@ -24,21 +36,57 @@ export interface PendingPet {
   /** As formatNewPet wrote them. */
   readonly members: string;
   readonly status: PetStatus | undefined;
+  readonly key?: RequestKey | undefined;
 }
 
-/** The commit that adds these pets after the id `after`. */
-export function createCommit(after: bigint, newPets: readonly PendingPet[]): Commit {
+/** The commit that adds these pets after the id `after`; their keys are forgotten at `expiresAt`. */
+export function createCommit(
+  after: bigint,
+  newPets: readonly PendingPet[],
+  expiresAt: number,
+): Commit {
+  const pets: TablePet[] = [];
+  const keys: CommittedKey[] = [];
   let id = after;
-  const pets = newPets.map(({ members, status }) => {
+  for (const { members, status, key } of newPets) {
     id += 1n;
-    return { id, text: formatPet(id, members), status };
-  });
-  return { after, pets };
+    pets.push({ id, text: formatPet(id, members), status });
+    if (key !== undefined) keys.push({ key, id, expiresAt });
+  }
+  return { after, pets, keys };
 }
 
-export function encodeCommit({ after, pets }: Commit): string {
-  return `${commitStart(after)}${pets.map(({ text }) => text).join(',')}]}`;
+export function encodeCommit({ after, pets, keys }: Commit): string {
+  const texts = pets.map(({ text }) => text).join(',');
+  return `${commitStart(after)}${texts}]${encodeKeys(keys)}}`;
 }
+
+function encodeKeys(keys: readonly CommittedKey[]): string {
+  if (keys.length === 0) return '';
+  return `,"keys":[${keys.map(({ key, id, expiresAt }) => `["${key}",${id},${expiresAt}]`).join(',')}]`;
+}
+
+/** The keys behind the pets of a commit with these ids; undefined when they have another form. */
+export function decodeKeys(
+  text: string,
+  after: bigint,
+  lastId: bigint,
+): readonly CommittedKey[] | undefined {
+  if (text === ']}') return [];
+  const list = /^\],"keys":\[(\[.*\])\]\}$/.exec(text)?.[1];
+  if (list === undefined) return undefined;
+  const keys: CommittedKey[] = [];
+  let last = after;
+  for (const item of list.slice(1, -1).split('],[')) {
+    const [, key = '', id = '', expiresAt = ''] = KEY.exec(item) ?? [];
+    if (key === '' || BigInt(id) <= last || BigInt(id) > lastId) return undefined;
+    last = BigInt(id);
+    keys.push({ key, id: last, expiresAt: Number(expiresAt) });
+  }
+  return keys;
+}
+
+const KEY: RegExp = /^"([0-9a-f]{32})",([1-9][0-9]{0,18}),(-?[0-9]{1,16})$/;
 
 /** What the text of each commit after this id begins with. */
 export function commitStart(after: bigint): string {
@@ -67,8 +115,6 @@ export function decodeCommit(text: Buffer): Commit | undefined {
   } catch {
     return undefined;
   }
-  const isWhole = startsWithAt(text, at, END) && at + END.length === text.length;
-  return isWhole ? { after, pets } : undefined;
+  const keys = decodeKeys(text.toString('latin1', at), after, after + BigInt(pets.length));
+  return keys === undefined ? undefined : { after, pets, keys };
 }
-
-const END: Buffer = Buffer.from(']}');

@@ -1,5 +1,5 @@
 /**
- * Checking data files without changing them, whether or not a service is using them.
+ * Checking data files, that of the keys too, without changing them, whether or not a service is using them.
  *
  * The journal is opened before the snapshot is read. Should a checkpoint come in between, the old
  * journal is still readable through its open file, and the new snapshot has its pets.
@@ -11,6 +11,7 @@ import { systemMemory } from '../../base/memory.ts';
 import { PetTable } from '../table/pet-table.ts';
 import type { Disk, DiskFile } from './disk.ts';
 import type { JournalContent } from './journal-reader.ts';
+import { fitsPets, readKeysFile } from './keys-file.ts';
 import { withLine } from './line-of.ts';
 import { fileAt, readJournalBeside, withFile } from './recovery.ts';
 import { readSnapshot } from './snapshot.ts';
@@ -24,11 +25,14 @@ export interface DataReport {
   readonly journalPets: number;
   /** What is at the journal's end of a commit that is being written, or was cut off. */
   readonly tornBytes: number;
+  /** Idempotency keys in their file, and those of them whose pets are not there, or not like this. */
+  readonly keys: number;
+  readonly strayKeys: number;
   /** False where a changed letter in the snapshot would not be noticed. */
   readonly isSealed: boolean;
 }
 
-/** Reads all of a data file and its journal. Rejects with what is wrong first, and where. */
+/** Reads all of a data file, its journal and its keys. Rejects with what is wrong first, and where. */
 export async function checkData(disk: Disk, path: string): Promise<DataReport> {
   const paths = storePaths(await disk.resolve(path));
   // A service at work may write a line, or replace both files, while they are read: what is wrong
@@ -77,5 +81,20 @@ async function checkFiles(
   }
   const journalPets = pets.length - snapshotPets;
   const tornBytes = content?.tornBytes ?? 0;
-  return { pets: pets.length, lastId: pets.lastId, journalPets, tornBytes, isSealed };
+  const { keys, strayKeys } = await checkKeys(disk, paths, pets);
+  const counts = { pets: pets.length, lastId: pets.lastId, journalPets };
+  return { ...counts, keys, strayKeys, tornBytes, isSealed };
+}
+
+async function checkKeys(
+  disk: Disk,
+  paths: StorePaths,
+  pets: PetTable,
+): Promise<Pick<DataReport, 'keys' | 'strayKeys'>> {
+  if (fileAt(disk, paths.keys) === undefined) return { keys: 0, strayKeys: 0 };
+  const entries = await withFile(disk, paths.keys, (file) =>
+    readKeysFile(paths.keys, file, systemMemory),
+  );
+  const stray = entries.filter((entry) => !fitsPets(entry, pets));
+  return { keys: entries.length, strayKeys: stray.length };
 }

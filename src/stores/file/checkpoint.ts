@@ -8,9 +8,11 @@
 
 import { dirname } from 'node:path';
 import type { Memory } from '../../base/memory.ts';
+import { MAX_KEYS_KEPT, type KeyEntry, type KeyTable } from '../keys/key-table.ts';
 import type { PetTable, TablePet } from '../table/pet-table.ts';
 import type { Disk, DiskEntry, FileMaking } from './disk.ts';
 import type { SnapshotId } from './journal-line.ts';
+import { encodeKeysFile } from './keys-file.ts';
 import { replaceFile, writeAll } from './replace-file.ts';
 import { isUnchanged } from './same-file.ts';
 import { SnapshotText } from './snapshot.ts';
@@ -41,30 +43,35 @@ export interface NewSnapshot {
   readonly syncError?: unknown;
 }
 
+/** What a checkpoint holds: all of the tables, and pets and keys in doubt that follow them. */
+export interface CheckpointContent {
+  readonly pets: PetTable;
+  readonly keys: KeyTable;
+  readonly morePets?: readonly TablePet[];
+  readonly moreKeys?: readonly KeyEntry[];
+}
+
 /**
- * Writes all pets of the table, and `more` that follow them, in the place of the snapshot that we
- * know. Rejects when that one still has its place.
+ * Writes the keys, and then all pets in the place of the snapshot that we know. Rejects when that
+ * one still has its place.
  */
 export async function writeSnapshot(
-  { disk, paths, memory, guard }: CheckpointPlace,
+  place: CheckpointPlace,
   known: KnownSnapshot | undefined,
-  pets: PetTable,
-  more: readonly TablePet[] = [],
+  content: CheckpointContent,
 ): Promise<NewSnapshot> {
+  const { disk, paths, memory } = place;
+  const { pets, morePets: more = [] } = content;
+  // Who puts another snapshot in place may have put its keys there, too.
+  const guard = (): void => {
+    place.guard();
+    checkSnapshot(disk, paths, known);
+  };
+  await writeKeys({ ...place, guard }, content);
   const text = new SnapshotText(memory, pets, more);
-  const file = await replaceFile(
-    {
-      disk,
-      path: paths.snapshot,
-      tmpPath: paths.tmp,
-      making: snapshotMaking(disk, paths),
-      guard() {
-        guard();
-        checkSnapshot(disk, paths, known);
-      },
-    },
-    text.chunks(),
-  );
+  const making = snapshotMaking(disk, paths);
+  const replacement = { disk, path: paths.snapshot, tmpPath: paths.tmp, making, guard };
+  const file = await replaceFile(replacement, text.chunks());
   const entry = file.look();
   await file.close().catch(() => undefined);
   const lastId = more.at(-1)?.id ?? pets.lastId;
@@ -75,6 +82,21 @@ export async function writeSnapshot(
   } catch (syncError) {
     return { snapshot, syncError };
   }
+}
+
+/** Makes the keys durable; where there are none, and were none, there is no file for them. */
+async function writeKeys(
+  { disk, paths, memory, guard }: CheckpointPlace,
+  { keys, moreKeys = [] }: CheckpointContent,
+): Promise<void> {
+  const isNeeded = keys.length + moreKeys.length > 0 || disk.look(paths.keys) !== undefined;
+  if (!isNeeded) return;
+  const entries = [...keys.entries(), ...moreKeys].slice(-MAX_KEYS_KEPT);
+  const making = snapshotMaking(disk, paths);
+  const replacement = { disk, path: paths.keys, tmpPath: paths.keysTmp, making, guard };
+  const file = await replaceFile(replacement, [encodeKeysFile(memory, entries)]);
+  await file.close().catch(() => undefined);
+  await disk.syncDirectory(dirname(paths.keys));
 }
 
 /** Puts all pets of the table into a new file, and returns its path. */

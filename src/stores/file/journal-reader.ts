@@ -13,9 +13,10 @@
 import { isUtf8 } from 'node:buffer';
 import zlib from 'node:zlib';
 import type { Memory } from '../../base/memory.ts';
-import { commitStart, decodeCommit, type Commit } from '../commits/commit.ts';
+import { commitStart, decodeCommit, type Commit, type CommittedKey } from '../commits/commit.ts';
 import { MAX_COMMIT_BYTES } from '../commits/commit-queue.ts';
 import { scanCommit } from '../commits/commit-scanner.ts';
+import { MAX_KEYS_KEPT } from '../keys/key-table.ts';
 import { PetRun, scannedBytes } from '../table/pet-scanner.ts';
 import type { PetTable } from '../table/pet-table.ts';
 import { DamagedFileError } from './damaged-file-error.ts';
@@ -43,6 +44,8 @@ export interface JournalContent {
   readonly lastOffset: number;
   /** What follows them: the beginning of a line that was never answered. */
   readonly tornBytes: number;
+  /** The idempotency keys of its commits, the newest of them where there are very many. */
+  readonly keys: readonly CommittedKey[];
 }
 
 /** No line of ours is longer. */
@@ -78,6 +81,8 @@ class JournalReader {
   /** The last id of the commits so far. */
   #lastId = 0n;
   #isPassedOver = false;
+  /** The newest ones, at least as many as are kept. */
+  #keys: CommittedKey[] = [];
 
   constructor(path: string, window: FileWindow, snapshot: SnapshotId, pets: PetTable) {
     this.#path = path;
@@ -89,7 +94,7 @@ class JournalReader {
   async read(): Promise<JournalContent> {
     if (!(await this.#readHeader())) {
       const tornBytes = this.#window.bytes.length;
-      return { kind: 'nothing', lengthBytes: 0, crc: 0, lastOffset: 0, tornBytes };
+      return { kind: 'nothing', lengthBytes: 0, crc: 0, lastOffset: 0, tornBytes, keys: [] };
     }
     for (;;) {
       const end = this.#lastWholeLine();
@@ -155,15 +160,16 @@ class JournalReader {
       const at = this.#at;
       const length = lengthAt(bytes, at) ?? 0;
       const [start, textEnd] = [at + PREFIX_LENGTH, at + length - 1];
-      const lastId = this.#isPassedOver
+      const commit = this.#isPassedOver
         ? undefined
         : scanCommit(scanned, start, textEnd, this.#lastId, run);
-      if (lastId === undefined) {
+      if (commit === undefined) {
         this.#pets.appendRun(bytes, run);
         run.length = 0;
         this.#applyCommit(decodeCommit(bytes.subarray(start, textEnd)), at);
       } else {
-        this.#lastId = lastId;
+        this.#lastId = commit.lastId;
+        this.#addKeys(commit.keys);
       }
       if (run.length > PetRun.maxLength / 2) {
         this.#pets.appendRun(bytes, run);
@@ -177,7 +183,7 @@ class JournalReader {
 
   #applyCommit(commit: Commit | undefined, at: number): void {
     if (commit === undefined) throw this.#noCommit(at);
-    const { after, pets } = commit;
+    const { after, pets, keys } = commit;
     if (after !== this.#lastId) {
       throw this.#damage(
         at,
@@ -185,10 +191,17 @@ class JournalReader {
       );
     }
     this.#lastId = after + BigInt(pets.length);
+    this.#addKeys(keys);
     for (const pet of pets) {
       if (!this.#isPassedOver) this.#pets.append(pet);
       else if (this.#pets.get(pet.id)?.text !== pet.text) throw this.#otherSnapshot(pet.id, at);
     }
+  }
+
+  /** A journal may have millions of them: of those only the newest are needed. */
+  #addKeys(keys: readonly CommittedKey[]): void {
+    for (const key of keys) this.#keys.push(key);
+    if (this.#keys.length >= 2 * MAX_KEYS_KEPT) this.#keys = this.#keys.slice(-MAX_KEYS_KEPT);
   }
 
   /** Reads the header; false where there is none, nor anything else that counts. */
@@ -236,6 +249,7 @@ class JournalReader {
       crc: this.#crc,
       lastOffset: this.#lastOffset,
       tornBytes: tail.length,
+      keys: this.#keys.slice(-MAX_KEYS_KEPT),
     };
   }
 

@@ -6,6 +6,7 @@
  * back, since the line may be on the disk: its pets are stored, or nobody can tell.
  */
 
+import zlib from 'node:zlib';
 import { Histogram } from '../../base/histogram.ts';
 import { INT64_MAX } from '../../base/int64.ts';
 import { messageOf, type Log } from '../../base/log.ts';
@@ -16,6 +17,7 @@ import {
   NO_ID_LEFT,
   OutcomeUnknownError,
   StoreUnavailableError,
+  type CreatedPet,
   type PetCount,
   type PetPage,
   type PetQuery,
@@ -23,8 +25,21 @@ import {
 } from '../../model/pet-store.ts';
 import { formatNewPet } from '../../model/pet-text.ts';
 import { storedPetOf } from '../../model/stored-pet.ts';
-import { createCommit, encodeCommit, type PendingPet } from '../commits/commit.ts';
+import {
+  createCommit,
+  encodeCommit,
+  type Commit,
+  type CommittedKey,
+  type PendingPet,
+} from '../commits/commit.ts';
 import { CommitQueue, type Outcome } from '../commits/commit-queue.ts';
+import {
+  KEY_LIFETIME_MS,
+  type KeyEntry,
+  type KeyTable,
+  type RequestKey,
+} from '../keys/key-table.ts';
+import { KeyedCreates, type KnownKey } from '../keys/keyed-creates.ts';
 import type { PetTable, TablePet } from '../table/pet-table.ts';
 import {
   checkSnapshot,
@@ -56,6 +71,9 @@ export interface StoreStats {
   readonly unknownCreates: number;
   /** Creates that wait for a commit. */
   readonly queueLength: number;
+  /** Idempotency keys that are held, and those that went before their time to make room. */
+  readonly keysHeld: number;
+  readonly keysEvicted: number;
   readonly journalBytes: number;
   readonly snapshotBytes: number;
 }
@@ -80,6 +98,7 @@ export interface StorePlace {
   readonly lock: DiskLock;
   readonly log: Log;
   now(): number;
+  timeOfDay(): number;
   /** Throws LockLostError. */
   guard(): void;
 }
@@ -87,6 +106,8 @@ export interface StorePlace {
 export class JournaledStore implements FileStore {
   readonly #place: StorePlace;
   readonly #pets: PetTable;
+  readonly #keys: KeyTable;
+  readonly #keyedCreates: KeyedCreates;
   readonly #queue: CommitQueue<PendingPet, StoredPet>;
   #journal: Journal;
   #snapshot: KnownSnapshot | undefined;
@@ -94,9 +115,13 @@ export class JournaledStore implements FileStore {
   #isSnapshotCurrent: boolean;
   /** Why no line can be added to the journal, until all is brought into new files. */
   #deadJournal: { readonly cause: string; readonly leftover: DiskEntry | undefined } | undefined;
-  /** Pets that the dead journal may show after the next start: no snapshot may leave them out. */
-  #inDoubt: readonly TablePet[] = [];
+  /** What the dead journal may show after the next start: no snapshot may leave it out. */
+  #inDoubt: Commit | undefined;
+  /** Keys of which nobody can tell whether their pets are stored, and why. */
+  readonly #doubtfulKeys: Map<RequestKey, string> = new Map();
   #lastReplaceAt = -Infinity;
+  /** While new files are tried in the place of a dead journal. */
+  #reviving: Promise<void> | undefined;
   /** Why nothing is written any more, for good. */
   #stopped: string | undefined;
   readonly #trouble: Trouble;
@@ -111,6 +136,13 @@ export class JournaledStore implements FileStore {
     this.#place = place;
     this.#trouble = new Trouble(place.log, place.now, place.paths.snapshot);
     this.#pets = recovered.pets;
+    this.#keys = recovered.keys;
+    this.#keyedCreates = new KeyedCreates({
+      find: (key) => this.#findKey(key),
+      create: (newPet, key) => this.#create(newPet, key),
+      hold: (newPet) => this.#hold(newPet),
+      decide: () => this.#decide(),
+    });
     this.#snapshot = recovered.snapshot;
     this.#isSnapshotCurrent = recovered.isSnapshotCurrent;
     this.#queue = new CommitQueue((newPets) => this.#commit(newPets));
@@ -148,19 +180,20 @@ export class JournaledStore implements FileStore {
       refusedCreates: this.#refusedCreates,
       unknownCreates: this.#unknownCreates,
       queueLength: this.#queue.length,
+      keysHeld: this.#keys.length,
+      keysEvicted: this.#keys.evicted,
       journalBytes: this.#journal.lengthBytes,
       snapshotBytes: this.#snapshot?.entry.sizeBytes ?? 0,
     };
   }
 
-  async create(newPet: NewPet): Promise<StoredPet> {
-    const members = formatNewPet(newPet);
-    const refusal = this.#refusal();
-    if (refusal === undefined) {
-      return this.#queue.add({ members, status: newPet.status }, Buffer.byteLength(members));
-    }
-    this.#refusedCreates += 1;
-    throw new StoreUnavailableError(refusal);
+  create(newPet: NewPet): Promise<StoredPet> {
+    return this.#create(newPet);
+  }
+
+  async createOnce(newPet: NewPet, key: RequestKey): Promise<CreatedPet> {
+    if (this.#closed !== undefined) throw new StoreUnavailableError(CLOSED);
+    return this.#keyedCreates.create(newPet, key);
   }
 
   close(): Promise<void> {
@@ -169,11 +202,48 @@ export class JournaledStore implements FileStore {
   }
 
   async writeFirstSnapshot(): Promise<void> {
-    const { snapshot, syncError } = await writeSnapshot(this.#place, undefined, this.#pets);
+    const { snapshot, syncError } = await writeSnapshot(this.#place, undefined, {
+      pets: this.#pets,
+      keys: this.#keys,
+    });
     if (syncError !== undefined) throw syncError;
     this.#snapshot = snapshot;
     this.#journal = this.#openJournal();
     this.#place.log('info', 'Made an empty data file', { file: this.#place.paths.snapshot });
+  }
+
+  async #create(newPet: NewPet, key?: RequestKey): Promise<StoredPet> {
+    const members = formatNewPet(newPet);
+    this.#checkTakesPets();
+    const bytes = Buffer.byteLength(members) + (key === undefined ? 0 : COMMITTED_KEY_BYTES);
+    return this.#queue.add({ members, status: newPet.status, key }, bytes);
+  }
+
+  /** Counts a pet that waits for the outcome of another one with its key. */
+  #hold(newPet: NewPet): () => void {
+    const members = formatNewPet(newPet);
+    this.#checkTakesPets();
+    return this.#queue.hold(Buffer.byteLength(members));
+  }
+
+  /** A checkpoint decides what became of creates in doubt: tries one, at most once a second. */
+  async #decide(): Promise<void> {
+    if (this.#deadJournal !== undefined) await this.#prepareJournal().catch(() => undefined);
+  }
+
+  #checkTakesPets(): void {
+    const refusal = this.#refusal();
+    if (refusal === undefined) return;
+    this.#refusedCreates += 1;
+    throw new StoreUnavailableError(refusal);
+  }
+
+  #findKey(key: RequestKey): KnownKey | undefined {
+    const doubt = this.#doubtfulKeys.get(key);
+    if (doubt !== undefined) return { unknown: doubt };
+    const id = this.#keys.find(key);
+    const pet = id === undefined ? undefined : this.#pets.get(id);
+    return pet === undefined ? undefined : { pet };
   }
 
   #refusal(): string | undefined {
@@ -186,14 +256,15 @@ export class JournaledStore implements FileStore {
 
   /** Makes the pets durable together. It never rejects. */
   async #commit(newPets: readonly PendingPet[]): Promise<readonly Outcome<StoredPet>[]> {
-    let pets: readonly TablePet[];
+    let commit: Commit;
     let line: EncodedLine;
     try {
       await this.#prepareJournal();
-      const commit = createCommit(this.#pets.lastId, newPets);
-      pets = commit.pets;
+      const expiresAt = this.#place.timeOfDay() + KEY_LIFETIME_MS;
+      commit = createCommit(this.#pets.lastId, newPets, expiresAt);
       line = this.#journal.encode(encodeCommit(commit));
-      this.#pets.reserve(pets);
+      this.#pets.reserve(commit.pets);
+      if (commit.keys.length > 0) this.#keys.reserve();
     } catch (error) {
       // Nothing was written yet.
       return this.#refuse(newPets.length, error);
@@ -208,23 +279,24 @@ export class JournaledStore implements FileStore {
     this.#commitSeconds.observe((performance.now() - startedAt) / 1000);
     this.#commitPets.observe(newPets.length);
     if (written.kind === 'taken back') return this.#refuse(newPets.length, written.cause);
-    return this.#settle(pets, written.kind === 'durable' ? undefined : written.cause);
+    return this.#settle(commit, written.kind === 'durable' ? undefined : written.cause);
   }
 
   /**
    * Settles pets whose line was written: from here on there is no way back, since the line may be
    * on the disk. `doubt` is why it may not. It never rejects.
    */
-  async #settle(pets: readonly TablePet[], doubt: unknown): Promise<readonly Outcome<StoredPet>[]> {
+  async #settle(commit: Commit, doubt: unknown): Promise<readonly Outcome<StoredPet>[]> {
+    const { pets, keys } = commit;
     switch (doubt === undefined ? this.#standingAfterSync() : 'gone') {
       case 'ours':
-        this.#publish(pets);
+        this.#publish(commit);
         break;
       case 'another':
         await this.#saveAndStop(ANOTHER_JOURNAL);
         break;
       case 'gone':
-        this.#inDoubt = pets;
+        this.#inDoubt = commit;
         this.#giveUpJournal(doubt === undefined ? JOURNAL_GONE : messageOf(doubt));
         await this.#replaceJournal().catch((error: unknown) => this.#trouble.note(error));
     }
@@ -235,6 +307,7 @@ export class JournaledStore implements FileStore {
     this.#unknownCreates += pets.length;
     const cause = this.#stopped ?? this.#trouble.message ?? messageOf(doubt);
     const message = `It is not known whether the pet was stored: ${lowerFirst(cause)}`;
+    for (const { key } of keys) this.#doubtfulKeys.set(key, message);
     return pets.map(() => ({ error: new OutcomeUnknownError(message) }));
   }
 
@@ -248,9 +321,10 @@ export class JournaledStore implements FileStore {
   }
 
   /** Puts durable pets into memory, for which there is room: reads see them from now on. */
-  #publish(pets: readonly TablePet[]): void {
+  #publish({ pets, keys }: Commit): void {
     try {
       for (const pet of pets) this.#pets.append(pet);
+      for (const entry of withPetCrcs(keys, pets)) this.#keys.add(entry);
     } catch (error) {
       // Memory is behind the disk now: nothing that is made of it may be written.
       return this.#stop(`Memory failed after a pet was stored: ${messageOf(error)}`);
@@ -268,6 +342,12 @@ export class JournaledStore implements FileStore {
     if (standing === 'gone') this.#giveUpJournal(JOURNAL_GONE);
     if (this.#deadJournal === undefined) return;
     const { cause } = this.#deadJournal;
+    // A commit and a retry of what is in doubt may both come here: one of them works for both.
+    this.#reviving ??= this.#reviveJournal(cause).finally(() => (this.#reviving = undefined));
+    await this.#reviving;
+  }
+
+  async #reviveJournal(cause: string): Promise<void> {
     if (this.#place.now() - this.#lastReplaceAt < REPLACE_PAUSE_MS) {
       throw new Error(`${withoutPath(cause)}; new files are tried once a second`);
     }
@@ -299,7 +379,7 @@ export class JournaledStore implements FileStore {
   async #replaceJournal(): Promise<void> {
     this.#lastReplaceAt = this.#place.now();
     try {
-      if (!this.#isSnapshotCurrent || this.#inDoubt.length > 0) await this.#checkpoint();
+      if (!this.#isSnapshotCurrent || this.#inDoubt !== undefined) await this.#checkpoint();
       if (this.#stopped === undefined) await this.#removeJournal();
     } catch (error) {
       if (error instanceof LockLostError) this.#stop(error.message);
@@ -313,16 +393,23 @@ export class JournaledStore implements FileStore {
    * whole; when that is not certain, the journal is dead.
    */
   async #checkpoint(): Promise<void> {
-    const written = await writeSnapshot(this.#place, this.#snapshot, this.#pets, this.#inDoubt);
-    const { snapshot, syncError } = written;
+    const inDoubt = this.#inDoubt;
+    const more =
+      inDoubt === undefined
+        ? {}
+        : { morePets: inDoubt.pets, moreKeys: withPetCrcs(inDoubt.keys, inDoubt.pets) };
+    const content = { pets: this.#pets, keys: this.#keys, ...more };
+    const { snapshot, syncError } = await writeSnapshot(this.#place, this.#snapshot, content);
     this.#snapshot = snapshot;
     if (syncError !== undefined) {
       // Old snapshot or new one: only the old journal goes with either.
       if (this.#deadJournal === undefined) this.#giveUpJournal(messageOf(syncError));
       throw syncError;
     }
-    this.#publish(this.#inDoubt);
-    this.#inDoubt = [];
+    if (inDoubt !== undefined) this.#publish(inDoubt);
+    this.#inDoubt = undefined;
+    // Where memory failed, the keys are in the files only: the next start tells.
+    if (this.#stopped === undefined) this.#doubtfulKeys.clear();
     this.#isSnapshotCurrent = true;
   }
 
@@ -398,6 +485,7 @@ export class JournaledStore implements FileStore {
     const { lock, log } = this.#place;
     try {
       await this.#queue.settled();
+      await this.#reviving?.catch(() => undefined);
       const isDue = this.#journal.lengthBytes > 0 || this.#deadJournal !== undefined;
       if (isDue && this.#stopped === undefined) await this.#replaceJournal();
     } catch (error) {
@@ -409,6 +497,18 @@ export class JournaledStore implements FileStore {
       await lock.release();
     }
   }
+}
+
+/** About what a key takes in a commit's text. */
+const COMMITTED_KEY_BYTES = 80;
+
+/** The entries of these keys, which are those of some of the pets. */
+function withPetCrcs(
+  keys: readonly CommittedKey[],
+  pets: readonly TablePet[],
+): readonly KeyEntry[] {
+  const texts = new Map(keys.length === 0 ? [] : pets.map(({ id, text }) => [id, text]));
+  return keys.map((key) => ({ ...key, petCrc: zlib.crc32(texts.get(key.id) ?? '') }));
 }
 
 const JOURNAL_GONE = 'the journal was removed';

@@ -17,8 +17,11 @@
  */
 
 import { dirname } from 'node:path';
+import zlib from 'node:zlib';
 import { messageOf, type Log } from '../../base/log.ts';
 import type { Memory } from '../../base/memory.ts';
+import type { CommittedKey } from '../commits/commit.ts';
+import { KeyTable, type KeyClock } from '../keys/key-table.ts';
 import { PetTable } from '../table/pet-table.ts';
 import {
   writeSnapshot,
@@ -28,6 +31,7 @@ import {
 } from './checkpoint.ts';
 import { DamagedFileError } from './damaged-file-error.ts';
 import type { Disk, DiskEntry, DiskFile } from './disk.ts';
+import { fitsPets, readKeysFile } from './keys-file.ts';
 import { readJournal, type JournalContent } from './journal-reader.ts';
 import type { OpenJournal } from './journal.ts';
 import type { SnapshotId } from './journal-line.ts';
@@ -37,6 +41,7 @@ import type { StorePaths } from './store-paths.ts';
 
 export interface Recovered {
   readonly pets: PetTable;
+  readonly keys: KeyTable;
   /** Undefined where there was none. */
   readonly snapshot: KnownSnapshot | undefined;
   /** True when the snapshot has all pets, durably. */
@@ -53,6 +58,9 @@ export interface RecoveryPlace extends CheckpointPlace {
   readonly longJournalBytes: number;
   /** For tests: where the pets are put, an empty table. */
   readonly pets?: PetTable | undefined;
+  /** For tests: where the keys are put, an empty table. */
+  readonly keys?: KeyTable | undefined;
+  readonly clock: KeyClock;
 }
 
 /**
@@ -64,14 +72,19 @@ export interface RecoveryPlace extends CheckpointPlace {
 export async function recover(place: RecoveryPlace): Promise<Recovered> {
   const { disk, paths, memory, log, pets = new PetTable(memory) } = place;
   const snapshot = await loadSnapshot(place, pets);
+  const lastSnapshotId = pets.lastId;
   const content = await loadJournal(disk, paths, snapshot?.id, pets, memory);
+  const { keys = new KeyTable(memory, place.clock) } = place;
+  await loadKeys(place, { pets, lastSnapshotId, committed: content?.keys ?? [] }, keys);
   place.guard();
   await removeFile(disk, paths.tmp);
+  await removeFile(disk, paths.keysTmp);
   // The snapshot may have got its name from a process that was killed before that was durable: not
   // until then may its journal go.
   await disk.syncDirectory(dirname(paths.snapshot));
   const found = {
     pets,
+    keys,
     snapshot,
     isSnapshotCurrent: true,
     journal: undefined,
@@ -146,6 +159,45 @@ async function loadSnapshot(
   });
 }
 
+interface FoundForKeys {
+  /** Those of snapshot and journal. */
+  readonly pets: PetTable;
+  readonly lastSnapshotId: bigint;
+  /** The keys in the journal. */
+  readonly committed: readonly CommittedKey[];
+}
+
+/**
+ * The keys of the last checkpoint and those of the journal, as far as their pets are there.
+ *
+ * Of pets behind the snapshot the journal alone tells: a checkpoint that was cut off may have left
+ * the key of a create in doubt, whose id went to another pet since.
+ */
+async function loadKeys(
+  { disk, paths, memory, log }: RecoveryPlace,
+  { pets, lastSnapshotId, committed }: FoundForKeys,
+  keys: KeyTable,
+): Promise<void> {
+  if (fileAt(disk, paths.keys) !== undefined) {
+    const stored = await withFile(disk, paths.keys, async (file) => {
+      const entries = await readKeysFile(paths.keys, file, memory);
+      await file.sync();
+      return entries;
+    });
+    const fitting = stored.filter((entry) => fitsPets(entry, pets));
+    for (const entry of fitting) if (entry.id <= lastSnapshotId) keys.add(entry);
+    const dropped = stored.length - fitting.length;
+    if (dropped > 0) {
+      const details = { file: paths.keys, keys: dropped };
+      log('warn', 'Dropped idempotency keys whose pets are not there, or not like this', details);
+    }
+  }
+  for (const { key, id, expiresAt } of committed) {
+    const pet = pets.get(id);
+    if (pet !== undefined) keys.add({ key, id, expiresAt, petCrc: zlib.crc32(pet.text) });
+  }
+}
+
 function holdsCommits({ kind, lastOffset }: JournalContent): boolean {
   return kind === 'follows' && lastOffset > 0;
 }
@@ -174,7 +226,7 @@ async function replaceLongJournal(
   const { disk, paths, log } = place;
   let written: NewSnapshot;
   try {
-    written = await writeSnapshot(place, found.snapshot, found.pets);
+    written = await writeSnapshot(place, found.snapshot, found);
   } catch (error) {
     log('warn', 'A checkpoint failed; the journal goes on', { cause: messageOf(error) });
     return { ...found, journal: await keepInPlace(place, content) };

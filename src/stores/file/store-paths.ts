@@ -2,9 +2,12 @@
 export interface StorePaths {
   readonly snapshot: string;
   readonly journal: string;
+  /** The idempotency keys of the last checkpoint. */
+  readonly keys: string;
   readonly lock: string;
   /** A snapshot or a journal in the making. */
   readonly tmp: string;
+  readonly keysTmp: string;
   /** Where all pets go when the data file's place is not ours any more. */
   saved(at: Date): string;
 }
@@ -14,8 +17,10 @@ export function storePaths(snapshot: string): StorePaths {
   return {
     snapshot,
     journal: `${snapshot}.journal`,
+    keys: `${snapshot}.keys`,
     lock: `${snapshot}.lock`,
     tmp: `${snapshot}.tmp`,
+    keysTmp: `${snapshot}.keys.tmp`,
     // 20261121T201500123Z: no colon, which Windows has for something else.
     saved: (at) => `${snapshot}.saved-${at.toISOString().replace(/[-:.]/g, '')}`,
   };

@@ -21,6 +21,7 @@ import { PetLedger } from '../../support/pet-ledger.ts';
 import { startLoad } from '../../support/pet-load.ts';
 import { end, portOf, startOn } from '../../support/process.ts';
 import { createRandom } from '../../support/random.ts';
+import { requestKey } from '../../support/request-keys.ts';
 import { runScript, type ScriptResult } from '../../support/run-script.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
@@ -93,6 +94,30 @@ test('It names byte and line of a damaged line in the journal, and exits with 1'
   assert.match(stderr, new RegExp(`^${path}\\.journal is damaged ${place}: [^\n]*\\. ${LEFT}`));
 });
 
+test('It counts the idempotency keys, and those of other pets, and notices a changed one', async (t) => {
+  const path = join(tempDir(t), 'pets.json');
+  const store = await openFileStore({ path });
+  for (const number of [1, 2]) await store.createOnce?.(NEW_REX, requestKey(number));
+  await store.close();
+  const pets = `${path}: 2 pets, the greatest id is 2\n`;
+  assert.equal(
+    (await checkUnchanged(path)).stdout,
+    `${pets}2 idempotency keys in their own file\n`,
+  );
+
+  writeFileSync(path, SNAPSHOT);
+  const stray = '1 of them is of other pets, and will be forgotten\n';
+  const { stdout } = await checkUnchanged(path);
+  assert.ok(stdout.endsWith(`2 idempotency keys in their own file\n${stray}${NO_SEAL}`), stdout);
+
+  const keys = readFileSync(`${path}.keys`);
+  keys[40]! ^= 1;
+  writeFileSync(`${path}.keys`, keys);
+  const { code, stderr } = await checkUnchanged(path);
+  assert.equal(code, 1);
+  assert.match(stderr, new RegExp(`^${path}\\.keys is damaged: Its content [^\n]*`));
+});
+
 test('It misses the data file of a journal, but not that of an empty one', async (t) => {
   const path = withJournal(t, 1);
   rmSync(path);
@@ -130,7 +155,7 @@ test('It tells in one line of a file that is not there or is a folder, and exits
 test('A wrong call shows how it is called, and exits with 2', async () => {
   const stderr =
     'Usage: petstore check-data [file]\n\n' +
-    'Checks a data file (data/pets.json) and its journal, and changes nothing.\n';
+    'Checks a data file (data/pets.json), its journal and its keys, and changes nothing.\n';
   for (const args of [['a', 'b'], ['--what'], ['-']]) {
     assert.deepEqual(await checkDataFile(...args), { code: 2, stdout: '', stderr });
   }

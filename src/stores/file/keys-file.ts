@@ -1,0 +1,87 @@
+/**
+ * The keys file: the idempotency keys that a checkpoint remembers, beside the snapshot.
+ *
+ *     91dc63af 0000007b {"keys":1,"entries":[["9f86d081884c7d659a2feaa0c55ad015",8,1795356000000,"5b4e8c1a"],…]}␊
+ *     └──────┘ └──────┘                      key                                id expires at    CRC-32 of
+ *      CRC-32   length of the line                                                               its pet
+ *
+ * It is on the disk for good before the snapshot of the same checkpoint gets its name: otherwise a
+ * power cut could leave that snapshot alone, and a create that is sent again would be stored twice.
+ */
+
+import zlib from 'node:zlib';
+import type { Memory } from '../../base/memory.ts';
+import { MAX_KEYS_KEPT, type KeyEntry } from '../keys/key-table.ts';
+import type { PetTable } from '../table/pet-table.ts';
+import { DamagedFileError } from './damaged-file-error.ts';
+import type { DiskFile } from './disk.ts';
+import { FileWindow } from './file-window.ts';
+import { encodeLine, isFramed, isIntact, lengthAt, PREFIX_LENGTH } from './journal-line.ts';
+
+/** More than so many entries can have. */
+const MAX_BYTES: number = 100 * MAX_KEYS_KEPT;
+
+/** The bytes of a keys file with these entries. */
+export function encodeKeysFile(memory: Memory, entries: readonly KeyEntry[]): Buffer {
+  const items = entries.map(
+    ({ key, id, expiresAt, petCrc }) => `["${key}",${id},${expiresAt},"${hex(petCrc)}"]`,
+  );
+  return encodeLine(memory, `${START}${items.join(',')}${END}`, 0).bytes;
+}
+
+/** The entries of a keys file, in ascending order of id. Rejects with DamagedFileError. */
+export async function readKeysFile(
+  path: string,
+  file: DiskFile,
+  memory: Memory,
+): Promise<readonly KeyEntry[]> {
+  const window = new FileWindow(file, memory, MAX_BYTES);
+  await window.fill(0);
+  while (!window.atEnd && !window.isFull) await window.fill(0);
+  const { bytes } = window;
+  const length = lengthAt(bytes, 0);
+  const isWhole =
+    length === bytes.length && isFramed(bytes, 0, length) && isIntact(bytes, 0, length, 0);
+  const text = isWhole ? bytes.toString('latin1', PREFIX_LENGTH, length - 1) : '';
+  const entries = decodeEntries(text);
+  if (entries !== undefined) return entries;
+  throw new DamagedFileError({
+    path,
+    complaint: 'Its content does not match its length and CRC',
+    advice:
+      'Restore it from the back-up that the data file is from; or move it away, as evidence: then ' +
+      'the idempotency keys are forgotten, and a create that is sent again is stored again',
+  });
+}
+
+/** True when the entry's pet is there, and is the one that its key stored. */
+export function fitsPets({ id, petCrc }: KeyEntry, pets: PetTable): boolean {
+  const pet = pets.get(id);
+  return pet !== undefined && zlib.crc32(pet.text) === petCrc;
+}
+
+const START = '{"keys":1,"entries":[';
+const END = ']}';
+const ENTRY: RegExp = /^\["([0-9a-f]{32})",([1-9][0-9]{0,18}),(-?[0-9]{1,16}),"([0-9a-f]{8})"\]$/;
+
+function decodeEntries(text: string): readonly KeyEntry[] | undefined {
+  if (!text.startsWith(START) || !text.endsWith(END)) return undefined;
+  const list = text.slice(START.length, -END.length);
+  if (list === '') return [];
+  const entries: KeyEntry[] = [];
+  for (const item of list.split(/(?<=\]),/)) {
+    const [, key = '', id = '', expiresAt = '', petCrc = ''] = ENTRY.exec(item) ?? [];
+    if (key === '') return undefined;
+    entries.push({
+      key,
+      id: BigInt(id),
+      expiresAt: Number(expiresAt),
+      petCrc: parseInt(petCrc, 16),
+    });
+  }
+  return entries;
+}
+
+function hex(value: number): string {
+  return value.toString(16).padStart(8, '0');
+}

@@ -1,0 +1,93 @@
+/**
+ * Creates with a key: each key stores one pet, however often and however many at once it is sent.
+ *
+ * Whoever comes while the first create with a key is under way waits for its outcome. Only what was
+ * stored is remembered: after a refusal one of those who wait is tried in its place, so that nobody
+ * is stuck on somebody else's failure. Where nobody can tell the outcome, a retry first lets the
+ * store try to find out.
+ */
+
+import type { NewPet, StoredPet } from '../../model/pet.ts';
+import { KeyReusedError, OutcomeUnknownError, type CreatedPet } from '../../model/pet-store.ts';
+import type { RequestKey } from './key-table.ts';
+
+/** What a store knows of a key. */
+export type KnownKey = { readonly pet: StoredPet } | { readonly unknown: string };
+
+/** What the creates stand on. */
+export interface KeyedStore {
+  /** What the key stored, or why nobody can tell; undefined where it stored nothing. */
+  find(key: RequestKey): KnownKey | undefined;
+  /** Stores the pet and the key together. */
+  create(newPet: NewPet, key: RequestKey): Promise<StoredPet>;
+  /**
+   * Counts a pet that waits for another one's outcome, until what this returns is called. Throws
+   * StoreUnavailableError where too many wait.
+   */
+  hold(newPet: NewPet): () => void;
+  /** Tries to find out what became of the creates of which nobody can tell. It does not reject. */
+  decide(): Promise<void>;
+}
+
+export class KeyedCreates {
+  readonly #store: KeyedStore;
+  /** The outcome of the create under way with a key; it does not reject. */
+  readonly #underWay: Map<RequestKey, Promise<Error | undefined>> = new Map();
+
+  constructor(store: KeyedStore) {
+    this.#store = store;
+  }
+
+  async create(newPet: NewPet, key: RequestKey): Promise<CreatedPet> {
+    let hasTriedToDecide = false;
+    for (;;) {
+      const underWay = this.#underWay.get(key);
+      if (underWay !== undefined) {
+        await this.#waitFor(underWay, newPet);
+        continue;
+      }
+      // No await from here to the create: else another one with the key could begin in between.
+      const known = this.#store.find(key);
+      if (known === undefined) {
+        return { pet: await this.#createFirst(newPet, key), isReplayed: false };
+      }
+      if ('pet' in known) return { pet: samePet(known.pet, newPet), isReplayed: true };
+      if (hasTriedToDecide) throw new OutcomeUnknownError(known.unknown);
+      await this.#store.decide();
+      hasTriedToDecide = true;
+    }
+  }
+
+  /** Resolves when that create is over; where its outcome is unknown, so is that of all who wait. */
+  async #waitFor(underWay: Promise<Error | undefined>, newPet: NewPet): Promise<void> {
+    const release = this.#store.hold(newPet);
+    try {
+      const failure = await underWay;
+      if (failure instanceof OutcomeUnknownError) throw failure;
+    } finally {
+      release();
+    }
+  }
+
+  #createFirst(newPet: NewPet, key: RequestKey): Promise<StoredPet> {
+    const creating = this.#store.create(newPet, key);
+    const settle = (failure?: Error): Error | undefined => {
+      this.#underWay.delete(key);
+      return failure;
+    };
+    this.#underWay.set(
+      key,
+      creating.then(() => settle(), settle),
+    );
+    return creating;
+  }
+}
+
+/**
+ * The pet that the key stored. Throws KeyReusedError unless the new one is the same by value: another
+ * spelling of a pet is the same pet.
+ */
+export function samePet(pet: StoredPet, { name, categoryId, status }: NewPet): StoredPet {
+  if (pet.name === name && pet.categoryId === categoryId && pet.status === status) return pet;
+  throw new KeyReusedError(`The key was used for another pet, the one with the id ${pet.id}`);
+}

@@ -1,0 +1,176 @@
+/** Keys in the files: what a checkpoint, a start and a restore make of them. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { systemMemory } from '../../../src/base/memory.ts';
+import type { NewPet } from '../../../src/model/pet.ts';
+import { KeyReusedError, type CreatedPet } from '../../../src/model/pet-store.ts';
+import { createCommit, encodeCommit } from '../../../src/stores/commits/commit.ts';
+import { openFileStore, type FileStore } from '../../../src/stores/file/file-store.ts';
+import { headerText } from '../../../src/stores/file/journal-line.ts';
+import { readJournal } from '../../../src/stores/file/journal-reader.ts';
+import { KEY_LIFETIME_MS, MAX_KEYS_KEPT } from '../../../src/stores/keys/key-table.ts';
+import { PetTable } from '../../../src/stores/table/pet-table.ts';
+import { EXPIRES_AT, linesOf, pendingPet, REX, snapshotId } from '../../support/journal-text.ts';
+import { createMemoryDisk, type MemoryDisk } from '../../support/memory-disk.ts';
+import { requestKey } from '../../support/request-keys.ts';
+
+const PATH = 'pets.json';
+const KEYS = `${PATH}.keys`;
+const TOM: NewPet = { name: 'Tom', categoryId: 7n };
+const TODAY: number = Date.UTC(2026, 10, 21);
+
+/** What a store logged, in short. */
+type Lines = string[];
+
+function open(disk: MemoryDisk, lines: Lines = [], timeOfDay = TODAY): Promise<FileStore> {
+  const log = (level: string, message: string): unknown => lines.push(`${level}: ${message}`);
+  return openFileStore({ path: PATH, disk, log, now: () => 0, timeOfDay: () => timeOfDay });
+}
+
+function createOnce(store: FileStore, key: number, pet: NewPet = REX): Promise<CreatedPet> {
+  return store.createOnce?.(pet, requestKey(key)) ?? assert.fail();
+}
+
+/** A disk with the files of a store that was stopped: a keyed Rex and a keyed Tom. */
+async function stoppedDisk(): Promise<MemoryDisk> {
+  const disk = createMemoryDisk();
+  const store = await open(disk);
+  await createOnce(store, 1);
+  await createOnce(store, 2, TOM);
+  await store.close();
+  return disk;
+}
+
+test('Who sends no keys has no file of them', async () => {
+  const disk = createMemoryDisk();
+  const store = await open(disk);
+  await store.create(REX);
+  await store.close();
+  assert.deepEqual(Object.keys(disk.contents()).sort(), [PATH, `${PATH}.lock`]);
+});
+
+test('A checkpoint leaves the keys in a file of their own, and pets.json a plain array', async () => {
+  const disk = await stoppedDisk();
+  assert.deepEqual(Object.keys(disk.contents()).sort(), [PATH, KEYS, `${PATH}.lock`]);
+  assert.deepEqual(JSON.parse(disk.read(PATH).toString()), [
+    { id: 1, name: 'Rex', categoryId: 7 },
+    { id: 2, name: 'Tom', categoryId: 7 },
+  ]);
+  const expiresAt = TODAY + KEY_LIFETIME_MS;
+  const entry = (key: number, id: number): string =>
+    `\\["${requestKey(key)}",${id},${expiresAt},"[0-9a-f]{8}"\\]`;
+  const text = `[0-9a-f]{8} [0-9a-f]{8} {"keys":1,"entries":\\[${entry(1, 1)},${entry(2, 2)}\\]}\n`;
+  assert.match(disk.read(KEYS).toString(), new RegExp(`^${text}$`));
+});
+
+test('Without their file the keys of the last checkpoint are forgotten, and nothing else', async () => {
+  const disk = await stoppedDisk();
+  await disk.remove(KEYS);
+  const store = await open(disk);
+  assert.equal(store.count().total, 2);
+  assert.equal((await createOnce(store, 1)).pet.id, 3n);
+});
+
+test('A key whose pet is not there, or not like this, is dropped, and the log says so', async () => {
+  const disk = await stoppedDisk();
+  disk.write(
+    PATH,
+    '[{"id":1,"name":"Foreign","categoryId":7},{"id":2,"name":"Tom","categoryId":7}]',
+  );
+  const lines: Lines = [];
+  const store = await open(disk, lines);
+  const dropped = 'warn: Dropped idempotency keys whose pets are not there, or not like this';
+  assert.ok(lines.includes(dropped), lines.join('\n'));
+  assert.equal((await createOnce(store, 1)).isReplayed, false);
+  assert.deepEqual(await told(createOnce(store, 2, TOM)), [2n, true]);
+});
+
+test('A key in doubt does not get the pet of another client that came under its id', async () => {
+  const disk = await stoppedDisk();
+  const before = disk.read(PATH);
+  const store = await open(disk);
+  await createOnce(store, 3);
+  await store.close();
+  // As after a checkpoint that was cut off: keys with a pet that never came into the snapshot.
+  disk.write(PATH, before);
+  const next = await open(disk);
+  assert.equal((await next.create(REX)).id, 3n);
+  const journal = disk.read(`${PATH}.journal`);
+  await next.close();
+  disk.write(PATH, before);
+  disk.write(`${PATH}.journal`, journal);
+  disk.write(KEYS, await keysOfThree());
+  const last = await open(disk);
+  assert.deepEqual(await told(createOnce(last, 3)), [4n, false]);
+});
+
+/** The keys file of a store whose third pet, a Rex, came with the key 3. */
+async function keysOfThree(): Promise<Buffer> {
+  const disk = await stoppedDisk();
+  const store = await open(disk);
+  await createOnce(store, 3);
+  await store.close();
+  return disk.read(KEYS);
+}
+
+test('The time of day counts across restarts', async () => {
+  const disk = await stoppedDisk();
+  const early = await open(disk, [], TODAY + KEY_LIFETIME_MS - 1);
+  assert.deepEqual(await told(createOnce(early, 1)), [1n, true]);
+  await early.close();
+  const late = await open(disk, [], TODAY + KEY_LIFETIME_MS);
+  assert.deepEqual(await told(createOnce(late, 1)), [3n, false]);
+});
+
+test('A clock that was set back years ago keeps no key for longer than 24 hours', async () => {
+  const disk = await stoppedDisk();
+  let ms = 0;
+  const timeOfDay = (): number => TODAY - 1000 * KEY_LIFETIME_MS + ms;
+  const store = await openFileStore({ path: PATH, disk, now: () => ms, timeOfDay });
+  assert.deepEqual(await told(createOnce(store, 1)), [1n, true]);
+  ms = KEY_LIFETIME_MS;
+  assert.deepEqual(await told(createOnce(store, 1)), [3n, false]);
+});
+
+test('A create with another pet is refused after a restart, too', async () => {
+  const store = await open(await stoppedDisk());
+  await assert.rejects(createOnce(store, 1, TOM), KeyReusedError);
+});
+
+test('Where somebody else put a snapshot in place, its keys are not overwritten', async () => {
+  const disk = await stoppedDisk();
+  const store = await open(disk);
+  await createOnce(store, 3);
+  disk.write(PATH, '[]');
+  disk.write(KEYS, 'of that snapshot');
+  await store.close();
+  assert.equal(disk.read(KEYS).toString(), 'of that snapshot');
+});
+
+test('Of a journal with any number of keys, the newest 100,000 are read', async () => {
+  const perCommit = 10_000;
+  const commits = 21;
+  const snapshot = snapshotId('[]', 0);
+  const texts = Array.from({ length: commits }, (_, commit) => {
+    const after = commit * perCommit;
+    const pets = Array.from({ length: perCommit }, (_, i) =>
+      pendingPet(REX, requestKey(after + i + 1)),
+    );
+    return encodeCommit(createCommit(BigInt(after), pets, EXPIRES_AT));
+  });
+  const journal = Buffer.concat(linesOf([headerText(snapshot), ...texts]));
+  const disk = createMemoryDisk({ j: journal });
+  const pets = new PetTable();
+  const file = await disk.open('j', 'read');
+  const { keys } = await readJournal('j', file, snapshot, pets, systemMemory);
+  assert.equal(pets.length, commits * perCommit);
+  assert.equal(keys.length, MAX_KEYS_KEPT);
+  assert.equal(keys[0]?.id, BigInt(commits * perCommit - MAX_KEYS_KEPT + 1));
+  assert.equal(keys.at(-1)?.key, requestKey(commits * perCommit));
+});
+
+async function told(created: Promise<CreatedPet>): Promise<readonly [bigint, boolean]> {
+  const { pet, isReplayed } = await created;
+  return [pet.id, isReplayed];
+}
