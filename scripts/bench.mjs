@@ -15,6 +15,7 @@ import { build, fail, isBuilt } from './build.mjs';
 import { measureCreates, measureSqlite } from './bench/creates.mjs';
 import { measureGrowth } from './bench/growth.mjs';
 import { measureLarge } from './bench/large.mjs';
+import { measureNoise } from './bench/noise.mjs';
 import { measurePressure } from './bench/pressure.mjs';
 import { startLoad } from './bench/processes.mjs';
 import { measureMetrics, measureReads } from './bench/reads.mjs';
@@ -24,6 +25,7 @@ import { measureStart } from './bench/start.mjs';
 import { printTables } from './bench/table.mjs';
 
 const PARTS = {
+  noise: measureNoise,
   reads: measureReads,
   creates: measureCreates,
   sqlite: measureSqlite,
@@ -85,10 +87,9 @@ const { rounds, turns, contenders, wrk } = values;
 const seconds = wrk ? Math.ceil(Number(values.seconds)) : Number(values.seconds);
 const by = wrk ? ', load by wrk' : '';
 const date = new Date().toISOString().slice(0, 10);
-console.log(
-  `${names.join(' and ')}, ${date}: ${rounds} rounds of ${turns} turns, bursts of ${seconds} s${by}.`,
-  '\nEach figure is the median (least–greatest) of ratios of neighbouring bursts; ✗ misses its goal.',
-);
+const bursts = `${rounds} rounds of ${turns} turns, bursts of ${seconds} s${by}`;
+console.log(`${names.join(' and ')}, ${date}: ${bursts}.`);
+console.log('A figure is the median (least–greatest) of the ratios; ✗ misses its goal.');
 try {
   for (const part of parts) {
     const tables = [];
@@ -98,7 +99,7 @@ try {
         major: Number.parseInt(version, 10),
         rounds: Number(rounds),
         turns: Number(turns),
-        warmUps: 2,
+        warmUps: 4,
         ...{ seconds, folder, load, contenders, wrk, progress },
       };
       tables.push(await PARTS[part](bench));

@@ -1,8 +1,8 @@
 /**
  * The contenders and the jobs that more than one part has.
  *
- * The service comes in its kinds (serve-petstore.mjs), others from a folder where they are installed
- * (serve-other.mjs); a job is what a burst sends, and over how many connections.
+ * The service comes in its kinds (serve-petstore.mjs), others from where they are installed
+ * (serve-other.mjs). A job is what a burst sends, and over how many connections.
  */
 
 import { existsSync } from 'node:fs';
@@ -10,10 +10,10 @@ import { join } from 'node:path';
 import { freshData } from './data.mjs';
 import { serverContender } from './processes.mjs';
 
-/** The service, with files of its own and so many pets in them. */
-export function petstore(bench, kind, pets, job) {
-  const prepare = () => ({ kind, path: freshData(bench.folder, `${kind}-${pets}`, pets) });
-  return serverContender(bench, kind, 'serve-petstore.mjs', prepare, job);
+/** The service, with files of its own and so many pets in them; named after its kind, or a twin. */
+export function petstore(bench, kind, pets, job, name = kind) {
+  const prepare = () => ({ kind, path: freshData(bench.folder, `${name}-${pets}`, pets) });
+  return serverContender(bench, name, 'serve-petstore.mjs', prepare, job);
 }
 
 /** Another server, with the bench's thousand pets. */

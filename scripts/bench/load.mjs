@@ -4,9 +4,9 @@
  *
  *     node load.mjs '{"port":8080,"request":"GET / HTTP/1.1\r\n…","connections":64,"seconds":1}'
  *
- * Without an argument it takes such jobs from standard input, a line each, and stays warm for them. A
- * job may have the `status` (200) and `bodyBytes` (any) of the answers, and a `count` of them to stop
- * at. Latencies are in microseconds.
+ * Without an argument it takes such jobs from standard input, a line each, and stays warm for them.
+ * A job may have the `status` (200) and `bodyBytes` (any) of the answers, and a `count` of them to
+ * stop at. Latencies are in microseconds.
  */
 
 import { once } from 'node:events';

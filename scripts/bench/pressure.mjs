@@ -1,8 +1,8 @@
 /**
  * Pressure: many connections, slow ones, long pipelines and a burst of creates.
  *
- * Each is tried on a service of its own. What is told is what came of it, for itself and for others,
- * and how far memory grew; there are no ratios here.
+ * Each is tried on a service of its own. What is told is what came of it, for itself and for
+ * others, and how far memory grew; there are no ratios here.
  */
 
 import { spawn } from 'node:child_process';

@@ -37,8 +37,9 @@ function start(node, script, args, stdin = 'ignore') {
     end,
     async nextLine() {
       const { value, done } = await lines.next();
-      if (done) throw new Error(`${script} ended with ${(await end)[0]}`);
-      return JSON.parse(value);
+      if (!done) return JSON.parse(value);
+      const [code, signal] = await end;
+      throw new Error(`${script} ended with ${code ?? signal}`);
     },
   };
 }

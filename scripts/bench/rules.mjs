@@ -10,10 +10,6 @@ import { creates, petstore, reads } from './contenders.mjs';
 import { measurePairs } from './paired.mjs';
 import { pairsRow, PROCESSOR, RATE } from './table.mjs';
 
-const CREATES = [
-  { kind: 'unlooked', against: 'without asking "still ours?"' },
-  { kind: 'unsynced', against: 'without syncs' },
-];
 const READS = [
   { what: 'list of 20', path: '/v1/pets' },
   { what: 'list of 100', path: '/v1/pets?limit=100' },
@@ -26,24 +22,19 @@ export async function measureRules(bench) {
     what: `create, ${connections} connections`,
     pets: 0,
     job: creates(connections),
-    opponents: CREATES,
+    kind: 'unlooked',
+    against: 'without asking "still ours?"',
   }));
   if (existsSync(PAGE_CACHE)) {
-    const opponents = [{ kind: 'uncached', against: 'without the page cache' }];
-    for (const { what, path } of READS) {
-      scenarios.push({ what, pets: 1000, job: reads(path, 64), opponents });
-    }
+    const cache = { pets: 1000, kind: 'uncached', against: 'without the page cache' };
+    for (const { what, path } of READS) scenarios.push({ ...cache, what, job: reads(path, 64) });
   }
   const rows = [];
-  for (const { what, pets, job, opponents } of scenarios) {
+  for (const { what, pets, job, kind, against } of scenarios) {
     const ours = petstore(bench, 'file', pets, job);
-    const theirs = opponents.map(({ kind }) => petstore(bench, kind, pets, job));
-    const pairsOf = await measurePairs(bench, `rules: ${what}`, ours, theirs);
-    for (const { kind, against } of opponents) {
-      for (const measure of [RATE, PROCESSOR]) {
-        rows.push(pairsRow({ what, against, pairs: pairsOf.get(kind), measure }));
-      }
-    }
+    const theirs = petstore(bench, kind, pets, job);
+    const pairs = await measurePairs(bench, `rules: ${what}`, ours, theirs);
+    for (const measure of [RATE, PROCESSOR]) rows.push(pairsRow({ what, against, pairs, measure }));
   }
   return [{ title: 'What each rule of the storage costs', rows }];
 }

@@ -5,7 +5,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createApp, createHttpServer, createMemoryStore, openFileStore } from '../../dist/index.js';
-import { diskWithSync, lookOnceDisk, noSync } from './disks.mjs';
+import { diskWithSync, lookOnceDisk } from './disks.mjs';
 
 const SLOW_SYNC_MS = 2;
 const { kind, path } = JSON.parse(process.argv[2]);
@@ -16,7 +16,6 @@ const stores = {
   uncached: () => withoutPageCache(),
   memory: () => createMemoryStore(),
   slow: () => openFileStore({ path, disk: diskWithSync(slowSync) }),
-  unsynced: () => openFileStore({ path, disk: diskWithSync(noSync) }),
   unlooked: () => openFileStore({ path, disk: lookOnceDisk() }),
 };
 

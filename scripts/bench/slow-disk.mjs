@@ -1,8 +1,8 @@
 /**
  * A slow disk: reads while creates run and every sync takes 2 ms longer, against reads alone.
  *
- * Both are read from one server, in turns. Were a sync waited for in the thread that answers, a read
- * would take milliseconds.
+ * Both are read from one server, in turns. Were a sync waited for in the thread that answers, a
+ * read would take milliseconds.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -37,7 +37,7 @@ export async function measureSlowDisk(bench) {
     await writing;
     return figures;
   };
-  const pairs = (await measurePairs(bench, 'slow disk', busy, [idle])).get('idle');
+  const pairs = await measurePairs(bench, 'slow disk', busy, idle);
   const row = { what: 'GET one pet', against: 'idle', goal: '≤ 1.20', pairs, measure: P50 };
   return [{ title: 'Reads while creates run on a disk with syncs of 2 ms', rows: [pairsRow(row)] }];
 }
