@@ -1,7 +1,7 @@
 /** Carried as the sources: a checkout in which nothing is installed and nothing is built. */
 
 import assert from 'node:assert/strict';
-import { cpSync, existsSync, readFileSync, rmSync, symlinkSync, writeFileSync  statSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, rmSync, symlinkSync, writeFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { assertServes, findNpm, npmEnv, pathWithThisNode, ROOT } from '../support/carry.ts';
