@@ -121,9 +121,9 @@ export async function atOnce<T>(
   }
 }
 
-/** A case that has several parts is named by the first. */
+/** A case that has several parts is named by the first that is a text. */
 export function nameOf(item: unknown): string {
   const name: unknown = Array.isArray(item) ? item[0] : item;
-  const text = typeof name === 'string' ? name : String(name);
+  const text = typeof name === 'object' ? '' : String(name);
   return text.length > 50 ? `${text.slice(0, 50)}…` : text;
 }

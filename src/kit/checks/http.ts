@@ -5,8 +5,8 @@
 
 import assert from 'node:assert/strict';
 import { onHttp, type Check } from '../check.ts';
-import { fieldsOf, REX, type Client, type ServiceResponse } from '../client.ts';
-import { assertError, atOnce, nameOf, refusalOnHttp } from '../codes.ts';
+import { REX, type Client, type ServiceResponse } from '../client.ts';
+import { assertError, atOnce, refusalOnHttp } from '../codes.ts';
 
 const CHUNKED = 'Transfer-Encoding: chunked';
 const REX_LENGTH = `Content-Length: ${REX.length}`;
@@ -312,23 +312,6 @@ const fields: readonly Check[] = [
     assert.match(headers.get('Content-Type') ?? '', /^text\/plain; version=0\.0\.4/);
     for (const line of text.trimEnd().split('\n')) assert.match(line, METRIC);
     assert.match(text, /^petstore_pets\{/m);
-  }),
-  onHttp('pipelined', 'Pipelined requests are answered in their order', async (client) => {
-    const { id } = await client.add(REX);
-    const open = (...parts: Parameters<Client['message']>): string =>
-      client.message(...parts).replace('Connection: close', 'Connection: keep-alive');
-    const answered = await client.exchange(
-      open('POST /v1/pets', [REX_LENGTH], REX) +
-        open(`GET /v1/pets/${id}`) +
-        open('GET /v1/pets/0') +
-        open('POST /v1/pets', ['Content-Length: 2'], '{}') +
-        open(`GET /v1/pets/${id + 1n}`) +
-        client.message('GET /livez'),
-    );
-    const statuses = answered.map(({ status }) => status);
-    assert.deepEqual(statuses, [201, 200, 404, 400, 200, 200], 'the statuses');
-    assert.equal(fieldsOf(answered[0]!)['id'], id + 1n);
-    assert.equal(answered[4]?.text, answered[0]?.text, nameOf('the pet, got at once'));
   }),
 ];
 
