@@ -36,6 +36,7 @@ export function isBuilt() {
   if (!existsSync(stamp)) return false;
   const builtAt = statSync(stamp).mtimeMs;
   return readdirSync(join(root, 'src'), { recursive: true }).every((name) => {
+    // The pages about the rooms are not built.
     if (name.endsWith('.md')) return true;
     const built = join(root, 'dist', name.replace(/\.ts$/, '.js'));
     return existsSync(built) && statSync(join(root, 'src', name)).mtimeMs <= builtAt;

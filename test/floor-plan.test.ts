@@ -14,7 +14,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 const FLOORS: readonly (readonly string[])[] = [
   ['base'],
   ['model'],
-  ['http', 'client', 'contract', 'stores/table', 'stores/keys'],
+  ['http', 'client', 'contract', 'kit', 'stores/table', 'stores/keys'],
   ['stores/commits', 'stores/memory-store.ts'],
   ['stores/file'],
   ['api', 'ops', 'api-keys.ts'],
@@ -22,7 +22,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['app-options.ts', 'config.ts'],
   ['app.ts'],
   ['index.ts'],
-  ['check-data.ts', 'make-key.ts'],
+  ['check-data.ts', 'conformance.ts', 'make-key.ts'],
   ['server.ts'],
 ];
 
@@ -89,6 +89,15 @@ test('The room http knows nothing of pets, only the name of the program', () => 
   }
 });
 
+test('The kit knows nothing of this service: it imports its own room and base', () => {
+  for (const file of sources.keys()) {
+    if (roomOf(file) !== 'kit') continue;
+    for (const name of imports.get(file) ?? []) {
+      assert.ok(['kit', 'base'].includes(roomOf(targetOf(file, name))!), `${file} imports ${name}`);
+    }
+  }
+});
+
 test('No imports run in a circle', () => {
   const checked = new Set<string>();
   const visit = (file: string, path: readonly string[]): void => {
@@ -119,7 +128,9 @@ test('Only what is started touches the process, and the disk and its lock: for w
   const touchesProcess = /\bprocess(\?\.|[.[])\S|[=({]\s*process\b|\bnode:process\b|\bglobalThis\b/;
   const files = [...sources].filter(([, text]) => touchesProcess.test(text)).map(([file]) => file);
   const onDisk = ['stores/file/lock.ts', 'stores/file/node-disk.ts'];
-  assert.deepEqual(files, ['check-data.ts', 'make-key.ts', 'server.ts', ...onDisk]);
+  const started = ['check-data.ts', 'conformance.ts', 'make-key.ts', 'server.ts'];
+  const ofKit = ['kit/command.ts', 'kit/suite.ts'];
+  assert.deepEqual(files.sort(), [...started, ...ofKit, ...onDisk].sort());
 });
 
 test('The version is that of package.json, and the only packages are two for development', () => {

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { assertServes, findNpm, npmEnv, pathWithThisNode, ROOT } from '../support/carry.ts';
 import { end, startProgram } from '../support/process.ts';
+import { KEY, startService } from '../support/service.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const canRunSources = Boolean((process.features as { typescript?: unknown }).typescript);
@@ -35,6 +36,16 @@ test('npm start says so where a Node needs the compiler and cannot install it', 
     start.stderr(),
     /The compiler cannot be installed; Node.js 22.18 or later needs none, nor does a built dist\/\n$/,
   );
+});
+
+test('The conformance kit runs from a clone, with nothing installed', needsStripping, async (t) => {
+  const service = await startService();
+  t.after(() => service.close());
+  const cwd = checkout(t, [...WHAT_START_NEEDS]);
+  const args = ['scripts/conformance.mjs', `${service.origin}/v1`, '--key', KEY, '--only', '8'];
+  const run = startProgram(process.execPath, args, { cwd });
+  t.after(() => end(run, 'SIGKILL'));
+  assert.equal(await run.exit(), 0, run.stderr());
 });
 
 const WHAT_START_NEEDS: readonly string[] = [

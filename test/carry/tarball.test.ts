@@ -16,6 +16,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import { assertServes, findNpm, npmEnv, pathWithThisNode, ROOT } from '../support/carry.ts';
+import { startService } from '../support/service.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const MAX_TARBALL_BYTES = 256 << 10;
@@ -53,6 +54,21 @@ test('It installs without a registry, and brings no other package', needsNpm, ()
     packages.filter((name) => !name.startsWith('.')),
     ['petstore'],
   );
+});
+
+test('Its kit checks a service, as a command and as a library', needsNpm, async (t) => {
+  const service = await startService({ apiKeys: ['key'] });
+  t.after(() => service.close());
+  const baseUrl = `${service.origin}/v1`;
+  const args = ['--', 'petstore', 'conformance', baseUrl, '--key', 'key', '--only', '8'];
+  assert.match(await runNpm(place, 'exec', ...args), /\n3 hold; 0 fail; 0 not observed\n$/);
+  const options = JSON.stringify({ baseUrl, key: 'key', only: ['8'] });
+  const program = `import { testConformance } from 'petstore/conformance'; testConformance(${options});`;
+  writeFileSync(join(place, 'own.test.mjs'), program);
+  const run = [process.execPath, ['--test', '--test-reporter=tap', 'own.test.mjs']] as const;
+  // Within a run of tests, another one would only report to the first.
+  const { stdout } = await promisify(execFile)(run[0], run[1], { cwd: place, env });
+  assert.match(stdout, /\n# pass [34]\n# fail 0\n/);
 });
 
 test('Its command serves', needsNpm, async (t) => {

@@ -1,7 +1,7 @@
 /**
  * The tests that need a service of their own: with a clock, a limit, keys or a state they choose.
  *
- * All that can be asked of any service, by its base address and a key, is in test/conformance.
+ * All that can be asked of any service, by its base address and a key, is the kit (src/kit).
  */
 
 import assert from 'node:assert/strict';
@@ -9,10 +9,10 @@ import { createHash } from 'node:crypto';
 import { before, describe, test } from 'node:test';
 import { createApp } from '../../src/app.ts';
 import { createHttpServer } from '../../src/http/http-server.ts';
+import { Client } from '../../src/kit/client.ts';
+import { assertError } from '../../src/kit/codes.ts';
 import type { PetStore } from '../../src/model/pet-store.ts';
 import { createMemoryStore } from '../../src/stores/memory-store.ts';
-import { createClient, type Client } from '../conformance/client.ts';
-import { assertError } from '../conformance/errors.ts';
 import { KEY, listen } from '../support/service.ts';
 import { openOwnService } from './subject.ts';
 
@@ -23,7 +23,7 @@ describe('new ids, in a service without pets', () => {
     const { client: own } = await openOwnService(t, {});
     assert.equal((await own.get('/pets')).text, '[]');
     for (const expected of [1n, 2n, 3n]) {
-      const { id, answer } = await own.add({ name: 'Rex', categoryId: 1 });
+      const { id, response: answer } = await own.add({ name: 'Rex', categoryId: 1 });
       assert.equal(id, expected);
       assert.equal(answer.headers.get('Location'), `/v1/pets/${expected}`);
     }
@@ -35,7 +35,7 @@ describe('removal on 5 December 2030, by the clock', () => {
 
   test('One millisecond before it still answers 200', async (t) => {
     const { client: own } = await openOwnService(t, { now: () => REMOVAL_MS - 1 });
-    const { id, answer } = await own.add({ name: 'Rex', categoryId: 1 });
+    const { id, response: answer } = await own.add({ name: 'Rex', categoryId: 1 });
     const found = await own.get(`/pets/${id}`);
     assert.equal(found.status, 200);
     assert.equal(found.text, answer.text);
@@ -65,15 +65,15 @@ describe('removal on 5 December 2030, by the clock', () => {
   test('Without a key it stays 401, and the other operations stay', async (t) => {
     const { client: own } = await openOwnService(t, { now: () => REMOVAL_MS });
     assertError(await own.send('GET', '/pets/1', { Authorization: '' }), 'unauthorized');
-    const { id, answer } = await own.add({ name: 'Rex', categoryId: 1 });
-    assert.equal((await own.listFrom(id)).text, `[${answer.text}]`);
+    const { id, response: answer } = await own.add({ name: 'Rex', categoryId: 1 });
+    assert.equal((await own.get(`/pets?after=${id - 1n}`)).text, `[${answer.text}]`);
     assertError(await own.send('DELETE', `/pets/${id}`), 'method_not_allowed');
   });
 });
 
 describe('issue and rotation of API keys', () => {
-  const statusWith = async (get: Client['send'], key: string): Promise<number> =>
-    (await get('GET', '/pets', { Authorization: `Bearer ${key}` })).status;
+  const statusWith = async (own: Client, key: string): Promise<number> =>
+    (await own.send('GET', '/pets', { Authorization: `Bearer ${key}` })).status;
 
   test('Several keys can be in force, as text or as a digest', async (t) => {
     const digest = createHash('sha256').update('second').digest('hex');
@@ -81,19 +81,19 @@ describe('issue and rotation of API keys', () => {
     const { client: own } = await openOwnService(t, { apiKeys });
     // Twice: a key known by its digest must be good on every request, not only on the first.
     for (const key of ['first', 'second', 'second']) {
-      assert.equal(await statusWith(own.send, key), 200);
+      assert.equal(await statusWith(own, key), 200);
     }
     for (const key of ['third', digest, `sha256:${digest}`]) {
-      assert.equal(await statusWith(own.send, key), 401);
+      assert.equal(await statusWith(own, key), 401);
     }
   });
 
   test('Other keys are in force from the next request on', async (t) => {
     const { client: own, service } = await openOwnService(t, { apiKeys: ['old'] });
-    assert.equal(await statusWith(own.send, 'old'), 200);
+    assert.equal(await statusWith(own, 'old'), 200);
     service.app.setApiKeys(['new']);
-    assert.equal(await statusWith(own.send, 'old'), 401);
-    assert.equal(await statusWith(own.send, 'new'), 200);
+    assert.equal(await statusWith(own, 'old'), 401);
+    assert.equal(await statusWith(own, 'new'), 200);
   });
 });
 
@@ -130,7 +130,7 @@ describe('Health, while starting, draining or unable to store', () => {
       server.close();
       server.closeAllConnections();
     });
-    const own = createClient({ baseUrl: `http://127.0.0.1:${port}/v1`, key: KEY });
+    const own = new Client({ baseUrl: `http://127.0.0.1:${port}/v1`, key: KEY });
     await assertNotReady(own);
     assertError(await own.get('/pets'), 'unavailable');
     assertError(await own.get('/pets/1'), 'unavailable');
@@ -142,10 +142,10 @@ describe('Health, while starting, draining or unable to store', () => {
 
   test('While draining /readyz is 503, creates too, reads are answered', async (t) => {
     const { client: own, service } = await openOwnService(t, {});
-    const { id, answer } = await own.add(REX);
+    const { id, response: answer } = await own.add(REX);
     service.app.drain();
     await assertNotReady(own);
-    const listed = await own.listFrom(id);
+    const listed = await own.get(`/pets?after=${id - 1n}`);
     assert.equal(listed.text, `[${answer.text}]`);
     assert.equal(listed.headers.get('Connection'), 'close');
   });

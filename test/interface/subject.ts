@@ -1,7 +1,7 @@
 /** A service of its own for a test of the interface, and a client of it. */
 
+import { Client } from '../../src/kit/client.ts';
 import { KEY, startService, type Service } from '../support/service.ts';
-import { createClient, type Client } from '../conformance/client.ts';
 
 type Options = NonNullable<Parameters<typeof startService>[0]>;
 
@@ -12,9 +12,5 @@ export async function openOwnService(
 ): Promise<{ readonly service: Service; readonly client: Client }> {
   const service = await startService(options);
   context.after(() => service.close());
-  return { service, client: clientOf(service) };
-}
-
-function clientOf({ origin }: Service): Client {
-  return createClient({ baseUrl: `${origin}/v1`, key: KEY });
+  return { service, client: new Client({ baseUrl: `${service.origin}/v1`, key: KEY }) };
 }

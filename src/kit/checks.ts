@@ -1,0 +1,39 @@
+/** All checks, in the order of a report, and the ways to choose among them. */
+
+import { LEVELS, type Check, type Level } from './check.ts';
+import { badInput } from './checks/bad-input.ts';
+import { decisions } from './checks/decisions.ts';
+import { http } from './checks/http.ts';
+import { malformed } from './checks/malformed.ts';
+import { resources } from './checks/part-2-resources.ts';
+import { states } from './checks/part-3-states.ts';
+import { listPets } from './checks/part-4-1-list-pets.ts';
+import { createPet } from './checks/part-4-2-create-pet.ts';
+import { getPet } from './checks/part-4-3-get-pet.ts';
+import { endpoints } from './checks/part-4-endpoints.ts';
+import { authentication } from './checks/part-5-authentication.ts';
+import { errors } from './checks/part-7-errors.ts';
+import { limits } from './checks/part-8-limits.ts';
+import { versioning } from './checks/part-9-versioning.ts';
+
+/** The interface has version 1.0.0 (its part 9). */
+export const INTERFACE_VERSION = '1.0.0';
+
+export const CHECKS: readonly Check[] = [
+  ...[resources, states, endpoints, listPets, createPet, getPet].flat(),
+  ...[authentication, errors, limits, versioning].flat(),
+  ...[decisions, badInput, http, malformed].flat(),
+];
+
+/** The checks of a level and those before it; with `only`, of these ids or parts of ids. */
+export function checksOf(level: Level, only: readonly string[] = []): readonly Check[] {
+  const levels = LEVELS.slice(0, LEVELS.indexOf(level) + 1);
+  return CHECKS.filter(
+    (check) => levels.includes(check.level) && (only.length === 0 || only.some(isOf(check))),
+  );
+}
+
+/** True when a name is the check's id, or the folder that the id is in: `4.1`, `decisions`. */
+export function isOf({ id }: Check): (name: string) => boolean {
+  return (name) => id === name || id.startsWith(`${name}/`);
+}

@@ -1,0 +1,87 @@
+/** The interface's part 4.2: POST /pets, createPet. */
+
+import assert from 'node:assert/strict';
+import { demand, NotObserved, type Check } from '../check.ts';
+import { fieldsOf, petsOf } from '../client.ts';
+import {
+  assertKept,
+  assertPet,
+  assertRefused,
+  assertStatus,
+  BAD_CREDENTIALS,
+  LONGEST_LIST,
+} from '../expect.ts';
+
+const MISSING = ['{}', '{"status":"sold"}', '{"name":"Rex"}', '{"categoryId":1}'];
+const INVALID = [{ name: 5 }, { categoryId: 'seven' }, { status: 'lost' }];
+/** So many ids are looked at one by one. */
+const NEAR = 20n;
+const JSON_TYPE = { 'Content-Type': 'application/json' };
+
+export const createPet: readonly Check[] = [
+  demand('4.2/created', 'POST /pets adds an animal: 201', async (client) => {
+    assertStatus(await client.post(client.newPet()), 201);
+  }),
+
+  demand('4.2/pet', 'The answer is the Pet, which includes the assigned id', async (client) => {
+    const newPet = client.newPet({ status: 'available' });
+    const { pet } = await client.add(newPet);
+    assertPet(pet, newPet);
+    await assertKept(client, pet);
+  }),
+
+  demand('4.2/body-required', 'The request body is required', async (client) => {
+    assertRefused(await client.send('POST', '/pets', JSON_TYPE));
+  }),
+
+  demand('4.2/any-order', 'Request body: NewPet as JSON, in any order', async (client) => {
+    const { name, categoryId } = client.newPet();
+    const fields = `"status" : "sold",\n"categoryId":\t${categoryId} , "n\\u0061me":"${name}"`;
+    const { pet } = await client.add(`\r\n\t {${fields}\r} \n`);
+    assertPet(pet, client.newPet({ status: 'sold' }));
+  }),
+
+  demand('4.2/missing', 'A body missing required fields is 400', async (client) => {
+    for (const body of MISSING) assertStatus(await client.post(body), 400, body);
+  }),
+
+  demand('4.2/invalid', 'A body containing invalid values is 400', async (client) => {
+    for (const change of INVALID) {
+      assertStatus(await client.post(client.newPet(change)), 400, JSON.stringify(change));
+    }
+  }),
+
+  demand('4.2/not-added', 'A refused animal is not added', async (client) => {
+    const name = `Conformance refused ${Date.now()}-${Math.random()}`;
+    const before = await client.add(client.newPet());
+    await client.post({ name, status: 'pending' });
+    await client.post(client.newPet({ name, status: 'lost' }));
+    await client.post(client.newPet({ name, status: 'pending', categoryId: 'seven' }));
+    await client.post(client.newPet({ name, status: 'pending' }), { Authorization: '' });
+    const after = await client.add(client.newPet());
+    let isObserved = false;
+    for (const query of ['', '&status=pending']) {
+      const pets = petsOf(await client.get(`/pets?limit=${LONGEST_LIST}${query}`));
+      assert.ok(!pets.some((pet) => pet['name'] === name), 'expected no refused pet in the list');
+      if (pets.length < LONGEST_LIST) isObserved = true;
+    }
+    // Where ids go up by small steps, a refused pet would lie between these two.
+    const isNear = after.id - before.id > 0n && after.id - before.id <= NEAR;
+    for (let id = before.id + 1n; isNear && id < after.id; id += 1n) {
+      const response = await client.get(`/pets/${id}`);
+      const isAdded = response.status === 200 && fieldsOf(response)['name'] === name;
+      assert.ok(!isAdded, `expected no refused pet, but it is pet ${id}`);
+    }
+    if (!isObserved && !isNear) throw new NotObserved('there are more pets than a list shows');
+  }),
+
+  demand(
+    '4.2/unauthorized',
+    'POST /pets is 401 when the credential is missing or invalid',
+    async (client) => {
+      for (const Authorization of BAD_CREDENTIALS) {
+        assertStatus(await client.post(client.newPet(), { Authorization }), 401, Authorization);
+      }
+    },
+  ),
+];

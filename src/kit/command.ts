@@ -1,0 +1,134 @@
+/**
+ * The command: arguments to the suite's environment, and the suite in a process of its own, under
+ * the reporter that was asked for.
+ */
+
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { VERSION } from '../base/version.ts';
+import { LEVELS } from './check.ts';
+import { checksOf, INTERFACE_VERSION } from './checks.ts';
+import { checkIds, NAMES, readLevel, readSettings, type Environment } from './settings.ts';
+
+export const HELP: string = `Checks a pet store service against the interface, sentence by sentence.
+
+Usage: petstore conformance BASE_URL [options]
+
+  BASE_URL                  the base address, which ends in /v1: https://host/v1
+  --key KEY                 an API key of the service; or ${NAMES.key}
+  --level LEVEL             ${LEVELS.join(', ')}: each includes those before it
+                            (interface by default, all with --only)
+  --only ID                 one check, or all whose ids begin so: 4.1; can be given again
+  --list                    prints the checks, and runs none
+  --header 'Name: value'    a further header field of each request; can be given again
+  --category ID             a category that the service knows, where it knows any (1)
+  --expected-failures FILE  ids of checks that are known to fail, one a line, # for comments
+  --strict                  the decisions of this project are demanded, too
+  --reporter NAME           one of Node's (spec, tap, junit, dot) in place of the report
+  --output FILE             where that reporter writes to, beside the report
+  --version, --help
+
+It adds some hundreds of pets whose names begin with Conformance, and removes none. For a
+certificate of your own, set NODE_EXTRA_CA_CERTS to its file.
+
+Exit code: 0 when all that is demanded holds, 1 when not, 2 when it was not checked: wrong usage,
+a key that is not accepted, no service at the address, or one that stopped answering.
+`;
+
+const OPTIONS = {
+  key: { type: 'string' },
+  level: { type: 'string' },
+  only: { type: 'string', multiple: true },
+  list: { type: 'boolean' },
+  header: { type: 'string', multiple: true },
+  category: { type: 'string' },
+  'expected-failures': { type: 'string' },
+  strict: { type: 'boolean' },
+  reporter: { type: 'string' },
+  output: { type: 'string' },
+  version: { type: 'boolean' },
+  help: { type: 'boolean' },
+} as const;
+
+type Values = ReturnType<typeof parse>['values'];
+
+/** Does what the arguments say, and resolves with the exit code. */
+export async function runCommand(args: readonly string[], env: Environment): Promise<number> {
+  try {
+    const { values, positionals } = parse(args);
+    const text = textFor(values);
+    if (text !== undefined) return print(text);
+    if (positionals.length > 1) throw new Error(`One base address only: ${positionals.join(' ')}`);
+    const settings = { ...env, ...settingsOf(values, positionals[0]) };
+    readSettings(settings);
+    return await runSuite(values, settings);
+  } catch (error) {
+    process.stderr.write(`conformance: ${(error as Error).message}\n`);
+    return 2;
+  }
+}
+
+function parse(args: readonly string[]) {
+  return parseArgs({ args: [...args], allowPositionals: true, options: OPTIONS });
+}
+
+/** What is printed in place of a run. */
+function textFor({ help, version, list, level, only }: Values): string | undefined {
+  if (help === true) return HELP;
+  if (version === true) return `kit ${VERSION}, interface ${INTERFACE_VERSION}\n`;
+  if (list !== true) return undefined;
+  checkIds(only ?? [], '--only');
+  const checks = checksOf(readLevel(level ?? 'http'), only);
+  return checks.map((check) => `${check.id.padEnd(32)} ${check.sentence}\n`).join('');
+}
+
+function print(text: string): number {
+  process.stdout.write(text);
+  return 0;
+}
+
+/** Only what was given: the environment keeps the rest. */
+function settingsOf(values: Values, url: string | undefined): Record<string, string> {
+  const given: Record<string, string | undefined> = {
+    [NAMES.url]: url,
+    [NAMES.key]: values.key,
+    [NAMES.level]: values.level,
+    [NAMES.only]: values.only?.join('\n'),
+    [NAMES.header]: values.header?.join('\n'),
+    [NAMES.category]: values.category,
+    [NAMES.expectedFailures]: values['expected-failures'],
+    [NAMES.strict]: values.strict === true ? 'on' : undefined,
+  };
+  const isGiven = (entry: [string, string | undefined]): entry is [string, string] =>
+    entry[1] !== undefined;
+  return Object.fromEntries(Object.entries(given).filter(isGiven));
+}
+
+/** The reporters are options of Node itself; ours stays on the terminal beside a file. */
+function reporterArguments({ reporter, output }: Values): readonly string[] {
+  const own = pathOf('report');
+  const reporters: [name: string, destination: string][] = [];
+  if (reporter === undefined || output !== undefined) reporters.push([own, 'stdout']);
+  if (reporter !== undefined) reporters.push([reporter, output ?? 'stdout']);
+  else if (output !== undefined) reporters.push([own, output]);
+  return reporters.flatMap(([name, destination]) => [
+    `--test-reporter=${name}`,
+    `--test-reporter-destination=${destination}`,
+  ]);
+}
+
+/** A file of this room, compiled or not: as this one is. */
+function pathOf(name: string): string {
+  const file = import.meta.url.replace(/command(\.[jt]s)$/, `${name}$1`);
+  return name === 'report' ? file : fileURLToPath(file);
+}
+
+function runSuite(values: Values, settings: Environment): Promise<number> {
+  const args = [...reporterArguments(values), pathOf('suite')];
+  const child = spawn(process.execPath, args, { env: { ...settings }, stdio: 'inherit' });
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code) => resolve(code ?? 2));
+  });
+}

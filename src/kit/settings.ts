@@ -1,0 +1,99 @@
+/**
+ * What a run is told, from the environment: so that the suite is an ordinary test file, which
+ * `node --test` can run, and the command only has to turn its arguments into these variables.
+ */
+
+import { readFileSync } from 'node:fs';
+import { LEVELS, type Level } from './check.ts';
+import { CHECKS, checksOf, isOf } from './checks.ts';
+import type { ConformanceOptions } from './conformance.ts';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What can be set: each of them, but for the key, has an option of the command. */
+export const NAMES = {
+  url: 'CONFORMANCE_URL',
+  key: 'CONFORMANCE_API_KEY',
+  level: 'CONFORMANCE_LEVEL',
+  only: 'CONFORMANCE_ONLY',
+  header: 'CONFORMANCE_HEADERS',
+  category: 'CONFORMANCE_CATEGORY',
+  expectedFailures: 'CONFORMANCE_EXPECTED_FAILURES',
+  strict: 'CONFORMANCE_STRICT',
+} as const;
+
+/** Throws an Error whose message says what is wrong. */
+export function readSettings(env: Environment): ConformanceOptions {
+  const key = env[NAMES.key] ?? '';
+  const only = linesOf(env[NAMES.only]);
+  const level = readLevel(env[NAMES.level] ?? (only.length > 0 ? 'http' : 'interface'));
+  const baseUrl = readBaseUrl(env[NAMES.url] ?? '');
+  if (!/^[!-~]+$/.test(key)) throw new Error(`An API key is needed: --key, or ${NAMES.key}`);
+  checkIds(only, '--only');
+  if (checksOf(level, only).length === 0) {
+    throw new Error(`--only ${only.join()} has no check at the level ${level}`);
+  }
+  return {
+    baseUrl,
+    key,
+    level,
+    only,
+    headers: readHeaders(linesOf(env[NAMES.header])),
+    categoryId: readCategory(env[NAMES.category] ?? '1'),
+    expectedFailures: readExpectedFailures(env[NAMES.expectedFailures]),
+    isStrict: (env[NAMES.strict] ?? '') !== '',
+  };
+}
+
+/** The lines that are not empty. */
+function linesOf(text = ''): readonly string[] {
+  return text.split('\n').flatMap((line) => (line.trim() === '' ? [] : [line.trim()]));
+}
+
+export function readLevel(text: string): Level {
+  const level = LEVELS.find((known) => known === text);
+  if (level === undefined) throw new Error(`--level is ${LEVELS.join(', ')}, not "${text}"`);
+  return level;
+}
+
+/** Without a slash at its end. */
+function readBaseUrl(text: string): string {
+  if (text === '') throw new Error('One base address is needed, such as https://host/v1');
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol)) {
+    throw new Error(`The base address must be an http or https URL, not "${text}"`);
+  }
+  const path = url.pathname.replace(/\/$/, '');
+  if (!path.endsWith('/v1')) throw new Error(`The base address must end in /v1, not "${text}"`);
+  return `${url.origin}${path}`;
+}
+
+function readHeaders(lines: readonly string[]): Readonly<Record<string, string>> {
+  const fields = lines.map((line) => {
+    const [, name, value] = /^([!#$%&'*+.^`|~\w-]+):\s*(.*)$/.exec(line) ?? [];
+    if (name === undefined) throw new Error(`--header must be 'Name: value', not "${line}"`);
+    return [name, value ?? ''] as const;
+  });
+  return Object.fromEntries(fields);
+}
+
+function readCategory(text: string): bigint {
+  if (!/^-?[0-9]{1,19}$/.test(text))
+    throw new Error(`--category must be an integer, not "${text}"`);
+  return BigInt(text);
+}
+
+/** One id a line; after a # is a comment. */
+function readExpectedFailures(path: string | undefined): readonly string[] {
+  if (path === undefined || path === '') return [];
+  const lines = readFileSync(path, 'utf8').split('\n');
+  const ids = lines.map((line) => line.replace(/#.*/, '').trim()).filter((id) => id !== '');
+  const unknown = ids.find((id) => !CHECKS.some((check) => check.id === id));
+  if (unknown !== undefined) throw new Error(`${path}: there is no check ${unknown}`);
+  return ids;
+}
+
+export function checkIds(only: readonly string[], option: string): void {
+  const unknown = only.find((name) => !CHECKS.some((check) => isOf(check)(name)));
+  if (unknown !== undefined) throw new Error(`${option}: there is no check ${unknown}, see --list`);
+}

@@ -1,0 +1,50 @@
+/** The checks against the wrong services, and the table that comes of it. */
+
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Check } from '../../src/kit/check.ts';
+import { checksOf } from '../../src/kit/checks.ts';
+import { runCheck, type Outcome } from '../../src/kit/run-check.ts';
+import { FAULTS, type Fault } from './faults.ts';
+import { createPlainServer } from './plain-service.ts';
+
+export interface Finding extends Fault {
+  /** True when the check that should find it fails. */
+  readonly isFound: boolean;
+}
+
+/** What comes of the checks; the server is started, and stopped. */
+export async function outcomesOf(
+  server: Server,
+  checks: readonly Check[],
+): Promise<ReadonlyMap<string, Outcome>> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const target = { baseUrl: `http://127.0.0.1:${port}/v1`, key: KEY };
+  const outcomes = new Map<string, Outcome>();
+  for (const check of checks) outcomes.set(check.id, await runCheck(check, target));
+  server.close();
+  server.closeAllConnections();
+  return outcomes;
+}
+
+/** Each wrong service, before the check that should find its fault. */
+export async function findings(): Promise<readonly Finding[]> {
+  const found: Finding[] = [];
+  for (const fault of FAULTS) {
+    const checks = checksOf('interface', [fault.foundBy]);
+    const outcomes = await outcomesOf(createPlainServer(KEY, fault.rules), checks);
+    found.push({ ...fault, isFound: outcomes.get(fault.foundBy)?.kind === 'fails' });
+  }
+  return found;
+}
+
+export const KEY = 'key-of-the-plain-service';
+
+/** In Markdown, a row for each fault. */
+export function faultTable(found: readonly Finding[]): string {
+  const rows = found.map(({ what, foundBy, isFound }) => {
+    return `| ${what} | ${isFound ? `\`${foundBy}\`` : 'not found'} |`;
+  });
+  return ['| Planted fault | Found by |', '|---|---|', ...rows, ''].join('\n');
+}

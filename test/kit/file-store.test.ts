@@ -1,0 +1,11 @@
+/** The interface, and every decision, of the service that keeps its pets in a file. */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after } from 'node:test';
+import { testOwnService } from './own-service.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'petstore-kit-'));
+await testOwnService({ dataFile: join(folder, 'pets.json') });
+after(() => rmSync(folder, { recursive: true, force: true }));

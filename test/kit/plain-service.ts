@@ -1,0 +1,172 @@
+/**
+ * A pet store service, plain and whole: the three operations of the interface on a Map.
+ *
+ * It is made of small rules, one for each thing that the interface says. A wrong service is this one
+ * with one rule replaced (faults.ts); a right one may replace all that decide a gap
+ * (other-decisions.ts). So whatever the kit finds, the rule that was replaced is what it found.
+ */
+
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { readJson } from '../../src/kit/exact-json.ts';
+
+export interface Pet {
+  readonly id: bigint;
+  readonly name: string;
+  readonly categoryId: bigint;
+  readonly status?: string | undefined;
+}
+
+export type NewPet = Omit<Pet, 'id'>;
+
+export interface Reply {
+  readonly status: number;
+  /** What is sent as JSON; bigints as their digits. */
+  readonly body: unknown;
+  readonly type?: string;
+  readonly link?: string;
+}
+
+type Pets = Map<bigint, Pet>;
+type Members = Readonly<Record<string, unknown>>;
+
+/** Each rule stands for a sentence of the interface, or for a gap of it. */
+export interface Rules {
+  now(): number;
+  hasKey(authorization: string | undefined, key: string, request: IncomingMessage): boolean;
+  /** What is wrong with a text or a value: thrown by those who read it. */
+  readLimit(text: string | null): number;
+  readStatus(text: string | null): string | undefined;
+  readBody(text: string): unknown;
+  readNewPet(members: Members): NewPet;
+  isName(value: unknown): boolean;
+  isCategory(value: unknown): boolean;
+  isStatus(value: unknown): boolean;
+  newId(pets: Pets, sent: unknown): bigint;
+  /** Between the choice of an id and its use; nothing by default. */
+  pause(): Promise<void>;
+  keep(pets: Pets, pet: Pet): void;
+  list(
+    pets: readonly Pet[],
+    limit: number,
+    status: string | undefined,
+    query: URLSearchParams,
+  ): readonly Pet[];
+  find(pets: Pets, petId: string): Pet | undefined;
+  isRemoved(now: number): boolean;
+  show(pet: Pet): unknown;
+  created(pet: unknown): Reply;
+  listed(pets: readonly unknown[]): Reply;
+  found(pet: unknown): Reply;
+  error(status: number, message: string): Reply;
+  /** The last word on every reply. */
+  reply(reply: Reply, request: IncomingMessage): Reply;
+}
+
+export class Invalid extends Error {}
+
+export const STATUSES: readonly unknown[] = ['available', 'pending', 'sold'];
+
+const REMOVAL_MS = Date.parse('2030-12-05T00:00:00Z');
+
+export const plainRules: Rules = {
+  now: Date.now,
+  hasKey: (authorization, key) => authorization === `Bearer ${key}`,
+  readLimit(text) {
+    const limit = Number(text ?? '20');
+    if (Number.isInteger(limit) && limit >= 1 && limit <= 100 && text !== '') return limit;
+    throw new Invalid('limit is from 1 to 100');
+  },
+  readStatus(text) {
+    if (text === null || plainRules.isStatus(text)) return text ?? undefined;
+    throw new Invalid('status is available, pending or sold');
+  },
+  readBody: readJson,
+  readNewPet({ name, categoryId, status }) {
+    return { name, categoryId, status } as NewPet;
+  },
+  isName: (value) => typeof value === 'string',
+  isCategory: (value) => typeof value === 'bigint' && BigInt.asIntN(64, value) === value,
+  isStatus: (value) => STATUSES.includes(value),
+  newId: (pets) => BigInt(pets.size + 1),
+  pause: async () => undefined,
+  keep: (pets, pet) => void pets.set(pet.id, pet),
+  list(pets, limit, status) {
+    return pets.filter((pet) => status === undefined || pet.status === status).slice(0, limit);
+  },
+  find: (pets, petId) => (/^[0-9]{1,19}$/.test(petId) ? pets.get(BigInt(petId)) : undefined),
+  isRemoved: (now) => now >= REMOVAL_MS,
+  show: (pet) => pet,
+  created: (pet) => ({ status: 201, body: pet }),
+  listed: (pets) => ({ status: 200, body: pets }),
+  found: (pet) => ({ status: 200, body: pet }),
+  error: (status, message) => ({ status, body: { code: `e${status}`, message, status } }),
+  reply: (reply) => reply,
+};
+
+/** Serves below any path that ends in /v1. */
+export function createPlainServer(key: string, changes: Partial<Rules> = {}): Server {
+  const rules = { ...plainRules, ...changes };
+  const pets: Pets = new Map();
+
+  async function answer(request: IncomingMessage, text: string): Promise<Reply> {
+    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://host');
+    const [, path = '', petId] = /\/v1(\/pets)(?:\/([^/]+))?$/.exec(pathname) ?? [];
+    if (!rules.hasKey(request.headers.authorization, key, request)) {
+      return rules.error(401, 'The key is missing or wrong');
+    }
+    const operation = `${request.method} ${path}${petId === undefined ? '' : '/{petId}'}`;
+    if (operation === 'GET /pets') return list(searchParams);
+    if (operation === 'POST /pets') return create(text);
+    if (operation === 'GET /pets/{petId}') return get(petId!);
+    return rules.error(404, 'There is nothing here');
+  }
+
+  function list(query: URLSearchParams): Reply {
+    const limit = rules.readLimit(query.get('limit'));
+    const status = rules.readStatus(query.get('status'));
+    return rules.listed(rules.list([...pets.values()], limit, status, query).map(rules.show));
+  }
+
+  async function create(text: string): Promise<Reply> {
+    const members = rules.readBody(text) as Members | null;
+    if (typeof members !== 'object' || members === null) throw new Invalid('The body is no object');
+    const newPet = rules.readNewPet(members);
+    if (!rules.isName(newPet.name)) throw new Invalid('name is a string');
+    if (!rules.isCategory(newPet.categoryId)) throw new Invalid('categoryId is an int64');
+    const isStatus = newPet.status === undefined || rules.isStatus(newPet.status);
+    if (!isStatus) throw new Invalid('status is available, pending or sold');
+    const id = rules.newId(pets, members['id']);
+    await rules.pause();
+    const pet = { id, ...newPet };
+    rules.keep(pets, pet);
+    return rules.created(rules.show(pet));
+  }
+
+  function get(petId: string): Reply {
+    if (rules.isRemoved(rules.now())) return rules.error(410, 'The operation was removed');
+    const pet = rules.find(pets, petId);
+    return pet === undefined ? rules.error(404, 'No such pet') : rules.found(rules.show(pet));
+  }
+
+  return createServer((request, response) => {
+    let text = '';
+    request.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+    request.on('end', async () => {
+      const refuse = (error: Error): Reply => rules.error(400, error.message);
+      const reply = rules.reply(await answer(request, text).catch(refuse), request);
+      const date = new Date(rules.now()).toUTCString();
+      const fields = { 'Content-Type': reply.type ?? 'application/json', Date: date };
+      response.writeHead(reply.status, reply.link ? { ...fields, Link: reply.link } : fields);
+      response.end(typeof reply.body === 'string' ? reply.body : toJson(reply.body));
+    });
+  });
+}
+
+/** JSON with bigints as their digits. */
+export function toJson(value: unknown): string {
+  if (typeof value === 'bigint') return String(value);
+  if (Array.isArray(value)) return `[${value.map(toJson).join()}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
+  const members = Object.entries(value).filter(([, member]) => member !== undefined);
+  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${toJson(member)}`).join()}}`;
+}
