@@ -14,6 +14,7 @@ import { parseArgs } from 'node:util';
 import { build, isBuilt } from './build.mjs';
 import { measureCreates } from './bench/creates.mjs';
 import { measureGrowth } from './bench/growth.mjs';
+import { measureKeys } from './bench/keys.mjs';
 import { measureLarge } from './bench/large.mjs';
 import { measurePressure } from './bench/pressure.mjs';
 import { measureMetrics, measureReads } from './bench/reads.mjs';
@@ -24,6 +25,7 @@ import { printTable } from './bench/table.mjs';
 const PARTS = {
   reads: measureReads,
   creates: measureCreates,
+  keys: measureKeys,
   growth: measureGrowth,
   start: measureStart,
   'slow-disk': measureSlowDisk,

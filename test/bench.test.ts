@@ -10,7 +10,7 @@ import { runScript } from './support/run-script.ts';
 test('The bench shows its parts, and measures the one that is asked for', async () => {
   const help = await runScript('bench.mjs', ['--help']);
   assert.equal(help.code, 0, help.stderr);
-  assert.match(help.stdout, /reads,creates,growth,start,slow-disk,pressure,metrics,large/);
+  assert.match(help.stdout, /reads,creates,keys,growth,start,slow-disk,pressure,metrics,large/);
   const args = ['--part', 'metrics', '--rounds', '1', '--seconds', '0.1'];
   const { code, stdout, stderr } = await runScript('bench.mjs', args);
   assert.equal(code, 0, stderr);
