@@ -14,6 +14,7 @@ import { parseArgs } from 'node:util';
 import { build, fail, isBuilt } from './build.mjs';
 import { measureCreates, measureSqlite } from './bench/creates.mjs';
 import { measureGrowth } from './bench/growth.mjs';
+import { measureKeys } from './bench/keys.mjs';
 import { measureLarge } from './bench/large.mjs';
 import { measureNoise } from './bench/noise.mjs';
 import { measurePressure } from './bench/pressure.mjs';
@@ -29,6 +30,7 @@ const PARTS = {
   reads: measureReads,
   creates: measureCreates,
   sqlite: measureSqlite,
+  keys: measureKeys,
   growth: measureGrowth,
   start: measureStart,
   'slow-disk': measureSlowDisk,

@@ -1,0 +1,152 @@
+/**
+ * Idempotency keys: creates with a new key each against creates without, what a key takes in memory,
+ * and what a key costs when there are ten, 100,000 and one more.
+ */
+
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { rmSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { ratio, summary } from './table.mjs';
+
+const SERVER = fileURLToPath(new URL('../../dist/server.js', import.meta.url));
+const BODY = '{"name":"Pet 1234567","categoryId":42,"status":"available"}';
+const WARMUP_SECONDS = 0.5;
+const MAX_KEYS = 100_000;
+
+export async function measureKeys(bench) {
+  const rows = [];
+  for (const connections of [1, 64]) {
+    const rates = { keyed: [], plain: [] };
+    for (let round = 0; round < bench.rounds; round += 1) {
+      const kinds = round % 2 === 0 ? ['keyed', 'plain'] : ['plain', 'keyed'];
+      for (const kind of kinds) {
+        bench.progress(`keys: ${connections} connections, round ${round + 1}, ${kind}`);
+        rates[kind].push(await rateOf(bench, kind === 'keyed', connections));
+      }
+    }
+    rows.push({
+      what: `create with a key, ${connections} connections`,
+      against: 'without one',
+      goal: '≥ 0.95',
+      ratio: ratio(rates.keyed, rates.plain),
+      ours: `${Math.round(summary(rates.keyed).median)}/s`,
+    });
+  }
+  bench.progress('');
+  await tellOfTable();
+  return [{ title: 'Creates with an idempotency key', rows }];
+}
+
+async function rateOf(bench, isKeyed, connections) {
+  const path = join(bench.folder, 'keys.json');
+  for (const suffix of ['', '.journal', '.keys']) rmSync(`${path}${suffix}`, { force: true });
+  const args = [SERVER, '--port', '0', '--data-file', path];
+  const env = { PATH: process.env.PATH, PETSTORE_API_KEYS: 'bench' };
+  const server = spawn(bench.node, args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  const port = await portOf(server);
+  const load = startLoad(port, isKeyed, connections);
+  await seconds(WARMUP_SECONDS);
+  const before = load.answers();
+  const startedAt = performance.now();
+  await seconds(bench.seconds);
+  const rate = (load.answers() - before) / ((performance.now() - startedAt) / 1000);
+  load.stop();
+  const ended = once(server, 'exit');
+  server.kill('SIGKILL');
+  await ended;
+  return rate;
+}
+
+async function portOf(server) {
+  let text = '';
+  for (;;) {
+    const [chunk] = await once(server.stdout, 'data');
+    text += chunk;
+    const port = /listens on http:\/\/[^:]+:([0-9]+)/.exec(text)?.[1];
+    if (port !== undefined) return Number(port);
+  }
+}
+
+function seconds(count) {
+  return new Promise((resolve) => setTimeout(resolve, 1000 * count));
+}
+
+/** As load.mjs, but that each request has a key of its own, or a field of the same length. */
+function startLoad(port, isKeyed, connections) {
+  let answers = 0;
+  let sent = 0;
+  const sockets = Array.from({ length: connections }, () => {
+    const socket = connect(port, '127.0.0.1');
+    socket.setNoDelay(true);
+    const send = () => {
+      const key = `8e03978e-40d5-43dd-bc93-${String((sent += 1)).padStart(12, '0')}`;
+      socket.write(
+        'POST /v1/pets HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer bench\r\n' +
+          `${isKeyed ? 'Idempotency-Key' : 'X-Something-Els'}: ${key}\r\n` +
+          `Content-Type: application/json\r\nContent-Length: ${BODY.length}\r\n\r\n${BODY}`,
+      );
+    };
+    socket.on('connect', send);
+    socket.on('error', () => undefined);
+    // One small answer is under way at a time, and comes in one piece.
+    socket.on('data', (chunk) => {
+      const start = chunk.latin1Slice(0, 13);
+      if (start !== 'HTTP/1.1 201 ') throw new Error(`Answered ${chunk.toString()}`);
+      answers += 1;
+      send();
+    });
+    return socket;
+  });
+  return {
+    answers: () => answers,
+    stop: () => sockets.forEach((socket) => socket.destroy()),
+  };
+}
+
+/** What the table of keys takes, and how long a key takes in it. */
+async function tellOfTable() {
+  const { KeyTable } = await import('../../dist/stores/keys/key-table.js');
+  let bytes = 0;
+  const counted = (array) => {
+    bytes += array.byteLength;
+    return array;
+  };
+  const memory = {
+    uint32s: (length) => counted(new Uint32Array(length)),
+    int64s: (length) => counted(new BigInt64Array(length)),
+  };
+  const clock = { now: () => 0, timeOfDay: () => 0 };
+  const table = new KeyTable(memory, clock);
+  const add = (id) => table.add({ key: keyOf(id), id: BigInt(id), expiresAt: 1e9, petCrc: id });
+  console.log('');
+  let id = 0;
+  for (const goal of [10, MAX_KEYS, MAX_KEYS + 1, 2 * MAX_KEYS]) {
+    while (id < goal) add((id += 1));
+    const keys = Array.from({ length: 1000 }, (_, i) => keyOf(id - (i % Math.min(id, 1000))));
+    const found = timed(() => keys.forEach((key) => table.find(key)));
+    console.log(`${goal} keys came, ${table.length} are held: ${found.toFixed(2)} µs to find one`);
+  }
+  const added = timed(() => {
+    for (let i = 0; i < 1000; i += 1) add((id += 1));
+  });
+  console.log(`A new key, another one going: ${added.toFixed(2)} µs, its hash included`);
+  console.log(`A key takes ${(bytes / MAX_KEYS).toFixed(1)} bytes of memory`);
+}
+
+/** Microseconds for each of a thousand, the median of many runs. */
+function timed(work) {
+  const times = Array.from({ length: 101 }, () => {
+    const startedAt = performance.now();
+    work();
+    return performance.now() - startedAt;
+  });
+  return summary(times).median;
+}
+
+function keyOf(number) {
+  return createHash('sha256').update(String(number)).digest('hex').slice(0, 32);
+}
