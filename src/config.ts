@@ -22,6 +22,8 @@ export interface Config {
   readonly accessLog: boolean;
   /** Origins, or `*`. */
   readonly corsOrigins: readonly string[];
+  /** The page for people, at `/`. */
+  readonly page: boolean;
 }
 
 export type ConfigResult =
@@ -66,6 +68,7 @@ export async function readConfig(
     ),
     accessLog: readSwitch(setting('accessLog'), mistakes),
     corsOrigins: readOrigins(setting('corsOrigin'), mistakes),
+    page: readSwitch(setting('page'), mistakes, true),
   };
   // Read once: a pipe, such as /dev/stdin, gives its text only once.
   const apiKeys = await readApiKeys(config.apiKeySource, readTextFile, mistakes);
@@ -121,6 +124,12 @@ const SETTINGS = {
     flag: 'cors-origin',
     value: '<list>',
     help: 'origins of web pages that may use the service, separated by commas, or * for all (none)',
+  },
+  page: {
+    variable: 'PETSTORE_PAGE',
+    flag: 'page',
+    value: '<on|off>',
+    help: 'a page for people at / (on)',
   },
 } as const;
 
@@ -224,8 +233,8 @@ function readInteger(
   return fallback;
 }
 
-function readSwitch(setting: Setting | undefined, mistakes: string[]): boolean {
-  if (setting === undefined) return false;
+function readSwitch(setting: Setting | undefined, mistakes: string[], fallback = false): boolean {
+  if (setting === undefined) return fallback;
   const { name, text } = setting;
   if (text !== 'on' && text !== 'off') {
     mistakes.push(`${name} must be on or off, not ${quote(text)}`);

@@ -86,6 +86,7 @@ async function run(config: Config, apiKeys: readonly string[]): Promise<void> {
     bodyLimitBytes: config.bodyLimitBytes,
     accessLog: config.accessLog,
     corsOrigins: config.corsOrigins,
+    page: config.page,
     log,
     runtime: { nodeVersion: process.version, openConnections: () => connectionsOf(server).size },
   });
@@ -98,7 +99,7 @@ async function run(config: Config, apiKeys: readonly string[]): Promise<void> {
   if (isStopping()) return;
   const { total: pets } = await app.pets.count();
   log('info', 'Started', { version: VERSION, url, dataFile, pets, pid: process.pid });
-  process.stdout.write(greeting(url, dataFile, madeKey));
+  process.stdout.write(greeting(url, dataFile, madeKey, config.page));
 }
 
 function listen(server: Server, { host, port }: Config): Promise<string> {
@@ -186,7 +187,12 @@ function complain(message: string): void {
   process.stderr.write(`petstore: ${message}\n`);
 }
 
-function greeting(url: string, dataFile: string, madeKey: string | undefined): string {
+function greeting(
+  url: string,
+  dataFile: string,
+  madeKey: string | undefined,
+  hasPage: boolean,
+): string {
   // A wildcard address is where the service listens, not where a client can reach it.
   const base = url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
   const key = madeKey ?? '<your API key>';
@@ -197,7 +203,7 @@ function greeting(url: string, dataFile: string, madeKey: string | undefined): s
   return `Petstore ${VERSION} listens on ${url} (process ${process.pid})
 and keeps its pets in ${dataFile}, with a journal beside it
 ${note}
-Add a pet, then list the pets:
+${hasPage ? `Open ${base}/ in a browser, or add` : 'Add'} a pet, then list the pets:
 
   curl -H 'Authorization: Bearer ${key}' -d '{"name":"Rex","categoryId":1}' -H 'Content-Type: application/json' ${base}/v1/pets
   curl -H 'Authorization: Bearer ${key}' ${base}/v1/pets

@@ -16,6 +16,7 @@ const DEFAULTS: Config = {
   bodyLimitBytes: 65_536,
   accessLog: false,
   corsOrigins: [],
+  page: true,
 };
 
 const SECRET = 'Secret-4711';
@@ -28,7 +29,8 @@ test('Without any variable or flag the defaults hold', async () => {
 const SETTINGS: readonly {
   readonly variable: string;
   readonly flag: string;
-  readonly key: 'port' | 'host' | 'dataFile' | 'bodyLimitBytes' | 'accessLog' | 'corsOrigins';
+  readonly key:
+    'port' | 'host' | 'dataFile' | 'bodyLimitBytes' | 'accessLog' | 'corsOrigins' | 'page';
   readonly values: readonly (readonly [text: string, value: unknown])[];
 }[] = [
   {
@@ -60,6 +62,15 @@ const SETTINGS: readonly {
     values: [
       ['on', true],
       ['off', false],
+    ],
+  },
+  {
+    variable: 'PETSTORE_PAGE',
+    flag: '--page',
+    key: 'page',
+    values: [
+      ['off', false],
+      ['on', true],
     ],
   },
   {
@@ -150,6 +161,7 @@ const MISTAKES: readonly (readonly [env: Env, args: readonly string[], mistake: 
     ['--body-limit', '5242881'],
     '--body-limit must be an integer from 1 to 5242880, not "5242881"',
   ],
+  [{}, ['--page', 'no'], '--page must be on or off, not "no"'],
   [{ PETSTORE_ACCESS_LOG: 'yes' }, [], 'PETSTORE_ACCESS_LOG must be on or off, not "yes"'],
   ...['shop.example', 'https://shop.example/', 'HTTPS://shop.example', ''].map(
     (origin) =>
