@@ -36,6 +36,10 @@ const log = createJsonLog((line) => process.stderr.write(`${line}\n`));
 
 // Without a listener, the end of whoever reads the log (EPIPE) would end the service.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
+// A warning of Node itself is a line of the log, like all others.
+process.removeAllListeners('warning').on('warning', ({ name, message }) => {
+  log('warn', 'Node.js warns', { cause: `${name}: ${message}` });
+});
 
 await main(process.argv.slice(2));
 

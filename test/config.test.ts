@@ -197,7 +197,7 @@ const MISTAKES: readonly (readonly [env: Env, args: readonly string[], mistake: 
     [],
     'Unknown variable PETSTORE_API_KEY: did you mean PETSTORE_API_KEYS?',
   ],
-  [{ PETSTORE_: '' }, [], 'Unknown variable PETSTORE_: did you mean PORT?'],
+  [{ PETSTORE_: '' }, [], 'Unknown variable PETSTORE_: did you mean PETSTORE_PAGE?'],
   [
     { PETSTORE_API_KEYS: Array.from({ length: 1001 }, (_, index) => `key-${index}`).join() },
     [],

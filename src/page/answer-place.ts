@@ -5,20 +5,15 @@
 
 import { PetStoreError } from '../client/pet-store-error.ts';
 
-/**
- * What is used of a browser. The compiler's own list would make hundreds of names known to every
- * file of the service, `name` and `status` among them.
- */
+/** What is used of a browser: the compiler's own list would make `name` known to every file. */
 export interface Element {
   textContent: string;
   className: string;
   hidden: boolean;
   value: string;
   checked: boolean;
-  readonly content: Element;
   append(...children: readonly Element[]): void;
   replaceChildren(...children: readonly Element[]): void;
-  cloneNode(deep: true): Element;
   querySelector(selector: string): Element;
   setAttribute(name: string, value: string): void;
   addEventListener(type: string, listener: (event: { preventDefault(): void }) => void): void;
@@ -36,7 +31,6 @@ export type Ask = <T>(
 
 export function makeAnswerPlace(selector: string): Ask {
   const place = document.querySelector(selector);
-  place.append(document.querySelector('#answer').content.cloneNode(true));
   const [words, curl] = [place.querySelector('.words'), place.querySelector('.curl')];
   const [line, copy] = [curl.querySelector('code'), curl.querySelector('button')];
   // Without a clipboard, as on a page that came by http from elsewhere, the line can be selected.
@@ -44,25 +38,22 @@ export function makeAnswerPlace(selector: string): Ask {
     await navigator.clipboard?.writeText(line.textContent);
     copy.textContent = navigator.clipboard === undefined ? 'Select it by hand' : 'Copied';
   });
-  const say = (kind: string, text: string): void => {
-    [words.className, words.textContent] = [`words ${kind}`, text];
-  };
-  let last = 0;
-  let isPosting = false;
+  let [last, isPosting] = [0, false];
   return async (prepare, show) => {
     // A list takes the place of one that is under way; a pet must not be added twice.
     if (isPosting) return;
     const own = (last += 1);
+    curl.hidden = true;
     try {
       const { url, body, answer } = prepare();
       isPosting = body !== undefined;
-      say('wait', 'Asking …');
+      [words.className, words.textContent] = ['words wait', 'Asking …'];
       [line.textContent, copy.textContent, curl.hidden] = [curlLine(url, body), 'Copy', false];
       const value = await answer;
-      if (own === last) say('good', show(value));
+      if (own === last) [words.className, words.textContent] = ['words good', show(value)];
     } catch (error) {
       if (own !== last) return;
-      say('bad', inWords(error));
+      [words.className, words.textContent] = ['words bad', inWords(error)];
       words.focus();
     } finally {
       isPosting = false;

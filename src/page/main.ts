@@ -24,9 +24,8 @@ const askMetrics = makeAnswerPlace('#metrics-answer');
 let pages: readonly string[] = [];
 let next: string | undefined;
 let newest: bigint | undefined;
-const kept = readStorage();
 
-on('#key-form', 'submit', () => [keepKey(), list()]);
+on('#key-form', 'submit', () => [(find('#pets').hidden = true), list(), keepKey()]);
 on('#keep', 'change', keepKey);
 on('#filter', 'change', () => list());
 on('#previous', 'click', () => list(pages.slice(0, -1), '#caption'));
@@ -34,8 +33,9 @@ on('#next', 'click', () => list([...pages, next!], '#caption'));
 on('#add-form', 'submit', addPet);
 on('#metrics', 'click', showMetrics);
 [find('#start').hidden, find('#main').hidden] = [true, false];
-if (kept['petstore-key'] !== undefined) {
-  [find('#key').value, find('#keep').checked] = [kept['petstore-key'], true];
+// Last, since a browser that is told to keep nothing throws here.
+if (sessionStorage['petstore-key'] !== undefined) {
+  [find('#key').value, find('#keep').checked] = [sessionStorage['petstore-key'], true];
   void list();
 }
 
@@ -43,18 +43,9 @@ function on(selector: string, event: string, act: () => unknown): void {
   find(selector).addEventListener(event, (happened) => [happened.preventDefault(), act()]);
 }
 
-/** What this tab keeps; nothing in a browser that is told to keep nothing. */
-function readStorage(): Record<string, string> {
-  try {
-    return sessionStorage;
-  } catch {
-    return {};
-  }
-}
-
 function keepKey(): void {
-  if (find('#keep').checked) kept['petstore-key'] = find('#key').value;
-  else delete kept['petstore-key'];
+  if (find('#keep').checked) sessionStorage['petstore-key'] = find('#key').value;
+  else delete sessionStorage['petstore-key'];
 }
 
 function readKey(): string {
@@ -88,9 +79,11 @@ async function list(wanted: readonly string[] = [], focusOn?: string): Promise<v
 
 function showPets(pets: readonly Pet[]): void {
   const [isEmpty, status] = [pets.length === 0, readStatus('#filter') ?? ''];
+  find('#pets').hidden = false;
   find('#rows').replaceChildren(...pets.map(rowOf));
   find('#caption').textContent = `Page ${pages.length}, by id`;
-  find('#empty').textContent = status === '' ? 'No pets yet: add one.' : `No pet is ${status}.`;
+  find('#empty').textContent =
+    status === '' ? 'There are no pets yet: add one.' : `No pet is ${status}.`;
   [find('#table').hidden, find('#empty').hidden] = [isEmpty, !isEmpty];
   [find('#previous').hidden, find('#next').hidden] = [pages.length === 1, next === undefined];
 }
@@ -98,7 +91,7 @@ function showPets(pets: readonly Pet[]): void {
 function rowOf({ id, name, categoryId, status }: Pet): Element {
   const row = make('tr', id === newest ? 'new' : '', '');
   row.append(make('td', 'number', `${id}`), make('td', 'name', name));
-  row.append(make('td', 'number', `${categoryId}`), make('td', status ?? '', status ?? 'none'));
+  row.append(make('td', 'number', `${categoryId}`), make('td', status ?? 'none', status ?? 'none'));
   return row;
 }
 
@@ -140,8 +133,7 @@ async function showMetrics(): Promise<void> {
 
 async function fetchMetrics(url: string, key: string): Promise<string> {
   const response = await fetch(url, { headers: { Authorization: `Bearer ${key}` } });
-  const { ok, status, headers } = response;
   const text = await response.text();
-  if (!ok) throw readError({ status, headers, text }, key);
-  return text;
+  if (response.ok) return text;
+  throw readError({ status: response.status, headers: response.headers, text }, key);
 }

@@ -6,7 +6,7 @@
  */
 
 import { readFile } from 'node:fs/promises';
-import * as nodeModule from 'node:module';
+import * as node from 'node:module';
 import { textResponse, type ApiResponse } from '../http/api-response.ts';
 import type { Operation } from '../http/operation.ts';
 import { pageHtml } from './html.ts';
@@ -48,13 +48,10 @@ async function readModule(name: string): Promise<string> {
   const text = await readFile(new URL(`../${name}`, import.meta.url), 'utf8');
   if (SUFFIX === '.js') return text;
   // Newer than the types of Node that this is compiled with.
-  const { stripTypeScriptTypes } = nodeModule as {
-    stripTypeScriptTypes?: (text: string) => string;
-  };
+  const { stripTypeScriptTypes } = node as { stripTypeScriptTypes?: (text: string) => string };
   return stripTypeScriptTypes?.(text) ?? CANNOT_STRIP;
 }
 
 /** In the place of each module: the sources run by other means than Node's own. */
 const CANNOT_STRIP = `document.querySelector('#start').textContent =
-  'The page needs the built service: npm run build, then node dist/server.js.';
-`;
+  'The page needs the built service: npm run build, then node dist/server.js.';`;
