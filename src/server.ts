@@ -17,6 +17,7 @@ import { createApp, type App } from './app.ts';
 import { messageOf } from './base/log.ts';
 import { VERSION } from './base/version.ts';
 import { HELP, readConfig, type Config } from './config.ts';
+import { readHandedSocket } from './handed-socket.ts';
 import { connectionsOf, createHttpServer } from './http/http-server.ts';
 import { stopServer } from './http/stop-server.ts';
 import { createJsonLog } from './ops/json-log.ts';
@@ -25,6 +26,9 @@ import { createJsonLog } from './ops/json-log.ts';
 const DRAIN_MS = 5_000;
 /** After this the process ends, stopped or not. */
 const STOP_DEADLINE_MS = 10_000;
+
+/** So many may wait while the next process starts; the system's own bound is most often this one. */
+const HANDED_QUEUE = 4096;
 
 /** The tools that are commands, too: `petstore make-key`. */
 const TOOLS: Readonly<Record<string, () => Promise<unknown>>> = {
@@ -94,10 +98,14 @@ async function run(config: Config, apiKeys: readonly string[]): Promise<void> {
     log,
     runtime: { nodeVersion: process.version, openConnections: () => connectionsOf(server).size },
   });
-  // The port comes first: while a large file loads, the service says that it is starting.
   const server = createHttpServer(app.listener);
-  const url = await listen(server, config);
   const { onSignal, isStopping } = stopOnSignals(app, server);
+  const handedSocket = readHandedSocket(process.env, process.pid);
+  // The port comes first: while a large file loads, the service says that it is starting. Those who
+  // are in the queue of a socket that was handed over wait for that instead.
+  if (handedSocket !== undefined) await app.open();
+  if (isStopping()) return;
+  const url = await listen(server, config, handedSocket);
   onHangUp(app, config.apiKeySource, () => onSignal('SIGHUP'));
   await app.open();
   if (isStopping()) return;
@@ -106,13 +114,20 @@ async function run(config: Config, apiKeys: readonly string[]): Promise<void> {
   process.stdout.write(greeting(url, dataFile, madeKey, config.page));
 }
 
-function listen(server: Server, { host, port }: Config): Promise<string> {
+function listen(
+  server: Server,
+  { host, port }: Config,
+  handedSocket: number | undefined,
+): Promise<string> {
+  const isHanded = handedSocket !== undefined;
+  const place = isHanded ? 'the socket that was handed over' : `${host}, port ${port}`;
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       const cause = error.code === 'EADDRINUSE' ? 'the port is in use' : error.message;
-      reject(new Error(`Cannot listen on ${host}, port ${port}: ${cause}`));
+      reject(new Error(`Cannot listen on ${place}: ${cause}`));
     });
-    server.listen(port, host, () => {
+    const where = isHanded ? { fd: handedSocket } : { host, port };
+    server.listen(where, isHanded ? HANDED_QUEUE : undefined, () => {
       const { address, family, port: bound } = server.address() as AddressInfo;
       resolve(`http://${family === 'IPv6' ? `[${address}]` : address}:${bound}`);
     });

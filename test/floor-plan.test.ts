@@ -17,7 +17,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['http', 'client', 'contract', 'stores/table'],
   ['stores/commits', 'stores/memory-store.ts'],
   ['stores/file'],
-  ['api', 'ops', 'page', 'api-keys.ts'],
+  ['api', 'ops', 'page', 'api-keys.ts', 'handed-socket.ts'],
   ['openapi'],
   ['app-options.ts', 'config.ts'],
   ['app.ts'],
