@@ -9,6 +9,7 @@ import { parseArgs } from 'node:util';
 import { parseKeyList, readApiKeys, type ApiKeySource, type ReadTextFile } from './api-keys.ts';
 import { nearest } from './base/nearest.ts';
 import { quote } from './base/quote.ts';
+import { COMMANDS } from './commands.ts';
 import { DEFAULT_BODY_LIMIT_BYTES, MAX_BODY_LIMIT_BYTES } from './http/request-body.ts';
 import { originProblem } from './ops/cors.ts';
 
@@ -137,23 +138,25 @@ type SettingName = keyof typeof SETTINGS;
 
 const COLUMNS = [26, 24] as const;
 
-export const HELP: string = `Usage: petstore [options]
-       petstore make-key
-       petstore check-data [file]
+export const HELP: string = `Usage: petstore [options]    serves pets over HTTP, from a JSON file
+       petstore <command>    does one of the other things below
 
-Serves pets over HTTP, from a JSON file. Without the package: node dist/server.js [options]
+Without the package it is: node dist/server.js. Without any API key a random one is made, and shown
+once at start.
 
+Commands:
+${Object.entries(COMMANDS)
+  .map(([name, { args, help }]) => `  ${`${name} ${args}`.padEnd(COLUMNS[0])}${help}\n`)
+  .join('')}  help [command]            show this, or what a command takes
+
+Options, and the environment variables that they override:
 ${Object.values(SETTINGS)
   .map(({ variable, flag, value, help }) => {
     const first = flag === undefined ? '' : `--${flag} ${value}`;
     return `  ${first.padEnd(COLUMNS[0])}${variable.padEnd(COLUMNS[1])}${help}\n`;
   })
-  .join('')}
-  -h, --help                show this and exit
+  .join('')}  -h, --help                show this and exit
   --version                 show the version and exit
-
-An option overrides its environment variable. Without any API key a random one is made, and shown
-once at start.
 `;
 
 interface Setting {
@@ -179,7 +182,9 @@ function readFlags(args: readonly string[], mistakes: string[]): ReadonlyMap<str
     // What follows an unknown option is its value, perhaps.
     if (token.kind === 'positional' && token.index !== lastUnknown + 1) {
       // It is not quoted: it may be a key that was meant for an option.
-      mistakes.push(`Argument ${token.index + 1} is no option, and no other is taken: see --help`);
+      const what =
+        token.index === 0 ? 'no option and no command' : 'no option, and no other is taken';
+      mistakes.push(`Argument ${token.index + 1} is ${what}: see --help`);
     }
     if (token.kind !== 'option' || token.index === lastUnknown) continue;
     const { name, rawName } = token;

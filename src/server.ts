@@ -16,6 +16,7 @@ import { readApiKeys, readKeysFile, type ApiKeySource } from './api-keys.ts';
 import { createApp, type App } from './app.ts';
 import { messageOf } from './base/log.ts';
 import { VERSION } from './base/version.ts';
+import { expandHelp, type CommandName } from './commands.ts';
 import { HELP, readConfig, type Config } from './config.ts';
 import { readHandedSocket } from './handed-socket.ts';
 import { connectionsOf, createHttpServer } from './http/http-server.ts';
@@ -31,7 +32,7 @@ const STOP_DEADLINE_MS = 10_000;
 const HANDED_QUEUE = 4096;
 
 /** The tools that are commands, too: `petstore make-key`. */
-const TOOLS: Readonly<Record<string, () => Promise<unknown>>> = {
+const TOOLS: Readonly<Record<CommandName, () => Promise<unknown>>> = {
   'make-key': () => import('./make-key.ts'),
   'check-data': () => import('./check-data.ts'),
 };
@@ -45,7 +46,7 @@ process.removeAllListeners('warning').on('warning', ({ name, message }) => {
   log('warn', 'Node.js warns', { cause: `${name}: ${message}` });
 });
 
-await main(process.argv.slice(2));
+await main(expandHelp(process.argv.slice(2)));
 
 async function main(args: readonly string[]): Promise<void> {
   // The newest thing that the service needs. Without it pets could be read, and none stored.
@@ -53,11 +54,11 @@ async function main(args: readonly string[]): Promise<void> {
     complain(`Node.js 20.19.2 or later is needed, not ${process.version}`);
     process.exit(1);
   }
-  const tool = TOOLS[args[0] ?? ''];
-  if (tool === undefined) return serve(args);
+  const [name = '', ...rest] = args;
+  if (!Object.hasOwn(TOOLS, name)) return serve(args);
   // A tool reads its own arguments, as when it is started by itself.
-  process.argv.splice(2, 1);
-  await tool();
+  process.argv.splice(2, Infinity, ...rest);
+  await TOOLS[name as CommandName]();
 }
 
 async function serve(args: readonly string[]): Promise<void> {

@@ -184,7 +184,7 @@ const MISTAKES: readonly (readonly [env: Env, args: readonly string[], mistake: 
   [{}, ['--api-key=--SECRET'], 'Unknown option --api-key: see --help'],
   [{}, ['--prot', '8080'], 'Unknown option --prot: see --help'],
   [{}, ['--api-keys=k'], 'Unknown option --api-keys: see --help'],
-  [{}, ['start'], 'Argument 1 is no option, and no other is taken: see --help'],
+  [{}, ['start'], 'Argument 1 is no option and no command: see --help'],
   [{}, ['--port', '1', 'x'], 'Argument 3 is no option, and no other is taken: see --help'],
   [{}, ['--', '--port'], 'Argument 2 is no option, and no other is taken: see --help'],
   [
@@ -231,7 +231,7 @@ test('All mistakes of variables, flags and key files are told at once', async ()
   assert.deepEqual(await read(env, args, { keys: 'a b\nok\nsha256:12\n' }), {
     kind: 'mistakes',
     mistakes: [
-      'Argument 1 is no option, and no other is taken: see --help',
+      'Argument 1 is no option and no command: see --help',
       'Unknown option --what: see --help',
       '--host needs a value',
       'PORT must be an integer from 0 to 65535, not "x"',
