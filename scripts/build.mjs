@@ -35,12 +35,13 @@ export function isBuilt() {
   const stamp = join(root, 'dist', STAMP);
   if (!existsSync(stamp)) return false;
   const builtAt = statSync(stamp).mtimeMs;
-  return readdirSync(join(root, 'src'), { recursive: true }).every((name) => {
-    // The pages about the rooms are not built.
-    if (name.endsWith('.md')) return true;
-    const built = join(root, 'dist', name.replace(/\.ts$/, '.js'));
-    return existsSync(built) && statSync(join(root, 'src', name)).mtimeMs <= builtAt;
-  });
+  const sources = readdirSync(join(root, 'src'), { recursive: true });
+  return sources
+    .filter((name) => !name.endsWith('.md'))
+    .every((name) => {
+      const built = join(root, 'dist', name.replace(/\.ts$/, '.js'));
+      return existsSync(built) && statSync(join(root, 'src', name)).mtimeMs <= builtAt;
+    });
 }
 
 const STAMP = 'package.json';

@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { build, fail, isMain, root, run } from './build.mjs';
 
+const REPORTER = new URL('test-reporter.mjs', import.meta.url);
 const TIMEOUT_MS = 840_000;
 
 export function buildTests() {
@@ -34,5 +35,8 @@ if (isMain(import.meta.url)) {
   const options = { node: { type: 'string', default: process.execPath } };
   const { values, positionals } = parseArgs({ options, allowPositionals: true });
   buildTests();
-  if (!run(values.node, testArguments('spec', positionals))) fail('Tests failed');
+  const args = testArguments(REPORTER, positionals);
+  const files = args.filter((arg) => !arg.startsWith('--')).length;
+  console.log(`Running ${files} test files; all that there are take some two minutes`);
+  if (!run(values.node, args)) fail('Tests failed');
 }

@@ -31,6 +31,8 @@ export interface AppOptions {
   readonly accessLog?: boolean | undefined;
   /** The origins whose pages may use the service, or `*`; none by default. */
   readonly corsOrigins?: readonly string[] | undefined;
+  /** A page for people at `/`, for which nobody needs a key; off by default. */
+  readonly page?: boolean | undefined;
   /** The time of day in milliseconds since 1970. */
   readonly now?: (() => number) | undefined;
   /** For the metrics: what the program around the app knows. */
@@ -54,6 +56,7 @@ export interface CheckedOptions {
   readonly log: Log;
   readonly accessLog: boolean;
   readonly corsOrigins: readonly string[];
+  readonly page: boolean;
   now(): number;
   readonly runtime: Runtime | undefined;
 }
@@ -66,7 +69,7 @@ export function checkOptions(options: AppOptions): CheckedOptions {
   if (!isObject(options)) throw new TypeError('Expected an object of options');
   const { store, apiKeys, prefix = '', corsOrigins = [], runtime } = options;
   const { bodyLimitBytes = DEFAULT_BODY_LIMIT_BYTES, accessLog = false, now = Date.now } = options;
-  const { log = silent } = options;
+  const { log = silent, page = false } = options;
   const dataFile = readDataFile(options.dataFile);
   const problems = [
     ...unknownNames(options),
@@ -87,6 +90,7 @@ export function checkOptions(options: AppOptions): CheckedOptions {
     bodyLimitBytes,
   );
   expect('accessLog', typeof accessLog === 'boolean', 'true or false', accessLog);
+  expect('page', typeof page === 'boolean', 'true or false', page);
   expect('log', typeof log === 'function', 'a function', log);
   expect('now', typeof now === 'function', 'a function', now);
   const isRuntime =
@@ -98,7 +102,7 @@ export function checkOptions(options: AppOptions): CheckedOptions {
   if (problems.length > 0) throw new TypeError(problems.join('; '));
   return {
     ...{ dataFile, store, apiKeys, prefix, bodyLimitBytes, corsOrigins, accessLog, now, runtime },
-    log: safeLog(log),
+    ...{ page, log: safeLog(log) },
   };
 }
 
@@ -119,6 +123,7 @@ const NAMES: Readonly<Record<keyof AppOptions, true>> = {
   log: true,
   accessLog: true,
   corsOrigins: true,
+  page: true,
   now: true,
   runtime: true,
 };

@@ -22,6 +22,7 @@ import { createCors } from './ops/cors.ts';
 import { healthOperations } from './ops/health.ts';
 import { createMetrics } from './ops/metrics.ts';
 import { requestIdOf } from './ops/request-id.ts';
+import { pageOperations } from './page/page.ts';
 import { openFileStore, type FileStore } from './stores/file/file-store.ts';
 
 export interface App {
@@ -86,6 +87,7 @@ export function createApp(options: AppOptions): App {
         ...metrics.operation,
         handle: (call) => withStoreErrors(() => metrics.operation.handle(call)),
       },
+      ...(checked.page ? pageOperations() : []),
     ],
     prefix,
     guardedPath: BASE_PATH,

@@ -9,6 +9,7 @@ import { parseArgs } from 'node:util';
 import { parseKeyList, readApiKeys, type ApiKeySource, type ReadTextFile } from './api-keys.ts';
 import { nearest } from './base/nearest.ts';
 import { quote } from './base/quote.ts';
+import { COMMANDS } from './commands.ts';
 import { DEFAULT_BODY_LIMIT_BYTES, MAX_BODY_LIMIT_BYTES } from './http/request-body.ts';
 import { originProblem } from './ops/cors.ts';
 
@@ -22,6 +23,8 @@ export interface Config {
   readonly accessLog: boolean;
   /** Origins, or `*`. */
   readonly corsOrigins: readonly string[];
+  /** The page for people, at `/`. */
+  readonly page: boolean;
 }
 
 export type ConfigResult =
@@ -66,6 +69,7 @@ export async function readConfig(
     ),
     accessLog: readSwitch(setting('accessLog'), mistakes),
     corsOrigins: readOrigins(setting('corsOrigin'), mistakes),
+    page: readSwitch(setting('page'), mistakes, true),
   };
   // Read once: a pipe, such as /dev/stdin, gives its text only once.
   const apiKeys = await readApiKeys(config.apiKeySource, readTextFile, mistakes);
@@ -122,29 +126,37 @@ const SETTINGS = {
     value: '<list>',
     help: 'origins of web pages that may use the service, separated by commas, or * for all (none)',
   },
+  page: {
+    variable: 'PETSTORE_PAGE',
+    flag: 'page',
+    value: '<on|off>',
+    help: 'a page for people at / (on)',
+  },
 } as const;
 
 type SettingName = keyof typeof SETTINGS;
 
 const COLUMNS = [26, 24] as const;
 
-export const HELP: string = `Usage: petstore [options]
-       petstore make-key
-       petstore check-data [file]
+export const HELP: string = `Usage: petstore [options]    serves pets over HTTP, from a JSON file
+       petstore <command>    does one of the other things below
 
-Serves pets over HTTP, from a JSON file. Without the package: node dist/server.js [options]
+Without the package it is: node dist/server.js. Without any API key a random one is made, and shown
+once at start.
 
+Commands:
+${Object.entries(COMMANDS)
+  .map(([name, { args, help }]) => `  ${`${name} ${args}`.padEnd(COLUMNS[0])}${help}\n`)
+  .join('')}  help [command]            show this, or what a command takes
+
+Options, and the environment variables that they override:
 ${Object.values(SETTINGS)
   .map(({ variable, flag, value, help }) => {
     const first = flag === undefined ? '' : `--${flag} ${value}`;
     return `  ${first.padEnd(COLUMNS[0])}${variable.padEnd(COLUMNS[1])}${help}\n`;
   })
-  .join('')}
-  -h, --help                show this and exit
+  .join('')}  -h, --help                show this and exit
   --version                 show the version and exit
-
-An option overrides its environment variable. Without any API key a random one is made, and shown
-once at start.
 `;
 
 interface Setting {
@@ -170,7 +182,9 @@ function readFlags(args: readonly string[], mistakes: string[]): ReadonlyMap<str
     // What follows an unknown option is its value, perhaps.
     if (token.kind === 'positional' && token.index !== lastUnknown + 1) {
       // It is not quoted: it may be a key that was meant for an option.
-      mistakes.push(`Argument ${token.index + 1} is no option, and no other is taken: see --help`);
+      const what =
+        token.index === 0 ? 'no option and no command' : 'no option, and no other is taken';
+      mistakes.push(`Argument ${token.index + 1} is ${what}: see --help`);
     }
     if (token.kind !== 'option' || token.index === lastUnknown) continue;
     const { name, rawName } = token;
@@ -224,8 +238,8 @@ function readInteger(
   return fallback;
 }
 
-function readSwitch(setting: Setting | undefined, mistakes: string[]): boolean {
-  if (setting === undefined) return false;
+function readSwitch(setting: Setting | undefined, mistakes: string[], fallback = false): boolean {
+  if (setting === undefined) return fallback;
   const { name, text } = setting;
   if (text !== 'on' && text !== 'off') {
     mistakes.push(`${name} must be on or off, not ${quote(text)}`);

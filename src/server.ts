@@ -16,7 +16,9 @@ import { readApiKeys, readKeysFile, type ApiKeySource } from './api-keys.ts';
 import { createApp, type App } from './app.ts';
 import { messageOf } from './base/log.ts';
 import { VERSION } from './base/version.ts';
+import { expandHelp, type CommandName } from './commands.ts';
 import { HELP, readConfig, type Config } from './config.ts';
+import { readHandedSocket } from './handed-socket.ts';
 import { connectionsOf, createHttpServer } from './http/http-server.ts';
 import { stopServer } from './http/stop-server.ts';
 import { createJsonLog } from './ops/json-log.ts';
@@ -26,8 +28,11 @@ const DRAIN_MS = 5_000;
 /** After this the process ends, stopped or not. */
 const STOP_DEADLINE_MS = 10_000;
 
+/** So many may wait while the next process starts; the system's own bound is most often this one. */
+const HANDED_QUEUE = 4096;
+
 /** The tools that are commands, too: `petstore make-key`. */
-const TOOLS: Readonly<Record<string, () => Promise<unknown>>> = {
+const TOOLS: Readonly<Record<CommandName, () => Promise<unknown>>> = {
   'make-key': () => import('./make-key.ts'),
   'check-data': () => import('./check-data.ts'),
   conformance: () => import('./conformance.ts'),
@@ -37,8 +42,12 @@ const log = createJsonLog((line) => process.stderr.write(`${line}\n`));
 
 // Without a listener, the end of whoever reads the log (EPIPE) would end the service.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
+// A warning of Node itself is a line of the log, like all others.
+process.removeAllListeners('warning').on('warning', ({ name, message }) => {
+  log('warn', 'Node.js warns', { cause: `${name}: ${message}` });
+});
 
-await main(process.argv.slice(2));
+await main(expandHelp(process.argv.slice(2)));
 
 async function main(args: readonly string[]): Promise<void> {
   // The newest thing that the service needs: without it no data file could be read.
@@ -46,11 +55,11 @@ async function main(args: readonly string[]): Promise<void> {
     complain(`Node.js 20.19.2 or later is needed, not ${process.version}`);
     process.exit(1);
   }
-  const tool = TOOLS[args[0] ?? ''];
-  if (tool === undefined) return serve(args);
+  const [name = '', ...rest] = args;
+  if (!Object.hasOwn(TOOLS, name)) return serve(args);
   // A tool reads its own arguments, as when it is started by itself.
-  process.argv.splice(2, 1);
-  await tool();
+  process.argv.splice(2, Infinity, ...rest);
+  await TOOLS[name as CommandName]();
 }
 
 async function serve(args: readonly string[]): Promise<void> {
@@ -87,28 +96,40 @@ async function run(config: Config, apiKeys: readonly string[]): Promise<void> {
     bodyLimitBytes: config.bodyLimitBytes,
     accessLog: config.accessLog,
     corsOrigins: config.corsOrigins,
+    page: config.page,
     log,
     runtime: { nodeVersion: process.version, openConnections: () => connectionsOf(server).size },
   });
-  // The port comes first: while a large file loads, the service says that it is starting.
   const server = createHttpServer(app.listener);
-  const url = await listen(server, config);
   const { onSignal, isStopping } = stopOnSignals(app, server);
+  const handedSocket = readHandedSocket(process.env, process.pid);
+  // The port comes first: while a large file loads, the service says that it is starting. Those who
+  // are in the queue of a socket that was handed over wait for that instead.
+  if (handedSocket !== undefined) await app.open();
+  if (isStopping()) return;
+  const url = await listen(server, config, handedSocket);
   onHangUp(app, config.apiKeySource, () => onSignal('SIGHUP'));
   await app.open();
   if (isStopping()) return;
   const { total: pets } = await app.pets.count();
   log('info', 'Started', { version: VERSION, url, dataFile, pets, pid: process.pid });
-  process.stdout.write(greeting(url, dataFile, madeKey));
+  process.stdout.write(greeting(url, dataFile, madeKey, config.page));
 }
 
-function listen(server: Server, { host, port }: Config): Promise<string> {
+function listen(
+  server: Server,
+  { host, port }: Config,
+  handedSocket: number | undefined,
+): Promise<string> {
+  const isHanded = handedSocket !== undefined;
+  const place = isHanded ? 'the socket that was handed over' : `${host}, port ${port}`;
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       const cause = error.code === 'EADDRINUSE' ? 'the port is in use' : error.message;
-      reject(new Error(`Cannot listen on ${host}, port ${port}: ${cause}`));
+      reject(new Error(`Cannot listen on ${place}: ${cause}`));
     });
-    server.listen(port, host, () => {
+    const where = isHanded ? { fd: handedSocket } : { host, port };
+    server.listen(where, isHanded ? HANDED_QUEUE : undefined, () => {
       const { address, family, port: bound } = server.address() as AddressInfo;
       resolve(`http://${family === 'IPv6' ? `[${address}]` : address}:${bound}`);
     });
@@ -187,7 +208,12 @@ function complain(message: string): void {
   process.stderr.write(`petstore: ${message}\n`);
 }
 
-function greeting(url: string, dataFile: string, madeKey: string | undefined): string {
+function greeting(
+  url: string,
+  dataFile: string,
+  madeKey: string | undefined,
+  hasPage: boolean,
+): string {
   // A wildcard address is where the service listens, not where a client can reach it.
   const base = url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
   const key = madeKey ?? '<your API key>';
@@ -198,7 +224,7 @@ function greeting(url: string, dataFile: string, madeKey: string | undefined): s
   return `Petstore ${VERSION} listens on ${url} (process ${process.pid})
 and keeps its pets in ${dataFile}, with a journal beside it
 ${note}
-Add a pet, then list the pets:
+${hasPage ? `Open ${base}/ in a browser, or add` : 'Add'} a pet, then list the pets:
 
   curl -H 'Authorization: Bearer ${key}' -d '{"name":"Rex","categoryId":1}' -H 'Content-Type: application/json' ${base}/v1/pets
   curl -H 'Authorization: Bearer ${key}' ${base}/v1/pets

@@ -16,6 +16,7 @@ const DEFAULTS: Config = {
   bodyLimitBytes: 65_536,
   accessLog: false,
   corsOrigins: [],
+  page: true,
 };
 
 const SECRET = 'Secret-4711';
@@ -28,7 +29,8 @@ test('Without any variable or flag the defaults hold', async () => {
 const SETTINGS: readonly {
   readonly variable: string;
   readonly flag: string;
-  readonly key: 'port' | 'host' | 'dataFile' | 'bodyLimitBytes' | 'accessLog' | 'corsOrigins';
+  readonly key:
+    'port' | 'host' | 'dataFile' | 'bodyLimitBytes' | 'accessLog' | 'corsOrigins' | 'page';
   readonly values: readonly (readonly [text: string, value: unknown])[];
 }[] = [
   {
@@ -60,6 +62,15 @@ const SETTINGS: readonly {
     values: [
       ['on', true],
       ['off', false],
+    ],
+  },
+  {
+    variable: 'PETSTORE_PAGE',
+    flag: '--page',
+    key: 'page',
+    values: [
+      ['off', false],
+      ['on', true],
     ],
   },
   {
@@ -150,6 +161,7 @@ const MISTAKES: readonly (readonly [env: Env, args: readonly string[], mistake: 
     ['--body-limit', '5242881'],
     '--body-limit must be an integer from 1 to 5242880, not "5242881"',
   ],
+  [{}, ['--page', 'no'], '--page must be on or off, not "no"'],
   [{ PETSTORE_ACCESS_LOG: 'yes' }, [], 'PETSTORE_ACCESS_LOG must be on or off, not "yes"'],
   ...['shop.example', 'https://shop.example/', 'HTTPS://shop.example', ''].map(
     (origin) =>
@@ -172,7 +184,7 @@ const MISTAKES: readonly (readonly [env: Env, args: readonly string[], mistake: 
   [{}, ['--api-key=--SECRET'], 'Unknown option --api-key: see --help'],
   [{}, ['--prot', '8080'], 'Unknown option --prot: see --help'],
   [{}, ['--api-keys=k'], 'Unknown option --api-keys: see --help'],
-  [{}, ['start'], 'Argument 1 is no option, and no other is taken: see --help'],
+  [{}, ['start'], 'Argument 1 is no option and no command: see --help'],
   [{}, ['--port', '1', 'x'], 'Argument 3 is no option, and no other is taken: see --help'],
   [{}, ['--', '--port'], 'Argument 2 is no option, and no other is taken: see --help'],
   [
@@ -185,7 +197,7 @@ const MISTAKES: readonly (readonly [env: Env, args: readonly string[], mistake: 
     [],
     'Unknown variable PETSTORE_API_KEY: did you mean PETSTORE_API_KEYS?',
   ],
-  [{ PETSTORE_: '' }, [], 'Unknown variable PETSTORE_: did you mean PORT?'],
+  [{ PETSTORE_: '' }, [], 'Unknown variable PETSTORE_: did you mean PETSTORE_PAGE?'],
   [
     { PETSTORE_API_KEYS: Array.from({ length: 1001 }, (_, index) => `key-${index}`).join() },
     [],
@@ -219,7 +231,7 @@ test('All mistakes of variables, flags and key files are told at once', async ()
   assert.deepEqual(await read(env, args, { keys: 'a b\nok\nsha256:12\n' }), {
     kind: 'mistakes',
     mistakes: [
-      'Argument 1 is no option, and no other is taken: see --help',
+      'Argument 1 is no option and no command: see --help',
       'Unknown option --what: see --help',
       '--host needs a value',
       'PORT must be an integer from 0 to 65535, not "x"',

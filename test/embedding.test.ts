@@ -198,6 +198,7 @@ test('What an app cannot be made with is told at once, in a TypeError', async ()
     [{ log: console }, /^log: expected a function, not Object/],
     [{ now: 5 }, 'now: expected a function, not 5'],
     [{ accessLog: 'on' }, 'accessLog: expected true or false, not "on"'],
+    [{ page: 'on' }, 'page: expected true or false, not "on"'],
     [{ runtime: 1 }, 'runtime: expected an object with nodeVersion and openConnections, not 1'],
     [{ runtime: {} }, 'runtime: expected an object with nodeVersion and openConnections, not {}'],
     // Newer ones of Node can show it.

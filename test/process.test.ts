@@ -18,6 +18,7 @@ import { connect, createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { COMMANDS } from '../src/commands.ts';
 import { HELP } from '../src/config.ts';
 import {
   assertRefused,
@@ -124,6 +125,20 @@ test('--help shows the help and exits with 0', async (t) => {
   assert.deepEqual([service.stdout(), service.stderr()], [HELP, '']);
 });
 
+test('help shows the same, and of a command what that takes', async (t) => {
+  const helpOf = async (...args: readonly string[]): Promise<string> => {
+    const program = start(t, ['help', ...args]);
+    assert.equal(await program.exit(), 0);
+    return program.stdout();
+  };
+  assert.equal(await helpOf(), HELP);
+  assert.equal(await helpOf('no-such-command'), HELP);
+  for (const name of Object.keys(COMMANDS)) {
+    assert.match(await helpOf(name), new RegExp(`^Usage: petstore ${name}\\b`));
+    assert.match(HELP, new RegExp(`^  ${name} `, 'm'));
+  }
+});
+
 test('--version shows the version of package.json and exits with 0', async (t) => {
   const manifest = fileURLToPath(new URL('../../package.json', import.meta.url));
   const { version } = JSON.parse(readFileSync(manifest, 'utf8')) as { version: string };
@@ -202,7 +217,9 @@ test('A damaged data file is told with the place, in one line, and is left as it
   for (const [text, offset] of cases) {
     writeFileSync(dataFile, text);
     const service = start(t, anyPort(dataFile));
-    const line = new RegExp(`^petstore: .*pets\\.json is damaged at byte ${offset}, line [0-9]+: .*\n$`);
+    const line = new RegExp(
+      `^petstore: .*pets\\.json is damaged at byte ${offset}, line [0-9]+: .*\n$`,
+    );
     await assertRefused(service, line);
     assert.equal(readFileSync(dataFile, 'utf8'), text);
   }

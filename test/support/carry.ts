@@ -29,10 +29,20 @@ export async function assertServes(t: TestContext, program: CarriedProgram): Pro
   const created = await fetch(`${base}/v1/pets`, { method: 'POST', headers, body });
   assert.equal(created.status, 201, await created.text());
   const got = await fetch(`${base}${created.headers.get('Location')}`, { headers });
+  await assertHasPage(base);
   const pet = { id: 1, name: 'Rex', categoryId: 1 };
   assert.deepEqual(await got.json(), pet);
   assert.equal(await end(service, 'SIGTERM'), 0, service.stderr());
   assert.deepEqual(JSON.parse(readFileSync(join(cwd, 'data', 'pets.json'), 'utf8')), [pet]);
+}
+
+/** The page for people is there, with the first and the last of the modules that it loads. */
+async function assertHasPage(base: string): Promise<void> {
+  const page = await (await fetch(`${base}/`)).text();
+  const [, main = '', suffix = ''] = /<script type="module" src="(.+?)(\.[jt]s)">/.exec(page) ?? [];
+  for (const path of [`${main}${suffix}`, `page/client/send${suffix}`]) {
+    assert.equal((await fetch(`${base}/${path}`)).status, 200, path);
+  }
 }
 
 /** PATH with this Node as `node`: what starts by its first line takes that one. */

@@ -1,8 +1,9 @@
 /** The real process, dist/server.js, for tests. */
 
 import assert from 'node:assert/strict';
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess, type ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
+import type { Readable } from 'node:stream';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
@@ -28,6 +29,8 @@ export interface ProgramOptions {
   readonly env?: Record<string, string>;
   /** The user that it runs as, which only root can choose. */
   readonly uid?: number;
+  /** The descriptor of a socket, which it gets as its descriptor 3. */
+  readonly socket?: number;
 }
 
 /** Starts the service. Only the given variables are in its environment, and PATH. */
@@ -39,13 +42,13 @@ export function startProcess(args: readonly string[], env: Record<string, string
 export function startProgram(
   command: string,
   args: readonly string[],
-  { env = {}, ...options }: ProgramOptions,
+  { env = {}, socket, ...options }: ProgramOptions,
 ): Process {
   const child = spawn(command, args, {
     ...options,
     env: { PATH: process.env['PATH'] ?? '', ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+    stdio: ['ignore', 'pipe', 'pipe', ...(socket === undefined ? [] : [socket])],
+  }) as ChildProcessByStdio<null, Readable, Readable>;
   let stdout = '';
   let stderr = '';
   child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));

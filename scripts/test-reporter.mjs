@@ -1,0 +1,93 @@
+/**
+ * What npm test shows: a line for each folder of tests when it is through, each failure in full
+ * where it happens, and at the end the sums, the failures by name, and what was skipped and why.
+ *
+ * What tests note (a seed, what was sent) and what they write is shown for files with a failure.
+ */
+
+import { basename, dirname, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { inspect } from 'node:util';
+import { causeOf, readResult } from './test-result.mjs';
+
+const TESTS = fileURLToPath(new URL('../.build/test', import.meta.url));
+const NAME_COLUMNS = 24;
+
+export default async function* report(events) {
+  const startedAt = performance.now();
+  const all = [];
+  /** By file. */
+  const notes = new Map();
+  let folder = { name: '', results: [] };
+  for await (const event of events) {
+    const { file, message } = event.data ?? {};
+    if (message !== undefined && file !== undefined) {
+      // What a file writes comes with its path as it was given, a result with the whole one.
+      const path = resolve(file);
+      notes.set(path, [...(notes.get(path) ?? []), message.trimEnd()]);
+    }
+    const result = readResult(event);
+    if (result === undefined) continue;
+    all.push(result);
+    const name = folderOf(result);
+    if (name !== folder.name) {
+      yield folderText(folder, notes);
+      folder = { name, results: [] };
+    }
+    folder.results.push(result);
+  }
+  yield folderText(folder, notes);
+  yield closingText(all, (performance.now() - startedAt) / 1000);
+}
+
+/** `stores/file`; a file outside a folder stands for itself. */
+function folderOf(result) {
+  const folder = dirname(placeOf(result));
+  return folder === '.' ? placeOf(result) : folder;
+}
+
+/** `stores/file/lock`. Of a file that ended before its end there is only the name of the test. */
+function placeOf({ file, name }) {
+  const path = relative(TESTS, resolve(file ?? name)).replaceAll('\\', '/');
+  return `${dirname(path)}/${basename(path, '.test.js')}`.replace('./', '');
+}
+
+function folderText({ name, results }, notes) {
+  if (results.length === 0) return '';
+  const seconds = results.reduce((sum, result) => sum + result.seconds, 0);
+  const line = `  ${name.padEnd(NAME_COLUMNS)}${seconds.toFixed(1).padStart(7)} s  ${countsText(results)}\n`;
+  const failed = results.filter(({ outcome }) => outcome === 'failed');
+  return `${line}${failed.map((result) => failureText(result, notes)).join('')}`;
+}
+
+function countsText(results) {
+  return ['passed', 'failed', 'skipped']
+    .map((outcome) => [results.filter((result) => result.outcome === outcome).length, outcome])
+    .filter(([count, outcome]) => count > 0 || outcome === 'passed')
+    .map(([count, outcome]) => (outcome === 'failed' ? `${count} FAILED` : `${count} ${outcome}`))
+    .join(', ');
+}
+
+function failureText(result, notes) {
+  const noted = notes.get(resolve(result.file ?? result.name)) ?? [];
+  const text = [inspect(result.error), ...noted.map((note) => `Noted: ${note}`)].join('\n');
+  return `\n  FAILED ${placeOf(result)}: ${result.name}\n${text.replace(/^/gm, '    ')}\n\n`;
+}
+
+function closingText(results, seconds) {
+  const failed = results.filter(({ outcome }) => outcome === 'failed');
+  const skipped = results.filter(({ outcome }) => outcome === 'skipped');
+  const reasons = [...new Set(skipped.map(({ reason }) => reason))];
+  const named = (result) => `${placeOf(result)}: ${result.name}`;
+  const lines = [
+    '',
+    ...reasons.flatMap((reason) => [
+      `Skipped, ${reason}:`,
+      ...skipped.filter((result) => result.reason === reason).map((result) => `  ${named(result)}`),
+    ]),
+    ...(failed.length > 0 ? ['Failed:'] : []),
+    ...failed.flatMap((result) => [`  ${named(result)}`, `    ${causeOf(result)}`]),
+    `${results.length} tests in ${Math.round(seconds)} s: ${countsText(results)}`,
+  ];
+  return `${lines.join('\n')}\n`;
+}

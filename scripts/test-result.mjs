@@ -1,0 +1,27 @@
+/** What an event of Node's test runner tells of one test, for the reporters. */
+
+/** Undefined for every event that is not the end of a test. */
+export function readResult({ type, data }) {
+  const isResult = type === 'test:pass' || type === 'test:fail';
+  if (!isResult || data.details.type === 'suite') return undefined;
+  const mark = [data.skip, data.todo].find(isMarked);
+  return {
+    name: data.name,
+    file: data.file,
+    outcome: mark !== undefined ? 'skipped' : type === 'test:pass' ? 'passed' : 'failed',
+    reason: typeof mark === 'string' && mark !== '' ? mark : 'no reason is given',
+    // That of a test within another is a part of the other's.
+    seconds: data.nesting === 0 ? data.details.duration_ms / 1000 : 0,
+    error: data.details.error?.cause ?? data.details.error,
+  };
+}
+
+/** A mark is its reason, an empty one perhaps, or true. */
+function isMarked(mark) {
+  return mark !== undefined && mark !== false;
+}
+
+/** The first line of what went wrong. */
+export function causeOf({ error }) {
+  return String(error?.message ?? error).split('\n', 1)[0];
+}

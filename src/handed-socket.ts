@@ -1,0 +1,21 @@
+/**
+ * A listening socket that a supervisor handed over, as systemd's socket units do it: LISTEN_FDS
+ * counts them, the first has the descriptor 3, and LISTEN_PID names the process that they are for
+ * (sd_listen_fds(3)). The supervisor keeps the socket over restarts, and clients wait in its queue.
+ */
+
+import { quote } from './base/quote.ts';
+
+const FIRST_FD = 3;
+
+/** The socket's descriptor, or undefined without one; throws where there are more. */
+export function readHandedSocket(
+  env: Readonly<Record<string, string | undefined>>,
+  pid: number,
+): number | undefined {
+  const { LISTEN_FDS: count, LISTEN_PID: reader } = env;
+  // Those of another process are inherited by mistake: by a child, or by what npm starts.
+  if (count === undefined || reader !== String(pid)) return undefined;
+  if (count === '1') return FIRST_FD;
+  throw new Error(`LISTEN_FDS must be 1, since one socket is served, not ${quote(count)}`);
+}

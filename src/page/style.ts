@@ -1,0 +1,61 @@
+/** The page's style sheet: light and dark, from a phone's width up, and no image or font. */
+export const PAGE_STYLE = `
+:root { color-scheme: light dark;
+  --back: light-dark(#f4f6f8, #11151a); --card: light-dark(#fff, #1a2028);
+  --text: light-dark(#1b2027, #e7ebf0); --soft: light-dark(#56606c, #a5afbb);
+  --line: light-dark(#cdd4dc, #333c47); --edge: light-dark(#7d8894, #74808d);
+  --accent: light-dark(#0b5cad, #7dbbff); --on-accent: light-dark(#fff, #08203a);
+  --good: light-dark(#11602d, #8ce0a5); --good-back: light-dark(#e6f5ea, #14301e);
+  --bad: light-dark(#a10f1b, #ffb4b0); --bad-back: light-dark(#fdecec, #3d181b);
+  --wait: light-dark(#7a4d00, #f0c674); --field: light-dark(#fff, #11151a); }
+* { box-sizing: border-box; margin: 0; }
+[hidden], nav:has([hidden] + [hidden]) { display: none !important; }
+body { max-width: 68rem; margin: 0 auto; padding: 1.5rem 1rem 3rem; background: var(--back);
+  color: var(--text); font: 1rem/1.5 system-ui, sans-serif; }
+h1 { font-size: 1.75rem; line-height: 1.3; } h2 { font-size: 1.15rem; }
+header, noscript p { margin-bottom: 1.25rem; } a { color: var(--accent); }
+header p, .hint, .empty, caption, th, .none, .sold, #start, .wait { color: var(--soft); }
+.hint, caption, th { font-size: 0.875rem; } td { font-size: 0.9375rem; }
+main { display: grid; gap: 1rem; grid-template-columns: minmax(0, 1fr); align-items: start; }
+.card, #pets { display: flex; flex-direction: column; gap: 0.875rem; min-width: 0; }
+.card { padding: 1rem; background: var(--card); border: 1px solid var(--line); }
+.row, .side { display: flex; flex-wrap: wrap; gap: 0.5rem 1rem; align-items: center; }
+.ends > :last-child { margin-left: auto; }
+label { display: grid; gap: 0.25rem; font-weight: 600; font-size: 0.9375rem; }
+label.side { display: flex; gap: 0.5rem; min-height: 2.75rem; }
+.card, input, select, button, pre, .words, .empty { border-radius: 0.625rem; }
+input, select, button { font: 1rem/1.5 system-ui, sans-serif; color: inherit; min-width: 0;
+  min-height: 2.75rem; padding: 0.25rem 0.75rem; border: 1px solid var(--edge);
+  background: var(--field); }
+[type='checkbox'] { width: 1.25rem; min-height: 1.25rem; accent-color: var(--accent); }
+[aria-invalid='true'] { border-color: var(--bad); box-shadow: 0 0 0 1px var(--bad); }
+button { cursor: pointer; font-weight: 600; }
+button:not(.main):hover { border-color: var(--accent); color: var(--accent); }
+button.main { background: var(--accent); border-color: var(--accent); color: var(--on-accent); }
+:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
+table { width: 100%; border-collapse: collapse; font-variant-numeric: tabular-nums; }
+caption { text-align: left; padding-bottom: 0.5rem; }
+th, td { padding: 0.5rem 0.375rem; text-align: left; vertical-align: top; }
+td { border-top: 1px solid var(--line); }
+td.number, .name, .words { overflow-wrap: anywhere; }
+.number { text-align: right; min-width: 2.5rem; }
+.name { width: 100%; min-width: 4rem; white-space: pre-wrap; }
+.name:empty::before { content: '(empty)'; color: var(--soft); }
+.new, .good { background: var(--good-back); } .pending { color: var(--wait); }
+.available, .good { color: var(--good); }
+.empty { padding: 2rem 1rem; text-align: center; border: 1px dashed var(--edge); }
+.words:not(:empty) { padding: 0.625rem 0.875rem; margin-bottom: 0.5rem; }
+.bad { background: var(--bad-back); color: var(--bad); }
+div:has(> .words:empty) { margin-top: -0.875rem; }
+.curl button { min-height: 2rem; font-size: 0.875rem; margin-bottom: 0.25rem; }
+pre { max-height: 24rem; padding: 0.6875rem 0.875rem; overflow: auto; background: var(--back);
+  font: 0.8125rem/1.6 ui-monospace, monospace; }
+.curl pre { white-space: pre-wrap; overflow-wrap: anywhere; }
+@media (scripting: none) { #start { display: none; } }
+@media (min-width: 56rem) {
+  main { grid-template-columns: minmax(0, 1fr) 21rem; }
+  #key-form, #more { grid-column: 1 / -1; }
+  #key-form { display: grid; grid-template-columns: minmax(0, 1fr) auto auto; align-items: end; }
+  .number { white-space: nowrap; }
+}
+`;

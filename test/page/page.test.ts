@@ -1,0 +1,159 @@
+/** The page for people, as the service sends it: who gets it, what comes with it, and what else. */
+
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { curlLine } from '../../src/page/answer-place.ts';
+import { pageHtml } from '../../src/page/html.ts';
+import { PAGE_MODULES } from '../../src/page/page.ts';
+import { ROOT } from '../support/carry.ts';
+import { end, startProcess, startProgram, type Process } from '../support/process.ts';
+import { startService, type Service } from '../support/service.ts';
+import { tempDir } from '../support/temp-dir.ts';
+
+const CSP =
+  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " +
+  "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+const ADDRESSES: readonly (readonly [path: string, type: string])[] = [
+  ['/', 'text/html'],
+  ['/page/style.css', 'text/css'],
+  ...PAGE_MODULES.map((name) => [`/page/${name}.js`, 'text/javascript'] as const),
+];
+
+async function start(t: TestContext, options: object): Promise<Service> {
+  const service = await startService(options);
+  t.after(service.close);
+  return service;
+}
+
+test('Anybody gets the page and its files, with header fields that shut everything else out', async (t) => {
+  const { origin } = await start(t, { page: true });
+  for (const [path, type] of ADDRESSES) {
+    const response = await fetch(`${origin}${path}`);
+    assert.equal(response.status, 200, path);
+    assert.ok((await response.text()).length > 100);
+    const { headers } = response;
+    assert.equal(headers.get('Content-Type'), `${type}; charset=utf-8`);
+    assert.equal(headers.get('Content-Security-Policy'), CSP);
+    assert.equal(headers.get('X-Content-Type-Options'), 'nosniff');
+    assert.equal(headers.get('Referrer-Policy'), 'no-referrer');
+    assert.equal(headers.get('Set-Cookie'), null);
+  }
+  assert.equal((await fetch(origin, { method: 'HEAD' })).status, 200);
+  assert.equal((await fetch(origin, { method: 'POST' })).status, 405);
+});
+
+test('An embedded app has no page unless it is asked for', async (t) => {
+  const { origin } = await start(t, {});
+  for (const [path] of ADDRESSES) {
+    const response = await fetch(`${origin}${path}`);
+    assert.equal(response.status, 404, path);
+    assert.equal(((await response.json()) as { code: string }).code, 'unknown_path');
+  }
+});
+
+test('Under a prefix the page is there, and nowhere else', async (t) => {
+  const { origin } = await start(t, { page: true, prefix: '/shop' });
+  for (const [path] of ADDRESSES) {
+    assert.equal((await fetch(`${origin}/shop${path}`)).status, 200, path);
+    assert.equal((await fetch(`${origin}${path}`)).status, 404, path);
+  }
+});
+
+test('No other file is served: no other module, nothing by a way round', async (t) => {
+  const { origin } = await start(t, { page: true });
+  const names = ['server.js', 'app.js', 'page/page.js', 'page/html.js', 'client/client.ts', ''];
+  const around = ['..%2fserver.js', 'client%2fclient.js', 'client/..%2f..%2fpackage.json', '%00'];
+  for (const name of [...names, ...around, 'client', 'constructor', '/page/main.js']) {
+    assert.equal((await fetch(`${origin}/page/${name}`)).status, 404, name);
+  }
+});
+
+test('The modules that are served are those that the page imports, and no more', () => {
+  const needed = new Set(['page/main']);
+  // A set is walked to what is added on the way.
+  for (const name of needed) {
+    const text = readFileSync(join(ROOT, 'dist', `${name}.js`), 'utf8');
+    for (const [, target] of text.matchAll(/^(?:import|export)\b[^;]*?from '(\.[^']+)\.js'/gm)) {
+      needed.add(join(name, '..', target!).replaceAll('\\', '/'));
+    }
+  }
+  assert.deepEqual([...needed].sort(), [...PAGE_MODULES].sort());
+});
+
+test('What it names of the README is there', () => {
+  const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
+  const [, names = ''] = /In README\.md: ([^.]+)\./.exec(pageHtml('')) ?? [];
+  const sections = names.split(' · ');
+  assert.ok(sections.length > 2);
+  for (const section of sections) assert.ok(readme.includes(`\n## ${section}\n`), section);
+});
+
+test('The room has 400 lines at most', () => {
+  const folder = join(ROOT, 'src', 'page');
+  const texts = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'));
+  const lines = texts.join('').split('\n').length - 1;
+  assert.ok(lines <= 400, `${lines} lines`);
+});
+
+const POSIX = { skip: process.platform === 'win32' && 'needs a POSIX shell' };
+
+test('A curl line gives curl what was meant, whatever is in a name', POSIX, () => {
+  const url = 'http://127.0.0.1:8080/v1/pets?status=sold';
+  for (const name of [
+    'Rex',
+    "O'Hara",
+    '$HOME `id` $(id) "\\',
+    "'; id; '",
+    '-d @/etc/passwd',
+    '\n',
+  ]) {
+    const body = JSON.stringify({ name });
+    const script = `curl() { printf '%s\\0' "$@"; }; ${curlLine(url, body)}`;
+    const { stdout } = spawnSync('sh', ['-c', script], {
+      encoding: 'utf8',
+      env: { API_KEY: 'a-key' },
+    });
+    const type = ['-H', 'Content-Type: application/json'];
+    const expected = ['-H', 'Authorization: Bearer a-key', ...type, '-d', body, url, ''];
+    assert.deepEqual(stdout.split('\0'), expected);
+  }
+});
+
+test('The greeting names the page; PETSTORE_PAGE=off takes both away', async (t) => {
+  const serve = (env: Record<string, string>): Process => {
+    const dataFile = join(tempDir(t), 'pets.json');
+    const service = startProcess(['--port', '0', '--data-file', dataFile], env);
+    t.after(() => end(service, 'SIGKILL'));
+    return service;
+  };
+  const withPage = serve({});
+  const url = await withPage.ready();
+  assert.match(withPage.stdout(), new RegExp(`^Open ${url}/ in a browser`, 'm'));
+  assert.match(await (await fetch(`${url}/`)).text(), /^<!doctype html>/);
+  const without = serve({ PETSTORE_PAGE: 'off' });
+  assert.equal((await fetch(`${await without.ready()}/`)).status, 404);
+  assert.doesNotMatch(without.stdout(), /browser/);
+});
+
+const canRunSources = Boolean((process.features as { typescript?: unknown }).typescript);
+const needsStripping = {
+  skip: !canRunSources && `needs a Node that runs TypeScript (22.18), not ${process.version}`,
+};
+
+test('From bare sources the modules come without their types', needsStripping, async (t) => {
+  const args = ['src/server.ts', '--port', '0', '--data-file', join(tempDir(t), 'pets.json')];
+  const service = startProgram(process.execPath, args, { cwd: ROOT });
+  t.after(() => end(service, 'SIGKILL'));
+  const url = await service.ready();
+  assert.match(await (await fetch(`${url}/`)).text(), /src="page\/page\/main\.ts"/);
+  for (const name of PAGE_MODULES) {
+    const response = await fetch(`${url}/page/${name}.ts`);
+    assert.equal(response.headers.get('Content-Type'), 'text/javascript; charset=utf-8');
+    assert.doesNotMatch(await response.text(), /^(import type|export interface)/m);
+  }
+  for (const line of service.stderr().trim().split('\n')) JSON.parse(line);
+});

@@ -1,0 +1,140 @@
+/**
+ * A real Chromium without a window, driven by chromedriver over the W3C WebDriver interface, which
+ * is HTTP and JSON: so it needs no package, and works on every Node.
+ */
+
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+
+export interface Browser {
+  open(url: string): Promise<void>;
+  /** Runs a function's body in the page; what it returns, or a promise of it, comes back as JSON. */
+  run(body: string, ...args: readonly unknown[]): Promise<unknown>;
+  /** The text that is seen of an element, or its property. */
+  text(selector: string): Promise<string>;
+  /** Clicks as a person does: it fails where something lies over the element. */
+  click(selector: string): Promise<void>;
+  /** Presses keys where the focus is; `\uE004` is Tab, `\uE007` Enter, `\uE00C` Escape. */
+  press(keys: string): Promise<void>;
+  /** Replaces what stands in a field. */
+  type(selector: string, text: string): Promise<void>;
+  /** A command of the DevTools protocol. */
+  command(cmd: string, params: object): Promise<unknown>;
+  /** The severe lines of the console, and the addresses of all requests, since the last call. */
+  console(): Promise<readonly string[]>;
+  requests(): Promise<readonly string[]>;
+  /** As PNG. */
+  screenshot(): Promise<Buffer>;
+  close(): Promise<void>;
+}
+
+/** Why there is no browser here; undefined where there is one. */
+export function browserProblem(): string | undefined {
+  const { status } = spawnSync('chromedriver', ['--version']);
+  return status === 0 ? undefined : 'needs Chromium and chromedriver (Debian: chromium-driver)';
+}
+
+/** As root, and in a container without /dev/shm, Chromium starts with these only. */
+const FLAGS = ['--headless=new', '--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'];
+
+const CAPABILITIES = {
+  browserName: 'chrome',
+  'goog:chromeOptions': { args: [...FLAGS, '--window-size=1200,900'] },
+  'goog:loggingPrefs': { browser: 'ALL', performance: 'ALL' },
+};
+
+/** Starts chromedriver on a port of its choice, and a browser. */
+export async function openBrowser(): Promise<Browser> {
+  const driver = spawn('chromedriver', ['--port=0'], { stdio: ['ignore', 'pipe', 'ignore'] });
+  const base = `http://127.0.0.1:${await portOf(driver.stdout)}/session`;
+  const call = async (method: string, path: string, body?: object): Promise<unknown> => {
+    const init = body === undefined ? { method } : { method, body: JSON.stringify(body) };
+    const { value } = (await (await fetch(`${base}${path}`, init)).json()) as { value: unknown };
+    const { error, message } = (value ?? {}) as { error?: string; message?: string };
+    if (error !== undefined) throw new Error(`${method} ${path}: ${error}, ${message}`);
+    return value;
+  };
+  const made = (await call('POST', '', { capabilities: { alwaysMatch: CAPABILITIES } })) as {
+    sessionId: string;
+  };
+  const post = (path: string, body: object): Promise<unknown> =>
+    call('POST', `/${made.sessionId}${path}`, body);
+  return browserOf(post, async () => {
+    await call('DELETE', `/${made.sessionId}`);
+    driver.kill();
+    if (driver.exitCode === null) await once(driver, 'exit');
+  });
+}
+
+async function portOf(output: NodeJS.ReadableStream): Promise<string> {
+  let text = '';
+  for await (const chunk of output) {
+    text += String(chunk);
+    const port = /started successfully on port ([0-9]+)/.exec(text)?.[1];
+    // To leave the loop would close the pipe.
+    if (port !== undefined) return port;
+  }
+  throw new Error(`chromedriver did not start: ${text}`);
+}
+
+type Post = (path: string, body: object) => Promise<unknown>;
+
+function browserOf(post: Post, close: () => Promise<void>): Browser {
+  const find = async (selector: string): Promise<string> => {
+    const found = await post('/element', { using: 'css selector', value: selector });
+    return `/element/${Object.values(found as object)[0]}`;
+  };
+  const run = (script: string, ...args: readonly unknown[]): Promise<unknown> =>
+    post('/execute/sync', { script, args });
+  const log = async (type: string): Promise<readonly { level: string; message: string }[]> =>
+    (await post('/se/log', { type })) as { level: string; message: string }[];
+  return {
+    async open(url) {
+      await post('/url', { url });
+    },
+    run,
+    text: async (selector) =>
+      String(await run('return document.querySelector(arguments[0]).innerText', selector)),
+    async click(selector) {
+      await post(`${await find(selector)}/click`, {});
+    },
+    async press(keys) {
+      const actions = [...keys].flatMap((value) => [
+        { type: 'keyDown', value },
+        { type: 'keyUp', value },
+      ]);
+      await post('/actions', { actions: [{ type: 'key', id: 'keys', actions }] });
+    },
+    async type(selector, text) {
+      const field = await find(selector);
+      await post(`${field}/clear`, {});
+      await post(`${field}/value`, { text });
+    },
+    command: (cmd, params) => post('/goog/cdp/execute', { cmd, params }),
+    async console() {
+      const lines = await log('browser');
+      return lines.filter(({ level }) => level === 'SEVERE').map(({ message }) => message);
+    },
+    async requests() {
+      const events = (await log('performance')).map(
+        ({ message }) =>
+          (JSON.parse(message) as { message: { method: string; params: RequestEvent } }).message,
+      );
+      return events
+        .filter(({ method }) => method === 'Network.requestWillBeSent')
+        .map(({ params }) => params.request.url);
+    },
+    async screenshot() {
+      const { data } = (await post('/goog/cdp/execute', {
+        cmd: 'Page.captureScreenshot',
+        params: { format: 'png', captureBeyondViewport: true },
+      })) as { data: string };
+      return Buffer.from(data, 'base64');
+    },
+    close,
+  };
+}
+
+interface RequestEvent {
+  readonly request: { readonly url: string };
+}

@@ -1,0 +1,41 @@
+/**
+ * A small supervisor: it binds a socket once, and hands it to each process that it starts, as
+ * systemd does with a socket unit. Between two of them clients wait in the socket's queue.
+ */
+
+import net from 'node:net';
+import { SERVER_JS, startProgram, type Process } from './process.ts';
+
+export interface Supervisor {
+  readonly port: number;
+  /** Starts the service on the socket. */
+  start(args: readonly string[], env: Record<string, string>): Process;
+  close(): void;
+}
+
+/** Node binds with this, and leaves to listen to others; a Server would take connections, too. */
+interface Handle {
+  readonly fd: number;
+  getsockname(address: { port?: number }): number;
+  close(): void;
+}
+const { _createServerHandle: bind } = net as unknown as {
+  _createServerHandle(address: string, port: number, family: 4): Handle;
+};
+
+export function openSupervisor(): Supervisor {
+  const handle = bind('127.0.0.1', 0, 4);
+  const address: { port?: number } = {};
+  handle.getsockname(address);
+  return {
+    port: address.port ?? 0,
+    start(args, env) {
+      // Only the process itself knows its number before it is the service.
+      const script = 'LISTEN_PID=$$ exec "$@"';
+      const command = ['-c', script, 'sh', process.execPath, SERVER_JS, ...args];
+      const listening = { LISTEN_FDS: '1', ...env };
+      return startProgram('sh', command, { env: listening, socket: handle.fd });
+    },
+    close: () => handle.close(),
+  };
+}

@@ -1,0 +1,74 @@
+/** What npm test shows of passed, failed and skipped tests, from the runner's events. */
+
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+
+/** The end of a test, as the runner tells it. */
+function result(path: string, name: string, error?: string, skip?: string): object {
+  const file = join(root, '.build', 'test', path);
+  const details = {
+    duration_ms: 1500,
+    ...(error === undefined ? {} : { error: { cause: error } }),
+  };
+  const type = error === undefined ? 'test:pass' : 'test:fail';
+  return {
+    type,
+    data: { name, file, nesting: 0, details, ...(skip === undefined ? {} : { skip }) },
+  };
+}
+
+const EVENTS: readonly object[] = [
+  result('config.test.js', 'A setting'),
+  result('stores/file/lock.test.js', 'A lock'),
+  result('stores/file/lock.test.js', 'Another user', undefined, 'needs root'),
+  {
+    type: 'test:diagnostic',
+    data: { message: 'SEED=7', file: join(root, '.build/test/wire/a.test.js') },
+  },
+  result('wire/a.test.js', 'A flood', 'It drowned\nin bytes'),
+  result('wire/b.test.js', 'A drip', undefined, 'needs root'),
+  { type: 'test:diagnostic', data: { message: 'duration_ms 1' } },
+];
+
+test('A line for each folder, a failure in full, and at the end what was skipped and why', () => {
+  assert.equal(
+    run('test-reporter.mjs').replace(/in [0-9]+ s/, 'in 4 s'),
+    `  config                      1.5 s  1 passed
+  stores/file                 3.0 s  1 passed, 1 skipped
+  wire                        3.0 s  0 passed, 1 FAILED, 1 skipped
+
+  FAILED wire/a: A flood
+    'It drowned\\nin bytes'
+    Noted: SEED=7
+
+
+Skipped, needs root:
+  stores/file/lock: Another user
+  wire/b: A drip
+Failed:
+  wire/a: A flood
+    It drowned
+5 tests in 4 s: 2 passed, 1 FAILED, 2 skipped
+`,
+  );
+});
+
+test('The matrix gets the same in one line', () => {
+  const { passed, failed, skipped, failures } = JSON.parse(run('matrix-reporter.mjs'));
+  assert.deepEqual([passed, failed, skipped], [2, 1, 2]);
+  assert.equal(failures[0].cause, 'It drowned');
+});
+
+function run(reporter: string): string {
+  const script = `const { default: report } = await import('./scripts/${reporter}');
+    for await (const text of report(${JSON.stringify(EVENTS)})) process.stdout.write(text);`;
+  const args = ['--input-type=module', '--eval', script];
+  const { stdout, stderr } = spawnSync(process.execPath, args, { cwd: root, encoding: 'utf8' });
+  assert.equal(stderr, '');
+  return stdout;
+}
