@@ -16,7 +16,6 @@ export type Commit<Item, Result> = (items: readonly Item[]) => Promise<readonly 
 const MAX_QUEUED_ITEMS = 16_384;
 const MAX_QUEUED_BYTES: number = 64 << 20;
 
-/** A commit takes no more than that, but for the item that reaches it. */
 const FULL_COMMIT_BYTES: number = 16 << 20;
 
 /** No commit is longer: a full one, with one more of the longest pets, and what is around them. */
@@ -30,6 +29,7 @@ interface Queued<Item, Result> {
 
 export class CommitQueue<Item, Result> {
   readonly #commit: Commit<Item, Result>;
+  readonly #fullCommitBytes: number;
   #queue: Queued<Item, Result>[] = [];
   #queuedBytes = 0;
   /** Those in the commit under way. */
@@ -37,8 +37,10 @@ export class CommitQueue<Item, Result> {
   /** Settles when the queue is empty; undefined while nothing is under way. */
   #running: Promise<void> | undefined;
 
-  constructor(commit: Commit<Item, Result>) {
+  /** A commit takes no more than `fullCommitBytes`, but for the item that reaches it. */
+  constructor(commit: Commit<Item, Result>, fullCommitBytes: number = FULL_COMMIT_BYTES) {
     this.#commit = commit;
+    this.#fullCommitBytes = fullCommitBytes;
   }
 
   /** Items that wait for a commit. */
@@ -67,6 +69,16 @@ export class CommitQueue<Item, Result> {
       this.#queuedBytes += bytes;
       this.#running ??= this.#run();
     });
+  }
+
+  /** Refuses items that still wait, from the first on, for as long as they are to be refused. */
+  refuse(isRefused: (item: Item) => boolean, error: Error): void {
+    let count = 0;
+    while (count < this.#queue.length && isRefused(this.#queue[count]!.item)) count += 1;
+    for (const { bytes, settle } of this.#queue.splice(0, count)) {
+      this.#queuedBytes -= bytes;
+      settle({ error });
+    }
   }
 
   /** Resolves when all that was added is settled. */
@@ -98,7 +110,7 @@ export class CommitQueue<Item, Result> {
   #takeBatch(): readonly Queued<Item, Result>[] {
     let bytes = 0;
     let count = 0;
-    while (count < this.#queue.length && bytes < FULL_COMMIT_BYTES) {
+    while (count < this.#queue.length && bytes < this.#fullCommitBytes) {
       bytes += this.#queue[count]!.bytes;
       count += 1;
     }
