@@ -14,7 +14,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 const FLOORS: readonly (readonly string[])[] = [
   ['base'],
   ['model'],
-  ['http', 'client', 'contract', 'stores/table'],
+  ['http', 'client', 'contract', 'stores/table', 'stores/keys'],
   ['stores/commits', 'stores/memory-store.ts'],
   ['stores/file'],
   ['api', 'ops', 'api-keys.ts'],

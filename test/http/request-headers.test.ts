@@ -14,6 +14,7 @@ const NONE: RequestHeaders = {
   contentLength: undefined,
   transferEncoding: undefined,
   expect: undefined,
+  idempotencyKeys: [],
   asksToUpgrade: false,
 };
 
@@ -40,6 +41,8 @@ const LISTS: readonly (readonly [rawHeaders: string[], found: Partial<RequestHea
     ['Accept', '*/*', 'Host', 'a', 'X-Empty', '', 'Expect', 'e', 'Content-Length', '0'],
     { hostCount: 1, host: 'a', expect: 'e', contentLength: '0' },
   ],
+  [['Idempotency-Key', 'a'], { idempotencyKeys: ['a'] }],
+  [['idempotency-key', '"a"', 'IDEMPOTENCY-KEY', ''], { idempotencyKeys: ['"a"', ''] }],
   [['UPGRADE', 'h2c'], { asksToUpgrade: true }],
   // Other names of the same lengths.
   [['Upgrad_', 'x'], {}],

@@ -7,21 +7,32 @@
 
 import { systemMemory, type Memory } from '../../src/base/memory.ts';
 import type { NewPet } from '../../src/model/pet.ts';
-import { OutcomeUnknownError, type PetStore } from '../../src/model/pet-store.ts';
+import { OutcomeUnknownError, type CreatedPet, type PetStore } from '../../src/model/pet-store.ts';
 import { createCommit, encodeCommit } from '../../src/stores/commits/commit.ts';
 import type { Disk } from '../../src/stores/file/disk.ts';
 import { openFileStore } from '../../src/stores/file/file-store.ts';
 import { PREFIX_LENGTH } from '../../src/stores/file/journal-line.ts';
+import { KeyTable } from '../../src/stores/keys/key-table.ts';
 import { PetTable } from '../../src/stores/table/pet-table.ts';
 import { pendingPet } from '../support/journal-text.ts';
+import { requestKey } from '../support/request-keys.ts';
 import type { DiskImage } from './disk-image.ts';
-import { Model, type Knowledge } from './model.ts';
+import { Model, type KeyedClient, type Knowledge } from './model.ts';
 import { SimulatedDisk, type Fault, type OperationKind } from './simulated-disk.ts';
 import { SECTOR_BYTES } from './survival.ts';
 
 export const DATA_FILE = '/data/pets.json';
 export const JOURNAL: string = `${DATA_FILE}.journal`;
 export const LOCK: string = `${DATA_FILE}.lock`;
+export const KEYS: string = `${DATA_FILE}.keys`;
+
+const TIME_OF_DAY: number = Date.UTC(2026, 10, 21);
+
+/** How often a client with a key sends its pet before it waits for the next start. */
+const TRIES = 2;
+
+/** More than any life has; a table for all that a store keeps would take too long to make. */
+const MAX_KEYS = 64;
 
 /** Long enough for any number of a pet. */
 const MIN_NAME = 20;
@@ -59,6 +70,8 @@ export interface LifeOptions {
   readonly intrusion?: Intrusion | undefined;
   readonly wrap?: Wrap | undefined;
   readonly hidesDoubt?: boolean | undefined;
+  /** Whether clients take another key after an unknown outcome: another deliberate break. */
+  readonly forgetsDoubt?: boolean | undefined;
   /** The first operation before which a moment is kept. */
   readonly keepsFrom?: number | undefined;
   /** From when on a journal is worth a checkpoint at a start. */
@@ -118,7 +131,9 @@ export class Life {
       const memory = this.#memory();
       try {
         this.#pets = new PetTable(memory);
-        const options = { disk, now, memory, pets: this.#pets, longJournalBytes };
+        const clock = { now, timeOfDay: (): number => TIME_OF_DAY + this.#now };
+        const keys = new KeyTable(memory, clock, MAX_KEYS);
+        const options = { disk, memory, pets: this.#pets, keys, longJournalBytes, ...clock };
         this.#store = await openFileStore({ path: DATA_FILE, ...options });
         this.startError = undefined;
       } catch (error) {
@@ -142,6 +157,23 @@ export class Life {
     this.#read();
   }
 
+  /** As `create`, with keys: each client sends its pet twice at once, and again on a failure. */
+  async createOnce(...nameLengths: readonly number[]): Promise<void> {
+    if (this.#store === undefined) return;
+    this.#now += 1100;
+    const clients = nameLengths.map((length) => this.#newClient(length));
+    await Promise.all(clients.map((client) => this.#sendUntilAnswered(client)));
+    this.#read();
+  }
+
+  /** All clients with keys send their pets again, those that were answered too. */
+  async retry(): Promise<void> {
+    if (this.#store === undefined) return;
+    this.#now += 1100;
+    await Promise.all(this.model.clients.map((client) => this.#sendUntilAnswered(client)));
+    this.#read();
+  }
+
   /** Reads once more, without any other operation. */
   read(): void {
     this.#read();
@@ -155,7 +187,7 @@ export class Life {
     const id = this.disk.image.names.get(JOURNAL);
     const start = id === undefined ? 0 : this.disk.image.files.get(id)!.cached.length;
     const probe = this.#petOf(this.#petNumber + 1, MIN_NAME, 'x');
-    const text = encodeCommit(createCommit(BigInt(this.model.petCount), [pendingPet(probe)]));
+    const text = encodeCommit(createCommit(BigInt(this.model.petCount), [pendingPet(probe)], 0));
     const lineFeedAt = start + PREFIX_LENGTH + text.length;
     const missing = (SECTOR_BYTES - (lineFeedAt % SECTOR_BYTES)) % SECTOR_BYTES;
     if (this.#store === undefined) return;
@@ -227,6 +259,44 @@ export class Life {
     }
   }
 
+  #newClient(nameLength: number): KeyedClient {
+    const pet = this.#petOf((this.#petNumber += 1), nameLength);
+    const { members } = pendingPet(pet);
+    const key = requestKey(1000 * this.model.clients.length + this.#petNumber);
+    const client = { key, pet, members, id: undefined };
+    this.model.addClient(client);
+    return client;
+  }
+
+  async #sendUntilAnswered(client: KeyedClient): Promise<void> {
+    let { key } = client;
+    for (let tried = 0; tried < TRIES; tried += 1) {
+      this.model.sent(client.members);
+      const send = (): Promise<unknown> => this.#sendOnce(client, key);
+      const failures = (await Promise.all([send(), send()])).filter((error) => error !== undefined);
+      if (failures.length < 2) return;
+      const isInDoubt = failures.some((error) => error instanceof OutcomeUnknownError);
+      if (isInDoubt) this.model.unknown(client.members);
+      else this.model.refused(client.members);
+      if (isInDoubt && this.#options.forgetsDoubt) key = requestKey(-1 - this.#petNumber);
+      this.#now += 1100;
+    }
+  }
+
+  /** Sends the pet; resolves with what it fails with, undefined when it is answered. */
+  async #sendOnce(client: KeyedClient, key: string): Promise<unknown> {
+    let created: CreatedPet | undefined;
+    try {
+      created = await this.#store?.createOnce?.(client.pet, key);
+    } catch (error) {
+      return error;
+    }
+    if (created === undefined) throw new Error('The store knows no keys');
+    const { pet } = created;
+    this.#check(() => this.model.answeredOnce(client, pet));
+    return undefined;
+  }
+
   #look(before: string): void {
     // To read all of it at each operation would take too long.
     if (this.#store?.count().total !== this.model.petCount) this.#read();
@@ -273,39 +343,39 @@ function readAll(pets: PetTable): readonly string[] {
 export async function liveShortly(life: Life): Promise<void> {
   await life.start();
   await life.create(3);
-  await life.create(3, 400, 700);
+  await Promise.all([life.create(400), life.createOnce(3, 700)]);
   life.kill();
   await life.start();
   await life.createUpToSector();
-  await life.create(300);
+  await life.createOnce(300);
   await life.stop();
   await life.start();
-  await life.create(3, 3, 3);
-  await life.create(250);
+  await Promise.all([life.retry(), life.create(3, 3, 3)]);
+  await life.createOnce(250);
   life.kill();
   await life.start();
   await life.stop();
   await life.start();
-  await life.create(3);
+  await Promise.all([life.retry(), life.create(3)]);
   await life.stop();
 }
 
 /** A start, two creates and a stop: what memory, or somebody else, can spoil. */
 export async function liveOnce(life: Life): Promise<void> {
   await life.start();
-  await life.create(3);
+  await life.createOnce(3);
   await life.create(3, 400);
   await life.create(3);
   await life.stop();
   await life.start();
-  await life.create(3);
+  await Promise.all([life.retry(), life.create(3)]);
 }
 
 /** Leaves a journal that is long enough for a checkpoint at the next start. */
 export async function growLongJournal(life: Life): Promise<void> {
   await life.start();
   await life.create(3);
-  await life.create(300);
+  await life.createOnce(300);
   await life.create(300, 3);
   life.kill();
 }
@@ -313,6 +383,6 @@ export async function growLongJournal(life: Life): Promise<void> {
 /** A start with a long journal, and what follows. */
 export async function liveOnLongJournal(life: Life): Promise<void> {
   await life.start();
-  await life.create(3, 3);
+  await Promise.all([life.retry(), life.create(3), life.createOnce(3)]);
   await life.stop();
 }

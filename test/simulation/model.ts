@@ -3,10 +3,22 @@
  *
  * A pet that was answered or seen by a read stays, byte for byte, under its id. A create that is
  * under way, or whose outcome is unknown, may come out either way. One that was refused leaves
- * nothing, ever, whatever fails.
+ * nothing, ever, whatever fails. A client with a key sends its pet until it is answered, and again
+ * after that: the pet is there exactly once.
  */
 
-import type { StoredPet } from '../../src/model/pet.ts';
+import type { NewPet, StoredPet } from '../../src/model/pet.ts';
+import type { RequestKey } from '../../src/stores/keys/key-table.ts';
+
+/** A client that sends one pet with its key, until it is answered. */
+export interface KeyedClient {
+  readonly key: RequestKey;
+  readonly pet: NewPet;
+  /** The pet's members, as its text has them after its id. */
+  readonly members: string;
+  /** The id that was answered; undefined before that. */
+  readonly id: bigint | undefined;
+}
 
 /** What is known at one moment. */
 export interface Knowledge {
@@ -15,35 +27,59 @@ export interface Knowledge {
   /** The members of the others, as the text of a pet has them after its id. */
   readonly underWay: readonly string[];
   readonly unknown: readonly string[];
+  readonly clients: readonly KeyedClient[];
 }
 
-const NOTHING: Knowledge = { pets: [], underWay: [], unknown: [] };
+const NOTHING: Knowledge = { pets: [], underWay: [], unknown: [], clients: [] };
 
 export class Model {
   #pets: string[];
   #underWay: string[];
   #unknown: string[];
+  #clients: readonly KeyedClient[];
   /** Changes whenever the knowledge does. */
   version = 0;
   /** How many creates were refused, and of how many the outcome was unknown. */
   refusedCount = 0;
   unknownCount = 0;
 
-  constructor({ pets, underWay, unknown }: Knowledge = NOTHING) {
+  constructor({ pets, underWay, unknown, clients }: Knowledge = NOTHING) {
     this.#pets = [...pets];
     this.#underWay = [...underWay];
     this.#unknown = [...unknown];
+    this.#clients = clients;
   }
 
   get petCount(): number {
     return this.#pets.length;
   }
 
-  knowledge(): Knowledge {
-    return { pets: [...this.#pets], underWay: [...this.#underWay], unknown: [...this.#unknown] };
+  get clients(): readonly KeyedClient[] {
+    return this.#clients;
   }
 
+  knowledge(): Knowledge {
+    return {
+      pets: [...this.#pets],
+      underWay: [...this.#underWay],
+      unknown: [...this.#unknown],
+      clients: this.#clients,
+    };
+  }
+
+  addClient(client: KeyedClient): void {
+    this.#clients = [...this.#clients, client];
+  }
+
+  /** How often a pet with these members is there. */
+  countOf(members: string): number {
+    return this.#pets.filter((text, index) => text === textOf(index + 1, members)).length;
+  }
+
+  /** For the first time, or again with a key. */
   sent(members: string): void {
+    // What may still appear is expected in its old place.
+    if (this.#unknown.includes(members) || this.countOf(members) > 0) return;
     this.#underWay.push(members);
     this.version += 1;
   }
@@ -59,14 +95,24 @@ export class Model {
     this.#pets[id - 1] = text;
   }
 
+  /** Throws when the pet is another one than an earlier answer gave, or is there twice. */
+  answeredOnce({ key, members, id }: KeyedClient, pet: StoredPet): void {
+    this.answered(members, pet);
+    this.#clients = this.#clients.map((client) =>
+      client.key === key ? { ...client, id: pet.id } : client,
+    );
+    if (id !== undefined && id !== pet.id) throw new Error(`Pet ${id} again, as ${pet.id}`);
+    const count = this.countOf(members);
+    if (count !== 1) throw new Error(`A pet with a key is there ${count} times: ${pet.text}`);
+  }
+
   refused(members: string): void {
     this.#settle(members);
     this.refusedCount += 1;
   }
 
   unknown(members: string): void {
-    this.#settle(members);
-    this.#unknown.push(members);
+    if (this.#settle(members)) this.#unknown.push(members);
     this.unknownCount += 1;
   }
 
@@ -91,9 +137,13 @@ export class Model {
     if (complaint !== undefined) throw new Error(`A read shows the wrong pets: ${complaint}`);
   }
 
-  #settle(members: string): void {
-    this.#underWay.splice(this.#underWay.indexOf(members), 1);
+  /** True when the pet was under way; what was sent again may not be. */
+  #settle(members: string): boolean {
     this.version += 1;
+    const index = this.#underWay.indexOf(members);
+    if (index === -1) return false;
+    this.#underWay.splice(index, 1);
+    return true;
   }
 }
 

@@ -29,6 +29,8 @@ export interface SimulationOptions {
   readonly longJournalBytes?: number;
   /** Whether creates in doubt are told to be refused: one of the deliberate breaks. */
   readonly hidesDoubt?: boolean;
+  /** Whether clients take another key for a create in doubt: another one. */
+  readonly forgetsDoubt?: boolean;
   /** What other simulations of the same store have tried already. */
   readonly tried?: Tried;
 }
@@ -93,10 +95,14 @@ export class Simulation {
   }
 
   async #live(fails: LifeOptions = {}, keepsFrom = 0, where = 'a sound disk'): Promise<Life> {
-    const { image, known, wrap, longJournalBytes, hidesDoubt } = this.#options;
-    const model = new Model(known);
-    const options = { image, model, wrap, keepsFrom, longJournalBytes, hidesDoubt };
-    const life = new Life({ ...fails, ...options });
+    const { image, known } = this.#options;
+    const life = new Life({
+      ...this.#options,
+      ...fails,
+      image,
+      model: new Model(known),
+      keepsFrom,
+    });
     await this.#script(life);
     life.end();
     this.#complain(where, life);
@@ -128,18 +134,26 @@ export class Simulation {
     const model = new Model(known);
     const life = new Life({ image, model, wrap, keepsFrom, longJournalBytes });
     await life.start();
-    const { petCount } = life.model;
-    await life.create(3);
+    const expected = life.model.petCount + 1 + newlyStored(life.model);
+    await Promise.all([life.retry(), life.create(3)]);
     life.end();
     this.#complain(where, life);
     if (!life.isUp) this.complaints.push(`${where}: ${String(life.startError)}`);
-    else if (life.model.petCount !== petCount + 1) this.complaints.push(`${where}: cannot create`);
+    else if (life.model.petCount !== expected) this.complaints.push(`${where}: cannot create`);
+    else if (life.model.clients.some(({ id }) => id === undefined)) {
+      this.complaints.push(`${where}: a client gets no answer`);
+    }
     if (depth > 0) await this.#endAll(life.moments, `${where}; then`, depth - 1);
   }
 
   #complain(where: string, life: Life): void {
     for (const complaint of life.complaints) this.complaints.push(`${where}: ${complaint}`);
   }
+}
+
+/** How many of the clients' pets a retry will store. */
+function newlyStored(model: Model): number {
+  return model.clients.filter(({ members }) => model.countOf(members) === 0).length;
 }
 
 /** The same for images and knowledge that lead to the same. */
@@ -161,6 +175,7 @@ function keyOf(image: DiskImage, known: Knowledge): string {
   for (const pets of [known.pets, known.underWay, known.unknown]) {
     parts.push(pets.length, ...pets.map((pet) => pet.slice(0, 50)));
   }
+  for (const { key, id } of known.clients) parts.push(key.slice(0, 8), String(id));
   return parts.join(' ');
 }
 

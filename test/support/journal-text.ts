@@ -9,9 +9,13 @@ import { encodeLine, headerText, type SnapshotId } from '../../src/stores/file/j
 
 export const REX: NewPet = { name: 'Rex', categoryId: 7n };
 
+/** When the keys of these journals are forgotten: in the year 2100, unless cut to 24 hours. */
+export const EXPIRES_AT: number = Date.UTC(2100, 0);
+
 /** The pet as it waits for its commit. */
-export function pendingPet(newPet: NewPet): PendingPet {
-  return { members: formatNewPet(newPet), status: newPet.status };
+export function pendingPet(newPet: NewPet, key?: string): PendingPet {
+  const pet = { members: formatNewPet(newPet), status: newPet.status };
+  return key === undefined ? pet : { ...pet, key };
 }
 
 /** The lines of a journal, its header the first of them. */
@@ -21,7 +25,8 @@ export function journalLines(
 ): readonly Buffer[] {
   let after = snapshot.lastId;
   const texts = commits.map((newPets) => {
-    const commit = createCommit(after, newPets.map(pendingPet));
+    const pending = newPets.map((newPet) => pendingPet(newPet));
+    const commit = createCommit(after, pending, EXPIRES_AT);
     after += BigInt(newPets.length);
     return encodeCommit(commit);
   });

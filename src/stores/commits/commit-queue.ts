@@ -32,6 +32,9 @@ export class CommitQueue<Item, Result> {
   readonly #fullCommitBytes: number;
   #queue: Queued<Item, Result>[] = [];
   #queuedBytes = 0;
+  /** How many wait elsewhere, and their bytes. */
+  #held = 0;
+  #heldBytes = 0;
   /** Those in the commit under way. */
   #committing = 0;
   /** Settles when the queue is empty; undefined while nothing is under way. */
@@ -55,7 +58,20 @@ export class CommitQueue<Item, Result> {
 
   /** True when nothing more is to be added for now. */
   get isFull(): boolean {
-    return this.#queue.length >= MAX_QUEUED_ITEMS || this.#queuedBytes >= MAX_QUEUED_BYTES;
+    return (
+      this.#queue.length + this.#held >= MAX_QUEUED_ITEMS ||
+      this.#queuedBytes + this.#heldBytes >= MAX_QUEUED_BYTES
+    );
+  }
+
+  /** Counts an item that waits for another one's outcome, until what this returns is called. */
+  hold(bytes: number): () => void {
+    this.#held += 1;
+    this.#heldBytes += bytes;
+    return () => {
+      this.#held -= 1;
+      this.#heldBytes -= bytes;
+    };
   }
 
   /** Resolves when the item is durable; `bytes` is about how long it is. */

@@ -86,7 +86,7 @@ export function decodeKeys(
   return keys;
 }
 
-const KEY: RegExp = /^"([0-9a-f]{32})",([1-9][0-9]{0,18}),([1-9][0-9]{0,14})$/;
+const KEY: RegExp = /^"([0-9a-f]{32})",([1-9][0-9]{0,18}),(-?[0-9]{1,16})$/;
 
 /** What the text of each commit after this id begins with. */
 export function commitStart(after: bigint): string {

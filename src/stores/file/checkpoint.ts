@@ -60,23 +60,18 @@ export async function writeSnapshot(
   known: KnownSnapshot | undefined,
   content: CheckpointContent,
 ): Promise<NewSnapshot> {
-  const { disk, paths, memory, guard } = place;
+  const { disk, paths, memory } = place;
   const { pets, morePets: more = [] } = content;
-  await writeKeys(place, content);
+  // Who puts another snapshot in place may have put its keys there, too.
+  const guard = (): void => {
+    place.guard();
+    checkSnapshot(disk, paths, known);
+  };
+  await writeKeys({ ...place, guard }, content);
   const text = new SnapshotText(memory, pets, more);
-  const file = await replaceFile(
-    {
-      disk,
-      path: paths.snapshot,
-      tmpPath: paths.tmp,
-      making: snapshotMaking(disk, paths),
-      guard() {
-        guard();
-        checkSnapshot(disk, paths, known);
-      },
-    },
-    text.chunks(),
-  );
+  const making = snapshotMaking(disk, paths);
+  const replacement = { disk, path: paths.snapshot, tmpPath: paths.tmp, making, guard };
+  const file = await replaceFile(replacement, text.chunks());
   const entry = file.look();
   await file.close().catch(() => undefined);
   const lastId = more.at(-1)?.id ?? pets.lastId;

@@ -1,8 +1,9 @@
 /**
- * The file store: a PetStore that loses nothing, in three files.
+ * The file store: a PetStore that loses nothing, in four files.
  *
  *     pets.json          the snapshot, replaced as a whole at a checkpoint
- *     pets.json.journal  the creates since, one line for each commit
+ *     pets.json.keys     the idempotency keys of that checkpoint (../keys/key-table.ts)
+ *     pets.json.journal  the creates since, one line for each commit, with their keys
  *     pets.json.lock     held while the store is open, never removed
  *
  * A create is answered when its line in the journal is synced, and seen by reads from then on. All
@@ -16,6 +17,7 @@ import { OPEN_BRACKET } from '../../base/ascii.ts';
 import { skipSpace } from '../../base/json.ts';
 import { messageOf, safeLog, silent, type Log } from '../../base/log.ts';
 import { systemMemory, type Memory } from '../../base/memory.ts';
+import type { KeyTable } from '../keys/key-table.ts';
 import type { PetTable } from '../table/pet-table.ts';
 import { DamagedFileError } from './damaged-file-error.ts';
 import type { Disk } from './disk.ts';
@@ -38,6 +40,8 @@ export interface FileStoreOptions {
   readonly memory?: Memory | undefined;
   /** For tests: where the pets are put, an empty table. */
   readonly pets?: PetTable | undefined;
+  /** For tests: where the keys are put, an empty table. */
+  readonly keys?: KeyTable | undefined;
   /** For tests: from when on a journal is worth a checkpoint at a start, in bytes. */
   readonly longJournalBytes?: number | undefined;
   /** For tests: a clock in milliseconds that never goes back. */
@@ -63,7 +67,8 @@ export async function openFileStore(options: FileStoreOptions): Promise<FileStor
   const clock = { now, timeOfDay };
   let recovered: Recovered | undefined;
   try {
-    recovered = await recover({ ...place, pets: options.pets, log, longJournalBytes, clock });
+    const { pets, keys } = options;
+    recovered = await recover({ ...place, pets, keys, log, longJournalBytes, clock });
     const store = new JournaledStore({ ...place, lock, log, ...clock }, recovered);
     // The first snapshot of an empty store shows at once whether the place can be written to.
     if (recovered.snapshot === undefined) {

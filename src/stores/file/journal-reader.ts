@@ -81,7 +81,8 @@ class JournalReader {
   /** The last id of the commits so far. */
   #lastId = 0n;
   #isPassedOver = false;
-  readonly #keys: CommittedKey[] = [];
+  /** The newest ones, at least as many as are kept. */
+  #keys: CommittedKey[] = [];
 
   constructor(path: string, window: FileWindow, snapshot: SnapshotId, pets: PetTable) {
     this.#path = path;
@@ -168,7 +169,7 @@ class JournalReader {
         this.#applyCommit(decodeCommit(bytes.subarray(start, textEnd)), at);
       } else {
         this.#lastId = commit.lastId;
-        this.#keys.push(...commit.keys);
+        this.#addKeys(commit.keys);
       }
       if (run.length > PetRun.maxLength / 2) {
         this.#pets.appendRun(bytes, run);
@@ -190,11 +191,17 @@ class JournalReader {
       );
     }
     this.#lastId = after + BigInt(pets.length);
-    this.#keys.push(...keys);
+    this.#addKeys(keys);
     for (const pet of pets) {
       if (!this.#isPassedOver) this.#pets.append(pet);
       else if (this.#pets.get(pet.id)?.text !== pet.text) throw this.#otherSnapshot(pet.id, at);
     }
+  }
+
+  /** A journal may have millions of them: of those only the newest are needed. */
+  #addKeys(keys: readonly CommittedKey[]): void {
+    for (const key of keys) this.#keys.push(key);
+    if (this.#keys.length >= 2 * MAX_KEYS_KEPT) this.#keys = this.#keys.slice(-MAX_KEYS_KEPT);
   }
 
   /** Reads the header; false where there is none, nor anything else that counts. */

@@ -33,7 +33,12 @@ import {
   type PendingPet,
 } from '../commits/commit.ts';
 import { CommitQueue, type Outcome } from '../commits/commit-queue.ts';
-import { KEY_LIFETIME_MS, type KeyEntry, type KeyTable, type RequestKey } from '../keys/key-table.ts';
+import {
+  KEY_LIFETIME_MS,
+  type KeyEntry,
+  type KeyTable,
+  type RequestKey,
+} from '../keys/key-table.ts';
 import { KeyedCreates, type KnownKey } from '../keys/keyed-creates.ts';
 import type { PetTable, TablePet } from '../table/pet-table.ts';
 import {
@@ -115,6 +120,8 @@ export class JournaledStore implements FileStore {
   /** Keys of which nobody can tell whether their pets are stored, and why. */
   readonly #doubtfulKeys: Map<RequestKey, string> = new Map();
   #lastReplaceAt = -Infinity;
+  /** While new files are tried in the place of a dead journal. */
+  #reviving: Promise<void> | undefined;
   /** Why nothing is written any more, for good. */
   #stopped: string | undefined;
   readonly #trouble: Trouble;
@@ -133,6 +140,8 @@ export class JournaledStore implements FileStore {
     this.#keyedCreates = new KeyedCreates({
       find: (key) => this.#findKey(key),
       create: (newPet, key) => this.#create(newPet, key),
+      hold: (newPet) => this.#hold(newPet),
+      decide: () => this.#decide(),
     });
     this.#snapshot = recovered.snapshot;
     this.#isSnapshotCurrent = recovered.isSnapshotCurrent;
@@ -182,7 +191,8 @@ export class JournaledStore implements FileStore {
     return this.#create(newPet);
   }
 
-  createOnce(newPet: NewPet, key: RequestKey): Promise<CreatedPet> {
+  async createOnce(newPet: NewPet, key: RequestKey): Promise<CreatedPet> {
+    if (this.#closed !== undefined) throw new StoreUnavailableError(CLOSED);
     return this.#keyedCreates.create(newPet, key);
   }
 
@@ -204,11 +214,26 @@ export class JournaledStore implements FileStore {
 
   async #create(newPet: NewPet, key?: RequestKey): Promise<StoredPet> {
     const members = formatNewPet(newPet);
+    this.#checkTakesPets();
+    const bytes = Buffer.byteLength(members) + (key === undefined ? 0 : COMMITTED_KEY_BYTES);
+    return this.#queue.add({ members, status: newPet.status, key }, bytes);
+  }
+
+  /** Counts a pet that waits for the outcome of another one with its key. */
+  #hold(newPet: NewPet): () => void {
+    const members = formatNewPet(newPet);
+    this.#checkTakesPets();
+    return this.#queue.hold(Buffer.byteLength(members));
+  }
+
+  /** A checkpoint decides what became of creates in doubt: tries one, at most once a second. */
+  async #decide(): Promise<void> {
+    if (this.#deadJournal !== undefined) await this.#prepareJournal().catch(() => undefined);
+  }
+
+  #checkTakesPets(): void {
     const refusal = this.#refusal();
-    if (refusal === undefined) {
-      const bytes = Buffer.byteLength(members) + (key === undefined ? 0 : COMMITTED_KEY_BYTES);
-      return this.#queue.add({ members, status: newPet.status, key }, bytes);
-    }
+    if (refusal === undefined) return;
     this.#refusedCreates += 1;
     throw new StoreUnavailableError(refusal);
   }
@@ -317,6 +342,12 @@ export class JournaledStore implements FileStore {
     if (standing === 'gone') this.#giveUpJournal(JOURNAL_GONE);
     if (this.#deadJournal === undefined) return;
     const { cause } = this.#deadJournal;
+    // A commit and a retry of what is in doubt may both come here: one of them works for both.
+    this.#reviving ??= this.#reviveJournal(cause).finally(() => (this.#reviving = undefined));
+    await this.#reviving;
+  }
+
+  async #reviveJournal(cause: string): Promise<void> {
     if (this.#place.now() - this.#lastReplaceAt < REPLACE_PAUSE_MS) {
       throw new Error(`${withoutPath(cause)}; new files are tried once a second`);
     }
@@ -377,7 +408,8 @@ export class JournaledStore implements FileStore {
     }
     if (inDoubt !== undefined) this.#publish(inDoubt);
     this.#inDoubt = undefined;
-    this.#doubtfulKeys.clear();
+    // Where memory failed, the keys are in the files only: the next start tells.
+    if (this.#stopped === undefined) this.#doubtfulKeys.clear();
     this.#isSnapshotCurrent = true;
   }
 
@@ -453,6 +485,7 @@ export class JournaledStore implements FileStore {
     const { lock, log } = this.#place;
     try {
       await this.#queue.settled();
+      await this.#reviving?.catch(() => undefined);
       const isDue = this.#journal.lengthBytes > 0 || this.#deadJournal !== undefined;
       if (isDue && this.#stopped === undefined) await this.#replaceJournal();
     } catch (error) {

@@ -54,7 +54,7 @@ export async function readKeysFile(
 
 const START = '{"keys":1,"entries":[';
 const END = ']}';
-const ENTRY: RegExp = /^\["([0-9a-f]{32})",([1-9][0-9]{0,18}),(-?[0-9]{1,15}),"([0-9a-f]{8})"\]$/;
+const ENTRY: RegExp = /^\["([0-9a-f]{32})",([1-9][0-9]{0,18}),(-?[0-9]{1,16}),"([0-9a-f]{8})"\]$/;
 
 function decodeEntries(text: string): readonly KeyEntry[] | undefined {
   if (!text.startsWith(START) || !text.endsWith(END)) return undefined;

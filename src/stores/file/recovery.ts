@@ -58,6 +58,8 @@ export interface RecoveryPlace extends CheckpointPlace {
   readonly longJournalBytes: number;
   /** For tests: where the pets are put, an empty table. */
   readonly pets?: PetTable | undefined;
+  /** For tests: where the keys are put, an empty table. */
+  readonly keys?: KeyTable | undefined;
   readonly clock: KeyClock;
 }
 
@@ -70,9 +72,10 @@ export interface RecoveryPlace extends CheckpointPlace {
 export async function recover(place: RecoveryPlace): Promise<Recovered> {
   const { disk, paths, memory, log, pets = new PetTable(memory) } = place;
   const snapshot = await loadSnapshot(place, pets);
+  const lastSnapshotId = pets.lastId;
   const content = await loadJournal(disk, paths, snapshot?.id, pets, memory);
-  const keys = new KeyTable(memory, place.clock);
-  await loadKeys(place, pets, keys, content?.keys ?? []);
+  const { keys = new KeyTable(memory, place.clock) } = place;
+  await loadKeys(place, { pets, lastSnapshotId, committed: content?.keys ?? [] }, keys);
   place.guard();
   await removeFile(disk, paths.tmp);
   await removeFile(disk, paths.keysTmp);
@@ -156,12 +159,24 @@ async function loadSnapshot(
   });
 }
 
-/** The keys of the last checkpoint and those of the journal, as far as their pets are there. */
+interface FoundForKeys {
+  /** Those of snapshot and journal. */
+  readonly pets: PetTable;
+  readonly lastSnapshotId: bigint;
+  /** The keys in the journal. */
+  readonly committed: readonly CommittedKey[];
+}
+
+/**
+ * The keys of the last checkpoint and those of the journal, as far as their pets are there.
+ *
+ * Of pets behind the snapshot the journal alone tells: a checkpoint that was cut off may have left
+ * the key of a create in doubt, whose id went to another pet since.
+ */
 async function loadKeys(
   { disk, paths, memory, log }: RecoveryPlace,
-  pets: PetTable,
+  { pets, lastSnapshotId, committed }: FoundForKeys,
   keys: KeyTable,
-  committed: readonly CommittedKey[],
 ): Promise<void> {
   const crcOf = (id: bigint): number | undefined => {
     const pet = pets.get(id);
@@ -174,7 +189,7 @@ async function loadKeys(
       return entries;
     });
     const fitting = stored.filter(({ id, petCrc }) => crcOf(id) === petCrc);
-    for (const entry of fitting) keys.add(entry);
+    for (const entry of fitting) if (entry.id <= lastSnapshotId) keys.add(entry);
     const dropped = stored.length - fitting.length;
     if (dropped > 0) {
       const details = { file: paths.keys, keys: dropped };

@@ -36,13 +36,12 @@ export interface KeyClock {
 export const MAX_KEYS_KEPT = 100_000;
 export const KEY_LIFETIME_MS: number = 24 * 60 * 60 * 1000;
 
-/** A power of two, so that its places are a mask of a key's bits; never more than half full. */
-const PLACES: number = 1 << 18;
 const WORDS = 4;
 
 export class KeyTable {
   readonly #memory: Memory;
   readonly #clock: KeyClock;
+  readonly #capacity: number;
   #ring: Ring | undefined;
   /** The ring's oldest entry, and how many there are. */
   #first = 0;
@@ -50,9 +49,11 @@ export class KeyTable {
   #lastId = 0n;
   #evicted = 0;
 
-  constructor(memory: Memory, clock: KeyClock) {
+  /** For tests: `capacity` is how many keys are kept. */
+  constructor(memory: Memory, clock: KeyClock, capacity: number = MAX_KEYS_KEPT) {
     this.#memory = memory;
     this.#clock = clock;
+    this.#capacity = capacity;
   }
 
   /** How many keys are held, those that have expired too. */
@@ -67,7 +68,7 @@ export class KeyTable {
 
   /** Makes room for any number of keys, so that adding them cannot fail. */
   reserve(): void {
-    this.#ring ??= newRing(this.#memory);
+    this.#ring ??= newRing(this.#memory, this.#capacity);
   }
 
   /** The id of the pet that the key stored; undefined where it stored none, or has expired. */
@@ -85,8 +86,8 @@ export class KeyTable {
     this.reserve();
     const ring = this.#ring;
     if (ring === undefined) return;
-    if (this.#length === MAX_KEYS_KEPT) this.#removeFirst(ring);
-    const entry = (this.#first + this.#length) % MAX_KEYS_KEPT;
+    if (this.#length === this.#capacity) this.#removeFirst(ring);
+    const entry = (this.#first + this.#length) % this.#capacity;
     const words = wordsOf(key);
     ring.words.set(words, WORDS * entry);
     ring.ids[entry] = id;
@@ -106,7 +107,7 @@ export class KeyTable {
     const now = this.#clock.now();
     const timeOfDay = this.#clock.timeOfDay();
     for (let i = 0; i < this.#length; i += 1) {
-      const entry = (this.#first + i) % MAX_KEYS_KEPT;
+      const entry = (this.#first + i) % this.#capacity;
       const words = ring.words.subarray(WORDS * entry, WORDS * (entry + 1));
       yield {
         key: Array.from(words, (word) => word.toString(16).padStart(8, '0')).join(''),
@@ -124,7 +125,7 @@ export class KeyTable {
     // Unless a later entry has the same key.
     if (ring.places[place] === entry + 1) removePlace(ring, place);
     if (ring.expiries[entry]! > this.#clock.now()) this.#evicted += 1;
-    this.#first = (entry + 1) % MAX_KEYS_KEPT;
+    this.#first = (entry + 1) % this.#capacity;
     this.#length -= 1;
   }
 }
@@ -139,13 +140,14 @@ interface Ring {
   readonly places: Uint32Array;
 }
 
-function newRing(memory: Memory): Ring {
+/** Twice as many places as entries at least: so few keys lie far from their homes. */
+function newRing(memory: Memory, capacity: number): Ring {
   return {
-    words: memory.uint32s(WORDS * MAX_KEYS_KEPT),
-    ids: memory.int64s(MAX_KEYS_KEPT),
-    expiries: new Float64Array(memory.int64s(MAX_KEYS_KEPT).buffer),
-    petCrcs: memory.uint32s(MAX_KEYS_KEPT),
-    places: memory.uint32s(PLACES),
+    words: memory.uint32s(WORDS * capacity),
+    ids: memory.int64s(capacity),
+    expiries: new Float64Array(memory.int64s(capacity).buffer),
+    petCrcs: memory.uint32s(capacity),
+    places: memory.uint32s(2 ** Math.ceil(Math.log2(2 * capacity))),
   };
 }
 
@@ -155,17 +157,18 @@ function wordsOf(key: RequestKey): Uint32Array {
 
 /** The place of the key, or the free one where it would be. */
 function placeOf(ring: Ring, words: Uint32Array): number {
-  let place = homeOf(words);
+  const { places } = ring;
+  let place = homeOf(words, places.length);
   for (;;) {
-    const entry = ring.places[place]! - 1;
+    const entry = places[place]! - 1;
     if (entry === -1 || isAt(ring, entry, words)) return place;
-    place = (place + 1) % PLACES;
+    place = (place + 1) % places.length;
   }
 }
 
 /** A key's bits are those of a SHA-256: any of them will do. */
-function homeOf(words: Uint32Array): number {
-  return words[0]! % PLACES;
+function homeOf(words: Uint32Array, count: number): number {
+  return words[0]! % count;
 }
 
 function isAt({ words: all }: Ring, entry: number, words: Uint32Array): boolean {
@@ -180,10 +183,10 @@ function removePlace(ring: Ring, free: number): void {
     places[free] = 0;
     let home: number;
     do {
-      place = (place + 1) % PLACES;
+      place = (place + 1) % places.length;
       const entry = places[place]! - 1;
       if (entry === -1) return;
-      home = homeOf(words.subarray(WORDS * entry, WORDS * (entry + 1)));
+      home = homeOf(words.subarray(WORDS * entry, WORDS * (entry + 1)), places.length);
     } while (isBetween(free, home, place));
     places[free] = places[place]!;
     free = place;

@@ -3,16 +3,12 @@
  *
  * Whoever comes while the first create with a key is under way waits for its outcome. Only what was
  * stored is remembered: after a refusal one of those who wait is tried in its place, so that nobody
- * is stuck on somebody else's failure.
+ * is stuck on somebody else's failure. Where nobody can tell the outcome, a retry first lets the
+ * store try to find out.
  */
 
 import type { NewPet, StoredPet } from '../../model/pet.ts';
-import {
-  KeyReusedError,
-  OutcomeUnknownError,
-  StoreUnavailableError,
-  type CreatedPet,
-} from '../../model/pet-store.ts';
+import { KeyReusedError, OutcomeUnknownError, type CreatedPet } from '../../model/pet-store.ts';
 import type { RequestKey } from './key-table.ts';
 
 /** What a store knows of a key. */
@@ -24,44 +20,52 @@ export interface KeyedStore {
   find(key: RequestKey): KnownKey | undefined;
   /** Stores the pet and the key together. */
   create(newPet: NewPet, key: RequestKey): Promise<StoredPet>;
+  /**
+   * Counts a pet that waits for another one's outcome, until what this returns is called. Throws
+   * StoreUnavailableError where too many wait.
+   */
+  hold(newPet: NewPet): () => void;
+  /** Tries to find out what became of the creates of which nobody can tell. It does not reject. */
+  decide(): Promise<void>;
 }
-
-/** So many may wait for the outcomes of others. */
-const MAX_WAITING = 16_384;
 
 export class KeyedCreates {
   readonly #store: KeyedStore;
   /** The outcome of the create under way with a key; it does not reject. */
   readonly #underWay: Map<RequestKey, Promise<Error | undefined>> = new Map();
-  #waiting = 0;
 
   constructor(store: KeyedStore) {
     this.#store = store;
   }
 
   async create(newPet: NewPet, key: RequestKey): Promise<CreatedPet> {
+    let hasTriedToDecide = false;
     for (;;) {
       const underWay = this.#underWay.get(key);
-      if (underWay === undefined) break;
-      const failure = await this.#outcomeOf(underWay);
-      if (failure instanceof OutcomeUnknownError) throw failure;
+      if (underWay !== undefined) {
+        await this.#waitFor(underWay, newPet);
+        continue;
+      }
+      // No await from here to the create: else another one with the key could begin in between.
+      const known = this.#store.find(key);
+      if (known === undefined) {
+        return { pet: await this.#createFirst(newPet, key), isReplayed: false };
+      }
+      if ('pet' in known) return { pet: samePet(known.pet, newPet), isReplayed: true };
+      if (hasTriedToDecide) throw new OutcomeUnknownError(known.unknown);
+      await this.#store.decide();
+      hasTriedToDecide = true;
     }
-    const known = this.#store.find(key);
-    if (known === undefined) return { pet: await this.#createFirst(newPet, key), isReplayed: false };
-    if ('unknown' in known) throw new OutcomeUnknownError(known.unknown);
-    if (isSame(known.pet, newPet)) return { pet: known.pet, isReplayed: true };
-    throw new KeyReusedError(`The key was used for another pet, the one with the id ${known.pet.id}`);
   }
 
-  async #outcomeOf(underWay: Promise<Error | undefined>): Promise<Error | undefined> {
-    if (this.#waiting >= MAX_WAITING) {
-      throw new StoreUnavailableError('Too many requests wait for others with their key');
-    }
-    this.#waiting += 1;
+  /** Resolves when that create is over; where its outcome is unknown, so is that of all who wait. */
+  async #waitFor(underWay: Promise<Error | undefined>, newPet: NewPet): Promise<void> {
+    const release = this.#store.hold(newPet);
     try {
-      return await underWay;
+      const failure = await underWay;
+      if (failure instanceof OutcomeUnknownError) throw failure;
     } finally {
-      this.#waiting -= 1;
+      release();
     }
   }
 
@@ -79,9 +83,11 @@ export class KeyedCreates {
   }
 }
 
-/** By value: another spelling of the same pet is the same pet. */
-function isSame(pet: NewPet, other: NewPet): boolean {
-  return (
-    pet.name === other.name && pet.categoryId === other.categoryId && pet.status === other.status
-  );
+/**
+ * The pet that the key stored. Throws KeyReusedError unless the new one is the same by value: another
+ * spelling of a pet is the same pet.
+ */
+function samePet(pet: StoredPet, { name, categoryId, status }: NewPet): StoredPet {
+  if (pet.name === name && pet.categoryId === categoryId && pet.status === status) return pet;
+  throw new KeyReusedError(`The key was used for another pet, the one with the id ${pet.id}`);
 }

@@ -5,11 +5,12 @@ import { isUtf8 } from 'node:buffer';
 import { test } from 'node:test';
 import { INT64_MAX } from '../../../src/base/int64.ts';
 import { createCommit, decodeCommit, encodeCommit } from '../../../src/stores/commits/commit.ts';
-import { scanCommit } from '../../../src/stores/commits/commit-scanner.ts';
+import { scanCommit, type ScannedCommit } from '../../../src/stores/commits/commit-scanner.ts';
 import { PetRun, scannedBytes } from '../../../src/stores/table/pet-scanner.ts';
-import { pendingPet } from '../../support/journal-text.ts';
+import { EXPIRES_AT, pendingPet } from '../../support/journal-text.ts';
 import { forAll, mutate } from '../../support/random.ts';
 import { randomNewPet } from '../../support/random-pet.ts';
+import { requestKey } from '../../support/request-keys.ts';
 
 const rex = pendingPet({ name: 'Rex', categoryId: 7n });
 const tom = pendingPet({ name: 'Töm', categoryId: -1n, status: 'sold' });
@@ -19,7 +20,7 @@ const TEXT =
   '{"id":9,"name":"Töm","categoryId":-1,"status":"sold"}]}';
 
 test('A commit is one JSON object, with the last id before it and its pets', () => {
-  const commit = createCommit(7n, [rex, tom]);
+  const commit = createCommit(7n, [rex, tom], EXPIRES_AT);
   assert.equal(encodeCommit(commit), TEXT);
   assert.deepEqual(commit.pets, [
     { id: 8n, text: '{"id":8,"name":"Rex","categoryId":7}', status: undefined },
@@ -30,8 +31,28 @@ test('A commit is one JSON object, with the last id before it and its pets', () 
 test('A text is read back as the commit that was written', () => {
   for (const after of [0n, 9n, 2n ** 53n, INT64_MAX - 2n]) {
     const odd = pendingPet({ name: '\0\ud800\u2028"\\', categoryId: INT64_MAX });
-    const commit = createCommit(after, [odd, tom]);
+    const commit = createCommit(after, [odd, tom], EXPIRES_AT);
     assert.deepEqual(decodeCommit(Buffer.from(encodeCommit(commit))), commit);
+  }
+});
+
+const KEY = requestKey(1);
+const KEYED_TEXT = TEXT.replace(/\}$/, `,"keys":[["${KEY}",9,${EXPIRES_AT}]]}`);
+
+test('A commit has the keys of those of its pets that came with one', () => {
+  const commit = createCommit(7n, [rex, { ...tom, key: KEY }], EXPIRES_AT);
+  assert.deepEqual(commit.keys, [{ key: KEY, id: 9n, expiresAt: EXPIRES_AT }]);
+  assert.equal(encodeCommit(commit), KEYED_TEXT);
+  assert.deepEqual(decodeCommit(Buffer.from(KEYED_TEXT)), commit);
+  assert.deepEqual(scanAll(KEYED_TEXT, 7n), { lastId: 9n, keys: commit.keys });
+});
+
+test('Whatever a clock says, the commit that is written can be read', () => {
+  for (const timeOfDay of [-8.64e15, -1, 0, Date.now(), 8.64e15]) {
+    const commit = createCommit(7n, [{ ...rex, key: KEY }], timeOfDay);
+    const text = encodeCommit(commit);
+    assert.deepEqual(decodeCommit(Buffer.from(text)), commit);
+    assert.deepEqual(scanAll(text, 7n)?.keys, commit.keys);
   }
 });
 
@@ -64,8 +85,21 @@ const wrongTexts: Readonly<Record<string, string>> = {
     '{"after":7,"pets":[{"id":8,"name":"","categoryId":7,"a":1}]}',
   'with a pet that has a key twice':
     '{"after":7,"pets":[{"id":8,"name":"","name":"","categoryId":7}]}',
+  'with an empty list of keys': `{"after":7,"pets":[${PET}],"keys":[]}`,
+  'with a key of 31 digits': keyed(`["${KEY.slice(1)}",8,1]`),
+  'with a key in capital letters': keyed(`["${KEY.toUpperCase()}",8,1]`),
+  'with the key of a pet before it': keyed(`["${KEY}",7,1]`),
+  'with the key of a pet behind it': keyed(`["${KEY}",9,1]`),
+  'with two keys for a pet': keyed(`["${KEY}",8,1],["${requestKey(2)}",8,1]`),
+  'with a key that never expires': keyed(`["${KEY}",8]`),
+  'with a comma too many behind a key': keyed(`["${KEY}",8,1],`),
+  'with the keys twice': keyed(`["${KEY}",8,1]],"keys":[["${KEY}",8,1]`),
   'with a negative id before it': `{"after":-1,"pets":[{"id":0,"name":"","categoryId":7}]}`,
 };
+
+function keyed(list: string): string {
+  return `{"after":7,"pets":[${PET}],"keys":[${list}]}`;
+}
 
 for (const [what, text] of Object.entries(wrongTexts)) {
   test(`A text ${what} is no commit, to either way of reading`, () => {
@@ -81,20 +115,22 @@ test('The fast way takes what the store writes, and then agrees with the other',
     const newPets = Array.from({ length: 1 + random.below(3) }, () => {
       const newPet = randomNewPet(random);
       // Most of the random names have an escape, which the fast way does not take.
-      return pendingPet(
-        random.oneIn(4) ? newPet : { ...newPet, name: 'é€😀'.repeat(random.below(3)) },
-      );
+      const key = random.oneIn(3) ? requestKey(random.below(1000)) : undefined;
+      const isPlain = !random.oneIn(4);
+      const plain = { ...newPet, name: 'é€😀'.repeat(random.below(3)) };
+      return pendingPet(isPlain ? plain : newPet, key);
     });
-    const written = Buffer.from(encodeCommit(createCommit(after, newPets)));
+    const written = Buffer.from(encodeCommit(createCommit(after, newPets, EXPIRES_AT)));
     const bytes = random.oneIn(2) ? mutate(random, written) : written;
     if (!isUtf8(bytes)) return;
-    const lastId = scan(bytes, after);
-    if (lastId === undefined) return;
+    const found = scanAll(bytes, after);
+    if (found === undefined) return;
     scanned += 1;
     const commit = decodeCommit(bytes);
     assert.ok(commit !== undefined, bytes.toString());
     assert.equal(commit.after, after);
-    assert.equal(lastId, after + BigInt(commit.pets.length));
+    assert.equal(found.lastId, after + BigInt(commit.pets.length));
+    assert.deepEqual(found.keys, commit.keys);
     const texts = Array.from({ length: run.length }, (_, i) =>
       bytes.toString('utf8', run.starts[i], run.ends[i]),
     );
@@ -114,8 +150,12 @@ test('A commit that follows another id is left to the other way', () => {
 
 const run = new PetRun();
 
-/** What the fast way says of a text with more bytes behind it. */
 function scan(text: string | Buffer, after: bigint): bigint | undefined {
+  return scanAll(text, after)?.lastId;
+}
+
+/** What the fast way says of a text with more bytes behind it. */
+function scanAll(text: string | Buffer, after: bigint): ScannedCommit | undefined {
   const bytes = Buffer.from(text as string);
   run.length = 0;
   const padded = Buffer.concat([bytes, Buffer.alloc(64)]);

@@ -13,12 +13,13 @@ import { test } from 'node:test';
 import { silent } from '../../../src/base/log.ts';
 import { systemMemory } from '../../../src/base/memory.ts';
 import { PET_STATUSES, type NewPet } from '../../../src/model/pet.ts';
-import type { PetPage } from '../../../src/model/pet-store.ts';
+import type { PetPage, PetStore } from '../../../src/model/pet-store.ts';
 import { openFileStore } from '../../../src/stores/file/file-store.ts';
 import { recover } from '../../../src/stores/file/recovery.ts';
 import { storePaths } from '../../../src/stores/file/store-paths.ts';
 import { eachBitFlip } from '../../support/bit-flips.ts';
 import { createMemoryDisk } from '../../support/memory-disk.ts';
+import { requestKey } from '../../support/request-keys.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
 const paths = storePaths('/d/pets.json');
@@ -29,11 +30,13 @@ const place = {
   log: silent,
   longJournalBytes: Infinity,
   guard: () => undefined,
+  clock: { now: () => 0, timeOfDay: () => 0 },
 };
 
 interface Files {
   readonly snapshot: Buffer;
   readonly journal: Buffer;
+  readonly keys: Buffer;
 }
 
 /** What a store wrote: a snapshot of some pets, and commits of one and of several pets after it. */
@@ -95,9 +98,32 @@ test('A snapshot with any bit flipped is refused', async (t) => {
   t.diagnostic(`${cases} bit flips of the snapshot`);
 });
 
-test('Real files behave as those in memory: some cuts and flips of both', async (t) => {
+test('A keys file cut off anywhere is refused', async (t) => {
+  for (let length = 0; length < files.keys.length; length += 1) {
+    const keys = files.keys.subarray(0, length);
+    assert.equal(await outcomeOf({ ...files, keys }), 'refused', `${length} bytes`);
+  }
+  t.diagnostic(`${files.keys.length} truncations of the keys file`);
+});
+
+test('A keys file with any bit flipped is refused', async (t) => {
+  const keys = Buffer.from(files.keys);
+  const cases = await eachBitFlip(keys, async (_, offset) => {
+    assert.equal(await outcomeOf({ ...files, keys }), 'refused', `byte ${offset}`);
+  });
+  t.diagnostic(`${cases} bit flips of the keys file`);
+});
+
+test('A keys file with bytes behind it is refused', async () => {
+  for (const more of ['\n', '\0', ' ', files.keys.toString(), 'x'.repeat(20_000_000)]) {
+    const keys = Buffer.concat([files.keys, Buffer.from(more)]);
+    assert.equal(await outcomeOf({ ...files, keys }), 'refused', more.slice(0, 20));
+  }
+});
+
+test('Real files behave as those in memory: some cuts and flips of all', async (t) => {
   let cases = 0;
-  for (const name of ['snapshot', 'journal'] as const) {
+  for (const name of ['snapshot', 'journal', 'keys'] as const) {
     for (let offset = 3; offset < files[name].length; offset += 61) {
       const flipped = Buffer.from(files[name]);
       flipped[offset]! ^= 1 << (offset % 8);
@@ -111,34 +137,42 @@ test('Real files behave as those in memory: some cuts and flips of both', async 
   t.diagnostic(`${cases} cases on real files`);
 });
 
+type Outcome = readonly string[] | 'refused';
+
 /**
  * The texts of the pets that these files hold, or `refused`; asserts that a refusal names the file
  * and changes nothing, and that all else changes nothing but to cut the journal to whole
  * commits, or to remove it where there are none.
  */
-async function outcomeOf({ snapshot, journal }: Files): Promise<readonly string[] | 'refused'> {
-  const disk = createMemoryDisk({ [paths.snapshot]: snapshot, [paths.journal]: journal });
+async function outcomeOf({ snapshot, journal, keys }: Files): Promise<Outcome> {
+  const disk = createMemoryDisk({
+    [paths.snapshot]: snapshot,
+    [paths.journal]: journal,
+    [paths.keys]: keys,
+  });
   const opened = await recover({ ...place, disk }).catch((error: Error) => {
     assert.equal(error.name, 'DamagedFileError', error.stack);
-    assert.match(error.message, /^\/d\/pets\.json(\.journal)? is damaged( at byte [0-9]+)?: /);
+    assert.match(
+      error.message,
+      /^\/d\/pets\.json(\.journal|\.keys)? is damaged( at byte [0-9]+)?: /,
+    );
     return undefined;
   });
   const wholeBytes = commits.filter(({ end }) => end <= journal.length).at(-1)?.end;
   const kept = opened === undefined ? journal.length : wholeBytes;
   assert.deepEqual(disk.contents(), {
     [paths.snapshot]: snapshot.toString('latin1'),
+    [paths.keys]: keys.toString('latin1'),
     ...(kept !== undefined && { [paths.journal]: journal.toString('latin1', 0, kept) }),
   });
   return opened === undefined ? 'refused' : petTexts(opened.pets.list({ limit: 1000 }));
 }
 
-async function realOutcomeOf(
-  folder: string,
-  { snapshot, journal }: Files,
-): Promise<readonly string[] | 'refused'> {
+async function realOutcomeOf(folder: string, { snapshot, journal, keys }: Files): Promise<Outcome> {
   const path = join(folder, 'pets.json');
   writeFileSync(path, snapshot);
   writeFileSync(`${path}.journal`, journal);
+  writeFileSync(`${path}.keys`, keys);
   try {
     const store = await openFileStore({ path });
     const page = await store.list({ limit: 1000 });
@@ -149,6 +183,7 @@ async function realOutcomeOf(
     assert.ok((error as Error).message.startsWith(path));
     assert.ok(readFileSync(path).equals(snapshot));
     assert.ok(readFileSync(`${path}.journal`).equals(journal));
+    assert.ok(readFileSync(`${path}.keys`).equals(keys));
     return 'refused';
   }
 }
@@ -161,15 +196,23 @@ async function writeFiles(): Promise<{ files: Files; texts: readonly string[] }>
     const status = PET_STATUSES[index % 4];
     return status === undefined ? pet : { ...pet, status };
   });
+  const create = async (store: PetStore, index: number): Promise<unknown> =>
+    index % 3 === 0
+      ? store.createOnce?.(newPets[index]!, requestKey(index))
+      : store.create(newPets[index]!);
   const first = await openFileStore({ path: paths.snapshot, disk });
-  for (const pet of newPets.slice(0, 5)) await first.create(pet);
+  for (const index of [0, 1, 2, 3, 4]) await create(first, index);
   await first.close();
   const store = await openFileStore({ path: paths.snapshot, disk });
   // Of creates that come together, the first goes alone: the others wait for its sync.
-  await Promise.all(newPets.slice(5, 9).map((pet) => store.create(pet)));
-  await Promise.all(newPets.slice(9, 12).map((pet) => store.create(pet)));
-  await store.create(newPets[12]!);
-  const files = { snapshot: disk.read(paths.snapshot), journal: disk.read(paths.journal) };
+  await Promise.all([5, 6, 7, 8].map((index) => create(store, index)));
+  await Promise.all([9, 10, 11].map((index) => create(store, index)));
+  await create(store, 12);
+  const files = {
+    snapshot: disk.read(paths.snapshot),
+    journal: disk.read(paths.journal),
+    keys: disk.read(paths.keys),
+  };
   return { files, texts: petTexts(await store.list({ limit: 1000 })) };
 }
 

@@ -28,7 +28,9 @@ test('Options that are undefined are as good as none', async (t) => {
     memory: undefined,
     longJournalBytes: undefined,
     now: undefined,
+    timeOfDay: undefined,
     pets: undefined,
+    keys: undefined,
   };
   const store = await openFileStore(options);
   assert.equal((await store.create(rex)).text, petText(1));

@@ -8,7 +8,7 @@ import { systemMemory } from '../../../src/base/memory.ts';
 import { createCommit, encodeCommit } from '../../../src/stores/commits/commit.ts';
 import { Journal, type OpenJournal, type Written } from '../../../src/stores/file/journal.ts';
 import { createFailingDisk, type DiskCall } from '../../support/failing-disk.ts';
-import { journalLines, pendingPet, REX } from '../../support/journal-text.ts';
+import { EXPIRES_AT, journalLines, pendingPet, REX } from '../../support/journal-text.ts';
 import { createMemoryDisk } from '../../support/memory-disk.ts';
 
 const PATH = '/d/pets.json.journal';
@@ -164,7 +164,7 @@ function begin(memoryDisk = createMemoryDisk(), found?: OpenJournal) {
     memoryDisk,
     /** Adds a commit of one pet, which follows on the durable ones. */
     async add(after = lastId, isOurs: () => boolean = () => true): Promise<Written> {
-      const line = journal.encode(encodeCommit(createCommit(after, [pendingPet(REX)])));
+      const line = journal.encode(encodeCommit(createCommit(after, [pendingPet(REX)], EXPIRES_AT)));
       const written = await journal.write(line, () => ({}), isOurs);
       if (written.kind === 'durable') lastId = after + 1n;
       return written;

@@ -1,0 +1,185 @@
+/** Creates with a key: who waits for whom, and what becomes of each. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { NewPet, StoredPet } from '../../../src/model/pet.ts';
+import {
+  KeyReusedError,
+  OutcomeUnknownError,
+  StoreUnavailableError,
+} from '../../../src/model/pet-store.ts';
+import { storedPetOf } from '../../../src/model/stored-pet.ts';
+import { formatNewPet, formatPet } from '../../../src/model/pet-text.ts';
+import {
+  KeyedCreates,
+  type KeyedStore,
+  type KnownKey,
+} from '../../../src/stores/keys/keyed-creates.ts';
+import { requestKey } from '../../support/request-keys.ts';
+
+const REX: NewPet = { name: 'Rex', categoryId: 7n };
+const KEY = requestKey(1);
+
+/** A store whose creates end when the test says so. */
+class HeldStore implements KeyedStore {
+  readonly known: Map<string, KnownKey> = new Map();
+  /** The creates under way, in their order. */
+  readonly creates: { readonly newPet: NewPet; succeed(): void; fail(error: Error): void }[] = [];
+  held = 0;
+  maxHeld = Infinity;
+  decided = 0;
+  onDecide: () => void = () => undefined;
+  #lastId = 0n;
+
+  find(key: string): KnownKey | undefined {
+    return this.known.get(key);
+  }
+
+  create(newPet: NewPet, key: string): Promise<StoredPet> {
+    return new Promise((resolve, reject) => {
+      const succeed = (): void => {
+        this.#lastId += 1n;
+        const pet = storedPetOf(this.#lastId, formatPet(this.#lastId, formatNewPet(newPet)));
+        this.known.set(key, { pet });
+        resolve(pet);
+      };
+      this.creates.push({ newPet, succeed, fail: reject });
+    });
+  }
+
+  hold(): () => void {
+    if (this.held >= this.maxHeld) throw new StoreUnavailableError('Too many');
+    this.held += 1;
+    return () => (this.held -= 1);
+  }
+
+  async decide(): Promise<void> {
+    this.decided += 1;
+    this.onDecide();
+  }
+}
+
+function begin() {
+  const store = new HeldStore();
+  const keyed = new KeyedCreates(store);
+  return { store, create: (pet = REX, key = KEY) => keyed.create(pet, key) };
+}
+
+/** Long enough for all that waits for nothing but promises. */
+const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+test('The same key and pet give the pet again, marked as a replay, and store nothing', async () => {
+  const { store, create } = begin();
+  const first = create();
+  store.creates[0]?.succeed();
+  const { pet, isReplayed } = await first;
+  assert.equal(isReplayed, false);
+  assert.deepEqual(await create(), { pet, isReplayed: true });
+  assert.equal(store.creates.length, 1);
+});
+
+const OTHERS: readonly [what: string, pet: NewPet][] = [
+  ['name', { ...REX, name: 'Rex ' }],
+  ['categoryId', { ...REX, categoryId: 8n }],
+  ['status', { ...REX, status: 'sold' }],
+];
+
+for (const [what, other] of OTHERS) {
+  test(`The same key with another ${what} is refused, and stores nothing`, async () => {
+    const { store, create } = begin();
+    const first = create();
+    store.creates[0]?.succeed();
+    await first;
+    await assert.rejects(create(other), KeyReusedError);
+    assert.equal(store.creates.length, 1);
+  });
+}
+
+test('Another key stores the same pet again', async () => {
+  const { store, create } = begin();
+  void create();
+  void create(REX, requestKey(2));
+  assert.equal(store.creates.length, 2);
+});
+
+test('Who comes while the first is under way waits, and gets its pet', async () => {
+  const { store, create } = begin();
+  const first = create();
+  const followers = [create(), create(), create({ ...REX, name: 'Tom' })];
+  const results = Promise.allSettled(followers);
+  await settled();
+  assert.equal(store.creates.length, 1);
+  assert.equal(store.held, 3);
+  store.creates[0]?.succeed();
+  const { pet } = await first;
+  const [one, two, other] = await results;
+  for (const result of [one, two]) {
+    assert.deepEqual(result, { status: 'fulfilled', value: { pet, isReplayed: true } });
+  }
+  assert.ok(other?.status === 'rejected' && other.reason instanceof KeyReusedError);
+  assert.equal(store.held, 0);
+});
+
+test('When the first is refused, one of those who wait is tried in its place', async () => {
+  const { store, create } = begin();
+  const first = create();
+  const second = create({ ...REX, name: 'Tom' });
+  const third = create({ ...REX, name: 'Tom' });
+  store.creates[0]?.fail(new StoreUnavailableError('full'));
+  await assert.rejects(first, StoreUnavailableError);
+  await settled();
+  assert.deepEqual(
+    store.creates.map(({ newPet }) => newPet.name),
+    ['Rex', 'Tom'],
+  );
+  store.creates[1]?.succeed();
+  const { pet } = await second;
+  assert.deepEqual(await third, { pet, isReplayed: true });
+});
+
+test('When all are refused, each is tried once, one after the other', async () => {
+  const { store, create } = begin();
+  const all = Promise.allSettled([create(), create(), create()]);
+  for (const index of [0, 1, 2]) {
+    await settled();
+    assert.equal(store.creates.length, index + 1);
+    store.creates[index]?.fail(new StoreUnavailableError('full'));
+  }
+  for (const { status } of await all) assert.equal(status, 'rejected');
+  assert.equal(store.held, 0);
+});
+
+test('When the outcome of the first is unknown, so is that of those who wait', async () => {
+  const { store, create } = begin();
+  const all = [create(), create(), create()];
+  const results = Promise.allSettled(all);
+  store.known.set(KEY, { unknown: 'nobody knows' });
+  store.creates[0]?.fail(new OutcomeUnknownError('nobody knows'));
+  for (const result of await results) {
+    assert.ok(result.status === 'rejected' && result.reason instanceof OutcomeUnknownError);
+  }
+  assert.equal(store.creates.length, 1);
+});
+
+test('A key in doubt stays so until the store has decided, and is never stored anew', async () => {
+  const { store, create } = begin();
+  store.known.set(KEY, { unknown: 'nobody knows' });
+  await assert.rejects(create(), new OutcomeUnknownError('nobody knows'));
+  await assert.rejects(create(), OutcomeUnknownError);
+  assert.equal(store.decided, 2);
+  assert.equal(store.creates.length, 0);
+  const pet = storedPetOf(5n, formatPet(5n, formatNewPet(REX)));
+  store.onDecide = () => store.known.set(KEY, { pet });
+  assert.deepEqual(await create(), { pet, isReplayed: true });
+});
+
+test('Those who wait count towards the bound of the queue', async () => {
+  const { store, create } = begin();
+  store.maxHeld = 1;
+  const first = create();
+  const second = create();
+  await assert.rejects(create(), StoreUnavailableError);
+  store.creates[0]?.succeed();
+  const { pet } = await first;
+  assert.deepEqual(await second, { pet, isReplayed: true });
+});
