@@ -40,6 +40,9 @@ export class AppliedLog {
   /** The slot of the last commit, and when it was created; undefined before the first. */
   #last: { readonly key: string; readonly revision: bigint } | undefined;
   #digest: string;
+  /** The value that this process proposes at present: a range may bring it before its answer comes. */
+  proposed: Buffer | undefined;
+  #sinceForeign = Infinity;
 
   constructor({ layout, meta, logId }: LogId, clock: KeyClock, memory: Memory = systemMemory) {
     this.#layout = layout;
@@ -61,6 +64,11 @@ export class AppliedLog {
   /** What the next commit has as `previous`. */
   get digest(): string {
     return this.#digest;
+  }
+
+  /** How many commits were applied since the last one of another process. */
+  get sinceForeign(): number {
+    return this.#sinceForeign;
   }
 
   get nextSlot(): string {
@@ -97,6 +105,7 @@ export class AppliedLog {
     if (key < this.nextSlot) return;
     this.#add(commit);
     this.#seal(key, value, revision);
+    this.#sinceForeign += 1;
   }
 
   #applyNext({ key, value, createRevision }: KeyValue): void {
@@ -119,6 +128,8 @@ export class AppliedLog {
       this.#add(commit);
     }
     this.#seal(key, value, createRevision);
+    const isOwn = this.proposed !== undefined && value.equals(this.proposed);
+    this.#sinceForeign = isOwn ? this.#sinceForeign + 1 : 0;
   }
 
   /** The fast way of `#add`, for commits in the form that we write; false where it is another. */

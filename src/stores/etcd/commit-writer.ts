@@ -46,8 +46,8 @@ const CLOSING_MS = 3_000;
 const LOSER_COMMITS = 8;
 const LOSER_WINDOW = 4096n;
 
-/** The last so many rounds tell how long to wait before the next. */
-const ROUNDS_REMEMBERED = 4;
+/** Others are at work as long as one of the last so many commits was theirs. */
+const COMMITS_TOGETHER = 16;
 
 const PETS_BOUNDS: readonly number[] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
 const SECONDS_BOUNDS: readonly number[] = [
@@ -90,8 +90,7 @@ export class CommitWriter {
   readonly commitSeconds: Histogram = new Histogram(SECONDS_BOUNDS);
   lostRounds = 0;
   readonly #place: WriterPlace;
-  /** Of the last rounds, true for each that was lost. */
-  #rounds: boolean[] = [];
+  #hasWon = false;
   #roundTripMs = 0;
   /** Why nothing is proposed any more. */
   #ended: string | undefined;
@@ -146,7 +145,7 @@ export class CommitWriter {
     await this.#waitForOthers();
     const proposal = this.#propose(creates);
     const settled = await this.#settle(proposal, startedAt);
-    this.#rounds = [...this.#rounds.slice(1 - ROUNDS_REMEMBERED), settled.kind === 'lost'];
+    this.#hasWon = settled.kind === 'stored';
     switch (settled.kind) {
       case 'stored':
         for (const [index, { id, text }] of proposal.commit.pets.entries()) {
@@ -183,17 +182,21 @@ export class CommitWriter {
     });
   }
 
-  /** Who lost rounds lately waits a little, so that several processes take turns. */
+  /**
+   * Who has won a round lets others have the next, while there are others: else the one that is
+   * nearest to the leader would win them all. A round trip is enough for a loser, who tries at once.
+   */
   async #waitForOthers(): Promise<void> {
-    const lost = this.#rounds.filter((isLost) => isLost).length;
-    if (lost === 0) return;
-    await this.#place.clock.sleep(this.#place.random() * lost * this.#roundTripMs);
+    const { clock, log, random } = this.#place;
+    if (!this.#hasWon || log.sinceForeign >= COMMITS_TOGETHER) return;
+    await clock.sleep((0.5 + random()) * this.#roundTripMs);
   }
 
   #propose(creates: readonly PendingPet[]): Proposal {
     const { log, clock } = this.#place;
     const commit = createCommit(log.lastId, creates, clock.timeOfDay() + KEY_LIFETIME_MS);
     const value = encodeValue(log.digest, encodeCommit(commit));
+    log.proposed = value;
     const slot = log.nextSlot;
     const rangeEnd = slotBound(log.layout, log.lastId + LOSER_WINDOW);
     const text = encodeTxn({

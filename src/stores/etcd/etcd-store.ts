@@ -16,6 +16,7 @@ import type { NewPet, StoredPet } from '../../model/pet.ts';
 import {
   CLOSED,
   NO_ID_LEFT,
+  OutcomeUnknownError,
   StoreUnavailableError,
   type CreatedPet,
   type PetCount,
@@ -174,6 +175,8 @@ class LogStore implements EtcdStore {
     this.#keyedCreates = new KeyedCreates({
       find: (key) => this.#findKey(key),
       create: (newPet, key) => this.#create(newPet, key),
+      hold: (newPet) => this.#hold(newPet),
+      decide: async () => undefined,
     });
     this.#lastBeatAt = clock.now();
     this.#stopTicking = clock.every(TICK_MS, () => this.#tick());
@@ -195,13 +198,17 @@ class LogStore implements EtcdStore {
 
   async createOnce(newPet: NewPet, key: RequestKey): Promise<CreatedPet> {
     for (;;) {
+      if (this.#closed !== undefined) throw new StoreUnavailableError(CLOSED);
       try {
         return await this.#keyedCreates.create(newPet, key);
       } catch (error) {
-        // Another process has stored the key: the next turn answers from what it stored.
-        const isFound = this.#place.log.keys.find(key) !== undefined;
-        const mayBeFound = error instanceof KeyFoundError || error instanceof StoreUnavailableError;
-        if (!mayBeFound || !isFound) throw error;
+        const isRefused = error instanceof StoreUnavailableError;
+        if (!isRefused && !(error instanceof KeyFoundError)) throw error;
+        // Where another process has stored the key, the next turn answers from what it stored.
+        if (this.#place.log.keys.find(key) !== undefined) continue;
+        // This call stored nothing, but an earlier one with the key may have.
+        const doubt = this.#doubtOf(key);
+        throw doubt === undefined ? error : new OutcomeUnknownError(doubt);
       }
     }
   }
@@ -257,11 +264,10 @@ class LogStore implements EtcdStore {
     if (bytes > MAX_ETCD_PET_BYTES) {
       throw new InvalidPetError(`a pet on etcd has at most ${MAX_ETCD_PET_BYTES} bytes`);
     }
-    const refusal = this.#refusal();
+    this.#checkTakesPets();
+    const since = this.#place.clock.now();
+    const inCommit = bytes + AROUND_PET_BYTES + (key === undefined ? 0 : COMMITTED_KEY_BYTES);
     try {
-      if (refusal !== undefined) throw new StoreUnavailableError(refusal);
-      const since = this.#place.clock.now();
-      const inCommit = bytes + AROUND_PET_BYTES + (key === undefined ? 0 : COMMITTED_KEY_BYTES);
       return await this.#queue.add({ members, status: newPet.status, key, since }, inCommit);
     } catch (error) {
       if (error instanceof StoreUnavailableError) this.#refusedCreates += 1;
@@ -277,15 +283,35 @@ class LogStore implements EtcdStore {
     return isLast ? NO_ID_LEFT : undefined;
   }
 
+  /**
+   * What the key stored. A key in doubt is nothing to wait for: it can only be stored in a slot that
+   * is still open, and a retry that takes this slot, or loses it, settles the matter.
+   */
   #findKey(key: RequestKey): KnownKey | undefined {
-    const { pets, keys, lastId } = this.#place.log;
+    const { pets, keys } = this.#place.log;
     const id = keys.find(key);
     const pet = id === undefined ? undefined : pets.get(id);
-    if (pet !== undefined) return { pet };
+    return pet === undefined ? undefined : { pet };
+  }
+
+  /** Why nobody can tell whether the key is stored; once its slot is taken, everybody can. */
+  #doubtOf(key: RequestKey): string | undefined {
     const doubt = this.#doubtfulKeys.get(key);
-    // Once its slot is taken, everybody knows by whom.
-    if (doubt !== undefined && lastId === doubt.after) return { unknown: doubt.message };
-    return undefined;
+    return doubt?.after === this.#place.log.lastId ? doubt.message : undefined;
+  }
+
+  /** Counts a pet that waits for the outcome of another one with its key. */
+  #hold(newPet: NewPet): () => void {
+    const bytes = Buffer.byteLength(formatNewPet(newPet));
+    this.#checkTakesPets();
+    return this.#queue.hold(bytes);
+  }
+
+  #checkTakesPets(): void {
+    const refusal = this.#refusal();
+    if (refusal === undefined) return;
+    this.#refusedCreates += 1;
+    throw new StoreUnavailableError(refusal);
   }
 
   #noteUnknown(creates: readonly PendingPet[], after: bigint, message: string): void {

@@ -92,8 +92,6 @@ export class ReadBarrier {
   async #run(): Promise<void> {
     this.#isRunning = true;
     let failures = 0;
-    // Callers who were just answered, and ask again at once, are to share one barrier.
-    await this.#clock.turn();
     while (this.#waiting.length > 0) {
       this.#served = this.#waiting;
       this.#waiting = [];
@@ -103,6 +101,7 @@ export class ReadBarrier {
         this.#failure = undefined;
         for (const { resolve } of this.#served) resolve();
         this.#served = [];
+        // Callers who were just answered, and ask again at once, are to share one barrier.
         await this.#clock.turn();
       } else {
         failures += 1;
