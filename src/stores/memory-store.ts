@@ -3,19 +3,28 @@
  * want no file. Its promise is the least that PetStore allows: a pet is as durable as the process.
  */
 
+import { INT64_MAX } from '../base/int64.ts';
 import type { PetStatus, StoredPet } from '../model/pet.ts';
-import { CLOSED, StoreUnavailableError, type PetStore } from '../model/pet-store.ts';
+import { CLOSED, NO_ID_LEFT, StoreUnavailableError, type PetStore } from '../model/pet-store.ts';
 import { formatNewPet, formatPet, formatPets } from '../model/pet-text.ts';
 
-export function createMemoryStore(): PetStore {
+/** A store that begins with these pets, in ascending order of id. */
+export function createMemoryStore(startingPets: Iterable<StoredPet> = []): PetStore {
   const pets = new Map<bigint, StoredPet>();
+  let lastId = 0n;
+  const add = (pet: StoredPet): void => {
+    pets.set(pet.id, pet);
+    lastId = pet.id;
+  };
+  for (const pet of startingPets) add(pet);
   let isClosed = false;
   return {
     async create(newPet) {
       if (isClosed) throw new StoreUnavailableError(CLOSED);
-      const id = BigInt(pets.size) + 1n;
+      if (lastId === INT64_MAX) throw new StoreUnavailableError(NO_ID_LEFT);
+      const id = lastId + 1n;
       const pet = { ...newPet, id, text: formatPet(id, formatNewPet(newPet)) };
-      pets.set(id, pet);
+      add(pet);
       return pet;
     },
     async get(id) {

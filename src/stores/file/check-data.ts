@@ -30,6 +30,14 @@ export interface DataReport {
 
 /** Reads all of a data file and its journal. Rejects with what is wrong first, and where. */
 export async function checkData(disk: Disk, path: string): Promise<DataReport> {
+  return (await readData(disk, path)).report;
+}
+
+/** The pets of a data file and its journal, which are not changed; else as `checkData`. */
+export async function readData(
+  disk: Disk,
+  path: string,
+): Promise<{ readonly pets: PetTable; readonly report: DataReport }> {
   const paths = storePaths(await disk.resolve(path));
   // A service at work may write a line, or replace both files, while they are read: what is wrong
   // is only told when it is the same a moment later.
@@ -47,7 +55,9 @@ export async function checkData(disk: Disk, path: string): Promise<DataReport> {
 
 const RETRY_MS = 100;
 
-async function checkOnce(disk: Disk, paths: StorePaths): Promise<DataReport> {
+type ReadData = Awaited<ReturnType<typeof readData>>;
+
+async function checkOnce(disk: Disk, paths: StorePaths): Promise<ReadData> {
   const hasJournal = fileAt(disk, paths.journal) !== undefined;
   if (!hasJournal) return checkFiles(disk, paths, undefined);
   return withFile(disk, paths.journal, (file) => checkFiles(disk, paths, file));
@@ -57,7 +67,7 @@ async function checkFiles(
   disk: Disk,
   paths: StorePaths,
   journal: DiskFile | undefined,
-): Promise<DataReport> {
+): Promise<ReadData> {
   const pets = new PetTable();
   if (fileAt(disk, paths.snapshot) === undefined) {
     if (journal !== undefined) {
@@ -76,5 +86,9 @@ async function checkFiles(
   }
   const journalPets = pets.length - snapshotPets;
   const tornBytes = content?.tornBytes ?? 0;
-  return { pets: pets.length, lastId: pets.lastId, journalPets, tornBytes, isSealed };
+  const report = {
+    ...{ pets: pets.length, lastId: pets.lastId },
+    ...{ journalPets, tornBytes, isSealed },
+  };
+  return { pets, report };
 }
