@@ -12,7 +12,7 @@
 
 import type { AppliedLog } from './applied-log.ts';
 import type { CallKind, EtcdCalls } from './calls.ts';
-import { encodeTxn, range, type Txn } from './etcd-json.ts';
+import { encodeTxn, range, type RangeAnswer, type Txn } from './etcd-json.ts';
 import { LostLogError } from './lost-log-error.ts';
 import { slotBound } from './slots.ts';
 
@@ -29,14 +29,18 @@ export type CaughtUp =
 
 const FIRST_WINDOW = 4096n;
 const MAX_WINDOW = 1n << 20n;
+/** At first so many commits are asked for; they may have a mebibyte each. */
+const FIRST_COMMITS = 16;
 const MAX_COMMITS = 512;
+/** Answers of about so many bytes are read fast, and no member is busy for long with one. */
+const GOOD_ANSWER_BYTES: number = 4 << 20;
 
 export class CatchUp {
   readonly #calls: EtcdCalls;
   readonly #log: AppliedLog;
   /** How many ids a window has, and how many commits are asked for at most. */
   #window: bigint = FIRST_WINDOW;
-  #limit = MAX_COMMITS;
+  #limit: number = FIRST_COMMITS;
 
   constructor(calls: EtcdCalls, log: AppliedLog) {
     this.#calls = calls;
@@ -49,11 +53,11 @@ export class CatchUp {
     for (;;) {
       const end = log.lastId + this.#window;
       const outcome = await this.#calls.txn(encodeTxn(this.#step(end)), kind);
-      if (outcome.kind === 'too long' && this.#limit > 1) {
-        this.#limit = Math.ceil(this.#limit / 2);
-        continue;
-      }
       if (outcome.kind !== 'answered') {
+        // It may have been too much for one answer.
+        const isShorter = this.#limit > 1;
+        this.#limit = Math.ceil(this.#limit / 2);
+        if (outcome.kind === 'too long' && isShorter) continue;
         const isForeign = 'isForeign' in outcome;
         return {
           kind: 'failed',
@@ -68,7 +72,7 @@ export class CatchUp {
       log.apply(found.keyValues);
       // It is the last id of now that counts: a create of our own may have moved it meanwhile.
       if (!found.hasMore && log.lastId < end) return { kind: 'caught up' };
-      this.#adapt(found.hasMore, found.keyValues.length);
+      this.#adapt(found);
     }
   }
 
@@ -83,9 +87,13 @@ export class CatchUp {
   }
 
   /** A window that is mostly left out costs the member much, one that is nearly empty costs time. */
-  #adapt(hasMore: boolean, commits: number): void {
+  #adapt({ hasMore, keyValues }: RangeAnswer): void {
     if (hasMore && this.#window > FIRST_WINDOW) this.#window /= 2n;
-    if (!hasMore && commits < this.#limit / 4 && this.#window < MAX_WINDOW) this.#window *= 2n;
+    const isNearlyEmpty = !hasMore && keyValues.length < this.#limit / 4;
+    if (isNearlyEmpty && this.#window < MAX_WINDOW) this.#window *= 2n;
+    const bytes = keyValues.reduce((sum, { value }) => sum + value.length, 0);
+    if (bytes > GOOD_ANSWER_BYTES) this.#limit = Math.ceil(this.#limit / 2);
+    else if (hasMore) this.#limit = Math.min(MAX_COMMITS, 2 * this.#limit);
   }
 }
 

@@ -28,7 +28,7 @@ export interface MemberRequest {
   /** ASCII only. */
   readonly body: string;
   readonly token?: string | undefined;
-  /** From the call to the end of the answer. */
+  /** From the call to the first of the answer, and between any two parts of it. */
   readonly timeoutMs: number;
 }
 
@@ -80,6 +80,7 @@ export class Member {
         const chunks: Buffer[] = [];
         let length = 0;
         response.on('data', (chunk: Buffer) => {
+          timer.refresh();
           length += chunk.length;
           if (length > MAX_ANSWER_BYTES) fail('the answer is too long', 'too long');
           else chunks.push(chunk);

@@ -133,10 +133,16 @@ async function freePorts(count: number): Promise<readonly number[]> {
 }
 
 /** POSTs to a gateway, on a connection of its own. */
-export function gateway(endpoint: string, path: string, body: string): Promise<string> {
+export function gateway(
+  endpoint: string,
+  path: string,
+  body: string,
+  token?: string,
+): Promise<string> {
   return new Promise((resolve, reject) => {
     const request = http.request(`${endpoint}${path}`, {
       method: 'POST',
+      headers: token === undefined ? {} : { Authorization: token },
       agent: false,
       timeout: 5_000,
     });
