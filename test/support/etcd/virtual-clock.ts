@@ -20,7 +20,7 @@ export class VirtualClock implements EtcdClock {
   }
 
   timeOfDay(): number {
-    return 1_800_000_000_000 + this.#now;
+    return 1_800_000_000_000 + Math.floor(this.#now);
   }
 
   sleep(ms: number): Promise<void> {
