@@ -32,6 +32,7 @@ const STOP_DEADLINE_MS = 10_000;
 const TOOLS: Readonly<Record<string, () => Promise<unknown>>> = {
   'make-key': () => import('./make-key.ts'),
   'check-data': () => import('./check-data.ts'),
+  'copy-pets': () => import('./copy-pets.ts'),
 };
 
 const log = createJsonLog((line) => process.stderr.write(`${line}\n`));

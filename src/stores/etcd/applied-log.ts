@@ -7,7 +7,7 @@
 
 import { isUtf8 } from 'node:buffer';
 import zlib from 'node:zlib';
-import { systemMemory, type Memory } from '../../base/memory.ts';
+import { systemMemory } from '../../base/memory.ts';
 import { decodeCommit, type Commit, type CommittedKey } from '../commits/commit.ts';
 import { scanCommit } from '../commits/commit-scanner.ts';
 import { KeyTable, type KeyClock } from '../keys/key-table.ts';
@@ -44,12 +44,16 @@ export class AppliedLog {
   proposed: Buffer | undefined;
   #sinceForeign = Infinity;
 
-  constructor({ layout, meta, logId }: LogId, clock: KeyClock, memory: Memory = systemMemory) {
+  /** A key is forgotten so many milliseconds after its time. */
+  readonly #graceMs: number;
+
+  constructor({ layout, meta, logId }: LogId, clock: KeyClock, graceMs: number = KEY_GRACE_MS) {
     this.#layout = layout;
     this.#meta = meta;
     this.#digest = digestOf(logId);
-    this.pets = new PetTable(memory);
-    this.keys = new KeyTable(memory, clock);
+    this.#graceMs = graceMs;
+    this.pets = new PetTable();
+    this.keys = new KeyTable(systemMemory, clock);
   }
 
   get layout(): Layout {
@@ -155,7 +159,7 @@ export class AppliedLog {
   }
 
   #addKey(key: CommittedKey, petText: Buffer | string): void {
-    const expiresAt = key.expiresAt + KEY_GRACE_MS;
+    const expiresAt = key.expiresAt + this.#graceMs;
     this.keys.add({ ...key, expiresAt, petCrc: zlib.crc32(petText) });
   }
 

@@ -142,9 +142,8 @@ export class PetTable {
     return { total: this.length, byStatus: Object.fromEntries(entries) as PetCount['byStatus'] };
   }
 
-  /** All pets in turn, each with its values. */
-  *pets(): Generator<StoredPet> {
-    let after: bigint | undefined;
+  /** The pets with a greater id in turn, each with its values. */
+  *pets(after?: bigint): Generator<StoredPet> {
     do {
       const page = this.list({ limit: PAGE_LENGTH, after });
       yield* page.pets;
