@@ -22,6 +22,9 @@ export const withoutEtcd: string | false =
     ? false
     : 'There is no etcd to test with: name one by TEST_ETCD, or put it on the PATH';
 
+// Where the engine must be there, a skipped test is a failed one.
+if (withoutEtcd !== false && process.env['NEED_ETCD'] !== undefined) throw new Error(withoutEtcd);
+
 const START_MS = 30_000;
 
 export interface EtcdMember {
