@@ -27,9 +27,17 @@ interface Queued<Item, Result> {
   readonly settle: (outcome: Outcome<Result>) => void;
 }
 
+export interface CommitQueueOptions {
+  /** A commit takes no more bytes than this, but for the item that reaches it. */
+  readonly fullCommitBytes?: number | undefined;
+  /** Waited for before each commit takes its items. It does not reject. */
+  readonly gather?: (() => Promise<void>) | undefined;
+}
+
 export class CommitQueue<Item, Result> {
   readonly #commit: Commit<Item, Result>;
   readonly #fullCommitBytes: number;
+  readonly #gather: (() => Promise<void>) | undefined;
   #queue: Queued<Item, Result>[] = [];
   #queuedBytes = 0;
   /** How many wait elsewhere, and their bytes. */
@@ -40,10 +48,10 @@ export class CommitQueue<Item, Result> {
   /** Settles when the queue is empty; undefined while nothing is under way. */
   #running: Promise<void> | undefined;
 
-  /** A commit takes no more than `fullCommitBytes`, but for the item that reaches it. */
-  constructor(commit: Commit<Item, Result>, fullCommitBytes: number = FULL_COMMIT_BYTES) {
+  constructor(commit: Commit<Item, Result>, options: CommitQueueOptions = {}) {
     this.#commit = commit;
-    this.#fullCommitBytes = fullCommitBytes;
+    this.#fullCommitBytes = options.fullCommitBytes ?? FULL_COMMIT_BYTES;
+    this.#gather = options.gather;
   }
 
   /** Items that wait for a commit. */
@@ -104,7 +112,10 @@ export class CommitQueue<Item, Result> {
 
   async #run(): Promise<void> {
     while (this.#queue.length > 0) {
+      if (this.#gather !== undefined) await this.#gather();
       const batch = this.#takeBatch();
+      // All of them may have been refused meanwhile.
+      if (batch.length === 0) break;
       this.#committing = batch.length;
       const outcomes = await this.#outcomesOf(batch.map(({ item }) => item));
       this.#committing = 0;

@@ -110,6 +110,19 @@ export class CommitWriter {
     this.#closingAt ??= this.#place.clock.now();
   }
 
+  /**
+   * Waits until it is time for the next commit. Who has won a round lets others have the next, while
+   * there are others: else the one that is nearest to the leader would win them all. A round trip is
+   * enough for a loser, who tries at once.
+   */
+  async waitForTurn(): Promise<void> {
+    const { clock, log, random } = this.#place;
+    // Callers who were just answered, and create again at once, are to share one commit.
+    await clock.turn();
+    if (!this.#hasWon || log.sinceForeign >= COMMITS_TOGETHER) return;
+    await clock.sleep((0.5 + random()) * this.#roundTripMs);
+  }
+
   /** Stores the pets together, and tells how each came out. */
   async commit(creates: readonly PendingPet[]): Promise<readonly Outcome<StoredPet>[]> {
     const startedAt = this.#place.clock.now();
@@ -142,7 +155,6 @@ export class CommitWriter {
     };
     if (this.#ended !== undefined) return refuse(this.#ended);
     if (log.lastId + BigInt(creates.length) > INT64_MAX) return refuse(NO_ID_LEFT);
-    await this.#waitForOthers();
     const proposal = this.#propose(creates);
     const settled = await this.#settle(proposal, startedAt);
     this.#hasWon = settled.kind === 'stored';
@@ -180,16 +192,6 @@ export class CommitWriter {
       outcomes.set(create, { error: new KeyFoundError('The key was found in the log') });
       return false;
     });
-  }
-
-  /**
-   * Who has won a round lets others have the next, while there are others: else the one that is
-   * nearest to the leader would win them all. A round trip is enough for a loser, who tries at once.
-   */
-  async #waitForOthers(): Promise<void> {
-    const { clock, log, random } = this.#place;
-    if (!this.#hasWon || log.sinceForeign >= COMMITS_TOGETHER) return;
-    await clock.sleep((0.5 + random()) * this.#roundTripMs);
   }
 
   #propose(creates: readonly PendingPet[]): Proposal {

@@ -171,7 +171,10 @@ class LogStore implements EtcdStore {
       ...{ calls, log, catchUp, clock, random, onLost },
       onUnknown: (creates, after, message) => this.#noteUnknown(creates, after, message),
     });
-    this.#queue = new CommitQueue((creates) => this.#writer.commit(creates), FULL_COMMIT_BYTES);
+    this.#queue = new CommitQueue((creates) => this.#writer.commit(creates), {
+      fullCommitBytes: FULL_COMMIT_BYTES,
+      gather: () => this.#writer.waitForTurn(),
+    });
     this.#keyedCreates = new KeyedCreates({
       find: (key) => this.#findKey(key),
       create: (newPet, key) => this.#create(newPet, key),
