@@ -23,6 +23,9 @@ import { decodeValue, digestOf, slotKey, type Layout } from './slots.ts';
  */
 const KEY_GRACE_MS: number = 60 * 60 * 1000;
 
+/** The fast way through a commit leaves pets that end nearer than this to the end of the bytes. */
+const MARGIN: Buffer = Buffer.alloc(128);
+
 /** A log, as its meta names it. */
 export interface LogId {
   readonly layout: Layout;
@@ -141,9 +144,10 @@ export class AppliedLog {
     const run = this.#run;
     run.length = 0;
     const after = this.lastId;
-    const scanned = scanCommit(scannedBytes(text), 0, text.length, after, run);
+    const bytes = Buffer.concat([text, MARGIN]);
+    const scanned = scanCommit(scannedBytes(bytes), 0, text.length, after, run);
     if (scanned === undefined) return false;
-    this.pets.appendRun(text, run);
+    this.pets.appendRun(bytes, run);
     for (const key of scanned.keys) {
       const index = Number(key.id - after) - 1;
       this.#addKey(key, text.subarray(run.starts[index], run.ends[index]));

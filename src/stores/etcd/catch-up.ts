@@ -88,10 +88,10 @@ export class CatchUp {
 
   /** A window that is mostly left out costs the member much, one that is nearly empty costs time. */
   #adapt({ hasMore, keyValues }: RangeAnswer): void {
-    if (hasMore && this.#window > FIRST_WINDOW) this.#window /= 2n;
-    const isNearlyEmpty = !hasMore && keyValues.length < this.#limit / 4;
-    if (isNearlyEmpty && this.#window < MAX_WINDOW) this.#window *= 2n;
     const bytes = keyValues.reduce((sum, { value }) => sum + value.length, 0);
+    if (hasMore && this.#window > FIRST_WINDOW) this.#window /= 2n;
+    const isSmall = !hasMore && bytes < GOOD_ANSWER_BYTES / 4;
+    if (isSmall && this.#window < MAX_WINDOW) this.#window *= 2n;
     if (bytes > GOOD_ANSWER_BYTES) this.#limit = Math.ceil(this.#limit / 2);
     else if (hasMore) this.#limit = Math.min(MAX_COMMITS, 2 * this.#limit);
   }
