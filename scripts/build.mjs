@@ -37,7 +37,7 @@ export function isBuilt() {
   const builtAt = statSync(stamp).mtimeMs;
   const sources = readdirSync(join(root, 'src'), { recursive: true });
   return sources
-    .filter((name) => !name.endsWith('.md'))
+    .filter((name) => name.endsWith('.ts'))
     .every((name) => {
       const built = join(root, 'dist', name.replace(/\.ts$/, '.js'));
       return existsSync(built) && statSync(join(root, 'src', name)).mtimeMs <= builtAt;

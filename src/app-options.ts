@@ -9,10 +9,21 @@ import { keyProblem, MAX_KEYS } from './http/bearer.ts';
 import { DEFAULT_BODY_LIMIT_BYTES, MAX_BODY_LIMIT_BYTES } from './http/request-body.ts';
 import type { PetStore } from './model/pet-store.ts';
 import { originProblem } from './ops/cors.ts';
+import {
+  ETCD_OPTION_NAMES,
+  etcdProblems,
+  MAX_ETCD_BODY_BYTES,
+  type EtcdOptions,
+} from './stores/etcd/etcd-options.ts';
 
 export interface AppOptions {
-  /** Where the pets are kept; or `store`, for a store of one's own, which `close` closes too. */
+  /** Where the pets are kept: exactly one of `dataFile`, `memory`, `etcd` and `store`. */
   readonly dataFile?: string | URL | undefined;
+  /** In memory only; where a data file is named, it is read as starting data and never written. */
+  readonly memory?: true | { readonly dataFile: string | URL } | undefined;
+  /** In an etcd cluster, which several processes may share. */
+  readonly etcd?: EtcdOptions | undefined;
+  /** In a store of one's own, which `close` closes too. */
   readonly store?: PetStore | undefined;
   /** The API keys, each as its text or as `sha256:` and the digest in hex. */
   readonly apiKeys: readonly string[];
@@ -23,7 +34,7 @@ export interface AppOptions {
   readonly prefix?: string | undefined;
   /**
    * The longest request body in bytes: 65,536 by default, and at most 5 MiB, since a page of a
-   * hundred such pets has to fit into one string.
+   * hundred such pets has to fit into one string; on etcd at most 1 MiB.
    */
   readonly bodyLimitBytes?: number | undefined;
   readonly log?: Log | undefined;
@@ -47,7 +58,10 @@ export interface Runtime {
 
 /** The options with their defaults. */
 export interface CheckedOptions {
+  /** Where the pets are kept, or begin with in memory; undefined elsewhere. */
   readonly dataFile: string | undefined;
+  readonly memory: boolean;
+  readonly etcd: EtcdOptions | undefined;
   readonly store: PetStore | undefined;
   readonly apiKeys: readonly string[];
   readonly prefix: string;
@@ -67,15 +81,19 @@ export interface CheckedOptions {
  */
 export function checkOptions(options: AppOptions): CheckedOptions {
   if (!isObject(options)) throw new TypeError('Expected an object of options');
-  const { store, apiKeys, prefix = '', corsOrigins = [], runtime } = options;
+  const { store, memory, etcd, apiKeys, prefix = '', corsOrigins = [], runtime } = options;
   const { bodyLimitBytes = DEFAULT_BODY_LIMIT_BYTES, accessLog = false, now = Date.now } = options;
   const { log = silent, page = false } = options;
-  const dataFile = readDataFile(options.dataFile);
+  const named = isObject(memory) ? memory['dataFile'] : options.dataFile;
+  const dataFile = readDataFile(named);
   const problems = [
     ...unknownNames(options),
     ...keyProblems(apiKeys),
     ...originProblems(corsOrigins),
-    ...placeProblems(options.dataFile, dataFile, store),
+    ...placeProblems(options),
+    ...(named !== undefined && dataFile === undefined ? [dataFileProblem(named)] : []),
+    ...storeProblems(store),
+    ...etcdOptionProblems(etcd),
   ];
   const expect = (name: string, isValid: boolean, expected: string, value: unknown): void => {
     if (!isValid) problems.push(`${name}: expected ${expected}, not ${shown(value)}`);
@@ -89,6 +107,10 @@ export function checkOptions(options: AppOptions): CheckedOptions {
     `an integer from 1 to ${MAX_BODY_LIMIT_BYTES}`,
     bodyLimitBytes,
   );
+  const fitsEtcd = etcd === undefined || !isLimit || bodyLimitBytes <= MAX_ETCD_BODY_BYTES;
+  expect('bodyLimitBytes', fitsEtcd, `at most ${MAX_ETCD_BODY_BYTES} on etcd`, bodyLimitBytes);
+  const isMemory = memory === undefined || memory === true || isObject(memory);
+  expect('memory', isMemory, 'true or an object with dataFile', memory);
   expect('accessLog', typeof accessLog === 'boolean', 'true or false', accessLog);
   expect('page', typeof page === 'boolean', 'true or false', page);
   expect('log', typeof log === 'function', 'a function', log);
@@ -101,8 +123,19 @@ export function checkOptions(options: AppOptions): CheckedOptions {
   expect('runtime', runtime === undefined || isRuntime, runtimeParts, runtime);
   if (problems.length > 0) throw new TypeError(problems.join('; '));
   return {
-    ...{ dataFile, store, apiKeys, prefix, bodyLimitBytes, corsOrigins, accessLog, now, runtime },
-    ...{ page, log: safeLog(log) },
+    dataFile,
+    memory: memory !== undefined,
+    etcd,
+    store,
+    apiKeys,
+    prefix,
+    bodyLimitBytes,
+    corsOrigins,
+    accessLog,
+    page,
+    now,
+    runtime,
+    log: safeLog(log),
   };
 }
 
@@ -116,6 +149,8 @@ const PREFIX = /^(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._~-]+)*$/;
 
 const NAMES: Readonly<Record<keyof AppOptions, true>> = {
   dataFile: true,
+  memory: true,
+  etcd: true,
   store: true,
   apiKeys: true,
   prefix: true,
@@ -164,21 +199,38 @@ function readDataFile(dataFile: unknown): string | undefined {
   return typeof dataFile === 'string' && dataFile !== '' ? dataFile : undefined;
 }
 
-function placeProblems(given: unknown, dataFile: string | undefined, store: unknown): string[] {
-  const problems: string[] = [];
-  if ((given === undefined) === (store === undefined)) {
-    problems.push('dataFile, store: expected one of them');
-  }
-  if (given !== undefined && dataFile === undefined) {
-    problems.push(`dataFile: expected a path or a file: URL, not ${shown(given)}`);
-  }
-  if (store === undefined) return problems;
+const PLACES = ['dataFile', 'memory', 'etcd', 'store'] as const;
+
+function placeProblems(options: AppOptions): readonly string[] {
+  const given = PLACES.filter((name) => options[name] !== undefined);
+  return given.length === 1 ? [] : [`${PLACES.join(', ')}: expected one of them`];
+}
+
+function dataFileProblem(given: unknown): string {
+  return `dataFile: expected a path or a file: URL, not ${shown(given)}`;
+}
+
+function etcdOptionProblems(etcd: unknown): readonly string[] {
+  if (etcd === undefined) return [];
+  if (!isObject(etcd)) return ['etcd: expected an object with endpoints'];
+  const unknown = Object.keys(etcd).filter((name) => !ETCD_NAMES.includes(name));
+  return [
+    ...unknown.map(
+      (name) => `etcd.${name}: there is no such option, did you mean ${nearest(name, ETCD_NAMES)}?`,
+    ),
+    ...etcdProblems(etcd).map(({ name, sentence }) => `etcd.${name} ${sentence}`),
+  ];
+}
+
+const ETCD_NAMES: readonly string[] = ETCD_OPTION_NAMES;
+
+function storeProblems(store: unknown): readonly string[] {
+  if (store === undefined) return [];
   const missing = STORE_METHODS.filter(
     (name) => !isObject(store) || typeof store[name] !== 'function',
   );
-  if (missing.length > 0)
-    problems.push(`store: expected a PetStore, but it has no ${missing.join(', ')}`);
-  return problems;
+  if (missing.length === 0) return [];
+  return [`store: expected a PetStore, but it has no ${missing.join(', ')}`];
 }
 
 const STORE_METHODS = ['list', 'get', 'create', 'count', 'problem', 'close'] as const;

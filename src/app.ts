@@ -23,7 +23,11 @@ import { healthOperations } from './ops/health.ts';
 import { createMetrics } from './ops/metrics.ts';
 import { requestIdOf } from './ops/request-id.ts';
 import { pageOperations } from './page/page.ts';
+import { openEtcdStore, type EtcdStore } from './stores/etcd/etcd-store.ts';
+import { readData } from './stores/file/check-data.ts';
 import { openFileStore, type FileStore } from './stores/file/file-store.ts';
+import { nodeDisk } from './stores/file/node-disk.ts';
+import { createMemoryStore } from './stores/memory-store.ts';
 
 export interface App {
   /** For the `request` event of a node:http or node:https server. */
@@ -32,6 +36,11 @@ export interface App {
   readonly pets: PetAccess;
   /** Opens the store, once; rejects when that cannot be done. */
   open(): Promise<void>;
+  /**
+   * Resolves with the reason when the store works no more, and only a new process can go on: its log
+   * in etcd was deleted, say. Otherwise it never settles.
+   */
+  readonly lost: Promise<Error>;
   /** Puts other keys in force, from the next request on. */
   setApiKeys(apiKeys: readonly string[]): void;
   /** Reports not ready, and takes no more pets; reads are answered on. */
@@ -54,6 +63,10 @@ export function createApp(options: AppOptions): App {
   let keyring: Keyring = createKeyring(checked.apiKeys);
   let store: PetStore | undefined;
   let fileStore: FileStore | undefined;
+  let etcdStore: EtcdStore | undefined;
+  let tellLost: (error: Error) => void = () => undefined;
+  const lost = new Promise<Error>((resolve) => (tellLost = resolve));
+  const closing = new AbortController();
   let opening: Promise<void> | undefined;
   let isDraining = false;
   let isClosed = false;
@@ -76,6 +89,7 @@ export function createApp(options: AppOptions): App {
     nodeVersion: runtime?.nodeVersion ?? '',
     pets: () => storeOrThrow().count(),
     store: () => fileStore?.stats(),
+    etcd: () => etcdStore?.stats(),
     openConnections: () => runtime?.openConnections(),
   });
   const listener = createListener({
@@ -107,12 +121,24 @@ export function createApp(options: AppOptions): App {
 
   const open = async (): Promise<void> => {
     if (isClosed) throw new Error('The app is closed');
-    if (dataFile !== undefined) fileStore = await openFileStore({ path: dataFile, log });
-    store = checked.store ?? fileStore;
+    store = checked.store ?? (await openPlace());
+  };
+
+  const openPlace = async (): Promise<PetStore> => {
+    if (checked.etcd !== undefined) {
+      etcdStore = await openEtcdStore({ ...checked.etcd, log, signal: closing.signal });
+      void etcdStore.lost.then(tellLost);
+      return etcdStore;
+    }
+    if (dataFile === undefined) return createMemoryStore();
+    if (checked.memory) return createMemoryStore((await readData(nodeDisk, dataFile)).pets.pets());
+    fileStore = await openFileStore({ path: dataFile, log });
+    return fileStore;
   };
 
   return {
     listener,
+    lost,
     pets: createPetAccess(storeOrThrow, storeForCreate, embeddedKey),
     open: () => (opening ??= open()),
     setApiKeys(apiKeys) {
@@ -126,6 +152,7 @@ export function createApp(options: AppOptions): App {
       isDraining = true;
       isClosed = true;
       metrics.close();
+      closing.abort(new Error('The app is closed'));
       // One that fails has told its caller, and holds nothing.
       await opening?.catch(() => undefined);
       await (store ?? checked.store)?.close();

@@ -12,12 +12,23 @@ import { quote } from './base/quote.ts';
 import { COMMANDS } from './commands.ts';
 import { DEFAULT_BODY_LIMIT_BYTES, MAX_BODY_LIMIT_BYTES } from './http/request-body.ts';
 import { originProblem } from './ops/cors.ts';
+import {
+  DEFAULT_PREFIX,
+  etcdProblems,
+  MAX_ETCD_BODY_BYTES,
+  type EtcdOptionName,
+  type EtcdOptions,
+} from './stores/etcd/etcd-options.ts';
 
 export interface Config {
   /** 0 for any free port. */
   readonly port: number;
   readonly host: string;
-  readonly dataFile: string;
+  /** Undefined on etcd, and in memory without starting data. */
+  readonly dataFile: string | undefined;
+  /** True where pets live in memory only; a data file is their starting data then. */
+  readonly memory: boolean;
+  readonly etcd: EtcdOptions | undefined;
   readonly apiKeySource: ApiKeySource;
   readonly bodyLimitBytes: number;
   readonly accessLog: boolean;
@@ -55,7 +66,7 @@ export async function readConfig(
   const config: Config = {
     port: readInteger(setting('port'), 8080, 0, 65_535, mistakes),
     host: setting('host')?.text ?? '127.0.0.1',
-    dataFile: setting('dataFile')?.text ?? 'data/pets.json',
+    ...readPlace(setting, mistakes),
     apiKeySource: {
       fixed: parseKeyList(SETTINGS.apiKeys.variable, setting('apiKeys')?.text ?? '', mistakes),
       file: setting('apiKeysFile')?.text,
@@ -71,6 +82,7 @@ export async function readConfig(
     corsOrigins: readOrigins(setting('corsOrigin'), mistakes),
     page: readSwitch(setting('page'), mistakes, true),
   };
+  if (config.etcd !== undefined) checkEtcd(config.etcd, config.bodyLimitBytes, setting, mistakes);
   // Read once: a pipe, such as /dev/stdin, gives its text only once.
   const apiKeys = await readApiKeys(config.apiKeySource, readTextFile, mistakes);
   return mistakes.length > 0 ? { kind: 'mistakes', mistakes } : { kind: 'run', config, apiKeys };
@@ -96,6 +108,54 @@ const SETTINGS = {
     value: '<path>',
     help: 'where the pets are (data/pets.json)',
   },
+  memory: {
+    variable: 'PETSTORE_MEMORY',
+    flag: 'memory',
+    value: '[on|off]',
+    help: 'keep pets in memory only; a data file is read, and never written (off)',
+  },
+  etcd: {
+    variable: 'PETSTORE_ETCD',
+    flag: 'etcd',
+    value: '<urls>',
+    help: 'keep the pets in an etcd cluster: its endpoints, separated by commas (none)',
+  },
+  etcdPrefix: {
+    variable: 'PETSTORE_ETCD_PREFIX',
+    flag: undefined,
+    value: '',
+    help: `what their keys begin with there (${DEFAULT_PREFIX})`,
+  },
+  etcdCaFile: {
+    variable: 'PETSTORE_ETCD_CA_FILE',
+    flag: undefined,
+    value: '',
+    help: 'the authority of https:// endpoints (PEM)',
+  },
+  etcdCertFile: {
+    variable: 'PETSTORE_ETCD_CERT_FILE',
+    flag: undefined,
+    value: '',
+    help: 'the certificate that the service shows them (PEM)',
+  },
+  etcdKeyFile: {
+    variable: 'PETSTORE_ETCD_KEY_FILE',
+    flag: undefined,
+    value: '',
+    help: 'the key of that certificate (PEM)',
+  },
+  etcdUser: {
+    variable: 'PETSTORE_ETCD_USER',
+    flag: undefined,
+    value: '',
+    help: "the user's name, where etcd's auth is on",
+  },
+  etcdPasswordFile: {
+    variable: 'PETSTORE_ETCD_PASSWORD_FILE',
+    flag: undefined,
+    value: '',
+    help: 'a file with its password',
+  },
   apiKeysFile: {
     variable: 'PETSTORE_API_KEYS_FILE',
     flag: 'api-keys-file',
@@ -117,7 +177,7 @@ const SETTINGS = {
   accessLog: {
     variable: 'PETSTORE_ACCESS_LOG',
     flag: 'access-log',
-    value: '<on|off>',
+    value: '[on|off]',
     help: 'log each answer (off)',
   },
   corsOrigin: {
@@ -136,9 +196,12 @@ const SETTINGS = {
 
 type SettingName = keyof typeof SETTINGS;
 
-const COLUMNS = [26, 24] as const;
+/** A flag of these means on where it has no value. */
+const SWITCHES: readonly string[] = [SETTINGS.memory.flag, SETTINGS.accessLog.flag];
 
-export const HELP: string = `Usage: petstore [options]    serves pets over HTTP, from a JSON file
+const COLUMNS = [26, 30] as const;
+
+export const HELP: string = `Usage: petstore [options]    serves pets over HTTP, from a JSON file or an etcd cluster
        petstore <command>    does one of the other things below
 
 Without the package it is: node dist/server.js. Without any API key a random one is made, and shown
@@ -175,7 +238,8 @@ function readFlags(args: readonly string[], mistakes: string[]): ReadonlyMap<str
     ['help', { type: 'boolean', short: 'h' }] as const,
   ]);
   // Not strict, since strict parsing stops at the first mistake.
-  const { tokens } = parseArgs({ args: [...args], options, strict: false, tokens: true });
+  const withValues = args.map((arg, index) => switchedOn(arg, args[index + 1]));
+  const { tokens } = parseArgs({ args: withValues, options, strict: false, tokens: true });
   const flags = new Map<string, string>();
   let lastUnknown = -2;
   for (const token of tokens) {
@@ -208,6 +272,72 @@ function readFlags(args: readonly string[], mistakes: string[]): ReadonlyMap<str
     }
   }
   return flags;
+}
+
+/** `--memory` alone is `--memory=on`. */
+function switchedOn(arg: string, next: string | undefined): string {
+  const hasValue = next === 'on' || next === 'off';
+  return SWITCHES.some((flag) => arg === `--${flag}`) && !hasValue ? `${arg}=on` : arg;
+}
+
+type Settings = (name: SettingName) => Setting | undefined;
+
+/** Where the pets are: a data file, memory or etcd. */
+function readPlace(
+  setting: Settings,
+  mistakes: string[],
+): Pick<Config, 'dataFile' | 'memory' | 'etcd'> {
+  const dataFile = setting('dataFile');
+  const memory = readSwitch(setting('memory'), mistakes);
+  const endpoints = setting('etcd');
+  if (endpoints === undefined) {
+    for (const [name, key] of ETCD_SETTINGS) {
+      const given = name === 'etcd' ? undefined : setting(name);
+      if (given === undefined) continue;
+      mistakes.push(`${given.name} is for etcd (${key}), and PETSTORE_ETCD names no endpoints`);
+    }
+    const fallback = memory ? undefined : 'data/pets.json';
+    return { dataFile: dataFile?.text ?? fallback, memory, etcd: undefined };
+  }
+  const others = [dataFile, memory ? setting('memory') : undefined];
+  for (const other of others) {
+    if (other !== undefined)
+      mistakes.push(`${endpoints.name} and ${other.name} exclude each other`);
+  }
+  const options: Partial<Record<EtcdOptionName, string>> = {};
+  for (const [name, key] of ETCD_SETTINGS) {
+    const text = setting(name)?.text;
+    if (text !== undefined) options[key] = text;
+  }
+  const urls = endpoints.text.split(',').map((url) => url.trim());
+  return { dataFile: undefined, memory: false, etcd: { ...options, endpoints: urls } };
+}
+
+/** The settings of etcd, and the options that they are for. */
+const ETCD_SETTINGS: readonly (readonly [SettingName, EtcdOptionName])[] = [
+  ['etcd', 'endpoints'],
+  ['etcdPrefix', 'prefix'],
+  ['etcdCaFile', 'caFile'],
+  ['etcdCertFile', 'certFile'],
+  ['etcdKeyFile', 'keyFile'],
+  ['etcdUser', 'user'],
+  ['etcdPasswordFile', 'passwordFile'],
+];
+
+function checkEtcd(
+  etcd: EtcdOptions,
+  bodyLimitBytes: number,
+  setting: Settings,
+  mistakes: string[],
+): void {
+  for (const { name, sentence } of etcdProblems({ ...etcd })) {
+    const given = ETCD_SETTINGS.find(([, key]) => key === name)?.[0] ?? 'etcd';
+    mistakes.push(`${setting(given)?.name ?? SETTINGS[given].variable} ${sentence}`);
+  }
+  const limit = setting('bodyLimit');
+  if (limit !== undefined && bodyLimitBytes > MAX_ETCD_BODY_BYTES) {
+    mistakes.push(`${limit.name} must be at most ${MAX_ETCD_BODY_BYTES} on etcd`);
+  }
 }
 
 /** A misspelt variable would silently be a default: data in another place, say. */

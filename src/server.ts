@@ -13,6 +13,7 @@ import { resolve } from 'node:path';
 import { isatty } from 'node:tty';
 import zlib from 'node:zlib';
 import { readApiKeys, readKeysFile, type ApiKeySource } from './api-keys.ts';
+import type { AppOptions } from './app-options.ts';
 import { createApp, type App } from './app.ts';
 import { messageOf } from './base/log.ts';
 import { VERSION } from './base/version.ts';
@@ -22,6 +23,7 @@ import { readHandedSocket } from './handed-socket.ts';
 import { connectionsOf, createHttpServer } from './http/http-server.ts';
 import { stopServer } from './http/stop-server.ts';
 import { createJsonLog } from './ops/json-log.ts';
+import { DEFAULT_PREFIX } from './stores/etcd/etcd-options.ts';
 
 /** After this, busy connections are cut. */
 const DRAIN_MS = 5_000;
@@ -36,6 +38,7 @@ const TOOLS: Readonly<Record<CommandName, () => Promise<unknown>>> = {
   'make-key': () => import('./make-key.ts'),
   'check-data': () => import('./check-data.ts'),
   conformance: () => import('./conformance.ts'),
+  'copy-pets': () => import('./copy-pets.ts'),
 };
 
 const log = createJsonLog((line) => process.stderr.write(`${line}\n`));
@@ -89,9 +92,8 @@ async function serve(args: readonly string[]): Promise<void> {
 
 async function run(config: Config, apiKeys: readonly string[]): Promise<void> {
   const madeKey = apiKeys.length === 0 ? randomBytes(24).toString('base64url') : undefined;
-  const dataFile = resolve(config.dataFile);
   const app = createApp({
-    dataFile,
+    ...placeOf(config),
     apiKeys: madeKey === undefined ? apiKeys : [madeKey],
     bodyLimitBytes: config.bodyLimitBytes,
     accessLog: config.accessLog,
@@ -102,6 +104,7 @@ async function run(config: Config, apiKeys: readonly string[]): Promise<void> {
   });
   const server = createHttpServer(app.listener);
   const { onSignal, isStopping } = stopOnSignals(app, server);
+  void app.lost.then((error) => stopLost(app, server, error));
   const handedSocket = readHandedSocket(process.env, process.pid);
   // The port comes first: while a large file loads, the service says that it is starting. Those who
   // are in the queue of a socket that was handed over wait for that instead.
@@ -112,8 +115,42 @@ async function run(config: Config, apiKeys: readonly string[]): Promise<void> {
   await app.open();
   if (isStopping()) return;
   const { total: pets } = await app.pets.count();
-  log('info', 'Started', { version: VERSION, url, dataFile, pets, pid: process.pid });
-  process.stdout.write(greeting(url, dataFile, madeKey, config.page));
+  log('info', 'Started', {
+    version: VERSION,
+    url,
+    ...placeDetails(config),
+    pets,
+    pid: process.pid,
+  });
+  process.stdout.write(greeting(url, placeSentence(config), madeKey, config.page));
+}
+
+/** Where the app keeps the pets. */
+function placeOf({ dataFile, memory, etcd }: Config): Partial<AppOptions> {
+  if (etcd !== undefined) return { etcd };
+  if (dataFile === undefined) return { memory: true };
+  return memory ? { memory: { dataFile: resolve(dataFile) } } : { dataFile: resolve(dataFile) };
+}
+
+function placeDetails({ dataFile, memory, etcd }: Config): Record<string, string | boolean> {
+  if (etcd !== undefined) {
+    return { etcd: etcd.endpoints.join(','), prefix: etcd.prefix ?? DEFAULT_PREFIX };
+  }
+  return {
+    ...(dataFile === undefined ? {} : { dataFile: resolve(dataFile) }),
+    ...(memory ? { memory } : {}),
+  };
+}
+
+/** What follows "Petstore listens on … and". */
+function placeSentence({ dataFile, memory, etcd }: Config): string {
+  if (etcd !== undefined) {
+    const prefix = etcd.prefix ?? DEFAULT_PREFIX;
+    return `keeps its pets in etcd at ${etcd.endpoints.join(', ')}, under ${prefix}`;
+  }
+  if (!memory) return `keeps its pets in ${resolve(dataFile ?? '')}, with a journal beside it`;
+  const start = dataFile === undefined ? '' : `; it began with those of ${resolve(dataFile)}`;
+  return `keeps its pets in memory only, until it ends${start}`;
 }
 
 function listen(
@@ -164,9 +201,16 @@ function stopOnSignals(app: App, server: Server): Stopper {
   return { onSignal, isStopping: () => isStopping };
 }
 
+/** A new process can go on, and whoever supervises this one starts it. */
+async function stopLost(app: App, server: Server, error: Error): Promise<void> {
+  complain(error.message);
+  await stop(app, server).catch(() => undefined);
+  process.exit(1);
+}
+
 async function stop(app: App, server: Server): Promise<void> {
   setTimeout(() => {
-    log('error', 'Stopping took too long; the journal has every pet', {
+    log('error', 'Stopping took too long; every pet that was answered is stored', {
       deadlineMs: STOP_DEADLINE_MS,
     });
     process.exit(1);
@@ -210,7 +254,7 @@ function complain(message: string): void {
 
 function greeting(
   url: string,
-  dataFile: string,
+  place: string,
   madeKey: string | undefined,
   hasPage: boolean,
 ): string {
@@ -222,7 +266,7 @@ function greeting(
       ? ''
       : `No API key is configured, so one was made for this run: ${madeKey}\n`;
   return `Petstore ${VERSION} listens on ${url} (process ${process.pid})
-and keeps its pets in ${dataFile}, with a journal beside it
+and ${place}
 ${note}
 ${hasPage ? `Open ${base}/ in a browser, or add` : 'Add'} a pet, then list the pets:
 

@@ -12,6 +12,8 @@ const DEFAULTS: Config = {
   port: 8080,
   host: '127.0.0.1',
   dataFile: 'data/pets.json',
+  memory: false,
+  etcd: undefined,
   apiKeySource: { fixed: [], file: undefined },
   bodyLimitBytes: 65_536,
   accessLog: false,
@@ -171,6 +173,57 @@ const MISTAKES: readonly (readonly [env: Env, args: readonly string[], mistake: 
         `--cors-origin: expected an origin such as https://shop.example, or *, not ${JSON.stringify(origin)}`,
       ] as const,
   ),
+  [{ PETSTORE_MEMORY: 'yes' }, [], 'PETSTORE_MEMORY must be on or off, not "yes"'],
+  [
+    { PETSTORE_ETCD: 'http://e:1', PETSTORE_DATA_FILE: 'pets.json' },
+    [],
+    'PETSTORE_ETCD and PETSTORE_DATA_FILE exclude each other',
+  ],
+  [{}, ['--etcd', 'http://e:1', '--memory'], '--etcd and --memory exclude each other'],
+  [
+    { PETSTORE_ETCD_PREFIX: 'a/' },
+    [],
+    'PETSTORE_ETCD_PREFIX is for etcd (prefix), and PETSTORE_ETCD names no endpoints',
+  ],
+  ...['e:2379', 'http://e:1/path', 'ftp://e', 'http://', ''].map(
+    (url) =>
+      [
+        {},
+        ['--etcd', `http://e:1,${url}`],
+        `--etcd must be URLs such as http://127.0.0.1:2379, without a path or a password, not ${JSON.stringify(url)}`,
+      ] as const,
+  ),
+  [
+    {},
+    ['--etcd', 'http://user:secret@e:1'],
+    '--etcd must be URLs such as http://127.0.0.1:2379, without a path or a password, not "http://…@e:1"',
+  ],
+  [{}, ['--etcd', 'http://e:1,http://E:1/'], '--etcd must differ, but http://e:1 is there twice'],
+  [
+    { PETSTORE_ETCD: 'http://e:1', PETSTORE_ETCD_PREFIX: 'pets' },
+    [],
+    'PETSTORE_ETCD_PREFIX must be visible ASCII characters that end in a slash, not "pets"',
+  ],
+  [
+    { PETSTORE_ETCD: 'https://e:1', PETSTORE_ETCD_CERT_FILE: 'cert.pem' },
+    [],
+    'PETSTORE_ETCD_CERT_FILE needs the key of the certificate too',
+  ],
+  [
+    { PETSTORE_ETCD: 'http://e:1', PETSTORE_ETCD_CA_FILE: 'ca.pem' },
+    [],
+    'PETSTORE_ETCD_CA_FILE is for https:// endpoints, and there are none',
+  ],
+  [
+    { PETSTORE_ETCD: 'http://e:1', PETSTORE_ETCD_USER: 'pets' },
+    [],
+    'PETSTORE_ETCD_USER needs a file with the password too',
+  ],
+  [
+    { PETSTORE_ETCD: 'http://e:1', PETSTORE_BODY_LIMIT: '1048577' },
+    [],
+    'PETSTORE_BODY_LIMIT must be at most 1048576 on etcd',
+  ],
   [{}, ['--port'], '--port needs a value'],
   [{}, ['--port='], '--port needs a value'],
   [{}, ['--host', ''], '--host needs a value'],
@@ -197,7 +250,7 @@ const MISTAKES: readonly (readonly [env: Env, args: readonly string[], mistake: 
     [],
     'Unknown variable PETSTORE_API_KEY: did you mean PETSTORE_API_KEYS?',
   ],
-  [{ PETSTORE_: '' }, [], 'Unknown variable PETSTORE_: did you mean PETSTORE_PAGE?'],
+  [{ PETSTORE_: '' }, [], 'Unknown variable PETSTORE_: did you mean PETSTORE_ETCD?'],
   [
     { PETSTORE_API_KEYS: Array.from({ length: 1001 }, (_, index) => `key-${index}`).join() },
     [],
@@ -217,6 +270,52 @@ for (const [env, args, mistake] of MISTAKES) {
     assert.deepEqual(await read(env, args), { kind: 'mistakes', mistakes: [mistake] });
   });
 }
+
+test('A switch without a value is on', async () => {
+  for (const args of [
+    ['--memory'],
+    ['--memory', 'on'],
+    ['--memory=on'],
+    ['--memory', '--port=1'],
+  ]) {
+    const result = await read({}, args);
+    assert.equal(result.kind, 'run', args.join(' '));
+    assert.equal(result.kind === 'run' && result.config.memory, true);
+  }
+  const off = await read({}, ['--memory', 'off', '--access-log']);
+  assert.ok(off.kind === 'run' && !off.config.memory && off.config.accessLog);
+});
+
+test('In memory no data file is touched unless one is named, as starting data', async () => {
+  const config = { ...DEFAULTS, memory: true };
+  assert.deepEqual(await read({ PETSTORE_MEMORY: 'on' }, []), {
+    ...{ kind: 'run', apiKeys: [] },
+    config: { ...config, dataFile: undefined },
+  });
+  assert.deepEqual(await read({ PETSTORE_DATA_FILE: 'p.json' }, ['--memory']), {
+    ...{ kind: 'run', apiKeys: [] },
+    config: { ...config, dataFile: 'p.json' },
+  });
+});
+
+test('On etcd the endpoints and all that is said of them are read together', async () => {
+  const env = {
+    PETSTORE_ETCD: 'https://a:2379, https://b:2379',
+    PETSTORE_ETCD_PREFIX: 'shop/',
+    PETSTORE_ETCD_CA_FILE: 'ca.pem',
+    PETSTORE_ETCD_CERT_FILE: 'cert.pem',
+    PETSTORE_ETCD_KEY_FILE: 'key.pem',
+    PETSTORE_ETCD_USER: 'pets',
+    PETSTORE_ETCD_PASSWORD_FILE: 'password',
+  };
+  const etcd = {
+    endpoints: ['https://a:2379', 'https://b:2379'],
+    ...{ prefix: 'shop/', caFile: 'ca.pem', certFile: 'cert.pem', keyFile: 'key.pem' },
+    ...{ user: 'pets', passwordFile: 'password' },
+  };
+  const config = { ...DEFAULTS, dataFile: undefined, etcd };
+  assert.deepEqual(await read(env, []), { kind: 'run', config, apiKeys: [] });
+});
 
 test('What follows an unknown option may be a key, and is not quoted', async () => {
   assert.deepEqual(await read({}, ['--api-key', `--${SECRET}`]), {

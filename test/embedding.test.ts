@@ -181,7 +181,7 @@ test('What an app cannot be made with is told at once, in a TypeError', async ()
       'apiKeys[1]: a key must be of visible ASCII characters, without a space',
       'apiKeys[2]: a key must not be empty',
       'corsOrigins[2]: expected an origin such as https://shop.example, or *, not "https://a.example/"',
-      'dataFile, store: expected one of them',
+      'dataFile, memory, etcd, store: expected one of them',
       'prefix: expected segments such as /shop, not "shop"',
       'bodyLimitBytes: expected an integer from 1 to 5242880, not 0',
     ].join('; '),
@@ -241,7 +241,7 @@ test('What an app cannot be made with is told at once, in a TypeError', async ()
   for (const keys of [[], ['a b'], [7], 'k']) {
     assert.throws(() => app.setApiKeys(keys as string[]), /^TypeError: apiKeys/);
   }
-  assert.throws(() => create({ store: undefined }), /^TypeError: dataFile, store: /);
+  assert.throws(() => create({ store: undefined }), /^TypeError: dataFile, memory, etcd, store: /);
   // The longest body that still has room a hundred times in a page, which is one string.
   for (const bodyLimitBytes of [-1, 1.5, NaN, Infinity, 5_242_881, '65536']) {
     assert.throws(() => create({ bodyLimitBytes }), /^TypeError: bodyLimitBytes: /);

@@ -11,6 +11,7 @@ import type { Operation } from '../http/operation.ts';
 import { textResponse } from '../http/api-response.ts';
 import { PET_STATUSES } from '../model/pet.ts';
 import type { PetCount } from '../model/pet-store.ts';
+import type { EtcdStats } from '../stores/etcd/etcd-store.ts';
 import type { StoreStats } from '../stores/file/file-store.ts';
 import { encodeHistogram, metric, type Sample } from './prometheus.ts';
 
@@ -30,6 +31,8 @@ export interface MetricsSources {
   pets(): PetCount;
   /** The file store's figures; undefined for a store of one's own. */
   store(): StoreStats | undefined;
+  /** The etcd store's figures; undefined for any other. */
+  etcd(): EtcdStats | undefined;
   openConnections(): number | undefined;
 }
 
@@ -48,6 +51,7 @@ export function createMetrics(sources: MetricsSources): Metrics {
       answers.encode(),
       encodePetCounts(sources.pets()),
       encodeStore(sources.store()),
+      encodeEtcd(sources.etcd()),
       encodeConnections(sources.openConnections()),
       metric(
         'petstore_event_loop_delay_seconds',
@@ -132,42 +136,85 @@ function encodePetCounts({ total, byStatus }: PetCount): string {
   return metric('petstore_pets', 'gauge', 'Pets by status, empty for those without one', samples);
 }
 
-function encodeStore(stats: StoreStats | undefined): string {
-  if (stats === undefined) return '';
-  const gauge = (name: string, help: string, value: number): string =>
-    metric(`petstore_store_${name}`, 'gauge', help, [{ value }]);
+/** What every store of ours tells. */
+interface CommonStats {
+  readonly refusedCreates: number;
+  readonly unknownCreates: number;
+  readonly queueLength: number;
+  readonly keysHeld: number;
+  readonly keysEvicted: number;
+  readonly commitPets: Histogram;
+  readonly commitSeconds: Histogram;
+}
+
+function encodeCommon(stats: CommonStats, commitHelp: string): string {
   return [
-    metric('petstore_store_refused_creates_total', 'counter', 'Creates that the store refused', [
-      { value: stats.refusedCreates },
-    ]),
-    metric(
-      'petstore_store_unknown_creates_total',
-      'counter',
+    counter('refused_creates', 'Creates that the store refused', stats.refusedCreates),
+    counter(
+      'unknown_creates',
       'Creates of which nobody can tell whether they were stored',
-      [{ value: stats.unknownCreates }],
+      stats.unknownCreates,
     ),
-    metric(
-      'petstore_store_evicted_idempotency_keys_total',
-      'counter',
+    counter(
+      'evicted_idempotency_keys',
       'Idempotency keys that were forgotten before their time, to make room for newer ones',
-      [{ value: stats.keysEvicted }],
+      stats.keysEvicted,
     ),
     gauge('idempotency_keys', 'Idempotency keys that are held', stats.keysHeld),
     gauge('queue_length', 'Creates that wait for a commit', stats.queueLength),
+    encodeHistogram('petstore_store_commit_pets', 'Pets in a commit', stats.commitPets),
+    encodeHistogram('petstore_store_commit_duration_seconds', commitHelp, stats.commitSeconds),
+  ].join('');
+}
+
+function encodeStore(stats: StoreStats | undefined): string {
+  if (stats === undefined) return '';
+  return [
+    encodeCommon(stats, 'Time of a commit: one write and one sync'),
     gauge('journal_bytes', 'Length of the journal', stats.journalBytes),
     gauge('snapshot_bytes', 'Length of the snapshot', stats.snapshotBytes),
-    encodeHistogram('petstore_store_commit_pets', 'Pets in a commit', stats.commitPets),
-    encodeHistogram(
-      'petstore_store_commit_duration_seconds',
-      'Time of a commit: one write and one sync',
-      stats.commitSeconds,
-    ),
     encodeHistogram(
       'petstore_store_sync_duration_seconds',
       'Time of a sync of the journal',
       stats.syncSeconds,
     ),
   ].join('');
+}
+
+function encodeEtcd(stats: EtcdStats | undefined): string {
+  if (stats === undefined) return '';
+  const calls = stats.calls.map(({ call, outcome, value }) => ({
+    labels: { call, outcome },
+    value,
+  }));
+  return [
+    encodeCommon(stats, 'Time of a commit, from its first transaction until it is settled'),
+    metric(
+      'petstore_etcd_calls_total',
+      'counter',
+      'Calls to etcd, by what for and how they ended',
+      calls,
+    ),
+    metric(
+      'petstore_etcd_lost_rounds_total',
+      'counter',
+      'Commits that found their place taken by another process, and took the next',
+      [{ value: stats.lostRounds }],
+    ),
+    encodeHistogram(
+      'petstore_etcd_barrier_duration_seconds',
+      'Time of a catching up with the cluster, which the reads that wait share',
+      stats.barrierSeconds,
+    ),
+  ].join('');
+}
+
+function counter(name: string, help: string, value: number): string {
+  return metric(`petstore_store_${name}_total`, 'counter', help, [{ value }]);
+}
+
+function gauge(name: string, help: string, value: number): string {
+  return metric(`petstore_store_${name}`, 'gauge', help, [{ value }]);
 }
 
 function encodeConnections(value: number | undefined): string {

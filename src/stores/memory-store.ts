@@ -3,23 +3,32 @@
  * want no file. Its promise is the least that PetStore allows: a pet is as durable as the process.
  */
 
+import { INT64_MAX } from '../base/int64.ts';
 import { systemMemory } from '../base/memory.ts';
 import type { NewPet, PetStatus, StoredPet } from '../model/pet.ts';
-import { CLOSED, StoreUnavailableError, type PetStore } from '../model/pet-store.ts';
+import { CLOSED, NO_ID_LEFT, StoreUnavailableError, type PetStore } from '../model/pet-store.ts';
 import { formatNewPet, formatPet, formatPets } from '../model/pet-text.ts';
 import { KEY_LIFETIME_MS, KeyTable } from './keys/key-table.ts';
 import { samePet } from './keys/keyed-creates.ts';
 
-export function createMemoryStore(): PetStore {
+/** A store that begins with these pets, in ascending order of id. */
+export function createMemoryStore(startingPets: Iterable<StoredPet> = []): PetStore {
   const pets = new Map<bigint, StoredPet>();
   const clock = { now: () => performance.now(), timeOfDay: Date.now };
   const keys = new KeyTable(systemMemory, clock);
+  let lastId = 0n;
+  for (const pet of startingPets) {
+    pets.set(pet.id, pet);
+    lastId = pet.id;
+  }
   let isClosed = false;
   const add = (newPet: NewPet): StoredPet => {
     if (isClosed) throw new StoreUnavailableError(CLOSED);
-    const id = BigInt(pets.size) + 1n;
+    if (lastId === INT64_MAX) throw new StoreUnavailableError(NO_ID_LEFT);
+    const id = lastId + 1n;
     const pet = { ...newPet, id, text: formatPet(id, formatNewPet(newPet)) };
     pets.set(id, pet);
+    lastId = id;
     return pet;
   };
   return {

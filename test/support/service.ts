@@ -30,7 +30,8 @@ export async function startService(
   options: Partial<AppOptions> = {},
   limits: Partial<Limits> = {},
 ): Promise<Service> {
-  const where = options.dataFile === undefined ? { store: createMemoryStore() } : {};
+  const isPlaced = options.dataFile !== undefined || options.etcd !== undefined;
+  const where = isPlaced ? {} : { store: createMemoryStore() };
   const app = await openApp({ ...where, apiKeys: [KEY], ...options });
   const server = createHttpServer(app.listener, limits);
   const port = await listen(server);

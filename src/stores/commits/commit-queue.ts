@@ -18,7 +18,6 @@ export type CommitItems<Item, Result> = (
 const MAX_QUEUED_ITEMS = 16_384;
 const MAX_QUEUED_BYTES: number = 64 << 20;
 
-/** A commit takes no more than that, but for the item that reaches it. */
 const FULL_COMMIT_BYTES: number = 16 << 20;
 
 /** No commit is longer: a full one, with one more of the longest pets, and what is around them. */
@@ -30,8 +29,17 @@ interface Queued<Item, Result> {
   readonly settle: (outcome: Outcome<Result>) => void;
 }
 
+export interface CommitQueueOptions {
+  /** A commit takes no more bytes than this, but for the item that reaches it. */
+  readonly fullCommitBytes?: number | undefined;
+  /** Waited for before each commit takes its items. It does not reject. */
+  readonly gather?: (() => Promise<void>) | undefined;
+}
+
 export class CommitQueue<Item, Result> {
   readonly #commit: CommitItems<Item, Result>;
+  readonly #fullCommitBytes: number;
+  readonly #gather: (() => Promise<void>) | undefined;
   #queue: Queued<Item, Result>[] = [];
   #queuedBytes = 0;
   /** How many wait elsewhere, and their bytes. */
@@ -42,8 +50,10 @@ export class CommitQueue<Item, Result> {
   /** Settles when the queue is empty; undefined while nothing is under way. */
   #running: Promise<void> | undefined;
 
-  constructor(commit: CommitItems<Item, Result>) {
+  constructor(commit: CommitItems<Item, Result>, options: CommitQueueOptions = {}) {
     this.#commit = commit;
+    this.#fullCommitBytes = options.fullCommitBytes ?? FULL_COMMIT_BYTES;
+    this.#gather = options.gather;
   }
 
   /** Items that wait for a commit. */
@@ -87,6 +97,16 @@ export class CommitQueue<Item, Result> {
     });
   }
 
+  /** Refuses items that still wait, from the first on, for as long as they are to be refused. */
+  refuse(isRefused: (item: Item) => boolean, error: Error): void {
+    let count = 0;
+    while (count < this.#queue.length && isRefused(this.#queue[count]!.item)) count += 1;
+    for (const { bytes, settle } of this.#queue.splice(0, count)) {
+      this.#queuedBytes -= bytes;
+      settle({ error });
+    }
+  }
+
   /** Resolves when all that was added is settled. */
   async settled(): Promise<void> {
     await this.#running;
@@ -94,7 +114,10 @@ export class CommitQueue<Item, Result> {
 
   async #run(): Promise<void> {
     while (this.#queue.length > 0) {
+      if (this.#gather !== undefined) await this.#gather();
       const batch = this.#takeBatch();
+      // All of them may have been refused meanwhile.
+      if (batch.length === 0) break;
       this.#committing = batch.length;
       const outcomes = await this.#outcomesOf(batch.map(({ item }) => item));
       this.#committing = 0;
@@ -118,7 +141,7 @@ export class CommitQueue<Item, Result> {
   #takeBatch(): readonly Queued<Item, Result>[] {
     let bytes = 0;
     let count = 0;
-    while (count < this.#queue.length && bytes < FULL_COMMIT_BYTES) {
+    while (count < this.#queue.length && bytes < this.#fullCommitBytes) {
       bytes += this.#queue[count]!.bytes;
       count += 1;
     }

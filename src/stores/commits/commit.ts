@@ -18,7 +18,7 @@ import type { TablePet } from '../table/pet-table.ts';
 
 export interface Commit {
   readonly after: bigint;
-  /** With the ids after + 1, after + 2 and so on; one pet at least. */
+  /** With the ids after + 1, after + 2 and so on, unless they were imported; one pet at least. */
   readonly pets: readonly TablePet[];
   /** Of those pets that came with one, in their order. */
   readonly keys: readonly CommittedKey[];
@@ -96,18 +96,24 @@ export function commitStart(after: bigint): string {
 /** What no other text of ours has: a quote inside a name is escaped. */
 export const COMMIT_MARK = '{"after":';
 
-/** The commit that a text holds; undefined when it has another form. */
-export function decodeCommit(text: Buffer): Commit | undefined {
+/**
+ * The commit that a text holds; undefined when it has another form. `mayHaveGaps` is for a log that
+ * pets with ids of their own were brought into: those need only be ascending.
+ */
+export function decodeCommit(text: Buffer, mayHaveGaps = false): Commit | undefined {
   const match = /^\{"after":(0|[1-9][0-9]{0,18}),"pets":\[/.exec(text.toString('latin1', 0, 50));
   if (match === null) return undefined;
   const after = BigInt(match[1]!);
   const pets: TablePet[] = [];
+  let lastId = after;
   let at = match[0].length;
   try {
     for (;;) {
       const { pet, end } = readPet(text, at);
+      const isNext = mayHaveGaps ? pet.id > lastId : pet.id === lastId + 1n;
+      if (!isNext) return undefined;
+      lastId = pet.id;
       pets.push({ id: pet.id, text: petText(pet), status: pet.status });
-      if (pet.id !== after + BigInt(pets.length)) return undefined;
       at = end;
       if (text[at] !== COMMA) break;
       at += 1;
@@ -115,6 +121,6 @@ export function decodeCommit(text: Buffer): Commit | undefined {
   } catch {
     return undefined;
   }
-  const keys = decodeKeys(text.toString('latin1', at), after, after + BigInt(pets.length));
+  const keys = decodeKeys(text.toString('latin1', at), after, lastId);
   return keys === undefined ? undefined : { after, pets, keys };
 }

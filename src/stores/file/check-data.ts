@@ -34,6 +34,14 @@ export interface DataReport {
 
 /** Reads all of a data file, its journal and its keys. Rejects with what is wrong first, and where. */
 export async function checkData(disk: Disk, path: string): Promise<DataReport> {
+  return (await readData(disk, path)).report;
+}
+
+/** The pets of a data file and its journal, which are not changed; else as `checkData`. */
+export async function readData(
+  disk: Disk,
+  path: string,
+): Promise<{ readonly pets: PetTable; readonly report: DataReport }> {
   const paths = storePaths(await disk.resolve(path));
   // A service at work may write a line, or replace both files, while they are read: what is wrong
   // is only told when it is the same a moment later.
@@ -52,7 +60,9 @@ export async function checkData(disk: Disk, path: string): Promise<DataReport> {
 const RETRY_MS = 100;
 const MAX_TRIES = 10;
 
-async function checkOnce(disk: Disk, paths: StorePaths): Promise<DataReport> {
+type ReadData = Awaited<ReturnType<typeof readData>>;
+
+async function checkOnce(disk: Disk, paths: StorePaths): Promise<ReadData> {
   const hasJournal = fileAt(disk, paths.journal) !== undefined;
   if (!hasJournal) return checkFiles(disk, paths, undefined);
   return withFile(disk, paths.journal, (file) => checkFiles(disk, paths, file));
@@ -62,7 +72,7 @@ async function checkFiles(
   disk: Disk,
   paths: StorePaths,
   journal: DiskFile | undefined,
-): Promise<DataReport> {
+): Promise<ReadData> {
   const pets = new PetTable();
   if (fileAt(disk, paths.snapshot) === undefined) {
     if (journal !== undefined) {
@@ -83,7 +93,7 @@ async function checkFiles(
   const tornBytes = content?.tornBytes ?? 0;
   const { keys, strayKeys } = await checkKeys(disk, paths, pets);
   const counts = { pets: pets.length, lastId: pets.lastId, journalPets };
-  return { ...counts, keys, strayKeys, tornBytes, isSealed };
+  return { pets, report: { ...counts, keys, strayKeys, tornBytes, isSealed } };
 }
 
 async function checkKeys(

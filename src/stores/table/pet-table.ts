@@ -32,6 +32,9 @@ export interface TablePet {
 /** Memory that was not touched yet costs nothing, so that a chunk may be large from the start. */
 const CHUNK_BYTES: number = 1 << 20;
 
+/** So many of the longest pets fit into one string. */
+const PAGE_LENGTH = 100;
+
 interface Chunk {
   readonly bytes: Buffer;
   /** The index of its first pet. */
@@ -137,6 +140,15 @@ export class PetTable {
   count(): PetCount {
     const entries = PET_STATUSES.map((status) => [status, this.#byStatus[status].length]);
     return { total: this.length, byStatus: Object.fromEntries(entries) as PetCount['byStatus'] };
+  }
+
+  /** The pets with a greater id in turn, each with its values. */
+  *pets(after?: bigint): Generator<StoredPet> {
+    do {
+      const page = this.list({ limit: PAGE_LENGTH, after });
+      yield* page.pets;
+      after = page.next;
+    } while (after !== undefined);
   }
 
   /**

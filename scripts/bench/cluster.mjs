@@ -1,0 +1,193 @@
+/**
+ * The cluster: the service on three etcd members, against bare loops of etcd's own calls.
+ *
+ * Callers are in-process `pets.create` and `pets.list`, without HTTP of ours; the floors send one
+ * transaction, or one linearizable range, after the other over one kept-alive connection. Last come
+ * one, two and four service processes together: they take turns at one log, so that their rates
+ * do not add up. This file is also the program of those processes.
+ */
+
+import { fork, spawn, spawnSync } from 'node:child_process';
+import http from 'node:http';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { measurePairs } from './paired.mjs';
+import { pairsRow, RATE } from './table.mjs';
+
+const FILE = fileURLToPath(import.meta.url);
+const ETCD = process.env.TEST_ETCD ?? 'etcd';
+const MEMBERS = 3;
+
+const SCENARIOS = [
+  { what: 'creates, 1 caller', job: 'create', callers: 1, floor: 'txn', goal: '≥ 0.9' },
+  { what: 'creates, 64 callers', job: 'create', callers: 64, floor: 'txn', goal: '≥ 18' },
+  { what: 'creates, 256 callers', job: 'create', callers: 256, floor: 'txn', goal: '≥ 45' },
+  { what: 'lists, 1 waiting', job: 'list', callers: 1, floor: 'range', goal: '≥ 0.8' },
+  { what: 'lists, 64 waiting', job: 'list', callers: 64, floor: 'range', goal: '≥ 15' },
+];
+const FLOORS = { txn: 'one transaction after another', range: 'one range after another' };
+const PROCESSES = [2, 4];
+const CALLERS_EACH = 64;
+
+export async function measureCluster(bench) {
+  if (spawnSync(ETCD, ['--version']).status !== 0) {
+    bench.progress('There is no etcd on the PATH or in TEST_ETCD: the part cluster is left out');
+    return [];
+  }
+  const cluster = await startMembers(bench.folder);
+  let prefixes = 0;
+  const contender = (job, callers, processes = 1) => ({
+    name: `${processes} × ${job}`,
+    async start() {
+      const prefix = `bench-${(prefixes += 1)}/`;
+      const start = () =>
+        startProcess(bench, { job, callers, prefix, endpoints: cluster.endpoints });
+      const running = await Promise.all(Array.from({ length: processes }, start));
+      return {
+        async burst() {
+          const rates = await Promise.all(running.map((one) => one.burst()));
+          return { rate: rates.reduce((sum, rate) => sum + rate, 0) };
+        },
+        stop: () => Promise.all(running.map((one) => one.stop())),
+      };
+    },
+  });
+  try {
+    const rows = [];
+    for (const { what, job, callers, floor, goal } of SCENARIOS) {
+      const pairs = await measurePairs(bench, what, contender(job, callers), contender(floor, 1));
+      rows.push(pairsRow({ what, against: FLOORS[floor], goal, pairs, measure: RATE }));
+    }
+    for (const count of PROCESSES) {
+      const what = `creates, ${count} processes of ${CALLERS_EACH} callers`;
+      const one = contender('create', CALLERS_EACH);
+      const pairs = await measurePairs(bench, what, contender('create', CALLERS_EACH, count), one);
+      rows.push(pairsRow({ what, against: 'one such process', pairs, measure: RATE }));
+    }
+    return [{ title: 'On etcd: three members on this machine', rows }];
+  } finally {
+    cluster.stop();
+  }
+}
+
+async function startMembers(folder) {
+  const ports = await freePorts(2 * MEMBERS);
+  const url = (index) => `http://127.0.0.1:${ports[index]}`;
+  const names = Array.from({ length: MEMBERS }, (_, i) => `bench-${process.pid}-${i}`);
+  const initial = names.map((name, i) => `${name}=${url(2 * i)}`).join(',');
+  const children = names.map((name, i) => {
+    const args = ['--name', name, '--data-dir', join(folder, name), '--initial-cluster', initial];
+    args.push('--listen-peer-urls', url(2 * i), '--initial-advertise-peer-urls', url(2 * i));
+    args.push('--listen-client-urls', url(2 * i + 1), '--advertise-client-urls', url(2 * i + 1));
+    return spawn(ETCD, [...args, '--log-level', 'error'], { stdio: 'ignore' });
+  });
+  const stop = () => children.forEach((child) => child.kill());
+  const endpoints = names.map((_, i) => url(2 * i + 1));
+  for (let tries = 0; ; tries += 1) {
+    const text = await post(endpoints[0], '/v3/kv/range', '{"key":"YQ=="}').catch(() => '');
+    if (text.includes('cluster_id')) return { endpoints, stop };
+    if (tries === 300) {
+      stop();
+      throw new Error('The etcd members do not answer');
+    }
+    await sleep(100);
+  }
+}
+
+async function freePorts(count) {
+  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
+  await Promise.all(servers.map((server) => new Promise((done) => server.once('listening', done))));
+  const ports = servers.map((server) => server.address().port);
+  await Promise.all(servers.map((server) => new Promise((done) => server.close(done))));
+  return ports;
+}
+
+/** A process of its own on the Node that is measured. */
+async function startProcess({ node, seconds }, settings) {
+  const child = fork(FILE, [JSON.stringify(settings)], { execPath: node });
+  const answer = () =>
+    new Promise((resolve, reject) => {
+      child.once('message', resolve);
+      child.once('exit', () => reject(new Error('A process of the bench ended')));
+    });
+  await answer();
+  return {
+    burst() {
+      const rate = answer();
+      child.send(seconds);
+      return rate;
+    },
+    async stop() {
+      const exit = new Promise((resolve) => child.once('exit', resolve));
+      child.disconnect();
+      await exit;
+    },
+  };
+}
+
+const agent = new http.Agent({ keepAlive: true });
+
+function post(endpoint, path, body) {
+  return new Promise((resolve, reject) => {
+    const headers = { 'Content-Length': body.length };
+    const request = http.request(`${endpoint}${path}`, { method: 'POST', agent, headers });
+    request.on('error', reject);
+    request.on('response', (response) => {
+      let text = '';
+      response.setEncoding('latin1');
+      response.on('data', (chunk) => (text += chunk));
+      response.on('end', () => resolve(text));
+      response.on('error', reject);
+    });
+    request.end(body);
+  });
+}
+
+const base64 = (text) => Buffer.from(text).toString('base64');
+
+/** What a caller does again and again, and how it ends. */
+async function openJob({ job, prefix, endpoints }) {
+  const [endpoint] = endpoints;
+  let number = 0;
+  const value = base64('x'.repeat(200));
+  if (job === 'txn') {
+    const call = () => {
+      const key = base64(`${prefix}${String((number += 1)).padStart(19, '0')}`);
+      const compare = `{"target":"CREATE","result":"EQUAL","key":"${key}","create_revision":"0"}`;
+      const put = `{"request_put":{"key":"${key}","value":"${value}"}}`;
+      return post(endpoint, '/v3/kv/txn', `{"compare":[${compare}],"success":[${put}]}`);
+    };
+    return { call, close: () => agent.destroy() };
+  }
+  if (job === 'range') {
+    const text = `{"key":"${base64(prefix)}"}`;
+    return { call: () => post(endpoint, '/v3/kv/range', text), close: () => agent.destroy() };
+  }
+  const { openApp } = await import('../../dist/index.js');
+  const app = await openApp({ etcd: { endpoints, prefix }, apiKeys: ['bench'] });
+  const pet = { name: 'Rex', categoryId: 7n, status: 'available' };
+  const call = job === 'create' ? () => app.pets.create(pet) : () => app.pets.list();
+  if (job === 'list') for (let i = 0; i < 100; i += 1) await app.pets.create(pet);
+  return { call, close: () => app.close() };
+}
+
+async function serve(settings) {
+  const { call, close } = await openJob(settings);
+  process.on('message', async (seconds) => {
+    const startedAt = performance.now();
+    const end = startedAt + 1000 * seconds;
+    let count = 0;
+    const loop = async () => {
+      for (; performance.now() < end; count += 1) await call();
+    };
+    await Promise.all(Array.from({ length: settings.callers }, loop));
+    process.send((1000 * count) / (performance.now() - startedAt));
+  });
+  process.on('disconnect', close);
+  process.send('ready');
+}
+
+if (process.argv[1] === FILE && process.send !== undefined)
+  await serve(JSON.parse(process.argv[2]));

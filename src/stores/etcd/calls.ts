@@ -1,0 +1,56 @@
+/**
+ * A call: a transaction sent once to one member, and what is known afterwards.
+ *
+ * This is all that the store asks of etcd, so that its tests can put a simulated one in the place.
+ * A call never rejects: what becomes of a transaction that failed depends on how it failed.
+ */
+
+import type { TxnAnswer } from './etcd-json.ts';
+
+export type CallOutcome =
+  | { readonly kind: 'answered'; readonly answer: TxnAnswer }
+  /** The member refused it before it was proposed to the others: it is not done. */
+  | { readonly kind: 'refused'; readonly cause: string }
+  /** The member says that its quota is used up. A put may have taken effect all the same. */
+  | { readonly kind: 'no space'; readonly cause: string }
+  /** Nothing of it reached a connected socket: it is not done. */
+  | { readonly kind: 'unsent'; readonly cause: string; readonly isForeign?: true }
+  /** It may be done, or may still come to be done. */
+  | { readonly kind: 'in doubt'; readonly cause: string; readonly isForeign?: true }
+  /** The answer was longer than any that is taken. A put may have taken effect. */
+  | { readonly kind: 'too long'; readonly cause: string };
+
+/*
+ * `isForeign` marks an answer that cannot be of the cluster that is known: another cluster's, or
+ * one from before what was seen already.
+ */
+
+/** What a call is for, as the metrics have it. */
+export type CallKind = 'start' | 'read' | 'create' | 'look' | 'import';
+
+export interface EtcdCalls {
+  txn(text: string, kind: CallKind): Promise<CallOutcome>;
+  /** Breaks off what is under way. */
+  close(): void;
+}
+
+/** How many calls of each kind ended in each way. */
+export class CallCounts {
+  readonly #counts: Map<string, number> = new Map();
+
+  count(call: CallKind | 'log in', outcome: CallOutcome['kind']): void {
+    const name = `${call}/${outcome}`;
+    this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1);
+  }
+
+  entries(): readonly {
+    readonly call: string;
+    readonly outcome: string;
+    readonly value: number;
+  }[] {
+    return [...this.#counts].map(([name, value]) => {
+      const [call = '', outcome = ''] = name.split('/');
+      return { call, outcome, value };
+    });
+  }
+}

@@ -1,0 +1,106 @@
+/**
+ * Catching up: applies all commits that the log has behind the last one that was applied here.
+ *
+ * Each step is one read-only transaction, linearizable as etcd's are unless they say otherwise. It
+ * compares that the log is still the one that was applied, and reads a window of slots. Both the
+ * window's end and the number of keys are bounded: etcd counts all keys of a range, whatever the
+ * limit, and a value may have a mebibyte.
+ *
+ * It ends only when the slot behind the last id lay in a range that was answered, and was empty
+ * there: a pet that was imported may have an id far away from the one before.
+ */
+
+import type { AppliedLog } from './applied-log.ts';
+import type { CallKind, EtcdCalls } from './calls.ts';
+import { encodeTxn, range, type RangeAnswer, type Txn } from './etcd-json.ts';
+import { LostLogError } from './lost-log-error.ts';
+import { slotBound } from './slots.ts';
+
+export type CaughtUp =
+  | { readonly kind: 'caught up' }
+  | {
+      readonly kind: 'failed';
+      readonly cause: string;
+      /** True when the members answer for another cluster, or from the past. */
+      readonly isForeign: boolean;
+      /** True when they refuse, and will again: no rights, a wrong password. */
+      readonly isRefused: boolean;
+    };
+
+const FIRST_WINDOW = 4096n;
+const MAX_WINDOW = 1n << 20n;
+/** At first so many commits are asked for; they may have a mebibyte each. */
+const FIRST_COMMITS = 16;
+const MAX_COMMITS = 512;
+/** Answers of about so many bytes are read fast, and no member is busy for long with one. */
+const GOOD_ANSWER_BYTES: number = 4 << 20;
+
+export class CatchUp {
+  readonly #calls: EtcdCalls;
+  readonly #log: AppliedLog;
+  /** How many ids a window has, and how many commits are asked for at most. */
+  #window: bigint = FIRST_WINDOW;
+  #limit: number = FIRST_COMMITS;
+
+  constructor(calls: EtcdCalls, log: AppliedLog) {
+    this.#calls = calls;
+    this.#log = log;
+  }
+
+  /** Applies what was committed before the call, at least. Throws LostLogError. */
+  async run(kind: CallKind): Promise<CaughtUp> {
+    const log = this.#log;
+    for (;;) {
+      const end = log.lastId + this.#window;
+      const outcome = await this.#calls.txn(encodeTxn(this.#step(end)), kind);
+      if (outcome.kind !== 'answered') {
+        // It may have been too much for one answer.
+        const isShorter = this.#limit > 1;
+        this.#limit = Math.ceil(this.#limit / 2);
+        if (outcome.kind === 'too long' && isShorter) continue;
+        const isForeign = 'isForeign' in outcome;
+        return {
+          kind: 'failed',
+          cause: outcome.cause,
+          isForeign,
+          isRefused: outcome.kind === 'refused',
+        };
+      }
+      const { succeeded, ranges } = outcome.answer;
+      const found = ranges[0];
+      if (!succeeded || found === undefined) throw logWentBack(log);
+      log.apply(found.keyValues);
+      // It is the last id of now that counts: a create of our own may have moved it meanwhile.
+      if (!found.hasMore && log.lastId < end) return { kind: 'caught up' };
+      this.#adapt(found);
+    }
+  }
+
+  #step(end: bigint): Txn {
+    const log = this.#log;
+    const rangeEnd = slotBound(log.layout, end);
+    return {
+      compare: log.compares,
+      success: [range({ key: log.nextSlot, rangeEnd, limit: this.#limit })],
+      failure: [range({ key: log.layout.meta })],
+    };
+  }
+
+  /** A window that is mostly left out costs the member much, one that is nearly empty costs time. */
+  #adapt({ hasMore, keyValues }: RangeAnswer): void {
+    const bytes = keyValues.reduce((sum, { value }) => sum + value.length, 0);
+    if (hasMore && this.#window > FIRST_WINDOW) this.#window /= 2n;
+    const isSmall = !hasMore && bytes < GOOD_ANSWER_BYTES / 4;
+    if (isSmall && this.#window < MAX_WINDOW) this.#window *= 2n;
+    if (bytes > GOOD_ANSWER_BYTES) this.#limit = Math.ceil(this.#limit / 2);
+    else if (hasMore) this.#limit = Math.min(MAX_COMMITS, 2 * this.#limit);
+  }
+}
+
+/** What is told when a compare does not hold any more that never may cease to. */
+export function logWentBack({ layout, lastId }: AppliedLog): LostLogError {
+  return new LostLogError(
+    `The log under ${layout.prefix} is not the one that was read up to the pet ${lastId}: it was ` +
+      'deleted, or an older state was restored',
+  );
+}

@@ -1,0 +1,316 @@
+/**
+ * Writing commits: puts a batch of creates into the next free slot, and decides what is answered.
+ *
+ *     what is known                                          answered           the slot
+ *     it succeeded, or the slot has our whole value          stored             used
+ *     the slot has another value                             next slot, or 503  ours is dead
+ *     nothing reached a connected socket                     again, or 503      free
+ *     each attempt was refused before it was proposed        503                free
+ *     each attempt found no space, and the slot is empty     503                free
+ *     any other attempt                                      the same bytes     not free for this
+ *                                                            again              batch
+ *     that, for 15 seconds or when stopping                  unknown            open
+ *     a compare failed, and the slot is empty                503 or unknown     the log is lost
+ *
+ * All attempts of a transaction count, not only the last: an empty slot proves nothing as long as
+ * one of them is unanswered. Sending the same bytes again is safe, to any member: they can be put
+ * only into their own slot, once, however late. A batch that lost its slot to another process looks
+ * up all its idempotency keys again, since the winner may have stored one of them.
+ */
+
+import { INT64_MAX } from '../../base/int64.ts';
+import { Histogram } from '../../base/histogram.ts';
+import type { StoredPet } from '../../model/pet.ts';
+import { NO_ID_LEFT, OutcomeUnknownError, StoreUnavailableError } from '../../model/pet-store.ts';
+import { storedPetOf } from '../../model/stored-pet.ts';
+import { createCommit, encodeCommit, type Commit, type PendingPet } from '../commits/commit.ts';
+import type { Outcome } from '../commits/commit-queue.ts';
+import { KEY_LIFETIME_MS } from '../keys/key-table.ts';
+import type { AppliedLog } from './applied-log.ts';
+import type { CallOutcome, EtcdCalls } from './calls.ts';
+import { logWentBack, type CatchUp } from './catch-up.ts';
+import { pauseMs, type EtcdClock } from './etcd-clock.ts';
+import { encodeTxn, ifAbsent, put, range, type RangeAnswer } from './etcd-json.ts';
+import { LostLogError } from './lost-log-error.ts';
+import { failedHere } from './read-barrier.ts';
+import { encodeValue, slotBound } from './slots.ts';
+
+/** After this a create is refused, where it is certain that nothing of it is stored. */
+export const CREATE_MS = 5_000;
+/** After this nobody can tell. */
+const DOUBT_MS = 15_000;
+/** So much less time there is once the store is closing. */
+const CLOSING_MS = 3_000;
+
+/** A loser is given so many commits; it reads the rest by catching up. */
+const LOSER_COMMITS = 8;
+const LOSER_WINDOW = 4096n;
+
+/** Others are at work as long as one of the last so many commits was theirs. */
+const COMMITS_TOGETHER = 16;
+
+const PETS_BOUNDS: readonly number[] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
+const SECONDS_BOUNDS: readonly number[] = [
+  0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15,
+];
+
+/** The key of a create was found in the log: its pet is there already, or another one. */
+export class KeyFoundError extends Error {
+  override readonly name: string = 'KeyFoundError';
+}
+
+export interface WriterPlace {
+  readonly calls: EtcdCalls;
+  readonly log: AppliedLog;
+  readonly catchUp: CatchUp;
+  readonly clock: EtcdClock;
+  /** From 0 up to 1. */
+  random(): number;
+  /** Called for creates whose outcome is unknown behind the id `after`, before they are answered. */
+  onUnknown(creates: readonly PendingPet[], after: bigint, message: string): void;
+  onLost(error: LostLogError): void;
+}
+
+/** What became of a proposal: one batch for one slot. */
+type Settled =
+  | { readonly kind: 'stored' | 'lost' }
+  | { readonly kind: 'refused' | 'unknown'; readonly cause: string };
+
+interface Proposal {
+  readonly commit: Commit;
+  readonly value: Buffer;
+  readonly slot: string;
+  /** The transaction, as it is sent. */
+  readonly text: string;
+}
+
+export class CommitWriter {
+  readonly commitPets: Histogram = new Histogram(PETS_BOUNDS);
+  /** From the first proposal of a batch until it is settled. */
+  readonly commitSeconds: Histogram = new Histogram(SECONDS_BOUNDS);
+  lostRounds = 0;
+  readonly #place: WriterPlace;
+  #hasWon = false;
+  #roundTripMs = 0;
+  /** Why nothing is proposed any more. */
+  #ended: string | undefined;
+  #closingAt: number | undefined;
+
+  constructor(place: WriterPlace) {
+    this.#place = place;
+  }
+
+  /** Proposes nothing more; what is in doubt is tried on for its time. */
+  end(reason: string): void {
+    this.#ended ??= reason;
+  }
+
+  /** Shortens the time that a proposal in doubt is tried on for. */
+  hurry(): void {
+    this.#closingAt ??= this.#place.clock.now();
+  }
+
+  /**
+   * Waits until it is time for the next commit. Who has won a round lets others have the next, while
+   * there are others: else the one that is nearest to the leader would win them all. A round trip is
+   * enough for a loser, who tries at once.
+   */
+  async waitForTurn(): Promise<void> {
+    const { clock, log, random } = this.#place;
+    // Callers who were just answered, and create again at once, are to share one commit.
+    await clock.turn();
+    if (!this.#hasWon || log.sinceForeign >= COMMITS_TOGETHER) return;
+    await clock.sleep((0.5 + random()) * this.#roundTripMs);
+  }
+
+  /** Stores the pets together, and tells how each came out. */
+  async commit(creates: readonly PendingPet[]): Promise<readonly Outcome<StoredPet>[]> {
+    const startedAt = this.#place.clock.now();
+    const outcomes = new Map<PendingPet, Outcome<StoredPet>>();
+    let rest = creates;
+    while (rest.length > 0) {
+      rest = this.#withoutFoundKeys(rest, outcomes);
+      if (rest.length === 0) break;
+      const settled = await this.#round(rest, startedAt, outcomes);
+      if (settled === 'settled') break;
+    }
+    this.commitSeconds.observe((this.#place.clock.now() - startedAt) / 1000);
+    this.commitPets.observe(creates.length);
+    const missing = { error: new Error('A create was left without an outcome') };
+    return creates.map((create) => outcomes.get(create) ?? missing);
+  }
+
+  /** One proposal for the creates; all of them are settled, or the slot was lost. */
+  async #round(
+    creates: readonly PendingPet[],
+    startedAt: number,
+    outcomes: Map<PendingPet, Outcome<StoredPet>>,
+  ): Promise<'settled' | 'lost'> {
+    const { clock, log } = this.#place;
+    const refuse = (cause: string): 'settled' => {
+      const error = new StoreUnavailableError(`Pets cannot be stored: ${cause}`);
+      for (const create of this.#withoutFoundKeys(creates, outcomes))
+        outcomes.set(create, { error });
+      return 'settled';
+    };
+    if (this.#ended !== undefined) return refuse(this.#ended);
+    if (log.lastId + BigInt(creates.length) > INT64_MAX) return refuse(NO_ID_LEFT);
+    const proposal = this.#propose(creates);
+    const settled = await this.#settle(proposal, startedAt);
+    this.#hasWon = settled.kind === 'stored';
+    switch (settled.kind) {
+      case 'stored':
+        for (const [index, { id, text }] of proposal.commit.pets.entries()) {
+          const create = creates[index];
+          if (create !== undefined) outcomes.set(create, { result: storedPetOf(id, text) });
+        }
+        return 'settled';
+      case 'lost':
+        this.lostRounds += 1;
+        if (clock.now() - startedAt < CREATE_MS) return 'lost';
+        return refuse('other processes were faster for five seconds');
+      case 'refused':
+        return refuse(settled.cause);
+      case 'unknown': {
+        const message = `It is not known whether the pet was stored: ${settled.cause}`;
+        this.#place.onUnknown(creates, proposal.commit.after, message);
+        const error = new OutcomeUnknownError(message);
+        for (const create of creates) outcomes.set(create, { error });
+        return 'settled';
+      }
+    }
+  }
+
+  /** Those whose keys were not stored meanwhile, by another process. */
+  #withoutFoundKeys(
+    creates: readonly PendingPet[],
+    outcomes: Map<PendingPet, Outcome<StoredPet>>,
+  ): readonly PendingPet[] {
+    return creates.filter((create) => {
+      if (create.key === undefined || this.#place.log.keys.find(create.key) === undefined)
+        return true;
+      outcomes.set(create, { error: new KeyFoundError('The key was found in the log') });
+      return false;
+    });
+  }
+
+  #propose(creates: readonly PendingPet[]): Proposal {
+    const { log, clock } = this.#place;
+    const commit = createCommit(log.lastId, creates, clock.timeOfDay() + KEY_LIFETIME_MS);
+    const value = encodeValue(log.digest, encodeCommit(commit));
+    log.proposed = value;
+    const slot = log.nextSlot;
+    const rangeEnd = slotBound(log.layout, log.lastId + LOSER_WINDOW);
+    const text = encodeTxn({
+      compare: [...log.compares, ifAbsent(slot)],
+      success: [put(slot, value)],
+      failure: [range({ key: slot, rangeEnd, limit: LOSER_COMMITS })],
+    });
+    return { commit, value, slot, text };
+  }
+
+  /** Sends a proposal until it is known what became of it, or time is up. */
+  async #settle(proposal: Proposal, startedAt: number): Promise<Settled> {
+    const { calls, clock } = this.#place;
+    const proposedAt = clock.now();
+    let isInDoubt = false;
+    for (let failures = 1; ; failures += 1) {
+      const sentAt = clock.now();
+      const outcome = await calls.txn(proposal.text, 'create');
+      if (outcome.kind === 'answered') {
+        this.#roundTripMs = clock.now() - sentAt;
+        const { succeeded, revision, ranges } = outcome.answer;
+        if (succeeded) return this.#applyOwn(proposal, revision);
+        return this.#readSlot(proposal, ranges[0], isInDoubt);
+      }
+      const { cause } = outcome;
+      switch (outcome.kind) {
+        case 'refused':
+          if (!isInDoubt) return { kind: 'refused', cause };
+          break;
+        case 'no space': {
+          const look = await this.#look(proposal, isInDoubt);
+          if (look.kind !== 'open') return look;
+          // As long as nobody could look, it is not known.
+          if (look.isEmpty && !isInDoubt) return { kind: 'refused', cause };
+          if (!look.isEmpty && this.#isOver(proposedAt, DOUBT_MS))
+            return { kind: 'unknown', cause };
+          break;
+        }
+        case 'in doubt':
+        case 'too long':
+          isInDoubt = true;
+          break;
+        case 'unsent':
+          break;
+      }
+      if (isInDoubt && this.#isOver(proposedAt, DOUBT_MS)) return { kind: 'unknown', cause };
+      const isLate = !isInDoubt && outcome.kind === 'unsent' && this.#isOver(startedAt, CREATE_MS);
+      if (isLate) return { kind: 'refused', cause };
+      await clock.sleep(pauseMs(failures));
+    }
+  }
+
+  #isOver(since: number, ms: number): boolean {
+    const now = this.#place.clock.now();
+    const isHurried = this.#closingAt !== undefined && now - this.#closingAt >= CLOSING_MS;
+    return isHurried || now - since >= ms;
+  }
+
+  /** After "no space": what the slot has, which the put may have reached all the same. */
+  async #look(
+    proposal: Proposal,
+    isInDoubt: boolean,
+  ): Promise<Settled | { readonly kind: 'open'; readonly isEmpty: boolean }> {
+    const { calls, log } = this.#place;
+    const rangeEnd = slotBound(log.layout, proposal.commit.after + LOSER_WINDOW);
+    const text = encodeTxn({
+      compare: [],
+      success: [range({ key: proposal.slot, rangeEnd, limit: LOSER_COMMITS })],
+      failure: [],
+    });
+    const outcome: CallOutcome = await calls.txn(text, 'look');
+    if (outcome.kind !== 'answered') return { kind: 'open', isEmpty: false };
+    const found = outcome.answer.ranges[0];
+    if (found?.keyValues[0]?.key !== proposal.slot) return { kind: 'open', isEmpty: true };
+    return this.#readSlot(proposal, found, isInDoubt);
+  }
+
+  /** The compare of a proposal failed: its slot is taken, by itself perhaps, or the log is lost. */
+  async #readSlot(
+    proposal: Proposal,
+    found: RangeAnswer | undefined,
+    isInDoubt: boolean,
+  ): Promise<Settled> {
+    const { log, catchUp, onLost } = this.#place;
+    const first = found?.keyValues[0];
+    if (found === undefined || first?.key !== proposal.slot) {
+      const error = logWentBack(log);
+      onLost(error);
+      return { kind: isInDoubt ? 'unknown' : 'refused', cause: error.message };
+    }
+    const isOurs = first.value.equals(proposal.value);
+    // Ours is looked at before anything is applied: what follows it may be unreadable.
+    if (isOurs) return this.#applyOwn(proposal, first.createRevision);
+    try {
+      log.apply(found.keyValues);
+      // A loser that is far behind would lose again.
+      if (found.hasMore) await catchUp.run('read');
+    } catch (error) {
+      const lost = error instanceof LostLogError ? error : failedHere(error);
+      onLost(lost);
+      return { kind: 'refused', cause: lost.message };
+    }
+    return { kind: 'lost' };
+  }
+
+  #applyOwn({ commit, value }: Proposal, revision: bigint): Settled {
+    try {
+      this.#place.log.applyOwn(commit, value, revision);
+    } catch (error) {
+      // It is stored, but this process cannot go on.
+      this.#place.onLost(failedHere(error));
+    }
+    return { kind: 'stored' };
+  }
+}

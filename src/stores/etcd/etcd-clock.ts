@@ -1,0 +1,28 @@
+/** Time as the etcd store takes it from outside, so that a test can have its own. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { KeyClock } from '../keys/key-table.ts';
+
+export interface EtcdClock extends KeyClock {
+  sleep(ms: number): Promise<void>;
+  /** Lets everything come first that is ready to go on now. */
+  turn(): Promise<void>;
+  /** Calls back every so many milliseconds, and returns what ends that. It keeps no process alive. */
+  every(ms: number, callback: () => void): () => void;
+}
+
+export const systemClock: EtcdClock = {
+  now: () => performance.now(),
+  timeOfDay: Date.now,
+  sleep: (ms) => sleep(ms),
+  turn: () => new Promise((resolve) => setImmediate(resolve)),
+  every(ms, callback) {
+    const timer = setInterval(callback, ms).unref();
+    return () => clearInterval(timer);
+  },
+};
+
+/** Two calls that fail without an answer follow each other at once, more of them ever slower. */
+export function pauseMs(failures: number): number {
+  return failures <= 1 ? 0 : Math.min(500, 25 * 2 ** (failures - 2));
+}

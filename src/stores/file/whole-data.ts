@@ -1,0 +1,74 @@
+/**
+ * All of a data file at once, for who carries pets from one store to another: the snapshot and the
+ * keys file are read, or made where there are none.
+ *
+ * The lock is held meanwhile, since a service at work has pets in its journal that the snapshot does
+ * not have. For the same reason a data file with a journal beside it is refused.
+ */
+
+import { dirname } from 'node:path';
+import zlib from 'node:zlib';
+import { systemMemory } from '../../base/memory.ts';
+import type { KeyEntry, KeyTable } from '../keys/key-table.ts';
+import { PetTable } from '../table/pet-table.ts';
+import { writeSnapshot } from './checkpoint.ts';
+import type { Disk } from './disk.ts';
+import { readKeysFile } from './keys-file.ts';
+import { fileAt, withFile } from './recovery.ts';
+import { readSnapshot } from './snapshot.ts';
+import { lockGuard, takeLock } from './store-lock.ts';
+import { storePaths } from './store-paths.ts';
+
+export interface WholeData {
+  readonly pets: PetTable;
+  /** In ascending order of id; those of pets that are there. */
+  readonly keys: readonly KeyEntry[];
+}
+
+/** Rejects where there is no data file, where it is in use, and where it has a journal. */
+export async function readWholeData(disk: Disk, path: string): Promise<WholeData> {
+  const paths = storePaths(await disk.resolve(path));
+  if (fileAt(disk, paths.snapshot) === undefined) throw new Error(`There is no data file ${path}`);
+  const lock = await takeLock(disk, paths);
+  try {
+    if (disk.look(paths.journal) !== undefined) {
+      throw new Error(
+        `${paths.journal} has pets that the data file has not: stop the service first`,
+      );
+    }
+    const pets = new PetTable();
+    await withFile(disk, paths.snapshot, (file) =>
+      readSnapshot(paths.snapshot, file, pets, systemMemory),
+    );
+    if (fileAt(disk, paths.keys) === undefined) return { pets, keys: [] };
+    const entries = await withFile(disk, paths.keys, (file) =>
+      readKeysFile(paths.keys, file, systemMemory),
+    );
+    const isThere = ({ id, petCrc }: KeyEntry): boolean =>
+      zlib.crc32(pets.get(id)?.text ?? '') === petCrc;
+    return { pets, keys: entries.filter(isThere) };
+  } finally {
+    await lock.release();
+  }
+}
+
+/** Makes a data file, as a service writes it. Rejects where there is one, or a part of one. */
+export async function writeWholeData(
+  disk: Disk,
+  path: string,
+  content: { readonly pets: PetTable; readonly keys: KeyTable },
+): Promise<void> {
+  await disk.makeDirectory(dirname(path));
+  const paths = storePaths(await disk.resolve(path));
+  const lock = await takeLock(disk, paths);
+  try {
+    for (const there of [paths.snapshot, paths.journal, paths.keys]) {
+      if (disk.look(there) !== undefined) throw new Error(`${there} is there already`);
+    }
+    const place = { disk, paths, memory: systemMemory, guard: lockGuard(disk, paths, lock) };
+    const { syncError } = await writeSnapshot(place, undefined, content);
+    if (syncError !== undefined) throw syncError;
+  } finally {
+    await lock.release();
+  }
+}

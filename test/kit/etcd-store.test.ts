@@ -1,0 +1,12 @@
+/** The kit on etcd: every check, of a service whose pets are on three real members. */
+
+import { after, test } from 'node:test';
+import { startCluster, withoutEtcd } from '../support/etcd/cluster.ts';
+import { testOwnService } from './own-service.ts';
+
+if (withoutEtcd === false) {
+  const { endpoints } = await startCluster({ after });
+  await testOwnService({ etcd: { endpoints, prefix: 'kit/' } });
+} else {
+  test('Every check of the kit holds on etcd', { skip: withoutEtcd });
+}

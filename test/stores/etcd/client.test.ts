@@ -1,0 +1,210 @@
+/** What the client makes of each way a member can answer, or not answer: a gateway of the test's own. */
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { CallCounts, type CallOutcome } from '../../../src/stores/etcd/calls.ts';
+import { EtcdClient } from '../../../src/stores/etcd/etcd-client.ts';
+import { openEtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
+import { simulatedCalls } from '../../support/etcd/simulated-calls.ts';
+import { SimulatedEtcd } from '../../support/etcd/simulated-etcd.ts';
+import { VirtualClock } from '../../support/etcd/virtual-clock.ts';
+import { tempDir } from '../../support/temp-dir.ts';
+
+type Handler = (
+  path: string,
+  response: ServerResponse,
+  request: IncomingMessage,
+) => void | Promise<void>;
+
+/** A gateway that answers as the handler says. */
+async function startGateway(t: TestContext, handler: Handler): Promise<string> {
+  const server = createServer((request, response) => {
+    request.resume().on('end', () => void handler(request.url ?? '', response, request));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+const answer = (clusterId: string, revision: number): string =>
+  JSON.stringify({
+    header: { cluster_id: clusterId, revision: String(revision) },
+    succeeded: true,
+  });
+
+function clientOf(t: TestContext, endpoints: readonly string[], more = {}): EtcdClient {
+  const client = new EtcdClient({ endpoints, ...more }, 'p/meta', new CallCounts());
+  t.after(() => client.close());
+  return client;
+}
+
+/** A member of the cluster 1 whose answer to a transaction is the handler's. */
+const member =
+  (handler: Handler): Handler =>
+  (path, response, request) =>
+    path === '/v3/kv/range' ? void response.end(answer('1', 1)) : handler(path, response, request);
+
+const error = (status: number, code: number, message: string): Handler =>
+  member((_path, response) => {
+    response.writeHead(status).end(JSON.stringify({ code, message }));
+  });
+
+const OUTCOMES: readonly (readonly [what: string, Handler, CallOutcome['kind']])[] = [
+  ['an answer', member((_path, response) => void response.end(answer('1', 5))), 'answered'],
+  ['a broken connection', member((_path, response) => void response.destroy()), 'in doubt'],
+  [
+    'half an answer',
+    member((_path, response) => {
+      response.writeHead(200, { 'Content-Length': 100 }).write('{"header"');
+      setTimeout(() => response.destroy(), 10);
+    }),
+    'in doubt',
+  ],
+  ['an answer that is no JSON', member((_path, response) => void response.end('ok')), 'in doubt'],
+  ['silence', member(() => undefined), 'in doubt'],
+  [
+    'an error that is no JSON',
+    member((_path, response) => void response.writeHead(502).end('x')),
+    'in doubt',
+  ],
+  ['code 14, unavailable', error(503, 14, 'etcdserver: request timed out'), 'in doubt'],
+  ['code 4, deadline', error(504, 4, 'context deadline exceeded'), 'in doubt'],
+  ['code 2, unknown', error(500, 2, 'etcdserver: too many requests'), 'in doubt'],
+  ['code 13, internal', error(500, 13, 'x'), 'in doubt'],
+  ['code 3, invalid', error(400, 3, 'etcdserver: request is too large'), 'refused'],
+  ['code 7, denied', error(403, 7, 'etcdserver: permission denied'), 'refused'],
+  ['code 16, unauthenticated', error(401, 16, 'etcdserver: invalid auth token'), 'refused'],
+  ['code 8, exhausted', error(429, 8, 'etcdserver: mvcc: database space exceeded'), 'no space'],
+  [
+    'an answer without an end',
+    member((_path, response) => {
+      const part = Buffer.alloc(1 << 20);
+      const write = (): void => {
+        while (!response.destroyed && response.write(part));
+        if (!response.destroyed) response.once('drain', write);
+      };
+      response.on('error', () => undefined);
+      write();
+    }),
+    'too long',
+  ],
+  ['another cluster', member((_path, response) => void response.end(answer('2', 5))), 'in doubt'],
+];
+
+for (const [what, handler, kind] of OUTCOMES) {
+  test(`After ${what} a transaction is: ${kind}`, async (t) => {
+    const client = clientOf(t, [await startGateway(t, handler)]);
+    assert.equal((await client.txn('{}', 'create')).kind, kind);
+  });
+}
+
+test('A member that nobody can connect to was sent nothing, and the next is tried', async (t) => {
+  const good = await startGateway(t, (_path, response) => void response.end(answer('1', 5)));
+  const client = clientOf(t, ['http://127.0.0.1:9', good]);
+  assert.equal((await client.txn('{}', 'create')).kind, 'unsent');
+  assert.equal((await client.txn('{}', 'create')).kind, 'answered');
+});
+
+test('A kept-alive connection that is cut is doubt: the request may have arrived', async (t) => {
+  let calls = 0;
+  const endpoint = await startGateway(
+    t,
+    member((_path, response, request) => {
+      calls += 1;
+      if (calls === 1) response.end(answer('1', 5));
+      else request.socket.resetAndDestroy();
+    }),
+  );
+  const client = clientOf(t, [endpoint]);
+  assert.equal((await client.txn('{}', 'create')).kind, 'answered');
+  assert.equal((await client.txn('{}', 'create')).kind, 'in doubt');
+});
+
+test('An answer from before what was seen already is not believed', async (t) => {
+  let revision = 9;
+  const endpoint = await startGateway(
+    t,
+    (_path, response) => void response.end(answer('1', revision)),
+  );
+  const client = clientOf(t, [endpoint]);
+  assert.equal((await client.txn('{}', 'read')).kind, 'answered');
+  revision = 8;
+  const outcome = await client.txn('{}', 'read');
+  assert.ok(outcome.kind === 'in doubt' && outcome.isForeign === true);
+});
+
+test('A member of another cluster is sent no transaction', async (t) => {
+  let sent = 0;
+  const endpoints = [
+    await startGateway(t, (_path, response) => void response.end(answer('1', 5))),
+    await startGateway(t, (path, response) => {
+      if (path === '/v3/kv/txn') sent += 1;
+      response.end(answer('2', 5));
+    }),
+  ];
+  const client = clientOf(t, endpoints);
+  assert.match((await client.findForeignMember()) ?? '', /belongs to another cluster/);
+  const unknowing = clientOf(t, ['http://127.0.0.1:9', ...endpoints]);
+  for (let i = 0; i < 4; i += 1) await unknowing.txn('{}', 'create');
+  assert.equal(sent, 0);
+});
+
+for (const [status, code, message] of [
+  [401, 16, 'etcdserver: invalid auth token'],
+  [400, 3, 'etcdserver: revision of auth store is old'],
+  [400, 3, 'auth: revision in header is old'],
+] as const) {
+  test(`After "${message}" it logs in again, and sends the same once more`, async (t) => {
+    let logIns = 0;
+    const tokens: (string | undefined)[] = [];
+    const endpoint = await startGateway(t, (path, response, request) => {
+      const { authorization } = request.headers;
+      if (path === '/v3/auth/authenticate') {
+        logIns += 1;
+        response.end(JSON.stringify({ token: `token-${logIns}` }));
+      } else if (path === '/v3/kv/range') {
+        response.end(answer('1', 1));
+      } else {
+        tokens.push(authorization);
+        if (authorization === 'token-2') response.end(answer('1', 5));
+        else response.writeHead(status).end(JSON.stringify({ code, message }));
+      }
+    });
+    const passwordFile = join(tempDir(t), 'password');
+    writeFileSync(passwordFile, 'secret\n');
+    const client = clientOf(t, [endpoint], { user: 'pets', passwordFile });
+    assert.equal((await client.txn('{}', 'create')).kind, 'answered');
+    assert.deepEqual(tokens, ['token-1', 'token-2']);
+  });
+}
+
+test('A process whose members answer for another cluster for ten seconds ends its work', async (t) => {
+  const clock = new VirtualClock();
+  const calls = simulatedCalls(new SimulatedEtcd());
+  let isForeign = false;
+  const store = await openEtcdStore({
+    endpoints: ['http://127.0.0.1:9'],
+    clock,
+    calls: {
+      ...calls,
+      async txn(text, kind): Promise<CallOutcome> {
+        await clock.sleep(1);
+        if (!isForeign) return calls.txn(text, kind);
+        return { kind: 'unsent', cause: 'it belongs to another cluster', isForeign };
+      },
+    },
+  });
+  t.after(() => store.close());
+  const startedAt = clock.now();
+  isForeign = true;
+  assert.match((await store.lost).message, /another cluster/);
+  assert.ok(clock.now() - startedAt >= 10_000 && clock.now() - startedAt < 13_000);
+});

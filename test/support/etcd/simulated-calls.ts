@@ -1,0 +1,67 @@
+/** Calls to a simulated etcd, each of which may end in any of the ways that a real one can. */
+
+import type { CallKind, CallOutcome, EtcdCalls } from '../../../src/stores/etcd/calls.ts';
+import { decodeTxnAnswer } from '../../../src/stores/etcd/etcd-json.ts';
+import type { SimulatedEtcd } from './simulated-etcd.ts';
+
+/** What becomes of a call. */
+export type Fate =
+  | 'answered'
+  /** It is done, and the answer is lost. */
+  | 'done, cut'
+  /** It is not done, and nobody can tell. */
+  | 'not done, cut'
+  /** It is done when the test says so: see `late`. */
+  | 'done later, cut'
+  | 'unsent'
+  | 'refused'
+  /** It is done, and the answer says that there is no space. */
+  | 'done, no space'
+  | 'not done, no space'
+  | 'too long';
+
+export interface SimulatedCalls extends EtcdCalls {
+  /** What was sent and is still on its way: does it now, and returns the answer. */
+  readonly late: (() => void)[];
+}
+
+/** `fateOf` is asked for each call in turn, and may wait. */
+export function simulatedCalls(
+  etcd: SimulatedEtcd,
+  fateOf: (kind: CallKind, text: string) => Fate | Promise<Fate> = () => 'answered',
+): SimulatedCalls {
+  const late: (() => void)[] = [];
+  return {
+    late,
+    async txn(text, kind): Promise<CallOutcome> {
+      const fate = await fateOf(kind, text);
+      switch (fate) {
+        case 'answered': {
+          const answer = decodeTxnAnswer(etcd.txn(text));
+          if (answer === undefined) throw new Error('A simulated answer cannot be read');
+          return { kind: 'answered', answer };
+        }
+        case 'done, cut':
+          etcd.txn(text);
+          return { kind: 'in doubt', cause: 'simulated' };
+        case 'not done, cut':
+          return { kind: 'in doubt', cause: 'simulated' };
+        case 'done later, cut':
+          late.push(() => void etcd.txn(text));
+          return { kind: 'in doubt', cause: 'simulated' };
+        case 'unsent':
+          return { kind: 'unsent', cause: 'simulated' };
+        case 'refused':
+          return { kind: 'refused', cause: 'simulated' };
+        case 'done, no space':
+          etcd.txn(text);
+          return { kind: 'no space', cause: 'simulated' };
+        case 'not done, no space':
+          return { kind: 'no space', cause: 'simulated' };
+        case 'too long':
+          return { kind: 'too long', cause: 'simulated' };
+      }
+    },
+    close: () => undefined,
+  };
+}

@@ -1,0 +1,132 @@
+/**
+ * A simulated etcd: one that answers transactions as the real one does, and holds its keys in
+ * memory. A test gives the same transactions to both and compares what they answer.
+ *
+ * It knows what the store uses and nothing else: compares of CREATE and VALUE, put, range.
+ */
+
+interface Entry {
+  value: string;
+  createRevision: bigint;
+  modRevision: bigint;
+  version: bigint;
+}
+
+interface Compare {
+  readonly target: 'CREATE' | 'VALUE';
+  readonly key: string;
+  readonly range_end?: string;
+  readonly create_revision?: string;
+  readonly value?: string;
+}
+
+interface RangeRequest {
+  readonly key: string;
+  readonly range_end?: string;
+  readonly limit?: string;
+  readonly count_only?: boolean;
+}
+
+interface Request {
+  readonly request_put?: { readonly key: string; readonly value: string };
+  readonly request_range?: RangeRequest;
+}
+
+interface Txn {
+  readonly compare: readonly Compare[];
+  readonly success: readonly Request[];
+  readonly failure: readonly Request[];
+}
+
+export class SimulatedEtcd {
+  /** By their keys, which are plain here, and base64 in JSON. */
+  readonly entries: Map<string, Entry> = new Map();
+  revision = 1n;
+  clusterId = '1';
+
+  /** Does a transaction: from the JSON of a request to that of its answer. */
+  txn(text: string): string {
+    const { compare, success, failure } = JSON.parse(text) as Txn;
+    const succeeded = compare.every((one) => this.#holds(one));
+    const requests = succeeded ? success : failure;
+    if (requests.some((request) => request.request_put !== undefined)) this.revision += 1n;
+    const header = this.#header();
+    const responses = requests.map((request) => this.#do(request));
+    return JSON.stringify({
+      header,
+      ...(succeeded ? { succeeded } : {}),
+      ...(responses.length > 0 ? { responses } : {}),
+    });
+  }
+
+  #header(): object {
+    return { cluster_id: this.clusterId, revision: String(this.revision) };
+  }
+
+  #holds({
+    target,
+    key,
+    range_end: end,
+    create_revision: revision = '0',
+    value,
+  }: Compare): boolean {
+    const entries = this.#between(decode(key), end === undefined ? undefined : decode(end));
+    if (target === 'VALUE') {
+      return entries.length > 0 && entries.every(([, entry]) => entry.value === value);
+    }
+    // A key that is not there compares as one that was created at 0.
+    if (entries.length === 0) return revision === '0';
+    return entries.every(([, { createRevision }]) => String(createRevision) === revision);
+  }
+
+  #do({ request_put: put, request_range: range }: Request): object {
+    const header = { revision: String(this.revision) };
+    if (put !== undefined) {
+      const key = decode(put.key);
+      const old = this.entries.get(key);
+      this.entries.set(key, {
+        value: put.value,
+        createRevision: old?.createRevision ?? this.revision,
+        modRevision: this.revision,
+        version: (old?.version ?? 0n) + 1n,
+      });
+      return { response_put: { header } };
+    }
+    if (range === undefined) throw new Error('A request that is not simulated');
+    return { response_range: { header, ...this.#range(range) } };
+  }
+
+  #range({ key, range_end: end, limit = '0', count_only: isCount = false }: RangeRequest): object {
+    const found = this.#between(decode(key), end === undefined ? undefined : decode(end));
+    const count = found.length === 0 ? {} : { count: String(found.length) };
+    if (isCount) return count;
+    const most = limit === '0' ? found.length : Number(limit);
+    const kvs = found.slice(0, most).map(([name, entry]) => ({
+      key: Buffer.from(name, 'latin1').toString('base64'),
+      create_revision: String(entry.createRevision),
+      mod_revision: String(entry.modRevision),
+      version: String(entry.version),
+      ...(entry.value === '' ? {} : { value: entry.value }),
+    }));
+    return {
+      ...(kvs.length > 0 ? { kvs } : {}),
+      ...(found.length > most ? { more: true } : {}),
+      ...count,
+    };
+  }
+
+  /** In the order of their keys. */
+  #between(key: string, end: string | undefined): readonly (readonly [string, Entry])[] {
+    if (end === undefined) {
+      const entry = this.entries.get(key);
+      return entry === undefined ? [] : [[key, entry]];
+    }
+    return [...this.entries]
+      .filter(([name]) => name >= key && name < end)
+      .sort(([a], [b]) => (a < b ? -1 : 1));
+  }
+}
+
+function decode(key: string): string {
+  return Buffer.from(key, 'base64').toString('latin1');
+}
