@@ -5,7 +5,7 @@
  * What tests note (a seed, what was sent) and what they write is shown for files with a failure.
  */
 
-import { basename, dirname, relative, resolve } from 'node:path';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { inspect } from 'node:util';
 import { causeOf, readResult } from './test-result.mjs';
@@ -29,7 +29,7 @@ export default async function* report(events) {
     const result = readResult(event);
     if (result === undefined) continue;
     all.push(result);
-    const name = folderOf(result);
+    const name = folderOf(result) ?? folder.name;
     if (name !== folder.name) {
       yield folderText(folder, notes);
       folder = { name, results: [] };
@@ -40,16 +40,20 @@ export default async function* report(events) {
   yield closingText(all, (performance.now() - startedAt) / 1000);
 }
 
-/** `stores/file`; a file outside a folder stands for itself. */
+/**
+ * `stores/file`; a file outside a folder stands for itself. Undefined for what a test file takes from
+ * src, such as the contract of a store: it belongs to the folder that is under way.
+ */
 function folderOf(result) {
   const folder = dirname(placeOf(result));
+  if (folder.startsWith('..')) return undefined;
   return folder === '.' ? placeOf(result) : folder;
 }
 
 /** `stores/file/lock`. Of a file that ended before its end there is only the name of the test. */
 function placeOf({ file, name }) {
   const path = relative(TESTS, resolve(file ?? name)).replaceAll('\\', '/');
-  return `${dirname(path)}/${basename(path, '.test.js')}`.replace('./', '');
+  return join(dirname(path), basename(path, '.test.js')).replaceAll('\\', '/');
 }
 
 function folderText({ name, results }, notes) {

@@ -134,7 +134,7 @@ test('help shows the same, and of a command what that takes', async (t) => {
   assert.equal(await helpOf(), HELP);
   assert.equal(await helpOf('no-such-command'), HELP);
   for (const name of Object.keys(COMMANDS)) {
-    assert.match(await helpOf(name), new RegExp(`^Usage: petstore ${name}\\b`));
+    assert.match(await helpOf(name), new RegExp(`^Usage: petstore ${name}\\b`, 'm'));
     assert.match(HELP, new RegExp(`^  ${name} `, 'm'));
   }
 });

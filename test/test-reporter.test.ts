@@ -25,6 +25,7 @@ function result(path: string, name: string, error?: string, skip?: string): obje
 const EVENTS: readonly object[] = [
   result('config.test.js', 'A setting'),
   result('stores/file/lock.test.js', 'A lock'),
+  result('../src/contract/contract.js', 'A store keeps its pets'),
   result('stores/file/lock.test.js', 'Another user', undefined, 'needs root'),
   {
     type: 'test:diagnostic',
@@ -39,7 +40,7 @@ test('A line for each folder, a failure in full, and at the end what was skipped
   assert.equal(
     run('test-reporter.mjs').replace(/in [0-9]+ s/, 'in 4 s'),
     `  config                      1.5 s  1 passed
-  stores/file                 3.0 s  1 passed, 1 skipped
+  stores/file                 4.5 s  2 passed, 1 skipped
   wire                        3.0 s  0 passed, 1 FAILED, 1 skipped
 
   FAILED wire/a: A flood
@@ -53,14 +54,14 @@ Skipped, needs root:
 Failed:
   wire/a: A flood
     It drowned
-5 tests in 4 s: 2 passed, 1 FAILED, 2 skipped
+6 tests in 4 s: 3 passed, 1 FAILED, 2 skipped
 `,
   );
 });
 
 test('The matrix gets the same in one line', () => {
   const { passed, failed, skipped, failures } = JSON.parse(run('matrix-reporter.mjs'));
-  assert.deepEqual([passed, failed, skipped], [2, 1, 2]);
+  assert.deepEqual([passed, failed, skipped], [3, 1, 2]);
   assert.equal(failures[0].cause, 'It drowned');
 });
 

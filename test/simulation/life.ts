@@ -166,7 +166,7 @@ export class Life {
     this.#read();
   }
 
-  /** All clients with keys send their pets again, those that were answered too. */
+  /** All clients with keys send their pets again, once more if they were answered. */
   async retry(): Promise<void> {
     if (this.#store === undefined) return;
     this.#now += 1100;
@@ -275,9 +275,11 @@ export class Life {
     let { key } = client;
     for (let tried = 0; tried < TRIES; tried += 1) {
       this.model.sent(client.members);
-      const send = (): Promise<unknown> => this.#sendOnce(client, key);
-      const failures = (await Promise.all([send(), send()])).filter((error) => error !== undefined);
-      if (failures.length < 2) return;
+      // One that was not answered yet may come while the one before is under way.
+      const atOnce = client.id === undefined ? 2 : 1;
+      const sent = Array.from({ length: atOnce }, () => this.#sendOnce(client, key));
+      const failures = (await Promise.all(sent)).filter((error) => error !== undefined);
+      if (failures.length < atOnce) return;
       const isInDoubt = failures.some((error) => error instanceof OutcomeUnknownError);
       if (isInDoubt) this.model.unknown(client.members);
       else this.model.refused(client.members);
@@ -362,7 +364,6 @@ export async function liveShortly(life: Life): Promise<void> {
   await life.stop();
   await life.start();
   await Promise.all([life.retry(), life.create(3)]);
-  await life.stop();
 }
 
 /** A start, two creates and a stop: what memory, or somebody else, can spoil. */

@@ -15,7 +15,6 @@ import { MAX_KEYS_KEPT, type KeyEntry } from '../keys/key-table.ts';
 import type { PetTable } from '../table/pet-table.ts';
 import { DamagedFileError } from './damaged-file-error.ts';
 import type { DiskFile } from './disk.ts';
-import { FileWindow } from './file-window.ts';
 import { encodeLine, isFramed, isIntact, lengthAt, PREFIX_LENGTH } from './journal-line.ts';
 
 /** More than so many entries can have. */
@@ -35,10 +34,12 @@ export async function readKeysFile(
   file: DiskFile,
   memory: Memory,
 ): Promise<readonly KeyEntry[]> {
-  const window = new FileWindow(file, memory, MAX_BYTES);
-  await window.fill(0);
-  while (!window.atEnd && !window.isFull) await window.fill(0);
-  const { bytes } = window;
+  const bytes = memory.bytes(Math.min(file.look().sizeBytes, MAX_BYTES));
+  for (let filled = 0; filled < bytes.length;) {
+    const count = await file.read(bytes, filled, bytes.length - filled, filled);
+    if (count === 0) throw new Error(`${path} is shorter than it was`);
+    filled += count;
+  }
   const length = lengthAt(bytes, 0);
   const isWhole =
     length === bytes.length && isFramed(bytes, 0, length) && isIntact(bytes, 0, length, 0);

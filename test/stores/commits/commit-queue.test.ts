@@ -111,3 +111,16 @@ test('Should a commit throw, everybody in it is told so, and the queue goes on',
   fails = false;
   assert.equal(await queue.add(2, 1), 2);
 });
+
+test('Who waits for another outcome counts towards both bounds, until it is let go', async () => {
+  const { queue } = held();
+  const releases = Array.from({ length: 16_384 }, () => queue.hold(1));
+  assert.equal(queue.isFull, true);
+  releases.pop()?.();
+  assert.equal(queue.isFull, false);
+  for (const release of releases) release();
+  const large = queue.hold(64 << 20);
+  assert.equal(queue.isFull, true);
+  large();
+  assert.deepEqual([queue.isFull, queue.length, queue.unsettled], [false, 0, 0]);
+});
