@@ -507,8 +507,12 @@ function withPetCrcs(
   keys: readonly CommittedKey[],
   pets: readonly TablePet[],
 ): readonly KeyEntry[] {
-  const texts = new Map(keys.length === 0 ? [] : pets.map(({ id, text }) => [id, text]));
-  return keys.map((key) => ({ ...key, petCrc: zlib.crc32(texts.get(key.id) ?? '') }));
+  // The ids of a commit follow each other.
+  const firstId = pets[0]?.id ?? 0n;
+  const textOf = (id: bigint): string => pets[Number(id - firstId)]?.text ?? '';
+  return keys.map(({ key, id, expiresAt }) => {
+    return { key, id, expiresAt, petCrc: zlib.crc32(textOf(id)) };
+  });
 }
 
 const JOURNAL_GONE = 'the journal was removed';

@@ -151,9 +151,13 @@ function newRing(memory: Memory, capacity: number): Ring {
   };
 }
 
+/** Good until it is called again: a new array each time took a good part of a create with a key. */
 function wordsOf(key: RequestKey): Uint32Array {
-  return Uint32Array.from({ length: WORDS }, (_, i) => parseInt(key.slice(8 * i, 8 * i + 8), 16));
+  for (let i = 0; i < WORDS; i += 1) WORDS_OF_KEY[i] = parseInt(key.slice(8 * i, 8 * i + 8), 16);
+  return WORDS_OF_KEY;
 }
+
+const WORDS_OF_KEY: Uint32Array = new Uint32Array(WORDS);
 
 /** The place of the key, or the free one where it would be. */
 function placeOf(ring: Ring, words: Uint32Array): number {
