@@ -39,17 +39,9 @@ function isIdempotencyKey(key: unknown): key is string {
 
 /** The key within a scope, which is an API key: nobody meets another's. */
 function requestKeyOf(scope: string, key: string): string {
-  if (scope !== lastScope.text) {
-    lastScope = { text: scope, digest: createHash('sha256').update(scope).digest() };
-  }
-  return createHash('sha256').update(lastScope.digest).update(key).digest('hex').slice(0, 32);
+  const scopeDigest = createHash('sha256').update(scope).digest();
+  return createHash('sha256').update(scopeDigest).update(key).digest('hex').slice(0, 32);
 }
-
-/** The one of the last request, which is mostly that of the next one, too. */
-let lastScope: { readonly text: string; readonly digest: Buffer } = {
-  text: '',
-  digest: createHash('sha256').digest(),
-};
 
 const MAX_LENGTH = 255;
 
