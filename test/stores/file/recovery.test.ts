@@ -327,10 +327,10 @@ const refused: readonly (Files & { readonly name: string; readonly complaint: Re
     complaint: atByte(0, NO_HEADER),
   },
   {
-    name: 'A journal of version 1.0.0',
+    name: 'A journal of an earlier version',
     snapshot: snapshotOf(1),
     journal: '91dc63af {"after":1,"pets":[{"id":2,"name":"Rex","categoryId":7}]}\n',
-    complaint: atByte(0, `${NO_HEADER}.* one of version 1.0.0, stop that version cleanly first`),
+    complaint: atByte(0, `${NO_HEADER}.* if another version wrote it, stop that version cleanly first`),
   },
   {
     name: 'An empty snapshot',
