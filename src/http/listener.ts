@@ -65,8 +65,8 @@ function decide(exchange: Exchange, router: Router<Route>): ApiResponse | Operat
   const preflight = options.cors?.preflight(request);
   if (preflight !== undefined) return preflight;
   const found = router.match(path);
-  const isGuarded = isBelow(path, `${options.prefix}${options.guardedPath}`);
-  const needsKey = found === undefined ? isGuarded : found.route.needsKey;
+  const needsKey =
+    found?.route.needsKey ?? isBelow(path, `${options.prefix}${options.guardedPath}`);
   if (needsKey) exchange.apiKey = authenticate(headers, options.keyring());
   if (found === undefined) throw noSuchPath(path);
   // Here too, since an operation without parameters does not read the query.
