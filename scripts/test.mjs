@@ -7,12 +7,15 @@
  */
 
 import { readdirSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { build, fail, isMain, root, run } from './build.mjs';
 
 const REPORTER = new URL('test-reporter.mjs', import.meta.url);
 const TIMEOUT_MS = 840_000;
+/** Two at least: the long ones compute, or wait for a disk or for the clock, by turns. */
+const CONCURRENCY = Math.max(2, availableParallelism() - 1);
 
 export function buildTests() {
   build('tsconfig.json', 'dist');
@@ -28,7 +31,8 @@ export function testArguments(reporter, parts) {
     .map((name) => join(root, '.build', 'test', name));
   // Node would look for test files of its own choice.
   if (files.length === 0) fail(`No test file has ${parts.join(' or ')} in its path`);
-  return ['--test', `--test-reporter=${reporter}`, `--test-timeout=${TIMEOUT_MS}`, ...files];
+  const limits = [`--test-timeout=${TIMEOUT_MS}`, `--test-concurrency=${CONCURRENCY}`];
+  return ['--test', `--test-reporter=${reporter}`, ...limits, ...files];
 }
 
 if (isMain(import.meta.url)) {
