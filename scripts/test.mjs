@@ -41,6 +41,6 @@ if (isMain(import.meta.url)) {
   buildTests();
   const args = testArguments(REPORTER, positionals);
   const files = args.filter((arg) => !arg.startsWith('--')).length;
-  console.log(`Running ${files} test files; all that there are take some two minutes`);
+  console.log(`Running ${files} test files; all that there are take some ten minutes`);
   if (!run(values.node, args)) fail('Tests failed');
 }
