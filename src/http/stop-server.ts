@@ -44,7 +44,7 @@ export async function stopServer(
 /** Where clients make a connection for each request, the queue is never empty. */
 const MAX_ACCEPT_MS = 1000;
 /** So long a request may be on its way. */
-const ARRIVAL_MS = 100;
+const ARRIVAL_MS = 250;
 const SWEEP_MS = 50;
 
 /**
