@@ -2,7 +2,8 @@
  * What npm test shows: a line for each folder of tests when it is through, each failure in full
  * where it happens, and at the end the sums, the failures by name, and what was skipped and why.
  *
- * What tests note (a seed, what was sent) and what they write is shown for files with a failure.
+ * What tests note (a seed, what was sent) is shown for files with a failure; what they write is
+ * shown at once.
  */
 
 import { basename, dirname, join, relative, resolve } from 'node:path';
@@ -21,6 +22,8 @@ export default async function* report(events) {
   let folder = { name: '', results: [] };
   for await (const event of events) {
     const { file, message } = event.data ?? {};
+    // A sum that a file writes itself, as the simulation does.
+    if (event.type === 'test:stdout') yield message.replace(/^(?=.)/gm, '  ');
     if (message !== undefined && file !== undefined) {
       // What a file writes comes with its path as it was given, a result with the whole one.
       const path = resolve(file);
