@@ -10,7 +10,7 @@ import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from './base/log.ts';
-import { keyProblem, MAX_KEYS } from './http/bearer.ts';
+import { keyProblem, MAX_KEYS } from './http/keyring.ts';
 
 export interface ApiKeySource {
   /** Those of the environment. */

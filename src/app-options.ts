@@ -5,7 +5,7 @@ import { inspect } from 'node:util';
 import { safeLog, silent, type Log } from './base/log.ts';
 import { nearest } from './base/nearest.ts';
 import { cut, quote } from './base/quote.ts';
-import { keyProblem, MAX_KEYS } from './http/bearer.ts';
+import { keyProblem, MAX_KEYS } from './http/keyring.ts';
 import { DEFAULT_BODY_LIMIT_BYTES, MAX_BODY_LIMIT_BYTES } from './http/request-body.ts';
 import type { PetStore } from './model/pet-store.ts';
 import { originProblem } from './ops/cors.ts';

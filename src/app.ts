@@ -14,7 +14,7 @@ import { petOperations } from './api/operations.ts';
 import { BASE_PATH } from './api/paths.ts';
 import { withStoreErrors } from './api/store-errors.ts';
 import { VERSION } from './base/version.ts';
-import { createKeyring, type Keyring } from './http/bearer.ts';
+import { createKeyring, type Keyring } from './http/keyring.ts';
 import { createPetAccess, type PetAccess } from './model/pet-access.ts';
 import { StoreUnavailableError, type PetStore } from './model/pet-store.ts';
 import { logRequest } from './ops/access-log.ts';

@@ -45,7 +45,7 @@ async function withoutPageCache() {
 async function uncountedListener() {
   const { createListener } = await import('../../dist/http/listener.js');
   const { petOperations } = await import('../../dist/api/operations.js');
-  const { createKeyring } = await import('../../dist/http/bearer.js');
+  const { createKeyring } = await import('../../dist/http/keyring.js');
   const keyring = createKeyring(['bench']);
   return createListener({
     operations: petOperations({ store: () => store, storeForCreate: () => store }),

@@ -16,7 +16,7 @@ import {
   sendResponseOpen,
   type ApiResponse,
 } from './api-response.ts';
-import type { Keyring } from './bearer.ts';
+import type { Keyring } from './keyring.ts';
 import type { CorsPolicy } from './cors-policy.ts';
 import { dropBody } from './drop-body.ts';
 import { skipEmptyBody } from './empty-request.ts';

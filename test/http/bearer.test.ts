@@ -4,7 +4,8 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { ApiError } from '../../src/http/api-error.ts';
-import { authenticate, createKeyring, keyProblem } from '../../src/http/bearer.ts';
+import { authenticate } from '../../src/http/bearer.ts';
+import { createKeyring, keyProblem } from '../../src/http/keyring.ts';
 import { readHeaders } from '../../src/http/request-headers.ts';
 
 const digestKey = (key: string): string =>

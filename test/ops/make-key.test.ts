@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { createKeyring, keyProblem } from '../../src/http/bearer.ts';
+import { createKeyring, keyProblem } from '../../src/http/keyring.ts';
 
 const SCRIPT = fileURLToPath(new URL('../../../scripts/make-key.mjs', import.meta.url));
 
