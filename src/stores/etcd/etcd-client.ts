@@ -162,7 +162,10 @@ export class EtcdClient implements EtcdCalls {
       const reply = await member.post({ path, body, timeoutMs: CALL_MS });
       const isAnswer = reply.kind === 'answered' && reply.status === 200;
       this.#token = isAnswer ? decodeToken(reply.text) : undefined;
-      if (this.#token !== undefined) return undefined;
+      if (this.#token !== undefined) {
+        this.#counts.count('log in', 'answered');
+        return undefined;
+      }
       const { kind, cause } = failureOf(member, reply);
       const outcome = kind === 'refused' ? 'refused' : 'unsent';
       this.#counts.count('log in', outcome);

@@ -47,10 +47,19 @@ export class Member {
     this.#isSecure = this.#url.protocol === 'https:';
     const keeping = { keepAlive: true, timeout: IDLE_MS };
     this.#agent = this.#isSecure ? new https.Agent(keeping) : new http.Agent(keeping);
-    // Certificates are read for each connection, since they are renewed while the service runs.
-    this.#agent.createConnection = ((target: net.NetConnectOpts) => {
+    this.#agent.createConnection = ((
+      target: net.NetConnectOpts,
+      done: (error: unknown) => void,
+    ): net.Socket | undefined => {
       if (!this.#isSecure) return this.#watch(net.connect(target), 'connect');
-      return this.#watch(tls.connect({ ...target, ...readCertificates(options) }), 'secureConnect');
+      try {
+        // Certificates are read for each connection, since they are renewed while the service runs.
+        const secure = { ...target, ...readCertificates(options) };
+        return this.#watch(tls.connect(secure), 'secureConnect');
+      } catch (error) {
+        // One that is half written, say: this request fails, and a later one reads it again.
+        return void done(error);
+      }
     }) as http.Agent['createConnection'];
   }
 

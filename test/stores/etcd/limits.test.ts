@@ -5,9 +5,11 @@
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { test, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { systemClock } from '../../../src/stores/etcd/etcd-clock.ts';
 import { openEtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
 import { gateway, startCluster, withoutEtcd } from '../../support/etcd/cluster.ts';
 import { tempDir } from '../../support/temp-dir.ts';
@@ -86,29 +88,8 @@ test(
   { skip: withoutEtcd },
   async (t) => {
     const { endpoints } = await startCluster(t, { size: 1 });
-    let token: string | undefined;
-    const call = async (path: string, body: object): Promise<void> => {
-      const text = await gateway(endpoints[0] ?? '', path, JSON.stringify(body), token);
-      assert.doesNotMatch(text, /"error"/, `${path}: ${text}`);
-      if (path.endsWith('/authenticate')) token = (JSON.parse(text) as { token: string }).token;
-    };
-    const passwordFile = join(tempDir(t), 'password');
-    writeFileSync(passwordFile, 'pässword "1"\n');
-    const perm = {
-      permType: 'READWRITE',
-      key: base64('petstore/'),
-      range_end: base64('petstore0'),
-    };
-    await call('/v3/auth/user/add', { name: 'root', password: 'root' });
-    await call('/v3/auth/role/add', { name: 'root' });
-    await call('/v3/auth/user/grant', { user: 'root', role: 'root' });
-    await call('/v3/auth/user/add', { name: 'pets', password: 'pässword "1"' });
-    await call('/v3/auth/role/add', { name: 'pets' });
-    await call('/v3/auth/role/grant', { name: 'pets', perm });
-    await call('/v3/auth/user/grant', { user: 'pets', role: 'pets' });
-    await call('/v3/auth/enable', {});
-    await call('/v3/auth/authenticate', { name: 'root', password: 'root' });
-
+    const passwordFile = await enableAuth(t, endpoints[0] ?? '', 'pässword "1"');
+    const call = await asRoot(endpoints[0] ?? '');
     const user = { user: 'pets', passwordFile };
     const store = await openEtcdStore({ endpoints, ...user });
     t.after(() => store.close());
@@ -135,6 +116,25 @@ test(
   },
 );
 
+test('A token that has expired is renewed, unseen by callers', { skip: withoutEtcd }, async (t) => {
+  const { endpoints } = await startCluster(t, { size: 1, args: ['--auth-token-ttl', '1'] });
+  const passwordFile = await enableAuth(t, endpoints[0] ?? '', 'secret');
+  // A store that is idle looks once a second, and a token that is used lives on: this one does not.
+  const clock = { ...systemClock, every: () => () => undefined };
+  const store = await openEtcdStore({ endpoints, user: 'pets', passwordFile, clock });
+  t.after(() => store.close());
+  const logIns = (): number =>
+    store.stats().calls.find(({ call, outcome }) => call === 'log in' && outcome === 'answered')
+      ?.value ?? 0;
+  assert.equal(logIns(), 1);
+  await sleep(3_500);
+  assert.equal((await store.create(rex)).id, 1n);
+  assert.equal(logIns(), 2);
+  await sleep(3_500);
+  assert.equal((await store.list({ limit: 5 })).pets.length, 1);
+  assert.equal(logIns(), 3);
+});
+
 test(
   'With TLS both sides show certificates',
   { skip: withoutEtcd || withoutOpenssl },
@@ -145,7 +145,9 @@ test(
       ...['--cert-file', files.serverCert, '--key-file', files.serverKey],
       ...['--client-cert-auth', '--trusted-ca-file', files.ca],
     ];
-    const { endpoints } = await startCluster(t, { size: 1, args, isSecure: true });
+    const { endpoints, members } = await startCluster(t, { size: 1, args, isSecure: true });
+    const [member] = members;
+    assert.ok(member);
     const options = { endpoints, caFile: files.ca };
     const withClient = { ...options, certFile: files.clientCert, keyFile: files.clientKey };
     const store = await openEtcdStore(withClient);
@@ -164,12 +166,57 @@ test(
     assert.match(noAuthority ?? '', /gives no answer within 10 seconds: .*certificate/);
     assert.match(noCertificate ?? '', /gives no answer within 10 seconds/);
     assert.match(expired ?? '', /gives no answer within 10 seconds/);
-    // A certificate that is renewed is used without a restart.
+    // Whatever lies there when a connection is made is used, without a restart.
+    const good = readFileSync(files.clientCert);
+    const reconnect = async (): Promise<void> => {
+      await member.kill();
+      member.restart();
+    };
     writeFileSync(files.clientCert, 'broken');
-    await assert.rejects(openEtcdStore(withClient));
+    await reconnect();
+    await assert.rejects(store.create(rex), { name: 'StoreUnavailableError' });
+    writeFileSync(files.clientCert, readFileSync(files.expiredCert));
+    await assert.rejects(store.create(rex), { name: 'StoreUnavailableError' });
+    writeFileSync(files.clientCert, good);
     assert.equal((await store.create(rex)).id, 2n);
   },
 );
+
+type Call = (path: string, body: object) => Promise<string>;
+
+/** Calls that fail the test where etcd refuses them; with the token that the last log-in gave. */
+function calls(endpoint: string): Call {
+  let token: string | undefined;
+  return async (path, body) => {
+    const text = await gateway(endpoint, path, JSON.stringify(body), token);
+    assert.doesNotMatch(text, /"error"/, `${path}: ${text}`);
+    if (path.endsWith('/authenticate')) token = (JSON.parse(text) as { token: string }).token;
+    return text;
+  };
+}
+
+async function asRoot(endpoint: string): Promise<Call> {
+  const call = calls(endpoint);
+  await call('/v3/auth/authenticate', { name: 'root', password: 'root' });
+  return call;
+}
+
+/** Turns etcd's auth on, with a user `pets`; resolves with the file that has its password. */
+async function enableAuth(t: TestContext, endpoint: string, password: string): Promise<string> {
+  const call = calls(endpoint);
+  const perm = { permType: 'READWRITE', key: base64('petstore/'), range_end: base64('petstore0') };
+  await call('/v3/auth/user/add', { name: 'root', password: 'root' });
+  await call('/v3/auth/role/add', { name: 'root' });
+  await call('/v3/auth/user/grant', { user: 'root', role: 'root' });
+  await call('/v3/auth/user/add', { name: 'pets', password });
+  await call('/v3/auth/role/add', { name: 'pets' });
+  await call('/v3/auth/role/grant', { name: 'pets', perm });
+  await call('/v3/auth/user/grant', { user: 'pets', role: 'pets' });
+  await call('/v3/auth/enable', {});
+  const passwordFile = join(tempDir(t), 'password');
+  writeFileSync(passwordFile, `${password}\n`);
+  return passwordFile;
+}
 
 /** An authority, and certificates of a server and of a client, which has no common name. */
 function makeCertificates(
