@@ -12,6 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { build, fail, isBuilt } from './build.mjs';
+import { measureCluster } from './bench/cluster.mjs';
 import { measureCreates, measureSqlite } from './bench/creates.mjs';
 import { measureGrowth } from './bench/growth.mjs';
 import { measureKeys } from './bench/keys.mjs';
@@ -38,6 +39,7 @@ const PARTS = {
   metrics: measureMetrics,
   rules: measureRules,
   large: measureLarge,
+  cluster: measureCluster,
 };
 
 const USAGE = `Measures the service against floors of bare Node, and prints ratios.

@@ -91,6 +91,8 @@ export class CommitWriter {
   lostRounds = 0;
   readonly #place: WriterPlace;
   #hasWon = false;
+  /** How many creates the last commit had. */
+  #lastCount = 0;
   #roundTripMs = 0;
   /** Why nothing is proposed any more. */
   #ended: string | undefined;
@@ -118,7 +120,7 @@ export class CommitWriter {
   async waitForTurn(): Promise<void> {
     const { clock, log, random } = this.#place;
     // Callers who were just answered, and create again at once, are to share one commit.
-    await clock.turn();
+    if (this.#lastCount > 1) await clock.turn();
     if (!this.#hasWon || log.sinceForeign >= COMMITS_TOGETHER) return;
     await clock.sleep((0.5 + random()) * this.#roundTripMs);
   }
@@ -126,6 +128,7 @@ export class CommitWriter {
   /** Stores the pets together, and tells how each came out. */
   async commit(creates: readonly PendingPet[]): Promise<readonly Outcome<StoredPet>[]> {
     const startedAt = this.#place.clock.now();
+    this.#lastCount = creates.length;
     const outcomes = new Map<PendingPet, Outcome<StoredPet>>();
     let rest = creates;
     while (rest.length > 0) {

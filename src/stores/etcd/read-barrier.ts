@@ -99,10 +99,11 @@ export class ReadBarrier {
       if (outcome.kind === 'caught up') {
         failures = 0;
         this.#failure = undefined;
+        const { length } = this.#served;
         for (const { resolve } of this.#served) resolve();
         this.#served = [];
         // Callers who were just answered, and ask again at once, are to share one barrier.
-        await this.#clock.turn();
+        if (length > 1) await this.#clock.turn();
       } else {
         failures += 1;
         this.#noteFailure(outcome.cause, outcome.isForeign);

@@ -174,6 +174,8 @@ test(
     };
     writeFileSync(files.clientCert, 'broken');
     await reconnect();
+    // A read may find that the connection is cut; a create would be in doubt.
+    await assert.rejects(store.list({ limit: 1 }), { name: 'StoreUnavailableError' });
     await assert.rejects(store.create(rex), { name: 'StoreUnavailableError' });
     writeFileSync(files.clientCert, readFileSync(files.expiredCert));
     await assert.rejects(store.create(rex), { name: 'StoreUnavailableError' });
