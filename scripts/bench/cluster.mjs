@@ -2,19 +2,21 @@
  * The cluster: the service on three etcd members, against bare loops of etcd's own calls.
  *
  * Callers are in-process `pets.create` and `pets.list`, without HTTP of ours; the floors send one
- * transaction, or one linearizable range, after the other over one kept-alive connection. Last come
+ * transaction, or one linearizable range, after the other over one kept-alive connection. Then come
  * one, two and four service processes together: they take turns at one log, so that their rates
- * do not add up. This file is also the program of those processes.
+ * do not add up; one of two that is farther from the members than the other; and a start with a
+ * million pets. This file is also the program of those processes.
  */
 
-import { fork, spawn, spawnSync } from 'node:child_process';
+import { execFileSync, fork, spawn, spawnSync } from 'node:child_process';
 import http from 'node:http';
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { dataFile, freshData } from './data.mjs';
 import { measurePairs } from './paired.mjs';
-import { pairsRow, RATE } from './table.mjs';
+import { figure, pairsRow, RATE, summary } from './table.mjs';
 
 const FILE = fileURLToPath(import.meta.url);
 const ETCD = process.env.TEST_ETCD ?? 'etcd';
@@ -30,6 +32,10 @@ const SCENARIOS = [
 const FLOORS = { txn: 'one transaction after another', range: 'one range after another' };
 const PROCESSES = [2, 4];
 const CALLERS_EACH = 64;
+const NEAR_MS = 2;
+const FAR_MS = 50;
+const DISTANCE_SECONDS = 10;
+const PETS = 1_000_000;
 
 export async function measureCluster(bench) {
   if (spawnSync(ETCD, ['--version']).status !== 0) {
@@ -47,8 +53,8 @@ export async function measureCluster(bench) {
       const running = await Promise.all(Array.from({ length: processes }, start));
       return {
         async burst() {
-          const rates = await Promise.all(running.map((one) => one.burst()));
-          return { rate: rates.reduce((sum, rate) => sum + rate, 0) };
+          const bursts = await Promise.all(running.map((one) => one.burst(bench.seconds)));
+          return { rate: bursts.reduce((sum, { rate }) => sum + rate, 0) };
         },
         stop: () => Promise.all(running.map((one) => one.stop())),
       };
@@ -66,10 +72,86 @@ export async function measureCluster(bench) {
       const pairs = await measurePairs(bench, what, contender('create', CALLERS_EACH, count), one);
       rows.push(pairsRow({ what, against: 'one such process', pairs, measure: RATE }));
     }
+    rows.push(...(await measureDistance(bench, cluster)), await measureStart(bench, cluster));
     return [{ title: 'On etcd: three members on this machine', rows }];
   } finally {
     cluster.stop();
   }
+}
+
+/** Two processes at one log: a far one, and one that is near to the members. */
+async function measureDistance(bench, { endpoints }) {
+  bench.progress('on etcd: distance');
+  const rows = [];
+  for (const callers of [1, CALLERS_EACH]) {
+    const distances = [FAR_MS, NEAR_MS];
+    const ways = await Promise.all(distances.map((ms) => startDistance(endpoints, ms)));
+    const prefix = `bench-distance-${callers}/`;
+    const sides = await Promise.all(
+      ways.map((way) =>
+        startProcess(bench, { job: 'create', callers, prefix, endpoints: way.endpoints }),
+      ),
+    );
+    const [far, near] = await Promise.all(sides.map((side) => side.burst(DISTANCE_SECONDS)));
+    for (const { stop } of [...sides, ...ways]) await stop();
+    const longest = `longest ${far.longestMs.toFixed(0)} : ${near.longestMs.toFixed(0)} ms`;
+    rows.push({
+      what: `creates of ${callers} far away, ${FAR_MS} ms a round trip, rate`,
+      against: `as many that are near, ${NEAR_MS} ms, at the same time`,
+      figure: (far.rate / near.rate).toFixed(2),
+      absolute: `${far.rate.toFixed(0)} : ${near.rate.toFixed(0)}/s; refused ${far.refused} : ${near.refused}; ${longest}`,
+    });
+  }
+  return rows;
+}
+
+/** A way to each endpoint that takes half the time of a round trip in each direction. */
+async function startDistance(endpoints, roundTripMs) {
+  const servers = endpoints.map((endpoint) =>
+    createServer((socket) => {
+      const { port, hostname } = new URL(endpoint);
+      const other = connect({ port: Number(port), host: hostname, noDelay: true });
+      socket.setNoDelay(true);
+      for (const [from, to] of [
+        [socket, other],
+        [other, socket],
+      ]) {
+        from.on('data', (chunk) => setTimeout(() => to.write(chunk), roundTripMs / 2));
+        from.on('error', () => to.destroy());
+        from.on('close', () => to.destroy());
+      }
+    }).listen(0, '127.0.0.1'),
+  );
+  await Promise.all(servers.map((server) => new Promise((done) => server.once('listening', done))));
+  return {
+    endpoints: servers.map((server) => `http://127.0.0.1:${server.address().port}`),
+    stop: () => servers.forEach((server) => server.close()),
+  };
+}
+
+async function measureStart(bench, { endpoints }) {
+  bench.progress('on etcd: start');
+  dataFile(bench.folder, PETS);
+  const from = freshData(bench.folder, 'to-etcd', PETS);
+  const prefix = 'bench-start/';
+  const copyPets = fileURLToPath(new URL('../../dist/copy-pets.js', import.meta.url));
+  const args = [copyPets, '--from', from, '--to-etcd', endpoints.join(','), '--prefix', prefix];
+  execFileSync(bench.node, args, { stdio: 'ignore' });
+  const starts = [];
+  for (let round = 0; round < bench.rounds; round += 1) {
+    const running = await startProcess(bench, { job: 'list', callers: 1, prefix, endpoints });
+    starts.push(running.opened);
+    await running.stop();
+  }
+  const residentMb = summary(starts.map((start) => start.residentMb)).median;
+  return {
+    what: 'start with 1M pets, seconds',
+    figure: figure(
+      starts.map(({ openMs }) => openMs / 1000),
+      1,
+    ),
+    absolute: `${residentMb.toFixed(0)} MB resident`,
+  };
 }
 
 async function startMembers(folder) {
@@ -105,19 +187,20 @@ async function freePorts(count) {
 }
 
 /** A process of its own on the Node that is measured. */
-async function startProcess({ node, seconds }, settings) {
+async function startProcess({ node }, settings) {
   const child = fork(FILE, [JSON.stringify(settings)], { execPath: node });
   const answer = () =>
     new Promise((resolve, reject) => {
       child.once('message', resolve);
       child.once('exit', () => reject(new Error('A process of the bench ended')));
     });
-  await answer();
+  const opened = await answer();
   return {
-    burst() {
-      const rate = answer();
+    opened,
+    burst(seconds) {
+      const figures = answer();
       child.send(seconds);
-      return rate;
+      return figures;
     },
     async stop() {
       const exit = new Promise((resolve) => child.once('exit', resolve));
@@ -166,27 +249,44 @@ async function openJob({ job, prefix, endpoints }) {
     return { call: () => post(endpoint, '/v3/kv/range', text), close: () => agent.destroy() };
   }
   const { openApp } = await import('../../dist/index.js');
+  const startedAt = performance.now();
   const app = await openApp({ etcd: { endpoints, prefix }, apiKeys: ['bench'] });
+  const openMs = performance.now() - startedAt;
   const pet = { name: 'Rex', categoryId: 7n, status: 'available' };
   const call = job === 'create' ? () => app.pets.create(pet) : () => app.pets.list();
-  if (job === 'list') for (let i = 0; i < 100; i += 1) await app.pets.create(pet);
-  return { call, close: () => app.close() };
+  const { total } = await app.pets.count();
+  if (job === 'list' && total === 0) for (let i = 0; i < 100; i += 1) await app.pets.create(pet);
+  return { call, openMs, close: () => app.close() };
 }
 
 async function serve(settings) {
-  const { call, close } = await openJob(settings);
+  const { call, openMs, close } = await openJob(settings);
   process.on('message', async (seconds) => {
     const startedAt = performance.now();
     const end = startedAt + 1000 * seconds;
     let count = 0;
+    let refused = 0;
+    let longestMs = 0;
     const loop = async () => {
-      for (; performance.now() < end; count += 1) await call();
+      for (let at = performance.now(); at < end;) {
+        try {
+          await call();
+          count += 1;
+        } catch (error) {
+          if (error.name !== 'StoreUnavailableError') throw error;
+          refused += 1;
+        }
+        const now = performance.now();
+        longestMs = Math.max(longestMs, now - at);
+        at = now;
+      }
     };
     await Promise.all(Array.from({ length: settings.callers }, loop));
-    process.send((1000 * count) / (performance.now() - startedAt));
+    const rate = (1000 * count) / (performance.now() - startedAt);
+    process.send({ rate, refused, longestMs });
   });
   process.on('disconnect', close);
-  process.send('ready');
+  process.send({ openMs, residentMb: process.memoryUsage().rss / 1e6 });
 }
 
 if (process.argv[1] === FILE && process.send !== undefined)
