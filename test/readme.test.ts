@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { test } from 'node:test';
+import { VERSION } from '../src/base/version.ts';
 import { fileURLToPath } from 'node:url';
 import { checksOf } from '../src/kit/checks.ts';
 
@@ -103,6 +104,14 @@ test('Each npm command that a page shows is one of package.json', () => {
 });
 
 const NPM_COMMANDS = ['alone', 'and', 'ci', 'install', 'pack', 'package'];
+
+test('The pages name the version of package.json', () => {
+  const named = [...pages.values()].flatMap((page) => [
+    ...page.matchAll(/petstore-([0-9.]+)\.tgz|^Petstore ([0-9.]+) listens/gm),
+  ]);
+  assert.ok(named.length >= 4);
+  for (const [text, tarball, greeting] of named) assert.equal(tarball ?? greeting, VERSION, text);
+});
 
 test('The table of traceability has every sentence of the interface, and a check for each', () => {
   const page = pages.get('test/README.md') ?? '';

@@ -95,7 +95,7 @@ test('Pets, commits, files and what runs', async (t) => {
   assert.equal(samples.get('petstore_store_queue_length'), 0);
   assert.equal(samples.get('petstore_store_refused_creates_total'), 0);
   assert.equal(samples.get('petstore_http_connections'), 7);
-  assert.equal(samples.get('petstore_build_info{version="1.0.0",node="v20.0.0"}'), 1);
+  assert.equal(samples.get('petstore_build_info{version="1.1.0",node="v20.0.0"}'), 1);
   assert.ok(samples.has('petstore_event_loop_delay_seconds{percentile="99"}'));
 });
 
