@@ -105,6 +105,16 @@ test('Each npm command that a page shows is one of package.json', () => {
 
 const NPM_COMMANDS = ['alone', 'and', 'ci', 'install', 'pack', 'package'];
 
+test('The table of options has every option of an app', () => {
+  const source = readFileSync(join(root, 'src', 'app-options.ts'), 'utf8');
+  const [, names = ''] = /const NAMES[^{]*\{([^}]*)\}/.exec(source) ?? [];
+  const options = [...names.matchAll(/(\w+): true/g)].map(([, name]) => name!);
+  assert.ok(options.length > 10);
+  const [, table = ''] = /\| Option \|([^]*?)\n\n/.exec(pages.get('src/README.md') ?? '') ?? [];
+  const first = table.split('\n').map((row) => row.split('|')[1]).join();
+  for (const name of options) assert.ok(first.includes(`\`${name}\``), name);
+});
+
 test('The pages name the version of package.json', () => {
   const named = [...pages.values()].flatMap((page) => [
     ...page.matchAll(/petstore-([0-9.]+)\.tgz|^Petstore ([0-9.]+) listens/gm),

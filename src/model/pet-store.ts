@@ -27,8 +27,7 @@ export interface PetStore {
    * When the promise resolves, the pet is as durable as the store can make it, and only from then
    * on does any read show it. When it rejects, nothing was added, and nothing of it will appear:
    * with InvalidPetError for what is no NewPet, with StoreUnavailableError when the same call may
-   * succeed later. Only with OutcomeUnknownError
-   * it is not known whether the pet was added.
+   * succeed later. Only with OutcomeUnknownError it is not known whether the pet was added.
    */
   create(newPet: NewPet): Promise<StoredPet>;
 
