@@ -5,7 +5,9 @@ import {
   chmodSync,
   closeSync,
   existsSync,
+  mkdirSync,
   openSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -61,6 +63,45 @@ test('On a full disk creates are 503 and reads go on, until there is space again
   const third = startOn(t, dataFile);
   ledger.check(await listAllPets(await portOf(third)));
   assert.equal(await end(third, 'SIGTERM'), 0);
+});
+
+test('Pets that are in memory only, and cannot be saved at a stop, are told of as lost', async (t) => {
+  const folder = mountTmpfs(t, DISK_BYTES);
+  if (folder === undefined) return;
+  const dataFile = join(folder, 'pets.json');
+  const ledger = new PetLedger();
+  const service = startOn(t, dataFile);
+  const connection = await connect(await portOf(service));
+  assertUnavailable(await createUntilFull(connection, ledger));
+  // That frees nothing: the service has the file open.
+  rmSync(`${dataFile}.journal`);
+  assert.equal(await end(service, 'SIGTERM'), 1);
+  assert.match(
+    service.stderr(),
+    /"Stopping failed".*The journal was removed, and .*ENOSPC.* are lost/,
+  );
+});
+
+test('Pets that are in memory only go into a file of their own where a stop cannot write the keys', async (t) => {
+  const folder = tempDir(t);
+  const dataFile = join(folder, 'pets.json');
+  const service = startOn(t, dataFile);
+  const { status } = await fetch(`http://127.0.0.1:${await portOf(service)}/v1/pets`, {
+    method: 'POST',
+    headers: {
+      Authorization: `Bearer ${KEY}`,
+      'Content-Type': 'application/json',
+      'Idempotency-Key': 'k',
+    },
+    body: '{"name":"Rex","categoryId":1}',
+  });
+  assert.equal(status, 201);
+  rmSync(`${dataFile}.journal`);
+  mkdirSync(`${dataFile}.keys`);
+  assert.equal(await end(service, 'SIGTERM'), 0);
+  assert.match(service.stderr(), /All pets that were answered are in a file of their own/);
+  const saved = readdirSync(folder).find((name) => name.startsWith('pets.json.saved-'));
+  assert.match(readFileSync(join(folder, saved ?? ''), 'utf8'), /^\[\n\{"id":1,/);
 });
 
 test('A new data file on a full disk is refused in one line, with exit code 1', async (t) => {

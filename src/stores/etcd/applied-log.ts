@@ -13,9 +13,9 @@ import { scanCommit } from '../commits/commit-scanner.ts';
 import { KeyTable, type KeyClock } from '../keys/key-table.ts';
 import { PetRun, scannedBytes } from '../table/pet-scanner.ts';
 import { PetTable } from '../table/pet-table.ts';
-import { ifCreatedAt, ifValueIs, type KeyValue, type TxnPart } from './etcd-json.ts';
+import { ifValueBegins, ifValueIs, type KeyValue, type TxnPart } from './etcd-json.ts';
 import { LostLogError } from './lost-log-error.ts';
-import { decodeValue, digestOf, slotKey, type Layout } from './slots.ts';
+import { decodeValue, digestOf, headOf, slotKey, type Layout } from './slots.ts';
 
 /**
  * By the time of day a key is forgotten an hour after it expires, so that processes whose clocks
@@ -40,8 +40,8 @@ export class AppliedLog {
   readonly #layout: Layout;
   readonly #meta: Buffer;
   readonly #run: PetRun = new PetRun();
-  /** The slot of the last commit, and when it was created; undefined before the first. */
-  #last: { readonly key: string; readonly revision: bigint } | undefined;
+  /** The slot of the last commit, and what its value begins with; undefined before the first. */
+  #last: { readonly key: string; readonly head: string } | undefined;
   #digest: string;
   /** The value that this process proposes at present: a range may bring it before its answer comes. */
   proposed: Buffer | undefined;
@@ -82,12 +82,15 @@ export class AppliedLog {
     return slotKey(this.#layout, this.lastId);
   }
 
-  /** They hold as long as the log is the one that was applied. */
+  /**
+   * They hold as long as the log is the one that was applied. That the last slot was created at the
+   * same revision would not be enough: in a log that was restored from a back-up another process may
+   * have taken that slot, at that revision.
+   */
   get compares(): readonly TxnPart[] {
     const meta = ifValueIs(this.#layout.meta, this.#meta);
-    return this.#last === undefined
-      ? [meta]
-      : [meta, ifCreatedAt(this.#last.key, this.#last.revision)];
+    if (this.#last === undefined) return [meta];
+    return [meta, ...ifValueBegins(this.#last.key, this.#last.head)];
   }
 
   /**
@@ -107,15 +110,15 @@ export class AppliedLog {
   }
 
   /** Applies a commit of this process, unless a range has brought it already. */
-  applyOwn(commit: Commit, value: Buffer, revision: bigint): void {
+  applyOwn(commit: Commit, value: Buffer): void {
     const key = slotKey(this.#layout, commit.after);
     if (key < this.nextSlot) return;
     this.#add(commit);
-    this.#seal(key, value, revision);
+    this.#seal(key, value);
     this.#sinceForeign += 1;
   }
 
-  #applyNext({ key, value, createRevision }: KeyValue): void {
+  #applyNext({ key, value }: KeyValue): void {
     const decoded = decodeValue(value);
     if (decoded.kind === 'unknown format') {
       throw new LostLogError(
@@ -134,7 +137,7 @@ export class AppliedLog {
         throw new LostLogError(`${key} holds no commit of its own`);
       this.#add(commit);
     }
-    this.#seal(key, value, createRevision);
+    this.#seal(key, value);
     const isOwn = this.proposed !== undefined && value.equals(this.proposed);
     this.#sinceForeign = isOwn ? this.#sinceForeign + 1 : 0;
   }
@@ -167,8 +170,8 @@ export class AppliedLog {
     this.keys.add({ ...key, expiresAt, petCrc: zlib.crc32(petText) });
   }
 
-  #seal(key: string, value: Buffer, revision: bigint): void {
-    this.#last = { key, revision };
+  #seal(key: string, value: Buffer): void {
+    this.#last = { key, head: headOf(value) };
     this.#digest = digestOf(value);
   }
 }

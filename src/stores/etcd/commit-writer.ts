@@ -222,8 +222,8 @@ export class CommitWriter {
       const outcome = await calls.txn(proposal.text, 'create');
       if (outcome.kind === 'answered') {
         this.#roundTripMs = clock.now() - sentAt;
-        const { succeeded, revision, ranges } = outcome.answer;
-        if (succeeded) return this.#applyOwn(proposal, revision);
+        const { succeeded, ranges } = outcome.answer;
+        if (succeeded) return this.#applyOwn(proposal);
         return this.#readSlot(proposal, ranges[0], isInDoubt);
       }
       const { cause } = outcome;
@@ -294,7 +294,7 @@ export class CommitWriter {
     }
     const isOurs = first.value.equals(proposal.value);
     // Ours is looked at before anything is applied: what follows it may be unreadable.
-    if (isOurs) return this.#applyOwn(proposal, first.createRevision);
+    if (isOurs) return this.#applyOwn(proposal);
     try {
       log.apply(found.keyValues);
       // A loser that is far behind would lose again.
@@ -307,9 +307,9 @@ export class CommitWriter {
     return { kind: 'lost' };
   }
 
-  #applyOwn({ commit, value }: Proposal, revision: bigint): Settled {
+  #applyOwn({ commit, value }: Proposal): Settled {
     try {
-      this.#place.log.applyOwn(commit, value, revision);
+      this.#place.log.applyOwn(commit, value);
     } catch (error) {
       // It is stored, but this process cannot go on.
       this.#place.onLost(failedHere(error));

@@ -61,11 +61,15 @@ export class EtcdClient implements EtcdCalls {
   }
 
   /**
-   * Asks every member for its cluster; a sentence where two of them differ. Those that do not
-   * answer are asked when it is their turn.
+   * Asks every member for its cluster, and begins with the first that has answered; a sentence where
+   * two of them differ. Those that do not answer are asked when it is their turn.
    */
   async findForeignMember(): Promise<string | undefined> {
     const failures = await Promise.all(this.#members.map((member) => this.#check(member)));
+    this.#current = Math.max(
+      0,
+      failures.findIndex((failure) => failure === undefined),
+    );
     return failures.find((failure) => failure !== undefined && 'isForeign' in failure)?.cause;
   }
 

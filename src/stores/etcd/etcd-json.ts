@@ -19,15 +19,23 @@ export function ifAbsent(key: string, rangeEnd?: string): TxnPart {
   return `{"target":"CREATE","result":"EQUAL","key":"${base64(key)}"${range},"create_revision":"0"}`;
 }
 
-/** Holds where the key was created at this revision. */
-export function ifCreatedAt(key: string, revision: bigint): TxnPart {
-  return `{"target":"CREATE","result":"EQUAL","key":"${base64(key)}","create_revision":"${revision}"}`;
-}
-
 /** Holds where the key has just this value. */
 export function ifValueIs(key: string, value: Buffer): TxnPart {
+  return compareValue(key, 'EQUAL', value);
+}
+
+/** Both hold where the key's value begins with this text and a space: it lies between the two. */
+export function ifValueBegins(key: string, text: string): readonly TxnPart[] {
+  return [
+    compareValue(key, 'GREATER', Buffer.from(`${text} `)),
+    // What follows the space in ASCII.
+    compareValue(key, 'LESS', Buffer.from(`${text}!`)),
+  ];
+}
+
+function compareValue(key: string, result: string, value: Buffer): TxnPart {
   const valueText = value.toString('base64');
-  return `{"target":"VALUE","result":"EQUAL","key":"${base64(key)}","value":"${valueText}"}`;
+  return `{"target":"VALUE","result":"${result}","key":"${base64(key)}","value":"${valueText}"}`;
 }
 
 export function put(key: string, value: Buffer): TxnPart {
@@ -71,8 +79,6 @@ export function encodeTxn({ compare, success, failure }: Txn): string {
 export interface KeyValue {
   readonly key: string;
   readonly value: Buffer;
-  /** The revision of the cluster at which the key was created. */
-  readonly createRevision: bigint;
 }
 
 export interface RangeAnswer {
@@ -108,10 +114,9 @@ export function decodeTxnAnswer(text: string): TxnAnswer | undefined {
 }
 
 function decodeRange({ kvs = [], more = false, count = '0' }: GatewayRange): RangeAnswer {
-  const keyValues = kvs.map(({ key, value = '', create_revision: revision }) => ({
+  const keyValues = kvs.map(({ key, value = '' }) => ({
     key: Buffer.from(key, 'base64').toString('latin1'),
     value: Buffer.from(value, 'base64'),
-    createRevision: BigInt(revision),
   }));
   return { keyValues, hasMore: more, count: Number(count) };
 }
@@ -154,11 +159,7 @@ interface GatewayTxnAnswer {
 }
 
 interface GatewayRange {
-  readonly kvs?: readonly {
-    readonly key: string;
-    readonly value?: string;
-    readonly create_revision: string;
-  }[];
+  readonly kvs?: readonly { readonly key: string; readonly value?: string }[];
   readonly more?: boolean;
   readonly count?: string;
 }

@@ -109,7 +109,8 @@ function endpointOrigin(endpoint: unknown): string | undefined {
   const isPlain = url.pathname === '/' && url.search === '' && url.hash === '';
   const hasUser = url.username !== '' || url.password !== '';
   const isWeb = url.protocol === 'http:' || url.protocol === 'https:';
-  return isWeb && isPlain && !hasUser && url.hostname !== '' ? url.origin : undefined;
+  const hasPlace = url.hostname !== '' && url.port !== '0';
+  return isWeb && isPlain && !hasUser && hasPlace ? url.origin : undefined;
 }
 
 function isSecureUrl(endpoint: unknown): boolean {

@@ -9,6 +9,7 @@
  */
 
 import { readFileSync } from 'node:fs';
+import { createSecureContext } from 'node:tls';
 import type { Histogram } from '../../base/histogram.ts';
 import { INT64_MAX } from '../../base/int64.ts';
 import { messageOf, safeLog, silent, type Log } from '../../base/log.ts';
@@ -117,10 +118,10 @@ export async function openEtcdStore(options: EtcdStoreOptions): Promise<EtcdStor
   }
 }
 
-/** A file that cannot be read is told at once, not at the first connection. */
+/** A file that cannot be read, or is no certificate, is told at once, not at the first connection. */
 function checkFiles(options: EtcdOptions): void {
   try {
-    readCertificates(options);
+    createSecureContext(readCertificates(options));
     if (options.passwordFile !== undefined) readFileSync(options.passwordFile);
   } catch (error) {
     throw new Error(`A file for etcd cannot be read: ${messageOf(error)}`);

@@ -124,7 +124,7 @@ async function addCommit(
   const commit = { after: log.lastId, pets, keys };
   const value = encodeValue(log.digest, encodeCommit(commit));
   const slot = log.nextSlot;
-  const { succeeded, revision, ranges } = await settled(
+  const { succeeded, ranges } = await settled(
     place,
     {
       compare: [...log.compares, ifAbsent(slot)],
@@ -134,8 +134,7 @@ async function addCommit(
     'import',
   );
   const there = ranges[0]?.keyValues[0];
-  if (succeeded) log.applyOwn(commit, value, revision);
-  else if (there?.value.equals(value) === true) log.applyOwn(commit, value, there.createRevision);
+  if (succeeded || there?.value.equals(value) === true) log.applyOwn(commit, value);
   else throw new LostLogError('Another process writes under the prefix: end it, and begin again');
 }
 

@@ -20,6 +20,9 @@ export type Reply =
 /** A longer answer is broken off: it would be a gigabyte before it is an array of commits. */
 export const MAX_ANSWER_BYTES: number = 64 << 20;
 
+/** An answer that comes more slowly is broken off: a byte now and then would take for ever. */
+const MIN_BYTES_PER_MS = 64;
+
 /** So long an idle connection is kept. */
 const IDLE_MS = 60_000;
 
@@ -28,7 +31,7 @@ export interface MemberRequest {
   /** ASCII only. */
   readonly body: string;
   readonly token?: string | undefined;
-  /** From the call to the first of the answer, and between any two parts of it. */
+  /** From the call to the first of the answer; what follows has to come at MIN_BYTES_PER_MS. */
   readonly timeoutMs: number;
 }
 
@@ -80,6 +83,7 @@ export class Member {
         request.destroy();
       };
       const timer = setTimeout(() => fail(`no answer within ${timeoutMs} ms`), timeoutMs);
+      const startedAt = performance.now();
       request.on('socket', (socket) => {
         if (this.#ready.has(socket)) isSent = true;
         else socket.once(this.#isSecure ? 'secureConnect' : 'connect', () => (isSent = true));
@@ -91,8 +95,10 @@ export class Member {
         response.on('data', (chunk: Buffer) => {
           timer.refresh();
           length += chunk.length;
+          chunks.push(chunk);
+          const takenMs = performance.now() - startedAt;
           if (length > MAX_ANSWER_BYTES) fail('the answer is too long', 'too long');
-          else chunks.push(chunk);
+          else if (takenMs > timeoutMs + length / MIN_BYTES_PER_MS) fail('it answers too slowly');
         });
         response.on('error', (error) => fail(error.message));
         response.on('close', () => fail('the connection ended within the answer'));

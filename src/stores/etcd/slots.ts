@@ -87,6 +87,11 @@ function newToken(): string {
   return randomBytes(16).toString('hex');
 }
 
+/** The format, the CRC and the token of a value: no other value begins with them. */
+export function headOf(value: Buffer): string {
+  return value.toString('latin1', 0, TOKEN_END);
+}
+
 /** What the value of a slot was found to be. */
 export type DecodedValue =
   | { readonly kind: 'commit'; readonly previous: string; readonly text: Buffer }
@@ -106,7 +111,8 @@ export function decodeValue(value: Buffer): DecodedValue {
 const FORMAT = '1';
 /** The format, the CRC and the spaces behind them. */
 const CRC_END = 11;
-const HEAD_LENGTH: number = CRC_END + 32 + 1 + 64 + 1;
+const TOKEN_END: number = CRC_END + 32;
+const HEAD_LENGTH: number = TOKEN_END + 1 + 64 + 1;
 const HEAD: RegExp = /^1 ([0-9a-f]{8}) [0-9a-f]{32} ([0-9a-f]{64})\n$/;
 
 /** What the commit after this value has as `previous`. */

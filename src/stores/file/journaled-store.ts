@@ -437,6 +437,17 @@ export class JournaledStore implements FileStore {
     await old.close().catch(() => undefined);
   }
 
+  /** True where the next start finds the journal that has the pets which the snapshot has not. */
+  #isJournalThere(): boolean {
+    const ours = this.#deadJournal?.leftover ?? this.#journal.entry;
+    try {
+      const there = this.#place.disk.look(this.#place.paths.journal);
+      return there !== undefined && ours !== undefined && isSameFile(there, ours);
+    } catch {
+      return false;
+    }
+  }
+
   #openJournal(found?: Recovered['journal']): Journal {
     const { disk, paths, memory } = this.#place;
     const id = this.#snapshot?.id ?? { crc: 0, lastId: 0n };
@@ -457,10 +468,10 @@ export class JournaledStore implements FileStore {
 
   /**
    * Somebody else put files in the place of ours. They are not ours to overwrite, and what was
-   * answered is in memory: it goes into a file of its own.
+   * answered is in memory: it goes into a file of its own. False where that failed, too.
    */
-  async #saveAndStop(reason: string): Promise<void> {
-    if (this.#stopped !== undefined) return;
+  async #saveAndStop(reason: string): Promise<boolean> {
+    if (this.#stopped !== undefined) return true;
     this.#stop(reason);
     try {
       const file = await savePets(this.#place, this.#pets);
@@ -468,10 +479,12 @@ export class JournaledStore implements FileStore {
         file,
         pets: this.#pets.length,
       });
+      return true;
     } catch (error) {
       this.#place.log('error', 'All pets that were answered could not be saved', {
         cause: messageOf(error),
       });
+      return false;
     }
   }
 
@@ -490,7 +503,15 @@ export class JournaledStore implements FileStore {
       if (isDue && this.#stopped === undefined) await this.#replaceJournal();
     } catch (error) {
       const details = { cause: messageOf(error), journalBytes: this.#journal.lengthBytes };
-      log('warn', 'A checkpoint failed; the journal goes on', details);
+      if (this.#isSnapshotCurrent || this.#isJournalThere()) {
+        log('warn', 'A checkpoint failed; the journal goes on', details);
+      } else if (!(await this.#saveAndStop(`${JOURNAL_GONE}, and a checkpoint failed`))) {
+        const count = this.#pets.length;
+        throw new Error(
+          `The journal was removed, and ${messageOf(error)}: of ${count} pets, those that were ` +
+            `added since ${this.#place.paths.snapshot} was written are lost`,
+        );
+      }
     } finally {
       // Here, and where a journal is replaced: nobody else closes a file of an open store.
       await this.#journal.close().catch(() => undefined);

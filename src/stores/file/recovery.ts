@@ -77,8 +77,10 @@ export async function recover(place: RecoveryPlace): Promise<Recovered> {
   const { keys = new KeyTable(memory, place.clock) } = place;
   await loadKeys(place, { pets, lastSnapshotId, committed: content?.keys ?? [] }, keys);
   place.guard();
-  await removeFile(disk, paths.tmp);
-  await removeFile(disk, paths.keysTmp);
+  for (const path of [paths.tmp, paths.keysTmp]) {
+    fileAt(disk, path);
+    await removeFile(disk, path);
+  }
   // The snapshot may have got its name from a process that was killed before that was durable: not
   // until then may its journal go.
   await disk.syncDirectory(dirname(paths.snapshot));

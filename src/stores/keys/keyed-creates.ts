@@ -3,12 +3,18 @@
  *
  * Whoever comes while the first create with a key is under way waits for its outcome. Only what was
  * stored is remembered: after a refusal one of those who wait is tried in its place, so that nobody
- * is stuck on somebody else's failure. Where nobody can tell the outcome, a retry first lets the
+ * is stuck on somebody else's failure; those who wait still, when that one is refused, too, are
+ * refused with it, since a thousand of them would fail one after the other. Where nobody can tell the outcome, a retry first lets the
  * store try to find out.
  */
 
 import type { NewPet, StoredPet } from '../../model/pet.ts';
-import { KeyReusedError, OutcomeUnknownError, type CreatedPet } from '../../model/pet-store.ts';
+import {
+  KeyReusedError,
+  OutcomeUnknownError,
+  StoreUnavailableError,
+  type CreatedPet,
+} from '../../model/pet-store.ts';
 import type { RequestKey } from './key-table.ts';
 
 /** What a store knows of a key. */
@@ -29,6 +35,9 @@ export interface KeyedStore {
   decide(): Promise<void>;
 }
 
+/** Who has waited for so many creates that were refused is refused, too. */
+const MAX_REFUSALS = 2;
+
 export class KeyedCreates {
   readonly #store: KeyedStore;
   /** The outcome of the create under way with a key; it does not reject. */
@@ -40,10 +49,13 @@ export class KeyedCreates {
 
   async create(newPet: NewPet, key: RequestKey): Promise<CreatedPet> {
     let hasTriedToDecide = false;
+    let refusals = 0;
     for (;;) {
       const underWay = this.#underWay.get(key);
       if (underWay !== undefined) {
-        await this.#waitFor(underWay, newPet);
+        const refusal = await this.#waitFor(underWay, newPet);
+        if (refusal instanceof StoreUnavailableError) refusals += 1;
+        if (refusals >= MAX_REFUSALS) throw refusal;
         continue;
       }
       // No await from here to the create: else another one with the key could begin in between.
@@ -58,12 +70,16 @@ export class KeyedCreates {
     }
   }
 
-  /** Resolves when that create is over; where its outcome is unknown, so is that of all who wait. */
-  async #waitFor(underWay: Promise<Error | undefined>, newPet: NewPet): Promise<void> {
+  /**
+   * Resolves when that create is over, with why it failed; where its outcome is unknown, so is that
+   * of all who wait.
+   */
+  async #waitFor(underWay: Promise<Error | undefined>, newPet: NewPet): Promise<Error | undefined> {
     const release = this.#store.hold(newPet);
     try {
       const failure = await underWay;
       if (failure instanceof OutcomeUnknownError) throw failure;
+      return failure;
     } finally {
       release();
     }

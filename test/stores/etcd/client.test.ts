@@ -3,9 +3,15 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { test, type TestContext } from 'node:test';
 import { CallCounts, type CallOutcome } from '../../../src/stores/etcd/calls.ts';
 import { EtcdClient } from '../../../src/stores/etcd/etcd-client.ts';
@@ -22,10 +28,14 @@ type Handler = (
 ) => void | Promise<void>;
 
 /** A gateway that answers as the handler says. */
-async function startGateway(t: TestContext, handler: Handler): Promise<string> {
-  const server = createServer((request, response) => {
+function startGateway(t: TestContext, handler: Handler): Promise<string> {
+  return startServer(t, (request, response) => {
     request.resume().on('end', () => void handler(request.url ?? '', response, request));
-  }).listen(0, '127.0.0.1');
+  });
+}
+
+async function startServer(t: TestContext, listener: RequestListener): Promise<string> {
+  const server = createServer(listener).listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.after(() => {
     server.close();
@@ -96,6 +106,14 @@ const OUTCOMES: readonly (readonly [what: string, Handler, CallOutcome['kind']])
     }),
     'too long',
   ],
+  [
+    'an answer of a byte now and then',
+    member((_path, response) => {
+      const drip = setInterval(() => response.write(' '), 100);
+      response.on('close', () => clearInterval(drip));
+    }),
+    'in doubt',
+  ],
   ['another cluster', member((_path, response) => void response.end(answer('2', 5))), 'in doubt'],
 ];
 
@@ -111,6 +129,25 @@ test('A member that nobody can connect to was sent nothing, and the next is trie
   const client = clientOf(t, ['http://127.0.0.1:9', good]);
   assert.equal((await client.txn('{}', 'create')).kind, 'unsent');
   assert.equal((await client.txn('{}', 'create')).kind, 'answered');
+});
+
+test('A start waits for no member that answers byte by byte, or not at all', async (t) => {
+  const etcd = new SimulatedEtcd();
+  const good = await startServer(t, (request, response) => {
+    void text(request).then((body) => {
+      response.end(request.url === '/v3/kv/txn' ? etcd.txn(body) : answer('1', 1));
+    });
+  });
+  const silent = await Promise.all(
+    Array.from({ length: 12 }, () => startGateway(t, () => undefined)),
+  );
+  const dripping = await startGateway(t, (_path, response) => {
+    const drip = setInterval(() => response.write(' '), 100);
+    response.on('close', () => clearInterval(drip));
+  });
+  const store = await openEtcdStore({ endpoints: [dripping, ...silent, good] });
+  t.after(() => store.close());
+  assert.equal((await store.create({ name: 'Rex', categoryId: 1n })).id, 1n);
 });
 
 test('A kept-alive connection that is cut is doubt: the request may have arrived', async (t) => {

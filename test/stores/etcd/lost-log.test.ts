@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { openEtcdStore, type EtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
-import { encodeMeta } from '../../../src/stores/etcd/slots.ts';
+import { digestOf, encodeMeta, encodeValue } from '../../../src/stores/etcd/slots.ts';
 import { simulatedCalls } from '../../support/etcd/simulated-calls.ts';
 import { SimulatedEtcd } from '../../support/etcd/simulated-etcd.ts';
 import { VirtualClock } from '../../support/etcd/virtual-clock.ts';
@@ -52,6 +52,22 @@ const DAMAGES: readonly (readonly [
   [
     'its last slot was deleted',
     (etcd, slots) => etcd.entries.delete(slots[2] ?? ''),
+    /is not the one/,
+  ],
+  [
+    'it was restored from a back-up, and another process took its last slot at the same revision',
+    (etcd, slots) => {
+      const slot = slots[2] ?? '';
+      const revision = etcd.revision;
+      const value = etcd.entries.get(slot)?.value ?? '';
+      etcd.entries.delete(slot);
+      etcd.revision -= 1n;
+      const other = encodeValue(digestOf('x'), '{"after":2,"pets":[]}');
+      overwrite(etcd, slot, other);
+      assert.equal(etcd.revision, revision);
+      assert.equal(etcd.entries.get(slot)?.createRevision, revision);
+      assert.notEqual(etcd.entries.get(slot)?.value, value);
+    },
     /is not the one/,
   ],
   ['its meta was deleted', (etcd) => etcd.entries.delete('petstore/meta'), /is not the one/],

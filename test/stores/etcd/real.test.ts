@@ -38,6 +38,9 @@ if (withoutEtcd !== false) {
     const is = (name: string, text: string): object => ({
       ...{ target: 'VALUE', result: 'EQUAL', key: key(name), value: text },
     });
+    const order = (name: string, result: string, text: string): object => ({
+      ...{ target: 'VALUE', result, key: key(name), value: Buffer.from(text).toString('base64') },
+    });
     const range = { target: 'CREATE', result: 'EQUAL', ...all, create_revision: '0' };
     const txns: readonly object[] = [
       empty,
@@ -48,6 +51,13 @@ if (withoutEtcd !== false) {
       { compare: [absent('a')], success: [putB], failure: [look] },
       { compare: [absent('b')], success: [putB], failure: [look] },
       { compare: [is('a', value)], success: [look], failure: [] },
+      ...['a', 'a valu', 'a value', 'a value ', 'b'].flatMap((text) =>
+        ['GREATER', 'LESS'].map((result) => ({
+          ...{ compare: [order('a', result, text), order('a', result, text)] },
+          ...{ success: [look], failure: [] },
+        })),
+      ),
+      { compare: [order('none', 'LESS', 'a')], success: [look], failure: [] },
       { compare: [is('b', value)], success: [look], failure: [{ request_range: all }] },
       { ...empty, success: [{ request_range: { ...all, limit: '1' } }] },
       { ...empty, success: [{ request_range: { ...all, count_only: true } }, look] },

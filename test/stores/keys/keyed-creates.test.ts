@@ -9,7 +9,7 @@ import {
   StoreUnavailableError,
 } from '../../../src/model/pet-store.ts';
 import { storedPetOf } from '../../../src/model/stored-pet.ts';
-import { formatNewPet, formatPet } from '../../../src/model/pet-text.ts';
+import { formatNewPet, formatPet, InvalidPetError } from '../../../src/model/pet-text.ts';
 import {
   KeyedCreates,
   type KeyedStore,
@@ -137,16 +137,36 @@ test('When the first is refused, one of those who wait is tried in its place', a
   assert.deepEqual(await third, { pet, isReplayed: true });
 });
 
-test('When all are refused, each is tried once, one after the other', async () => {
+test('Who has waited for two creates that were refused is refused with them', async () => {
   const { store, create } = begin();
-  const all = Promise.allSettled([create(), create(), create()]);
-  for (const index of [0, 1, 2]) {
+  const all = Array.from({ length: 1000 }, () => create());
+  const results = Promise.allSettled(all);
+  for (const index of [0, 1]) {
     await settled();
     assert.equal(store.creates.length, index + 1);
     store.creates[index]?.fail(new StoreUnavailableError('full'));
   }
-  for (const { status } of await all) assert.equal(status, 'rejected');
+  for (const result of await results) {
+    assert.ok(result.status === 'rejected' && result.reason instanceof StoreUnavailableError);
+  }
+  assert.equal(store.creates.length, 2);
   assert.equal(store.held, 0);
+});
+
+test('Who waits for creates of what is no pet is refused for its own pet alone', async () => {
+  const { store, create } = begin();
+  const all = [create(), create(), create()] as const;
+  const results = Promise.allSettled(all);
+  for (const index of [0, 1]) {
+    await settled();
+    store.creates[index]?.fail(new InvalidPetError('no pet'));
+  }
+  await settled();
+  store.creates[2]?.succeed();
+  assert.deepEqual(
+    (await results).map(({ status }) => status),
+    ['rejected', 'rejected', 'fulfilled'],
+  );
 });
 
 test('When the outcome of the first is unknown, so is that of those who wait', async () => {

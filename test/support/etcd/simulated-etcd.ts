@@ -14,6 +14,7 @@ interface Entry {
 
 interface Compare {
   readonly target: 'CREATE' | 'VALUE';
+  readonly result: 'EQUAL' | 'GREATER' | 'LESS';
   readonly key: string;
   readonly range_end?: string;
   readonly create_revision?: string;
@@ -65,6 +66,7 @@ export class SimulatedEtcd {
 
   #holds({
     target,
+    result,
     key,
     range_end: end,
     create_revision: revision = '0',
@@ -72,7 +74,11 @@ export class SimulatedEtcd {
   }: Compare): boolean {
     const entries = this.#between(decode(key), end === undefined ? undefined : decode(end));
     if (target === 'VALUE') {
-      return entries.length > 0 && entries.every(([, entry]) => entry.value === value);
+      const order = { EQUAL: 0, GREATER: 1, LESS: -1 }[result];
+      const bytes = Buffer.from(value ?? '', 'base64');
+      const isSo = (entry: Entry): boolean =>
+        Buffer.from(entry.value, 'base64').compare(bytes) === order;
+      return entries.length > 0 && entries.every(([, entry]) => isSo(entry));
     }
     // A key that is not there compares as one that was created at 0.
     if (entries.length === 0) return revision === '0';
