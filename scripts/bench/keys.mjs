@@ -31,26 +31,21 @@ export async function measureKeys(bench) {
         perCpuSecond[kind].push(measured.perCpuSecond);
       }
     }
-    const goal = '≥ 0.95';
-    const ratios = rates.keyed.map((rate, round) => rate / rates.plain[round]);
-    const [ours, theirs] = [rates.keyed, rates.plain].map((all) => Math.round(summary(all).median));
-    rows.push({
-      what: `create with a key, ${connections} connections, rate`,
-      against: 'without one',
-      goal,
-      figure: figure(ratios, 2, goal),
-      absolute: `${ours} : ${theirs}/s`,
-    });
-    rows.push({
-      what: 'the same, in a second of processor time',
-      against: 'without one',
-      goal: '≥ 0.95',
-      ratio: ratio(perCpuSecond.keyed, perCpuSecond.plain),
-    });
+    const what = `create with a key, ${connections} connections`;
+    rows.push(rowOf(`${what}, rate`, rates, '/s'));
+    rows.push(rowOf(`${what}, in a second of processor time`, perCpuSecond, ''));
   }
   bench.progress('');
   await tellOfTable();
   return [{ title: 'Creates with an idempotency key', rows }];
+}
+
+function rowOf(what, { keyed, plain }, unit) {
+  const goal = '≥ 0.95';
+  const ratios = keyed.map((value, round) => value / plain[round]);
+  const [ours, theirs] = [keyed, plain].map((all) => Math.round(summary(all).median));
+  const absolute = `${ours} : ${theirs}${unit}`;
+  return { what, against: 'without one', goal, figure: figure(ratios, 2, goal), absolute };
 }
 
 async function measureOne(bench, isKeyed, connections) {

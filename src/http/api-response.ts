@@ -5,9 +5,10 @@ import type { ApiError } from './api-error.ts';
 
 export interface ApiResponse {
   readonly status: number;
-  /** The response's own header fields: name, value, name, value … */
+  /** The response's own header fields, beside those that all have: name, value, name, value … */
   readonly headers: readonly string[];
-  /** Undefined where the status has none (204). */
+  /** Both undefined where the status has no body (204). */
+  readonly contentType: string | undefined;
   readonly body: string | undefined;
   /** The body's length in UTF-8. */
   readonly bodyBytes: number;
@@ -32,14 +33,12 @@ export function textResponse(
   body: string,
   headers: readonly string[] = NO_HEADERS,
 ): ApiResponse {
-  const bodyBytes = Buffer.byteLength(body);
-  const fields = ['Content-Type', contentType, 'Content-Length', String(bodyBytes)];
-  return { status, headers: [...fields, ...COMMON_HEADERS, ...headers], body, bodyBytes };
+  return { status, headers, contentType, body, bodyBytes: Buffer.byteLength(body) };
 }
 
 /** A response without a body (204). */
 export function emptyResponse(headers: readonly string[]): ApiResponse {
-  return { status: 204, headers: [...COMMON_HEADERS, ...headers], body: undefined, bodyBytes: 0 };
+  return { status: 204, headers, contentType: undefined, body: undefined, bodyBytes: 0 };
 }
 
 /** A response whose body is JSON text. */
@@ -106,10 +105,13 @@ export function sendResponseOpen(
 
 function writeHead(
   response: ServerResponse,
-  apiResponse: ApiResponse,
+  { status, headers, contentType, bodyBytes }: ApiResponse,
   extraHeaders: readonly string[],
 ): void {
   const fields =
-    extraHeaders.length === 0 ? apiResponse.headers : [...apiResponse.headers, ...extraHeaders];
-  response.writeHead(apiResponse.status, fields as string[]);
+    contentType === undefined
+      ? [...COMMON_HEADERS]
+      : ['Content-Type', contentType, 'Content-Length', String(bodyBytes), ...COMMON_HEADERS];
+  fields.push(...headers, ...extraHeaders);
+  response.writeHead(status, fields);
 }

@@ -44,7 +44,8 @@ function matchSegments(
 ): readonly string[] | undefined {
   if (pattern.length !== segments.length) return undefined;
   const parameters: string[] = [];
-  for (const [index, expected] of pattern.entries()) {
+  for (let index = 0; index < pattern.length; index += 1) {
+    const expected = pattern[index]!;
     const segment = segments[index];
     if (segment === undefined) return undefined;
     if (expected.startsWith('{') && segment !== '') parameters.push(segment);

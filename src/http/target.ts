@@ -28,7 +28,8 @@ export function readTarget(url: string): Target {
 
 /** The segments of a path, decoded; undefined where the encoding is broken. */
 export function decodeSegments(path: string): (string | undefined)[] {
-  return path.slice(1).split('/').map(percentDecode);
+  const segments = path.slice(1).split('/');
+  return path.includes('%') ? segments.map(percentDecode) : segments;
 }
 
 /** The error for '%' without two hex digits behind it, or bytes that are not UTF-8. */
