@@ -4,13 +4,13 @@
  *     petstore make-key, or node dist/make-key.js
  */
 
-import { createHash, randomBytes } from 'node:crypto';
+import crypto, { randomBytes } from 'node:crypto';
 
 const args = process.argv.slice(2);
 
 if (args.length === 0) {
   const key = randomBytes(24).toString('base64url');
-  const digest = createHash('sha256').update(key).digest('hex');
+  const digest = crypto.hash('sha256', key, 'hex');
   console.log(
     `# The key, for the client:\n${key}\n# Its line, for the keys file:\nsha256:${digest}`,
   );

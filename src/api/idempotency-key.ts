@@ -6,7 +6,7 @@
  * in one, and none of either is on the disk.
  */
 
-import { createHash } from 'node:crypto';
+import crypto from 'node:crypto';
 import { ApiError } from '../http/api-error.ts';
 import type { ApiRequest } from '../http/operation.ts';
 
@@ -39,8 +39,8 @@ function isIdempotencyKey(key: unknown): key is string {
 
 /** The key within a scope, which is an API key: nobody meets another's. */
 function requestKeyOf(scope: string, key: string): string {
-  const scopeDigest = createHash('sha256').update(scope).digest();
-  return createHash('sha256').update(scopeDigest).update(key).digest('hex').slice(0, 32);
+  const scopeAndKey = Buffer.concat([crypto.hash('sha256', scope, 'buffer'), Buffer.from(key)]);
+  return crypto.hash('sha256', scopeAndKey, 'hex').slice(0, 32);
 }
 
 const MAX_LENGTH = 255;

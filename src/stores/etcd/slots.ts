@@ -15,7 +15,7 @@
  * the first one to the log's id, so that no commit can stand in a log that is not its own.
  */
 
-import { createHash, randomBytes } from 'node:crypto';
+import crypto, { randomBytes } from 'node:crypto';
 import zlib from 'node:zlib';
 import { INT64_MAX } from '../../base/int64.ts';
 
@@ -117,7 +117,7 @@ const HEAD: RegExp = /^1 ([0-9a-f]{8}) [0-9a-f]{32} ([0-9a-f]{64})\n$/;
 
 /** What the commit after this value has as `previous`. */
 export function digestOf(value: Buffer | string): string {
-  return createHash('sha256').update(value).digest('hex');
+  return crypto.hash('sha256', value, 'hex');
 }
 
 function hex(value: number): string {
