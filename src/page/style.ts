@@ -37,9 +37,9 @@ table { width: 100%; border-collapse: collapse; font-variant-numeric: tabular-nu
 caption { text-align: left; padding-bottom: 0.5rem; }
 th, td { padding: 0.5rem 0.375rem; text-align: left; vertical-align: top; }
 td { border-top: 1px solid var(--line); }
-td.number, .name, .words { overflow-wrap: anywhere; }
+td.number, .name, .words { overflow-wrap: anywhere; overflow: hidden; }
 .number { text-align: right; min-width: 2.5rem; }
-.name { width: 100%; min-width: 4rem; white-space: pre-wrap; }
+.name { width: 100%; min-width: 4rem; max-width: 0; white-space: pre-wrap; }
 .name:empty::before { content: '(empty)'; color: var(--soft); }
 .new, .good { background: var(--good-back); } .pending { color: var(--wait); }
 .available, .good { color: var(--good); }

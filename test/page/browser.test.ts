@@ -245,6 +245,8 @@ inBrowser(
     await browser.command('Emulation.setDeviceMetricsOverride', size);
     t.after(() => browser.command('Emulation.clearDeviceMetricsOverride', {}));
     await service.post({ name: 'A'.repeat(300), categoryId: 1 });
+    // One letter with so many signs about it has no place to break a line.
+    await service.post({ name: `a${'\u0489'.repeat(300)}`, categoryId: 1 });
     await openPage();
     await useKey(KEY);
     await says('list', /^Answer 200/);
