@@ -1,13 +1,13 @@
 /**
  * The page for people: `GET /`, and what it needs, below `/page/`, for which nobody needs a key.
  *
- * Its modules are those of this package, as they lie beside this one: a fixed list of them, and
- * nothing else, is served. Where TypeScript runs as it is, they go out with their types stripped.
+ * Its modules are those of this package: a fixed list, and nothing else, is served. They are read
+ * once, at start. If TypeScript runs without a build, they are served with their types stripped.
  */
 
-import { readFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
 import * as node from 'node:module';
-import { textResponse, type ApiResponse } from '../http/api-response.ts';
+import { textResponse } from '../http/api-response.ts';
 import type { Operation } from '../http/operation.ts';
 import { pageHtml } from './html.ts';
 import { PAGE_STYLE } from './style.ts';
@@ -25,16 +25,15 @@ const SUFFIX: string = import.meta.url.slice(-3);
 export function pageOperations(): readonly Operation[] {
   const modules = PAGE_MODULES.map((name) => `${name}${SUFFIX}`);
   return [
-    operation('/', 'text/html', () => pageHtml(`page/page/main${SUFFIX}`)),
-    operation('/page/style.css', 'text/css', () => PAGE_STYLE),
-    ...modules.map((name) => operation(`/page/${name}`, 'text/javascript', () => readModule(name))),
+    operation('/', 'text/html', pageHtml(`page/page/main${SUFFIX}`)),
+    operation('/page/style.css', 'text/css', PAGE_STYLE),
+    ...modules.map((name) => operation(`/page/${name}`, 'text/javascript', readModule(name))),
   ];
 }
 
-function operation(path: string, type: string, read: () => string | Promise<string>): Operation {
-  const handle = async (): Promise<ApiResponse> =>
-    textResponse(200, `${type}; charset=utf-8`, await read(), SAFE_HEADERS);
-  return { name: 'page', method: 'GET', path, needsKey: false, handle };
+function operation(path: string, type: string, text: string): Operation {
+  const response = textResponse(200, `${type}; charset=utf-8`, text, SAFE_HEADERS);
+  return { name: 'page', method: 'GET', path, needsKey: false, handle: () => response };
 }
 
 /** Nothing from elsewhere, nothing inline, in nobody's frame, and no address told to others. */
@@ -44,14 +43,15 @@ const SAFE_HEADERS: readonly string[] = [
     "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 ];
 
-async function readModule(name: string): Promise<string> {
-  const text = await readFile(new URL(`../${name}`, import.meta.url), 'utf8');
-  if (SUFFIX === '.js') return text;
-  // Newer than the types of Node that this is compiled with.
-  const { stripTypeScriptTypes } = node as { stripTypeScriptTypes?: (text: string) => string };
-  return stripTypeScriptTypes?.(text) ?? CANNOT_STRIP;
+function readModule(name: string): string {
+  try {
+    const text = readFileSync(new URL(`../${name}`, import.meta.url), 'utf8');
+    const { stripTypeScriptTypes } = node as { stripTypeScriptTypes?: (text: string) => string };
+    return SUFFIX === '.js' ? text : stripTypeScriptTypes!(text);
+  } catch {
+    return NO_MODULE;
+  }
 }
 
-/** In the place of each module: the sources run by other means than Node's own. */
-const CANNOT_STRIP = `document.querySelector('#start').textContent =
-  'The page needs the built service: npm run build, then node dist/server.js.';`;
+/** Instead of a module that is not there, or that this Node cannot strip of its types. */
+const NO_MODULE = `document.querySelector('#start').textContent = 'Build the service: npm run build'`;
