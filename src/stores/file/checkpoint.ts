@@ -144,5 +144,5 @@ export function checkSnapshot(
       ? entry === undefined
       : entry !== undefined && isUnchanged(known.entry, entry);
   if (isOurs) return;
-  throw new ForeignSnapshotError(`${snapshot} is not the file that was read or written here`);
+  throw new ForeignSnapshotError('The data file is not the one that this process read or wrote');
 }
