@@ -12,7 +12,7 @@ import { openapiOperation } from './openapi/openapi.ts';
 import { embeddedKey } from './api/idempotency-key.ts';
 import { petOperations } from './api/operations.ts';
 import { BASE_PATH } from './api/paths.ts';
-import { withStoreErrors } from './api/store-errors.ts';
+import { toApiError } from './api/store-errors.ts';
 import { VERSION } from './base/version.ts';
 import { createKeyring, type Keyring } from './http/keyring.ts';
 import { createPetAccess, type PetAccess } from './model/pet-access.ts';
@@ -97,10 +97,7 @@ export function createApp(options: AppOptions): App {
       ...petOperations({ store: storeOrThrow, storeForCreate }),
       ...healthOperations(problem),
       openapiOperation(prefix),
-      {
-        ...metrics.operation,
-        handle: (call) => withStoreErrors(() => metrics.operation.handle(call)),
-      },
+      metrics.operation,
       ...(checked.page ? pageOperations() : []),
     ],
     prefix,
@@ -110,6 +107,7 @@ export function createApp(options: AppOptions): App {
     now,
     isDraining: () => isDraining,
     log,
+    toApiError,
     onResponse(record) {
       const seconds = (performance.now() - record.startedAt) / 1000;
       metrics.countRequest(record.operation, record.status, seconds, record.bodyBytes);

@@ -6,26 +6,26 @@
  * when pets are added, and the last page costs no more than the first.
  */
 
+import { whenKnown } from '../base/eventual.ts';
 import type { ApiRequest } from '../http/operation.ts';
-import { jsonResponse, type ApiResponse } from '../http/api-response.ts';
+import { jsonResponse, NO_HEADERS, type ApiResponse } from '../http/api-response.ts';
 import type { PetStore } from '../model/pet-store.ts';
 import { PETS_PATH } from './paths.ts';
 import { DEFAULT_LIMIT, readListParameters, type ListParameters } from './read-parameters.ts';
 
-export async function listPets(store: PetStore, request: ApiRequest): Promise<ApiResponse> {
+export function listPets(store: PetStore, request: ApiRequest): ApiResponse | Promise<ApiResponse> {
   const parameters = readListParameters(request.query);
   const { limit = DEFAULT_LIMIT, status, after } = parameters;
-  const { text, next } = await store.list({ limit, status, after });
-  if (next === undefined) return jsonResponse(200, text);
-  const nextPage = `${request.prefix}${PETS_PATH}?${nextQuery(parameters, next)}`;
-  return jsonResponse(200, text, ['Link', `<${nextPage}>; rel="next"`]);
+  return whenKnown(store.list({ limit, status, after }), ({ text, textBytes, next }) => {
+    if (next === undefined) return jsonResponse(200, text, NO_HEADERS, textBytes);
+    const nextPage = `${request.prefix}${PETS_PATH}?${nextQuery(parameters, next)}`;
+    return jsonResponse(200, text, ['Link', `<${nextPage}>; rel="next"`], textBytes);
+  });
 }
 
-/** The same query, but for pets after the id `next`. */
+/** The same query, but for pets after the id `next`. None of its values needs an encoding. */
 function nextQuery({ limit, status }: ListParameters, next: bigint): string {
-  const query = new URLSearchParams();
-  if (limit !== undefined) query.set('limit', String(limit));
-  if (status !== undefined) query.set('status', status);
-  query.set('after', String(next));
-  return query.toString();
+  const limitPart = limit === undefined ? '' : `limit=${limit}&`;
+  const statusPart = status === undefined ? '' : `status=${status}&`;
+  return `${limitPart}${statusPart}after=${next}`;
 }

@@ -10,7 +10,6 @@ import { createPet } from './create-pet.ts';
 import { getPet } from './get-pet.ts';
 import { listPets } from './list-pets.ts';
 import { PET_PATH, PETS_PATH } from './paths.ts';
-import { withStoreErrors } from './store-errors.ts';
 
 export interface StoreAccess {
   /** The store; throws StoreUnavailableError while it is not open. */
@@ -26,14 +25,14 @@ export function petOperations(stores: StoreAccess): readonly Operation[] {
       method: 'GET',
       path: PETS_PATH,
       needsKey: true,
-      handle: (request) => withStoreErrors(() => listPets(stores.store(), request)),
+      handle: (request) => listPets(stores.store(), request),
     },
     {
       name: 'createPet',
       method: 'POST',
       path: PETS_PATH,
       needsKey: true,
-      handle: (request) => withStoreErrors(() => createPet(stores.storeForCreate(), request)),
+      handle: (request) => createPet(stores.storeForCreate(), request),
     },
     {
       name: 'getPet',
@@ -41,7 +40,7 @@ export function petOperations(stores: StoreAccess): readonly Operation[] {
       path: PET_PATH,
       needsKey: true,
       deprecation: GET_PET_DEPRECATION,
-      handle: (request) => withStoreErrors(() => getPet(stores.store(), request)),
+      handle: (request) => getPet(stores.store(), request),
     },
   ];
 }

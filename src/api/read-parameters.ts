@@ -44,15 +44,20 @@ function readOne<T>(
   read: (text: string) => T | undefined,
   expected: string,
 ): T | undefined {
-  const values = given.filter((parameter) => parameter.name === name);
-  const [first] = values;
-  if (first === undefined) return undefined;
-  if (values.length > 1) {
-    problems.push(`${name} must be given once, not ${values.length} times`);
+  let count = 0;
+  let text = '';
+  for (const parameter of given) {
+    if (parameter.name !== name) continue;
+    count += 1;
+    text = parameter.value;
+  }
+  if (count === 0) return undefined;
+  if (count > 1) {
+    problems.push(`${name} must be given once, not ${count} times`);
     return undefined;
   }
-  const value = read(first.value);
-  if (value === undefined) problems.push(`${name} must be ${expected}, not ${quote(first.value)}`);
+  const value = read(text);
+  if (value === undefined) problems.push(`${name} must be ${expected}, not ${quote(text)}`);
   return value;
 }
 

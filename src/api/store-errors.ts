@@ -1,18 +1,12 @@
-/** What a store says when it fails, as the Error body that a client gets. */
+/** The documented errors of a store, as the Error body that a client gets. */
 
 import { ApiError, unavailable } from '../http/api-error.ts';
 import { KeyReusedError, OutcomeUnknownError, StoreUnavailableError } from '../model/pet-store.ts';
 
-/** Does some work with a store; rejects with an ApiError where the store tells why it failed. */
-export async function withStoreErrors<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (error instanceof StoreUnavailableError) throw unavailable(error.message);
-    if (error instanceof OutcomeUnknownError) throw new ApiError('outcome_unknown', error.message);
-    if (error instanceof KeyReusedError) {
-      throw new ApiError('idempotency_key_reused', error.message);
-    }
-    throw error;
-  }
+/** Converts a documented error of a store to an ApiError. Returns undefined for any other error. */
+export function toApiError(error: unknown): ApiError | undefined {
+  if (error instanceof StoreUnavailableError) return unavailable(error.message);
+  if (error instanceof OutcomeUnknownError) return new ApiError('outcome_unknown', error.message);
+  if (error instanceof KeyReusedError) return new ApiError('idempotency_key_reused', error.message);
+  return undefined;
 }

@@ -1,13 +1,13 @@
-/** ApiResponse: what a handler returns, and how it goes out over node:http. */
+/** ApiResponse: what a handler returns, and how node:http sends it. */
 
 import type { ServerResponse } from 'node:http';
 import type { ApiError } from './api-error.ts';
 
 export interface ApiResponse {
   readonly status: number;
-  /** The response's own header fields, beside those that all have: name, value, name, value … */
+  /** Header fields in addition to those of every response: name, value, name, value … */
   readonly headers: readonly string[];
-  /** Both undefined where the status has no body (204). */
+  /** Both undefined if the status has no body (204). */
   readonly contentType: string | undefined;
   readonly body: string | undefined;
   /** The body's length in UTF-8. */
@@ -17,8 +17,8 @@ export interface ApiResponse {
 export const NO_HEADERS: readonly string[] = [];
 
 /**
- * Of every response. Nothing here is for a cache: not what a key is needed for, nor a state of
- * health. And no browser is to take a response for something else than it is said to be.
+ * Header fields of every response. No response may be cached, be it pets or health, and browsers
+ * must not guess a different content type.
  */
 export const COMMON_HEADERS: readonly string[] = [
   'Cache-Control',
@@ -27,13 +27,15 @@ export const COMMON_HEADERS: readonly string[] = [
   'nosniff',
 ];
 
+/** `bodyBytes` is the length of the body in UTF-8, for those who know it. */
 export function textResponse(
   status: number,
   contentType: string,
   body: string,
   headers: readonly string[] = NO_HEADERS,
+  bodyBytes: number = Buffer.byteLength(body),
 ): ApiResponse {
-  return { status, headers, contentType, body, bodyBytes: Buffer.byteLength(body) };
+  return { status, headers, contentType, body, bodyBytes };
 }
 
 /** A response without a body (204). */
@@ -46,8 +48,9 @@ export function jsonResponse(
   status: number,
   body: string,
   headers?: readonly string[],
+  bodyBytes?: number,
 ): ApiResponse {
-  return textResponse(status, 'application/json', body, headers);
+  return textResponse(status, 'application/json', body, headers, bodyBytes);
 }
 
 export function errorResponse(error: ApiError): ApiResponse {
@@ -62,24 +65,28 @@ export function errorResponse(error: ApiError): ApiResponse {
  */
 export function sendResponse(
   response: ServerResponse,
-  apiResponse: ApiResponse,
+  { status, headers, contentType, body, bodyBytes }: ApiResponse,
   extraHeaders: readonly string[],
 ): void {
-  writeHead(response, apiResponse, extraHeaders);
-  const { body } = apiResponse;
+  const content =
+    contentType === undefined
+      ? NO_HEADERS
+      : ['Content-Type', contentType, 'Content-Length', String(bodyBytes)];
+  response.writeHead(status, [...content, ...COMMON_HEADERS, ...headers, ...extraHeaders]);
   if (body === undefined) response.end();
-  else if (apiResponse.bodyBytes <= LONG_BODY_BYTES) response.end(body);
-  else sendLongBody(response, Buffer.from(body), 0);
+  else if (bodyBytes > LONG_BODY_BYTES) sendLongBody(response, Buffer.from(body), 0);
+  // A text of as many bytes as characters is ASCII, which node:http copies faster as Latin-1.
+  else response.end(body, bodyBytes === body.length ? 'latin1' : 'utf8');
 }
 
 const LONG_BODY_BYTES: number = 16 << 10;
 const PIECE_BYTES: number = 64 << 10;
 
 /**
- * A response that was ended counts as sent: a server that stops would cut it off. A long one, which
- * the system may not take at once, is therefore ended when it has gone out. It goes in pieces, so
- * that a client that does not read costs one of them; and without a callback of `write`, which
- * others that stand between (Express's compression) do not call.
+ * Once `end` is called, node:http considers a response finished, and a stopping server could cut off
+ * data that the kernel has not accepted. The end of a long response is therefore called only after
+ * its last piece. A client that does not read costs one piece. A callback of `write` would do as
+ * well, but what stands between (Express's compression) may not call it.
  */
 function sendLongBody(response: ServerResponse, body: Buffer, start: number): void {
   for (let at = start; at < body.length; at += PIECE_BYTES) {
@@ -90,28 +97,4 @@ function sendLongBody(response: ServerResponse, body: Buffer, start: number): vo
     }
   }
   response.end();
-}
-
-/** Sends all of the response, but does not end it: the connection stays until the caller does. */
-export function sendResponseOpen(
-  response: ServerResponse,
-  apiResponse: ApiResponse,
-  extraHeaders: readonly string[],
-): void {
-  writeHead(response, apiResponse, extraHeaders);
-  if (apiResponse.body === undefined || response.req.method === 'HEAD') response.flushHeaders();
-  else response.write(apiResponse.body);
-}
-
-function writeHead(
-  response: ServerResponse,
-  { status, headers, contentType, bodyBytes }: ApiResponse,
-  extraHeaders: readonly string[],
-): void {
-  const fields =
-    contentType === undefined
-      ? [...COMMON_HEADERS]
-      : ['Content-Type', contentType, 'Content-Length', String(bodyBytes), ...COMMON_HEADERS];
-  fields.push(...headers, ...extraHeaders);
-  response.writeHead(status, fields);
 }

@@ -2,6 +2,7 @@
  * Bearer credentials (the interface's part 5, RFC 6750): the key of a request.
  */
 
+import { SPACE, TAB } from '../base/ascii.ts';
 import { ApiError } from './api-error.ts';
 import type { Keyring } from './keyring.ts';
 import type { RequestHeaders } from './request-headers.ts';
@@ -17,7 +18,8 @@ export function authenticate(headers: RequestHeaders, keyring: Keyring): string 
     throw new ApiError('unauthorized', message, CHALLENGE);
   }
   const { authorization } = headers;
-  const isBearer = authorization.slice(0, SCHEME.length).toLowerCase() === SCHEME;
+  const scheme = authorization.slice(0, SCHEME.length);
+  const isBearer = scheme === SCHEME || scheme.toLowerCase() === SCHEME.toLowerCase();
   const token = withoutSpace(authorization.slice(SCHEME.length));
   if (!isBearer || token === '') {
     const message = 'The Authorization header field must be of the form Bearer <API_KEY>';
@@ -29,7 +31,7 @@ export function authenticate(headers: RequestHeaders, keyring: Keyring): string 
   return token;
 }
 
-const SCHEME = 'bearer ';
+const SCHEME = 'Bearer ';
 
 /** RFC 6750 section 3.1: an error code only where a token was sent, and is wrong. */
 const CHALLENGE: readonly string[] = ['WWW-Authenticate', 'Bearer realm="petstore"'];
@@ -39,17 +41,18 @@ const INVALID_TOKEN_CHALLENGE: readonly string[] = [
 ];
 
 /**
- * Without the white space of header fields around it: a no-break space, say, is none. By hand, since
- * a regular expression for the end would try again at each space of a long row.
+ * Removes leading and trailing optional whitespace (space and tab, RFC 9110 section 5.6.3). A loop
+ * does it, because a regular expression for trailing spaces takes quadratic time on a long run of
+ * spaces.
  */
 function withoutSpace(text: string): string {
   let start = 0;
   let end = text.length;
-  while (isSpace(text[start])) start += 1;
-  while (end > start && isSpace(text[end - 1])) end -= 1;
+  while (isSpace(text.charCodeAt(start))) start += 1;
+  while (end > start && isSpace(text.charCodeAt(end - 1))) end -= 1;
   return text.slice(start, end);
 }
 
-function isSpace(character: string | undefined): boolean {
-  return character === ' ' || character === '\t';
+function isSpace(code: number): boolean {
+  return code === SPACE || code === TAB;
 }

@@ -2,8 +2,8 @@
  * The bounds on what a client can make grow, each with its reason. All bounds are in one table in
  * ops/README.md.
  *
- * Those of a body are with its reader (request-body.ts, drop-body.ts), those of the store's queue
- * with the store.
+ * Those of a body are with its reader (request-body.ts, lingering-close.ts), those of the store's
+ * queue with the store.
  */
 
 /** Times in milliseconds, sizes in bytes; where node:http has a name, it is that. */
@@ -15,13 +15,13 @@ export interface Limits {
   /** How often connections are looked at: node:http's own 30 s would make the times coarse. */
   readonly connectionsCheckingInterval: number;
   /**
-   * A connection on which nothing comes; longer than the 60 s after which most proxies give up. One
-   * on which something comes, but no request, is cut off after this and headersTimeout.
+   * A connection on which nothing comes is closed; longer than the 60 s after which most proxies
+   * close theirs. One on which something comes, but no request, has headersTimeout in addition.
    */
   readonly keepAliveTimeout: number;
   /**
-   * A connection on which an answer is due, and no byte of it goes out. A client that does not read
-   * is cut off, and so is one whose answer never comes, whatever the cause.
+   * A connection on which a response is due, and no byte of it goes out, is closed: its client does
+   * not read, or its response never comes, whatever the cause.
    */
   readonly timeout: number;
   /** What node:http takes by default, and most proxies send. */
@@ -29,9 +29,8 @@ export interface Limits {
   /** Room for a thousand, and for those who look after the service. */
   readonly maxConnections: number;
   /**
-   * Requests that wait for their turn, on all connections together: some 3 KB each, and one with
-   * many header fields counts once more for each 50 of them. One connection never has more than fit
-   * in the 64 KiB that node:http reads at a time, about 3,600.
+   * Pipelined requests that wait, on all connections together: about 3 KB each. One with many header
+   * fields counts once more for each 50 of them. What happens beyond it: pipelining.ts.
    */
   readonly maxWaitingRequests: number;
 }

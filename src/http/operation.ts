@@ -1,5 +1,5 @@
 /**
- * Operation: one method of one path, and what answers it. Tables of these make up the interface.
+ * Operation: one method of one path, and what serves it. Tables of these make up the interface.
  */
 
 import type { ApiResponse } from './api-response.ts';
@@ -14,14 +14,17 @@ export interface Operation {
   /** True for what any web page may read, whatever the CORS policy is. */
   readonly isPublic?: true;
   readonly deprecation?: Deprecation;
-  /** Rejects with an ApiError for what a client is to be told. */
-  handle(request: ApiRequest): Promise<ApiResponse>;
+  /**
+   * Returns the response, or a promise if it is not known yet: a promise costs a tenth of a short
+   * request. Throws or rejects with an ApiError for what a client is to be told.
+   */
+  handle(request: ApiRequest): ApiResponse | Promise<ApiResponse>;
 }
 
 export interface Deprecation {
   /** Date-times of ISO 8601. */
   readonly deprecatedSince: string;
-  /** From then on the operation answers 410. */
+  /** From then on the operation responds with 410. */
   readonly removedOn: string;
   /** The path of what replaces it. */
   readonly successor: string;
@@ -29,13 +32,13 @@ export interface Deprecation {
 
 /** What a handler gets to see of a request. */
 export interface ApiRequest {
-  /** What stands before the operation's path: '' or the prefix that the app is mounted under. */
+  /** What precedes the operation's path: '' or the prefix that the app is mounted under. */
   readonly prefix: string;
   /** The values of the path's parameters, decoded, in their order. */
   readonly pathParameters: readonly string[];
   /** The query string as it was sent, without the question mark. */
   readonly query: string;
-  /** The API key that was presented, '' where none is needed. */
+  /** The API key that was presented, '' if none is needed. */
   readonly apiKey: string;
   /** The values of the header field Idempotency-Key, one for each line. */
   readonly idempotencyKeys: readonly string[];

@@ -8,10 +8,11 @@
  * see that twice, and a refusal only after it.
  */
 
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { quote } from '../base/quote.ts';
 import { findInvalidUtf8 } from '../base/utf8.ts';
 import { ApiError } from './api-error.ts';
+import type { Exchange } from './exchange.ts';
 import { announcesBody, type RequestHeaders } from './request-headers.ts';
 
 export const DEFAULT_BODY_LIMIT_BYTES = 65_536;
@@ -26,9 +27,7 @@ export class ClientGoneError extends Error {
 
 /** Rejects with an ApiError (400, 413, 415), or with ClientGoneError. */
 export async function readBody(
-  request: IncomingMessage,
-  response: ServerResponse,
-  headers: RequestHeaders,
+  { request, response, headers }: Exchange,
   limitBytes: number,
 ): Promise<Buffer> {
   checkMediaType(headers);
@@ -38,7 +37,7 @@ export async function readBody(
   // A client of HTTP/1.0 knows no interim answers (RFC 9110 section 15.2).
   const isWaiting = headers.expect !== undefined && request.httpVersionMinor > 0;
   if (isWaiting) response.writeContinue();
-  // Without a body the stream never tells of its end: see empty-request.ts.
+  // Without a body the stream may have no end: see optimizeEmptyRequests in http-server.ts.
   const body = announcesBody(headers) ? await readBytes(request, limitBytes) : EMPTY;
   if (body.length === 0) {
     throw new ApiError('invalid_json', 'A body is required, and it must be JSON');
@@ -76,9 +75,7 @@ function checkMediaType({ contentType, contentEncoding }: RequestHeaders): void 
 function readBytes(request: IncomingMessage, limitBytes: number): Promise<Buffer> {
   if (request.readableDidRead || request.destroyed) {
     // The end that we would wait for has been.
-    throw new Error(
-      'The body was read by somebody else first: put the listener before any body parser',
-    );
+    throw new Error('The body was read already: put the listener before any body parser');
   }
   return new Promise((resolve, reject) => {
     let bytes = EMPTY;
@@ -90,7 +87,7 @@ function readBytes(request: IncomingMessage, limitBytes: number): Promise<Buffer
         // Nearly always this is all.
         bytes = chunk;
       } else {
-        if (end > bytes.length) bytes = grown(bytes, Math.min(2 * end, limitBytes));
+        if (end > bytes.length) bytes = Buffer.concat([bytes], Math.min(2 * end, limitBytes));
         chunk.copy(bytes, length);
       }
       length = end;
@@ -105,12 +102,6 @@ function readBytes(request: IncomingMessage, limitBytes: number): Promise<Buffer
     };
     request.on('data', onData).on('end', onEnd).on('error', onGone).on('close', onGone);
   });
-}
-
-function grown(bytes: Buffer, capacity: number): Buffer {
-  const larger = Buffer.allocUnsafe(capacity);
-  bytes.copy(larger);
-  return larger;
 }
 
 function tooLarge(limitBytes: number): ApiError {

@@ -1,12 +1,12 @@
 /**
- * The router: from a path to the route that answers it.
+ * The router: from a path to the route that serves it.
  *
  * A pattern is a path whose segments are literal or a parameter, `/v1/users/{userId}`. Paths match
- * exactly: case counts, and so does every slash; a parameter is never empty. Each segment is
- * percent-decoded by itself before it is compared (RFC 3986 section 2.4).
+ * exactly: case counts, and so does every slash. A parameter is one segment, not empty, and
+ * percent-decoded once, so an encoded slash stays in it (RFC 3986 section 2.4).
  */
 
-import { decodeSegments } from './target.ts';
+import { normalizePath, percentDecode } from './request-target.ts';
 
 export interface Match<T> {
   readonly route: T;
@@ -15,21 +15,26 @@ export interface Match<T> {
 }
 
 export interface Router<T> {
-  /** The route of a path as it was sent; undefined where there is none. */
+  /** Returns the route of a path as it was sent, or undefined if there is none. */
   match(path: string): Match<T> | undefined;
 }
 
-/** A router over patterns. No two may match the same path. */
+/** A router over patterns, whose literal segments are of letters, digits and `-._~`. */
 export function createRouter<T>(routes: ReadonlyMap<string, T>): Router<T> {
-  const patterns = [...routes].map(([pattern, route]) => ({
-    segments: pattern.slice(1).split('/'),
-    route,
-  }));
+  const literal = new Map<string, Match<T>>();
+  const patterns: { readonly pieces: readonly string[]; readonly route: T }[] = [];
+  for (const [pattern, route] of routes) {
+    const pieces = pattern.split(/\{[^}]+\}/);
+    if (pieces.length > 1) patterns.push({ pieces, route });
+    else literal.set(pattern, { route, parameters: [] });
+  }
   return {
     match(path) {
-      const segments = decodeSegments(path);
-      for (const { segments: pattern, route } of patterns) {
-        const parameters = matchSegments(pattern, segments);
+      const normalized = normalizePath(path);
+      const found = literal.get(normalized);
+      if (found !== undefined) return found;
+      for (const { pieces, route } of patterns) {
+        const parameters = matchPieces(pieces, normalized);
         if (parameters !== undefined) return { route, parameters };
       }
       return undefined;
@@ -37,19 +42,22 @@ export function createRouter<T>(routes: ReadonlyMap<string, T>): Router<T> {
   };
 }
 
-/** The values of the parameters; undefined where the path does not match. */
-function matchSegments(
-  pattern: readonly string[],
-  segments: readonly (string | undefined)[],
-): readonly string[] | undefined {
-  if (pattern.length !== segments.length) return undefined;
+/** Returns what is between the pieces, decoded, or undefined if the path does not match. */
+function matchPieces(pieces: readonly string[], path: string): readonly string[] | undefined {
   const parameters: string[] = [];
-  for (let index = 0; index < pattern.length; index += 1) {
-    const expected = pattern[index]!;
-    const segment = segments[index];
-    if (segment === undefined) return undefined;
-    if (expected.startsWith('{') && segment !== '') parameters.push(segment);
-    else if (segment !== expected) return undefined;
+  let at = 0;
+  for (let index = 0; index < pieces.length; index += 1) {
+    const piece = pieces[index]!;
+    if (index > 0) {
+      const slash = path.indexOf('/', at);
+      const end = slash === -1 ? path.length : slash;
+      const parameter = percentDecode(path.slice(at, end));
+      if (parameter === undefined || parameter === '') return undefined;
+      parameters.push(parameter);
+      at = end;
+    }
+    if (!path.startsWith(piece, at)) return undefined;
+    at += piece.length;
   }
-  return parameters;
+  return at === path.length ? parameters : undefined;
 }

@@ -1,26 +1,27 @@
 /**
- * Routes: the table of operations, grouped by path, with what can be worked out ahead of requests.
+ * Routes: the table of operations, grouped by path, with what can be prepared before requests come.
  */
 
 import type { ApiError } from './api-error.ts';
 import { deprecationHeaders, removedError } from './deprecation.ts';
 import type { Operation } from './operation.ts';
-import { NO_HEADERS } from './api-response.ts';
+import { emptyResponse, NO_HEADERS, type ApiResponse } from './api-response.ts';
 
 /** Everything at one path. */
 export interface Route {
-  /** By method. HEAD is answered wherever GET is. */
+  /** By method. HEAD is there if GET is. */
   readonly operations: ReadonlyMap<string, PreparedOperation>;
   readonly needsKey: boolean;
   /** The value of the Allow header field. */
   readonly allow: string;
+  readonly optionsResponse: ApiResponse;
 }
 
 export interface PreparedOperation {
   readonly operation: Operation;
-  /** Header fields of every answer until the operation is removed. */
+  /** Header fields of every response until the operation is removed. */
   readonly headers: readonly string[];
-  /** When, in milliseconds since 1970, and what is answered from then on; undefined for never. */
+  /** When, in milliseconds since 1970, and the error from then on; undefined for never. */
   readonly removal: { readonly at: number; error(): ApiError } | undefined;
 }
 
@@ -37,10 +38,12 @@ export function groupByPath(
     );
     const get = byMethod.get('GET');
     if (get !== undefined) byMethod.set('HEAD', get);
+    const allow = [...byMethod.keys(), 'OPTIONS'].join(', ');
     routes.set(`${prefix}${path}`, {
       operations: byMethod,
-      allow: [...byMethod.keys(), 'OPTIONS'].join(', '),
       needsKey: here.some(({ needsKey }) => needsKey),
+      allow,
+      optionsResponse: emptyResponse(['Allow', allow]),
     });
   }
   return routes;

@@ -66,15 +66,17 @@ async function allAccepted(server: Server): Promise<void> {
 }
 
 /**
- * To node:http a connection that was never used is busy, and one is idle once its answer is
- * written, though most of that may still wait for a slow reader, or for its client to close. It
- * closes all idle ones or none, so they wait together.
+ * To node:http a connection that was never used is in use, and one is idle once its response is
+ * written, though most of that may still wait for a slow reader, or for its client to close, and
+ * though its next request may wait to be read. It closes all idle ones or none, so they wait
+ * together.
  */
 function closeIdle(server: Server): void {
   let isFlushed = true;
   for (const connection of connectionsOf(server)) {
     if (connection.bytesRead === 0) connection.destroy();
     else if (connection.writableLength > 0 || connection.writableEnded) isFlushed = false;
+    else if (connection.isPaused()) isFlushed = false;
   }
   if (isFlushed) server.closeIdleConnections();
 }

@@ -45,11 +45,13 @@ class TextPet implements StoredPet {
 
 class TextPage implements PetPage {
   readonly text: string;
+  readonly textBytes: number;
   readonly next: bigint | undefined;
   #pets: readonly StoredPet[] | undefined;
 
   constructor(text: string, next: bigint | undefined) {
     this.text = text;
+    this.textBytes = Buffer.byteLength(text);
     this.next = next;
   }
 

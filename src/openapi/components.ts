@@ -158,7 +158,7 @@ const FAILURE: ResponseObject = describedError(
     '(500)',
   {
     expectation: ['expectation_failed', 'Expect must be 100-continue, not "200-ok"'],
-    header: ['headers_too_large', 'The header is longer than the limit of 16384 bytes'],
+    header: ['headers_too_large', 'The header is longer than 16384 bytes'],
     method: [
       'method_not_allowed',
       `${PETS_PATH}/1 does not answer DELETE, only GET, HEAD, OPTIONS`,

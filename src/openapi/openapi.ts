@@ -35,7 +35,7 @@ export function openapiOperation(prefix: string): Operation {
     path: '/openapi.json',
     needsKey: false,
     isPublic: true,
-    handle: async () => reply,
+    handle: () => reply,
   };
 }
 

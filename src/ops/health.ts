@@ -12,14 +12,14 @@ export function healthOperations(problem: () => string | undefined): readonly Op
       method: 'GET',
       path: '/livez',
       needsKey: false,
-      handle: async () => OK,
+      handle: () => OK,
     },
     {
       name: 'readyz',
       method: 'GET',
       path: '/readyz',
       needsKey: false,
-      handle: async () => {
+      handle: () => {
         const found = problem();
         if (found !== undefined) throw unavailable(found);
         return OK;

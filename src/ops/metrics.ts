@@ -72,7 +72,7 @@ export function createMetrics(sources: MetricsSources): Metrics {
       method: 'GET',
       path: '/metrics',
       needsKey: true,
-      handle: async () => textResponse(200, TEXT_TYPE, encode()),
+      handle: () => textResponse(200, TEXT_TYPE, encode()),
     },
     close: () => eventLoop.disable(),
   };
@@ -87,21 +87,23 @@ const DURATION_BOUNDS: readonly number[] = [
 ];
 
 class RequestCounts {
-  readonly #byOperation: Map<string, Map<number, number>> = new Map();
+  readonly #byOperation: Map<string, Map<number, { value: number }>> = new Map();
   readonly #durations: Histogram = new Histogram(DURATION_BOUNDS);
   #bytes = 0;
 
   count(operation: string, status: number, seconds: number, bytes: number): void {
     let byStatus = this.#byOperation.get(operation);
     if (byStatus === undefined) this.#byOperation.set(operation, (byStatus = new Map()));
-    byStatus.set(status, (byStatus.get(status) ?? 0) + 1);
+    let count = byStatus.get(status);
+    if (count === undefined) byStatus.set(status, (count = { value: 0 }));
+    count.value += 1;
     this.#durations.observe(seconds);
     this.#bytes += bytes;
   }
 
   encode(): string {
     const samples = [...this.#byOperation].flatMap(([operation, byStatus]) =>
-      [...byStatus].map(([status, value]): Sample => ({
+      [...byStatus].map(([status, { value }]): Sample => ({
         labels: { operation, status: String(status) },
         value,
       })),

@@ -41,10 +41,8 @@ export function createMemoryStore(startingPets: Iterable<StoredPet> = []): PetSt
       keys.add({ key, id: pet.id, expiresAt: clock.timeOfDay() + KEY_LIFETIME_MS, petCrc: 0 });
       return { pet, isReplayed: false };
     },
-    async get(id) {
-      return pets.get(id);
-    },
-    async list({ limit, status, after = 0n }) {
+    get: (id) => pets.get(id),
+    list({ limit, status, after = 0n }) {
       const matches = [...pets.values()].filter(
         (pet) => pet.id > after && (status === undefined || pet.status === status),
       );

@@ -42,7 +42,7 @@ const FAULTS: readonly Case[] = [
     { code: 'HPE_HEADER_OVERFLOW' },
     'headers_too_large',
     431,
-    'The header is longer than the limit of 16384 bytes',
+    'The header is longer than 16384 bytes',
   ],
   [
     { code: 'HPE_INVALID_METHOD', reason: 'Invalid method encountered' },

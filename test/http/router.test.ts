@@ -46,14 +46,14 @@ for (const path of STRANGERS) {
   });
 }
 
-test('Whatever the path, the fast ways find what a comparison segment by segment finds', () => {
+test('The router matches any path as a comparison segment by segment does', () => {
   let matches = 0;
   forAll(20_000, (random) => {
     const segments = Array.from({ length: 1 + random.below(5) }, () => random.pick(SEGMENTS));
     const path = `/${segments.join('/')}`;
     const found = router.match(path);
     if (found !== undefined) matches += 1;
-    assert.deepEqual(found, matchSlowly(path), path);
+    assert.deepEqual(found, matchSegments(path), path);
   });
   assert.ok(matches > 500, `${matches} matches`);
 });
@@ -63,8 +63,8 @@ const SEGMENTS = [
   ...['%76%31', 'p%65ts', 'a%2Fb', '%', '%ff', '{petId}', '.'],
 ];
 
-/** The same as the router, with neither map nor prefix. */
-function matchSlowly(path: string): unknown {
+/** The same by decoding each segment, and comparing it with that of each pattern. */
+function matchSegments(path: string): unknown {
   let segments: string[];
   try {
     segments = path.slice(1).split('/').map(decodeURIComponent);

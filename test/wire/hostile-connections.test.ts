@@ -259,6 +259,8 @@ test('When all connections are taken, those that nobody uses are closed', async 
   for (const wire of used) await wire.answers(1);
   const unused = await openWire(t, own.port);
   const busy = await openWire(t, own.port);
+  busy.socket.write(LIVEZ);
+  await busy.answers(1);
   busy.socket.write(LIVEZ.slice(0, -2));
   await connections(own, 5);
   assert.deepEqual(await (await openWire(t, own.port)).allAnswers(), []);
@@ -277,8 +279,20 @@ test('When all connections are taken, those that nobody uses are closed', async 
   const later = await openWire(t, own.port);
   for (const wire of [later, busy]) {
     wire.socket.write(wire === busy ? '\r\n' : LIVEZ);
-    assert.deepEqual(statusesOf(await wire.answers(1)), [200]);
+    const expected = wire === busy ? [200, 200] : [200];
+    assert.deepEqual(statusesOf(await wire.answers(expected.length)), expected);
   }
+});
+
+test('When all connections are taken, one whose first header takes over a second is closed', async (t) => {
+  const own = await start(t, {}, { maxConnections: 3 });
+  const dribbling = await Promise.all(Array.from({ length: 3 }, () => openWire(t, own.port)));
+  for (const { socket } of dribbling) socket.write('G');
+  await connections(own, 3);
+  await sleep(1100);
+  assert.deepEqual(await (await openWire(t, own.port)).allAnswers(), []);
+  for (const wire of dribbling) assert.deepEqual(await wire.allAnswers(), []);
+  assert.deepEqual(statusesOf(await talk(t, own.port, lastRequestOf('GET /livez'))), [200]);
 });
 
 for (const name of ['Connection', 'proxy-connection']) {

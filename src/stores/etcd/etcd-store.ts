@@ -60,6 +60,8 @@ export interface EtcdStats {
 }
 
 export interface EtcdStore extends PetStore {
+  list(query: PetQuery): Promise<PetPage>;
+  get(id: bigint): Promise<StoredPet | undefined>;
   createOnce(newPet: NewPet, key: RequestKey): Promise<CreatedPet>;
   stats(): EtcdStats;
   /** Resolves with the reason when the store works no more and a new process has to; else never. */

@@ -153,11 +153,11 @@ export class JournaledStore implements FileStore {
     }
   }
 
-  async list(query: PetQuery): Promise<PetPage> {
+  list(query: PetQuery): PetPage {
     return this.#pets.list(query);
   }
 
-  async get(id: bigint): Promise<StoredPet | undefined> {
+  get(id: bigint): StoredPet | undefined {
     return this.#pets.get(id);
   }
 

@@ -146,7 +146,7 @@ class Life {
     assert.ok(!this.model.answered.has(id), `the id ${id} was answered twice`);
     this.model.answered.set(id, name);
     for (const store of stores) {
-      const pet = await store.get(id).catch((error: unknown) => {
+      const pet = await Promise.resolve(store.get(id)).catch((error: unknown) => {
         this.#pass(error);
         return { name };
       });

@@ -49,7 +49,7 @@ export class Ledger {
         continue;
       }
       const [id, name] = last;
-      const pet = await store.get(id).catch((error: unknown) => {
+      const pet = await Promise.resolve(store.get(id)).catch((error: unknown) => {
         if (error instanceof StoreUnavailableError) return null;
         throw error;
       });

@@ -1,8 +1,6 @@
 /**
  * The request target (RFC 9112 section 3.2), split into path and query, both as they were sent; and
- * the decoding of what is in them.
- *
- * Each segment is percent-decoded once and by itself, so an encoded slash stays within its segment.
+ * percent-encoding.
  */
 
 import { quote } from '../base/quote.ts';
@@ -16,9 +14,7 @@ export interface Target {
   readonly query: string;
 }
 
-/**
- * Takes the request line's target apart. Throws an ApiError when it is none of RFC 9112's forms.
- */
+/** Splits a request target. Throws an ApiError if it has none of the forms of RFC 9112. */
 export function readTarget(url: string): Target {
   const origin = url.startsWith('/') || url === '*' ? url : originForm(url);
   const mark = origin.indexOf('?');
@@ -26,21 +22,25 @@ export function readTarget(url: string): Target {
   return { path: origin.slice(0, mark), query: origin.slice(mark + 1) };
 }
 
-/** The segments of a path, decoded; undefined where the encoding is broken. */
-export function decodeSegments(path: string): (string | undefined)[] {
-  const segments = path.slice(1).split('/');
-  return path.includes('%') ? segments.map(percentDecode) : segments;
+/**
+ * Returns the path with every letter, digit and `-._~` that is percent-encoded as itself: paths that
+ * differ in that only are the same (RFC 3986 section 6.2.2.2). Other encodings stay.
+ */
+export function normalizePath(path: string): string {
+  if (!path.includes('%')) return path;
+  return path.replace(/%[2-7][0-9A-Fa-f]/g, (encoded) => {
+    const character = String.fromCharCode(Number.parseInt(encoded.slice(1), 16));
+    return /[A-Za-z0-9._~-]/.test(character) ? character : encoded;
+  });
 }
 
-/** The error for '%' without two hex digits behind it, or bytes that are not UTF-8. */
-export function brokenEncoding(part: string, text: string): ApiError {
-  return new ApiError(
-    'malformed_request',
-    `The ${part} ${quote(text)} has broken percent-encoding`,
-  );
+/** The error for '%' without two hex digits after it, or for bytes that are not UTF-8. */
+export function brokenEncoding(part: 'path' | 'query', text: string): ApiError {
+  const message = `The ${part} ${quote(text)} has broken percent-encoding`;
+  return new ApiError('malformed_request', message);
 }
 
-/** The text decoded as percent-encoded UTF-8; undefined where that is broken. */
+/** Returns the text decoded as percent-encoded UTF-8, or undefined if the encoding is broken. */
 export function percentDecode(text: string): string | undefined {
   if (!text.includes('%')) return text;
   try {
@@ -50,7 +50,7 @@ export function percentDecode(text: string): string | undefined {
   }
 }
 
-/** The path and query of an absolute target (RFC 9112 section 3.2.2). */
+/** Returns the path and query of an absolute target (RFC 9112 section 3.2.2). */
 function originForm(url: string): string {
   const match = /^https?:\/\/([^/?#]*)([/?].*)?$/i.exec(url);
   if (match === null || !isHost(match[1] ?? '')) {

@@ -1,26 +1,23 @@
-/** What node:http's parser refuses: as an ApiError, and as the last answer of a connection. */
+/** Requests that node:http's parser rejects: as an ApiError, and as the last response. */
 
 import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { ApiError } from './api-error.ts';
 import { COMMON_HEADERS } from './api-response.ts';
-import { closeGently } from './close-gently.ts';
+import { lingeringClose } from './lingering-close.ts';
 
-/** The error of the interface for an error of node:http's event `clientError`. */
-export function errorOfFault(error: NodeJS.ErrnoException, maxHeaderSize: number): ApiError {
+/** Converts the error of node:http's `clientError` event to an ApiError. */
+export function toApiError(error: NodeJS.ErrnoException, maxHeaderSize: number): ApiError {
   const reason = 'reason' in error ? String(error.reason) : error.message;
   switch (error.code) {
     case 'HPE_HEADER_OVERFLOW':
-      return new ApiError(
-        'headers_too_large',
-        `The header is longer than the limit of ${maxHeaderSize} bytes`,
-      );
+      return new ApiError('headers_too_large', `The header is longer than ${maxHeaderSize} bytes`);
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return new ApiError('request_timeout', 'The request did not arrive in time');
     case 'HPE_PAUSED_H2_UPGRADE':
       return unsupportedVersion('HTTP/2');
     case 'HPE_INVALID_VERSION':
-      // Two numbers that are no version it knows; for anything else it names what it expected.
+      // Two numbers that are not a version of HTTP; for anything else the parser says what it expected.
       if (reason === 'Invalid HTTP version') return unsupportedVersion('This version of HTTP');
   }
   return new ApiError('malformed_request', `The request is not well-formed HTTP: ${reason}`);
@@ -31,7 +28,7 @@ function unsupportedVersion(which: string): ApiError {
   return new ApiError('unsupported_http_version', message);
 }
 
-/** Writes the error as an answer, and closes the connection when it has gone out. */
+/** Writes the error as the connection's last response, and closes the connection. */
 export function endWithError(socket: Duplex, error: ApiError): void {
   const body = JSON.stringify(error.body);
   const lines = [
@@ -44,5 +41,5 @@ export function endWithError(socket: Duplex, error: ApiError): void {
   const fields = [...COMMON_HEADERS, ...error.headers];
   for (let i = 0; i + 1 < fields.length; i += 2) lines.push(`${fields[i]}: ${fields[i + 1]}`);
   socket.write(`${lines.join('\r\n')}\r\n\r\n${body}`);
-  closeGently(socket);
+  lingeringClose(socket);
 }

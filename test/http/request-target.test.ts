@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { decodeSegments, percentDecode, readTarget } from '../../src/http/target.ts';
+import { normalizePath, percentDecode, readTarget } from '../../src/http/request-target.ts';
 
 const TARGETS: readonly (readonly [target: string, path: string, query: string])[] = [
   ['/', '/', ''],
@@ -51,7 +51,7 @@ for (const target of INVALID) {
   });
 }
 
-test('A segment is decoded once, by itself, and undefined where its encoding is broken', () => {
+test('A text is decoded once, and is undefined if its encoding is broken', () => {
   const cases: readonly (readonly [text: string, decoded: string | undefined])[] = [
     ['', ''],
     ['a+b', 'a+b'],
@@ -67,7 +67,13 @@ test('A segment is decoded once, by itself, and undefined where its encoding is 
   for (const [text, decoded] of cases) assert.equal(percentDecode(text), decoded, text);
 });
 
-test('A path is taken apart before it is decoded', () => {
-  assert.deepEqual(decodeSegments('/v1/a%2Fb//%'), ['v1', 'a/b', '', undefined]);
-  assert.deepEqual(decodeSegments('/'), ['']);
+test('A path is normalized: what needs no encoding is decoded, and nothing else', () => {
+  const cases: readonly (readonly [path: string, normalized: string])[] = [
+    ['/', '/'],
+    ['/v1/%70ets/%41%7A%30%2D%2e%5F%7e', '/v1/pets/Az0-._~'],
+    ['/a%2Fb/%20/%00/%C3%A9', '/a%2Fb/%20/%00/%C3%A9'],
+    ['/%2541', '/%2541'],
+    ['/%/%4/%zz/%ff', '/%/%4/%zz/%ff'],
+  ];
+  for (const [path, normalized] of cases) assert.equal(normalizePath(path), normalized);
 });

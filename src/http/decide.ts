@@ -1,0 +1,137 @@
+/**
+ * What the header of a request decides: a response, or the call of an operation.
+ *
+ *     rules of HTTP → preflight → path → key → query → Expect → method → removal → call
+ *
+ * Below the guarded path nothing is told without a key, not even which paths exist, so
+ * authentication comes before any complaint about path, method or body.
+ */
+
+import type { IncomingMessage } from 'node:http';
+import { cut, quote } from '../base/quote.ts';
+import { ApiError } from './api-error.ts';
+import { emptyResponse, type ApiResponse } from './api-response.ts';
+import { authenticate } from './bearer.ts';
+import { failureResponse, type Exchange, type ListenerOptions } from './exchange.ts';
+import type { ApiRequest, Operation } from './operation.ts';
+import { readBody } from './request-body.ts';
+import type { RequestHeaders } from './request-headers.ts';
+import { checkRequestRules } from './request-rules.ts';
+import { brokenEncoding, normalizePath, percentDecode, readTarget } from './request-target.ts';
+import { createRouter } from './router.ts';
+import { groupByPath, type PreparedOperation, type Route } from './routes.ts';
+
+/** What is known of a request when its header was looked at. */
+export interface RequestFacts {
+  /** The path as it was sent, without query and host; '' if the target could not be read. */
+  readonly path: string;
+  /** The operation that is asked for, if any. */
+  readonly prepared: PreparedOperation | undefined;
+  /** False if the request broke a rule of HTTP: others may have understood it differently. */
+  readonly isSound: boolean;
+}
+
+/** The header decides the response. */
+export interface Respond {
+  readonly kind: 'respond';
+  readonly facts: RequestFacts;
+  readonly apiResponse: ApiResponse;
+}
+
+/** The header is sound: the operation is to handle the request. */
+export interface Call {
+  readonly kind: 'call';
+  readonly facts: RequestFacts;
+  readonly operation: Operation;
+  readonly apiRequest: ApiRequest;
+}
+
+type Mutable<T> = { -readonly [Name in keyof T]: T[Name] };
+
+/** Returns the function that decides. It never throws. */
+export function createDecide(options: ListenerOptions): (exchange: Exchange) => Respond | Call {
+  const { prefix, bodyLimitBytes, cors } = options;
+  const router = createRouter(groupByPath(options.operations, prefix));
+  const guardedPath = `${prefix}${options.guardedPath}`;
+  return (exchange) => {
+    const { request, headers } = exchange;
+    const { method = '' } = request;
+    const facts: Mutable<RequestFacts> = { path: '', prepared: undefined, isSound: false };
+    try {
+      checkRequestRules(request, headers);
+      const { path, query } = readTarget(targetOf(request));
+      if (path === '*') checkAsterisk(method);
+      facts.isSound = true;
+      facts.path = path;
+      if (path === '*') return respondWith(facts, ANY_PATH);
+      const preflight = cors?.preflight(request);
+      if (preflight !== undefined) return respondWith(facts, preflight);
+
+      const found = router.match(path);
+      const needsKey = found === undefined ? isBelow(path, guardedPath) : found.route.needsKey;
+      const apiKey = needsKey ? authenticate(headers, options.keyring()) : '';
+      if (found === undefined) throw noSuchPath(path);
+      const { route, parameters: pathParameters } = found;
+      // Here, since an operation without parameters does not read the query.
+      if (percentDecode(query) === undefined) throw brokenEncoding('query', query);
+      checkExpectation(headers);
+      if (method === 'OPTIONS') return respondWith(facts, route.optionsResponse);
+      const prepared = (facts.prepared = operationFor(route, method, path));
+      checkRemoval(prepared, options.now);
+      const { idempotencyKeys } = headers;
+      const body = (): Promise<Buffer> => readBody(exchange, bodyLimitBytes);
+      const apiRequest = { prefix, pathParameters, query, apiKey, idempotencyKeys, readBody: body };
+      return { kind: 'call', facts, operation: prepared.operation, apiRequest };
+    } catch (error) {
+      return respondWith(facts, failureResponse(exchange, facts.path, error));
+    }
+  };
+}
+
+function respondWith(facts: RequestFacts, apiResponse: ApiResponse): Respond {
+  return { kind: 'respond', facts, apiResponse };
+}
+
+/** The response to OPTIONS for the server as a whole. */
+const ANY_PATH: ApiResponse = emptyResponse(['Allow', 'GET, HEAD, POST, OPTIONS']);
+
+/**
+ * The request's target. A program that mounts the listener under a path of its own takes that off
+ * the url, and keeps the whole as `originalUrl` (Connect, Express).
+ */
+function targetOf(request: IncomingMessage & { readonly originalUrl?: unknown }): string {
+  const { url = '', originalUrl } = request;
+  return typeof originalUrl === 'string' ? originalUrl : url;
+}
+
+/** The target '*' stands for the server as a whole (RFC 9110 section 9.3.7). */
+function checkAsterisk(method: string): void {
+  if (method === 'OPTIONS') return;
+  throw new ApiError('malformed_request', `The request target * is not for ${method}`);
+}
+
+function isBelow(path: string, guardedPath: string): boolean {
+  return `${normalizePath(path)}/`.startsWith(`${guardedPath}/`);
+}
+
+function noSuchPath(path: string): ApiError {
+  if (percentDecode(path) === undefined) return brokenEncoding('path', path);
+  return new ApiError('unknown_path', `Unknown path ${cut(path)}`);
+}
+
+function checkExpectation({ expect }: RequestHeaders): void {
+  if (expect === undefined || expect.toLowerCase() === '100-continue') return;
+  const message = `Expect must be 100-continue, not ${quote(expect)}`;
+  throw new ApiError('expectation_failed', message);
+}
+
+function operationFor(route: Route, method: string, path: string): PreparedOperation {
+  const prepared = route.operations.get(method);
+  if (prepared !== undefined) return prepared;
+  const message = `${cut(path)} does not answer ${method}, only ${route.allow}`;
+  throw new ApiError('method_not_allowed', message, ['Allow', route.allow]);
+}
+
+function checkRemoval({ removal }: PreparedOperation, now: () => number): void {
+  if (removal !== undefined && now() >= removal.at) throw removal.error();
+}

@@ -1,0 +1,69 @@
+/**
+ * Sends a response, and decides what becomes of its connection.
+ *
+ * The connection ends if others may have understood the request differently, if its body was not
+ * read, and while the service stops.
+ */
+
+import { NO_HEADERS, sendResponse, type ApiResponse } from './api-response.ts';
+import type { RequestFacts } from './decide.ts';
+import type { Exchange } from './exchange.ts';
+import { lingeringClose } from './lingering-close.ts';
+import { announcesBody } from './request-headers.ts';
+import type { PreparedOperation } from './routes.ts';
+
+/** Sends the response and reports it. */
+export function respond(exchange: Exchange, facts: RequestFacts, apiResponse: ApiResponse): void {
+  const { options, request, response, startedAt, requestId } = exchange;
+  const { path, prepared } = facts;
+  const { status } = apiResponse;
+  const operation = prepared === undefined ? '' : prepared.operation.name;
+  const bodyBytes = request.method === 'HEAD' ? 0 : apiResponse.bodyBytes;
+  options.onResponse({ request, operation, path, status, bodyBytes, startedAt, requestId });
+  if (response.destroyed) return;
+  const headers = extraHeaders(exchange, prepared, status);
+  const isEarly = isEarlyResponse(exchange, status);
+  const { socket } = request;
+  // On any server: node:http would reset a connection whose client still sends.
+  if (isEarly) socket.destroySoon = () => lingeringClose(socket);
+  const isLast = isEarly || endsConnection(exchange, facts);
+  sendResponse(response, apiResponse, isLast ? [...headers, ...CLOSE] : headers);
+}
+
+const CLOSE: readonly string[] = ['Connection', 'close'];
+
+/**
+ * True if the response does not wait for the rest of the request's body. An error does not wait.
+ * Any other response does if Content-Length shows that the body is within the limit: node:http
+ * discards it, and the connection stays.
+ */
+function isEarlyResponse({ options, request, headers }: Exchange, status: number): boolean {
+  if (!announcesBody(headers) || request.complete) return false;
+  const { contentLength, expect } = headers;
+  const isBounded = contentLength !== undefined && expect === undefined;
+  return status >= 400 || !isBounded || Number(contentLength) > options.bodyLimitBytes;
+}
+
+function endsConnection({ options, request, headers }: Exchange, facts: RequestFacts): boolean {
+  // After a request to upgrade, node:http discards what came with it, even half a request.
+  if (!facts.isSound || headers.asksToUpgrade || options.isDraining()) return true;
+  // The parser heeds a Connection among the trailers, and takes no request after it.
+  return request.rawTrailers.some((text) => /^(?:proxy-)?connection$/i.test(text));
+}
+
+/** Header fields in addition to the response's own. */
+function extraHeaders(
+  { options: { cors }, request, requestId }: Exchange,
+  prepared: PreparedOperation | undefined,
+  status: number,
+): readonly string[] {
+  // A removed operation is no longer deprecated.
+  const headers = prepared === undefined || status === 410 ? NO_HEADERS : prepared.headers;
+  const isPublic = prepared?.operation.isPublic === true;
+  if (requestId === '' && cors === undefined && !isPublic) return headers;
+  const all = [...headers];
+  if (requestId !== '') all.push('X-Request-Id', requestId);
+  if (isPublic) all.push('Access-Control-Allow-Origin', '*');
+  else if (cors !== undefined) all.push(...cors.headersFor(request));
+  return all;
+}
