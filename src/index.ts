@@ -16,6 +16,6 @@ export type {
 } from './model/pet-access.ts';
 export { KeyReusedError, OutcomeUnknownError, StoreUnavailableError } from './model/pet-store.ts';
 export type { CreatedPet, PetCount, PetPage, PetQuery, PetStore } from './model/pet-store.ts';
-export { formatNewPet, formatPet, formatPets, InvalidPetError } from './model/pet-text.ts';
+export { formatNewPet, formatPet, formatPets, InvalidPetError, readNewPet } from './model/pet-text.ts';
 export { openFileStore, type FileStore, type FileStoreOptions } from './stores/file/file-store.ts';
 export { createMemoryStore } from './stores/memory-store.ts';

@@ -25,7 +25,7 @@ import {
   type PetQuery,
   type PetStore,
 } from '../../model/pet-store.ts';
-import { formatNewPet, InvalidPetError } from '../../model/pet-text.ts';
+import { formatNewPet, InvalidPetError, readNewPet } from '../../model/pet-text.ts';
 import type { PendingPet } from '../commits/commit.ts';
 import { CommitQueue } from '../commits/commit-queue.ts';
 import type { RequestKey } from '../keys/key-table.ts';
@@ -203,10 +203,11 @@ class LogStore implements EtcdStore {
   }
 
   async createOnce(newPet: NewPet, key: RequestKey): Promise<CreatedPet> {
+    const values = readNewPet(newPet);
     for (;;) {
       if (this.#closed !== undefined) throw new StoreUnavailableError(CLOSED);
       try {
-        return await this.#keyedCreates.create(newPet, key);
+        return await this.#keyedCreates.create(values, key);
       } catch (error) {
         const isRefused = error instanceof StoreUnavailableError;
         if (!isRefused && !(error instanceof KeyFoundError)) throw error;
@@ -265,7 +266,8 @@ class LogStore implements EtcdStore {
   }
 
   async #create(newPet: NewPet, key?: RequestKey): Promise<StoredPet> {
-    const members = formatNewPet(newPet);
+    const values = readNewPet(newPet);
+    const members = formatNewPet(values);
     const bytes = Buffer.byteLength(members);
     if (bytes > MAX_ETCD_PET_BYTES) {
       throw new InvalidPetError(`a pet on etcd has at most ${MAX_ETCD_PET_BYTES} bytes`);
@@ -274,7 +276,7 @@ class LogStore implements EtcdStore {
     const since = this.#place.clock.now();
     const inCommit = bytes + AROUND_PET_BYTES + (key === undefined ? 0 : COMMITTED_KEY_BYTES);
     try {
-      return await this.#queue.add({ members, status: newPet.status, key, since }, inCommit);
+      return await this.#queue.add({ members, status: values.status, key, since }, inCommit);
     } catch (error) {
       if (error instanceof StoreUnavailableError) this.#refusedCreates += 1;
       throw error;
