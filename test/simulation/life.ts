@@ -132,8 +132,8 @@ export class Life {
       try {
         this.#pets = new PetTable(memory);
         const clock = { now, timeOfDay: (): number => TIME_OF_DAY + this.#now };
-        const keys = new KeyTable(memory, clock, MAX_KEYS);
-        const options = { disk, memory, pets: this.#pets, keys, longJournalBytes, ...clock };
+        const keys = new KeyTable(clock, MAX_KEYS);
+        const options = { disk, memory, pets: this.#pets, keys, longJournalBytes, ...clock, randomBits: () => 4711 };
         this.#store = await openFileStore({ path: DATA_FILE, ...options });
         this.startError = undefined;
       } catch (error) {

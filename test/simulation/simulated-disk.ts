@@ -45,13 +45,14 @@ export type Watch = (kind: OperationKind, path: string) => void;
 
 /** What a disk cannot do while it is full or read-only; nothing at all after EIO. */
 const FAILS_FOR_EVER: Readonly<Record<string, readonly OperationKind[]>> = {
-  ENOSPC: ['create', 'write', 'rename'],
-  EROFS: ['create', 'write', 'overwrite', 'truncate', 'rename', 'remove'],
+  ENOSPC: ['create', 'link', 'write', 'rename'],
+  EROFS: ['create', 'link', 'write', 'overwrite', 'truncate', 'rename', 'remove'],
 };
 
 /** What changes the disk, and so can do so in spite of the failure that it reports. */
 const CHANGES: readonly OperationKind[] = [
   'create',
+  'link',
   'makeDirectory',
   'overwrite',
   'remove',
@@ -128,6 +129,13 @@ export class SimulatedDisk {
             [from, undefined],
             [to, file],
           ]);
+        }),
+      link: async (from, to) =>
+        run('link', from, () => {
+          const file = this.image.names.get(from);
+          if (file === undefined) throw systemError('ENOENT', from);
+          if (this.image.names.has(to)) throw systemError('EEXIST', to);
+          this.image = changeNames(this.image, [[to, file]]);
         }),
       remove: async (path) =>
         run('remove', path, () => {

@@ -65,6 +65,10 @@ export function createFailingDisk(disk: Disk): FailingDisk {
       await enter({ operation: 'rename', path: from });
       return disk.rename(from, to);
     },
+    async link(from, to) {
+      await enter({ operation: 'link', path: from });
+      return disk.link(from, to);
+    },
     async remove(path) {
       await enter({ operation: 'remove', path });
       return disk.remove(path);

@@ -13,6 +13,7 @@ import type { PetTable, TablePet } from '../table/pet-table.ts';
 import type { Disk, DiskEntry, FileMaking } from './disk.ts';
 import type { SnapshotId } from './journal-line.ts';
 import { encodeKeysFile } from './keys-file.ts';
+import { crcOf, withFile } from './read-file.ts';
 import { replaceFile, writeAll } from './replace-file.ts';
 import { isUnchanged } from './same-file.ts';
 import { SnapshotText } from './snapshot.ts';
@@ -21,6 +22,8 @@ import type { StorePaths } from './store-paths.ts';
 /** A snapshot's file as it was read or written. */
 export interface KnownSnapshot {
   readonly id: SnapshotId;
+  /** How many bytes its CRC goes over. */
+  readonly arrayBytes: number;
   readonly entry: DiskEntry;
 }
 
@@ -28,6 +31,8 @@ export interface CheckpointPlace {
   readonly disk: Disk;
   readonly paths: StorePaths;
   readonly memory: Memory;
+  /** For tests: the random bits of an empty snapshot. */
+  readonly randomBits?: (() => number) | undefined;
   /** Throws when the files are not ours any more. */
   guard(): void;
 }
@@ -60,22 +65,23 @@ export async function writeSnapshot(
   known: KnownSnapshot | undefined,
   content: CheckpointContent,
 ): Promise<NewSnapshot> {
-  const { disk, paths, memory } = place;
+  const { disk, paths, memory, randomBits } = place;
   const { pets, morePets: more = [] } = content;
+  const same = await recognizeSnapshot(place, known);
   // Who puts another snapshot in place may have put its keys there, too.
   const guard = (): void => {
     place.guard();
-    checkSnapshot(disk, paths, known);
+    expectUnchanged(disk, paths, same);
   };
   await writeKeys({ ...place, guard }, content);
-  const text = new SnapshotText(memory, pets, more);
+  const text = new SnapshotText(memory, pets, more, randomBits);
   const making = snapshotMaking(disk, paths);
   const replacement = { disk, path: paths.snapshot, tmpPath: paths.tmp, making, guard };
   const file = await replaceFile(replacement, text.chunks());
   const entry = file.look();
   await file.close().catch(() => undefined);
   const lastId = more.at(-1)?.id ?? pets.lastId;
-  const snapshot = { id: { crc: text.crc, lastId }, entry };
+  const snapshot = { id: { crc: text.crc, lastId }, arrayBytes: text.arrayBytes, entry };
   try {
     await disk.syncDirectory(dirname(paths.snapshot));
     return { snapshot };
@@ -132,8 +138,30 @@ export function journalMaking(disk: Disk, paths: StorePaths): FileMaking {
   return { mode: mode === undefined ? undefined : mode | 0o600, owner };
 }
 
+/**
+ * Returns what is known of the snapshot, with the file as it is at its path now. A file of the same
+ * length and CRC is the same snapshot, though it was touched, or restored from a copy. Rejects with
+ * ForeignSnapshotError for any other one.
+ */
+export async function recognizeSnapshot(
+  { disk, paths, memory }: CheckpointPlace,
+  known: KnownSnapshot | undefined,
+): Promise<KnownSnapshot | undefined> {
+  const entry = disk.look(paths.snapshot);
+  if (known === undefined || entry === undefined || isUnchanged(known.entry, entry)) {
+    expectUnchanged(disk, paths, known);
+    return known;
+  }
+  if (entry.sizeBytes !== known.entry.sizeBytes || !entry.isFile) throw foreignSnapshot();
+  const crc = await withFile(disk, paths.snapshot, (file) =>
+    crcOf(file, known.arrayBytes, memory),
+  );
+  if (crc !== known.id.crc) throw foreignSnapshot();
+  return { ...known, entry };
+}
+
 /** Throws ForeignSnapshotError unless the file in the snapshot's place is the one that we know. */
-export function checkSnapshot(
+function expectUnchanged(
   disk: Disk,
   { snapshot }: StorePaths,
   known: KnownSnapshot | undefined,
@@ -143,6 +171,9 @@ export function checkSnapshot(
     known === undefined
       ? entry === undefined
       : entry !== undefined && isUnchanged(known.entry, entry);
-  if (isOurs) return;
-  throw new ForeignSnapshotError('The data file is not the one that this process read or wrote');
+  if (!isOurs) throw foreignSnapshot();
+}
+
+function foreignSnapshot(): ForeignSnapshotError {
+  return new ForeignSnapshotError('The data file is not the one that this process read or wrote');
 }

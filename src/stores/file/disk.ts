@@ -25,6 +25,9 @@ export interface Disk {
 
   rename(from: string, to: string): Promise<void>;
 
+  /** Gives the file a second name, which must not be there yet. */
+  link(from: string, to: string): Promise<void>;
+
   /** Removes the file; that there is none is no error. */
   remove(path: string): Promise<void>;
 

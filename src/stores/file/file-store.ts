@@ -24,7 +24,8 @@ import type { Disk } from './disk.ts';
 import { JournaledStore, type FileStore } from './journaled-store.ts';
 import { withLine } from './line-of.ts';
 import { nodeDisk } from './node-disk.ts';
-import { fileAt, recover, withFile, type Recovered } from './recovery.ts';
+import { fileAt, withFile } from './read-file.ts';
+import { recover, type Recovered } from './recovery.ts';
 import { lockGuard, takeLock } from './store-lock.ts';
 import { storePaths } from './store-paths.ts';
 
@@ -46,6 +47,8 @@ export interface FileStoreOptions {
   readonly longJournalBytes?: number | undefined;
   /** For tests: a clock in milliseconds that never goes back. */
   readonly now?: (() => number) | undefined;
+  /** For tests: the random bits of an empty snapshot. */
+  readonly randomBits?: (() => number) | undefined;
   /** For tests: the time of day in milliseconds since 1970. */
   readonly timeOfDay?: (() => number) | undefined;
 }
@@ -62,7 +65,8 @@ export async function openFileStore(options: FileStoreOptions): Promise<FileStor
     throw await withLine(disk, error);
   });
   const lock = await takeLock(disk, paths);
-  const place = { disk, paths, memory, guard: lockGuard(disk, paths, lock) };
+  const { randomBits } = options;
+  const place = { disk, paths, memory, randomBits, guard: lockGuard(disk, paths, lock) };
   const { now = () => performance.now(), timeOfDay = Date.now } = options;
   const clock = { now, timeOfDay };
   let recovered: Recovered | undefined;

@@ -16,6 +16,7 @@ import type { Histogram } from '../../base/histogram.ts';
 import type { Memory } from '../../base/memory.ts';
 import type { Disk, DiskEntry, DiskFile, FileMaking } from './disk.ts';
 import { encodeLine, headerText, type EncodedLine, type SnapshotId } from './journal-line.ts';
+import { checkWritten } from './replace-file.ts';
 import { standingOf, type Standing } from './same-file.ts';
 
 /** A journal's file as a start found it, or made it. */
@@ -108,7 +109,9 @@ export class Journal {
     }
     const file = this.#file;
     try {
-      for (let at = 0; at < bytes.length;) at += file.writeNow(bytes, at, this.#length + at);
+      for (let at = 0; at < bytes.length;) {
+        at += checkWritten(file.writeNow(bytes, at, this.#length + at));
+      }
     } catch (cause) {
       return this.#takeBack(file, cause, isOurs);
     }

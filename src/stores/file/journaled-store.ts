@@ -23,7 +23,7 @@ import {
   type PetQuery,
   type PetStore,
 } from '../../model/pet-store.ts';
-import { formatNewPet } from '../../model/pet-text.ts';
+import { formatNewPet, readNewPet } from '../../model/pet-text.ts';
 import { storedPetOf } from '../../model/stored-pet.ts';
 import {
   createCommit,
@@ -42,9 +42,9 @@ import {
 import { KeyedCreates, type KnownKey } from '../keys/keyed-creates.ts';
 import type { PetTable, TablePet } from '../table/pet-table.ts';
 import {
-  checkSnapshot,
   ForeignSnapshotError,
   journalMaking,
+  recognizeSnapshot,
   savePets,
   writeSnapshot,
   type KnownSnapshot,
@@ -95,6 +95,7 @@ export interface StorePlace {
   readonly disk: Disk;
   readonly paths: StorePaths;
   readonly memory: Memory;
+  readonly randomBits?: (() => number) | undefined;
   readonly lock: DiskLock;
   readonly log: Log;
   now(): number;
@@ -193,7 +194,7 @@ export class JournaledStore implements FileStore {
 
   async createOnce(newPet: NewPet, key: RequestKey): Promise<CreatedPet> {
     if (this.#closed !== undefined) throw new StoreUnavailableError(CLOSED);
-    return this.#keyedCreates.create(newPet, key);
+    return this.#keyedCreates.create(readNewPet(newPet), key);
   }
 
   close(): Promise<void> {
@@ -213,10 +214,11 @@ export class JournaledStore implements FileStore {
   }
 
   async #create(newPet: NewPet, key?: RequestKey): Promise<StoredPet> {
-    const members = formatNewPet(newPet);
+    const values = readNewPet(newPet);
+    const members = formatNewPet(values);
     this.#checkTakesPets();
     const bytes = Buffer.byteLength(members) + (key === undefined ? 0 : COMMITTED_KEY_BYTES);
-    return this.#queue.add({ members, status: newPet.status, key }, bytes);
+    return this.#queue.add({ members, status: values.status, key }, bytes);
   }
 
   /** Counts a pet that waits for the outcome of another one with its key. */
@@ -264,7 +266,6 @@ export class JournaledStore implements FileStore {
       commit = createCommit(this.#pets.lastId, newPets, expiresAt);
       line = this.#journal.encode(encodeCommit(commit));
       this.#pets.reserve(commit.pets);
-      if (commit.keys.length > 0) this.#keys.reserve();
     } catch (error) {
       // Nothing was written yet.
       return this.#refuse(newPets.length, error);
@@ -428,7 +429,7 @@ export class JournaledStore implements FileStore {
         throw new Error(this.#stopped);
       }
       // From here on it is the only file that has the pets.
-      checkSnapshot(disk, paths, this.#snapshot);
+      this.#snapshot = await recognizeSnapshot(this.#place, this.#snapshot);
       await removeFile(disk, paths.journal);
     }
     const old = this.#journal;
@@ -499,7 +500,8 @@ export class JournaledStore implements FileStore {
     try {
       await this.#queue.settled();
       await this.#reviving?.catch(() => undefined);
-      const isDue = this.#journal.lengthBytes > 0 || this.#deadJournal !== undefined;
+      // One that was made for a line that failed is empty, and goes too.
+      const isDue = this.#journal.entry !== undefined || this.#deadJournal !== undefined;
       if (isDue && this.#stopped === undefined) await this.#replaceJournal();
     } catch (error) {
       const details = { cause: messageOf(error), journalBytes: this.#journal.lengthBytes };

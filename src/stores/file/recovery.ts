@@ -35,6 +35,7 @@ import { fitsPets, readKeysFile } from './keys-file.ts';
 import { readJournal, type JournalContent } from './journal-reader.ts';
 import type { OpenJournal } from './journal.ts';
 import type { SnapshotId } from './journal-line.ts';
+import { chunksOf, fileAt, withFile } from './read-file.ts';
 import { removeFile, replaceFile, writeAll } from './replace-file.ts';
 import { readSnapshot } from './snapshot.ts';
 import type { StorePaths } from './store-paths.ts';
@@ -74,13 +75,14 @@ export async function recover(place: RecoveryPlace): Promise<Recovered> {
   const snapshot = await loadSnapshot(place, pets);
   const lastSnapshotId = pets.lastId;
   const content = await loadJournal(disk, paths, snapshot?.id, pets, memory);
-  const { keys = new KeyTable(memory, place.clock) } = place;
+  const { keys = new KeyTable(place.clock) } = place;
   await loadKeys(place, { pets, lastSnapshotId, committed: content?.keys ?? [] }, keys);
   place.guard();
   for (const path of [paths.tmp, paths.keysTmp]) {
     fileAt(disk, path);
     await removeFile(disk, path);
   }
+  await expectNoMountPoint(place);
   // The snapshot may have got its name from a process that was killed before that was durable: not
   // until then may its journal go.
   await disk.syncDirectory(dirname(paths.snapshot));
@@ -99,6 +101,25 @@ export async function recover(place: RecoveryPlace): Promise<Recovered> {
   return content.lengthBytes > place.longJournalBytes
     ? replaceLongJournal(place, withPets, content)
     : { ...withPets, journal: await keepJournal(place, content) };
+}
+
+/**
+ * Throws if the data file is a mount point by itself. Its lock and its journal would be in the folder
+ * around it, which another container does not see; and no rename replaces it. A link tells: it cannot
+ * leave a mount.
+ */
+async function expectNoMountPoint({ disk, paths }: RecoveryPlace): Promise<void> {
+  if (disk.look(paths.snapshot) === undefined) return;
+  try {
+    await disk.link(paths.snapshot, paths.tmp);
+  } catch (error) {
+    // Some file systems have no links.
+    if ((error as { readonly code?: unknown }).code !== 'EXDEV') return;
+    throw new Error(
+      `${paths.snapshot} is a mount point by itself, beside which nothing can be kept: mount its folder`,
+    );
+  }
+  await removeFile(disk, paths.tmp);
 }
 
 /** The journal's content, its pets added to those of the snapshot; undefined where there is none. */
@@ -150,14 +171,14 @@ async function loadSnapshot(
   if (fileAt(disk, paths.snapshot) === undefined) return undefined;
   return withFile(disk, paths.snapshot, async (file) => {
     const entry = file.look();
-    const { crc, isSealed } = await readSnapshot(paths.snapshot, file, pets, memory);
+    const { crc, arrayBytes, isSealed } = await readSnapshot(paths.snapshot, file, pets, memory);
     if (!isSealed) {
       log('info', 'The data file has no seal: a changed letter in it would not be noticed', {
         file: paths.snapshot,
       });
     }
     await file.sync();
-    return { id: { crc, lastId: pets.lastId }, entry };
+    return { id: { crc, lastId: pets.lastId }, arrayBytes, entry };
   });
 }
 
@@ -170,7 +191,8 @@ interface FoundForKeys {
 }
 
 /**
- * The keys of the last checkpoint and those of the journal, as far as their pets are there.
+ * The keys of the last checkpoint and those of the journal, as far as their pets are there. Each has
+ * its 24 hours anew: the time of day may have been corrected since, so nobody knows its age.
  *
  * Of pets behind the snapshot the journal alone tells: a checkpoint that was cut off may have left
  * the key of a create in doubt, whose id went to another pet since.
@@ -194,9 +216,9 @@ async function loadKeys(
       log('warn', 'Dropped idempotency keys whose pets are not there, or not like this', details);
     }
   }
-  for (const { key, id, expiresAt } of committed) {
+  for (const { key, id } of committed) {
     const pet = pets.get(id);
-    if (pet !== undefined) keys.add({ key, id, expiresAt, petCrc: zlib.crc32(pet.text) });
+    if (pet !== undefined) keys.add({ key, id, petCrc: zlib.crc32(pet.text) });
   }
 }
 
@@ -295,20 +317,6 @@ async function copyJournal(place: RecoveryPlace, lengthBytes: number): Promise<D
   });
 }
 
-async function* chunksOf(
-  file: DiskFile,
-  lengthBytes: number,
-  memory: Memory,
-): AsyncGenerator<Buffer> {
-  const bytes = memory.bytes(Math.min(lengthBytes, 1 << 20));
-  for (let at = 0; at < lengthBytes;) {
-    const count = await file.read(bytes, 0, Math.min(bytes.length, lengthBytes - at), at);
-    if (count === 0) throw new Error('The journal is shorter than it was');
-    yield bytes.subarray(0, count);
-    at += count;
-  }
-}
-
 /**
  * Makes whole lines durable where they are. A process may have been killed after a sync failed: the
  * system then goes on showing bytes that are not on the disk and that it will not write by itself,
@@ -336,26 +344,5 @@ async function keepInPlace(
   } catch (error) {
     await file.close().catch(() => undefined);
     throw error;
-  }
-}
-
-/** What is at the path, undefined when nothing is; throws when it is no file. */
-export function fileAt(disk: Disk, path: string): DiskEntry | undefined {
-  const entry = disk.look(path);
-  if (entry !== undefined && !entry.isFile) throw new Error(`${path} is not a file`);
-  return entry;
-}
-
-/** Does some work with a file that is only read; that it cannot be closed harms nobody. */
-export async function withFile<T>(
-  disk: Disk,
-  path: string,
-  work: (file: DiskFile) => Promise<T>,
-): Promise<T> {
-  const file = await disk.open(path, 'read');
-  try {
-    return await work(file);
-  } finally {
-    await file.close().catch(() => undefined);
   }
 }

@@ -54,7 +54,15 @@ async function removeOwn(disk: Disk, path: string, entry: DiskEntry): Promise<vo
 
 /** Writes all of the bytes, however few the disk takes at a time. */
 export async function writeAll(file: DiskFile, bytes: Buffer, position: number): Promise<void> {
-  for (let at = 0; at < bytes.length;) at += await file.write(bytes, at, position + at);
+  for (let at = 0; at < bytes.length;) {
+    at += checkWritten(await file.write(bytes, at, position + at));
+  }
+}
+
+/** Some file systems report that they have written nothing, and no error: again, and forever. */
+export function checkWritten(count: number): number {
+  if (count > 0) return count;
+  throw new Error('The file system wrote nothing, and reported no error');
 }
 
 /** A rename that reports failure may have taken effect: what counts is what is there. */

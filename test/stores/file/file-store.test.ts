@@ -29,6 +29,7 @@ test('Options that are undefined are as good as none', async (t) => {
     longJournalBytes: undefined,
     now: undefined,
     timeOfDay: undefined,
+    randomBits: undefined,
     pets: undefined,
     keys: undefined,
   };
