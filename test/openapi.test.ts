@@ -79,7 +79,6 @@ test('The description names exactly the operations that the service has', (t) =>
     nodeVersion: 'v20.20.2',
     pets: () => store.count(),
     store: () => undefined,
-    etcd: () => undefined,
     openConnections: () => undefined,
   });
   t.after(() => metrics.close());

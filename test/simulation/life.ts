@@ -94,6 +94,8 @@ export class Life {
   /** Where the store has its pets: what it will answer is read here, at once. */
   #pets = new PetTable();
   #now = 0;
+  /** What the store has to be called back for. */
+  readonly #tickers: Set<() => void | Promise<void>> = new Set();
   #petNumber = 0;
   #lastVersion = -1;
   readonly #options: LifeOptions;
@@ -133,8 +135,11 @@ export class Life {
         this.#pets = new PetTable(memory);
         const clock = { now, timeOfDay: (): number => TIME_OF_DAY + this.#now };
         const keys = new KeyTable(clock, MAX_KEYS);
-        const options = { disk, memory, pets: this.#pets, keys, longJournalBytes, ...clock, randomBits: () => 4711 };
-        this.#store = await openFileStore({ path: DATA_FILE, ...options });
+        const options = { disk, memory, pets: this.#pets, keys, longJournalBytes, ...clock };
+        this.#tickers.clear();
+        const timers = { every: this.#every, sleep: this.#sleep };
+        const simulated = { ...options, ...timers, randomBits: () => 4711 };
+        this.#store = await openFileStore({ path: DATA_FILE, ...simulated });
         this.startError = undefined;
       } catch (error) {
         this.startError = error;
@@ -147,11 +152,26 @@ export class Life {
     if (text !== this.#pets.list(ALL).text) this.complaints.push(`The store answers ${text}`);
   }
 
+  /** Lets time pass, until the store has made any try that is due. */
+  async pass(ms: number): Promise<void> {
+    this.#now += ms;
+    for (const tick of [...this.#tickers]) await tick();
+  }
+
+  readonly #every = (_ms: number, tick: () => void | Promise<void>): (() => void) => {
+    this.#tickers.add(tick);
+    return () => void this.#tickers.delete(tick);
+  };
+
+  readonly #sleep = async (ms: number): Promise<void> => {
+    this.#now += ms;
+  };
+
   /** Creates pets with names of these lengths, all at once. */
   async create(...nameLengths: readonly number[]): Promise<void> {
     const store = this.#store;
     if (store === undefined) return;
-    this.#now += 1100;
+    await this.pass(1100);
     const pets = nameLengths.map((length) => this.#petOf((this.#petNumber += 1), length));
     await Promise.all(pets.map((pet) => this.#createOne(store, pet)));
     this.#read();
@@ -160,7 +180,7 @@ export class Life {
   /** As `create`, with keys: each client sends its pet twice at once, and again on a failure. */
   async createOnce(...nameLengths: readonly number[]): Promise<void> {
     if (this.#store === undefined) return;
-    this.#now += 1100;
+    await this.pass(1100);
     const clients = nameLengths.map((length) => this.#newClient(length));
     await Promise.all(clients.map((client) => this.#sendUntilAnswered(client)));
     this.#read();
@@ -169,7 +189,7 @@ export class Life {
   /** All clients with keys send their pets again, once more if they were answered. */
   async retry(): Promise<void> {
     if (this.#store === undefined) return;
-    this.#now += 1100;
+    await this.pass(1100);
     await Promise.all(this.model.clients.map((client) => this.#sendUntilAnswered(client)));
     this.#read();
   }
@@ -191,7 +211,7 @@ export class Life {
     const lineFeedAt = start + PREFIX_LENGTH + text.length;
     const missing = (SECTOR_BYTES - (lineFeedAt % SECTOR_BYTES)) % SECTOR_BYTES;
     if (this.#store === undefined) return;
-    this.#now += 1100;
+    await this.pass(1100);
     await this.#createOne(
       this.#store,
       this.#petOf((this.#petNumber += 1), MIN_NAME + missing, 'x'),
@@ -284,7 +304,7 @@ export class Life {
       if (isInDoubt) this.model.unknown(client.members);
       else this.model.refused(client.members);
       if (isInDoubt && this.#options.forgetsDoubt) key = requestKey(-1 - this.#petNumber);
-      this.#now += 1100;
+      await this.pass(1100);
     }
   }
 

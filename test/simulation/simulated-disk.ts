@@ -7,7 +7,7 @@
  * would leave of it. The image before operation N + 1 is that of a crash after operation N.
  */
 
-import { dirname } from 'node:path';
+import { basename, dirname } from 'node:path';
 import type { Disk, DiskEntry, DiskFile } from '../../src/stores/file/disk.ts';
 import {
   changeFile,
@@ -22,7 +22,7 @@ import {
 } from './disk-image.ts';
 
 export type OperationKind =
-  | Exclude<keyof Disk | keyof DiskFile, 'writeNow'>
+  | Exclude<keyof Disk | keyof DiskFile, 'writeNow' | 'processId'>
   | 'create'
   /** A write that needs no room. */
   | 'overwrite'
@@ -70,6 +70,8 @@ export class SimulatedDisk {
   /** Files and locks that the present process holds. */
   openCount = 0;
   fault: Fault | undefined;
+  /** What the disk says when it is asked. */
+  freeBytes = Infinity;
   #isFull = false;
   /** True while an operation takes effect that will report a failure. */
   #isLate = false;
@@ -100,6 +102,7 @@ export class SimulatedDisk {
       throw systemError(fails === 'late' ? 'EIO' : fails, path);
     };
     return {
+      processId: self,
       open: async (path, how, { mode = 0o600 } = {}) =>
         run(how === 'create' ? 'create' : 'open', path, () => {
           const isThere = this.image.names.has(path);
@@ -146,6 +149,12 @@ export class SimulatedDisk {
         run('syncDirectory', path, () => {
           this.image = syncNames(this.image, path);
         }),
+      list: async (path) =>
+        run('list', path, () => {
+          const names = [...this.image.names.keys()].filter((name) => dirname(name) === path);
+          return names.map((name) => basename(name));
+        }),
+      freeBytes: async (path) => run('freeBytes', path, () => this.freeBytes),
       lock: async (path) =>
         run('lock', path, () => {
           if (!this.image.names.has(path)) this.image = createFile(this.image, path, 0o600);

@@ -18,7 +18,8 @@ export type CommitItems<Item, Result> = (
 const MAX_QUEUED_ITEMS = 16_384;
 const MAX_QUEUED_BYTES: number = 64 << 20;
 
-const FULL_COMMIT_BYTES: number = 16 << 20;
+/** A commit takes no more bytes, except for the item that reaches them. */
+export const FULL_COMMIT_BYTES: number = 16 << 20;
 
 /** No commit is longer: a full one, with one more of the longest pets, and what is around them. */
 export const MAX_COMMIT_BYTES: number = FULL_COMMIT_BYTES + (8 << 20);

@@ -29,7 +29,7 @@ import { formatNewPet, InvalidPetError, readNewPet } from '../../model/pet-text.
 import type { PendingPet } from '../commits/commit.ts';
 import { CommitQueue } from '../commits/commit-queue.ts';
 import type { RequestKey } from '../keys/key-table.ts';
-import { KeyedCreates, type KnownKey } from '../keys/keyed-creates.ts';
+import { KeyedCreates } from '../keys/keyed-creates.ts';
 import { AppliedLog } from './applied-log.ts';
 import { CallCounts, type EtcdCalls } from './calls.ts';
 import { CatchUp } from './catch-up.ts';
@@ -182,7 +182,6 @@ class LogStore implements EtcdStore {
       find: (key) => this.#findKey(key),
       create: (newPet, key) => this.#create(newPet, key),
       hold: (newPet) => this.#hold(newPet),
-      decide: async () => undefined,
     });
     this.#lastBeatAt = clock.now();
     this.#stopTicking = clock.every(TICK_MS, () => this.#tick());
@@ -295,11 +294,10 @@ class LogStore implements EtcdStore {
    * What the key stored. A key in doubt is nothing to wait for: it can only be stored in a slot that
    * is still open, and a retry that takes this slot, or loses it, settles the matter.
    */
-  #findKey(key: RequestKey): KnownKey | undefined {
+  #findKey(key: RequestKey): StoredPet | undefined {
     const { pets, keys } = this.#place.log;
     const id = keys.find(key);
-    const pet = id === undefined ? undefined : pets.get(id);
-    return pet === undefined ? undefined : { pet };
+    return id === undefined ? undefined : pets.get(id);
   }
 
   /** Why nobody can tell whether the key is stored; once its slot is taken, everybody can. */

@@ -13,10 +13,12 @@ import {
   lstat,
   mkdir,
   open,
+  readdir,
   readlink,
   realpath,
   rename,
   rm,
+  statfs,
 } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { constants, platform } from 'node:os';
@@ -27,6 +29,7 @@ import type { Disk, DiskEntry, DiskFile, FileMaking } from './disk.ts';
 import { lockFile } from './lock.ts';
 
 export const nodeDisk: Disk = {
+  processId: process.pid,
   open: openFile,
   look,
   resolve: resolveLinks,
@@ -40,6 +43,8 @@ export const nodeDisk: Disk = {
     return { look: () => lookAt(file), release: () => file.close() };
   },
   makeDirectory,
+  list: (path) => readdir(path),
+  freeBytes,
   remove: (path) => rm(path, { force: true }),
 };
 
@@ -163,6 +168,12 @@ async function renameFile(from: string, to: string): Promise<void> {
       await sleep(RENAME_PAUSE_MS);
     }
   }
+}
+
+/** Root may also use the blocks that a file system reserves for it. */
+async function freeBytes(path: string): Promise<number> {
+  const { bavail, bfree, bsize } = await statfs(path);
+  return (process.getuid?.() === ROOT ? bfree : bavail) * bsize;
 }
 
 async function syncDirectory(path: string): Promise<void> {

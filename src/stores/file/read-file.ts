@@ -28,6 +28,15 @@ export async function withFile<T>(
   }
 }
 
+/** Fills the buffer from the file. */
+export async function readAll(file: DiskFile, bytes: Buffer, position: number): Promise<void> {
+  for (let filled = 0; filled < bytes.length;) {
+    const count = await file.read(bytes, filled, bytes.length - filled, position + filled);
+    if (count === 0) throw new Error('The file is shorter than it was');
+    filled += count;
+  }
+}
+
 /** The first `lengthBytes` bytes of a file; each chunk is valid until the next. */
 export async function* chunksOf(
   file: DiskFile,

@@ -63,8 +63,8 @@ export async function writeWholeData(
       if (disk.look(there) !== undefined) throw new Error(`${there} is there already`);
     }
     const place = { disk, paths, memory: systemMemory, guard: lockGuard(disk, paths, lock) };
-    const { syncError } = await writeSnapshot(place, undefined, content);
-    if (syncError !== undefined) throw syncError;
+    await writeSnapshot(place, undefined, content);
+    await disk.syncDirectory(dirname(paths.snapshot));
   } finally {
     await lock.release();
   }

@@ -30,6 +30,8 @@ test('Options that are undefined are as good as none', async (t) => {
     now: undefined,
     timeOfDay: undefined,
     randomBits: undefined,
+    every: undefined,
+    sleep: undefined,
     pets: undefined,
     keys: undefined,
   };
