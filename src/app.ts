@@ -145,6 +145,7 @@ export function createApp(options: AppOptions): App {
     },
     drain() {
       isDraining = true;
+      etcdStore?.drain();
     },
     async close() {
       isDraining = true;

@@ -6,12 +6,13 @@ interface Command {
   readonly help: string;
 }
 
-export type CommandName = 'make-key' | 'check-data' | 'copy-pets' | 'conformance';
+export type CommandName = 'make-key' | 'check-data' | 'copy-pets' | 'init-etcd' | 'conformance';
 
 export const COMMANDS: Readonly<Record<CommandName, Command>> = {
   'make-key': { args: '', help: 'print a new API key, and its line for the keys file' },
   'check-data': { args: '[file]', help: 'check a data file and its journal, and change nothing' },
   'copy-pets': { args: '--help', help: 'copy pets between a data file and an etcd cluster' },
+  'init-etcd': { args: '', help: 'make a new log in an etcd cluster, for a first start' },
   conformance: { args: '<address>', help: 'hold a service against the interface' },
 };
 

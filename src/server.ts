@@ -39,6 +39,7 @@ const TOOLS: Readonly<Record<CommandName, () => Promise<unknown>>> = {
   'check-data': () => import('./check-data.ts'),
   conformance: () => import('./conformance.ts'),
   'copy-pets': () => import('./copy-pets.ts'),
+  'init-etcd': () => import('./init-etcd.ts'),
 };
 
 const log = createJsonLog((line) => process.stderr.write(`${line}\n`));

@@ -6,9 +6,10 @@
 import assert from 'node:assert/strict';
 import { after, test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openEtcdStore, type EtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
+import type { EtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
 import type { EtcdOptions } from '../../../src/stores/etcd/etcd-options.ts';
 import { startCluster, withoutEtcd, type Cluster } from '../../support/etcd/cluster.ts';
+import { openInitialized } from '../../support/etcd/initialized-store.ts';
 import { startCuttingProxy } from '../../support/etcd/cutting-proxy.ts';
 import { Ledger } from '../../support/etcd/ledger.ts';
 import { createRandom } from '../../support/random.ts';
@@ -31,7 +32,7 @@ function clusterTest(
     const prefix = `test-${(prefixes += 1)}/`;
     await run(t, cluster, async (options = {}) => {
       const { endpoints } = cluster;
-      const store = await openEtcdStore({ endpoints, prefix, ...options });
+      const store = await openInitialized({ endpoints, prefix, ...options });
       t.after(() => store.close());
       return store;
     });
