@@ -109,7 +109,8 @@ export function joiningOf(
 function differ(members: ReadonlyMap<string, readonly string[]>): LostLogError {
   const [[, first] = ['', []] as const, [, second] = ['', []] as const] = [...members];
   return new LostLogError(
-    `${second.join(', ')} belongs to another cluster than ${first.join(', ')}: name the members of ` +
-      'one cluster, or add a member that was made anew by etcdctl member add',
+    `The endpoints belong to different clusters, ${first.join(', ')} to one and ` +
+      `${second.join(', ')} to another: name the members of one cluster, or add a member that was ` +
+      'made anew by etcdctl member add',
   );
 }

@@ -175,7 +175,7 @@ clusterTest('A log that is deleted under a running process ends its work', async
 clusterTest('A second cluster among the endpoints is refused', async (t, c, open) => {
   const other = await startCluster(t, { size: 1 });
   const endpoints = [...c.endpoints, ...other.endpoints];
-  await assert.rejects(open({ endpoints }), /belongs to another cluster/);
+  await assert.rejects(open({ endpoints }), /belong to different clusters/);
 });
 
 async function retried<T>(work: () => Promise<T>): Promise<T> {
