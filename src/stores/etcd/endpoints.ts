@@ -4,9 +4,9 @@
  *
  *     of one endpoint                                      it is      what is logged
  *     it answered for the cluster                          working
- *     it failed while it was asked, or did not answer a    failed     "does not answer", once
+ *     it failed while it was asked, or did not answer a    failed     "fails", once
  *     check: the next one is asked
- *     it answered a check ten seconds after it failed,     working    "answers again"
+ *     it answered a check ten seconds after it failed,     working    "works again"
  *     and the cluster a transaction meanwhile
  *     it answered for another cluster                      strange    "belongs to another cluster"
  *
@@ -71,7 +71,7 @@ export class Endpoints {
     const endpoint = this.#endpoints[index];
     if (endpoint?.state !== 'working') return;
     this.#enter(endpoint, 'failed');
-    this.#tell('warn', 'An etcd endpoint does not answer', { endpoint: endpoint.url, cause });
+    this.#tell('warn', 'An etcd endpoint fails', { endpoint: endpoint.url, cause });
   }
 
   /** The endpoint answered for another cluster. */
@@ -96,7 +96,7 @@ export class Endpoints {
       if (isTooEarly || this.#answeredAt < endpoint.since) return;
     }
     this.#enter(endpoint, 'working');
-    this.#tell('info', 'An etcd endpoint answers again', { endpoint: endpoint.url });
+    this.#tell('info', 'An etcd endpoint works again', { endpoint: endpoint.url });
   }
 
   /** Chooses the nearest endpoint, by their round trips; undefined for one that did not answer. */

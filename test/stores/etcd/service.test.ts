@@ -4,8 +4,10 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { initEtcd } from '../../../src/stores/etcd/new-log.ts';
 import { gateway, startCluster, withoutEtcd, type Cluster } from '../../support/etcd/cluster.ts';
+import { startLink } from '../../support/etcd/link.ts';
 import { end, KEY, startProcess, type Process } from '../../support/process.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
@@ -14,8 +16,13 @@ const cluster: Cluster | undefined =
 const endpoints = cluster?.endpoints ?? [];
 const skip = withoutEtcd;
 
-function start(t: TestContext, prefix: string, env: Record<string, string> = {}): Process {
-  const service = startProcess(['--port', '0', '--etcd', endpoints.join(',')], {
+function start(
+  t: TestContext,
+  prefix: string,
+  env: Record<string, string> = {},
+  args: readonly string[] = ['--etcd', endpoints.join(',')],
+): Process {
+  const service = startProcess(['--port', '0', ...args], {
     PETSTORE_API_KEYS: KEY,
     PETSTORE_ETCD_PREFIX: prefix,
     ...env,
@@ -119,6 +126,24 @@ test(
     assert.deepEqual(found, names);
   },
 );
+
+test('A stop answers a create in doubt before it ends', { skip }, async (t) => {
+  const links = await Promise.all(endpoints.map((endpoint) => startLink(endpoint)));
+  t.after(() => links.forEach((link) => link.close()));
+  await initEtcd({ endpoints, prefix: 'stop/' });
+  const urls = links.map(({ endpoint }) => endpoint).join(',');
+  const service = start(t, 'stop/', { PETSTORE_ETCD: urls }, []);
+  const url = await service.ready();
+  for (const link of links) link.set('deaf');
+  const answer = call(`${url}/v1/pets`, post('Rex'));
+  // It is proposed, and its answer does not come.
+  await sleep(500);
+  service.child.kill('SIGTERM');
+  const [status, text] = await answer;
+  assert.equal(status, 500);
+  assert.match(text, /outcome_unknown/);
+  assert.equal(await service.exit(), 0);
+});
 
 test('A service whose log is deleted ends with 1 and one line', { skip }, async (t) => {
   await initEtcd({ endpoints, prefix: 'gone/' });
