@@ -43,8 +43,7 @@ const REFUSALS: readonly number[] = [
 
 /** What a member answered for when it was asked for its cluster. */
 export type ClusterAnswer =
-  | { readonly clusterId: string; readonly roundTripMs: number }
-  | { readonly failure: FailedCall };
+  { readonly clusterId: string; readonly roundTripMs: number } | { readonly failure: FailedCall };
 
 export interface EtcdClientPlace {
   readonly counts?: CallCounts | undefined;
@@ -177,7 +176,8 @@ export class EtcdClient implements EtcdCalls {
       const member = this.#members[index];
       if (member === undefined) continue;
       if ('clusterId' in answer) this.#checkCluster(member, answer.clusterId);
-      else if (answer.failure.kind === 'unsent') this.#endpoints.failed(index, answer.failure.cause);
+      else if (answer.failure.kind === 'unsent')
+        this.#endpoints.failed(index, answer.failure.cause);
     }
     const roundTripsMs = answers.map((answer) =>
       'clusterId' in answer ? answer.roundTripMs : undefined,

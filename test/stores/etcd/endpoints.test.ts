@@ -37,7 +37,10 @@ test('An endpoint that fails is left for the next one, and logged once', () => {
   endpoints.failed(1, 'x');
   endpoints.failed(2, 'x');
   assert.equal(endpoints.current, 0);
-  assert.deepEqual(lines, ['a', 'c', 'b'].map((url) => `${url}: An etcd endpoint fails`));
+  assert.deepEqual(
+    lines,
+    ['a', 'c', 'b'].map((url) => `${url}: An etcd endpoint fails`),
+  );
 });
 
 test('An endpoint works again after ten seconds, if the cluster has answered meanwhile', () => {

@@ -47,7 +47,15 @@ async function open(t: TestContext, etcd = new SimulatedEtcd()): Promise<Life> {
   const endpoints = ['http://127.0.0.1:2379'];
   const store = await openInitialized({ endpoints, calls, clock, random: () => 0.5 });
   const beforeRead = (): Fate => 'answered';
-  const life: Life = { etcd, clock, calls, store, fates, beforeCreate: () => undefined, beforeRead };
+  const life: Life = {
+    etcd,
+    clock,
+    calls,
+    store,
+    fates,
+    beforeCreate: () => undefined,
+    beforeRead,
+  };
   t.after(() => store.close());
   return life;
 }
@@ -192,7 +200,10 @@ test('Who loses for five seconds is refused, and nothing of it is stored', async
     others += 1;
     await other.store.create(tom);
   };
-  await assert.rejects(life.store.create(rex), /other processes took each slot that was tried, and 5 seconds have passed/);
+  await assert.rejects(
+    life.store.create(rex),
+    /other processes took each slot that was tried, and 5 seconds have passed/,
+  );
   assert.ok(others >= 10, `${others} rounds`);
   assert.doesNotMatch(await petsIn(t, life.etcd), /Rex/);
 });

@@ -75,7 +75,10 @@ test(
     assert.equal((await call(`${b}/v1/pets`, post('Tom')))[0], 201);
     assert.match((await call(`${b}/v1/pets`))[1], /"id":1,"name":"Rex"[^]*"id":2,"name":"Tom"/);
     const [, metrics] = await call(`${b}/metrics`);
-    assert.match(metrics, /petstore_etcd_calls_total\{call="create",outcome="answered",endpoint="http:[^"]*"\} [1-9]/);
+    assert.match(
+      metrics,
+      /petstore_etcd_calls_total\{call="create",outcome="answered",endpoint="http:[^"]*"\} [1-9]/,
+    );
     assert.match(metrics, /petstore_etcd_lost_rounds_total \d/);
     assert.match(metrics, /petstore_etcd_barrier_duration_seconds_count [1-9]/);
   },

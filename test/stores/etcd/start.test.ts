@@ -132,7 +132,8 @@ test(
     const orders = [0, 1, 2].map((first) => [...three.slice(first), ...three.slice(0, first)]);
     await Promise.all(
       orders.map(async (order) => {
-        const expected = /within 10 seconds: 1 of 3 endpoints have answered, 2 must; .*ECONNREFUSED/;
+        const expected =
+          /within 10 seconds: 1 of 3 endpoints have answered, 2 must; .*ECONNREFUSED/;
         await assert.rejects(openEtcdStore({ endpoints: order }), expected);
       }),
     );

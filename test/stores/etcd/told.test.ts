@@ -170,31 +170,36 @@ told('A user who may only read starts, reads and exports', async (t) => {
   assert.deepEqual(lines(), []);
 });
 
-told('A lost member is named once, whether it was asked or not, and so is its return', async (t) => {
-  const { cluster, store, lines, until, calls } = await watch(t, 3);
-  const { members, endpoints } = cluster;
-  for (const [i, member] of members.entries()) {
-    await store.create(rex);
-    lines();
-    await member.kill();
-    // Creates go on meanwhile.
-    const pause = setInterval(() => void store.create(rex).catch(() => undefined), 100);
-    const endpoint = endpoints[i] ?? '';
-    await until(`An etcd endpoint fails: ${endpoint}`);
-    member.restart();
-    await until(`An etcd endpoint works again: ${endpoint}`);
-    clearInterval(pause);
-    // The others may have failed for a moment, too, where the leader was lost.
-    const found = lines().filter((line) => line.includes(endpoint));
-    assert.deepEqual(
-      found.map((line) => line.slice(0, line.indexOf(':'))),
-      ['warn An etcd endpoint fails', 'info An etcd endpoint works again'],
+told(
+  'A lost member is named once, whether it was asked or not, and so is its return',
+  async (t) => {
+    const { cluster, store, lines, until, calls } = await watch(t, 3);
+    const { members, endpoints } = cluster;
+    for (const [i, member] of members.entries()) {
+      await store.create(rex);
+      lines();
+      await member.kill();
+      // Creates go on meanwhile.
+      const pause = setInterval(() => void store.create(rex).catch(() => undefined), 100);
+      const endpoint = endpoints[i] ?? '';
+      await until(`An etcd endpoint fails: ${endpoint}`);
+      member.restart();
+      await until(`An etcd endpoint works again: ${endpoint}`);
+      clearInterval(pause);
+      // The others may have failed for a moment, too, where the leader was lost.
+      const found = lines().filter((line) => line.includes(endpoint));
+      assert.deepEqual(
+        found.map((line) => line.slice(0, line.indexOf(':'))),
+        ['warn An etcd endpoint fails', 'info An etcd endpoint works again'],
+      );
+      assert.equal(store.problem(), undefined);
+    }
+    const lost = [0, 1, 2].map(
+      (i) => calls('create', 'in doubt', i) + calls('create', 'unsent', i),
     );
-    assert.equal(store.problem(), undefined);
-  }
-  const lost = [0, 1, 2].map((i) => calls('create', 'in doubt', i) + calls('create', 'unsent', i));
-  assert.ok(lost.reduce((a, b) => a + b) <= 10, `${lost.join(', ')} calls were lost`);
-});
+    assert.ok(lost.reduce((a, b) => a + b) <= 10, `${lost.join(', ')} calls were lost`);
+  },
+);
 
 told('Without a majority reads fail within five seconds, and it heals by itself', async (t) => {
   const { cluster, store, lines, until } = await watch(t, 3);
@@ -225,7 +230,9 @@ told('A key that is not part of the log is named while the service runs', async 
   const { cluster, store, lines, until, call } = await watch(t, 1);
   await call('/v3/kv/put', { key: base64('petstore/notes'), value: base64('x') });
   await until('A key is not part of the log');
-  assert.deepEqual(lines(), ['error A key is not part of the log: a start is refused until it is deleted']);
+  assert.deepEqual(lines(), [
+    'error A key is not part of the log: a start is refused until it is deleted',
+  ]);
   assert.equal((await store.create(rex)).id, 1n);
   assert.equal(store.problem(), undefined);
   await assert.rejects(openEtcdStore({ endpoints: cluster.endpoints }), /petstore\/notes first/);
@@ -250,7 +257,10 @@ told('The nearest member is found again after it was left', async (t) => {
       .stats()
       .calls.filter((count) => count.endpoint === endpoint)
       .reduce((sum, { value }) => sum + value, 0);
-  assert.deepEqual(endpoints.map((endpoint) => callsOf(endpoint) > 0), [false, true, false]);
+  assert.deepEqual(
+    endpoints.map((endpoint) => callsOf(endpoint) > 0),
+    [false, true, false],
+  );
   near.set('cut');
   await store.create(rex);
   near.set('open');

@@ -102,7 +102,12 @@ export class SimulatedEtcd {
     return { response_range: { header, ...this.#range(range) } };
   }
 
-  #range({ key, range_end: end, limit = '0', keys_only: isKeysOnly = false }: RangeRequest): object {
+  #range({
+    key,
+    range_end: end,
+    limit = '0',
+    keys_only: isKeysOnly = false,
+  }: RangeRequest): object {
     const found = this.#between(decode(key), end === undefined ? undefined : decode(end));
     const count = found.length === 0 ? {} : { count: String(found.length) };
     const most = limit === '0' ? found.length : Number(limit);
