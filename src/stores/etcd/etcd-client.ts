@@ -61,7 +61,8 @@ export class EtcdClient implements EtcdCalls {
   readonly #stopLooking: () => void;
   #clusterId: string | undefined;
   #token: string | undefined;
-  #loggingIn: Promise<FailedCall | undefined> | undefined;
+  /** Log-ins in progress. Each member is asked itself, since another one may be down. */
+  readonly #logIns: Map<Member, Promise<FailedCall | undefined>> = new Map();
   #isClosed = false;
 
   constructor(options: EtcdOptions, place: EtcdClientPlace = {}) {
@@ -165,6 +166,7 @@ export class EtcdClient implements EtcdCalls {
 
   /** Notices a lost member that is not the one in use, and finds the nearest one. */
   async #lookAround(): Promise<void> {
+    if (this.#clusterId === undefined) return;
     await this.clusters();
     // The first ones may have made a connection.
     const answers = await this.clusters();
@@ -194,7 +196,9 @@ export class EtcdClient implements EtcdCalls {
   ): Promise<{ readonly text: string } | { readonly failure: FailedCall }> {
     for (let attempt = 0; ; attempt += 1) {
       if (this.#options.user !== undefined && this.#token === undefined) {
-        const failure = await (this.#loggingIn ??= this.#logIn(member));
+        const logIn = this.#logIns.get(member) ?? this.#logIn(member);
+        this.#logIns.set(member, logIn);
+        const failure = await logIn;
         if (failure !== undefined) return { failure };
       }
       const token = this.#token;
@@ -217,8 +221,9 @@ export class EtcdClient implements EtcdCalls {
       const path = '/v3/auth/authenticate';
       const reply = await member.post({ path, body, timeoutMs: CALL_MS });
       const isAnswer = reply.kind === 'answered' && reply.status === 200;
-      this.#token = isAnswer ? decodeToken(reply.text) : undefined;
-      if (this.#token !== undefined) {
+      const token = isAnswer ? decodeToken(reply.text) : undefined;
+      if (token !== undefined) {
+        this.#token = token;
         this.#counts.count('log in', 'answered', member.endpoint);
         return undefined;
       }
@@ -229,7 +234,7 @@ export class EtcdClient implements EtcdCalls {
     } catch (error) {
       return { kind: 'refused', cause: `Cannot log in: ${messageOf(error)}` };
     } finally {
-      this.#loggingIn = undefined;
+      this.#logIns.delete(member);
     }
   }
 }

@@ -104,6 +104,11 @@ test(
     assert.equal((await store.create(rex)).id, 2n);
     assert.equal((await store.list({ limit: 5 })).pets.length, 2);
 
+    // Where the first endpoint is down, the others log in.
+    const beside = await openEtcdStore({ endpoints: ['http://127.0.0.1:9', ...endpoints], ...user });
+    assert.equal(beside.count().total, 2);
+    await beside.close();
+
     await assert.rejects(openEtcdStore({ endpoints }), /refuses: .*user name is empty/);
     await assert.rejects(
       openEtcdStore({ endpoints, ...user, prefix: 'other/' }),
