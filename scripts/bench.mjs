@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { build, fail, isBuilt } from './build.mjs';
 import { measureCluster } from './bench/cluster.mjs';
-import { measureCreates, measureSqlite } from './bench/creates.mjs';
+import { measureCost, measureCreates, measureSqlite } from './bench/creates.mjs';
 import { measureFloods } from './bench/floods.mjs';
 import { measureGrowth } from './bench/growth.mjs';
 import { measureKeys } from './bench/keys.mjs';
@@ -33,6 +33,7 @@ const PARTS = {
   noise: measureNoise,
   reads: measureReads,
   creates: measureCreates,
+  cost: measureCost,
   sqlite: measureSqlite,
   keys: measureKeys,
   growth: measureGrowth,
