@@ -22,6 +22,7 @@ import { COMMANDS } from '../src/commands.ts';
 import { HELP } from '../src/config.ts';
 import {
   assertRefused,
+  logged,
   SERVER_JS,
   startProcess,
   startProgram,
@@ -518,16 +519,6 @@ function listPets(url: string, key: string = KEY): Promise<Response> {
 function addPet(url: string, key: string = KEY): Promise<Response> {
   const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
   return fetch(`${url}/v1/pets`, { method: 'POST', headers, body: PET });
-}
-
-/** Resolves when the process has logged the text. */
-async function logged(service: Process, text: string): Promise<void> {
-  const end = service.exit();
-  const signal = AbortSignal.timeout(30_000);
-  while (!service.stderr().includes(text)) {
-    const event = await Promise.race([once(service.child.stderr!, 'data', { signal }), end]);
-    if (!Array.isArray(event)) throw new Error(`Ended with ${event}: ${service.stderr()}`);
-  }
 }
 
 function eventOf(line: string): unknown {
