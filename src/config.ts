@@ -88,6 +88,9 @@ export async function readConfig(
   return mistakes.length > 0 ? { kind: 'mistakes', mistakes } : { kind: 'run', config, apiKeys };
 }
 
+/** Under the working directory. */
+export const DEFAULT_DATA_FILE = 'data/pets.json';
+
 /** What can be set: how the user names it, and a line of the help. */
 const SETTINGS = {
   port: {
@@ -106,7 +109,7 @@ const SETTINGS = {
     variable: 'PETSTORE_DATA_FILE',
     flag: 'data-file',
     value: '<path>',
-    help: 'where the pets are (data/pets.json)',
+    help: `the data file (${DEFAULT_DATA_FILE})`,
   },
   memory: {
     variable: 'PETSTORE_MEMORY',
@@ -296,7 +299,7 @@ function readPlace(
       if (given === undefined) continue;
       mistakes.push(`${given.name} is for etcd (${key}), and PETSTORE_ETCD names no endpoints`);
     }
-    const fallback = memory ? undefined : 'data/pets.json';
+    const fallback = memory ? undefined : DEFAULT_DATA_FILE;
     return { dataFile: dataFile?.text ?? fallback, memory, etcd: undefined };
   }
   const others = [dataFile, memory ? setting('memory') : undefined];
@@ -340,18 +343,26 @@ function checkEtcd(
   }
 }
 
-/** A misspelt variable would silently be a default: data in another place, say. */
+/** A misspelt variable would silently be a default: data in another file, for example. */
 function checkVariables(env: Environment, mistakes: string[]): void {
-  const known = Object.values(SETTINGS).map(({ variable }) => variable);
+  const variables: readonly string[] = Object.values(SETTINGS).map(({ variable }) => variable);
+  const withPrefix = variables.map((name) => name.replace(/^(?!PETSTORE_)/, 'PETSTORE_'));
   for (const name of Object.keys(env).sort()) {
-    if (!name.startsWith('PETSTORE_') || FOREIGN.test(name)) continue;
-    if ((known as readonly string[]).includes(name)) continue;
-    mistakes.push(`Unknown variable ${name}: did you mean ${nearest(name, known)}?`);
+    if (!name.startsWith('PETSTORE_') || variables.includes(name)) continue;
+    if (isOfKubernetes(name, env)) continue;
+    const meant = variables[withPrefix.indexOf(nearest(name, withPrefix))];
+    mistakes.push(`Unknown variable ${name}: did you mean ${meant}?`);
   }
 }
 
-/** Kubernetes sets these for a Service with the name `petstore`. */
-const FOREIGN: RegExp = /^PETSTORE_(?:SERVICE_|PORT)/;
+/**
+ * True for the variables that Kubernetes sets for a Service with the name `petstore`. It sets
+ * PETSTORE_PORT to a URL (tcp://…): a number there comes from a user, who means PORT.
+ */
+function isOfKubernetes(name: string, env: Environment): boolean {
+  if (name === 'PETSTORE_PORT') return !/^[0-9]+$/.test(env[name] ?? '');
+  return /^PETSTORE_(?:SERVICE_|PORT)/.test(name);
+}
 
 function readInteger(
   setting: Setting | undefined,
