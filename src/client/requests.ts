@@ -98,8 +98,13 @@ export function encodeNewPet({ name, categoryId, status }: NewPet): string {
 export function readIdempotencyKey(key: string | boolean | undefined): string | undefined {
   if (key === undefined || key === false) return undefined;
   if (key === true) return crypto.randomUUID();
-  if (typeof key === 'string' && /^[\x21-\x7e]{1,255}$/.test(key)) return key;
+  if (typeof key === 'string' && /^[\x21-\x7e]{1,255}$/.test(key)) return encodeKey(key);
   throw new TypeError('idempotencyKey must be true, or 1 to 255 visible ASCII characters');
+}
+
+/** A value that begins with a quote is read as a string of RFC 9651 (section 3.3.3). */
+function encodeKey(key: string): string {
+  return key.startsWith('"') ? `"${key.replace(/["\\]/g, '\\$&')}"` : key;
 }
 
 /** Plain digits. A number beyond the safe integers is refused: it may be a rounded one. */

@@ -22,7 +22,7 @@ export function createCors(origins: readonly string[]): CorsPolicy {
       if (!isPreflight || !isAllowed(headers.origin)) return undefined;
       return emptyResponse(PREFLIGHT_HEADERS);
     },
-    headersFor({ headers: { origin } }) {
+    headersFor(origin) {
       if (!isAllowed(origin)) return vary;
       return ['Access-Control-Allow-Origin', allowsAll ? '*' : origin, ...vary, ...EXPOSED];
     },
