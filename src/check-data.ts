@@ -10,7 +10,7 @@
  */
 
 import { messageOf } from './base/log.ts';
-import { DEFAULT_DATA_FILE } from './config.ts';
+import { DEFAULT_DATA_FILE } from './settings.ts';
 import { checkData } from './stores/file/check-data.ts';
 import type { Disk } from './stores/file/disk.ts';
 import { nodeDisk } from './stores/file/node-disk.ts';

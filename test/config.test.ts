@@ -170,7 +170,7 @@ const MISTAKES: readonly (readonly [env: Env, args: readonly string[], mistake: 
       [
         {},
         ['--cors-origin', `*,${origin}`],
-        `--cors-origin: expected an origin such as https://shop.example, or *, not ${JSON.stringify(origin)}`,
+        `--cors-origin must be an origin such as https://shop.example, or *, not ${JSON.stringify(origin)}`,
       ] as const,
   ),
   [{ PETSTORE_MEMORY: 'yes' }, [], 'PETSTORE_MEMORY must be on or off, not "yes"'],

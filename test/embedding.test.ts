@@ -195,7 +195,7 @@ test('What an app cannot be made with is told at once, in a TypeError', async ()
     [{ apiKeys: [] }, 'apiKeys: expected one key at least'],
     [{ apiKeys: [undefined] }, 'apiKeys[0]: a key must be a string'],
     [{ apiKeys: Array(1001).fill('k') }, 'apiKeys: expected at most 1000 keys'],
-    [{ corsOrigins: '*' }, 'corsOrigins: expected an array of origins'],
+    [{ corsOrigins: '*' }, 'corsOrigins: expected an array of origins, not "*"'],
     [{ prefix: null }, 'prefix: expected segments such as /shop, not null'],
     [{ log: console }, /^log: expected a function, not Object/],
     [{ now: 5 }, 'now: expected a function, not 5'],
@@ -228,6 +228,10 @@ test('What an app cannot be made with is told at once, in a TypeError', async ()
     ],
     [{ store: { ...store, get: 1 } }, 'store: expected a PetStore, but it has no get'],
     [{ apiKey: 'k' }, 'apiKey: there is no such option, did you mean apiKeys?'],
+    [
+      { store: undefined, etcd: { endpoints: ['http://e:1'] }, bodyLimitBytes: 1_048_577 },
+      'bodyLimitBytes: expected at most 1048576 on etcd, not 1048577',
+    ],
     [{ store: undefined, dataFile: 7 }, 'dataFile: expected a path or a file: URL, not 7'],
     [{ store: undefined, dataFile: '' }, 'dataFile: expected a path or a file: URL, not ""'],
     [

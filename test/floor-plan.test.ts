@@ -19,7 +19,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['stores/file', 'stores/etcd'],
   ['api', 'ops', 'page', 'api-keys.ts', 'handed-socket.ts'],
   ['openapi'],
-  ['commands.ts'],
+  ['commands.ts', 'settings.ts'],
   ['app-options.ts', 'config.ts'],
   ['app.ts'],
   ['index.ts'],
