@@ -9,15 +9,14 @@ import { parseArgs } from 'node:util';
 import { parseKeyList, readApiKeys, type ApiKeySource, type ReadTextFile } from './api-keys.ts';
 import { nearest } from './base/nearest.ts';
 import { quote } from './base/quote.ts';
-import { COMMANDS } from './commands.ts';
 import { DEFAULT_BODY_LIMIT_BYTES } from './http/request-body.ts';
 import {
   DEFAULT_DATA_FILE,
   DEFAULT_HOST,
   DEFAULT_PORT,
   ETCD_SETTINGS,
+  PROCESS_SETTINGS,
   SETTINGS,
-  type Setting,
   type SettingName,
 } from './settings.ts';
 import { etcdProblems, MAX_ETCD_BODY_BYTES, type EtcdOptions } from './stores/etcd/etcd-options.ts';
@@ -121,38 +120,13 @@ function createSource(
   return { given, read, report };
 }
 
-/** The settings of the process, in the order of the help. */
-const ROWS: readonly Setting[] = Object.values(SETTINGS).filter(
-  ({ variable }) => variable !== undefined,
-);
-const VARIABLES: readonly string[] = ROWS.flatMap(({ variable }) => variable ?? []);
-const VALUE_FLAGS: readonly string[] = ROWS.flatMap(({ flag }) => flag ?? []);
+const VARIABLES: readonly string[] = PROCESS_SETTINGS.flatMap(({ variable }) => variable ?? []);
+const VALUE_FLAGS: readonly string[] = PROCESS_SETTINGS.flatMap(({ flag }) => flag ?? []);
 const PLAIN_FLAGS: readonly string[] = ['help', 'version'];
 /** A flag of these means on if it has no value. */
-const SWITCHES: readonly string[] = ROWS.flatMap(({ flag, placeholder }) =>
+const SWITCHES: readonly string[] = PROCESS_SETTINGS.flatMap(({ flag, placeholder }) =>
   flag !== undefined && placeholder?.startsWith('[') === true ? flag : [],
 );
-
-const COLUMNS = [26, 30] as const;
-
-export const HELP: string = `Usage: petstore [options]    serves pets over HTTP, from a JSON file or an etcd cluster
-       petstore <command>    does one of the other things below
-
-Without the package it is: node dist/server.js. Without any API key a random one is made, and shown
-once at start.
-
-Commands:
-${Object.entries(COMMANDS)
-  .map(([name, { args, help }]) => `  ${`${name} ${args}`.padEnd(COLUMNS[0])}${help}\n`)
-  .join('')}  help [command]            show this, or what a command takes
-
-Options, and the environment variables that they override:
-${ROWS.map(({ variable = '', flag, placeholder = '', help = '' }) => {
-  const first = flag === undefined ? '' : `--${flag} ${placeholder}`;
-  return `  ${first.padEnd(COLUMNS[0])}${variable.padEnd(COLUMNS[1])}${help}\n`;
-}).join('')}  -h, --help                show this and exit
-  --version                 show the version and exit
-`;
 
 interface Flags {
   readonly flags: ReadonlyMap<string, string>;

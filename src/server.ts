@@ -18,8 +18,9 @@ import type { AppOptions } from './app-options.ts';
 import { createApp, type App } from './app.ts';
 import { messageOf } from './base/log.ts';
 import { VERSION } from './base/version.ts';
-import { expandHelp, type CommandName } from './commands.ts';
-import { HELP, readConfig, type Config } from './config.ts';
+import { expandHelp, runCommand } from './commands/commands.ts';
+import { HELP } from './commands/help.ts';
+import { readConfig, type Config } from './config.ts';
 import { readInheritedSocket } from './handed-socket.ts';
 import { connectionsOf, createHttpServer } from './http/http-server.ts';
 import { stopServer } from './http/stop-server.ts';
@@ -40,14 +41,6 @@ const INHERITED_BACKLOG = 4096;
 /** At most one log line per this time about connections that could not be accepted. */
 const ACCEPT_LOG_MS = 1000;
 
-/** The tools that are commands, too: `petstore make-key`. */
-const TOOLS: Readonly<Record<CommandName, () => Promise<unknown>>> = {
-  'make-key': () => import('./make-key.ts'),
-  'check-data': () => import('./check-data.ts'),
-  conformance: () => import('./conformance.ts'),
-  'copy-pets': () => import('./copy-pets.ts'),
-};
-
 const log = createJsonLog((line) => process.stderr.write(`${line}\n`));
 
 // Without a listener, the end of whoever reads the log (EPIPE) would end the service.
@@ -66,11 +59,7 @@ async function main(args: readonly string[]): Promise<void> {
     complain(`Node.js 20.19.2 or later is needed, not ${process.version}`);
     process.exit(1);
   }
-  const [name = '', ...rest] = args;
-  if (!Object.hasOwn(TOOLS, name)) return serve(args);
-  // A tool reads its own arguments, as when it is started by itself.
-  process.argv.splice(2, Infinity, ...rest);
-  await TOOLS[name as CommandName]();
+  await (runCommand(args) ?? serve(args));
 }
 
 async function serve(args: readonly string[]): Promise<void> {

@@ -232,6 +232,11 @@ export const SETTINGS: Readonly<Record<SettingName, Setting>> = {
   runtime: { reader: runtime },
 };
 
+/** The rows of the process. */
+export const PROCESS_SETTINGS: readonly Setting[] = Object.values(SETTINGS).filter(
+  ({ variable }) => variable !== undefined,
+);
+
 /** The options of an app. */
 export const OPTION_NAMES: readonly string[] = Object.entries(SETTINGS)
   .filter(([name, { isProcessOnly }]) => isProcessOnly !== true && !name.includes('.'))

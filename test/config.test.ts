@@ -4,7 +4,8 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { readApiKeys } from '../src/api-keys.ts';
-import { HELP, readConfig, type Config, type ConfigResult } from '../src/config.ts';
+import { HELP } from '../src/commands/help.ts';
+import { readConfig, type Config, type ConfigResult } from '../src/config.ts';
 
 type Env = Readonly<Record<string, string>>;
 

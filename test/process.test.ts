@@ -18,8 +18,8 @@ import { connect, createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { COMMANDS } from '../src/commands.ts';
-import { HELP } from '../src/config.ts';
+import { COMMANDS } from '../src/commands/commands.ts';
+import { HELP } from '../src/commands/help.ts';
 import {
   assertRefused,
   logged,

@@ -3,17 +3,17 @@
  * pets it holds, or the first thing that is wrong and where. It changes nothing, whether or not a
  * service is using them.
  *
- *     petstore check-data [data/pets.json], or node dist/check-data.js [data/pets.json]
+ *     petstore check-data [data/pets.json]
  *
  * Without an argument it checks the data file of the service: PETSTORE_DATA_FILE, or the default.
  * Exit code 0: all well. 1: damaged, or missing. 2: called wrongly.
  */
 
-import { messageOf } from './base/log.ts';
-import { DEFAULT_DATA_FILE } from './settings.ts';
-import { checkData } from './stores/file/check-data.ts';
-import type { Disk } from './stores/file/disk.ts';
-import { nodeDisk } from './stores/file/node-disk.ts';
+import { messageOf } from '../base/log.ts';
+import { DEFAULT_DATA_FILE } from '../settings.ts';
+import { checkData } from '../stores/file/check-data.ts';
+import type { Disk } from '../stores/file/disk.ts';
+import { nodeDisk } from '../stores/file/node-disk.ts';
 
 const PROGRESS_STEP_BYTES: number = 16 << 20;
 
