@@ -104,14 +104,19 @@ async function run(config: Config, apiKeys: readonly string[], hangUps: HangUps)
   const server = createHttpServer(app.listener);
   const { onSignal, isStopping } = stopOnSignals(app, server);
   void app.lost.then((error) => stopLost(app, server, error));
+  const open = (): Promise<void> =>
+    // A stop closes the app, and so ends its start: that is no failure of it.
+    app.open().catch((error: unknown) => {
+      if (!isStopping()) throw error;
+    });
   handleHangUps(hangUps, app, config.apiKeySource, () => onSignal('SIGHUP'));
   const inheritedSocket = readInheritedSocket(process.env, process.pid);
   // The port comes first: while a large file loads, the service responds that it is starting.
   // Clients in the queue of an inherited socket wait until it has started instead.
-  if (inheritedSocket !== undefined) await app.open();
+  if (inheritedSocket !== undefined) await open();
   if (isStopping()) return;
   const url = await listen(server, config, inheritedSocket);
-  await app.open();
+  await open();
   if (isStopping()) return;
   const { total: pets } = await app.pets.count();
   log('info', 'Started', {

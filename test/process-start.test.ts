@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { request, type IncomingMessage } from 'node:http';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -26,24 +27,33 @@ const hasPython =
   spawnSync('python3', ['-c', 'import pty, os; os.waitstatus_to_exitcode']).status === 0;
 const PTY = { skip: !hasPython && 'Only python3, from 3.9 on, makes a terminal here' };
 
-test('A SIGHUP while the pets load on an inherited socket reloads the API keys', POSIX, async (t) => {
-  const folder = tempDir(t);
-  const supervisor = openSupervisor();
-  t.after(() => supervisor.close());
-  const flock = waitingFlock(folder);
-  writeFileSync(join(folder, 'keys'), 'old-key\n');
-  const args = ['--data-file', join(folder, 'pets.json'), '--api-keys-file', join(folder, 'keys')];
-  const service = supervisor.start(args, { PATH: flock.path });
-  t.after(() => end(service, 'SIGKILL'));
-  await flock.reached(service);
-  writeFileSync(join(folder, 'keys'), 'new-key\n');
-  service.child.kill('SIGHUP');
-  await logged(service, '"Read the API keys again"');
-  flock.release();
-  const url = await service.ready();
-  assert.deepEqual(await statusesOf(url), [401, 200]);
-  assert.equal(await end(service, 'SIGTERM'), 0);
-});
+test(
+  'A SIGHUP while the pets load on an inherited socket reloads the API keys',
+  POSIX,
+  async (t) => {
+    const folder = tempDir(t);
+    const supervisor = openSupervisor();
+    t.after(() => supervisor.close());
+    const flock = waitingFlock(folder);
+    writeFileSync(join(folder, 'keys'), 'old-key\n');
+    const args = [
+      '--data-file',
+      join(folder, 'pets.json'),
+      '--api-keys-file',
+      join(folder, 'keys'),
+    ];
+    const service = supervisor.start(args, { PATH: flock.path });
+    t.after(() => end(service, 'SIGKILL'));
+    await flock.reached(service);
+    writeFileSync(join(folder, 'keys'), 'new-key\n');
+    service.child.kill('SIGHUP');
+    await logged(service, '"Read the API keys again"');
+    flock.release();
+    const url = await service.ready();
+    assert.deepEqual(await statusesOf(url), [401, 200]);
+    assert.equal(await end(service, 'SIGTERM'), 0);
+  },
+);
 
 test('A SIGHUP while the configuration is read reloads the API keys after it', POSIX, async (t) => {
   const folder = tempDir(t);
@@ -97,6 +107,24 @@ os.close(keys)
 _, status = os.waitpid(pid, 0)
 print('exit code', os.waitstatus_to_exitcode(status))
 `;
+
+test('A service that is stopped while it waits for its cluster exits with 0', async (t) => {
+  const connections: Socket[] = [];
+  const silent = createServer((socket) => connections.push(socket)).listen(0, '127.0.0.1');
+  t.after(() => {
+    silent.close();
+    for (const socket of connections) socket.destroy();
+  });
+  await once(silent, 'listening');
+  const { port } = silent.address() as AddressInfo;
+  const args = ['--port', '0', '--etcd', `http://127.0.0.1:${port}`];
+  const env = { PETSTORE_API_KEYS: KEY };
+  const service = startProgram(process.execPath, [SERVER_JS, ...args], { env });
+  t.after(() => end(service, 'SIGKILL'));
+  await once(silent, 'connection');
+  assert.equal(await end(service, 'SIGTERM'), 0);
+  assert.match(service.stderr(), /^[^\n]*"Stopping"[^\n]*\n[^\n]*"Stopped"[^\n]*\n$/);
+});
 
 test('Failed accepts are logged once a second, and the service continues', POSIX, async (t) => {
   // What libuv calls if accept fails.
