@@ -20,7 +20,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['api', 'ops', 'page', 'api-keys.ts', 'handed-socket.ts'],
   ['openapi'],
   ['settings.ts'],
-  ['app-options.ts', 'config.ts'],
+  ['app-options.ts', 'app-state.ts', 'config.ts'],
   ['app.ts'],
   ['index.ts'],
   ['commands'],
