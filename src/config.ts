@@ -60,7 +60,7 @@ export async function readConfig(
   const { given, read } = source;
   const config: Config = {
     port: read('port', DEFAULT_PORT),
-    host: read('host', DEFAULT_HOST),
+    host: given('host')?.text ?? DEFAULT_HOST,
     ...readBackend(source),
     apiKeySource: {
       fixed: parseKeyList('PETSTORE_API_KEYS', given('apiKeys')?.text ?? '', mistakes),

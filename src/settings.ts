@@ -39,7 +39,7 @@ export interface Setting {
   /** What follows the flag, as the help shows it. In brackets: the flag alone means on. */
   readonly placeholder?: string;
   readonly help?: string;
-  /** Absent for API keys (api-keys.ts), etcd (etcd-options.ts) and a store. */
+  /** Absent for paths, API keys (api-keys.ts), etcd (etcd-options.ts) and a store. */
   readonly reader?: Reader;
   /** True if it is no option of an app. */
   readonly isProcessOnly?: true;
@@ -90,8 +90,6 @@ const onOrOff: Reader = {
   expectedText: 'on or off',
 };
 
-const aText: Reader = reader('a text', (value) => typeof value === 'string' && value !== '');
-
 const aFunction: Reader = reader('a function', (value) => typeof value === 'function');
 
 const origins: Reader = {
@@ -117,7 +115,6 @@ const prefix: Reader = reader(
 const PREFIX = /^(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._~-]+)*$/;
 
 const runtime: Reader = reader('an object with nodeVersion and openConnections', (value) => {
-  if (value === undefined) return true;
   if (typeof value !== 'object' || value === null) return false;
   const { nodeVersion, openConnections } = value as Record<string, unknown>;
   return typeof nodeVersion === 'string' && typeof openConnections === 'function';
@@ -138,7 +135,6 @@ export const SETTINGS: Readonly<Record<SettingName, Setting>> = {
     flag: 'host',
     placeholder: '<address>',
     help: `address to bind to (${DEFAULT_HOST})`,
-    reader: aText,
     isProcessOnly: true,
   },
   prefix: { reader: prefix },
@@ -147,7 +143,6 @@ export const SETTINGS: Readonly<Record<SettingName, Setting>> = {
     flag: 'data-file',
     placeholder: '<path>',
     help: `the data file (${DEFAULT_DATA_FILE})`,
-    reader: aText,
   },
   memory: {
     variable: 'PETSTORE_MEMORY',
@@ -192,7 +187,6 @@ export const SETTINGS: Readonly<Record<SettingName, Setting>> = {
     flag: 'api-keys-file',
     placeholder: '<path>',
     help: 'API keys, one a line; read again on SIGHUP',
-    reader: aText,
     isProcessOnly: true,
   },
   apiKeys: {
