@@ -34,7 +34,9 @@ function unsupportedVersion(which: string): ApiError {
  */
 export function findOrigin(error: Error): string | undefined {
   if (!('rawPacket' in error) || !Buffer.isBuffer(error.rawPacket)) return undefined;
-  return /^origin:[ \t]*([!-~]+)[ \t]*\r?$/im.exec(error.rawPacket.toString('latin1'))?.[1];
+  const match = /^origin:[ \t]*([!-~]{1,255})[ \t]*\r?$/im.exec(error.rawPacket.toString('latin1'));
+  // A copy: a part of a string keeps the whole of it in memory.
+  return match === null ? undefined : Buffer.from(match[1]!).toString();
 }
 
 /** Writes the error as the connection's last response, and closes the connection. */

@@ -58,7 +58,12 @@ export function createDecide(options: ListenerOptions): (exchange: Exchange) => 
   return (exchange) => {
     const { request, headers } = exchange;
     const { method = '' } = request;
-    const facts: Mutable<RequestFacts> = { ...NOTHING_KNOWN };
+    const facts: Mutable<RequestFacts> = {
+      path: '',
+      prepared: undefined,
+      isPublic: false,
+      isSound: false,
+    };
     try {
       checkRequestRules(request, headers);
       const { path, query } = readTarget(targetOf(request));
@@ -90,13 +95,6 @@ export function createDecide(options: ListenerOptions): (exchange: Exchange) => 
     }
   };
 }
-
-const NOTHING_KNOWN: RequestFacts = {
-  path: '',
-  prepared: undefined,
-  isPublic: false,
-  isSound: false,
-};
 
 function respondWith(facts: RequestFacts, apiResponse: ApiResponse): Respond {
   return { kind: 'respond', facts, apiResponse };

@@ -110,7 +110,8 @@ function handleClientErrors(
     if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && queue.connections.get(socket)?.isPaused)
       return;
     faulty.add(socket);
-    respond(socket, toApiError(error, maxHeaderSize), findOrigin(error));
+    const origin = listener.clientErrorHeaders === undefined ? undefined : findOrigin(error);
+    respond(socket, toApiError(error, maxHeaderSize), origin);
   });
   // node:http's timeout of an idle connection, which a listener takes over.
   server.on('timeout', (socket) => {
