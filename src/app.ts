@@ -8,7 +8,8 @@
 
 import { checkKeys, checkOptions, type AppOptions } from './app-options.ts';
 import { createListener, type Listener } from './http/listener.ts';
-import { openapiOperation } from './openapi/openapi.ts';
+import { docsOperation } from './docs/docs.ts';
+import { describeService, openapiOperation } from './openapi/openapi.ts';
 import { embeddedKey } from './api/idempotency-key.ts';
 import { petOperations } from './api/operations.ts';
 import { BASE_PATH } from './api/paths.ts';
@@ -98,7 +99,7 @@ export function createApp(options: AppOptions): App {
       ...healthOperations(problem),
       openapiOperation(prefix),
       metrics.operation,
-      ...(checked.page ? pageOperations() : []),
+      ...(checked.page ? [...pageOperations(), docsOperation(describeService(prefix))] : []),
     ],
     prefix,
     guardedPath: BASE_PATH,

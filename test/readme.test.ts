@@ -115,14 +115,6 @@ test('The table of options has every option of an app', () => {
   for (const name of options) assert.ok(first.includes(`\`${name}\``), name);
 });
 
-test('The sections that the page for people names are there', () => {
-  const html = readFileSync(join(root, 'src', 'page', 'html.ts'), 'utf8');
-  const [, names = ''] = /In README\.md: ([^.]+)\./.exec(html) ?? [];
-  const sections = names.split('·').map((name) => name.trim());
-  assert.ok(sections.length > 2);
-  for (const name of sections) assert.ok(readme.includes(`\n## ${name}\n`), name);
-});
-
 test('The pages name the version of package.json', () => {
   const named = [...pages.values()].flatMap((page) => [
     ...page.matchAll(/petstore-([0-9.]+)\.tgz|^Petstore ([0-9.]+) listens/gm),

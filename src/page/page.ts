@@ -25,15 +25,16 @@ const SUFFIX: string = import.meta.url.slice(-3);
 export function pageOperations(): readonly Operation[] {
   const modules = PAGE_MODULES.map((name) => `${name}${SUFFIX}`);
   return [
-    operation('/', 'text/html', pageHtml(`page/page/main${SUFFIX}`)),
-    operation('/page/style.css', 'text/css', PAGE_STYLE),
-    ...modules.map((name) => operation(`/page/${name}`, 'text/javascript', readModule(name))),
+    pageOperation('/', 'text/html', pageHtml(`page/page/main${SUFFIX}`)),
+    pageOperation('/page/style.css', 'text/css', PAGE_STYLE),
+    ...modules.map((name) => pageOperation(`/page/${name}`, 'text/javascript', readModule(name))),
   ];
 }
 
-function operation(path: string, type: string, text: string): Operation {
+/** Serves a text to anybody, under the page's strict policy. */
+export function pageOperation(path: string, type: string, text: string, name = 'page'): Operation {
   const response = textResponse(200, `${type}; charset=utf-8`, text, SAFE_HEADERS);
-  return { name: 'page', method: 'GET', path, needsKey: false, handle: () => response };
+  return { name, method: 'GET', path, needsKey: false, handle: () => response };
 }
 
 /** Nothing from elsewhere, nothing inline, in nobody's frame, and no address told to others. */
