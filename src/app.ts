@@ -8,8 +8,8 @@
 
 import { checkKeys, checkOptions, type AppOptions } from './app-options.ts';
 import { createListener, type Listener } from './http/listener.ts';
-import { docsOperation } from './docs/docs.ts';
-import { describeService, openapiOperation } from './openapi/openapi.ts';
+import { DOCS_PATH, docsOperation } from './docs/docs.ts';
+import { describeService, OPENAPI_PATH, openapiOperation } from './openapi/openapi.ts';
 import { embeddedKey } from './api/idempotency-key.ts';
 import { petOperations } from './api/operations.ts';
 import { BASE_PATH } from './api/paths.ts';
@@ -103,6 +103,7 @@ export function createApp(options: AppOptions): App {
     ],
     prefix,
     guardedPath: BASE_PATH,
+    listPath: checked.page ? DOCS_PATH : OPENAPI_PATH,
     keyring: () => keyring,
     bodyLimitBytes,
     now,
