@@ -190,7 +190,7 @@ const SETTINGS = {
     variable: 'PETSTORE_PAGE',
     flag: 'page',
     value: '<on|off>',
-    help: 'a page for people at / (on)',
+    help: 'a page at / and a reference at /docs (on)',
   },
 } as const;
 

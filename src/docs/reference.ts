@@ -57,14 +57,13 @@ ${text}</section>`;
 
 function facts({ openapi, info, servers }: OpenApi): Markup {
   const { title, version, license, contact } = info;
-  const addresses = servers.map(({ url, description = '' }) => html`${code(url)} (${description})`);
+  const from = servers.map(({ url, description = '' }) => html`server ${code(url)}: ${description}`);
   return html`<p>The curl lines below need the service’s address, without a slash at its end, and an
 API key:</p>
 <pre>PETSTORE='http://127.0.0.1:8080'
 API_KEY='…'</pre>
 <p class="hint">${title} ${version} · <a href="openapi.json">OpenAPI ${openapi}</a> ·
-paths are below ${addresses} · licence ${license.name} (${license.identifier}) ·
-contact: ${contact.name}</p>`;
+${from} · licence ${license.identifier} · contact: ${contact.name}</p>`;
 }
 
 function authentication({ components }: OpenApi): Markup {

@@ -18,7 +18,6 @@ export interface Element {
   setAttribute(name: string, value: string): void;
   addEventListener(type: string, listener: (event: { preventDefault(): void }) => void): void;
   focus(): void;
-  scrollIntoView(): void;
 }
 
 declare const document: Element;

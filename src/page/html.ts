@@ -33,7 +33,7 @@ const BODY = `<noscript><p>This page needs JavaScript; the service does not. The
       <select id="filter"><option value="">any</option><option>available</option>
       <option>pending</option><option>sold</option></select></label></div>
     ${answerPlace('list-answer')}
-    <div id="pets"><table id="table" hidden><caption id="caption" tabindex="-1"></caption>
+    <div id="pets" class="stack"><table id="table" hidden><caption id="caption" tabindex="-1"></caption>
       <thead><tr><th scope="col" class="number">Id</th><th scope="col">Name</th>
         <th scope="col" class="number">Category</th><th scope="col">Status</th></tr></thead>
       <tbody id="rows"></tbody></table>

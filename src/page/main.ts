@@ -33,8 +33,6 @@ on('#next', 'click', () => list([...pages, next!], '#caption'));
 on('#add-form', 'submit', addPet);
 on('#metrics', 'click', showMetrics);
 [find('#start').hidden, find('#main').hidden] = [true, false];
-// While `main` was hidden, the browser could not go to the panel that the address names.
-(find(':target') as Element | null)?.scrollIntoView();
 // Last, since a browser that is told to keep nothing throws here.
 if (sessionStorage['petstore-key'] !== undefined) {
   [find('#key').value, find('#keep').checked] = [sessionStorage['petstore-key'], true];

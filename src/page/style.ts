@@ -22,7 +22,7 @@ header nav { padding-bottom: 0.625rem; border-bottom: 1px solid var(--line); }
 header p, .hint, .empty, caption, th, .none, .sold, #start, .wait { color: var(--soft); }
 .hint, caption, th { font-size: 0.875rem; } td { font-size: 0.9375rem; }
 main { display: grid; gap: 1rem; grid-template-columns: minmax(0, 1fr); align-items: start; }
-.card, #pets { display: flex; flex-direction: column; gap: 0.875rem; min-width: 0; }
+.card, .stack { display: flex; flex-direction: column; gap: 0.875rem; min-width: 0; }
 .card { padding: 1rem; background: var(--card); border: 1px solid var(--line); }
 .row, .side { display: flex; flex-wrap: wrap; gap: 0.5rem 1rem; align-items: center; }
 .ends > :last-child { margin-left: auto; }
@@ -73,6 +73,8 @@ h3 { font-size: 1.0625rem; } h4 { font-size: 0.9375rem; margin: 1.25rem 0 0.375r
 h2 a, h3 a, .contents a { color: inherit; text-decoration: none; }
 h2 a:hover, h3 a:hover, .contents a:hover { text-decoration: underline; }
 code { font: 0.8125rem/1.6 ui-monospace, monospace; }
+.reference :is(th, td:not(:last-child)) { overflow-wrap: break-word; }
+.reference tbody th { border-top: 1px solid var(--line); color: inherit; }
 .reference pre { max-height: none; white-space: pre-wrap; }
 .reference .card pre { border: 1px solid var(--line); }
 dl > div { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0 0.75rem;
@@ -84,7 +86,7 @@ dd:last-child { flex-basis: 100%; }
   border: 1px solid; border-radius: 0.625rem; }
 :target { outline: 2px solid var(--accent); outline-offset: 3px; }
 .contents { margin-bottom: 2rem; } .contents ul { list-style: none; padding: 0; }
-.contents ul ul { padding-left: 1rem; } .contents li { padding-top: 0.25rem; }
+.contents ul ul { padding-left: 1rem; } .contents a { display: inline-block; padding-top: 0.25rem; }
 @media (min-width: 48rem) {
   .reference { display: grid; gap: 2rem; grid-template-columns: 14rem minmax(0, 1fr); }
   .contents { position: sticky; top: 1rem; align-self: start; max-height: 96vh; overflow: auto;
@@ -96,7 +98,7 @@ dd:last-child { flex-basis: 100%; }
 }
 @media print {
   :root { color-scheme: light; } body { max-width: none; padding: 0; font-size: 0.875rem; }
-  nav { display: none; } .reference { display: block; }
+  nav { display: none !important; } .reference { display: block; }
   pre, tr { break-inside: avoid; } h2, h3, h4 { break-after: avoid; }
 }
 `;
