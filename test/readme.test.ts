@@ -1,7 +1,7 @@
 /** The pages: their files, links and commands are there, map, reading order and tables are true. */
 
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { VERSION } from '../src/base/version.ts';
@@ -71,6 +71,20 @@ test('Each link of a page leads to a file', () => {
     }
   }
   assert.ok(count > 10);
+});
+
+test('Each picture is small, and shown by the README', () => {
+  const folder = join(root, 'scripts', 'pictures');
+  const pictures = readdirSync(folder).filter((name) => !name.endsWith('.mjs'));
+  assert.deepEqual(pictures.sort(), ['create.svg', 'page-dark.webp', 'page-light.webp']);
+  const shown = readme.matchAll(/(?:src|srcset)="(scripts\/[^"]+)"|!\[[^\]]+\]\(([^)]+)\)/g);
+  const paths = Array.from(shown, ([, inHtml, inMarkdown]) => inHtml ?? inMarkdown);
+  assert.deepEqual(paths.sort(), pictures.map((name) => `scripts/pictures/${name}`));
+  for (const name of pictures) assert.ok(statSync(join(folder, name)).size <= 60_000, name);
+  const drawing = readFileSync(join(folder, 'create.svg'), 'utf8');
+  const rooms = [...drawing.matchAll(/\b([a-z]+)\/(?=[ <])/g)].map(([, room]) => room!);
+  assert.ok(rooms.length >= 4);
+  for (const room of rooms) assert.ok(existsSync(join(root, 'src', room)), room);
 });
 
 test('Every page of a room can be reached from the README', () => {
