@@ -10,8 +10,8 @@ export interface Markup {
 
 type Part = string | number | bigint | Markup | readonly Markup[];
 
-/** A template's tag: html`<b>${text}</b>`. */
-export function html(texts: TemplateStringsArray, ...parts: readonly Part[]): Markup {
+/** A template's tag: markup`<b>${text}</b>`. */
+export function markup(texts: TemplateStringsArray, ...parts: readonly Part[]): Markup {
   const filled = parts.map((part, index) => `${toHtml(part)}${texts[index + 1]}`);
   return { html: `${texts[0]}${filled.join('')}` };
 }
@@ -29,21 +29,21 @@ function escape(text: string): string {
 export const NOTHING: Markup = { html: '' };
 
 export function joined(parts: readonly Markup[], separator: string): Markup {
-  return html`${parts.map((part, index) => (index === 0 ? part : html`${separator}${part}`))}`;
+  return markup`${parts.map((part, index) => (index === 0 ? part : markup`${separator}${part}`))}`;
 }
 
 /** Paragraphs, parted by empty lines. */
 export function prose(text: string): Markup {
-  return html`${text.split('\n\n').map((paragraph) => html`<p>${inline(paragraph)}</p>\n`)}`;
+  return markup`${text.split('\n\n').map((paragraph) => markup`<p>${inline(paragraph)}</p>\n`)}`;
 }
 
 /** Text in which `…` is code. */
 export function inline(text: string): Markup {
   const pieces = text.split('`');
-  return html`${pieces.map((piece, index) => (index % 2 === 1 ? code(piece) : html`${piece}`))}`;
+  return markup`${pieces.map((piece, index) => (index % 2 === 1 ? code(piece) : markup`${piece}`))}`;
 }
 
 /** A name, which may be broken after each underscore: some codes are wider than half a phone. */
 export function code(text: string): Markup {
-  return { html: html`<code>${text}</code>`.html.replaceAll('_', '_<wbr>') };
+  return { html: markup`<code>${text}</code>`.html.replaceAll('_', '_<wbr>') };
 }

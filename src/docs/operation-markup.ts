@@ -6,7 +6,7 @@
 
 import { PANEL_IDS } from '../page/html.ts';
 import type * as api from '../openapi/types.ts';
-import { code, html, inline, NOTHING, prose, type Markup } from './markup.ts';
+import { code, inline, markup, NOTHING, prose, type Markup } from './markup.ts';
 import { entry, presence, refLink, schemaFacts } from './schema-markup.ts';
 
 export interface DescribedOperation {
@@ -35,13 +35,13 @@ type Responses = api.Named<api.ResponseObject>;
 export function operationSection(described: DescribedOperation, shared: Responses): Markup {
   const { method, path, needsKey, operation } = described;
   const { operationId: id, parameters = [], requestBody } = operation;
-  return html`
+  return markup`
 <section class="card" id="${id}">
 <h3><a href="#${id}">${operation.summary}</a>${operation.deprecated ? DEPRECATED : NOTHING}</h3>
 <p><b>${method}</b> ${code(path)}</p>
 <p class="hint">${id} · ${needsKey ? NEEDS_KEY : 'needs no API key'}</p>
 ${prose(operation.description)}
-${parameters.length === 0 ? NOTHING : html`<h4>Parameters</h4>`}
+${parameters.length === 0 ? NOTHING : markup`<h4>Parameters</h4>`}
 <dl>${parameters.map((parameter) => parameterEntry(id, parameter))}</dl>
 ${requestBody === undefined ? NOTHING : bodyOf(requestBody)}
 <h4>With curl</h4>
@@ -49,25 +49,25 @@ ${requestBody === undefined ? NOTHING : bodyOf(requestBody)}
 ${tryIt(described)}
 <h4>Responses</h4>
 ${Object.entries(operation.responses).map(([status, response]) => {
-  const [anchor, title] = [`${id}-${status}`, html`<b>${status}</b>`];
+  const [anchor, title] = [`${id}-${status}`, markup`<b>${status}</b>`];
   if (!('$ref' in response)) return responseMarkup(anchor, title, response);
   return sharedMarkup(anchor, title, response.$ref, shared);
 })}
 </section>`;
 }
 
-const DEPRECATED: Markup = html` <span class="mark">Deprecated</span>`;
-const NEEDS_KEY: Markup = html`needs an <a href="#authentication">API key</a>`;
+const DEPRECATED: Markup = markup` <span class="mark">Deprecated</span>`;
+const NEEDS_KEY: Markup = markup`needs an <a href="#authentication">API key</a>`;
 
 function parameterEntry(operationId: string, parameter: api.Parameter): Markup {
   const { name, schema, required = false, example, description } = parameter;
-  const facts = [html`${parameter.in}`, presence(required), ...schemaFacts(schema)];
-  if (example !== undefined) facts.push(html`for example ${code(`${example}`)}`);
+  const facts = [markup`${parameter.in}`, presence(required), ...schemaFacts(schema)];
+  if (example !== undefined) facts.push(markup`for example ${code(`${example}`)}`);
   return entry(`${operationId}-${name}`, name, facts, description);
 }
 
 function bodyOf({ description, required, content }: api.RequestBody): Markup {
-  return html`<h4>Body</h4>
+  return markup`<h4>Body</h4>
 <p>${inline(description)} (${presence(required)})</p>
 ${contentOf(content)}`;
 }
@@ -76,11 +76,11 @@ ${contentOf(content)}`;
 export function responseMarkup(id: string, title: Markup, response: api.ResponseObject): Markup {
   const { description, headers = {}, content } = response;
   const entries = Object.entries(headers).map(([name, { required = false, schema, ...header }]) => {
-    const when = html`${required ? 'always' : 'sometimes'}`;
-    const facts = [when, ...schemaFacts(schema), html`for example ${code(`${header.example}`)}`];
+    const when = markup`${required ? 'always' : 'sometimes'}`;
+    const facts = [when, ...schemaFacts(schema), markup`for example ${code(`${header.example}`)}`];
     return entry(`${id}-${name}`, name, facts, header.description);
   });
-  return html`
+  return markup`
 <div class="response" id="${id}"><div>
 <p>${title} ${inline(description)}</p>
 <p class="row">${codesIn(content)}</p>
@@ -91,7 +91,7 @@ export function responseMarkup(id: string, title: Markup, response: api.Response
 /** A response that several operations share: its fields and examples are in its own section. */
 function sharedMarkup(id: string, title: Markup, ref: string, shared: Responses): Markup {
   const { description, content } = shared[ref.split('/').at(-1)!]!;
-  return html`
+  return markup`
 <div class="response" id="${id}">
 <p>${title} ${inline(description)}: ${refLink(ref)}</p>
 <p class="row">${codesIn(content)}</p></div>`;
@@ -101,16 +101,16 @@ function sharedMarkup(id: string, title: Markup, ref: string, shared: Responses)
 function codesIn(content: api.Named<api.MediaType>): readonly Markup[] {
   const values = Object.values(content).flatMap(({ examples = {} }) => Object.values(examples));
   const codes = values.flatMap(({ value }) => (value as { code?: string }).code ?? []);
-  return [...new Set(codes)].map((name) => html`<a href="#code-${name}">${code(name)}</a>`);
+  return [...new Set(codes)].map((name) => markup`<a href="#code-${name}">${code(name)}</a>`);
 }
 
 function contentOf(content: api.Named<api.MediaType>): Markup {
-  return html`${Object.entries(content).map(([type, { schema, examples = {} }]) => {
+  return markup`${Object.entries(content).map(([type, { schema, examples = {} }]) => {
     const bodies = Object.entries(examples).map(
-      ([name, { value }]) => html`<figure><figcaption class="hint">${name}</figcaption>
+      ([name, { value }]) => markup`<figure><figcaption class="hint">${name}</figcaption>
 <pre>${JSON.stringify(value)}</pre></figure>`,
     );
-    return html`<p class="hint">${type} · ${schemaFacts(schema)}</p>${bodies}`;
+    return markup`<p class="hint">${type} · ${schemaFacts(schema)}</p>${bodies}`;
   })}`;
 }
 
@@ -136,7 +136,7 @@ function curlLine({ path, needsKey, operation }: DescribedOperation): string {
 /** The page has a panel for most operations; what needs no API key opens in the browser itself. */
 function tryIt({ method, path, needsKey, operation }: DescribedOperation): Markup {
   const panel = PANEL_IDS[operation.operationId];
-  if (panel !== undefined) return html`<p><a href="./#${panel}">Try it on the page</a></p>`;
+  if (panel !== undefined) return markup`<p><a href="./#${panel}">Try it on the page</a></p>`;
   if (needsKey || method !== 'GET') return NOTHING;
-  return html`<p><a href="${path}">Try it: open ${path}</a></p>`;
+  return markup`<p><a href="${path}">Try it: open ${path}</a></p>`;
 }

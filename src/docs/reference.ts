@@ -4,7 +4,7 @@
  */
 
 import type { OpenApi, Tag } from '../openapi/types.ts';
-import { code, html, inline, prose, type Markup } from './markup.ts';
+import { code, inline, markup, prose, type Markup } from './markup.ts';
 import { describedOperations, operationSection, responseMarkup } from './operation-markup.ts';
 import { schemaSections } from './schema-markup.ts';
 
@@ -19,19 +19,19 @@ export function referenceBody(description: OpenApi): string {
   const { components, info, tags } = description;
   const [overview = '', ...sections] = info.description.split(/^## /m);
   const chapters: readonly Chapter[] = [
-    { title: 'Overview', text: html`${prose(overview)}${facts(description)}` },
+    { title: 'Overview', text: markup`${prose(overview)}${facts(description)}` },
     { title: 'Authentication', text: authentication(description) },
     ...sections.map(readChapter),
     ...tags.map((tag) => operationChapter(description, tag)),
     {
       title: 'Schemas',
-      text: html`${schemaSections(components.schemas)}`,
+      text: markup`${schemaSections(components.schemas)}`,
       parts: Object.keys(components.schemas).map((name) => [`schemas-${name}`, name]),
     },
     { title: 'Shared responses', text: sharedResponses(description) },
     { title: 'Error codes', text: errorCodes(description) },
   ];
-  return html`<div class="reference">
+  return markup`<div class="reference">
 <nav class="contents" aria-label="Contents"><ul>${chapters.map(contentsEntry)}</ul></nav>
 <main>${chapters.map(chapterSection)}</main>
 </div>
@@ -43,22 +43,24 @@ function idOf(title: string): string {
 }
 
 function contentsEntry({ title, parts = [] }: Chapter): Markup {
-  const items = parts.map(([id, text]) => html`<li><a href="#${id}">${text}</a></li>`);
-  return html`<li><a href="#${idOf(title)}">${title}</a><ul>${items}</ul></li>
+  const items = parts.map(([id, text]) => markup`<li><a href="#${id}">${text}</a></li>`);
+  return markup`<li><a href="#${idOf(title)}">${title}</a><ul>${items}</ul></li>
 `;
 }
 
 function chapterSection({ title, text }: Chapter): Markup {
   const id = idOf(title);
-  return html`
+  return markup`
 <section id="${id}"><h2><a href="#${id}">${title}</a></h2>
 ${text}</section>`;
 }
 
 function facts({ openapi, info, servers }: OpenApi): Markup {
   const { title, version, license, contact } = info;
-  const from = servers.map(({ url, description = '' }) => html`server ${code(url)}: ${description}`);
-  return html`<p>The curl lines below need the service’s address, without a slash at its end, and an
+  const from = servers.map(
+    ({ url, description = '' }) => markup`server ${code(url)}: ${description}`,
+  );
+  return markup`<p>The curl lines below need the service’s address, without a slash at its end, and an
 API key:</p>
 <pre>PETSTORE='http://127.0.0.1:8080'
 API_KEY='…'</pre>
@@ -68,10 +70,10 @@ ${from} · licence ${license.identifier} · contact: ${contact.name}</p>`;
 
 function authentication({ components }: OpenApi): Markup {
   const schemes = Object.entries(components.securitySchemes).map(
-    ([name, { type, scheme, description }]) => html`${prose(description)}
+    ([name, { type, scheme, description }]) => markup`${prose(description)}
 <p class="hint">${name} · ${type} · ${scheme}</p>`,
   );
-  return html`${schemes}`;
+  return markup`${schemes}`;
 }
 
 function readChapter(section: string): Chapter {
@@ -87,7 +89,7 @@ function operationChapter(description: OpenApi, { name, description: words }: Ta
   const sections = here.map((described) => operationSection(described, responses));
   return {
     title: name,
-    text: html`${prose(words)}${sections}`,
+    text: markup`${prose(words)}${sections}`,
     parts: here.map(({ method, path, operation }) => [operation.operationId, `${method} ${path}`]),
   };
 }
@@ -95,18 +97,18 @@ function operationChapter(description: OpenApi, { name, description: words }: Ta
 function sharedResponses({ components }: OpenApi): Markup {
   const cards = Object.entries(components.responses).map(([name, response]) => {
     const id = `responses-${name}`;
-    const title = html`<b><a href="#${id}">${name}</a></b>`;
-    return html`<div class="card">${responseMarkup(id, title, response)}</div>`;
+    const title = markup`<b><a href="#${id}">${name}</a></b>`;
+    return markup`<div class="card">${responseMarkup(id, title, response)}</div>`;
   });
-  return html`${cards}`;
+  return markup`${cards}`;
 }
 
 function errorCodes(description: OpenApi): Markup {
   const rows = Object.entries(description['x-error-codes']).map(
-    ([name, { status, description: words, remedy }]) => html`
+    ([name, { status, description: words, remedy }]) => markup`
 <tr id="code-${name}"><th scope="row">${code(name)}</th><td>${status}</td>
 <td>${inline(words)}. <b>${inline(remedy)}.</b></td></tr>`,
   );
-  return html`<table><thead><tr><th scope="col">Code</th><th scope="col">Status</th>
+  return markup`<table><thead><tr><th scope="col">Code</th><th scope="col">Status</th>
 <th scope="col">When, and what to do</th></tr></thead><tbody>${rows}</tbody></table>`;
 }

@@ -1,17 +1,17 @@
 /** Schemas of the description in words: a type with its limits, and the properties of an object. */
 
 import type { Named, Schema } from '../openapi/types.ts';
-import { code, html, inline, joined, type Markup } from './markup.ts';
+import { code, inline, joined, markup, type Markup } from './markup.ts';
 
 /** An entry of a list: a parameter, a header field or a property, each with its own anchor. */
 export function entry(id: string, name: string, facts: readonly Markup[], text = ''): Markup {
-  return html`
+  return markup`
 <div id="${id}"><dt>${code(name)}</dt><dd class="hint">${joined(facts, ' · ')}</dd>
 <dd>${inline(text)}</dd></div>`;
 }
 
 export function presence(isRequired: boolean): Markup {
-  return html`${isRequired ? 'required' : 'optional'}`;
+  return markup`${isRequired ? 'required' : 'optional'}`;
 }
 
 /** What a schema allows, one fact for each keyword, in words. */
@@ -19,23 +19,23 @@ export function schemaFacts(schema: Schema): readonly Markup[] {
   const { $ref, type, format, items, minimum, maximum, minLength, maxLength } = schema;
   const facts: Markup[] = [];
   if ($ref !== undefined) facts.push(refLink($ref));
-  if (items !== undefined) facts.push(html`array of ${schemaFacts(items)}`);
-  else if (type !== undefined) facts.push(html`${type}`);
-  if (format !== undefined) facts.push(html`${format}`);
-  if (minimum !== undefined) facts.push(html`at least ${minimum}`);
-  if (maximum !== undefined) facts.push(html`at most ${maximum}`);
-  if (minLength !== undefined) facts.push(html`length at least ${minLength}`);
-  if (maxLength !== undefined) facts.push(html`length at most ${maxLength}`);
-  if (schema.enum !== undefined) facts.push(html`one of ${joined(schema.enum.map(code), ', ')}`);
-  if (schema.default !== undefined) facts.push(html`default ${schema.default}`);
-  if (schema.additionalProperties === false) facts.push(html`no other fields`);
+  if (items !== undefined) facts.push(markup`array of ${schemaFacts(items)}`);
+  else if (type !== undefined) facts.push(markup`${type}`);
+  if (format !== undefined) facts.push(markup`${format}`);
+  if (minimum !== undefined) facts.push(markup`at least ${minimum}`);
+  if (maximum !== undefined) facts.push(markup`at most ${maximum}`);
+  if (minLength !== undefined) facts.push(markup`length at least ${minLength}`);
+  if (maxLength !== undefined) facts.push(markup`length at most ${maxLength}`);
+  if (schema.enum !== undefined) facts.push(markup`one of ${joined(schema.enum.map(code), ', ')}`);
+  if (schema.default !== undefined) facts.push(markup`default ${schema.default}`);
+  if (schema.additionalProperties === false) facts.push(markup`no other fields`);
   return facts;
 }
 
 /** A link to a shared part. The anchor for `#/components/schemas/Pet` is `schemas-Pet`. */
 export function refLink(ref: string): Markup {
   const parts = ref.split('/').slice(-2);
-  return html`<a href="#${parts.join('-')}">${parts.at(-1)!}</a>`;
+  return markup`<a href="#${parts.join('-')}">${parts.at(-1)!}</a>`;
 }
 
 export function schemaSections(schemas: Named<Schema>): readonly Markup[] {
@@ -46,7 +46,7 @@ export function schemaSections(schemas: Named<Schema>): readonly Markup[] {
       const facts = [presence(required.includes(property)), ...schemaFacts(its)];
       return entry(`${id}-${property}`, property, facts, its.description);
     });
-    return html`
+    return markup`
 <section class="card" id="${id}">
 <h3><a href="#${id}">${name}</a></h3>
 <p class="hint">${joined(schemaFacts(schema), ' · ')}</p>

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { after, test } from 'node:test';
-import { html, inline, prose } from '../../src/docs/markup.ts';
+import { inline, markup, prose } from '../../src/docs/markup.ts';
 import type { Named, OpenApi, ResponseObject, Schema } from '../../src/openapi/types.ts';
 import { describedOperations, describedResponses } from '../support/description.ts';
 import { elementsOf, readHtml, textOf, type HtmlElement } from '../support/html.ts';
@@ -108,7 +108,10 @@ for (const subject of subjects) {
         }
         const whole = resolved.get(status)!;
         says(id, status, whole.description);
-        const expected = [anchorOf(response.$ref), ...codesOf(whole).map((code) => `#code-${code}`)];
+        const expected = [
+          anchorOf(response.$ref),
+          ...codesOf(whole).map((code) => `#code-${code}`),
+        ];
         assert.deepEqual([...links(id)].sort(), expected.sort());
       }
     }
@@ -137,7 +140,10 @@ for (const subject of subjects) {
   test(`The reference has every error code, its status, and what to do${suffix}`, () => {
     const codes = description.components.schemas['Error']!.properties!['code']!.enum!;
     const rows = [...byId.keys()].filter((id) => id.startsWith('code-'));
-    assert.deepEqual(rows, codes.map((code) => `code-${code}`));
+    assert.deepEqual(
+      rows,
+      codes.map((code) => `code-${code}`),
+    );
     for (const [code, { status, ...words }] of Object.entries(description['x-error-codes'])) {
       says(`code-${code}`, code, status, words.description, words.remedy);
     }
@@ -163,7 +169,10 @@ for (const subject of subjects) {
       ],
     );
     const shared = [...byId.keys()].filter((id) => /^responses-[^-]+$/.test(id));
-    assert.deepEqual(shared, Object.keys(responses).map((name) => `responses-${name}`));
+    assert.deepEqual(
+      shared,
+      Object.keys(responses).map((name) => `responses-${name}`),
+    );
   });
 
   test(`Each anchor is there once, and each link of the reference leads somewhere${suffix}`, async () => {
@@ -212,8 +221,10 @@ for (const subject of subjects) {
 test('What is put into a template is text, unless it is markup already', () => {
   const hostile = '<img src="x" onerror="a&b">';
   const escaped = '&lt;img src=&quot;x&quot; onerror=&quot;a&amp;b&quot;>';
-  assert.equal(html`<b title="${hostile}">${hostile}${1n}</b>`.html,
-    `<b title="${escaped}">${escaped}1</b>`);
+  assert.equal(
+    markup`<b title="${hostile}">${hostile}${1n}</b>`.html,
+    `<b title="${escaped}">${escaped}1</b>`,
+  );
   assert.equal(inline(`a \`${hostile}\``).html, `a <code>${escaped}</code>`);
   assert.equal(prose('a\nb\n\nc').html, '<p>a\nb</p>\n<p>c</p>\n');
 });

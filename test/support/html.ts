@@ -36,7 +36,10 @@ export function readHtml(text: string): HtmlElement {
     }
   }
   assert.equal(end, text.length, `Not HTML: ${text.slice(end, end + 80)}`);
-  assert.deepEqual(open.slice(2).map(({ tag }) => tag), []);
+  assert.deepEqual(
+    open.slice(2).map(({ tag }) => tag),
+    [],
+  );
   return root;
 }
 
