@@ -18,6 +18,7 @@ const HINTS: readonly (readonly [path: string, hint: string])[] = [
   ['/v1/pets/7/', ', did you mean /v1/pets/7?'],
   ['/pets/7?limit=1', ', did you mean /v1/pets/7?'],
   ['//v1//pets', ', did you mean /v1/pets?'],
+  ['/PETS', ', did you mean /v1/pets?'],
   ['/V1/Pets', ', did you mean /v1/pets?'],
   ['/v2/pets', ', did you mean /v1/pets?'],
   ['/api/v1/p%65ts', ', did you mean /v1/pets?'],
@@ -26,6 +27,7 @@ const HINTS: readonly (readonly [path: string, hint: string])[] = [
   ['/v1/openapi.json', ', did you mean /openapi.json?'],
   // Not a wrong base and a wrong name at once, and nothing that is merely not far off.
   ['/pet', ': LIST lists all paths'],
+  ['/v1/cats', ': LIST lists all paths'],
   ['/v1/dogs', ': LIST lists all paths'],
   ['/v1', ': LIST lists all paths'],
   ['/v1/pets/1/2', ': LIST lists all paths'],
