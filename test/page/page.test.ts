@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import fs, { readdirSync, readFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { VERSION } from '../../src/base/version.ts';
@@ -51,6 +52,34 @@ test('Anybody gets the page and its files, with header fields that shut everythi
     assert.equal(refused.status, 405);
     assert.equal(refused.headers.get('Allow'), 'GET, HEAD, OPTIONS');
   }
+});
+
+test('No file is opened for the page: its modules were read at the start', async (t) => {
+  const { origin } = await start(t, { page: true });
+  // `fetch` reads a part of Node on its first use.
+  await (await fetch(`${origin}/livez`)).text();
+  const opened: unknown[] = [];
+  t.after(() => {
+    t.mock.restoreAll();
+    syncBuiltinESMExports();
+  });
+  for (const from of [fs, fs.promises]) {
+    for (const name of ['open', 'openSync', 'readFile', 'readFileSync', 'createReadStream']) {
+      if (!(name in from)) continue;
+      const failing = (path: unknown): never => {
+        opened.push(path);
+        throw new Error(`${name} was called`);
+      };
+      t.mock.method(from as typeof fs, name as 'open', failing);
+    }
+  }
+  syncBuiltinESMExports();
+  for (const [path] of ADDRESSES) {
+    const response = await fetch(`${origin}${path}`);
+    assert.equal(response.status, 200, path);
+    await response.text();
+  }
+  assert.deepEqual(opened, []);
 });
 
 test('An embedded app has no page unless it is asked for', async (t) => {
