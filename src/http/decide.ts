@@ -55,8 +55,8 @@ export function createDecide(options: ListenerOptions): (exchange: Exchange) => 
   const routes = groupByPath(options.operations, prefix);
   const router = createRouter(routes);
   const guardedPath = `${prefix}${options.guardedPath}`;
-  const bases = [guardedPath, prefix];
-  const hint = createPathHint([...routes.keys()], bases, `${prefix}${options.listPath}`);
+  const [patterns, listPath] = [[...routes.keys()], `${prefix}${options.listPath}`];
+  const hint = createPathHint({ patterns, prefix, guardedPath, listPath });
   return (exchange) => {
     const { request, headers } = exchange;
     const { method = '' } = request;

@@ -13,21 +13,26 @@ import { normalizePath } from './request-target.ts';
 /** The longest path that is looked at: nobody misspells more, and a longer one costs nothing. */
 const MAX_PATH_LENGTH = 200;
 
-/**
- * Returns the function that makes hints. `patterns` are a router's, each below one of `bases`, of
- * which the longest comes first, and `listPath` is the path that lists them all.
- */
-export function createPathHint(
-  patterns: readonly string[],
-  bases: readonly string[],
-  listPath: string,
-): (path: string) => string {
-  const known = patterns.map((pattern) => {
-    const base = segmentsOf(bases.find((one) => pattern.startsWith(`${one}/`)) ?? '');
+export interface KnownPaths {
+  /** A router's patterns: all begin with the prefix, and some of those with the guarded path. */
+  readonly patterns: readonly string[];
+  readonly prefix: string;
+  readonly guardedPath: string;
+  /** The path that lists them all. */
+  readonly listPath: string;
+}
+
+/** Returns the function that makes hints: what follows "Unknown path X" in the message. */
+export function createPathHint(paths: KnownPaths): (path: string) => string {
+  const { prefix, guardedPath, listPath } = paths;
+  const known = paths.patterns.map((pattern) => {
+    const base = segmentsOf(pattern.startsWith(`${guardedPath}/`) ? guardedPath : prefix);
     return { base, names: segmentsOf(pattern).slice(base.length) };
   });
   return (path) => {
-    const asked = path.length > MAX_PATH_LENGTH ? [] : segmentsOf(normalizePath(path));
+    const normalized = normalizePath(path);
+    const isBelow = `${normalized}/`.startsWith(`${prefix}/`);
+    const asked = path.length > MAX_PATH_LENGTH ? [] : segmentsOf(normalized);
     let [best, bestEdits] = ['', Infinity];
     for (const { base, names } of known) {
       const found = compare(asked, base, names);
@@ -36,7 +41,9 @@ export function createPathHint(
       const filled = names.map((name, index) => (isParameter(name) ? sent[index]! : name));
       [best, bestEdits] = [`/${[...base, ...filled].join('/')}`, found];
     }
-    return best === '' ? `: ${listPath} lists all paths` : `, did you mean ${cut(best)}?`;
+    const outside = isBelow ? '' : `: every path begins with ${prefix}/`;
+    if (best !== '') return `${outside}, did you mean ${cut(best)}?`;
+    return outside === '' ? `: ${listPath} lists all paths` : outside;
   };
 }
 
