@@ -42,7 +42,7 @@ export interface AppOptions {
   readonly accessLog?: boolean | undefined;
   /** The origins whose pages may use the service, or `*`; none by default. */
   readonly corsOrigins?: readonly string[] | undefined;
-  /** A page for people at `/`, for which nobody needs a key; off by default. */
+  /** A page at `/` and a reference at `/docs`, for which nobody needs a key; off by default. */
   readonly page?: boolean | undefined;
   /** The time of day in milliseconds since 1970. */
   readonly now?: (() => number) | undefined;

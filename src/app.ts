@@ -10,7 +10,8 @@
 import { checkKeys, checkOptions, type AppOptions } from './app-options.ts';
 import { AppState } from './app-state.ts';
 import { createListener, type Listener } from './http/listener.ts';
-import { openapiOperation } from './openapi/openapi.ts';
+import { DOCS_PATH, docsOperation } from './docs/docs.ts';
+import { describeService, OPENAPI_PATH, openapiOperation } from './openapi/openapi.ts';
 import { embeddedKey } from './api/idempotency-key.ts';
 import { petOperations } from './api/operations.ts';
 import { BASE_PATH } from './api/paths.ts';
@@ -88,10 +89,11 @@ export function createApp(options: AppOptions): App {
       ...healthOperations(() => state.problem()),
       openapiOperation(prefix),
       metrics.operation,
-      ...(checked.page ? pageOperations() : []),
+      ...(checked.page ? [...pageOperations(), docsOperation(describeService(prefix))] : []),
     ],
     prefix,
     guardedPath: BASE_PATH,
+    listPath: checked.page ? DOCS_PATH : OPENAPI_PATH,
     keyring: () => keyring,
     bodyLimitBytes,
     now,

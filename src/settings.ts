@@ -218,7 +218,7 @@ export const SETTINGS: Readonly<Record<SettingName, Setting>> = {
     variable: 'PETSTORE_PAGE',
     flag: 'page',
     placeholder: '<on|off>',
-    help: 'a page for people at / (on)',
+    help: 'a page at / and a reference at /docs (on)',
     reader: onOrOff,
   },
   log: { reader: aFunction },

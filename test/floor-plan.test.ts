@@ -19,6 +19,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['stores/file', 'stores/etcd'],
   ['api', 'ops', 'page', 'api-keys.ts', 'handed-socket.ts'],
   ['openapi'],
+  ['docs'],
   ['settings.ts'],
   ['app-options.ts', 'app-state.ts', 'config.ts'],
   ['app.ts'],

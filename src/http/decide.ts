@@ -14,6 +14,7 @@ import { emptyResponse, type ApiResponse } from './api-response.ts';
 import { authenticate } from './bearer.ts';
 import { failureResponse, type Exchange, type ListenerOptions } from './exchange.ts';
 import type { ApiRequest, Operation } from './operation.ts';
+import { createPathHint } from './path-hint.ts';
 import { readBody } from './request-body.ts';
 import type { RequestHeaders } from './request-headers.ts';
 import { checkRequestRules } from './request-rules.ts';
@@ -53,8 +54,11 @@ type Mutable<T> = { -readonly [Name in keyof T]: T[Name] };
 /** Returns the function that decides. It never throws. */
 export function createDecide(options: ListenerOptions): (exchange: Exchange) => Respond | Call {
   const { prefix, bodyLimitBytes, cors } = options;
-  const router = createRouter(groupByPath(options.operations, prefix));
+  const routes = groupByPath(options.operations, prefix);
+  const router = createRouter(routes);
   const guardedPath = `${prefix}${options.guardedPath}`;
+  const [patterns, listPath] = [[...routes.keys()], `${prefix}${options.listPath}`];
+  const hint = createPathHint({ patterns, prefix, guardedPath, listPath });
   return (exchange) => {
     const { request, headers } = exchange;
     const { method = '' } = request;
@@ -77,7 +81,7 @@ export function createDecide(options: ListenerOptions): (exchange: Exchange) => 
       const found = router.match(path);
       const needsKey = found === undefined ? isBelow(path, guardedPath) : found.route.needsKey;
       const apiKey = needsKey ? authenticate(headers, options.keyring()) : '';
-      if (found === undefined) throw noSuchPath(path);
+      if (found === undefined) throw noSuchPath(path, hint);
       const { route, parameters: pathParameters } = found;
       facts.isPublic = route.isPublic;
       // Here, since an operation without parameters does not read the query.
@@ -122,9 +126,9 @@ function isBelow(path: string, guardedPath: string): boolean {
   return `${normalizePath(path)}/`.startsWith(`${guardedPath}/`);
 }
 
-function noSuchPath(path: string): ApiError {
+function noSuchPath(path: string, hint: (path: string) => string): ApiError {
   if (percentDecode(path) === undefined) return brokenEncoding('path', path);
-  return new ApiError('unknown_path', `Unknown path ${cut(path)}`);
+  return new ApiError('unknown_path', `Unknown path ${cut(path)}${hint(path)}`);
 }
 
 /** Expect is a list: "100-continue" may be in it twice (RFC 9110 section 10.1.1). */

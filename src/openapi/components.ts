@@ -189,7 +189,9 @@ export const COMPONENTS: OpenApi['components'] = {
     apiKey: {
       type: 'http',
       scheme: 'bearer',
-      description: 'The API key is the token: Authorization: Bearer <API_KEY>',
+      description:
+        'Send the API key as the token: `Authorization: Bearer <API_KEY>`. Whoever runs the ' +
+        'service makes the keys. A missing or invalid one is 401.',
     },
   },
   schemas: SCHEMAS,

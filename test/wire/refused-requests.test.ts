@@ -148,7 +148,7 @@ test('A target in absolute form without a path is the root', async (t) => {
   for (const target of ['http://b', 'http://b?a=b']) {
     const [answer] = await talk(t, service.port, lastRequestOf(`GET ${target}`));
     assertErrorAnswer(answer, 'unknown_path');
-    assert.match(answer!.body, /Unknown path \/"/);
+    assert.match(answer!.body, /Unknown path \/: \/openapi\.json lists all paths"/);
   }
 });
 
