@@ -111,7 +111,10 @@ test('The table of options has every option of an app', () => {
   const options = [...names.matchAll(/(\w+): true/g)].map(([, name]) => name!);
   assert.ok(options.length > 10);
   const [, table = ''] = /\| Option \|([^]*?)\n\n/.exec(pages.get('src/README.md') ?? '') ?? [];
-  const first = table.split('\n').map((row) => row.split('|')[1]).join();
+  const first = table
+    .split('\n')
+    .map((row) => row.split('|')[1])
+    .join();
   for (const name of options) assert.ok(first.includes(`\`${name}\``), name);
 });
 
@@ -139,12 +142,29 @@ test('The table of traceability has every sentence of the interface, and a check
   for (const { sentence } of checksOf('interface')) {
     assert.ok(checkIn.has(sentence), `Not in the table: ${sentence}`);
   }
+  const idOf = new Map(checksOf('interface').map(({ id, sentence }) => [sentence, id]));
   for (const [sentence, file] of checkIn) {
     const path = sources.find(({ name }) => name === file || name.endsWith(`/${file}`))?.path ?? '';
     const text = existsSync(path) ? readFileSync(path, 'utf8') : '';
-    const isThere = [`'${sentence}'`, `"${sentence}"`].some((quoted) => text.includes(quoted));
-    assert.ok(isThere, `Not in ${file}: ${sentence}`);
+    // A check that comes from a table of cases is there by its id, or by what its id ends in.
+    const id = idOf.get(sentence) ?? sentence;
+    const names = [`'${sentence}'`, `"${sentence}"`, `'${id}'`, `/${id.split('/')[1]}\``];
+    assert.ok(
+      names.some((name) => text.includes(name)),
+      `Not in ${file}: ${sentence}`,
+    );
   }
+});
+
+test('Each check that the table of decisions names is one of the kit', () => {
+  const [, table = ''] = /\| Gap \|([^]*?)\n\n/.exec(pages.get('src/api/README.md') ?? '') ?? [];
+  const ids = checksOf('http').map(({ id }) => id);
+  const cells = table.split('\n').map((row) => row.split('|').at(-2) ?? '');
+  const names = cells.flatMap((cell) =>
+    Array.from(cell.matchAll(/`([a-z0-9-]+)`/g), ([, name]) => name),
+  );
+  assert.ok(names.length > 10);
+  for (const name of names) assert.ok(ids.includes(`decisions/${name}`), name);
 });
 
 function unescaped(markdown: string): string {

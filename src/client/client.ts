@@ -5,11 +5,11 @@
  * comes as a bigint, always, and goes as a bigint or as a number that is a safe integer.
  */
 
+import { findLink } from '../base/link-header.ts';
 import { cut } from '../base/quote.ts';
 import type { Pet, PetStatus } from '../model/pet.ts';
 import { invalidAnswer, readPet, readPets, type ServiceResponse } from './answers.ts';
 import { systemClock, type Clock } from './clock.ts';
-import { findLink } from './link-header.ts';
 import { PetStoreError, type ClientErrorCode } from './pet-store-error.ts';
 import {
   checkApiKey,

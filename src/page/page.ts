@@ -15,7 +15,7 @@ import { PAGE_STYLE } from './style.ts';
 /** All that the page's module imports, by their path from the root of the modules. */
 export const PAGE_MODULES: readonly string[] = [
   ...['page/main', 'page/answer-place', 'base/int64', 'base/quote', 'model/pet', 'client/client'],
-  ...['client/answers', 'client/clock', 'client/exact-json', 'client/link-header'],
+  ...['client/answers', 'client/clock', 'base/exact-json', 'base/link-header'],
   ...['client/pet-store-error', 'client/requests', 'client/retry-delay', 'client/send'],
 ];
 
