@@ -5,9 +5,11 @@
  * comes as a bigint, always, and goes as a bigint or as a number that is a safe integer.
  */
 
+import type { Int64 } from '../base/int64.ts';
 import { findLink } from '../base/link-header.ts';
 import { cut } from '../base/quote.ts';
 import type { Pet, PetStatus } from '../model/pet.ts';
+import { stringifyPet } from '../model/stringify-pet.ts';
 import { invalidAnswer, readPet, readPets, type ServiceResponse } from './answers.ts';
 import { systemClock, type Clock } from './clock.ts';
 import { PetStoreError, type ClientErrorCode } from './pet-store-error.ts';
@@ -20,13 +22,12 @@ import {
   petUrl,
   readBaseUrl,
   readIdempotencyKey,
-  type Int64,
   type NewPet,
   type PetQuery,
 } from './requests.ts';
 import { send, type PetStoreRequest } from './send.ts';
 
-export { PetStoreError };
+export { PetStoreError, stringifyPet };
 export type { ClientErrorCode, Int64, NewPet, Pet, PetQuery, PetStatus };
 
 /**

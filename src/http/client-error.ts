@@ -28,8 +28,17 @@ function unsupportedVersion(which: string): ApiError {
   return new ApiError('unsupported_http_version', message);
 }
 
+/**
+ * Returns the Origin of a request whose header the parser rejects, taken from the bytes at fault;
+ * undefined if they have none. A wrong guess does no harm: the error tells nothing.
+ */
+export function findOrigin(error: Error): string | undefined {
+  if (!('rawPacket' in error) || !Buffer.isBuffer(error.rawPacket)) return undefined;
+  return /^origin:[ \t]*([!-~]+)[ \t]*\r?$/im.exec(error.rawPacket.toString('latin1'))?.[1];
+}
+
 /** Writes the error as the connection's last response, and closes the connection. */
-export function endWithError(socket: Duplex, error: ApiError): void {
+export function endWithError(socket: Duplex, error: ApiError, headers: readonly string[]): void {
   const body = JSON.stringify(error.body);
   const lines = [
     `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status] ?? ''}`,
@@ -38,7 +47,7 @@ export function endWithError(socket: Duplex, error: ApiError): void {
     `Content-Length: ${Buffer.byteLength(body)}`,
     'Connection: close',
   ];
-  const fields = [...COMMON_HEADERS, ...error.headers];
+  const fields = [...COMMON_HEADERS, ...error.headers, ...headers];
   for (let i = 0; i + 1 < fields.length; i += 2) lines.push(`${fields[i]}: ${fields[i + 1]}`);
   socket.write(`${lines.join('\r\n')}\r\n\r\n${body}`);
   lingeringClose(socket);

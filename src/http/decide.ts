@@ -27,6 +27,8 @@ export interface RequestFacts {
   readonly path: string;
   /** The operation that is asked for, if any. */
   readonly prepared: PreparedOperation | undefined;
+  /** True if web pages of any origin may read what is at the path. */
+  readonly isPublic: boolean;
   /** False if the request broke a rule of HTTP: others may have understood it differently. */
   readonly isSound: boolean;
 }
@@ -56,7 +58,7 @@ export function createDecide(options: ListenerOptions): (exchange: Exchange) => 
   return (exchange) => {
     const { request, headers } = exchange;
     const { method = '' } = request;
-    const facts: Mutable<RequestFacts> = { path: '', prepared: undefined, isSound: false };
+    const facts: Mutable<RequestFacts> = { ...NOTHING_KNOWN };
     try {
       checkRequestRules(request, headers);
       const { path, query } = readTarget(targetOf(request));
@@ -72,6 +74,7 @@ export function createDecide(options: ListenerOptions): (exchange: Exchange) => 
       const apiKey = needsKey ? authenticate(headers, options.keyring()) : '';
       if (found === undefined) throw noSuchPath(path);
       const { route, parameters: pathParameters } = found;
+      facts.isPublic = route.isPublic;
       // Here, since an operation without parameters does not read the query.
       if (percentDecode(query) === undefined) throw brokenEncoding('query', query);
       checkExpectation(headers);
@@ -87,6 +90,13 @@ export function createDecide(options: ListenerOptions): (exchange: Exchange) => 
     }
   };
 }
+
+const NOTHING_KNOWN: RequestFacts = {
+  path: '',
+  prepared: undefined,
+  isPublic: false,
+  isSound: false,
+};
 
 function respondWith(facts: RequestFacts, apiResponse: ApiResponse): Respond {
   return { kind: 'respond', facts, apiResponse };
@@ -119,8 +129,9 @@ function noSuchPath(path: string): ApiError {
   return new ApiError('unknown_path', `Unknown path ${cut(path)}`);
 }
 
+/** Expect is a list: "100-continue" may be in it twice (RFC 9110 section 10.1.1). */
 function checkExpectation({ expect }: RequestHeaders): void {
-  if (expect === undefined || expect.toLowerCase() === '100-continue') return;
+  if (expect === undefined || /^100-continue(?:[ \t]*,[ \t]*100-continue)*$/i.test(expect)) return;
   const message = `Expect must be 100-continue, not ${quote(expect)}`;
   throw new ApiError('expectation_failed', message);
 }

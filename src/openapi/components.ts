@@ -218,6 +218,20 @@ export const DEPRECATION: Named<HeaderObject> = {
 export const DEPRECATED_STARTING: ResponseObject = withHeaders(STARTING, DEPRECATION);
 export const DEPRECATED_FAILURE: ResponseObject = withHeaders(FAILURE, optional(DEPRECATION));
 
+/** What lets any web page read a response. */
+export const PUBLIC: Named<HeaderObject> = {
+  'Access-Control-Allow-Origin': {
+    description: 'Any web page may read it',
+    required: true,
+    schema: { type: 'string' },
+    example: '*',
+  },
+};
+
+/** Not required, since the service sends some failures before it knows the path. */
+export const PUBLIC_MALFORMED: ResponseObject = withHeaders(MALFORMED, optional(PUBLIC));
+export const PUBLIC_FAILURE: ResponseObject = withHeaders(FAILURE, optional(PUBLIC));
+
 function deprecationHeader(name: string, description: string): HeaderObject {
   const fields = deprecationHeaders(GET_PET_DEPRECATION);
   const example = fields[fields.indexOf(name) + 1] ?? '';

@@ -16,6 +16,9 @@ import {
   DEPRECATION,
   describedError,
   INT64,
+  PUBLIC,
+  PUBLIC_FAILURE,
+  PUBLIC_MALFORMED,
   jsonContent,
   responseRef,
   schemaRef,
@@ -379,17 +382,10 @@ const OPENAPI: OperationObject = {
   responses: {
     200: {
       description: 'The OpenAPI description of the service',
-      headers: {
-        'Access-Control-Allow-Origin': {
-          description: 'Any web page may read it',
-          required: true,
-          schema: { type: 'string' },
-          example: '*',
-        },
-      },
+      headers: PUBLIC,
       content: { 'application/json': { schema: { type: 'object' } } },
     },
-    400: responseRef('Malformed'),
-    default: responseRef('Failure'),
+    400: PUBLIC_MALFORMED,
+    default: PUBLIC_FAILURE,
   },
 };
