@@ -52,6 +52,8 @@ Cache-Control: no-store and X-Content-Type-Options: nosniff.
 Integers of the format int64 use its whole range, exactly, as JSON numbers: read and write them with
 a JSON library that does not round them to doubles.`;
 
+const SERVER = `Where this description comes from: the base URL of a client is this and ${BASE_PATH}`;
+
 function describeService(prefix: string): OpenApi {
   return {
     openapi: '3.1.0',
@@ -68,7 +70,7 @@ function describeService(prefix: string): OpenApi {
       { name: OPERATION, description: 'For those who run the service' },
     ],
     // Of the host that serves this description. Many tools read no other place for it than this.
-    servers: [{ url: prefix || '/', description: 'Where this description comes from' }],
+    servers: [{ url: prefix || '/', description: SERVER }],
     security: [{ apiKey: [] }],
     paths: {
       [PETS_PATH]: { get: LIST_PETS, post: CREATE_PET },
