@@ -370,6 +370,16 @@ test('Mounted as Express does it, the paths and links have the mount, when it is
   assert.equal(list.headers.get('Link'), '</shop/v1/pets?limit=1&after=1>; rel="next"');
 });
 
+test('A host that has set a status before, as Koa does, does not change the response', async (t) => {
+  const app = await openMemoryApp(t);
+  const host = await serve(t, (request, response) => {
+    response.statusCode = 404;
+    app.listener(request, response);
+  });
+  assert.equal((await fetch(`http://${host}/v1/pets`, { headers: HEADERS })).status, 200);
+  assert.equal((await fetch(`http://${host}/v1/pets`)).status, 401);
+});
+
 test('A long page goes through a wrapper that drops the callback of write', async (t) => {
   const app = await openMemoryApp(t);
   for (let pet = 0; pet < 50; pet += 1) {
@@ -557,7 +567,8 @@ function readmePrograms(): ReadonlyMap<string, string> {
   const readme = readFileSync(join(root, 'src', 'README.md'), 'utf8');
   const blocks = readme.matchAll(/^```js\n\/\/ (\S+\.mjs)\n([^]*?)^```$/gm);
   const programs = new Map([...blocks].map(([, name, text]) => [name!, text!]));
-  assert.deepEqual([...programs.keys()], ['shop.mjs', 'map-store.mjs', 'map-store.test.mjs']);
+  const names = ['shop.mjs', 'map-store.mjs', 'map-store.test.mjs', 'sqlite-store.mjs'];
+  assert.deepEqual([...programs.keys()], names);
   const anyPort = 'server.listen(0, () => console.log(`port ${server.address().port}`))';
   const shop = programs.get('shop.mjs')!;
   assert.ok(shop.includes('server.listen(8080)'));

@@ -186,12 +186,25 @@ test('The table of traceability has every sentence of the interface, and a check
   for (const { sentence } of checksOf('interface')) {
     assert.ok(checkIn.has(sentence), `Not in the table: ${sentence}`);
   }
+  const idOf = new Map(checksOf('interface').map(({ id, sentence }) => [sentence, id]));
   for (const [sentence, file] of checkIn) {
     const path = sources.find(({ name }) => name === file || name.endsWith(`/${file}`))?.path ?? '';
     const text = existsSync(path) ? readFileSync(path, 'utf8') : '';
-    const isThere = [`'${sentence}'`, `"${sentence}"`].some((quoted) => text.includes(quoted));
+    // A check that comes from a table of cases is there by its id, or by what its id ends in.
+    const id = idOf.get(sentence) ?? sentence;
+    const names = [`'${sentence}'`, `"${sentence}"`, `'${id}'`, `/${id.split('/')[1]}\``];
+    const isThere = names.some((name) => text.includes(name));
     assert.ok(isThere, `Not in ${file}: ${sentence}`);
   }
+});
+
+test('Each check that the table of decisions names is one of the kit', () => {
+  const [, table = ''] = /\| Gap \|([^]*?)\n\n/.exec(pages.get('src/api/README.md') ?? '') ?? [];
+  const ids = checksOf('http').map(({ id }) => id);
+  const cells = table.split('\n').map((row) => row.split('|').at(-2) ?? '');
+  const names = cells.flatMap((cell) => cell.match(/(?<=`)[a-z0-9-]+(?=`)/g) ?? []);
+  assert.ok(names.length > 10);
+  for (const name of names) assert.ok(ids.includes(`decisions/${name}`), name);
 });
 
 function unescaped(markdown: string): string {

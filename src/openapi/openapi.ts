@@ -78,6 +78,8 @@ after anything: the animal is stored once. If a response has \`Retry-After\`, wa
 Every failure has an Error body. Programs decide by its \`code\`, from a closed list. Its
 \`message\` is for people: it names everything that was wrong, and its words may change.`;
 
+const SERVER = `Where this description comes from: the base URL of a client is this and ${BASE_PATH}`;
+
 /** Below the prefix that the app is mounted under. */
 export function describeService(prefix: string): OpenApi {
   return {
@@ -95,7 +97,7 @@ export function describeService(prefix: string): OpenApi {
       { name: OPERATION, description: 'For those who run the service' },
     ],
     // Of the host that serves this description. Many tools read no other place for it than this.
-    servers: [{ url: prefix || '/', description: 'Where this description comes from' }],
+    servers: [{ url: prefix || '/', description: SERVER }],
     security: [{ apiKey: [] }],
     paths: {
       [PETS_PATH]: { get: LIST_PETS, post: CREATE_PET },

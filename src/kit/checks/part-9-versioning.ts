@@ -1,4 +1,4 @@
-/** The interface's part 9: versioning. */
+/** Spec section 9: versioning. */
 
 import assert from 'node:assert/strict';
 import { demand, NotObserved, type Check } from '../check.ts';
