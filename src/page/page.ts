@@ -14,9 +14,9 @@ import { PAGE_STYLE } from './style.ts';
 
 /** All that the page's module imports, by their path from the root of the modules. */
 export const PAGE_MODULES: readonly string[] = [
-  ...['page/main', 'page/answer-place', 'base/int64', 'base/quote', 'model/pet', 'client/client'],
-  ...['client/answers', 'client/clock', 'client/exact-json', 'client/link-header'],
-  ...['client/pet-store-error', 'client/requests', 'client/retry-delay', 'client/send'],
+  ...['page/main', 'page/answer-place', 'base/int64', 'base/quote', 'model/pet', 'client/clock'],
+  ...['model/stringify-pet', 'client/client', 'client/answers', 'client/exact-json', 'client/send'],
+  ...['client/link-header', 'client/pet-store-error', 'client/requests', 'client/retry-delay'],
 ];
 
 /** Of this module, and so of those beside it: `.js`, or `.ts` where the sources run. */
