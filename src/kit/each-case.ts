@@ -40,17 +40,21 @@ export async function eachCase<T>(
 ): Promise<void> {
   const differences: Difference[] = [];
   const unobserved: NotObserved[] = [];
-  const runOne = async (item: T): Promise<void> => {
+  const runOne = async (item: T): Promise<readonly Difference[]> => {
     const own = new TestClient(client.target);
     try {
       await run(own, item);
     } catch (error) {
-      if (error instanceof NotObserved) unobserved.push(error);
-      else differences.push({ about: nameOf(item), error, exchange: own.lastExchange });
+      if (!(error instanceof NotObserved)) {
+        return [{ about: nameOf(item), error, exchange: own.lastExchange }];
+      }
+      unobserved.push(error);
     }
+    return [];
   };
   for (let start = 0; start < cases.length; start += atOnce) {
-    await Promise.all(cases.slice(start, start + atOnce).map(runOne));
+    const found = await Promise.all(cases.slice(start, start + atOnce).map(runOne));
+    differences.push(...found.flat());
     if (differences.some(({ error }) => error instanceof NoResponse)) break;
   }
   if (differences.length > 0) throw new Differences(differences);

@@ -5,9 +5,9 @@
  */
 
 import assert from 'node:assert/strict';
-import type { Check, decision } from './check.ts';
+import { NotObserved, type Check, type decision } from './check.ts';
 import { eachCase } from './each-case.ts';
-import { assertErrorObject, assertStatus } from './expect.ts';
+import { assertErrorObject, assertStatus, isRefused } from './expect.ts';
 import { fieldsOf, type ServiceResponse, type TestClient } from './test-client.ts';
 
 const STATUS_OF_CODE = {
@@ -46,6 +46,9 @@ export function refusal(
     assertStatus(response, STATUS_OF_CODE[code]);
     assertErrorObject(response);
   });
-  const hasCode = judge((response) => assert.equal(fieldsOf(response)['code'], code, 'the code'));
+  const hasCode = judge((response) => {
+    if (!isRefused(response.status)) throw new NotObserved('the service refuses no such request');
+    assert.equal(fieldsOf(response)['code'], code, 'the code');
+  });
   return [make(name, sentence, hasStatus), make(`${name}-code`, `${sentence}, ${code}`, hasCode)];
 }

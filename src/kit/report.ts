@@ -8,6 +8,7 @@
  */
 
 import type { TestEvent } from 'node:test/reporters';
+import { groupBy } from './group-by.ts';
 
 /** What the reason of a skipped test begins with: the report tells the kinds apart by it. */
 export const SKIPPED = {
@@ -46,10 +47,13 @@ export default async function* report(events: AsyncIterable<TestEvent>): AsyncGe
     toldAt = Date.now();
     yield `  Checks done: ${outcomes.length}, the last is ${idOf(event.data)}\n`;
   }
-  for (const group of byCause(of('fails'))) yield `\n${failureText(group)}`;
-  const causes = causesOf(of('differs'));
-  if (causes.size > 0) yield '\nDiffers from the decisions of this project (not a failure):\n';
-  for (const [cause, ids] of causes) yield `  ${cause}: ${ids.join(', ')}\n`;
+  const byExpectation = groupBy(of('fails'), ({ text }) => text.split('\n', 1)[0] ?? '');
+  for (const group of byExpectation.values()) yield `\n${failureText(group)}`;
+  if (of('differs').length > 0)
+    yield '\nDiffers from the decisions of this project (not a failure):\n';
+  for (const [cause, found] of groupBy(of('differs').flatMap(causesOf), ({ cause }) => cause)) {
+    yield `  ${cause}: ${found.map(({ where }) => where).join(', ')}\n`;
+  }
   if (of('notObserved').length > 0) yield '\nNot observed:\n';
   for (const one of of('notObserved')) yield `  ${idOf(one)} ${one.text}\n`;
   yield `\n${summary(of)}\n`;
@@ -73,26 +77,12 @@ function outcomeOf({ type, data }: Result): Outcome {
   };
 }
 
-/** Failures with the same expectation, in the order of their first. */
-function byCause(failures: readonly Outcome[]): readonly (readonly Outcome[])[] {
-  const groups = new Map<string, Outcome[]>();
-  for (const failed of failures) {
-    const [cause = ''] = failed.text.split('\n', 1);
-    groups.set(cause, [...(groups.get(cause) ?? []), failed]);
-  }
-  return [...groups.values()];
-}
-
-/** The ids of the checks that differ, each with its cases, by the cause. */
-function causesOf(differences: readonly Outcome[]): ReadonlyMap<string, readonly string[]> {
-  const causes = new Map<string, string[]>();
-  for (const one of differences) {
-    for (const text of one.text.split(CAUSE_SEPARATOR)) {
-      const [, cause = text, cases = ''] = /^(.*?)( \(.*\))?$/.exec(text) ?? [];
-      causes.set(cause, [...(causes.get(cause) ?? []), idOf(one) + cases]);
-    }
-  }
-  return causes;
+/** The causes of a difference, each with the id of the check and the cases. */
+function causesOf(one: Outcome): readonly { readonly cause: string; readonly where: string }[] {
+  return one.text.split(CAUSE_SEPARATOR).map((text) => {
+    const [, cause = text, cases = ''] = /^(.*?)( \(.*\))?$/.exec(text) ?? [];
+    return { cause, where: idOf(one) + cases };
+  });
 }
 
 function failureText([first, ...others]: readonly Outcome[]): string {

@@ -10,6 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import { NotObserved, type Check } from './check.ts';
 import { Differences, type Difference } from './each-case.ts';
+import { groupBy } from './group-by.ts';
 import { cut, withoutKey } from './shown.ts';
 import { NoResponse, TestClient, type Target } from './test-client.ts';
 
@@ -98,11 +99,7 @@ const MOST_CASES = 4;
 
 /** Differences with the same expectation have the same cause. */
 function byExpectation(all: readonly Difference[], key: string): readonly Group[] {
-  const groups = new Map<string, Difference[]>();
-  for (const difference of all) {
-    const expectation = withoutKey(expectationOf(difference.error), key);
-    groups.set(expectation, [...(groups.get(expectation) ?? []), difference]);
-  }
+  const groups = groupBy(all, ({ error }) => withoutKey(expectationOf(error), key));
   return [...groups].map(([expectation, differences]) => {
     const names = differences.map(({ about }) => withoutKey(about, key));
     const more = names.length > MOST_CASES ? ` and ${names.length - MOST_CASES} more` : '';

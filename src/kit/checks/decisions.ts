@@ -87,7 +87,6 @@ const NAMES: readonly [what: string, json: string][] = [
   ['the empty one', '""'],
   ['NUL as an escape', '"a\\u0000b"'],
   ['lone surrogates', '"\\ud800 \\udc00\\ud800"'],
-  ['a pair of surrogates as escapes', '"\\uD83D\\uDE00"'],
   ['characters of two and three bytes', '"ÿ€\ufffd\u2028\u2029\ufeff"'],
   ['every short escape', '"\\"\\\\\\/\\b\\f\\n\\r\\t"'],
   ['the name of a prototype', '"__proto__"'],
@@ -98,7 +97,6 @@ const EXACT: readonly [literal: string, value: bigint][] = [
   ['1.0', 1n],
   ['1e2', 100n],
   ['100e-2', 1n],
-  ['12.50e1', 125n],
   ['-0', 0n],
   ['0.9007199254740993e16', 9007199254740993n],
   ['9223372036854775807.000', 2n ** 63n - 1n],
@@ -120,7 +118,7 @@ const pets: readonly Check[] = [
       assert.equal(pet['name'], JSON.parse(json), 'the name');
     }),
   ),
-  decision('int64', 'int64: exact in and out', (client) =>
+  decision('int64', 'int64: exact in and out, and any is a category', (client) =>
     eachCase(client, EXACT, async (own, [literal, value]) => {
       assertPet((await own.add(withCategory(literal))).pet, { categoryId: value });
     }),
@@ -133,9 +131,6 @@ const pets: readonly Check[] = [
   ),
   decision('status-omitted', 'status omitted at creation: stays absent', async (client) => {
     assert.deepEqual(Object.keys((await client.add(REX)).pet).sort(), ['categoryId', 'id', 'name']);
-  }),
-  decision('categories', 'categoryId: not checked against any category', async (client) => {
-    await client.add(client.newPet({ categoryId: 123456789012345678n }));
   }),
   decision('new-ids', 'new ids: greater than all before', async (client) => {
     const { id } = await client.add(REX);
