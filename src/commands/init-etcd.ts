@@ -7,10 +7,10 @@
  * code 0: the log was made, or a ready one was found. 1: neither. 2: called wrongly.
  */
 
-import { messageOf } from './base/log.ts';
-import { readConfig } from './config.ts';
-import { DEFAULT_PREFIX } from './stores/etcd/etcd-options.ts';
-import { initEtcd } from './stores/etcd/new-log.ts';
+import { messageOf } from '../base/log.ts';
+import { readConfig } from '../config.ts';
+import { DEFAULT_PREFIX } from '../stores/etcd/etcd-options.ts';
+import { initEtcd } from '../stores/etcd/new-log.ts';
 
 const USAGE = `Usage: petstore init-etcd [--etcd URLS]
 

@@ -1,7 +1,7 @@
 /**
  * Makes an API key: the key itself for the client, and the line with its digest for the keys file.
  *
- *     petstore make-key, or node dist/make-key.js
+ *     petstore make-key
  */
 
 import crypto, { randomBytes } from 'node:crypto';
