@@ -3,12 +3,15 @@
  * programs. It is where the rooms meet; open-backend.ts picks the store.
  *
  * It listens on nothing, handles no signal and ends no process: `listener` goes into any node:http
- * server. Before `open` and after `drain` it answers too, and says what it cannot do.
+ * server. Before `open` and after `drain` it answers too, and says what it cannot do
+ * (app-state.ts has its states).
  */
 
 import { checkKeys, checkOptions, type AppOptions } from './app-options.ts';
+import { AppState } from './app-state.ts';
 import { createListener, type Listener } from './http/listener.ts';
-import { openapiOperation } from './openapi/openapi.ts';
+import { DOCS_PATH, docsOperation } from './docs/docs.ts';
+import { describeService, OPENAPI_PATH, openapiOperation } from './openapi/openapi.ts';
 import { embeddedKey } from './api/idempotency-key.ts';
 import { petOperations } from './api/operations.ts';
 import { BASE_PATH } from './api/paths.ts';
@@ -16,7 +19,7 @@ import { toApiError } from './api/store-errors.ts';
 import { VERSION } from './base/version.ts';
 import { createKeyring, type Keyring } from './http/keyring.ts';
 import { createPetAccess, type PetAccess } from './model/pet-access.ts';
-import { StoreUnavailableError, type PetsLocation, type PetStore } from './model/pet-store.ts';
+import type { PetsLocation, PetStore } from './model/pet-store.ts';
 import { logRequest } from './ops/access-log.ts';
 import { createCors } from './ops/cors.ts';
 import { healthOperations } from './ops/health.ts';
@@ -59,48 +62,37 @@ export function createApp(options: AppOptions): App {
   const checked = checkOptions(options);
   const { log, now, prefix, bodyLimitBytes, corsOrigins, runtime } = checked;
   let keyring: Keyring = createKeyring(checked.apiKeys);
-  let store: PetStore | undefined;
+  const state = new AppState();
   let tellLost: (error: Error) => void = () => undefined;
   const lost = new Promise<Error>((resolve) => (tellLost = resolve));
   const closing = new AbortController();
   let opening: Promise<void> | undefined;
-  let isDraining = false;
-  let isClosed = false;
 
-  const storeOrThrow = (): PetStore => {
-    if (store === undefined) throw new StoreUnavailableError(STARTING);
-    return store;
-  };
-  const storeForCreate = (): PetStore => {
-    if (isDraining) throw new StoreUnavailableError(STOPPING);
-    return storeOrThrow();
-  };
-  const problem = (): string | undefined => {
-    if (isDraining) return STOPPING;
-    return store === undefined ? STARTING : store.problem();
-  };
+  const storeForRead = (): PetStore => state.storeForRead();
+  const storeForCreate = (): PetStore => state.storeForCreate();
 
   const metrics = createMetrics({
     version: VERSION,
     nodeVersion: runtime?.nodeVersion ?? '',
-    pets: () => storeOrThrow().count(),
-    store: () => store?.stats?.(),
+    pets: () => storeForRead().count(),
+    store: () => state.store?.stats?.(),
     openConnections: () => runtime?.openConnections(),
   });
   const listener = createListener({
     operations: [
-      ...petOperations({ store: storeOrThrow, storeForCreate }),
-      ...healthOperations(problem),
+      ...petOperations({ store: storeForRead, storeForCreate }),
+      ...healthOperations(() => state.problem()),
       openapiOperation(prefix),
       metrics.operation,
-      ...(checked.page ? pageOperations() : []),
+      ...(checked.page ? [...pageOperations(), docsOperation(describeService(prefix))] : []),
     ],
     prefix,
     guardedPath: BASE_PATH,
+    listPath: checked.page ? DOCS_PATH : OPENAPI_PATH,
     keyring: () => keyring,
     bodyLimitBytes,
     now,
-    isDraining: () => isDraining,
+    isDraining: () => state.isStopping,
     log,
     toApiError,
     onResponse(record) {
@@ -113,36 +105,33 @@ export function createApp(options: AppOptions): App {
   });
 
   const open = async (): Promise<void> => {
-    if (isClosed) throw new Error('The app is closed');
-    store = await openBackend(checked, closing.signal);
+    if (state.phase === 'closed') throw new Error('The app is closed');
+    const store = await openBackend(checked, closing.signal);
     void store.lost?.then(tellLost);
+    state.opened(store);
   };
 
   return {
     listener,
     lost,
-    pets: createPetAccess(storeOrThrow, storeForCreate, embeddedKey),
+    pets: createPetAccess(storeForRead, storeForCreate, embeddedKey),
     open: () => (opening ??= open()),
     setApiKeys(apiKeys) {
       checkKeys(apiKeys);
       keyring = createKeyring(apiKeys);
     },
     drain() {
-      isDraining = true;
-      store?.drain?.();
+      state.store?.drain?.();
+      state.drain();
     },
-    whereAreThePets: () => store?.whereAreThePets?.(),
+    whereAreThePets: () => state.store?.whereAreThePets?.(),
     async close() {
-      isDraining = true;
-      isClosed = true;
+      state.close();
       metrics.close();
       closing.abort(new Error('The app is closed'));
       // One that fails has told its caller, and holds nothing.
       await opening?.catch(() => undefined);
-      await (store ?? checked.store)?.close();
+      await (state.store ?? checked.store)?.close();
     },
   };
 }
-
-const STARTING = 'The service is starting';
-const STOPPING = 'The service is stopping';

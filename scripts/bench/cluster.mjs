@@ -134,7 +134,7 @@ async function measureStart(bench, { endpoints }) {
   dataFile(bench.folder, PETS);
   const from = freshData(bench.folder, 'to-etcd', PETS);
   const prefix = 'bench-start/';
-  const copyPets = fileURLToPath(new URL('../../dist/copy-pets.js', import.meta.url));
+  const copyPets = fileURLToPath(new URL('../../dist/commands/copy-pets.js', import.meta.url));
   const args = [copyPets, '--from', from, '--to-etcd', endpoints.join(','), '--prefix', prefix];
   execFileSync(bench.node, args, { stdio: 'ignore' });
   const starts = [];
@@ -248,7 +248,8 @@ async function openJob({ job, prefix, endpoints }) {
     const text = `{"key":"${base64(prefix)}"}`;
     return { call: () => post(endpoint, '/v3/kv/range', text), close: () => agent.destroy() };
   }
-  const { openApp } = await import('../../dist/index.js');
+  const { initEtcd, openApp } = await import('../../dist/index.js');
+  await initEtcd({ endpoints, prefix });
   const startedAt = performance.now();
   const app = await openApp({ etcd: { endpoints, prefix }, apiKeys: ['bench'] });
   const openMs = performance.now() - startedAt;

@@ -98,6 +98,7 @@ export interface StoreStats {
   readonly calls?: readonly {
     readonly call: string;
     readonly outcome: string;
+    readonly endpoint: string;
     readonly value: number;
   }[];
   readonly lostRounds?: number;

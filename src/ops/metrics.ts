@@ -171,8 +171,8 @@ function encodeStore(stats: StoreStats | undefined): string {
 
 function encodeEtcd(stats: StoreStats): string {
   const { lostRounds = 0, barrierSeconds } = stats;
-  const calls = (stats.calls ?? []).map(({ call, outcome, value }) => ({
-    labels: { call, outcome },
+  const calls = (stats.calls ?? []).map(({ call, outcome, endpoint, value }) => ({
+    labels: { call, outcome, endpoint },
     value,
   }));
   return [
@@ -180,7 +180,7 @@ function encodeEtcd(stats: StoreStats): string {
     metric(
       'petstore_etcd_calls_total',
       'counter',
-      'Calls to etcd, by what for and how they ended',
+      'Calls to etcd, by what for, how they ended, and the endpoint',
       calls,
     ),
     metric(

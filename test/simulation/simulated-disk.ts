@@ -70,6 +70,8 @@ export class SimulatedDisk {
   /** Files and locks that the present process holds. */
   openCount = 0;
   fault: Fault | undefined;
+  /** Without links, as some file systems are, a start has two changes fewer that may be lost. */
+  hasLinks = false;
   /** What the disk says when it is asked. */
   freeBytes = Infinity;
   #isFull = false;
@@ -137,6 +139,7 @@ export class SimulatedDisk {
         run('link', from, () => {
           const file = this.image.names.get(from);
           if (file === undefined) throw systemError('ENOENT', from);
+          if (!this.hasLinks) throw systemError('EPERM', from);
           if (this.image.names.has(to)) throw systemError('EEXIST', to);
           this.image = changeNames(this.image, [[to, file]]);
         }),

@@ -1,0 +1,95 @@
+/**
+ * Checks a data file, with its journal and its idempotency file if it has them, and prints how many
+ * pets it holds, or the first thing that is wrong and where. It changes nothing, whether or not a
+ * service is using them.
+ *
+ *     petstore check-data [data/pets.json]
+ *
+ * Without an argument it checks the data file of the service: PETSTORE_DATA_FILE, or the default.
+ * Exit code 0: all well. 1: damaged, or missing. 2: called wrongly.
+ */
+
+import { messageOf } from '../base/log.ts';
+import { DEFAULT_DATA_FILE } from '../settings.ts';
+import { checkData } from '../stores/file/check-data.ts';
+import type { Disk } from '../stores/file/disk.ts';
+import { nodeDisk } from '../stores/file/node-disk.ts';
+
+const PROGRESS_STEP_BYTES: number = 16 << 20;
+
+const USAGE = `Usage: petstore check-data [file]
+
+Checks a data file, its journal and its idempotency keys, and changes nothing. Without a file it
+checks PETSTORE_DATA_FILE, or data/pets.json.
+`;
+
+const [named, ...others] = process.argv.slice(2);
+const wantsHelp = named === '--help' || named === '-h';
+if (others.length > 0 || named?.startsWith('-') === true) {
+  process[wantsHelp ? 'stdout' : 'stderr'].write(USAGE);
+  process.exit(wantsHelp ? 0 : 2);
+}
+const path = named ?? configuredFile();
+if (path === undefined) {
+  process.stderr.write('petstore: as configured, the service has no data file: name one\n');
+  process.exit(2);
+}
+
+try {
+  const report = await checkData(withProgress(nodeDisk), path);
+  const { pets, lastId, journalPets, keys, strayKeys, tornBytes, isSealed } = report;
+  clearProgress();
+  const inJournal = journalPets === 0 ? '' : `, ${journalPets} of them in the journal only`;
+  console.log(
+    `${path}: ${pets} ${pets === 1 ? 'pet' : 'pets'}, the greatest id is ${lastId}${inJournal}`,
+  );
+  if (keys > 0) console.log(`${keys} idempotency ${keys === 1 ? 'key' : 'keys'} in their own file`);
+  if (strayKeys > 0)
+    console.log(
+      `${strayKeys} of them ${strayKeys === 1 ? 'is' : 'are'} of other pets, and will be forgotten`,
+    );
+  if (!isSealed) console.log('It has no seal: a changed letter in it would not be noticed');
+  if (tornBytes > 0) {
+    console.log(`${tornBytes} bytes at the journal's end are a commit that is not complete`);
+  }
+} catch (error) {
+  clearProgress();
+  console.error(messageOf(error));
+  process.exit(1);
+}
+
+/** The data file of a service with this environment; undefined on etcd, and in memory only. */
+function configuredFile(): string | undefined {
+  const { PETSTORE_DATA_FILE: file, PETSTORE_ETCD: etcd, PETSTORE_MEMORY: memory } = process.env;
+  // An empty variable counts as not set.
+  if (etcd !== undefined && etcd !== '') return undefined;
+  if (file !== undefined && file !== '') return file;
+  return memory === 'on' ? undefined : DEFAULT_DATA_FILE;
+}
+
+/** The disk, with what was read of a large file told on a terminal. */
+function withProgress(disk: Disk): Disk {
+  if (!process.stderr.isTTY) return disk;
+  return {
+    ...disk,
+    async open(path, how) {
+      const file = await disk.open(path, how);
+      const sizeBytes = disk.look(path)?.sizeBytes ?? 0;
+      let told = 0;
+      return {
+        ...file,
+        read(bytes, offset, length, position) {
+          if (position - told >= PROGRESS_STEP_BYTES) {
+            told = position;
+            process.stderr.write(`\r${Math.floor((100 * position) / sizeBytes)} % of ${path} `);
+          }
+          return file.read(bytes, offset, length, position);
+        },
+      };
+    },
+  };
+}
+
+function clearProgress(): void {
+  if (process.stderr.isTTY) process.stderr.write('\r\x1b[K');
+}

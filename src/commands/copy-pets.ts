@@ -1,0 +1,113 @@
+/**
+ * Copies all pets from a data file into an etcd cluster, or back.
+ *
+ *     petstore copy-pets --from data/pets.json --to-etcd http://127.0.0.1:2379 [--prefix petstore/]
+ *     petstore copy-pets --from-etcd http://127.0.0.1:2379 [--prefix petstore/] --to pets.json
+ *
+ * The prefix must be without pets, and the file must not be there. An import that was broken off is
+ * taken up again by the same command. Certificates, user and password come from the environment, as
+ * for the service. Exit code 0: copied. 1: not, or not all. 2: called wrongly.
+ */
+
+import { parseArgs } from 'node:util';
+import { messageOf } from '../base/log.ts';
+import { ETCD_SETTINGS, SETTINGS } from '../settings.ts';
+import { systemClock } from '../stores/etcd/etcd-clock.ts';
+import { DEFAULT_PREFIX, etcdProblems, type EtcdOptions } from '../stores/etcd/etcd-options.ts';
+import { exportPets, importPets } from '../stores/etcd/import-pets.ts';
+import { joinCluster } from '../stores/etcd/join-cluster.ts';
+import type { StartPlace } from '../stores/etcd/open-log.ts';
+import { nodeDisk } from '../stores/file/node-disk.ts';
+import { readWholeData, writeWholeData } from '../stores/file/whole-data.ts';
+
+const USAGE = `Usage: petstore copy-pets --from FILE --to-etcd URLS [--prefix PREFIX]
+       petstore copy-pets --from-etcd URLS [--prefix PREFIX] --to FILE
+
+Copies all pets, and the idempotency keys, from a data file into an etcd cluster that has none under
+the prefix (${DEFAULT_PREFIX}), or back into a new file. Stop the service of the data file first.
+PETSTORE_ETCD_CA_FILE, _CERT_FILE, _KEY_FILE, _USER and _PASSWORD_FILE are as for the service.
+`;
+
+interface Copy {
+  readonly file: string;
+  readonly isImport: boolean;
+  readonly etcd: EtcdOptions;
+}
+
+const copy = readCopy(process.argv.slice(2));
+if (typeof copy === 'string') {
+  const isHelp = copy === USAGE;
+  process[isHelp ? 'stdout' : 'stderr'].write(isHelp ? USAGE : `petstore: ${copy}\n`);
+  process.exit(isHelp ? 0 : 2);
+}
+await run(copy).catch((error: unknown) => {
+  clearProgress();
+  process.stderr.write(`petstore: ${messageOf(error)}\n`);
+  process.exit(1);
+});
+
+/** What to copy; or what is to be said instead. */
+function readCopy(args: readonly string[]): Copy | string {
+  const text = { type: 'string' } as const;
+  const options = { from: text, to: text, 'from-etcd': text, 'to-etcd': text, prefix: text };
+  const help = { help: { type: 'boolean', short: 'h' } } as const;
+  try {
+    const { values } = parseArgs({ args: [...args], options: { ...options, ...help } });
+    if (values.help === true) return USAGE;
+    const isImport = values.from !== undefined && values['to-etcd'] !== undefined;
+    const isExport = values.to !== undefined && values['from-etcd'] !== undefined;
+    const ends = [values.from, values.to, values['from-etcd'], values['to-etcd']];
+    const count = ends.filter((end) => end !== undefined).length;
+    if (isImport === isExport || count !== 2) {
+      return 'Expected --from and --to-etcd, or --from-etcd and --to: see --help';
+    }
+    const urls = values['to-etcd'] ?? values['from-etcd'] ?? '';
+    const etcd = { ...fromEnvironment(), endpoints: urls.split(',').map((url) => url.trim()) };
+    const withPrefix = values.prefix === undefined ? etcd : { ...etcd, prefix: values.prefix };
+    const problems = etcdProblems({ ...withPrefix });
+    if (problems.length > 0) {
+      return problems.map(({ name, sentence }) => `${name} ${sentence}`).join('; ');
+    }
+    return { file: values.from ?? values.to ?? '', isImport, etcd: withPrefix };
+  } catch (error) {
+    return messageOf(error);
+  }
+}
+
+function fromEnvironment(): Partial<EtcdOptions> {
+  const options: Record<string, string> = {};
+  for (const [option, name] of ETCD_SETTINGS) {
+    const value = process.env[SETTINGS[name].variable ?? ''];
+    if (value !== undefined && value !== '') options[option] = value;
+  }
+  return options;
+}
+
+async function run({ file, isImport, etcd }: Copy): Promise<void> {
+  const { prefix = DEFAULT_PREFIX } = etcd;
+  const data = isImport ? await readWholeData(nodeDisk, file) : undefined;
+  // An import makes a log: all endpoints have to answer for one cluster.
+  const client = await joinCluster(etcd, {}, isImport ? etcd.endpoints.length : undefined);
+  const place: StartPlace = { calls: client, clock: systemClock, guard: () => undefined };
+  try {
+    if (data !== undefined) {
+      await importPets(place, prefix, data, showProgress);
+      clearProgress();
+      console.log(`${data.pets.length} pets of ${file} are in etcd, under ${prefix}`);
+      return;
+    }
+    const { pets, keys } = await exportPets(place, prefix);
+    await writeWholeData(nodeDisk, file, { pets, keys });
+    console.log(`${pets.length} pets from etcd, under ${prefix}, are in ${file}`);
+  } finally {
+    client.close();
+  }
+}
+
+function showProgress(done: number, total: number): void {
+  if (process.stderr.isTTY) process.stderr.write(`\r${Math.floor((100 * done) / total)} % `);
+}
+
+function clearProgress(): void {
+  if (process.stderr.isTTY) process.stderr.write('\r\x1b[K');
+}

@@ -1,9 +1,0 @@
-/**
- * Checks any pet store service against the interface (kit/README.md).
- *
- *     petstore conformance https://host/v1 --key KEY, or node dist/conformance.js
- */
-
-import { runCommand } from './kit/command.ts';
-
-process.exitCode = await runCommand(process.argv.slice(2), process.env);

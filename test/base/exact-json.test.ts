@@ -1,0 +1,174 @@
+/** JSON with exact integers: the same texts as JSON.parse, the same values but for the numbers. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parseExactJson, stringifyExactJson } from '../../src/base/exact-json.ts';
+import {
+  createRandom,
+  forAll,
+  mutate,
+  randomInt64,
+  randomStringLiteral,
+  randomText,
+  type Random,
+} from '../support/random.ts';
+
+const NUMBERS: readonly (readonly [literal: string, value: bigint | number])[] = [
+  ['0', 0n],
+  ['-0', 0n],
+  ['1.0', 1n],
+  ['1e2', 100n],
+  ['100E-2', 1n],
+  ['-1.50e+1', -15n],
+  ['9007199254740993', 9007199254740993n],
+  ['9223372036854775807', 2n ** 63n - 1n],
+  ['-9223372036854775808', -(2n ** 63n)],
+  ['9223372036854775808', 2 ** 63],
+  ['1.5', 1.5],
+  ['1e400', Infinity],
+];
+
+for (const [literal, value] of NUMBERS) {
+  test(`The number ${literal} is ${typeof value} ${value}, wherever it stands`, () => {
+    assert.equal(parseExactJson(literal), value);
+    assert.equal(parseExactJson(` ${literal}\n`), value);
+    assert.deepEqual(parseExactJson(`[${literal},{"a" : ${literal}}]`), [value, { a: value }]);
+  });
+}
+
+const STRINGS: readonly string[] = [
+  ...['', '1', '-1.5e3', '1,2', 'a1b', '$', '#', '1#', '1$', '"', '"1"', '\\', '\\\\"1', '\\1'],
+  ...[': 1', '":1', '"a": 1', '{"a":1}', '\ud800', '\udc00 1', '🐶', '\0', '\u2028', '\u{1f436}1'],
+];
+
+test('A string stays as it is, as a value and as a key, though it looks like a number', () => {
+  for (const text of STRINGS) {
+    const literal = JSON.stringify(text);
+    assert.equal(parseExactJson(literal), text);
+    assert.deepEqual(parseExactJson(`[${literal},1]`), [text, 1n]);
+    assert.deepEqual(parseExactJson(`{${literal} : 1}`), { [text]: 1n });
+    assert.deepEqual(parseExactJson(`{"\\u0031":${literal}}`), { 1: text });
+  }
+});
+
+test('A key __proto__ is a key like any other', () => {
+  const value = parseExactJson('{"__proto__":{"id":1}}') as object;
+  assert.equal(Object.getPrototypeOf(value), Object.prototype);
+  assert.deepEqual(Object.keys(value), ['__proto__']);
+  assert.equal((value as { id?: unknown }).id, undefined);
+});
+
+test('Of a key that comes twice the last one wins', () => {
+  assert.deepEqual(parseExactJson('{"a":1,"a":"2","a":3}'), { a: 3n });
+});
+
+test('A text that is no JSON is refused, also where strings for numbers would mend it', () => {
+  const texts = ['{1:2}', '{1 :2}', '{-1e5:2}', '01', '1.', '.5', '+1', '1e', '-', '1 2', '"1'];
+  texts.push('', '"', '\\"', '{"a":"b":1}', '["a":1]', '"a":', "'1'", '1n', 'NaN');
+  for (const text of texts) {
+    assert.throws(() => JSON.parse(text), SyntaxError);
+    assert.throws(() => parseExactJson(text), SyntaxError, text);
+  }
+});
+
+test('Generated texts have the values that JSON.parse gives, but exact', () => {
+  forAll(2000, (random) => {
+    const { text, value } = randomJson(random, 3);
+    assert.deepEqual(parseExactJson(text), value);
+    assert.deepEqual(toNumbers(value), JSON.parse(text));
+    assert.deepEqual(parseExactJson(stringifyExactJson(value)), value);
+  });
+});
+
+test('Texts are refused exactly where JSON.parse refuses them, after any damage', () => {
+  let [valid, invalid] = [0, 0];
+  forAll(5000, (random) => {
+    const { text } = randomJson(random, 2);
+    const damaged = mutate(random, Buffer.from(text)).toString();
+    let expected: unknown;
+    try {
+      expected = JSON.parse(damaged);
+    } catch {
+      invalid += 1;
+      assert.throws(() => parseExactJson(damaged), SyntaxError, damaged);
+      return;
+    }
+    valid += 1;
+    assert.deepEqual(toNumbers(parseExactJson(damaged)), toNumbers(expected), damaged);
+  });
+  assert.ok(valid > 500 && invalid > 500, `${valid} valid, ${invalid} not`);
+});
+
+test('Written, a value is as JSON.stringify has it, with the digits of bigints', () => {
+  const values = ['a"\ud800', 1.5, null, true, [], {}, [1, [undefined]], { a: undefined, b: [{}] }];
+  for (const value of values) assert.equal(stringifyExactJson(value), JSON.stringify(value));
+  const exact = { id: 2n ** 63n - 1n, ids: [-(2n ** 63n)], name: '1n', status: undefined };
+  const text = '{"id":9223372036854775807,"ids":[-9223372036854775808],"name":"1n"}';
+  assert.equal(stringifyExactJson(exact), text);
+});
+
+test('A long name of quotes and backslashes takes no stack', () => {
+  const name = '\\"1'.repeat(300_000);
+  assert.deepEqual(parseExactJson(JSON.stringify([{ name }])), [{ name }]);
+});
+
+test('Nesting too deep for the stack is an error, and no crash', () => {
+  const text = '['.repeat(1_000_000) + ']'.repeat(1_000_000);
+  assert.throws(() => parseExactJson(text), RangeError);
+});
+
+interface Generated {
+  readonly text: string;
+  readonly value: unknown;
+}
+
+function randomJson(random: Random, depth: number): Generated {
+  const space = (): string => random.pick(['', '', '', ' ', '\n\t', '\r ']);
+  const { text, value } = depth > 0 && !random.oneIn(3) ? randomNested() : randomScalar(random);
+  return { text: space() + text + space(), value };
+
+  function randomNested(): Generated {
+    const children = Array.from({ length: random.below(4) }, () => randomJson(random, depth - 1));
+    const texts = children.map(({ text }) => text);
+    const values = children.map(({ value }) => value);
+    if (random.oneIn(2)) return { text: `[${texts.join(',')}]`, value: values };
+    const keys = values.map((_value, index) => `${random.pick(['', '1', '__proto__'])}${index}`);
+    const members = keys.map((key, index) => {
+      return `${space()}${randomStringLiteral(random, key)}${space()}:${texts[index]!}`;
+    });
+    const value = Object.fromEntries(keys.map((key, index) => [key, values[index]]));
+    return { text: `{${members.join(',')}}`, value };
+  }
+}
+
+function randomScalar(random: Random): Generated {
+  const kind = random.below(4);
+  if (kind === 0) {
+    const value = randomInt64(random);
+    return { text: `${value}${random.pick(['', '.0', 'e0', '.00E+0'])}`, value };
+  }
+  if (kind === 1) {
+    const value = randomText(random, 8);
+    return { text: randomStringLiteral(random, value), value };
+  }
+  const value = random.pick([null, true, false, 0.5, -1e300, '1', '"']);
+  return { text: JSON.stringify(value), value };
+}
+
+function toNumbers(value: unknown): unknown {
+  if (typeof value === 'bigint') return Number(value);
+  if (typeof value !== 'object' || value === null) return value === 0 ? 0 : value;
+  if (Array.isArray(value)) return value.map(toNumbers);
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, toNumbers(item)]));
+}
+
+// The generator is what the properties stand on, so it is looked at once, too.
+test('The generated texts have nested objects, exact integers and awkward strings', () => {
+  const texts = Array.from({ length: 200 }, (_, seed) => randomJson(createRandom(seed), 3).text);
+  for (const part of ['{', '[', '\\u', '9223372036854775807', '__proto__', '\\"']) {
+    assert.ok(
+      texts.some((text) => text.includes(part)),
+      part,
+    );
+  }
+});
