@@ -68,7 +68,7 @@ export interface PetStore {
   drain?(): void;
 
   /** Where the acknowledged pets are, for a store that keeps files. */
-  whereAreThePets?(): PetsLocation;
+  whereAreThePets?(): PetsLocation | undefined;
 }
 
 export type PetsLocation = 'snapshot' | 'journal' | 'saved' | 'memory only' | 'cannot be told';

@@ -13,12 +13,17 @@ import type { Outcome } from './commits/commit-queue.ts';
 import type { KeyTable, RequestKey } from './keys/key-table.ts';
 import type { PetTable } from './table/pet-table.ts';
 
+/** The key of a create was stored by another process meanwhile: its pet is there already. */
+export class KeyFoundError extends Error {
+  override readonly name: string = 'KeyFoundError';
+}
+
 /** What the store gives to its log. */
 export interface LogTarget {
   readonly pets: PetTable;
   readonly keys: KeyTable;
-  /** Refuses all creates that wait, because the log takes no more for now. */
-  refuseWaiting(error: StoreUnavailableError): void;
+  /** Refuses the creates that wait since `since` or longer, by the log's clock; or all of them. */
+  refuseWaiting(error: StoreUnavailableError, since?: number): void;
 }
 
 export interface CommitLimits {
@@ -33,13 +38,16 @@ export interface CommitLimits {
 export interface CommitLog {
   readonly limits: CommitLimits;
 
+  /** Milliseconds of a monotonic clock. */
+  now(): number;
+
   /** Waited for before each commit takes its creates. It does not reject. */
   beforeCommit?(): Promise<void>;
 
   /**
    * Makes the creates durable together and puts them into the tables; returns how each came out:
    * stored, or refused with StoreUnavailableError and nothing of it will appear, or in doubt with
-   * OutcomeUnknownError. It does not reject.
+   * OutcomeUnknownError, or its key was found (KeyFoundError). It does not reject.
    */
   commit(creates: readonly PendingPet[]): Promise<readonly Outcome<StoredPet>[]>;
 

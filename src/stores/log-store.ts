@@ -27,7 +27,7 @@ import {
   type StoreStats,
 } from '../model/pet-store.ts';
 import { formatNewPet, InvalidPetError, readNewPet } from '../model/pet-text.ts';
-import type { CommitLog, LogTarget } from './commit-log.ts';
+import { KeyFoundError, type CommitLog, type LogTarget } from './commit-log.ts';
 import type { PendingPet } from './commits/commit.ts';
 import { CommitQueue, type Outcome } from './commits/commit-queue.ts';
 import type { KeyTable, RequestKey } from './keys/key-table.ts';
@@ -41,6 +41,11 @@ const SECONDS_BOUNDS: readonly number[] = [
 /** About what an idempotency key takes in a commit. */
 const KEY_BYTES = 80;
 
+/** A create that waits for a commit. */
+interface QueuedPet extends PendingPet {
+  readonly since: number;
+}
+
 interface Tables {
   readonly pets: PetTable;
   readonly keys: KeyTable;
@@ -52,7 +57,7 @@ export async function openLogStore<Log extends CommitLog>(
   openLog: (target: LogTarget) => Promise<Log>,
 ): Promise<LogStore<Log>> {
   let store: LogStore<Log> | undefined;
-  const refuseWaiting = (error: StoreUnavailableError): void => store?.refuseWaiting(error);
+  const refuseWaiting: LogTarget['refuseWaiting'] = (...args) => store?.refuseWaiting(...args);
   const log = await openLog({ ...tables, refuseWaiting });
   store = new LogStore(tables, log);
   return store;
@@ -63,7 +68,7 @@ export class LogStore<Log extends CommitLog> implements PetStore {
   readonly #keys: KeyTable;
   /** For tests: the log behind the store. */
   readonly log: Log;
-  readonly #queue: CommitQueue<PendingPet, StoredPet>;
+  readonly #queue: CommitQueue<QueuedPet, StoredPet>;
   readonly #keyedCreates: KeyedCreates;
   readonly #commitPets: Histogram = new Histogram(PETS_BOUNDS);
   readonly #commitSeconds: Histogram = new Histogram(SECONDS_BOUNDS);
@@ -133,10 +138,11 @@ export class LogStore<Log extends CommitLog> implements PetStore {
     };
   }
 
-  whereAreThePets(): PetsLocation {
+  whereAreThePets(): PetsLocation | undefined {
+    if (this.log.whereAreThePets === undefined) return undefined;
     // As long as a commit hangs nobody can tell, not even whether the disk still works.
     if (this.#queue.unsettled > 0) return 'cannot be told';
-    return this.log.whereAreThePets?.() ?? 'cannot be told';
+    return this.log.whereAreThePets();
   }
 
   drain(): void {
@@ -148,9 +154,9 @@ export class LogStore<Log extends CommitLog> implements PetStore {
     return this.#closed;
   }
 
-  /** Refuses all creates that wait for a commit. */
-  refuseWaiting(error: StoreUnavailableError): void {
-    this.#queue.refuse(() => true, error);
+  /** As that of LogTarget. */
+  refuseWaiting(error: StoreUnavailableError, latest: number = Infinity): void {
+    this.#queue.refuse(({ since }) => since <= latest, error);
   }
 
   async #close(): Promise<void> {
@@ -167,10 +173,8 @@ export class LogStore<Log extends CommitLog> implements PetStore {
   async #create(values: NewPet, key?: RequestKey): Promise<StoredPet> {
     const members = formatNewPet(values);
     const bytes = this.#checkTakes(members);
-    return this.#queue.add(
-      { members, status: values.status, key },
-      bytes + (key === undefined ? 0 : KEY_BYTES),
-    );
+    const create = { members, status: values.status, key, since: this.log.now() };
+    return this.#queue.add(create, bytes + (key === undefined ? 0 : KEY_BYTES));
   }
 
   async #createOnce(values: NewPet, key: RequestKey): Promise<CreatedPet> {
@@ -179,7 +183,10 @@ export class LogStore<Log extends CommitLog> implements PetStore {
         if (this.#closed !== undefined) throw new StoreUnavailableError(CLOSED);
         return await this.#keyedCreates.create(values, key);
       } catch (error) {
+        // The next turn responds with what another process stored; or the key has expired since then.
+        if (error instanceof KeyFoundError) continue;
         if (!(error instanceof StoreUnavailableError)) throw error;
+        if (this.#closed === undefined && this.#find(key) !== undefined) continue;
         // This call stored nothing, but an earlier one with the key may have.
         const doubt = this.log.doubtOf(key);
         if (doubt === undefined) throw error;
@@ -223,9 +230,9 @@ export class LogStore<Log extends CommitLog> implements PetStore {
   }
 
   async #commit(creates: readonly PendingPet[]): Promise<readonly Outcome<StoredPet>[]> {
-    const startedAt = performance.now();
+    const startedAt = this.log.now();
     const outcomes = await this.log.commit(creates);
-    this.#commitSeconds.observe((performance.now() - startedAt) / 1000);
+    this.#commitSeconds.observe((this.log.now() - startedAt) / 1000);
     this.#commitPets.observe(creates.length);
     return outcomes;
   }

@@ -51,14 +51,23 @@ export class AppliedLog {
   /** A key is forgotten so many milliseconds after its time. */
   readonly #graceMs: number;
 
-  constructor({ layout, meta, logId }: LogId, clock: KeyClock, graceMs: number = KEY_GRACE_MS) {
+  /** `tables`, which are empty, get what is applied. */
+  constructor(
+    { layout, meta, logId }: LogId,
+    clock: KeyClock,
+    graceMs: number = KEY_GRACE_MS,
+    tables: Pick<AppliedLog, 'pets' | 'keys'> = {
+      pets: new PetTable(),
+      keys: new KeyTable(clock),
+    },
+  ) {
     this.#layout = layout;
     this.#meta = meta;
     this.#digest = digestOf(logId);
     this.#clock = clock;
     this.#graceMs = graceMs;
-    this.pets = new PetTable();
-    this.keys = new KeyTable(clock);
+    this.pets = tables.pets;
+    this.keys = tables.keys;
   }
 
   get layout(): Layout {

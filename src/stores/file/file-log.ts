@@ -129,6 +129,10 @@ export class FileLog implements CommitLog {
     this.#stopTicking = deps.clock.every(TICK_MS, () => this.#tick());
   }
 
+  now(): number {
+    return this.#deps.clock.now();
+  }
+
   get state(): FileLogState['name'] {
     return this.#state.name;
   }
