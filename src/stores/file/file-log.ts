@@ -2,27 +2,8 @@
  * The file log: a CommitLog in a journal and a snapshot. It has one state, which decides what is
  * written, what creates are told, and how it ends.
  *
- *     state      event                                                  next state
- *     working    a sync or a roll-back failed                           reviving, the commit in doubt
- *     working    the journal is missing or changed before a write       reviving
- *     working    the same, or it cannot be told, after the sync         reviving, the commit in doubt
- *     working    the lock is lost, or another file is in place          readOnly, after the sync in doubt
- *     working    memory fails after a sync                              readOnly, the commit in doubt
- *     reviving   a try failed                                           reviving, the doubt stays
- *     reviving   the doubt is durable, the journal still in the way     reviving, nothing in doubt
- *     reviving   the journal is renewed, and the doubt published        working
- *     reviving   as from working                                        readOnly, the doubt stays
- *     any        close, after the try in progress                       closing
- *     closing    the files are secured                                  closed
- *
- * Invariants:
- *  1. A pet in memory is durable.
- *  2. The journal is written only while working; every other file only while working, reviving or
- *     closing, except for the saved file, which belongs to nobody else.
- *  3. One commit at most is in doubt. It follows the last id in memory, and each checkpoint and each
- *     new journal has it. It stays in doubt until it is published or the process ends.
- *  4. While reviving or readOnly no create waits in the queue, and each new one is refused at once.
- *  5. A sync that failed is never repeated on the same file.
+ * file-log-state.ts has the states, the table of what leads from one to the next, and the invariants;
+ * `#become` is the one place where the state changes, and holds it against them.
  */
 
 import { dirname } from 'node:path';
@@ -44,42 +25,17 @@ import { FULL_COMMIT_BYTES, type Outcome } from '../commits/commit-queue.ts';
 import { KEY_LIFETIME_MS, type RequestKey } from '../keys/key-table.ts';
 import { journalAttributes } from './checkpoint.ts';
 import type { DiskLock } from './disk.ts';
+import { assertNext, doubtOf, type FileLogState } from './file-log-state.ts';
+import { saveIfNeeded, secureAtClose } from './secure-pets.ts';
 import type { StoreClock } from './store-clock.ts';
-import { isFilesLostError, withPetCrcs, type StoreFiles, type StoreFilesDeps } from './store-files.ts';
+import {
+  isFilesLostError,
+  withPetCrcs,
+  type StoreFiles,
+  type StoreFilesDeps,
+} from './store-files.ts';
 import { LockLostError } from './store-lock.ts';
 import { WriteFailures, withoutPath } from './write-failures.ts';
-
-export type FileLogState =
-  | { readonly name: 'working' }
-  | {
-      readonly name: 'reviving';
-      readonly cause: string;
-      /** What the journal may show after the next start. */
-      readonly doubt: Commit | undefined;
-      /** The next try, by the monotonic clock; the pause before it; the free bytes at the last one. */
-      readonly nextTryAt: number;
-      readonly pauseMs: number;
-      readonly freeBytes: number;
-    }
-  | {
-      readonly name: 'readOnly';
-      readonly cause: string;
-      readonly doubt: Commit | undefined;
-      /** True if a new process can continue with the files. */
-      readonly canRestart: boolean;
-    }
-  | { readonly name: 'closing'; readonly mayWrite: boolean; readonly doubt: Commit | undefined }
-  | { readonly name: 'closed'; readonly doubt: Commit | undefined };
-
-/** The states that may follow each other. */
-export const NEXT_STATES: Readonly<Record<FileLogState['name'], readonly FileLogState['name'][]>> =
-  {
-    working: ['reviving', 'readOnly', 'closing'],
-    reviving: ['reviving', 'working', 'readOnly', 'closing'],
-    readOnly: ['closing'],
-    closing: ['closing', 'closed'],
-    closed: [],
-  };
 
 export interface FileLogDeps extends StoreFilesDeps {
   readonly target: LogTarget;
@@ -97,8 +53,6 @@ type Fault =
 const TICK_MS = 1000;
 const FIRST_PAUSE_MS = 1000;
 const MAX_PAUSE_MS = 10_000;
-/** How long a close goes on trying while memory has the only copy. */
-const SECURE_MS = 60_000;
 const REPEAT_LOG_MS = 60_000;
 
 export class FileLog implements CommitLog {
@@ -227,7 +181,9 @@ export class FileLog implements CommitLog {
     const mayWrite = this.#state.name !== 'readOnly';
     this.#become({ name: 'closing', mayWrite, doubt: this.#doubt });
     try {
-      await this.#secureAtClose();
+      const checkpoint = (): Promise<void> =>
+        this.#files.checkpoint(this.#doubt, () => this.#publishDoubt());
+      await secureAtClose(this.#files, this.#deps, mayWrite ? checkpoint : undefined);
     } finally {
       await this.#files.journal.close().catch(() => undefined);
       await this.#deps.lock.release().catch(() => undefined);
@@ -237,15 +193,7 @@ export class FileLog implements CommitLog {
 
   /** The one place where the state changes. */
   #become(next: FileLogState): void {
-    const { pets } = this.#deps;
-    const from = this.#state;
-    const isAllowed = NEXT_STATES[from.name].includes(next.name);
-    const [before, after] = [doubtOf(from), doubtOf(next)];
-    const isSettled = before === undefined || before.pets.at(-1)!.id <= pets.lastId;
-    const isKept = after === before || isSettled;
-    if (!isAllowed || !isKept) {
-      throw new Error(`The file log cannot become ${next.name}: it is ${from.name}`);
-    }
+    assertNext(this.#state, next, this.#deps.pets.lastId);
     this.#state = next;
   }
 
@@ -438,66 +386,8 @@ export class FileLog implements CommitLog {
     const state = this.#state;
     if (state.name !== 'readOnly') return;
     this.#repeatAdvice(state);
-    const where = await this.#saveIfNeeded();
+    const where = await saveIfNeeded(this.#files, this.#deps);
     if (isSafe(where) && state.canRestart) this.#resolveLost(new Error(state.cause));
-  }
-
-  /** Saves the pets to a file of their own if memory may have the only copy. */
-  async #saveIfNeeded(): Promise<PetsLocation> {
-    const { log, pets } = this.#deps;
-    await this.#files.recognize().catch(() => undefined);
-    if (isSafe(this.whereAreThePets())) return this.whereAreThePets();
-    try {
-      await this.#files.save();
-      log('error', 'Saved all acknowledged pets to a separate file, without idempotency keys', {
-        file: this.#files.savedPath ?? '',
-        pets: pets.length,
-      });
-    } catch (error) {
-      log('error', 'The acknowledged pets could not be saved', { cause: messageOf(error) });
-    }
-    return this.whereAreThePets();
-  }
-
-  /** Brings all pets into the snapshot if the store may write; else makes sure that they are safe. */
-  async #secureAtClose(): Promise<void> {
-    const { clock, log } = this.#deps;
-    const endsAt = clock.now() + SECURE_MS;
-    for (;;) {
-      const cause = await this.#lastCheckpoint();
-      const where = await this.#saveIfNeeded();
-      if (where === 'journal' && cause !== undefined) {
-        const journalBytes = this.#files.journal.lengthBytes;
-        log('warn', 'A checkpoint failed: the journal stays in use', { cause, journalBytes });
-      }
-      if (isSafe(where)) return;
-      const reason = cause ?? 'the store is read-only';
-      if (where === 'cannot be told') {
-        throw new Error(`It cannot be told where the acknowledged pets are: ${reason}`);
-      }
-      if (clock.now() >= endsAt) {
-        const count = this.#deps.pets.length;
-        throw new Error(
-          `The ${count} acknowledged pets were in memory, and could not be saved: ${reason}. Those ` +
-            `that were added after ${this.#deps.paths.snapshot} was written are lost`,
-        );
-      }
-      await clock.sleep(TICK_MS);
-    }
-  }
-
-  /** Returns why the checkpoint failed; undefined if it succeeded, or the store may not write. */
-  async #lastCheckpoint(): Promise<string | undefined> {
-    const state = this.#state;
-    if (state.name !== 'closing' || !state.mayWrite) return undefined;
-    const isDue = this.#files.journal.hasFile || !this.#files.isSnapshotCurrent;
-    if (!isDue && state.doubt === undefined) return undefined;
-    try {
-      await this.#files.checkpoint(state.doubt, () => this.#publishDoubt());
-      return undefined;
-    } catch (error) {
-      return messageOf(error);
-    }
   }
 
   /** Logs once a minute what a read-only store needs. */
@@ -517,10 +407,6 @@ export interface FileStats
   extends Required<Pick<StoreStats, 'syncSeconds' | 'journalBytes' | 'snapshotBytes'>> {}
 
 const JOURNAL_REPLACED = 'Another file is in the place of the journal';
-
-function doubtOf(state: FileLogState): Commit | undefined {
-  return 'doubt' in state ? state.doubt : undefined;
-}
 
 function lowerFirst(text: string): string {
   return text.charAt(0).toLowerCase() + text.slice(1);

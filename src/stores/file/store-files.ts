@@ -120,6 +120,7 @@ export class StoreFiles {
     if (doubt === undefined && this.isSnapshotCurrent) return this.#removeJournal();
     const copy = (): Promise<void> => this.#copyJournal(doubt);
     const checkpoint = (): Promise<void> => this.#writeSnapshot(doubt);
+    this.#assertFollows(doubt);
     const ways = this.#isCopyCheaper() ? [copy, checkpoint] : [checkpoint, copy];
     const errors: unknown[] = [];
     let taken: (() => Promise<void>) | undefined;
@@ -143,6 +144,7 @@ export class StoreFiles {
   async checkpoint(doubt?: Commit, onDurable: () => void = () => undefined): Promise<void> {
     this.#assertNotReplaced();
     await this.recognize();
+    this.#assertFollows(doubt);
     if (doubt !== undefined || !this.isSnapshotCurrent) await this.#writeSnapshot(doubt);
     onDurable();
     await this.#removeJournal();
@@ -226,6 +228,12 @@ export class StoreFiles {
     const { snapshot } = this.#journal;
     const id = this.#snapshot?.id;
     return id?.crc === snapshot.crc && id.lastId === snapshot.lastId;
+  }
+
+  /** A commit in doubt follows the last pet in memory: otherwise it would be written twice. */
+  #assertFollows(doubt: Commit | undefined): void {
+    if (doubt === undefined || doubt.after === this.#deps.pets.lastId) return;
+    throw new Error(`A commit in doubt follows pet ${doubt.after}, which is not the last one`);
   }
 
   #assertNotReplaced(): void {

@@ -1,5 +1,5 @@
 /**
- * The states of the file log: each row of the table in file-log.ts, and what creates, readiness and
+ * The states of the file log: each row of the table in file-log-state.ts, and what creates, readiness and
  * the end of the process are told in each state.
  */
 
@@ -14,7 +14,7 @@ import {
   StoreUnavailableError,
   type PetsLocation,
 } from '../../../src/model/pet-store.ts';
-import { NEXT_STATES } from '../../../src/stores/file/file-log.ts';
+import { NEXT_STATES } from '../../../src/stores/file/file-log-state.ts';
 import { openFileStore, type FileStore } from '../../../src/stores/file/file-store.ts';
 import { PetTable } from '../../../src/stores/table/pet-table.ts';
 import { createFailingDisk, type FailingDisk } from '../../support/failing-disk.ts';
