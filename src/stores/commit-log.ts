@@ -33,6 +33,8 @@ export interface CommitLimits {
   readonly petBytes: number;
   /** About what a pet takes in a commit in addition to its members. */
   readonly bytesAroundPet: number;
+  /** True if creates are refused after they have waited for some time. */
+  readonly refusesLate: boolean;
 }
 
 export interface CommitLog {

@@ -107,12 +107,28 @@ export class LogStore<Log extends CommitLog> implements PetStore {
     return this.#pets.count();
   }
 
-  async create(newPet: NewPet): Promise<StoredPet> {
-    return this.#counted(this.#create(readNewPet(newPet)));
+  create(newPet: NewPet): Promise<StoredPet> {
+    return this.#create(newPet);
   }
 
   async createOnce(newPet: NewPet, key: RequestKey): Promise<CreatedPet> {
-    return this.#counted(this.#createOnce(readNewPet(newPet), key));
+    const values = readNewPet(newPet);
+    for (let hasWaited = false; ;) {
+      try {
+        if (this.#closed !== undefined) throw new StoreUnavailableError(CLOSED);
+        return await this.#keyedCreates.create(values, key);
+      } catch (error) {
+        // The next turn responds with what another process stored; or the key has expired since then.
+        if (error instanceof KeyFoundError) continue;
+        if (!(error instanceof StoreUnavailableError)) throw error;
+        if (this.#closed === undefined && this.#find(key) !== undefined) continue;
+        // This call stored nothing, but an earlier one with the key may have.
+        const doubt = this.log.doubtOf(key);
+        if (doubt === undefined) throw error;
+        if (hasWaited || !(await this.log.resolveDoubt())) throw new OutcomeUnknownError(doubt);
+        hasWaited = true;
+      }
+    }
   }
 
   problem(): string | undefined {
@@ -156,7 +172,7 @@ export class LogStore<Log extends CommitLog> implements PetStore {
 
   /** As that of LogTarget. */
   refuseWaiting(error: StoreUnavailableError, latest: number = Infinity): void {
-    this.#queue.refuse(({ since }) => since <= latest, error);
+    this.#refusedCreates += this.#queue.refuse(({ since }) => since <= latest, error);
   }
 
   async #close(): Promise<void> {
@@ -170,30 +186,13 @@ export class LogStore<Log extends CommitLog> implements PetStore {
     return this.#closed === undefined ? this.log.caughtUp?.() : undefined;
   }
 
-  async #create(values: NewPet, key?: RequestKey): Promise<StoredPet> {
+  async #create(newPet: NewPet, key?: RequestKey): Promise<StoredPet> {
+    const values = readNewPet(newPet);
     const members = formatNewPet(values);
     const bytes = this.#checkTakes(members);
-    const create = { members, status: values.status, key, since: this.log.now() };
+    const since = this.log.limits.refusesLate ? this.log.now() : 0;
+    const create = { members, status: values.status, key, since };
     return this.#queue.add(create, bytes + (key === undefined ? 0 : KEY_BYTES));
-  }
-
-  async #createOnce(values: NewPet, key: RequestKey): Promise<CreatedPet> {
-    for (let hasWaited = false; ;) {
-      try {
-        if (this.#closed !== undefined) throw new StoreUnavailableError(CLOSED);
-        return await this.#keyedCreates.create(values, key);
-      } catch (error) {
-        // The next turn responds with what another process stored; or the key has expired since then.
-        if (error instanceof KeyFoundError) continue;
-        if (!(error instanceof StoreUnavailableError)) throw error;
-        if (this.#closed === undefined && this.#find(key) !== undefined) continue;
-        // This call stored nothing, but an earlier one with the key may have.
-        const doubt = this.log.doubtOf(key);
-        if (doubt === undefined) throw error;
-        if (hasWaited || !(await this.log.resolveDoubt())) throw new OutcomeUnknownError(doubt);
-        hasWaited = true;
-      }
-    }
   }
 
   #find(key: RequestKey): StoredPet | undefined {
@@ -214,7 +213,10 @@ export class LogStore<Log extends CommitLog> implements PetStore {
       throw new InvalidPetError(`a pet in this store has at most ${petBytes} bytes`);
     }
     const refusal = this.#refusal();
-    if (refusal !== undefined) throw refusal;
+    if (refusal !== undefined) {
+      this.#refusedCreates += 1;
+      throw refusal;
+    }
     return bytes + bytesAroundPet;
   }
 
@@ -234,16 +236,11 @@ export class LogStore<Log extends CommitLog> implements PetStore {
     const outcomes = await this.log.commit(creates);
     this.#commitSeconds.observe((this.log.now() - startedAt) / 1000);
     this.#commitPets.observe(creates.length);
-    return outcomes;
-  }
-
-  async #counted<Result>(creating: Promise<Result>): Promise<Result> {
-    try {
-      return await creating;
-    } catch (error) {
-      if (error instanceof StoreUnavailableError) this.#refusedCreates += 1;
-      if (error instanceof OutcomeUnknownError) this.#unknownCreates += 1;
-      throw error;
+    for (const outcome of outcomes) {
+      if (!('error' in outcome)) continue;
+      if (outcome.error instanceof StoreUnavailableError) this.#refusedCreates += 1;
+      if (outcome.error instanceof OutcomeUnknownError) this.#unknownCreates += 1;
     }
+    return outcomes;
   }
 }

@@ -98,14 +98,15 @@ export class CommitQueue<Item, Result> {
     });
   }
 
-  /** Refuses items that still wait, from the first on, for as long as they are to be refused. */
-  refuse(isRefused: (item: Item) => boolean, error: Error): void {
+  /** Refuses items that still wait, from the first on, as long as they are to be; returns how many. */
+  refuse(isRefused: (item: Item) => boolean, error: Error): number {
     let count = 0;
     while (count < this.#queue.length && isRefused(this.#queue[count]!.item)) count += 1;
     for (const { bytes, settle } of this.#queue.splice(0, count)) {
       this.#queuedBytes -= bytes;
       settle({ error });
     }
+    return count;
   }
 
   /** Resolves when all that was added is settled. */

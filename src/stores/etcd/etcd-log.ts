@@ -57,6 +57,7 @@ export class EtcdLog implements CommitLog {
     fullCommitBytes: FULL_COMMIT_BYTES,
     petBytes: MAX_ETCD_PET_BYTES,
     bytesAroundPet: AROUND_PET_BYTES,
+    refusesLate: true,
   };
   readonly lost: Promise<LostLogError>;
   readonly #deps: EtcdLogDeps;

@@ -60,6 +60,7 @@ export class FileLog implements CommitLog {
     fullCommitBytes: FULL_COMMIT_BYTES,
     petBytes: MAX_PET_BYTES,
     bytesAroundPet: 0,
+    refusesLate: false,
   };
   readonly lost: Promise<Error>;
   readonly #deps: FileLogDeps;
