@@ -228,8 +228,8 @@ function stopOnSignals(app: App, server: Server): Stopper {
 }
 
 /**
- * Exit code: `exitCode` if the pets are safe, as far as the store can tell; else 1. A store that does
- * not tell has to close in time.
+ * Exit code: `exitCode` if the pets are safe, as far as the store can tell; else 1. A store that
+ * does not tell has to close in time.
  */
 async function stopAndExit(app: App, server: Server, exitCode: number): Promise<never> {
   endAfter(STOP_DEADLINE_MS, app, exitCode);

@@ -1,9 +1,9 @@
 /**
  * PetStore: what the interface's operations need of a collection of pets, and its promises.
  *
- * It takes a NewPet and gives Pets and pages of them. Each has its JSON text in it, ready to be sent
- * (pet-text.ts), so that nobody but the store has to know how a pet is kept. `count` and `problem`
- * answer at once, from what the store knows.
+ * It takes a NewPet and gives Pets and pages of them. Each has its JSON text in it, ready to be
+ * sent (pet-text.ts), so that nobody but the store has to know how a pet is kept. `count` and
+ * `problem` answer at once, from what the store knows.
  */
 
 import type { Eventual } from '../base/eventual.ts';
@@ -16,8 +16,8 @@ export interface PetStore {
    * A page of the pets that match, in ascending order of id. What has been answered or seen once is
    * there from then on.
    *
-   * A store that has the page at hand returns it without a promise, which makes a request cheaper by
-   * a tenth. It may throw or reject: with StoreUnavailableError the response is 503, else 500.
+   * A store that has the page at hand returns it without a promise, which makes a request cheaper
+   * by a tenth. It may throw or reject: with StoreUnavailableError the response is 503, else 500.
    */
   list(query: PetQuery): Eventual<PetPage>;
 
@@ -38,8 +38,8 @@ export interface PetStore {
    * As `create`, but once for each key for 24 hours: when the key has stored this pet already, that
    * one is given back. The key is 32 hex digits that nobody can guess.
    *
-   * It rejects as `create` does, and with KeyReusedError when the key has stored another pet. A store
-   * that has no such method cannot promise this.
+   * It rejects as `create` does, and with KeyReusedError when the key has stored another pet. A
+   * store that has no such method cannot promise this.
    */
   createOnce?(newPet: NewPet, key: string): Promise<CreatedPet>;
 

@@ -76,8 +76,8 @@ export type ParsedNewPet =
   { readonly newPet: NewPet } | { readonly invalid: readonly [string, ...string[]] };
 
 /**
- * The NewPet whose JSON text is `bytes`, valid UTF-8. Other members, `id` among them, are ignored; of
- * one given twice the last counts. Throws JsonSyntaxError.
+ * The NewPet whose JSON text is `bytes`, valid UTF-8. Other members, `id` among them, are ignored;
+ * of one given twice the last counts. Throws JsonSyntaxError.
  */
 export function parseNewPet(bytes: Buffer): ParsedNewPet {
   const start = skipSpace(bytes, 0);

@@ -1,9 +1,10 @@
 /**
  * CommitLog: what the store (log-store.ts) needs of a log, and its promises.
  *
- * A log makes commits durable, in the order of ids, and puts into the tables what is durable: its own
- * commits, and those of other processes if there are any. Only the log writes to the tables. There are
- * two: the journal and snapshot of a data file (file/file-log.ts), and the slots of an etcd cluster.
+ * A log makes commits durable, in the order of ids, and puts into the tables what is durable: its
+ * own commits, and those of other processes if there are any. Only the log writes to the tables.
+ * There are two: the journal and snapshot of a data file (file/file-log.ts), and the slots of an
+ * etcd cluster.
  */
 
 import type { StoredPet } from '../model/pet.ts';

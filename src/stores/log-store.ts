@@ -118,7 +118,7 @@ export class LogStore<Log extends CommitLog> implements PetStore {
         if (this.#closed !== undefined) throw new StoreUnavailableError(CLOSED);
         return await this.#keyedCreates.create(values, key);
       } catch (error) {
-        // The next turn responds with what another process stored; or the key has expired since then.
+        // The next turn responds with what another process stored, or the key has expired.
         if (error instanceof KeyFoundError) continue;
         if (!(error instanceof StoreUnavailableError)) throw error;
         if (this.#closed === undefined && this.#find(key) !== undefined) continue;

@@ -1,9 +1,9 @@
 /**
  * The etcd log: a CommitLog in the slots of a cluster, which several processes share.
  *
- * A commit is a transaction that takes the next slot (commit-writer.ts); a read first catches up with
- * the log (read-barrier.ts). This file puts together what the others in the folder do, and says when
- * the log is lost; the README of the folder has the drawing.
+ * A commit is a transaction that takes the next slot (commit-writer.ts); a read first catches up
+ * with the log (read-barrier.ts). This file puts together what the others in the folder do, and
+ * says when the log is lost; the README of the folder has the drawing.
  */
 
 import type { Log } from '../../base/log.ts';
@@ -122,8 +122,8 @@ export class EtcdLog implements CommitLog {
   }
 
   /**
-   * A key in doubt is nothing to wait for: it can only be stored in a slot that is still open, and a
-   * retry that takes this slot, or loses it, decides.
+   * A key in doubt is nothing to wait for: it can only be stored in a slot that is still open, and
+   * a retry that takes this slot, or loses it, decides.
    */
   async resolveDoubt(): Promise<boolean> {
     return false;

@@ -1,6 +1,7 @@
 /**
- * The etcd store: the store of log-store.ts over a log that several processes share, in a cluster that
- * continues when one of its machines is lost. Each process holds all pets in memory. This file opens it.
+ * The etcd store: the store of log-store.ts over a log that several processes share, in a cluster
+ * that continues when one of its machines is lost. Each process holds all pets in memory. This file
+ * opens it.
  */
 
 import { safeLog, silent, type Log } from '../../base/log.ts';

@@ -1,5 +1,6 @@
 /**
- * Checking data files, that of the keys too, without changing them, whether or not a service is using them.
+ * Checking data files, that of the keys too, without changing them, whether or not a service is
+ * using them.
  *
  * The journal is opened before the snapshot is read. Should a checkpoint come in between, the old
  * journal is still readable through its open file, and the new snapshot has its pets.
@@ -26,14 +27,18 @@ export interface DataReport {
   readonly journalPets: number;
   /** What is at the journal's end of a commit that is being written, or was cut off. */
   readonly tornBytes: number;
-  /** Idempotency keys in their file, and those of them whose pets are not there, or not like this. */
+  /**
+   * Idempotency keys in their file, and those of them whose pets are not there, or not like this.
+   */
   readonly keys: number;
   readonly strayKeys: number;
   /** False where a changed letter in the snapshot would not be noticed. */
   readonly isSealed: boolean;
 }
 
-/** Reads all of a data file, its journal and its keys. Rejects with what is wrong first, and where. */
+/**
+ * Reads all of a data file, its journal and its keys. Rejects with what is wrong first, and where.
+ */
 export async function checkData(disk: Disk, path: string): Promise<DataReport> {
   return (await readData(disk, path)).report;
 }

@@ -58,9 +58,9 @@ export interface CheckpointContent {
 
 /**
  * Writes the keys, and then all pets in place of the snapshot that is known. The folder has to be
- * synced afterwards. `beforeRename` is called with the new snapshot right before that gets its name.
- * Rejects with SnapshotReplacedError, LockLostError or the disk's error; the old snapshot then has
- * its name, unless the rename itself failed and it cannot be told.
+ * synced afterwards. `beforeRename` is called with the new snapshot right before that gets its
+ * name. Rejects with SnapshotReplacedError, LockLostError or the disk's error; the old snapshot
+ * then has its name, unless the rename itself failed and it cannot be told.
  */
 export async function writeSnapshot(
   deps: CheckpointDeps,

@@ -1,18 +1,18 @@
 /**
  * The states of the file log (file-log.ts), and what leads from one to the next.
  *
- *     state      event                                                  next state
- *     working    a sync or a roll-back failed                           reviving, the commit in doubt
- *     working    the journal is missing or changed before a write       reviving
- *     working    the same, or it cannot be told, after the sync         reviving, the commit in doubt
- *     working    the lock is lost, or another file is in place          readOnly, after the sync in doubt
- *     working    memory fails after a sync                              readOnly, the commit in doubt
- *     reviving   a try failed                                           reviving, the doubt stays
- *     reviving   the doubt is durable, the journal still in the way     reviving, nothing in doubt
- *     reviving   the journal is renewed, and the doubt published        working
- *     reviving   as from working                                        readOnly, the doubt stays
- *     any        close, after the try in progress                       closing
- *     closing    the files are secured                                  closed
+ *   state     event                                                   next state
+ *   working   a sync or a roll-back failed                            reviving, the commit in doubt
+ *   working   the journal is missing or changed before a write        reviving
+ *   working   the same, or it cannot be told, after the sync          reviving, the commit in doubt
+ *   working   the lock is lost, or another file is in place           readOnly, after the sync in doubt
+ *   working   memory fails after a sync                               readOnly, the commit in doubt
+ *   reviving  a try failed                                            reviving, the doubt stays
+ *   reviving  the doubt is durable, the journal still in the way      reviving, nothing in doubt
+ *   reviving  the journal is renewed, and the doubt published         working
+ *   reviving  as from working                                         readOnly, the doubt stays
+ *   any       close, after the try in progress                        closing
+ *   closing   the files are secured                                   closed
  *
  * Invariants:
  *  1. A pet in memory is durable.
@@ -33,7 +33,9 @@ export type FileLogState =
       readonly cause: string;
       /** What the journal may show after the next start. */
       readonly doubt: Commit | undefined;
-      /** The next try, by the monotonic clock; the pause before it; the free bytes at the last one. */
+      /**
+       * The next try, by the monotonic clock; the pause before it; the free bytes at the last one.
+       */
       readonly nextTryAt: number;
       readonly pauseMs: number;
       readonly freeBytes: number;
@@ -64,8 +66,8 @@ export function doubtOf(state: FileLogState): Commit | undefined {
 }
 
 /**
- * Throws unless `next` may follow `from`, and keeps what is in doubt until it is in memory, whose last
- * id is `lastId`.
+ * Throws unless `next` may follow `from`, and keeps what is in doubt until it is in memory, whose
+ * last id is `lastId`.
  */
 export function assertNext(from: FileLogState, next: FileLogState, lastId: bigint): void {
   const isAllowed = NEXT_STATES[from.name].includes(next.name);

@@ -2,8 +2,8 @@
  * The file log: a CommitLog in a journal and a snapshot. It has one state, which decides what is
  * written, what creates are told, and how it ends.
  *
- * file-log-state.ts has the states, the table of what leads from one to the next, and the invariants;
- * `#become` is the one place where the state changes, and holds it against them.
+ * file-log-state.ts has the states, the table of what leads from one to the next, and the
+ * invariants; `#become` is the one place where the state changes, and holds it against them.
  */
 
 import { dirname } from 'node:path';
@@ -220,8 +220,8 @@ export class FileLog implements CommitLog {
   }
 
   /**
-   * What is wrong with lock and journal, which has `extra` bytes more than its complete lines; undefined
-   * if nothing is. Throws if the system cannot tell.
+   * What is wrong with lock and journal, which has `extra` bytes more than its complete lines;
+   * undefined if nothing is. Throws if the system cannot tell.
    */
   #fault(extra: number | undefined): Fault | undefined {
     try {
@@ -260,9 +260,8 @@ export class FileLog implements CommitLog {
   /** Leaves `working`, refuses all creates that wait, and begins what has to be done at once. */
   #fail(fault: Fault, doubt: Commit | undefined): void {
     const { cause } = fault;
-    this.#become(
-      fault.to === 'reviving' ? this.#reviving(cause, doubt) : { name: 'readOnly', doubt, ...fault },
-    );
+    if (fault.to === 'reviving') this.#become(this.#reviving(cause, doubt));
+    else this.#become({ name: 'readOnly', doubt, cause, canRestart: fault.canRestart });
     this.#deps.target.refuseWaiting(this.refusal()!);
     this.#begin();
   }
@@ -310,7 +309,9 @@ export class FileLog implements CommitLog {
     return disk.freeBytes(dirname(paths.snapshot)).catch(() => Infinity);
   }
 
-  /** Puts a durable commit into memory, where there is room for its pets: reads see it from now on. */
+  /**
+   * Puts a durable commit into memory, where there is room for its pets: reads see it from now on.
+   */
   #publish(commit: Commit): void {
     const { pets, keys } = this.#deps;
     try {
@@ -392,14 +393,14 @@ export class FileLog implements CommitLog {
   }
 
   /** Logs once a minute what a read-only store needs. */
-  #repeatAdvice({ cause, canRestart }: { readonly cause: string; readonly canRestart: boolean }): void {
+  #repeatAdvice({ cause, canRestart }: FileLogState & { readonly name: 'readOnly' }): void {
     const { clock, log, paths } = this.#deps;
     if (clock.now() - this.#loggedAt < REPEAT_LOG_MS) return;
     this.#loggedAt = clock.now();
     const advice = canRestart
       ? 'restart the service'
-      : 'stop the service; put back the files of one backup, or rename the saved file to the data ' +
-        'file and move the journal away; then start it';
+      : 'stop the service; put back the files of one backup, or rename the saved file to the ' +
+        'data file and move the journal away; then start it';
     log('error', 'The store has become read-only', { cause, advice, dataFile: paths.snapshot });
   }
 }

@@ -61,7 +61,9 @@ export interface FileStoreOptions {
   readonly sleep?: StoreClock['sleep'] | undefined;
 }
 
-/** Opens the store. Rejects, with snapshot and journal as they were, if they are damaged or in use. */
+/**
+ * Opens the store. Rejects, with snapshot and journal as they were, if they are damaged or in use.
+ */
 export async function openFileStore(options: FileStoreOptions): Promise<FileStore> {
   const { disk = nodeDisk, memory = systemMemory, longJournalBytes = LONG_JOURNAL_BYTES } = options;
   const log = safeLog(options.log ?? silent);
@@ -83,7 +85,8 @@ export async function openFileStore(options: FileStoreOptions): Promise<FileStor
   return openLogStore({ pets, keys }, async (target) => {
     try {
       // The folders above may have been made just now.
-      if (fileAt(disk, paths.snapshot) === undefined) await syncFolders(disk, dirname(paths.snapshot));
+      const isNew = fileAt(disk, paths.snapshot) === undefined;
+      if (isNew) await syncFolders(disk, dirname(paths.snapshot));
       const { files, staleCause } = await recover(deps);
       return new FileLog({ ...deps, target }, files, staleCause);
     } catch (error) {

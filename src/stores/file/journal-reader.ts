@@ -131,8 +131,8 @@ class JournalReader {
   }
 
   /**
-   * The end of the lines whose CRCs are right. That of the last line vouches for all before it; only
-   * if it is wrong they are looked at one by one.
+   * The end of the lines whose CRCs are right. That of the last line vouches for all before it;
+   * only if it is wrong they are looked at one by one.
    */
   #intactEnd(last: number): number {
     const { bytes } = this.#window;

@@ -6,10 +6,10 @@
  * folder too: a new file's name is not durable by itself. One line is written at a time, so a torn
  * line is always the last one.
  *
- * A failed write is rolled back: the file is truncated and synced before anything else happens. Only
- * then is it certain that no part of the line will ever appear. If that fails, or a sync fails, the
- * line is in doubt. The file must not be synced again, because a later fsync may report success
- * although the data is lost: store-files.ts renews the journal.
+ * A failed write is rolled back: the file is truncated and synced before anything else happens.
+ * Only then is it certain that no part of the line will ever appear. If that fails, or a sync
+ * fails, the line is in doubt. The file must not be synced again, because a later fsync may report
+ * success although the data is lost: store-files.ts renews the journal.
  */
 
 import { dirname } from 'node:path';
@@ -100,9 +100,9 @@ export class Journal {
   }
 
   /**
-   * What its path leads to; without a file of its own, nothing or an empty file is `same`. If `extra`
-   * is given, the size is compared: that of the complete lines and so many bytes. Throws if the system
-   * cannot tell.
+   * What its path leads to; without a file of its own, nothing or an empty file is `same`. If
+   * `extra` is given, the size is compared: that of the complete lines and so many bytes. Throws if
+   * the system cannot tell.
    */
   pathState(extra?: number): Exclude<PathState, 'cannot be told'> {
     const { disk, path } = this.#deps;
@@ -120,7 +120,9 @@ export class Journal {
     this.#copy = entry;
   }
 
-  /** Returns the bytes that `write` takes: the line of a text, after the header if there is none. */
+  /**
+   * Returns the bytes that `write` takes: the line of a text, after the header if there is none.
+   */
   encode(text: string): EncodedLine {
     const { memory } = this.#deps;
     if (this.#length > 0) return encodeLine(memory, text, this.#crc);
@@ -133,9 +135,9 @@ export class Journal {
   }
 
   /**
-   * Writes the line and makes it durable; the caller has to `append` it then. `attributes` are those
-   * of a new file. `assertOwned` is called before each step that would harm a file of another process;
-   * it throws if there is one.
+   * Writes the line and makes it durable; the caller has to `append` it then. `attributes` are
+   * those of a new file. `assertOwned` is called before each step that would harm a file of another
+   * process; it throws if there is one.
    */
   async write(
     line: EncodedLine,

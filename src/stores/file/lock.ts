@@ -90,8 +90,8 @@ async function flock(file: FileHandle): Promise<boolean> {
 }
 
 /**
- * Throws if a second lock of the same file is granted: on such a system, or with such a flock, a lock
- * keeps nobody away.
+ * Throws if a second lock of the same file is granted: on such a system, or with such a flock, a
+ * lock keeps nobody away.
  */
 async function expectLocked(path: string, flags: number | undefined): Promise<void> {
   const second = await openLockFile(path, flags ?? 0);
@@ -102,8 +102,8 @@ async function expectLocked(path: string, flags: number | undefined): Promise<vo
     await second.close();
   }
   throw new Error(
-    `A lock on ${path} does not keep a second process away: the file system, or the command flock, ` +
-      'grants it twice. No store can be kept there',
+    `A lock on ${path} does not keep a second process away: the file system, or the command ` +
+      'flock, grants it twice. No store can be kept there',
   );
 }
 

@@ -2,8 +2,8 @@
  * The real disk, on node:fs.
  *
  * What differs between platforms is marked where it does. A directory cannot be synced on Windows,
- * nor on some file systems, which do not need it; and a rename on Windows fails for a moment while a
- * virus scanner or an indexer holds the file open, so it is tried again for a few seconds.
+ * nor on some file systems, which do not need it; and a rename on Windows fails for a moment while
+ * a virus scanner or an indexer holds the file open, so it is tried again for a few seconds.
  */
 
 import { fdatasync, fstatSync, lstatSync, statSync, writeSync, type BigIntStats } from 'node:fs';

@@ -155,9 +155,9 @@ async function checkSavedFiles({ disk, paths, log }: RecoveryDeps): Promise<void
 }
 
 /**
- * Throws if the data file is a mount point by itself. Its lock and its journal would be in the folder
- * around it, which another container does not see; and no rename replaces it. A link tells: it cannot
- * leave a mount.
+ * Throws if the data file is a mount point by itself. Its lock and its journal would be in the
+ * folder around it, which another container does not see; and no rename replaces it. A link tells:
+ * it cannot leave a mount.
  */
 async function expectNoMountPoint({ disk, paths }: RecoveryDeps): Promise<void> {
   if (disk.look(paths.snapshot) === undefined) return;
@@ -167,13 +167,16 @@ async function expectNoMountPoint({ disk, paths }: RecoveryDeps): Promise<void> 
     // Some file systems have no links.
     if ((error as { readonly code?: unknown }).code !== 'EXDEV') return;
     throw new Error(
-      `${paths.snapshot} is a mount point by itself, beside which nothing can be kept: mount its folder`,
+      `${paths.snapshot} is a mount point by itself, beside which nothing can be kept: ` +
+        'mount its folder',
     );
   }
   await removeFile(disk, paths.tmp);
 }
 
-/** The journal's content, its pets added to those of the snapshot; undefined where there is none. */
+/**
+ * The journal's content, its pets added to those of the snapshot; undefined where there is none.
+ */
 async function loadJournal(
   { disk, paths, pets, memory }: RecoveryDeps,
   id: SnapshotId | undefined,
@@ -234,8 +237,8 @@ async function loadSnapshot({
 }
 
 /**
- * The keys of the last checkpoint and those of the journal, as far as their pets are there. Each has
- * its 24 hours anew: the time of day may have been corrected since, so nobody knows its age.
+ * The keys of the last checkpoint and those of the journal, as far as their pets are there. Each
+ * has its 24 hours anew: the time of day may have been corrected since, so nobody knows its age.
  *
  * Of pets behind the snapshot the journal alone tells: a checkpoint that was cut off may have left
  * the key of a create in doubt, whose id went to another pet since.

@@ -70,7 +70,12 @@ export function checkWritten(count: number): number {
 }
 
 /** A rename that reports failure may have taken effect: what counts is what is there. */
-export async function renameFile(disk: Disk, from: string, to: string, entry: DiskEntry): Promise<void> {
+export async function renameFile(
+  disk: Disk,
+  from: string,
+  to: string,
+  entry: DiskEntry,
+): Promise<void> {
   try {
     await disk.rename(from, to);
   } catch (error) {

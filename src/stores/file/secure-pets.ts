@@ -1,6 +1,6 @@
 /**
- * Securing the pets: what a store does at its end, and when it becomes read-only, so that memory does
- * not have the only copy. One question decides: where are the pets (store-files.ts)?
+ * Securing the pets: what a store does at its end, and when it becomes read-only, so that memory
+ * does not have the only copy. One question decides: where are the pets (store-files.ts)?
  */
 
 import { messageOf, type Log } from '../../base/log.ts';
@@ -42,8 +42,8 @@ export async function saveIfNeeded(
 }
 
 /**
- * Brings all pets into the snapshot by `checkpoint`, if the store may write; else makes sure that they
- * are safe. Rejects if they are not, and says where they are.
+ * Brings all pets into the snapshot by `checkpoint`, if the store may write; else makes sure that
+ * they are safe. Rejects if they are not, and says where they are.
  */
 export async function secureAtClose(
   files: StoreFiles,

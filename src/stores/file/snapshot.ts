@@ -7,14 +7,15 @@
  *     ]␊
  *     ␠␉␠␠␉…␊      the seal: 32 spaces and tabs
  *
- * An empty snapshot has 32 random ones between its brackets, too. The CRC-32 of a snapshot is the id
- * that its journal names, so even those of new data files differ.
+ * An empty snapshot has 32 random ones between its brackets, too. The CRC-32 of a snapshot is the
+ * id that its journal names, so even those of new data files differ.
  *
  * JSON cannot tell that a letter in a name was flipped. The seal can, and any JSON reader passes
  * over it: it is the CRC-32 of all bytes up to the closing bracket, in white space, the highest bit
  * first, a tab for 1. A file without a seal is as good, only not protected: so anybody's JSON array
- * of pets, in any layout, can be put in the data file's place, with no blanks behind its bracket. Pets in the form that we write go
- * the fast way (table/pet-scanner.ts), all others the general one (readPet).
+ * of pets, in any layout, can be put in the data file's place, with no blanks behind its bracket.
+ * Pets in the form that we write go the fast way (table/pet-scanner.ts), all others the general one
+ * (readPet).
  */
 
 import { randomInt } from 'node:crypto';
@@ -37,13 +38,15 @@ export class SnapshotText {
   readonly #pets: PetTable;
   readonly #more: readonly TablePet[];
   readonly #randomBits: () => number;
-  /** CRC-32 through the closing bracket, once all chunks were taken, and how many bytes those are. */
+  /**
+   * CRC-32 through the closing bracket, once all chunks were taken, and how many bytes those are.
+   */
   crc = 0;
   arrayBytes = 0;
 
   /**
-   * Of the pets of the table, and of more that follow them. `randomBits` returns 32 bits: for tests,
-   * those of an empty snapshot.
+   * Of the pets of the table, and of more that follow them. `randomBits` returns 32 bits: for
+   * tests, those of an empty snapshot.
    */
   constructor(
     memory: Memory,

@@ -5,7 +5,9 @@ import type { KeyClock } from '../keys/key-table.ts';
 
 export interface StoreClock extends KeyClock {
   sleep(ms: number): Promise<void>;
-  /** Calls back every so many milliseconds, and returns what ends that. It keeps no process alive. */
+  /**
+   * Calls back every so many milliseconds, and returns what ends that. It keeps no process alive.
+   */
   every(ms: number, callback: () => void | Promise<void>): () => void;
 }
 

@@ -12,8 +12,8 @@
  * The commit in doubt is taken from memory, never from the file. A copy is possible only as long as
  * the snapshot is the one that the journal follows, and its path still leads to the journal.
  *
- * After a rename whose folder could not be synced, either file may be back after a power failure. Both
- * are good then, and nothing may be added to them: the next try makes a new file.
+ * After a rename whose folder could not be synced, either file may be back after a power failure.
+ * Both are good then, and nothing may be added to them: the next try makes a new file.
  */
 
 import { dirname } from 'node:path';
@@ -102,7 +102,8 @@ export class StoreFiles {
 
   /** True if the snapshot has all pets, durably. */
   get isSnapshotCurrent(): boolean {
-    return this.#snapshot?.isDurable === true && this.#snapshot.id.lastId === this.#deps.pets.lastId;
+    const snapshot = this.#snapshot;
+    return snapshot?.isDurable === true && snapshot.id.lastId === this.#deps.pets.lastId;
   }
 
   get savedPath(): string | undefined {
@@ -110,9 +111,9 @@ export class StoreFiles {
   }
 
   /**
-   * Puts a new journal in place of one that gets no more lines; see above. `doubt` is the commit that
-   * the old one may or may not have; `onDurable` is called once it is durable. Rejects with the first
-   * error, or with one for which `isFilesLostError` is true.
+   * Puts a new journal in place of one that gets no more lines; see above. `doubt` is the commit
+   * that the old one may or may not have; `onDurable` is called once it is durable. Rejects with
+   * the first error, or with one for which `isFilesLostError` is true.
    */
   async renewJournal(doubt?: Commit, onDurable: () => void = () => undefined): Promise<void> {
     this.#assertNotReplaced();
@@ -154,10 +155,10 @@ export class StoreFiles {
   }
 
   /**
-   * Makes the complete lines durable in their place, if there is no room for a copy. If the last process
-   * was killed after a failed fsync, the page cache may show bytes that are not on disk and will not be
-   * written, and the next fsync would falsely succeed. No line follows one whose sync failed, so only
-   * the last line, at `lastOffset`, can be affected: it is written again.
+   * Makes the complete lines durable in their place, if there is no room for a copy. If the last
+   * process was killed after a failed fsync, the page cache may show bytes that are not on disk and
+   * will not be written, and the next fsync would falsely succeed. No line follows one whose sync
+   * failed, so only the last line, at `lastOffset`, can be affected: it is written again.
    */
   async rewriteLastLine(lastOffset: number): Promise<void> {
     const { disk, paths, memory, guard } = this.#deps;
@@ -184,7 +185,9 @@ export class StoreFiles {
     this.#journal = this.#newJournal({ ...open, entry: file.look(), lengthBytes, crc });
   }
 
-  /** Finds the snapshot that is known at its path, though it was touched. Rejects if it is another. */
+  /**
+   * Finds the snapshot that is known at its path, though it was touched. Rejects if it is another.
+   */
   async recognize(): Promise<void> {
     const { disk, paths } = this.#deps;
     if (this.#renamed !== undefined && isAtItsPath(disk, paths, this.#renamed)) {
@@ -269,10 +272,10 @@ export class StoreFiles {
   }
 
   /**
-   * Cuts off, durably, what follows the complete lines of a journal that a start found. A process that
-   * was killed while it rolled a line back may have left it on the disk, though the page cache does not
-   * show it: after a power failure the new snapshot would be beside a journal with a pet that it does
-   * not have.
+   * Cuts off, durably, what follows the complete lines of a journal that a start found. A process
+   * that was killed while it rolled a line back may have left it on the disk, though the page cache
+   * does not show it: after a power failure the new snapshot would be beside a journal with a pet
+   * that it does not have.
    */
   async #cutTail(): Promise<void> {
     const { disk, paths, guard } = this.#deps;

@@ -1,6 +1,7 @@
 /**
- * The lock of an open store: taken at the name where it stays, and asked before each step whether it
- * is still there. A lock file that was removed or replaced no longer keeps a second process away.
+ * The lock of an open store: taken at the name where it stays, and asked before each step whether
+ * it is still there. A lock file that was removed or replaced no longer keeps a second process
+ * away.
  */
 
 import { dirname } from 'node:path';

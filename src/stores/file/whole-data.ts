@@ -2,8 +2,8 @@
  * All of a data file at once, for who carries pets from one store to another: the snapshot and the
  * keys file are read, or made where there are none.
  *
- * The lock is held meanwhile, since a service at work has pets in its journal that the snapshot does
- * not have. For the same reason a data file with a journal beside it is refused.
+ * The lock is held meanwhile, since a service at work has pets in its journal that the snapshot
+ * does not have. For the same reason a data file with a journal beside it is refused.
  */
 
 import { dirname } from 'node:path';

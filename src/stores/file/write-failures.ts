@@ -1,6 +1,6 @@
 /**
- * Write failures: creates that could not be stored although the store may write, on a full disk, for
- * example. They are reported to
+ * Write failures: creates that could not be stored although the store may write, on a full disk,
+ * for example. They are reported to
  *
  * - the log, at most once a second;
  * - clients, without the path;

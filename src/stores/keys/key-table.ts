@@ -2,8 +2,8 @@
  * The idempotency keys that are remembered: which pet each of them stored, and until when.
  *
  * The newest 100,000, and none for longer than 24 hours. A Map has them in the order of their pets'
- * ids: V8 seeds its hashes, so that chosen keys do not collide, and it keeps the order of insertion,
- * so that the oldest key is the first one. A key takes 100 to 200 bytes.
+ * ids: V8 seeds its hashes, so that chosen keys do not collide, and it keeps the order of
+ * insertion, so that the oldest key is the first one. A key takes 100 to 200 bytes.
  *
  * Keys age by a monotonic clock. The time of day is for the disk only: a step of it forgets no key.
  */
@@ -65,7 +65,9 @@ export class KeyTable {
     return this.#evicted;
   }
 
-  /** Returns the id of the pet that the key stored, or undefined if it stored none or has expired. */
+  /**
+   * Returns the id of the pet that the key stored, or undefined if it stored none or has expired.
+   */
   find(key: RequestKey): bigint | undefined {
     const held = this.#keys.get(key);
     return held === undefined || held.endsAt <= this.#clock.now() ? undefined : held.id;
@@ -104,7 +106,9 @@ export class KeyTable {
   }
 }
 
-/** The same string without the longer one that it may be a part of, which it would keep in memory. */
+/**
+ * The same string without the longer one that it may be a part of, which it would keep in memory.
+ */
 function flat(key: RequestKey): RequestKey {
   return Buffer.from(key, 'latin1').toString('latin1');
 }

@@ -1,10 +1,10 @@
 /**
  * Creates with a key: each key stores one pet, however often and however many at once it is sent.
  *
- * A create that comes while the first one with its key is in progress waits for its outcome. Only what
- * was stored is remembered: after a refusal one of those that wait is tried in its place, so that
- * none is stuck on another's failure. Those that wait still when that one is refused, too, are refused
- * with it, since a thousand of them would fail one after the other.
+ * A create that comes while the first one with its key is in progress waits for its outcome. Only
+ * what was stored is remembered: after a refusal one of those that wait is tried in its place, so
+ * that none is stuck on another's failure. Those that wait still when that one is refused, too, are
+ * refused with it, since a thousand of them would fail one after the other.
  */
 
 import type { NewPet, StoredPet } from '../../model/pet.ts';
@@ -88,8 +88,8 @@ export class KeyedCreates {
 }
 
 /**
- * The pet that the key stored. Throws KeyReusedError unless the new one is the same by value: another
- * spelling of a pet is the same pet.
+ * The pet that the key stored. Throws KeyReusedError unless the new one is the same by value:
+ * another spelling of a pet is the same pet.
  */
 export function samePet(pet: StoredPet, { name, categoryId, status }: NewPet): StoredPet {
   if (pet.name === name && pet.categoryId === categoryId && pet.status === status) return pet;

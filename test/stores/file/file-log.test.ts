@@ -1,6 +1,6 @@
 /**
- * The states of the file log: each row of the table in file-log-state.ts, and what creates, readiness and
- * the end of the process are told in each state.
+ * The states of the file log: each row of the table in file-log-state.ts, and what creates,
+ * readiness and the end of the process are told in each state.
  */
 
 import assert from 'node:assert/strict';

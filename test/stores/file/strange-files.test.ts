@@ -1,6 +1,6 @@
 /**
- * Files and systems that are not as they usually are: a data file that was touched, or is mounted by
- * itself, a link that leads nowhere, a write that writes nothing, a lock that locks nothing.
+ * Files and systems that are not as they usually are: a data file that was touched, or is mounted
+ * by itself, a link that leads nowhere, a write that writes nothing, a lock that locks nothing.
  */
 
 import assert from 'node:assert/strict';
