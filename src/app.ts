@@ -137,6 +137,7 @@ export function createApp(options: AppOptions): App {
     },
     drain() {
       state.drain();
+      etcdStore?.drain();
     },
     async close() {
       state.close();
