@@ -136,6 +136,7 @@ export function createApp(options: AppOptions): App {
       keyring = createKeyring(apiKeys);
     },
     drain() {
+      etcdStore?.drain();
       state.drain();
       etcdStore?.drain();
     },

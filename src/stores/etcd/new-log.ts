@@ -5,7 +5,7 @@
  * would not notice that one of the endpoints belongs to another cluster.
  */
 
-import { silent, type Log } from '../../base/log.ts';
+import { safeLog, silent, type Log } from '../../base/log.ts';
 import type { EtcdCalls } from './calls.ts';
 import { systemClock, type EtcdClock } from './etcd-clock.ts';
 import { DEFAULT_PREFIX, type EtcdOptions } from './etcd-options.ts';
@@ -29,7 +29,8 @@ export interface InitEtcdOptions extends EtcdOptions {
  */
 export async function initEtcd(options: InitEtcdOptions): Promise<'made' | 'found'> {
   checkEtcdOptions(options);
-  const { prefix = DEFAULT_PREFIX, clock = systemClock, log: tell = silent } = options;
+  const { prefix = DEFAULT_PREFIX, clock = systemClock } = options;
+  const tell = safeLog(options.log ?? silent);
   const guard = (): void => options.signal?.throwIfAborted();
   const { endpoints } = options;
   const calls =
