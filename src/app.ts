@@ -6,6 +6,8 @@
  * server. Before `open` and after `drain` it answers too, and says what it cannot do.
  */
 
+import type { ApiKeyOption } from './api-keys/api-key.ts';
+import { putInForce } from './api-keys/keys-in-force.ts';
 import { checkKeys, checkOptions, type AppOptions } from './app-options.ts';
 import { createListener, type Listener } from './http/listener.ts';
 import { openapiOperation } from './openapi/openapi.ts';
@@ -14,7 +16,6 @@ import { petOperations } from './api/operations.ts';
 import { BASE_PATH } from './api/paths.ts';
 import { toApiError } from './api/store-errors.ts';
 import { VERSION } from './base/version.ts';
-import { createKeyring, type Keyring } from './http/keyring.ts';
 import { createPetAccess, type PetAccess } from './model/pet-access.ts';
 import { StoreUnavailableError, type PetStore } from './model/pet-store.ts';
 import { logRequest } from './ops/access-log.ts';
@@ -42,7 +43,7 @@ export interface App {
    */
   readonly lost: Promise<Error>;
   /** Puts other keys in force, from the next request on. */
-  setApiKeys(apiKeys: readonly string[]): void;
+  setApiKeys(apiKeys: readonly ApiKeyOption[]): void;
   /** Reports not ready, and takes no more pets; reads are answered on. */
   drain(): void;
   /** Finishes what is under way and closes the store, for good; an `open` under way comes first. */
@@ -60,7 +61,7 @@ export async function openApp(options: AppOptions): Promise<App> {
 export function createApp(options: AppOptions): App {
   const checked = checkOptions(options);
   const { log, now, prefix, bodyLimitBytes, corsOrigins, dataFile, runtime } = checked;
-  let keyring: Keyring = createKeyring(checked.apiKeys);
+  let keys = putInForce(checked.apiKeys);
   let store: PetStore | undefined;
   let fileStore: FileStore | undefined;
   let etcdStore: EtcdStore | undefined;
@@ -86,11 +87,13 @@ export function createApp(options: AppOptions): App {
 
   const metrics = createMetrics({
     version: VERSION,
-    nodeVersion: runtime?.nodeVersion ?? '',
     pets: () => storeOrThrow().count(),
     store: () => fileStore?.stats(),
     etcd: () => etcdStore?.stats(),
-    openConnections: () => runtime?.openConnections(),
+    canStore: () => problem() === undefined,
+    keyUses: () => keys.uses,
+    now,
+    runtime,
   });
   const listener = createListener({
     operations: [
@@ -102,7 +105,7 @@ export function createApp(options: AppOptions): App {
     ],
     prefix,
     guardedPath: BASE_PATH,
-    keyring: () => keyring,
+    keyring: (needsKey) => (needsKey === 'metrics' ? keys.forMetrics : keys.forAll),
     bodyLimitBytes,
     now,
     isDraining: () => isDraining,
@@ -110,7 +113,7 @@ export function createApp(options: AppOptions): App {
     toApiError,
     onResponse(record) {
       const seconds = (performance.now() - record.startedAt) / 1000;
-      metrics.countRequest(record.operation, record.status, seconds, record.bodyBytes);
+      metrics.countRequest(record, seconds);
       if (checked.accessLog) logRequest(log, record, seconds);
     },
     identify: checked.accessLog ? requestIdOf : undefined,
@@ -141,7 +144,7 @@ export function createApp(options: AppOptions): App {
     open: () => (opening ??= open()),
     setApiKeys(apiKeys) {
       checkKeys(apiKeys);
-      keyring = createKeyring(apiKeys);
+      keys = putInForce(apiKeys, keys.uses);
     },
     drain() {
       isDraining = true;

@@ -9,7 +9,7 @@ interface Command {
 export type CommandName = 'make-key' | 'check-data' | 'copy-pets' | 'conformance';
 
 export const COMMANDS: Readonly<Record<CommandName, Command>> = {
-  'make-key': { args: '', help: 'print a new API key, and its line for the keys file' },
+  'make-key': { args: '[name]', help: 'print a new API key, and its line for the keys file' },
   'check-data': { args: '[file]', help: 'check a data file and its journal, and change nothing' },
   'copy-pets': { args: '--help', help: 'copy pets between a data file and an etcd cluster' },
   conformance: { args: '<address>', help: 'hold a service against the interface' },

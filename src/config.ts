@@ -6,7 +6,14 @@
  */
 
 import { parseArgs } from 'node:util';
-import { parseKeyList, readApiKeys, type ApiKeySource, type ReadTextFile } from './api-keys.ts';
+import type { ApiKeyOption } from './api-keys/api-key.ts';
+import {
+  parseKeyList,
+  readApiKeys,
+  type ApiKeySource,
+  type ReadTextFile,
+} from './api-keys/read-api-keys.ts';
+import { isPrefix } from './api/paths.ts';
 import { nearest } from './base/nearest.ts';
 import { quote } from './base/quote.ts';
 import { COMMANDS } from './commands.ts';
@@ -29,6 +36,8 @@ export interface Config {
   /** True where pets live in memory only; a data file is their starting data then. */
   readonly memory: boolean;
   readonly etcd: EtcdOptions | undefined;
+  /** What every path of the service begins with: '' or '/shop'. */
+  readonly prefix: string;
   readonly apiKeySource: ApiKeySource;
   readonly bodyLimitBytes: number;
   readonly accessLog: boolean;
@@ -39,7 +48,7 @@ export interface Config {
 }
 
 export type ConfigResult =
-  | { readonly kind: 'run'; readonly config: Config; readonly apiKeys: readonly string[] }
+  | { readonly kind: 'run'; readonly config: Config; readonly apiKeys: readonly ApiKeyOption[] }
   | { readonly kind: 'help' | 'version' }
   | { readonly kind: 'mistakes'; readonly mistakes: readonly string[] };
 
@@ -67,6 +76,7 @@ export async function readConfig(
     port: readInteger(setting('port'), 8080, 0, 65_535, mistakes),
     host: setting('host')?.text ?? '127.0.0.1',
     ...readPlace(setting, mistakes),
+    prefix: readPrefix(setting('prefix'), mistakes),
     apiKeySource: {
       fixed: parseKeyList(SETTINGS.apiKeys.variable, setting('apiKeys')?.text ?? '', mistakes),
       file: setting('apiKeysFile')?.text,
@@ -101,6 +111,12 @@ const SETTINGS = {
     flag: 'host',
     value: '<address>',
     help: 'address to bind to (127.0.0.1)',
+  },
+  prefix: {
+    variable: 'PETSTORE_PREFIX',
+    flag: 'prefix',
+    value: '<path>',
+    help: 'what every path begins with, /shop for example (none)',
   },
   dataFile: {
     variable: 'PETSTORE_DATA_FILE',
@@ -160,7 +176,7 @@ const SETTINGS = {
     variable: 'PETSTORE_API_KEYS_FILE',
     flag: 'api-keys-file',
     value: '<path>',
-    help: 'API keys, one a line; read again on SIGHUP',
+    help: 'API keys, one a line: [NAME: ]KEY[ read-metrics]; read again on SIGHUP',
   },
   apiKeys: {
     variable: 'PETSTORE_API_KEYS',
@@ -375,6 +391,13 @@ function readSwitch(setting: Setting | undefined, mistakes: string[], fallback =
     mistakes.push(`${name} must be on or off, not ${quote(text)}`);
   }
   return text === 'on';
+}
+
+function readPrefix(setting: Setting | undefined, mistakes: string[]): string {
+  if (setting === undefined) return '';
+  const { name, text } = setting;
+  if (!isPrefix(text)) mistakes.push(`${name} must be segments such as /shop, not ${quote(text)}`);
+  return text;
 }
 
 function readOrigins(setting: Setting | undefined, mistakes: string[]): readonly string[] {

@@ -12,7 +12,8 @@ import type { AddressInfo } from 'node:net';
 import { resolve } from 'node:path';
 import { isatty } from 'node:tty';
 import zlib from 'node:zlib';
-import { readApiKeys, readKeysFile, type ApiKeySource } from './api-keys.ts';
+import type { ApiKeyOption } from './api-keys/api-key.ts';
+import { readApiKeys, readKeysFile, type ApiKeySource } from './api-keys/read-api-keys.ts';
 import type { AppOptions } from './app-options.ts';
 import { createApp, type App } from './app.ts';
 import { messageOf } from './base/log.ts';
@@ -23,6 +24,7 @@ import { readHandedSocket } from './handed-socket.ts';
 import { connectionsOf, createHttpServer } from './http/http-server.ts';
 import { stopServer } from './http/stop-server.ts';
 import { createJsonLog } from './ops/json-log.ts';
+import { readProcessStats } from './ops/process-stats.ts';
 import { DEFAULT_PREFIX } from './stores/etcd/etcd-options.ts';
 
 /** After this, busy connections are cut. */
@@ -42,6 +44,8 @@ const TOOLS: Readonly<Record<CommandName, () => Promise<unknown>>> = {
 };
 
 const log = createJsonLog((line) => process.stderr.write(`${line}\n`));
+
+let failedKeyReloads = 0;
 
 // Without a listener, the end of whoever reads the log (EPIPE) would end the service.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
@@ -91,7 +95,7 @@ async function serve(args: readonly string[]): Promise<void> {
   }
 }
 
-async function run(config: Config, apiKeys: readonly string[]): Promise<void> {
+async function run(config: Config, apiKeys: readonly ApiKeyOption[]): Promise<void> {
   const madeKey = apiKeys.length === 0 ? randomBytes(24).toString('base64url') : undefined;
   const app = createApp({
     ...placeOf(config),
@@ -100,10 +104,19 @@ async function run(config: Config, apiKeys: readonly string[]): Promise<void> {
     accessLog: config.accessLog,
     corsOrigins: config.corsOrigins,
     page: config.page,
+    prefix: config.prefix,
     log,
-    runtime: { nodeVersion: process.version, openConnections: () => connectionsOf(server).size },
+    runtime: {
+      nodeVersion: process.version,
+      openConnections: () => connectionsOf(server).size,
+      refusedConnections: () => refusedConnections,
+      failedKeyReloads: () => failedKeyReloads,
+      processStats: () => readProcessStats(process),
+    },
   });
   const server = createHttpServer(app.listener);
+  let refusedConnections = 0;
+  server.on('drop', () => (refusedConnections += 1));
   const { onSignal, isStopping } = stopOnSignals(app, server);
   void app.lost.then((error) => stopLost(app, server, error));
   const handedSocket = readHandedSocket(process.env, process.pid);
@@ -156,7 +169,7 @@ function placeSentence({ dataFile, memory, etcd }: Config): string {
 
 function listen(
   server: Server,
-  { host, port }: Config,
+  { host, port, prefix }: Config,
   handedSocket: number | undefined,
 ): Promise<string> {
   const isHanded = handedSocket !== undefined;
@@ -169,7 +182,7 @@ function listen(
     const where = isHanded ? { fd: handedSocket } : { host, port };
     server.listen(where, isHanded ? HANDED_QUEUE : undefined, () => {
       const { address, family, port: bound } = server.address() as AddressInfo;
-      resolve(`http://${family === 'IPv6' ? `[${address}]` : address}:${bound}`);
+      resolve(`http://${family === 'IPv6' ? `[${address}]` : address}:${bound}${prefix}`);
     });
   });
 }
@@ -242,6 +255,7 @@ async function reloadKeys(app: App, source: ApiKeySource): Promise<void> {
   const mistakes: string[] = [];
   const keys = await readApiKeys(source, readKeysFile, mistakes);
   if (mistakes.length > 0) {
+    failedKeyReloads += 1;
     log('error', 'The API keys were left as they are', { cause: mistakes.join('; ') });
   } else {
     app.setApiKeys(keys);

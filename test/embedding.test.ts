@@ -152,6 +152,24 @@ test('Under a prefix, what needs a key and what is not there is told apart as wi
   }
 });
 
+test('Outside the prefix, a 404 names it', async (t) => {
+  const { listener } = await openMemoryApp(t, '/shop');
+  const host = await serve(t, listener);
+  const messageFor = async (path: string): Promise<string> => {
+    const answer = await fetch(`http://${host}${path}`, { headers: HEADERS });
+    const { code, message } = (await answer.json()) as { code: string; message: string };
+    assert.equal(code, 'unknown_path');
+    return message;
+  };
+  const outside = ': every path begins with /shop/';
+  for (const path of ['/v1/pets', '/livez', '/', '/shopping/v1/pets', '/Shop/v1/pets']) {
+    assert.equal(await messageFor(path), `Unknown path ${path}${outside}`);
+  }
+  for (const path of ['/shop', '/shop/', '/%73hop/v2', '/shop/v1/dogs']) {
+    assert.equal(await messageFor(path), `Unknown path ${path}`);
+  }
+});
+
 test('A prefix that is no plain path is a TypeError', () => {
   for (const prefix of ['shop', '/', '/shop/', '//shop', '/a b', '/{id}', '/%41', '/..', '/a/.']) {
     const create = (): App => createApp({ store: createMemoryStore(), apiKeys: [KEY], prefix });
@@ -193,6 +211,16 @@ test('What an app cannot be made with is told at once, in a TypeError', async ()
     [{ apiKeys: [] }, 'apiKeys: expected one key at least'],
     [{ apiKeys: [undefined] }, 'apiKeys[0]: a key must be a string'],
     [{ apiKeys: Array(1001).fill('k') }, 'apiKeys: expected at most 1000 keys'],
+    [{ apiKeys: [{ key: 7 }] }, 'apiKeys[0]: a key must be a string'],
+    [{ apiKeys: [['k']] }, 'apiKeys[0]: a key must be a string'],
+    [{ apiKeys: [{ key: 'k', name: 7 }] }, 'apiKeys[0]: a name must be a string'],
+    [{ apiKeys: [{ key: 'k', name: 'sha256' }] }, 'apiKeys[0]: a name must not be sha256'],
+    [{ apiKeys: [{ key: 'k', only: 'pets' }] }, "apiKeys[0]: only must be 'metrics'"],
+    [
+      { apiKeys: [{ key: 'k', nmae: 'x' }] },
+      'apiKeys[0]: beside the key, only name and only are options of it',
+    ],
+    [{ apiKeys: ['k', { key: 'k' }] }, 'apiKeys[1]: the key is there already (apiKeys[0])'],
     [{ corsOrigins: '*' }, 'corsOrigins: expected an array of origins'],
     [{ prefix: null }, 'prefix: expected segments such as /shop, not null'],
     [{ log: console }, /^log: expected a function, not Object/],
@@ -238,7 +266,7 @@ test('What an app cannot be made with is told at once, in a TypeError', async ()
   }
   assert.throws(() => createApp(undefined as never), /^TypeError: Expected an object of options$/);
   const app = create({});
-  for (const keys of [[], ['a b'], [7], 'k']) {
+  for (const keys of [[], ['a b'], [7], 'k', ['k', 'k'], [{ key: 'k', name: '' }]]) {
     assert.throws(() => app.setApiKeys(keys as string[]), /^TypeError: apiKeys/);
   }
   assert.throws(() => create({ store: undefined }), /^TypeError: dataFile, memory, etcd, store: /);

@@ -9,27 +9,18 @@
 
 import type { IncomingMessage } from 'node:http';
 import { cut, quote } from '../base/quote.ts';
-import { ApiError } from './api-error.ts';
+import { ApiError, malformed } from './api-error.ts';
 import { emptyResponse, type ApiResponse } from './api-response.ts';
 import { authenticate } from './bearer.ts';
 import { failureResponse, type Exchange, type ListenerOptions } from './exchange.ts';
 import type { ApiRequest, Operation } from './operation.ts';
 import { readBody } from './request-body.ts';
 import type { RequestHeaders } from './request-headers.ts';
+import type { RequestFacts } from './request-record.ts';
 import { checkRequestRules } from './request-rules.ts';
 import { brokenEncoding, normalizePath, percentDecode, readTarget } from './request-target.ts';
 import { createRouter } from './router.ts';
 import { groupByPath, type PreparedOperation, type Route } from './routes.ts';
-
-/** What is known of a request when its header was looked at. */
-export interface RequestFacts {
-  /** The path as it was sent, without query and host; '' if the target could not be read. */
-  readonly path: string;
-  /** The operation that is asked for, if any. */
-  readonly prepared: PreparedOperation | undefined;
-  /** False if the request broke a rule of HTTP: others may have understood it differently. */
-  readonly isSound: boolean;
-}
 
 /** The header decides the response. */
 export interface Respond {
@@ -56,7 +47,12 @@ export function createDecide(options: ListenerOptions): (exchange: Exchange) => 
   return (exchange) => {
     const { request, headers } = exchange;
     const { method = '' } = request;
-    const facts: Mutable<RequestFacts> = { path: '', prepared: undefined, isSound: false };
+    const facts: Mutable<RequestFacts> = {
+      path: '',
+      keyUse: undefined,
+      prepared: undefined,
+      isSound: false,
+    };
     try {
       checkRequestRules(request, headers);
       const { path, query } = readTarget(targetOf(request));
@@ -69,8 +65,10 @@ export function createDecide(options: ListenerOptions): (exchange: Exchange) => 
 
       const found = router.match(path);
       const needsKey = found === undefined ? isBelow(path, guardedPath) : found.route.needsKey;
-      const apiKey = needsKey ? authenticate(headers, options.keyring()) : '';
-      if (found === undefined) throw noSuchPath(path);
+      const key = needsKey ? authenticate(headers, options.keyring(needsKey)) : undefined;
+      facts.keyUse = key?.use;
+      const apiKey = key?.text ?? '';
+      if (found === undefined) throw noSuchPath(path, prefix);
       const { route, parameters: pathParameters } = found;
       // Here, since an operation without parameters does not read the query.
       if (percentDecode(query) === undefined) throw brokenEncoding('query', query);
@@ -107,16 +105,17 @@ function targetOf(request: IncomingMessage & { readonly originalUrl?: unknown })
 /** The target '*' stands for the server as a whole (RFC 9110 section 9.3.7). */
 function checkAsterisk(method: string): void {
   if (method === 'OPTIONS') return;
-  throw new ApiError('malformed_request', `The request target * is not for ${method}`);
+  throw malformed(`The request target * is not for ${method}`);
 }
 
 function isBelow(path: string, guardedPath: string): boolean {
   return `${normalizePath(path)}/`.startsWith(`${guardedPath}/`);
 }
 
-function noSuchPath(path: string): ApiError {
+function noSuchPath(path: string, prefix: string): ApiError {
   if (percentDecode(path) === undefined) return brokenEncoding('path', path);
-  return new ApiError('unknown_path', `Unknown path ${cut(path)}`);
+  const hint = isBelow(path, prefix) ? '' : `: every path begins with ${prefix}/`;
+  return new ApiError('unknown_path', `Unknown path ${cut(path)}${hint}`);
 }
 
 function checkExpectation({ expect }: RequestHeaders): void {

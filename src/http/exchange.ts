@@ -27,8 +27,8 @@ export interface ListenerOptions {
   readonly prefix: string;
   /** Below it, nothing is told without a key: '/v1'. */
   readonly guardedPath: string;
-  /** The keys in force, asked for on each request. */
-  keyring(): Keyring;
+  /** The keys in force, asked for on each request: those that open what `needsKey` says. */
+  keyring(needsKey: true | 'metrics'): Keyring;
   readonly bodyLimitBytes: number;
   /** The time of day in milliseconds since 1970. */
   now(): number;

@@ -11,7 +11,7 @@ import { emptyResponse, NO_HEADERS, type ApiResponse } from './api-response.ts';
 export interface Route {
   /** By method. HEAD is there if GET is. */
   readonly operations: ReadonlyMap<string, PreparedOperation>;
-  readonly needsKey: boolean;
+  readonly needsKey: Operation['needsKey'];
   /** The value of the Allow header field. */
   readonly allow: string;
   readonly optionsResponse: ApiResponse;
@@ -41,7 +41,7 @@ export function groupByPath(
     const allow = [...byMethod.keys(), 'OPTIONS'].join(', ');
     routes.set(`${prefix}${path}`, {
       operations: byMethod,
-      needsKey: here.some(({ needsKey }) => needsKey),
+      needsKey: here.find(({ needsKey }) => needsKey)?.needsKey ?? false,
       allow,
       optionsResponse: emptyResponse(['Allow', allow]),
     });
