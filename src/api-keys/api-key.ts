@@ -53,7 +53,7 @@ export function keyNameProblem(name: string): string | undefined {
   return 'a name must be 1 to 64 letters, digits, dots, underscores and hyphens';
 }
 
-/** Returns what is wrong between keys each of which is right: a name or a key that is there twice. */
+/** Returns each name and each key that is there twice, in keys that are right one by one. */
 export function duplicateProblems(keys: readonly LocatedKey[]): readonly string[] {
   const problems: string[] = [];
   const keyIn = new Map<string, string>();

@@ -1,8 +1,8 @@
 /**
  * Where the API keys come from: a variable and a file. No message quotes a key.
  *
- * A line of the file is `[NAME: ]KEY[ read-metrics]`, a comment after `#`, or blank. A name ends in a
- * colon and a blank, so that a line without a blank is a key as a whole, colons and all. The file is
+ * A line of the file is `[NAME: ]KEY[ read-metrics]`, a comment after `#`, or blank. A name ends in
+ * a colon and a blank, so a line without a blank is a key as a whole, colons and all. The file is
  * read again on SIGHUP while the service works, so whatever is in its place (a pipe, a device,
  * gigabytes) must end in a message, soon, and leave the old keys in force.
  */
@@ -129,7 +129,9 @@ function parseLine(line: string): ParsedLine {
   const name = hasName ? words.shift()!.slice(0, -1) : undefined;
   const [key = '', right, ...others] = words;
   if (others.length > 0 || (right !== undefined && right !== READ_METRICS)) {
-    return { problem: `expected [NAME: ]KEY[ ${READ_METRICS}], with blanks only between the parts` };
+    return {
+      problem: `expected [NAME: ]KEY[ ${READ_METRICS}], with blanks only between the parts`,
+    };
   }
   const problem = (hasName ? keyNameProblem(name!) : undefined) ?? apiKeyProblem(key);
   const inFile = problem ?? lineProblem(key, hasName);

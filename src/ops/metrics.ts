@@ -70,7 +70,10 @@ export function createMetrics(sources: MetricsSources): Metrics {
         delay,
       ),
       metric('petstore_build_info', 'gauge', 'Always 1; the labels tell what runs', [
-        { labels: { version: sources.version, node: sources.runtime?.nodeVersion ?? '' }, value: 1 },
+        {
+          labels: { version: sources.version, node: sources.runtime?.nodeVersion ?? '' },
+          value: 1,
+        },
       ]),
     ].join('');
   };

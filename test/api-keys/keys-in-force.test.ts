@@ -34,7 +34,7 @@ test('Keys without a name are counted together', () => {
   for (const key of ['a', 'b', 'c']) assert.equal(forAll(key)?.use, uses[0]);
 });
 
-test('A name that stays keeps its counts, whatever its key, and a name that goes loses them', () => {
+test('A name that stays keeps its counts, whatever its key, and one that goes loses them', () => {
   const before = putInForce([
     { key: 'a', name: 'shop' },
     { key: 'b', name: 'old' },

@@ -12,7 +12,9 @@ const digestKey = (key: string): string =>
   `sha256:${createHash('sha256').update(key).digest('hex')}`;
 
 const keyringOf = (...keys: readonly string[]): Keyring =>
-  createKeyring(keys.map((text) => ({ text, use: { name: text, requests: 0, lastUsedAt: undefined } })));
+  createKeyring(
+    keys.map((text) => ({ text, use: { name: text, requests: 0, lastUsedAt: undefined } })),
+  );
 
 const keyring = keyringOf('first-key', 'second', digestKey('hashed-key'));
 

@@ -143,7 +143,7 @@ test('Requests are counted by the name of their API key, over a change of keys',
   assert.equal((await list('old')).status, 401);
 });
 
-test('A key for metrics only opens the metrics, and is like an unknown one elsewhere', async (t) => {
+test('A key for metrics only opens the metrics, and is unknown elsewhere', async (t) => {
   const scraper = { key: 'scraper', name: 'prometheus', only: 'metrics' } as const;
   const service = await startService({ apiKeys: [KEY, scraper] });
   t.after(() => service.close());
@@ -154,7 +154,10 @@ test('A key for metrics only opens the metrics, and is like an unknown one elsew
   assert.equal((await send('unknown', '/metrics')).status, 401);
   for (const path of ['/v1/pets', '/v1/pets/1', '/v1/none']) {
     for (const method of ['GET', 'POST', 'OPTIONS']) {
-      const [given, unknown] = [await send('scraper', path, method), await send('no', path, method)];
+      const [given, unknown] = [
+        await send('scraper', path, method),
+        await send('no', path, method),
+      ];
       assert.equal(given.status, 401);
       assert.equal(await given.text(), await unknown.text());
       const challenge = given.headers.get('www-authenticate');
@@ -166,7 +169,7 @@ test('A key for metrics only opens the metrics, and is like an unknown one elsew
   assert.equal(samples.get('petstore_api_key_requests_total{key="prometheus"}'), 2);
 });
 
-test('What the program around the app tells is shown, and what it does not tell is left out', async (t) => {
+test('Metrics of connections, reloads and the process are there if the program tells them', async (t) => {
   const full = await startService({
     runtime: {
       nodeVersion: 'v20.0.0',
