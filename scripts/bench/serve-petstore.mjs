@@ -46,7 +46,7 @@ async function uncountedListener() {
   const { createListener } = await import('../../dist/http/listener.js');
   const { petOperations } = await import('../../dist/api/operations.js');
   const { createKeyring } = await import('../../dist/http/keyring.js');
-  const use = { name: '', requests: 0, lastUsedAt: undefined };
+  const use = { name: '', requests: 0, lastUsedAt: 0 };
   const keyring = createKeyring([{ text: 'bench', use }]);
   return createListener({
     operations: petOperations({ store: () => store, storeForCreate: () => store }),

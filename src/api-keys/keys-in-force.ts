@@ -25,7 +25,7 @@ export function putInForce(
   const known = new Map(before.map((use) => [use.name, use]));
   const uses = new Map<string, KeyUse>();
   const keys = apiKeys.map(namedKey).map(({ key, name = '', only }) => {
-    const use = known.get(name) ?? { name, requests: 0, lastUsedAt: undefined };
+    const use = known.get(name) ?? { name, requests: 0, lastUsedAt: 0 };
     known.set(name, use);
     uses.set(name, use);
     return { text: key, use, only };

@@ -13,8 +13,8 @@ import crypto, { timingSafeEqual } from 'node:crypto';
 export interface KeyUse {
   readonly name: string;
   requests: number;
-  /** When the last request began, by performance.now(); undefined before the first. */
-  lastUsedAt: number | undefined;
+  /** When the last request began, by performance.now(); 0 before the first. */
+  lastUsedAt: number;
 }
 
 export interface ApiKey {

@@ -26,7 +26,7 @@ export function encodeKeyUses(uses: readonly KeyUse[], now: number): string {
   // From the monotonic clock, since the time of day may have been corrected since.
   const startOfClock = now - performance.now();
   const lastUsed = ({ lastUsedAt }: KeyUse): number =>
-    lastUsedAt === undefined ? 0 : Math.floor((startOfClock + lastUsedAt) / 1000);
+    lastUsedAt === 0 ? 0 : Math.floor((startOfClock + lastUsedAt) / 1000);
   return [
     metric(
       'petstore_api_key_requests_total',

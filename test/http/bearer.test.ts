@@ -12,9 +12,7 @@ const digestKey = (key: string): string =>
   `sha256:${createHash('sha256').update(key).digest('hex')}`;
 
 const keyringOf = (...keys: readonly string[]): Keyring =>
-  createKeyring(
-    keys.map((text) => ({ text, use: { name: text, requests: 0, lastUsedAt: undefined } })),
-  );
+  createKeyring(keys.map((text) => ({ text, use: { name: text, requests: 0, lastUsedAt: 0 } })));
 
 const keyring = keyringOf('first-key', 'second', digestKey('hashed-key'));
 
