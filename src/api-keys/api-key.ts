@@ -18,10 +18,10 @@ export interface NamedApiKey {
 /** A key alone has no name, and opens everything. */
 export type ApiKeyOption = string | NamedApiKey;
 
-/** What to call a key in a message. */
+/** A key, and where it is from. */
 export interface LocatedKey {
   readonly option: ApiKeyOption;
-  /** `apiKeys[1]`, for example. */
+  /** For messages: `apiKeys[1]`, for example. */
   readonly where: string;
 }
 
