@@ -37,7 +37,10 @@ test('Under PETSTORE_PREFIX is all that the process serves, and nothing is outsi
   assert.equal((await fetch(`${url}/v1/none`)).status, 401);
 });
 
-test('Names come from the keys file, and a reload that failed is counted', async (t) => {
+/** For tests that ask until they see what they wait for. */
+const ASKING = { timeout: 120_000 };
+
+test('Names come from the keys file, and a reload that failed is counted', ASKING, async (t) => {
   const keysFile = join(tempDir(t), 'keys');
   writeFileSync(keysFile, 'shop-1: a\nprometheus: scraper read-metrics\n');
   const service = start(t, {}, '--api-keys-file', keysFile);
@@ -48,7 +51,7 @@ test('Names come from the keys file, and a reload that failed is counted', async
   ): Promise<ReadonlyMap<string, string>> => {
     for (;;) {
       const samples = await samplesOf(url, 'scraper');
-      if (isWanted(samples.get(name))) return samples;
+      if (isWanted(samples.get(name)) || t.signal.aborted) return samples;
       await sleep(20);
     }
   };
@@ -58,7 +61,8 @@ test('Names come from the keys file, and a reload that failed is counted', async
   service.child.kill('SIGHUP');
   const failed = await until(failures, (value) => value === '1');
   assert.equal(failed.get('petstore_api_key_requests_total{key="shop-1"}'), '0');
-  while (!service.stderr().includes('line 2: the name is there already')) await sleep(20);
+  const problem = 'line 2: the name is there already';
+  while (!service.stderr().includes(problem) && !t.signal.aborted) await sleep(20);
 
   writeFileSync(keysFile, 'shop-2: b\nprometheus: scraper read-metrics\n');
   service.child.kill('SIGHUP');
@@ -69,7 +73,7 @@ test('Names come from the keys file, and a reload that failed is counted', async
   assert.equal(changed.get(failures), '1');
 });
 
-test('Connections beyond those that it takes are counted as refused', async (t) => {
+test('Connections beyond those that it takes are counted as refused', ASKING, async (t) => {
   const service = start(t, { PETSTORE_API_KEYS: 'key' });
   const url = await service.ready();
   const before = await samplesOf(url, 'key');
@@ -81,7 +85,7 @@ test('Connections beyond those that it takes are counted as refused', async (t) 
     sockets.push(connect(Number(new URL(url).port), '127.0.0.1').on('error', () => undefined));
   }
   // While all are taken, this is refused, too, until those that sent nothing for a second are closed.
-  for (;;) {
+  while (!t.signal.aborted) {
     const after = await samplesOf(url, 'key').catch(() => undefined);
     const refused = Number(after?.get('petstore_http_refused_connections_total') ?? 0);
     assert.ok(refused < 1100, `${refused}`);
