@@ -13,7 +13,8 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { build, fail, isBuilt } from './build.mjs';
 import { measureCluster } from './bench/cluster.mjs';
-import { measureCreates, measureSqlite } from './bench/creates.mjs';
+import { measureCost, measureCreates, measureSqlite } from './bench/creates.mjs';
+import { measureFloods } from './bench/floods.mjs';
 import { measureGrowth } from './bench/growth.mjs';
 import { measureKeys } from './bench/keys.mjs';
 import { measureLarge } from './bench/large.mjs';
@@ -25,17 +26,21 @@ import { measureRules } from './bench/rules.mjs';
 import { measureSlowDisk } from './bench/slow-disk.mjs';
 import { measureStart } from './bench/start.mjs';
 import { printTables } from './bench/table.mjs';
+import { measureWay } from './bench/way.mjs';
 
 const PARTS = {
+  way: measureWay,
   noise: measureNoise,
   reads: measureReads,
   creates: measureCreates,
+  cost: measureCost,
   sqlite: measureSqlite,
   keys: measureKeys,
   growth: measureGrowth,
   start: measureStart,
   'slow-disk': measureSlowDisk,
   pressure: measurePressure,
+  floods: measureFloods,
   metrics: measureMetrics,
   rules: measureRules,
   large: measureLarge,
@@ -50,6 +55,7 @@ Usage: node scripts/bench.mjs [options]
   --rounds N           5 by default: rounds of fresh processes
   --turns N            4 by default: pairs of bursts in a round
   --seconds N          0.5 by default: how long a burst is; with --wrk, whole seconds
+  --against DIST       another build of the service, for the part way
   --node PATH          the Node that all servers run on; more than once for a column each
   --contenders FOLDER  where fastify, express or json-server is installed: they join in
   --wrk                let wrk make the load
@@ -64,6 +70,7 @@ const { values } = parseArgs({
     turns: { type: 'string', default: '4' },
     seconds: { type: 'string', default: '0.5' },
     node: { type: 'string', multiple: true, default: [process.execPath] },
+    against: { type: 'string' },
     contenders: { type: 'string' },
     keep: { type: 'string' },
     wrk: { type: 'boolean', default: false },
@@ -87,7 +94,7 @@ const nodes = values.node.map((path) => ({
   version: execFileSync(path, ['--version']).toString().trim().slice(1),
 }));
 const names = nodes.map(({ version }) => `Node ${version}`);
-const { rounds, turns, contenders, wrk } = values;
+const { rounds, turns, against, contenders, wrk } = values;
 const seconds = wrk ? Math.ceil(Number(values.seconds)) : Number(values.seconds);
 const by = wrk ? ', load by wrk' : '';
 const date = new Date().toISOString().slice(0, 10);
@@ -104,7 +111,7 @@ try {
         rounds: Number(rounds),
         turns: Number(turns),
         warmUps: 4,
-        ...{ seconds, folder, load, contenders, wrk, progress },
+        ...{ seconds, folder, load, against, contenders, wrk, progress },
       };
       tables.push(await PARTS[part](bench));
     }

@@ -25,9 +25,17 @@ export function build(configuration, outputFolder) {
   rmSync(join(root, outputFolder), { recursive: true, force: true });
   const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
   if (!run(process.execPath, [compiler, '--project', configuration])) fail('The build failed');
+  if (outputFolder === 'dist') forwardEarlierPaths();
   // Else a copy of the folder is CommonJS to older Nodes, or to a package.json around it. Written
   // last, so that it also tells that the build has come to its end.
   writeFileSync(join(root, outputFolder, STAMP), '{ "type": "module" }\n');
+}
+
+/** Operators' scripts may have the paths that these commands had in release 1.0.0. */
+function forwardEarlierPaths() {
+  for (const name of ['check-data', 'make-key']) {
+    writeFileSync(join(root, 'dist', `${name}.js`), `import './commands/${name}.js';\n`);
+  }
 }
 
 /** True when dist/ was built to its end, nothing is missing in it, and no source is newer. */

@@ -1,6 +1,6 @@
-/** Checks a data file, building first where needed: see src/check-data.ts. */
+/** Checks a data file, building first where needed: see src/commands/check-data.ts. */
 
 import { build, isBuilt } from './build.mjs';
 
 if (!isBuilt()) build('tsconfig.json', 'dist');
-await import('../dist/check-data.js');
+await import('../dist/commands/check-data.js');

@@ -7,10 +7,10 @@
 import { build, isBuilt } from './build.mjs';
 
 if (isBuilt()) {
-  await import('../dist/conformance.js');
+  await import('../dist/commands/conformance.js');
 } else if (process.features.typescript) {
-  await import('../src/conformance.ts');
+  await import('../src/commands/conformance.ts');
 } else {
   build('tsconfig.json', 'dist');
-  await import('../dist/conformance.js');
+  await import('../dist/commands/conformance.js');
 }

@@ -1,6 +1,6 @@
-/** Makes an API key, building first where needed: see src/make-key.ts. */
+/** Makes an API key, building first where needed: see src/commands/make-key.ts. */
 
 import { build, isBuilt } from './build.mjs';
 
 if (!isBuilt()) build('tsconfig.json', 'dist');
-await import('../dist/make-key.js');
+await import('../dist/commands/make-key.js');

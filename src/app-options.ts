@@ -9,14 +9,13 @@ import {
   MAX_API_KEYS,
   type ApiKeyOption,
 } from './api-keys/api-key.ts';
-import { isPrefix } from './api/paths.ts';
 import { safeLog, silent, type Log } from './base/log.ts';
 import { nearest } from './base/nearest.ts';
 import { cut, quote } from './base/quote.ts';
-import { DEFAULT_BODY_LIMIT_BYTES, MAX_BODY_LIMIT_BYTES } from './http/request-body.ts';
+import { DEFAULT_BODY_LIMIT_BYTES } from './http/request-body.ts';
 import type { PetStore } from './model/pet-store.ts';
-import { originProblem } from './ops/cors.ts';
 import type { Runtime } from './ops/runtime-metrics.ts';
+import { OPTION_NAMES, SETTINGS } from './settings.ts';
 import {
   ETCD_OPTION_NAMES,
   etcdProblems,
@@ -53,7 +52,7 @@ export interface AppOptions {
   readonly accessLog?: boolean | undefined;
   /** The origins whose pages may use the service, or `*`; none by default. */
   readonly corsOrigins?: readonly string[] | undefined;
-  /** A page for people at `/`, for which nobody needs a key; off by default. */
+  /** A page at `/` and a reference at `/docs`, for which nobody needs a key; off by default. */
   readonly page?: boolean | undefined;
   /** The time of day in milliseconds since 1970. */
   readonly now?: (() => number) | undefined;
@@ -86,48 +85,36 @@ export interface CheckedOptions {
  */
 export function checkOptions(options: AppOptions): CheckedOptions {
   if (!isObject(options)) throw new TypeError('Expected an object of options');
-  const { store, memory, etcd, apiKeys, prefix = '', corsOrigins = [], runtime } = options;
-  const { bodyLimitBytes = DEFAULT_BODY_LIMIT_BYTES, accessLog = false, now = Date.now } = options;
-  const { log = silent, page = false } = options;
+  const { store, memory, etcd, apiKeys } = options;
+  const problems = [...unknownNames(options), ...keyProblems(apiKeys)];
+  const report = (name: string, expected: string, value: unknown): unknown =>
+    problems.push(`${name}: expected ${expected}, not ${shown(value)}`);
+  const read = <Name extends keyof AppOptions, T>(
+    name: Name,
+    fallback: T,
+  ): Exclude<AppOptions[Name], undefined> | T => {
+    const given: unknown = options[name];
+    const value = given === undefined ? fallback : given;
+    const wrong = value === undefined ? [] : (SETTINGS[name].reader?.problems(value) ?? []);
+    for (const { at, expected, value } of wrong) report(`${name}${at}`, expected, value);
+    return value as T;
+  };
+  const corsOrigins = read('corsOrigins', []);
   const named = isObject(memory) ? memory['dataFile'] : options.dataFile;
   const dataFile = readDataFile(named);
-  const problems = [
-    ...unknownNames(options),
-    ...keyProblems(apiKeys),
-    ...originProblems(corsOrigins),
-    ...placeProblems(options),
-    ...(named !== undefined && dataFile === undefined ? [dataFileProblem(named)] : []),
-    ...storeProblems(store),
-    ...etcdOptionProblems(etcd),
-  ];
-  const expect = (name: string, isValid: boolean, expected: string, value: unknown): void => {
-    if (!isValid) problems.push(`${name}: expected ${expected}, not ${shown(value)}`);
-  };
-  const isMountable = typeof prefix === 'string' && isPrefix(prefix);
-  expect('prefix', isMountable, 'segments such as /shop', prefix);
-  const isLimit = Number.isInteger(bodyLimitBytes) && bodyLimitBytes >= 1;
-  expect(
-    'bodyLimitBytes',
-    isLimit && bodyLimitBytes <= MAX_BODY_LIMIT_BYTES,
-    `an integer from 1 to ${MAX_BODY_LIMIT_BYTES}`,
-    bodyLimitBytes,
-  );
-  const fitsEtcd = etcd === undefined || !isLimit || bodyLimitBytes <= MAX_ETCD_BODY_BYTES;
-  expect('bodyLimitBytes', fitsEtcd, `at most ${MAX_ETCD_BODY_BYTES} on etcd`, bodyLimitBytes);
+  problems.push(...backendProblems(options));
+  if (named !== undefined && dataFile === undefined) {
+    report('dataFile', 'a path or a file: URL', named);
+  }
+  problems.push(...storeProblems(store), ...etcdOptionProblems(etcd));
+  const prefix = read('prefix', '');
+  const bodyLimitBytes = read('bodyLimitBytes', DEFAULT_BODY_LIMIT_BYTES);
+  if (etcd !== undefined && bodyLimitBytes > MAX_ETCD_BODY_BYTES) {
+    report('bodyLimitBytes', `at most ${MAX_ETCD_BODY_BYTES} on etcd`, bodyLimitBytes);
+  }
   const isMemory = memory === undefined || memory === true || isObject(memory);
-  expect('memory', isMemory, 'true or an object with dataFile', memory);
-  expect('accessLog', typeof accessLog === 'boolean', 'true or false', accessLog);
-  expect('page', typeof page === 'boolean', 'true or false', page);
-  expect('log', typeof log === 'function', 'a function', log);
-  expect('now', typeof now === 'function', 'a function', now);
-  const isRuntime =
-    isObject(runtime) &&
-    typeof runtime['nodeVersion'] === 'string' &&
-    typeof runtime['openConnections'] === 'function';
-  const runtimeParts = 'an object with nodeVersion and openConnections';
-  expect('runtime', runtime === undefined || isRuntime, runtimeParts, runtime);
-  if (problems.length > 0) throw new TypeError(problems.join('; '));
-  return {
+  if (!isMemory) report('memory', 'true or an object with dataFile', memory);
+  const checked = {
     dataFile,
     memory: memory !== undefined,
     etcd,
@@ -136,12 +123,14 @@ export function checkOptions(options: AppOptions): CheckedOptions {
     prefix,
     bodyLimitBytes,
     corsOrigins,
-    accessLog,
-    page,
-    now,
-    runtime,
-    log: safeLog(log),
+    accessLog: read('accessLog', false),
+    page: read('page', false),
+    log: read('log', silent),
+    now: read('now', Date.now),
+    runtime: read('runtime', undefined),
   };
+  if (problems.length > 0) throw new TypeError(problems.join('; '));
+  return { ...checked, log: safeLog(checked.log) };
 }
 
 /** Throws a TypeError that names every key at fault by its place, and quotes none. */
@@ -150,27 +139,12 @@ export function checkKeys(apiKeys: readonly ApiKeyOption[]): void {
   if (problems.length > 0) throw new TypeError(problems.join('; '));
 }
 
-const NAMES: Readonly<Record<keyof AppOptions, true>> = {
-  dataFile: true,
-  memory: true,
-  etcd: true,
-  store: true,
-  apiKeys: true,
-  prefix: true,
-  bodyLimitBytes: true,
-  log: true,
-  accessLog: true,
-  corsOrigins: true,
-  page: true,
-  now: true,
-  runtime: true,
-};
-
 function unknownNames(options: object): readonly string[] {
-  const known = Object.keys(NAMES);
   return Object.keys(options)
-    .filter((name) => !known.includes(name))
-    .map((name) => `${name}: there is no such option, did you mean ${nearest(name, known)}?`);
+    .filter((name) => !OPTION_NAMES.includes(name))
+    .map(
+      (name) => `${name}: there is no such option, did you mean ${nearest(name, OPTION_NAMES)}?`,
+    );
 }
 
 function keyProblems(apiKeys: unknown): readonly string[] {
@@ -197,14 +171,6 @@ function keyOptionProblem(option: unknown): string | undefined {
 
 const NO_NAME = 'a name must be a string';
 
-function originProblems(corsOrigins: unknown): readonly string[] {
-  if (!Array.isArray(corsOrigins)) return ['corsOrigins: expected an array of origins'];
-  return Array.from(corsOrigins).flatMap((origin: unknown, index) => {
-    const problem = originProblem(typeof origin === 'string' ? origin : '');
-    return problem === undefined ? [] : [`corsOrigins[${index}]: ${problem}, not ${shown(origin)}`];
-  });
-}
-
 /** The path of a data file, given as such or as a URL; undefined where it is neither. */
 function readDataFile(dataFile: unknown): string | undefined {
   try {
@@ -215,15 +181,11 @@ function readDataFile(dataFile: unknown): string | undefined {
   return typeof dataFile === 'string' && dataFile !== '' ? dataFile : undefined;
 }
 
-const PLACES = ['dataFile', 'memory', 'etcd', 'store'] as const;
+const BACKENDS = ['dataFile', 'memory', 'etcd', 'store'] as const;
 
-function placeProblems(options: AppOptions): readonly string[] {
-  const given = PLACES.filter((name) => options[name] !== undefined);
-  return given.length === 1 ? [] : [`${PLACES.join(', ')}: expected one of them`];
-}
-
-function dataFileProblem(given: unknown): string {
-  return `dataFile: expected a path or a file: URL, not ${shown(given)}`;
+function backendProblems(options: AppOptions): readonly string[] {
+  const given = BACKENDS.filter((name) => options[name] !== undefined);
+  return given.length === 1 ? [] : [`${BACKENDS.join(', ')}: expected one of them`];
 }
 
 function etcdOptionProblems(etcd: unknown): readonly string[] {

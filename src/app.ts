@@ -3,21 +3,24 @@
  * programs. It is where the rooms meet, and the only place that picks a store.
  *
  * It listens on nothing, handles no signal and ends no process: `listener` goes into any node:http
- * server. Before `open` and after `drain` it answers too, and says what it cannot do.
+ * server. Before `open` and after `drain` it answers too, and says what it cannot do
+ * (app-state.ts has its states).
  */
 
 import type { ApiKeyOption } from './api-keys/api-key.ts';
 import { putInForce } from './api-keys/keys-in-force.ts';
 import { checkKeys, checkOptions, type AppOptions } from './app-options.ts';
+import { AppState } from './app-state.ts';
 import { createListener, type Listener } from './http/listener.ts';
-import { openapiOperation } from './openapi/openapi.ts';
+import { DOCS_PATH, docsOperation } from './docs/docs.ts';
+import { describeService, OPENAPI_PATH, openapiOperation } from './openapi/openapi.ts';
 import { embeddedKey } from './api/idempotency-key.ts';
 import { petOperations } from './api/operations.ts';
 import { BASE_PATH } from './api/paths.ts';
 import { toApiError } from './api/store-errors.ts';
 import { VERSION } from './base/version.ts';
 import { createPetAccess, type PetAccess } from './model/pet-access.ts';
-import { StoreUnavailableError, type PetStore } from './model/pet-store.ts';
+import type { PetStore } from './model/pet-store.ts';
 import { logRequest } from './ops/access-log.ts';
 import { createCors } from './ops/cors.ts';
 import { healthOperations } from './ops/health.ts';
@@ -62,53 +65,42 @@ export function createApp(options: AppOptions): App {
   const checked = checkOptions(options);
   const { log, now, prefix, bodyLimitBytes, corsOrigins, dataFile, runtime } = checked;
   let keys = putInForce(checked.apiKeys);
-  let store: PetStore | undefined;
+  const state = new AppState();
   let fileStore: FileStore | undefined;
   let etcdStore: EtcdStore | undefined;
   let tellLost: (error: Error) => void = () => undefined;
   const lost = new Promise<Error>((resolve) => (tellLost = resolve));
   const closing = new AbortController();
   let opening: Promise<void> | undefined;
-  let isDraining = false;
-  let isClosed = false;
 
-  const storeOrThrow = (): PetStore => {
-    if (store === undefined) throw new StoreUnavailableError(STARTING);
-    return store;
-  };
-  const storeForCreate = (): PetStore => {
-    if (isDraining) throw new StoreUnavailableError(STOPPING);
-    return storeOrThrow();
-  };
-  const problem = (): string | undefined => {
-    if (isDraining) return STOPPING;
-    return store === undefined ? STARTING : store.problem();
-  };
+  const storeForRead = (): PetStore => state.storeForRead();
+  const storeForCreate = (): PetStore => state.storeForCreate();
 
   const metrics = createMetrics({
     version: VERSION,
-    pets: () => storeOrThrow().count(),
+    pets: () => storeForRead().count(),
     store: () => fileStore?.stats(),
     etcd: () => etcdStore?.stats(),
-    canStore: () => problem() === undefined,
+    canStore: () => state.problem() === undefined,
     keyUses: () => keys.uses,
     now,
     runtime,
   });
   const listener = createListener({
     operations: [
-      ...petOperations({ store: storeOrThrow, storeForCreate }),
-      ...healthOperations(problem),
+      ...petOperations({ store: storeForRead, storeForCreate }),
+      ...healthOperations(() => state.problem()),
       openapiOperation(prefix),
       metrics.operation,
-      ...(checked.page ? pageOperations() : []),
+      ...(checked.page ? [...pageOperations(), docsOperation(describeService(prefix))] : []),
     ],
     prefix,
     guardedPath: BASE_PATH,
     keyring: (needsKey) => (needsKey === 'metrics' ? keys.forMetrics : keys.forAll),
+    listPath: checked.page ? DOCS_PATH : OPENAPI_PATH,
     bodyLimitBytes,
     now,
-    isDraining: () => isDraining,
+    isDraining: () => state.isStopping,
     log,
     toApiError,
     onResponse(record) {
@@ -121,8 +113,8 @@ export function createApp(options: AppOptions): App {
   });
 
   const open = async (): Promise<void> => {
-    if (isClosed) throw new Error('The app is closed');
-    store = checked.store ?? (await openPlace());
+    if (state.phase === 'closed') throw new Error('The app is closed');
+    state.opened(checked.store ?? (await openPlace()));
   };
 
   const openPlace = async (): Promise<PetStore> => {
@@ -140,26 +132,22 @@ export function createApp(options: AppOptions): App {
   return {
     listener,
     lost,
-    pets: createPetAccess(storeOrThrow, storeForCreate, embeddedKey),
+    pets: createPetAccess(storeForRead, storeForCreate, embeddedKey),
     open: () => (opening ??= open()),
     setApiKeys(apiKeys) {
       checkKeys(apiKeys);
       keys = putInForce(apiKeys, keys.uses);
     },
     drain() {
-      isDraining = true;
+      state.drain();
     },
     async close() {
-      isDraining = true;
-      isClosed = true;
+      state.close();
       metrics.close();
       closing.abort(new Error('The app is closed'));
       // One that fails has told its caller, and holds nothing.
       await opening?.catch(() => undefined);
-      await (store ?? checked.store)?.close();
+      await (state.store ?? checked.store)?.close();
     },
   };
 }
-
-const STARTING = 'The service is starting';
-const STOPPING = 'The service is stopping';

@@ -1,15 +1,16 @@
 /**
- * A listening socket that a supervisor handed over, as systemd's socket units do it: LISTEN_FDS
- * counts them, the first has the descriptor 3, and LISTEN_PID names the process that they are for
- * (sd_listen_fds(3)). The supervisor keeps the socket over restarts, and clients wait in its queue.
+ * Socket activation: a listening socket, TCP or Unix, that the process inherits from its supervisor,
+ * as from systemd's socket units. LISTEN_FDS counts the sockets, the first has the descriptor 3, and
+ * LISTEN_PID names the process that they are for (sd_listen_fds(3)). The supervisor keeps the socket
+ * over restarts, and clients wait in its queue.
  */
 
 import { quote } from './base/quote.ts';
 
 const FIRST_FD = 3;
 
-/** The socket's descriptor, or undefined without one; throws where there are more. */
-export function readHandedSocket(
+/** Returns the socket's descriptor, or undefined without one. Throws an Error if there are more. */
+export function readInheritedSocket(
   env: Readonly<Record<string, string | undefined>>,
   pid: number,
 ): number | undefined {

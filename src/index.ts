@@ -8,8 +8,10 @@ export { VERSION } from './base/version.ts';
 export { connectionsOf, createHttpServer } from './http/http-server.ts';
 export type { Limits } from './http/limits.ts';
 export { stopServer } from './http/stop-server.ts';
+export type { Int64 } from './base/int64.ts';
 export type { NewPet, Pet, PetStatus, StoredPet } from './model/pet.ts';
 export type {
+  GivenPet,
   PetAccess,
   PetAccessCreateOptions,
   PetAccessPage,
@@ -20,5 +22,6 @@ export type { ProcessStats } from './ops/process-stats.ts';
 export { KeyReusedError, OutcomeUnknownError, StoreUnavailableError } from './model/pet-store.ts';
 export type { CreatedPet, PetCount, PetPage, PetQuery, PetStore } from './model/pet-store.ts';
 export { formatNewPet, formatPet, formatPets, InvalidPetError } from './model/pet-text.ts';
+export { stringifyPet } from './model/stringify-pet.ts';
 export { openFileStore, type FileStore, type FileStoreOptions } from './stores/file/file-store.ts';
 export { createMemoryStore } from './stores/memory-store.ts';

@@ -7,6 +7,7 @@
  */
 
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { resolve } from 'node:path';
@@ -18,9 +19,10 @@ import type { AppOptions } from './app-options.ts';
 import { createApp, type App } from './app.ts';
 import { messageOf } from './base/log.ts';
 import { VERSION } from './base/version.ts';
-import { expandHelp, type CommandName } from './commands.ts';
-import { HELP, readConfig, type Config } from './config.ts';
-import { readHandedSocket } from './handed-socket.ts';
+import { expandHelp, runCommand } from './commands/commands.ts';
+import { HELP } from './commands/help.ts';
+import { readConfig, type Config } from './config.ts';
+import { readInheritedSocket } from './handed-socket.ts';
 import { connectionsOf, createHttpServer } from './http/http-server.ts';
 import { stopServer } from './http/stop-server.ts';
 import { createJsonLog } from './ops/json-log.ts';
@@ -32,16 +34,14 @@ const DRAIN_MS = 5_000;
 /** After this the process ends, stopped or not. */
 const STOP_DEADLINE_MS = 10_000;
 
-/** So many may wait while the next process starts; the system's own bound is most often this one. */
-const HANDED_QUEUE = 4096;
+/**
+ * The backlog of an inherited socket: how many connections may wait while the next process starts.
+ * Linux limits it to the same number by default.
+ */
+const INHERITED_BACKLOG = 4096;
 
-/** The tools that are commands, too: `petstore make-key`. */
-const TOOLS: Readonly<Record<CommandName, () => Promise<unknown>>> = {
-  'make-key': () => import('./make-key.ts'),
-  'check-data': () => import('./check-data.ts'),
-  conformance: () => import('./conformance.ts'),
-  'copy-pets': () => import('./copy-pets.ts'),
-};
+/** At most one log line per this time about connections that could not be accepted. */
+const ACCEPT_LOG_MS = 1000;
 
 const log = createJsonLog((line) => process.stderr.write(`${line}\n`));
 
@@ -63,14 +63,12 @@ async function main(args: readonly string[]): Promise<void> {
     complain(`Node.js 20.19.2 or later is needed, not ${process.version}`);
     process.exit(1);
   }
-  const [name = '', ...rest] = args;
-  if (!Object.hasOwn(TOOLS, name)) return serve(args);
-  // A tool reads its own arguments, as when it is started by itself.
-  process.argv.splice(2, Infinity, ...rest);
-  await TOOLS[name as CommandName]();
+  await (runCommand(args) ?? serve(args));
 }
 
 async function serve(args: readonly string[]): Promise<void> {
+  // Before anything that takes time: without a listener, SIGHUP would end the process.
+  const hangUps = catchHangUps();
   const result = await readConfig(process.env, args, readKeysFile);
   // What shows the environment later (a diagnostic report, a child) must not show a key.
   delete process.env['PETSTORE_API_KEYS'];
@@ -87,7 +85,7 @@ async function serve(args: readonly string[]): Promise<void> {
       return;
     case 'run':
       try {
-        await run(result.config, result.apiKeys);
+        await run(result.config, result.apiKeys, hangUps);
       } catch (error) {
         complain(messageOf(error));
         process.exit(1);
@@ -95,7 +93,11 @@ async function serve(args: readonly string[]): Promise<void> {
   }
 }
 
-async function run(config: Config, apiKeys: readonly ApiKeyOption[]): Promise<void> {
+async function run(
+  config: Config,
+  apiKeys: readonly ApiKeyOption[],
+  hangUps: HangUps,
+): Promise<void> {
   const madeKey = apiKeys.length === 0 ? randomBytes(24).toString('base64url') : undefined;
   const app = createApp({
     ...placeOf(config),
@@ -119,19 +121,24 @@ async function run(config: Config, apiKeys: readonly ApiKeyOption[]): Promise<vo
   server.on('drop', () => (refusedConnections += 1));
   const { onSignal, isStopping } = stopOnSignals(app, server);
   void app.lost.then((error) => stopLost(app, server, error));
-  const handedSocket = readHandedSocket(process.env, process.pid);
-  // The port comes first: while a large file loads, the service says that it is starting. Those who
-  // are in the queue of a socket that was handed over wait for that instead.
-  if (handedSocket !== undefined) await app.open();
+  const open = (): Promise<void> =>
+    // A stop closes the app, and so ends its start: that is no failure of it.
+    app.open().catch((error: unknown) => {
+      if (!isStopping()) throw error;
+    });
+  handleHangUps(hangUps, app, config.apiKeySource, () => onSignal('SIGHUP'));
+  const inheritedSocket = readInheritedSocket(process.env, process.pid);
+  // The port comes first: while a large file loads, the service responds that it is starting.
+  // Clients in the queue of an inherited socket wait until it has started instead.
+  if (inheritedSocket !== undefined) await open();
   if (isStopping()) return;
-  const url = await listen(server, config, handedSocket);
-  onHangUp(app, config.apiKeySource, () => onSignal('SIGHUP'));
-  await app.open();
+  const url = await listen(server, config, inheritedSocket);
+  await open();
   if (isStopping()) return;
   const { total: pets } = await app.pets.count();
   log('info', 'Started', {
     version: VERSION,
-    url,
+    ...(url === undefined ? { socket: 'unix' } : { url }),
     ...placeDetails(config),
     pets,
     pid: process.pid,
@@ -167,23 +174,43 @@ function placeSentence({ dataFile, memory, etcd }: Config): string {
   return `keeps its pets in memory only, until it ends${start}`;
 }
 
-function listen(
+/** Listens, and resolves with the URL; undefined for a Unix socket, which has none. */
+async function listen(
   server: Server,
   { host, port, prefix }: Config,
-  handedSocket: number | undefined,
-): Promise<string> {
-  const isHanded = handedSocket !== undefined;
-  const place = isHanded ? 'the socket that was handed over' : `${host}, port ${port}`;
-  return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      const cause = error.code === 'EADDRINUSE' ? 'the port is in use' : error.message;
-      reject(new Error(`Cannot listen on ${place}: ${cause}`));
-    });
-    const where = isHanded ? { fd: handedSocket } : { host, port };
-    server.listen(where, isHanded ? HANDED_QUEUE : undefined, () => {
-      const { address, family, port: bound } = server.address() as AddressInfo;
-      resolve(`http://${family === 'IPv6' ? `[${address}]` : address}:${bound}${prefix}`);
-    });
+  inheritedSocket: number | undefined,
+): Promise<string | undefined> {
+  const isInherited = inheritedSocket !== undefined;
+  if (isInherited) server.listen({ fd: inheritedSocket }, INHERITED_BACKLOG);
+  else server.listen({ host, port });
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    const isInUse = (error as NodeJS.ErrnoException).code === 'EADDRINUSE';
+    const socket = isInherited ? 'the inherited socket' : `${host}, port ${port}`;
+    const cause = isInUse ? 'the port is in use' : messageOf(error);
+    throw new Error(`Cannot listen on ${socket}: ${cause}`);
+  }
+  logAcceptErrors(server);
+  // A string, or null for an inherited one, if it is a Unix socket.
+  const bound = server.address() as AddressInfo | string | null;
+  if (typeof bound !== 'object' || bound === null) return undefined;
+  const { address, family } = bound;
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${bound.port}${prefix}`;
+}
+
+/**
+ * A server that listens reports a failed accept as an error, for example ENOBUFS. The next one may
+ * succeed, so it must not end the process.
+ */
+function logAcceptErrors(server: Server): void {
+  let failures = 0;
+  let loggedAt = -Infinity;
+  server.on('error', (error) => {
+    failures += 1;
+    if (performance.now() - loggedAt < ACCEPT_LOG_MS) return;
+    loggedAt = performance.now();
+    log('error', 'Cannot accept a connection', { cause: messageOf(error), failures });
   });
 }
 
@@ -234,17 +261,40 @@ async function stop(app: App, server: Server): Promise<void> {
   log('info', 'Stopped');
 }
 
-/**
- * SIGHUP: the keys file is read again; or the terminal was closed, and nobody sees the service. It
- * had one where any of its three streams was one: output often goes to a file. Under nohup and
- * systemd none is.
- */
-function onHangUp(app: App, source: ApiKeySource, stopService: () => void): void {
+/** SIGHUP from the first moment on: a signal that comes too early is handled later. */
+interface HangUps {
+  /** True if the terminal that the process was started on is closed. */
+  isTerminalClosed(): boolean;
+  /** Sets what a SIGHUP does, and does it for one that came before. */
+  handle(onHangUp: () => void): void;
+}
+
+function catchHangUps(): HangUps {
+  // Any of the three streams, since output is often redirected. Under nohup and systemd none is a
+  // terminal; after a hang-up `isatty` returns false for the closed one.
   const terminals = [0, 1, 2].filter((stream) => isatty(stream));
+  let isPending = false;
+  let handleOne = (): void => void (isPending = true);
+  process.on('SIGHUP', () => handleOne());
+  return {
+    isTerminalClosed: () => terminals.length > 0 && !terminals.some((stream) => isatty(stream)),
+    handle(onHangUp) {
+      handleOne = onHangUp;
+      if (isPending) onHangUp();
+    },
+  };
+}
+
+/** SIGHUP means "read the API keys file again", or that the terminal was closed. */
+function handleHangUps(
+  hangUps: HangUps,
+  app: App,
+  source: ApiKeySource,
+  stopService: () => void,
+): void {
   let reading: Promise<void> = Promise.resolve();
-  process.on('SIGHUP', () => {
-    // A terminal that was closed is none any more: so the two can be told apart.
-    if (terminals.length > 0 && !terminals.some((stream) => isatty(stream))) stopService();
+  hangUps.handle(() => {
+    if (hangUps.isTerminalClosed()) stopService();
     else if (source.file === undefined) log('warn', 'There is no keys file to read again');
     else reading = reading.then(() => reloadKeys(app, source));
   });
@@ -268,24 +318,27 @@ function complain(message: string): void {
 }
 
 function greeting(
-  url: string,
-  place: string,
-  madeKey: string | undefined,
+  url: string | undefined,
+  backend: string,
+  generatedKey: string | undefined,
   hasPage: boolean,
 ): string {
   // A wildcard address is where the service listens, not where a client can reach it.
-  const base = url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
-  const key = madeKey ?? '<your API key>';
+  const base =
+    url?.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:') ?? 'http://localhost';
+  const key = generatedKey ?? '<your API key>';
   const note =
-    madeKey === undefined
+    generatedKey === undefined
       ? ''
-      : `No API key is configured, so one was made for this run: ${madeKey}\n`;
-  return `Petstore ${VERSION} listens on ${url} (process ${process.pid})
-and ${place}
+      : `No API key is configured, so one was made for this run: ${generatedKey}\n`;
+  const isPageShown = hasPage && url !== undefined;
+  const curl = url === undefined ? 'curl --unix-socket <path of the socket>' : 'curl';
+  return `Petstore ${VERSION} listens on ${url ?? 'an inherited Unix socket'} (process ${process.pid})
+and ${backend}
 ${note}
-${hasPage ? `Open ${base}/ in a browser, or add` : 'Add'} a pet, then list the pets:
+${isPageShown ? `Open ${base}/ in a browser, or add` : 'Add'} a pet, then list the pets:
 
-  curl -H 'Authorization: Bearer ${key}' -d '{"name":"Rex","categoryId":1}' -H 'Content-Type: application/json' ${base}/v1/pets
-  curl -H 'Authorization: Bearer ${key}' ${base}/v1/pets
+  ${curl} -H 'Authorization: Bearer ${key}' -d '{"name":"Rex","categoryId":1}' -H 'Content-Type: application/json' ${base}/v1/pets
+  ${curl} -H 'Authorization: Bearer ${key}' ${base}/v1/pets
 `;
 }

@@ -12,7 +12,7 @@ test('The bench shows its parts, and measures the one that is asked for', async 
   assert.equal(help.code, 0, help.stderr);
   assert.match(
     help.stdout,
-    /noise,reads,creates,sqlite,keys,growth,start,slow-disk,pressure,metrics,rules,large/,
+    /way,noise,reads,creates,cost,sqlite,keys,growth,start,slow-disk,pressure,floods,metrics,rules,large/,
   );
   const { code, stdout, stderr } = await measureMetrics();
   assert.equal(code, 0, stderr);

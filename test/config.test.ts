@@ -4,7 +4,8 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { readApiKeys } from '../src/api-keys/read-api-keys.ts';
-import { HELP, readConfig, type Config, type ConfigResult } from '../src/config.ts';
+import { HELP } from '../src/commands/help.ts';
+import { readConfig, type Config, type ConfigResult } from '../src/config.ts';
 
 type Env = Readonly<Record<string, string>>;
 
@@ -187,7 +188,7 @@ const MISTAKES: readonly (readonly [env: Env, args: readonly string[], mistake: 
       [
         {},
         ['--cors-origin', `*,${origin}`],
-        `--cors-origin: expected an origin such as https://shop.example, or *, not ${JSON.stringify(origin)}`,
+        `--cors-origin must be an origin such as https://shop.example, or *, not ${JSON.stringify(origin)}`,
       ] as const,
   ),
   ...['shop', '/', '/shop/', '/a b', '/..', '/shop?x'].map(
@@ -275,7 +276,11 @@ const MISTAKES: readonly (readonly [env: Env, args: readonly string[], mistake: 
     [],
     'Unknown variable PETSTORE_API_KEY: did you mean PETSTORE_API_KEYS?',
   ],
-  [{ PETSTORE_: '' }, [], 'Unknown variable PETSTORE_: did you mean PETSTORE_ETCD?'],
+  [{ PETSTORE_PORT: '9999' }, [], 'Unknown variable PETSTORE_PORT: did you mean PORT?'],
+  [{ PETSTORE_PROT: '9999' }, [], 'Unknown variable PETSTORE_PROT: did you mean PORT?'],
+  [{ PETSTORE_HOST: '0.0.0.0' }, [], 'Unknown variable PETSTORE_HOST: did you mean HOST?'],
+  [{ PETSTORE_HOSTS: '' }, [], 'Unknown variable PETSTORE_HOSTS: did you mean HOST?'],
+  [{ PETSTORE_PAEG: 'on' }, [], 'Unknown variable PETSTORE_PAEG: did you mean PETSTORE_PAGE?'],
   [
     { PETSTORE_API_KEYS: Array.from({ length: 1001 }, (_, index) => `key-${index}`).join() },
     [],
@@ -509,11 +514,15 @@ test('A file without a key is a mistake, since it would let nobody in', async ()
 test('Variables that Kubernetes sets for a Service of this name are passed over', async () => {
   const env = {
     PETSTORE_SERVICE_HOST: '10.0.0.1',
+    PETSTORE_SERVICE_PORT: '80',
     PETSTORE_SERVICE_PORT_HTTP: '80',
-    PETSTORE_PORT: 'tcp://10.0.0.1:80',
     PETSTORE_PORT_80_TCP_ADDR: '10.0.0.1',
+    PETSTORE_PORT_80_TCP_PORT: '80',
   };
-  assert.deepEqual(await read(env, []), { kind: 'run', config: DEFAULTS, apiKeys: [] });
+  for (const PETSTORE_PORT of ['tcp://10.0.0.1:80', 'udp://[fd00::1]:80', '']) {
+    const result = await read({ ...env, PETSTORE_PORT }, []);
+    assert.deepEqual(result, { kind: 'run', config: DEFAULTS, apiKeys: [] });
+  }
 });
 
 test('What looks like a digest in a file of keys is taken for no key', async () => {

@@ -109,6 +109,14 @@ test('The description names exactly the operations that the service has', (t) =>
 test('The description knows exactly the codes that the service knows', () => {
   const code = description.components.schemas['Error']?.properties?.['code'];
   assert.deepEqual(code?.enum, Object.keys(STATUS_OF_CODE));
+  const explained = Object.entries(description['x-error-codes']);
+  assert.deepEqual(
+    explained.map(([name, { status }]) => [name, status]),
+    Object.entries(STATUS_OF_CODE),
+  );
+  for (const [name, { description: words, remedy }] of explained) {
+    for (const text of [words, remedy]) assert.match(text, /^[A-Z].*[^.]$/, name);
+  }
 });
 
 test('Every reference in the description leads somewhere', () => {

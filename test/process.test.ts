@@ -18,10 +18,11 @@ import { connect, createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { COMMANDS } from '../src/commands.ts';
-import { HELP } from '../src/config.ts';
+import { COMMANDS } from '../src/commands/commands.ts';
+import { HELP } from '../src/commands/help.ts';
 import {
   assertRefused,
+  logged,
   SERVER_JS,
   startProcess,
   startProgram,
@@ -469,6 +470,24 @@ for (const [args, code, output] of [
   });
 }
 
+for (const [env, code, output] of [
+  [{}, 1, /^There is no data file .*data\/pets\.json\n$/],
+  [{ PETSTORE_DATA_FILE: '' }, 1, /^There is no data file .*data\/pets\.json\n$/],
+  [{ PETSTORE_DATA_FILE: 'mine.json' }, 0, /^mine\.json: 0 pets, /],
+  [{ PETSTORE_DATA_FILE: 'mine.json', PETSTORE_MEMORY: 'on' }, 0, /^mine\.json: 0 pets, /],
+  [{ PETSTORE_MEMORY: 'on' }, 2, /^petstore: as configured, the service has no data file: /],
+  [{ PETSTORE_ETCD: 'http://e:1' }, 2, /^petstore: as configured, the service has no data file: /],
+] as const) {
+  test(`petstore check-data with ${JSON.stringify(env)} exits with ${code}`, async (t) => {
+    const cwd = tempDir(t);
+    mkdirSync(join(cwd, 'data'));
+    writeFileSync(join(cwd, 'mine.json'), '[]');
+    const program = startProgram(process.execPath, [SERVER_JS, 'check-data'], { cwd, env });
+    assert.equal(await program.exit(), code);
+    assert.match(code === 0 ? program.stdout() : program.stderr(), output);
+  });
+}
+
 test('PORT, HOST and the other variables count where no flag is given', async (t) => {
   const dataFile = join(tempDir(t), 'pets.json');
   const env = { ...ENV, PORT: '0', HOST: '127.0.0.1', PETSTORE_DATA_FILE: dataFile };
@@ -518,16 +537,6 @@ function listPets(url: string, key: string = KEY): Promise<Response> {
 function addPet(url: string, key: string = KEY): Promise<Response> {
   const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
   return fetch(`${url}/v1/pets`, { method: 'POST', headers, body: PET });
-}
-
-/** Resolves when the process has logged the text. */
-async function logged(service: Process, text: string): Promise<void> {
-  const end = service.exit();
-  const signal = AbortSignal.timeout(30_000);
-  while (!service.stderr().includes(text)) {
-    const event = await Promise.race([once(service.child.stderr!, 'data', { signal }), end]);
-    if (!Array.isArray(event)) throw new Error(`Ended with ${event}: ${service.stderr()}`);
-  }
 }
 
 function eventOf(line: string): unknown {

@@ -1,12 +1,17 @@
 /** The pages: their files, links and commands are there, map, reading order and tables are true. */
 
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
 import { basename, dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { VERSION } from '../src/base/version.ts';
 import { fileURLToPath } from 'node:url';
 import { checksOf } from '../src/kit/checks.ts';
+import { OPTION_NAMES } from '../src/settings.ts';
+import { tempDir } from './support/temp-dir.ts';
 
 /** Found from this file's compiled place, .build/test. */
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -73,6 +78,20 @@ test('Each link of a page leads to a file', () => {
   assert.ok(count > 10);
 });
 
+test('Each picture is small, and shown by the README', () => {
+  const folder = join(root, 'scripts', 'pictures');
+  const pictures = readdirSync(folder).filter((name) => !name.endsWith('.mjs'));
+  assert.deepEqual(pictures.sort(), ['create.svg', 'page-dark.webp', 'page-light.webp']);
+  const shown = readme.matchAll(/(?:src|srcset)="(scripts\/[^"]+)"|!\[[^\]]+\]\(([^)]+)\)/g);
+  const paths = Array.from(shown, ([, inHtml, inMarkdown]) => inHtml ?? inMarkdown);
+  assert.deepEqual(paths.sort(), pictures.map((name) => `scripts/pictures/${name}`));
+  for (const name of pictures) assert.ok(statSync(join(folder, name)).size <= 60_000, name);
+  const drawing = readFileSync(join(folder, 'create.svg'), 'utf8');
+  const rooms = [...drawing.matchAll(/\b([a-z]+)\/(?=[ <])/g)].map(([, room]) => room!);
+  assert.ok(rooms.length >= 4);
+  for (const room of rooms) assert.ok(existsSync(join(root, 'src', room)), room);
+});
+
 test('Every page of a room can be reached from the README', () => {
   for (const path of pages.keys()) {
     if (path !== 'README.md') assert.ok(readme.includes(`(${path})`), path);
@@ -106,22 +125,50 @@ test('Each npm command that a page shows is one of package.json', () => {
 const NPM_COMMANDS = ['alone', 'and', 'ci', 'install', 'pack', 'package'];
 
 test('The table of options has every option of an app', () => {
-  const source = readFileSync(join(root, 'src', 'app-options.ts'), 'utf8');
-  const [, names = ''] = /const NAMES[^{]*\{([^}]*)\}/.exec(source) ?? [];
-  const options = [...names.matchAll(/(\w+): true/g)].map(([, name]) => name!);
-  assert.ok(options.length > 10);
+  assert.ok(OPTION_NAMES.length > 10);
   const [, table = ''] = /\| Option \|([^]*?)\n\n/.exec(pages.get('src/README.md') ?? '') ?? [];
-  const first = table.split('\n').map((row) => row.split('|')[1]).join();
-  for (const name of options) assert.ok(first.includes(`\`${name}\``), name);
+  const first = table
+    .split('\n')
+    .map((row) => row.split('|')[1])
+    .join();
+  for (const name of OPTION_NAMES) assert.ok(first.includes(`\`${name}\``), name);
 });
 
-test('The sections that the page for people names are there', () => {
-  const html = readFileSync(join(root, 'src', 'page', 'html.ts'), 'utf8');
-  const [, names = ''] = /In README\.md: ([^.]+)\./.exec(html) ?? [];
-  const sections = names.split('·').map((name) => name.trim());
-  assert.ok(sections.length > 2);
-  for (const name of sections) assert.ok(readme.includes(`\n## ${name}\n`), name);
-});
+const RECIPE = /```sh\n(PETSTORE_API_KEYS=[^]*?)```/.exec(readme)?.[1] ?? '';
+const hasCurl = spawnSync('curl', ['--version']).status === 0 && process.platform !== 'win32';
+const CURL = { skip: !hasCurl && 'The recipe needs curl and a shell' };
+
+for (const [what, env, code] of [
+  ['has the exit code of the tests', {}, 7],
+  ['ends if the service does not start', { PETSTORE_BODY_LIMIT: 'x' }, 1],
+] as const) {
+  test(`The recipe for CI ${what}`, CURL, async (t) => {
+    const folder = tempDir(t);
+    const list = '-H "Authorization: Bearer test" $URL/v1/pets';
+    writeFileSync(join(folder, 'npm'), `#!/bin/sh\ncurl -fs ${list} && exit 7\n`);
+    chmodSync(join(folder, 'npm'), 0o755);
+    const port = await freePort();
+    const script = RECIPE.replaceAll('8080', String(port));
+    const PATH = `${folder}:${dirname(process.execPath)}:${process.env['PATH'] ?? ''}`;
+    const { status, signal } = spawnSync('sh', ['-c', script], {
+      cwd: root,
+      env: { ...env, PATH, URL: `http://127.0.0.1:${port}` },
+      timeout: 30_000,
+      killSignal: 'SIGKILL',
+    });
+    assert.deepEqual([status, signal], [code, null]);
+  });
+}
+
+/** A port that was free a moment ago. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
 
 test('The pages name the version of package.json', () => {
   const named = [...pages.values()].flatMap((page) => [
@@ -139,12 +186,25 @@ test('The table of traceability has every sentence of the interface, and a check
   for (const { sentence } of checksOf('interface')) {
     assert.ok(checkIn.has(sentence), `Not in the table: ${sentence}`);
   }
+  const idOf = new Map(checksOf('interface').map(({ id, sentence }) => [sentence, id]));
   for (const [sentence, file] of checkIn) {
     const path = sources.find(({ name }) => name === file || name.endsWith(`/${file}`))?.path ?? '';
     const text = existsSync(path) ? readFileSync(path, 'utf8') : '';
-    const isThere = [`'${sentence}'`, `"${sentence}"`].some((quoted) => text.includes(quoted));
+    // A check that comes from a table of cases is there by its id, or by what its id ends in.
+    const id = idOf.get(sentence) ?? sentence;
+    const names = [`'${sentence}'`, `"${sentence}"`, `'${id}'`, `/${id.split('/')[1]}\``];
+    const isThere = names.some((name) => text.includes(name));
     assert.ok(isThere, `Not in ${file}: ${sentence}`);
   }
+});
+
+test('Each check that the table of decisions names is one of the kit', () => {
+  const [, table = ''] = /\| Gap \|([^]*?)\n\n/.exec(pages.get('src/api/README.md') ?? '') ?? [];
+  const ids = checksOf('http').map(({ id }) => id);
+  const cells = table.split('\n').map((row) => row.split('|').at(-2) ?? '');
+  const names = cells.flatMap((cell) => cell.match(/(?<=`)[a-z0-9-]+(?=`)/g) ?? []);
+  assert.ok(names.length > 10);
+  for (const name of names) assert.ok(ids.includes(`decisions/${name}`), name);
 });
 
 function unescaped(markdown: string): string {

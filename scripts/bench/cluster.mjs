@@ -134,7 +134,7 @@ async function measureStart(bench, { endpoints }) {
   dataFile(bench.folder, PETS);
   const from = freshData(bench.folder, 'to-etcd', PETS);
   const prefix = 'bench-start/';
-  const copyPets = fileURLToPath(new URL('../../dist/copy-pets.js', import.meta.url));
+  const copyPets = fileURLToPath(new URL('../../dist/commands/copy-pets.js', import.meta.url));
   const args = [copyPets, '--from', from, '--to-etcd', endpoints.join(','), '--prefix', prefix];
   execFileSync(bench.node, args, { stdio: 'ignore' });
   const starts = [];

@@ -46,6 +46,17 @@ export async function measureCreates(bench) {
   return [{ title: 'Durable creates', rows }];
 }
 
+/** The processor time of a durable create, against that of reading one pet. */
+export async function measureCost(bench) {
+  const what = 'create, 64 connections';
+  const ours = petstore(bench, 'file', 1000, creates(64));
+  const read = petstore(bench, 'file', 1000, reads(ONE.path, 64), 'read');
+  const pairs = await measurePairs(bench, what, ours, read);
+  const measure = { ...PROCESSOR, isTurned: false };
+  const row = pairsRow({ what, against: 'GET one pet', goal: '≤ 1.50', pairs, measure });
+  return [{ title: 'What a create costs', rows: [row] }];
+}
+
 export async function measureSqlite(bench) {
   const title = 'Against Fastify with node:sqlite (WAL, synchronous FULL)';
   if (!isInstalled(bench, 'fastify')) {

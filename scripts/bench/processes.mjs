@@ -58,9 +58,14 @@ export async function startServer(node, script, options) {
   };
 }
 
+/** Starts a script that prints lines of JSON, and ends by itself. */
+export function startScript(node, script, options) {
+  return start(node, script, [JSON.stringify(options)]);
+}
+
 /** Runs a script that prints one line of JSON and ends. */
 export async function runScript(node, script, options) {
-  const { end, nextLine } = start(node, script, [JSON.stringify(options)]);
+  const { end, nextLine } = startScript(node, script, options);
   const result = await nextLine();
   await end;
   return result;

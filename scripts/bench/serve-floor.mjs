@@ -1,31 +1,13 @@
 /**
- * The floors: bare node:http, without routing, keys, pets or checks.
- *
- * Two answer the same bytes to everything. `naive` is how one writes it first; `fastest` is the
- * fastest way that was found: a flat list for writeHead, the body as a string of bytes, and no
- * stream for an empty request. `append` is the naive floor of a create: it appends each body to a
- * file and syncs it before it answers, one after the other.
+ * A floor as a server: those of a read (floors.mjs), or `append`, the naive floor of a create. That
+ * one appends each body to a file and syncs it before it answers, one after the other.
  */
 
 import { fdatasyncSync, openSync, writeSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { floorListener } from './floors.mjs';
 
 const { kind, fields, body, path } = JSON.parse(process.argv[2]);
-const bytes = body === undefined ? undefined : Buffer.from(body).toString('latin1');
-
-const listeners = {
-  naive(_request, response) {
-    response.statusCode = 200;
-    for (let i = 0; i < fields.length; i += 2) response.setHeader(fields[i], fields[i + 1]);
-    response.end(body);
-  },
-  fastest(_request, response) {
-    response.writeHead(200, fields);
-    response.end(bytes, 'latin1');
-  },
-  append: appendListener,
-};
-
 const file = kind === 'append' ? openSync(path, 'a') : undefined;
 let lastId = 0;
 
@@ -49,7 +31,8 @@ function appendListener(request, response) {
 }
 
 const options = { keepAliveTimeout: 65_000, optimizeEmptyRequests: kind === 'fastest' };
-const server = createServer(options, listeners[kind]);
+const listener = kind === 'append' ? appendListener : floorListener(kind, fields, body);
+const server = createServer(options, listener);
 server.listen(0, '127.0.0.1', () => {
   process.stdout.write(`${JSON.stringify({ port: server.address().port })}\n`);
 });

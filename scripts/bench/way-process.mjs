@@ -14,10 +14,11 @@ import { Duplex } from 'node:stream';
 import { pathToFileURL } from 'node:url';
 import { floorListener } from './floors.mjs';
 
-const CONNECTIONS = Number(process.env.CONN ?? 20);
+const CONNECTIONS = 50;
+/** Requests: four on each connection, one after the other. */
 const BATCH = 200;
 
-const { dists, dataFile, scenarios, kinds, warmUps, slices } = JSON.parse(process.argv[2]);
+const { dists, dataFiles, scenarios, kinds, warmUps, slices } = JSON.parse(process.argv[2]);
 
 /** One side of a connection that is in this process; the other side is a server's. */
 class MemorySocket extends Duplex {
@@ -88,13 +89,11 @@ async function whenIdle(count) {
   }
 }
 
-/** The service from a folder like dist/, with pets of its own copy. */
-async function openService(dist) {
+/** The service from a folder like dist/, with a data file of its own. */
+async function openService(dist, dataFile) {
   const main = ['index.js', 'app.js'].find((name) => existsSync(join(dist, name)));
   const { openApp, createHttpServer } = await import(pathToFileURL(join(dist, main)).href);
-  const path = `${dataFile}-${services.size}.json`;
-  const app = await openApp({ dataFile: path, apiKeys: ['bench'] });
-  services.set(dist, app);
+  const app = await openApp({ dataFile, apiKeys: ['bench'] });
   return createHttpServer(app.listener);
 }
 
@@ -113,9 +112,8 @@ function openFloor(kind, answer) {
   return createServer(options, floorListener(kind, fields, body));
 }
 
-const services = new Map();
 const servers = [];
-for (const dist of dists) servers.push(await openService(dist));
+for (const [i, dist] of dists.entries()) servers.push(await openService(dist, dataFiles[i]));
 const results = [];
 for (const { what, path } of scenarios) {
   const ours = connectClient(servers[0], path);

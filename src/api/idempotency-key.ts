@@ -17,7 +17,10 @@ export function readIdempotencyKey({ idempotencyKeys, apiKey }: ApiRequest): str
   if (idempotencyKeys.length > 1) {
     throw invalid(`Expected one Idempotency-Key header field, not ${idempotencyKeys.length}`);
   }
-  const key = withoutQuotes(value);
+  const key = value.startsWith('"') ? parseString(value) : value;
+  if (key === undefined) {
+    throw invalid('Idempotency-Key begins with a quote, and must be a string of RFC 9651 then');
+  }
   if (!isIdempotencyKey(key)) {
     throw invalid(`Idempotency-Key must be 1 to ${MAX_LENGTH} visible ASCII characters`);
   }
@@ -45,10 +48,13 @@ function requestKeyOf(scope: string, key: string): string {
 
 const MAX_LENGTH = 255;
 
-/** The draft has the key in quotes, as a string of structured fields (RFC 9651 section 3.3.3). */
-function withoutQuotes(value: string): string {
-  const quoted = /^"((?:[^"\\]|\\["\\])*)"$/.exec(value)?.[1];
-  return quoted === undefined ? value : quoted.replace(/\\(.)/g, '$1');
+/**
+ * The draft has the key in quotes, as a string of structured fields (RFC 9651 section 3.3.3).
+ * Returns its value, or undefined if it is not such a string: other quotes, or parameters after it.
+ */
+function parseString(value: string): string | undefined {
+  const quoted = /^"((?:[ !#-[\]-~]|\\["\\])*)"$/.exec(value)?.[1];
+  return quoted?.replace(/\\(.)/g, '$1');
 }
 
 function invalid(message: string): ApiError {

@@ -5,8 +5,3 @@
 export const BASE_PATH = '/v1';
 export const PETS_PATH: string = `${BASE_PATH}/pets`;
 export const PET_PATH: string = `${PETS_PATH}/{petId}`;
-
-/** True for what may precede all paths: '', or segments of letters, digits and `-._~`. */
-export function isPrefix(text: string): boolean {
-  return /^(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._~-]+)*$/.test(text);
-}

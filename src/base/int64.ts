@@ -7,8 +7,35 @@
  * it.
  */
 
+import { cut } from './quote.ts';
+
 export const INT64_MIN: bigint = -(2n ** 63n);
 export const INT64_MAX: bigint = 2n ** 63n - 1n;
+
+/** An int64 as a program gives it: a bigint, or a number that is a safe integer. */
+export type Int64 = bigint | number;
+
+/**
+ * Returns the value as a bigint. Throws a TypeError or a RangeError that names it. A number beyond
+ * the safe integers is refused, since it may be a rounded one.
+ */
+export function toInt64(name: string, value: Int64): bigint {
+  const error = findInt64Error(name, value);
+  if (error !== undefined) throw error;
+  return BigInt(value);
+}
+
+/** Returns what is wrong with a value that should be an Int64; undefined if nothing is. */
+export function findInt64Error(name: string, value: unknown): Error | undefined {
+  if (typeof value !== 'bigint' && !Number.isSafeInteger(value)) {
+    const shown = typeof value === 'object' && value !== null ? 'an object' : cut(String(value));
+    return new TypeError(`${name} must be a bigint or a safe integer, not ${shown}`);
+  }
+  if (inRange(BigInt(value as Int64)) !== undefined) return undefined;
+  return new RangeError(
+    `${name} must be from ${INT64_MIN} to ${INT64_MAX}, not ${cut(`${value}`)}`,
+  );
+}
 
 /** The exact value of a JSON number literal; undefined where it is no integer or no int64. */
 export function int64FromLiteral(literal: string): bigint | undefined {

@@ -6,7 +6,7 @@ export function nearest(text: string, names: readonly string[]): string {
 }
 
 /** How many letters have to be added, removed or changed. */
-function edits(from: string, to: string): number {
+export function edits(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, column) => column);
   for (const [index, letter] of [...from].entries()) {
     const above = row;

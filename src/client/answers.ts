@@ -5,8 +5,8 @@
  * undefined somewhere in the caller's program; fields that the interface does not know are dropped.
  */
 
+import { parseExactJson } from '../base/exact-json.ts';
 import { isPetStatus, PET_STATUSES, type Pet } from '../model/pet.ts';
-import { parseExactJson } from './exact-json.ts';
 import { clientError, PetStoreError } from './pet-store-error.ts';
 
 export interface ServiceResponse {

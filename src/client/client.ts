@@ -5,11 +5,13 @@
  * comes as a bigint, always, and goes as a bigint or as a number that is a safe integer.
  */
 
+import type { Int64 } from '../base/int64.ts';
+import { findLink } from '../base/link-header.ts';
 import { cut } from '../base/quote.ts';
 import type { Pet, PetStatus } from '../model/pet.ts';
+import { stringifyPet } from '../model/stringify-pet.ts';
 import { invalidAnswer, readPet, readPets, type ServiceResponse } from './answers.ts';
 import { systemClock, type Clock } from './clock.ts';
-import { findLink } from './link-header.ts';
 import { PetStoreError, type ClientErrorCode } from './pet-store-error.ts';
 import {
   checkApiKey,
@@ -20,13 +22,12 @@ import {
   petUrl,
   readBaseUrl,
   readIdempotencyKey,
-  type Int64,
   type NewPet,
   type PetQuery,
 } from './requests.ts';
 import { send, type PetStoreRequest } from './send.ts';
 
-export { PetStoreError };
+export { PetStoreError, stringifyPet };
 export type { ClientErrorCode, Int64, NewPet, Pet, PetQuery, PetStatus };
 
 /**
@@ -99,7 +100,10 @@ export interface CreateOptions extends CallOptions {
 }
 
 export interface ClientOptions {
-  /** Such as `https://pets.example/v1`: http or https, without credentials, query or fragment. */
+  /**
+   * The base address of the service, which ends in /v1, such as `https://pets.example/v1`: http or
+   * https, without credentials, query or fragment.
+   */
   readonly baseUrl: string | URL;
   /** It is sent below the base URL only, and is in no error. */
   readonly apiKey: string;
@@ -207,7 +211,7 @@ function isIntegerWithin(value: number, min: number, max: number): boolean {
 function linkUrl(baseUrl: URL, link: string): URL {
   const url = URL.canParse(link) ? new URL(link) : undefined;
   if (url !== undefined && isBelow(baseUrl, url)) return url;
-  throw new TypeError('A page must be the next of another one, below the base URL');
+  throw new TypeError('A page must be the `next` URL of another page, below the base URL');
 }
 
 /** The URL of the page after this one. Throws a PetStoreError (invalid_answer). */

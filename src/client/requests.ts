@@ -5,11 +5,8 @@
  * already, say); whether a value is allowed is for the service to tell.
  */
 
-import { INT64_MAX, INT64_MIN } from '../base/int64.ts';
+import { toInt64, type Int64 } from '../base/int64.ts';
 import type { PetStatus } from '../model/pet.ts';
-
-/** An int64 as the caller may give it: a bigint, or a number that is a safe integer. */
-export type Int64 = bigint | number;
 
 /** A pet to add. */
 export interface NewPet {
@@ -74,21 +71,21 @@ export function listPetsUrl(baseUrl: URL, { limit, status, after }: PetQuery): U
   const url = petsUrl(baseUrl);
   if (limit !== undefined) url.searchParams.set('limit', String(limit));
   if (status !== undefined) url.searchParams.set('status', status);
-  if (after !== undefined) url.searchParams.set('after', encodeInt64('after', after));
+  if (after !== undefined) url.searchParams.set('after', `${toInt64('after', after)}`);
   return url;
 }
 
 /** Throws a TypeError or RangeError when `id` is no int64. */
 export function petUrl(baseUrl: URL, id: Int64): URL {
-  return new URL(`pets/${encodeInt64('id', id)}`, baseUrl);
+  return new URL(`pets/${toInt64('id', id)}`, baseUrl);
 }
 
 /** The NewPet's JSON text. Throws a TypeError or RangeError when it cannot be written. */
 export function encodeNewPet({ name, categoryId, status }: NewPet): string {
   if (typeof name !== 'string') throw new TypeError('name must be a string');
   const statusField = status === undefined ? '' : `,"status":${JSON.stringify(status)}`;
-  const digits = encodeInt64('categoryId', categoryId);
-  return `{"name":${JSON.stringify(name)},"categoryId":${digits}${statusField}}`;
+  const exact = toInt64('categoryId', categoryId);
+  return `{"name":${JSON.stringify(name)},"categoryId":${exact}${statusField}}`;
 }
 
 /**
@@ -98,16 +95,11 @@ export function encodeNewPet({ name, categoryId, status }: NewPet): string {
 export function readIdempotencyKey(key: string | boolean | undefined): string | undefined {
   if (key === undefined || key === false) return undefined;
   if (key === true) return crypto.randomUUID();
-  if (typeof key === 'string' && /^[\x21-\x7e]{1,255}$/.test(key)) return key;
+  if (typeof key === 'string' && /^[\x21-\x7e]{1,255}$/.test(key)) return encodeKey(key);
   throw new TypeError('idempotencyKey must be true, or 1 to 255 visible ASCII characters');
 }
 
-/** Plain digits. A number beyond the safe integers is refused: it may be a rounded one. */
-function encodeInt64(what: string, value: Int64): string {
-  if (typeof value !== 'bigint' && !Number.isSafeInteger(value)) {
-    throw new TypeError(`${what} must be a bigint or a safe integer, not ${String(value)}`);
-  }
-  const exact = BigInt(value);
-  if (exact >= INT64_MIN && exact <= INT64_MAX) return String(exact);
-  throw new RangeError(`${what} must be from ${INT64_MIN} to ${INT64_MAX}, not ${exact}`);
+/** A value that begins with a quote is read as a string of RFC 9651 (section 3.3.3). */
+function encodeKey(key: string): string {
+  return key.startsWith('"') ? `"${key.replace(/["\\]/g, '\\$&')}"` : key;
 }

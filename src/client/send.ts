@@ -10,7 +10,7 @@
 
 import { readError, type ServiceResponse } from './answers.ts';
 import { wait, type Clock } from './clock.ts';
-import { clientError, type PetStoreError } from './pet-store-error.ts';
+import { clientError, PetStoreError } from './pet-store-error.ts';
 import { retryDelayMs } from './retry-delay.ts';
 
 export interface PetStoreRequest {
@@ -91,10 +91,20 @@ async function sendOnce(
     return { error, isSafeToRepeat, retryAfter: null };
   }
   if (answer.status === request.expectedStatus) return answer;
-  const error = readError(answer, apiKey);
+  const error = withBaseUrlHint(request, readError(answer, apiKey));
   const isSafeToRepeat = isPassing(request, answer.status, error.code);
   return { error, isSafeToRepeat, retryAfter: answer.headers.get('Retry-After') };
 }
+
+/** With the right base URL no request gets 404 or 405, except getPet for a pet that is not there. */
+function withBaseUrlHint({ operation }: PetStoreRequest, error: PetStoreError): PetStoreError {
+  const { code, message, status } = error;
+  const isElsewhere = status === 404 || status === 405;
+  if (!isElsewhere || (operation === 'getPet' && code === 'not_found')) return error;
+  return new PetStoreError(code, `${message}; ${BASE_URL_HINT}`, status);
+}
+
+const BASE_URL_HINT = 'check the base URL: it ends in /v1, such as https://host/v1';
 
 function isPassing(request: PetStoreRequest, status: number, code: string): boolean {
   const hasKey = request.idempotencyKey !== undefined;

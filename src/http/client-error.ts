@@ -23,8 +23,19 @@ export function toApiError(error: NodeJS.ErrnoException, maxHeaderSize: number):
   return malformed(`The request is not well-formed HTTP: ${reason}`);
 }
 
+/**
+ * Returns the Origin of a request whose header the parser rejects, taken from the bytes at fault;
+ * undefined if they have none. A wrong guess does no harm: the error tells nothing.
+ */
+export function findOrigin(error: Error): string | undefined {
+  if (!('rawPacket' in error) || !Buffer.isBuffer(error.rawPacket)) return undefined;
+  const match = /^origin:[ \t]*([!-~]{1,255})[ \t]*\r?$/im.exec(error.rawPacket.toString('latin1'));
+  // A copy: a part of a string keeps the whole of it in memory.
+  return match === null ? undefined : Buffer.from(match[1]!).toString();
+}
+
 /** Writes the error as the connection's last response, and closes the connection. */
-export function endWithError(socket: Duplex, error: ApiError): void {
+export function endWithError(socket: Duplex, error: ApiError, headers: readonly string[]): void {
   const body = JSON.stringify(error.body);
   const lines = [
     `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status] ?? ''}`,
@@ -33,7 +44,7 @@ export function endWithError(socket: Duplex, error: ApiError): void {
     `Content-Length: ${Buffer.byteLength(body)}`,
     'Connection: close',
   ];
-  const fields = [...COMMON_HEADERS, ...error.headers];
+  const fields = [...COMMON_HEADERS, ...error.headers, ...headers];
   for (let i = 0; i + 1 < fields.length; i += 2) lines.push(`${fields[i]}: ${fields[i + 1]}`);
   socket.write(`${lines.join('\r\n')}\r\n\r\n${body}`);
   lingeringClose(socket);

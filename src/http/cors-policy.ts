@@ -6,6 +6,6 @@ import type { ApiResponse } from './api-response.ts';
 export interface CorsPolicy {
   /** The answer to a preflight from an allowed origin; undefined for every other request. */
   preflight(request: IncomingMessage): ApiResponse | undefined;
-  /** Header fields of every answer, but of public operations, which any page may read. */
-  headersFor(request: IncomingMessage): readonly string[];
+  /** Header fields of every response to this origin, except at public paths, open to any page. */
+  headersFor(origin: string | undefined): readonly string[];
 }

@@ -14,6 +14,7 @@ import { emptyResponse, type ApiResponse } from './api-response.ts';
 import { authenticate } from './bearer.ts';
 import { failureResponse, type Exchange, type ListenerOptions } from './exchange.ts';
 import type { ApiRequest, Operation } from './operation.ts';
+import { createPathHint } from './path-hint.ts';
 import { readBody } from './request-body.ts';
 import type { RequestHeaders } from './request-headers.ts';
 import type { RequestFacts } from './request-record.ts';
@@ -42,8 +43,11 @@ type Mutable<T> = { -readonly [Name in keyof T]: T[Name] };
 /** Returns the function that decides. It never throws. */
 export function createDecide(options: ListenerOptions): (exchange: Exchange) => Respond | Call {
   const { prefix, bodyLimitBytes, cors } = options;
-  const router = createRouter(groupByPath(options.operations, prefix));
+  const routes = groupByPath(options.operations, prefix);
+  const router = createRouter(routes);
   const guardedPath = `${prefix}${options.guardedPath}`;
+  const [patterns, listPath] = [[...routes.keys()], `${prefix}${options.listPath}`];
+  const hint = createPathHint({ patterns, prefix, guardedPath, listPath });
   return (exchange) => {
     const { request, headers } = exchange;
     const { method = '' } = request;
@@ -51,6 +55,7 @@ export function createDecide(options: ListenerOptions): (exchange: Exchange) => 
       path: '',
       keyUse: undefined,
       prepared: undefined,
+      isPublic: false,
       isSound: false,
     };
     try {
@@ -68,8 +73,9 @@ export function createDecide(options: ListenerOptions): (exchange: Exchange) => 
       const key = needsKey ? authenticate(headers, options.keyring(needsKey)) : undefined;
       facts.keyUse = key?.use;
       const apiKey = key?.text ?? '';
-      if (found === undefined) throw noSuchPath(path, prefix);
+      if (found === undefined) throw noSuchPath(path, hint);
       const { route, parameters: pathParameters } = found;
+      facts.isPublic = route.isPublic;
       // Here, since an operation without parameters does not read the query.
       if (percentDecode(query) === undefined) throw brokenEncoding('query', query);
       checkExpectation(headers);
@@ -112,14 +118,14 @@ function isBelow(path: string, guardedPath: string): boolean {
   return `${normalizePath(path)}/`.startsWith(`${guardedPath}/`);
 }
 
-function noSuchPath(path: string, prefix: string): ApiError {
+function noSuchPath(path: string, hint: (path: string) => string): ApiError {
   if (percentDecode(path) === undefined) return brokenEncoding('path', path);
-  const hint = isBelow(path, prefix) ? '' : `: every path begins with ${prefix}/`;
-  return new ApiError('unknown_path', `Unknown path ${cut(path)}${hint}`);
+  return new ApiError('unknown_path', `Unknown path ${cut(path)}${hint(path)}`);
 }
 
+/** Expect is a list: "100-continue" may be in it twice (RFC 9110 section 10.1.1). */
 function checkExpectation({ expect }: RequestHeaders): void {
-  if (expect === undefined || expect.toLowerCase() === '100-continue') return;
+  if (expect === undefined || /^100-continue(?:[ \t]*,[ \t]*100-continue)*$/i.test(expect)) return;
   const message = `Expect must be 100-continue, not ${quote(expect)}`;
   throw new ApiError('expectation_failed', message);
 }

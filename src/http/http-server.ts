@@ -10,7 +10,8 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ApiError } from './api-error.ts';
-import { endWithError, toApiError } from './client-error.ts';
+import { NO_HEADERS } from './api-response.ts';
+import { endWithError, findOrigin, toApiError } from './client-error.ts';
 import { LIMITS, type Limits } from './limits.ts';
 import { lingeringClose } from './lingering-close.ts';
 import type { Listener } from './listener.ts';
@@ -45,7 +46,7 @@ export function createHttpServer(listener: Listener, limits: Partial<Limits> = {
   });
   closeStalledConnections(server, queue, options);
   closeUnusedWhenFull(server, queue);
-  handleClientErrors(server, queue, options.maxHeaderSize);
+  handleClientErrors(server, queue, listener, options.maxHeaderSize);
   return server;
 }
 
@@ -76,22 +77,29 @@ function closeUnusedWhenFull(server: Server, queue: PipelineQueue): void {
   server.on('drop', () => (timer ??= setTimeout(closeUnused, MAKE_ROOM_MS)));
 }
 
-function handleClientErrors(server: Server, queue: PipelineQueue, maxHeaderSize: number): void {
+function handleClientErrors(
+  server: Server,
+  queue: PipelineQueue,
+  listener: Listener,
+  maxHeaderSize: number,
+): void {
   const faulty = new WeakSet<Duplex>();
-  const respond = (socket: Duplex, error: ApiError): void =>
-    queue.endWith(
-      socket,
-      () => endWithError(socket, error),
-      () => lingeringClose(socket),
-    );
-  server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
+  const respond = (socket: Duplex, error: ApiError, headerOrigin: string | undefined): void => {
+    // If its body is at fault, the request is known.
+    const end = (request: IncomingMessage | undefined): void => {
+      const origin = request === undefined ? headerOrigin : request.headers.origin;
+      endWithError(socket, error, listener.clientErrorHeaders?.(origin) ?? NO_HEADERS);
+    };
+    queue.endWith(socket, end, () => lingeringClose(socket));
+  };
+  server.on('connect', ({ headers }: IncomingMessage, socket: Duplex) => {
     // node:http is done with this socket, and has taken its own listeners off; without one, a
     // failure of it would end the process.
     for (const event of ['error', 'timeout']) socket.on(event, () => socket.destroy());
     // A long response that is in progress waits for this event.
     socket.on('drain', () => queue.connections.get(socket)?.current?.emit('drain'));
     const message = 'CONNECT is not supported';
-    respond(socket, new ApiError('method_not_allowed', message, ALLOW_NONE));
+    respond(socket, new ApiError('method_not_allowed', message, ALLOW_NONE), headers.origin);
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
     // The parser reports a fault again at each chunk after it, and at the end.
@@ -99,9 +107,11 @@ function handleClientErrors(server: Server, queue: PipelineQueue, maxHeaderSize:
     if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
     // The rest of the request may be there: it is the service that does not read. node:http will
     // not report it again; stalled-connections.ts measures the time that follows.
-    if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && queue.connections.get(socket)?.isPaused) return;
+    if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && queue.connections.get(socket)?.isPaused)
+      return;
     faulty.add(socket);
-    respond(socket, toApiError(error, maxHeaderSize));
+    const origin = listener.clientErrorHeaders === undefined ? undefined : findOrigin(error);
+    respond(socket, toApiError(error, maxHeaderSize), origin);
   });
   // node:http's timeout of an idle connection, which a listener takes over.
   server.on('timeout', (socket) => {

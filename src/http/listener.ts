@@ -14,11 +14,15 @@ import { announcesBody, readHeaders } from './request-headers.ts';
 import type { RequestFacts } from './request-record.ts';
 import { respond } from './respond.ts';
 
-export type Listener = (request: IncomingMessage, response: ServerResponse) => void;
+export interface Listener {
+  (request: IncomingMessage, response: ServerResponse): void;
+  /** Header fields of the error for a request that the parser rejects; by its origin, if known. */
+  clientErrorHeaders?(origin: string | undefined): readonly string[];
+}
 
 export function createListener(options: ListenerOptions): Listener {
   const decide = createDecide(options);
-  return (request, response) => {
+  const listener: Listener = (request, response) => {
     const headers = readHeaders(request.rawHeaders);
     if (!announcesBody(headers)) skipEmptyBody(request);
     const startedAt = performance.now();
@@ -29,6 +33,9 @@ export function createListener(options: ListenerOptions): Listener {
     if (decision.kind === 'call') call(exchange, decision);
     else respond(exchange, decision.facts, decision.apiResponse);
   };
+  const { cors } = options;
+  if (cors !== undefined) listener.clientErrorHeaders = (origin) => cors.headersFor(origin);
+  return listener;
 }
 
 function call(exchange: Exchange, { facts, operation, apiRequest }: Call): void {

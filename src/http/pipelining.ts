@@ -83,19 +83,24 @@ export class PipelineQueue {
 
   /**
    * Calls `respond` for what the parser rejected, after the responses before it: what it writes is
-   * the connection's last. If the fault is in the body of a request whose own response has begun,
-   * it calls `end` instead, since a request has one response.
+   * the connection's last. If the fault is in the body of a request, `respond` is given the request;
+   * if its own response has begun, `end` is called instead, since a request has one response.
    */
-  endWith(socket: Duplex, respond: () => void, end: () => void): void {
+  endWith(
+    socket: Duplex,
+    respond: (request: IncomingMessage | undefined) => void,
+    end: () => void,
+  ): void {
     const connection = this.connections.get(socket);
     const last = connection?.waiting.at(-1);
     const response = last?.response ?? connection?.current;
-    if (connection === undefined || response === undefined) return respond();
-    const { complete } = response.req;
-    if (!complete && response.headersSent) end();
-    else if (!complete && last !== undefined) last.begin = respond;
-    else if (!complete || isOut(response)) respond();
-    else this.#enqueue(connection, { response, begin: respond });
+    if (connection === undefined || response === undefined) return respond(undefined);
+    const { req } = response;
+    if (!req.complete && response.headersSent) end();
+    else if (!req.complete && last !== undefined) last.begin = () => respond(req);
+    else if (!req.complete) respond(req);
+    else if (isOut(response)) respond(undefined);
+    else this.#enqueue(connection, { response, begin: () => respond(undefined) });
   }
 
   #enqueue(connection: Connection, queued: QueuedRequest): void {

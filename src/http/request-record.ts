@@ -27,6 +27,8 @@ export interface RequestFacts {
   readonly keyUse: KeyUse | undefined;
   /** The operation that is asked for, if any. */
   readonly prepared: PreparedOperation | undefined;
+  /** True if web pages of any origin may read what is at the path. */
+  readonly isPublic: boolean;
   /** False if the request broke a rule of HTTP: others may have understood it differently. */
   readonly isSound: boolean;
 }

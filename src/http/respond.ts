@@ -10,17 +10,15 @@ import type { Exchange } from './exchange.ts';
 import { lingeringClose } from './lingering-close.ts';
 import { announcesBody } from './request-headers.ts';
 import type { RequestFacts } from './request-record.ts';
-import type { PreparedOperation } from './routes.ts';
 
 /** Sends the response and reports it. */
 export function respond(exchange: Exchange, facts: RequestFacts, apiResponse: ApiResponse): void {
   const { options, request, response, startedAt, requestId } = exchange;
-  const { prepared } = facts;
   const { status } = apiResponse;
   const bodyBytes = request.method === 'HEAD' ? 0 : apiResponse.bodyBytes;
   options.onResponse({ request, facts, status, bodyBytes, startedAt, requestId });
   if (response.destroyed) return;
-  const headers = extraHeaders(exchange, prepared, status);
+  const headers = extraHeaders(exchange, facts, status);
   const isEarly = isEarlyResponse(exchange, status);
   const { socket } = request;
   // On any server: node:http would reset a connection whose client still sends.
@@ -53,16 +51,15 @@ function endsConnection({ options, request, headers }: Exchange, facts: RequestF
 /** Header fields in addition to the response's own. */
 function extraHeaders(
   { options: { cors }, request, requestId }: Exchange,
-  prepared: PreparedOperation | undefined,
+  { prepared, isPublic }: RequestFacts,
   status: number,
 ): readonly string[] {
   // A removed operation is no longer deprecated.
   const headers = prepared === undefined || status === 410 ? NO_HEADERS : prepared.headers;
-  const isPublic = prepared?.operation.isPublic === true;
   if (requestId === '' && cors === undefined && !isPublic) return headers;
   const all = [...headers];
   if (requestId !== '') all.push('X-Request-Id', requestId);
   if (isPublic) all.push('Access-Control-Allow-Origin', '*');
-  else if (cors !== undefined) all.push(...cors.headersFor(request));
+  else if (cors !== undefined) all.push(...cors.headersFor(request.headers.origin));
   return all;
 }

@@ -12,6 +12,8 @@ export interface Route {
   /** By method. HEAD is there if GET is. */
   readonly operations: ReadonlyMap<string, PreparedOperation>;
   readonly needsKey: Operation['needsKey'];
+  /** True if one of the operations is public: then all responses at this path are. */
+  readonly isPublic: boolean;
   /** The value of the Allow header field. */
   readonly allow: string;
   readonly optionsResponse: ApiResponse;
@@ -39,15 +41,27 @@ export function groupByPath(
     const get = byMethod.get('GET');
     if (get !== undefined) byMethod.set('HEAD', get);
     const allow = [...byMethod.keys(), 'OPTIONS'].join(', ');
+    const isPublic = here.some((operation) => operation.isPublic === true);
     routes.set(`${prefix}${path}`, {
       operations: byMethod,
       needsKey: here.find(({ needsKey }) => needsKey)?.needsKey ?? false,
+      isPublic,
       allow,
-      optionsResponse: emptyResponse(['Allow', allow]),
+      optionsResponse: emptyResponse(['Allow', allow, ...(isPublic ? PUBLIC_PREFLIGHT : [])]),
     });
   }
   return routes;
 }
+
+/** To a preflight of any page (the Fetch standard); `*` does not stand for Authorization there. */
+const PUBLIC_PREFLIGHT: readonly string[] = [
+  'Access-Control-Allow-Methods',
+  'GET, HEAD',
+  'Access-Control-Allow-Headers',
+  '*, Authorization',
+  'Access-Control-Max-Age',
+  '600',
+];
 
 function prepare(operation: Operation, prefix: string): PreparedOperation {
   const { name, deprecation } = operation;

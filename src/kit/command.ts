@@ -15,25 +15,26 @@ export const HELP: string = `Checks a pet store service against the interface, s
 
 Usage: petstore conformance BASE_URL [options]
 
-  BASE_URL                  the base address, which ends in /v1: https://host/v1
+  BASE_URL                  the base URL, which ends in /v1: https://host/v1
   --key KEY                 an API key of the service; or ${NAMES.key}
   --level LEVEL             ${LEVELS.join(', ')}: each includes those before it
                             (interface by default, all with --only)
   --only ID                 one check, or all whose ids begin so: 4.1; can be given again
   --list                    prints the checks, and runs none
+  --wait TIME               waits for a service that starts: 10s, 2m
   --header 'Name: value'    a further header field of each request; can be given again
-  --category ID             a category that the service knows, where it knows any (1)
+  --category ID             a category that the service knows, if it knows any (1)
   --expected-failures FILE  ids of checks that are known to fail, one a line, # for comments
-  --strict                  the decisions of this project are demanded, too
-  --reporter NAME           one of Node's (spec, tap, junit, dot) in place of the report
-  --output FILE             where that reporter writes to, beside the report
+  --strict                  demands the decisions of this project, too
+  --reporter NAME           one of Node's (spec, tap, junit, dot) instead of the report
+  --output FILE             that reporter writes to FILE, and the report is printed as well
   --version, --help
 
-It adds some hundreds of pets whose names begin with Conformance, and removes none. For a
+It adds a few hundred pets whose names begin with Conformance, and removes none. For a
 certificate of your own, set NODE_EXTRA_CA_CERTS to its file.
 
-Exit code: 0 when all that is demanded holds, 1 when not, 2 when it was not checked: wrong usage,
-a key that is not accepted, no service at the address, or one that stopped answering.
+Exit code: 0 if all required checks pass, 1 if one fails, 2 if nothing could be checked: wrong
+usage, a key that is not accepted, no service at the address, or one that stopped responding.
 `;
 
 const OPTIONS = {
@@ -45,6 +46,7 @@ const OPTIONS = {
   category: { type: 'string' },
   'expected-failures': { type: 'string' },
   strict: { type: 'boolean' },
+  wait: { type: 'string' },
   reporter: { type: 'string' },
   output: { type: 'string' },
   version: { type: 'boolean' },
@@ -58,8 +60,11 @@ export async function runCommand(args: readonly string[], env: Environment): Pro
   try {
     const { values, positionals } = parse(args);
     const text = textFor(values);
-    if (text !== undefined) return print(text);
-    if (positionals.length > 1) throw new Error(`One base address only: ${positionals.join(' ')}`);
+    if (text !== undefined) {
+      process.stdout.write(text);
+      return 0;
+    }
+    if (positionals.length > 1) throw new Error(`One base URL only: ${positionals.join(' ')}`);
     const settings = { ...env, ...settingsOf(values, positionals[0]) };
     readSettings(settings);
     return await runSuite(values, settings);
@@ -73,7 +78,7 @@ function parse(args: readonly string[]) {
   return parseArgs({ args: [...args], allowPositionals: true, options: OPTIONS });
 }
 
-/** What is printed in place of a run. */
+/** What is printed instead of a run. */
 function textFor({ help, version, list, level, only }: Values): string | undefined {
   if (help === true) return HELP;
   if (version === true) return `kit ${VERSION}, interface ${INTERFACE_VERSION}\n`;
@@ -83,29 +88,19 @@ function textFor({ help, version, list, level, only }: Values): string | undefin
   return checks.map((check) => `${check.id.padEnd(32)} ${check.sentence}\n`).join('');
 }
 
-function print(text: string): number {
-  process.stdout.write(text);
-  return 0;
-}
-
 /** Only what was given: the environment keeps the rest. */
 function settingsOf(values: Values, url: string | undefined): Record<string, string> {
-  const given: Record<string, string | undefined> = {
-    [NAMES.url]: url,
-    [NAMES.key]: values.key,
-    [NAMES.level]: values.level,
-    [NAMES.only]: values.only?.join('\n'),
-    [NAMES.header]: values.header?.join('\n'),
-    [NAMES.category]: values.category,
-    [NAMES.expectedFailures]: values['expected-failures'],
-    [NAMES.strict]: values.strict === true ? 'on' : undefined,
-  };
-  const isGiven = (entry: [string, string | undefined]): entry is [string, string] =>
-    entry[1] !== undefined;
-  return Object.fromEntries(Object.entries(given).filter(isGiven));
+  const given: Record<string, unknown> = { ...values, url };
+  const settings: Record<string, string> = {};
+  for (const [option, variable] of Object.entries(NAMES)) {
+    const value = given[option];
+    if (value !== undefined)
+      settings[variable] = Array.isArray(value) ? value.join('\n') : `${value}`;
+  }
+  return settings;
 }
 
-/** The reporters are options of Node itself; ours stays on the terminal beside a file. */
+/** The reporters are options of Node itself. This kit's own stays on the terminal beside a file. */
 function reporterArguments({ reporter, output }: Values): readonly string[] {
   const own = pathOf('report');
   const reporters: [name: string, destination: string][] = [];

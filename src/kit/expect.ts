@@ -1,30 +1,34 @@
 /**
- * What the interface itself says of responses, and nothing more: the status, an Error, a Pet, and
- * where a pet is found again. What a check cannot see here is *not observed*, never "holds".
+ * What the specification itself says of responses, and nothing more: the status, an Error, a Pet,
+ * and where a pet is found again. What a check cannot see here is *not observed*, never "holds".
  */
 
 import assert from 'node:assert/strict';
+import { findLink } from '../base/link-header.ts';
 import { NotObserved } from './check.ts';
-import { fieldsOf, petsOf, type Client, type Fields, type ServiceResponse } from './client.ts';
+import {
+  fieldsOf,
+  petsOf,
+  type Fields,
+  type ServiceResponse,
+  type TestClient,
+} from './test-client.ts';
 
-/** The PetStatus values (part 2). */
+/** The PetStatus values (spec section 2). */
 export const STATUSES = ['available', 'pending', 'sold'] as const;
 
-/** No list has more (part 8), so a shorter one has all that match. */
+/** The most pets of a list (spec section 8): a shorter list has all that match. */
 export const LONGEST_LIST = 100;
 
-/** An identifier that no service is likely to have come to. */
+/** An id that no service is likely to have reached. */
 export const LOST_ID: bigint = 2n ** 63n - 1n;
 
-/** Two credentials that no service accepts, the first of which is none. */
-export const BAD_CREDENTIALS = ['', 'Bearer no'] as const;
-
-/** `about` names the case, where a check has several. */
+/** `about` names the request, if a check has several. */
 export function assertStatus(response: ServiceResponse, status: number, about = ''): void {
   assert.equal(response.status, status, `${about === '' ? '' : `${about}: `}the status`);
 }
 
-/** 4xx: refused, by whatever status, where the interface names none. */
+/** 4xx, whichever: for a request to which the specification gives no status. */
 export function assertRefused({ status }: ServiceResponse): void {
   assert.ok(isRefused(status), `expected a status 4xx, not ${status}`);
 }
@@ -33,7 +37,7 @@ export function isRefused(status: number): boolean {
   return status >= 400 && status <= 499;
 }
 
-/** An Error object (parts 2 and 7) that repeats the response's status. */
+/** An Error object (spec sections 2 and 7) that repeats the response's status. */
 export function assertErrorObject(response: ServiceResponse): void {
   const { code, message, status } = fieldsOf(response);
   assert.equal(typeof code, 'string', 'the type of code');
@@ -47,12 +51,14 @@ export function assertJsonType({ headers }: ServiceResponse): void {
   assert.equal(type.trim().toLowerCase(), 'application/json', 'the Content-Type');
 }
 
-/** A Pet (part 2), with these fields. */
+/** A Pet (spec section 2), with these fields. */
 export function assertPet(pet: Fields, expected: Fields = {}): void {
   const { id, name, categoryId, status } = pet;
   for (const [field, value] of Object.entries({ id, categoryId })) {
-    const isInt64 = typeof value === 'bigint' && BigInt.asIntN(64, value) === value;
-    assert.ok(isInt64, `expected a Pet whose ${field} is an int64, not ${String(value)}`);
+    assert.ok(
+      typeof value === 'bigint',
+      `expected a Pet whose ${field} is an int64, not ${String(value)}`,
+    );
   }
   assert.equal(typeof name, 'string', 'the type of name');
   const isStatus = status === undefined || STATUSES.some((known) => known === status);
@@ -63,55 +69,60 @@ export function assertPet(pet: Fields, expected: Fields = {}): void {
 }
 
 /** Fails unless the service, asked again, has the pet as it was when it was added. */
-export async function assertKept(client: Client, pet: Fields): Promise<void> {
-  const found = await findAgain(client, pet);
+export async function assertKept(client: TestClient, pet: Fields): Promise<void> {
+  const response = await client.get(`/pets/${pet['id']}`);
+  const found = response.status === 200 ? fieldsOf(response) : await findListed(client, pet);
   for (const field of ['id', 'name', 'categoryId', 'status']) {
     assert.equal(found[field], pet[field], `the ${field} of the Pet, asked for again`);
   }
 }
 
-/** By its id or else by the lists. Throws NotObserved where neither reaches as far. */
-async function findAgain(client: Client, pet: Fields): Promise<Fields> {
-  const response = await client.get(`/pets/${pet['id']}`);
-  if (response.status === 200) return fieldsOf(response);
-  const found = await findListed(client, pet);
-  if (found !== undefined) return found;
-  throw new NotObserved('the pet cannot be got by its id, and more than 100 pets hide it in lists');
-}
-
 /**
- * The pet as the lists show it: as long as they come, and on to the next page where a Link with
- * rel="next" leads there. Undefined where there may be more than they show.
+ * The pet as the lists show it, on any page that a Link with rel="next" leads to. Throws NotObserved
+ * if there may be more pets than the lists show.
  */
-export async function findListed(client: Client, pet: Fields): Promise<Fields | undefined> {
+export async function findListed(client: TestClient, pet: Fields): Promise<Fields> {
   const status = pet['status'] === undefined ? '' : `&status=${String(pet['status'])}`;
-  let next: string | undefined = `/pets?limit=${LONGEST_LIST}${status}`;
-  let length = 0;
-  let pages = 0;
-  while (next !== undefined && pages < MOST_PAGES) {
-    const response = await client.get(next);
-    assertStatus(response, 200, 'the list');
-    const pets = petsOf(response);
-    const found = pets.find(({ id }) => id === pet['id']);
-    if (found !== undefined) return found;
-    length = pets.length;
-    pages += 1;
-    next = nextPage(client, response);
-  }
-  const isAll = next === undefined && (length < LONGEST_LIST || pages > 1);
+  const pages = await pagesFrom(client, `/pets?limit=${LONGEST_LIST}${status}`, MOST_PAGES);
+  const pets = pages.flat();
+  const found = pets.find(({ id }) => id === pet['id']);
+  if (found !== undefined) return found;
+  const isAll = pages.length > 1 ? pages.length < MOST_PAGES : pets.length < LONGEST_LIST;
   assert.ok(!isAll, `expected pet ${String(pet['id'])} in the list, which has room for it`);
-  return undefined;
+  throw new NotObserved('there are more pets than a list shows');
 }
 
 const MOST_PAGES = 50;
 
-/** Where the response's Link leads to, below the base address (RFC 8288); undefined without one. */
-export function nextPage(client: Client, { headers }: ServiceResponse): string | undefined {
-  const link = /<([^>]*)>[^,]*;\s*rel="?next"?/i.exec(headers.get('Link') ?? '')?.[1];
-  if (link === undefined) return undefined;
-  const { pathname, search } = new URL(link, `${client.target.baseUrl}/pets`);
+/** The pets of a page and of those after it, up to so many pages. */
+export async function pagesFrom(
+  client: TestClient,
+  path: string,
+  mostPages: number,
+): Promise<readonly (readonly Fields[])[]> {
+  const pages: (readonly Fields[])[] = [];
+  for (let next: string | undefined = path; next !== undefined && pages.length < mostPages;) {
+    const response = await client.get(next);
+    assertStatus(response, 200, 'the list');
+    pages.push(petsOf(response));
+    next = nextPage(client, response);
+  }
+  return pages;
+}
+
+/** Where the response's Link leads to, below the base URL (RFC 8288); undefined without one. */
+export function nextPage(client: TestClient, { headers }: ServiceResponse): string | undefined {
+  const field = headers.get('Link');
+  if (field === null) return undefined;
   const base = new URL(client.target.baseUrl).pathname;
-  return pathname.startsWith(base) ? `${pathname.slice(base.length)}${search}` : undefined;
+  try {
+    const link = findLink(field, 'next');
+    if (link === undefined) return undefined;
+    const { pathname, search } = new URL(link, `${client.target.baseUrl}/pets`);
+    return pathname.startsWith(base) ? `${pathname.slice(base.length)}${search}` : undefined;
+  } catch {
+    return assert.fail('expected a Link that can be read (RFC 8288)');
+  }
 }
 
 /** Fails unless every pet of a filtered list has the status. */
@@ -119,8 +130,12 @@ export function assertFiltered(pets: readonly Fields[], status: string): void {
   for (const pet of pets) assert.equal(pet['status'], status, 'the status of a pet in the list');
 }
 
-/** Fails unless a list has so many pets: of a service that has at least so many. */
-export async function assertLength(client: Client, query: string, length: number): Promise<void> {
+/** Fails unless a list has so many pets: for a service that has at least this many. */
+export async function assertLength(
+  client: TestClient,
+  query: string,
+  length: number,
+): Promise<void> {
   const response = await client.get(`/pets${query}`);
   assertStatus(response, 200);
   assert.equal(
@@ -141,10 +156,9 @@ export function assertGetPetStatus(response: ServiceResponse, status: number, ab
 }
 
 /**
- * Where the response stands to the removal of getPet on 5 December 2030, by the service's clock.
- *
- * That day is no longer than from the first place on earth where it begins to the last where it
- * ends, since the interface names no time zone.
+ * Where the response is in relation to the removal of getPet on 5 December 2030, by the service's
+ * clock. The specification names no time zone: the day lasts from its beginning in the first zone
+ * on earth to its end in the last.
  */
 export function removalIn({ headers }: ServiceResponse): 'to come' | 'today' | 'past' {
   const date = Date.parse(headers.get('Date') ?? '');

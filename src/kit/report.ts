@@ -1,98 +1,110 @@
 /**
  * The report of a run, as a reporter of node:test: what a person does next.
  *
- * One line for each failure with its id, below it what was expected, sent and received, and the
- * other failures with the same cause. Decisions that differ are no failures: they are counted, and
- * grouped by cause. The sentences that could not be observed come last, with the reason.
+ * Each failure is one line with its id. Below it are the expectation, what was sent and received,
+ * and other failures with the same cause. Differences from decisions are not failures: they are
+ * counted, and grouped by cause. Sentences that were not observed come last, each with the reason.
+ * During a long run a line of progress is printed now and then.
  */
 
 import type { TestEvent } from 'node:test/reporters';
+import { groupBy } from './group-by.ts';
 
-interface Failed {
+/** What the reason of a skipped test begins with: the report tells the kinds apart by it. */
+export const SKIPPED = {
+  notObserved: 'not observed: ',
+  differs: 'differs from a decision: ',
+  expected: 'expected to fail: ',
+  gone: 'not run: ',
+} as const;
+
+/** Between the causes of one difference. */
+export const CAUSE_SEPARATOR = ' | ';
+
+type Kind = keyof typeof SKIPPED | 'holds' | 'fails';
+
+interface Outcome {
+  readonly kind: Kind;
+  /** The id of the check, then its sentence. */
   readonly name: string;
-  /** The expectation, on the first line, and then what was sent and received. */
-  readonly report: string;
+  /** The reason of a skipped test; of a failure the report, its expectation on the first line. */
+  readonly text: string;
 }
 
-interface Counts {
-  holds: number;
-  readonly fails: Failed[];
-  readonly differs: Failed[];
-  readonly expected: string[];
-  readonly notObserved: string[];
-}
+const PROGRESS_MS = 2000;
 
 export default async function* report(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
-  const counts: Counts = { holds: 0, fails: [], differs: [], expected: [], notObserved: [] };
+  const outcomes: Outcome[] = [];
+  const of = (kind: Kind): readonly Outcome[] => outcomes.filter((one) => one.kind === kind);
+  let toldAt = Date.now();
   for await (const event of events) {
     if (event.type === 'test:start' && event.data.nesting === 0) yield `${event.data.name}\n`;
-    if (event.type === 'test:pass' || event.type === 'test:fail') add(counts, event);
+    if (event.type !== 'test:pass' && event.type !== 'test:fail') continue;
+    // The suite around the checks has no result of its own.
+    if (event.data.nesting === 0) continue;
+    outcomes.push(outcomeOf(event));
+    if (Date.now() - toldAt < PROGRESS_MS) continue;
+    toldAt = Date.now();
+    yield `  Checks done: ${outcomes.length}, the last is ${idOf(event.data)}\n`;
   }
-  for (const group of byCause(counts.fails)) yield `\n${failureText(group)}`;
-  if (counts.differs.length > 0)
-    yield '\nDiffers from the decisions of this project, which is no fault:\n';
-  for (const group of byCause(counts.differs)) yield `  ${differenceText(group)}`;
-  if (counts.notObserved.length > 0) yield '\nNot observed:\n';
-  for (const line of counts.notObserved) yield `  ${line}\n`;
-  yield `\n${summary(counts)}\n`;
+  const byExpectation = groupBy(of('fails'), ({ text }) => text.split('\n', 1)[0] ?? '');
+  for (const group of byExpectation.values()) yield `\n${failureText(group)}`;
+  if (of('differs').length > 0)
+    yield '\nDiffers from the decisions of this project (not a failure):\n';
+  for (const [cause, found] of groupBy(of('differs').flatMap(causesOf), ({ cause }) => cause)) {
+    yield `  ${cause}: ${found.map(({ where }) => where).join(', ')}\n`;
+  }
+  if (of('notObserved').length > 0) yield '\nNot observed:\n';
+  for (const one of of('notObserved')) yield `  ${idOf(one)} ${one.text}\n`;
+  yield `\n${summary(of)}\n`;
 }
 
 type Result = Extract<TestEvent, { type: 'test:pass' | 'test:fail' }>;
 
-function add(counts: Counts, { type, data }: Result): void {
-  // The suite around the checks has no result of its own.
-  if (data.nesting === 0) return;
-  if (typeof data.skip === 'string') {
-    counts.notObserved.push(`${idOf(data.name)} ${data.skip.replace(/^not observed: /, '')}`);
-  } else if (type === 'test:pass') {
-    counts.holds += 1;
-  } else {
-    const { error } = data.details;
-    const failed = {
-      name: data.name,
-      report: (error.cause as Error | undefined)?.message ?? error.message,
-    };
-    if (data.todo === EXPECTED) counts.expected.push(idOf(data.name));
-    else if (data.todo === undefined || data.todo === false) counts.fails.push(failed);
-    else counts.differs.push(failed);
+function outcomeOf({ type, data }: Result): Outcome {
+  const { name, skip } = data;
+  for (const [kind, prefix] of Object.entries(SKIPPED) as [keyof typeof SKIPPED, string][]) {
+    if (typeof skip === 'string' && skip.startsWith(prefix)) {
+      return { kind, name, text: skip.slice(prefix.length) };
+    }
   }
+  if (type === 'test:pass') return { kind: 'holds', name, text: '' };
+  const { error } = data.details;
+  return {
+    kind: 'fails',
+    name,
+    text: (error.cause as Error | undefined)?.message ?? error.message,
+  };
 }
 
-const EXPECTED = 'an expected failure';
-
-/** Failures with the same expectation, in the order of their first. */
-function byCause(failures: readonly Failed[]): readonly (readonly Failed[])[] {
-  const groups = new Map<string, Failed[]>();
-  for (const failed of failures) {
-    const cause = causeOf(failed);
-    groups.set(cause, [...(groups.get(cause) ?? []), failed]);
-  }
-  return [...groups.values()];
+/** The causes of a difference, each with the id of the check and the cases. */
+function causesOf(one: Outcome): readonly { readonly cause: string; readonly where: string }[] {
+  return one.text.split(CAUSE_SEPARATOR).map((text) => {
+    const [, cause = text, cases = ''] = /^(.*?)( \(.*\))?$/.exec(text) ?? [];
+    return { cause, where: idOf(one) + cases };
+  });
 }
 
-function causeOf({ report }: Failed): string {
-  return report.split('\n', 1)[0] ?? '';
-}
-
-function failureText([first, ...others]: readonly Failed[]): string {
+function failureText([first, ...others]: readonly Outcome[]): string {
   if (first === undefined) return '';
   const same = others.map(({ name }) => `  so does  ${name}\n`).join('');
-  return `FAILS ${first.name}\n  ${first.report}\n${same}`;
+  return `FAILS ${first.name}\n  ${first.text}\n${same}`;
 }
 
-function differenceText(group: readonly Failed[]): string {
-  const ids = group.map(({ name }) => idOf(name)).join(', ');
-  return `${causeOf(group[0]!)}: ${ids}\n`;
-}
-
-function idOf(name: string): string {
+function idOf({ name }: { readonly name: string }): string {
   return name.split(' ', 1)[0] ?? '';
 }
 
-function summary({ holds, fails, differs, expected, notObserved }: Counts): string {
-  const parts = [`${holds} hold`, `${fails.length} fail`, `${notObserved.length} not observed`];
-  if (differs.length > 0) parts.push(`${differs.length} differ from decisions`);
-  if (expected.length > 0)
-    parts.push(`${expected.length} expected to fail: ${expected.join(', ')}`);
+function summary(of: (kind: Kind) => readonly Outcome[]): string {
+  const count = (kind: Kind, words: string): string => `${of(kind).length} ${words}`;
+  const parts = [
+    count('holds', 'hold'),
+    count('fails', 'fail'),
+    count('notObserved', 'not observed'),
+  ];
+  if (of('differs').length > 0) parts.push(count('differs', 'differ from decisions'));
+  const expected = of('expected').map(idOf).join(', ');
+  if (expected !== '') parts.push(`${count('expected', 'expected to fail')}: ${expected}`);
+  if (of('gone').length > 0) parts.push(count('gone', 'not run'));
   return parts.join('; ');
 }

@@ -1,65 +1,120 @@
 /**
- * One check against one service: its outcome, with what was sent, received and expected.
+ * One check against one service: its result, with what was sent, received and expected.
  *
- * Three outcomes are judged apart: it holds, it fails, or the service gave no occasion to see it.
- * A fourth ends the run: the service does not answer any more.
+ * A check holds, fails, or was not observed because the service gave no occasion to see it. The
+ * fourth result ends the run: the service does not respond any more.
  */
 
 import { AssertionError } from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import { NotObserved, type Check } from './check.ts';
-import { Client, NoResponse, type Target } from './client.ts';
+import { Differences, type Difference } from './each-case.ts';
+import { groupBy } from './group-by.ts';
 import { cut, withoutKey } from './shown.ts';
+import { NoResponse, TestClient, type Target } from './test-client.ts';
 
-export type Outcome =
-  | { readonly kind: 'holds' }
-  | { readonly kind: 'fails'; readonly report: string }
-  | { readonly kind: 'not observed'; readonly reason: string }
-  | { readonly kind: 'gone'; readonly report: string };
+export type CheckResult =
+  { readonly kind: 'holds' } | { readonly kind: 'not observed'; readonly reason: string } | Failed;
 
-export async function runCheck(check: Check, target: Target): Promise<Outcome> {
-  const client = new Client(target);
+interface Failed {
+  readonly kind: 'fails' | 'gone';
+  /** Each expectation on a line, and after it what was sent and received. */
+  readonly report: string;
+  /** The expectations alone, each with its cases. */
+  readonly causes: readonly string[];
+}
+
+export async function runCheck(check: Check, target: Target): Promise<CheckResult> {
+  const client = new TestClient(target);
   try {
     await check.run(client);
     return { kind: 'holds' };
   } catch (error) {
     if (error instanceof NotObserved) return { kind: 'not observed', reason: error.message };
-    const report = reportOf(error, client);
-    const isGone = error instanceof NoResponse && !(await answers(target));
-    return { kind: isGone ? 'gone' : 'fails', report };
+    const one = { about: '', error, exchange: client.lastExchange };
+    const groups = byExpectation(error instanceof Differences ? error.all : [one], target.key);
+    const isLost = groups.some(({ differences: [first] }) => first?.error instanceof NoResponse);
+    const isGone = isLost && (await findObstacle(target))?.kind === 'unreachable';
+    return {
+      kind: isGone ? 'gone' : 'fails',
+      report: groups.map(reportOf).join('\n  '),
+      causes: groups.map((group) => group.expectation + (group.cases && ` (${group.cases})`)),
+    };
   }
 }
 
-/** Why no check can be run against the service; undefined when they can. */
-export async function obstacleTo(target: Target): Promise<string | undefined> {
-  const { baseUrl } = target;
+/** Why no check can be run. A service that cannot be reached, or is not ready, may need more time. */
+interface Obstacle {
+  readonly kind: 'unreachable' | 'not ready' | 'wrong';
+  readonly message: string;
+}
+
+const PAUSE_MS = 200;
+
+/** Resolves with why no check can be run, after waiting for a service that starts. */
+export async function obstacleTo(target: Target, waitMs = 0): Promise<string | undefined> {
+  const endsAt = Date.now() + waitMs;
+  for (;;) {
+    const obstacle = await findObstacle(target);
+    const isTimeLeft = Date.now() + PAUSE_MS < endsAt;
+    if (obstacle === undefined || obstacle.kind === 'wrong' || !isTimeLeft) {
+      return obstacle?.message;
+    }
+    await sleep(PAUSE_MS);
+  }
+}
+
+async function findObstacle(target: Target): Promise<Obstacle | undefined> {
+  const client = new TestClient(target);
+  const obstacle = (kind: Obstacle['kind'], what: string): Obstacle => {
+    return { kind, message: `${target.baseUrl} ${what}` };
+  };
   try {
-    const { status } = await new Client(target).get('/pets?limit=1');
-    if (status === 401) return `${baseUrl} does not accept the key: GET /pets is answered with 401`;
-    const isElsewhere = status === 404 || (status >= 300 && status <= 399);
-    if (isElsewhere) return `${baseUrl} is no such service: GET /pets is answered with ${status}`;
-    return undefined;
+    const { status } = await client.get('/pets?limit=1');
+    const returned = `GET /pets returned ${status}`;
+    if (status === 401) return obstacle('wrong', `does not accept the key: ${returned}`);
+    if (status >= 502 && status <= 504) return obstacle('not ready', `is not ready: ${returned}`);
+    // A service may return 404 for an empty list, which is for a check to report.
+    const isElsewhere = isNowhere(status) && isNowhere((await client.post({})).status);
+    return isElsewhere ? obstacle('wrong', `is not a pet store service: ${returned}`) : undefined;
   } catch (error) {
-    return `${baseUrl} cannot be reached: ${(error as Error).message.replace(/^.*none: /, '')}`;
+    const reason = (error as Error).message.replace(/^.*none: /, '');
+    return obstacle('unreachable', `cannot be reached: ${reason}`);
   }
 }
 
-async function answers(target: Target): Promise<boolean> {
-  try {
-    await new Client(target).get('/pets?limit=1');
-    return true;
-  } catch {
-    return false;
-  }
+function isNowhere(status: number): boolean {
+  return status === 404 || status === 405 || (status >= 300 && status <= 399);
 }
 
-/** First the expectation, on one line, since failures with the same line have the same cause. */
-function reportOf(error: unknown, { key, lastExchange }: Client): string {
-  const exchange = lastExchange ?? { sent: 'nothing', received: 'nothing' };
+interface Group {
+  readonly expectation: string;
+  /** The names of the cases, cut short; empty for a check without cases. */
+  readonly cases: string;
+  readonly differences: readonly Difference[];
+}
+
+const MOST_CASES = 4;
+
+/** Differences with the same expectation have the same cause. */
+function byExpectation(all: readonly Difference[], key: string): readonly Group[] {
+  const groups = groupBy(all, ({ error }) => withoutKey(expectationOf(error), key));
+  return [...groups].map(([expectation, differences]) => {
+    const names = differences.map(({ about }) => withoutKey(about, key));
+    const more = names.length > MOST_CASES ? ` and ${names.length - MOST_CASES} more` : '';
+    return { expectation, differences, cases: `${names.slice(0, MOST_CASES).join(', ')}${more}` };
+  });
+}
+
+/** First the expectation, on one line: failures of other checks with the same line follow it. */
+function reportOf({ expectation, cases, differences: [first] }: Group): string {
+  const { sent, received } = first?.exchange ?? { sent: 'nothing', received: 'nothing' };
   return [
-    withoutKey(expectationOf(error), key),
-    ...labelled('sent', exchange.sent),
-    ...labelled('received', exchange.received),
+    expectation,
+    ...(cases === '' ? [] : labelled('in', cases)),
+    ...labelled('sent', sent),
+    ...labelled('received', received),
   ].join('\n');
 }
 

@@ -1,16 +1,17 @@
 /**
- * What a run is told, from the environment: so that the suite is an ordinary test file, which
- * `node --test` can run, and the command only has to turn its arguments into these variables.
+ * Reads the settings of a run from the environment. So the suite is an ordinary test file, which
+ * `node --test` can run, and the command only turns its arguments into these variables.
  */
 
 import { readFileSync } from 'node:fs';
+import { parseInt64 } from '../base/int64.ts';
 import { LEVELS, type Level } from './check.ts';
 import { CHECKS, checksOf, isOf } from './checks.ts';
 import type { ConformanceOptions } from './conformance.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What can be set: each of them, but for the key, has an option of the command. */
+/** The variable of each option of the command, and that of the base URL. */
 export const NAMES = {
   url: 'CONFORMANCE_URL',
   key: 'CONFORMANCE_API_KEY',
@@ -18,12 +19,18 @@ export const NAMES = {
   only: 'CONFORMANCE_ONLY',
   header: 'CONFORMANCE_HEADERS',
   category: 'CONFORMANCE_CATEGORY',
-  expectedFailures: 'CONFORMANCE_EXPECTED_FAILURES',
+  'expected-failures': 'CONFORMANCE_EXPECTED_FAILURES',
   strict: 'CONFORMANCE_STRICT',
+  wait: 'CONFORMANCE_WAIT',
 } as const;
 
+export interface Settings extends ConformanceOptions {
+  /** How long to wait for a service that starts. */
+  readonly waitMs: number;
+}
+
 /** Throws an Error whose message says what is wrong. */
-export function readSettings(env: Environment): ConformanceOptions {
+export function readSettings(env: Environment): Settings {
   const key = env[NAMES.key] ?? '';
   const only = linesOf(env[NAMES.only]);
   const level = readLevel(env[NAMES.level] ?? (only.length > 0 ? 'http' : 'interface'));
@@ -40,8 +47,9 @@ export function readSettings(env: Environment): ConformanceOptions {
     only,
     headers: readHeaders(linesOf(env[NAMES.header])),
     categoryId: readCategory(env[NAMES.category] ?? '1'),
-    expectedFailures: readExpectedFailures(env[NAMES.expectedFailures]),
+    expectedFailures: readExpectedFailures(env[NAMES['expected-failures']]),
     isStrict: (env[NAMES.strict] ?? '') !== '',
+    waitMs: readWait(env[NAMES.wait] ?? '0s'),
   };
 }
 
@@ -58,13 +66,13 @@ export function readLevel(text: string): Level {
 
 /** Without a slash at its end. */
 function readBaseUrl(text: string): string {
-  if (text === '') throw new Error('One base address is needed, such as https://host/v1');
+  if (text === '') throw new Error('A base URL is needed, such as https://host/v1');
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    throw new Error(`The base address must be an http or https URL, not "${text}"`);
+    throw new Error(`The base URL must begin with http:// or https://, not "${text}"`);
   }
   const path = url.pathname.replace(/\/$/, '');
-  if (!path.endsWith('/v1')) throw new Error(`The base address must end in /v1, not "${text}"`);
+  if (!path.endsWith('/v1')) throw new Error(`The base URL must end in /v1, not "${text}"`);
   return `${url.origin}${path}`;
 }
 
@@ -78,9 +86,15 @@ function readHeaders(lines: readonly string[]): Readonly<Record<string, string>>
 }
 
 function readCategory(text: string): bigint {
-  if (!/^-?[0-9]{1,19}$/.test(text))
-    throw new Error(`--category must be an integer, not "${text}"`);
-  return BigInt(text);
+  const category = parseInt64(text);
+  if (category === undefined) throw new Error(`--category must be an integer, not "${text}"`);
+  return category;
+}
+
+function readWait(text: string): number {
+  const [, digits, unit = ''] = /^([0-9]{1,4})(s|m)$/.exec(text) ?? [];
+  if (digits === undefined) throw new Error(`--wait must be a time such as 10s, not "${text}"`);
+  return Number(digits) * (unit === 's' ? 1000 : 60_000);
 }
 
 /** One id a line; after a # is a comment. */

@@ -1,23 +1,23 @@
 /**
- * The kit as a test file, with base address and key from the environment (settings.ts):
+ * The kit as a test file, with base URL and API key from the environment (settings.ts):
  *
  *     CONFORMANCE_URL=https://host/v1 CONFORMANCE_API_KEY=K node --test dist/kit/suite.js
  *
- * Exit code 2, where nothing was checked or the service went away, is seen where this file is run
- * without --test, as the command does: --test makes a 1 of it.
+ * Exit code 2, if nothing was checked or the service went away, is seen only if this file is run
+ * without --test, as the command does: --test turns it into 1.
  */
 
-import { testConformance, type ConformanceOptions } from './conformance.ts';
+import { testConformance } from './conformance.ts';
 import { obstacleTo } from './run-check.ts';
-import { readSettings } from './settings.ts';
+import { readSettings, type Settings } from './settings.ts';
 
 const options = await readOptions();
 testConformance({ ...options, onGone: () => endWith(2) });
 
-async function readOptions(): Promise<ConformanceOptions> {
+async function readOptions(): Promise<Settings> {
   try {
     const settings = readSettings(process.env);
-    const obstacle = await obstacleTo(settings);
+    const obstacle = await obstacleTo(settings, settings.waitMs);
     if (obstacle === undefined) return settings;
     throw new Error(obstacle);
   } catch (error) {
@@ -28,6 +28,6 @@ async function readOptions(): Promise<ConformanceOptions> {
 
 /** At the end: the test runner has an exit code of its own. */
 function endWith(code: number): void {
-  process.stderr.write('conformance: the service does not answer any more\n');
+  process.stderr.write('conformance: the service does not respond any more\n');
   process.on('exit', () => (process.exitCode = code));
 }

@@ -1,8 +1,10 @@
 /**
  * The pets as values, for the program around the app: the same pets that requests see, without HTTP
- * and without a key.
+ * and without a key. As in the client, an int64 is returned as a bigint, and may be given as a
+ * number that is a safe integer.
  */
 
+import { findInt64Error, toInt64, type Int64 } from '../base/int64.ts';
 import { quote } from '../base/quote.ts';
 import {
   isPetStatus,
@@ -20,8 +22,11 @@ export interface PetAccess {
   list(query?: PetAccessQuery): Promise<PetAccessPage>;
   /** All pets that match, page by page: pets that are added meanwhile come last. */
   all(query?: { readonly status?: PetStatus | undefined }): AsyncGenerator<Pet, void, undefined>;
-  /** The pet with this id; undefined where there is no such pet. */
-  get(id: bigint): Promise<Pet | undefined>;
+  /**
+   * The pet with this id; undefined if there is no such pet. Rejects with TypeError or RangeError
+   * if the id is not an int64.
+   */
+  get(id: Int64): Promise<Pet | undefined>;
   /**
    * Resolves when the pet is durable. Rejects with InvalidPetError or StoreUnavailableError when
    * nothing of it is stored, and with OutcomeUnknownError when nobody can tell.
@@ -31,8 +36,13 @@ export interface PetAccess {
    * the key has stored another pet, with RangeError for a key that is none, and with TypeError where
    * the store remembers no keys.
    */
-  create(newPet: NewPet, options?: PetAccessCreateOptions): Promise<Pet>;
+  create(newPet: GivenPet, options?: PetAccessCreateOptions): Promise<Pet>;
   count(): Promise<PetCount>;
+}
+
+/** A NewPet as a program gives it. */
+export interface GivenPet extends Omit<NewPet, 'categoryId'> {
+  readonly categoryId: Int64;
 }
 
 export interface PetAccessCreateOptions {
@@ -45,7 +55,7 @@ export interface PetAccessQuery {
   readonly limit?: number | undefined;
   readonly status?: PetStatus | undefined;
   /** Only pets with a greater id than this. */
-  readonly after?: bigint | undefined;
+  readonly after?: Int64 | undefined;
 }
 
 export interface PetAccessPage {
@@ -66,7 +76,8 @@ export function createPetAccess(
   const list = async (query: PetAccessQuery = {}): Promise<PetAccessPage> => {
     const { limit = DEFAULT_LIMIT, status, after } = query;
     checkQuery(limit, status, after);
-    const { pets, next } = await storeForRead().list({ limit, status, after });
+    const afterId = after === undefined ? undefined : BigInt(after);
+    const { pets, next } = await storeForRead().list({ limit, status, after: afterId });
     return { pets: pets.map(valueOf), next };
   };
   return {
@@ -80,11 +91,12 @@ export function createPetAccess(
       } while (after !== undefined);
     },
     async get(id) {
-      const pet = await storeForRead().get(id);
+      const pet = await storeForRead().get(toInt64('id', id));
       return pet === undefined ? undefined : valueOf(pet);
     },
-    async create(newPet, { idempotencyKey } = {}) {
+    async create(givenPet, { idempotencyKey } = {}) {
       const store = storeForCreate();
+      const newPet = readGivenPet(givenPet);
       if (idempotencyKey === undefined) return valueOf(await store.create(newPet));
       const key = requestKeyOf(idempotencyKey);
       if (store.createOnce === undefined) {
@@ -94,6 +106,12 @@ export function createPetAccess(
     },
     count: async () => storeForRead().count(),
   };
+}
+
+/** Returns the NewPet, whose other values the store checks. */
+function readGivenPet({ name, categoryId, status }: GivenPet): NewPet {
+  const exact = Number.isSafeInteger(categoryId) ? BigInt(categoryId) : categoryId;
+  return { name, categoryId: exact as bigint, status };
 }
 
 /** The Pet alone, as a plain object. */
@@ -116,6 +134,7 @@ function checkQuery(limit: unknown, status: unknown, after: unknown): void {
   if (status !== undefined && !isPetStatus(status)) {
     note(`status must be one of ${PET_STATUSES.join(', ')}`, status);
   }
-  if (after !== undefined && typeof after !== 'bigint') note('after must be a bigint', after);
+  const afterError = after === undefined ? undefined : findInt64Error('after', after);
+  if (afterError !== undefined) problems.push(afterError.message);
   if (problems.length > 0) throw new RangeError(problems.join('; '));
 }

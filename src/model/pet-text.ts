@@ -9,7 +9,7 @@
  */
 
 import { CLOSE_BRACKET, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE } from '../base/ascii.ts';
-import { INT64_MAX, INT64_MIN, int64FromLiteral } from '../base/int64.ts';
+import { findInt64Error, int64FromLiteral } from '../base/int64.ts';
 import {
   decodeString,
   expectByte,
@@ -21,6 +21,7 @@ import {
 } from '../base/json.ts';
 import { cut } from '../base/quote.ts';
 import { isPetStatus, PET_STATUSES, type NewPet, type Pet, type PetStatus } from './pet.ts';
+import { formatMembers } from './stringify-pet.ts';
 
 /** What stands between two pets, in the data file, in memory and in a list that is answered. */
 export const PET_SEPARATOR = ',\n';
@@ -40,10 +41,9 @@ export function formatNewPet({ name, categoryId, status }: NewPet): string {
   // A program in JavaScript may hand over anything, even what answers otherwise when asked again.
   const invalid: string[] = [];
   if (typeof name !== 'string') invalid.push('name must be a string');
-  if (typeof categoryId !== 'bigint') invalid.push('categoryId must be a bigint');
-  else if (categoryId < INT64_MIN || categoryId > INT64_MAX) {
-    invalid.push(`categoryId must be an integer of 64 bits, not ${categoryId}`);
-  }
+  const error = findInt64Error('categoryId', categoryId);
+  if (error !== undefined) invalid.push(error.message);
+  else if (typeof categoryId !== 'bigint') invalid.push('categoryId must be a bigint');
   if (status !== undefined && !isPetStatus(status)) {
     invalid.push(`status must be one of ${PET_STATUSES.join(', ')}`);
   }
@@ -56,11 +56,6 @@ export function formatNewPet({ name, categoryId, status }: NewPet): string {
 /** The text of the Pet that has this id and the members that formatNewPet wrote. */
 export function formatPet(id: bigint, members: string): string {
   return `{"id":${id},${members}}`;
-}
-
-/** The text of a Pet that was read. */
-export function petText(pet: Pet): string {
-  return formatPet(pet.id, formatMembers(pet));
 }
 
 /** The text of a list, from those of its pets; each may be several, the separator between them. */
@@ -142,11 +137,6 @@ export function readPet(bytes: Buffer, at: number): { readonly pet: Pet; readonl
     throw new InvalidPetError(invalid.join('; '));
   }
   return { pet: { id: id.value, ...parsed.newPet }, end };
-}
-
-function formatMembers({ name, categoryId, status }: NewPet): string {
-  const statusMember = status === undefined ? '' : `,"status":"${status}"`;
-  return `"name":${JSON.stringify(name)},"categoryId":${categoryId}${statusMember}`;
 }
 
 function isMember(key: string): boolean {

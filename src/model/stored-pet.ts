@@ -5,7 +5,8 @@
 
 import type { Pet, PetStatus, StoredPet } from './pet.ts';
 import type { PetPage } from './pet-store.ts';
-import { parsePet, parsePets, petText } from './pet-text.ts';
+import { parsePet, parsePets } from './pet-text.ts';
+import { stringifyPet } from './stringify-pet.ts';
 
 export function storedPetOf(id: bigint, text: string): StoredPet {
   return new TextPet(id, text);
@@ -58,7 +59,7 @@ class TextPage implements PetPage {
   get pets(): readonly StoredPet[] {
     this.#pets ??= parsePets(this.text).map((pet) => ({
       ...pet,
-      text: petText(pet),
+      text: stringifyPet(pet),
     }));
     return this.#pets;
   }

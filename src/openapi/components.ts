@@ -189,7 +189,9 @@ export const COMPONENTS: OpenApi['components'] = {
     apiKey: {
       type: 'http',
       scheme: 'bearer',
-      description: 'The API key is the token: Authorization: Bearer <API_KEY>',
+      description:
+        'Send the API key as the token: `Authorization: Bearer <API_KEY>`. Whoever runs the ' +
+        'service makes the keys. A missing or invalid one is 401.',
     },
   },
   schemas: SCHEMAS,
@@ -217,6 +219,20 @@ export const DEPRECATION: Named<HeaderObject> = {
 /** The shared answers as getPet gives them. A failure may come before getPet is reached. */
 export const DEPRECATED_STARTING: ResponseObject = withHeaders(STARTING, DEPRECATION);
 export const DEPRECATED_FAILURE: ResponseObject = withHeaders(FAILURE, optional(DEPRECATION));
+
+/** What lets any web page read a response. */
+export const PUBLIC: Named<HeaderObject> = {
+  'Access-Control-Allow-Origin': {
+    description: 'Any web page may read it',
+    required: true,
+    schema: { type: 'string' },
+    example: '*',
+  },
+};
+
+/** Not required, since the service sends some failures before it knows the path. */
+export const PUBLIC_MALFORMED: ResponseObject = withHeaders(MALFORMED, optional(PUBLIC));
+export const PUBLIC_FAILURE: ResponseObject = withHeaders(FAILURE, optional(PUBLIC));
 
 function deprecationHeader(name: string, description: string): HeaderObject {
   const fields = deprecationHeaders(GET_PET_DEPRECATION);

@@ -16,15 +16,21 @@ import {
   DEPRECATION,
   describedError,
   INT64,
+  PUBLIC,
+  PUBLIC_FAILURE,
+  PUBLIC_MALFORMED,
   jsonContent,
   responseRef,
   schemaRef,
   SUCCESSOR_LINK,
 } from './components.ts';
+import { ERROR_CODES } from './error-codes.ts';
 import type { HeaderObject, OpenApi, OperationObject, Parameter } from './types.ts';
 import { GET_PET_DEPRECATION } from '../api/operations.ts';
 import { BASE_PATH, PET_PATH, PETS_PATH } from '../api/paths.ts';
 import { DEFAULT_LIMIT, MAX_LIMIT } from '../api/read-parameters.ts';
+
+export const OPENAPI_PATH = '/openapi.json';
 
 /** GET /openapi.json, which needs no key. Its examples are those of an app without a prefix. */
 export function openapiOperation(prefix: string): Operation {
@@ -32,24 +38,50 @@ export function openapiOperation(prefix: string): Operation {
   return {
     name: 'openapi',
     method: 'GET',
-    path: '/openapi.json',
+    path: OPENAPI_PATH,
     needsKey: false,
     isPublic: true,
     handle: () => reply,
   };
 }
 
-const OVERVIEW = `Manages animals offered in a store.
+const OVERVIEW = `Manages animals offered in a store: list them, add one, and (deprecated) get one
+by its id.
 
-Every failure has an Error body. Under ${BASE_PATH} nothing is told without a valid API key: even an
-unknown path is 401 then, and 404 with one. A method that a path does not answer is 405 with Allow.
-HEAD is answered wherever GET is, and OPTIONS everywhere, by 204 with Allow. Every answer has
-Cache-Control: no-store and X-Content-Type-Options: nosniff.
+## Requests
+
+Bodies are JSON in UTF-8. Under \`${BASE_PATH}\` authentication comes first: without a valid API key
+even an unknown path is 401, and 404 with one. A method that a path does not answer is 405 with
+\`Allow\`. HEAD is answered wherever GET is, and OPTIONS everywhere, by 204 with \`Allow\`. Every
+response has \`Cache-Control: no-store\` and \`X-Content-Type-Options: nosniff\`.
+
+## Integers
 
 Integers of the format int64 use its whole range, exactly, as JSON numbers: read and write them with
-a JSON library that does not round them to doubles.`;
+a JSON library that does not round them to doubles.
 
-function describeService(prefix: string): OpenApi {
+## Paging
+
+A list has at most \`limit\` animals, in ascending order of id. If more match, the response has a
+\`Link\` to the next page, which keeps \`limit\` and \`status\`. Follow it until a response has
+none. Animals that are added meanwhile come at the end: they shift no page.
+
+## Retries
+
+A GET can be sent again at any time, and a create after 503: nothing was stored. If the connection
+broke, or after 500 with \`outcome_unknown\`, the animal may be stored. Send an \`Idempotency-Key\`
+with each create, a new one for each animal, and for 24 hours the same request can be sent again
+after anything: the animal is stored once. If a response has \`Retry-After\`, wait as many seconds.
+
+## Errors
+
+Every failure has an Error body. Programs decide by its \`code\`, from a closed list. Its
+\`message\` is for people: it names everything that was wrong, and its words may change.`;
+
+const SERVER = `Where this description comes from: the base URL of a client is this and ${BASE_PATH}`;
+
+/** Below the prefix that the app is mounted under. */
+export function describeService(prefix: string): OpenApi {
   return {
     openapi: '3.1.0',
     info: {
@@ -65,7 +97,7 @@ function describeService(prefix: string): OpenApi {
       { name: OPERATION, description: 'For those who run the service' },
     ],
     // Of the host that serves this description. Many tools read no other place for it than this.
-    servers: [{ url: prefix || '/', description: 'Where this description comes from' }],
+    servers: [{ url: prefix || '/', description: SERVER }],
     security: [{ apiKey: [] }],
     paths: {
       [PETS_PATH]: { get: LIST_PETS, post: CREATE_PET },
@@ -73,9 +105,10 @@ function describeService(prefix: string): OpenApi {
       '/livez': { get: LIVEZ },
       '/readyz': { get: READYZ },
       '/metrics': { get: METRICS },
-      '/openapi.json': { get: OPENAPI },
+      [OPENAPI_PATH]: { get: OPENAPI },
     },
     components: COMPONENTS,
+    'x-error-codes': ERROR_CODES,
   };
 }
 
@@ -98,12 +131,14 @@ const LIST_PARAMETERS: readonly Parameter[] = [
     in: 'query',
     description: 'Maximum number of animals to return, in plain decimal digits',
     schema: { type: 'integer', minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT },
+    example: DEFAULT_LIMIT,
   },
   {
     name: 'status',
     in: 'query',
     description: 'Filter by availability status',
     schema: schemaRef('PetStatus'),
+    example: 'available',
   },
   {
     name: 'after',
@@ -286,6 +321,7 @@ const GET_PET: OperationObject = {
       description: 'Identifier of the animal to retrieve',
       required: true,
       schema: INT64,
+      example: 1,
     },
   ],
   responses: {
@@ -328,7 +364,7 @@ const LIVEZ: OperationObject = {
   security: [],
   responses: {
     200: {
-      description: 'It is',
+      description: 'The process is alive',
       content: jsonContent(schemaRef('Health'), { ok: { status: 'ok' } }),
     },
     400: responseRef('Malformed'),
@@ -344,7 +380,7 @@ const READYZ: OperationObject = {
   security: [],
   responses: {
     200: {
-      description: 'It is',
+      description: 'The service is ready',
       content: jsonContent(schemaRef('Health'), { ok: { status: 'ok' } }),
     },
     400: responseRef('Malformed'),
@@ -381,17 +417,10 @@ const OPENAPI: OperationObject = {
   responses: {
     200: {
       description: 'The OpenAPI description of the service',
-      headers: {
-        'Access-Control-Allow-Origin': {
-          description: 'Any web page may read it',
-          required: true,
-          schema: { type: 'string' },
-          example: '*',
-        },
-      },
+      headers: PUBLIC,
       content: { 'application/json': { schema: { type: 'object' } } },
     },
-    400: responseRef('Malformed'),
-    default: responseRef('Failure'),
+    400: PUBLIC_MALFORMED,
+    default: PUBLIC_FAILURE,
   },
 };

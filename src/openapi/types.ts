@@ -18,6 +18,16 @@ export interface OpenApi {
     readonly schemas: Named<Schema>;
     readonly responses: Named<ResponseObject>;
   };
+  /** An extension, by the code of an Error. */
+  readonly 'x-error-codes': Named<ErrorCodeObject>;
+}
+
+export interface ErrorCodeObject {
+  readonly status: number;
+  /** When the code occurs. CommonMark, as every description is. */
+  readonly description: string;
+  /** What a client does about it. */
+  readonly remedy: string;
 }
 
 export type Named<T> = Readonly<Record<string, T>>;
@@ -65,7 +75,7 @@ export interface Parameter {
   readonly description: string;
   readonly required?: true;
   readonly schema: Schema;
-  readonly example?: string;
+  readonly example?: string | number;
 }
 
 export interface RequestBody {

@@ -14,9 +14,9 @@ import { PAGE_STYLE } from './style.ts';
 
 /** All that the page's module imports, by their path from the root of the modules. */
 export const PAGE_MODULES: readonly string[] = [
-  ...['page/main', 'page/answer-place', 'base/int64', 'base/quote', 'model/pet', 'client/client'],
-  ...['client/answers', 'client/clock', 'client/exact-json', 'client/link-header'],
-  ...['client/pet-store-error', 'client/requests', 'client/retry-delay', 'client/send'],
+  ...['page/main', 'page/answer-place', 'base/int64', 'base/quote', 'client/client', 'client/send'],
+  ...['base/exact-json', 'base/link-header', 'model/stringify-pet', 'client/retry-delay'],
+  ...['model/pet', 'client/answers', 'client/clock', 'client/pet-store-error', 'client/requests'],
 ];
 
 /** Of this module, and so of those beside it: `.js`, or `.ts` where the sources run. */
@@ -25,15 +25,16 @@ const SUFFIX: string = import.meta.url.slice(-3);
 export function pageOperations(): readonly Operation[] {
   const modules = PAGE_MODULES.map((name) => `${name}${SUFFIX}`);
   return [
-    operation('/', 'text/html', pageHtml(`page/page/main${SUFFIX}`)),
-    operation('/page/style.css', 'text/css', PAGE_STYLE),
-    ...modules.map((name) => operation(`/page/${name}`, 'text/javascript', readModule(name))),
+    pageOperation('/', 'text/html', pageHtml(`page/page/main${SUFFIX}`)),
+    pageOperation('/page/style.css', 'text/css', PAGE_STYLE),
+    ...modules.map((name) => pageOperation(`/page/${name}`, 'text/javascript', readModule(name))),
   ];
 }
 
-function operation(path: string, type: string, text: string): Operation {
+/** Serves a text to anybody, under the page's strict policy. */
+export function pageOperation(path: string, type: string, text: string, name = 'page'): Operation {
   const response = textResponse(200, `${type}; charset=utf-8`, text, SAFE_HEADERS);
-  return { name: 'page', method: 'GET', path, needsKey: false, handle: () => response };
+  return { name, method: 'GET', path, needsKey: false, handle: () => response };
 }
 
 /** Nothing from elsewhere, nothing inline, in nobody's frame, and no address told to others. */

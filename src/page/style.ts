@@ -1,4 +1,7 @@
-/** The page's style sheet: light and dark, from a phone's width up, and no image or font. */
+/**
+ * The style sheet of the page and the reference: light and dark, from a phone's width up, on paper,
+ * and no image or font. What is in `.reference` is the reference's own.
+ */
 export const PAGE_STYLE = `
 :root { color-scheme: light dark;
   --back: light-dark(#f4f6f8, #11151a); --card: light-dark(#fff, #1a2028);
@@ -13,11 +16,13 @@ export const PAGE_STYLE = `
 body { max-width: 68rem; margin: 0 auto; padding: 1.5rem 1rem 3rem; background: var(--back);
   color: var(--text); font: 1rem/1.5 system-ui, sans-serif; }
 h1 { font-size: 1.75rem; line-height: 1.3; } h2 { font-size: 1.15rem; }
-header, noscript p { margin-bottom: 1.25rem; } a { color: var(--accent); }
+header, header nav, noscript p { margin-bottom: 1.25rem; } a { color: var(--accent); }
+header nav { padding-bottom: 0.625rem; border-bottom: 1px solid var(--line); }
+[aria-current] { color: inherit; font-weight: 600; text-decoration: none; }
 header p, .hint, .empty, caption, th, .none, .sold, #start, .wait { color: var(--soft); }
 .hint, caption, th { font-size: 0.875rem; } td { font-size: 0.9375rem; }
 main { display: grid; gap: 1rem; grid-template-columns: minmax(0, 1fr); align-items: start; }
-.card, #pets { display: flex; flex-direction: column; gap: 0.875rem; min-width: 0; }
+.card, .stack { display: flex; flex-direction: column; gap: 0.875rem; min-width: 0; }
 .card { padding: 1rem; background: var(--card); border: 1px solid var(--line); }
 .row, .side { display: flex; flex-wrap: wrap; gap: 0.5rem 1rem; align-items: center; }
 .ends > :last-child { margin-left: auto; }
@@ -57,5 +62,43 @@ pre { max-height: 24rem; padding: 0.6875rem 0.875rem; overflow: auto; background
   #key-form, #more { grid-column: 1 / -1; }
   #key-form { display: grid; grid-template-columns: minmax(0, 1fr) auto auto; align-items: end; }
   .number { white-space: nowrap; }
+}
+body:has(.reference) { max-width: 88rem; overflow-wrap: anywhere; }
+.reference :is(main, .card) { display: block; }
+.reference :is(main p, figure, pre, dl, .card) { margin-bottom: 0.75rem; }
+.reference :is(p, dl, ul):empty { display: none; }
+.reference h2 { margin-bottom: 0.75rem; } .reference main > section { margin-bottom: 1.75rem; }
+h3 { font-size: 1.0625rem; } h4 { font-size: 0.9375rem; margin: 1.25rem 0 0.375rem; }
+.reference h2::first-letter, .contents a::first-letter { text-transform: uppercase; }
+h2 a, h3 a, .contents a { color: inherit; text-decoration: none; }
+h2 a:hover, h3 a:hover, .contents a:hover { text-decoration: underline; }
+code { font: 0.8125rem/1.6 ui-monospace, monospace; }
+.reference :is(th, td:not(:last-child)) { overflow-wrap: break-word; }
+.reference tbody th { border-top: 1px solid var(--line); color: inherit; }
+.reference pre { max-height: none; white-space: pre-wrap; }
+.reference .card pre { border: 1px solid var(--line); }
+dl > div { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0 0.75rem;
+  padding: 0.375rem 0; border-top: 1px solid var(--line); }
+dd:last-child { flex-basis: 100%; }
+.response { padding-top: 0.75rem; border-top: 1px solid var(--line); }
+.card > .response:first-child { padding-top: 0; border-top: 0; }
+.mark { padding: 0.125rem 0.5rem; margin-left: 0.5rem; font-size: 0.8125rem; color: var(--wait);
+  border: 1px solid; border-radius: 0.625rem; }
+:target { outline: 2px solid var(--accent); outline-offset: 3px; }
+.contents { margin-bottom: 2rem; } .contents ul { list-style: none; padding: 0; }
+.contents ul ul { padding-left: 1rem; } .contents a { display: inline-block; padding-top: 0.25rem; }
+@media (min-width: 48rem) {
+  .reference { display: grid; gap: 2rem; grid-template-columns: 14rem minmax(0, 1fr); }
+  .contents { position: sticky; top: 1rem; align-self: start; max-height: 96vh; overflow: auto;
+    font-size: 0.875rem; }
+}
+@media (min-width: 72rem) {
+  .response:has(> div) { display: grid; gap: 0 1.5rem;
+    grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); }
+}
+@media print {
+  :root { color-scheme: light; } body { max-width: none; padding: 0; font-size: 0.875rem; }
+  nav { display: none !important; } .reference { display: block; }
+  pre, tr { break-inside: avoid; } h2, h3, h4 { break-after: avoid; }
 }
 `;

@@ -88,7 +88,7 @@ test('A build that failed, or lost a file, is made again and not served', async 
     t.after(() => end(start, 'SIGKILL'));
     return start.exit();
   };
-  const source = join(cwd, 'src', 'make-key.ts');
+  const source = join(cwd, 'src', 'commands', 'make-key.ts');
   const text = readFileSync(source, 'utf8');
   writeFileSync(source, `${text}export const wrong: number = 'text';\n`);
   assert.deepEqual([await run('--version'), await run('--version')], [1, 1]);

@@ -118,6 +118,23 @@ test('A failure has the code, the message and the status of the Error body', asy
   await assert.rejects(client.createPet(long), { code: 'body_too_large', status: 413 });
 });
 
+for (const [path, code] of [
+  ['', 'unknown_path'],
+  ['/', 'unknown_path'],
+  ['/v1/v1', 'unknown_path'],
+  ['/v2', 'unknown_path'],
+  ['/v1/pets', 'not_found'],
+] as const) {
+  test(`A base URL that ends in '${path}' fails with a hint to the right one`, async () => {
+    const lost = createClient({ baseUrl: `${service.origin}${path}`, apiKey: KEY, retries: 0 });
+    const message = /; check the base URL: it ends in \/v1, such as https:\/\/host\/v1$/;
+    await assert.rejects(lost.listPets(), { code, status: 404, message });
+    await assert.rejects(lost.createPet({ name: 'Rex', categoryId: 1 }), { message });
+    if (code === 'unknown_path')
+      await assert.rejects(lost.getPet(1), { code, status: 404, message });
+  });
+}
+
 test('A key that is not valid is refused with unauthorized', async () => {
   const stranger = clientOf(service, 'another-key');
   const expected = { name: 'PetStoreError', code: 'unauthorized', status: 401 };

@@ -153,6 +153,19 @@ test('Without an idempotency key none is sent, and a GET has none', async () => 
   assert.deepEqual(sent.map(keySent), [undefined, undefined, undefined]);
 });
 
+test('A key is sent as it is, except that one that begins with a quote is sent in quotes', async () => {
+  const cases = [
+    ['a"b\\', 'a"b\\'],
+    ['"a', '"\\"a"'],
+    ['"a\\"', '"\\"a\\\\\\""'],
+  ] as const;
+  for (const [idempotencyKey, value] of cases) {
+    const { client, sent } = scripted([CREATED]);
+    await client.createPet({ name: 'Rex', categoryId: 7 }, { idempotencyKey });
+    assert.deepEqual(sent.map(keySent), [value]);
+  }
+});
+
 for (const key of ['', 'two words', 'é', 'x'.repeat(256), 7 as unknown as string]) {
   test(`The key ${JSON.stringify(key).slice(0, 20)} is refused, and nothing is sent`, async () => {
     const { client, sent } = scripted([]);

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { readHandedSocket } from '../../src/handed-socket.ts';
+import { readInheritedSocket } from '../../src/handed-socket.ts';
 import { openConnection, type Connection } from '../support/connection.ts';
 import { assertRefused, end, KEY, type Process } from '../support/process.ts';
 import { openSupervisor } from '../support/supervisor.ts';
@@ -133,10 +133,10 @@ test('A request that comes while nothing runs waits for the next process', POSIX
 });
 
 test('A socket that is meant for another process, or none, is not touched', () => {
-  assert.equal(readHandedSocket({}, 7), undefined);
-  assert.equal(readHandedSocket({ LISTEN_FDS: '1' }, 7), undefined);
-  assert.equal(readHandedSocket({ LISTEN_FDS: '1', LISTEN_PID: '8' }, 7), undefined);
-  assert.equal(readHandedSocket({ LISTEN_FDS: '1', LISTEN_PID: '7' }, 7), 3);
+  assert.equal(readInheritedSocket({}, 7), undefined);
+  assert.equal(readInheritedSocket({ LISTEN_FDS: '1' }, 7), undefined);
+  assert.equal(readInheritedSocket({ LISTEN_FDS: '1', LISTEN_PID: '8' }, 7), undefined);
+  assert.equal(readInheritedSocket({ LISTEN_FDS: '1', LISTEN_PID: '7' }, 7), 3);
 });
 
 test('More sockets than one is told in one line', POSIX, async (t) => {

@@ -9,14 +9,17 @@ import { createHash } from 'node:crypto';
 import { before, describe, test } from 'node:test';
 import { createApp } from '../../src/app.ts';
 import { createHttpServer } from '../../src/http/http-server.ts';
-import { Client } from '../../src/kit/client.ts';
-import { assertError } from '../../src/kit/codes.ts';
 import type { PetStore } from '../../src/model/pet-store.ts';
 import { createMemoryStore } from '../../src/stores/memory-store.ts';
 import { KEY, listen } from '../support/service.ts';
-import { openOwnService } from './subject.ts';
-
-const REX = '{"name":"Rex","categoryId":1}';
+import {
+  assertError,
+  createOwnClient,
+  message,
+  openOwnService,
+  REX,
+  type OwnClient,
+} from './own-client.ts';
 
 describe('new ids, in a service without pets', () => {
   test('1, 2, 3', async (t) => {
@@ -72,7 +75,7 @@ describe('removal on 5 December 2030, by the clock', () => {
 });
 
 describe('issue and rotation of API keys', () => {
-  const statusWith = async (own: Client, key: string): Promise<number> =>
+  const statusWith = async (own: OwnClient, key: string): Promise<number> =>
     (await own.send('GET', '/pets', { Authorization: `Bearer ${key}` })).status;
 
   test('Several keys can be in force, as text or as a digest', async (t) => {
@@ -113,7 +116,7 @@ describe('Health, while starting, draining or unable to store', () => {
     await closedStore.close();
   });
 
-  const assertNotReady = async (own: Client): Promise<void> => {
+  const assertNotReady = async (own: OwnClient): Promise<void> => {
     const noKey = { Authorization: '' };
     assert.equal((await own.sendBeside('GET', '/livez', noKey)).status, 200);
     const answer = await own.sendBeside('GET', '/readyz', noKey);
@@ -130,7 +133,7 @@ describe('Health, while starting, draining or unable to store', () => {
       server.close();
       server.closeAllConnections();
     });
-    const own = new Client({ baseUrl: `http://127.0.0.1:${port}/v1`, key: KEY });
+    const own = createOwnClient(port);
     await assertNotReady(own);
     assertError(await own.get('/pets'), 'unavailable');
     assertError(await own.get('/pets/1'), 'unavailable');
@@ -176,14 +179,14 @@ describe('Every failure is an Error body', { concurrency: true }, () => {
   });
 
   for (const [what, begin] of [
-    ['header', (own: Client) => own.message('GET /v1/pets').slice(0, -2)],
-    ['body', (own: Client) => own.message('POST /v1/pets', ['Content-Length: 50'], REX)],
+    ['header', () => message('GET /v1/pets').slice(0, -2)],
+    ['body', () => message('POST /v1/pets', ['Content-Length: 50'], REX)],
   ] as const) {
     test(`time-out 408: a ${what} that does not arrive`, async (t) => {
       const { client: own, service } = await openOwnService(t, {});
       service.server.headersTimeout = 50;
       service.server.requestTimeout = 100;
-      const answers = await own.exchange(begin(own));
+      const answers = await own.exchange(begin());
       assert.equal(answers.length, 1);
       assertError(answers[0], 'request_timeout');
     });

@@ -77,7 +77,7 @@ for (const [one, other] of SAME_KEYS) {
 
 test('Keys that differ in case or in a character are different keys', async (t) => {
   const service = await start(t);
-  for (const key of ['key', 'Key', 'key2', 'ke', '"key']) {
+  for (const key of ['key', 'Key', 'key2', 'ke', 'k"ey"', 'key"']) {
     assert.equal((await told(await service.post(REX, keyed(key))))[1], null, key);
   }
 });
@@ -90,6 +90,15 @@ const INVALID: Readonly<Record<string, string>> = {
   'of 256 characters': 'x'.repeat(256),
   'with a letter that is not ASCII': '\u00e9',
   'with a tab': 'a\tb',
+  'with a tab within quotes': '"a\tb"',
+  'with a quote at its beginning only': '"a',
+  'that is a quote': '"',
+  'in quotes with a parameter': '"a";p=1',
+  'in quotes with something after them': '"a"b',
+  'with a quote within quotes': '"a"b"',
+  'in quotes with an escape of another character': '"\\a"',
+  'in quotes with an escape at its end': '"a\\"',
+  'in quotes that is not ASCII': '"\u00e9"',
 };
 
 for (const [what, key] of Object.entries(INVALID)) {

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
-import type { Server } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
@@ -41,11 +41,11 @@ test('A right service: how many hold and what was not observed, 0', async (t) =>
   assert.equal(stderr, '');
   assert.match(
     stdout,
-    /^petstore conformance [0-9.]+, interface 1\.0\.0, http:\S+\n\nNot observed:\n/,
+    /^petstore conformance [0-9.]+, interface 1\.0\.0, http:\S+\n( {2}Checks done.*\n)*\nNot observed:\n/,
   );
   assert.match(
     stdout,
-    /\n {2}9\/removal that day is to come\n\n[0-9]+ hold; 0 fail; 2 not observed\n$/,
+    /\n {2}9\/removal that day is to come\n\n[0-9]+ hold; 0 fail; 3 not observed\n$/,
   );
   assert.equal(code, 0);
 });
@@ -81,11 +81,34 @@ test('A service that decided otherwise: its differences by their causes, 0, but 
     'decisions/order',
   ];
   const { code, stdout } = await run(args);
-  assert.match(stdout, /\nDiffers from the decisions of this project, which is no fault:\n/);
-  assert.match(stdout, /\n {2}limit=: the status: expected 400, received 200: decisions\/limit\n/);
+  assert.match(stdout, /\nDiffers from the decisions of this project \(not a failure\):\n/);
+  const cause = '\n  the status: expected 400, received 200: decisions/limit (limit=, limit, ';
+  assert.ok(stdout.includes(cause), stdout);
   assert.match(stdout, /\n0 hold; 0 fail; 0 not observed; 2 differ from decisions\n$/);
   assert.equal(code, 0);
   assert.equal((await run([...args, '--strict'])).code, 1);
+});
+
+test('JUnit has failures exactly if the exit code is 1', async (t) => {
+  const output = join(tempDir(t), 'conformance.xml');
+  const list = join(tempDir(t), 'expected-failures');
+  writeFileSync(list, '4.2/created\n');
+  const only = ['4.2', 'decisions/limit', 'decisions/order'].flatMap((id) => ['--only', id]);
+  const args = [...only, '--reporter', 'junit', '--output', output];
+  const expected = ['--expected-failures', list];
+  const other = await open(t, otherDecisions);
+  const wrong = await open(t, CREATED_200);
+  for (const [given, failures] of [
+    [[other, ...args], 0],
+    [[other, ...args, '--strict'], 2],
+    [[wrong, ...args], 1],
+    [[wrong, ...args, ...expected], 0],
+    [[other, ...args, ...expected], 1],
+  ] as const) {
+    const { code } = await run(given);
+    const found = readFileSync(output, 'utf8').match(/<failure/g)?.length ?? 0;
+    assert.deepEqual([found, code], [failures, failures === 0 ? 0 : 1], given.join(' '));
+  }
 });
 
 test('An expected failure fails nothing, until it holds', async (t) => {
@@ -96,7 +119,7 @@ test('An expected failure fails nothing, until it holds', async (t) => {
   assert.match(wrong.stdout, /; 1 expected to fail: 4\.2\/created\n$/);
   assert.equal(wrong.code, 0);
   const right = await run([await open(t), ...args]);
-  assert.match(right.stdout, /FAILS 4\.2\/created .*\n.* holds: take it off the list of expected/);
+  assert.match(right.stdout, /FAILS 4\.2\/created .*\n.* holds: remove it from the expected fail/);
   assert.equal(right.code, 1);
 });
 
@@ -117,14 +140,14 @@ test('A header that a gateway asks for goes with every request', async (t) => {
   assert.equal((await run([url, '--only', '8', '--header', 'X-Gateway: g'])).code, 0);
 });
 
-test('Over TLS, with fetch and with raw connections', async (t) => {
+test('A service over TLS is checked as any other', async (t) => {
   const service = await startService({ apiKeys: [KEY] });
   t.after(() => service.close());
   const certificate = join(tempDir(t), 'localhost.pem');
   writeFileSync(certificate, CERTIFICATE_PEM);
   const options = { key: KEY_PEM, cert: CERTIFICATE_PEM };
   const port = await portOf(t, createTlsServer(options, service.app.listener));
-  const args = [`https://localhost:${port}/v1`, '--only', 'http/get-body', '--strict'];
+  const args = [`https://localhost:${port}/v1`, '--only', 'http/scheme', '--strict'];
   const { code, stdout, stderr } = await run(args, { NODE_EXTRA_CA_CERTS: certificate });
   assert.match(stdout, /\n1 hold; 0 fail; 0 not observed\n$/, stdout + stderr);
   assert.equal(code, 0);
@@ -143,24 +166,26 @@ test('A service that stops answering ends the run, 2', async (t) => {
     },
   });
   const { code, stdout, stderr } = await run([url]);
-  assert.equal(stderr, 'conformance: the service does not answer any more\n');
-  assert.match(stdout, /FAILS 2\/[^]* no response: [^]*the service does not answer any more\n/);
+  assert.equal(stderr, 'conformance: the service does not respond any more\n');
+  assert.match(stdout, /FAILS 2\/[^]* no response: [^]*; [0-9]+ not run\n$/);
   assert.equal(code, 2);
 });
 
 const URL_2 = 'http://127.0.0.1:2/v1';
 const UNCHECKED: readonly [args: readonly string[], complaint: RegExp, key?: string][] = [
-  [[], /^conformance: One base address is needed/],
-  [[URL_2, 'more'], /^conformance: One base address only/],
+  [[], /^conformance: A base URL is needed/],
+  [[URL_2, 'more'], /^conformance: One base URL only/],
   [[URL_2], /^conformance: An API key is needed/, ''],
-  [['ftp://host/v1'], /The base address must be an http or https URL/],
-  [['host/v1'], /The base address must be an http or https URL/],
-  [['http://127.0.0.1:2/v2'], /The base address must end in \/v1/],
+  [['ftp://host/v1'], /The base URL must begin with http/],
+  [['host/v1'], /The base URL must begin with http/],
+  [['http://127.0.0.1:2/v2'], /The base URL must end in \/v1/],
   [[URL_2, '--level', 'all'], /--level is interface, decisions, http, not "all"/],
   [[URL_2, '--only', '6'], /--only: there is no check 6/],
   [[URL_2, '--only', 'http', '--level', 'interface'], /has no check at the level interface/],
   [[URL_2, '--header', 'nonsense'], /--header must be 'Name: value', not "nonsense"/],
   [[URL_2, '--category', '1.5'], /--category must be an integer, not "1\.5"/],
+  [[URL_2, '--category', '9223372036854775808'], /--category must be an integer/],
+  [[URL_2, '--wait', 'long'], /--wait must be a time such as 10s, not "long"/],
   [[URL_2, '--expected-failures', '/none'], /ENOENT/],
   [[URL_2, '--unknown'], /Unknown option '--unknown'/],
 ];
@@ -174,29 +199,55 @@ for (const [args, complaint, key = KEY] of UNCHECKED) {
   });
 }
 
-test('Where nothing answers: it says so, 2', async () => {
-  // A port that nobody is given by chance.
-  const { code, stdout, stderr } = await run([URL_2]);
+test('If nothing listens at the address, the command says so and exits with 2', async () => {
+  // No program is given this port by chance.
+  const { code, stdout, stderr } = await run([URL_2, '--wait', '1s']);
   assert.match(stderr, /^conformance: http:\S+ cannot be reached: .*ECONNREFUSED.*\n$/);
   assert.equal(stdout, '');
   assert.equal(code, 2);
 });
 
-test('A key that is not accepted, and a service of another kind: said, 2', async (t) => {
+test('A key that is not accepted, and a service of another kind: reported, 2', async (t) => {
   const url = await open(t);
   const { code, stderr } = await run([url, '--key', 'another']);
-  assert.match(stderr, / does not accept the key: GET \/pets is answered with 401\n$/);
+  assert.match(stderr, / does not accept the key: GET \/pets returned 401\n$/);
   assert.equal(code, 2);
-  const other = await open(t, { listed: () => ({ status: 404, body: 'No such page' }) });
-  assert.match(
-    (await run([other])).stderr,
-    / is no such service: GET \/pets is answered with 404\n$/,
-  );
+  const other = createServer((_request, response) => void response.writeHead(404).end('No page'));
+  const { stderr: said } = await run([`http://127.0.0.1:${await portOf(t, other)}/v1`]);
+  assert.match(said, / is not a pet store service: GET \/pets returned 404\n$/);
+});
+
+test('A service that returns 404 for an empty list is checked, and that is its fault', async (t) => {
+  const listed: Rules['listed'] = (pets) =>
+    pets.length === 0 ? plainRules.error(404, 'There are none') : plainRules.listed(pets);
+  const { code, stdout } = await run([await open(t, { listed })]);
+  assert.match(stdout, /\nFAILS 4\.1\/empty .*\n {2}the status: expected 200, received 404\n/);
+  assert.match(stdout, /; 1 fail; /);
+  assert.equal(code, 1);
+});
+
+test('With --wait a service that starts is waited for, and without it is not ready', async (t) => {
+  let requests = 0;
+  const reply: Rules['reply'] = (right) => {
+    requests += 1;
+    return requests < 4 ? plainRules.error(503, 'Starting') : right;
+  };
+  const url = await open(t, { reply });
+  const { code, stderr } = await run([url, '--only', '8']);
+  assert.match(stderr, / is not ready: GET \/pets returned 503\n$/);
+  assert.equal(code, 2);
+  assert.equal((await run([url, '--only', '8', '--wait', '2m'])).code, 0);
+});
+
+test('A long run prints its progress', async (t) => {
+  const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 800));
+  const { stdout } = await run([await open(t, { pause }), '--only', '2/status-values']);
+  assert.match(stdout, /\n {2}Checks done: 1, the last is 2\/status-values\n/);
 });
 
 test('--help tells of every option, --list of every check, and each id is there once', async () => {
   const { code, stdout } = await run(['--help']);
-  for (const option of ['--key', '--level', '--only', '--list', '--header', '--strict']) {
+  for (const option of ['--key', '--level', '--only', '--list', '--header', '--strict', '--wait']) {
     assert.ok(stdout.includes(option), option);
   }
   assert.equal(code, 0);

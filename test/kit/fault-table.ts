@@ -4,7 +4,7 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Check } from '../../src/kit/check.ts';
 import { checksOf } from '../../src/kit/checks.ts';
-import { runCheck, type Outcome } from '../../src/kit/run-check.ts';
+import { runCheck, type CheckResult } from '../../src/kit/run-check.ts';
 import { FAULTS, type Fault } from './faults.ts';
 import { createPlainServer } from './plain-service.ts';
 
@@ -13,19 +13,19 @@ export interface Finding extends Fault {
   readonly isFound: boolean;
 }
 
-/** What comes of the checks; the server is started, and stopped. */
-export async function outcomesOf(
+/** Runs the checks, and returns their results by id. Starts the server, and stops it. */
+export async function resultsOf(
   server: Server,
   checks: readonly Check[],
-): Promise<ReadonlyMap<string, Outcome>> {
+): Promise<ReadonlyMap<string, CheckResult>> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   const target = { baseUrl: `http://127.0.0.1:${port}/v1`, key: KEY };
-  const outcomes = new Map<string, Outcome>();
-  for (const check of checks) outcomes.set(check.id, await runCheck(check, target));
+  const results = new Map<string, CheckResult>();
+  for (const check of checks) results.set(check.id, await runCheck(check, target));
   server.close();
   server.closeAllConnections();
-  return outcomes;
+  return results;
 }
 
 /** Each wrong service, before the check that should find its fault. */
@@ -33,8 +33,8 @@ export async function findings(): Promise<readonly Finding[]> {
   const found: Finding[] = [];
   for (const fault of FAULTS) {
     const checks = checksOf('interface', [fault.foundBy]);
-    const outcomes = await outcomesOf(createPlainServer(KEY, fault.rules), checks);
-    found.push({ ...fault, isFound: outcomes.get(fault.foundBy)?.kind === 'fails' });
+    const results = await resultsOf(createPlainServer(KEY, fault.rules), checks);
+    found.push({ ...fault, isFound: results.get(fault.foundBy)?.kind === 'fails' });
   }
   return found;
 }

@@ -10,19 +10,22 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { openApp } from '../../src/app.ts';
 import { checksOf } from '../../src/kit/checks.ts';
-import { runCheck, type Outcome } from '../../src/kit/run-check.ts';
+import { runCheck, type CheckResult } from '../../src/kit/run-check.ts';
 import { createMemoryStore } from '../../src/stores/memory-store.ts';
 import { ROOT } from '../support/carry.ts';
-import { faultTable, findings, KEY, outcomesOf } from './fault-table.ts';
-import { otherDecisions } from './other-decisions.ts';
-import { createPlainServer } from './plain-service.ts';
+import { listen } from '../support/service.ts';
+import { faultTable, findings, KEY, resultsOf } from './fault-table.ts';
+import { otherDecisions, thirdDecisions } from './other-decisions.ts';
+import { createPlainServer, plainRules, type Rules } from './plain-service.ts';
 
 const AFTER_REMOVAL = { now: () => Date.parse('2031-01-01T00:00:00Z') };
 
 /** The checks that do not hold, of all that the interface demands. */
-async function othersOf(server: Server): Promise<readonly (readonly [string, Outcome['kind']])[]> {
-  const outcomes = [...(await outcomesOf(server, checksOf('interface')))];
-  return outcomes.flatMap(([id, { kind }]) => (kind === 'holds' ? [] : [[id, kind] as const]));
+async function othersOf(
+  server: Server,
+): Promise<readonly (readonly [string, CheckResult['kind']])[]> {
+  const results = [...(await resultsOf(server, checksOf('interface')))];
+  return results.flatMap(([id, { kind }]) => (kind === 'holds' ? [] : [[id, kind] as const]));
 }
 
 async function assertRight(server: Server): Promise<void> {
@@ -36,19 +39,23 @@ async function assertRight(server: Server): Promise<void> {
 test('The plain service does all that is demanded, and shows all but what it has not', async () => {
   assert.deepEqual(await othersOf(createPlainServer(KEY)), [
     ['4.1/pages', 'not observed'],
+    ['4.1/pages-filter', 'not observed'],
     ['9/removal', 'not observed'],
   ]);
 });
 
-test('A service that decided every gap otherwise does all that is demanded', () =>
-  assertRight(createPlainServer(KEY, otherDecisions)));
-
-test('So does each of them when getPet is removed', async () => {
-  await assertRight(createPlainServer(KEY, AFTER_REMOVAL));
-  await assertRight(createPlainServer(KEY, { ...otherDecisions, ...AFTER_REMOVAL }));
+test('Services that decided every gap otherwise do all that is demanded', async () => {
+  await assertRight(createPlainServer(KEY, otherDecisions));
+  await assertRight(createPlainServer(KEY, thirdDecisions()));
 });
 
-test('So does this service when getPet is removed', async (t) => {
+test('The plain services still do all that is demanded after the removal of getPet', async () => {
+  await assertRight(createPlainServer(KEY, AFTER_REMOVAL));
+  await assertRight(createPlainServer(KEY, { ...otherDecisions, ...AFTER_REMOVAL }));
+  await assertRight(createPlainServer(KEY, { ...thirdDecisions(), ...AFTER_REMOVAL }));
+});
+
+test('This service still does all that is demanded after the removal of getPet', async (t) => {
   const app = await openApp({ store: createMemoryStore(), apiKeys: [KEY], ...AFTER_REMOVAL });
   t.after(() => app.close());
   await assertRight(
@@ -71,18 +78,34 @@ test('Each wrong service is found out by the check that should', async (t) => {
   });
 });
 
-test('A service that went away is told from one that leaves a request unanswered', async () => {
-  const check = checksOf('interface')[0]!;
-  const run = (baseUrl: string): Promise<Outcome> => runCheck(check, { baseUrl, key: KEY });
-  // A port that nobody is given by chance.
+test('A difference does not hide the next one: each cause is reported, with its cases', async () => {
+  const readLimit: Rules['readLimit'] = (text) =>
+    text === '101' ? 20 : plainRules.readLimit(text);
+  const error: Rules['error'] = (_status, message) => plainRules.error(422, message);
+  const server = createPlainServer(KEY, { readLimit, error });
+  const checks = checksOf('decisions', ['decisions/limit']);
+  const result = (await resultsOf(server, checks)).get('decisions/limit');
+  assert.ok(result?.kind === 'fails');
+  const [refused = '', taken = ''] = result.causes;
+  assert.match(refused, /^the status: expected 400, received 422 \(limit=, .* and [0-9]+ more\)$/);
+  assert.match(taken, /^the status: expected 400, received 200 \(.*\)$/);
+  for (const cause of ['received 422\n', 'received 200\n'])
+    assert.ok(result.report.includes(cause));
+});
+
+test('A service that went away is told from one that leaves a request unanswered', async (t) => {
+  const [check] = checksOf('interface', ['2/status-optional']);
+  const run = (baseUrl: string): Promise<CheckResult> => runCheck(check!, { baseUrl, key: KEY });
+  // No program is given this port by chance.
   assert.equal((await run('http://127.0.0.1:2/v1')).kind, 'gone');
   const server = createServer((request, response) => {
     if (request.method === 'POST') request.socket.destroy();
     else response.end('[]');
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
+  t.after(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const port = await listen(server);
   assert.equal((await run(`http://127.0.0.1:${port}/v1`)).kind, 'fails');
-  server.close();
-  server.closeAllConnections();
 });

@@ -116,6 +116,20 @@ const lists: readonly Fault[] = [
       ),
     reply: linked,
   }),
+  fault('a Link to the next page loses the filter', '4.1/pages-filter', {
+    list: pageOf,
+    reply(reply, request) {
+      const { link, ...rest } = linked(reply, request);
+      return link === undefined ? rest : { ...rest, link: link.replace(/status=\w+&?/, '') };
+    },
+  }),
+  fault('an empty list is null', '4.1/empty', {
+    listed: (pets) => ({ status: 200, body: pets.length === 0 ? null : pets }),
+  }),
+  fault('an empty list is 404', '4.1/empty', {
+    listed: (pets) =>
+      pets.length === 0 ? plainRules.error(404, 'There are no pets') : plainRules.listed(pets),
+  }),
   fault('a list is an object', '2/pets-array', {
     listed: (pets) => ({ status: 200, body: { pets } }),
   }),
@@ -126,6 +140,11 @@ const fields: readonly Fault[] = [
     'a name is trimmed',
     '2/name-spaces',
     names((name) => name.trim()),
+  ),
+  fault(
+    'CRLF in a name becomes LF',
+    '2/name-lines',
+    names((name) => name.replaceAll('\r\n', '\n')),
   ),
   fault(
     'a name is composed (NFC)',
@@ -175,6 +194,12 @@ const fields: readonly Fault[] = [
   fault('a name of digits is a number', '2/name-number', {
     show: (pet) => ({ ...pet, name: /^[0-9]+$/.test(pet.name) ? BigInt(pet.name) : pet.name }),
   }),
+  fault('categoryId 0 counts as missing', '2/category-zero', {
+    isCategory: (value) => value !== 0n && plainRules.isCategory(value),
+  }),
+  fault('a negative categoryId is refused', '2/category-negative', {
+    isCategory: (value) => plainRules.isCategory(value) && (value as bigint) >= 0n,
+  }),
   fault('categoryId has 32 bits, and refuses more', '2/category-32-bits', {
     isCategory: (value) => typeof value === 'bigint' && BigInt.asIntN(32, value) === value,
   }),
@@ -194,7 +219,7 @@ const fields: readonly Fault[] = [
     categories((id) => (id === 2n ** 63n - 1n ? id - 1n : id)),
   ),
   fault('categoryId wraps beyond int64', '2/category-beyond', {
-    isCategory: (value) => typeof value === 'bigint',
+    isCategory: (value) => typeof value === 'bigint' || Number.isInteger(value),
   }),
   fault('categoryId may be a string', '2/category-type', {
     readNewPet: ({ name, categoryId, status }) =>
@@ -224,6 +249,9 @@ const fields: readonly Fault[] = [
       if (members['status'] === undefined) throw new Invalid('status is required');
       return plainRules.readNewPet(members);
     },
+  }),
+  fault('a status that was not set is null', '2/pet-carries', {
+    show: (pet) => ({ ...pet, status: pet.status ?? null }),
   }),
   fault('status is always available at first', '3/status-set', {
     keep: (pets, pet) => void pets.set(pet.id, { ...pet, status: pet.status && 'available' }),
@@ -271,6 +299,15 @@ const operations: readonly Fault[] = [
     error: (status, message) =>
       status === 404 ? { status: 200, body: {} } : plainRules.error(status, message),
   }),
+  fault('a petId of letters is a failure of the database', '4.3/no-id', {
+    reply: (reply, { url = '' }) =>
+      /pets\/.*[^0-9]/.test(url) && reply.status === 404
+        ? plainRules.error(500, 'invalid input syntax for type bigint')
+        : reply,
+  }),
+  fault('a petId is read up to the first letter', '4.3/whole-id', {
+    find: (pets, petId) => plainRules.find(pets, /^[0-9]+/.exec(petId)?.[0] ?? ''),
+  }),
   fault('the removal came early', '9/until-removal', { isRemoved: () => true }),
   fault('the removal never comes', '9/removal', {
     now: () => AFTER_REMOVAL_MS,
@@ -302,6 +339,10 @@ const keys: readonly Fault[] = [
   fault('a key may be shorter', '5/invalid', {
     hasKey: (authorization, key) =>
       /^Bearer .{3}/.test(authorization ?? '') && `Bearer ${key}`.startsWith(authorization ?? '-'),
+  }),
+  fault('a key is compared without regard to case', '5/key-case', {
+    hasKey: (authorization, key) =>
+      (authorization ?? '').toLowerCase() === `Bearer ${key}`.toLowerCase(),
   }),
   fault('any scheme will do', '5/invalid', {
     hasKey: (authorization, key) => (authorization ?? '').endsWith(` ${key}`),

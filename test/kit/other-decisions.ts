@@ -1,17 +1,24 @@
 /**
- * A right service that decides every gap of the interface otherwise than this project.
+ * Two services that are right, and decide every gap of the specification otherwise: otherwise than
+ * this project, and otherwise than each other.
  *
- * Ids are beyond 2^53 and far apart, the newest pet comes first, `limit` is clamped and an unknown
- * status ignored, pages are numbered, categories are checked, names are short, a missing status is `available`, unknown
- * fields are refused, and a Pet and an Error have more fields than they must.
+ * The first: ids are beyond 2^53 and far apart, the newest pet comes first, `limit` is clamped and
+ * an unknown status ignored, pages are numbered, categories are checked, names are short, a missing
+ * status is `available`, unknown fields are refused, and a Pet and an Error have more fields.
+ *
+ * The second: ids are negative and without an order, lists are in no order and without pages, an
+ * unknown status matches no pet, integers are written as `7.0`, a petId that is no number is 400,
+ * the rate is limited, and a body beyond 500 bytes is 413.
  */
 
 import type { IncomingMessage } from 'node:http';
+import { stringifyExactJson } from '../../src/base/exact-json.ts';
 import {
   Invalid,
   plainRules,
   STATUSES,
   type NewPet,
+  type Pet,
   type Reply,
   type Rules,
 } from './plain-service.ts';
@@ -59,4 +66,45 @@ export function linked(reply: Reply, { url = '', method }: IncomingMessage): Rep
   if (reply.body.length < limit) return reply;
   searchParams.set('page', String(Number(searchParams.get('page') ?? '0') + 1));
   return { ...reply, link: `<${pathname}?${searchParams}>; rel="next"` };
+}
+
+/** Of a window of the rate limit, which a client of its own would reach again after a second. */
+const REQUESTS_OF_A_WINDOW = 700;
+
+/** The second of the two services, with a rate limit of its own. */
+export function thirdDecisions(): Partial<Rules> {
+  let requests = 0;
+  return {
+    readStatus: (text) => text ?? undefined,
+    readBody(text) {
+      if (text.length > 500) throw new Invalid('The body is too long');
+      return plainRules.readBody(text);
+    },
+    newId: (pets) => BigInt.asIntN(62, -BigInt(pets.size + 1) * 0x9e3779b97f4a7c15n),
+    list: (pets, limit, status, query) =>
+      plainRules.list([...pets].sort(byHash), limit, status, query),
+    find(pets, petId) {
+      if (!/^-?[0-9]{1,19}$/.test(petId)) throw new Invalid('A petId is a number');
+      return pets.get(BigInt(petId));
+    },
+    error: (status, message) => {
+      const isLong = message === 'The body is too long';
+      return plainRules.error(isLong ? 413 : status, message);
+    },
+    reply(reply, { method }) {
+      requests += 1;
+      if (method === 'GET' && requests > REQUESTS_OF_A_WINDOW) {
+        requests = 0;
+        return { ...plainRules.error(429, 'Too many requests'), retryAfter: '1' };
+      }
+      const text = stringifyExactJson(reply.body);
+      return { ...reply, body: text.replace(/"(id|categoryId)":(-?[0-9]+)/g, '"$1":$2.0') };
+    },
+  };
+}
+
+/** An order that is that of neither ids nor creation, and always the same. */
+function byHash(one: Pet, other: Pet): number {
+  const hash = ({ id }: Pet): bigint => BigInt.asUintN(16, id * 40503n);
+  return Number(hash(one) - hash(other)) || (one.id < other.id ? -1 : 1);
 }

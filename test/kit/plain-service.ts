@@ -7,7 +7,7 @@
  */
 
 import { createServer, type IncomingMessage, type Server } from 'node:http';
-import { readJson } from '../../src/kit/exact-json.ts';
+import { parseExactJson, stringifyExactJson } from '../../src/base/exact-json.ts';
 
 export interface Pet {
   readonly id: bigint;
@@ -24,6 +24,7 @@ export interface Reply {
   readonly body: unknown;
   readonly type?: string;
   readonly link?: string;
+  readonly retryAfter?: string;
 }
 
 type Pets = Map<bigint, Pet>;
@@ -80,7 +81,7 @@ export const plainRules: Rules = {
     if (text === null || plainRules.isStatus(text)) return text ?? undefined;
     throw new Invalid('status is available, pending or sold');
   },
-  readBody: readJson,
+  readBody: parseExactJson,
   readNewPet({ name, categoryId, status }) {
     return { name, categoryId, status } as NewPet;
   },
@@ -155,18 +156,11 @@ export function createPlainServer(key: string, changes: Partial<Rules> = {}): Se
       const refuse = (error: Error): Reply => rules.error(400, error.message);
       const reply = rules.reply(await answer(request, text).catch(refuse), request);
       const date = new Date(rules.now()).toUTCString();
-      const fields = { 'Content-Type': reply.type ?? 'application/json', Date: date };
-      response.writeHead(reply.status, reply.link ? { ...fields, Link: reply.link } : fields);
-      response.end(typeof reply.body === 'string' ? reply.body : toJson(reply.body));
+      response.setHeader('Content-Type', reply.type ?? 'application/json').setHeader('Date', date);
+      if (reply.link !== undefined) response.setHeader('Link', reply.link);
+      if (reply.retryAfter !== undefined) response.setHeader('Retry-After', reply.retryAfter);
+      response.writeHead(reply.status);
+      response.end(typeof reply.body === 'string' ? reply.body : stringifyExactJson(reply.body));
     });
   });
-}
-
-/** JSON with bigints as their digits. */
-export function toJson(value: unknown): string {
-  if (typeof value === 'bigint') return String(value);
-  if (Array.isArray(value)) return `[${value.map(toJson).join()}]`;
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
-  const members = Object.entries(value).filter(([, member]) => member !== undefined);
-  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${toJson(member)}`).join()}}`;
 }

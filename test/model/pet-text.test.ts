@@ -123,21 +123,30 @@ test('A NewPet of a program that no client could send is refused, and never writ
   const cases: readonly (readonly [pet: object, message: string])[] = [
     [{ name, categoryId: 1n }, 'name must be a string'],
     [{ name: undefined, categoryId: 1n }, 'name must be a string'],
-    [{ name: 'a', categoryId: 2 ** 53 }, 'categoryId must be a bigint'],
-    [{ name: 'a', categoryId: '7' }, 'categoryId must be a bigint'],
-    [{ name: 'a', categoryId }, 'categoryId must be a bigint'],
-    [
-      { name: 'a', categoryId: MAX + 1n },
-      `categoryId must be an integer of 64 bits, not ${MAX + 1n}`,
-    ],
-    [
-      { name: 'a', categoryId: MIN - 1n },
-      `categoryId must be an integer of 64 bits, not ${MIN - 1n}`,
-    ],
+    [{ name: 'a', categoryId: 7 }, 'categoryId must be a bigint'],
+    ...([2 ** 53, 1.5, NaN, '7', null, undefined] as const).map(
+      (value) =>
+        [
+          { name: 'a', categoryId: value },
+          `categoryId must be a bigint or a safe integer, not ${value}`,
+        ] as const,
+    ),
+    [{ name: 'a', categoryId }, 'categoryId must be a bigint or a safe integer, not an object'],
+    ...[MAX + 1n, MIN - 1n].map(
+      (value) =>
+        [
+          { name: 'a', categoryId: value },
+          `categoryId must be from ${MIN} to ${MAX}, not ${value}`,
+        ] as const,
+    ),
     [{ name: 'a', categoryId: 1n, status: 'gone' }, statuses],
     [{ name: 'a', categoryId: 1n, status }, statuses],
     [{ name: 'a', categoryId: 1n, status: null }, statuses],
-    [{ status: 1 }, `name must be a string; categoryId must be a bigint; ${statuses}`],
+    [
+      { status: 1 },
+      'name must be a string; ' +
+        `categoryId must be a bigint or a safe integer, not undefined; ${statuses}`,
+    ],
   ];
   for (const [pet, message] of cases) {
     assert.throws(() => formatNewPet(pet as NewPet), { name: 'InvalidPetError', message });

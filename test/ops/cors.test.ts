@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { startService, type Service } from '../support/service.ts';
+import { requestOf, talk } from '../support/wire.ts';
 
 const SHOP = 'https://shop.example';
 const EXPOSED =
@@ -100,4 +101,60 @@ test('With * every origin is allowed, and the answer is the same for all', async
   assert.equal(answer.status, 204);
   assert.equal(answer.headers.get('access-control-allow-origin'), '*');
   assert.equal(answer.headers.get('vary'), null);
+});
+
+const BROKEN_HEADER = requestOf('GET /v1/pets', [`Origin: ${SHOP}`, 'A broken field']);
+const LONG_HEADER = requestOf('GET /v1/pets', [`origin:${SHOP}\t`, `X: ${'x'.repeat(20_000)}`]);
+const BROKEN_BODY = requestOf(
+  'POST /v1/pets',
+  [`Origin: ${SHOP}`, 'Transfer-Encoding: chunked'],
+  'no chunk\r\n',
+);
+
+for (const [what, bytes, status] of [
+  ['a header that is not well-formed', BROKEN_HEADER, 400],
+  ['a header that is too long', LONG_HEADER, 431],
+  ['a body that is not well-formed', BROKEN_BODY, 400],
+  ['CONNECT', requestOf('CONNECT a:1', [`Origin: ${SHOP}`]), 405],
+] as const) {
+  test(`A page of an allowed origin may read the error for ${what}`, async (t) => {
+    const cases = [
+      [[SHOP], SHOP, EXPOSED, 'Origin'],
+      [['*'], '*', EXPOSED, undefined],
+      [['https://other.example'], undefined, undefined, 'Origin'],
+      [undefined, undefined, undefined, undefined],
+    ] as const;
+    for (const [origins, allowed, exposed, vary] of cases) {
+      const service = await start(t, origins);
+      const [answer] = await talk(t, service.port, bytes);
+      assert.equal(answer?.status, status);
+      const { headers } = answer!;
+      assert.equal(headers.get('access-control-allow-origin'), allowed);
+      assert.equal(headers.get('access-control-expose-headers'), exposed);
+      assert.equal(headers.get('vary'), vary);
+    }
+  });
+}
+
+test('The description, and each error at its path, may be read by any page', async (t) => {
+  for (const origins of [undefined, ['https://other.example']]) {
+    const service = await start(t, origins);
+    const asked = await preflight(service, SHOP, '/openapi.json');
+    assert.equal(asked.status, 204);
+    assert.equal(asked.headers.get('access-control-allow-methods'), 'GET, HEAD');
+    assert.equal(asked.headers.get('access-control-allow-headers'), '*, Authorization');
+    const headers = { Origin: SHOP };
+    const answers = [
+      asked,
+      await service.fetch('/openapi.json', { headers }),
+      await service.fetch('/openapi.json', { headers, method: 'POST', body: '{}' }),
+      await service.fetch('/openapi.json', { headers, method: 'OPTIONS' }),
+      await service.fetch('/openapi.json?%', { headers }),
+    ];
+    const statuses = answers.map((answer) => answer.status);
+    assert.deepEqual(statuses, [204, 200, 405, 204, 400]);
+    for (const answer of answers) {
+      assert.equal(answer.headers.get('access-control-allow-origin'), '*');
+    }
+  }
 });

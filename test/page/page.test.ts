@@ -2,11 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import fs, { readdirSync, readFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { VERSION } from '../../src/base/version.ts';
 import { curlLine } from '../../src/page/answer-place.ts';
-import { pageHtml } from '../../src/page/html.ts';
 import { PAGE_MODULES } from '../../src/page/page.ts';
 import { ROOT } from '../support/carry.ts';
 import { end, startProcess, startProgram, type Process } from '../support/process.ts';
@@ -19,6 +20,7 @@ const CSP =
 
 const ADDRESSES: readonly (readonly [path: string, type: string])[] = [
   ['/', 'text/html'],
+  ['/docs', 'text/html'],
   ['/page/style.css', 'text/css'],
   ...PAGE_MODULES.map((name) => [`/page/${name}.js`, 'text/javascript'] as const),
 ];
@@ -42,8 +44,42 @@ test('Anybody gets the page and its files, with header fields that shut everythi
     assert.equal(headers.get('Referrer-Policy'), 'no-referrer');
     assert.equal(headers.get('Set-Cookie'), null);
   }
-  assert.equal((await fetch(origin, { method: 'HEAD' })).status, 200);
-  assert.equal((await fetch(origin, { method: 'POST' })).status, 405);
+  for (const path of ['/', '/docs']) {
+    const call = (method: string): Promise<Response> => fetch(`${origin}${path}`, { method });
+    assert.equal((await call('HEAD')).status, 200);
+    assert.equal((await call('OPTIONS')).headers.get('Allow'), 'GET, HEAD, OPTIONS');
+    const refused = await call('POST');
+    assert.equal(refused.status, 405);
+    assert.equal(refused.headers.get('Allow'), 'GET, HEAD, OPTIONS');
+  }
+});
+
+test('No file is opened for the page: its modules were read at the start', async (t) => {
+  const { origin } = await start(t, { page: true });
+  // `fetch` reads a part of Node on its first use.
+  await (await fetch(`${origin}/livez`)).text();
+  const opened: unknown[] = [];
+  t.after(() => {
+    t.mock.restoreAll();
+    syncBuiltinESMExports();
+  });
+  for (const from of [fs, fs.promises]) {
+    for (const name of ['open', 'openSync', 'readFile', 'readFileSync', 'createReadStream']) {
+      if (!(name in from)) continue;
+      const failing = (path: unknown): never => {
+        opened.push(path);
+        throw new Error(`${name} was called`);
+      };
+      t.mock.method(from as typeof fs, name as 'open', failing);
+    }
+  }
+  syncBuiltinESMExports();
+  for (const [path] of ADDRESSES) {
+    const response = await fetch(`${origin}${path}`);
+    assert.equal(response.status, 200, path);
+    await response.text();
+  }
+  assert.deepEqual(opened, []);
 });
 
 test('An embedded app has no page unless it is asked for', async (t) => {
@@ -84,19 +120,33 @@ test('The modules that are served are those that the page imports, and no more',
   assert.deepEqual([...needed].sort(), [...PAGE_MODULES].sort());
 });
 
-test('What it names of the README is there', () => {
-  const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
-  const [, names = ''] = /In README\.md: ([^.]+)\./.exec(pageHtml('')) ?? [];
-  const sections = names.split(' · ');
-  assert.ok(sections.length > 2);
-  for (const section of sections) assert.ok(readme.includes(`\n## ${section}\n`), section);
+test('The page has at most 400 lines of code, and 700 together with the reference', () => {
+  const linesOf = (room: string): number => {
+    const folder = join(ROOT, 'src', room);
+    const texts = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'));
+    const withoutComments = texts.join('').replace(/^\s*(\/\*\*?[^]*?\*\/|\/\/.*)$/gm, '');
+    return withoutComments.split('\n').filter((line) => line.trim() !== '').length;
+  };
+  const [page, reference] = [linesOf('page'), linesOf('docs')];
+  assert.ok(page <= 400 && page + reference <= 700, `${page} and ${reference} lines`);
 });
 
-test('The room has 400 lines at most', () => {
-  const folder = join(ROOT, 'src', 'page');
-  const texts = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'));
-  const lines = texts.join('').split('\n').length - 1;
-  assert.ok(lines <= 400, `${lines} lines`);
+test('The page and the reference have one header, which links both and tells the version', async (t) => {
+  const { origin } = await start(t, { page: true });
+  const headers = await Promise.all(
+    ['/', '/docs'].map(async (path) => {
+      const text = await (await fetch(`${origin}${path}`)).text();
+      const [nav = ''] = /<nav class="row ends"[^]*?<\/nav>/.exec(text) ?? [];
+      return nav;
+    }),
+  );
+  const [page = '', reference = ''] = headers;
+  const current = ' aria-current="page"';
+  assert.ok(page.includes(`<a href="./"${current}>`) && reference.includes(`"docs"${current}`));
+  assert.equal(page.replace(current, ''), reference.replace(current, ''));
+  for (const part of ['href="./"', 'href="docs"', 'href="openapi.json"', `Petstore ${VERSION}`]) {
+    assert.ok(page.includes(part), part);
+  }
 });
 
 const POSIX = { skip: process.platform === 'win32' && 'needs a POSIX shell' };
@@ -123,7 +173,7 @@ test('A curl line gives curl what was meant, whatever is in a name', POSIX, () =
   }
 });
 
-test('The greeting names the page; PETSTORE_PAGE=off takes both away', async (t) => {
+test('The greeting names the page; PETSTORE_PAGE=off takes it away, and the reference', async (t) => {
   const serve = (env: Record<string, string>): Process => {
     const dataFile = join(tempDir(t), 'pets.json');
     const service = startProcess(['--port', '0', '--data-file', dataFile], env);
@@ -135,7 +185,10 @@ test('The greeting names the page; PETSTORE_PAGE=off takes both away', async (t)
   assert.match(withPage.stdout(), new RegExp(`^Open ${url}/ in a browser`, 'm'));
   assert.match(await (await fetch(`${url}/`)).text(), /^<!doctype html>/);
   const without = serve({ PETSTORE_PAGE: 'off' });
-  assert.equal((await fetch(`${await without.ready()}/`)).status, 404);
+  const origin = await without.ready();
+  for (const path of ['/', '/docs', '/page/style.css']) {
+    assert.equal((await fetch(`${origin}${path}`)).status, 404);
+  }
   assert.doesNotMatch(without.stdout(), /browser/);
 });
 

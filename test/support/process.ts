@@ -95,6 +95,16 @@ export function end(service: Process, signal: NodeJS.Signals): Promise<number | 
   return service.exit();
 }
 
+/** Resolves when the process has logged the text. */
+export async function logged(service: Process, text: string): Promise<void> {
+  const end = service.exit();
+  const signal = AbortSignal.timeout(30_000);
+  while (!service.stderr().includes(text)) {
+    const event = await Promise.race([once(service.child.stderr!, 'data', { signal }), end]);
+    if (!Array.isArray(event)) throw new Error(`Ended with ${event}: ${service.stderr()}`);
+  }
+}
+
 /** The process could not start: it says why in one line, and exits with 1. */
 export async function assertRefused(service: Process, line: RegExp): Promise<void> {
   const serves = service.ready().then(

@@ -7,6 +7,7 @@ import net from 'node:net';
 import { SERVER_JS, startProgram, type Process } from './process.ts';
 
 export interface Supervisor {
+  /** 0 on a Unix socket. */
   readonly port: number;
   /** Starts the service on the socket. */
   start(args: readonly string[], env: Record<string, string>): Process;
@@ -16,17 +17,19 @@ export interface Supervisor {
 /** Node binds with this, and leaves to listen to others; a Server would take connections, too. */
 interface Handle {
   readonly fd: number;
+  /** TCP only. */
   getsockname(address: { port?: number }): number;
   close(): void;
 }
 const { _createServerHandle: bind } = net as unknown as {
-  _createServerHandle(address: string, port: number, family: 4): Handle;
+  _createServerHandle(address: string, port: number, family: 4 | -1): Handle;
 };
 
-export function openSupervisor(): Supervisor {
-  const handle = bind('127.0.0.1', 0, 4);
+/** Without a path, on a TCP port that is free; else on a Unix socket. */
+export function openSupervisor(path?: string): Supervisor {
+  const handle = path === undefined ? bind('127.0.0.1', 0, 4) : bind(path, -1, -1);
   const address: { port?: number } = {};
-  handle.getsockname(address);
+  if (path === undefined) handle.getsockname(address);
   return {
     port: address.port ?? 0,
     start(args, env) {

@@ -26,6 +26,8 @@ describe('Expect', () => {
   for (const [what, fields, body] of [
     ['of a known length', [REX_LENGTH], REX],
     ['in chunks', [CHUNKED], `1d\r\n${REX}\r\n0\r\n\r\n`],
+    ['of a known length, asked for on two lines,', [REX_LENGTH, EXPECT.toLowerCase()], REX],
+    ['of a known length, asked for twice,', [REX_LENGTH, `${EXPECT} , 100-continue`], REX],
   ] as const) {
     test(`100 comes before a body ${what}, 201 after it, and the connection stays`, async (t) => {
       const wire = await openWire(t, service.port);
@@ -110,8 +112,7 @@ describe('Expect', () => {
     assert.equal(await (await service.fetch('/v1/pets?limit=100')).text(), before);
   });
 
-  const twice = '100-continue, 100-continue';
-  for (const value of ['100', '100-continued', twice, 'x=100-continue', '']) {
+  for (const value of ['100', '100-continued', '100-continue, x', 'x=100-continue', '']) {
     test(`Expect: ${value} is 417`, async (t) => {
       const request = lastRequestOf('POST /v1/pets', [`Expect: ${value}`], REX);
       const answers = await talk(t, service.port, request);

@@ -148,6 +148,21 @@ test('A target in absolute form without a path is the root', async (t) => {
   for (const target of ['http://b', 'http://b?a=b']) {
     const [answer] = await talk(t, service.port, lastRequestOf(`GET ${target}`));
     assertErrorAnswer(answer, 'unknown_path');
-    assert.match(answer!.body, /Unknown path \/"/);
+    assert.match(answer!.body, /Unknown path \/: \/openapi\.json lists all paths"/);
   }
 });
+
+const BROKEN_PATHS = ['/v1/', '/nothing/'].flatMap((start) =>
+  ['%/', '%ff/', 'a%/'].map((piece) => start + piece.repeat(14_000 / piece.length)),
+);
+
+for (const path of BROKEN_PATHS) {
+  const what = `14 KB of ${path.slice(0, 14)}…`;
+  test(`A path of ${what} is decoded a few times as a whole, not piece by piece`, async (t) => {
+    const decode = t.mock.method(globalThis, 'decodeURIComponent');
+    const [answer] = await talk(t, service.port, lastRequestOf(`GET ${path}`));
+    assertErrorAnswer(answer, 'malformed_request');
+    const count = decode.mock.callCount();
+    assert.ok(count > 0 && count < 10, `${count} times`);
+  });
+}

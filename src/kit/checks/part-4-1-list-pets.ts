@@ -1,18 +1,51 @@
-/** The interface's part 4.1: GET /pets, listPets. */
+/** Spec section 4.1: GET /pets, listPets. */
 
 import assert from 'node:assert/strict';
 import { demand, NotObserved, type Check } from '../check.ts';
-import { idsOf, petsOf } from '../client.ts';
+import { eachCase } from '../each-case.ts';
 import {
   assertFiltered,
   assertLength,
   assertPet,
   assertStatus,
-  BAD_CREDENTIALS,
   findListed,
-  nextPage,
+  pagesFrom,
   STATUSES,
 } from '../expect.ts';
+import { idsOf, petsOf, type TestClient } from '../test-client.ts';
+
+/** Adds pets of each status by turns, so that no list has pets of one status in a row. */
+async function addByTurns(client: TestClient, rounds: number): Promise<void> {
+  for (let round = 0; round < rounds; round += 1) {
+    for (const status of STATUSES) await client.add(client.newPet({ status }));
+  }
+}
+
+/** Runs before any other check adds pets. */
+export const emptyLists: readonly Check[] = [
+  demand('4.1/empty', 'GET /pets is 200 and an empty list when no animal matches', (client) =>
+    eachCase(client, ['', ...STATUSES.map((status) => `?status=${status}`)], async (own, query) => {
+      const response = await own.get(`/pets${query}`);
+      assertStatus(response, 200);
+      if (petsOf(response).length > 0) throw new NotObserved('there are pets of each status');
+    }),
+  ),
+];
+
+/** With at least so many pets, the list of a query has this length. */
+const LENGTHS: readonly [id: string, sentence: string, pets: number, string, length: number][] = [
+  ['4.1/limit', 'limit is the maximum number of animals to return', 8, '?limit=7', 7],
+  ['4.1/limit-minimum', 'limit has the minimum 1', 2, '?limit=1', 1],
+  ['4.1/limit-maximum', 'limit has the maximum 100', 101, '?limit=100', 100],
+  ['4.1/limit-default', 'limit has the default 20', 21, '', 20],
+];
+
+const lengths = LENGTHS.map(([id, sentence, pets, query, length]) =>
+  demand(id, sentence, async (client) => {
+    await client.havePets(pets);
+    await assertLength(client, query, length);
+  }),
+);
 
 export const listPets: readonly Check[] = [
   demand('4.1/list', 'GET /pets is 200 and a list of animals', async (client) => {
@@ -22,93 +55,59 @@ export const listPets: readonly Check[] = [
     for (const pet of petsOf(response)) assertPet(pet);
   }),
 
-  demand('4.1/limit', 'limit is the maximum number of animals to return', async (client) => {
-    await client.havePets(8);
-    await assertLength(client, '?limit=7', 7);
-  }),
+  ...lengths,
 
-  demand('4.1/limit-minimum', 'limit has the minimum 1', async (client) => {
-    await client.havePets(2);
-    await assertLength(client, '?limit=1', 1);
-  }),
-
-  demand('4.1/limit-maximum', 'limit has the maximum 100', async (client) => {
-    await client.havePets(101);
-    await assertLength(client, '?limit=100', 100);
-  }),
-
-  demand('4.1/limit-default', 'limit has the default 20', async (client) => {
-    await client.havePets(21);
-    await assertLength(client, '', 20);
-  }),
-
-  demand('4.1/filter', 'status filters by availability status', async (client) => {
-    for (const status of STATUSES) {
-      await client.havePets(1, status);
-      const response = await client.get(`/pets?status=${status}`);
+  demand('4.1/filter', 'status filters by availability status', (client) =>
+    eachCase(client, STATUSES, async (own, status) => {
+      await own.havePets(1, status);
+      const response = await own.get(`/pets?status=${status}`);
       assertStatus(response, 200);
       assertFiltered(petsOf(response), status);
       assert.notEqual(petsOf(response).length, 0, 'the number of pets in the list');
-    }
-  }),
+    }),
+  ),
 
   demand('4.1/filter-limit', 'limit counts the animals that pass the filter', async (client) => {
-    for (const status of STATUSES) {
-      // One after the other, so that a list cut before it is filtered has other pets in it.
-      for (const other of STATUSES) await client.havePets(3, other);
+    // A list that is cut before it is filtered has other pets in it.
+    await addByTurns(client, 3);
+    await eachCase(client, STATUSES, async (own, status) => {
       for (const query of [`?status=${status}&limit=2`, `?limit=2&status=${status}`]) {
-        await assertLength(client, query, 2);
-        assertFiltered(petsOf(await client.get(`/pets${query}`)), status);
+        await assertLength(own, query, 2);
+        assertFiltered(petsOf(await own.get(`/pets${query}`)), status);
       }
-    }
+    });
   }),
 
-  demand('4.1/complete', 'A list that has room shows every animal that matches', async (client) => {
-    let isObserved = false;
-    for (const status of [...STATUSES, undefined]) {
-      const { pet } = await client.add(client.newPet({ status }));
-      const found = await findListed(client, pet);
-      if (found === undefined) continue;
-      isObserved = true;
-      assertPet(found, { id: pet['id'], name: pet['name'], categoryId: pet['categoryId'] });
-    }
-    if (!isObserved) throw new NotObserved('there are more pets than a list shows');
-  }),
+  demand('4.1/complete', 'A list that has room shows every animal that matches', (client) =>
+    eachCase(client, [...STATUSES, undefined], async (own, status) => {
+      const { pet } = await own.add(own.newPet({ status }));
+      const { id, name, categoryId } = pet;
+      assertPet(await findListed(own, pet), { id, name, categoryId });
+    }),
+  ),
 
   demand('4.1/once', 'A list shows no animal twice, on no page', async (client) => {
     await client.havePets(12);
-    const ids: unknown[] = [];
-    let next: string | undefined = '/pets?limit=5';
-    for (let page = 0; next !== undefined && page < 20; page += 1) {
-      const response = await client.get(next);
-      ids.push(...idsOf(response));
-      next = nextPage(client, response);
-    }
+    const ids = (await pagesFrom(client, '/pets?limit=5', 20)).flat().map(({ id }) => id);
     assert.equal(new Set(ids).size, ids.length, `different ids of ${ids.join()}, so many`);
   }),
 
   demand('4.1/pages', 'Pages that follow one another miss no animal', async (client) => {
     await client.havePets(12);
     const expected = idsOf(await client.get('/pets?limit=100'));
-    const missing = new Set(expected);
-    let next: string | undefined = '/pets?limit=7';
-    let pages = 0;
-    for (; next !== undefined && missing.size > 0 && pages <= expected.length; pages += 1) {
-      const response = await client.get(next);
-      for (const id of idsOf(response)) missing.delete(id);
-      next = nextPage(client, response);
-    }
-    if (pages <= 1) throw new NotObserved('the list has no Link to a next page');
-    assert.deepEqual([...missing], [], 'the ids of a list of 100 that pages of 7 miss');
+    const pages = await pagesFrom(client, '/pets?limit=7', expected.length);
+    if (pages.length <= 1) throw new NotObserved('the list has no Link to a next page');
+    const listed = pages.flat().map(({ id }) => id);
+    const missing = expected.filter((id) => !listed.includes(id));
+    assert.deepEqual(missing, [], 'the ids of a list of 100 that pages of 7 miss');
   }),
 
-  demand(
-    '4.1/unauthorized',
-    'GET /pets is 401 when the credential is missing or invalid',
-    async (client) => {
-      for (const Authorization of BAD_CREDENTIALS) {
-        assertStatus(await client.send('GET', '/pets', { Authorization }), 401, Authorization);
-      }
-    },
-  ),
+  demand('4.1/pages-filter', 'Pages of a filtered list keep to the filter', async (client) => {
+    await addByTurns(client, 6);
+    await eachCase(client, STATUSES, async (own, status) => {
+      const pages = await pagesFrom(own, `/pets?status=${status}&limit=5`, 30);
+      if (pages.length <= 1) throw new NotObserved('the list has no Link to a next page');
+      assertFiltered(pages.flat(), status);
+    });
+  }),
 ];

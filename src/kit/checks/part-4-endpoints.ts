@@ -1,4 +1,4 @@
-/** What the interface's part 4 says of all endpoints. */
+/** What spec section 4 says of all endpoints. */
 
 import { demand, NotObserved, type Check } from '../check.ts';
 import { assertJsonType, LOST_ID, removalIn } from '../expect.ts';

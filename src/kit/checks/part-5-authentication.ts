@@ -1,23 +1,32 @@
-/** The interface's part 5: authentication. */
+/** Spec section 5: authentication, and what section 4 says of it for each operation. */
 
 import assert from 'node:assert/strict';
-import { demand, type Check } from '../check.ts';
-import type { Client, ServiceResponse } from '../client.ts';
-import { assertGetPetStatus } from '../expect.ts';
+import { demand, NotObserved, type Check } from '../check.ts';
+import { eachCase } from '../each-case.ts';
+import { assertGetPetStatus, assertStatus } from '../expect.ts';
+import type { HeaderFields, ServiceResponse, TestClient } from '../test-client.ts';
 
-/** Sends each operation with this Authorization; an empty one is none. */
-async function* eachOperation(
-  client: Client,
-  Authorization: string,
-): AsyncGenerator<readonly [operation: string, ServiceResponse]> {
-  const headers = { Authorization };
-  const { id } = await client.add(client.newPet());
-  yield ['listPets', await client.send('GET', '/pets', headers)];
-  yield ['createPet', await client.post(client.newPet(), headers)];
-  yield ['getPet', await client.send('GET', `/pets/${id}`, headers)];
+type Send = (client: TestClient, headers?: HeaderFields) => Promise<ServiceResponse>;
+
+const OPERATIONS: readonly [section: string, operation: string, send: Send][] = [
+  ['4.1', 'GET /pets', (to, headers) => to.send('GET', '/pets', headers)],
+  ['4.2', 'POST /pets', (to, headers) => to.post(to.newPet(), headers)],
+  ['4.3', 'GET /pets/{petId}', (to, headers) => to.send('GET', '/pets/1', headers)],
+];
+
+function assertUnauthorized(response: ServiceResponse, section: string, about = ''): void {
+  if (section === '4.3') assertGetPetStatus(response, 401, about);
+  else assertStatus(response, 401, about);
 }
 
-/** What is sent in place of the right credential, made of the key. */
+/** Fails unless each operation with this Authorization is 401; an empty one is none. */
+async function assertInvalid(client: TestClient, Authorization: string): Promise<void> {
+  for (const [section, operation, send] of OPERATIONS) {
+    assertUnauthorized(await send(client, { Authorization }), section, operation);
+  }
+}
+
+/** What is sent instead of the valid credential, made of the key. */
 const WRONG: readonly [what: string, of: (key: string) => string][] = [
   ['another key', () => 'Bearer wrong'],
   ['the key and a letter more', (key) => `Bearer ${key}x`],
@@ -29,30 +38,40 @@ const WRONG: readonly [what: string, of: (key: string) => string][] = [
   ['the scheme Token', (key) => `Token ${key}`],
 ];
 
-async function assertUnauthorized(client: Client, what: string, credential: string): Promise<void> {
-  for await (const [operation, response] of eachOperation(client, credential)) {
-    const about = `${operation} with ${what}`;
-    if (operation === 'getPet') assertGetPetStatus(response, 401, about);
-    else assert.equal(response.status, 401, `${about}: the status`);
-  }
+/** The key with its letters in the other case. */
+function inOtherCase(key: string): string {
+  return key.replace(/[A-Za-z]/g, (letter) => {
+    return letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase();
+  });
 }
 
 export const authentication: readonly Check[] = [
+  ...OPERATIONS.map(([section, operation, send]) => {
+    const sentence = `${operation} is 401 when the credential is missing or invalid`;
+    return demand(`${section}/unauthorized`, sentence, (client) =>
+      eachCase(client, ['', 'Bearer no'], async (own, Authorization) => {
+        assertUnauthorized(await send(own, { Authorization }), section);
+      }),
+    );
+  }),
+
   demand('5/required', 'Every operation requires a bearer credential', (client) =>
-    assertUnauthorized(client, 'no credential', ''),
+    assertInvalid(client, ''),
   ),
 
-  demand(
-    '5/form',
-    'The key is passed in the form Authorization: Bearer <API_KEY>',
-    async (client) => {
-      for await (const [operation, { status }] of eachOperation(client, `Bearer ${client.key}`)) {
-        assert.notEqual(status, 401, `${operation} with the key: the status`);
-      }
-    },
+  demand('5/form', 'The key is passed in the form Authorization: Bearer <API_KEY>', (client) =>
+    eachCase(client, OPERATIONS, async (own, [, operation, send]) => {
+      assert.notEqual((await send(own)).status, 401, `${operation} with the key: the status`);
+    }),
   ),
 
-  demand('5/invalid', 'An invalid credential is 401', async (client) => {
-    for (const [what, of] of WRONG) await assertUnauthorized(client, what, of(client.key));
+  demand('5/invalid', 'An invalid credential is 401', (client) =>
+    eachCase(client, WRONG, (own, [, of]) => assertInvalid(own, of(own.target.key))),
+  ),
+
+  demand('5/key-case', 'The key in another case is an invalid credential', async (client) => {
+    const other = inOtherCase(client.target.key);
+    if (other === client.target.key) throw new NotObserved('the key has no letters');
+    await assertInvalid(client, `Bearer ${other}`);
   }),
 ];

@@ -1,10 +1,11 @@
-/** The interface's part 7: errors. */
+/** Spec section 7: errors. */
 
 import { demand, NotObserved, type Check } from '../check.ts';
-import type { Client, ServiceResponse } from '../client.ts';
+import { eachCase } from '../each-case.ts';
 import { assertErrorObject, assertGetPetStatus, assertStatus, LOST_ID } from '../expect.ts';
+import type { ServiceResponse, TestClient } from '../test-client.ts';
 
-type Send = (client: Client) => Promise<ServiceResponse>;
+type Send = (client: TestClient) => Promise<ServiceResponse>;
 
 const NO_KEY = { Authorization: '' };
 
@@ -17,44 +18,40 @@ const LISTED: readonly [what: string, status: number, send: Send][] = [
   ['a lost pet', 404, (to) => to.get(`/pets/${LOST_ID}`)],
 ];
 
-/** No errors of the interface; but where a service has one, it is an Error object. */
-const NOT_LISTED: readonly Send[] = [
-  (to) => to.get('/pets?limit=0'),
-  (to) => to.get('/pets?limit=x'),
-  (to) => to.get('/pets?status=lost'),
-  (to) => to.get('/pets/x'),
-  (to) => to.post('{'),
+/** No errors of the specification; but if a service has one, it is an Error object. */
+const NOT_LISTED: readonly [what: string, send: Send][] = [
+  ['limit=0', (to) => to.get('/pets?limit=0')],
+  ['limit=x', (to) => to.get('/pets?limit=x')],
+  ['status=lost', (to) => to.get('/pets?status=lost')],
+  ['a petId x', (to) => to.get('/pets/x')],
+  ['a body that is no JSON', (to) => to.post('{')],
 ];
 
 export const errors: readonly Check[] = [
-  demand('7/status', 'Each condition has its HTTP status', async (client) => {
-    for (const [what, status, send] of LISTED) {
-      const response = await send(client);
-      if (status === 400) assertStatus(response, status, what);
-      else assertGetPetStatus(response, status, what);
-    }
-  }),
+  demand('7/status', 'Each condition has its HTTP status', (client) =>
+    eachCase(client, LISTED, async (own, [, status, send]) => {
+      const response = await send(own);
+      if (status === 400) assertStatus(response, status);
+      else assertGetPetStatus(response, status);
+    }),
+  ),
 
-  demand('7/error', 'Every error response body is an Error object', async (client) => {
-    for (const [, , send] of LISTED) {
-      const response = await send(client);
-      // Which status each has is for the check above to say.
+  demand('7/error', 'Every error response body is an Error object', (client) =>
+    eachCase(client, LISTED, async (own, [, , send]) => {
+      const response = await send(own);
+      // Which status each has is checked above.
       if (response.status >= 400) assertErrorObject(response);
-    }
-  }),
+    }),
+  ),
 
   demand(
     '7/error-not-listed',
     'Every error response body is an Error object, of those not listed, too',
-    async (client) => {
-      let isObserved = false;
-      for (const send of NOT_LISTED) {
-        const response = await send(client);
-        if (response.status < 400) continue;
-        isObserved = true;
+    (client) =>
+      eachCase(client, NOT_LISTED, async (own, [, send]) => {
+        const response = await send(own);
+        if (response.status < 400) throw new NotObserved('the service has no other errors');
         assertErrorObject(response);
-      }
-      if (!isObserved) throw new NotObserved('the service has no other errors');
-    },
+      }),
   ),
 ];

@@ -12,7 +12,8 @@
 
 import { COMMA } from '../../base/ascii.ts';
 import type { PetStatus } from '../../model/pet.ts';
-import { formatPet, petText, readPet } from '../../model/pet-text.ts';
+import { formatPet, readPet } from '../../model/pet-text.ts';
+import { stringifyPet } from '../../model/stringify-pet.ts';
 import type { RequestKey } from '../keys/key-table.ts';
 import type { TablePet } from '../table/pet-table.ts';
 
@@ -113,7 +114,7 @@ export function decodeCommit(text: Buffer, mayHaveGaps = false): Commit | undefi
       const isNext = mayHaveGaps ? pet.id > lastId : pet.id === lastId + 1n;
       if (!isNext) return undefined;
       lastId = pet.id;
-      pets.push({ id: pet.id, text: petText(pet), status: pet.status });
+      pets.push({ id: pet.id, text: stringifyPet(pet), status: pet.status });
       at = end;
       if (text[at] !== COMMA) break;
       at += 1;

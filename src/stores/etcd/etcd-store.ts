@@ -208,9 +208,10 @@ class LogStore implements EtcdStore {
       try {
         return await this.#keyedCreates.create(newPet, key);
       } catch (error) {
-        const isRefused = error instanceof StoreUnavailableError;
-        if (!isRefused && !(error instanceof KeyFoundError)) throw error;
-        // Where another process has stored the key, the next turn answers from what it stored.
+        // Another process stored the key: the next turn answers from what it stored. If the key has
+        // expired since then, the next turn creates anew.
+        if (error instanceof KeyFoundError) continue;
+        if (!(error instanceof StoreUnavailableError)) throw error;
         if (this.#place.log.keys.find(key) !== undefined) continue;
         // This call stored nothing, but an earlier one with the key may have.
         const doubt = this.#doubtOf(key);

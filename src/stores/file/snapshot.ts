@@ -19,7 +19,8 @@ import { CLOSE_BRACKET, COMMA, OPEN_BRACKET } from '../../base/ascii.ts';
 import { JsonSyntaxError, skipSpace } from '../../base/json.ts';
 import type { Memory } from '../../base/memory.ts';
 import { findInvalidUtf8 } from '../../base/utf8.ts';
-import { InvalidPetError, MAX_PET_BYTES, petText, readPet } from '../../model/pet-text.ts';
+import { InvalidPetError, MAX_PET_BYTES, readPet } from '../../model/pet-text.ts';
+import { stringifyPet } from '../../model/stringify-pet.ts';
 import { PetRun, scanPets, scannedBytes, type ScannedBytes } from '../table/pet-scanner.ts';
 import { SEPARATOR, type PetTable, type TablePet } from '../table/pet-table.ts';
 import { DamagedFileError } from './damaged-file-error.ts';
@@ -195,7 +196,7 @@ class SnapshotReader {
     if (id <= lastId) {
       throw new InvalidPetError(`id ${id} does not come after ${lastId}: ids must be ascending`);
     }
-    this.#pets.append({ id, text: petText(pet), status });
+    this.#pets.append({ id, text: stringifyPet(pet), status });
     return end;
   }
 

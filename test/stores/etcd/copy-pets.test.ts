@@ -19,7 +19,9 @@ import { SimulatedEtcd } from '../../support/etcd/simulated-etcd.ts';
 import { VirtualClock } from '../../support/etcd/virtual-clock.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
-const COPY_PETS: string = fileURLToPath(new URL('../../../../dist/copy-pets.js', import.meta.url));
+const COPY_PETS: string = fileURLToPath(
+  new URL('../../../../dist/commands/copy-pets.js', import.meta.url),
+);
 const cluster: Cluster | undefined =
   withoutEtcd === false ? await startCluster({ after }, { size: 1 }) : undefined;
 const urls = cluster?.endpoints.join(',') ?? '';

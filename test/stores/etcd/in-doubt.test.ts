@@ -236,6 +236,25 @@ test('A key that another process used for another pet meanwhile is refused', asy
   await assert.rejects(life.store.createOnce(rex, KEY), { name: 'KeyReusedError' });
 });
 
+test('A key that another process stored, and that expires before the outcome, is created anew', async (t) => {
+  const life = await open(t);
+  const other = await open(t, life.etcd);
+  // For this process, a key that the other one stores now expires in 50 ms: a key is kept for 24
+  // hours, and one more for clocks that differ.
+  life.clock.timeOfDay = () => other.clock.timeOfDay() + 25 * 60 * 60 * 1000 - 50;
+  life.beforeCreate = async () => {
+    life.beforeCreate = () => undefined;
+    await other.store.createOnce(rex, KEY);
+    // The proposal loses its slot; what is left of the commit is stored after more than 50 ms.
+    life.fates.push('answered', ...Array<Fate>(8).fill('unsent'));
+  };
+  const creates = [life.store.create(tom), life.store.createOnce(rex, KEY)] as const;
+  const [pet, keyed] = await Promise.all(creates);
+  assert.equal(pet.id, 2n);
+  assert.deepEqual([keyed.pet.id, keyed.isReplayed], [3n, false]);
+  assert.ok(life.clock.now() < 5_000);
+});
+
 for (const fate of ['done, cut', 'not done, cut', 'done later, cut'] as const) {
   test(`A retry with the key of a create in doubt (${fate}) finds its pet once`, async (t) => {
     const life = await open(t);

@@ -155,7 +155,8 @@ test('It tells in one line of a file that is not there or is a folder, and exits
 test('A wrong call shows how it is called, and exits with 2', async () => {
   const stderr =
     'Usage: petstore check-data [file]\n\n' +
-    'Checks a data file (data/pets.json), its journal and its keys, and changes nothing.\n';
+    'Checks a data file, its journal and its idempotency keys, and changes nothing. Without a file ' +
+    'it\nchecks PETSTORE_DATA_FILE, or data/pets.json.\n';
   for (const args of [['a', 'b'], ['--what'], ['-']]) {
     assert.deepEqual(await checkDataFile(...args), { code: 2, stdout: '', stderr });
   }

@@ -10,16 +10,17 @@
  */
 
 import { parseArgs } from 'node:util';
-import { messageOf } from './base/log.ts';
-import { CallCounts } from './stores/etcd/calls.ts';
-import { EtcdClient } from './stores/etcd/etcd-client.ts';
-import { systemClock } from './stores/etcd/etcd-clock.ts';
-import { DEFAULT_PREFIX, etcdProblems, type EtcdOptions } from './stores/etcd/etcd-options.ts';
-import { exportPets, importPets } from './stores/etcd/import-pets.ts';
-import type { StartPlace } from './stores/etcd/open-log.ts';
-import { layoutOf } from './stores/etcd/slots.ts';
-import { nodeDisk } from './stores/file/node-disk.ts';
-import { readWholeData, writeWholeData } from './stores/file/whole-data.ts';
+import { messageOf } from '../base/log.ts';
+import { ETCD_SETTINGS, SETTINGS } from '../settings.ts';
+import { CallCounts } from '../stores/etcd/calls.ts';
+import { EtcdClient } from '../stores/etcd/etcd-client.ts';
+import { systemClock } from '../stores/etcd/etcd-clock.ts';
+import { DEFAULT_PREFIX, etcdProblems, type EtcdOptions } from '../stores/etcd/etcd-options.ts';
+import { exportPets, importPets } from '../stores/etcd/import-pets.ts';
+import type { StartPlace } from '../stores/etcd/open-log.ts';
+import { layoutOf } from '../stores/etcd/slots.ts';
+import { nodeDisk } from '../stores/file/node-disk.ts';
+import { readWholeData, writeWholeData } from '../stores/file/whole-data.ts';
 
 const USAGE = `Usage: petstore copy-pets --from FILE --to-etcd URLS [--prefix PREFIX]
        petstore copy-pets --from-etcd URLS [--prefix PREFIX] --to FILE
@@ -77,16 +78,9 @@ function readCopy(args: readonly string[]): Copy | string {
 
 function fromEnvironment(): Partial<EtcdOptions> {
   const options: Record<string, string> = {};
-  for (const [name, key] of [
-    ['PREFIX', 'prefix'],
-    ['CA_FILE', 'caFile'],
-    ['CERT_FILE', 'certFile'],
-    ['KEY_FILE', 'keyFile'],
-    ['USER', 'user'],
-    ['PASSWORD_FILE', 'passwordFile'],
-  ] as const) {
-    const value = process.env[`PETSTORE_ETCD_${name}`];
-    if (value !== undefined && value !== '') options[key] = value;
+  for (const [option, name] of ETCD_SETTINGS) {
+    const value = process.env[SETTINGS[name].variable ?? ''];
+    if (value !== undefined && value !== '') options[option] = value;
   }
   return options;
 }

@@ -1,12 +1,16 @@
 /**
- * Failures of HTTP itself (RFC 9110, RFC 9112), over raw connections: each is an Error body, those
- * that node:http would answer with an empty one, too. A few of each kind.
+ * Failures of HTTP itself (RFC 9110, RFC 9112), over raw connections. Each is an Error body, also
+ * those that node:http would answer with an empty one. A few of each kind.
  */
 
 import assert from 'node:assert/strict';
-import { onHttp, type Check } from '../check.ts';
-import { REX, type Client, type ServiceResponse } from '../client.ts';
-import { assertError, refusalOnHttp, type Code } from '../codes.ts';
+import { after, test } from 'node:test';
+import type { ErrorCode } from '../../src/http/api-error.ts';
+import type { ServiceResponse } from '../../src/kit/test-client.ts';
+import { KEY } from '../support/service.ts';
+import { assertError, message, openOwnService, REX, testRefused } from './own-client.ts';
+
+const { client } = await openOwnService({ after });
 
 const CHUNKED = 'Transfer-Encoding: chunked';
 const REX_LENGTH = `Content-Length: ${REX.length}`;
@@ -33,8 +37,8 @@ const post = (body: string, ...fields: readonly string[]): Raw => {
   return { line: 'POST /v1/pets', fields, body };
 };
 
-const TABLE: Readonly<Record<string, readonly [sentence: string, Code, readonly Raw[]]>> = {
-  malformed: [
+const TABLE: readonly (readonly [sentence: string, ErrorCode, readonly Raw[]])[] = [
+  [
     'A malformed request is 400, with an Error body',
     'malformed_request',
     [
@@ -54,12 +58,12 @@ const TABLE: Readonly<Record<string, readonly [sentence: string, Code, readonly 
       post('x\r\n', CHUNKED),
     ],
   ],
-  'large-header': [
+  [
     'A header that is too large is 431',
     'headers_too_large',
     [{ fields: [`X: ${'x'.repeat(17_000)}`] }, { line: `GET /v1/pets?${'x'.repeat(17_000)}` }],
   ],
-  'long-body': [
+  [
     'A body that is too long is 413',
     'body_too_large',
     [
@@ -70,37 +74,39 @@ const TABLE: Readonly<Record<string, readonly [sentence: string, Code, readonly 
       post(REX, `Content-Length: ${2n ** 63n}`),
     ],
   ],
-  'no-body': [
+  [
     'An empty body is 400',
     'invalid_json',
     [post('', 'Content-Length: 0'), post(''), post('0\r\n\r\n', CHUNKED)],
   ],
-  expect: [
+  [
     'An Expect that cannot be met is 417',
     'expectation_failed',
     [{ fields: ['Expect: a-miracle'] }, post('', 'Expect: 100-continue, x')],
   ],
-  coding: [
+  [
     'A transfer coding is 501',
     'unsupported_transfer_coding',
     ['gzip', 'gzip, chunked', 'identity'].map((coding) => post('', `Transfer-Encoding: ${coding}`)),
   ],
-  version: [
+  [
     'Another version of HTTP is 505',
     'unsupported_http_version',
     [' HTTP/2.0', ' HTTP/3.0', ' HTTP/1.2', ' HTTP/0.9', ''].map((text) => {
       return { change: version(text) };
     }),
   ],
-};
+];
 
 /** The one response; a second would belong to no request. */
-async function only(client: Client, raw: Raw): Promise<ServiceResponse | undefined> {
+async function only(raw: Raw): Promise<ServiceResponse | undefined> {
   const { line = 'GET /v1/pets', fields, body, change = (bytes: string) => bytes } = raw;
-  const responses = await client.exchange(change(client.message(line, fields, body)));
+  const responses = await client.exchange(change(message(line, fields, body)));
   assert.ok(responses.length <= 1, `expected one response, not ${responses.length}`);
   return responses[0];
 }
+
+for (const [sentence, code, cases] of TABLE) testRefused(sentence, code, cases, only);
 
 const TAKEN: readonly Raw[] = [
   ...['h', 'h:1', 'example.com:', '127.0.0.1:8080', '[::1]:8080', 'a-b_c.d'].map((name) => {
@@ -109,28 +115,22 @@ const TAKEN: readonly Raw[] = [
   { change: (bytes) => version(' HTTP/1.0')(host('')(bytes)) },
 ];
 
+test('Any well-formed Host is accepted, and HTTP/1.0 without one', async () => {
+  for (const raw of TAKEN) assert.equal((await only(raw))?.status, 200);
+});
+
 /** More fields than the thousand that node:http keeps by default, within the limit of 16 KiB. */
 const MANY = Array.from({ length: 2000 }, () => 'X-A: y');
-const PAST_MANY: readonly [field: string, code: Code][] = [
+const PAST_MANY: readonly [field: string, code: ErrorCode][] = [
   ['Host: h', 'malformed_request'],
   ['Authorization: Bearer KEY', 'unauthorized'],
   ['Expect: a-miracle', 'expectation_failed'],
   ['Content-Encoding: gzip', 'unsupported_media_type'],
 ];
 
-export const malformed: readonly Check[] = [
-  ...Object.entries(TABLE).flatMap(([name, [sentence, code, cases]]) =>
-    refusalOnHttp({ name, sentence, code, cases, send: only }),
-  ),
-
-  onHttp('taken', 'Any well-formed Host will do, and HTTP/1.0 without one', async (client) => {
-    for (const raw of TAKEN) assert.equal((await only(client, raw))?.status, 200, 'the status');
-  }),
-
-  onHttp('past-thousand', 'A field past the thousandth counts as any other', async (client) => {
-    for (const [field, code] of PAST_MANY) {
-      const raw = post(REX, REX_LENGTH, ...MANY, field.replace('KEY', client.key));
-      assertError(await only(client, raw), code, field);
-    }
-  }),
-];
+test('A field past the thousandth counts as any other', async () => {
+  for (const [field, code] of PAST_MANY) {
+    const raw = post(REX, REX_LENGTH, ...MANY, field.replace('KEY', KEY));
+    assertError(await only(raw), code, field);
+  }
+});

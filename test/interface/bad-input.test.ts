@@ -1,14 +1,15 @@
 /**
  * Bad bodies of every kind: each gets an Error, and adds nothing.
  *
- * The interface says that invalid values are 400; which of two words the code is for a body that is
- * no JSON, and for one that is no pet, is a decision of this project.
+ * The specification says that invalid values are 400. The two codes, one for a body that is no JSON
+ * and one for a body that is no pet, are decisions of this project.
  */
 
 import assert from 'node:assert/strict';
-import { decision, type Check } from '../check.ts';
-import { REX, type Client, type ServiceResponse } from '../client.ts';
-import { atOnce, refusal } from '../codes.ts';
+import { after, test } from 'node:test';
+import { atOnce, message, openOwnService, REX, testRefused } from './own-client.ts';
+
+const { client } = await openOwnService({ after });
 
 const CUT = Array.from(REX, (_letter, end) => REX.slice(0, end));
 const ALMOST = [
@@ -99,8 +100,6 @@ const NO_OBJECT = ['[]', '"x"', '5', '-0', '1e400', 'null', 'true', 'false', '""
 const CLOSED = `${'['.repeat(30_000)}${']'.repeat(30_000)}`;
 const NO_PET = [...NO_INTEGER, ...LAST_WRONG, ...NO_OBJECT, CLOSED];
 
-const post = (client: Client, body: string | Buffer): Promise<ServiceResponse> => client.post(body);
-
 /** Bodies that never come to their end. */
 const LEFT: readonly [field: string, body: string][] = [
   [`Content-Length: ${REX.length + 1}`, REX],
@@ -110,29 +109,25 @@ const LEFT: readonly [field: string, body: string][] = [
   ['Content-Length: 29', ''],
 ];
 
-export const badInput: readonly Check[] = [
-  ...refusal({
-    name: 'no-json',
-    sentence: 'A body that is not one JSON text in UTF-8 is 400',
-    code: 'invalid_json',
-    cases: [...NO_JSON, ...NO_TEXT, ...UTF_16],
-    send: post,
-  }),
-  ...refusal({
-    name: 'no-pet',
-    sentence: 'int64: nothing is ever rounded, but 400; so is JSON that is no NewPet',
-    code: 'invalid_body',
-    cases: NO_PET,
-    send: post,
-  }),
-  decision('adds-nothing', 'new ids: a refused pet takes none', async (client) => {
-    const { id } = await client.add(REX);
-    await atOnce(client, [...NO_JSON, ...NO_PET], async (own, body) => {
-      await own.post(body);
-    });
-    for (const [field, body] of LEFT) {
-      await client.leaveAfter(client.message('POST /v1/pets', [field], body));
-    }
-    assert.equal((await client.add(REX)).id, id + 1n, 'the next id');
-  }),
-];
+const post = (body: string | Buffer) => client.post(body);
+
+testRefused(
+  'A body that is not JSON in UTF-8',
+  'invalid_json',
+  [...NO_JSON, ...NO_TEXT, ...UTF_16],
+  post,
+);
+testRefused(
+  'An integer that is no int64, and JSON that is no NewPet',
+  'invalid_body',
+  NO_PET,
+  post,
+);
+
+test('A refused pet takes no id', async () => {
+  const { id } = await client.add(REX);
+  await atOnce([...NO_JSON, ...NO_PET], async (body) => void (await client.post(body)));
+  for (const [field, body] of LEFT)
+    await client.leaveAfter(message('POST /v1/pets', [field], body));
+  assert.equal((await client.add(REX)).id, id + 1n);
+});

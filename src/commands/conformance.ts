@@ -1,9 +1,9 @@
 /**
  * Checks any pet store service against the interface (kit/README.md).
  *
- *     petstore conformance https://host/v1 --key KEY, or node dist/conformance.js
+ *     petstore conformance https://host/v1 --key KEY
  */
 
-import { runCommand } from './kit/command.ts';
+import { runCommand } from '../kit/command.ts';
 
 process.exitCode = await runCommand(process.argv.slice(2), process.env);

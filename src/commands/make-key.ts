@@ -1,11 +1,11 @@
 /**
  * Makes an API key: the key itself for the client, and the line with its digest for the keys file.
  *
- *     petstore make-key [NAME], or node dist/make-key.js [NAME]
+ *     petstore make-key [NAME]
  */
 
 import crypto, { randomBytes } from 'node:crypto';
-import { keyNameProblem } from './api-keys/api-key.ts';
+import { keyNameProblem } from '../api-keys/api-key.ts';
 
 const USAGE = 'Usage: petstore make-key [NAME]';
 

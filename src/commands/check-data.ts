@@ -1,29 +1,38 @@
 /**
- * Checks a data file, with its journal and its keys file if it has them, and says how many pets it
- * holds or the first thing that is wrong and where. It changes nothing, whether or not a service is using them.
+ * Checks a data file, with its journal and its idempotency file if it has them, and prints how many
+ * pets it holds, or the first thing that is wrong and where. It changes nothing, whether or not a
+ * service is using them.
  *
- *     petstore check-data [data/pets.json], or node dist/check-data.js [data/pets.json]
+ *     petstore check-data [data/pets.json]
  *
- * Exit code 0: all well. 1: damaged, or not there. 2: called wrongly.
+ * Without an argument it checks the data file of the service: PETSTORE_DATA_FILE, or the default.
+ * Exit code 0: all well. 1: damaged, or missing. 2: called wrongly.
  */
 
-import { messageOf } from './base/log.ts';
-import { checkData } from './stores/file/check-data.ts';
-import type { Disk } from './stores/file/disk.ts';
-import { nodeDisk } from './stores/file/node-disk.ts';
+import { messageOf } from '../base/log.ts';
+import { DEFAULT_DATA_FILE } from '../settings.ts';
+import { checkData } from '../stores/file/check-data.ts';
+import type { Disk } from '../stores/file/disk.ts';
+import { nodeDisk } from '../stores/file/node-disk.ts';
 
 const PROGRESS_STEP_BYTES: number = 16 << 20;
 
 const USAGE = `Usage: petstore check-data [file]
 
-Checks a data file (data/pets.json), its journal and its keys, and changes nothing.
+Checks a data file, its journal and its idempotency keys, and changes nothing. Without a file it
+checks PETSTORE_DATA_FILE, or data/pets.json.
 `;
 
-const [path = 'data/pets.json', ...others] = process.argv.slice(2);
-const wantsHelp = path === '--help' || path === '-h';
-if (others.length > 0 || path.startsWith('-')) {
+const [named, ...others] = process.argv.slice(2);
+const wantsHelp = named === '--help' || named === '-h';
+if (others.length > 0 || named?.startsWith('-') === true) {
   process[wantsHelp ? 'stdout' : 'stderr'].write(USAGE);
   process.exit(wantsHelp ? 0 : 2);
+}
+const path = named ?? configuredFile();
+if (path === undefined) {
+  process.stderr.write('petstore: as configured, the service has no data file: name one\n');
+  process.exit(2);
 }
 
 try {
@@ -47,6 +56,15 @@ try {
   clearProgress();
   console.error(messageOf(error));
   process.exit(1);
+}
+
+/** The data file of a service with this environment; undefined on etcd, and in memory only. */
+function configuredFile(): string | undefined {
+  const { PETSTORE_DATA_FILE: file, PETSTORE_ETCD: etcd, PETSTORE_MEMORY: memory } = process.env;
+  // An empty variable counts as not set.
+  if (etcd !== undefined && etcd !== '') return undefined;
+  if (file !== undefined && file !== '') return file;
+  return memory === 'on' ? undefined : DEFAULT_DATA_FILE;
 }
 
 /** The disk, with what was read of a large file told on a terminal. */

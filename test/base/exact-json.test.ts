@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseExactJson } from '../../src/client/exact-json.ts';
+import { parseExactJson, stringifyExactJson } from '../../src/base/exact-json.ts';
 import {
   createRandom,
   forAll,
@@ -76,6 +76,7 @@ test('Generated texts have the values that JSON.parse gives, but exact', () => {
     const { text, value } = randomJson(random, 3);
     assert.deepEqual(parseExactJson(text), value);
     assert.deepEqual(toNumbers(value), JSON.parse(text));
+    assert.deepEqual(parseExactJson(stringifyExactJson(value)), value);
   });
 });
 
@@ -96,6 +97,14 @@ test('Texts are refused exactly where JSON.parse refuses them, after any damage'
     assert.deepEqual(toNumbers(parseExactJson(damaged)), toNumbers(expected), damaged);
   });
   assert.ok(valid > 500 && invalid > 500, `${valid} valid, ${invalid} not`);
+});
+
+test('Written, a value is as JSON.stringify has it, with the digits of bigints', () => {
+  const values = ['a"\ud800', 1.5, null, true, [], {}, [1, [undefined]], { a: undefined, b: [{}] }];
+  for (const value of values) assert.equal(stringifyExactJson(value), JSON.stringify(value));
+  const exact = { id: 2n ** 63n - 1n, ids: [-(2n ** 63n)], name: '1n', status: undefined };
+  const text = '{"id":9223372036854775807,"ids":[-9223372036854775808],"name":"1n"}';
+  assert.equal(stringifyExactJson(exact), text);
 });
 
 test('A long name of quotes and backslashes takes no stack', () => {

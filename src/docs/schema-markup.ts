@@ -1,0 +1,57 @@
+/** Schemas of the description in words: a type with its limits, and the properties of an object. */
+
+import type { Named, Schema } from '../openapi/types.ts';
+import { code, inline, joined, markup, type Markup } from './markup.ts';
+
+/** An entry of a list: a parameter, a header field or a property, each with its own anchor. */
+export function entry(id: string, name: string, facts: readonly Markup[], text = ''): Markup {
+  return markup`
+<div id="${id}"><dt>${code(name)}</dt><dd class="hint">${joined(facts, ' · ')}</dd>
+<dd>${inline(text)}</dd></div>`;
+}
+
+export function presence(isRequired: boolean): Markup {
+  return markup`${isRequired ? 'required' : 'optional'}`;
+}
+
+/** What a schema allows, one fact for each keyword, in words. */
+export function schemaFacts(schema: Schema): readonly Markup[] {
+  const { $ref, type, format, items, minimum, maximum, minLength, maxLength } = schema;
+  const facts: Markup[] = [];
+  if ($ref !== undefined) facts.push(refLink($ref));
+  if (items !== undefined) facts.push(markup`array of ${schemaFacts(items)}`);
+  else if (type !== undefined) facts.push(markup`${type}`);
+  if (format !== undefined) facts.push(markup`${format}`);
+  if (minimum !== undefined) facts.push(markup`at least ${minimum}`);
+  if (maximum !== undefined) facts.push(markup`at most ${maximum}`);
+  if (minLength !== undefined) facts.push(markup`length at least ${minLength}`);
+  if (maxLength !== undefined) facts.push(markup`length at most ${maxLength}`);
+  if (schema.enum !== undefined) facts.push(markup`one of ${joined(schema.enum.map(code), ', ')}`);
+  if (schema.default !== undefined) facts.push(markup`default ${schema.default}`);
+  if (schema.additionalProperties === false) facts.push(markup`no other fields`);
+  return facts;
+}
+
+/** A link to a shared part. The anchor for `#/components/schemas/Pet` is `schemas-Pet`. */
+export function refLink(ref: string): Markup {
+  const parts = ref.split('/').slice(-2);
+  return markup`<a href="#${parts.join('-')}">${parts.at(-1)!}</a>`;
+}
+
+export function schemaSections(schemas: Named<Schema>): readonly Markup[] {
+  return Object.entries(schemas).map(([name, schema]) => {
+    const { description = '', properties = {}, required = [] } = schema;
+    const id = `schemas-${name}`;
+    const entries = Object.entries(properties).map(([property, its]) => {
+      const facts = [presence(required.includes(property)), ...schemaFacts(its)];
+      return entry(`${id}-${property}`, property, facts, its.description);
+    });
+    return markup`
+<section class="card" id="${id}">
+<h3><a href="#${id}">${name}</a></h3>
+<p class="hint">${joined(schemaFacts(schema), ' · ')}</p>
+<p>${inline(description)}</p>
+<dl>${entries}</dl>
+</section>`;
+  });
+}

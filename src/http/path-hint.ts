@@ -1,0 +1,77 @@
+/**
+ * What the 404 of an unknown path adds: the path that was probably meant, or where all are listed.
+ *
+ * One mistake is taken for granted, not two: a wrong base with the right name after it (`/pets`,
+ * `/v1/v1/pets`, `/V1/Pets/`), or the right base with a misspelt name (`/v1/pet`). A guess further
+ * off would send somebody from `/v1/dogs` to `/docs`.
+ */
+
+import { edits } from '../base/nearest.ts';
+import { cut } from '../base/quote.ts';
+import { normalizePath } from './request-target.ts';
+
+/** The longest path that is looked at: nobody misspells more, and a longer one costs nothing. */
+const MAX_PATH_LENGTH = 200;
+
+export interface KnownPaths {
+  /** A router's patterns: all begin with the prefix, and some of those with the guarded path. */
+  readonly patterns: readonly string[];
+  readonly prefix: string;
+  readonly guardedPath: string;
+  /** The path that lists them all. */
+  readonly listPath: string;
+}
+
+/** Returns the function that makes hints: what follows "Unknown path X" in the message. */
+export function createPathHint(paths: KnownPaths): (path: string) => string {
+  const { prefix, guardedPath, listPath } = paths;
+  const known = paths.patterns.map((pattern) => {
+    const base = segmentsOf(pattern.startsWith(`${guardedPath}/`) ? guardedPath : prefix);
+    return { base, names: segmentsOf(pattern).slice(base.length) };
+  });
+  return (path) => {
+    const normalized = normalizePath(path);
+    const isBelow = `${normalized}/`.startsWith(`${prefix}/`);
+    const asked = path.length > MAX_PATH_LENGTH ? [] : segmentsOf(normalized);
+    let [best, bestEdits] = ['', Infinity];
+    for (const { base, names } of known) {
+      const found = compare(asked, base, names);
+      if (found >= bestEdits || names.length === 0) continue;
+      const sent = asked.slice(-names.length);
+      const filled = names.map((name, index) => (isParameter(name) ? sent[index]! : name));
+      [best, bestEdits] = [`/${[...base, ...filled].join('/')}`, found];
+    }
+    const outside = isBelow ? '' : `: every path begins with ${prefix}/`;
+    if (best !== '') return `${outside}, did you mean ${cut(best)}?`;
+    return outside === '' ? `: ${listPath} lists all paths` : outside;
+  };
+}
+
+function segmentsOf(path: string): readonly string[] {
+  return path.split('/').filter((segment) => segment !== '');
+}
+
+function isParameter(segment: string): boolean {
+  return segment.startsWith('{');
+}
+
+/** How many letters of the names are wrong; Infinity if it is no plausible mistake. */
+function compare(
+  asked: readonly string[],
+  base: readonly string[],
+  names: readonly string[],
+): number {
+  if (asked.length < names.length) return Infinity;
+  const start = asked.length - names.length;
+  const hasBase = asked.slice(0, start).join('/').toLowerCase() === base.join('/').toLowerCase();
+  let sum = 0;
+  for (const [index, name] of names.entries()) {
+    if (isParameter(name)) continue;
+    const [sent, limit] = [asked[start + index]!.toLowerCase(), Math.ceil(name.length / 4)];
+    if (Math.abs(sent.length - name.length) > limit) return Infinity;
+    const wrong = edits(sent, name.toLowerCase());
+    if (wrong > (hasBase ? limit : 0)) return Infinity;
+    sum += wrong;
+  }
+  return sum;
+}

@@ -1,0 +1,18 @@
+/**
+ * The JSON text of a pet, for programs, in Node.js and in browsers (the interface's part 2).
+ *
+ * JSON.stringify throws a TypeError for a bigint, and a number would round an int64.
+ */
+
+import type { NewPet, Pet } from './pet.ts';
+
+/** Returns the JSON text of the pet, exact to the last digit, as the service sends it. */
+export function stringifyPet(pet: Pet): string {
+  return `{"id":${pet.id},${formatMembers(pet)}}`;
+}
+
+/** Returns the members of a pet in its JSON text, without its id. */
+export function formatMembers({ name, categoryId, status }: NewPet): string {
+  const statusMember = status === undefined ? '' : `,"status":"${status}"`;
+  return `"name":${JSON.stringify(name)},"categoryId":${categoryId}${statusMember}`;
+}

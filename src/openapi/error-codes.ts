@@ -1,0 +1,100 @@
+/**
+ * What each code of an Error means, and what a client does about it (the interface's part 7 leaves
+ * the codes open). The description carries the table as the extension `x-error-codes`, since
+ * OpenAPI has no place for it: an enum names its values only.
+ */
+
+import { STATUS_OF_CODE, type ErrorCode } from '../http/api-error.ts';
+import type { ErrorCodeObject, Named } from './types.ts';
+
+const MEANINGS: Readonly<Record<ErrorCode, readonly [description: string, remedy: string]>> = {
+  malformed_request: [
+    'The request is not well-formed HTTP, or its path or query has broken percent-encoding',
+    'Correct what the message quotes',
+  ],
+  invalid_parameter: [
+    'A query parameter has an invalid value',
+    'Correct each parameter that the message names',
+  ],
+  invalid_json: [
+    'The body is not JSON in UTF-8',
+    'Send valid JSON: the message says at which byte it is not',
+  ],
+  invalid_body: [
+    'The body is JSON, but misses required fields or contains invalid values',
+    'Correct each field that the message names',
+  ],
+  invalid_idempotency_key: [
+    'The header field `Idempotency-Key` is not one key, or the service cannot remember keys',
+    'Send one key of 1 to 255 visible ASCII characters, or none if the message says so',
+  ],
+  unauthorized: [
+    'The API key is missing or invalid',
+    'Send a valid API key: `Authorization: Bearer <API_KEY>`',
+  ],
+  not_found: [
+    'The animal cannot be found',
+    'Take an id from a list, or from the response to a create',
+  ],
+  unknown_path: [
+    'There is no such path',
+    'Correct the path: the message names the one that was meant, or where all are listed',
+  ],
+  method_not_allowed: [
+    'The path is known, but not with this method',
+    'Use a method that `Allow` names',
+  ],
+  request_timeout: [
+    'The request did not arrive in time, and had no effect',
+    'Send it again on a new connection',
+  ],
+  operation_removed: [
+    'The operation was removed on its announced date',
+    'Use the replacement that `Link` names',
+  ],
+  body_too_large: [
+    'The body is longer than the limit',
+    'Send a shorter body: the message names the limit',
+  ],
+  unsupported_media_type: [
+    'The body is declared as something other than JSON, or has a content coding',
+    'Send `application/json` without a content coding',
+  ],
+  expectation_failed: [
+    'An `Expect` header field asks for something other than `100-continue`',
+    'Send no `Expect`, or that one',
+  ],
+  idempotency_key_reused: [
+    'The idempotency key was used for another animal; nothing was stored',
+    'Make a new key for each animal',
+  ],
+  headers_too_large: [
+    'The header fields are longer than the limit',
+    'Send fewer or shorter ones: the message names the limit',
+  ],
+  outcome_unknown: [
+    'The animal may be stored, now or later',
+    'Send the same request again if it had an `Idempotency-Key`. Otherwise look for the animal ' +
+      'in the list before you add it again',
+  ],
+  internal_error: [
+    'The service failed to answer; its log has the cause',
+    'Tell whoever runs the service',
+  ],
+  unsupported_transfer_coding: [
+    'The transfer coding is not supported',
+    'Send a `Content-Length`, or `Transfer-Encoding: chunked`',
+  ],
+  unavailable: [
+    'The service is starting, stopping, or unable to store; the request had no effect',
+    'Send it again after as many seconds as `Retry-After` says',
+  ],
+  unsupported_http_version: ['The request is not HTTP/1.0 or HTTP/1.1', 'Use HTTP/1.1'],
+};
+
+export const ERROR_CODES: Named<ErrorCodeObject> = Object.fromEntries(
+  Object.entries(STATUS_OF_CODE).map(([code, status]) => {
+    const [description, remedy] = MEANINGS[code as ErrorCode];
+    return [code, { status, description, remedy }];
+  }),
+);

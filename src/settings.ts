@@ -1,0 +1,252 @@
+/**
+ * The table of settings: what the process and an app can be told. A row has the names of a setting
+ * (for the process its environment variable and flag, for a program its option of the same name as
+ * the row), the reader of its values, and its line of the help.
+ *
+ * The process and the app read it alike: the process makes a value of a text first. So a rule about
+ * a value stands here once, and both report it in the same words, each under its own name.
+ */
+
+import { DEFAULT_BODY_LIMIT_BYTES, MAX_BODY_LIMIT_BYTES } from './http/request-body.ts';
+import { isOrigin } from './ops/cors.ts';
+import { DEFAULT_PREFIX, type EtcdOptionName } from './stores/etcd/etcd-options.ts';
+
+/** Of an app these are options within its option `etcd`. */
+export type EtcdSettingName = `etcd.${Exclude<EtcdOptionName, 'endpoints'>}`;
+
+export type SettingName =
+  | 'port'
+  | 'host'
+  | 'prefix'
+  | 'dataFile'
+  | 'memory'
+  | 'etcd'
+  | EtcdSettingName
+  | 'store'
+  | 'apiKeysFile'
+  | 'apiKeys'
+  | 'bodyLimitBytes'
+  | 'accessLog'
+  | 'corsOrigins'
+  | 'page'
+  | 'log'
+  | 'now'
+  | 'runtime';
+
+export interface Setting {
+  readonly variable?: string;
+  readonly flag?: string;
+  /** What follows the flag, as the help shows it. In brackets: the flag alone means on. */
+  readonly placeholder?: string;
+  readonly help?: string;
+  /** Absent for paths, API keys (api-keys/api-key.ts), etcd (etcd-options.ts) and a store. */
+  readonly reader?: Reader;
+  /** True if it is no option of an app. */
+  readonly isProcessOnly?: true;
+}
+
+export interface Reader {
+  /** Returns the value of a text, or the text if it stands for no value. */
+  parse(text: string): unknown;
+  /** Returns what is wrong with a value. */
+  problems(value: unknown): readonly Problem[];
+  /** What is expected of a text, if not the same as of a value. */
+  readonly expectedText?: string;
+}
+
+export interface Problem {
+  /** Which element of a list: `[2]`; '' for the value itself. */
+  readonly at: string;
+  /** What follows "must be". */
+  readonly expected: string;
+  readonly value: unknown;
+}
+
+/** Under the working directory. */
+export const DEFAULT_DATA_FILE = 'data/pets.json';
+export const DEFAULT_PORT = 8080;
+export const DEFAULT_HOST = '127.0.0.1';
+
+/** A value that holds a condition; of a text it is the text. */
+function reader(expected: string, isValid: (value: unknown) => boolean): Reader {
+  return {
+    parse: (text) => text,
+    problems: (value) => (isValid(value) ? [] : [{ at: '', expected, value }]),
+  };
+}
+
+function integer(min: number, max: number): Reader {
+  const isValid = (value: unknown): boolean =>
+    Number.isInteger(value) && Number(value) >= min && Number(value) <= max;
+  return {
+    ...reader(`an integer from ${min} to ${max}`, isValid),
+    parse: (text) => (/^[0-9]{1,15}$/.test(text) ? Number(text) : text),
+  };
+}
+
+const onOrOff: Reader = {
+  ...reader('true or false', (value) => typeof value === 'boolean'),
+  parse: (text) => (text === 'on' || text === 'off' ? text === 'on' : text),
+  expectedText: 'on or off',
+};
+
+const aFunction: Reader = reader('a function', (value) => typeof value === 'function');
+
+const origins: Reader = {
+  parse: (list) => list.split(',').map((origin) => origin.trim()),
+  problems(value) {
+    if (!Array.isArray(value)) return [{ at: '', expected: 'an array of origins', value }];
+    // Array.from, since flatMap would pass over holes.
+    return Array.from(value).flatMap((origin: unknown, index) =>
+      typeof origin === 'string' && isOrigin(origin)
+        ? []
+        : [{ at: `[${index}]`, expected: AN_ORIGIN, value: origin }],
+    );
+  },
+};
+
+const AN_ORIGIN = 'an origin such as https://shop.example, or *';
+
+const prefix: Reader = reader(
+  'segments such as /shop',
+  (value) => typeof value === 'string' && PREFIX.test(value),
+);
+
+const PREFIX = /^(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._~-]+)*$/;
+
+const runtime: Reader = reader('an object with nodeVersion and openConnections', (value) => {
+  if (typeof value !== 'object' || value === null) return false;
+  const { nodeVersion, openConnections } = value as Record<string, unknown>;
+  return typeof nodeVersion === 'string' && typeof openConnections === 'function';
+});
+
+/** In the order in which the help shows them. */
+export const SETTINGS: Readonly<Record<SettingName, Setting>> = {
+  port: {
+    variable: 'PORT',
+    flag: 'port',
+    placeholder: '<number>',
+    help: `port to listen on, 0 for any (${DEFAULT_PORT})`,
+    reader: integer(0, 65_535),
+    isProcessOnly: true,
+  },
+  host: {
+    variable: 'HOST',
+    flag: 'host',
+    placeholder: '<address>',
+    help: `address to bind to (${DEFAULT_HOST})`,
+    isProcessOnly: true,
+  },
+  prefix: {
+    variable: 'PETSTORE_PREFIX',
+    flag: 'prefix',
+    placeholder: '<path>',
+    help: 'what every path begins with, /shop for example (none)',
+    reader: prefix,
+  },
+  dataFile: {
+    variable: 'PETSTORE_DATA_FILE',
+    flag: 'data-file',
+    placeholder: '<path>',
+    help: `the data file (${DEFAULT_DATA_FILE})`,
+  },
+  memory: {
+    variable: 'PETSTORE_MEMORY',
+    flag: 'memory',
+    placeholder: '[on|off]',
+    help: 'keep pets in memory only; a data file is read, and never written (off)',
+    reader: onOrOff,
+  },
+  etcd: {
+    variable: 'PETSTORE_ETCD',
+    flag: 'etcd',
+    placeholder: '<urls>',
+    help: 'keep the pets in an etcd cluster: its endpoints, separated by commas (none)',
+  },
+  'etcd.prefix': {
+    variable: 'PETSTORE_ETCD_PREFIX',
+    help: `what their keys begin with there (${DEFAULT_PREFIX})`,
+  },
+  'etcd.caFile': {
+    variable: 'PETSTORE_ETCD_CA_FILE',
+    help: 'the authority of https:// endpoints (PEM)',
+  },
+  'etcd.certFile': {
+    variable: 'PETSTORE_ETCD_CERT_FILE',
+    help: 'the certificate that the service shows them (PEM)',
+  },
+  'etcd.keyFile': {
+    variable: 'PETSTORE_ETCD_KEY_FILE',
+    help: 'the key of that certificate (PEM)',
+  },
+  'etcd.user': {
+    variable: 'PETSTORE_ETCD_USER',
+    help: "the user's name, if etcd's auth is on",
+  },
+  'etcd.passwordFile': {
+    variable: 'PETSTORE_ETCD_PASSWORD_FILE',
+    help: 'a file with its password',
+  },
+  store: {},
+  apiKeysFile: {
+    variable: 'PETSTORE_API_KEYS_FILE',
+    flag: 'api-keys-file',
+    placeholder: '<path>',
+    help: 'API keys, one a line: [NAME: ]KEY[ read-metrics]; read again on SIGHUP',
+    isProcessOnly: true,
+  },
+  apiKeys: {
+    variable: 'PETSTORE_API_KEYS',
+    help: 'API keys, separated by commas',
+  },
+  bodyLimitBytes: {
+    variable: 'PETSTORE_BODY_LIMIT',
+    flag: 'body-limit',
+    placeholder: '<bytes>',
+    help: `longest request body (${DEFAULT_BODY_LIMIT_BYTES})`,
+    reader: integer(1, MAX_BODY_LIMIT_BYTES),
+  },
+  accessLog: {
+    variable: 'PETSTORE_ACCESS_LOG',
+    flag: 'access-log',
+    placeholder: '[on|off]',
+    help: 'log each answer (off)',
+    reader: onOrOff,
+  },
+  corsOrigins: {
+    variable: 'PETSTORE_CORS_ORIGIN',
+    flag: 'cors-origin',
+    placeholder: '<list>',
+    help: 'origins of web pages that may use the service, separated by commas, or * for all (none)',
+    reader: origins,
+  },
+  page: {
+    variable: 'PETSTORE_PAGE',
+    flag: 'page',
+    placeholder: '<on|off>',
+    help: 'a page at / and a reference at /docs (on)',
+    reader: onOrOff,
+  },
+  log: { reader: aFunction },
+  now: { reader: aFunction },
+  runtime: { reader: runtime },
+};
+
+/** The rows of the process. */
+export const PROCESS_SETTINGS: readonly Setting[] = Object.values(SETTINGS).filter(
+  ({ variable }) => variable !== undefined,
+);
+
+/** The options of an app. */
+export const OPTION_NAMES: readonly string[] = Object.entries(SETTINGS)
+  .filter(([name, { isProcessOnly }]) => isProcessOnly !== true && !name.includes('.'))
+  .map(([name]) => name);
+
+/** The options of etcd beside its endpoints, each with its row. */
+export const ETCD_SETTINGS: readonly (readonly [option: string, name: EtcdSettingName])[] = (
+  Object.keys(SETTINGS) as SettingName[]
+).flatMap((name) => (isEtcdSetting(name) ? [[name.slice('etcd.'.length), name]] : []));
+
+function isEtcdSetting(name: SettingName): name is EtcdSettingName {
+  return name.startsWith('etcd.');
+}

@@ -1,0 +1,88 @@
+/** The states of an app: each row of the table in app-state.ts, and each way between two of them. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { AppState, type AppPhase } from '../src/app-state.ts';
+import { createApp } from '../src/app.ts';
+import type { PetStore } from '../src/model/pet-store.ts';
+import { createMemoryStore } from '../src/stores/memory-store.ts';
+
+const STORE: PetStore = { ...createMemoryStore(), problem: () => 'No space is left' };
+const STARTING = 'The service is starting';
+const STOPPING = 'The service is stopping';
+const PROBLEM = 'No space is left';
+
+type Event = 'opened' | 'drain' | 'close';
+
+/** What leads to a row, and what it has for a read, a create and /readyz: the store, or why not. */
+const ROWS: readonly (readonly [
+  events: readonly Event[],
+  phase: AppPhase,
+  read: string,
+  create: string,
+  readyz: string,
+])[] = [
+  [[], 'starting', STARTING, STARTING, STARTING],
+  [['opened'], 'open', 'the store', 'the store', PROBLEM],
+  [['opened', 'drain'], 'draining', 'the store', STOPPING, STOPPING],
+  [['drain'], 'draining', STOPPING, STOPPING, STOPPING],
+  [['drain', 'opened'], 'draining', 'the store', STOPPING, STOPPING],
+  [['drain', 'drain'], 'draining', STOPPING, STOPPING, STOPPING],
+  [['close'], 'closed', STOPPING, STOPPING, STOPPING],
+  [['opened', 'close'], 'closed', 'the store', STOPPING, STOPPING],
+  [['opened', 'drain', 'close'], 'closed', 'the store', STOPPING, STOPPING],
+  [['close', 'opened'], 'closed', 'the store', STOPPING, STOPPING],
+  [['close', 'drain'], 'closed', STOPPING, STOPPING, STOPPING],
+  [['close', 'close'], 'closed', STOPPING, STOPPING, STOPPING],
+];
+
+for (const [events, phase, read, create, readyz] of ROWS) {
+  test(`After [${events.join(', ')}] an app is ${phase}`, () => {
+    const state = new AppState();
+    for (const event of events) state[event](STORE);
+    assert.equal(state.phase, phase);
+    assert.equal(state.isStopping, phase === 'draining' || phase === 'closed');
+    assert.equal(
+      outcomeOf(() => state.storeForRead()),
+      read,
+    );
+    assert.equal(
+      outcomeOf(() => state.storeForCreate()),
+      create,
+    );
+    assert.equal(state.problem(), readyz);
+  });
+}
+
+test('An open app whose store has no problem is ready', () => {
+  const state = new AppState();
+  state.opened(createMemoryStore());
+  assert.equal(state.problem(), undefined);
+});
+
+test('An app follows the table: draining before it opens, it serves reads and no creates', async (t) => {
+  const app = createApp({ memory: true, apiKeys: ['a-key'] });
+  t.after(() => app.close());
+  const rex = { name: 'Rex', categoryId: 1 };
+  await assert.rejects(app.pets.get(1), { message: STARTING });
+  app.drain();
+  await assert.rejects(app.pets.get(1), { message: STOPPING });
+  await app.open();
+  assert.equal(await app.pets.get(1), undefined);
+  await assert.rejects(app.pets.create(rex), { message: STOPPING });
+  await app.close();
+  await assert.rejects(app.pets.create(rex), { message: STOPPING });
+  const closed = createApp({ memory: true, apiKeys: ['a-key'] });
+  await closed.close();
+  await assert.rejects(closed.open(), { message: 'The app is closed' });
+});
+
+function outcomeOf(find: () => PetStore): string {
+  try {
+    return find() === STORE ? 'the store' : 'another store';
+  } catch (error) {
+    const { name, message } = error as Error;
+    assert.equal(name, 'StoreUnavailableError');
+    return message;
+  }
+}

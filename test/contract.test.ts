@@ -1,0 +1,65 @@
+/** The contract of a store, held against stores that keep it in part only. */
+
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { tempDir } from './support/temp-dir.ts';
+
+/** Found from this file's compiled place, .build/test. */
+const dist = new URL('../../dist/', import.meta.url);
+
+test('A store that throws for an id outside int64, as a database does, keeps the contract', (t) => {
+  const { status, stdout } = runContract(
+    t,
+    `({
+      ...store,
+      get(id) {
+        if (BigInt.asIntN(64, id) !== id) throw new RangeError('BigInt value is too large to bind');
+        return store.get(id);
+      },
+      list(query) {
+        const { after = 0n } = query;
+        if (BigInt.asIntN(64, after) !== after) throw new RangeError('too large to bind');
+        return store.list(query);
+      },
+    })`,
+  );
+  assert.equal(status, 0, stdout);
+});
+
+test('A store that loses lone surrogates fails, and is shown both names', (t) => {
+  const { status, stdout } = runContract(
+    t,
+    '({ ...store, create: (pet) => store.create({ ...pet, name: pet.name.toWellFormed() }) })',
+  );
+  assert.equal(status, 1);
+  const escaped = (message: string): boolean => stdout.includes(message.replaceAll('\\', '\\\\'));
+  const high = 'The name must be "\\ud83d" from character 0 on, not "\ufffd"';
+  const low = 'The name must be "\\udc36b" from character 1 on, not "\ufffdb"';
+  for (const message of [high, low]) {
+    assert.ok(stdout.includes(message) || escaped(message), stdout);
+  }
+});
+
+/** Runs the contract in a process of its own, on a store that a JavaScript expression makes. */
+function runContract(
+  t: TestContext,
+  expression: string,
+): { readonly status: number | null; readonly stdout: string } {
+  const path = (name: string): string => JSON.stringify(fileURLToPath(new URL(name, dist)));
+  const file = join(tempDir(t), 'store.test.mjs');
+  writeFileSync(
+    file,
+    `import { createMemoryStore } from ${path('index.js')};
+import { testPetStoreContract } from ${path('contract/pet-store-contract.js')};
+const wrap = (store) => ${expression};
+testPetStoreContract('The store', () => () => wrap(createMemoryStore()), { isDurable: false });
+`,
+  );
+  const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+  const args = ['--test', '--test-reporter=tap', file];
+  return spawnSync(process.execPath, args, { env, encoding: 'utf8', timeout: 60_000 });
+}

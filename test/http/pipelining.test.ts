@@ -1,0 +1,232 @@
+/** The table of pipelining.ts, row by row: the states of a connection, and what leads to each. */
+
+import assert from 'node:assert/strict';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { Duplex } from 'node:stream';
+import { test, type TestContext } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { Connection, PipelineQueue } from '../../src/http/pipelining.ts';
+import { listen } from '../support/service.ts';
+import { openWire, requestOf, type Wire } from '../support/wire.ts';
+
+/** The listener answers at once, or holds its response until the test ends it. */
+const NOW = requestOf('GET /now');
+const HELD = requestOf('GET /held');
+/** More than the buffers of a connection take. */
+const LONG = requestOf('GET /long');
+const LONG_BODY = Buffer.alloc(16 << 20);
+
+interface Client {
+  readonly wire: Wire;
+  readonly connection: Connection;
+  /** The states that it entered, in their order. */
+  readonly entered: Connection['state'][];
+}
+
+interface Bench {
+  readonly server: Server;
+  readonly queue: PipelineQueue;
+  /** The responses that wait for the test, in the order of their requests. */
+  readonly held: ServerResponse[];
+  /** Called with each request before it is answered. */
+  onRequest: (request: IncomingMessage) => void;
+  connect(): Promise<Client>;
+}
+
+async function startBench(t: TestContext, maxWaiting: number): Promise<Bench> {
+  const held: ServerResponse[] = [];
+  const queue = new PipelineQueue((request, response) => {
+    bench.onRequest(request);
+    if (request.url === '/now') response.end('now');
+    else if (request.url === '/long') response.end(LONG_BODY);
+    else if (request.method === 'POST') request.resume().on('end', () => held.push(response));
+    else held.push(response);
+  }, maxWaiting);
+  const server = createServer((request, response) => queue.serve(request, response));
+  server.on('connection', (socket) => queue.add(socket));
+  const port = await listen(server);
+  t.after(() => server.close().closeAllConnections());
+  const entered = spyOnStates(t);
+  const bench: Bench = {
+    server,
+    queue,
+    held,
+    onRequest: () => undefined,
+    async connect() {
+      const known = queue.connections.size;
+      const wire = await openWire(t, port);
+      await until(() => queue.connections.size > known);
+      const connection = [...queue.connections.values()].at(-1)!;
+      return { wire, connection, entered: entered(connection) };
+    },
+  };
+  return bench;
+}
+
+function spyOnStates(t: TestContext): (connection: Connection) => Connection['state'][] {
+  const states = new Map<Connection, Connection['state'][]>();
+  const statesOf = (connection: Connection): Connection['state'][] => {
+    if (!states.has(connection)) states.set(connection, []);
+    return states.get(connection)!;
+  };
+  const { enter } = Connection.prototype;
+  t.mock.method(
+    Connection.prototype,
+    'enter',
+    function (this: Connection, state: Connection['state']) {
+      enter.call(this, state);
+      statesOf(this).push(state);
+    },
+  );
+  return statesOf;
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await nextTurn();
+}
+
+test('A new connection is reading', async (t) => {
+  const bench = await startBench(t, 100);
+  const { connection } = await bench.connect();
+  assert.equal(connection.state, 'reading');
+  assert.equal(connection.isDue, false);
+});
+
+test('reading → queued → reading: a request waits for the response before it', async (t) => {
+  const bench = await startBench(t, 100);
+  const { wire, connection, entered } = await bench.connect();
+  wire.socket.write(HELD + NOW + NOW);
+  await until(() => connection.waiting.length === 2);
+  assert.equal(connection.state, 'queued');
+  assert.equal(connection.socket.isPaused(), true);
+  // It is not read while it is queued.
+  wire.socket.write(NOW);
+  for (let turn = 0; turn < 20; turn += 1) await nextTurn();
+  assert.equal(connection.waiting.length, 2);
+  bench.held[0]!.end();
+  await wire.answers(4);
+  assert.deepEqual(entered, ['queued', 'reading']);
+  assert.equal(connection.socket.isPaused(), false);
+});
+
+test('reading → held → reading: while too many wait on another, a connection is not read', async (t) => {
+  const bench = await startBench(t, 16);
+  const other = await bench.connect();
+  const { wire, connection } = await bench.connect();
+  wire.socket.write(HELD + NOW.repeat(3));
+  await until(() => connection.waiting.length === 3);
+  await until(() => other.entered.length === 2);
+  assert.deepEqual(other.entered, ['held', 'reading']);
+  assert.equal(other.connection.socket.isPaused(), false);
+});
+
+test('queued → held → reading: so is one whose last request is served meanwhile', async (t) => {
+  const bench = await startBench(t, 16);
+  const first = await bench.connect();
+  const second = await bench.connect();
+  first.wire.socket.write(HELD + NOW);
+  await until(() => first.connection.state === 'queued');
+  bench.onRequest = () => bench.held.shift()?.end();
+  second.wire.socket.write(HELD + NOW.repeat(3));
+  await first.wire.answers(2);
+  await until(() => first.entered.length === 3);
+  assert.deepEqual(first.entered, ['queued', 'held', 'reading']);
+});
+
+test('A connection that is opened while others are held is held, too', async (t) => {
+  const bench = await startBench(t, 16);
+  const { wire, connection } = await bench.connect();
+  const opened = new Duplex({ read: () => undefined, write: (_chunk, _encoding, done) => done() });
+  // After this read, and before connections are read again.
+  bench.onRequest = () => process.nextTick(() => bench.server.emit('connection', opened));
+  wire.socket.write(HELD + NOW.repeat(3));
+  await until(() => connection.waiting.length === 3);
+  const late = bench.queue.connections.get(opened)!;
+  assert.equal(late.state, 'held');
+  await until(() => late.state === 'reading');
+  assert.equal(opened.isPaused(), false);
+  opened.destroy();
+});
+
+test('queued → ending → closed: with too many, a response that takes its time is the last', async (t) => {
+  const bench = await startBench(t, 4);
+  const { wire, connection } = await bench.connect();
+  wire.socket.write(HELD + NOW.repeat(7));
+  await until(() => connection.state === 'ending');
+  assert.deepEqual(connection.waiting, []);
+  assert.equal(connection.socket.isPaused(), true);
+  bench.held[0]!.end('held');
+  const answers = await wire.allAnswers();
+  assert.deepEqual(
+    answers.map(({ body }) => body),
+    ['held'],
+  );
+  assert.equal(answers[0]!.headers.get('connection'), 'close');
+  await until(() => bench.queue.connections.size === 0);
+});
+
+test('queued → closed: with twice as many, a connection whose response takes its time goes at once', async (t) => {
+  const bench = await startBench(t, 4);
+  const first = await bench.connect();
+  first.wire.socket.write(HELD + NOW.repeat(9));
+  await until(() => first.connection.weight === 9);
+  assert.equal(first.connection.state, 'ending');
+  const second = await bench.connect();
+  second.wire.socket.write(HELD + NOW);
+  assert.deepEqual(await second.wire.allAnswers(), []);
+  bench.held[0]!.end('held');
+  assert.equal((await first.wire.allAnswers()).length, 1);
+});
+
+test('A create that may have taken effect is answered, however many requests wait', async (t) => {
+  const bench = await startBench(t, 4);
+  const first = await bench.connect();
+  const second = await bench.connect();
+  second.wire.socket.write(requestOf('POST /pets', [], '{}'));
+  await until(() => bench.held.length === 1);
+  first.wire.socket.write(HELD + NOW.repeat(9));
+  await until(() => first.connection.weight === 9);
+  second.wire.socket.write(NOW.repeat(9));
+  await until(() => second.connection.weight === 9);
+  assert.equal(second.connection.state, 'ending');
+  bench.held[0]!.end('created');
+  const answers = await second.wire.allAnswers();
+  assert.deepEqual(
+    answers.map(({ body }) => body),
+    ['created'],
+  );
+});
+
+test('With too many, clients that do not take their response go first, the longest queued first', async (t) => {
+  const bench = await startBench(t, 8);
+  const blocked: Client[] = [];
+  for (let i = 0; i < 3; i += 1) {
+    const client = await bench.connect();
+    client.wire.socket.pause();
+    client.wire.socket.write(LONG + NOW.repeat(2));
+    await until(() => client.connection.waiting.length === 2 && client.connection.isBlocked);
+    blocked.push(client);
+  }
+  const { wire, connection } = await bench.connect();
+  wire.socket.write(HELD + NOW.repeat(4));
+  await until(() => connection.waiting.length === 4);
+  const isOpen = (client: Client): boolean => bench.queue.connections.has(client.connection.socket);
+  await until(() => !isOpen(blocked[0]!));
+  assert.deepEqual(blocked.map(isOpen), [false, true, true]);
+  assert.equal(connection.state, 'queued');
+  bench.held[0]!.end('held');
+  await wire.answers(5);
+});
+
+test('What a connection had waiting is forgotten when it closes', async (t) => {
+  const bench = await startBench(t, 4);
+  for (let round = 0; round < 3; round += 1) {
+    const { wire, connection, entered } = await bench.connect();
+    wire.socket.write(HELD + NOW.repeat(4));
+    await until(() => connection.weight === 4);
+    assert.deepEqual(entered, ['queued']);
+    connection.socket.destroy();
+    await until(() => bench.queue.connections.size === 0);
+    assert.equal(connection.weight, 0);
+  }
+});

@@ -1,0 +1,27 @@
+/** What clients are told of trouble with the files: enough to act on, and nothing of the machine. */
+
+import assert from 'node:assert/strict';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { startService } from '../support/service.ts';
+import { tempDir } from '../support/temp-dir.ts';
+
+test('With another data file in the place of its own, 503 and /readyz name no path', async (t) => {
+  const folder = tempDir(t);
+  const dataFile = join(folder, 'pets.json');
+  const service = await startService({ dataFile });
+  t.after(() => service.close());
+  assert.equal((await service.post({ name: 'Rex', categoryId: 1 })).status, 201);
+  rmSync(`${dataFile}.journal`);
+  writeFileSync(dataFile, '[{"id":1,"name":"Foreign","categoryId":7,"status":"sold"}]');
+  const refused = await service.post({ name: 'Tom', categoryId: 1 });
+  assert.equal(refused.status, 503);
+  const ready = await service.fetch('/readyz');
+  assert.equal(ready.status, 503);
+  for (const response of [refused, ready]) {
+    const body = await response.text();
+    assert.match(body, /data file/);
+    assert.ok(!body.includes(folder), body);
+  }
+});
