@@ -139,7 +139,9 @@ export function createApp(options: AppOptions): App {
       keys = putInForce(apiKeys, keys.uses);
     },
     drain() {
+      etcdStore?.drain();
       state.drain();
+      etcdStore?.drain();
     },
     async close() {
       state.close();

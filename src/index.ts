@@ -23,5 +23,7 @@ export { KeyReusedError, OutcomeUnknownError, StoreUnavailableError } from './mo
 export type { CreatedPet, PetCount, PetPage, PetQuery, PetStore } from './model/pet-store.ts';
 export { formatNewPet, formatPet, formatPets, InvalidPetError } from './model/pet-text.ts';
 export { stringifyPet } from './model/stringify-pet.ts';
+export type { EtcdOptions } from './stores/etcd/etcd-options.ts';
+export { initEtcd, type InitEtcdOptions } from './stores/etcd/new-log.ts';
 export { openFileStore, type FileStore, type FileStoreOptions } from './stores/file/file-store.ts';
 export { createMemoryStore } from './stores/memory-store.ts';

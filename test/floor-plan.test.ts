@@ -132,7 +132,7 @@ test('Only what is started touches the process, and the disk and its lock: for w
   const touchesProcess = /\bprocess(\?\.|[.[])\S|[=({]\s*process\b|\bnode:process\b|\bglobalThis\b/;
   const files = [...sources].filter(([, text]) => touchesProcess.test(text)).map(([file]) => file);
   const onDisk = ['stores/file/lock.ts', 'stores/file/node-disk.ts'];
-  const commands = ['check-data', 'commands', 'conformance', 'copy-pets', 'make-key'];
+  const commands = ['check-data', 'commands', 'conformance', 'copy-pets', 'init-etcd', 'make-key'];
   const started = [...commands.map((name) => `commands/${name}.ts`), 'server.ts'];
   const ofKit = ['kit/command.ts', 'kit/suite.ts'];
   assert.deepEqual(files.sort(), [...started, ...ofKit, ...onDisk].sort());

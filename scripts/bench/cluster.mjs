@@ -248,7 +248,8 @@ async function openJob({ job, prefix, endpoints }) {
     const text = `{"key":"${base64(prefix)}"}`;
     return { call: () => post(endpoint, '/v3/kv/range', text), close: () => agent.destroy() };
   }
-  const { openApp } = await import('../../dist/index.js');
+  const { initEtcd, openApp } = await import('../../dist/index.js');
+  await initEtcd({ endpoints, prefix });
   const startedAt = performance.now();
   const app = await openApp({ etcd: { endpoints, prefix }, apiKeys: ['bench'] });
   const openMs = performance.now() - startedAt;

@@ -10,7 +10,7 @@ interface Command {
   load(): Promise<unknown>;
 }
 
-export type CommandName = 'make-key' | 'check-data' | 'copy-pets' | 'conformance';
+export type CommandName = 'make-key' | 'check-data' | 'copy-pets' | 'init-etcd' | 'conformance';
 
 export const COMMANDS: Readonly<Record<CommandName, Command>> = {
   'make-key': {
@@ -27,6 +27,11 @@ export const COMMANDS: Readonly<Record<CommandName, Command>> = {
     args: '--help',
     help: 'copy pets between a data file and an etcd cluster',
     load: () => import('./copy-pets.ts'),
+  },
+  'init-etcd': {
+    args: '[--etcd URLS]',
+    help: 'make a new log in an etcd cluster, for a first start',
+    load: () => import('./init-etcd.ts'),
   },
   conformance: {
     args: '<address>',

@@ -12,13 +12,11 @@
 import { parseArgs } from 'node:util';
 import { messageOf } from '../base/log.ts';
 import { ETCD_SETTINGS, SETTINGS } from '../settings.ts';
-import { CallCounts } from '../stores/etcd/calls.ts';
-import { EtcdClient } from '../stores/etcd/etcd-client.ts';
 import { systemClock } from '../stores/etcd/etcd-clock.ts';
 import { DEFAULT_PREFIX, etcdProblems, type EtcdOptions } from '../stores/etcd/etcd-options.ts';
 import { exportPets, importPets } from '../stores/etcd/import-pets.ts';
+import { joinCluster } from '../stores/etcd/join-cluster.ts';
 import type { StartPlace } from '../stores/etcd/open-log.ts';
-import { layoutOf } from '../stores/etcd/slots.ts';
 import { nodeDisk } from '../stores/file/node-disk.ts';
 import { readWholeData, writeWholeData } from '../stores/file/whole-data.ts';
 
@@ -88,11 +86,10 @@ function fromEnvironment(): Partial<EtcdOptions> {
 async function run({ file, isImport, etcd }: Copy): Promise<void> {
   const { prefix = DEFAULT_PREFIX } = etcd;
   const data = isImport ? await readWholeData(nodeDisk, file) : undefined;
-  const client = new EtcdClient(etcd, layoutOf(prefix).meta, new CallCounts());
+  // An import makes a log: all endpoints have to answer for one cluster.
+  const client = await joinCluster(etcd, {}, isImport ? etcd.endpoints.length : undefined);
   const place: StartPlace = { calls: client, clock: systemClock, guard: () => undefined };
   try {
-    const foreign = await client.findForeignMember();
-    if (foreign !== undefined) throw new Error(foreign);
     if (data !== undefined) {
       await importPets(place, prefix, data, showProgress);
       clearProgress();

@@ -218,8 +218,8 @@ function encodeStore(stats: StoreStats | undefined): string {
 
 function encodeEtcd(stats: EtcdStats | undefined): string {
   if (stats === undefined) return '';
-  const calls = stats.calls.map(({ call, outcome, value }) => ({
-    labels: { call, outcome },
+  const calls = stats.calls.map(({ call, outcome, endpoint, value }) => ({
+    labels: { call, outcome, endpoint },
     value,
   }));
   return [
@@ -227,7 +227,7 @@ function encodeEtcd(stats: EtcdStats | undefined): string {
     metric(
       'petstore_etcd_calls_total',
       'counter',
-      'Calls to etcd, by what for and how they ended',
+      'Calls to etcd, by what for, how they ended, and the endpoint',
       calls,
     ),
     metric(

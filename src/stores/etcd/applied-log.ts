@@ -44,7 +44,8 @@ export class AppliedLog {
   #last: { readonly key: string; readonly head: string } | undefined;
   #digest: string;
   /** The value that this process proposes at present: a range may bring it before its answer comes. */
-  proposed: Buffer | undefined;
+  #proposed: Buffer | undefined;
+  #isProposedApplied = false;
   #sinceForeign = Infinity;
 
   /** A key is forgotten so many milliseconds after its time. */
@@ -76,6 +77,17 @@ export class AppliedLog {
   /** How many commits were applied since the last one of another process. */
   get sinceForeign(): number {
     return this.#sinceForeign;
+  }
+
+  /** From now on `isProposedApplied` is about this value. */
+  propose(value: Buffer): void {
+    this.#proposed = value;
+    this.#isProposedApplied = false;
+  }
+
+  /** True if the log has the value that was proposed last, as far as it was applied. */
+  get isProposedApplied(): boolean {
+    return this.#isProposedApplied;
   }
 
   get nextSlot(): string {
@@ -115,6 +127,7 @@ export class AppliedLog {
     if (key < this.nextSlot) return;
     this.#add(commit);
     this.#seal(key, value);
+    this.#isProposedApplied = true;
     this.#sinceForeign += 1;
   }
 
@@ -138,7 +151,8 @@ export class AppliedLog {
       this.#add(commit);
     }
     this.#seal(key, value);
-    const isOwn = this.proposed !== undefined && value.equals(this.proposed);
+    const isOwn = this.#proposed !== undefined && value.equals(this.#proposed);
+    if (isOwn) this.#isProposedApplied = true;
     this.#sinceForeign = isOwn ? this.#sinceForeign + 1 : 0;
   }
 

@@ -9,21 +9,23 @@ import type { TxnAnswer } from './etcd-json.ts';
 
 export type CallOutcome =
   | { readonly kind: 'answered'; readonly answer: TxnAnswer }
-  /** The member refused it before it was proposed to the others: it is not done. */
+  /** The member refused it, before it was proposed to the others or as damaged: it is not done. */
   | { readonly kind: 'refused'; readonly cause: string }
   /** The member says that its quota is used up. A put may have taken effect all the same. */
   | { readonly kind: 'no space'; readonly cause: string }
   /** Nothing of it reached a connected socket: it is not done. */
-  | { readonly kind: 'unsent'; readonly cause: string; readonly isForeign?: true }
+  | { readonly kind: 'unsent'; readonly cause: string; readonly isOtherCluster?: true }
   /** It may be done, or may still come to be done. */
-  | { readonly kind: 'in doubt'; readonly cause: string; readonly isForeign?: true }
+  | { readonly kind: 'in doubt'; readonly cause: string; readonly isOtherCluster?: true }
   /** The answer was longer than any that is taken. A put may have taken effect. */
   | { readonly kind: 'too long'; readonly cause: string };
 
 /*
- * `isForeign` marks an answer that cannot be of the cluster that is known: another cluster's, or
- * one from before what was seen already.
+ * `isOtherCluster`: most endpoints have answered for another cluster for ten seconds. The cluster
+ * with the log that this process knows is gone.
  */
+
+export type FailedCall = Exclude<CallOutcome, { readonly kind: 'answered' }>;
 
 /** What a call is for, as the metrics have it. */
 export type CallKind = 'start' | 'read' | 'create' | 'look' | 'import';
@@ -34,23 +36,24 @@ export interface EtcdCalls {
   close(): void;
 }
 
-/** How many calls of each kind ended in each way. */
+/** How many calls of each kind ended in each way, for each endpoint. */
 export class CallCounts {
-  readonly #counts: Map<string, number> = new Map();
+  readonly #counts: Map<string, CallCount> = new Map();
 
-  count(call: CallKind | 'log in', outcome: CallOutcome['kind']): void {
-    const name = `${call}/${outcome}`;
-    this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1);
+  count(call: CallKind | 'log in', outcome: CallOutcome['kind'], endpoint: string): void {
+    const name = `${call}/${outcome}/${endpoint}`;
+    const { value } = this.#counts.get(name) ?? { value: 0 };
+    this.#counts.set(name, { call, outcome, endpoint, value: value + 1 });
   }
 
-  entries(): readonly {
-    readonly call: string;
-    readonly outcome: string;
-    readonly value: number;
-  }[] {
-    return [...this.#counts].map(([name, value]) => {
-      const [call = '', outcome = ''] = name.split('/');
-      return { call, outcome, value };
-    });
+  entries(): readonly CallCount[] {
+    return [...this.#counts.values()];
   }
+}
+
+export interface CallCount {
+  readonly call: string;
+  readonly outcome: string;
+  readonly endpoint: string;
+  readonly value: number;
 }

@@ -2,10 +2,11 @@
  * Writing commits: puts a batch of creates into the next free slot, and decides what is answered.
  *
  *     what is known                                          answered           the slot
+ *     the read barrier finds no cluster at present           503                nothing is sent
  *     it succeeded, or the slot has our whole value          stored             used
  *     the slot has another value                             next slot, or 503  ours is dead
  *     nothing reached a connected socket                     again, or 503      free
- *     each attempt was refused before it was proposed        503                free
+ *     each attempt was refused, and so not done              503                free
  *     each attempt found no space, and the slot is empty     503                free
  *     any other attempt                                      the same bytes     not free for this
  *                                                            again              batch
@@ -27,9 +28,10 @@ import { createCommit, encodeCommit, type Commit, type PendingPet } from '../com
 import type { Outcome } from '../commits/commit-queue.ts';
 import { KEY_LIFETIME_MS } from '../keys/key-table.ts';
 import type { AppliedLog } from './applied-log.ts';
-import type { CallOutcome, EtcdCalls } from './calls.ts';
+import type { EtcdCalls } from './calls.ts';
 import { logWentBack, type CatchUp } from './catch-up.ts';
-import { pauseMs, type EtcdClock } from './etcd-clock.ts';
+import type { CreateFailures } from './create-failures.ts';
+import { retried, type EtcdClock } from './etcd-clock.ts';
 import { encodeTxn, ifAbsent, put, range, type RangeAnswer } from './etcd-json.ts';
 import { LostLogError } from './lost-log-error.ts';
 import { failedHere } from './read-barrier.ts';
@@ -64,8 +66,11 @@ export interface WriterPlace {
   readonly log: AppliedLog;
   readonly catchUp: CatchUp;
   readonly clock: EtcdClock;
+  readonly failures: CreateFailures;
   /** From 0 up to 1. */
   random(): number;
+  /** Why a proposal would have no answer at present; undefined if the cluster answers reads. */
+  noCluster(): string | undefined;
   /** Called for creates whose outcome is unknown behind the id `after`, before they are answered. */
   onUnknown(creates: readonly PendingPet[], after: bigint, message: string): void;
   onLost(error: LostLogError): void;
@@ -149,20 +154,23 @@ export class CommitWriter {
     startedAt: number,
     outcomes: Map<PendingPet, Outcome<StoredPet>>,
   ): Promise<'settled' | 'lost'> {
-    const { clock, log } = this.#place;
+    const { clock, log, failures } = this.#place;
     const refuse = (cause: string): 'settled' => {
+      failures.record(cause);
       const error = new StoreUnavailableError(`Pets cannot be stored: ${cause}`);
       for (const create of this.#withoutFoundKeys(creates, outcomes))
         outcomes.set(create, { error });
       return 'settled';
     };
-    if (this.#ended !== undefined) return refuse(this.#ended);
+    const ended = this.#ended ?? this.#place.noCluster();
+    if (ended !== undefined) return refuse(ended);
     if (log.lastId + BigInt(creates.length) > INT64_MAX) return refuse(NO_ID_LEFT);
     const proposal = this.#propose(creates);
     const settled = await this.#settle(proposal, startedAt);
     this.#hasWon = settled.kind === 'stored';
     switch (settled.kind) {
       case 'stored':
+        failures.clear();
         for (const [index, { id, text }] of proposal.commit.pets.entries()) {
           const create = creates[index];
           if (create !== undefined) outcomes.set(create, { result: storedPetOf(id, text) });
@@ -171,10 +179,11 @@ export class CommitWriter {
       case 'lost':
         this.lostRounds += 1;
         if (clock.now() - startedAt < CREATE_MS) return 'lost';
-        return refuse('other processes were faster for five seconds');
+        return refuse(tooSlow(clock.now() - startedAt));
       case 'refused':
         return refuse(settled.cause);
       case 'unknown': {
+        failures.record(settled.cause);
         const message = `It is not known whether the pet was stored: ${settled.cause}`;
         this.#place.onUnknown(creates, proposal.commit.after, message);
         const error = new OutcomeUnknownError(message);
@@ -201,7 +210,7 @@ export class CommitWriter {
     const { log, clock } = this.#place;
     const commit = createCommit(log.lastId, creates, clock.timeOfDay() + KEY_LIFETIME_MS);
     const value = encodeValue(log.digest, encodeCommit(commit));
-    log.proposed = value;
+    log.propose(value);
     const slot = log.nextSlot;
     const rangeEnd = slotBound(log.layout, log.lastId + LOSER_WINDOW);
     const text = encodeTxn({
@@ -217,7 +226,7 @@ export class CommitWriter {
     const { calls, clock } = this.#place;
     const proposedAt = clock.now();
     let isInDoubt = false;
-    for (let failures = 1; ; failures += 1) {
+    return retried(clock, async () => {
       const sentAt = clock.now();
       const outcome = await calls.txn(proposal.text, 'create');
       if (outcome.kind === 'answered') {
@@ -232,7 +241,7 @@ export class CommitWriter {
           if (!isInDoubt) return { kind: 'refused', cause };
           break;
         case 'no space': {
-          const look = await this.#look(proposal, isInDoubt);
+          const look = await this.#look(proposal);
           if (look.kind !== 'open') return look;
           // As long as nobody could look, it is not known.
           if (look.isEmpty && !isInDoubt) return { kind: 'refused', cause };
@@ -249,9 +258,8 @@ export class CommitWriter {
       }
       if (isInDoubt && this.#isOver(proposedAt, DOUBT_MS)) return { kind: 'unknown', cause };
       const isLate = !isInDoubt && outcome.kind === 'unsent' && this.#isOver(startedAt, CREATE_MS);
-      if (isLate) return { kind: 'refused', cause };
-      await clock.sleep(pauseMs(failures));
-    }
+      return isLate ? { kind: 'refused', cause } : undefined;
+    });
   }
 
   #isOver(since: number, ms: number): boolean {
@@ -260,23 +268,19 @@ export class CommitWriter {
     return isHurried || now - since >= ms;
   }
 
-  /** After "no space": what the slot has, which the put may have reached all the same. */
+  /** After "no space": catches up, since the put may have reached the slot all the same. */
   async #look(
     proposal: Proposal,
-    isInDoubt: boolean,
   ): Promise<Settled | { readonly kind: 'open'; readonly isEmpty: boolean }> {
-    const { calls, log } = this.#place;
-    const rangeEnd = slotBound(log.layout, proposal.commit.after + LOSER_WINDOW);
-    const text = encodeTxn({
-      compare: [],
-      success: [range({ key: proposal.slot, rangeEnd, limit: LOSER_COMMITS })],
-      failure: [],
-    });
-    const outcome: CallOutcome = await calls.txn(text, 'look');
-    if (outcome.kind !== 'answered') return { kind: 'open', isEmpty: false };
-    const found = outcome.answer.ranges[0];
-    if (found?.keyValues[0]?.key !== proposal.slot) return { kind: 'open', isEmpty: true };
-    return this.#readSlot(proposal, found, isInDoubt);
+    const { catchUp, log } = this.#place;
+    try {
+      const outcome = await catchUp.run('look');
+      if (outcome.kind !== 'caught up') return { kind: 'open', isEmpty: false };
+    } catch (error) {
+      return this.#lose(error, 'unknown');
+    }
+    if (log.nextSlot === proposal.slot) return { kind: 'open', isEmpty: true };
+    return { kind: log.isProposedApplied ? 'stored' : 'lost' };
   }
 
   /** The compare of a proposal failed: its slot is taken, by itself perhaps, or the log is lost. */
@@ -285,26 +289,26 @@ export class CommitWriter {
     found: RangeAnswer | undefined,
     isInDoubt: boolean,
   ): Promise<Settled> {
-    const { log, catchUp, onLost } = this.#place;
-    const first = found?.keyValues[0];
-    if (found === undefined || first?.key !== proposal.slot) {
-      const error = logWentBack(log);
-      onLost(error);
-      return { kind: isInDoubt ? 'unknown' : 'refused', cause: error.message };
+    const { log, catchUp } = this.#place;
+    if (found?.keyValues[0]?.key !== proposal.slot) {
+      return this.#lose(logWentBack(log), isInDoubt ? 'unknown' : 'refused');
     }
-    const isOurs = first.value.equals(proposal.value);
-    // Ours is looked at before anything is applied: what follows it may be unreadable.
-    if (isOurs) return this.#applyOwn(proposal);
     try {
       log.apply(found.keyValues);
       // A loser that is far behind would lose again.
       if (found.hasMore) await catchUp.run('read');
     } catch (error) {
-      const lost = error instanceof LostLogError ? error : failedHere(error);
-      onLost(lost);
-      return { kind: 'refused', cause: lost.message };
+      return this.#lose(error, 'refused');
     }
-    return { kind: 'lost' };
+    return { kind: log.isProposedApplied ? 'stored' : 'lost' };
+  }
+
+  /** The log cannot be read on. Ours may have come before what is wrong with it. */
+  #lose(error: unknown, kind: 'refused' | 'unknown'): Settled {
+    const { log, onLost } = this.#place;
+    const lost = error instanceof LostLogError ? error : failedHere(error);
+    onLost(lost);
+    return log.isProposedApplied ? { kind: 'stored' } : { kind, cause: lost.message };
   }
 
   #applyOwn({ commit, value }: Proposal): Settled {
@@ -316,4 +320,9 @@ export class CommitWriter {
     }
     return { kind: 'stored' };
   }
+}
+
+function tooSlow(elapsedMs: number): string {
+  const seconds = Math.round(elapsedMs / 1000);
+  return `other processes took each slot that was tried, and ${seconds} seconds have passed`;
 }

@@ -2,90 +2,114 @@
  * The client: transactions to a cluster of members, one after the other where one fails.
  *
  * A member is asked for its cluster before it is first used, and again after each failure, since a
- * second cluster among the endpoints would take pets that nobody finds again. An answer from before
- * what was seen already is not believed. Where etcd's auth is on, it logs in, and again when the
- * token has expired.
+ * second cluster among the endpoints would take pets that nobody finds again. That the cluster was
+ * not set back is no matter of the client: each transaction of the store compares that. Where etcd's
+ * auth is on, it logs in, and again when the token has expired.
  */
 
 import { readFile } from 'node:fs/promises';
-import { messageOf } from '../../base/log.ts';
+import { messageOf, silent, type Log } from '../../base/log.ts';
 import { CallCounts, type CallKind, type CallOutcome, type EtcdCalls } from './calls.ts';
+import type { FailedCall } from './calls.ts';
+import { Endpoints } from './endpoints.ts';
+import { systemClock, type EtcdClock } from './etcd-clock.ts';
 import { decodeError, decodeToken, decodeTxnAnswer } from './etcd-json.ts';
-import type { EtcdOptions } from './etcd-options.ts';
+import { DEFAULT_PREFIX, type EtcdOptions } from './etcd-options.ts';
 import { Member, type Reply } from './member.ts';
+import { layoutOf } from './slots.ts';
 
 /** A member that takes longer is left for another one. */
 const CALL_MS = 2_000;
 const CHECK_MS = 1_000;
+/** How often all members are checked, and their round trips measured. */
+const LOOK_AROUND_MS = 15_000;
 
 /** What gRPC says in its codes. */
 const INVALID_ARGUMENT = 3;
 const PERMISSION_DENIED = 7;
 const RESOURCE_EXHAUSTED = 8;
+const DATA_LOSS = 15;
 const UNAUTHENTICATED = 16;
-/** They are told before a request is proposed to the other members. */
-const REFUSALS: readonly number[] = [INVALID_ARGUMENT, PERMISSION_DENIED, UNAUTHENTICATED];
+/**
+ * After these a request is not done. The members find most of them before they propose it to each
+ * other; data loss, which is the alarm CORRUPT, is how all of them end a write while it is raised.
+ */
+const REFUSALS: readonly number[] = [
+  INVALID_ARGUMENT,
+  PERMISSION_DENIED,
+  DATA_LOSS,
+  UNAUTHENTICATED,
+];
 
-type Failure = Exclude<CallOutcome, { readonly kind: 'answered' }>;
+/** What a member answered for when it was asked for its cluster. */
+export type ClusterAnswer =
+  { readonly clusterId: string; readonly roundTripMs: number } | { readonly failure: FailedCall };
+
+export interface EtcdClientPlace {
+  readonly counts?: CallCounts | undefined;
+  readonly clock?: EtcdClock | undefined;
+  readonly tell?: Log | undefined;
+}
 
 export class EtcdClient implements EtcdCalls {
   readonly #members: readonly Member[];
+  readonly #endpoints: Endpoints;
   readonly #options: EtcdOptions;
-  /** A key that the user may read. */
-  readonly #probeKey: string;
   readonly #counts: CallCounts;
+  readonly #clock: EtcdClock;
   readonly #checked: Set<Member> = new Set();
-  #current = 0;
+  readonly #stopLooking: () => void;
   #clusterId: string | undefined;
-  #revision = 0n;
   #token: string | undefined;
-  #loggingIn: Promise<Failure | undefined> | undefined;
+  /** Log-ins in progress. Each member is asked itself, since another one may be down. */
+  readonly #logIns: Map<Member, Promise<FailedCall | undefined>> = new Map();
   #isClosed = false;
 
-  constructor(options: EtcdOptions, probeKey: string, counts: CallCounts) {
+  constructor(options: EtcdOptions, place: EtcdClientPlace = {}) {
+    const { counts = new CallCounts(), clock = systemClock, tell = silent } = place;
     this.#options = options;
-    this.#probeKey = probeKey;
     this.#counts = counts;
+    this.#clock = clock;
     this.#members = options.endpoints.map((endpoint) => new Member(endpoint, options));
+    this.#endpoints = new Endpoints(options.endpoints, () => clock.now(), tell);
+    this.#stopLooking = clock.every(LOOK_AROUND_MS, () => void this.#lookAround());
   }
 
   async txn(text: string, kind: CallKind): Promise<CallOutcome> {
-    const index = this.#current;
-    const outcome = await this.#txnTo(index, text);
-    this.#counts.count(kind, outcome.kind);
+    const index = this.#endpoints.current;
+    const member = this.#members[index];
+    if (member === undefined || this.#isClosed) return { kind: 'unsent', cause: 'closed' };
+    const outcome = await this.#txnTo(member, text);
+    this.#counts.count(kind, outcome.kind, member.endpoint);
+    if (outcome.kind === 'answered') this.#endpoints.answered();
     const isMembersFault = outcome.kind === 'unsent' || outcome.kind === 'in doubt';
-    if (isMembersFault && this.#current === index) {
-      this.#current = (index + 1) % this.#members.length;
-    }
-    return outcome;
+    if (!isMembersFault || this.#isClosed) return outcome;
+    this.#endpoints.failed(index, outcome.cause);
+    return this.#endpoints.isOtherCluster ? { ...outcome, isOtherCluster: true } : outcome;
   }
 
-  /**
-   * Asks every member for its cluster, and begins with the first that has answered; a sentence where
-   * two of them differ. Those that do not answer are asked when it is their turn.
-   */
-  async findForeignMember(): Promise<string | undefined> {
-    const failures = await Promise.all(this.#members.map((member) => this.#check(member)));
-    this.#current = Math.max(
-      0,
-      failures.findIndex((failure) => failure === undefined),
-    );
-    return failures.find((failure) => failure !== undefined && 'isForeign' in failure)?.cause;
+  /** Asks every member for its cluster, at the same time. */
+  clusters(): Promise<readonly ClusterAnswer[]> {
+    return Promise.all(this.#members.map((member) => this.#clusterOf(member)));
+  }
+
+  /** From now on only members of this cluster are used, the nearest of them by these answers first. */
+  join(clusterId: string, answers: readonly ClusterAnswer[]): void {
+    this.#clusterId = clusterId;
+    this.#note(answers);
   }
 
   close(): void {
     this.#isClosed = true;
+    this.#stopLooking();
     for (const member of this.#members) member.close();
   }
 
-  async #txnTo(index: number, text: string): Promise<CallOutcome> {
-    const member = this.#members[index % this.#members.length];
-    if (member === undefined || this.#isClosed) return { kind: 'unsent', cause: 'closed' };
+  async #txnTo(member: Member, text: string): Promise<CallOutcome> {
     if (!this.#checked.has(member)) {
       const failure = await this.#check(member);
       if (failure !== undefined) return failure;
     }
-    const before = this.#revision;
     const reply = await this.#post(member, '/v3/kv/txn', text, CALL_MS);
     if ('failure' in reply) {
       this.#checked.delete(member);
@@ -94,43 +118,73 @@ export class EtcdClient implements EtcdCalls {
     const answer = decodeTxnAnswer(reply.text);
     if (answer === undefined) {
       this.#checked.delete(member);
-      return { kind: 'in doubt', cause: `${member.endpoint}: an answer that is none of etcd's` };
+      return { kind: 'in doubt', cause: noEtcd(member) };
     }
-    const foreign =
-      answer.clusterId !== this.#clusterId
-        ? `${member.endpoint} belongs to another cluster now`
-        : answer.revision < before
-          ? `${member.endpoint} answers from revision ${answer.revision}, before ${before}`
-          : undefined;
-    if (foreign !== undefined) {
-      this.#checked.delete(member);
-      return { kind: 'in doubt', cause: foreign, isForeign: true };
-    }
-    if (answer.revision > this.#revision) this.#revision = answer.revision;
-    return { kind: 'answered', answer };
+    if (answer.clusterId === this.#clusterId) return { kind: 'answered', answer };
+    return { kind: 'in doubt', cause: this.#noteStrange(member) };
   }
 
-  /** Asks a member for its cluster; what it answers from may lag, so that it answers always. */
-  async #check(member: Member): Promise<Failure | undefined> {
-    const key = Buffer.from(this.#probeKey).toString('base64');
+  /** Checks that a member belongs to the cluster, and notes the answer; undefined if it does. */
+  async #check(member: Member): Promise<FailedCall | undefined> {
+    const answer = await this.#clusterOf(member);
+    if ('failure' in answer) return answer.failure;
+    return this.#checkCluster(member, answer.clusterId);
+  }
+
+  #checkCluster(member: Member, clusterId: string): FailedCall | undefined {
+    this.#clusterId ??= clusterId;
+    if (clusterId !== this.#clusterId) return { kind: 'unsent', cause: this.#noteStrange(member) };
+    this.#checked.add(member);
+    this.#endpoints.works(this.#members.indexOf(member));
+    return undefined;
+  }
+
+  #noteStrange(member: Member): string {
+    this.#checked.delete(member);
+    const cause = `${member.endpoint} belongs to another cluster than before`;
+    this.#endpoints.strange(this.#members.indexOf(member), cause);
+    return cause;
+  }
+
+  /** Asks a member for its cluster; what it answers from may lag, so it answers without a leader. */
+  async #clusterOf(member: Member): Promise<ClusterAnswer> {
+    const { meta } = layoutOf(this.#options.prefix ?? DEFAULT_PREFIX);
+    // The user may read this key.
+    const key = Buffer.from(meta).toString('base64');
     const text = `{"key":"${key}","serializable":true,"count_only":true}`;
+    const startedAt = this.#clock.now();
     const reply = await this.#post(member, '/v3/kv/range', text, CHECK_MS);
-    // Nothing of the transaction itself was sent.
+    // Nothing of a transaction was sent.
     if ('failure' in reply) {
       const { kind, cause } = reply.failure;
-      return { kind: kind === 'refused' ? 'refused' : 'unsent', cause };
+      return { failure: { kind: kind === 'refused' ? 'refused' : 'unsent', cause } };
     }
     const clusterId = decodeTxnAnswer(reply.text)?.clusterId;
-    if (clusterId === undefined) {
-      return { kind: 'unsent', cause: `${member.endpoint}: an answer that is none of etcd's` };
+    if (clusterId === undefined) return { failure: { kind: 'unsent', cause: noEtcd(member) } };
+    return { clusterId, roundTripMs: this.#clock.now() - startedAt };
+  }
+
+  /** Notices a lost member that is not the one in use, and finds the nearest one. */
+  async #lookAround(): Promise<void> {
+    if (this.#clusterId === undefined) return;
+    await this.clusters();
+    // The first ones may have made a connection.
+    const answers = await this.clusters();
+    if (!this.#isClosed) this.#note(answers);
+  }
+
+  #note(answers: readonly ClusterAnswer[]): void {
+    for (const [index, answer] of answers.entries()) {
+      const member = this.#members[index];
+      if (member === undefined) continue;
+      if ('clusterId' in answer) this.#checkCluster(member, answer.clusterId);
+      else if (answer.failure.kind === 'unsent')
+        this.#endpoints.failed(index, answer.failure.cause);
     }
-    this.#clusterId ??= clusterId;
-    if (clusterId !== this.#clusterId) {
-      const cause = `${member.endpoint} belongs to another cluster than the first endpoint`;
-      return { kind: 'unsent', cause, isForeign: true };
-    }
-    this.#checked.add(member);
-    return undefined;
+    const roundTripsMs = answers.map((answer) =>
+      'clusterId' in answer ? answer.roundTripMs : undefined,
+    );
+    this.#endpoints.chooseNearest(roundTripsMs);
   }
 
   /** The text of an answer with 200; where the token was refused, after one more log-in. */
@@ -139,10 +193,12 @@ export class EtcdClient implements EtcdCalls {
     path: string,
     body: string,
     timeoutMs: number,
-  ): Promise<{ readonly text: string } | { readonly failure: Failure }> {
+  ): Promise<{ readonly text: string } | { readonly failure: FailedCall }> {
     for (let attempt = 0; ; attempt += 1) {
       if (this.#options.user !== undefined && this.#token === undefined) {
-        const failure = await (this.#loggingIn ??= this.#logIn(member));
+        const logIn = this.#logIns.get(member) ?? this.#logIn(member);
+        this.#logIns.set(member, logIn);
+        const failure = await logIn;
         if (failure !== undefined) return { failure };
       }
       const token = this.#token;
@@ -156,7 +212,7 @@ export class EtcdClient implements EtcdCalls {
   }
 
   /** Gets a token; undefined when that went well. */
-  async #logIn(member: Member): Promise<Failure | undefined> {
+  async #logIn(member: Member): Promise<FailedCall | undefined> {
     try {
       const { user = '', passwordFile = '' } = this.#options;
       const password = (await readFile(passwordFile, 'utf8')).replace(/\r?\n$/, '');
@@ -165,25 +221,30 @@ export class EtcdClient implements EtcdCalls {
       const path = '/v3/auth/authenticate';
       const reply = await member.post({ path, body, timeoutMs: CALL_MS });
       const isAnswer = reply.kind === 'answered' && reply.status === 200;
-      this.#token = isAnswer ? decodeToken(reply.text) : undefined;
-      if (this.#token !== undefined) {
-        this.#counts.count('log in', 'answered');
+      const token = isAnswer ? decodeToken(reply.text) : undefined;
+      if (token !== undefined) {
+        this.#token = token;
+        this.#counts.count('log in', 'answered', member.endpoint);
         return undefined;
       }
       const { kind, cause } = failureOf(member, reply);
       const outcome = kind === 'refused' ? 'refused' : 'unsent';
-      this.#counts.count('log in', outcome);
+      this.#counts.count('log in', outcome, member.endpoint);
       return { kind: outcome, cause: `Cannot log in: ${cause}` };
     } catch (error) {
       return { kind: 'refused', cause: `Cannot log in: ${messageOf(error)}` };
     } finally {
-      this.#loggingIn = undefined;
+      this.#logIns.delete(member);
     }
   }
 }
 
+function noEtcd({ endpoint }: Member): string {
+  return `${endpoint}: the answer is not from etcd`;
+}
+
 /** What is known after a reply that is no answer with 200. */
-function failureOf(member: Member, reply: Reply): Failure {
+function failureOf(member: Member, reply: Reply): FailedCall {
   if (reply.kind === 'cut') return { kind: 'in doubt', cause: reply.cause };
   if (reply.kind !== 'answered') return { kind: reply.kind, cause: reply.cause };
   const error = decodeError(reply.text);

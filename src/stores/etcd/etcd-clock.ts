@@ -22,7 +22,21 @@ export const systemClock: EtcdClock = {
   },
 };
 
-/** Two calls that fail without an answer follow each other at once, more of them ever slower. */
-export function pauseMs(failures: number): number {
+/**
+ * Repeats an attempt until it returns a value. The second attempt follows the first immediately,
+ * and each later one after a pause that doubles, up to half a second. An attempt throws to give up.
+ */
+export async function retried<T>(
+  clock: EtcdClock,
+  attempt: () => Promise<T | undefined>,
+): Promise<T> {
+  for (let failures = 1; ; failures += 1) {
+    const result = await attempt();
+    if (result !== undefined) return result;
+    await clock.sleep(pauseMs(failures));
+  }
+}
+
+function pauseMs(failures: number): number {
   return failures <= 1 ? 0 : Math.min(500, 25 * 2 ** (failures - 2));
 }

@@ -48,16 +48,16 @@ export interface Range {
   readonly rangeEnd?: string | undefined;
   /** At most so many keys; any number without it. */
   readonly limit?: number | undefined;
-  /** True where only their number is wanted. */
-  readonly isCount?: boolean | undefined;
+  /** True if their values are not wanted. */
+  readonly isKeysOnly?: boolean | undefined;
 }
 
 /** The keys of a range in ascending order, which is etcd's own order when none is asked for. */
-export function range({ key, rangeEnd, limit, isCount = false }: Range): TxnPart {
+export function range({ key, rangeEnd, limit, isKeysOnly = false }: Range): TxnPart {
   const fields = [`"key":"${base64(key)}"`];
   if (rangeEnd !== undefined) fields.push(`"range_end":"${base64(rangeEnd)}"`);
   if (limit !== undefined) fields.push(`"limit":"${limit}"`);
-  if (isCount) fields.push('"count_only":true');
+  if (isKeysOnly) fields.push('"keys_only":true');
   return `{"request_range":{${fields.join(',')}}}`;
 }
 
@@ -85,14 +85,10 @@ export interface RangeAnswer {
   readonly keyValues: readonly KeyValue[];
   /** True when the limit left some out. */
   readonly hasMore: boolean;
-  /** How many keys the range has, those that the limit left out too. */
-  readonly count: number;
 }
 
 export interface TxnAnswer {
   readonly clusterId: string;
-  /** The revision of the cluster at which the transaction was done. */
-  readonly revision: bigint;
   readonly succeeded: boolean;
   /** The answers to the ranges among what was done, in their order. */
   readonly ranges: readonly RangeAnswer[];
@@ -102,23 +98,22 @@ export interface TxnAnswer {
 export function decodeTxnAnswer(text: string): TxnAnswer | undefined {
   try {
     const { header, succeeded = false, responses = [] } = JSON.parse(text) as GatewayTxnAnswer;
-    if (header?.cluster_id === undefined || header.revision === undefined) return undefined;
+    if (header?.cluster_id === undefined) return undefined;
     const ranges = responses.flatMap(({ response_range: found }) =>
       found === undefined ? [] : [decodeRange(found)],
     );
-    const revision = BigInt(header.revision);
-    return { clusterId: header.cluster_id, revision, succeeded: succeeded === true, ranges };
+    return { clusterId: header.cluster_id, succeeded: succeeded === true, ranges };
   } catch {
     return undefined;
   }
 }
 
-function decodeRange({ kvs = [], more = false, count = '0' }: GatewayRange): RangeAnswer {
+function decodeRange({ kvs = [], more = false }: GatewayRange): RangeAnswer {
   const keyValues = kvs.map(({ key, value = '' }) => ({
     key: Buffer.from(key, 'base64').toString('latin1'),
     value: Buffer.from(value, 'base64'),
   }));
-  return { keyValues, hasMore: more, count: Number(count) };
+  return { keyValues, hasMore: more };
 }
 
 export interface GatewayError {
@@ -153,7 +148,7 @@ function base64(key: string): string {
 }
 
 interface GatewayTxnAnswer {
-  readonly header?: { readonly cluster_id?: string; readonly revision?: string };
+  readonly header?: { readonly cluster_id?: string };
   readonly succeeded?: boolean;
   readonly responses?: readonly { readonly response_range?: GatewayRange }[];
 }
@@ -161,5 +156,4 @@ interface GatewayTxnAnswer {
 interface GatewayRange {
   readonly kvs?: readonly { readonly key: string; readonly value?: string }[];
   readonly more?: boolean;
-  readonly count?: string;
 }

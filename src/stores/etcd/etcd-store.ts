@@ -8,11 +8,9 @@
  * together what the others in the folder do; its README has the drawing.
  */
 
-import { readFileSync } from 'node:fs';
-import { createSecureContext } from 'node:tls';
 import type { Histogram } from '../../base/histogram.ts';
 import { INT64_MAX } from '../../base/int64.ts';
-import { messageOf, safeLog, silent, type Log } from '../../base/log.ts';
+import { safeLog, silent, type Log } from '../../base/log.ts';
 import type { NewPet, StoredPet } from '../../model/pet.ts';
 import {
   CLOSED,
@@ -34,14 +32,14 @@ import { AppliedLog } from './applied-log.ts';
 import { CallCounts, type EtcdCalls } from './calls.ts';
 import { CatchUp } from './catch-up.ts';
 import { CommitWriter, CREATE_MS, KeyFoundError } from './commit-writer.ts';
-import { EtcdClient } from './etcd-client.ts';
+import { CreateFailures } from './create-failures.ts';
 import { systemClock, type EtcdClock } from './etcd-clock.ts';
-import { DEFAULT_PREFIX, etcdProblems, type EtcdOptions } from './etcd-options.ts';
+import { DEFAULT_PREFIX, type EtcdOptions } from './etcd-options.ts';
+import { checkEtcdOptions, joinCluster } from './join-cluster.ts';
 import { LostLogError } from './lost-log-error.ts';
-import { readCertificates } from './member.ts';
 import { openLog, readLog } from './open-log.ts';
 import { ReadBarrier } from './read-barrier.ts';
-import { layoutOf, slotKey } from './slots.ts';
+import { slotKey } from './slots.ts';
 
 /** What a store tells of its work, for those who watch it. */
 export interface EtcdStats {
@@ -64,6 +62,8 @@ export interface EtcdStore extends PetStore {
   get(id: bigint): Promise<StoredPet | undefined>;
   createOnce(newPet: NewPet, key: RequestKey): Promise<CreatedPet>;
   stats(): EtcdStats;
+  /** The end is near: creates in doubt are answered within three seconds. */
+  drain(): void;
   /** Resolves with the reason when the store works no more and a new process has to; else never. */
   readonly lost: Promise<LostLogError>;
 }
@@ -93,40 +93,37 @@ const COMMITTED_KEY_BYTES = 80;
 const TICK_MS = 250;
 /** So often an idle store catches up, for its counts and for those who ask whether it is ready. */
 const BEAT_MS = 1_000;
+/** How often a start that takes long says what it does. */
+const START_REPORT_MS = 3_000;
 
-/** Opens the store. Rejects where the cluster does not answer, or has no log that it can read. */
+/**
+ * Opens the store. Rejects if the cluster does not answer, or has no log under the prefix that this
+ * release can read: `initEtcd` makes one.
+ */
 export async function openEtcdStore(options: EtcdStoreOptions): Promise<EtcdStore> {
-  const problems = etcdProblems({ ...options });
-  if (problems.length > 0) {
-    throw new TypeError(problems.map(({ name, sentence }) => `${name} ${sentence}`).join('; '));
-  }
+  checkEtcdOptions(options);
   const { prefix = DEFAULT_PREFIX, clock = systemClock, random = Math.random } = options;
-  checkFiles(options);
   const counts = new CallCounts();
-  const client = options.calls ?? new EtcdClient(options, layoutOf(prefix).meta, counts);
+  const tell = safeLog(options.log ?? silent);
   const guard = (): void => options.signal?.throwIfAborted();
+  let log: AppliedLog | undefined;
+  const stopReporting = clock.every(START_REPORT_MS, () => {
+    if (log === undefined) tell('info', 'The start waits for the etcd cluster');
+    else tell('info', 'The start reads the pets from etcd', { pets: log.pets.length });
+  });
+  let calls: EtcdCalls | undefined;
   try {
-    const place = { calls: client, clock, guard };
-    const foreign = client instanceof EtcdClient ? await client.findForeignMember() : undefined;
-    if (foreign !== undefined) throw new LostLogError(foreign);
-    const log = new AppliedLog(await openLog(place, prefix), clock);
-    const catchUp = new CatchUp(client, log);
+    calls = options.calls ?? (await joinCluster(options, { counts, clock, tell, guard }));
+    const place = { calls, clock, guard };
+    log = new AppliedLog(await openLog(place, prefix), clock);
+    const catchUp = new CatchUp(calls, log, clock);
     await readLog(place, log, catchUp, 'start');
-    const tell = safeLog(options.log ?? silent);
-    return new LogStore({ calls: client, counts, log, catchUp, clock, random, tell });
+    return new LogStore({ calls, counts, log, catchUp, clock, random, tell });
   } catch (error) {
-    client.close();
+    calls?.close();
     throw error;
-  }
-}
-
-/** A file that cannot be read, or is no certificate, is told at once, not at the first connection. */
-function checkFiles(options: EtcdOptions): void {
-  try {
-    createSecureContext(readCertificates(options));
-    if (options.passwordFile !== undefined) readFileSync(options.passwordFile);
-  } catch (error) {
-    throw new Error(`A file for etcd cannot be read: ${messageOf(error)}`);
+  } finally {
+    stopReporting();
   }
 }
 
@@ -150,6 +147,7 @@ class LogStore implements EtcdStore {
   readonly #place: StorePlace;
   readonly #barrier: ReadBarrier;
   readonly #writer: CommitWriter;
+  readonly #failures: CreateFailures;
   readonly #queue: CommitQueue<QueuedPet, StoredPet>;
   readonly #keyedCreates: KeyedCreates;
   /** Keys of proposals that nobody can tell of, by the id behind which they were proposed. */
@@ -162,6 +160,7 @@ class LogStore implements EtcdStore {
   #refusedCreates = 0;
   #unknownCreates = 0;
   #wasReachable = true;
+  #toldStrayKey: string | undefined;
   #closed: Promise<void> | undefined;
 
   constructor(place: StorePlace) {
@@ -170,8 +169,10 @@ class LogStore implements EtcdStore {
     this.lost = new Promise((resolve) => (this.#resolveLost = resolve));
     const onLost = (error: LostLogError): void => this.#lose(error);
     this.#barrier = new ReadBarrier(catchUp, clock, onLost);
+    this.#failures = new CreateFailures(() => clock.now(), place.tell);
     this.#writer = new CommitWriter({
-      ...{ calls, log, catchUp, clock, random, onLost },
+      ...{ calls, log, catchUp, clock, random, onLost, failures: this.#failures },
+      noCluster: () => this.#barrier.problem,
       onUnknown: (creates, after, message) => this.#noteUnknown(creates, after, message),
     });
     this.#queue = new CommitQueue((creates) => this.#writer.commit(creates), {
@@ -228,7 +229,7 @@ class LogStore implements EtcdStore {
     if (this.#closed !== undefined) return CLOSED;
     if (this.#lostBecause !== undefined) return this.#lostBecause;
     if (this.#place.log.lastId === INT64_MAX) return NO_ID_LEFT;
-    return this.#barrier.problem;
+    return this.#barrier.problem ?? this.#failures.recent;
   }
 
   stats(): EtcdStats {
@@ -247,13 +248,17 @@ class LogStore implements EtcdStore {
     };
   }
 
+  drain(): void {
+    this.#writer.hurry();
+  }
+
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;
   }
 
   async #close(): Promise<void> {
-    this.#writer.hurry();
+    this.drain();
     await this.#queue.settled();
     this.#stopTicking();
     this.#barrier.end(CLOSED);
@@ -285,6 +290,7 @@ class LogStore implements EtcdStore {
   #refusal(): string | undefined {
     if (this.#closed !== undefined) return CLOSED;
     if (this.#lostBecause !== undefined) return this.#lostBecause;
+    if (this.#barrier.problem !== undefined) return this.#barrier.problem;
     if (this.#queue.isFull) return 'Too many pets are waiting to be stored';
     const isLast = this.#place.log.lastId + BigInt(this.#queue.unsettled) >= INT64_MAX;
     return isLast ? NO_ID_LEFT : undefined;
@@ -349,6 +355,7 @@ class LogStore implements EtcdStore {
       this.#barrier.wait().catch(() => undefined);
     }
     this.#tellReachable();
+    this.#tellStrayKey();
   }
 
   /** Tells once when the cluster is out of reach, and once when it is back. */
@@ -358,6 +365,19 @@ class LogStore implements EtcdStore {
     this.#wasReachable = problem === undefined;
     if (problem === undefined) this.#place.tell('info', 'The etcd cluster answers again');
     else this.#place.tell('error', 'The etcd cluster is out of reach', { cause: problem });
+  }
+
+  /** Tells of a key that is not part of the log once: a start is refused because of it. */
+  #tellStrayKey(): void {
+    const { strayKey } = this.#place.catchUp;
+    if (strayKey === this.#toldStrayKey) return;
+    this.#toldStrayKey = strayKey;
+    if (strayKey === undefined) {
+      this.#place.tell('info', 'No key under the prefix is left that is not part of the log');
+    } else {
+      const cause = 'a start is refused until it is deleted';
+      this.#place.tell('error', 'A key is not part of the log', { key: strayKey, cause });
+    }
   }
 
   /** Works no more, for good. */

@@ -15,7 +15,16 @@ import { AppliedLog } from './applied-log.ts';
 import { CatchUp } from './catch-up.ts';
 import { ifAbsent, put, range } from './etcd-json.ts';
 import { LostLogError } from './lost-log-error.ts';
-import { makeMeta, openLog, readLog, readMeta, settled, type StartPlace } from './open-log.ts';
+import {
+  findMeta,
+  makeMeta,
+  openLog,
+  proveCompares,
+  readLog,
+  readMeta,
+  settled,
+  type StartPlace,
+} from './open-log.ts';
 import { encodeMeta, encodeValue, layoutOf, newLogId, type Layout } from './slots.ts';
 
 /** A commit has no more pets, and its text no more bytes but for the pet that reaches them. */
@@ -46,7 +55,7 @@ export async function importPets(
   const meta = await takePrefix(place, layout, state);
   const { logId } = readMeta(layout, meta);
   const log = new AppliedLog({ layout, meta, logId }, stoppedClock, 0);
-  const catchUp = new CatchUp(place.calls, log);
+  const catchUp = new CatchUp(place.calls, log, place.clock);
   await readLog(place, log, catchUp, 'import');
   for (const { text, id } of log.pets.pets()) {
     if (pets.get(id)?.text !== text) throw new LostLogError(`${prefix} has another pet ${id}`);
@@ -66,13 +75,8 @@ export async function exportPets(
   place: StartPlace,
   prefix: string,
 ): Promise<{ readonly pets: PetTable; readonly keys: KeyTable }> {
-  const layout = layoutOf(prefix);
-  const look = { compare: [], success: [range({ key: layout.meta })], failure: [] };
-  const { ranges } = await settled(place, look, 'start');
-  if (ranges[0]?.keyValues.length === 0)
-    throw new LostLogError(`There are no pets under ${prefix}`);
   const log = new AppliedLog(await openLog(place, prefix), stoppedClock, 0);
-  await readLog(place, log, new CatchUp(place.calls, log), 'import');
+  await readLog(place, log, new CatchUp(place.calls, log, place.clock), 'import');
   return log;
 }
 
@@ -87,14 +91,13 @@ function tokenOf(pets: PetTable, keys: readonly KeyEntry[]): string {
 /** The meta of this import, made or found. */
 async function takePrefix(place: StartPlace, layout: Layout, state: string): Promise<Buffer> {
   const own = encodeMeta({ logId: newLogId(), state });
-  const first = await makeMeta(place, layout, own);
-  const second = await makeMeta(place, layout, first.value);
-  if (second.isMade) throw new LostLogError('The endpoints do not compare before they write');
-  const found = readMeta(layout, first.value);
-  if (found.state === state) return first.value;
+  const meta = (await findMeta(place, layout)) ?? (await makeMeta(place, layout, own));
+  await proveCompares(place, layout, meta);
+  const found = readMeta(layout, meta);
+  if (found.state === state) return meta;
   throw new LostLogError(
     found.state === 'ready'
-      ? `There are pets under ${layout.prefix} already: take another prefix`
+      ? `There is a log under ${layout.prefix} already: take another prefix`
       : `Another import into ${layout.prefix} was begun: take another prefix`,
   );
 }

@@ -1,21 +1,34 @@
 /**
- * Opening a log: finds its meta or makes it, and reads everything once.
+ * Opening a log: finds its meta, and reads everything once. A log that does not exist is not made: a
+ * start that did so would begin again with the id 1 after the log was deleted. The command
+ * `init-etcd` makes one (new-log.ts).
  *
- * The engine is proved first. To make the meta a second time must fail; where it does not, the
- * compares of a transaction do not reach etcd, and every slot could be overwritten. It has ten
- * seconds without progress: a supervisor starts the service again.
+ * First it tests that the server evaluates compares: each kind that the store uses must fail where it
+ * has to. If one succeeds, the server ignores compares, and any slot could be overwritten. Nothing is
+ * written, so a cluster whose quota is used up can be read. A step without progress for ten seconds
+ * ends the start: a supervisor starts the service again.
  */
 
 import { StoreUnavailableError } from '../../model/pet-store.ts';
 import type { AppliedLog, LogId } from './applied-log.ts';
-import type { CallKind, EtcdCalls } from './calls.ts';
+import type { CallKind, EtcdCalls, FailedCall } from './calls.ts';
 import type { CatchUp } from './catch-up.ts';
-import { pauseMs, type EtcdClock } from './etcd-clock.ts';
-import { encodeTxn, ifAbsent, put, range, type Txn, type TxnAnswer } from './etcd-json.ts';
+import { retried, type EtcdClock } from './etcd-clock.ts';
+import {
+  encodeTxn,
+  ifAbsent,
+  ifValueBegins,
+  ifValueIs,
+  put,
+  range,
+  type Txn,
+  type TxnAnswer,
+} from './etcd-json.ts';
 import { LostLogError } from './lost-log-error.ts';
-import { decodeMeta, encodeMeta, layoutOf, newLogId, type Layout, type Meta } from './slots.ts';
+import { decodeMeta, layoutOf, type Layout, type Meta } from './slots.ts';
 
-const START_MS = 10_000;
+/** How long a step of a start may take without progress. */
+export const START_MS = 10_000;
 
 /** What a start works with. */
 export interface StartPlace {
@@ -26,27 +39,31 @@ export interface StartPlace {
 }
 
 /**
- * The log under the prefix, made where there is none. Rejects with LostLogError where it is not for
- * a service to work with, and with StoreUnavailableError where the cluster does not answer.
+ * Returns the log under the prefix. Rejects with LostLogError if there is none, or if a service must
+ * not use it, and with StoreUnavailableError if the cluster does not answer.
  */
 export async function openLog(place: StartPlace, prefix: string): Promise<LogId> {
   const layout = layoutOf(prefix);
-  const found = await findMeta(place, layout);
-  const value = found ?? encodeMeta({ logId: newLogId(), state: 'ready' });
-  // The first may be done by another process; the second is the proof.
-  const first = await makeMeta(place, layout, value);
-  const second = await makeMeta(place, layout, first.value);
-  if (second.isMade || !second.value.equals(first.value)) {
-    throw new LostLogError('The endpoints do not compare before they write: is that etcd?');
-  }
-  const { logId, state } = readMeta(layout, first.value);
-  if (state !== 'ready') {
+  const meta = await findMeta(place, layout);
+  if (meta === undefined) {
     throw new LostLogError(
-      `Pets are being brought into ${prefix}: wait until that is finished, or take up again what ` +
-        'was broken off',
+      `There is no log under ${prefix} in etcd. If there never was one, make it with the command ` +
+        'petstore init-etcd (node dist/server.js init-etcd), or import pets with petstore ' +
+        'copy-pets. If there was one, it was deleted: restore a back-up of etcd',
     );
   }
-  return { layout, meta: first.value, logId };
+  return readyLog(place, layout, meta);
+}
+
+/** The log with this meta, after the test of the compares. Rejects if an import is unfinished. */
+export async function readyLog(place: StartPlace, layout: Layout, meta: Buffer): Promise<LogId> {
+  await proveCompares(place, layout, meta);
+  const { logId, state } = readMeta(layout, meta);
+  if (state === 'ready') return { layout, meta, logId };
+  throw new LostLogError(
+    `Pets are being brought into ${layout.prefix}: wait until that is finished, or take up again ` +
+      'what was broken off',
+  );
 }
 
 /** The meta of a log that must be there. */
@@ -58,21 +75,21 @@ export function readMeta(layout: Layout, value: Buffer): Meta {
   );
 }
 
+/** The value of the meta, or undefined if the prefix has no key at all. */
 export async function findMeta(place: StartPlace, layout: Layout): Promise<Buffer | undefined> {
-  const look = { compare: [], success: [range({ key: layout.meta })], failure: [] };
+  const first = range({ key: layout.prefix, rangeEnd: layout.end, limit: 1, isKeysOnly: true });
+  const look = { compare: [], success: [range({ key: layout.meta }), first], failure: [] };
   const { ranges } = await settled(place, look, 'start');
-  return ranges[0]?.keyValues[0]?.value;
+  const [meta, any] = ranges.map(({ keyValues }) => keyValues[0]);
+  if (meta === undefined && any !== undefined) throw noMeta(layout, any.key);
+  return meta?.value;
 }
 
 /**
- * Puts a meta under a prefix that has no key, and never had one that is still there; else gives the
- * one that is there. Sent again after a doubt, it finds its own value.
+ * Puts a meta under a prefix that has no key, and returns the one that is there afterwards. Sent
+ * again after a doubt, it finds its own value.
  */
-export async function makeMeta(
-  place: StartPlace,
-  layout: Layout,
-  value: Buffer,
-): Promise<{ readonly isMade: boolean; readonly value: Buffer }> {
+export async function makeMeta(place: StartPlace, layout: Layout, value: Buffer): Promise<Buffer> {
   const { succeeded, ranges } = await settled(
     place,
     {
@@ -82,84 +99,92 @@ export async function makeMeta(
     },
     'start',
   );
-  if (succeeded) return { isMade: true, value };
-  const there = ranges[0]?.keyValues[0]?.value;
-  if (there !== undefined) return { isMade: false, value: there };
-  throw new LostLogError(`There are keys under ${layout.prefix}, and no meta: damage`);
+  const there = succeeded ? value : ranges[0]?.keyValues[0]?.value;
+  if (there !== undefined) return there;
+  throw noMeta(layout, 'a key');
 }
 
-/** Applies all commits, and makes sure that there is nothing under the prefix that they miss. */
+function noMeta({ prefix, meta }: Layout, key: string): LostLogError {
+  return new LostLogError(
+    `There is ${key} under ${prefix}, and no meta: damage. Take another prefix, or restore ${meta}`,
+  );
+}
+
+/** Rejects if the server does not evaluate compares of each kind that the store uses. */
+export async function proveCompares(
+  place: StartPlace,
+  layout: Layout,
+  meta: Buffer,
+): Promise<void> {
+  const key = layout.meta;
+  // A meta begins with a brace, which stands between these two in ASCII.
+  const [isGreater = ''] = ifValueBegins(key, '~');
+  const [, isLess = ''] = ifValueBegins(key, ' ');
+  const other = Buffer.concat([meta, Buffer.from('x')]);
+  const absent = [ifAbsent(layout.prefix, layout.end), ifAbsent(key)];
+  const answers = await Promise.all(
+    [...absent, ifValueIs(key, other), isGreater, isLess].map((compare) => {
+      const look = [range({ key })];
+      return settled(place, { compare: [compare], success: look, failure: look }, 'start');
+    }),
+  );
+  const isFalse = ({ succeeded, ranges }: TxnAnswer): boolean =>
+    !succeeded && ranges[0]?.keyValues[0]?.value.equals(meta) === true;
+  if (answers.every(isFalse)) return;
+  throw new LostLogError('The endpoints do not compare before they write: is that etcd?');
+}
+
+/** Applies all commits. Rejects if the prefix has a key that is not part of the log. */
 export async function readLog(
   place: StartPlace,
   log: AppliedLog,
   catchUp: CatchUp,
   kind: CallKind,
 ): Promise<void> {
-  for (;;) {
-    await catchUpAtStart(place, log, catchUp, kind);
-    const { prefix, meta, slots, slotsEnd, end } = log.layout;
-    const count = (key: string, rangeEnd: string) => range({ key, rangeEnd, isCount: true });
-    const { succeeded, ranges } = await settled(
-      place,
-      {
-        compare: [...log.compares, ifAbsent(log.nextSlot)],
-        success: [
-          count(log.nextSlot, slotsEnd),
-          count(prefix, slots),
-          count(slotsEnd, meta),
-          count(`${meta}\0`, end),
-        ],
-        failure: [],
-      },
-      kind,
-    );
-    // Another process has added a commit meanwhile.
-    if (!succeeded) continue;
-    if (ranges.every((found) => found.count === 0)) return;
-    throw new LostLogError(`There are keys under ${prefix} that belong to no log: damage`);
-  }
-}
-
-async function catchUpAtStart(
-  { clock, guard }: StartPlace,
-  log: AppliedLog,
-  catchUp: CatchUp,
-  kind: CallKind,
-): Promise<void> {
-  let { lastId } = log;
-  let progressAt = clock.now();
-  for (let failures = 1; ; failures += 1) {
-    guard();
-    const outcome = await catchUp.run(kind);
-    if (outcome.kind === 'caught up') return;
-    if (log.lastId > lastId) progressAt = clock.now();
-    lastId = log.lastId;
-    giveUp(outcome.cause, outcome.isRefused, clock.now() - progressAt);
-    await clock.sleep(pauseMs(failures));
-  }
+  await insisted(
+    place,
+    () => catchUp.run(kind),
+    () => log.lastId,
+  );
+  const { strayKey } = catchUp;
+  if (strayKey === undefined) return;
+  throw new LostLogError(
+    `There are keys under ${log.layout.prefix} that belong to no log, ${strayKey} first: delete ` +
+      'them if you know what they are',
+  );
 }
 
 /** The answer to a transaction that may be sent any number of times. */
-export async function settled(
-  { calls, clock, guard }: StartPlace,
-  txn: Txn,
-  kind: CallKind,
-): Promise<TxnAnswer> {
+export async function settled(place: StartPlace, txn: Txn, kind: CallKind): Promise<TxnAnswer> {
   const text = encodeTxn(txn);
-  const startedAt = clock.now();
-  for (let failures = 1; ; failures += 1) {
-    guard();
-    const outcome = await calls.txn(text, kind);
-    if (outcome.kind === 'answered') return outcome.answer;
-    giveUp(outcome.cause, outcome.kind === 'refused', clock.now() - startedAt);
-    await clock.sleep(pauseMs(failures));
-  }
+  const { answer } = await insisted(place, () => place.calls.txn(text, kind));
+  return answer;
 }
 
-function giveUp(cause: string, isRefused: boolean, elapsedMs: number): void {
-  if (isRefused) throw new StoreUnavailableError(`The etcd cluster refuses: ${cause}`);
-  if (elapsedMs < START_MS) return;
-  throw new StoreUnavailableError(
+/** Repeats a step until it succeeds; rejects when it is refused, or makes no progress for too long. */
+async function insisted<Success extends { readonly kind: 'answered' | 'caught up' }>(
+  { clock, guard }: StartPlace,
+  step: () => Promise<Success | FailedCall>,
+  progress: () => bigint = () => 0n,
+): Promise<Success> {
+  let progressAt = clock.now();
+  let last = progress();
+  return retried(clock, async () => {
+    guard();
+    const outcome = await step();
+    if (!('cause' in outcome)) return outcome;
+    if (progress() > last) progressAt = clock.now();
+    last = progress();
+    if (outcome.kind === 'refused') {
+      throw new StoreUnavailableError(`The etcd cluster refuses: ${outcome.cause}`);
+    }
+    if (clock.now() - progressAt >= START_MS) throw noAnswer(outcome.cause);
+    return undefined;
+  });
+}
+
+export function noAnswer(cause: string): StoreUnavailableError {
+  return new StoreUnavailableError(
     `The etcd cluster gives no answer within ${START_MS / 1000} seconds: ${cause}`,
   );
 }

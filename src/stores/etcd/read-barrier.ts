@@ -9,13 +9,11 @@
 import { Histogram } from '../../base/histogram.ts';
 import { StoreUnavailableError } from '../../model/pet-store.ts';
 import type { CatchUp, CaughtUp } from './catch-up.ts';
-import { pauseMs, type EtcdClock } from './etcd-clock.ts';
+import { retried, type EtcdClock } from './etcd-clock.ts';
 import { LostLogError } from './lost-log-error.ts';
 
 /** A read that waits for longer is refused. */
 export const READ_MS = 5_000;
-/** So long the members may answer for another cluster, or from the past, before the log is lost. */
-const FOREIGN_MS = 10_000;
 
 const SECONDS_BOUNDS: readonly number[] = [
   0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
@@ -37,9 +35,7 @@ export class ReadBarrier {
   #served: readonly Waiter[] = [];
   #isRunning = false;
   #ended: string | undefined;
-  #failure:
-    | { readonly since: number; readonly foreignSince: number | undefined; cause: string }
-    | undefined;
+  #failure: { readonly since: number; readonly cause: string } | undefined;
 
   constructor(catchUp: CatchUp, clock: EtcdClock, onLost: (error: LostLogError) => void) {
     this.#catchUp = catchUp;
@@ -91,28 +87,29 @@ export class ReadBarrier {
 
   async #run(): Promise<void> {
     this.#isRunning = true;
-    let failures = 0;
-    while (this.#waiting.length > 0) {
-      this.#served = this.#waiting;
-      this.#waiting = [];
-      const outcome = await this.#catchUpOnce();
-      if (outcome.kind === 'caught up') {
-        failures = 0;
-        this.#failure = undefined;
-        const { length } = this.#served;
-        for (const { resolve } of this.#served) resolve();
-        this.#served = [];
-        // Callers who were just answered, and ask again at once, are to share one barrier.
-        if (length > 1) await this.#clock.turn();
-      } else {
-        failures += 1;
-        this.#noteFailure(outcome.cause, outcome.isForeign);
-        this.#waiting = [...this.#served, ...this.#waiting];
-        this.#served = [];
-        await this.#clock.sleep(pauseMs(failures));
-      }
-    }
+    while (this.#waiting.length > 0) await retried(this.#clock, () => this.#serve());
     this.#isRunning = false;
+  }
+
+  /** Catches up once for all that wait; undefined if that is to be tried again. */
+  async #serve(): Promise<true | undefined> {
+    // All of them may have been refused meanwhile.
+    if (this.#waiting.length === 0) return true;
+    this.#served = this.#waiting;
+    this.#waiting = [];
+    const outcome = await this.#catchUpOnce();
+    const served = this.#served;
+    this.#served = [];
+    if (outcome.kind !== 'caught up') {
+      this.#failure = { since: this.#failure?.since ?? this.#clock.now(), cause: outcome.cause };
+      this.#waiting = [...served, ...this.#waiting];
+      return undefined;
+    }
+    this.#failure = undefined;
+    for (const { resolve } of served) resolve();
+    // Callers who were just answered, and ask again at once, are to share one barrier.
+    if (served.length > 1) await this.#clock.turn();
+    return true;
   }
 
   async #catchUpOnce(): Promise<CaughtUp> {
@@ -121,23 +118,23 @@ export class ReadBarrier {
       const outcome = await this.#catchUp.run('read');
       if (outcome.kind === 'caught up') {
         this.seconds.observe((this.#clock.now() - startedAt) / 1000);
+      } else if ('isOtherCluster' in outcome) {
+        this.#onLost(otherCluster(outcome.cause));
       }
       return outcome;
     } catch (error) {
       const lost = error instanceof LostLogError ? error : failedHere(error);
       this.#onLost(lost);
-      return { kind: 'failed', cause: lost.message, isForeign: false, isRefused: false };
+      return { kind: 'refused', cause: lost.message };
     }
   }
+}
 
-  #noteFailure(cause: string, isForeign: boolean): void {
-    const now = this.#clock.now();
-    const foreignSince = isForeign ? (this.#failure?.foreignSince ?? now) : undefined;
-    this.#failure = { since: this.#failure?.since ?? now, foreignSince, cause };
-    if (foreignSince !== undefined && now - foreignSince >= FOREIGN_MS) {
-      this.#onLost(new LostLogError(cause));
-    }
-  }
+function otherCluster(cause: string): LostLogError {
+  return new LostLogError(
+    'Most endpoints have answered for another etcd cluster for ten seconds: a back-up was restored, ' +
+      `or the cluster was made anew (${cause}). Start the service again to work with that cluster`,
+  );
 }
 
 /** Memory that ran out, say: what was applied so far may be half of a commit. */

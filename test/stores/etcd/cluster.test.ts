@@ -6,9 +6,10 @@
 import assert from 'node:assert/strict';
 import { after, test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openEtcdStore, type EtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
+import type { EtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
 import type { EtcdOptions } from '../../../src/stores/etcd/etcd-options.ts';
 import { startCluster, withoutEtcd, type Cluster } from '../../support/etcd/cluster.ts';
+import { openInitialized } from '../../support/etcd/initialized-store.ts';
 import { startCuttingProxy } from '../../support/etcd/cutting-proxy.ts';
 import { Ledger } from '../../support/etcd/ledger.ts';
 import { createRandom } from '../../support/random.ts';
@@ -31,7 +32,7 @@ function clusterTest(
     const prefix = `test-${(prefixes += 1)}/`;
     await run(t, cluster, async (options = {}) => {
       const { endpoints } = cluster;
-      const store = await openEtcdStore({ endpoints, prefix, ...options });
+      const store = await openInitialized({ endpoints, prefix, ...options });
       t.after(() => store.close());
       return store;
     });
@@ -174,7 +175,7 @@ clusterTest('A log that is deleted under a running process ends its work', async
 clusterTest('A second cluster among the endpoints is refused', async (t, c, open) => {
   const other = await startCluster(t, { size: 1 });
   const endpoints = [...c.endpoints, ...other.endpoints];
-  await assert.rejects(open({ endpoints }), /belongs to another cluster/);
+  await assert.rejects(open({ endpoints }), /belong to different clusters/);
 });
 
 async function retried<T>(work: () => Promise<T>): Promise<T> {

@@ -2,6 +2,7 @@
 
 import { test } from 'node:test';
 import { openEtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
+import { initEtcd } from '../../../src/stores/etcd/new-log.ts';
 import { startCluster, withoutEtcd } from '../../support/etcd/cluster.ts';
 import { fuzz } from '../../support/fuzz.ts';
 
@@ -10,6 +11,7 @@ test(
   { skip: withoutEtcd },
   async (t) => {
     const { endpoints } = await startCluster(t);
+    await initEtcd({ endpoints });
     await fuzz(t, {
       options: { etcd: { endpoints } },
       async storedPets() {

@@ -5,12 +5,13 @@
 
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { openEtcdStore, type EtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
+import type { EtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
 import {
   simulatedCalls,
   type Fate,
   type SimulatedCalls,
 } from '../../support/etcd/simulated-calls.ts';
+import { openInitialized } from '../../support/etcd/initialized-store.ts';
 import { SimulatedEtcd } from '../../support/etcd/simulated-etcd.ts';
 import { VirtualClock } from '../../support/etcd/virtual-clock.ts';
 
@@ -27,6 +28,8 @@ interface Life {
   readonly fates: Fate[];
   /** Called before each create is sent. */
   beforeCreate: () => void | Promise<void>;
+  /** What becomes of each read. */
+  beforeRead: () => Fate;
 }
 
 /** A store on a simulated etcd, beside others that may be there. */
@@ -36,13 +39,23 @@ async function open(t: TestContext, etcd = new SimulatedEtcd()): Promise<Life> {
   const calls = simulatedCalls(etcd, async (kind) => {
     // A call takes a millisecond.
     await clock.sleep(1);
+    if (kind === 'read') return life.beforeRead();
     if (kind !== 'create' && kind !== 'look') return 'answered';
     if (kind === 'create') await life.beforeCreate();
     return fates.shift() ?? 'answered';
   });
   const endpoints = ['http://127.0.0.1:2379'];
-  const store = await openEtcdStore({ endpoints, calls, clock, random: () => 0.5 });
-  const life: Life = { etcd, clock, calls, store, fates, beforeCreate: () => undefined };
+  const store = await openInitialized({ endpoints, calls, clock, random: () => 0.5 });
+  const beforeRead = (): Fate => 'answered';
+  const life: Life = {
+    etcd,
+    clock,
+    calls,
+    store,
+    fates,
+    beforeCreate: () => undefined,
+    beforeRead,
+  };
   t.after(() => store.close());
   return life;
 }
@@ -187,9 +200,78 @@ test('Who loses for five seconds is refused, and nothing of it is stored', async
     others += 1;
     await other.store.create(tom);
   };
-  await assert.rejects(life.store.create(rex), /other processes were faster/);
+  await assert.rejects(
+    life.store.create(rex),
+    /other processes took each slot that was tried, and 5 seconds have passed/,
+  );
   assert.ok(others >= 10, `${others} rounds`);
   assert.doesNotMatch(await petsIn(t, life.etcd), /Rex/);
+});
+
+test('A create in doubt that lost its slot after 15 seconds says how long it took', async (t) => {
+  const life = await open(t);
+  const other = await open(t, life.etcd);
+  life.fates.push(...Array<Fate>(34).fill('not done, cut'));
+  const create = assert.rejects(life.store.create(rex), {
+    name: 'StoreUnavailableError',
+    message: /other processes took each slot that was tried, and 1[0-9] seconds have passed/,
+  });
+  await life.clock.sleep(10);
+  await other.store.create(tom);
+  await create;
+});
+
+test('While reads find no cluster no create is proposed, and none is needed to heal', async (t) => {
+  const life = await open(t);
+  let isCut = true;
+  life.beforeRead = () => (isCut ? 'not done, cut' : 'answered');
+  await life.clock.sleep(6_500);
+  let sent = 0;
+  life.beforeCreate = () => void (sent += 1);
+  const startedAt = life.clock.now();
+  await Promise.all(
+    Array.from({ length: 8 }, () =>
+      assert.rejects(life.store.create(rex), {
+        name: 'StoreUnavailableError',
+        message: /^The etcd cluster gives no answer: simulated$/,
+      }),
+    ),
+  );
+  assert.equal(life.clock.now(), startedAt, 'refused at once');
+  assert.equal(sent, 0);
+  isCut = false;
+  while (life.store.problem() !== undefined) await life.clock.sleep(100);
+  assert.ok(life.clock.now() - startedAt < 2_000);
+  assert.equal((await life.store.create(rex)).id, 1n);
+});
+
+test('A create that waited is not proposed while reads find no cluster', async (t) => {
+  const life = await open(t);
+  life.beforeRead = () => 'not done, cut';
+  // The first is in doubt for seven seconds, in which reads find out that there is no cluster.
+  life.fates.push(...Array<Fate>(18).fill('not done, cut'));
+  const first = life.store.create(rex);
+  await life.clock.sleep(4_500);
+  const second = life.store.create(tom);
+  const refused = assert.rejects(second, {
+    name: 'StoreUnavailableError',
+    message: /^Pets cannot be stored: The etcd cluster gives no answer/,
+  });
+  assert.equal((await first).id, 1n);
+  await refused;
+  assert.equal(await petsIn(t, life.etcd), STORED);
+});
+
+test('A create in doubt is answered three seconds after a drain begins', async (t) => {
+  const life = await open(t);
+  life.fates.push(...Array<Fate>(1000).fill('not done, cut'));
+  const create = assert.rejects(life.store.create(rex), { name: 'OutcomeUnknownError' });
+  await life.clock.sleep(10);
+  const startedAt = life.clock.now();
+  life.store.drain();
+  await create;
+  assert.ok(life.clock.now() - startedAt < 4_000);
+  assert.equal(life.store.problem()?.includes('simulated'), true, 'it serves reads on');
 });
 
 test('Creates behind one in doubt are refused after five seconds', async (t) => {

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { openEtcdStore, type EtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
+import { initEtcd } from '../../../src/stores/etcd/new-log.ts';
 import { digestOf, encodeMeta, encodeValue } from '../../../src/stores/etcd/slots.ts';
 import { simulatedCalls } from '../../support/etcd/simulated-calls.ts';
 import { SimulatedEtcd } from '../../support/etcd/simulated-etcd.ts';
@@ -22,6 +23,7 @@ async function open(t: TestContext, etcd: SimulatedEtcd): Promise<EtcdStore> {
 /** An etcd with three commits, and the keys of their slots. */
 async function withPets(t: TestContext): Promise<[SimulatedEtcd, EtcdStore, readonly string[]]> {
   const etcd = new SimulatedEtcd();
+  await initEtcd({ endpoints, calls: simulatedCalls(etcd) });
   const store = await open(t, etcd);
   for (let i = 0; i < 3; i += 1) await store.create(rex);
   return [etcd, store, [...etcd.entries.keys()].filter((key) => key.includes('/c/'))];
@@ -123,17 +125,30 @@ const REFUSED: readonly (readonly [
 ])[] = [
   ['a slot in its middle is gone', (etcd, slots) => etcd.entries.delete(slots[1] ?? ''), /damage/],
   ['its meta is gone', (etcd) => etcd.entries.delete('petstore/meta'), /no meta: damage/],
-  ['there is a foreign key', (etcd) => overwrite(etcd, 'petstore/notes', 'x'), /belong to no log/],
+  [
+    'there is a foreign key',
+    (etcd) => overwrite(etcd, 'petstore/notes', 'x'),
+    /belong to no log, petstore\/notes first/,
+  ],
   [
     'there is a foreign key before',
     (etcd) => overwrite(etcd, 'petstore/!', 'x'),
     /belong to no log/,
   ],
-  ['there is a foreign slot', (etcd) => overwrite(etcd, 'petstore/c/x', 'x'), /damage/],
+  [
+    'there is a foreign slot',
+    (etcd) => overwrite(etcd, 'petstore/c/x', 'x'),
+    /belong to no log, petstore\/c\/x first/,
+  ],
+  [
+    'there is a foreign slot before',
+    (etcd) => overwrite(etcd, 'petstore/c/!', 'x'),
+    /belong to no log, petstore\/c\/! first/,
+  ],
   [
     'there is a slot far away',
     (etcd) => overwrite(etcd, `petstore/c/${'9'.repeat(18).padStart(19, '0')}`, 'x'),
-    /damage/,
+    /belong to no log, petstore\/c\/09{18} first/,
   ],
   [
     'its meta is of a newer release',
@@ -168,7 +183,7 @@ for (const [what, damage, expected] of REFUSED) {
 }
 
 test('An engine that passes over compares is refused at the start', async (t) => {
-  const etcd = new SimulatedEtcd();
+  const [etcd] = await withPets(t);
   const { txn } = etcd;
   etcd.txn = (text) => txn.call(etcd, text.replace(/"compare":\[.*?\],/, '"compare":[],'));
   await assert.rejects(open(t, etcd), /do not compare before they write/);

@@ -3,8 +3,8 @@
 import { after, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { testPetStoreContract } from '../../../src/contract/pet-store-contract.ts';
-import { openEtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
 import { gateway, startCluster, withoutEtcd } from '../../support/etcd/cluster.ts';
+import { openInitialized } from '../../support/etcd/initialized-store.ts';
 import { SimulatedEtcd } from '../../support/etcd/simulated-etcd.ts';
 
 if (withoutEtcd !== false) {
@@ -17,7 +17,7 @@ if (withoutEtcd !== false) {
     'The etcd store on three real members',
     () => {
       const prefix = `contract-${(prefixes += 1)}/`;
-      return () => openEtcdStore({ endpoints: cluster.endpoints, prefix });
+      return () => openInitialized({ endpoints: cluster.endpoints, prefix });
     },
     { isDurable: true },
   );
@@ -60,7 +60,7 @@ if (withoutEtcd !== false) {
       { compare: [order('none', 'LESS', 'a')], success: [look], failure: [] },
       { compare: [is('b', value)], success: [look], failure: [{ request_range: all }] },
       { ...empty, success: [{ request_range: { ...all, limit: '1' } }] },
-      { ...empty, success: [{ request_range: { ...all, count_only: true } }, look] },
+      { ...empty, success: [{ request_range: { ...all, keys_only: true } }, look] },
       { ...empty, success: [{ request_range: { key: key('x'), range_end: key('y') } }] },
       { compare: [], success: [putA], failure: [] },
       { ...empty, success: [look] },

@@ -4,7 +4,10 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { initEtcd } from '../../../src/stores/etcd/new-log.ts';
 import { gateway, startCluster, withoutEtcd, type Cluster } from '../../support/etcd/cluster.ts';
+import { startLink } from '../../support/etcd/link.ts';
 import { end, KEY, startProcess, type Process } from '../../support/process.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
@@ -13,8 +16,13 @@ const cluster: Cluster | undefined =
 const endpoints = cluster?.endpoints ?? [];
 const skip = withoutEtcd;
 
-function start(t: TestContext, prefix: string, env: Record<string, string> = {}): Process {
-  const service = startProcess(['--port', '0', '--etcd', endpoints.join(',')], {
+function start(
+  t: TestContext,
+  prefix: string,
+  env: Record<string, string> = {},
+  args: readonly string[] = ['--etcd', endpoints.join(',')],
+): Process {
+  const service = startProcess(['--port', '0', ...args], {
     PETSTORE_API_KEYS: KEY,
     PETSTORE_ETCD_PREFIX: prefix,
     ...env,
@@ -36,6 +44,7 @@ const post = (name: string, headers: Record<string, string> = {}): RequestInit =
 });
 
 test('The greeting and the log say where the pets are', { skip }, async (t) => {
+  await initEtcd({ endpoints, prefix: 'greeting/' });
   const service = start(t, 'greeting/');
   await service.ready();
   const place = `keeps its pets in etcd at ${endpoints.join(', ')}, under greeting/`;
@@ -48,6 +57,7 @@ test(
   'Two processes are one service, and one goes on when the other is killed',
   { skip },
   async (t) => {
+    await initEtcd({ endpoints, prefix: 'two/' });
     const services = [start(t, 'two/'), start(t, 'two/')] as const;
     const [a, b] = await Promise.all(services.map((service) => service.ready()));
     const created = await call(`${a}/v1/pets`, post('Rex', { 'Idempotency-Key': 'k1' }));
@@ -65,7 +75,10 @@ test(
     assert.equal((await call(`${b}/v1/pets`, post('Tom')))[0], 201);
     assert.match((await call(`${b}/v1/pets`))[1], /"id":1,"name":"Rex"[^]*"id":2,"name":"Tom"/);
     const [, metrics] = await call(`${b}/metrics`);
-    assert.match(metrics, /petstore_etcd_calls_total\{call="create",outcome="answered"\} [1-9]/);
+    assert.match(
+      metrics,
+      /petstore_etcd_calls_total\{call="create",outcome="answered",endpoint="http:[^"]*"\} [1-9]/,
+    );
     assert.match(metrics, /petstore_etcd_lost_rounds_total \d/);
     assert.match(metrics, /petstore_etcd_barrier_duration_seconds_count [1-9]/);
   },
@@ -75,6 +88,7 @@ test(
   'A service that is killed again and again loses no pet, and stores none twice',
   { skip },
   async (t) => {
+    await initEtcd({ endpoints, prefix: 'killed/' });
     const names: string[] = [];
     for (let life = 0; life < 4; life += 1) {
       const service = start(t, 'killed/');
@@ -116,7 +130,26 @@ test(
   },
 );
 
+test('A stop answers a create in doubt before it ends', { skip }, async (t) => {
+  const links = await Promise.all(endpoints.map((endpoint) => startLink(endpoint)));
+  t.after(() => links.forEach((link) => link.close()));
+  await initEtcd({ endpoints, prefix: 'stop/' });
+  const urls = links.map(({ endpoint }) => endpoint).join(',');
+  const service = start(t, 'stop/', { PETSTORE_ETCD: urls }, []);
+  const url = await service.ready();
+  for (const link of links) link.set('deaf');
+  const answer = call(`${url}/v1/pets`, post('Rex'));
+  // It is proposed, and its answer does not come.
+  await sleep(500);
+  service.child.kill('SIGTERM');
+  const [status, text] = await answer;
+  assert.equal(status, 500);
+  assert.match(text, /outcome_unknown/);
+  assert.equal(await service.exit(), 0);
+});
+
 test('A service whose log is deleted ends with 1 and one line', { skip }, async (t) => {
+  await initEtcd({ endpoints, prefix: 'gone/' });
   const service = start(t, 'gone/');
   await service.ready();
   const base64 = (text: string): string => Buffer.from(text).toString('base64');
@@ -127,15 +160,16 @@ test('A service whose log is deleted ends with 1 and one line', { skip }, async 
   assert.match(service.stderr(), /petstore: The log under gone\/ is not the one/);
 });
 
-test('A service on a cluster that does not answer says so in one line, and ends with 1', async (t) => {
+test('A service on a cluster that does not answer ends with 1 and one line with the cause', async (t) => {
   const service = startProcess(['--port', '0', '--etcd', 'http://127.0.0.1:9'], {
     PETSTORE_API_KEYS: KEY,
   });
   t.after(() => end(service, 'SIGKILL'));
   assert.equal(await service.exit(), 1);
+  assert.match(service.stderr(), /"event":"The start waits for the etcd cluster"/);
   assert.match(
     service.stderr(),
-    /^petstore: The etcd cluster gives no answer within 10 seconds: .*\n$/,
+    /\npetstore: The etcd cluster gives no answer within 10 seconds: .*\n$/,
   );
 });
 

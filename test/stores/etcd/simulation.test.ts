@@ -14,8 +14,9 @@ import {
   StoreUnavailableError,
   type PetStore,
 } from '../../../src/model/pet-store.ts';
-import { openEtcdStore, type EtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
+import type { EtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
 import { simulatedCalls, type Fate } from '../../support/etcd/simulated-calls.ts';
+import { openInitialized } from '../../support/etcd/initialized-store.ts';
 import { SimulatedEtcd } from '../../support/etcd/simulated-etcd.ts';
 import { VirtualClock } from '../../support/etcd/virtual-clock.ts';
 import { createRandom, type Random } from '../../support/random.ts';
@@ -84,7 +85,7 @@ class Life {
       return fault.fate;
     });
     const endpoints = ['http://127.0.0.1:2379'];
-    const store = await openEtcdStore({ endpoints, calls, clock: this.clock, random });
+    const store = await openInitialized({ endpoints, calls, clock: this.clock, random });
     this.#stores.push(store);
     return store;
   }

@@ -34,8 +34,10 @@ export interface EtcdMember {
   signal(signal: NodeJS.Signals): void;
   /** Kills it, and resolves when it is gone. */
   kill(): Promise<void>;
-  /** Starts it again, with what it has on its disk. */
-  restart(): void;
+  /** What it has on its disk. */
+  readonly dataFolder: string;
+  /** Starts it again, with what it has on its disk; later arguments override earlier ones. */
+  restart(moreArgs?: readonly string[]): void;
 }
 
 export interface Cluster {
@@ -70,7 +72,7 @@ export async function startCluster(
   const clientUrls = names.map((_, i) => `${scheme}://127.0.0.1:${ports[2 * i + 1]}`);
   const initial = names.map((name, i) => `${name}=${peerUrls[i]}`).join(',');
   const members = names.map((name, i) =>
-    startMember(clientUrls[i] ?? '', [
+    startMember(clientUrls[i] ?? '', join(folder, name), [
       ...['--name', name, '--data-dir', join(folder, name)],
       ...[
         '--listen-peer-urls',
@@ -105,11 +107,13 @@ export async function startCluster(
   return cluster;
 }
 
-function startMember(endpoint: string, args: readonly string[]): EtcdMember {
-  const start = (): ChildProcess => spawn(ETCD, args, { stdio: 'ignore' });
+function startMember(endpoint: string, dataFolder: string, args: readonly string[]): EtcdMember {
+  const start = (moreArgs: readonly string[] = []): ChildProcess =>
+    spawn(ETCD, [...args, ...moreArgs], { stdio: 'ignore' });
   let child = start();
   return {
     endpoint,
+    dataFolder,
     get child() {
       return child;
     },
@@ -120,8 +124,8 @@ function startMember(endpoint: string, args: readonly string[]): EtcdMember {
       child.kill('SIGKILL');
       await exit;
     },
-    restart() {
-      child = start();
+    restart(moreArgs) {
+      child = start(moreArgs);
     },
   };
 }

@@ -25,7 +25,7 @@ interface RangeRequest {
   readonly key: string;
   readonly range_end?: string;
   readonly limit?: string;
-  readonly count_only?: boolean;
+  readonly keys_only?: boolean;
 }
 
 interface Request {
@@ -102,17 +102,21 @@ export class SimulatedEtcd {
     return { response_range: { header, ...this.#range(range) } };
   }
 
-  #range({ key, range_end: end, limit = '0', count_only: isCount = false }: RangeRequest): object {
+  #range({
+    key,
+    range_end: end,
+    limit = '0',
+    keys_only: isKeysOnly = false,
+  }: RangeRequest): object {
     const found = this.#between(decode(key), end === undefined ? undefined : decode(end));
     const count = found.length === 0 ? {} : { count: String(found.length) };
-    if (isCount) return count;
     const most = limit === '0' ? found.length : Number(limit);
     const kvs = found.slice(0, most).map(([name, entry]) => ({
       key: Buffer.from(name, 'latin1').toString('base64'),
       create_revision: String(entry.createRevision),
       mod_revision: String(entry.modRevision),
       version: String(entry.version),
-      ...(entry.value === '' ? {} : { value: entry.value }),
+      ...(entry.value === '' || isKeysOnly ? {} : { value: entry.value }),
     }));
     return {
       ...(kvs.length > 0 ? { kvs } : {}),

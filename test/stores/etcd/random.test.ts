@@ -1,0 +1,260 @@
+/**
+ * The cluster under faults at random, in the manner of Jepsen: three processes on three real
+ * members, with clients that create, retry through another process, read and list, while members and
+ * processes are killed and stopped, and links between them fail. Afterwards the history of all
+ * answers must be that of one log.
+ *
+ * ETCD_SEED and ETCD_SECONDS choose another seed and a longer time. A seed repeats the faults and
+ * the questions, but not the timing. The faults that are planted below must be found.
+ */
+
+import assert from 'node:assert/strict';
+import { after, test, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { initEtcd } from '../../../src/stores/etcd/new-log.ts';
+import { storeModule, type PlantedFault } from '../../support/etcd/broken-build.ts';
+import { startCluster, withoutEtcd, type Cluster } from '../../support/etcd/cluster.ts';
+import { bringFaults, type World } from '../../support/etcd/faults.ts';
+import { History, type SeenPet } from '../../support/etcd/history.ts';
+import { startLink } from '../../support/etcd/link.ts';
+import { StoreProcess } from '../../support/etcd/store-process.ts';
+import { createRandom, type Random } from '../../support/random.ts';
+
+const SEED: number = Number(process.env['ETCD_SEED'] ?? Math.floor(Math.random() * 1e9));
+const SECONDS: number = Number(process.env['ETCD_SECONDS'] ?? 10);
+
+const PROCESSES = 3;
+const CLIENTS = 9;
+/** A client that has waited for so long asks another process. */
+const PATIENCE_MS = 1_000;
+/** How long clients may take for what they have begun once all faults are over. */
+const END_MS = 60_000;
+
+const cluster: Cluster | undefined =
+  withoutEtcd === false ? await startCluster({ after }) : undefined;
+let prefixes = 0;
+
+class Life {
+  readonly history: History = new History();
+  readonly world: World;
+  readonly #random: Random;
+  #names = 0;
+  #isOver = false;
+
+  constructor(
+    cluster: Cluster,
+    links: World['links'],
+    { module, prefix, seed }: { module: string; prefix: string; seed: number },
+  ) {
+    this.#random = createRandom(seed);
+    const processes = links.map((ofOne) => {
+      const endpoints = ofOne.map(({ endpoint }) => endpoint);
+      return new StoreProcess(module, { endpoints, prefix }, (message) =>
+        this.history.violated(`a process has lost the log: ${message}`),
+      );
+    });
+    this.world = { cluster, processes, links };
+  }
+
+  /** Lives for so long, and holds everything against the history. */
+  async run(ms: number, hasFaults: boolean): Promise<Readonly<Record<string, number>>> {
+    const { cluster, processes } = this.world;
+    const until = performance.now() + END_MS;
+    while (!processes.every(({ isReady }) => isReady)) {
+      assert.ok(performance.now() < until, 'the processes do not start');
+      await sleep(20);
+    }
+    const endsAt = performance.now() + ms;
+    const isOver = (): boolean => performance.now() >= endsAt || this.#isViolated;
+    const faults = hasFaults ? bringFaults(this.world, this.#random, isOver) : {};
+    const clients = Array.from({ length: CLIENTS }, () => this.#client());
+    while (!isOver()) await sleep(20);
+    const counts = await faults;
+    this.#isOver = true;
+    await cluster.ready();
+    await Promise.all(clients);
+    if (this.#isViolated) this.history.check([]);
+    const lists = await Promise.all(processes.map((process) => this.#wholeList(process)));
+    const lengths = lists.map(({ length }) => length);
+    const longest = lists[lengths.indexOf(Math.max(...lengths))] ?? [];
+    this.history.check(longest);
+    const texts = new Set(lists.map((list) => JSON.stringify(list)));
+    assert.equal(texts.size, 1, `the processes differ: they have ${lengths.join(', ')} pets`);
+    return counts;
+  }
+
+  get #isViolated(): boolean {
+    return this.history.violation !== undefined;
+  }
+
+  async #client(): Promise<void> {
+    while (!this.#isOver) {
+      const lot = this.#random.below(10);
+      if (lot < 4) await this.#createOnce();
+      else if (lot < 6) await this.#create();
+      else if (lot < 8) await this.#get();
+      else await this.#list();
+    }
+  }
+
+  /** Creates a pet with a key, through one process after the other or two at once, until it has it. */
+  async #createOnce(): Promise<void> {
+    const name = this.#newName();
+    const key = Buffer.from(name).toString('hex').padStart(32, '0');
+    const startedAt = performance.now();
+    this.history.sent(name, startedAt);
+    let isCreated = false;
+    const attempt = async (process: StoreProcess): Promise<void> => {
+      const answer = await process.ask({ kind: 'create', name, key });
+      if ('error' in answer) return this.#expect(answer.error, answer.message);
+      const [pet] = answer.value ?? [];
+      if (pet !== undefined) this.history.created(pet, startedAt, performance.now());
+      isCreated = true;
+    };
+    while (!isCreated && !this.#isViolated) {
+      const attempts = [attempt(this.#process())];
+      if (this.#random.oneIn(4)) attempts.push(attempt(this.#process()));
+      await Promise.race([Promise.all(attempts), sleep(this.#random.below(PATIENCE_MS))]);
+      if (!isCreated) await sleep(this.#random.below(100));
+      const isLate = this.#isOver && performance.now() - startedAt > END_MS;
+      if (isLate) this.history.violated(`${name} was never acknowledged`);
+    }
+  }
+
+  /** Creates a pet once. If nobody can tell what became of it, that may be anything. */
+  async #create(): Promise<void> {
+    const name = this.#newName();
+    const startedAt = performance.now();
+    this.history.sent(name, startedAt);
+    const answer = await this.#process().ask({ kind: 'create', name });
+    if ('error' in answer) {
+      this.#expect(answer.error, answer.message);
+      const isRefused = ['StoreUnavailableError', 'not sent'].includes(answer.error);
+      if (isRefused) this.history.refused(name);
+      return;
+    }
+    const [pet] = answer.value ?? [];
+    if (pet !== undefined) this.history.created(pet, startedAt, performance.now());
+  }
+
+  async #get(): Promise<void> {
+    const id = Math.max(1, this.history.lastId - this.#random.below(3) + 1);
+    const startedAt = performance.now();
+    const answer = await this.#process().ask({ kind: 'get', id });
+    if ('error' in answer) return this.#expect(answer.error, answer.message);
+    this.history.got(id, answer.value?.[0], startedAt, performance.now());
+  }
+
+  async #list(): Promise<void> {
+    const page = { after: this.#random.below(this.history.lastId + 2), limit: 20 };
+    if (this.#random.oneIn(2)) page.after = Math.max(0, this.history.lastId - 10);
+    const startedAt = performance.now();
+    const answer = await this.#process().ask({ kind: 'list', ...page });
+    if ('error' in answer) return this.#expect(answer.error, answer.message);
+    this.history.listed(page, answer.value ?? [], startedAt, performance.now());
+  }
+
+  async #wholeList(process: StoreProcess): Promise<readonly SeenPet[]> {
+    const pets: SeenPet[] = [];
+    const until = performance.now() + END_MS;
+    for (;;) {
+      const after = pets.at(-1)?.id ?? 0;
+      const answer = await process.ask({ kind: 'list', after, limit: 1000 });
+      if ('error' in answer) {
+        this.#expect(answer.error, answer.message);
+        assert.ok(performance.now() < until, `a process does not work again: ${answer.message}`);
+        await sleep(100);
+        continue;
+      }
+      if (answer.value?.length === 0) return pets;
+      pets.push(...(answer.value ?? []));
+    }
+  }
+
+  #process(): StoreProcess {
+    return this.#random.pick(this.world.processes);
+  }
+
+  #newName(): string {
+    this.#names += 1;
+    return `pet ${this.#names}`;
+  }
+
+  /** What a process may answer while faults are about. */
+  #expect(error: string, message: string): void {
+    const isExpected = ['StoreUnavailableError', 'OutcomeUnknownError', 'gone', 'not sent'];
+    if (!isExpected.includes(error)) this.history.violated(`${error}: ${message}`);
+  }
+}
+
+async function live(
+  t: TestContext,
+  ms: number,
+  seed: number,
+  fault?: PlantedFault,
+): Promise<Life & { readonly counts: Readonly<Record<string, number>> }> {
+  assert.ok(cluster);
+  const prefix = `random-${(prefixes += 1)}/`;
+  await initEtcd({ endpoints: cluster.endpoints, prefix });
+  const links = await Promise.all(
+    Array.from({ length: PROCESSES }, () =>
+      Promise.all(cluster.endpoints.map((endpoint) => startLink(endpoint))),
+    ),
+  );
+  const life = new Life(cluster, links, { module: storeModule(t, fault), prefix, seed });
+  try {
+    const counts = await life.run(ms, fault === undefined);
+    return Object.assign(life, { counts });
+  } finally {
+    await Promise.all(life.world.processes.map((process) => process.close()));
+    for (const link of links.flat()) link.close();
+  }
+}
+
+test(
+  `Through ${SECONDS} s of faults all answers are those of one log (seed ${SEED})`,
+  { skip: withoutEtcd, timeout: (SECONDS + 120) * 1000 },
+  async (t) => {
+    const { history, counts } = await live(t, SECONDS * 1000, SEED);
+    t.diagnostic(`${history.length} answers, ${history.lastId} pets, ${JSON.stringify(counts)}`);
+    assert.ok(history.length > 5 * SECONDS, `${history.length} answers`);
+  },
+);
+
+const PLANTED: readonly (PlantedFault & { readonly expected: RegExp })[] = [
+  {
+    what: 'a read that skips the barrier',
+    file: 'stores/etcd/etcd-store.js',
+    from: 'await this.#barrier.wait();',
+    to: ';',
+    expected: /not linearizable/,
+  },
+  {
+    what: 'a slot that is overwritten',
+    file: 'stores/etcd/commit-writer.js',
+    from: '[...log.compares, ifAbsent(slot)]',
+    to: 'log.compares',
+    expected: /was (created|acknowledged) as|has another pet|has lost the log|never acknowledged/,
+  },
+  {
+    what: 'an idempotency key that is not looked up again after a conflict',
+    file: 'stores/etcd/commit-writer.js',
+    from: 'rest = this.#withoutFoundKeys(rest, outcomes);',
+    to: 'if (rest === creates) rest = this.#withoutFoundKeys(rest, outcomes);',
+    expected: /was created as \d+ and as|is stored twice/,
+  },
+];
+
+for (const { expected, ...fault } of PLANTED) {
+  test(
+    `The random test finds ${fault.what}`,
+    { skip: withoutEtcd, timeout: 120_000 },
+    async (t) => {
+      // It needs two clients at the same time in the right places, which may take more than one life.
+      const lives = async (): Promise<void> => {
+        for (let life = 0; life < 10; life += 1) await live(t, 1_000, SEED + life, fault);
+      };
+      await assert.rejects(lives, expected);
+    },
+  );
+}

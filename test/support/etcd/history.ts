@@ -1,0 +1,149 @@
+/**
+ * A history: what clients asked several processes, when, and what they were told; and whether a log
+ * of pets can explain it.
+ *
+ * The log only grows: it is known at the end, so each answer comes down to how long the log was at a
+ * moment between the question and the answer. A pet that was found says "at least its id", one that
+ * was not "less than its id". The history is linearizable if no question that was asked after an
+ * answer finds the log shorter than that answer did.
+ */
+
+import assert from 'node:assert/strict';
+
+export interface SeenPet {
+  readonly id: number;
+  readonly name: string;
+}
+
+interface Operation {
+  readonly what: string;
+  readonly startedAt: number;
+  readonly endedAt: number;
+  /** The log had at least so many pets at a moment of the operation, and at most so many. */
+  readonly least: number;
+  readonly most: number;
+}
+
+export class History {
+  readonly #operations: Operation[] = [];
+  readonly #pages: { readonly after: number; readonly pets: readonly SeenPet[] }[] = [];
+  /** When each pet was first sent, by its name. */
+  readonly #sentAt: Map<string, number> = new Map();
+  readonly #idOf: Map<string, number> = new Map();
+  readonly #refused: Set<string> = new Set();
+  #violation: string | undefined;
+
+  /** How many operations were answered. */
+  get length(): number {
+    return this.#operations.length;
+  }
+
+  /** What was found wrong already, before the end; undefined if nothing was. */
+  get violation(): string | undefined {
+    return this.#violation;
+  }
+
+  /** Something is wrong, of which no log of pets can be the cause. */
+  violated(what: string): void {
+    this.#violation ??= what;
+  }
+
+  /** The greatest id that was acknowledged or seen. */
+  lastId = 0;
+
+  sent(name: string, at: number): void {
+    if (!this.#sentAt.has(name)) this.#sentAt.set(name, at);
+  }
+
+  created({ id, name }: SeenPet, startedAt: number, endedAt: number): void {
+    const known = this.#idOf.get(name);
+    if (known !== undefined && known !== id) {
+      this.violated(`${name} was created as ${known} and as ${id}`);
+    }
+    this.#idOf.set(name, id);
+    this.#add({ what: `create ${name}`, startedAt, endedAt, least: id, most: Infinity });
+  }
+
+  /** A create without a key that was answered: nothing of it is stored. */
+  refused(name: string): void {
+    this.#refused.add(name);
+  }
+
+  got(id: number, pet: SeenPet | undefined, startedAt: number, endedAt: number): void {
+    const bounds = pet === undefined ? { least: 0, most: id - 1 } : { least: id, most: Infinity };
+    if (pet !== undefined) this.#pages.push({ after: id - 1, pets: [pet] });
+    this.#add({ what: `get ${id}`, startedAt, endedAt, ...bounds });
+  }
+
+  /** A page of at most `limit` pets behind the id `after`. */
+  listed(
+    { after, limit }: { readonly after: number; readonly limit: number },
+    pets: readonly SeenPet[],
+    startedAt: number,
+    endedAt: number,
+  ): void {
+    this.#pages.push({ after, pets });
+    const least = pets.length === 0 ? 0 : after + pets.length;
+    // A page that is not full is the end of the log.
+    const most = pets.length < limit ? after + pets.length : Infinity;
+    this.#add({ what: `list after ${after}`, startedAt, endedAt, least, most });
+  }
+
+  /** Holds all answers against the pets that the log has in the end. */
+  check(pets: readonly SeenPet[]): void {
+    if (this.#violation !== undefined) assert.fail(this.#violation);
+    const names = pets.map(({ name }) => name);
+    for (const [index, { id }] of pets.entries()) {
+      assert.equal(id, index + 1, `the ids have a gap before ${id}`);
+    }
+    const idOf = new Map(pets.map(({ id, name }) => [name, id]));
+    const twice = names.find((name, index) => idOf.get(name) !== index + 1);
+    assert.equal(twice, undefined, `${twice} is stored twice`);
+    for (const [name, id] of this.#idOf) {
+      assert.equal(idOf.get(name), id, `${name} was acknowledged as ${id}`);
+    }
+    for (const name of names) {
+      assert.ok(this.#sentAt.has(name), `${name} was never sent`);
+      assert.ok(!this.#refused.has(name), `${name} was refused, and is stored`);
+    }
+    for (const page of this.#pages) {
+      const expected = pets.slice(page.after, page.after + page.pets.length);
+      const differs = page.pets.findIndex(({ name }, index) => name !== expected[index]?.name);
+      assert.equal(
+        differs,
+        -1,
+        `a page after ${page.after} has another pet ${page.after + differs + 1}`,
+      );
+    }
+    this.#checkOrder(idOf);
+  }
+
+  /** No answer finds the log shorter than one that came before its question. */
+  #checkOrder(idOf: ReadonlyMap<string, number>): void {
+    // Before a pet was sent, the log did not have it.
+    const unsent = [...this.#sentAt].flatMap(([name, at]): Operation[] => {
+      const id = idOf.get(name);
+      if (id === undefined) return [];
+      return [{ what: `before ${name}`, startedAt: at, endedAt: at, least: 0, most: id - 1 }];
+    });
+    const byStart = [...this.#operations, ...unsent].sort((a, b) => a.startedAt - b.startedAt);
+    const byEnd = [...this.#operations].sort((a, b) => a.endedAt - b.endedAt);
+    let longest: Operation | undefined;
+    let next = 0;
+    for (const operation of byStart) {
+      for (; next < byEnd.length && byEnd[next]!.endedAt < operation.startedAt; next += 1) {
+        const ended = byEnd[next]!;
+        if (ended.least > (longest?.least ?? 0)) longest = ended;
+      }
+      const { what, most } = operation;
+      const isStale = longest !== undefined && longest.least > most;
+      const why = `${what} found at most ${most} pets, after ${longest?.what} found ${longest?.least}`;
+      assert.ok(!isStale, `not linearizable: ${why}`);
+    }
+  }
+
+  #add(operation: Operation): void {
+    this.#operations.push(operation);
+    this.lastId = Math.max(this.lastId, operation.least);
+  }
+}

@@ -1,0 +1,70 @@
+/**
+ * A link to a member: a proxy that can be slow, hang or be cut. Where each process has links of its
+ * own, one of them can be parted from members that the others reach.
+ */
+
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+
+/**
+ * `open`; `hanging`: nothing gets through, and connections stay; `deaf`: requests get through, and
+ * answers do not; `cut`: there is no connection.
+ */
+export type LinkState = 'open' | 'hanging' | 'deaf' | 'cut';
+
+export interface Link {
+  readonly endpoint: string;
+  /** How much longer a round trip takes than without the link. */
+  delayMs: number;
+  set(state: LinkState): void;
+  close(): void;
+}
+
+export async function startLink(target: string): Promise<Link> {
+  const { hostname, port } = new URL(target);
+  const sockets = new Set<Socket>();
+  let state: LinkState = 'open';
+  /** What was kept from getting through is lost, and all that follows it. */
+  const pass = (from: Socket, to: Socket, barring: readonly LinkState[]): void => {
+    let isBarred = false;
+    from.on('data', (chunk) => {
+      setTimeout(() => {
+        isBarred ||= barring.includes(state);
+        if (!isBarred) to.write(chunk);
+      }, link.delayMs / 2);
+    });
+  };
+  const server = createServer((client) => {
+    if (state === 'cut') return void client.destroy();
+    const member = connect(Number(port), hostname);
+    for (const socket of [client, member]) {
+      sockets.add(socket);
+      socket.setNoDelay(true);
+      socket.on('error', () => undefined);
+      socket.on('close', () => {
+        sockets.delete(socket);
+        client.destroy();
+        // What was sent is to arrive.
+        member.end();
+      });
+    }
+    pass(client, member, ['hanging']);
+    pass(member, client, ['hanging', 'deaf']);
+  });
+  const reset = (): void => sockets.forEach((socket) => socket.destroy());
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const link: Link = {
+    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    delayMs: 0,
+    set(next) {
+      state = next;
+      if (state === 'cut') reset();
+    },
+    close() {
+      server.close();
+      reset();
+    },
+  };
+  return link;
+}
