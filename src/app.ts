@@ -7,6 +7,8 @@
  * (app-state.ts has its states).
  */
 
+import type { ApiKeyOption } from './api-keys/api-key.ts';
+import { putInForce } from './api-keys/keys-in-force.ts';
 import { checkKeys, checkOptions, type AppOptions } from './app-options.ts';
 import { AppState } from './app-state.ts';
 import { createListener, type Listener } from './http/listener.ts';
@@ -17,7 +19,6 @@ import { petOperations } from './api/operations.ts';
 import { BASE_PATH } from './api/paths.ts';
 import { toApiError } from './api/store-errors.ts';
 import { VERSION } from './base/version.ts';
-import { createKeyring, type Keyring } from './http/keyring.ts';
 import { createPetAccess, type PetAccess } from './model/pet-access.ts';
 import type { PetStore } from './model/pet-store.ts';
 import { logRequest } from './ops/access-log.ts';
@@ -45,7 +46,7 @@ export interface App {
    */
   readonly lost: Promise<Error>;
   /** Puts other keys in force, from the next request on. */
-  setApiKeys(apiKeys: readonly string[]): void;
+  setApiKeys(apiKeys: readonly ApiKeyOption[]): void;
   /** Reports not ready, and takes no more pets; reads are answered on. */
   drain(): void;
   /** Finishes what is under way and closes the store, for good; an `open` under way comes first. */
@@ -63,7 +64,7 @@ export async function openApp(options: AppOptions): Promise<App> {
 export function createApp(options: AppOptions): App {
   const checked = checkOptions(options);
   const { log, now, prefix, bodyLimitBytes, corsOrigins, dataFile, runtime } = checked;
-  let keyring: Keyring = createKeyring(checked.apiKeys);
+  let keys = putInForce(checked.apiKeys);
   const state = new AppState();
   let fileStore: FileStore | undefined;
   let etcdStore: EtcdStore | undefined;
@@ -77,11 +78,13 @@ export function createApp(options: AppOptions): App {
 
   const metrics = createMetrics({
     version: VERSION,
-    nodeVersion: runtime?.nodeVersion ?? '',
     pets: () => storeForRead().count(),
     store: () => fileStore?.stats(),
     etcd: () => etcdStore?.stats(),
-    openConnections: () => runtime?.openConnections(),
+    canStore: () => state.problem() === undefined,
+    keyUses: () => keys.uses,
+    now,
+    runtime,
   });
   const listener = createListener({
     operations: [
@@ -93,8 +96,8 @@ export function createApp(options: AppOptions): App {
     ],
     prefix,
     guardedPath: BASE_PATH,
+    keyring: (needsKey) => (needsKey === 'metrics' ? keys.forMetrics : keys.forAll),
     listPath: checked.page ? DOCS_PATH : OPENAPI_PATH,
-    keyring: () => keyring,
     bodyLimitBytes,
     now,
     isDraining: () => state.isStopping,
@@ -102,7 +105,7 @@ export function createApp(options: AppOptions): App {
     toApiError,
     onResponse(record) {
       const seconds = (performance.now() - record.startedAt) / 1000;
-      metrics.countRequest(record.operation, record.status, seconds, record.bodyBytes);
+      metrics.countRequest(record, seconds);
       if (checked.accessLog) logRequest(log, record, seconds);
     },
     identify: checked.accessLog ? requestIdOf : undefined,
@@ -133,7 +136,7 @@ export function createApp(options: AppOptions): App {
     open: () => (opening ??= open()),
     setApiKeys(apiKeys) {
       checkKeys(apiKeys);
-      keyring = createKeyring(apiKeys);
+      keys = putInForce(apiKeys, keys.uses);
     },
     drain() {
       etcdStore?.drain();

@@ -17,7 +17,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['http', 'client', 'contract', 'kit', 'stores/table', 'stores/keys'],
   ['stores/commits', 'stores/memory-store.ts'],
   ['stores/file', 'stores/etcd'],
-  ['api', 'ops', 'page', 'api-keys.ts', 'handed-socket.ts'],
+  ['api', 'ops', 'page', 'api-keys', 'handed-socket.ts'],
   ['openapi'],
   ['docs'],
   ['settings.ts'],

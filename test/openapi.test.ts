@@ -76,11 +76,13 @@ test('The description names exactly the operations that the service has', (t) =>
   const store = createMemoryStore();
   const metrics = createMetrics({
     version: '1.0.0',
-    nodeVersion: 'v20.20.2',
     pets: () => store.count(),
     store: () => undefined,
     etcd: () => undefined,
-    openConnections: () => undefined,
+    canStore: () => true,
+    keyUses: () => [],
+    now: Date.now,
+    runtime: undefined,
   });
   t.after(() => metrics.close());
   const operations = [
@@ -90,7 +92,10 @@ test('The description names exactly the operations that the service has', (t) =>
     openapiOperation(''),
   ];
   const expected = operations.map(({ name, method, path, needsKey, deprecation }) => {
-    return { name, method, path, needsKey, deprecated: deprecation !== undefined };
+    return {
+      ...{ name, method, path },
+      ...{ needsKey: needsKey !== false, deprecated: deprecation !== undefined },
+    };
   });
   const actual = described.map(({ method, path, operation }) => {
     const { operationId: name, deprecated = false, security = description.security } = operation;

@@ -457,8 +457,8 @@ test(
 );
 
 for (const [args, code, output] of [
-  [['make-key', '--help'], 0, /^Usage: petstore make-key\n/],
-  [['make-key', 'x'], 2, /^Usage: petstore make-key\n$/],
+  [['make-key', '--help'], 0, /^Usage: petstore make-key \[NAME\]\n/],
+  [['make-key', 'x', 'y'], 2, /^Usage: petstore make-key \[NAME\]\n$/],
   [['make-key'], 0, /^# The key, for the client:\n\S+\n# [^\n]*\nsha256:[0-9a-f]{64}\n$/],
   [['check-data', '-h'], 0, /^Usage: petstore check-data \[file\]\n/],
   [['check-data', 'none.json'], 1, /^There is no data file .*none\.json\n$/],

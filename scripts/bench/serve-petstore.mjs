@@ -46,7 +46,8 @@ async function uncountedListener() {
   const { createListener } = await import('../../dist/http/listener.js');
   const { petOperations } = await import('../../dist/api/operations.js');
   const { createKeyring } = await import('../../dist/http/keyring.js');
-  const keyring = createKeyring(['bench']);
+  const use = { name: '', requests: 0, lastUsedAt: 0 };
+  const keyring = createKeyring([{ text: 'bench', use }]);
   return createListener({
     operations: petOperations({ store: () => store, storeForCreate: () => store }),
     prefix: '',

@@ -9,7 +9,7 @@
 
 import type { IncomingMessage } from 'node:http';
 import { cut, quote } from '../base/quote.ts';
-import { ApiError } from './api-error.ts';
+import { ApiError, malformed } from './api-error.ts';
 import { emptyResponse, type ApiResponse } from './api-response.ts';
 import { authenticate } from './bearer.ts';
 import { failureResponse, type Exchange, type ListenerOptions } from './exchange.ts';
@@ -17,22 +17,11 @@ import type { ApiRequest, Operation } from './operation.ts';
 import { createPathHint } from './path-hint.ts';
 import { readBody } from './request-body.ts';
 import type { RequestHeaders } from './request-headers.ts';
+import type { RequestFacts } from './request-record.ts';
 import { checkRequestRules } from './request-rules.ts';
 import { brokenEncoding, normalizePath, percentDecode, readTarget } from './request-target.ts';
 import { createRouter } from './router.ts';
 import { groupByPath, type PreparedOperation, type Route } from './routes.ts';
-
-/** What is known of a request when its header was looked at. */
-export interface RequestFacts {
-  /** The path as it was sent, without query and host; '' if the target could not be read. */
-  readonly path: string;
-  /** The operation that is asked for, if any. */
-  readonly prepared: PreparedOperation | undefined;
-  /** True if web pages of any origin may read what is at the path. */
-  readonly isPublic: boolean;
-  /** False if the request broke a rule of HTTP: others may have understood it differently. */
-  readonly isSound: boolean;
-}
 
 /** The header decides the response. */
 export interface Respond {
@@ -64,6 +53,7 @@ export function createDecide(options: ListenerOptions): (exchange: Exchange) => 
     const { method = '' } = request;
     const facts: Mutable<RequestFacts> = {
       path: '',
+      keyUse: undefined,
       prepared: undefined,
       isPublic: false,
       isSound: false,
@@ -80,7 +70,9 @@ export function createDecide(options: ListenerOptions): (exchange: Exchange) => 
 
       const found = router.match(path);
       const needsKey = found === undefined ? isBelow(path, guardedPath) : found.route.needsKey;
-      const apiKey = needsKey ? authenticate(headers, options.keyring()) : '';
+      const key = needsKey ? authenticate(headers, options.keyring(needsKey)) : undefined;
+      facts.keyUse = key?.use;
+      const apiKey = key?.text ?? '';
       if (found === undefined) throw noSuchPath(path, hint);
       const { route, parameters: pathParameters } = found;
       facts.isPublic = route.isPublic;
@@ -119,7 +111,7 @@ function targetOf(request: IncomingMessage & { readonly originalUrl?: unknown })
 /** The target '*' stands for the server as a whole (RFC 9110 section 9.3.7). */
 function checkAsterisk(method: string): void {
   if (method === 'OPTIONS') return;
-  throw new ApiError('malformed_request', `The request target * is not for ${method}`);
+  throw malformed(`The request target * is not for ${method}`);
 }
 
 function isBelow(path: string, guardedPath: string): boolean {

@@ -29,8 +29,8 @@ export interface ListenerOptions {
   readonly guardedPath: string;
   /** The path that lists all paths, for those who ask for an unknown one: '/docs'. */
   readonly listPath: string;
-  /** The keys in force, asked for on each request. */
-  keyring(): Keyring;
+  /** The keys in force, asked for on each request: those that open what `needsKey` says. */
+  keyring(needsKey: true | 'metrics'): Keyring;
   readonly bodyLimitBytes: number;
   /** The time of day in milliseconds since 1970. */
   now(): number;

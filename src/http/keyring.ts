@@ -9,68 +9,68 @@
 
 import crypto, { timingSafeEqual } from 'node:crypto';
 
-export interface Keyring {
-  accepts(token: string): boolean;
+/** What the keys of one name were used for. */
+export interface KeyUse {
+  readonly name: string;
+  requests: number;
+  /** When the last request began, by performance.now(); 0 before the first. */
+  lastUsedAt: number;
 }
 
-/** A key, as its text or as `sha256:` and the 64 hex digits of its digest. */
-export function createKeyring(keys: readonly string[]): Keyring {
-  const known = keys.filter((key) => !isDigestKey(key)).map((key) => new Secret(Buffer.from(key)));
-  const digests = keys
-    .filter(isDigestKey)
-    .map((key) => new Secret(Buffer.from(key.slice(DIGEST_PREFIX.length), 'hex')));
-  return {
-    accepts(token) {
-      if (holds(known, token)) return true;
-      if (digests.length === 0) return false;
-      const presented = Buffer.from(token, 'latin1');
-      const digest = crypto.hash('sha256', presented, 'buffer').toString('latin1');
-      if (!holds(digests, digest)) return false;
-      known.push(new Secret(presented));
-      return true;
-    },
+export interface ApiKey {
+  readonly text: string;
+  readonly use: KeyUse;
+}
+
+/** Returns the API key that a token is, or undefined if it is not one in force. */
+export type Keyring = (token: string) => ApiKey | undefined;
+
+/** A keyring of keys, each as its text or as `sha256:` and the 64 hex digits of its digest. */
+export function createKeyring(keys: readonly ApiKey[]): Keyring {
+  const known: Secret[] = [];
+  const digests: Secret[] = [];
+  for (const { text, use } of keys) {
+    const digest = digestIn(text);
+    if (digest === undefined) known.push(new Secret(Buffer.from(text), use));
+    else digests.push(new Secret(Buffer.from(digest, 'hex'), use));
+  }
+  return (token) => {
+    const found = findEqual(known, token);
+    if (found !== undefined || digests.length === 0) return found;
+    const presented = Buffer.from(token, 'latin1');
+    const digest = crypto.hash('sha256', presented, 'buffer').toString('latin1');
+    const use = findEqual(digests, digest)?.use;
+    if (use === undefined) return undefined;
+    const secret = new Secret(presented, use);
+    known.push(secret);
+    return secret;
   };
 }
 
-/** Each costs 0.13 µs a request, since every key is compared. */
-export const MAX_KEYS = 1000;
-/** Leaves room for all other fields in a header of 16 KiB. */
-const MAX_KEY_LENGTH = 4096;
-
-/**
- * Why a text cannot be a key; undefined when it can. Never quotes the text, which may be a secret.
- */
-export function keyProblem(key: string): string | undefined {
-  if (key.startsWith(DIGEST_PREFIX)) {
-    return isDigestKey(key) ? undefined : 'sha256: must be followed by 64 hex digits';
-  }
-  if (/^sha256:/i.test(key)) return 'sha256: is written in small letters';
-  if (key === '') return 'a key must not be empty';
-  if (key.length > MAX_KEY_LENGTH) return `a key must not be longer than ${MAX_KEY_LENGTH} bytes`;
-  if (/^[\x21-\x7e]+$/.test(key)) return undefined;
-  return 'a key must be of visible ASCII characters, without a space';
+/** Returns the hex digits of a key that is given as its digest, or undefined for any other key. */
+export function digestIn(key: string): string | undefined {
+  return /^sha256:([0-9a-fA-F]{64})$/.exec(key)?.[1];
 }
 
-const DIGEST_PREFIX = 'sha256:';
-
-function isDigestKey(key: string): boolean {
-  return /^sha256:[0-9a-fA-F]{64}$/.test(key);
-}
-
-/** Looks at every secret, so that the time does not tell which of them it was. */
-function holds(secrets: readonly Secret[], presented: string): boolean {
-  let found = false;
-  for (const secret of secrets) if (secret.equals(presented)) found = true;
+/** Compares with every secret, so that the time does not tell which of them it was. */
+function findEqual(secrets: readonly Secret[], presented: string): Secret | undefined {
+  let found: Secret | undefined;
+  for (const secret of secrets) if (secret.equals(presented)) found = secret;
   return found;
 }
 
-/** Bytes that are compared in constant time. */
+/** A key, or the digest of one: bytes that are compared in constant time. */
 class Secret {
+  /** A byte in each character. */
+  readonly text: string;
+  readonly use: KeyUse;
   readonly #bytes: Buffer;
   /** What is compared, in the same place each time: a new Buffer cost a twenty-fifth of a GET. */
   readonly #presented: Buffer;
 
-  constructor(bytes: Buffer) {
+  constructor(bytes: Buffer, use: KeyUse) {
+    this.text = bytes.toString('latin1');
+    this.use = use;
     this.#bytes = bytes;
     this.#presented = Buffer.alloc(bytes.length);
   }
