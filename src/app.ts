@@ -14,6 +14,7 @@ import { AppState } from './app-state.ts';
 import { createListener, type Listener } from './http/listener.ts';
 import { DOCS_PATH, docsOperation } from './docs/docs.ts';
 import { describeService, OPENAPI_PATH, openapiOperation } from './openapi/openapi.ts';
+import { createPathHint } from './openapi/path-hint.ts';
 import { embeddedKey } from './api/idempotency-key.ts';
 import { petOperations } from './api/operations.ts';
 import { BASE_PATH } from './api/paths.ts';
@@ -86,18 +87,24 @@ export function createApp(options: AppOptions): App {
     now,
     runtime,
   });
+  const operations = [
+    ...petOperations({ store: storeForRead, storeForCreate }),
+    ...healthOperations(() => state.problem()),
+    openapiOperation(prefix),
+    metrics.operation,
+    ...(checked.page ? [...pageOperations(), docsOperation(describeService(prefix))] : []),
+  ];
   const listener = createListener({
-    operations: [
-      ...petOperations({ store: storeForRead, storeForCreate }),
-      ...healthOperations(() => state.problem()),
-      openapiOperation(prefix),
-      metrics.operation,
-      ...(checked.page ? [...pageOperations(), docsOperation(describeService(prefix))] : []),
-    ],
+    operations,
     prefix,
     guardedPath: BASE_PATH,
     keyring: (needsKey) => (needsKey === 'metrics' ? keys.forMetrics : keys.forAll),
-    listPath: checked.page ? DOCS_PATH : OPENAPI_PATH,
+    hintFor: createPathHint({
+      patterns: operations.map(({ path }) => `${prefix}${path}`),
+      prefix,
+      guardedPath: `${prefix}${BASE_PATH}`,
+      listPath: `${prefix}${checked.page ? DOCS_PATH : OPENAPI_PATH}`,
+    }),
     bodyLimitBytes,
     now,
     isDraining: () => state.isStopping,

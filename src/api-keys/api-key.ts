@@ -4,7 +4,7 @@
  */
 
 import crypto from 'node:crypto';
-import { digestIn } from '../http/keyring.ts';
+import { digestIn } from './create-keyring.ts';
 
 export interface NamedApiKey {
   /** Its text, or `sha256:` and the 64 hex digits of its digest. */

@@ -5,8 +5,9 @@
  * that nobody knows: refused with the same words, after the same time.
  */
 
-import { createKeyring, type Keyring, type KeyUse } from '../http/keyring.ts';
+import type { Keyring, KeyUse } from '../http/keyring.ts';
 import { namedKey, type ApiKeyOption } from './api-key.ts';
+import { createKeyring } from './create-keyring.ts';
 
 export interface KeysInForce {
   /** The keys that open everything. */

@@ -14,7 +14,6 @@ import { emptyResponse, type ApiResponse } from './api-response.ts';
 import { authenticate } from './bearer.ts';
 import { failureResponse, type Exchange, type ListenerOptions } from './exchange.ts';
 import type { ApiRequest, Operation } from './operation.ts';
-import { createPathHint } from './path-hint.ts';
 import { readBody } from './request-body.ts';
 import type { RequestHeaders } from './request-headers.ts';
 import type { RequestFacts } from './request-record.ts';
@@ -43,11 +42,8 @@ type Mutable<T> = { -readonly [Name in keyof T]: T[Name] };
 /** Returns the function that decides. It never throws. */
 export function createDecide(options: ListenerOptions): (exchange: Exchange) => Respond | Call {
   const { prefix, bodyLimitBytes, cors } = options;
-  const routes = groupByPath(options.operations, prefix);
-  const router = createRouter(routes);
+  const router = createRouter(groupByPath(options.operations, prefix));
   const guardedPath = `${prefix}${options.guardedPath}`;
-  const [patterns, listPath] = [[...routes.keys()], `${prefix}${options.listPath}`];
-  const hint = createPathHint({ patterns, prefix, guardedPath, listPath });
   return (exchange) => {
     const { request, headers } = exchange;
     const { method = '' } = request;
@@ -73,7 +69,7 @@ export function createDecide(options: ListenerOptions): (exchange: Exchange) => 
       const key = needsKey ? authenticate(headers, options.keyring(needsKey)) : undefined;
       facts.keyUse = key?.use;
       const apiKey = key?.text ?? '';
-      if (found === undefined) throw noSuchPath(path, hint);
+      if (found === undefined) throw noSuchPath(path, options);
       const { route, parameters: pathParameters } = found;
       facts.isPublic = route.isPublic;
       // Here, since an operation without parameters does not read the query.
@@ -118,9 +114,9 @@ function isBelow(path: string, guardedPath: string): boolean {
   return `${normalizePath(path)}/`.startsWith(`${guardedPath}/`);
 }
 
-function noSuchPath(path: string, hint: (path: string) => string): ApiError {
+function noSuchPath(path: string, { hintFor }: ListenerOptions): ApiError {
   if (percentDecode(path) === undefined) return brokenEncoding('path', path);
-  return new ApiError('unknown_path', `Unknown path ${cut(path)}${hint(path)}`);
+  return new ApiError('unknown_path', `Unknown path ${cut(path)}${hintFor(path)}`);
 }
 
 /** Expect is a list: "100-continue" may be in it twice (RFC 9110 section 10.1.1). */

@@ -5,7 +5,8 @@ import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { ApiError } from '../../src/http/api-error.ts';
 import { authenticate } from '../../src/http/bearer.ts';
-import { createKeyring, type Keyring } from '../../src/http/keyring.ts';
+import { createKeyring } from '../../src/api-keys/create-keyring.ts';
+import type { Keyring } from '../../src/http/keyring.ts';
 import { readHeaders } from '../../src/http/request-headers.ts';
 
 const digestKey = (key: string): string =>
