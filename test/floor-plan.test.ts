@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, extname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { VERSION } from '../src/base/version.ts';
@@ -136,6 +136,16 @@ test('Only what is started touches the process, and the disk and its lock: for w
   const started = [...commands.map((name) => `commands/${name}.ts`), 'server.ts'];
   const ofKit = ['kit/command.ts', 'kit/suite.ts'];
   assert.deepEqual(files.sort(), [...started, ...ofKit, ...onDisk].sort());
+});
+
+test('The top level has the agreed entries, and nothing else that is not hidden or ignored', () => {
+  const ignored = readFileSync(join(root, '.gitignore'), 'utf8').split('\n');
+  const isIgnored = (name: string): boolean =>
+    ignored.includes(`${name}/`) || ignored.includes(`*${extname(name)}`);
+  const entries = readdirSync(root).filter((name) => !name.startsWith('.') && !isIgnored(name));
+  const folders = ['scripts', 'src', 'test'];
+  const files = ['README.md', 'package-lock.json', 'package.json', 'tsconfig.json'];
+  assert.deepEqual(entries.sort(), [...files, ...folders].sort());
 });
 
 test('The version is that of package.json, and the only packages are two for development', () => {
