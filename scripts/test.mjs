@@ -3,9 +3,12 @@
  * them.
  *
  * Arguments choose test files by a part of their path: npm test -- router journal
+ * `--all` tries all cases where a sample is tried else, with the day's seed.
+ * `--watch` runs them again whenever a source changes.
  * `--node PATH` runs them on another Node than the one that builds.
  */
 
+import { spawn } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
@@ -35,12 +38,35 @@ export function testArguments(reporter, parts) {
   return ['--test', `--test-reporter=${reporter}`, ...limits, ...files];
 }
 
+/** Builds and runs again at each change; never returns. */
+function watch(node, args) {
+  const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+  for (const project of ['tsconfig.json', join('test', 'tsconfig.json')]) {
+    const watched = ['--project', project, '--watch', '--preserveWatchOutput'];
+    spawn(process.execPath, [compiler, ...watched], { cwd: root, stdio: 'inherit' });
+  }
+  run(node, ['--watch', ...args]);
+  process.exit();
+}
+
+function tellExtent(files, isWhole) {
+  if (!isWhole) return console.log(`Running ${files} test files; --all tries all cases`);
+  process.env.TEST_EXTENT = 'all';
+  process.env.TEST_SEED ??= String(Math.floor(Date.now() / 86_400_000));
+  const again = `TEST_SEED=${process.env.TEST_SEED}`;
+  console.log(`Running all cases of ${files} test files; the same ones again: ${again}`);
+}
+
 if (isMain(import.meta.url)) {
-  const options = { node: { type: 'string', default: process.execPath } };
+  const options = {
+    node: { type: 'string', default: process.execPath },
+    all: { type: 'boolean', default: false },
+    watch: { type: 'boolean', default: false },
+  };
   const { values, positionals } = parseArgs({ options, allowPositionals: true });
   buildTests();
   const args = testArguments(REPORTER, positionals);
-  const files = args.filter((arg) => !arg.startsWith('--')).length;
-  console.log(`Running ${files} test files; all that there are take some ten minutes`);
+  tellExtent(args.filter((arg) => !arg.startsWith('--')).length, values.all);
+  if (values.watch) watch(values.node, args);
   if (!run(values.node, args)) fail('Tests failed');
 }

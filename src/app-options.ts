@@ -2,12 +2,19 @@
 
 import { fileURLToPath } from 'node:url';
 import { inspect } from 'node:util';
+import {
+  apiKeyProblem,
+  duplicateProblems,
+  keyNameProblem,
+  MAX_API_KEYS,
+  type ApiKeyOption,
+} from './api-keys/api-key.ts';
 import { safeLog, silent, type Log } from './base/log.ts';
 import { nearest } from './base/nearest.ts';
 import { cut, quote } from './base/quote.ts';
-import { keyProblem, MAX_KEYS } from './http/keyring.ts';
 import { DEFAULT_BODY_LIMIT_BYTES } from './http/request-body.ts';
 import type { PetStore } from './model/pet-store.ts';
+import type { Runtime } from './ops/runtime-metrics.ts';
 import { OPTION_NAMES, SETTINGS } from './settings.ts';
 import {
   ETCD_OPTION_NAMES,
@@ -25,8 +32,11 @@ export interface AppOptions {
   readonly etcd?: EtcdOptions | undefined;
   /** In a store of one's own, which `close` closes too. */
   readonly store?: PetStore | undefined;
-  /** The API keys, each as its text or as `sha256:` and the digest in hex. */
-  readonly apiKeys: readonly string[];
+  /**
+   * The API keys, each as its text or as `sha256:` and the digest in hex; or as an object with a
+   * name, or with `only: 'metrics'` for one that opens `/metrics` and nothing else.
+   */
+  readonly apiKeys: readonly ApiKeyOption[];
   /**
    * Where the app is mounted: the interface is then at `/shop/v1` for '/shop'. Segments of letters,
    * digits and `-._~`, each after a slash.
@@ -50,12 +60,6 @@ export interface AppOptions {
   readonly runtime?: Runtime | undefined;
 }
 
-export interface Runtime {
-  readonly nodeVersion: string;
-  /** How many connections the server has. */
-  openConnections(): number;
-}
-
 /** The options with their defaults. */
 export interface CheckedOptions {
   /** Where the pets are kept, or begin with in memory; undefined elsewhere. */
@@ -63,7 +67,7 @@ export interface CheckedOptions {
   readonly memory: boolean;
   readonly etcd: EtcdOptions | undefined;
   readonly store: PetStore | undefined;
-  readonly apiKeys: readonly string[];
+  readonly apiKeys: readonly ApiKeyOption[];
   readonly prefix: string;
   readonly bodyLimitBytes: number;
   /** Never throws. */
@@ -130,7 +134,7 @@ export function checkOptions(options: AppOptions): CheckedOptions {
 }
 
 /** Throws a TypeError that names every key at fault by its place, and quotes none. */
-export function checkKeys(apiKeys: readonly string[]): void {
+export function checkKeys(apiKeys: readonly ApiKeyOption[]): void {
   const problems = keyProblems(apiKeys);
   if (problems.length > 0) throw new TypeError(problems.join('; '));
 }
@@ -146,13 +150,26 @@ function unknownNames(options: object): readonly string[] {
 function keyProblems(apiKeys: unknown): readonly string[] {
   if (!Array.isArray(apiKeys)) return ['apiKeys: expected an array of keys'];
   if (apiKeys.length === 0) return ['apiKeys: expected one key at least'];
-  if (apiKeys.length > MAX_KEYS) return [`apiKeys: expected at most ${MAX_KEYS} keys`];
+  if (apiKeys.length > MAX_API_KEYS) return [`apiKeys: expected at most ${MAX_API_KEYS} keys`];
   // Array.from, since flatMap would pass over holes.
-  return Array.from(apiKeys).flatMap((key: unknown, index) => {
-    const problem = typeof key === 'string' ? keyProblem(key) : 'a key must be a string';
-    return problem === undefined ? [] : [`apiKeys[${index}]: ${problem}`];
+  const located = Array.from(apiKeys, (option, index) => ({ option, where: `apiKeys[${index}]` }));
+  const problems = located.flatMap(({ option, where }) => {
+    const problem = keyOptionProblem(option);
+    return problem === undefined ? [] : [`${where}: ${problem}`];
   });
+  return problems.length > 0 ? problems : duplicateProblems(located);
 }
+
+function keyOptionProblem(option: unknown): string | undefined {
+  const { key, name, only, ...others } = isObject(option) ? option : { key: option };
+  if (typeof key !== 'string') return 'a key must be a string';
+  if (Object.keys(others).length > 0) return 'beside the key, only name and only are options of it';
+  if (only !== undefined && only !== 'metrics') return "only must be 'metrics'";
+  const nameProblem = typeof name === 'string' ? keyNameProblem(name) : NO_NAME;
+  return (name === undefined ? undefined : nameProblem) ?? apiKeyProblem(key);
+}
+
+const NO_NAME = 'a name must be a string';
 
 /** The path of a data file, given as such or as a URL; undefined where it is neither. */
 function readDataFile(dataFile: unknown): string | undefined {

@@ -7,17 +7,19 @@
  * (app-state.ts has its states).
  */
 
+import type { ApiKeyOption } from './api-keys/api-key.ts';
+import { putInForce } from './api-keys/keys-in-force.ts';
 import { checkKeys, checkOptions, type AppOptions } from './app-options.ts';
 import { AppState } from './app-state.ts';
 import { createListener, type Listener } from './http/listener.ts';
 import { DOCS_PATH, docsOperation } from './docs/docs.ts';
 import { describeService, OPENAPI_PATH, openapiOperation } from './openapi/openapi.ts';
+import { createPathHint } from './openapi/path-hint.ts';
 import { embeddedKey } from './api/idempotency-key.ts';
 import { petOperations } from './api/operations.ts';
 import { BASE_PATH } from './api/paths.ts';
 import { toApiError } from './api/store-errors.ts';
 import { VERSION } from './base/version.ts';
-import { createKeyring, type Keyring } from './http/keyring.ts';
 import { createPetAccess, type PetAccess } from './model/pet-access.ts';
 import type { PetsLocation, PetStore } from './model/pet-store.ts';
 import { logRequest } from './ops/access-log.ts';
@@ -41,7 +43,7 @@ export interface App {
    */
   readonly lost: Promise<Error>;
   /** Puts other keys in force, from the next request on. */
-  setApiKeys(apiKeys: readonly string[]): void;
+  setApiKeys(apiKeys: readonly ApiKeyOption[]): void;
   /** Reports not ready, and takes no more pets; reads are answered on. */
   drain(): void;
   /** Where the acknowledged pets are; undefined for a store that does not tell. */
@@ -61,7 +63,7 @@ export async function openApp(options: AppOptions): Promise<App> {
 export function createApp(options: AppOptions): App {
   const checked = checkOptions(options);
   const { log, now, prefix, bodyLimitBytes, corsOrigins, runtime } = checked;
-  let keyring: Keyring = createKeyring(checked.apiKeys);
+  let keys = putInForce(checked.apiKeys);
   const state = new AppState();
   let tellLost: (error: Error) => void = () => undefined;
   const lost = new Promise<Error>((resolve) => (tellLost = resolve));
@@ -73,23 +75,31 @@ export function createApp(options: AppOptions): App {
 
   const metrics = createMetrics({
     version: VERSION,
-    nodeVersion: runtime?.nodeVersion ?? '',
     pets: () => storeForRead().count(),
     store: () => state.store?.stats?.(),
-    openConnections: () => runtime?.openConnections(),
+    canStore: () => state.problem() === undefined,
+    keyUses: () => keys.uses,
+    now,
+    runtime,
   });
+  const operations = [
+    ...petOperations({ store: storeForRead, storeForCreate }),
+    ...healthOperations(() => state.problem()),
+    openapiOperation(prefix),
+    metrics.operation,
+    ...(checked.page ? [...pageOperations(), docsOperation(describeService(prefix))] : []),
+  ];
   const listener = createListener({
-    operations: [
-      ...petOperations({ store: storeForRead, storeForCreate }),
-      ...healthOperations(() => state.problem()),
-      openapiOperation(prefix),
-      metrics.operation,
-      ...(checked.page ? [...pageOperations(), docsOperation(describeService(prefix))] : []),
-    ],
+    operations,
     prefix,
     guardedPath: BASE_PATH,
-    listPath: checked.page ? DOCS_PATH : OPENAPI_PATH,
-    keyring: () => keyring,
+    keyring: (needsKey) => (needsKey === 'metrics' ? keys.forMetrics : keys.forAll),
+    hintFor: createPathHint({
+      patterns: operations.map(({ path }) => `${prefix}${path}`),
+      prefix,
+      guardedPath: `${prefix}${BASE_PATH}`,
+      listPath: `${prefix}${checked.page ? DOCS_PATH : OPENAPI_PATH}`,
+    }),
     bodyLimitBytes,
     now,
     isDraining: () => state.isStopping,
@@ -97,7 +107,7 @@ export function createApp(options: AppOptions): App {
     toApiError,
     onResponse(record) {
       const seconds = (performance.now() - record.startedAt) / 1000;
-      metrics.countRequest(record.operation, record.status, seconds, record.bodyBytes);
+      metrics.countRequest(record, seconds);
       if (checked.accessLog) logRequest(log, record, seconds);
     },
     identify: checked.accessLog ? requestIdOf : undefined,
@@ -118,7 +128,7 @@ export function createApp(options: AppOptions): App {
     open: () => (opening ??= open()),
     setApiKeys(apiKeys) {
       checkKeys(apiKeys);
-      keyring = createKeyring(apiKeys);
+      keys = putInForce(apiKeys, keys.uses);
     },
     drain() {
       state.store?.drain?.();

@@ -6,7 +6,13 @@
  */
 
 import { parseArgs } from 'node:util';
-import { parseKeyList, readApiKeys, type ApiKeySource, type ReadTextFile } from './api-keys.ts';
+import type { ApiKeyOption } from './api-keys/api-key.ts';
+import {
+  parseKeyList,
+  readApiKeys,
+  type ApiKeySource,
+  type ReadTextFile,
+} from './api-keys/read-api-keys.ts';
 import { nearest } from './base/nearest.ts';
 import { quote } from './base/quote.ts';
 import { DEFAULT_BODY_LIMIT_BYTES } from './http/request-body.ts';
@@ -30,6 +36,8 @@ export interface Config {
   /** True where pets live in memory only; a data file is their starting data then. */
   readonly memory: boolean;
   readonly etcd: EtcdOptions | undefined;
+  /** What every path of the service begins with: '' or '/shop'. */
+  readonly prefix: string;
   readonly apiKeySource: ApiKeySource;
   readonly bodyLimitBytes: number;
   readonly accessLog: boolean;
@@ -40,7 +48,7 @@ export interface Config {
 }
 
 export type ConfigResult =
-  | { readonly kind: 'run'; readonly config: Config; readonly apiKeys: readonly string[] }
+  | { readonly kind: 'run'; readonly config: Config; readonly apiKeys: readonly ApiKeyOption[] }
   | { readonly kind: 'help' | 'version' }
   | { readonly kind: 'mistakes'; readonly mistakes: readonly string[] };
 
@@ -62,6 +70,7 @@ export async function readConfig(
     port: read('port', DEFAULT_PORT),
     host: given('host')?.text ?? DEFAULT_HOST,
     ...readBackend(source),
+    prefix: read('prefix', ''),
     apiKeySource: {
       fixed: parseKeyList('PETSTORE_API_KEYS', given('apiKeys')?.text ?? '', mistakes),
       file: given('apiKeysFile')?.text,

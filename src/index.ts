@@ -1,7 +1,8 @@
 /** What the package exports: the app, and what a program around it needs beside it. */
 
 export { createApp, openApp, type App } from './app.ts';
-export type { AppOptions, Runtime } from './app-options.ts';
+export type { ApiKeyOption, NamedApiKey } from './api-keys/api-key.ts';
+export type { AppOptions } from './app-options.ts';
 export type { Log, LogLevel } from './base/log.ts';
 export { VERSION } from './base/version.ts';
 export { connectionsOf, createHttpServer } from './http/http-server.ts';
@@ -16,6 +17,8 @@ export type {
   PetAccessPage,
   PetAccessQuery,
 } from './model/pet-access.ts';
+export type { Runtime } from './ops/runtime-metrics.ts';
+export type { ProcessStats } from './ops/process-stats.ts';
 export { KeyReusedError, OutcomeUnknownError, StoreUnavailableError } from './model/pet-store.ts';
 export type { CreatedPet, PetCount, PetPage, PetQuery, PetStore } from './model/pet-store.ts';
 export {

@@ -13,7 +13,8 @@ import type { AddressInfo } from 'node:net';
 import { resolve } from 'node:path';
 import { isatty } from 'node:tty';
 import zlib from 'node:zlib';
-import { readApiKeys, readKeysFile, type ApiKeySource } from './api-keys.ts';
+import type { ApiKeyOption } from './api-keys/api-key.ts';
+import { readApiKeys, readKeysFile, type ApiKeySource } from './api-keys/read-api-keys.ts';
 import type { AppOptions } from './app-options.ts';
 import { createApp, type App } from './app.ts';
 import { messageOf } from './base/log.ts';
@@ -26,6 +27,7 @@ import { connectionsOf, createHttpServer } from './http/http-server.ts';
 import { stopServer } from './http/stop-server.ts';
 import { isSafe } from './model/pet-store.ts';
 import { createJsonLog } from './ops/json-log.ts';
+import { readProcessStats } from './ops/process-stats.ts';
 import { DEFAULT_PREFIX } from './stores/etcd/etcd-options.ts';
 
 /** After this, busy connections are cut. */
@@ -44,6 +46,8 @@ const INHERITED_BACKLOG = 4096;
 const ACCEPT_LOG_MS = 1000;
 
 const log = createJsonLog((line) => process.stderr.write(`${line}\n`));
+
+let failedKeyReloads = 0;
 
 // Without a listener, the end of whoever reads the log (EPIPE) would end the service.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
@@ -91,7 +95,11 @@ async function serve(args: readonly string[]): Promise<void> {
   }
 }
 
-async function run(config: Config, apiKeys: readonly string[], hangUps: HangUps): Promise<void> {
+async function run(
+  config: Config,
+  apiKeys: readonly ApiKeyOption[],
+  hangUps: HangUps,
+): Promise<void> {
   const madeKey = apiKeys.length === 0 ? randomBytes(24).toString('base64url') : undefined;
   const app = createApp({
     ...placeOf(config),
@@ -100,10 +108,19 @@ async function run(config: Config, apiKeys: readonly string[], hangUps: HangUps)
     accessLog: config.accessLog,
     corsOrigins: config.corsOrigins,
     page: config.page,
+    prefix: config.prefix,
     log,
-    runtime: { nodeVersion: process.version, openConnections: () => connectionsOf(server).size },
+    runtime: {
+      nodeVersion: process.version,
+      openConnections: () => connectionsOf(server).size,
+      refusedConnections: () => refusedConnections,
+      failedKeyReloads: () => failedKeyReloads,
+      processStats: () => readProcessStats(process),
+    },
   });
   const server = createHttpServer(app.listener);
+  let refusedConnections = 0;
+  server.on('drop', () => (refusedConnections += 1));
   const { onSignal, isStopping } = stopOnSignals(app, server);
   const open = (): Promise<void> =>
     // A stop closes the app, and so ends its start: that is no failure of it.
@@ -161,7 +178,7 @@ function placeSentence({ dataFile, memory, etcd }: Config): string {
 /** Listens, and resolves with the URL; undefined for a Unix socket, which has none. */
 async function listen(
   server: Server,
-  { host, port }: Config,
+  { host, port, prefix }: Config,
   inheritedSocket: number | undefined,
 ): Promise<string | undefined> {
   const isInherited = inheritedSocket !== undefined;
@@ -180,7 +197,7 @@ async function listen(
   const bound = server.address() as AddressInfo | string | null;
   if (typeof bound !== 'object' || bound === null) return undefined;
   const { address, family } = bound;
-  return `http://${family === 'IPv6' ? `[${address}]` : address}:${bound.port}`;
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${bound.port}${prefix}`;
 }
 
 /**
@@ -302,6 +319,7 @@ async function reloadKeys(app: App, source: ApiKeySource): Promise<void> {
   const mistakes: string[] = [];
   const keys = await readApiKeys(source, readKeysFile, mistakes);
   if (mistakes.length > 0) {
+    failedKeyReloads += 1;
     log('error', 'The API keys were left as they are', { cause: mistakes.join('; ') });
   } else {
     app.setApiKeys(keys);

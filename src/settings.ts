@@ -39,7 +39,7 @@ export interface Setting {
   /** What follows the flag, as the help shows it. In brackets: the flag alone means on. */
   readonly placeholder?: string;
   readonly help?: string;
-  /** Absent for paths, API keys (api-keys.ts), etcd (etcd-options.ts) and a store. */
+  /** Absent for paths, API keys (api-keys/api-key.ts), etcd (etcd-options.ts) and a store. */
   readonly reader?: Reader;
   /** True if it is no option of an app. */
   readonly isProcessOnly?: true;
@@ -137,7 +137,13 @@ export const SETTINGS: Readonly<Record<SettingName, Setting>> = {
     help: `address to bind to (${DEFAULT_HOST})`,
     isProcessOnly: true,
   },
-  prefix: { reader: prefix },
+  prefix: {
+    variable: 'PETSTORE_PREFIX',
+    flag: 'prefix',
+    placeholder: '<path>',
+    help: 'what every path begins with, /shop for example (none)',
+    reader: prefix,
+  },
   dataFile: {
     variable: 'PETSTORE_DATA_FILE',
     flag: 'data-file',
@@ -186,7 +192,7 @@ export const SETTINGS: Readonly<Record<SettingName, Setting>> = {
     variable: 'PETSTORE_API_KEYS_FILE',
     flag: 'api-keys-file',
     placeholder: '<path>',
-    help: 'API keys, one a line; read again on SIGHUP',
+    help: 'API keys, one a line: [NAME: ]KEY[ read-metrics]; read again on SIGHUP',
     isProcessOnly: true,
   },
   apiKeys: {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
-import { readApiKeys } from '../src/api-keys.ts';
+import { readApiKeys } from '../src/api-keys/read-api-keys.ts';
 import { HELP } from '../src/commands/help.ts';
 import { readConfig, type Config, type ConfigResult } from '../src/config.ts';
 
@@ -15,6 +15,7 @@ const DEFAULTS: Config = {
   dataFile: 'data/pets.json',
   memory: false,
   etcd: undefined,
+  prefix: '',
   apiKeySource: { fixed: [], file: undefined },
   bodyLimitBytes: 65_536,
   accessLog: false,
@@ -33,7 +34,14 @@ const SETTINGS: readonly {
   readonly variable: string;
   readonly flag: string;
   readonly key:
-    'port' | 'host' | 'dataFile' | 'bodyLimitBytes' | 'accessLog' | 'corsOrigins' | 'page';
+    | 'port'
+    | 'host'
+    | 'prefix'
+    | 'dataFile'
+    | 'bodyLimitBytes'
+    | 'accessLog'
+    | 'corsOrigins'
+    | 'page';
   readonly values: readonly (readonly [text: string, value: unknown])[];
 }[] = [
   {
@@ -56,6 +64,15 @@ const SETTINGS: readonly {
       ['0.0.0.0', '0.0.0.0'],
       ['::1', '::1'],
       ['pets.example', 'pets.example'],
+    ],
+  },
+  {
+    variable: 'PETSTORE_PREFIX',
+    flag: '--prefix',
+    key: 'prefix',
+    values: [
+      ['/shop', '/shop'],
+      ['/a/b.c~d_e-f', '/a/b.c~d_e-f'],
     ],
   },
   {
@@ -172,6 +189,14 @@ const MISTAKES: readonly (readonly [env: Env, args: readonly string[], mistake: 
         {},
         ['--cors-origin', `*,${origin}`],
         `--cors-origin must be an origin such as https://shop.example, or *, not ${JSON.stringify(origin)}`,
+      ] as const,
+  ),
+  ...['shop', '/', '/shop/', '/a b', '/..', '/shop?x'].map(
+    (text) =>
+      [
+        { PETSTORE_PREFIX: text },
+        [],
+        `PETSTORE_PREFIX must be segments such as /shop, not ${JSON.stringify(text)}`,
       ] as const,
   ),
   [{ PETSTORE_MEMORY: 'yes' }, [], 'PETSTORE_MEMORY must be on or off, not "yes"'],
@@ -342,13 +367,15 @@ test('All mistakes of variables, flags and key files are told at once', async ()
       `PETSTORE_API_KEYS, key 1: ${VISIBLE}`,
       'PETSTORE_API_KEYS, key 3: a key must not be empty',
       'PETSTORE_BODY_LIMIT must be an integer from 1 to 5242880, not "0"',
-      `The API keys file, line 1: ${VISIBLE}`,
+      `The API keys file, line 1: ${LINE}`,
       'The API keys file, line 3: sha256: must be followed by 64 hex digits',
+      'The API keys file, line 2: the key is there already (PETSTORE_API_KEYS, key 2)',
     ],
   });
 });
 
 const VISIBLE = 'a key must be of visible ASCII characters, without a space';
+const LINE = 'expected [NAME: ]KEY[ read-metrics], with blanks only between the parts';
 
 test('PETSTORE_API_KEYS holds keys and digests, separated by commas', async () => {
   const cases: readonly (readonly [text: string, keys: readonly string[]])[] = [
@@ -411,6 +438,71 @@ test('A file of keys has one a line, comments, and blank lines', async () => {
   }
 });
 
+test('A line of a keys file may name the key, and say that it is for metrics only', async () => {
+  const cases: readonly (readonly [line: string, option: unknown])[] = [
+    ['shop-2026: a', { key: 'a', name: 'shop-2026', only: undefined }],
+    [`shop:\t \t${DIGEST}`, { key: DIGEST, name: 'shop', only: undefined }],
+    ['p: a read-metrics', { key: 'a', name: 'p', only: 'metrics' }],
+    ['a  read-metrics\r', { key: 'a', name: undefined, only: 'metrics' }],
+    ['p: :', { key: ':', name: 'p', only: undefined }],
+    // Lines without a blank are keys, as ever.
+    ['shop:a', 'shop:a'],
+    ['shop:', 'shop:'],
+    ['read-metrics', 'read-metrics'],
+  ];
+  for (const [line, option] of cases) {
+    const mistakes: string[] = [];
+    const keys = await readApiKeys({ fixed: [], file: 'keys' }, async () => line, mistakes);
+    assert.deepEqual({ keys, mistakes }, { keys: [option], mistakes: [] }, line);
+  }
+});
+
+test('Any other line with a blank is a mistake, which shows no part of it', async () => {
+  const characters = 'a name must be 1 to 64 letters, digits, dots, underscores and hyphens';
+  const missing = 'the key after the name is missing';
+  const hex = DIGEST.slice('sha256:'.length);
+  const cases: readonly (readonly [line: string, problem: string])[] = [
+    [`${SECRET} ${SECRET}`, LINE],
+    [`shop: ${SECRET} read-metric`, LINE],
+    [`shop: ${SECRET} read-metrics ${SECRET}`, LINE],
+    [`shop: ${SECRET} # a note`, LINE],
+    [`shop : ${SECRET}`, LINE],
+    [`a: b: ${SECRET}`, LINE],
+    [`: ${SECRET}`, characters],
+    [`sh/op: ${SECRET}`, characters],
+    [`${'n'.repeat(65)}: ${SECRET}`, characters],
+    [`SHA256: ${hex}`, 'a name must not be sha256'],
+    [`sha256: ${hex}`, 'a name must not be sha256'],
+    [`shop: ${hex}`, LIKE_A_DIGEST],
+    [`shop: sha256:${hex}0`, 'sha256: must be followed by 64 hex digits'],
+    ['shop: read-metrics', missing],
+    ['shop: #later', missing],
+    [`shop: ${SECRET}\u00a0x`, VISIBLE],
+  ];
+  for (const [line, problem] of cases) {
+    const result = await read({}, ['--api-keys-file=keys'], { keys: `good-key\n${line}\n` });
+    const mistakes = [`The API keys file, line 2: ${problem}`];
+    assert.deepEqual(result, { kind: 'mistakes', mistakes }, line);
+  }
+});
+
+test('A key or a name that is given twice is a mistake, in the file or beside it', async () => {
+  const again = (key: string, where: string): string =>
+    `The API keys file, line ${key}: the key is there already (${where})`;
+  const keys = `a: ${SECRET}\nb: x\na: y\nc: ${DIGEST}\nfixed\n`;
+  const env = { PETSTORE_API_KEYS: 'fixed' };
+  assert.deepEqual(await read(env, ['--api-keys-file=keys'], { keys }), {
+    kind: 'mistakes',
+    mistakes: [
+      'The API keys file, line 3: the name is there already (The API keys file, line 1)',
+      again('4', 'The API keys file, line 1'),
+      again('5', 'PETSTORE_API_KEYS, key 1'),
+    ],
+  });
+  const many = await read({}, ['--api-keys-file=keys'], { keys: 'a\n'.repeat(900) });
+  assert.equal(many.kind === 'mistakes' && many.mistakes.length, 20);
+});
+
 test('A file without a key is a mistake, since it would let nobody in', async () => {
   for (const text of ['', '\n', '# none\n']) {
     const mistakes = ['The API keys file holds no valid key'];
@@ -454,7 +546,7 @@ test('Of the faults of a keys file the first twenty are told, and how many more'
   const result = await read({}, ['--api-keys-file=keys'], { keys: 'a b\n'.repeat(100_000) });
   assert.ok(result.kind === 'mistakes');
   assert.equal(result.mistakes.length, 22);
-  assert.equal(result.mistakes[19], `The API keys file, line 20: ${VISIBLE}`);
+  assert.equal(result.mistakes[19], `The API keys file, line 20: ${LINE}`);
   assert.equal(result.mistakes[20], 'The API keys file: 99980 more lines are no keys');
 });
 

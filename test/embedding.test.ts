@@ -195,6 +195,16 @@ test('What an app cannot be made with is told at once, in a TypeError', async ()
     [{ apiKeys: [] }, 'apiKeys: expected one key at least'],
     [{ apiKeys: [undefined] }, 'apiKeys[0]: a key must be a string'],
     [{ apiKeys: Array(1001).fill('k') }, 'apiKeys: expected at most 1000 keys'],
+    [{ apiKeys: [{ key: 7 }] }, 'apiKeys[0]: a key must be a string'],
+    [{ apiKeys: [['k']] }, 'apiKeys[0]: a key must be a string'],
+    [{ apiKeys: [{ key: 'k', name: 7 }] }, 'apiKeys[0]: a name must be a string'],
+    [{ apiKeys: [{ key: 'k', name: 'sha256' }] }, 'apiKeys[0]: a name must not be sha256'],
+    [{ apiKeys: [{ key: 'k', only: 'pets' }] }, "apiKeys[0]: only must be 'metrics'"],
+    [
+      { apiKeys: [{ key: 'k', nmae: 'x' }] },
+      'apiKeys[0]: beside the key, only name and only are options of it',
+    ],
+    [{ apiKeys: ['k', { key: 'k' }] }, 'apiKeys[1]: the key is there already (apiKeys[0])'],
     [{ corsOrigins: '*' }, 'corsOrigins: expected an array of origins, not "*"'],
     [{ prefix: null }, 'prefix: expected segments such as /shop, not null'],
     [{ log: console }, /^log: expected a function, not Object/],
@@ -244,7 +254,7 @@ test('What an app cannot be made with is told at once, in a TypeError', async ()
   }
   assert.throws(() => createApp(undefined as never), /^TypeError: Expected an object of options$/);
   const app = create({});
-  for (const keys of [[], ['a b'], [7], 'k']) {
+  for (const keys of [[], ['a b'], [7], 'k', ['k', 'k'], [{ key: 'k', name: '' }]]) {
     assert.throws(() => app.setApiKeys(keys as string[]), /^TypeError: apiKeys/);
   }
   assert.throws(() => create({ store: undefined }), /^TypeError: dataFile, memory, etcd, store: /);

@@ -76,10 +76,12 @@ test('The description names exactly the operations that the service has', (t) =>
   const store = createMemoryStore();
   const metrics = createMetrics({
     version: '1.0.0',
-    nodeVersion: 'v20.20.2',
     pets: () => store.count(),
     store: () => undefined,
-    openConnections: () => undefined,
+    canStore: () => true,
+    keyUses: () => [],
+    now: Date.now,
+    runtime: undefined,
   });
   t.after(() => metrics.close());
   const operations = [
@@ -89,7 +91,10 @@ test('The description names exactly the operations that the service has', (t) =>
     openapiOperation(''),
   ];
   const expected = operations.map(({ name, method, path, needsKey, deprecation }) => {
-    return { name, method, path, needsKey, deprecated: deprecation !== undefined };
+    return {
+      ...{ name, method, path },
+      ...{ needsKey: needsKey !== false, deprecated: deprecation !== undefined },
+    };
   });
   const actual = described.map(({ method, path, operation }) => {
     const { operationId: name, deprecated = false, security = description.security } = operation;

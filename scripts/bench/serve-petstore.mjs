@@ -45,12 +45,14 @@ async function withoutPageCache() {
 async function uncountedListener() {
   const { createListener } = await import('../../dist/http/listener.js');
   const { petOperations } = await import('../../dist/api/operations.js');
-  const { createKeyring } = await import('../../dist/http/keyring.js');
-  const keyring = createKeyring(['bench']);
+  const { createKeyring } = await import('../../dist/api-keys/create-keyring.js');
+  const use = { name: '', requests: 0, lastUsedAt: 0 };
+  const keyring = createKeyring([{ text: 'bench', use }]);
   return createListener({
     operations: petOperations({ store: () => store, storeForCreate: () => store }),
     prefix: '',
     guardedPath: '/v1',
+    hintFor: () => '',
     keyring: () => keyring,
     bodyLimitBytes: 65_536,
     now: Date.now,

@@ -14,7 +14,7 @@ export type CommandName = 'make-key' | 'check-data' | 'copy-pets' | 'init-etcd' 
 
 export const COMMANDS: Readonly<Record<CommandName, Command>> = {
   'make-key': {
-    args: '',
+    args: '[name]',
     help: 'print a new API key, and its line for the keys file',
     load: () => import('./make-key.ts'),
   },
@@ -29,7 +29,7 @@ export const COMMANDS: Readonly<Record<CommandName, Command>> = {
     load: () => import('./copy-pets.ts'),
   },
   'init-etcd': {
-    args: '',
+    args: '[--etcd URLS]',
     help: 'make a new log in an etcd cluster, for a first start',
     load: () => import('./init-etcd.ts'),
   },

@@ -1,22 +1,27 @@
 /**
  * Makes an API key: the key itself for the client, and the line with its digest for the keys file.
  *
- *     petstore make-key
+ *     petstore make-key [NAME]
  */
 
 import crypto, { randomBytes } from 'node:crypto';
+import { keyNameProblem } from '../api-keys/api-key.ts';
 
-const args = process.argv.slice(2);
+const USAGE = 'Usage: petstore make-key [NAME]';
 
-if (args.length === 0) {
+const [name, ...others] = process.argv.slice(2);
+const problem = name === undefined ? undefined : keyNameProblem(name);
+
+if ((name === '--help' || name === '-h') && others.length === 0) {
+  console.log(`${USAGE}\n\nPrints a new API key, and the line for the keys file.`);
+} else if (others.length > 0 || name?.startsWith('-') || problem !== undefined) {
+  console.error(USAGE + (problem === undefined ? '' : `\n${problem}`));
+  process.exitCode = 2;
+} else {
   const key = randomBytes(24).toString('base64url');
+  const line = name === undefined ? '' : `${name}: `;
   const digest = crypto.hash('sha256', key, 'hex');
   console.log(
-    `# The key, for the client:\n${key}\n# Its line, for the keys file:\nsha256:${digest}`,
+    `# The key, for the client:\n${key}\n# Its line, for the keys file:\n${line}sha256:${digest}`,
   );
-} else if (args.length === 1 && (args[0] === '--help' || args[0] === '-h')) {
-  console.log('Usage: petstore make-key\n\nPrints a new API key, and the line for the keys file.');
-} else {
-  console.error('Usage: petstore make-key');
-  process.exitCode = 2;
 }

@@ -81,6 +81,17 @@ export class ApiError extends Error {
   }
 }
 
+/** The request breaks a rule of HTTP. */
+export function malformed(message: string): ApiError {
+  return new ApiError('malformed_request', message);
+}
+
+/** `which` is the version, as the request names it. */
+export function unsupportedVersion(which: string): ApiError {
+  const message = `${which} is not supported, only HTTP/1.0 and HTTP/1.1`;
+  return new ApiError('unsupported_http_version', message);
+}
+
 /** The service cannot do it now: the same request may succeed after so many seconds. */
 export function unavailable(message: string, retryAfterSeconds = 1): ApiError {
   return new ApiError('unavailable', message, ['Retry-After', `${retryAfterSeconds}`]);

@@ -4,41 +4,36 @@
 
 import { SPACE, TAB } from '../base/ascii.ts';
 import { ApiError } from './api-error.ts';
-import type { Keyring } from './keyring.ts';
+import type { ApiKey, Keyring } from './keyring.ts';
 import type { RequestHeaders } from './request-headers.ts';
 
-/** The API key of a request. Throws an ApiError (401) unless it is one, and a valid one. */
-export function authenticate(headers: RequestHeaders, keyring: Keyring): string {
-  if (headers.authorizationCount === 0) {
-    const message = 'An API key is required: Authorization: Bearer <API_KEY>';
-    throw new ApiError('unauthorized', message, CHALLENGE);
+/** Returns the API key of a request. Throws an ApiError (401) if it has none that is in force. */
+export function authenticate(headers: RequestHeaders, keyring: Keyring): ApiKey {
+  const { authorization, authorizationCount } = headers;
+  if (authorizationCount === 0) {
+    throw unauthorized('An API key is required: Authorization: Bearer <API_KEY>');
   }
-  if (headers.authorizationCount > 1) {
-    const message = `Expected one Authorization header field, not ${headers.authorizationCount}`;
-    throw new ApiError('unauthorized', message, CHALLENGE);
+  if (authorizationCount > 1) {
+    throw unauthorized(`Expected one Authorization header field, not ${authorizationCount}`);
   }
-  const { authorization } = headers;
   const scheme = authorization.slice(0, SCHEME.length);
   const isBearer = scheme === SCHEME || scheme.toLowerCase() === SCHEME.toLowerCase();
   const token = withoutSpace(authorization.slice(SCHEME.length));
   if (!isBearer || token === '') {
-    const message = 'The Authorization header field must be of the form Bearer <API_KEY>';
-    throw new ApiError('unauthorized', message, CHALLENGE);
+    throw unauthorized('The Authorization header field must be of the form Bearer <API_KEY>');
   }
-  if (!keyring.accepts(token)) {
-    throw new ApiError('unauthorized', 'The API key is not valid', INVALID_TOKEN_CHALLENGE);
-  }
-  return token;
+  const apiKey = keyring(token);
+  // RFC 6750 section 3.1: an error code only where a token was sent, and is wrong.
+  if (apiKey === undefined) throw unauthorized('The API key is not valid', 'invalid_token');
+  return apiKey;
 }
 
 const SCHEME = 'Bearer ';
 
-/** RFC 6750 section 3.1: an error code only where a token was sent, and is wrong. */
-const CHALLENGE: readonly string[] = ['WWW-Authenticate', 'Bearer realm="petstore"'];
-const INVALID_TOKEN_CHALLENGE: readonly string[] = [
-  'WWW-Authenticate',
-  'Bearer realm="petstore", error="invalid_token"',
-];
+function unauthorized(message: string, error?: string): ApiError {
+  const challenge = `Bearer realm="petstore"${error === undefined ? '' : `, error="${error}"`}`;
+  return new ApiError('unauthorized', message, ['WWW-Authenticate', challenge]);
+}
 
 /**
  * Removes leading and trailing optional whitespace (space and tab, RFC 9110 section 5.6.3). A loop

@@ -2,7 +2,7 @@
 
 import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { ApiError } from './api-error.ts';
+import { ApiError, malformed, unsupportedVersion } from './api-error.ts';
 import { COMMON_HEADERS } from './api-response.ts';
 import { lingeringClose } from './lingering-close.ts';
 
@@ -20,12 +20,7 @@ export function toApiError(error: NodeJS.ErrnoException, maxHeaderSize: number):
       // Two numbers that are not a version of HTTP; for anything else the parser says what it expected.
       if (reason === 'Invalid HTTP version') return unsupportedVersion('This version of HTTP');
   }
-  return new ApiError('malformed_request', `The request is not well-formed HTTP: ${reason}`);
-}
-
-function unsupportedVersion(which: string): ApiError {
-  const message = `${which} is not supported, only HTTP/1.0 and HTTP/1.1`;
-  return new ApiError('unsupported_http_version', message);
+  return malformed(`The request is not well-formed HTTP: ${reason}`);
 }
 
 /**

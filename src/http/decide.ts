@@ -9,30 +9,18 @@
 
 import type { IncomingMessage } from 'node:http';
 import { cut, quote } from '../base/quote.ts';
-import { ApiError } from './api-error.ts';
+import { ApiError, malformed } from './api-error.ts';
 import { emptyResponse, type ApiResponse } from './api-response.ts';
 import { authenticate } from './bearer.ts';
 import { failureResponse, type Exchange, type ListenerOptions } from './exchange.ts';
 import type { ApiRequest, Operation } from './operation.ts';
-import { createPathHint } from './path-hint.ts';
 import { readBody } from './request-body.ts';
 import type { RequestHeaders } from './request-headers.ts';
+import type { RequestFacts } from './request-record.ts';
 import { checkRequestRules } from './request-rules.ts';
 import { brokenEncoding, normalizePath, percentDecode, readTarget } from './request-target.ts';
 import { createRouter } from './router.ts';
 import { groupByPath, type PreparedOperation, type Route } from './routes.ts';
-
-/** What is known of a request when its header was looked at. */
-export interface RequestFacts {
-  /** The path as it was sent, without query and host; '' if the target could not be read. */
-  readonly path: string;
-  /** The operation that is asked for, if any. */
-  readonly prepared: PreparedOperation | undefined;
-  /** True if web pages of any origin may read what is at the path. */
-  readonly isPublic: boolean;
-  /** False if the request broke a rule of HTTP: others may have understood it differently. */
-  readonly isSound: boolean;
-}
 
 /** The header decides the response. */
 export interface Respond {
@@ -54,16 +42,14 @@ type Mutable<T> = { -readonly [Name in keyof T]: T[Name] };
 /** Returns the function that decides. It never throws. */
 export function createDecide(options: ListenerOptions): (exchange: Exchange) => Respond | Call {
   const { prefix, bodyLimitBytes, cors } = options;
-  const routes = groupByPath(options.operations, prefix);
-  const router = createRouter(routes);
+  const router = createRouter(groupByPath(options.operations, prefix));
   const guardedPath = `${prefix}${options.guardedPath}`;
-  const [patterns, listPath] = [[...routes.keys()], `${prefix}${options.listPath}`];
-  const hint = createPathHint({ patterns, prefix, guardedPath, listPath });
   return (exchange) => {
     const { request, headers } = exchange;
     const { method = '' } = request;
     const facts: Mutable<RequestFacts> = {
       path: '',
+      keyUse: undefined,
       prepared: undefined,
       isPublic: false,
       isSound: false,
@@ -80,8 +66,10 @@ export function createDecide(options: ListenerOptions): (exchange: Exchange) => 
 
       const found = router.match(path);
       const needsKey = found === undefined ? isBelow(path, guardedPath) : found.route.needsKey;
-      const apiKey = needsKey ? authenticate(headers, options.keyring()) : '';
-      if (found === undefined) throw noSuchPath(path, hint);
+      const key = needsKey ? authenticate(headers, options.keyring(needsKey)) : undefined;
+      facts.keyUse = key?.use;
+      const apiKey = key?.text ?? '';
+      if (found === undefined) throw noSuchPath(path, options);
       const { route, parameters: pathParameters } = found;
       facts.isPublic = route.isPublic;
       // Here, since an operation without parameters does not read the query.
@@ -119,16 +107,16 @@ function targetOf(request: IncomingMessage & { readonly originalUrl?: unknown })
 /** The target '*' stands for the server as a whole (RFC 9110 section 9.3.7). */
 function checkAsterisk(method: string): void {
   if (method === 'OPTIONS') return;
-  throw new ApiError('malformed_request', `The request target * is not for ${method}`);
+  throw malformed(`The request target * is not for ${method}`);
 }
 
 function isBelow(path: string, guardedPath: string): boolean {
   return `${normalizePath(path)}/`.startsWith(`${guardedPath}/`);
 }
 
-function noSuchPath(path: string, hint: (path: string) => string): ApiError {
+function noSuchPath(path: string, { hintFor }: ListenerOptions): ApiError {
   if (percentDecode(path) === undefined) return brokenEncoding('path', path);
-  return new ApiError('unknown_path', `Unknown path ${cut(path)}${hint(path)}`);
+  return new ApiError('unknown_path', `Unknown path ${cut(path)}${hintFor(path)}`);
 }
 
 /** Expect is a list: "100-continue" may be in it twice (RFC 9110 section 10.1.1). */

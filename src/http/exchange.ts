@@ -27,10 +27,10 @@ export interface ListenerOptions {
   readonly prefix: string;
   /** Below it, nothing is told without a key: '/v1'. */
   readonly guardedPath: string;
-  /** The path that lists all paths, for those who ask for an unknown one: '/docs'. */
-  readonly listPath: string;
-  /** The keys in force, asked for on each request. */
-  keyring(): Keyring;
+  /** What the 404 of an unknown path adds to its message: the path that was meant, say. */
+  hintFor(path: string): string;
+  /** The keys in force, asked for on each request: those that open what `needsKey` says. */
+  keyring(needsKey: true | 'metrics'): Keyring;
   readonly bodyLimitBytes: number;
   /** The time of day in milliseconds since 1970. */
   now(): number;

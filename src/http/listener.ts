@@ -7,10 +7,11 @@
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createDecide, type Call, type RequestFacts } from './decide.ts';
+import { createDecide, type Call } from './decide.ts';
 import { failureResponse, type Exchange, type ListenerOptions } from './exchange.ts';
 import { ClientGoneError } from './request-body.ts';
 import { announcesBody, readHeaders } from './request-headers.ts';
+import type { RequestFacts } from './request-record.ts';
 import { respond } from './respond.ts';
 
 export interface Listener {

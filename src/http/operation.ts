@@ -9,8 +9,8 @@ export interface Operation {
   readonly method: 'GET' | 'POST';
   /** A router's pattern: literal segments, and parameters in braces. */
   readonly path: string;
-  /** False for what may be asked without an API key. */
-  readonly needsKey: boolean;
+  /** False for what may be asked without an API key; 'metrics' if keys for metrics open it, too. */
+  readonly needsKey: boolean | 'metrics';
   /** True for what any web page may read, whatever the CORS policy is. */
   readonly isPublic?: true;
   readonly deprecation?: Deprecation;

@@ -39,17 +39,17 @@ export async function readBody(
   if (isWaiting) response.writeContinue();
   // Without a body the stream may have no end: see optimizeEmptyRequests in http-server.ts.
   const body = announcesBody(headers) ? await readBytes(request, limitBytes) : EMPTY;
-  if (body.length === 0) {
-    throw new ApiError('invalid_json', 'A body is required, and it must be JSON');
-  }
+  if (body.length === 0) throw invalidJson('A body is required, and it must be JSON');
   if (body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf) {
-    throw new ApiError('invalid_json', 'The body starts with a byte order mark, which is no JSON');
+    throw invalidJson('The body starts with a byte order mark, which is no JSON');
   }
   const invalid = findInvalidUtf8(body);
-  if (invalid !== undefined) {
-    throw new ApiError('invalid_json', `The body is not valid UTF-8 at byte ${invalid}`);
-  }
+  if (invalid !== undefined) throw invalidJson(`The body is not valid UTF-8 at byte ${invalid}`);
   return body;
+}
+
+function invalidJson(message: string): ApiError {
+  return new ApiError('invalid_json', message);
 }
 
 const EMPTY: Buffer = Buffer.alloc(0);

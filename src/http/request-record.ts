@@ -1,16 +1,12 @@
 /** A request that has its response, as metrics and the access log see it. */
 
 import type { IncomingMessage } from 'node:http';
+import type { KeyUse } from './keyring.ts';
+import type { PreparedOperation } from './routes.ts';
 
 export interface RequestRecord {
   readonly request: IncomingMessage;
-  /** The operation's name, '' if the request was for none. */
-  readonly operation: string;
-  /**
-   * The path as it was sent, without query and host; '' if the target could not be read. The rest
-   * of a target is private.
-   */
-  readonly path: string;
+  readonly facts: RequestFacts;
   readonly status: number;
   /** Bytes of the body that are sent: 0 for HEAD. */
   readonly bodyBytes: number;
@@ -18,4 +14,21 @@ export interface RequestRecord {
   readonly startedAt: number;
   /** '' if requests have none. */
   readonly requestId: string;
+}
+
+/** What is known of a request when its header was looked at. */
+export interface RequestFacts {
+  /**
+   * The path as it was sent, without query and host; '' if the target could not be read. The rest
+   * of a target is private.
+   */
+  readonly path: string;
+  /** Of the API key that was presented; undefined without a valid one. */
+  readonly keyUse: KeyUse | undefined;
+  /** The operation that is asked for, if any. */
+  readonly prepared: PreparedOperation | undefined;
+  /** True if web pages of any origin may read what is at the path. */
+  readonly isPublic: boolean;
+  /** False if the request broke a rule of HTTP: others may have understood it differently. */
+  readonly isSound: boolean;
 }

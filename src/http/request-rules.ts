@@ -11,21 +11,16 @@
 
 import type { IncomingMessage } from 'node:http';
 import { quote } from '../base/quote.ts';
-import { ApiError } from './api-error.ts';
+import { ApiError, malformed, unsupportedVersion } from './api-error.ts';
 import type { RequestHeaders } from './request-headers.ts';
 
 /** Throws an ApiError for a request that no server should serve. */
 export function checkRequestRules(request: IncomingMessage, headers: RequestHeaders): void {
   const { httpVersionMajor: major, httpVersionMinor: minor } = request;
-  if (major !== 1 || minor > 1) {
-    const message = `HTTP/${request.httpVersion} is not supported, only HTTP/1.0 and HTTP/1.1`;
-    throw new ApiError('unsupported_http_version', message);
-  }
+  if (major !== 1 || minor > 1) throw unsupportedVersion(`HTTP/${request.httpVersion}`);
   const { transferEncoding } = headers;
   if (transferEncoding !== undefined) {
-    if (minor === 0) {
-      throw new ApiError('malformed_request', 'Transfer-Encoding is not part of HTTP/1.0');
-    }
+    if (minor === 0) throw malformed('Transfer-Encoding is not part of HTTP/1.0');
     if (transferEncoding.toLowerCase() !== 'chunked') {
       const message = `Transfer-Encoding must be chunked, not ${quote(transferEncoding)}`;
       throw new ApiError('unsupported_transfer_coding', message);
@@ -36,12 +31,8 @@ export function checkRequestRules(request: IncomingMessage, headers: RequestHead
 
 function checkHost({ hostCount, host }: RequestHeaders, isRequired: boolean): void {
   if (hostCount === 0 && !isRequired) return;
-  if (hostCount !== 1) {
-    throw new ApiError('malformed_request', `Expected one Host header field, not ${hostCount}`);
-  }
-  if (!isHost(host)) {
-    throw new ApiError('malformed_request', `Host ${quote(host)} is not a host`);
-  }
+  if (hostCount !== 1) throw malformed(`Expected one Host header field, not ${hostCount}`);
+  if (!isHost(host)) throw malformed(`Host ${quote(host)} is not a host`);
 }
 
 /** True for a host, or an IP literal in brackets, and a port (RFC 9110 section 7.2); never empty. */

@@ -4,7 +4,7 @@
  */
 
 import { quote } from '../base/quote.ts';
-import { ApiError } from './api-error.ts';
+import { malformed, type ApiError } from './api-error.ts';
 import { isHost } from './request-rules.ts';
 
 export interface Target {
@@ -36,8 +36,7 @@ export function normalizePath(path: string): string {
 
 /** The error for '%' without two hex digits after it, or for bytes that are not UTF-8. */
 export function brokenEncoding(part: 'path' | 'query', text: string): ApiError {
-  const message = `The ${part} ${quote(text)} has broken percent-encoding`;
-  return new ApiError('malformed_request', message);
+  return malformed(`The ${part} ${quote(text)} has broken percent-encoding`);
 }
 
 /** Returns the text decoded as percent-encoded UTF-8, or undefined if the encoding is broken. */
@@ -53,9 +52,8 @@ export function percentDecode(text: string): string | undefined {
 /** Returns the path and query of an absolute target (RFC 9112 section 3.2.2). */
 function originForm(url: string): string {
   const match = /^https?:\/\/([^/?#]*)([/?].*)?$/i.exec(url);
-  if (match === null || !isHost(match[1] ?? '')) {
-    throw new ApiError('malformed_request', `The request target ${quote(url)} is not valid`);
-  }
+  const isValid = match !== null && isHost(match[1] ?? '');
+  if (!isValid) throw malformed(`The request target ${quote(url)} is not valid`);
   const rest = match[2] ?? '/';
   return rest.startsWith('/') ? rest : `/${rest}`;
 }

@@ -6,19 +6,17 @@
  */
 
 import { NO_HEADERS, sendResponse, type ApiResponse } from './api-response.ts';
-import type { RequestFacts } from './decide.ts';
 import type { Exchange } from './exchange.ts';
 import { lingeringClose } from './lingering-close.ts';
 import { announcesBody } from './request-headers.ts';
+import type { RequestFacts } from './request-record.ts';
 
 /** Sends the response and reports it. */
 export function respond(exchange: Exchange, facts: RequestFacts, apiResponse: ApiResponse): void {
   const { options, request, response, startedAt, requestId } = exchange;
-  const { path, prepared } = facts;
   const { status } = apiResponse;
-  const operation = prepared === undefined ? '' : prepared.operation.name;
   const bodyBytes = request.method === 'HEAD' ? 0 : apiResponse.bodyBytes;
-  options.onResponse({ request, operation, path, status, bodyBytes, startedAt, requestId });
+  options.onResponse({ request, facts, status, bodyBytes, startedAt, requestId });
   if (response.destroyed) return;
   const headers = extraHeaders(exchange, facts, status);
   const isEarly = isEarlyResponse(exchange, status);

@@ -11,7 +11,7 @@ import { emptyResponse, NO_HEADERS, type ApiResponse } from './api-response.ts';
 export interface Route {
   /** By method. HEAD is there if GET is. */
   readonly operations: ReadonlyMap<string, PreparedOperation>;
-  readonly needsKey: boolean;
+  readonly needsKey: Operation['needsKey'];
   /** True if one of the operations is public: then all responses at this path are. */
   readonly isPublic: boolean;
   /** The value of the Allow header field. */
@@ -44,7 +44,7 @@ export function groupByPath(
     const isPublic = here.some((operation) => operation.isPublic === true);
     routes.set(`${prefix}${path}`, {
       operations: byMethod,
-      needsKey: here.some(({ needsKey }) => needsKey),
+      needsKey: here.find(({ needsKey }) => needsKey)?.needsKey ?? false,
       isPublic,
       allow,
       optionsResponse: emptyResponse(['Allow', allow, ...(isPublic ? PUBLIC_PREFLIGHT : [])]),

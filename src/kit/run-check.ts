@@ -11,7 +11,7 @@ import { inspect } from 'node:util';
 import { NotObserved, type Check } from './check.ts';
 import { Differences, type Difference } from './each-case.ts';
 import { groupBy } from './group-by.ts';
-import { cut, withoutKey } from './shown.ts';
+import { cut, plainText } from './shown.ts';
 import { NoResponse, TestClient, type Target } from './test-client.ts';
 
 export type CheckResult =
@@ -99,9 +99,9 @@ const MOST_CASES = 4;
 
 /** Differences with the same expectation have the same cause. */
 function byExpectation(all: readonly Difference[], key: string): readonly Group[] {
-  const groups = groupBy(all, ({ error }) => withoutKey(expectationOf(error), key));
+  const groups = groupBy(all, ({ error }) => plainText(expectationOf(error), key));
   return [...groups].map(([expectation, differences]) => {
-    const names = differences.map(({ about }) => withoutKey(about, key));
+    const names = differences.map(({ about }) => plainText(about, key));
     const more = names.length > MOST_CASES ? ` and ${names.length - MOST_CASES} more` : '';
     return { expectation, differences, cases: `${names.slice(0, MOST_CASES).join(', ')}${more}` };
   });

@@ -26,8 +26,8 @@ export function shownMessage(
 
 /** The text without the key, with line ends as its only control characters, and cut. */
 export function shownText(text: string, key: string): string {
-  const plain = withoutKey(text.slice(0, LONGEST_TEXT).replaceAll('\r\n', '\n'), key);
-  const [head = '', ...rest] = harmless(plain).split('\n\n');
+  const plain = plainText(text.slice(0, LONGEST_TEXT).replaceAll('\r\n', '\n'), key);
+  const [head = '', ...rest] = plain.split('\n\n');
   const lines = head.split('\n').map((line) => cut(line, LONGEST_LINE));
   if (lines.length > MOST_LINES) {
     lines.splice(MOST_LINES, lines.length, `… ${lines.length - MOST_LINES} more lines`);
@@ -36,8 +36,11 @@ export function shownText(text: string, key: string): string {
   return body === '' ? lines.join('\n') : `${lines.join('\n')}\n\n${body}`;
 }
 
-/** The text with *** in place of the key and of what the checks make of it. */
-export function withoutKey(text: string, key: string): string {
+/**
+ * The text with *** instead of the key and of what the checks make of it, and without what a
+ * terminal or an XML file (JUnit) cannot take.
+ */
+export function plainText(text: string, key: string): string {
   const base64 = [key, `:${key}`].map((form) => Buffer.from(form).toString('base64'));
   const forms = [key, ...(key.length < SHORT_KEY ? [] : [key.slice(0, -1), ...base64])];
   const pattern = forms
@@ -46,15 +49,14 @@ export function withoutKey(text: string, key: string): string {
     .join('|');
   const isShort = key.length < SHORT_KEY;
   const word = isShort ? `(?<![A-Za-z0-9_-])(?:${pattern})(?![A-Za-z0-9_-])` : pattern;
-  return text.replace(new RegExp(word, 'gi'), '***');
+  return text
+    .replace(new RegExp(word, 'gi'), '***')
+    .replaceAll(']]>', ']] >')
+    .replace(NOT_SHOWN, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-function harmless(text: string): string {
-  return text.replace(
-    /[\0-\x09\x0b-\x1f\x7f-\x9f]/g,
-    (control) => `\\x${control.charCodeAt(0).toString(16).padStart(2, '0')}`,
-  );
-}
+/** Control characters except the line feed, lone surrogates, and the two that are no characters. */
+const NOT_SHOWN = /[\0-\x09\x0b-\x1f\x7f-\x9f\ufffe\uffff\ud800-\udfff]/gu;
 
 export function cut(text: string, longest: number): string {
   return text.length <= longest ? text : `${text.slice(0, longest)}…`;

@@ -393,7 +393,9 @@ const METRICS: OperationObject = {
   operationId: 'metrics',
   tags: [OPERATION],
   summary: 'Show metrics for Prometheus',
-  description: 'Requests, animals, commits and how busy the service is.',
+  description:
+    'Requests, uses of API keys, animals, commits and how busy the service is. An API key for ' +
+    'metrics only opens it, too, and nothing else.',
   responses: {
     200: {
       description: 'The metrics in the text format, version 0.0.4',

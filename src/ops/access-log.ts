@@ -1,6 +1,6 @@
 /**
  * The access log: one line for each request that got to the listener. The query is left out, and no
- * header field but the request id is in it.
+ * header field but the request id is in it; of an API key it has the name.
  */
 
 import type { Log } from '../base/log.ts';
@@ -10,8 +10,9 @@ export function logRequest(log: Log, record: RequestRecord, seconds: number): vo
   log('info', 'Answered', {
     requestId: record.requestId,
     method: record.request.method ?? '',
-    path: record.path,
-    operation: record.operation,
+    path: record.facts.path,
+    operation: record.facts.prepared?.operation.name ?? '',
+    key: record.facts.keyUse?.name ?? '',
     status: record.status,
     bytes: record.bodyBytes,
     durationMs: Math.round(seconds * 1e6) / 1000,

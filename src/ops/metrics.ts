@@ -9,13 +9,16 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Histogram } from '../base/histogram.ts';
 import type { Operation } from '../http/operation.ts';
 import { textResponse } from '../http/api-response.ts';
+import type { KeyUse } from '../http/keyring.ts';
+import type { RequestRecord } from '../http/request-record.ts';
 import { PET_STATUSES } from '../model/pet.ts';
 import type { PetCount, StoreStats } from '../model/pet-store.ts';
-import { encodeHistogram, metric, type Sample } from './prometheus.ts';
+import { encodeHistogram, encodeHistograms, metric, type Sample } from './prometheus.ts';
+import { encodeKeyUses, encodeRuntime, type Runtime } from './runtime-metrics.ts';
 
 export interface Metrics {
-  /** Counts an answer; `operation` is '' where the request was for none. */
-  countRequest(operation: string, status: number, seconds: number, bytes: number): void;
+  /** Counts a response, and the use of the API key. */
+  countRequest(record: RequestRecord, seconds: number): void;
   /** The operation that shows the metrics. */
   readonly operation: Operation;
   /** Stops measuring the event loop. */
@@ -25,11 +28,16 @@ export interface Metrics {
 /** Where the figures come from that are not counted here. */
 export interface MetricsSources {
   readonly version: string;
-  readonly nodeVersion: string;
   pets(): PetCount;
   /** What the store measures; undefined if it measures nothing. */
   store(): StoreStats | undefined;
-  openConnections(): number | undefined;
+  /** True while a create can be stored, as far as the service knows. */
+  canStore(): boolean;
+  keyUses(): readonly KeyUse[];
+  /** The time of day in milliseconds since 1970. */
+  now(): number;
+  /** What the program around the app knows; undefined for what it does not tell. */
+  readonly runtime: Runtime | undefined;
 }
 
 export function createMetrics(sources: MetricsSources): Metrics {
@@ -45,9 +53,11 @@ export function createMetrics(sources: MetricsSources): Metrics {
     eventLoop.reset();
     return [
       answers.encode(),
+      encodeKeyUses(sources.keyUses(), sources.now()),
       encodePetCounts(sources.pets()),
+      gauge('can_store', CAN_STORE_HELP, sources.canStore() ? 1 : 0),
       encodeStore(sources.store()),
-      encodeConnections(sources.openConnections()),
+      encodeRuntime(sources.runtime),
       metric(
         'petstore_event_loop_delay_seconds',
         'gauge',
@@ -55,18 +65,28 @@ export function createMetrics(sources: MetricsSources): Metrics {
         delay,
       ),
       metric('petstore_build_info', 'gauge', 'Always 1; the labels tell what runs', [
-        { labels: { version: sources.version, node: sources.nodeVersion }, value: 1 },
+        {
+          labels: { version: sources.version, node: sources.runtime?.nodeVersion ?? '' },
+          value: 1,
+        },
       ]),
     ].join('');
   };
   return {
-    countRequest: (operation, status, seconds, bytes) =>
-      answers.count(operation, status, seconds, bytes),
+    countRequest(record, seconds) {
+      const { keyUse, prepared } = record.facts;
+      if (keyUse !== undefined) {
+        keyUse.requests += 1;
+        keyUse.lastUsedAt = record.startedAt;
+      }
+      const operation = prepared === undefined ? '' : prepared.operation.name;
+      answers.count(operation, record.status, seconds, record.bodyBytes);
+    },
     operation: {
       name: 'metrics',
       method: 'GET',
       path: '/metrics',
-      needsKey: true,
+      needsKey: 'metrics',
       handle: () => textResponse(200, TEXT_TYPE, encode()),
     },
     close: () => eventLoop.disable(),
@@ -81,28 +101,41 @@ const DURATION_BOUNDS: readonly number[] = [
   0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 ];
 
+/** What was answered for one operation. */
+interface OperationCounts {
+  readonly byStatus: Map<number, { value: number }>;
+  readonly seconds: Histogram;
+}
+
 class RequestCounts {
-  readonly #byOperation: Map<string, Map<number, { value: number }>> = new Map();
-  readonly #durations: Histogram = new Histogram(DURATION_BOUNDS);
+  readonly #byOperation: Map<string, OperationCounts> = new Map();
   #bytes = 0;
 
   count(operation: string, status: number, seconds: number, bytes: number): void {
-    let byStatus = this.#byOperation.get(operation);
-    if (byStatus === undefined) this.#byOperation.set(operation, (byStatus = new Map()));
-    let count = byStatus.get(status);
-    if (count === undefined) byStatus.set(status, (count = { value: 0 }));
+    let counts = this.#byOperation.get(operation);
+    if (counts === undefined) {
+      counts = { byStatus: new Map(), seconds: new Histogram(DURATION_BOUNDS) };
+      this.#byOperation.set(operation, counts);
+    }
+    let count = counts.byStatus.get(status);
+    if (count === undefined) counts.byStatus.set(status, (count = { value: 0 }));
     count.value += 1;
-    this.#durations.observe(seconds);
+    counts.seconds.observe(seconds);
     this.#bytes += bytes;
   }
 
   encode(): string {
-    const samples = [...this.#byOperation].flatMap(([operation, byStatus]) =>
+    const operations = [...this.#byOperation];
+    const samples = operations.flatMap(([operation, { byStatus }]) =>
       [...byStatus].map(([status, { value }]): Sample => ({
         labels: { operation, status: String(status) },
         value,
       })),
     );
+    const durations = operations.map(([operation, { seconds }]) => ({
+      labels: { operation },
+      histogram: seconds,
+    }));
     return [
       metric(
         'petstore_http_requests_total',
@@ -111,10 +144,10 @@ class RequestCounts {
           'those that node:http refuses while it reads them',
         samples,
       ),
-      encodeHistogram(
+      encodeHistograms(
         'petstore_http_request_duration_seconds',
-        'Time from the turn of a request on its connection to its answer',
-        this.#durations,
+        'Time from the turn of a request on its connection to its answer, by operation',
+        durations,
       ),
       metric('petstore_http_response_body_bytes_total', 'counter', 'Bytes of all bodies answered', [
         { value: this.#bytes },
@@ -207,7 +240,6 @@ function gauge(name: string, help: string, value: number): string {
   return metric(`petstore_store_${name}`, 'gauge', help, [{ value }]);
 }
 
-function encodeConnections(value: number | undefined): string {
-  if (value === undefined) return '';
-  return metric('petstore_http_connections', 'gauge', 'Open connections', [{ value }]);
-}
+const CAN_STORE_HELP =
+  '1 while creates can be stored; 0 in each state in which none can, and for five seconds after ' +
+  'one that could not be';

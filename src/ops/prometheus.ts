@@ -20,15 +20,32 @@ export function metric(
   return `${header(name, type, help)}${lines.join('')}`;
 }
 
-/** The lines of a histogram; its buckets are cumulative, as the format has them. */
+/** The lines of a histogram without labels. */
 export function encodeHistogram(name: string, help: string, histogram: Histogram): string {
-  let count = 0;
-  const buckets = [...histogram.bounds, '+Inf'].map((bound, index) => {
-    count += histogram.counts[index]!;
-    return `${name}_bucket{le="${bound}"} ${count}\n`;
+  return encodeHistograms(name, help, [{ labels: {}, histogram }]);
+}
+
+export interface HistogramSample {
+  readonly labels: Labels;
+  readonly histogram: Histogram;
+}
+
+/** The lines of a histogram with labels; its buckets are cumulative, as the format has them. */
+export function encodeHistograms(
+  name: string,
+  help: string,
+  samples: readonly HistogramSample[],
+): string {
+  const lines = samples.flatMap(({ labels, histogram }) => {
+    let count = 0;
+    const buckets = [...histogram.bounds, '+Inf'].map((bound, index) => {
+      count += histogram.counts[index]!;
+      return `${name}_bucket${encodeLabels({ ...labels, le: String(bound) })} ${count}\n`;
+    });
+    const all = encodeLabels(labels);
+    return [...buckets, `${name}_sum${all} ${histogram.sum}\n`, `${name}_count${all} ${count}\n`];
   });
-  const total = `${name}_sum ${histogram.sum}\n${name}_count ${count}\n`;
-  return `${header(name, 'histogram', help)}${buckets.join('')}${total}`;
+  return `${header(name, 'histogram', help)}${lines.join('')}`;
 }
 
 function header(name: string, type: string, help: string): string {

@@ -8,13 +8,14 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { rounds } from '../support/extent.ts';
 import { listAllPets } from '../support/pet-load.ts';
 import { end, KEY, portOf, startOn } from '../support/process.ts';
 import { createRandom, type Random } from '../support/random.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 /** ROUNDS=300 for a long run. */
-const ROUNDS = Number(process.env['ROUNDS'] ?? 25);
+const ROUNDS = Number(process.env['ROUNDS'] ?? rounds(8, 25));
 const CLIENTS = 8;
 
 test('Eight clients with keys have each pet once, and none missing, after many ends', async (t) => {

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { rounds } from '../support/extent.ts';
 import { PetLedger } from '../support/pet-ledger.ts';
 import { listAllPets, startLoad } from '../support/pet-load.ts';
 import { end, portOf, startOn, type Process } from '../support/process.ts';
@@ -11,7 +12,7 @@ import { createRandom, type Random } from '../support/random.ts';
 import { runScript } from '../support/run-script.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
-const ROUNDS = 15;
+const ROUNDS = rounds(6, 15);
 const CONNECTIONS = 6;
 
 test('What was answered or seen is there once, byte for byte, after many kill -9', async (t) => {

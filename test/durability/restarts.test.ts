@@ -8,13 +8,14 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { rounds } from '../support/extent.ts';
 import { parseAnswers } from '../support/raw-http.ts';
 import { end, KEY, portOf, startProcess, type Process } from '../support/process.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { requestOf } from '../support/wire.ts';
 
 const CONNECTIONS = 64;
-const STOPS = 20;
+const STOPS = rounds(6, 20);
 const UNANSWERED = 'closed without an answer';
 const CREATE = requestOf('POST /v1/pets', [], '{"name":"Rex","categoryId":1}');
 

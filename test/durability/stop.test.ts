@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { rounds } from '../support/extent.ts';
 import { openConnection, type Outcome } from '../support/connection.ts';
 import { PetLedger } from '../support/pet-ledger.ts';
 import { startLoad } from '../support/pet-load.ts';
@@ -11,7 +12,7 @@ import { end, KEY, portOf, startOn } from '../support/process.ts';
 import { createRandom } from '../support/random.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
-const ROUNDS = 4;
+const ROUNDS = rounds(2, 4);
 const CONNECTIONS = 24;
 
 test('Under load SIGTERM cuts no answer, and the data file has what was answered', async (t) => {

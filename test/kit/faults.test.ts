@@ -93,6 +93,16 @@ test('A difference does not hide the next one: each cause is reported, with its 
     assert.ok(result.report.includes(cause));
 });
 
+test('All cases of a check are run, in their order, whatever the first of them showed', async () => {
+  const isName: Rules['isName'] = (value) => typeof value === 'string' || value instanceof Object;
+  const server = createPlainServer(KEY, { isName: (value) => value === null || isName(value) });
+  const checks = checksOf('interface', ['2/name-type']);
+  const result = (await resultsOf(server, checks)).get('2/name-type');
+  assert.ok(result?.kind === 'fails');
+  const cases = '{"name":null}, {"name":[]}, {"name":["Rex"]}, {"name":{}} and 1 more';
+  assert.deepEqual(result.causes, [`the status: expected 400, received 201 (${cases})`]);
+});
+
 test('A service that went away is told from one that leaves a request unanswered', async (t) => {
   const [check] = checksOf('interface', ['2/status-optional']);
   const run = (baseUrl: string): Promise<CheckResult> => runCheck(check!, { baseUrl, key: KEY });

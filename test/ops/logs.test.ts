@@ -46,6 +46,7 @@ test('It has one line for each answer, and neither the query nor a key', async (
     method: 'GET',
     path: '/v1/pets',
     operation: 'listPets',
+    key: '',
     status: 200,
     bytes: body.length,
   });
@@ -54,6 +55,20 @@ test('It has one line for each answer, and neither the query nor a key', async (
   assert.equal(requestId, answer.headers.get('x-request-id'));
   assert.ok(!text().includes('secret'));
   assert.ok(!text().includes(KEY));
+});
+
+test('It has the name of the API key, and nothing where no key or no name was given', async (t) => {
+  const apiKeys = ['plain', { key: 'secret-1', name: 'shop-2026' }];
+  const { service, entries, text } = await start(t, { apiKeys });
+  for (const key of ['secret-1', 'plain', 'wrong']) {
+    await service.fetch('/v1/pets', { headers: { Authorization: `Bearer ${key}` } });
+  }
+  await service.fetch('/livez', { headers: { Authorization: 'Bearer secret-1' } });
+  assert.deepEqual(
+    entries().map(({ key }) => key),
+    ['shop-2026', '', '', ''],
+  );
+  assert.ok(!text().includes('secret-1'));
 });
 
 for (const id of ['a', 'abc-123_X.y', 'x'.repeat(64)]) {
@@ -105,6 +120,16 @@ test('Nothing in a request can forge a line', async (t) => {
   );
   assert.ok(text().split('\n').length <= 1, text());
   for (const { level } of entries()) assert.equal(level, 'info');
+});
+
+test('A text in the log has at most 4,096 characters, and an ellipsis where it was longer', () => {
+  const lines: string[] = [];
+  const log = createJsonLog((line) => lines.push(line));
+  for (const length of [4096, 4097]) log('info', 'Told', { cause: 'x'.repeat(length) });
+  assert.deepEqual(
+    lines.map((line) => (JSON.parse(line) as { cause: string }).cause),
+    ['x'.repeat(4096), `${'x'.repeat(4096)}…`],
+  );
 });
 
 test('A failure of the service goes to the log with its cause and the request', async (t) => {

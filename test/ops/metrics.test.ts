@@ -1,10 +1,12 @@
 /** Metrics: the text that a scraper gets, and that its figures are those of what happened. */
 
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { platform } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { startService, type Service } from '../support/service.ts';
+import { readProcessStats } from '../../src/ops/process-stats.ts';
+import { createMemoryStore } from '../../src/stores/memory-store.ts';
+import { KEY, startService, type Service } from '../support/service.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 async function start(t: TestContext): Promise<Service> {
@@ -51,9 +53,13 @@ test('Requests are counted by operation and status, with their time and bytes', 
   assert.equal(requests('operation="listPets",status="400"'), 1);
   assert.equal(requests('operation="getPet",status="404"'), 2);
   assert.equal(requests('operation="",status="404"'), 1);
-  assert.equal(samples.get('petstore_http_request_duration_seconds_count'), 5);
-  assert.equal(samples.get('petstore_http_request_duration_seconds_bucket{le="+Inf"}'), 5);
-  assert.ok(samples.get('petstore_http_request_duration_seconds_sum')! > 0);
+  const duration = (kind: string): number | undefined =>
+    samples.get(`petstore_http_request_duration_seconds_${kind}}`);
+  assert.equal(duration('count{operation="listPets"'), 2);
+  assert.equal(duration('count{operation="getPet"'), 2);
+  assert.equal(duration('count{operation=""'), 1);
+  assert.equal(duration('bucket{operation="getPet",le="+Inf"'), 2);
+  assert.ok(duration('sum{operation="listPets"')! > 0);
   assert.ok(samples.get('petstore_http_response_body_bytes_total')! > 100);
 });
 
@@ -95,19 +101,111 @@ test('Pets, commits, files and what runs', async (t) => {
   assert.equal(samples.get('petstore_store_snapshot_bytes'), '[\n\n]\n'.length + 2 * 32 + 1);
   assert.equal(samples.get('petstore_store_queue_length'), 0);
   assert.equal(samples.get('petstore_store_refused_creates_total'), 0);
+  assert.equal(samples.get('petstore_store_can_store'), 1);
   assert.equal(samples.get('petstore_http_connections'), 7);
   assert.equal(samples.get('petstore_build_info{version="1.1.0",node="v20.0.0"}'), 1);
   assert.ok(samples.has('petstore_event_loop_delay_seconds{percentile="99"}'));
 });
 
-const hasPromtool = spawnSync('promtool', ['--version']).status === 0;
-const PROMTOOL = { skip: !hasPromtool && 'promtool, of the package prometheus, is not here' };
-
-test("Prometheus's own tool finds nothing to complain of", PROMTOOL, async (t) => {
-  const service = await startService();
+test('Requests are counted by the name of their API key, over a change of keys', async (t) => {
+  const old = { key: 'old', name: 'shop-2026' };
+  const service = await startService({ apiKeys: [KEY, old], now: () => 1_800_000_000_500 });
   t.after(() => service.close());
-  await service.post({ name: 'Rex', categoryId: 1 });
-  const input = await (await service.fetch('/metrics')).text();
-  const { status, stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], { input });
-  assert.deepEqual([status, `${stdout}${stderr}`], [0, '']);
+  const list = (key: string): Promise<Response> =>
+    service.fetch('/v1/pets', { headers: { Authorization: `Bearer ${key}` } });
+  const usesOf = async (): Promise<object> => {
+    const samples = [...(await scrape(service))].filter(([name]) => name.includes('_api_key_'));
+    return Object.fromEntries(
+      samples.map(([name, value]) => [name.replace('petstore_api_key_', ''), value]),
+    );
+  };
+  assert.deepEqual(await usesOf(), {
+    'requests_total{key=""}': 0,
+    'requests_total{key="shop-2026"}': 0,
+    'last_used_timestamp_seconds{key=""}': 0,
+    'last_used_timestamp_seconds{key="shop-2026"}': 0,
+  });
+  for (const key of ['old', 'old', 'wrong', '']) await list(key);
+  service.app.setApiKeys([KEY, old, { key: 'new', name: 'shop-2027' }]);
+  await list('new');
+  const both = (await usesOf()) as Record<string, number>;
+  assert.equal(both['requests_total{key="shop-2026"}'], 2);
+  assert.equal(both['requests_total{key="shop-2027"}'], 1);
+  assert.equal(both['requests_total{key=""}'], 1);
+  for (const name of ['shop-2026', 'shop-2027']) {
+    const at = both[`last_used_timestamp_seconds{key="${name}"}`]!;
+    // They were seconds ago by the monotonic clock, whatever time it is.
+    assert.ok(at <= 1_800_000_000 && at > 1_799_999_900, `${at}`);
+  }
+  service.app.setApiKeys([KEY, { key: 'new', name: 'shop-2027' }]);
+  const after = Object.keys(await usesOf());
+  assert.ok(!after.some((name) => name.includes('shop-2026')), after.join());
+  assert.equal((await list('old')).status, 401);
+});
+
+test('A key for metrics only opens the metrics, and is unknown elsewhere', async (t) => {
+  const scraper = { key: 'scraper', name: 'prometheus', only: 'metrics' } as const;
+  const service = await startService({ apiKeys: [KEY, scraper] });
+  t.after(() => service.close());
+  const send = (key: string, path: string, method = 'GET'): Promise<Response> =>
+    service.fetch(path, { method, headers: { Authorization: `Bearer ${key}` } });
+  assert.equal((await send('scraper', '/metrics')).status, 200);
+  assert.equal((await send('scraper', '/metrics', 'HEAD')).status, 200);
+  assert.equal((await send('unknown', '/metrics')).status, 401);
+  for (const path of ['/v1/pets', '/v1/pets/1', '/v1/none']) {
+    for (const method of ['GET', 'POST', 'OPTIONS']) {
+      const [given, unknown] = [
+        await send('scraper', path, method),
+        await send('no', path, method),
+      ];
+      assert.equal(given.status, 401);
+      assert.equal(await given.text(), await unknown.text());
+      const challenge = given.headers.get('www-authenticate');
+      assert.equal(challenge, 'Bearer realm="petstore", error="invalid_token"');
+      assert.equal(challenge, unknown.headers.get('www-authenticate'));
+    }
+  }
+  const samples = await scrape(service);
+  assert.equal(samples.get('petstore_api_key_requests_total{key="prometheus"}'), 2);
+});
+
+test('Metrics of connections, reloads and the process are there if the program tells them', async (t) => {
+  const full = await startService({
+    runtime: {
+      nodeVersion: 'v20.0.0',
+      openConnections: () => 7,
+      refusedConnections: () => 8,
+      failedKeyReloads: () => 9,
+      processStats: () => readProcessStats(process),
+    },
+  });
+  const bare = await startService();
+  t.after(() => Promise.all([full.close(), bare.close()]));
+  const samples = await scrape(full);
+  assert.equal(samples.get('petstore_http_refused_connections_total'), 8);
+  assert.equal(samples.get('petstore_api_key_reload_failures_total'), 9);
+  const startedAt = samples.get('process_start_time_seconds')!;
+  const cpuSeconds = samples.get('process_cpu_seconds_total')!;
+  assert.ok(Math.abs(startedAt + process.uptime() - Date.now() / 1000) < 5, `${startedAt}`);
+  assert.ok(samples.get('process_resident_memory_bytes')! > 1 << 20);
+  assert.ok(cpuSeconds > 0 && cpuSeconds < 1e5, `${cpuSeconds}`);
+  if (platform() === 'linux') assert.ok(samples.get('process_open_fds')! > 3);
+  const names = [...(await scrape(bare)).keys()];
+  assert.ok(!names.some((name) => /^process_|_connections|reload/.test(name)), names.join());
+});
+
+test('petstore_store_can_store is 0 for as long as the service is not ready', async (t) => {
+  const store = createMemoryStore();
+  let problem: string | undefined;
+  const service = await startService({ store: { ...store, problem: () => problem } });
+  t.after(() => service.close());
+  const canStore = async (): Promise<number | undefined> =>
+    (await scrape(service)).get('petstore_store_can_store');
+  assert.equal(await canStore(), 1);
+  problem = 'No space is left on the device';
+  assert.equal(await canStore(), 0);
+  problem = undefined;
+  assert.equal(await canStore(), 1);
+  service.app.drain();
+  assert.equal(await canStore(), 0);
 });

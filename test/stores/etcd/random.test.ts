@@ -12,6 +12,7 @@ import assert from 'node:assert/strict';
 import { after, test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { initEtcd } from '../../../src/stores/etcd/new-log.ts';
+import { rounds } from '../../support/extent.ts';
 import { storeModule, type PlantedFault } from '../../support/etcd/broken-build.ts';
 import { startCluster, withoutEtcd, type Cluster } from '../../support/etcd/cluster.ts';
 import { bringFaults, type World } from '../../support/etcd/faults.ts';
@@ -21,7 +22,7 @@ import { StoreProcess } from '../../support/etcd/store-process.ts';
 import { createRandom, type Random } from '../../support/random.ts';
 
 const SEED: number = Number(process.env['ETCD_SEED'] ?? Math.floor(Math.random() * 1e9));
-const SECONDS: number = Number(process.env['ETCD_SECONDS'] ?? 10);
+const SECONDS: number = Number(process.env['ETCD_SECONDS'] ?? rounds(10, 60));
 
 const PROCESSES = 3;
 const CLIENTS = 9;

@@ -15,6 +15,7 @@ import {
   type PetStore,
 } from '../../../src/model/pet-store.ts';
 import type { EtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
+import { SEED } from '../../support/extent.ts';
 import { simulatedCalls, type Fate } from '../../support/etcd/simulated-calls.ts';
 import { openInitialized } from '../../support/etcd/initialized-store.ts';
 import { SimulatedEtcd } from '../../support/etcd/simulated-etcd.ts';
@@ -195,8 +196,8 @@ async function liveThrough(life: Life): Promise<number> {
 
 const FATES: readonly Fate[] = [...new Set([...WRITE_FATES, ...READ_FATES])];
 
-/** SIMULATION_SEEDS names others, separated by commas. */
-const SEEDS: readonly number[] = (process.env['SIMULATION_SEEDS'] ?? '1').split(',').map(Number);
+/** With --all the day's, too. */
+const SEEDS: readonly number[] = [...new Set([1, SEED])];
 
 for (const seed of SEEDS) {
   for (const fate of FATES) {

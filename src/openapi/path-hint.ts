@@ -8,7 +8,7 @@
 
 import { edits } from '../base/nearest.ts';
 import { cut } from '../base/quote.ts';
-import { normalizePath } from './request-target.ts';
+import { normalizePath } from '../http/request-target.ts';
 
 /** The longest path that is looked at: nobody misspells more, and a longer one costs nothing. */
 const MAX_PATH_LENGTH = 200;

@@ -6,8 +6,8 @@ import { createWriteStream, mkdirSync, writeFileSync } from 'node:fs';
 import { platform } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { readKeysFile } from '../src/api-keys.ts';
-import { tempDir } from './support/temp-dir.ts';
+import { readKeysFile } from '../../src/api-keys/read-api-keys.ts';
+import { tempDir } from '../support/temp-dir.ts';
 
 const POSIX = { skip: platform() === 'win32' && 'Windows has no such files' };
 

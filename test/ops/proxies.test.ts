@@ -1,0 +1,191 @@
+/** The proxies of the page for operators: each accepts its block, and serves the service with it. */
+
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { request as requestHttp, type IncomingMessage } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CERTIFICATE_PEM, KEY_PEM } from '../support/certificate.ts';
+import { blockOf } from '../support/page-block.ts';
+import { needs, pathOf, run } from '../support/program.ts';
+import { KEY, listen, startService, type Service } from '../support/service.ts';
+import { tempDir } from '../support/temp-dir.ts';
+
+const PAGE = 'src/ops/README.md';
+const ADDRESS = '127.0.0.1:8080';
+
+/** What a test puts in place of what is different on each machine. */
+interface Place {
+  readonly folder: string;
+  /** Where the service listens. */
+  readonly upstream: string;
+  /** Where the proxy is to listen. */
+  readonly port: number;
+}
+
+interface Proxy {
+  readonly program: string;
+  readonly scheme: 'http' | 'https';
+  /** Writes the block with what it needs around it, and returns the file. */
+  write(place: Place): string;
+  readonly check: (file: string) => readonly string[];
+  readonly serve: (file: string) => readonly string[];
+}
+
+/** Replaces each text of the block, all of which are in it. */
+function replaceAll(block: string, texts: Readonly<Record<string, string>>): string {
+  return Object.entries(texts).reduce((text, [from, to]) => {
+    assert.ok(text.includes(from), `The block has no ${from}`);
+    return text.replaceAll(from, to);
+  }, block);
+}
+
+const NGINX: Proxy = {
+  program: 'nginx',
+  scheme: 'https',
+  write({ folder, upstream, port }) {
+    const block = replaceAll(blockOf(PAGE, 'nginx'), {
+      [ADDRESS]: upstream,
+      '/etc/ssl/pets.example.pem': join(folder, 'cert.pem'),
+      '/etc/ssl/pets.example.key': join(folder, 'key.pem'),
+      'listen 443': `listen 127.0.0.1:${port}`,
+    });
+    const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
+    const own = paths.map((name) => `${name}_temp_path ${join(folder, name)};`).join('\n');
+    const around = `daemon off; master_process off; pid ${join(folder, 'pid')}; error_log stderr;`;
+    const http = `http {\naccess_log off;\n${own}\n${block}}\n`;
+    return writeTo(folder, 'nginx.conf', `${around}\nevents {}\n${http}`);
+  },
+  check: (file) => ['-t', '-c', file],
+  serve: (file) => ['-c', file],
+};
+
+const CADDY: Proxy = {
+  program: 'caddy',
+  scheme: 'http',
+  write({ folder, upstream, port }) {
+    // With the name of a host Caddy would ask for a certificate.
+    const block = replaceAll(blockOf(PAGE, 'caddy'), {
+      [ADDRESS]: upstream,
+      'pets.example {': `http://127.0.0.1:${port} {`,
+    });
+    return writeTo(folder, 'Caddyfile', `{\n\tadmin off\n}\n${block}`);
+  },
+  check: (file) => ['validate', '--adapter', 'caddyfile', '--config', file],
+  serve: (file) => ['run', '--adapter', 'caddyfile', '--config', file],
+};
+
+const HAPROXY: Proxy = {
+  program: 'haproxy',
+  scheme: 'https',
+  write({ folder, upstream, port }) {
+    const block = replaceAll(blockOf(PAGE, 'haproxy'), {
+      [ADDRESS]: upstream,
+      '/etc/ssl/pets.example-with-key.pem': join(folder, 'both.pem'),
+      'bind :443': `bind 127.0.0.1:${port}`,
+    });
+    return writeTo(folder, 'haproxy.cfg', block);
+  },
+  check: (file) => ['-c', '-f', file],
+  serve: (file) => ['-db', '-f', file],
+};
+
+function writeTo(folder: string, name: string, text: string): string {
+  writeFileSync(join(folder, name), text);
+  return join(folder, name);
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  const port = await listen(server as never);
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+async function place(t: TestContext): Promise<Place & { readonly service: Service }> {
+  const folder = tempDir(t);
+  writeTo(folder, 'cert.pem', CERTIFICATE_PEM);
+  writeTo(folder, 'key.pem', KEY_PEM);
+  writeTo(folder, 'both.pem', CERTIFICATE_PEM + KEY_PEM);
+  const service = await startService({ prefix: '/shop' });
+  t.after(() => service.close());
+  const upstream = service.origin.slice('http://'.length);
+  return { folder, service, upstream, port: await freePort() };
+}
+
+/** Sends a request with the key, and resolves with the response and its body. */
+async function send(
+  origin: string,
+  path: string,
+  body?: string,
+): Promise<{ readonly response: IncomingMessage; readonly text: string }> {
+  const request = origin.startsWith('https') ? requestHttps : requestHttp;
+  const headers = { Authorization: `Bearer ${KEY}`, 'Content-Type': 'application/json' };
+  const method = body === undefined ? 'GET' : 'POST';
+  const sent = request(`${origin}${path}`, { method, headers, ca: CERTIFICATE_PEM, agent: false });
+  sent.end(body);
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  let text = '';
+  for await (const chunk of response.setEncoding('utf8')) text += String(chunk);
+  return { response, text };
+}
+
+for (const proxy of [NGINX, CADDY, HAPROXY]) {
+  const { program, scheme } = proxy;
+
+  test(`${program} accepts its block without a warning`, needs(program), async (t) => {
+    const where = await place(t);
+    const file = proxy.write(where);
+    const home = { HOME: where.folder, XDG_DATA_HOME: where.folder, XDG_CONFIG_HOME: where.folder };
+    const { status, text } = run(program, proxy.check(file), home);
+    assert.equal(status, 0, text);
+    assert.doesNotMatch(text, /warn|alert|emerg|not formatted/i);
+  });
+
+  test(`${program} serves the service with its block`, needs(program), async (t) => {
+    const where = await place(t);
+    const file = proxy.write(where);
+    const home = { HOME: where.folder, XDG_DATA_HOME: where.folder, XDG_CONFIG_HOME: where.folder };
+    const child = spawn(pathOf(program)!, proxy.serve(file), {
+      stdio: 'ignore',
+      env: { PATH: process.env['PATH'], ...home },
+    });
+    const ended = once(child, 'exit');
+    t.after(async () => {
+      child.kill('SIGKILL');
+      await ended;
+    });
+    const origin = `${scheme}://127.0.0.1:${where.port}`;
+    const statusNow = async (): Promise<number | undefined> =>
+      (await send(origin, '/shop/livez').catch(() => undefined))?.response.statusCode;
+    let status = await statusNow();
+    for (; status === undefined; status = await statusNow()) {
+      assert.equal(child.exitCode, null, `${program} ended`);
+      await sleep(50);
+    }
+    assert.equal(status, 200);
+    const created = await send(origin, '/shop/v1/pets', '{"name":"Rex","categoryId":7}');
+    assert.equal(created.response.statusCode, 201);
+    assert.equal(created.response.headers.location, '/shop/v1/pets/1');
+    const list = await send(origin, '/shop/v1/pets?limit=1');
+    assert.equal(list.text, `[${created.text}]`);
+    // An encoded slash stays in its segment only where the path goes through as it is.
+    const unknown = await send(origin, '/shop/v1/pets/%2F1');
+    assert.match(unknown.text, /^\{"code":"not_found",/);
+    assert.notEqual((await send(origin, '/v1/pets')).text, list.text);
+  });
+}
+
+test('All blocks and units of the page are for one address', () => {
+  for (const language of ['nginx', 'caddy', 'haproxy']) {
+    assert.ok(blockOf(PAGE, language).includes(ADDRESS), language);
+  }
+  assert.ok(blockOf(PAGE, 'ini', '[Socket]').includes(`ListenStream=${ADDRESS}\n`));
+  assert.ok(blockOf(PAGE, 'ini', '[Service]').includes(`http://${ADDRESS}/readyz`));
+});

@@ -1,0 +1,85 @@
+/** The units of the page for operators: systemd's own tool reads them, and the wait for readiness ends. */
+
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { promisify } from 'node:util';
+import { blockOf } from '../support/page-block.ts';
+import { end, portOf, startProcess, type Process } from '../support/process.ts';
+import { needs, run } from '../support/program.ts';
+import { listen } from '../support/service.ts';
+import { tempDir } from '../support/temp-dir.ts';
+
+const PAGE = 'src/ops/README.md';
+const UNIT = blockOf(PAGE, 'ini', '[Service]');
+
+test('systemd-analyze accepts both units', needs('systemd-analyze'), (t) => {
+  const folder = tempDir(t);
+  const units = { 'petstore.service': UNIT, 'petstore.socket': blockOf(PAGE, 'ini', '[Socket]') };
+  for (const [name, unit] of Object.entries(units)) {
+    writeFileSync(join(folder, name), unit.replaceAll('/usr/bin/node', process.execPath));
+  }
+  const paths = Object.keys(units).map((name) => join(folder, name));
+  // It speaks of the machine's own units, too.
+  const { text } = run('systemd-analyze', ['verify', ...paths]);
+  const ours = text.split('\n').filter((line) => line.includes('petstore'));
+  assert.deepEqual(ours, []);
+});
+
+/** The arguments of ExecStartPost=, as systemd reads them. */
+function waitArguments(port: number): readonly string[] {
+  const [, command = ''] = /^ExecStartPost=\/usr\/bin\/node ((?:.*\\\n)*.*)$/m.exec(UNIT) ?? [];
+  // A backslash at the end of a line is a blank, and double quotes hold a word together.
+  const joined = command.replaceAll('\\\n', ' ').replace('127.0.0.1:8080', `127.0.0.1:${port}`);
+  const [, words = '', quoted = ''] = /^([^"]*) "([^"]*)"$/.exec(joined) ?? [];
+  assert.ok(quoted.includes('/readyz'), command);
+  // systemd would replace these.
+  assert.doesNotMatch(command, /[$%]/);
+  return [...words.split(' '), quoted];
+}
+
+/** Waits as the unit does; resolves with the exit code, or null after a minute. */
+async function wait(port: number, mainPid: number | undefined): Promise<number | null> {
+  const env = { MAINPID: String(mainPid) };
+  const waiting = promisify(execFile)(process.execPath, waitArguments(port), {
+    env,
+    timeout: 60_000,
+  });
+  return waiting.then(
+    () => 0,
+    ({ code }: { code: number | null }) => code,
+  );
+}
+
+function start(t: TestContext): Process {
+  const service = startProcess(['--port', '0', '--memory'], { PETSTORE_API_KEYS: 'key' });
+  t.after(() => end(service, 'SIGKILL'));
+  return service;
+}
+
+test('The unit waits until the service is ready', async (t) => {
+  const service = start(t);
+  assert.equal(await wait(await portOf(service), service.child.pid), 0);
+});
+
+test('The unit waits on while the service answers 503', async (t) => {
+  let asked = 0;
+  const server = createServer((_request, response) => {
+    asked += 1;
+    response.writeHead(asked < 4 ? 503 : 200).end();
+  });
+  t.after(() => server.close());
+  assert.equal(await wait(await listen(server), process.pid), 0);
+  assert.equal(asked, 4);
+});
+
+test('The unit stops waiting when the service has ended', async (t) => {
+  const service = start(t);
+  const port = await portOf(service);
+  const { pid } = service.child;
+  await end(service, 'SIGKILL');
+  assert.equal(await wait(port, pid), 1);
+});
