@@ -73,7 +73,7 @@ const PIPE_PAUSE_MS = 20;
 /** The text of a file or a pipe, up to 1 MiB and within 5 s. Rejects for anything else. */
 export async function readKeysFile(path: string): Promise<string> {
   // Without O_NONBLOCK, which Windows has not, to open a pipe waits for somebody to write to it.
-  const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const isFile = (await file.stat()).isFile();
     const endsAt = performance.now() + MAX_FILE_MS;

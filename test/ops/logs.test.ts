@@ -122,6 +122,16 @@ test('Nothing in a request can forge a line', async (t) => {
   for (const { level } of entries()) assert.equal(level, 'info');
 });
 
+test('A text in the log has at most 4,096 characters, and an ellipsis where it was longer', () => {
+  const lines: string[] = [];
+  const log = createJsonLog((line) => lines.push(line));
+  for (const length of [4096, 4097]) log('info', 'Told', { cause: 'x'.repeat(length) });
+  assert.deepEqual(
+    lines.map((line) => (JSON.parse(line) as { cause: string }).cause),
+    ['x'.repeat(4096), `${'x'.repeat(4096)}…`],
+  );
+});
+
 test('A failure of the service goes to the log with its cause and the request', async (t) => {
   const store = createMemoryStore();
   const broken = {

@@ -116,6 +116,14 @@ test('A GET with a body above the limit is answered, and its connection closed',
   assert.equal(answer?.headers.get('connection'), 'close');
 });
 
+test('A GET with a body of exactly the limit is answered at once, and its connection stays', async (t) => {
+  const wire = await openWire(t, service.port);
+  wire.socket.write(requestOf('GET /livez', ['Content-Length: 65536']));
+  await wire.answers(1);
+  wire.socket.write('x'.repeat(65536) + lastRequestOf('GET /v1/nothing'));
+  assert.deepEqual(statusesOf(await wire.allAnswers()), [200, 404]);
+});
+
 test('A client that reads nothing is not served without an end', async (t) => {
   const body = JSON.stringify({ name: 'x'.repeat(60_000), categoryId: 1 });
   let served = 0;

@@ -76,6 +76,11 @@ export class Journal {
     return this.#entry !== undefined;
   }
 
+  /** True if this process writes to its file. */
+  get isOpen(): boolean {
+    return this.#file !== undefined;
+  }
+
   /** How many bytes are complete lines, all of them durable, and their CRC-32. */
   get lengthBytes(): number {
     return this.#length;

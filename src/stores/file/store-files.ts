@@ -119,7 +119,10 @@ export class StoreFiles {
     await this.recognize();
     if (doubt === undefined && this.isSnapshotCurrent) return this.#removeJournal();
     const copy = (): Promise<void> => this.#copyJournal(doubt);
-    const checkpoint = (): Promise<void> => this.#writeSnapshot(doubt);
+    const checkpoint = async (): Promise<void> => {
+      if (!this.#journal.isOpen && this.#journal.lengthBytes > 0) await this.#cutTail();
+      await this.#writeSnapshot(doubt);
+    };
     this.#assertFollows(doubt);
     const ways = this.#isCopyCheaper() ? [copy, checkpoint] : [checkpoint, copy];
     const errors: unknown[] = [];
@@ -263,6 +266,25 @@ export class StoreFiles {
     const { lengthBytes } = this.#journal;
     const { longJournalBytes, pets } = this.#deps;
     return lengthBytes <= longJournalBytes || lengthBytes < pets.textBytes;
+  }
+
+  /**
+   * Cuts off, durably, what follows the complete lines of a journal that a start found. A process that
+   * was killed while it rolled a line back may have left it on the disk, though the page cache does not
+   * show it: after a power failure the new snapshot would be beside a journal with a pet that it does
+   * not have.
+   */
+  async #cutTail(): Promise<void> {
+    const { disk, paths, guard } = this.#deps;
+    const { lengthBytes } = this.#journal;
+    guard();
+    const file = await disk.open(paths.journal, 'edit');
+    try {
+      await file.truncate(lengthBytes);
+      await file.sync();
+    } finally {
+      await file.close().catch(() => undefined);
+    }
   }
 
   async #writeSnapshot(doubt: Commit | undefined): Promise<void> {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { isUtf8 } from 'node:buffer';
 import { test } from 'node:test';
 import type { Pet, PetStatus } from '../../../src/model/pet.ts';
-import { formatNewPet, formatPet, readPet } from '../../../src/model/pet-text.ts';
+import { formatNewPet, formatPet, MAX_PET_BYTES, readPet } from '../../../src/model/pet-text.ts';
 import { PetRun, scannedBytes, scanPets } from '../../../src/stores/table/pet-scanner.ts';
 import { forAll, mutate, randomText } from '../../support/random.ts';
 import { randomPet, randomPetText } from '../../support/random-pet.ts';
@@ -35,6 +35,17 @@ test('The longest integers that are scanned are those of 15 and 18 digits', () =
   for (const [id, categoryId, isScanned] of cases) {
     const bytes = encode({ id, name: 'a', categoryId });
     assert.equal(scan(bytes, 0) !== undefined, isScanned, bytes.toString());
+  }
+});
+
+test('The longest pet that is scanned is the longest that readPet takes', () => {
+  const rest = '{"id":1,"name":"","categoryId":1}'.length;
+  for (const [bytes, isScanned] of [
+    [MAX_PET_BYTES, true],
+    [MAX_PET_BYTES + 1, false],
+  ] as const) {
+    const text = `{"id":1,"name":"${'n'.repeat(bytes - rest)}","categoryId":1}`;
+    assert.equal(scan(Buffer.from(text), 0) !== undefined, isScanned, `${bytes} bytes`);
   }
 });
 
