@@ -49,10 +49,11 @@ function forwardEarlierPaths() {
   }
 }
 
-/** The licence is the end of the README, and goes wherever dist/ goes. */
+/** The license is the end of the README, and goes where dist/ goes. `npm start` needs no README. */
 function writeLicense() {
   const readme = join(root, 'README.md');
-  const text = existsSync(readme) ? readFileSync(readme, 'utf8') : '';
+  if (!existsSync(readme)) return;
+  const text = readFileSync(readme, 'utf8');
   const start = text.indexOf(LICENSE_HEADING);
   if (start === -1) fail('README.md must end with the section License: dist/ needs a copy of it');
   writeFileSync(join(root, 'dist', 'LICENSE'), text.slice(start + LICENSE_HEADING.length));
