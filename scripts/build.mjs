@@ -5,7 +5,15 @@
  */
 
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import zlib from 'node:zlib';
@@ -25,7 +33,10 @@ export function build(configuration, outputFolder) {
   rmSync(join(root, outputFolder), { recursive: true, force: true });
   const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
   if (!run(process.execPath, [compiler, '--project', configuration])) fail('The build failed');
-  if (outputFolder === 'dist') forwardEarlierPaths();
+  if (outputFolder === 'dist') {
+    forwardEarlierPaths();
+    writeLicense();
+  }
   // Else a copy of the folder is CommonJS to older Nodes, or to a package.json around it. Written
   // last, so that it also tells that the build has come to its end.
   writeFileSync(join(root, outputFolder, STAMP), '{ "type": "module" }\n');
@@ -36,6 +47,15 @@ function forwardEarlierPaths() {
   for (const name of ['check-data', 'make-key']) {
     writeFileSync(join(root, 'dist', `${name}.js`), `import './commands/${name}.js';\n`);
   }
+}
+
+/** The licence is the end of the README, and goes wherever dist/ goes. */
+function writeLicense() {
+  const readme = join(root, 'README.md');
+  const text = existsSync(readme) ? readFileSync(readme, 'utf8') : '';
+  const start = text.indexOf(LICENSE_HEADING);
+  if (start === -1) fail('README.md must end with the section License: dist/ needs a copy of it');
+  writeFileSync(join(root, 'dist', 'LICENSE'), text.slice(start + LICENSE_HEADING.length));
 }
 
 /** True when dist/ was built to its end, nothing is missing in it, and no source is newer. */
@@ -53,6 +73,7 @@ export function isBuilt() {
 }
 
 const STAMP = 'package.json';
+const LICENSE_HEADING = '\n## License\n\n';
 
 let hasFailedToInstall = false;
 

@@ -1,6 +1,6 @@
 /**
  * The app: the whole service as a value, for the process in server.ts, for tests and for other
- * programs. It is where the rooms meet, and the only place that picks a store.
+ * programs. It is where the rooms meet; open-backend.ts picks the store.
  *
  * It listens on nothing, handles no signal and ends no process: `listener` goes into any node:http
  * server. Before `open` and after `drain` it answers too, and says what it cannot do
@@ -21,18 +21,14 @@ import { BASE_PATH } from './api/paths.ts';
 import { toApiError } from './api/store-errors.ts';
 import { VERSION } from './base/version.ts';
 import { createPetAccess, type PetAccess } from './model/pet-access.ts';
-import type { PetStore } from './model/pet-store.ts';
+import type { PetsLocation, PetStore } from './model/pet-store.ts';
 import { logRequest } from './ops/access-log.ts';
 import { createCors } from './ops/cors.ts';
 import { healthOperations } from './ops/health.ts';
 import { createMetrics } from './ops/metrics.ts';
 import { requestIdOf } from './ops/request-id.ts';
+import { openBackend } from './open-backend.ts';
 import { pageOperations } from './page/page.ts';
-import { openEtcdStore, type EtcdStore } from './stores/etcd/etcd-store.ts';
-import { readData } from './stores/file/check-data.ts';
-import { openFileStore, type FileStore } from './stores/file/file-store.ts';
-import { nodeDisk } from './stores/file/node-disk.ts';
-import { createMemoryStore } from './stores/memory-store.ts';
 
 export interface App {
   /** For the `request` event of a node:http or node:https server. */
@@ -42,14 +38,16 @@ export interface App {
   /** Opens the store, once; rejects when that cannot be done. */
   open(): Promise<void>;
   /**
-   * Resolves with the reason when the store works no more, and only a new process can go on: its log
-   * in etcd was deleted, say. Otherwise it never settles.
+   * Resolves with the reason when the store cannot continue, its pets are safe, and a new process can
+   * continue with them: its lock was lost, or its log in etcd. Otherwise it never settles.
    */
   readonly lost: Promise<Error>;
   /** Puts other keys in force, from the next request on. */
   setApiKeys(apiKeys: readonly ApiKeyOption[]): void;
   /** Reports not ready, and takes no more pets; reads are answered on. */
   drain(): void;
+  /** Where the acknowledged pets are; undefined for a store that does not tell. */
+  whereAreThePets(): PetsLocation | undefined;
   /** Finishes what is under way and closes the store, for good; an `open` under way comes first. */
   close(): Promise<void>;
 }
@@ -64,11 +62,9 @@ export async function openApp(options: AppOptions): Promise<App> {
 /** An app that answers 503 until it is opened. */
 export function createApp(options: AppOptions): App {
   const checked = checkOptions(options);
-  const { log, now, prefix, bodyLimitBytes, corsOrigins, dataFile, runtime } = checked;
+  const { log, now, prefix, bodyLimitBytes, corsOrigins, runtime } = checked;
   let keys = putInForce(checked.apiKeys);
   const state = new AppState();
-  let fileStore: FileStore | undefined;
-  let etcdStore: EtcdStore | undefined;
   let tellLost: (error: Error) => void = () => undefined;
   const lost = new Promise<Error>((resolve) => (tellLost = resolve));
   const closing = new AbortController();
@@ -80,8 +76,7 @@ export function createApp(options: AppOptions): App {
   const metrics = createMetrics({
     version: VERSION,
     pets: () => storeForRead().count(),
-    store: () => fileStore?.stats(),
-    etcd: () => etcdStore?.stats(),
+    store: () => state.store?.stats?.(),
     canStore: () => state.problem() === undefined,
     keyUses: () => keys.uses,
     now,
@@ -121,19 +116,9 @@ export function createApp(options: AppOptions): App {
 
   const open = async (): Promise<void> => {
     if (state.phase === 'closed') throw new Error('The app is closed');
-    state.opened(checked.store ?? (await openPlace()));
-  };
-
-  const openPlace = async (): Promise<PetStore> => {
-    if (checked.etcd !== undefined) {
-      etcdStore = await openEtcdStore({ ...checked.etcd, log, signal: closing.signal });
-      void etcdStore.lost.then(tellLost);
-      return etcdStore;
-    }
-    if (dataFile === undefined) return createMemoryStore();
-    if (checked.memory) return createMemoryStore((await readData(nodeDisk, dataFile)).pets.pets());
-    fileStore = await openFileStore({ path: dataFile, log });
-    return fileStore;
+    const store = await openBackend(checked, closing.signal);
+    void store.lost?.then(tellLost);
+    state.opened(store);
   };
 
   return {
@@ -146,10 +131,10 @@ export function createApp(options: AppOptions): App {
       keys = putInForce(apiKeys, keys.uses);
     },
     drain() {
-      etcdStore?.drain();
+      state.store?.drain?.();
       state.drain();
-      etcdStore?.drain();
     },
+    whereAreThePets: () => state.store?.whereAreThePets?.(),
     async close() {
       state.close();
       metrics.close();

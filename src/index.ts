@@ -21,7 +21,13 @@ export type { Runtime } from './ops/runtime-metrics.ts';
 export type { ProcessStats } from './ops/process-stats.ts';
 export { KeyReusedError, OutcomeUnknownError, StoreUnavailableError } from './model/pet-store.ts';
 export type { CreatedPet, PetCount, PetPage, PetQuery, PetStore } from './model/pet-store.ts';
-export { formatNewPet, formatPet, formatPets, InvalidPetError } from './model/pet-text.ts';
+export {
+  formatNewPet,
+  formatPet,
+  formatPets,
+  InvalidPetError,
+  readNewPet,
+} from './model/pet-text.ts';
 export { stringifyPet } from './model/stringify-pet.ts';
 export type { EtcdOptions } from './stores/etcd/etcd-options.ts';
 export { initEtcd, type InitEtcdOptions } from './stores/etcd/new-log.ts';

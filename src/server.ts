@@ -25,14 +25,16 @@ import { readConfig, type Config } from './config.ts';
 import { readInheritedSocket } from './handed-socket.ts';
 import { connectionsOf, createHttpServer } from './http/http-server.ts';
 import { stopServer } from './http/stop-server.ts';
+import { isSafe } from './model/pet-store.ts';
 import { createJsonLog } from './ops/json-log.ts';
 import { readProcessStats } from './ops/process-stats.ts';
 import { DEFAULT_PREFIX } from './stores/etcd/etcd-options.ts';
 
 /** After this, busy connections are cut. */
 const DRAIN_MS = 5_000;
-/** After this the process ends, stopped or not. */
+/** After this the process ends, stopped or not, unless memory has the only copy of the pets. */
 const STOP_DEADLINE_MS = 10_000;
+const LAST_DEADLINE_MS = 60_000;
 
 /**
  * The backlog of an inherited socket: how many connections may wait while the next process starts.
@@ -120,7 +122,6 @@ async function run(
   let refusedConnections = 0;
   server.on('drop', () => (refusedConnections += 1));
   const { onSignal, isStopping } = stopOnSignals(app, server);
-  void app.lost.then((error) => stopLost(app, server, error));
   const open = (): Promise<void> =>
     // A stop closes the app, and so ends its start: that is no failure of it.
     app.open().catch((error: unknown) => {
@@ -219,7 +220,7 @@ interface Stopper {
   isStopping(): boolean;
 }
 
-/** Stops on SIGTERM and SIGINT, and returns what does it. */
+/** Stops on SIGTERM and SIGINT, and if the store is lost, once; returns what does it. */
 function stopOnSignals(app: App, server: Server): Stopper {
   let isStopping = false;
   const onSignal = (signal: NodeJS.Signals): void => {
@@ -229,36 +230,49 @@ function stopOnSignals(app: App, server: Server): Stopper {
     }
     isStopping = true;
     log('info', 'Stopping', { signal });
-    stop(app, server).then(
-      () => process.exit(0),
-      (error: unknown) => {
-        log('error', 'Stopping failed', { cause: messageOf(error) });
-        process.exit(1);
-      },
-    );
+    void stopAndExit(app, server, 0);
   };
+  // A new process can continue, and the supervisor of this one starts it.
+  void app.lost.then((error) => {
+    complain(error.message);
+    if (isStopping) return;
+    isStopping = true;
+    void stopAndExit(app, server, 1);
+  });
   process.on('SIGTERM', onSignal);
   process.on('SIGINT', onSignal);
   return { onSignal, isStopping: () => isStopping };
 }
 
-/** A new process can go on, and whoever supervises this one starts it. */
-async function stopLost(app: App, server: Server, error: Error): Promise<void> {
-  complain(error.message);
-  await stop(app, server).catch(() => undefined);
-  process.exit(1);
+/**
+ * Exit code: `exitCode` if the pets are safe, as far as the store can tell; else 1. A store that does
+ * not tell has to close in time.
+ */
+async function stopAndExit(app: App, server: Server, exitCode: number): Promise<never> {
+  endAfter(STOP_DEADLINE_MS, app, exitCode);
+  try {
+    await stopServer(server, DRAIN_MS, () => app.drain());
+    await app.close();
+  } catch (error) {
+    log('error', 'Stopping failed', { cause: messageOf(error) });
+    process.exit(1);
+  }
+  log('info', 'Stopped');
+  process.exit(exitCode);
 }
 
-async function stop(app: App, server: Server): Promise<void> {
+/** Ends the process at the deadline of a stop. */
+function endAfter(deadlineMs: number, app: App, exitCode: number): void {
   setTimeout(() => {
-    log('error', 'Stopping took too long; every pet that was answered is stored', {
-      deadlineMs: STOP_DEADLINE_MS,
+    const pets = app.whereAreThePets();
+    const mayWait = pets === 'memory only' && deadlineMs < LAST_DEADLINE_MS;
+    if (mayWait) return endAfter(LAST_DEADLINE_MS, app, exitCode);
+    log('error', 'Graceful shutdown timed out', {
+      deadlineMs,
+      ...(pets === undefined ? {} : { pets }),
     });
-    process.exit(1);
-  }, STOP_DEADLINE_MS);
-  await stopServer(server, DRAIN_MS, () => app.drain());
-  await app.close();
-  log('info', 'Stopped');
+    process.exit(pets !== undefined && isSafe(pets) ? exitCode : 1);
+  }, deadlineMs);
 }
 
 /** SIGHUP from the first moment on: a signal that comes too early is handled later. */

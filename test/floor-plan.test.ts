@@ -1,8 +1,12 @@
-/** The floor plan: a file of src/ imports from lower floors or its own room, and nothing else. */
+/**
+ * The floor plan: a file of src/ imports from lower layers or its own folder, and nothing else.
+ *
+ * The README's map is the plan: the layers that this test checks are read from it.
+ */
 
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, extname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { VERSION } from '../src/base/version.ts';
@@ -10,28 +14,23 @@ import { VERSION } from '../src/base/version.ts';
 /** Found from this file's compiled place, .build/test. */
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
-/** The rooms of each floor, from the ground up; a file outside a folder is a room of its own. */
-const FLOORS: readonly (readonly string[])[] = [
-  ['base'],
-  ['model'],
-  ['http', 'client', 'contract', 'kit', 'stores/table', 'stores/keys'],
-  ['stores/commits', 'stores/memory-store.ts'],
-  ['stores/file', 'stores/etcd'],
-  ['api', 'ops', 'page', 'api-keys', 'handed-socket.ts'],
-  ['openapi'],
-  ['docs'],
-  ['settings.ts'],
-  ['app-options.ts', 'app-state.ts', 'config.ts'],
-  ['app.ts'],
-  ['index.ts'],
-  ['commands'],
-  ['server.ts'],
-];
+/** The folders of each layer, from the lowest up; a file outside a folder is one by itself. */
+const LAYERS = readLayers(readFileSync(join(root, 'README.md'), 'utf8'));
+
+/** Reads the map: a line with a number begins a layer, and its continuation lines have none. */
+function readLayers(readme: string): readonly (readonly string[])[] {
+  const [, map = ''] = /^```\n( *[0-9]+ {2}server\.ts[^]*?)^```$/m.exec(readme) ?? [];
+  const layers = Array.from(map.matchAll(/^ *([0-9]+) [^]*?(?=^ *[0-9]+ |$(?![^]))/gm));
+  const numbers = layers.map(([, number]) => Number(number)).reverse();
+  assert.deepEqual(numbers, [...numbers.keys()], 'The layers of the README are numbered from 0 up');
+  const names = layers.map(([text]) => text.match(/\b[a-z/-]+(?:\/|\.ts)(?=\s)/g) ?? []);
+  return names.reverse().map((row) => row.map((name) => name.replace(/\/$/, '')));
+}
 
 const roomOf = (file: string): string | undefined =>
-  FLOORS.flat().find((room) => file === room || file.startsWith(`${room}/`));
-const floorOf = (file: string): number =>
-  FLOORS.findIndex((rooms) => rooms.some((room) => room === roomOf(file)));
+  LAYERS.flat().find((room) => file === room || file.startsWith(`${room}/`));
+const layerOf = (file: string): number =>
+  LAYERS.findIndex((rooms) => rooms.some((room) => room === roomOf(file)));
 
 const sources = new Map<string, string>();
 for (const name of readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })) {
@@ -54,12 +53,18 @@ for (const [file, text] of sources) {
 const targetOf = (file: string, name: string): string =>
   join(dirname(file), name).replaceAll('\\', '/');
 
-test('Every source file is a TypeScript file in a known room', () => {
+test('Every source file is a TypeScript file that is on the map of the README', () => {
   assert.ok(sources.size > 20);
   for (const file of sources.keys()) {
     assert.match(file, /^([a-z0-9-]+\/){0,2}[a-z0-9-]+\.ts$/);
-    assert.notEqual(floorOf(file), -1, `${file} is in no room of the floor plan`);
+    assert.notEqual(layerOf(file), -1, `src/${file} is in no layer of the map in README.md`);
   }
+});
+
+test('Every entry of the map exists, and is on the map once', () => {
+  const rooms = LAYERS.flat();
+  assert.deepEqual([...new Set(rooms)], rooms);
+  for (const room of rooms) assert.ok(existsSync(join(root, 'src', room)), room);
 });
 
 test('Every import is of a file of our own, by its name with .ts, or of node:', () => {
@@ -71,10 +76,10 @@ test('Every import is of a file of our own, by its name with .ts, or of node:', 
   }
 });
 
-test('Every import is of a lower floor or of the same room', () => {
+test('Every import is of a lower layer or of the same folder', () => {
   for (const [file, names] of imports) {
     for (const target of names.map((name) => targetOf(file, name))) {
-      const isAllowed = floorOf(target) < floorOf(file) || roomOf(target) === roomOf(file);
+      const isAllowed = layerOf(target) < layerOf(file) || roomOf(target) === roomOf(file);
       assert.ok(isAllowed, `${file} imports ${target}`);
     }
   }
@@ -136,6 +141,16 @@ test('Only what is started touches the process, and the disk and its lock: for w
   const started = [...commands.map((name) => `commands/${name}.ts`), 'server.ts'];
   const ofKit = ['kit/command.ts', 'kit/suite.ts'];
   assert.deepEqual(files.sort(), [...started, ...ofKit, ...onDisk].sort());
+});
+
+test('The top level has the agreed entries, and nothing else that is not hidden or ignored', () => {
+  const ignored = readFileSync(join(root, '.gitignore'), 'utf8').split('\n');
+  const isIgnored = (name: string): boolean =>
+    ignored.includes(`${name}/`) || ignored.includes(`*${extname(name)}`);
+  const entries = readdirSync(root).filter((name) => !name.startsWith('.') && !isIgnored(name));
+  const folders = ['scripts', 'src', 'test'];
+  const files = ['README.md', 'package-lock.json', 'package.json', 'tsconfig.json'];
+  assert.deepEqual(entries.sort(), [...files, ...folders].sort());
 });
 
 test('The version is that of package.json, and the only packages are two for development', () => {

@@ -78,7 +78,6 @@ test('The description names exactly the operations that the service has', (t) =>
     version: '1.0.0',
     pets: () => store.count(),
     store: () => undefined,
-    etcd: () => undefined,
     canStore: () => true,
     keyUses: () => [],
     now: Date.now,

@@ -1,4 +1,4 @@
-/** The pages: their files, links and commands are there, map, reading order and tables are true. */
+/** The pages: their files, links and commands are there, reading order and tables are true. */
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -9,6 +9,7 @@ import { basename, dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { VERSION } from '../src/base/version.ts';
 import { fileURLToPath } from 'node:url';
+import { STATUS_OF_CODE } from '../src/http/api-error.ts';
 import { checksOf } from '../src/kit/checks.ts';
 import { OPTION_NAMES } from '../src/settings.ts';
 import { tempDir } from './support/temp-dir.ts';
@@ -58,25 +59,45 @@ test('Each file that a page names is there', () => {
 /** What a reader would write. */
 const EXAMPLES = ['api/count-pets.ts'];
 
-test('Each room of src is on the map, and each on the map is there', () => {
-  const map = /^```\n(7 {2}server\.ts[^]*?)^```$/m.exec(readme)?.[1] ?? '';
-  const shown = map.match(/\b[a-z-]+(?:\/|\.ts)(?=\s)/g) ?? [];
-  const rooms = readdirSync(join(root, 'src'), { withFileTypes: true }).map((entry) =>
-    entry.isDirectory() ? `${entry.name}/` : entry.name,
-  );
-  assert.deepEqual([...shown].sort(), rooms.filter((name) => !name.endsWith('.md')).sort());
+test('The README has at most 250 lines', () => {
+  assert.ok(readme.split('\n').length - 1 <= 250);
 });
 
-test('Each link of a page leads to a file', () => {
+test('The README lists every error code, each in a row with its status', () => {
+  const [, table = ''] = /^\| Status \| `code` \|\n([^]*?)\n\n/m.exec(readme) ?? [];
+  const rows = [...table.matchAll(/^\| ([0-9, ]+) \| (.+) \|$/gm)];
+  const listed = rows.flatMap(([, statuses, codes]) => {
+    const groups = codes!.split('; ').map((group) => group.match(/[a-z_0-9]+/g)!);
+    return statuses!.split(', ').map((status, index) => [Number(status), groups[index]]);
+  });
+  const expected = new Map<number, string[]>();
+  for (const [code, status] of Object.entries(STATUS_OF_CODE)) {
+    expected.set(status, [...(expected.get(status) ?? []), code]);
+  }
+  assert.deepEqual(listed, [...expected]);
+});
+
+test('Each link of a page leads to a file, and to a heading if it names one', () => {
   let count = 0;
   for (const [path, page] of pages) {
-    for (const [, target = ''] of page.matchAll(/\]\(([^):#]+)(?:#[^)]*)?\)/g)) {
-      assert.ok(existsSync(join(root, dirname(path), target)), `${path} links ${target}`);
+    for (const [, target = '', id] of page.matchAll(/\]\(([^):#]*)(?:#([^)]*))?\)/g)) {
+      const linked = target === '' ? path : join(dirname(path), target).replaceAll('\\', '/');
+      const isThere = id === undefined || headingsOf(linked).includes(id);
+      assert.ok(existsSync(join(root, linked)), `${path} links ${target}`);
+      assert.ok(isThere, `${path} links ${linked}#${id}`);
       count += 1;
     }
   }
   assert.ok(count > 10);
 });
+
+/** The ids that GitHub gives to the headings of a page. */
+function headingsOf(path: string): readonly string[] {
+  const headings = pages.get(path)?.matchAll(/^#+ (.+)$/gm) ?? [];
+  return Array.from(headings, ([, text]) =>
+    text!.toLowerCase().replaceAll(/[^\w\- ]/g, '').replaceAll(' ', '-'),
+  );
+}
 
 test('Each picture is small, and shown by the README', () => {
   const folder = join(root, 'scripts', 'pictures');
@@ -99,11 +120,16 @@ test('Every page of a room can be reached from the README', () => {
 });
 
 test('The reading order reaches every file of src', () => {
-  const [, order = ''] = /### A reading order\n([^]*?)\n### /.exec(readme) ?? [];
-  for (const { name } of sources.filter(({ path }) => path.startsWith(join(root, 'src')))) {
-    if (!name.endsWith('.ts')) continue;
-    const isThere = new RegExp(`[\`/]${basename(name)}\``).test(order);
-    assert.ok(isThere, `${name} is not in the reading order`);
+  const page = pages.get('src/READING.md') ?? '';
+  const [, order = ''] = /\n## A reading order\n([^]*?)\n## /.exec(page) ?? [];
+  const named = Array.from(order.matchAll(/(?<=[`/])[a-z0-9-]+\.ts(?=`)/g), ([name]) => name);
+  assert.ok(named.length > 100);
+  for (const { path, name } of sources) {
+    if (!path.startsWith(join(root, 'src')) || !name.endsWith('.ts')) continue;
+    // Of files with one name, each takes one mention.
+    const index = named.indexOf(basename(name));
+    assert.notEqual(index, -1, `src/READING.md has no place for src/${name} in its reading order`);
+    named.splice(index, 1);
   }
 });
 
@@ -122,7 +148,7 @@ test('Each npm command that a page shows is one of package.json', () => {
   );
 });
 
-const NPM_COMMANDS = ['alone', 'and', 'ci', 'install', 'pack', 'package'];
+const NPM_COMMANDS = ['ci', 'install', 'pack', 'package'];
 
 test('The table of options has every option of an app', () => {
   assert.ok(OPTION_NAMES.length > 10);
@@ -134,7 +160,8 @@ test('The table of options has every option of an app', () => {
   for (const name of OPTION_NAMES) assert.ok(first.includes(`\`${name}\``), name);
 });
 
-const RECIPE = /```sh\n(PETSTORE_API_KEYS=[^]*?)```/.exec(readme)?.[1] ?? '';
+const RECIPE =
+  /```sh\n(PETSTORE_API_KEYS=[^]*?)```/.exec(pages.get('src/client/README.md') ?? '')?.[1] ?? '';
 const hasCurl = spawnSync('curl', ['--version']).status === 0 && process.platform !== 'win32';
 const CURL = { skip: !hasCurl && 'The recipe needs curl and a shell' };
 

@@ -1,8 +1,8 @@
 /**
  * The real disk with a change, to see what the change is worth.
  *
- * It may sync in another way, slowly or not at all; or it may look at each file once, and so never
- * notice that one was removed or replaced.
+ * It may sync in another way, slowly or not at all; or it may look at the lock once, and so never
+ * notice that it was removed or replaced.
  */
 
 import { nodeDisk } from '../../dist/stores/file/node-disk.js';
@@ -18,11 +18,11 @@ export function diskWithSync(sync, disk = nodeDisk) {
 
 export async function noSync() {}
 
-/** A disk that looks at the lock and at the journal once: to it they are never gone. */
+/** A disk that looks at the lock once: to it that is never gone. The journal's size is compared. */
 export function lookOnceDisk() {
   const entries = new Map();
   const look = (path) => {
-    if (!path.endsWith('.lock') && !path.endsWith('.journal')) return nodeDisk.look(path);
+    if (!path.endsWith('.lock')) return nodeDisk.look(path);
     const entry = entries.get(path) ?? nodeDisk.look(path);
     if (entry !== undefined) entries.set(path, entry);
     return entry;

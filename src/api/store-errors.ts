@@ -5,7 +5,9 @@ import { KeyReusedError, OutcomeUnknownError, StoreUnavailableError } from '../m
 
 /** Converts a documented error of a store to an ApiError. Returns undefined for any other error. */
 export function toApiError(error: unknown): ApiError | undefined {
-  if (error instanceof StoreUnavailableError) return unavailable(error.message);
+  if (error instanceof StoreUnavailableError) {
+    return unavailable(error.message, error.retryAfterSeconds);
+  }
   if (error instanceof OutcomeUnknownError) return new ApiError('outcome_unknown', error.message);
   if (error instanceof KeyReusedError) return new ApiError('idempotency_key_reused', error.message);
   return undefined;

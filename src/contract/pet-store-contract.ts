@@ -97,6 +97,15 @@ function testCreate(open: OpenForTest): void {
     assert.equal((await store.create(rex)).id, 1n);
   });
 
+  test('each value of a NewPet is read once, from an object of any class', async (t) => {
+    const store = await open(t);
+    assertPet(await store.create(new ChangingPet()), { ...rex, id: 1n, status: 'sold' });
+    assertPet(await store.get(1n), { ...rex, id: 1n, status: 'sold' });
+    const page = await store.list({ limit: 1, status: 'sold' });
+    assert.equal(page.pets[0]?.id, 1n);
+    assert.equal((await store.create(rex)).id, 2n);
+  });
+
   test('creates that come together each get an id of their own, without a gap', async (t) => {
     const store = await open(t);
     const names = Array.from({ length: 500 }, (_, index) => `Pet ${index}`);
@@ -324,6 +333,18 @@ function testKeys(open: OpenForTest): void {
     assert.equal(all.filter(({ isReplayed }) => !isReplayed).length, 2);
   });
 
+  test('with a key, too, each value of a NewPet is read once', async (t) => {
+    const store = await openKeyed(t);
+    if (store === undefined) return;
+    for (const isReplayed of [false, true]) {
+      const created = await store.createOnce(new ChangingPet(), KEY);
+      assert.equal(created.isReplayed, isReplayed);
+      assertPet(created.pet, { ...rex, id: 1n, status: 'sold' });
+    }
+    await assert.rejects(store.createOnce(rex, KEY), KeyReusedError);
+    assert.equal((await store.create(rex)).id, 2n);
+  });
+
   test('a key that was refused with what is no NewPet is as good as new', async (t) => {
     const store = await openKeyed(t);
     if (store === undefined) return;
@@ -522,6 +543,29 @@ function newPet(name: string, status?: PetStatus): NewPet {
 }
 
 const rex = newPet('Rex');
+
+/** A sold Rex on prototype getters, each of which has another value from the second call on. */
+class ChangingPet implements NewPet {
+  #reads: Record<string, number> = {};
+
+  get name(): string {
+    return this.#isFirst('name') ? 'Rex' : 'Tom';
+  }
+
+  get categoryId(): bigint {
+    return this.#isFirst('categoryId') ? 7n : 8n;
+  }
+
+  get status(): PetStatus {
+    return this.#isFirst('status') ? 'sold' : 'pending';
+  }
+
+  #isFirst(field: string): boolean {
+    this.#reads[field] = (this.#reads[field] ?? 0) + 1;
+    return this.#reads[field] === 1;
+  }
+}
+
 const missingIds: readonly bigint[] = [0n, -1n, INT64_MIN, 5n, 1000n, INT64_MAX];
 
 /** Each field, since a store may keep a pet as something else than a plain object. */

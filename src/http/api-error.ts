@@ -92,7 +92,7 @@ export function unsupportedVersion(which: string): ApiError {
   return new ApiError('unsupported_http_version', message);
 }
 
-/** The service cannot do it now: the same request may succeed in a second. */
-export function unavailable(message: string): ApiError {
-  return new ApiError('unavailable', message, ['Retry-After', '1']);
+/** The service cannot do it now: the same request may succeed after so many seconds. */
+export function unavailable(message: string, retryAfterSeconds = 1): ApiError {
+  return new ApiError('unavailable', message, ['Retry-After', `${retryAfterSeconds}`]);
 }

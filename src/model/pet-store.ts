@@ -7,6 +7,7 @@
  */
 
 import type { Eventual } from '../base/eventual.ts';
+import type { Histogram } from '../base/histogram.ts';
 import { INT64_MAX } from '../base/int64.ts';
 import type { NewPet, PetStatus, StoredPet } from './pet.ts';
 
@@ -53,6 +54,55 @@ export interface PetStore {
    * that `count` and `problem` still answer.
    */
   close(): Promise<void>;
+
+  /** What the store measures, if it does. */
+  stats?(): StoreStats;
+
+  /**
+   * Resolves with the reason when the store cannot continue, its pets are safe, and a new process
+   * can continue with them. Otherwise it never settles.
+   */
+  readonly lost?: Promise<Error>;
+
+  /** Called when the end is near, before `close`: shortens what may take long. */
+  drain?(): void;
+
+  /** Where the acknowledged pets are, for a store that keeps files. */
+  whereAreThePets?(): PetsLocation | undefined;
+}
+
+export type PetsLocation = 'snapshot' | 'journal' | 'saved' | 'memory only' | 'cannot be told';
+
+/** True if the pets outlive the process. */
+export function isSafe(location: PetsLocation): boolean {
+  return location === 'snapshot' || location === 'journal' || location === 'saved';
+}
+
+/** What a store measures. The last five are those of one kind of store each. */
+export interface StoreStats {
+  readonly commitPets: Histogram;
+  readonly commitSeconds: Histogram;
+  readonly refusedCreates: number;
+  /** Creates whose outcome is unknown. */
+  readonly unknownCreates: number;
+  /** Creates that wait for a commit. */
+  readonly queueLength: number;
+  /** Idempotency keys that are held, and those that were evicted before they expired. */
+  readonly keysHeld: number;
+  readonly keysEvicted: number;
+  /** The file store's: syncs of the journal that did not fail, and the length of its files. */
+  readonly syncSeconds?: Histogram;
+  readonly journalBytes?: number;
+  readonly snapshotBytes?: number;
+  /** The etcd store's: calls by purpose and result, and slots that another process took first. */
+  readonly calls?: readonly {
+    readonly call: string;
+    readonly outcome: string;
+    readonly endpoint: string;
+    readonly value: number;
+  }[];
+  readonly lostRounds?: number;
+  readonly barrierSeconds?: Histogram;
 }
 
 export interface CreatedPet {
@@ -87,6 +137,13 @@ export interface PetCount {
 /** The store cannot add a pet now, and added nothing; the message tells why. */
 export class StoreUnavailableError extends Error {
   override readonly name: string = 'StoreUnavailableError';
+  /** When the same call may succeed. */
+  readonly retryAfterSeconds: number;
+
+  constructor(message: string, retryAfterSeconds = 1) {
+    super(message);
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
 }
 
 /**

@@ -36,9 +36,17 @@ export class InvalidPetError extends Error {
   override readonly name: string = 'InvalidPetError';
 }
 
+/**
+ * Returns the values of a NewPet as a plain object. Each is read once: a program may pass an object
+ * whose getters return something else the next time. The values are checked by `formatNewPet`.
+ */
+export function readNewPet({ name, categoryId, status }: NewPet): NewPet {
+  return status === undefined ? { name, categoryId } : { name, categoryId, status };
+}
+
 /** The members of a NewPet as they stand in a Pet's text. Throws InvalidPetError. */
 export function formatNewPet({ name, categoryId, status }: NewPet): string {
-  // A program in JavaScript may hand over anything, even what answers otherwise when asked again.
+  // A program in JavaScript may pass anything.
   const invalid: string[] = [];
   if (typeof name !== 'string') invalid.push('name must be a string');
   const error = findInt64Error('categoryId', categoryId);

@@ -12,9 +12,7 @@ import { textResponse } from '../http/api-response.ts';
 import type { KeyUse } from '../http/keyring.ts';
 import type { RequestRecord } from '../http/request-record.ts';
 import { PET_STATUSES } from '../model/pet.ts';
-import type { PetCount } from '../model/pet-store.ts';
-import type { EtcdStats } from '../stores/etcd/etcd-store.ts';
-import type { StoreStats } from '../stores/file/file-store.ts';
+import type { PetCount, StoreStats } from '../model/pet-store.ts';
 import { encodeHistogram, encodeHistograms, metric, type Sample } from './prometheus.ts';
 import { encodeKeyUses, encodeRuntime, type Runtime } from './runtime-metrics.ts';
 
@@ -31,10 +29,8 @@ export interface Metrics {
 export interface MetricsSources {
   readonly version: string;
   pets(): PetCount;
-  /** The file store's figures; undefined for a store of one's own. */
+  /** What the store measures; undefined if it measures nothing. */
   store(): StoreStats | undefined;
-  /** The etcd store's figures; undefined for any other. */
-  etcd(): EtcdStats | undefined;
   /** True while a create can be stored, as far as the service knows. */
   canStore(): boolean;
   keyUses(): readonly KeyUse[];
@@ -61,7 +57,6 @@ export function createMetrics(sources: MetricsSources): Metrics {
       encodePetCounts(sources.pets()),
       gauge('can_store', CAN_STORE_HELP, sources.canStore() ? 1 : 0),
       encodeStore(sources.store()),
-      encodeEtcd(sources.etcd()),
       encodeRuntime(sources.runtime),
       metric(
         'petstore_event_loop_delay_seconds',
@@ -171,18 +166,7 @@ function encodePetCounts({ total, byStatus }: PetCount): string {
   return metric('petstore_pets', 'gauge', 'Pets by status, empty for those without one', samples);
 }
 
-/** What every store of ours tells. */
-interface CommonStats {
-  readonly refusedCreates: number;
-  readonly unknownCreates: number;
-  readonly queueLength: number;
-  readonly keysHeld: number;
-  readonly keysEvicted: number;
-  readonly commitPets: Histogram;
-  readonly commitSeconds: Histogram;
-}
-
-function encodeCommon(stats: CommonStats, commitHelp: string): string {
+function encodeCommon(stats: StoreStats, commitHelp: string): string {
   return [
     counter('refused_creates', 'Creates that the store refused', stats.refusedCreates),
     counter(
@@ -204,21 +188,23 @@ function encodeCommon(stats: CommonStats, commitHelp: string): string {
 
 function encodeStore(stats: StoreStats | undefined): string {
   if (stats === undefined) return '';
+  const { syncSeconds, journalBytes = 0, snapshotBytes = 0 } = stats;
+  if (syncSeconds === undefined) return encodeEtcd(stats);
   return [
     encodeCommon(stats, 'Time of a commit: one write and one sync'),
-    gauge('journal_bytes', 'Length of the journal', stats.journalBytes),
-    gauge('snapshot_bytes', 'Length of the snapshot', stats.snapshotBytes),
+    gauge('journal_bytes', 'Length of the journal', journalBytes),
+    gauge('snapshot_bytes', 'Length of the snapshot', snapshotBytes),
     encodeHistogram(
       'petstore_store_sync_duration_seconds',
       'Time of a sync of the journal',
-      stats.syncSeconds,
+      syncSeconds,
     ),
   ].join('');
 }
 
-function encodeEtcd(stats: EtcdStats | undefined): string {
-  if (stats === undefined) return '';
-  const calls = stats.calls.map(({ call, outcome, endpoint, value }) => ({
+function encodeEtcd(stats: StoreStats): string {
+  const { lostRounds = 0, barrierSeconds } = stats;
+  const calls = (stats.calls ?? []).map(({ call, outcome, endpoint, value }) => ({
     labels: { call, outcome, endpoint },
     value,
   }));
@@ -234,13 +220,15 @@ function encodeEtcd(stats: EtcdStats | undefined): string {
       'petstore_etcd_lost_rounds_total',
       'counter',
       'Commits that found their place taken by another process, and took the next',
-      [{ value: stats.lostRounds }],
+      [{ value: lostRounds }],
     ),
-    encodeHistogram(
-      'petstore_etcd_barrier_duration_seconds',
-      'Time of a catching up with the cluster, which the reads that wait share',
-      stats.barrierSeconds,
-    ),
+    barrierSeconds === undefined
+      ? ''
+      : encodeHistogram(
+          'petstore_etcd_barrier_duration_seconds',
+          'Time of a catching up with the cluster, which the reads that wait share',
+          barrierSeconds,
+        ),
   ].join('');
 }
 

@@ -4,41 +4,40 @@
  */
 
 import { INT64_MAX } from '../base/int64.ts';
-import { systemMemory } from '../base/memory.ts';
 import type { NewPet, PetStatus, StoredPet } from '../model/pet.ts';
 import { CLOSED, NO_ID_LEFT, StoreUnavailableError, type PetStore } from '../model/pet-store.ts';
-import { formatNewPet, formatPet, formatPets } from '../model/pet-text.ts';
-import { KEY_LIFETIME_MS, KeyTable } from './keys/key-table.ts';
+import { formatNewPet, formatPet, formatPets, readNewPet } from '../model/pet-text.ts';
+import { KeyTable } from './keys/key-table.ts';
 import { samePet } from './keys/keyed-creates.ts';
 
 /** A store that begins with these pets, in ascending order of id. */
 export function createMemoryStore(startingPets: Iterable<StoredPet> = []): PetStore {
   const pets = new Map<bigint, StoredPet>();
-  const clock = { now: () => performance.now(), timeOfDay: Date.now };
-  const keys = new KeyTable(systemMemory, clock);
+  const keys = new KeyTable({ now: () => performance.now(), timeOfDay: Date.now });
   let lastId = 0n;
   for (const pet of startingPets) {
     pets.set(pet.id, pet);
     lastId = pet.id;
   }
   let isClosed = false;
-  const add = (newPet: NewPet): StoredPet => {
+  const add = (values: NewPet): StoredPet => {
     if (isClosed) throw new StoreUnavailableError(CLOSED);
     if (lastId === INT64_MAX) throw new StoreUnavailableError(NO_ID_LEFT);
     const id = lastId + 1n;
-    const pet = { ...newPet, id, text: formatPet(id, formatNewPet(newPet)) };
+    const pet = { ...values, id, text: formatPet(id, formatNewPet(values)) };
     pets.set(id, pet);
     lastId = id;
     return pet;
   };
   return {
-    create: async (newPet) => add(newPet),
+    create: async (newPet) => add(readNewPet(newPet)),
     async createOnce(newPet, key) {
+      const values = readNewPet(newPet);
       const stored = pets.get(keys.find(key) ?? 0n);
       if (stored !== undefined && !isClosed)
-        return { pet: samePet(stored, newPet), isReplayed: true };
-      const pet = add(newPet);
-      keys.add({ key, id: pet.id, expiresAt: clock.timeOfDay() + KEY_LIFETIME_MS, petCrc: 0 });
+        return { pet: samePet(stored, values), isReplayed: true };
+      const pet = add(values);
+      keys.add({ key, id: pet.id, petCrc: 0 });
       return { pet, isReplayed: false };
     },
     get: (id) => pets.get(id),

@@ -69,7 +69,7 @@ export function linked(reply: Reply, { url = '', method }: IncomingMessage): Rep
 }
 
 /** Of a window of the rate limit, which a client of its own would reach again after a second. */
-const REQUESTS_OF_A_WINDOW = 150;
+const REQUESTS_OF_A_WINDOW = 300;
 
 /** The second of the two services, with a rate limit of its own. */
 export function thirdDecisions(): Partial<Rules> {

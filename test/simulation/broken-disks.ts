@@ -350,3 +350,81 @@ export const dropAnyTail: Wrap = withFile(JOURNAL, (file, how) => {
     },
   };
 });
+
+/** The copy of a journal that failed does not get the line in doubt. */
+export const skipLineInDoubt: Wrap = (disk) => {
+  let hasFailed = false;
+  const fail = (error: unknown): never => {
+    hasFailed = true;
+    throw error;
+  };
+  return {
+    ...disk,
+    open: async (path, how, making) => {
+      const file = await disk.open(path, how, making);
+      if (path === JOURNAL) return { ...file, sync: () => file.sync().catch(fail) };
+      if (path !== TMP) return file;
+      const write: DiskFile['write'] = async (bytes, offset, position) => {
+        const text = bytes.toString('latin1');
+        // The lines that are copied begin with a header.
+        const isLine = hasFailed && text.includes('{"after":') && !text.includes('"journal":1');
+        return isLine ? bytes.length - offset : file.write(bytes, offset, position);
+      };
+      return { ...file, write };
+    },
+  };
+};
+
+/** What is read of a journal to copy it is the first half only, repeated. */
+export const copyAnotherJournal: Wrap = (disk) => ({
+  ...disk,
+  open: async (path, how, making) => {
+    const file = await disk.open(path, how, making);
+    if (path !== TMP) return file;
+    const write: DiskFile['write'] = async (bytes, offset, position) => {
+      const changed = Buffer.from(bytes);
+      if (changed.includes('"journal":1')) changed.fill(0x78, changed.length - 10);
+      return file.write(changed, offset, position);
+    };
+    return { ...file, write };
+  },
+});
+
+/** The folder is not synced after the copy of a journal got its name. */
+export const skipDirectorySyncOfCopy: Wrap = (disk) => {
+  let isCopy = false;
+  return {
+    ...disk,
+    rename: async (from, to) => {
+      await disk.rename(from, to);
+      isCopy = to === JOURNAL;
+    },
+    syncDirectory: async (path) => {
+      if (!isCopy) await disk.syncDirectory(path);
+      isCopy = false;
+    },
+  };
+};
+
+/** Changes what is done with the files that pets are saved in. */
+function withSaved(change: (file: DiskFile) => Partial<DiskFile>): Wrap {
+  return (disk) => ({
+    ...disk,
+    open: async (path, how, making) => {
+      const file = await disk.open(path, how, making);
+      return path.includes('.saved-') ? { ...file, ...change(file) } : file;
+    },
+  });
+}
+
+export const skipSyncOfSaved: Wrap = withSaved(() => ({ sync: nothing }));
+
+export const writeHalfOfSaved: Wrap = withSaved((file) => {
+  let writes = 0;
+  return {
+    write: async (bytes, offset, position) => {
+      writes += 1;
+      return writes > 1 ? bytes.length - offset : file.write(bytes, offset, position);
+    },
+  };
+});

@@ -7,10 +7,15 @@
 
 import { systemMemory, type Memory } from '../../src/base/memory.ts';
 import type { NewPet } from '../../src/model/pet.ts';
-import { OutcomeUnknownError, type CreatedPet, type PetStore } from '../../src/model/pet-store.ts';
+import {
+  isSafe,
+  OutcomeUnknownError,
+  type CreatedPet,
+  type PetStore,
+} from '../../src/model/pet-store.ts';
 import { createCommit, encodeCommit } from '../../src/stores/commits/commit.ts';
 import type { Disk } from '../../src/stores/file/disk.ts';
-import { openFileStore } from '../../src/stores/file/file-store.ts';
+import { openFileStore, type FileStore } from '../../src/stores/file/file-store.ts';
 import { PREFIX_LENGTH } from '../../src/stores/file/journal-line.ts';
 import { KeyTable } from '../../src/stores/keys/key-table.ts';
 import { PetTable } from '../../src/stores/table/pet-table.ts';
@@ -53,6 +58,8 @@ export interface Intrusion {
   readonly path: string;
   /** What is put there; undefined for nothing. */
   readonly content: Buffer | undefined;
+  /** Another file that is removed with it. */
+  readonly also?: string;
 }
 
 /** Memory that fails at a request, counted from 0: that one alone, or all from then on. */
@@ -61,7 +68,16 @@ export interface MemoryFault {
   readonly lasts: 'once' | 'for ever';
 }
 
+/** The time of day is stepped before operation `at`. */
+export interface ClockStep {
+  readonly at: number;
+  readonly ms: number;
+}
+
 export interface LifeOptions {
+  readonly clockStep?: ClockStep | undefined;
+  /** Whether keys age by the time of day: a deliberate break. */
+  readonly agesByTimeOfDay?: boolean | undefined;
   /** What is on the disk, and what is known of it; nothing, unless given. */
   readonly image?: DiskImage | undefined;
   readonly model?: Model | undefined;
@@ -88,21 +104,31 @@ export class Life {
   requests = 0;
   /** What contradicts the model. */
   readonly complaints: string[] = [];
+  /** Whether the last stop said that the pets are safe. */
+  isSafe = false;
   /** Why the last start failed. */
   startError: unknown;
   #store: PetStore | undefined;
   /** Where the store has its pets: what it will answer is read here, at once. */
   #pets = new PetTable();
   #now = 0;
+  /** What the store has to be called back for. */
+  readonly #tickers: Set<() => void | Promise<void>> = new Set();
+  /** How far the time of day was stepped. */
+  #stepMs = 0;
   #petNumber = 0;
   #lastVersion = -1;
   readonly #options: LifeOptions;
 
   constructor(options: LifeOptions = {}) {
-    const { intrusion } = options;
+    const { intrusion, clockStep } = options;
     this.disk = new SimulatedDisk(options.image, (kind, path) => {
       const { operations } = this.disk;
-      if (intrusion?.at === operations) this.disk.intrude(intrusion.path, intrusion.content);
+      if (clockStep?.at === operations) this.#stepMs = clockStep.ms;
+      if (intrusion?.at === operations) {
+        this.disk.intrude(intrusion.path, intrusion.content);
+        if (intrusion.also !== undefined) this.disk.intrude(intrusion.also, undefined);
+      }
       this.operations.push({ kind, path });
       this.#look(`operation ${operations}, ${kind} ${path}`);
     });
@@ -131,10 +157,16 @@ export class Life {
       const memory = this.#memory();
       try {
         this.#pets = new PetTable(memory);
-        const clock = { now, timeOfDay: (): number => TIME_OF_DAY + this.#now };
-        const keys = new KeyTable(memory, clock, MAX_KEYS);
+        const clock = { now, timeOfDay: (): number => TIME_OF_DAY + this.#now + this.#stepMs };
+        const { timeOfDay } = clock;
+        const { agesByTimeOfDay } = this.#options;
+        const keysClock = agesByTimeOfDay === true ? { now: timeOfDay, timeOfDay } : clock;
+        const keys = new KeyTable(keysClock, MAX_KEYS);
         const options = { disk, memory, pets: this.#pets, keys, longJournalBytes, ...clock };
-        this.#store = await openFileStore({ path: DATA_FILE, ...options });
+        this.#tickers.clear();
+        const timers = { every: this.#every, sleep: this.#sleep };
+        const simulated = { ...options, ...timers, randomBits: () => 4711 };
+        this.#store = await openFileStore({ path: DATA_FILE, ...simulated });
         this.startError = undefined;
       } catch (error) {
         this.startError = error;
@@ -147,11 +179,26 @@ export class Life {
     if (text !== this.#pets.list(ALL).text) this.complaints.push(`The store answers ${text}`);
   }
 
+  /** Lets time pass, until the store has made any try that is due. */
+  async pass(ms: number): Promise<void> {
+    this.#now += ms;
+    for (const tick of [...this.#tickers]) await tick();
+  }
+
+  readonly #every = (_ms: number, tick: () => void | Promise<void>): (() => void) => {
+    this.#tickers.add(tick);
+    return () => void this.#tickers.delete(tick);
+  };
+
+  readonly #sleep = async (ms: number): Promise<void> => {
+    this.#now += ms;
+  };
+
   /** Creates pets with names of these lengths, all at once. */
   async create(...nameLengths: readonly number[]): Promise<void> {
     const store = this.#store;
     if (store === undefined) return;
-    this.#now += 1100;
+    await this.pass(1100);
     const pets = nameLengths.map((length) => this.#petOf((this.#petNumber += 1), length));
     await Promise.all(pets.map((pet) => this.#createOne(store, pet)));
     this.#read();
@@ -160,7 +207,7 @@ export class Life {
   /** As `create`, with keys: each client sends its pet twice at once, and again on a failure. */
   async createOnce(...nameLengths: readonly number[]): Promise<void> {
     if (this.#store === undefined) return;
-    this.#now += 1100;
+    await this.pass(1100);
     const clients = nameLengths.map((length) => this.#newClient(length));
     await Promise.all(clients.map((client) => this.#sendUntilAnswered(client)));
     this.#read();
@@ -169,7 +216,7 @@ export class Life {
   /** All clients with keys send their pets again, once more if they were answered. */
   async retry(): Promise<void> {
     if (this.#store === undefined) return;
-    this.#now += 1100;
+    await this.pass(1100);
     await Promise.all(this.model.clients.map((client) => this.#sendUntilAnswered(client)));
     this.#read();
   }
@@ -191,7 +238,7 @@ export class Life {
     const lineFeedAt = start + PREFIX_LENGTH + text.length;
     const missing = (SECTOR_BYTES - (lineFeedAt % SECTOR_BYTES)) % SECTOR_BYTES;
     if (this.#store === undefined) return;
-    this.#now += 1100;
+    await this.pass(1100);
     await this.#createOne(
       this.#store,
       this.#petOf((this.#petNumber += 1), MIN_NAME + missing, 'x'),
@@ -203,7 +250,10 @@ export class Life {
   async stop(): Promise<void> {
     const store = this.#store;
     if (store === undefined) return;
-    await store.close().catch(() => undefined);
+    this.isSafe = await store.close().then(
+      () => isSafe((store as FileStore).whereAreThePets() ?? 'cannot be told'),
+      () => false,
+    );
     this.#store = undefined;
     this.#expectAllClosed();
     this.#look('the next start');
@@ -284,7 +334,7 @@ export class Life {
       if (isInDoubt) this.model.unknown(client.members);
       else this.model.refused(client.members);
       if (isInDoubt && this.#options.forgetsDoubt) key = requestKey(-1 - this.#petNumber);
-      this.#now += 1100;
+      await this.pass(1100);
     }
   }
 

@@ -7,7 +7,7 @@
  * would leave of it. The image before operation N + 1 is that of a crash after operation N.
  */
 
-import { dirname } from 'node:path';
+import { basename, dirname } from 'node:path';
 import type { Disk, DiskEntry, DiskFile } from '../../src/stores/file/disk.ts';
 import {
   changeFile,
@@ -22,7 +22,7 @@ import {
 } from './disk-image.ts';
 
 export type OperationKind =
-  | Exclude<keyof Disk | keyof DiskFile, 'writeNow'>
+  | Exclude<keyof Disk | keyof DiskFile, 'writeNow' | 'processId'>
   | 'create'
   /** A write that needs no room. */
   | 'overwrite'
@@ -45,13 +45,14 @@ export type Watch = (kind: OperationKind, path: string) => void;
 
 /** What a disk cannot do while it is full or read-only; nothing at all after EIO. */
 const FAILS_FOR_EVER: Readonly<Record<string, readonly OperationKind[]>> = {
-  ENOSPC: ['create', 'write', 'rename'],
-  EROFS: ['create', 'write', 'overwrite', 'truncate', 'rename', 'remove'],
+  ENOSPC: ['create', 'link', 'write', 'rename'],
+  EROFS: ['create', 'link', 'write', 'overwrite', 'truncate', 'rename', 'remove'],
 };
 
 /** What changes the disk, and so can do so in spite of the failure that it reports. */
 const CHANGES: readonly OperationKind[] = [
   'create',
+  'link',
   'makeDirectory',
   'overwrite',
   'remove',
@@ -69,6 +70,10 @@ export class SimulatedDisk {
   /** Files and locks that the present process holds. */
   openCount = 0;
   fault: Fault | undefined;
+  /** Without links, as some file systems are, a start has two changes fewer that may be lost. */
+  hasLinks = false;
+  /** What the disk says when it is asked. */
+  freeBytes = Infinity;
   #isFull = false;
   /** True while an operation takes effect that will report a failure. */
   #isLate = false;
@@ -99,6 +104,7 @@ export class SimulatedDisk {
       throw systemError(fails === 'late' ? 'EIO' : fails, path);
     };
     return {
+      processId: self,
       open: async (path, how, { mode = 0o600 } = {}) =>
         run(how === 'create' ? 'create' : 'open', path, () => {
           const isThere = this.image.names.has(path);
@@ -129,6 +135,14 @@ export class SimulatedDisk {
             [to, file],
           ]);
         }),
+      link: async (from, to) =>
+        run('link', from, () => {
+          const file = this.image.names.get(from);
+          if (file === undefined) throw systemError('ENOENT', from);
+          if (!this.hasLinks) throw systemError('EPERM', from);
+          if (this.image.names.has(to)) throw systemError('EEXIST', to);
+          this.image = changeNames(this.image, [[to, file]]);
+        }),
       remove: async (path) =>
         run('remove', path, () => {
           if (!this.image.names.has(path)) return;
@@ -138,6 +152,12 @@ export class SimulatedDisk {
         run('syncDirectory', path, () => {
           this.image = syncNames(this.image, path);
         }),
+      list: async (path) =>
+        run('list', path, () => {
+          const names = [...this.image.names.keys()].filter((name) => dirname(name) === path);
+          return names.map((name) => basename(name));
+        }),
+      freeBytes: async (path) => run('freeBytes', path, () => this.freeBytes),
       lock: async (path) =>
         run('lock', path, () => {
           if (!this.image.names.has(path)) this.image = createFile(this.image, path, 0o600);

@@ -23,10 +23,11 @@ import {
   liveOnLongJournal,
   liveShortly,
   LOCK,
+  type LifeOptions,
   type Wrap,
 } from './life.ts';
 import { Model, type Knowledge } from './model.ts';
-import { Simulation, type Tried } from './simulation.ts';
+import { Simulation, type Script, type Tried } from './simulation.ts';
 import type { Fault } from './simulated-disk.ts';
 import { plainEnds } from './survival.ts';
 
@@ -39,6 +40,8 @@ const KINDS: Readonly<Record<'once' | 'for ever', readonly Fault['kind'][]>> = {
 const tried: Tried = new Map();
 /** Enough for a checkpoint at a start. */
 const LONG = 1000;
+/** A checkpoint is tried before a copy. */
+const CHECKPOINTS = -1;
 
 const all = { cases: 0, different: 0, breaks: 0 };
 after(() => {
@@ -92,6 +95,13 @@ test('A pet with a key is there once when two operations fail, and its client tr
   expectSound(t, simulation);
 });
 
+test('Nothing is lost when any operation fails, and checkpoints are tried before copies', async (t) => {
+  const options = { longJournalBytes: CHECKPOINTS };
+  const simulation = new Simulation(liveInDoubt, options);
+  await simulation.failEverywhere(['EIO', 'late'], 'once');
+  expectSound(t, simulation);
+});
+
 test('A key in doubt is decided by its own client, with nobody else there', async () => {
   const plain = new Life();
   await liveInDoubt(plain);
@@ -107,6 +117,56 @@ test('A key in doubt is decided by its own client, with nobody else there', asyn
     decided += life.model.unknownCount;
   }
   assert.ok(decided > 0);
+});
+
+/** Steps the clock before each operation in turn, with a kill right there or later on. */
+async function stepClockEverywhere(
+  script: Script,
+  fault?: Omit<Fault, 'at'>,
+  options: LifeOptions = {},
+): Promise<{ readonly cases: number; readonly complaints: readonly string[] }> {
+  const plain = new Life();
+  await script(plain);
+  const complaints: string[] = [];
+  let cases = 0;
+  for (const at of plain.operations.keys()) {
+    for (const hours of [-25, 25]) {
+      cases += 1;
+      const clockStep = { at, ms: hours * 3_600_000 };
+      const life = new Life({ ...options, clockStep, fault: fault && { at, ...fault } });
+      await script(life);
+      const { kind, path } = plain.operations[at]!;
+      for (const complaint of life.complaints) {
+        complaints.push(`${hours} hours before ${at}, ${kind} ${path}: ${complaint}`);
+      }
+    }
+  }
+  return { cases, complaints };
+}
+
+const CLOCK_FAULTS: readonly (Omit<Fault, 'at'> | undefined)[] = [
+  undefined,
+  { kind: 'EIO', lasts: 'once' },
+  { kind: 'EIO', lasts: 'twice' },
+  { kind: 'late', lasts: 'once' },
+];
+
+test('A clock stepped by 25 hours at any operation forgets no key, and stores no second pet', async (t) => {
+  let count = 0;
+  for (const script of [liveShortly, liveInDoubt]) {
+    for (const fault of CLOCK_FAULTS) {
+      const { cases, complaints } = await stepClockEverywhere(script, fault);
+      count += cases;
+      assert.deepEqual(complaints.slice(0, 5), [], `${complaints.length} complaints`);
+    }
+  }
+  all.cases += count;
+  t.diagnostic(`${count} cases`);
+});
+
+test('The simulation catches a store that ages keys by the time of day', async (t) => {
+  const options = { agesByTimeOfDay: true };
+  expectCaught(t, (await stepClockEverywhere(liveInDoubt, undefined, options)).complaints);
 });
 
 test('A start succeeds on a full disk, be the journal short or long', async () => {
@@ -360,7 +420,8 @@ const IN_DOUBT: typeof CRASHES = [
 
 for (const [what, wrap] of IN_DOUBT) {
   test(`The simulation catches a store that ${what}`, async (t) => {
-    const simulation = new Simulation(liveInDoubt, { wrap, stopsEarly: true });
+    const options = { wrap, longJournalBytes: CHECKPOINTS, stopsEarly: true };
+    const simulation = new Simulation(liveInDoubt, options);
     await simulation.failEverywhere(['EIO'], 'once');
     expectCaught(t, simulation.complaints);
   });
@@ -420,6 +481,75 @@ async function liveManyCreates(life: Life): Promise<void> {
   await life.stop();
 }
 
+const REVIVALS: typeof CRASHES = [
+  ['revives without the line in doubt', broken.skipLineInDoubt],
+  ['copies a journal without looking whether it is the same', broken.copyAnotherJournal],
+  ['does not sync the folder after a copy', broken.skipDirectorySyncOfCopy],
+];
+
+for (const [what, wrap] of REVIVALS) {
+  test(`The simulation catches a store that ${what}`, async (t) => {
+    const simulation = new Simulation(liveInDoubt, { wrap, stopsEarly: true });
+    await simulation.failEverywhere(['EIO'], 'once');
+    expectCaught(t, simulation.complaints);
+  });
+}
+
+test('A store that saves its pets says where, and they are all there', async (t) => {
+  const { cases, complaints } = await saveEverywhere();
+  all.cases += cases;
+  t.diagnostic(`${cases} cases`);
+  assert.deepEqual(complaints.slice(0, 5), [], `${complaints.length} complaints`);
+});
+
+const SAVES: typeof CRASHES = [
+  ['says that the pets are saved when the file is not synced', broken.skipSyncOfSaved],
+  ['says that the pets are saved when half of them are', broken.writeHalfOfSaved],
+];
+
+for (const [what, wrap] of SAVES) {
+  test(`The simulation catches a store that ${what}`, async (t) => {
+    expectCaught(t, (await saveEverywhere(wrap)).complaints);
+  });
+}
+
+/**
+ * Removes lock and journal before any operation, and stops the store: if it says that the pets are
+ * safe, they are there after the worst power failure.
+ */
+async function saveEverywhere(
+  wrap?: Wrap,
+): Promise<{ readonly cases: number; readonly complaints: readonly string[] }> {
+  const plain = new Life({ wrap });
+  await liveAndStop(plain);
+  const first = plain.operations.findIndex(({ path }) => path === JOURNAL);
+  const complaints: string[] = [];
+  let cases = 0;
+  for (let at = first; at < plain.operations.length; at += 1) {
+    for (const path of [JOURNAL, DATA_FILE]) {
+      cases += 1;
+      const intrusion = { at, path, content: undefined, also: LOCK };
+      const life = new Life({ wrap, intrusion });
+      await liveAndStop(life);
+      for (const { image } of plainEnds(life.disk.image)) {
+        const left = whatIsLeft(image);
+        const missing = life.model.knowledge().pets.find((pet) => !left.includes(pet));
+        if (life.isSafe && missing !== undefined) {
+          complaints.push(`${path} removed before ${at}: lost ${missing.slice(0, 40)}`);
+        }
+      }
+    }
+  }
+  return { cases, complaints };
+}
+
+async function liveAndStop(life: Life): Promise<void> {
+  await life.start();
+  await life.createOnce(3);
+  await life.create(3, 400);
+  await life.stop();
+}
+
 test('The simulation catches a checkpoint that leaves out the pets in doubt', async (t) => {
   const chunks = SnapshotText.prototype.chunks;
   t.mock.method(SnapshotText.prototype, 'chunks', function* (this: SnapshotText) {
@@ -427,7 +557,8 @@ test('The simulation catches a checkpoint that leaves out the pets in doubt', as
       if (!/^(\[|,)\n\{/.test(chunk.toString('latin1', 0, 4))) yield chunk;
     }
   });
-  const simulation = new Simulation(liveInDoubt, { stopsEarly: true });
+  const options = { longJournalBytes: CHECKPOINTS, stopsEarly: true };
+  const simulation = new Simulation(liveInDoubt, options);
   await simulation.failEverywhere(['EIO'], 'once');
   expectCaught(t, simulation.complaints);
 });

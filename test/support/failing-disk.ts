@@ -33,6 +33,7 @@ export function createFailingDisk(disk: Disk): FailingDisk {
     return failing.fault(call);
   };
   const failing: FailingDisk = {
+    processId: disk.processId,
     calls,
     openFiles,
     fault: () => undefined,
@@ -65,6 +66,10 @@ export function createFailingDisk(disk: Disk): FailingDisk {
       await enter({ operation: 'rename', path: from });
       return disk.rename(from, to);
     },
+    async link(from, to) {
+      await enter({ operation: 'link', path: from });
+      return disk.link(from, to);
+    },
     async remove(path) {
       await enter({ operation: 'remove', path });
       return disk.remove(path);
@@ -72,6 +77,14 @@ export function createFailingDisk(disk: Disk): FailingDisk {
     async syncDirectory(path) {
       await enter({ operation: 'syncDirectory', path });
       return disk.syncDirectory(path);
+    },
+    async list(path) {
+      await enter({ operation: 'list', path });
+      return disk.list(path);
+    },
+    async freeBytes(path) {
+      await enter({ operation: 'freeBytes', path });
+      return disk.freeBytes(path);
     },
     async lock(path, making) {
       await enter({ operation: 'lock', path });

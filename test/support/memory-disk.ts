@@ -17,6 +17,7 @@ export function createMemoryDisk(
   files: Readonly<Record<string, string | Buffer>> = {},
 ): MemoryDisk {
   const simulated = new SimulatedDisk();
+  simulated.hasLinks = true;
   const read = (path: string): Buffer => {
     const id = simulated.image.names.get(path);
     if (id === undefined) throw systemError('ENOENT', path);

@@ -18,7 +18,8 @@ export type CommitItems<Item, Result> = (
 const MAX_QUEUED_ITEMS = 16_384;
 const MAX_QUEUED_BYTES: number = 64 << 20;
 
-const FULL_COMMIT_BYTES: number = 16 << 20;
+/** A commit takes no more bytes, except for the item that reaches them. */
+export const FULL_COMMIT_BYTES: number = 16 << 20;
 
 /** No commit is longer: a full one, with one more of the longest pets, and what is around them. */
 export const MAX_COMMIT_BYTES: number = FULL_COMMIT_BYTES + (8 << 20);
@@ -97,14 +98,15 @@ export class CommitQueue<Item, Result> {
     });
   }
 
-  /** Refuses items that still wait, from the first on, for as long as they are to be refused. */
-  refuse(isRefused: (item: Item) => boolean, error: Error): void {
+  /** Refuses items that still wait, from the first on, as long as they are to be; returns how many. */
+  refuse(isRefused: (item: Item) => boolean, error: Error): number {
     let count = 0;
     while (count < this.#queue.length && isRefused(this.#queue[count]!.item)) count += 1;
     for (const { bytes, settle } of this.#queue.splice(0, count)) {
       this.#queuedBytes -= bytes;
       settle({ error });
     }
+    return count;
   }
 
   /** Resolves when all that was added is settled. */

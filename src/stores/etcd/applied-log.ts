@@ -7,10 +7,9 @@
 
 import { isUtf8 } from 'node:buffer';
 import zlib from 'node:zlib';
-import { systemMemory } from '../../base/memory.ts';
 import { decodeCommit, type Commit, type CommittedKey } from '../commits/commit.ts';
 import { scanCommit } from '../commits/commit-scanner.ts';
-import { KeyTable, type KeyClock } from '../keys/key-table.ts';
+import { KEY_LIFETIME_MS, KeyTable, type KeyClock } from '../keys/key-table.ts';
 import { PetRun, scannedBytes } from '../table/pet-scanner.ts';
 import { PetTable } from '../table/pet-table.ts';
 import { ifValueBegins, ifValueIs, type KeyValue, type TxnPart } from './etcd-json.ts';
@@ -48,16 +47,27 @@ export class AppliedLog {
   #isProposedApplied = false;
   #sinceForeign = Infinity;
 
+  readonly #clock: KeyClock;
   /** A key is forgotten so many milliseconds after its time. */
   readonly #graceMs: number;
 
-  constructor({ layout, meta, logId }: LogId, clock: KeyClock, graceMs: number = KEY_GRACE_MS) {
+  /** `tables`, which are empty, get what is applied. */
+  constructor(
+    { layout, meta, logId }: LogId,
+    clock: KeyClock,
+    graceMs: number = KEY_GRACE_MS,
+    tables: Pick<AppliedLog, 'pets' | 'keys'> = {
+      pets: new PetTable(),
+      keys: new KeyTable(clock),
+    },
+  ) {
     this.#layout = layout;
     this.#meta = meta;
     this.#digest = digestOf(logId);
+    this.#clock = clock;
     this.#graceMs = graceMs;
-    this.pets = new PetTable();
-    this.keys = new KeyTable(systemMemory, clock);
+    this.pets = tables.pets;
+    this.keys = tables.keys;
   }
 
   get layout(): Layout {
@@ -174,14 +184,14 @@ export class AppliedLog {
 
   #add({ pets, keys }: Commit): void {
     this.pets.reserve(pets);
-    if (keys.length > 0) this.keys.reserve();
     for (const pet of pets) this.pets.append(pet);
     for (const key of keys) this.#addKey(key, this.pets.get(key.id)?.text ?? '');
   }
 
-  #addKey(key: CommittedKey, petText: Buffer | string): void {
-    const expiresAt = key.expiresAt + this.#graceMs;
-    this.keys.add({ ...key, expiresAt, petCrc: zlib.crc32(petText) });
+  #addKey({ key, id, expiresAt }: CommittedKey, petText: Buffer | string): void {
+    const leftMs = expiresAt + this.#graceMs - this.#clock.timeOfDay();
+    const lifetimeMs = Math.min(leftMs, KEY_LIFETIME_MS);
+    this.keys.add({ key, id, petCrc: zlib.crc32(petText) }, lifetimeMs);
   }
 
   #seal(key: string, value: Buffer): void {

@@ -20,11 +20,11 @@
  */
 
 import { INT64_MAX } from '../../base/int64.ts';
-import { Histogram } from '../../base/histogram.ts';
 import type { StoredPet } from '../../model/pet.ts';
 import { NO_ID_LEFT, OutcomeUnknownError, StoreUnavailableError } from '../../model/pet-store.ts';
 import { storedPetOf } from '../../model/stored-pet.ts';
 import { createCommit, encodeCommit, type Commit, type PendingPet } from '../commits/commit.ts';
+import { KeyFoundError } from '../commit-log.ts';
 import type { Outcome } from '../commits/commit-queue.ts';
 import { KEY_LIFETIME_MS } from '../keys/key-table.ts';
 import type { AppliedLog } from './applied-log.ts';
@@ -50,16 +50,6 @@ const LOSER_WINDOW = 4096n;
 
 /** Others are at work as long as one of the last so many commits was theirs. */
 const COMMITS_TOGETHER = 16;
-
-const PETS_BOUNDS: readonly number[] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
-const SECONDS_BOUNDS: readonly number[] = [
-  0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15,
-];
-
-/** The key of a create was found in the log: its pet is there already, or another one. */
-export class KeyFoundError extends Error {
-  override readonly name: string = 'KeyFoundError';
-}
 
 export interface WriterPlace {
   readonly calls: EtcdCalls;
@@ -90,9 +80,6 @@ interface Proposal {
 }
 
 export class CommitWriter {
-  readonly commitPets: Histogram = new Histogram(PETS_BOUNDS);
-  /** From the first proposal of a batch until it is settled. */
-  readonly commitSeconds: Histogram = new Histogram(SECONDS_BOUNDS);
   lostRounds = 0;
   readonly #place: WriterPlace;
   #hasWon = false;
@@ -142,8 +129,6 @@ export class CommitWriter {
       const settled = await this.#round(rest, startedAt, outcomes);
       if (settled === 'settled') break;
     }
-    this.commitSeconds.observe((this.#place.clock.now() - startedAt) / 1000);
-    this.commitPets.observe(creates.length);
     const missing = { error: new Error('A create was left without an outcome') };
     return creates.map((create) => outcomes.get(create) ?? missing);
   }

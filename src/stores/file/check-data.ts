@@ -13,7 +13,8 @@ import type { Disk, DiskFile } from './disk.ts';
 import type { JournalContent } from './journal-reader.ts';
 import { fitsPets, readKeysFile } from './keys-file.ts';
 import { withLine } from './line-of.ts';
-import { fileAt, readJournalBeside, withFile } from './recovery.ts';
+import { fileAt, withFile } from './read-file.ts';
+import { readJournalBeside } from './recovery.ts';
 import { readSnapshot } from './snapshot.ts';
 import { storePaths, type StorePaths } from './store-paths.ts';
 

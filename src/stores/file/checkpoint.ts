@@ -1,9 +1,9 @@
 /**
  * A checkpoint: all pets in a new snapshot, in place of the old one.
  *
- * Pets are never changed or deleted, so a journal holds no garbage, and a checkpoint is due only
- * when the store stops, when it opens with a long journal, and when a journal is dead. The journal
- * goes last: should the process end before that, the next start finds all its pets in the snapshot.
+ * Pets are never changed or deleted, so a journal holds no garbage, and a checkpoint is needed only
+ * when the store closes, and when its journal is renewed (store-files.ts). The journal is removed
+ * last: if the process ends before that, the next start finds all its pets in the snapshot.
  */
 
 import { dirname } from 'node:path';
@@ -13,34 +13,39 @@ import type { PetTable, TablePet } from '../table/pet-table.ts';
 import type { Disk, DiskEntry, FileMaking } from './disk.ts';
 import type { SnapshotId } from './journal-line.ts';
 import { encodeKeysFile } from './keys-file.ts';
-import { replaceFile, writeAll } from './replace-file.ts';
-import { isUnchanged } from './same-file.ts';
+import { isUnchanged } from './path-state.ts';
+import { crcOf, withFile } from './read-file.ts';
+import { replaceFile } from './replace-file.ts';
 import { SnapshotText } from './snapshot.ts';
 import type { StorePaths } from './store-paths.ts';
 
 /** A snapshot's file as it was read or written. */
 export interface KnownSnapshot {
   readonly id: SnapshotId;
+  /** How many bytes its CRC covers. */
+  readonly arrayBytes: number;
   readonly entry: DiskEntry;
+  /** False until its folder is synced: after a power failure the one before may be back. */
+  readonly isDurable: boolean;
 }
 
-export interface CheckpointPlace {
+export interface CheckpointDeps {
   readonly disk: Disk;
   readonly paths: StorePaths;
   readonly memory: Memory;
-  /** Throws when the files are not ours any more. */
+  /** For tests: the random bits of an empty snapshot. */
+  readonly randomBits?: (() => number) | undefined;
+  /** Throws LockLostError if another process may be writing. */
   guard(): void;
 }
 
-/** Somebody put another file in the place of the snapshot, or changed it. */
-export class ForeignSnapshotError extends Error {
-  override readonly name: string = 'ForeignSnapshotError';
-}
+/** Another program replaced the snapshot, or changed it. */
+export class SnapshotReplacedError extends Error {
+  override readonly name: string = 'SnapshotReplacedError';
 
-export interface NewSnapshot {
-  readonly snapshot: KnownSnapshot;
-  /** Why the new file's name may not be durable; undefined when it is. */
-  readonly syncError?: unknown;
+  constructor() {
+    super('The data file is not the one that this process read or wrote');
+  }
 }
 
 /** What a checkpoint holds: all of the tables, and pets and keys in doubt that follow them. */
@@ -52,97 +57,98 @@ export interface CheckpointContent {
 }
 
 /**
- * Writes the keys, and then all pets in the place of the snapshot that we know. Rejects when that
- * one still has its place.
+ * Writes the keys, and then all pets in place of the snapshot that is known. The folder has to be
+ * synced afterwards. `beforeRename` is called with the new snapshot right before that gets its name.
+ * Rejects with SnapshotReplacedError, LockLostError or the disk's error; the old snapshot then has
+ * its name, unless the rename itself failed and it cannot be told.
  */
 export async function writeSnapshot(
-  place: CheckpointPlace,
+  deps: CheckpointDeps,
   known: KnownSnapshot | undefined,
   content: CheckpointContent,
-): Promise<NewSnapshot> {
-  const { disk, paths, memory } = place;
+  beforeRename: (snapshot: KnownSnapshot) => void = () => undefined,
+): Promise<KnownSnapshot> {
+  const { disk, paths, memory, randomBits } = deps;
   const { pets, morePets: more = [] } = content;
-  // Who puts another snapshot in place may have put its keys there, too.
+  // A program that replaces the snapshot may also have replaced the keys.
   const guard = (): void => {
-    place.guard();
-    checkSnapshot(disk, paths, known);
+    deps.guard();
+    if (!isAtItsPath(disk, paths, known)) throw new SnapshotReplacedError();
   };
-  await writeKeys({ ...place, guard }, content);
-  const text = new SnapshotText(memory, pets, more);
-  const making = snapshotMaking(disk, paths);
-  const replacement = { disk, path: paths.snapshot, tmpPath: paths.tmp, making, guard };
-  const file = await replaceFile(replacement, text.chunks());
-  const entry = file.look();
-  await file.close().catch(() => undefined);
+  await writeKeys({ ...deps, guard }, content);
+  const text = new SnapshotText(memory, pets, more, randomBits);
   const lastId = more.at(-1)?.id ?? pets.lastId;
-  const snapshot = { id: { crc: text.crc, lastId }, entry };
-  try {
-    await disk.syncDirectory(dirname(paths.snapshot));
-    return { snapshot };
-  } catch (syncError) {
-    return { snapshot, syncError };
-  }
+  let snapshot: KnownSnapshot | undefined;
+  const replacement = {
+    ...{ disk, path: paths.snapshot, tmpPath: paths.tmp, guard },
+    making: snapshotAttributes(disk, paths),
+    beforeRename(file: { look(): DiskEntry }): void {
+      const { crc, arrayBytes } = text;
+      snapshot = { id: { crc, lastId }, arrayBytes, entry: file.look(), isDurable: false };
+      beforeRename(snapshot);
+    },
+  };
+  const file = await replaceFile(replacement, text.chunks());
+  await file.close().catch(() => undefined);
+  if (snapshot === undefined) throw new Error('A snapshot has got its name too early');
+  return snapshot;
 }
 
-/** Makes the keys durable; where there are none, and were none, there is no file for them. */
+/** Makes the keys durable. If there are none, and were none, there is no file for them. */
 async function writeKeys(
-  { disk, paths, memory, guard }: CheckpointPlace,
+  { disk, paths, memory, guard }: CheckpointDeps,
   { keys, moreKeys = [] }: CheckpointContent,
 ): Promise<void> {
   const isNeeded = keys.length + moreKeys.length > 0 || disk.look(paths.keys) !== undefined;
   if (!isNeeded) return;
   const entries = [...keys.entries(), ...moreKeys].slice(-MAX_KEYS_KEPT);
-  const making = snapshotMaking(disk, paths);
+  const making = snapshotAttributes(disk, paths);
   const replacement = { disk, path: paths.keys, tmpPath: paths.keysTmp, making, guard };
   const file = await replaceFile(replacement, [encodeKeysFile(memory, entries)]);
   await file.close().catch(() => undefined);
   await disk.syncDirectory(dirname(paths.keys));
 }
 
-/** Puts all pets of the table into a new file, and returns its path. */
-export async function savePets(
-  { disk, paths, memory }: Omit<CheckpointPlace, 'guard'>,
-  pets: PetTable,
-): Promise<string> {
-  const path = paths.saved(new Date());
-  const file = await disk.open(path, 'create', snapshotMaking(disk, paths));
-  try {
-    let position = 0;
-    for (const chunk of new SnapshotText(memory, pets).chunks()) {
-      await writeAll(file, chunk, position);
-      position += chunk.length;
-    }
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  await disk.syncDirectory(dirname(path));
-  return path;
-}
-
-/** As the old one is made; else for its owner only, who is that of the folder. */
-function snapshotMaking(disk: Disk, { snapshot }: StorePaths): FileMaking {
+/** Those of the old snapshot; else for its owner only, who is that of the folder. */
+export function snapshotAttributes(disk: Disk, { snapshot }: StorePaths): FileMaking {
   const old = disk.look(snapshot);
   return { mode: old?.mode, owner: old?.owner ?? disk.look(dirname(snapshot))?.owner };
 }
 
-/** As the data file is made, but that its owner may write whatever that is. */
-export function journalMaking(disk: Disk, paths: StorePaths): FileMaking {
-  const { mode, owner } = snapshotMaking(disk, paths);
+/** Those of the snapshot, except that the owner may always write. */
+export function journalAttributes(disk: Disk, paths: StorePaths): FileMaking {
+  const { mode, owner } = snapshotAttributes(disk, paths);
   return { mode: mode === undefined ? undefined : mode | 0o600, owner };
 }
 
-/** Throws ForeignSnapshotError unless the file in the snapshot's place is the one that we know. */
-export function checkSnapshot(
+/**
+ * Returns what is known of the snapshot, with the file that is at its path now. A file of the same
+ * length and CRC is the same snapshot, though it was touched, or restored from a copy. Rejects with
+ * SnapshotReplacedError for any other one.
+ */
+export async function recognizeSnapshot(
+  { disk, paths, memory }: CheckpointDeps,
+  known: KnownSnapshot | undefined,
+): Promise<KnownSnapshot | undefined> {
+  if (isAtItsPath(disk, paths, known)) return known;
+  const entry = disk.look(paths.snapshot);
+  const mayBeSame = entry?.isFile === true && entry.sizeBytes === known?.entry.sizeBytes;
+  if (known === undefined || !mayBeSame) throw new SnapshotReplacedError();
+  const crc = await withFile(disk, paths.snapshot, (file) =>
+    crcOf(file, known.arrayBytes, memory),
+  );
+  if (crc !== known.id.crc) throw new SnapshotReplacedError();
+  // Whoever put it there may not have synced it.
+  return { ...known, entry, isDurable: false };
+}
+
+/** True if the file at the snapshot's path is the one that is known. Throws the disk's error. */
+export function isAtItsPath(
   disk: Disk,
   { snapshot }: StorePaths,
   known: KnownSnapshot | undefined,
-): void {
+): boolean {
   const entry = disk.look(snapshot);
-  const isOurs =
-    known === undefined
-      ? entry === undefined
-      : entry !== undefined && isUnchanged(known.entry, entry);
-  if (isOurs) return;
-  throw new ForeignSnapshotError('The data file is not the one that this process read or wrote');
+  if (known === undefined || entry === undefined) return known === undefined && entry === undefined;
+  return isUnchanged(known.entry, entry);
 }

@@ -8,6 +8,9 @@
  */
 
 export interface Disk {
+  /** For names that no other process uses. */
+  readonly processId: number;
+
   /**
    * `read` opens a file as it is, `edit` for reading and writing; `create` makes one that must not
    * be there yet.
@@ -25,11 +28,20 @@ export interface Disk {
 
   rename(from: string, to: string): Promise<void>;
 
+  /** Gives the file a second name, which must not be there yet. */
+  link(from: string, to: string): Promise<void>;
+
   /** Removes the file; that there is none is no error. */
   remove(path: string): Promise<void>;
 
   /** Makes the folder's entries durable: files and folders made, renamed and removed in it. */
   syncDirectory(path: string): Promise<void>;
+
+  /** The names in a folder. */
+  list(path: string): Promise<readonly string[]>;
+
+  /** How many bytes may still be written to the file system; rejects if it does not tell. */
+  freeBytes(path: string): Promise<number>;
 
   /** Takes the lock that only one open process can hold; undefined when another holds it. */
   lock(path: string, making?: FileMaking): Promise<DiskLock | undefined>;

@@ -14,21 +14,27 @@
 
 import { dirname, resolve } from 'node:path';
 import { OPEN_BRACKET } from '../../base/ascii.ts';
+import { Histogram } from '../../base/histogram.ts';
 import { skipSpace } from '../../base/json.ts';
 import { messageOf, safeLog, silent, type Log } from '../../base/log.ts';
 import { systemMemory, type Memory } from '../../base/memory.ts';
-import type { KeyTable } from '../keys/key-table.ts';
-import type { PetTable } from '../table/pet-table.ts';
+import { KeyTable } from '../keys/key-table.ts';
+import { openLogStore, type LogStore } from '../log-store.ts';
+import { PetTable } from '../table/pet-table.ts';
 import { DamagedFileError } from './damaged-file-error.ts';
 import type { Disk } from './disk.ts';
-import { JournaledStore, type FileStore } from './journaled-store.ts';
+import { FileLog } from './file-log.ts';
 import { withLine } from './line-of.ts';
 import { nodeDisk } from './node-disk.ts';
-import { fileAt, recover, withFile, type Recovered } from './recovery.ts';
+import { fileAt, withFile } from './read-file.ts';
+import { recover } from './recovery.ts';
+import { systemClock, type StoreClock } from './store-clock.ts';
+import { LONG_JOURNAL_BYTES } from './store-files.ts';
 import { lockGuard, takeLock } from './store-lock.ts';
 import { storePaths } from './store-paths.ts';
 
-export type { FileStore, StoreStats } from './journaled-store.ts';
+/** A PetStore over a FileLog. */
+export type FileStore = LogStore<FileLog>;
 
 export interface FileStoreOptions {
   /** The data file. Its folder is made; a symbolic link is followed first. */
@@ -46,11 +52,16 @@ export interface FileStoreOptions {
   readonly longJournalBytes?: number | undefined;
   /** For tests: a clock in milliseconds that never goes back. */
   readonly now?: (() => number) | undefined;
+  /** For tests: the random bits of an empty snapshot. */
+  readonly randomBits?: (() => number) | undefined;
   /** For tests: the time of day in milliseconds since 1970. */
   readonly timeOfDay?: (() => number) | undefined;
+  /** For tests: timers. */
+  readonly every?: StoreClock['every'] | undefined;
+  readonly sleep?: StoreClock['sleep'] | undefined;
 }
 
-/** Opens the store. Rejects, with snapshot and journal as they were, when they are damaged or in use. */
+/** Opens the store. Rejects, with snapshot and journal as they were, if they are damaged or in use. */
 export async function openFileStore(options: FileStoreOptions): Promise<FileStore> {
   const { disk = nodeDisk, memory = systemMemory, longJournalBytes = LONG_JOURNAL_BYTES } = options;
   const log = safeLog(options.log ?? silent);
@@ -61,30 +72,39 @@ export async function openFileStore(options: FileStoreOptions): Promise<FileStor
   await expectArray(disk, paths.snapshot).catch(async (error: unknown) => {
     throw await withLine(disk, error);
   });
+  const clock = clockOf(options);
+  const { pets = new PetTable(memory), keys = new KeyTable(clock), randomBits } = options;
   const lock = await takeLock(disk, paths);
-  const place = { disk, paths, memory, guard: lockGuard(disk, paths, lock) };
-  const { now = () => performance.now(), timeOfDay = Date.now } = options;
-  const clock = { now, timeOfDay };
-  let recovered: Recovered | undefined;
-  try {
-    const { pets, keys } = options;
-    recovered = await recover({ ...place, pets, keys, log, longJournalBytes, clock });
-    const store = new JournaledStore({ ...place, lock, log, ...clock }, recovered);
-    // The first snapshot of an empty store shows at once whether the place can be written to.
-    if (recovered.snapshot === undefined) {
-      await syncFolders(disk, dirname(paths.snapshot));
-      await store.writeFirstSnapshot();
+  const { timeOfDay } = clock;
+  const deps = {
+    ...{ disk, paths, memory, randomBits, guard: lockGuard(disk, paths, lock), log, lock, clock },
+    ...{ pets, keys, longJournalBytes, timeOfDay, syncSeconds: new Histogram(SYNC_BOUNDS) },
+  };
+  return openLogStore({ pets, keys }, async (target) => {
+    try {
+      // The folders above may have been made just now.
+      if (fileAt(disk, paths.snapshot) === undefined) await syncFolders(disk, dirname(paths.snapshot));
+      const { files, staleCause } = await recover(deps);
+      return new FileLog({ ...deps, target }, files, staleCause);
+    } catch (error) {
+      await lock.release();
+      throw await withLine(disk, error);
     }
-    return store;
-  } catch (error) {
-    await recovered?.journal?.file.close().catch(() => undefined);
-    await lock.release();
-    throw await withLine(disk, error);
-  }
+  });
 }
 
-/** A journal longer than this is worth a checkpoint when the store opens. */
-const LONG_JOURNAL_BYTES: number = 64 << 20;
+const SYNC_BOUNDS: readonly number[] = [
+  0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5,
+];
+
+function clockOf(options: FileStoreOptions): StoreClock {
+  return {
+    now: options.now ?? systemClock.now,
+    timeOfDay: options.timeOfDay ?? systemClock.timeOfDay,
+    every: options.every ?? systemClock.every,
+    sleep: options.sleep ?? systemClock.sleep,
+  };
+}
 
 /** What is no data file at all is refused before a lock file is made beside it. */
 async function expectArray(disk: Disk, path: string): Promise<void> {

@@ -1,14 +1,15 @@
 /**
- * The journal: the creates since the snapshot, one line for each commit (journal-line.ts).
+ * The journal: a write-ahead log of the creates since the snapshot, one line for each commit
+ * (journal-line.ts).
  *
- * A line is durable when it is written whole and the file is synced, and, for the first one, the
- * directory too: a new file's name is not durable by itself. One line is under way at a time, so a
- * line that was cut off is always the last one.
+ * A line is durable when it is written in full and the file is synced, and, for the first line, the
+ * folder too: a new file's name is not durable by itself. One line is written at a time, so a torn
+ * line is always the last one.
  *
- * A write that fails is taken back, by a truncate that is synced before anything else happens: only
- * then is it true that nothing of it will ever appear. When that fails, or a sync does, the line is
- * in doubt: it may be on the disk or not, the system may report success the next time, and nobody
- * may sync the file again. What is to become of line and journal is for the store to decide.
+ * A failed write is rolled back: the file is truncated and synced before anything else happens. Only
+ * then is it certain that no part of the line will ever appear. If that fails, or a sync fails, the
+ * line is in doubt. The file must not be synced again, because a later fsync may report success
+ * although the data is lost: store-files.ts renews the journal.
  */
 
 import { dirname } from 'node:path';
@@ -16,12 +17,15 @@ import type { Histogram } from '../../base/histogram.ts';
 import type { Memory } from '../../base/memory.ts';
 import type { Disk, DiskEntry, DiskFile, FileMaking } from './disk.ts';
 import { encodeLine, headerText, type EncodedLine, type SnapshotId } from './journal-line.ts';
-import { standingOf, type Standing } from './same-file.ts';
+import { isSameFile, pathState, type PathState } from './path-state.ts';
+import { checkWritten, writeAll } from './replace-file.ts';
 
-/** A journal's file as a start found it, or made it. */
-export interface OpenJournal {
-  readonly file: DiskFile;
-  /** How many of its bytes are whole lines, and the CRC-32 of those. */
+/** The file of a journal, and its complete lines. */
+export interface JournalFile {
+  /** Undefined if it was not opened for writing. */
+  readonly file?: DiskFile | undefined;
+  readonly entry: DiskEntry;
+  /** How many of its bytes are complete lines, and their CRC-32. */
   readonly lengthBytes: number;
   readonly crc: number;
 }
@@ -29,12 +33,12 @@ export interface OpenJournal {
 /** What became of a line. */
 export type Written =
   | { readonly kind: 'durable' }
-  /** Nothing of it is there, and nothing of it will be. */
-  | { readonly kind: 'taken back'; readonly cause: unknown }
-  /** It may be there, now or after the next start: nothing may be written behind it. */
+  /** No part of it is there, and none will be. */
+  | { readonly kind: 'rolled back'; readonly cause: unknown }
+  /** It may be there, now or after the next start: nothing may be written after it. */
   | { readonly kind: 'in doubt'; readonly cause: unknown };
 
-export interface JournalPlace {
+export interface JournalDeps {
   readonly disk: Disk;
   readonly path: string;
   readonly memory: Memory;
@@ -42,47 +46,85 @@ export interface JournalPlace {
   readonly syncSeconds: Histogram;
 }
 
+/** A longer line is written without blocking the event loop. */
+const LONG_LINE_BYTES: number = 64 << 10;
+
 export class Journal {
-  readonly #place: JournalPlace;
-  readonly #snapshot: SnapshotId;
+  readonly #deps: JournalDeps;
+  /** The snapshot that its header names. */
+  readonly snapshot: SnapshotId;
   #file: DiskFile | undefined;
   #entry: DiskEntry | undefined;
+  /** A copy that may have got this journal's name, though its rename reported failure. */
+  #copy: DiskEntry | undefined;
+  #isTrusted = true;
   #length: number;
   #crc: number;
 
   /** A journal that follows the snapshot: one that was found, or one with no file yet. */
-  constructor(place: JournalPlace, snapshot: SnapshotId, found?: OpenJournal) {
-    this.#place = place;
-    this.#snapshot = snapshot;
+  constructor(deps: JournalDeps, snapshot: SnapshotId, found?: JournalFile) {
+    this.#deps = deps;
+    this.snapshot = snapshot;
     this.#file = found?.file;
-    this.#entry = found?.file.look();
+    this.#entry = found?.entry;
     this.#length = found?.lengthBytes ?? 0;
     this.#crc = found?.crc ?? 0;
   }
 
-  /** Which file it is; undefined while it has none. */
-  get entry(): DiskEntry | undefined {
-    return this.#entry;
+  /** True if it has a file, which may be empty. */
+  get hasFile(): boolean {
+    return this.#entry !== undefined;
   }
 
-  /** How many bytes are whole lines. */
+  /** True if this process writes to its file. */
+  get isOpen(): boolean {
+    return this.#file !== undefined;
+  }
+
+  /** How many bytes are complete lines, all of them durable, and their CRC-32. */
   get lengthBytes(): number {
     return this.#length;
   }
 
-  /** How its file stands to its name; 'ours' where there is no file, and none at the name. */
-  standing(): Standing {
-    const { disk, path } = this.#place;
-    if (this.#entry !== undefined) return standingOf(disk, path, this.#entry);
-    // An empty file is no journal of anybody's: one of ours that was made and reported as not.
-    return (disk.look(path)?.sizeBytes ?? 0) === 0 ? 'ours' : 'another';
+  get crc(): number {
+    return this.#crc;
   }
 
-  /** The bytes that `write` takes: the line of a text, behind the header where there is none yet. */
+  /** Nothing of the file may be copied any more: another program has changed it. */
+  distrust(): void {
+    this.#isTrusted = false;
+  }
+
+  get isTrusted(): boolean {
+    return this.#isTrusted;
+  }
+
+  /**
+   * What its path leads to; without a file of its own, nothing or an empty file is `same`. If `extra`
+   * is given, the size is compared: that of the complete lines and so many bytes. Throws if the system
+   * cannot tell.
+   */
+  pathState(extra?: number): Exclude<PathState, 'cannot be told'> {
+    const { disk, path } = this.#deps;
+    if (this.#entry === undefined) {
+      const there = disk.look(path);
+      return there === undefined || (there.isFile && there.sizeBytes === 0) ? 'same' : 'replaced';
+    }
+    if (this.#copy !== undefined && this.#isCopyThere(this.#copy)) return 'same';
+    const sizeBytes = extra === undefined ? undefined : this.#length + extra;
+    return pathState(disk, path, this.#entry, sizeBytes);
+  }
+
+  /** Takes the file with this entry for its own if that is found at its path. */
+  acceptCopy(entry: DiskEntry): void {
+    this.#copy = entry;
+  }
+
+  /** Returns the bytes that `write` takes: the line of a text, after the header if there is none. */
   encode(text: string): EncodedLine {
-    const { memory } = this.#place;
+    const { memory } = this.#deps;
     if (this.#length > 0) return encodeLine(memory, text, this.#crc);
-    const header = encodeLine(memory, headerText(this.#snapshot), 0);
+    const header = encodeLine(memory, headerText(this.snapshot), 0);
     const line = encodeLine(memory, text, header.crc);
     const bytes = memory.bytes(header.bytes.length + line.bytes.length);
     header.bytes.copy(bytes);
@@ -91,26 +133,27 @@ export class Journal {
   }
 
   /**
-   * Writes the line and makes it durable. `making` is how a new file is made, and `isOurs` is asked
-   * before each step that would harm a file that is not ours any more.
+   * Writes the line and makes it durable; the caller has to `append` it then. `attributes` are those
+   * of a new file. `assertOwned` is called before each step that would harm a file of another process;
+   * it throws if there is one.
    */
   async write(
-    { bytes, crc }: EncodedLine,
-    making: () => FileMaking,
-    isOurs: () => boolean,
+    line: EncodedLine,
+    attributes: () => FileMaking,
+    assertOwned: () => void,
   ): Promise<Written> {
     const isNew = this.#file === undefined;
     try {
-      this.#file ??= await this.#create(making());
-      if (isNew && !isOurs()) throw new Error('The journal is not ours any more');
+      this.#file ??= await this.#create(attributes());
+      if (isNew) assertOwned();
     } catch (cause) {
-      return { kind: 'taken back', cause };
+      return { kind: 'rolled back', cause };
     }
     const file = this.#file;
     try {
-      for (let at = 0; at < bytes.length;) at += file.writeNow(bytes, at, this.#length + at);
+      await this.#writeBytes(file, line.bytes);
     } catch (cause) {
-      return this.#takeBack(file, cause, isOurs);
+      return this.#rollBack(file, cause, assertOwned);
     }
     try {
       await this.#sync(file);
@@ -118,9 +161,13 @@ export class Journal {
     } catch (cause) {
       return { kind: 'in doubt', cause };
     }
+    return { kind: 'durable' };
+  }
+
+  /** Counts a line that is durable in its file. */
+  append({ bytes, crc }: EncodedLine): void {
     this.#length += bytes.length;
     this.#crc = crc;
-    return { kind: 'durable' };
   }
 
   async close(): Promise<void> {
@@ -129,11 +176,11 @@ export class Journal {
     await file?.close();
   }
 
-  async #create(making: FileMaking): Promise<DiskFile> {
-    const { disk, path } = this.#place;
-    // What `standing` takes for nobody's.
+  async #create(attributes: FileMaking): Promise<DiskFile> {
+    const { disk, path } = this.#deps;
+    // One that `pathState` takes for none.
     if (disk.look(path)?.sizeBytes === 0) await disk.remove(path);
-    const file = await disk.open(path, 'create', making);
+    const file = await disk.open(path, 'create', attributes);
     try {
       this.#entry = file.look();
       return file;
@@ -143,13 +190,20 @@ export class Journal {
     }
   }
 
-  /** Cuts the file back to its whole lines, for good. */
-  async #takeBack(file: DiskFile, cause: unknown, isOurs: () => boolean): Promise<Written> {
+  async #writeBytes(file: DiskFile, bytes: Buffer): Promise<void> {
+    if (bytes.length > LONG_LINE_BYTES) return writeAll(file, bytes, this.#length);
+    for (let at = 0; at < bytes.length;) {
+      at += checkWritten(file.writeNow(bytes, at, this.#length + at));
+    }
+  }
+
+  /** Truncates the file to its complete lines, durably. */
+  async #rollBack(file: DiskFile, cause: unknown, assertOwned: () => void): Promise<Written> {
     try {
-      if (!isOurs()) throw new Error('The journal is not ours any more');
+      assertOwned();
       await file.truncate(this.#length);
       await this.#sync(file);
-      return { kind: 'taken back', cause };
+      return { kind: 'rolled back', cause };
     } catch {
       return { kind: 'in doubt', cause };
     }
@@ -158,10 +212,15 @@ export class Journal {
   async #sync(file: DiskFile): Promise<void> {
     const startedAt = performance.now();
     await file.sync();
-    this.#place.syncSeconds.observe((performance.now() - startedAt) / 1000);
+    this.#deps.syncSeconds.observe((performance.now() - startedAt) / 1000);
   }
 
   async #syncName(): Promise<void> {
-    await this.#place.disk.syncDirectory(dirname(this.#place.path));
+    await this.#deps.disk.syncDirectory(dirname(this.#deps.path));
+  }
+
+  #isCopyThere(copy: DiskEntry): boolean {
+    const there = this.#deps.disk.look(this.#deps.path);
+    return there !== undefined && isSameFile(there, copy);
   }
 }

@@ -16,6 +16,7 @@ import type { PetTable } from '../table/pet-table.ts';
 import { DamagedFileError } from './damaged-file-error.ts';
 import type { DiskFile } from './disk.ts';
 import { encodeLine, isFramed, isIntact, lengthAt, PREFIX_LENGTH } from './journal-line.ts';
+import { readAll } from './read-file.ts';
 
 /** More than so many entries can have. */
 const MAX_BYTES: number = 100 * MAX_KEYS_KEPT;
@@ -35,11 +36,7 @@ export async function readKeysFile(
   memory: Memory,
 ): Promise<readonly KeyEntry[]> {
   const bytes = memory.bytes(Math.min(file.look().sizeBytes, MAX_BYTES));
-  for (let filled = 0; filled < bytes.length;) {
-    const count = await file.read(bytes, filled, bytes.length - filled, filled);
-    if (count === 0) throw new Error(`${path} is shorter than it was`);
-    filled += count;
-  }
+  await readAll(file, bytes, 0);
   const length = lengthAt(bytes, 0);
   const isWhole =
     length === bytes.length && isFramed(bytes, 0, length) && isIntact(bytes, 0, length, 0);

@@ -38,6 +38,7 @@ export async function lockFile(
     // A file that was there may be another user's: to lock it is what counts.
     await prepare(file).catch(() => undefined);
     if (flags !== undefined || (await flock(file))) {
+      await expectLocked(path, flags);
       await noteHolder(file);
       return { file };
     }
@@ -86,6 +87,24 @@ async function flock(file: FileHandle): Promise<boolean> {
   const said = Buffer.concat(complaint).toString().trim();
   if (code === 1 && said === '') return false;
   throw new Error(`The command flock failed (${code}): ${said}`);
+}
+
+/**
+ * Throws if a second lock of the same file is granted: on such a system, or with such a flock, a lock
+ * keeps nobody away.
+ */
+async function expectLocked(path: string, flags: number | undefined): Promise<void> {
+  const second = await openLockFile(path, flags ?? 0);
+  if (second === undefined) return;
+  try {
+    if (flags === undefined && !(await flock(second))) return;
+  } finally {
+    await second.close();
+  }
+  throw new Error(
+    `A lock on ${path} does not keep a second process away: the file system, or the command flock, ` +
+      'grants it twice. No store can be kept there',
+  );
 }
 
 /** For people: the lock is the kernel's, and not what the file says. */

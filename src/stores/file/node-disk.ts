@@ -6,10 +6,22 @@
  * virus scanner or an indexer holds the file open, so it is tried again for a few seconds.
  */
 
-import { fdatasync, fstatSync, statSync, writeSync, type BigIntStats } from 'node:fs';
-import { access, lstat, mkdir, open, readlink, realpath, rename, rm } from 'node:fs/promises';
+import { fdatasync, fstatSync, lstatSync, statSync, writeSync, type BigIntStats } from 'node:fs';
+import {
+  access,
+  link,
+  lstat,
+  mkdir,
+  open,
+  readdir,
+  readlink,
+  realpath,
+  rename,
+  rm,
+  statfs,
+} from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
-import { platform } from 'node:os';
+import { constants, platform } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -17,10 +29,12 @@ import type { Disk, DiskEntry, DiskFile, FileMaking } from './disk.ts';
 import { lockFile } from './lock.ts';
 
 export const nodeDisk: Disk = {
+  processId: process.pid,
   open: openFile,
   look,
   resolve: resolveLinks,
   rename: renameFile,
+  link: (from, to) => link(from, to),
   syncDirectory,
   lock: async (path, making = {}) => {
     const lock = await lockFile(path, (file) => prepare(file, making, OWNER_ONLY));
@@ -29,6 +43,8 @@ export const nodeDisk: Disk = {
     return { look: () => lookAt(file), release: () => file.close() };
   },
   makeDirectory,
+  list: (path) => readdir(path),
+  freeBytes,
   remove: (path) => rm(path, { force: true }),
 };
 
@@ -47,7 +63,7 @@ async function openFile(
   how: keyof typeof FLAGS,
   making: FileMaking = {},
 ): Promise<DiskFile> {
-  const file = await open(path, FLAGS[how], OWNER_ONLY);
+  const file = await open(path, FLAGS[how], OWNER_ONLY).catch(throwNamed);
   if (how === 'create') {
     await prepare(file, making, making.mode ?? OWNER_ONLY).catch(async (error: unknown) => {
       // What was not made as it should be is not there.
@@ -59,12 +75,20 @@ async function openFile(
   return {
     read: async (bytes, offset, length, position) =>
       (await file.read(bytes, offset, length, position)).bytesRead,
-    write: async (bytes, offset, position) =>
-      (await file.write(bytes, offset, bytes.length - offset, position)).bytesWritten,
-    writeNow: (bytes, offset, position) =>
-      writeSync(file.fd, bytes, offset, bytes.length - offset, position),
+    write: async (bytes, offset, position) => {
+      const written = file.write(bytes, offset, bytes.length - offset, position);
+      return (await written.catch(throwNamed)).bytesWritten;
+    },
+    writeNow: (bytes, offset, position) => {
+      try {
+        return writeSync(file.fd, bytes, offset, bytes.length - offset, position);
+      } catch (error) {
+        return throwNamed(error);
+      }
+    },
     // Windows syncs only what may be written.
-    sync: () => (IS_WINDOWS && how === 'read' ? Promise.resolve() : syncData(file.fd)),
+    sync: () =>
+      IS_WINDOWS && how === 'read' ? Promise.resolve() : syncData(file.fd).catch(throwNamed),
     truncate: (length) => file.truncate(length),
     look: () => lookAt(file),
     close: () => file.close(),
@@ -82,7 +106,9 @@ async function prepare(file: FileHandle, { owner }: FileMaking, mode: number): P
 }
 
 function look(path: string): DiskEntry | undefined {
-  const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
+  const options = { bigint: true, throwIfNoEntry: false } as const;
+  // A symbolic link that leads nowhere is there, too: no file can be made at its path.
+  const stats = statSync(path, options) ?? lstatSync(path, options);
   return stats === undefined ? undefined : entryOf(stats);
 }
 
@@ -135,13 +161,19 @@ async function makeDirectory(path: string): Promise<void> {
 async function renameFile(from: string, to: string): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {
-      return await rename(from, to);
+      return await rename(from, to).catch(throwNamed);
     } catch (error) {
       const isBusy = ['EPERM', 'EACCES', 'EBUSY'].includes(codeOf(error));
       if (!IS_WINDOWS || !isBusy || tries === RENAME_TRIES) throw error;
       await sleep(RENAME_PAUSE_MS);
     }
   }
+}
+
+/** Root may also use the blocks that a file system reserves for it. */
+async function freeBytes(path: string): Promise<number> {
+  const { bavail, bfree, bsize } = await statfs(path);
+  return (process.getuid?.() === ROOT ? bfree : bavail) * bsize;
 }
 
 async function syncDirectory(path: string): Promise<void> {
@@ -156,6 +188,15 @@ async function syncDirectory(path: string): Promise<void> {
   } finally {
     await directory.close();
   }
+}
+
+/** Gives EDQUOT its name, which libuv does not know. */
+export function throwNamed(error: unknown): never {
+  const { errno, syscall } = error as NodeJS.ErrnoException;
+  const isQuota = errno !== undefined && errno === -constants.errno.EDQUOT;
+  if (!isQuota || codeOf(error) === 'EDQUOT') throw error;
+  const message = `EDQUOT: disk quota exceeded, ${syscall}`;
+  throw Object.assign(new Error(message), { code: 'EDQUOT', errno, syscall });
 }
 
 function codeOf(error: unknown): string {

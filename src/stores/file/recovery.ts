@@ -16,98 +16,167 @@
  * with a back-up that linked it.
  */
 
-import { dirname } from 'node:path';
+import { basename, dirname } from 'node:path';
 import zlib from 'node:zlib';
 import { messageOf, type Log } from '../../base/log.ts';
 import type { Memory } from '../../base/memory.ts';
 import type { CommittedKey } from '../commits/commit.ts';
-import { KeyTable, type KeyClock } from '../keys/key-table.ts';
-import { PetTable } from '../table/pet-table.ts';
-import {
-  writeSnapshot,
-  type CheckpointPlace,
-  type KnownSnapshot,
-  type NewSnapshot,
-} from './checkpoint.ts';
+import type { PetTable } from '../table/pet-table.ts';
+import type { KnownSnapshot } from './checkpoint.ts';
 import { DamagedFileError } from './damaged-file-error.ts';
-import type { Disk, DiskEntry, DiskFile } from './disk.ts';
+import type { DiskFile } from './disk.ts';
 import { fitsPets, readKeysFile } from './keys-file.ts';
 import { readJournal, type JournalContent } from './journal-reader.ts';
-import type { OpenJournal } from './journal.ts';
 import type { SnapshotId } from './journal-line.ts';
-import { removeFile, replaceFile, writeAll } from './replace-file.ts';
+import { fileAt, withFile } from './read-file.ts';
+import { removeFile } from './replace-file.ts';
 import { readSnapshot } from './snapshot.ts';
+import { isFilesLostError, StoreFiles, type StoreFilesDeps } from './store-files.ts';
 import type { StorePaths } from './store-paths.ts';
 
-export interface Recovered {
-  readonly pets: PetTable;
-  readonly keys: KeyTable;
-  /** Undefined where there was none. */
-  readonly snapshot: KnownSnapshot | undefined;
-  /** True when the snapshot has all pets, durably. */
-  readonly isSnapshotCurrent: boolean;
-  /** The journal to go on with; undefined where a new one is to be begun. */
-  readonly journal: OpenJournal | undefined;
-  /** The file at the journal's name, where that has to go first, and could not be removed. */
-  readonly leftover: DiskEntry | undefined;
+export interface RecoveryDeps extends StoreFilesDeps {
+  readonly log: Log;
 }
 
-export interface RecoveryPlace extends CheckpointPlace {
-  readonly log: Log;
-  /** A journal up to here is copied; a longer one is worth a checkpoint. */
-  readonly longJournalBytes: number;
-  /** For tests: where the pets are put, an empty table. */
-  readonly pets?: PetTable | undefined;
-  /** For tests: where the keys are put, an empty table. */
-  readonly keys?: KeyTable | undefined;
-  readonly clock: KeyClock;
+export interface Recovered {
+  readonly files: StoreFiles;
+  /** Why the journal at its path, which is not needed, cannot be removed; undefined if it was. */
+  readonly staleCause: string | undefined;
 }
 
 /**
- * Loads the pets, and makes durable what they were read from.
+ * Loads pets and keys into the empty tables, and makes durable what they were read from.
  *
  * The journal's file stays open, for the caller to close. Rejects with DamagedFileError, or with
  * the disk's own error; no file is open then.
  */
-export async function recover(place: RecoveryPlace): Promise<Recovered> {
-  const { disk, paths, memory, log, pets = new PetTable(memory) } = place;
-  const snapshot = await loadSnapshot(place, pets);
+export async function recover(deps: RecoveryDeps): Promise<Recovered> {
+  const { disk, paths, pets, log } = deps;
+  await checkSavedFiles(deps);
+  const loaded = await loadSnapshot(deps);
   const lastSnapshotId = pets.lastId;
-  const content = await loadJournal(disk, paths, snapshot?.id, pets, memory);
-  const { keys = new KeyTable(memory, place.clock) } = place;
-  await loadKeys(place, { pets, lastSnapshotId, committed: content?.keys ?? [] }, keys);
-  place.guard();
+  const content = await loadJournal(deps, loaded?.id);
+  await loadKeys(deps, lastSnapshotId, content?.keys ?? []);
+  deps.guard();
   for (const path of [paths.tmp, paths.keysTmp]) {
     fileAt(disk, path);
     await removeFile(disk, path);
   }
+  await expectNoMountPoint(deps);
   // The snapshot may have got its name from a process that was killed before that was durable: not
   // until then may its journal go.
   await disk.syncDirectory(dirname(paths.snapshot));
-  const found = {
-    pets,
-    keys,
-    snapshot,
-    isSnapshotCurrent: true,
-    journal: undefined,
-    leftover: undefined,
-  };
-  if (content === undefined) return found;
-  tellOf(content, paths, log);
-  if (!holdsCommits(content)) return removeJournal(place, found);
-  const withPets = { ...found, isSnapshotCurrent: false };
-  return content.lengthBytes > place.longJournalBytes
-    ? replaceLongJournal(place, withPets, content)
-    : { ...withPets, journal: await keepJournal(place, content) };
+  const snapshot = loaded === undefined ? undefined : { ...loaded, isDurable: true };
+  if (content === undefined) {
+    const files = new StoreFiles(deps, snapshot, undefined);
+    // The first snapshot of an empty store shows at once whether the place can be written to.
+    if (snapshot === undefined) {
+      await files.checkpoint();
+      log('info', 'Made an empty data file', { file: paths.snapshot });
+    }
+    return { files, staleCause: undefined };
+  }
+  logContent(content, paths, log);
+  const entry = disk.look(paths.journal);
+  const { lengthBytes, crc } = holdsCommits(content) ? content : { lengthBytes: 0, crc: 0 };
+  const found = entry === undefined ? undefined : { entry, lengthBytes, crc };
+  const files = new StoreFiles(deps, snapshot, found);
+  try {
+    return await renewFound(deps, files, content);
+  } catch (error) {
+    await files.journal.close().catch(() => undefined);
+    throw error;
+  }
+}
+
+/** Makes what was read of the journal durable. Rejects if that is impossible. */
+async function renewFound(
+  { paths, log }: RecoveryDeps,
+  files: StoreFiles,
+  content: JournalContent,
+): Promise<Recovered> {
+  try {
+    await files.renewJournal();
+    return { files, staleCause: undefined };
+  } catch (error) {
+    if (isFilesLostError(error)) throw error;
+    if (files.isSnapshotCurrent) return staleJournal(files, error, paths, log);
+    const details = { file: paths.journal, cause: messageOf(error) };
+    log('warn', 'Cannot copy the journal: syncing the existing file instead', details);
+  }
+  await files.rewriteLastLine(content.lastOffset);
+  if (!files.isSnapshotCurrent) return { files, staleCause: undefined };
+  // A checkpoint got its name after all: the journal is not needed any more.
+  try {
+    await files.renewJournal();
+    return { files, staleCause: undefined };
+  } catch (error) {
+    return staleJournal(files, error, paths, log);
+  }
+}
+
+function staleJournal(
+  files: StoreFiles,
+  error: unknown,
+  { journal }: StorePaths,
+  log: Log,
+): Recovered {
+  const cause = messageOf(error);
+  const event = 'Cannot remove an obsolete journal: creates are refused until it can be removed';
+  log('warn', event, { file: journal, cause });
+  return { files, staleCause: `an obsolete journal cannot be removed: ${cause}` };
+}
+
+/**
+ * Saved files were made when the store must not write its data file. Throws if there are only such
+ * files: to begin an empty store beside them would hide them.
+ */
+async function checkSavedFiles({ disk, paths, log }: RecoveryDeps): Promise<void> {
+  const folder = dirname(paths.snapshot);
+  const start = basename(`${paths.snapshot}.saved-`);
+  const names = (await disk.list(folder)).filter((name) => name.startsWith(start)).sort();
+  const snapshot = disk.look(paths.snapshot);
+  for (const name of names) {
+    const file = `${folder}/${name}`;
+    const entry = disk.look(file);
+    if (name.endsWith('.part')) {
+      log('warn', 'An unfinished saved file is beside the data file', { file });
+    } else if (snapshot !== undefined && entry !== undefined) {
+      if (entry.changedAt <= snapshot.changedAt) continue;
+      const event = 'A saved file is newer than the data file: it may have pets that are not there';
+      log('warn', event, { file, dataFile: paths.snapshot });
+    } else if (disk.look(paths.journal) === undefined) {
+      throw new Error(
+        `There is no data file ${paths.snapshot}, but ${file} has the pets that a service saved: ` +
+          'rename it to the data file, or move it away to start with no pets',
+      );
+    }
+  }
+}
+
+/**
+ * Throws if the data file is a mount point by itself. Its lock and its journal would be in the folder
+ * around it, which another container does not see; and no rename replaces it. A link tells: it cannot
+ * leave a mount.
+ */
+async function expectNoMountPoint({ disk, paths }: RecoveryDeps): Promise<void> {
+  if (disk.look(paths.snapshot) === undefined) return;
+  try {
+    await disk.link(paths.snapshot, paths.tmp);
+  } catch (error) {
+    // Some file systems have no links.
+    if ((error as { readonly code?: unknown }).code !== 'EXDEV') return;
+    throw new Error(
+      `${paths.snapshot} is a mount point by itself, beside which nothing can be kept: mount its folder`,
+    );
+  }
+  await removeFile(disk, paths.tmp);
 }
 
 /** The journal's content, its pets added to those of the snapshot; undefined where there is none. */
 async function loadJournal(
-  disk: Disk,
-  paths: StorePaths,
+  { disk, paths, pets, memory }: RecoveryDeps,
   id: SnapshotId | undefined,
-  pets: PetTable,
-  memory: Memory,
 ): Promise<JournalContent | undefined> {
   if (fileAt(disk, paths.journal) === undefined) return undefined;
   return withFile(disk, paths.journal, (file) => readJournalBeside(id, paths, file, pets, memory));
@@ -143,42 +212,38 @@ function missingSnapshot({ snapshot, journal }: StorePaths): DamagedFileError {
 }
 
 /** The snapshot's pets added to the table, which must be empty; undefined where there is none. */
-async function loadSnapshot(
-  { disk, paths, memory, log }: RecoveryPlace,
-  pets: PetTable,
-): Promise<KnownSnapshot | undefined> {
+async function loadSnapshot({
+  disk,
+  paths,
+  memory,
+  log,
+  pets,
+}: RecoveryDeps): Promise<Omit<KnownSnapshot, 'isDurable'> | undefined> {
   if (fileAt(disk, paths.snapshot) === undefined) return undefined;
   return withFile(disk, paths.snapshot, async (file) => {
     const entry = file.look();
-    const { crc, isSealed } = await readSnapshot(paths.snapshot, file, pets, memory);
+    const { crc, arrayBytes, isSealed } = await readSnapshot(paths.snapshot, file, pets, memory);
     if (!isSealed) {
       log('info', 'The data file has no seal: a changed letter in it would not be noticed', {
         file: paths.snapshot,
       });
     }
     await file.sync();
-    return { id: { crc, lastId: pets.lastId }, entry };
+    return { id: { crc, lastId: pets.lastId }, arrayBytes, entry };
   });
 }
 
-interface FoundForKeys {
-  /** Those of snapshot and journal. */
-  readonly pets: PetTable;
-  readonly lastSnapshotId: bigint;
-  /** The keys in the journal. */
-  readonly committed: readonly CommittedKey[];
-}
-
 /**
- * The keys of the last checkpoint and those of the journal, as far as their pets are there.
+ * The keys of the last checkpoint and those of the journal, as far as their pets are there. Each has
+ * its 24 hours anew: the time of day may have been corrected since, so nobody knows its age.
  *
  * Of pets behind the snapshot the journal alone tells: a checkpoint that was cut off may have left
  * the key of a create in doubt, whose id went to another pet since.
  */
 async function loadKeys(
-  { disk, paths, memory, log }: RecoveryPlace,
-  { pets, lastSnapshotId, committed }: FoundForKeys,
-  keys: KeyTable,
+  { disk, paths, memory, log, pets, keys }: RecoveryDeps,
+  lastSnapshotId: bigint,
+  committed: readonly CommittedKey[],
 ): Promise<void> {
   if (fileAt(disk, paths.keys) !== undefined) {
     const stored = await withFile(disk, paths.keys, async (file) => {
@@ -194,9 +259,9 @@ async function loadKeys(
       log('warn', 'Dropped idempotency keys whose pets are not there, or not like this', details);
     }
   }
-  for (const { key, id, expiresAt } of committed) {
+  for (const { key, id } of committed) {
     const pet = pets.get(id);
-    if (pet !== undefined) keys.add({ key, id, expiresAt, petCrc: zlib.crc32(pet.text) });
+    if (pet !== undefined) keys.add({ key, id, petCrc: zlib.crc32(pet.text) });
   }
 }
 
@@ -204,7 +269,7 @@ function holdsCommits({ kind, lastOffset }: JournalContent): boolean {
   return kind === 'follows' && lastOffset > 0;
 }
 
-function tellOf(
+function logContent(
   { kind, lengthBytes, tornBytes }: JournalContent,
   paths: StorePaths,
   log: Log,
@@ -219,143 +284,3 @@ function tellOf(
   }
 }
 
-/** Brings all pets into the snapshot; where there is no room for that, the journal goes on. */
-async function replaceLongJournal(
-  place: RecoveryPlace,
-  found: Recovered,
-  content: JournalContent,
-): Promise<Recovered> {
-  const { disk, paths, log } = place;
-  let written: NewSnapshot;
-  try {
-    written = await writeSnapshot(place, found.snapshot, found);
-  } catch (error) {
-    log('warn', 'A checkpoint failed; the journal goes on', { cause: messageOf(error) });
-    return { ...found, journal: await keepInPlace(place, content) };
-  }
-  const { snapshot, syncError } = written;
-  if (syncError === undefined) {
-    return removeJournal(place, { ...found, snapshot, isSnapshotCurrent: true });
-  }
-  // After a power cut the old snapshot may be back, and needs its journal; the new one would not
-  // know what is added to that.
-  log('warn', 'A checkpoint may not be durable', { cause: messageOf(syncError) });
-  const { file } = await keepInPlace(place, content);
-  await file.close();
-  return { ...found, snapshot, leftover: disk.look(paths.journal) };
-}
-
-/** Removes a journal that holds nothing that the snapshot has not. */
-async function removeJournal(place: RecoveryPlace, found: Recovered): Promise<Recovered> {
-  const { disk, paths, log, guard } = place;
-  guard();
-  try {
-    await removeFile(disk, paths.journal);
-  } catch (error) {
-    const details = { file: paths.journal, cause: messageOf(error) };
-    log('warn', 'A journal that is not needed cannot be removed: no pets are taken', details);
-    return { ...found, leftover: disk.look(paths.journal) };
-  }
-  // Else it might be back after a power cut, with what was cut off from it.
-  await disk.syncDirectory(dirname(paths.journal));
-  return found;
-}
-
-/** Makes the journal's whole lines durable, in a new file where there is room for one. */
-async function keepJournal(place: RecoveryPlace, content: JournalContent): Promise<OpenJournal> {
-  const { paths, log } = place;
-  const { lengthBytes, crc } = content;
-  try {
-    return { file: await copyJournal(place, lengthBytes), lengthBytes, crc };
-  } catch (error) {
-    // A full disk must not prevent a start.
-    const details = { file: paths.journal, cause: messageOf(error) };
-    log('warn', 'The journal could not be copied, and is made durable in its place', details);
-  }
-  return keepInPlace(place, content);
-}
-
-async function copyJournal(place: RecoveryPlace, lengthBytes: number): Promise<DiskFile> {
-  const { disk, paths, memory } = place;
-  const { mode, owner } = disk.look(paths.journal) ?? {};
-  return withFile(disk, paths.journal, async (file) => {
-    const replacement = { path: paths.journal, tmpPath: paths.tmp, making: { mode, owner } };
-    const chunks = chunksOf(file, lengthBytes, memory);
-    const copy = await replaceFile(
-      { ...place, ...replacement, guard: () => place.guard() },
-      chunks,
-    );
-    try {
-      await disk.syncDirectory(dirname(paths.journal));
-      return copy;
-    } catch (error) {
-      await copy.close().catch(() => undefined);
-      throw error;
-    }
-  });
-}
-
-async function* chunksOf(
-  file: DiskFile,
-  lengthBytes: number,
-  memory: Memory,
-): AsyncGenerator<Buffer> {
-  const bytes = memory.bytes(Math.min(lengthBytes, 1 << 20));
-  for (let at = 0; at < lengthBytes;) {
-    const count = await file.read(bytes, 0, Math.min(bytes.length, lengthBytes - at), at);
-    if (count === 0) throw new Error('The journal is shorter than it was');
-    yield bytes.subarray(0, count);
-    at += count;
-  }
-}
-
-/**
- * Makes whole lines durable where they are. A process may have been killed after a sync failed: the
- * system then goes on showing bytes that are not on the disk and that it will not write by itself,
- * and the next sync would falsely succeed. A journal dies with its first failed sync, so that only
- * its last line can be such a one: it is written again.
- */
-async function keepInPlace(
-  { disk, paths, memory, guard }: RecoveryPlace,
-  { lastOffset, lengthBytes, crc }: JournalContent,
-): Promise<OpenJournal> {
-  guard();
-  const file = await disk.open(paths.journal, 'edit');
-  try {
-    const bytes = memory.bytes(lengthBytes - lastOffset);
-    for (let filled = 0; filled < bytes.length;) {
-      const count = await file.read(bytes, filled, bytes.length - filled, lastOffset + filled);
-      if (count === 0) throw new Error('The journal is shorter than it was');
-      filled += count;
-    }
-    await writeAll(file, bytes, lastOffset);
-    await file.truncate(lengthBytes);
-    await file.sync();
-    await disk.syncDirectory(dirname(paths.journal));
-    return { file, lengthBytes, crc };
-  } catch (error) {
-    await file.close().catch(() => undefined);
-    throw error;
-  }
-}
-
-/** What is at the path, undefined when nothing is; throws when it is no file. */
-export function fileAt(disk: Disk, path: string): DiskEntry | undefined {
-  const entry = disk.look(path);
-  if (entry !== undefined && !entry.isFile) throw new Error(`${path} is not a file`);
-  return entry;
-}
-
-/** Does some work with a file that is only read; that it cannot be closed harms nobody. */
-export async function withFile<T>(
-  disk: Disk,
-  path: string,
-  work: (file: DiskFile) => Promise<T>,
-): Promise<T> {
-  const file = await disk.open(path, 'read');
-  try {
-    return await work(file);
-  } finally {
-    await file.close().catch(() => undefined);
-  }
-}

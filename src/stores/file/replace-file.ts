@@ -1,13 +1,13 @@
 /**
  * Atomic replace: a file's new content in full or its old one, whatever happens in between.
  *
- * Write a second file, sync it, rename it over the first, sync the directory. The order is all: a
- * rename before the sync may leave an empty file after a power cut, and without the last step,
- * which is the caller's, the rename itself may be undone.
+ * Write a second file, sync it, rename it over the first, sync the directory. The order matters: a
+ * rename before the sync may leave an empty file after a power failure, and without the last step,
+ * which is the caller's, the rename itself may be lost.
  */
 
 import type { Disk, DiskEntry, DiskFile, FileMaking } from './disk.ts';
-import { standingOf } from './same-file.ts';
+import { pathState } from './path-state.ts';
 
 export interface Replacement {
   readonly disk: Disk;
@@ -17,6 +17,8 @@ export interface Replacement {
   readonly making: FileMaking;
   /** Called before each step that would harm a file that is not ours; throws when one is not. */
   guard(): void;
+  /** Called with the new file, complete and synced, right before its rename. */
+  beforeRename?: ((file: DiskFile) => void) | undefined;
 }
 
 /**
@@ -24,7 +26,7 @@ export interface Replacement {
  * old one has its name, and nothing is at `tmpPath` where that could be removed.
  */
 export async function replaceFile(
-  { disk, path, tmpPath, making, guard }: Replacement,
+  { disk, path, tmpPath, making, guard, beforeRename }: Replacement,
   chunks: Iterable<Buffer> | AsyncIterable<Buffer>,
 ): Promise<DiskFile> {
   guard();
@@ -39,6 +41,7 @@ export async function replaceFile(
     }
     await file.sync();
     guard();
+    beforeRename?.(file);
     await renameFile(disk, tmpPath, path, entry);
     return file;
   } catch (error) {
@@ -48,21 +51,30 @@ export async function replaceFile(
   }
 }
 
-async function removeOwn(disk: Disk, path: string, entry: DiskEntry): Promise<void> {
-  if (standingOf(disk, path, entry) === 'ours') await disk.remove(path);
+/** Removes the file if it is still the one at its path. */
+export async function removeOwn(disk: Disk, path: string, entry: DiskEntry): Promise<void> {
+  if (pathState(disk, path, entry) === 'same') await disk.remove(path);
 }
 
 /** Writes all of the bytes, however few the disk takes at a time. */
 export async function writeAll(file: DiskFile, bytes: Buffer, position: number): Promise<void> {
-  for (let at = 0; at < bytes.length;) at += await file.write(bytes, at, position + at);
+  for (let at = 0; at < bytes.length;) {
+    at += checkWritten(await file.write(bytes, at, position + at));
+  }
+}
+
+/** Some file systems report that they have written nothing, and no error: again, and forever. */
+export function checkWritten(count: number): number {
+  if (count > 0) return count;
+  throw new Error('The file system wrote nothing, and reported no error');
 }
 
 /** A rename that reports failure may have taken effect: what counts is what is there. */
-async function renameFile(disk: Disk, from: string, to: string, entry: DiskEntry): Promise<void> {
+export async function renameFile(disk: Disk, from: string, to: string, entry: DiskEntry): Promise<void> {
   try {
     await disk.rename(from, to);
   } catch (error) {
-    if (standingOf(disk, to, entry) !== 'ours') throw error;
+    if (pathState(disk, to, entry) !== 'same') throw error;
   }
 }
 

@@ -7,6 +7,9 @@
  *     ]␊
  *     ␠␉␠␠␉…␊      the seal: 32 spaces and tabs
  *
+ * An empty snapshot has 32 random ones between its brackets, too. The CRC-32 of a snapshot is the id
+ * that its journal names, so even those of new data files differ.
+ *
  * JSON cannot tell that a letter in a name was flipped. The seal can, and any JSON reader passes
  * over it: it is the CRC-32 of all bytes up to the closing bracket, in white space, the highest bit
  * first, a tab for 1. A file without a seal is as good, only not protected: so anybody's JSON array
@@ -14,6 +17,7 @@
  * the fast way (table/pet-scanner.ts), all others the general one (readPet).
  */
 
+import { randomInt } from 'node:crypto';
 import zlib from 'node:zlib';
 import { CLOSE_BRACKET, COMMA, OPEN_BRACKET } from '../../base/ascii.ts';
 import { JsonSyntaxError, skipSpace } from '../../base/json.ts';
@@ -32,18 +36,30 @@ export class SnapshotText {
   readonly #memory: Memory;
   readonly #pets: PetTable;
   readonly #more: readonly TablePet[];
-  /** CRC-32 through the closing bracket, once all chunks were taken. */
+  readonly #randomBits: () => number;
+  /** CRC-32 through the closing bracket, once all chunks were taken, and how many bytes those are. */
   crc = 0;
+  arrayBytes = 0;
 
-  /** Of the pets of the table, and of more that follow them. */
-  constructor(memory: Memory, pets: PetTable, more: readonly TablePet[] = []) {
+  /**
+   * Of the pets of the table, and of more that follow them. `randomBits` returns 32 bits: for tests,
+   * those of an empty snapshot.
+   */
+  constructor(
+    memory: Memory,
+    pets: PetTable,
+    more: readonly TablePet[] = [],
+    randomBits: () => number = () => randomInt(2 ** 32),
+  ) {
     this.#memory = memory;
     this.#pets = pets;
     this.#more = more;
+    this.#randomBits = randomBits;
   }
 
   *chunks(): Generator<Buffer> {
     this.crc = 0;
+    this.arrayBytes = 0;
     let separator = '[\n';
     for (const chunk of this.#pets.chunks()) {
       yield this.#counted(this.#bytes(separator));
@@ -54,7 +70,8 @@ export class SnapshotText {
       yield this.#counted(this.#bytes(`${separator}${text}`));
       separator = SEPARATOR.toString();
     }
-    yield this.#counted(this.#bytes(separator === '[\n' ? '[\n]' : '\n]'));
+    const isEmpty = separator === '[\n';
+    yield this.#counted(this.#bytes(isEmpty ? `[\n${blanksOf(this.#randomBits())}\n]` : '\n]'));
     yield this.#bytes(encodeSeal(this.crc));
   }
 
@@ -66,6 +83,7 @@ export class SnapshotText {
 
   #counted(chunk: Buffer): Buffer {
     this.crc = zlib.crc32(chunk, this.crc);
+    this.arrayBytes += chunk.length;
     return chunk;
   }
 }
@@ -74,6 +92,8 @@ export class SnapshotText {
 export interface ReadSnapshot {
   /** CRC-32 of the file from its first byte through the closing bracket. */
   readonly crc: number;
+  /** How many bytes those are. */
+  readonly arrayBytes: number;
   readonly isSealed: boolean;
 }
 
@@ -104,6 +124,7 @@ class SnapshotReader {
   readonly #run: PetRun = new PetRun();
   #expected: 'array' | 'first pet' | 'pet' | 'separator' | 'seal' = 'array';
   #crc = 0;
+  #arrayBytes = 0;
   /** What is behind the closing bracket, up to what a seal can have. */
   #sealText = '';
 
@@ -130,6 +151,7 @@ class SnapshotReader {
     const invalid = findInvalidUtf8(bytes.subarray(0, at));
     if (invalid !== undefined) throw this.#damage(window, invalid, 'Not UTF-8');
     this.#crc = zlib.crc32(bytes.subarray(0, at), this.#crc);
+    this.#arrayBytes += at;
     return this.#expected === 'seal' ? this.#readSeal(window, at) : at;
   }
 
@@ -149,7 +171,7 @@ class SnapshotReader {
           'after the closing bracket',
       });
     }
-    return { crc: this.#crc, isSealed };
+    return { crc: this.#crc, arrayBytes: this.#arrayBytes, isSealed };
   }
 
   tooLong(window: FileWindow): DamagedFileError {
@@ -233,8 +255,12 @@ function isAscending({ ids, length }: PetRun, lastId: bigint): boolean {
 
 /** The rest of the file after the closing bracket: the line's end, and a line with the seal. */
 function encodeSeal(crc: number): string {
-  const bits = crc.toString(2).padStart(32, '0');
-  return `\n${bits.replaceAll('0', ' ').replaceAll('1', '\t')}\n`;
+  return `\n${blanksOf(crc)}\n`;
+}
+
+/** 32 bits in white space, the highest first: a tab for 1. */
+function blanksOf(bits: number): string {
+  return bits.toString(2).padStart(32, '0').replaceAll('0', ' ').replaceAll('1', '\t');
 }
 
 const SEAL_LENGTH: number = encodeSeal(0).length;

@@ -5,7 +5,7 @@
 
 import { dirname } from 'node:path';
 import type { Disk, DiskLock } from './disk.ts';
-import { standingOf } from './same-file.ts';
+import { pathState } from './path-state.ts';
 import type { StorePaths } from './store-paths.ts';
 
 /** Another process may hold the lock, and be writing. */
@@ -17,9 +17,9 @@ export class LockLostError extends Error {
 export function lockGuard(disk: Disk, paths: StorePaths, lock: DiskLock): () => void {
   const entry = lock.look();
   return () => {
-    const standing = standingOf(disk, paths.lock, entry);
-    if (standing === 'ours') return;
-    const what = standing === 'gone' ? 'was removed' : 'was replaced';
+    const state = pathState(disk, paths.lock, entry);
+    if (state === 'same') return;
+    const what = state === 'missing' ? 'was removed' : 'was replaced';
     throw new LockLostError(
       `The lock file ${what}, or its folder moved: another process may be writing`,
     );
@@ -38,7 +38,7 @@ export async function takeLock(disk: Disk, paths: StorePaths): Promise<DiskLock>
       throw new Error(`${paths.snapshot} is in use already: ${paths.lock} is held${holder}`);
     }
     try {
-      if (standingOf(disk, paths.lock, lock.look()) === 'ours') return lock;
+      if (pathState(disk, paths.lock, lock.look()) === 'same') return lock;
     } catch (error) {
       await lock.release();
       throw error;

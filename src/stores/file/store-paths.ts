@@ -8,7 +8,7 @@ export interface StorePaths {
   /** A snapshot or a journal in the making. */
   readonly tmp: string;
   readonly keysTmp: string;
-  /** Where all pets go when the data file's place is not ours any more. */
+  /** A file for all pets if the store must not write the data file. */
   saved(at: Date): string;
 }
 

@@ -7,14 +7,13 @@
  */
 
 import { dirname } from 'node:path';
-import zlib from 'node:zlib';
 import { systemMemory } from '../../base/memory.ts';
 import type { KeyEntry, KeyTable } from '../keys/key-table.ts';
 import { PetTable } from '../table/pet-table.ts';
 import { writeSnapshot } from './checkpoint.ts';
 import type { Disk } from './disk.ts';
-import { readKeysFile } from './keys-file.ts';
-import { fileAt, withFile } from './recovery.ts';
+import { fitsPets, readKeysFile } from './keys-file.ts';
+import { fileAt, withFile } from './read-file.ts';
 import { readSnapshot } from './snapshot.ts';
 import { lockGuard, takeLock } from './store-lock.ts';
 import { storePaths } from './store-paths.ts';
@@ -31,7 +30,7 @@ export async function readWholeData(disk: Disk, path: string): Promise<WholeData
   if (fileAt(disk, paths.snapshot) === undefined) throw new Error(`There is no data file ${path}`);
   const lock = await takeLock(disk, paths);
   try {
-    if (disk.look(paths.journal) !== undefined) {
+    if ((disk.look(paths.journal)?.sizeBytes ?? 0) > 0) {
       throw new Error(
         `${paths.journal} has pets that the data file has not: stop the service first`,
       );
@@ -44,9 +43,7 @@ export async function readWholeData(disk: Disk, path: string): Promise<WholeData
     const entries = await withFile(disk, paths.keys, (file) =>
       readKeysFile(paths.keys, file, systemMemory),
     );
-    const isThere = ({ id, petCrc }: KeyEntry): boolean =>
-      zlib.crc32(pets.get(id)?.text ?? '') === petCrc;
-    return { pets, keys: entries.filter(isThere) };
+    return { pets, keys: entries.filter((entry) => fitsPets(entry, pets)) };
   } finally {
     await lock.release();
   }
@@ -66,8 +63,8 @@ export async function writeWholeData(
       if (disk.look(there) !== undefined) throw new Error(`${there} is there already`);
     }
     const place = { disk, paths, memory: systemMemory, guard: lockGuard(disk, paths, lock) };
-    const { syncError } = await writeSnapshot(place, undefined, content);
-    if (syncError !== undefined) throw syncError;
+    await writeSnapshot(place, undefined, content);
+    await disk.syncDirectory(dirname(paths.snapshot));
   } finally {
     await lock.release();
   }

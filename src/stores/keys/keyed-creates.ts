@@ -1,11 +1,10 @@
 /**
  * Creates with a key: each key stores one pet, however often and however many at once it is sent.
  *
- * Whoever comes while the first create with a key is under way waits for its outcome. Only what was
- * stored is remembered: after a refusal one of those who wait is tried in its place, so that nobody
- * is stuck on somebody else's failure; those who wait still, when that one is refused, too, are
- * refused with it, since a thousand of them would fail one after the other. Where nobody can tell the outcome, a retry first lets the
- * store try to find out.
+ * A create that comes while the first one with its key is in progress waits for its outcome. Only what
+ * was stored is remembered: after a refusal one of those that wait is tried in its place, so that
+ * none is stuck on another's failure. Those that wait still when that one is refused, too, are refused
+ * with it, since a thousand of them would fail one after the other.
  */
 
 import type { NewPet, StoredPet } from '../../model/pet.ts';
@@ -17,13 +16,10 @@ import {
 } from '../../model/pet-store.ts';
 import type { RequestKey } from './key-table.ts';
 
-/** What a store knows of a key. */
-export type KnownKey = { readonly pet: StoredPet } | { readonly unknown: string };
-
 /** What the creates stand on. */
 export interface KeyedStore {
-  /** What the key stored, or why nobody can tell; undefined where it stored nothing. */
-  find(key: RequestKey): KnownKey | undefined;
+  /** What the key stored; undefined if it stored nothing. */
+  find(key: RequestKey): StoredPet | undefined;
   /** Stores the pet and the key together. */
   create(newPet: NewPet, key: RequestKey): Promise<StoredPet>;
   /**
@@ -31,8 +27,6 @@ export interface KeyedStore {
    * StoreUnavailableError where too many wait.
    */
   hold(newPet: NewPet): () => void;
-  /** Tries to find out what became of the creates of which nobody can tell. It does not reject. */
-  decide(): Promise<void>;
 }
 
 /** Who has waited for so many creates that were refused is refused, too. */
@@ -48,7 +42,6 @@ export class KeyedCreates {
   }
 
   async create(newPet: NewPet, key: RequestKey): Promise<CreatedPet> {
-    let hasTriedToDecide = false;
     let refusals = 0;
     for (;;) {
       const underWay = this.#underWay.get(key);
@@ -59,14 +52,9 @@ export class KeyedCreates {
         continue;
       }
       // No await from here to the create: else another one with the key could begin in between.
-      const known = this.#store.find(key);
-      if (known === undefined) {
-        return { pet: await this.#createFirst(newPet, key), isReplayed: false };
-      }
-      if ('pet' in known) return { pet: samePet(known.pet, newPet), isReplayed: true };
-      if (hasTriedToDecide) throw new OutcomeUnknownError(known.unknown);
-      await this.#store.decide();
-      hasTriedToDecide = true;
+      const stored = this.#store.find(key);
+      if (stored !== undefined) return { pet: samePet(stored, newPet), isReplayed: true };
+      return { pet: await this.#createFirst(newPet, key), isReplayed: false };
     }
   }
 

@@ -77,6 +77,11 @@ export class PetTable {
     return this.#ids.last;
   }
 
+  /** The length of all texts, with what stands between them. */
+  get textBytes(): number {
+    return this.#chunks.reduce((sum, { usedBytes }) => sum + usedBytes, 0);
+  }
+
   /** Makes room for these pets, so that adding them cannot fail. */
   reserve(pets: readonly TablePet[]): void {
     let bytes = 0;

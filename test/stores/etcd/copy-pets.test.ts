@@ -94,7 +94,7 @@ test('What cannot be copied is told in one line', { skip: withoutEtcd }, async (
   const inUse = copyPets('--from', from, '--to-etcd', urls, '--prefix', 'none/');
   assert.match(inUse.text, /^petstore: .* is in use already/);
   await store.close();
-  writeFileSync(`${from}.journal`, '');
+  writeFileSync(`${from}.journal`, 'pets');
   const journal = copyPets('--from', from, '--to-etcd', urls, '--prefix', 'none/');
   assert.match(journal.text, /^petstore: .*stop the service first\n$/);
   const empty = copyPets('--from-etcd', urls, '--prefix', 'none/', '--to', join(folder, 'x.json'));

@@ -225,9 +225,9 @@ test(
 const PLANTED: readonly (PlantedFault & { readonly expected: RegExp })[] = [
   {
     what: 'a read that skips the barrier',
-    file: 'stores/etcd/etcd-store.js',
-    from: 'await this.#barrier.wait();',
-    to: ';',
+    file: 'stores/etcd/etcd-log.js',
+    from: 'return this.#barrier.wait();',
+    to: 'return Promise.resolve();',
     expected: /not linearizable/,
   },
   {

@@ -10,6 +10,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { Histogram } from '../../../src/base/histogram.ts';
 import { silent } from '../../../src/base/log.ts';
 import { systemMemory } from '../../../src/base/memory.ts';
 import { PET_STATUSES, type NewPet } from '../../../src/model/pet.ts';
@@ -17,6 +18,8 @@ import type { PetPage, PetStore } from '../../../src/model/pet-store.ts';
 import { openFileStore } from '../../../src/stores/file/file-store.ts';
 import { recover } from '../../../src/stores/file/recovery.ts';
 import { storePaths } from '../../../src/stores/file/store-paths.ts';
+import { KeyTable } from '../../../src/stores/keys/key-table.ts';
+import { PetTable } from '../../../src/stores/table/pet-table.ts';
 import { eachBitFlip } from '../../support/bit-flips.ts';
 import { createMemoryDisk } from '../../support/memory-disk.ts';
 import { requestKey } from '../../support/request-keys.ts';
@@ -24,13 +27,14 @@ import { tempDir } from '../../support/temp-dir.ts';
 
 const paths = storePaths('/d/pets.json');
 
-const place = {
+const deps = {
   paths,
   memory: systemMemory,
   log: silent,
   longJournalBytes: Infinity,
   guard: () => undefined,
-  clock: { now: () => 0, timeOfDay: () => 0 },
+  syncSeconds: new Histogram([]),
+  timeOfDay: () => 0,
 };
 
 interface Files {
@@ -150,7 +154,9 @@ async function outcomeOf({ snapshot, journal, keys }: Files): Promise<Outcome> {
     [paths.journal]: journal,
     [paths.keys]: keys,
   });
-  const opened = await recover({ ...place, disk }).catch((error: Error) => {
+  const pets = new PetTable();
+  const table = new KeyTable({ now: () => 0, timeOfDay: () => 0 });
+  const opened = await recover({ ...deps, disk, pets, keys: table }).catch((error: Error) => {
     assert.equal(error.name, 'DamagedFileError', error.stack);
     assert.match(
       error.message,
@@ -165,7 +171,7 @@ async function outcomeOf({ snapshot, journal, keys }: Files): Promise<Outcome> {
     [paths.keys]: keys.toString('latin1'),
     ...(kept !== undefined && { [paths.journal]: journal.toString('latin1', 0, kept) }),
   });
-  return opened === undefined ? 'refused' : petTexts(opened.pets.list({ limit: 1000 }));
+  return opened === undefined ? 'refused' : petTexts(pets.list({ limit: 1000 }));
 }
 
 async function realOutcomeOf(folder: string, { snapshot, journal, keys }: Files): Promise<Outcome> {

@@ -13,13 +13,31 @@ import { openFileStore, type FileStore } from '../../../src/stores/file/file-sto
 import { createFailingDisk, type DiskCall, type FailingDisk } from '../../support/failing-disk.ts';
 import { journalLines, REX, snapshotId } from '../../support/journal-text.ts';
 import { createMemoryDisk, systemError, type MemoryDisk } from '../../support/memory-disk.ts';
+import { TestClock } from '../../support/test-clock.ts';
 
 const SNAPSHOT = '/d/pets.json';
 const JOURNAL = '/d/pets.json.journal';
 const TMP = '/d/pets.json.tmp';
 
+/** What a copy of the journal does with the disk, in this order. */
+const COPY_STEPS = [
+  'freeBytes /d',
+  `remove ${TMP}`,
+  `open ${TMP}`,
+  `open ${JOURNAL}`,
+  `read ${JOURNAL}`,
+  `write ${TMP}`,
+  `close ${JOURNAL}`,
+  `write ${TMP}`,
+  `sync ${TMP}`,
+  `rename ${TMP}`,
+  `close ${JOURNAL}`,
+  'syncDirectory /d',
+];
+
 /** What a checkpoint does with the disk, in this order. */
 const CHECKPOINT_STEPS = [
+  'freeBytes /d',
   `remove ${TMP}`,
   `open ${TMP}`,
   `write ${TMP}`,
@@ -28,11 +46,17 @@ const CHECKPOINT_STEPS = [
   `close ${TMP}`,
   'syncDirectory /d',
   `remove ${JOURNAL}`,
+  'syncDirectory /d',
   `close ${JOURNAL}`,
 ];
 
-/** Those that fail it. What cannot be removed is not there, and a close tells nothing. */
-const FAILING_STEPS = CHECKPOINT_STEPS.filter((step) => !/^close|^remove .*tmp$/.test(step));
+/**
+ * Those that fail it. What cannot be removed is not there, a close tells nothing, and a disk that does
+ * not tell its room is tried.
+ */
+const FAILING_STEPS = [
+  ...new Set(CHECKPOINT_STEPS.filter((step) => !/^close|^freeBytes|^remove .*tmp$/.test(step))),
+];
 
 for (const code of ['ENOSPC', 'EDQUOT', 'EFBIG', 'EIO']) {
   for (const bytesBefore of [0, 10]) {
@@ -98,7 +122,7 @@ test('A line is taken back for good before its create is refused', async () => {
 });
 
 for (const failing of ['truncate', 'sync'] as const) {
-  test(`A line that cannot be taken back, its ${failing} failing, is brought in by new files`, async () => {
+  test(`A line that cannot be rolled back, its ${failing} failing, is in the new journal`, async () => {
     const { store, disk, memory } = await openTwoPets();
     let writes = 0;
     disk.fault = (call) => {
@@ -108,11 +132,11 @@ for (const failing of ['truncate', 'sync'] as const) {
       return undefined;
     };
     assert.equal(await createId(store), 3);
-    assert.equal(memory.contents()[JOURNAL], undefined);
+    assertJournal(memory, 0, 3);
     await assertPets(store, memory, [1, 2, 3]);
     disk.fault = () => undefined;
     assert.equal(await createId(store), 4);
-    assertJournal(memory, 3, 1);
+    assertJournal(memory, 0, 4);
     await assertPets(store, memory, [1, 2, 3, 4]);
   });
 }
@@ -135,26 +159,26 @@ test('A file whose sync failed is never synced again: new files take its place a
   assert.deepEqual(stepsSince(disk, before), [
     `writeNow ${JOURNAL}`,
     `sync ${JOURNAL}`,
-    ...CHECKPOINT_STEPS,
+    ...COPY_STEPS,
   ]);
   await assertPets(store, memory, [1, 2, 3]);
   disk.fault = () => undefined;
   assert.equal(await createId(store), 4);
-  assertJournal(memory, 3, 1);
+  assertJournal(memory, 0, 4);
   await assertPets(store, memory, [1, 2, 3, 4]);
   await store.close();
   // One for each of the two pets, and the one that failed.
   assert.equal(syncsOf(disk, file!), 3);
 });
 
-test('A new journal whose folder cannot be synced is given up like any other', async () => {
+test('A new journal whose folder cannot be synced is abandoned like any other', async () => {
   const { store, disk, memory } = await open();
   let syncs = 0;
   disk.fault = (call) => {
     if (call.operation === 'syncDirectory' && (syncs += 1) === 1) throw systemError('EIO', '/d');
   };
   assert.equal(await createId(store), 1);
-  assert.equal(memory.contents()[JOURNAL], undefined);
+  assertJournal(memory, 0, 1);
   await assertPets(store, memory, [1]);
 });
 
@@ -167,8 +191,11 @@ test('When new files fail as well, nobody can tell: not 503, and no second id', 
   assert.deepEqual(await idsIn(store), [1, 2]);
   await assertHeld(memory, [1, 2, 3]);
   disk.fault = () => undefined;
-  await assertRefused(store, /^Pets cannot be stored: EIO: .*; new files are tried once a second$/);
-  clock.now += 1000;
+  const calls = disk.calls.length;
+  await assertRefused(store, /^Pets cannot be stored: EIO: .*; the next try is in 1 s$/);
+  assert.equal(disk.calls.length, calls, 'Without any operation of the disk');
+  await clock.pass(1000);
+  assert.deepEqual(await idsIn(store), [1, 2, 3]);
   assert.equal(await createId(store), 4);
   await assertPets(store, memory, [1, 2, 3, 4]);
 });
@@ -185,23 +212,43 @@ test('All creates of such a commit are told the same', async () => {
   for (const reason of await failuresOf(others)) assert.ok(reason instanceof OutcomeUnknownError);
 });
 
-test('After a failed sync, new files are tried at most once a second', async () => {
+test('After a failed sync, new files are tried after 1, 2, 4, 8 and then each 10 seconds', async () => {
   const { store, disk, memory, clock } = await openTwoPets();
   disk.fault = failAt('sync');
   await assertUnknown(store);
-  for (let tenths = 1; tenths < 35; tenths += 1) {
-    clock.now = 100 * tenths;
+  const triedAt = new Set<number>();
+  for (let second = 1; second <= 45; second += 1) {
+    const before = disk.calls.length;
+    await clock.pass(1000);
+    if (disk.calls.slice(before).some((call) => nameOf(call) === `open ${TMP}`)) triedAt.add(second);
     await assertRefused(store);
   }
-  const tries = disk.calls.filter((call) => nameOf(call) === `open ${TMP}`);
-  // The first snapshot, at once, and after 1, 2 and 3 seconds.
-  assert.equal(tries.length, 1 + 4);
+  assert.deepEqual([...triedAt], [1, 3, 7, 15, 25, 35, 45]);
   await assertHeld(memory, [1, 2, 3]);
   disk.fault = () => undefined;
-  await assertRefused(store, /once a second/);
-  clock.now = 4000;
+  await assert.rejects(store.create(REX), { retryAfterSeconds: 10, message: /in 10 s$/ });
+  await clock.pass(10_000);
   assert.equal(await createId(store), 4);
   assert.equal(store.problem(), undefined);
+  await assertPets(store, memory, [1, 2, 3, 4]);
+});
+
+test('New files are tried at the next second when there is more room', async () => {
+  const { store, disk, memory, clock } = await openTwoPets();
+  let free = 10;
+  const { freeBytes } = disk;
+  disk.freeBytes = async (path) => Math.min(free, await freeBytes(path));
+  disk.fault = failAt('sync', JOURNAL);
+  await assertUnknown(store);
+  const opened = (): number => disk.calls.filter((call) => nameOf(call) === `open ${TMP}`).length;
+  const before = opened();
+  for (let second = 1; second <= 4; second += 1) await clock.pass(1000);
+  assert.equal(opened(), before, 'Nothing is written without room for all of it');
+  await assertRefused(store, /ENOSPC/);
+  free = 10_000;
+  disk.fault = () => undefined;
+  await clock.pass(1000);
+  assert.equal(await createId(store), 4);
   await assertPets(store, memory, [1, 2, 3, 4]);
 });
 
@@ -218,12 +265,14 @@ for (const failing of [
       if ([`sync ${JOURNAL}`, failing].includes(nameOf(call))) throw systemError('EIO', call.path);
     };
     await assertUnknown(store);
-    for (clock.now = 1000; clock.now <= 3000; clock.now += 1000) {
+    for (let second = 1; second <= 3; second += 1) {
+      await clock.pass(1000);
       await assertRefused(store, /EIO/);
       assert.deepEqual(await idsIn(store), [1, 2]);
       await assertHeld(memory, [1, 2, 3]);
     }
     disk.fault = () => undefined;
+    await clock.pass(10_000);
     assert.equal(await createId(store), 4);
     assert.equal(memory.contents()[TMP], undefined);
     await assertPets(store, memory, [1, 2, 3, 4]);
@@ -235,16 +284,16 @@ for (const failing of [
 test('An old journal that cannot be removed: its pets are stored, and no more are taken', async () => {
   const { store, disk, memory, clock } = await openTwoPets();
   disk.fault = (call) => {
-    const failing = [`sync ${JOURNAL}`, `remove ${JOURNAL}`];
+    const failing = [`sync ${JOURNAL}`, `read ${JOURNAL}`, `remove ${JOURNAL}`];
     if (failing.includes(nameOf(call))) throw systemError('EIO', call.path);
   };
   assert.equal(await createId(store), 3);
   await assertPets(store, memory, [1, 2, 3]);
-  clock.now += 1000;
+  await clock.pass(1000);
   await assertRefused(store, /EIO/);
   await assertPets(store, memory, [1, 2, 3]);
   disk.fault = () => undefined;
-  clock.now += 1000;
+  await clock.pass(10_000);
   assert.equal(await createId(store), 4);
   await assertPets(store, memory, [1, 2, 3, 4]);
 });
@@ -285,7 +334,7 @@ test('A failure counts as a problem for five seconds', async () => {
     [4999, true],
     [5000, false],
   ] as const) {
-    clock.now = now;
+    clock.ms = now;
     assert.equal(store.problem() !== undefined, isProblem, `after ${now} ms`);
   }
 });
@@ -296,10 +345,10 @@ test('Failed commits go to the log once a second, and so does their end', async 
   const failure = ['error', 'Pets cannot be stored', details];
   disk.fault = failAt('writeNow');
   await assertRefused(store);
-  clock.now += 999;
+  clock.ms += 999;
   await assertRefused(store);
   assert.deepEqual(events, [failure]);
-  clock.now += 1;
+  clock.ms += 1;
   await assertRefused(store);
   assert.deepEqual(events, [failure, failure]);
   disk.fault = () => undefined;
@@ -342,7 +391,10 @@ for (const failing of FAILING_STEPS) {
     };
     await store.close();
     assert.deepEqual([...disk.openFiles.values()], []);
-    assert.match(JSON.stringify(events), /A checkpoint failed; the journal goes on/);
+    // If only the journal could not be removed, the snapshot has all pets.
+    if (failing !== `remove ${JOURNAL}`) {
+      assert.match(JSON.stringify(events), /A checkpoint failed: the journal stays in use/);
+    }
     await assertHeld(memory, [1, 2]);
     disk.fault = () => undefined;
     assert.deepEqual(await idsIn(await openFileStore({ path: SNAPSHOT, disk })), [1, 2]);
@@ -370,12 +422,12 @@ for (const failing of FAILING_STEPS) {
       const isOther = call.operation === 'syncDirectory' && (directorySyncs += 1) !== 2;
       if (nameOf(call) === failing && !isOther) throw systemError('ENOSPC', call.path);
     };
-    const clock = { now: 0 };
-    const now = (): number => clock.now;
-    const store = await openFileStore({ path: SNAPSHOT, disk, now, longJournalBytes: 0 });
+    const clock = new TestClock();
+    const options = { ...clock.options, longJournalBytes: 0 };
+    const store = await openFileStore({ path: SNAPSHOT, disk, ...options });
     await assertPets(store, memory, [1, 2]);
     disk.fault = () => undefined;
-    clock.now += 1000;
+    await clock.pass(1000);
     assert.equal(await createId(store), 3);
     await assertPets(store, memory, [1, 2, 3]);
   });
@@ -496,7 +548,7 @@ test('Creates of 64 MiB together may wait; one more is refused', async () => {
   const name = 'é'.repeat(1 << 19);
   const creates = Array.from({ length: 64 }, () => store.create({ name, categoryId: 7n }));
   await assertRefused(store, /^Too many pets are waiting to be stored$/);
-  disk.fault = failAt('writeNow');
+  disk.fault = failAt('write');
   opened();
   await first;
   const results = await Promise.allSettled(creates);
@@ -509,7 +561,7 @@ interface Opened {
   readonly store: FileStore;
   readonly disk: FailingDisk;
   readonly memory: MemoryDisk;
-  readonly clock: { now: number };
+  readonly clock: TestClock;
   readonly events: unknown[];
 }
 
@@ -517,13 +569,13 @@ interface Opened {
 async function open(tell: Log = () => undefined): Promise<Opened> {
   const memory = createMemoryDisk();
   const disk = createFailingDisk(memory);
-  const clock = { now: 0 };
+  const clock = new TestClock();
   const events: unknown[] = [];
   const log: Log = (level, event, details) => {
     events.push([level, event, details]);
     tell(level, event, details);
   };
-  const store = await openFileStore({ path: SNAPSHOT, disk, log, now: () => clock.now });
+  const store = await openFileStore({ path: SNAPSHOT, disk, log, ...clock.options });
   return { store, disk, memory, clock, events };
 }
 

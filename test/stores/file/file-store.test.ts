@@ -29,6 +29,9 @@ test('Options that are undefined are as good as none', async (t) => {
     longJournalBytes: undefined,
     now: undefined,
     timeOfDay: undefined,
+    randomBits: undefined,
+    every: undefined,
+    sleep: undefined,
     pets: undefined,
     keys: undefined,
   };

@@ -6,7 +6,7 @@ import { crc32 } from 'node:zlib';
 import { Histogram } from '../../../src/base/histogram.ts';
 import { systemMemory } from '../../../src/base/memory.ts';
 import { createCommit, encodeCommit } from '../../../src/stores/commits/commit.ts';
-import { Journal, type OpenJournal, type Written } from '../../../src/stores/file/journal.ts';
+import { Journal, type JournalFile, type Written } from '../../../src/stores/file/journal.ts';
 import { createFailingDisk, type DiskCall } from '../../support/failing-disk.ts';
 import { EXPIRES_AT, journalLines, pendingPet, REX } from '../../support/journal-text.ts';
 import { createMemoryDisk } from '../../support/memory-disk.ts';
@@ -33,13 +33,13 @@ test('A journal that was found goes on behind its lines', async () => {
   const disk = createMemoryDisk({ [PATH]: textOf(1) });
   const file = await disk.open(PATH, 'edit');
   const [lengthBytes, crc] = [textOf(1).length, crc32(textOf(1))];
-  const { journal, add, steps, content } = begin(disk, { file, lengthBytes, crc });
+  const { journal, add, steps, content } = begin(disk, { file, entry: file.look(), lengthBytes, crc });
   assert.deepEqual(await add(8n), DURABLE);
   // Its own file was opened elsewhere, and its name is durable.
   assert.deepEqual(steps(), []);
   assert.equal(content(), textOf(2));
   await disk.remove(PATH);
-  assert.equal(journal.standing(), 'gone');
+  assert.equal(journal.pathState(0), 'missing');
 });
 
 test('Short writes are carried on with', async () => {
@@ -72,7 +72,7 @@ for (const before of [0, 1]) {
     test(`${which}, ${written} bytes of it written, is taken back for good; the next is durable`, async () => {
       const { journal, add, failAt, steps, content } = await beginWith(before);
       failAt(['writeNow'], written);
-      assert.equal(causeOf(await add(), 'taken back'), 'EIO: writeNow');
+      assert.equal(causeOf(await add(), 'rolled back'), 'EIO: writeNow');
       assert.deepEqual(steps().slice(-2), ['truncate', 'sync']);
       assert.equal(content(), textOf(before));
       assert.equal(journal.lengthBytes, textOf(before).length);
@@ -109,11 +109,11 @@ for (const before of [0, 1]) {
 test('A journal that cannot be made has nothing written; the next try makes it', async () => {
   const { journal, disk, add, failAt, content } = begin();
   failAt(['open']);
-  assert.equal(causeOf(await add(), 'taken back'), 'EIO: open');
+  assert.equal(causeOf(await add(), 'rolled back'), 'EIO: open');
   // As one leaves it that was made, and reported as not.
   disk.fault = () => undefined;
   await (await disk.open(PATH, 'create')).close();
-  assert.equal(journal.standing(), 'ours');
+  assert.equal(journal.pathState(0), 'same');
   assert.deepEqual(await add(), DURABLE);
   assert.equal(content(), textOf(1));
 });
@@ -121,7 +121,7 @@ test('A journal that cannot be made has nothing written; the next try makes it',
 test('A new journal that is not ours once it is made has nothing written', async () => {
   const { add, steps, content } = begin();
   assert.equal(
-    causeOf(await add(7n, () => false), 'taken back'),
+    causeOf(await add(7n, () => false), 'rolled back'),
     'The journal is not ours any more',
   );
   assert.deepEqual(steps(), ['open']);
@@ -130,17 +130,44 @@ test('A new journal that is not ours once it is made has nothing written', async
 
 test('A journal knows whether its name still leads to it', async () => {
   const { journal, memoryDisk, add } = begin();
-  assert.equal(journal.standing(), 'ours');
+  assert.equal(journal.pathState(0), 'same');
   memoryDisk.write(PATH, 'Remember the milk');
-  assert.equal(journal.standing(), 'another');
-  assert.match(String(causeOf(await add(), 'taken back')), /^EEXIST/);
+  assert.equal(journal.pathState(0), 'replaced');
+  assert.match(String(causeOf(await add(), 'rolled back')), /^EEXIST/);
   await memoryDisk.remove(PATH);
   await add();
-  assert.equal(journal.standing(), 'ours');
+  assert.equal(journal.pathState(0), 'same');
   await memoryDisk.remove(PATH);
-  assert.equal(journal.standing(), 'gone');
+  assert.equal(journal.pathState(0), 'missing');
   memoryDisk.write(PATH, textOf(1));
-  assert.equal(journal.standing(), 'another');
+  assert.equal(journal.pathState(0), 'replaced');
+});
+
+test('A journal knows whether another program has changed its size', async () => {
+  const { journal, memoryDisk, add } = await beginWith(2);
+  const file = await memoryDisk.open(PATH, 'edit');
+  await file.truncate(10);
+  assert.equal(journal.pathState(0), 'changed');
+  assert.equal(journal.pathState(), 'same', 'The size counts only if it is asked for');
+  await file.truncate(textOf(2).length + 1);
+  assert.equal(journal.pathState(0), 'changed');
+  assert.equal(journal.pathState(1), 'same');
+  await file.truncate(textOf(2).length);
+  assert.deepEqual(await add(), DURABLE);
+});
+
+test('A line above 64 KiB is written without blocking the event loop', async () => {
+  const { journal, disk, steps } = await beginWith(1);
+  for (const [length, write] of [
+    [60_000, 'writeNow'],
+    [70_000, 'write'],
+  ] as const) {
+    const pet = pendingPet({ ...REX, name: 'x'.repeat(length) });
+    const line = journal.encode(encodeCommit(createCommit(8n, [pet], EXPIRES_AT)));
+    disk.fault = () => undefined;
+    await journal.write(line, () => ({}), () => undefined);
+    assert.deepEqual(steps(), [write, 'sync']);
+  }
 });
 
 /** A journal with so many lines. */
@@ -151,7 +178,7 @@ async function beginWith(lines: number): Promise<ReturnType<typeof begin>> {
   return begun;
 }
 
-function begin(memoryDisk = createMemoryDisk(), found?: OpenJournal) {
+function begin(memoryDisk = createMemoryDisk(), found?: JournalFile) {
   const disk = createFailingDisk(memoryDisk);
   const syncSeconds = new Histogram([]);
   const place = { disk, path: PATH, memory: systemMemory, syncSeconds };
@@ -165,8 +192,14 @@ function begin(memoryDisk = createMemoryDisk(), found?: OpenJournal) {
     /** Adds a commit of one pet, which follows on the durable ones. */
     async add(after = lastId, isOurs: () => boolean = () => true): Promise<Written> {
       const line = journal.encode(encodeCommit(createCommit(after, [pendingPet(REX)], EXPIRES_AT)));
-      const written = await journal.write(line, () => ({}), isOurs);
-      if (written.kind === 'durable') lastId = after + 1n;
+      const assertOwned = (): void => {
+        if (!isOurs()) throw new Error('The journal is not ours any more');
+      };
+      const written = await journal.write(line, () => ({}), assertOwned);
+      if (written.kind === 'durable') {
+        lastId = after + 1n;
+        journal.append(line);
+      }
       return written;
     },
     /** The operations since this was asked last, but for looks. */

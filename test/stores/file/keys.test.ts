@@ -11,6 +11,7 @@ import { headerText } from '../../../src/stores/file/journal-line.ts';
 import { readJournal } from '../../../src/stores/file/journal-reader.ts';
 import { KEY_LIFETIME_MS, MAX_KEYS_KEPT } from '../../../src/stores/keys/key-table.ts';
 import { PetTable } from '../../../src/stores/table/pet-table.ts';
+import { createFailingDisk } from '../../support/failing-disk.ts';
 import { EXPIRES_AT, linesOf, pendingPet, REX, snapshotId } from '../../support/journal-text.ts';
 import { createMemoryDisk, type MemoryDisk } from '../../support/memory-disk.ts';
 import { requestKey } from '../../support/request-keys.ts';
@@ -114,23 +115,29 @@ async function keysOfThree(): Promise<Buffer> {
   return disk.read(KEYS);
 }
 
-test('The time of day counts across restarts', async () => {
-  const disk = await stoppedDisk();
-  const early = await open(disk, [], TODAY + KEY_LIFETIME_MS - 1);
-  assert.deepEqual(await told(createOnce(early, 1)), [1n, true]);
-  await early.close();
-  const late = await open(disk, [], TODAY + KEY_LIFETIME_MS);
-  assert.deepEqual(await told(createOnce(late, 1)), [3n, false]);
-});
+for (const hours of [-25, 25, 24 * 400]) {
+  test(`A start gives each key 24 hours anew, with a clock that is ${hours} hours off`, async () => {
+    const disk = await stoppedDisk();
+    let ms = 0;
+    const timeOfDay = (): number => TODAY + hours * 3_600_000 + ms;
+    const store = await openFileStore({ path: PATH, disk, now: () => ms, timeOfDay });
+    ms = KEY_LIFETIME_MS - 1;
+    assert.deepEqual(await told(createOnce(store, 1)), [1n, true]);
+    ms += 1;
+    assert.deepEqual(await told(createOnce(store, 1)), [3n, false]);
+  });
+}
 
-test('A clock that was set back years ago keeps no key for longer than 24 hours', async () => {
-  const disk = await stoppedDisk();
-  let ms = 0;
-  const timeOfDay = (): number => TODAY - 1000 * KEY_LIFETIME_MS + ms;
-  const store = await openFileStore({ path: PATH, disk, now: () => ms, timeOfDay });
+test('A clock that is stepped by 25 hours during a sync forgets no key', async () => {
+  const disk = createFailingDisk(createMemoryDisk());
+  let stepMs = 0;
+  const timeOfDay = (): number => TODAY + stepMs;
+  const store = await openFileStore({ path: PATH, disk, now: () => 0, timeOfDay });
+  disk.fault = ({ operation }) => {
+    if (operation === 'sync') stepMs += 25 * 3_600_000;
+  };
+  await createOnce(store, 1);
   assert.deepEqual(await told(createOnce(store, 1)), [1n, true]);
-  ms = KEY_LIFETIME_MS;
-  assert.deepEqual(await told(createOnce(store, 1)), [3n, false]);
 });
 
 test('A create with another pet is refused after a restart, too', async () => {

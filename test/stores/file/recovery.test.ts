@@ -28,7 +28,7 @@ test('Neither file: the store starts empty and writes the first snapshot', async
   const place = makePlace(t, {});
   assert.deepEqual(await openedIds(place), []);
   assert.deepEqual(Object.keys(place.files()), ['pets.json', 'pets.json.lock']);
-  assert.match(place.files()['pets.json']!, /^\[\n\]\n/);
+  assert.match(place.files()['pets.json']!, /^\[\n[ \t]{32}\n\]\n/);
 });
 
 test('Folders that are missing are made', async (t) => {

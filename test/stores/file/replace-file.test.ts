@@ -9,7 +9,7 @@ import { test, type TestContext } from 'node:test';
 import { replaceFile, type Replacement } from '../../../src/stores/file/replace-file.ts';
 import type { Disk } from '../../../src/stores/file/disk.ts';
 import { nodeDisk } from '../../../src/stores/file/node-disk.ts';
-import { standingOf } from '../../../src/stores/file/same-file.ts';
+import { pathState } from '../../../src/stores/file/path-state.ts';
 import { createFailingDisk, type DiskCall, type Fault } from '../../support/failing-disk.ts';
 import { systemError } from '../../support/memory-disk.ts';
 import { tempDir } from '../../support/temp-dir.ts';
@@ -85,7 +85,7 @@ test('The new file is synced before its rename, and whether all is ours asked be
 test('What is returned is the new file, open', async (t) => {
   const folder = tempDir(t);
   const file = await replaceFile(replacementIn(folder), [Buffer.from('new')]);
-  assert.equal(standingOf(nodeDisk, join(folder, 'file'), file.look()), 'ours');
+  assert.equal(pathState(nodeDisk, join(folder, 'file'), file.look()), 'same');
   file.writeNow(Buffer.from('er'), 0, 3);
   await file.close();
   assert.deepEqual(contents(folder), { file: 'newer' });

@@ -28,8 +28,12 @@ test('A snapshot has one pet a line, and its CRC-32 in the white space of its la
   assert.equal(write([REX, TOM]), `${ARRAY}\n${SEAL}\n`);
 });
 
-test('The snapshot of no pets is an empty array with its seal', () => {
-  assert.equal(write([]), `[\n]\n${bits('01110000100111011101110110000000')}\n`);
+test('The snapshot of no pets is an empty array with 32 random blanks, and its seal', async () => {
+  const text = write([]);
+  assert.match(text, /^\[\n[ \t]{32}\n\]\n[ \t]{32}\n$/);
+  const { crc, isSealed } = (await load(text)).found;
+  assert.deepEqual([crc, isSealed], [crc32(text.slice(0, 36)), true]);
+  assert.notEqual(write([]), text);
 });
 
 test('Pets that follow those of the table are written behind them, or alone', () => {
@@ -43,12 +47,14 @@ test('A snapshot is known by its CRC-32 through the bracket, seal or not', async
   assert.equal(text.crc, crc32(ARRAY));
   assert.deepEqual((await load(`${ARRAY}\n${SEAL}\n`)).found, {
     crc: crc32(ARRAY),
+    arrayBytes: ARRAY.length,
     isSealed: true,
   });
-  assert.deepEqual((await load(ARRAY)).found, { crc: crc32(ARRAY), isSealed: false });
+  assert.equal((await load(ARRAY)).found.isSealed, false);
   const [indented, long] = [`  ${ARRAY}`, ARRAY.replace('Rex', 'x'.repeat(3 * WINDOW))];
   for (const other of [indented, long]) {
-    assert.equal((await load(`${other} \n`)).found.crc, crc32(other));
+    const { crc, arrayBytes } = (await load(`${other} \n`)).found;
+    assert.deepEqual([crc, arrayBytes], [crc32(other), other.length]);
   }
 });
 

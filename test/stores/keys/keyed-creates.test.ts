@@ -10,11 +10,7 @@ import {
 } from '../../../src/model/pet-store.ts';
 import { storedPetOf } from '../../../src/model/stored-pet.ts';
 import { formatNewPet, formatPet, InvalidPetError } from '../../../src/model/pet-text.ts';
-import {
-  KeyedCreates,
-  type KeyedStore,
-  type KnownKey,
-} from '../../../src/stores/keys/keyed-creates.ts';
+import { KeyedCreates, type KeyedStore } from '../../../src/stores/keys/keyed-creates.ts';
 import { requestKey } from '../../support/request-keys.ts';
 
 const REX: NewPet = { name: 'Rex', categoryId: 7n };
@@ -22,16 +18,14 @@ const KEY = requestKey(1);
 
 /** A store whose creates end when the test says so. */
 class HeldStore implements KeyedStore {
-  readonly known: Map<string, KnownKey> = new Map();
+  readonly known: Map<string, StoredPet> = new Map();
   /** The creates under way, in their order. */
   readonly creates: { readonly newPet: NewPet; succeed(): void; fail(error: Error): void }[] = [];
   held = 0;
   maxHeld = Infinity;
-  decided = 0;
-  onDecide: () => void = () => undefined;
   #lastId = 0n;
 
-  find(key: string): KnownKey | undefined {
+  find(key: string): StoredPet | undefined {
     return this.known.get(key);
   }
 
@@ -40,7 +34,7 @@ class HeldStore implements KeyedStore {
       const succeed = (): void => {
         this.#lastId += 1n;
         const pet = storedPetOf(this.#lastId, formatPet(this.#lastId, formatNewPet(newPet)));
-        this.known.set(key, { pet });
+        this.known.set(key, pet);
         resolve(pet);
       };
       this.creates.push({ newPet, succeed, fail: reject });
@@ -51,11 +45,6 @@ class HeldStore implements KeyedStore {
     if (this.held >= this.maxHeld) throw new StoreUnavailableError('Too many');
     this.held += 1;
     return () => (this.held -= 1);
-  }
-
-  async decide(): Promise<void> {
-    this.decided += 1;
-    this.onDecide();
   }
 }
 
@@ -173,24 +162,11 @@ test('When the outcome of the first is unknown, so is that of those who wait', a
   const { store, create } = begin();
   const all = [create(), create(), create()];
   const results = Promise.allSettled(all);
-  store.known.set(KEY, { unknown: 'nobody knows' });
   store.creates[0]?.fail(new OutcomeUnknownError('nobody knows'));
   for (const result of await results) {
     assert.ok(result.status === 'rejected' && result.reason instanceof OutcomeUnknownError);
   }
   assert.equal(store.creates.length, 1);
-});
-
-test('A key in doubt stays so until the store has decided, and is never stored anew', async () => {
-  const { store, create } = begin();
-  store.known.set(KEY, { unknown: 'nobody knows' });
-  await assert.rejects(create(), new OutcomeUnknownError('nobody knows'));
-  await assert.rejects(create(), OutcomeUnknownError);
-  assert.equal(store.decided, 2);
-  assert.equal(store.creates.length, 0);
-  const pet = storedPetOf(5n, formatPet(5n, formatNewPet(REX)));
-  store.onDecide = () => store.known.set(KEY, { pet });
-  assert.deepEqual(await create(), { pet, isReplayed: true });
 });
 
 test('Those who wait count towards the bound of the queue', async () => {

@@ -1,9 +1,10 @@
 /**
- * Trouble: pets cannot be stored. Three are told of it:
+ * Write failures: creates that could not be stored although the store may write, on a full disk, for
+ * example. They are reported to
  *
- * - the log, once a second at most;
+ * - the log, at most once a second;
  * - clients, without the path;
- * - those who ask whether there is a problem, for five seconds: only a create can tell that it is over.
+ * - the readiness check, for five seconds: only a create can show that it is over.
  */
 
 import { messageOf, type Log } from '../../base/log.ts';
@@ -11,37 +12,32 @@ import { messageOf, type Log } from '../../base/log.ts';
 const RECENT_MS = 5000;
 const LOG_PAUSE_MS = 1000;
 
-export class Trouble {
+export class WriteFailures {
   readonly #log: Log;
   readonly #now: () => number;
   readonly #dataFile: string;
   #last: { readonly message: string; readonly at: number } | undefined;
-  #toldAt = -Infinity;
+  #loggedAt = -Infinity;
 
-  /** `now` is a clock in milliseconds that never goes back. */
+  /** `now` is a monotonic clock in milliseconds. */
   constructor(log: Log, now: () => number, dataFile: string) {
     this.#log = log;
     this.#now = now;
     this.#dataFile = dataFile;
   }
 
-  /** What clients are told; undefined while pets are stored. */
-  get message(): string | undefined {
-    return this.#last?.message;
-  }
-
-  /** The same, while it is recent. */
+  /** What clients were told last, as long as it is recent. */
   get recent(): string | undefined {
     const isRecent = this.#last !== undefined && this.#now() - this.#last.at < RECENT_MS;
-    return isRecent ? this.message : undefined;
+    return isRecent ? this.#last?.message : undefined;
   }
 
-  /** Pets could not be stored; returns what clients are told. */
-  note(error: unknown): string {
+  /** Records that creates could not be stored, and returns what clients are told. */
+  record(error: unknown): string {
     const cause = messageOf(error);
     const at = this.#now();
-    if (at - this.#toldAt >= LOG_PAUSE_MS) {
-      this.#toldAt = at;
+    if (at - this.#loggedAt >= LOG_PAUSE_MS) {
+      this.#loggedAt = at;
       this.#log('error', 'Pets cannot be stored', { cause, dataFile: this.#dataFile });
     }
     const message = `Pets cannot be stored: ${withoutPath(cause)}`;
@@ -49,14 +45,14 @@ export class Trouble {
     return message;
   }
 
-  /** Pets were stored. */
-  end(): void {
+  /** Records that pets were stored. */
+  clear(): void {
     if (this.#last !== undefined) this.#log('info', 'Pets are stored again');
     this.#last = undefined;
   }
 }
 
-/** What a client is told ends before the path that the system's message may have in it. */
+/** The part of a system's message that clients may see, which ends before its path. */
 export function withoutPath(cause: string): string {
   return cause.replace(/, .*$/s, '');
 }

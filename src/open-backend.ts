@@ -1,0 +1,26 @@
+/**
+ * Opens the backend: the store that the options of an app name. What speaks to etcd is loaded only if
+ * it is asked for.
+ */
+
+import type { CheckedOptions } from './app-options.ts';
+import type { PetStore } from './model/pet-store.ts';
+import { readData } from './stores/file/check-data.ts';
+import { openFileStore } from './stores/file/file-store.ts';
+import { nodeDisk } from './stores/file/node-disk.ts';
+import { createMemoryStore } from './stores/memory-store.ts';
+
+/** `signal` ends a start that waits for a cluster. */
+export async function openBackend(
+  { store, etcd, dataFile, memory, log }: CheckedOptions,
+  signal: AbortSignal,
+): Promise<PetStore> {
+  if (store !== undefined) return store;
+  if (etcd !== undefined) {
+    const { openEtcdStore } = await import('./stores/etcd/etcd-store.ts');
+    return openEtcdStore({ ...etcd, log, signal });
+  }
+  if (dataFile === undefined) return createMemoryStore();
+  if (memory) return createMemoryStore((await readData(nodeDisk, dataFile)).pets.pets());
+  return openFileStore({ path: dataFile, log });
+}

@@ -1,0 +1,76 @@
+/**
+ * The states of the file log (file-log.ts), and what leads from one to the next.
+ *
+ *     state      event                                                  next state
+ *     working    a sync or a roll-back failed                           reviving, the commit in doubt
+ *     working    the journal is missing or changed before a write       reviving
+ *     working    the same, or it cannot be told, after the sync         reviving, the commit in doubt
+ *     working    the lock is lost, or another file is in place          readOnly, after the sync in doubt
+ *     working    memory fails after a sync                              readOnly, the commit in doubt
+ *     reviving   a try failed                                           reviving, the doubt stays
+ *     reviving   the doubt is durable, the journal still in the way     reviving, nothing in doubt
+ *     reviving   the journal is renewed, and the doubt published        working
+ *     reviving   as from working                                        readOnly, the doubt stays
+ *     any        close, after the try in progress                       closing
+ *     closing    the files are secured                                  closed
+ *
+ * Invariants:
+ *  1. A pet in memory is durable.
+ *  2. The journal is written only while working; every other file only while working, reviving or
+ *     closing, except for the saved file, which belongs to nobody else.
+ *  3. One commit at most is in doubt. It follows the last id in memory, and each checkpoint and each
+ *     new journal has it. It stays in doubt until it is published or the process ends.
+ *  4. While reviving or readOnly no create waits in the queue, and each new one is refused at once.
+ *  5. A sync that failed is never repeated on the same file.
+ */
+
+import type { Commit } from '../commits/commit.ts';
+
+export type FileLogState =
+  | { readonly name: 'working' }
+  | {
+      readonly name: 'reviving';
+      readonly cause: string;
+      /** What the journal may show after the next start. */
+      readonly doubt: Commit | undefined;
+      /** The next try, by the monotonic clock; the pause before it; the free bytes at the last one. */
+      readonly nextTryAt: number;
+      readonly pauseMs: number;
+      readonly freeBytes: number;
+    }
+  | {
+      readonly name: 'readOnly';
+      readonly cause: string;
+      readonly doubt: Commit | undefined;
+      /** True if a new process can continue with the files. */
+      readonly canRestart: boolean;
+    }
+  | { readonly name: 'closing'; readonly mayWrite: boolean; readonly doubt: Commit | undefined }
+  | { readonly name: 'closed'; readonly doubt: Commit | undefined };
+
+/** The states that may follow each other. */
+export const NEXT_STATES: Readonly<Record<FileLogState['name'], readonly FileLogState['name'][]>> =
+  {
+    working: ['reviving', 'readOnly', 'closing'],
+    reviving: ['reviving', 'working', 'readOnly', 'closing'],
+    readOnly: ['closing'],
+    closing: ['closing', 'closed'],
+    closed: [],
+  };
+
+/** The commit in doubt, of which nobody can tell whether the journal has it. */
+export function doubtOf(state: FileLogState): Commit | undefined {
+  return 'doubt' in state ? state.doubt : undefined;
+}
+
+/**
+ * Throws unless `next` may follow `from`, and keeps what is in doubt until it is in memory, whose last
+ * id is `lastId`.
+ */
+export function assertNext(from: FileLogState, next: FileLogState, lastId: bigint): void {
+  const isAllowed = NEXT_STATES[from.name].includes(next.name);
+  const doubt = doubtOf(from);
+  const isPublished = doubt === undefined || (doubt.pets.at(-1)?.id ?? 0n) <= lastId;
+  if (isAllowed && (isPublished || doubtOf(next) === doubt)) return;
+  throw new Error(`The file log cannot become ${next.name}: it is ${from.name}`);
+}

@@ -1,0 +1,414 @@
+/**
+ * The file log: a CommitLog in a journal and a snapshot. It has one state, which decides what is
+ * written, what creates are told, and how it ends.
+ *
+ * file-log-state.ts has the states, the table of what leads from one to the next, and the invariants;
+ * `#become` is the one place where the state changes, and holds it against them.
+ */
+
+import { dirname } from 'node:path';
+import { messageOf, type Log } from '../../base/log.ts';
+import type { StoredPet } from '../../model/pet.ts';
+import {
+  CLOSED,
+  isSafe,
+  OutcomeUnknownError,
+  StoreUnavailableError,
+  type PetsLocation,
+  type StoreStats,
+} from '../../model/pet-store.ts';
+import { MAX_PET_BYTES } from '../../model/pet-text.ts';
+import { storedPetOf } from '../../model/stored-pet.ts';
+import type { CommitLimits, CommitLog, LogTarget } from '../commit-log.ts';
+import { createCommit, encodeCommit, type Commit, type PendingPet } from '../commits/commit.ts';
+import { FULL_COMMIT_BYTES, type Outcome } from '../commits/commit-queue.ts';
+import { KEY_LIFETIME_MS, type RequestKey } from '../keys/key-table.ts';
+import { journalAttributes } from './checkpoint.ts';
+import type { DiskLock } from './disk.ts';
+import { assertNext, doubtOf, type FileLogState } from './file-log-state.ts';
+import { saveIfNeeded, secureAtClose } from './secure-pets.ts';
+import type { StoreClock } from './store-clock.ts';
+import {
+  isFilesLostError,
+  withPetCrcs,
+  type StoreFiles,
+  type StoreFilesDeps,
+} from './store-files.ts';
+import { LockLostError } from './store-lock.ts';
+import { WriteFailures, withoutPath } from './write-failures.ts';
+
+export interface FileLogDeps extends StoreFilesDeps {
+  readonly target: LogTarget;
+  readonly lock: DiskLock;
+  readonly log: Log;
+  readonly clock: StoreClock;
+}
+
+/** Why the log cannot go on as it is. */
+type Fault =
+  | { readonly to: 'reviving'; readonly cause: string }
+  | { readonly to: 'readOnly'; readonly cause: string; readonly canRestart: boolean };
+
+/** How often the files are looked at, and a try is made if it is due. */
+const TICK_MS = 1000;
+const FIRST_PAUSE_MS = 1000;
+const MAX_PAUSE_MS = 10_000;
+const REPEAT_LOG_MS = 60_000;
+
+export class FileLog implements CommitLog {
+  readonly limits: CommitLimits = {
+    fullCommitBytes: FULL_COMMIT_BYTES,
+    petBytes: MAX_PET_BYTES,
+    bytesAroundPet: 0,
+    refusesLate: false,
+  };
+  readonly lost: Promise<Error>;
+  readonly #deps: FileLogDeps;
+  readonly #files: StoreFiles;
+  readonly #failures: WriteFailures;
+  readonly #stopTicking: () => void;
+  #state: FileLogState = { name: 'working' };
+  /** The try in progress to revive the journal, or to secure the pets of a read-only store. */
+  #work: Promise<void> | undefined;
+  #isWriting = false;
+  #loggedAt = -Infinity;
+  #resolveLost: (error: Error) => void = () => undefined;
+
+  /** `staleCause` is why the journal at its path cannot be removed, if it has to be. */
+  constructor(deps: FileLogDeps, files: StoreFiles, staleCause?: string) {
+    this.#deps = deps;
+    this.#files = files;
+    this.#failures = new WriteFailures(deps.log, deps.clock.now, deps.paths.snapshot);
+    this.lost = new Promise((resolve) => (this.#resolveLost = resolve));
+    if (staleCause !== undefined) this.#become(this.#reviving(staleCause, undefined));
+    this.#stopTicking = deps.clock.every(TICK_MS, () => this.#tick());
+  }
+
+  now(): number {
+    return this.#deps.clock.now();
+  }
+
+  get state(): FileLogState['name'] {
+    return this.#state.name;
+  }
+
+  async commit(creates: readonly PendingPet[]): Promise<readonly Outcome<StoredPet>[]> {
+    const { pets, disk, paths, clock } = this.#deps;
+    const { journal } = this.#files;
+    let commit: Commit;
+    let line: ReturnType<typeof journal.encode>;
+    try {
+      await this.#prepare();
+      commit = createCommit(pets.lastId, creates, clock.timeOfDay() + KEY_LIFETIME_MS);
+      line = this.#files.journal.encode(encodeCommit(commit));
+      pets.reserve(commit.pets);
+    } catch (error) {
+      return this.#refuse(creates, error);
+    }
+    this.#isWriting = true;
+    const written = await this.#files.journal.write(
+      line,
+      () => journalAttributes(disk, paths),
+      () => this.#assertOwned(),
+    );
+    this.#isWriting = false;
+    if (written.kind === 'rolled back') return this.#refuse(creates, written.cause);
+    const fault =
+      written.kind === 'durable'
+        ? this.#faultAfterSync(line.bytes.length)
+        : { to: 'reviving' as const, cause: messageOf(written.cause) };
+    if (fault === undefined) {
+      this.#files.journal.append(line);
+      this.#publish(commit);
+    } else {
+      this.#fail(fault, commit);
+    }
+    // The commit in doubt waits for the first try; all other creates have been refused.
+    await this.#work;
+    return this.#outcomesOf(commit);
+  }
+
+  refusal(): StoreUnavailableError | undefined {
+    const state = this.#state;
+    switch (state.name) {
+      case 'working':
+        return undefined;
+      case 'reviving': {
+        const waitMs = Math.max(0, state.nextTryAt - this.#deps.clock.now());
+        const seconds = Math.max(1, Math.ceil(waitMs / 1000));
+        return new StoreUnavailableError(
+          `Pets cannot be stored: ${withoutPath(state.cause)}; the next try is in ${seconds} s`,
+          seconds,
+        );
+      }
+      case 'readOnly':
+        return new StoreUnavailableError(withoutPath(state.cause), MAX_PAUSE_MS / 1000);
+      case 'closing':
+      case 'closed':
+        return new StoreUnavailableError(CLOSED);
+    }
+  }
+
+  problem(): string | undefined {
+    return this.#failures.recent;
+  }
+
+  doubtOf(key: RequestKey): string | undefined {
+    const isInDoubt = this.#doubt?.keys.some((entry) => entry.key === key) === true;
+    return isInDoubt ? this.#doubtMessage() : undefined;
+  }
+
+  async resolveDoubt(): Promise<boolean> {
+    if (this.#work === undefined) return false;
+    await this.#work;
+    return true;
+  }
+
+  stats(): FileStats {
+    return {
+      syncSeconds: this.#deps.syncSeconds,
+      journalBytes: this.#files.journal.lengthBytes,
+      snapshotBytes: this.#files.snapshotBytes,
+    };
+  }
+
+  whereAreThePets(): PetsLocation {
+    return this.#files.whereAreThePets();
+  }
+
+  async close(): Promise<void> {
+    await this.#work;
+    this.#stopTicking();
+    const mayWrite = this.#state.name !== 'readOnly';
+    this.#become({ name: 'closing', mayWrite, doubt: this.#doubt });
+    try {
+      const checkpoint = (): Promise<void> =>
+        this.#files.checkpoint(this.#doubt, () => this.#publishDoubt());
+      await secureAtClose(this.#files, this.#deps, mayWrite ? checkpoint : undefined);
+    } finally {
+      await this.#files.journal.close().catch(() => undefined);
+      await this.#deps.lock.release().catch(() => undefined);
+      this.#become({ name: 'closed', doubt: this.#doubt });
+    }
+  }
+
+  /** The one place where the state changes. */
+  #become(next: FileLogState): void {
+    assertNext(this.#state, next, this.#deps.pets.lastId);
+    this.#state = next;
+  }
+
+  get #doubt(): Commit | undefined {
+    return doubtOf(this.#state);
+  }
+
+  #reviving(cause: string, doubt: Commit | undefined, pauseMs = 0): FileLogState {
+    const nextTryAt = this.#deps.clock.now() + pauseMs;
+    return { name: 'reviving', cause, doubt, nextTryAt, pauseMs, freeBytes: Infinity };
+  }
+
+  /** Throws if no line can be added. The first try after a fault is waited for. */
+  async #prepare(): Promise<void> {
+    if (this.#state.name === 'working') {
+      const fault = this.#fault(0);
+      if (fault === undefined) return;
+      this.#fail(fault, undefined);
+      await this.#work;
+    }
+    // The cast undoes what the compiler concludes from before the await.
+    if ((this.#state as FileLogState).name !== 'working') throw this.refusal()!;
+  }
+
+  /**
+   * What is wrong with lock and journal, which has `extra` bytes more than its complete lines; undefined
+   * if nothing is. Throws if the system cannot tell.
+   */
+  #fault(extra: number | undefined): Fault | undefined {
+    try {
+      this.#deps.guard();
+    } catch (error) {
+      if (!(error instanceof LockLostError)) throw error;
+      return { to: 'readOnly', cause: error.message, canRestart: true };
+    }
+    switch (this.#files.journal.pathState(extra)) {
+      case 'same':
+        return undefined;
+      case 'missing':
+        return { to: 'reviving', cause: 'the journal was removed' };
+      case 'changed':
+        this.#files.journal.distrust();
+        return { to: 'reviving', cause: 'another program has changed the journal' };
+      case 'replaced':
+        return { to: 'readOnly', cause: JOURNAL_REPLACED, canRestart: false };
+    }
+  }
+
+  /** If it cannot be told, the line may be nowhere that a start would look. */
+  #faultAfterSync(lineBytes: number): Fault | undefined {
+    try {
+      return this.#fault(lineBytes);
+    } catch (error) {
+      return { to: 'reviving', cause: messageOf(error) };
+    }
+  }
+
+  #assertOwned(): void {
+    const fault = this.#fault(undefined);
+    if (fault !== undefined) throw new Error(fault.cause);
+  }
+
+  /** Leaves `working`, refuses all creates that wait, and begins what has to be done at once. */
+  #fail(fault: Fault, doubt: Commit | undefined): void {
+    const { cause } = fault;
+    this.#become(
+      fault.to === 'reviving' ? this.#reviving(cause, doubt) : { name: 'readOnly', doubt, ...fault },
+    );
+    this.#deps.target.refuseWaiting(this.refusal()!);
+    this.#begin();
+  }
+
+  /** Begins a try to revive the journal, or to secure the pets. */
+  #begin(): void {
+    const work = this.#state.name === 'reviving' ? this.#revive() : this.#secureReadOnly();
+    this.#work = work.finally(() => (this.#work = undefined));
+  }
+
+  async #revive(): Promise<void> {
+    const state = this.#state;
+    if (state.name !== 'reviving') return;
+    const { cause, doubt } = state;
+    try {
+      await this.#files.renewJournal(doubt, () => this.#publishDoubt());
+      this.#become({ name: 'working' });
+      this.#failures.clear();
+      this.#deps.log('info', 'Began a new journal', { cause, pets: this.#deps.pets.length });
+    } catch (error) {
+      // Unless memory failed when the doubt was published.
+      if (this.#state.name === 'reviving') await this.#reviveLater(error);
+      if ((this.#state as FileLogState).name === 'readOnly') await this.#secureReadOnly();
+    }
+  }
+
+  async #reviveLater(error: unknown): Promise<void> {
+    const state = this.#state;
+    if (state.name !== 'reviving') return;
+    const cause = messageOf(error);
+    const { doubt } = state;
+    if (isFilesLostError(error)) {
+      const canRestart = error instanceof LockLostError;
+      return this.#become({ name: 'readOnly', cause, doubt, canRestart });
+    }
+    this.#failures.record(error);
+    const pauseMs = Math.min(Math.max(FIRST_PAUSE_MS, 2 * state.pauseMs), MAX_PAUSE_MS);
+    const freeBytes = await this.#freeBytes();
+    this.#become({ ...this.#reviving(cause, doubt, pauseMs), freeBytes } as FileLogState);
+  }
+
+  /** Unknown counts as endless: then only the clock decides when it is tried again. */
+  async #freeBytes(): Promise<number> {
+    const { disk, paths } = this.#deps;
+    return disk.freeBytes(dirname(paths.snapshot)).catch(() => Infinity);
+  }
+
+  /** Puts a durable commit into memory, where there is room for its pets: reads see it from now on. */
+  #publish(commit: Commit): void {
+    const { pets, keys } = this.#deps;
+    try {
+      for (const pet of commit.pets) pets.append(pet);
+      for (const entry of withPetCrcs(commit)) keys.add(entry);
+    } catch (error) {
+      // Memory is behind the disk now: nothing that is made of it may be written.
+      const cause = `Memory failed after a pet was stored: ${messageOf(error)}`;
+      if (this.#state.name === 'working') {
+        return this.#fail({ to: 'readOnly', cause, canRestart: true }, commit);
+      }
+      this.#become({ name: 'readOnly', cause, doubt: commit, canRestart: true });
+      throw error;
+    }
+    this.#failures.clear();
+  }
+
+  #publishDoubt(): void {
+    const state = this.#state;
+    const doubt = doubtOf(state);
+    if (doubt === undefined) return;
+    this.#publish(doubt);
+    this.#become({ ...state, doubt: undefined } as FileLogState);
+  }
+
+  #outcomesOf({ pets }: Commit): readonly Outcome<StoredPet>[] {
+    const last = pets.at(-1);
+    if (last !== undefined && last.id <= this.#deps.pets.lastId) {
+      return pets.map(({ id, text }) => ({ result: storedPetOf(id, text) }));
+    }
+    const error = new OutcomeUnknownError(this.#doubtMessage());
+    return pets.map(() => ({ error }));
+  }
+
+  #doubtMessage(): string {
+    const cause = 'cause' in this.#state ? withoutPath(this.#state.cause) : CLOSED;
+    return `It is not known whether the pet was stored: ${lowerFirst(cause)}`;
+  }
+
+  #refuse(creates: readonly PendingPet[], error: unknown): readonly Outcome<StoredPet>[] {
+    const refusal =
+      error instanceof StoreUnavailableError
+        ? error
+        : new StoreUnavailableError(this.#failures.record(error));
+    return creates.map(() => ({ error: refusal }));
+  }
+
+  async #tick(): Promise<void> {
+    if (this.#work !== undefined || this.#isWriting) return;
+    const state = this.#state;
+    if (state.name === 'working') this.#lookAtFiles();
+    if (state.name === 'readOnly') {
+      if (!isSafe(this.whereAreThePets())) this.#begin();
+      this.#repeatAdvice(state);
+    }
+    if (state.name === 'reviving') {
+      const isDue = this.#deps.clock.now() >= state.nextTryAt;
+      const hasRoom = isDue || (await this.#freeBytes()) > state.freeBytes;
+      if (hasRoom && this.#state === state && this.#work === undefined) this.#begin();
+    }
+    await this.#work;
+  }
+
+  #lookAtFiles(): void {
+    try {
+      const fault = this.#fault(0);
+      if (fault !== undefined) this.#fail(fault, undefined);
+    } catch {
+      // It cannot be told: the next create, or the next look, will.
+    }
+  }
+
+  async #secureReadOnly(): Promise<void> {
+    const state = this.#state;
+    if (state.name !== 'readOnly') return;
+    this.#repeatAdvice(state);
+    const where = await saveIfNeeded(this.#files, this.#deps);
+    if (isSafe(where) && state.canRestart) this.#resolveLost(new Error(state.cause));
+  }
+
+  /** Logs once a minute what a read-only store needs. */
+  #repeatAdvice({ cause, canRestart }: { readonly cause: string; readonly canRestart: boolean }): void {
+    const { clock, log, paths } = this.#deps;
+    if (clock.now() - this.#loggedAt < REPEAT_LOG_MS) return;
+    this.#loggedAt = clock.now();
+    const advice = canRestart
+      ? 'restart the service'
+      : 'stop the service; put back the files of one backup, or rename the saved file to the data ' +
+        'file and move the journal away; then start it';
+    log('error', 'The store has become read-only', { cause, advice, dataFile: paths.snapshot });
+  }
+}
+
+export interface FileStats
+  extends Required<Pick<StoreStats, 'syncSeconds' | 'journalBytes' | 'snapshotBytes'>> {}
+
+const JOURNAL_REPLACED = 'Another file is in the place of the journal';
+
+function lowerFirst(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1);
+}

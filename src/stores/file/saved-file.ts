@@ -1,0 +1,61 @@
+/**
+ * The saved file: all acknowledged pets in a file of their own, `pets.json.saved-<time>`, when the
+ * store must not write its data file. It has no idempotency keys.
+ *
+ * It is written under a name that no other process uses (with `.part` at its end), synced, and then
+ * renamed, so that a file with the final name is complete. It may be written although the lock was
+ * lost, and its folder is made again if that is gone.
+ */
+
+import { dirname } from 'node:path';
+import type { PetTable } from '../table/pet-table.ts';
+import { snapshotAttributes, type CheckpointDeps } from './checkpoint.ts';
+import type { Disk, DiskEntry } from './disk.ts';
+import { removeOwn, renameFile, writeAll } from './replace-file.ts';
+import { SnapshotText } from './snapshot.ts';
+
+export interface SavedFile {
+  readonly path: string;
+  readonly entry: DiskEntry;
+  readonly lastId: bigint;
+}
+
+/** Writes all pets of the table to a new file, whose folder has to be synced afterwards. */
+export async function savePets(
+  { disk, paths, memory, randomBits }: CheckpointDeps,
+  pets: PetTable,
+  timeOfDay: number,
+): Promise<SavedFile> {
+  const path = freePath(disk, paths.saved, timeOfDay);
+  const partPath = partOf(disk, path);
+  await disk.makeDirectory(dirname(path));
+  const file = await disk.open(partPath, 'create', snapshotAttributes(disk, paths));
+  const entry = file.look();
+  try {
+    let position = 0;
+    for (const chunk of new SnapshotText(memory, pets, [], randomBits).chunks()) {
+      await writeAll(file, chunk, position);
+      position += chunk.length;
+    }
+    await file.sync();
+    if (disk.look(path) !== undefined) throw new Error(`${path} is there already`);
+    await renameFile(disk, partPath, path, entry);
+    return { path, entry: file.look(), lastId: pets.lastId };
+  } catch (error) {
+    await removeOwn(disk, partPath, entry).catch(() => undefined);
+    throw error;
+  } finally {
+    await file.close().catch(() => undefined);
+  }
+}
+
+function freePath(disk: Disk, pathAt: (at: Date) => string, timeOfDay: number): string {
+  for (let time = timeOfDay; ; time += 1) {
+    const path = pathAt(new Date(time));
+    if (disk.look(path) === undefined && disk.look(partOf(disk, path)) === undefined) return path;
+  }
+}
+
+function partOf({ processId }: Disk, path: string): string {
+  return `${path}-${processId}.part`;
+}

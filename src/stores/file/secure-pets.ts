@@ -1,0 +1,76 @@
+/**
+ * Securing the pets: what a store does at its end, and when it becomes read-only, so that memory does
+ * not have the only copy. One question decides: where are the pets (store-files.ts)?
+ */
+
+import { messageOf, type Log } from '../../base/log.ts';
+import { isSafe, type PetsLocation } from '../../model/pet-store.ts';
+import type { PetTable } from '../table/pet-table.ts';
+import type { StoreClock } from './store-clock.ts';
+import type { StoreFiles } from './store-files.ts';
+import type { StorePaths } from './store-paths.ts';
+
+interface SecureDeps {
+  readonly clock: StoreClock;
+  readonly log: Log;
+  readonly pets: PetTable;
+  readonly paths: StorePaths;
+}
+
+/** How long a close goes on trying while memory has the only copy, and how often. */
+const SECURE_MS = 60_000;
+const PAUSE_MS = 1000;
+
+/** Saves the pets to a file of their own if memory may have the only copy. */
+export async function saveIfNeeded(
+  files: StoreFiles,
+  { log, pets }: SecureDeps,
+): Promise<PetsLocation> {
+  await files.recognize().catch(() => undefined);
+  const where = files.whereAreThePets();
+  if (isSafe(where)) return where;
+  try {
+    await files.save();
+    log('error', 'Saved all acknowledged pets to a separate file, without idempotency keys', {
+      file: files.savedPath ?? '',
+      pets: pets.length,
+    });
+  } catch (error) {
+    log('error', 'The acknowledged pets could not be saved', { cause: messageOf(error) });
+  }
+  return files.whereAreThePets();
+}
+
+/**
+ * Brings all pets into the snapshot by `checkpoint`, if the store may write; else makes sure that they
+ * are safe. Rejects if they are not, and says where they are.
+ */
+export async function secureAtClose(
+  files: StoreFiles,
+  deps: SecureDeps,
+  checkpoint: (() => Promise<void>) | undefined,
+): Promise<void> {
+  const { clock, log, pets, paths } = deps;
+  const endsAt = clock.now() + SECURE_MS;
+  for (;;) {
+    const isDue = files.journal.hasFile || !files.isSnapshotCurrent;
+    const cause = isDue ? await checkpoint?.().catch(messageOf) : undefined;
+    const where = await saveIfNeeded(files, deps);
+    if (where === 'journal' && cause !== undefined) {
+      const journalBytes = files.journal.lengthBytes;
+      log('warn', 'A checkpoint failed: the journal stays in use', { cause, journalBytes });
+    }
+    if (isSafe(where)) return;
+    const reason = cause ?? 'the store is read-only';
+    if (where === 'cannot be told') {
+      throw new Error(`It cannot be told where the acknowledged pets are: ${reason}`);
+    }
+    if (clock.now() >= endsAt) {
+      throw new Error(
+        `The ${pets.length} acknowledged pets were in memory, and could not be saved: ${reason}. ` +
+          `Those that were added after ${paths.snapshot} was written are lost`,
+      );
+    }
+    await clock.sleep(PAUSE_MS);
+  }
+}

@@ -1,0 +1,382 @@
+/**
+ * The files of an open store: its snapshot and its journal, how a journal is renewed, and where the
+ * pets are.
+ *
+ * There is one way back from a journal that must not be written any more, used by a start and by a
+ * running store: `renewJournal`. It takes the cheaper of two ways, and the other one if that fails:
+ *
+ *     copy         the complete lines and the commit in doubt go to a new journal, which is synced,
+ *                  renamed over the old one, and its folder synced
+ *     checkpoint   all pets and the commit in doubt go into a new snapshot; the journal is removed
+ *
+ * The commit in doubt is taken from memory, never from the file. A copy is possible only as long as
+ * the snapshot is the one that the journal follows, and its path still leads to the journal.
+ *
+ * After a rename whose folder could not be synced, either file may be back after a power failure. Both
+ * are good then, and nothing may be added to them: the next try makes a new file.
+ */
+
+import { dirname } from 'node:path';
+import zlib from 'node:zlib';
+import type { Histogram } from '../../base/histogram.ts';
+import type { PetsLocation } from '../../model/pet-store.ts';
+import { encodeCommit, type Commit } from '../commits/commit.ts';
+import type { KeyEntry, KeyTable } from '../keys/key-table.ts';
+import type { PetTable } from '../table/pet-table.ts';
+import {
+  isAtItsPath,
+  journalAttributes,
+  recognizeSnapshot,
+  SnapshotReplacedError,
+  writeSnapshot,
+  type CheckpointDeps,
+  type KnownSnapshot,
+} from './checkpoint.ts';
+import { Journal, type JournalFile } from './journal.ts';
+import { pathState } from './path-state.ts';
+import { chunksOf, readAll } from './read-file.ts';
+import { removeFile, replaceFile, writeAll } from './replace-file.ts';
+import { savePets, type SavedFile } from './saved-file.ts';
+import { LockLostError } from './store-lock.ts';
+
+/** A journal up to this length is copied; a longer one only if the pets take more room. */
+export const LONG_JOURNAL_BYTES: number = 64 << 20;
+
+/** About what an idempotency key takes in its file. */
+const KEY_BYTES = 80;
+
+export interface StoreFilesDeps extends CheckpointDeps {
+  readonly pets: PetTable;
+  readonly keys: KeyTable;
+  readonly longJournalBytes: number;
+  /** Counts the journal's syncs that succeed. */
+  readonly syncSeconds: Histogram;
+  timeOfDay(): number;
+}
+
+/** Another file is at the journal's path: it is not this store's to remove or to overwrite. */
+export class JournalReplacedError extends Error {
+  override readonly name: string = 'JournalReplacedError';
+
+  constructor() {
+    super('Another file is in the place of the journal');
+  }
+}
+
+/** True for an error after which no other way may be tried: the files belong to somebody else. */
+export function isFilesLostError(error: unknown): boolean {
+  return (
+    error instanceof LockLostError ||
+    error instanceof SnapshotReplacedError ||
+    error instanceof JournalReplacedError
+  );
+}
+
+export class StoreFiles {
+  readonly #deps: StoreFilesDeps;
+  #snapshot: KnownSnapshot | undefined;
+  /** One that may have got its name, though its rename reported failure. */
+  #renamed: KnownSnapshot | undefined;
+  #journal: Journal;
+  #saved: SavedFile | undefined;
+  #isSavedDurable = false;
+
+  /** `found` is the journal at its path; undefined if there is none. */
+  constructor(
+    deps: StoreFilesDeps,
+    snapshot: KnownSnapshot | undefined,
+    found: JournalFile | undefined,
+  ) {
+    this.#deps = deps;
+    this.#snapshot = snapshot;
+    this.#journal = this.#newJournal(found);
+  }
+
+  get journal(): Journal {
+    return this.#journal;
+  }
+
+  get snapshotBytes(): number {
+    return this.#snapshot?.entry.sizeBytes ?? 0;
+  }
+
+  /** True if the snapshot has all pets, durably. */
+  get isSnapshotCurrent(): boolean {
+    return this.#snapshot?.isDurable === true && this.#snapshot.id.lastId === this.#deps.pets.lastId;
+  }
+
+  get savedPath(): string | undefined {
+    return this.#saved?.path;
+  }
+
+  /**
+   * Puts a new journal in place of one that gets no more lines; see above. `doubt` is the commit that
+   * the old one may or may not have; `onDurable` is called once it is durable. Rejects with the first
+   * error, or with one for which `isFilesLostError` is true.
+   */
+  async renewJournal(doubt?: Commit, onDurable: () => void = () => undefined): Promise<void> {
+    this.#assertNotReplaced();
+    await this.recognize();
+    if (doubt === undefined && this.isSnapshotCurrent) return this.#removeJournal();
+    const copy = (): Promise<void> => this.#copyJournal(doubt);
+    const checkpoint = async (): Promise<void> => {
+      if (!this.#journal.isOpen && this.#journal.lengthBytes > 0) await this.#cutTail();
+      await this.#writeSnapshot(doubt);
+    };
+    this.#assertFollows(doubt);
+    const ways = this.#isCopyCheaper() ? [copy, checkpoint] : [checkpoint, copy];
+    const errors: unknown[] = [];
+    let taken: (() => Promise<void>) | undefined;
+    for (const way of ways) {
+      try {
+        if (way === copy && !this.#canCopy(doubt)) continue;
+        await way();
+        taken = way;
+        break;
+      } catch (error) {
+        if (isFilesLostError(error)) throw error;
+        errors.push(error);
+      }
+    }
+    if (taken === undefined) throw errors[0];
+    onDurable();
+    if (taken === checkpoint) await this.#removeJournal();
+  }
+
+  /** Brings all pets and `doubt` into the snapshot, durably, and removes the journal. */
+  async checkpoint(doubt?: Commit, onDurable: () => void = () => undefined): Promise<void> {
+    this.#assertNotReplaced();
+    await this.recognize();
+    this.#assertFollows(doubt);
+    if (doubt !== undefined || !this.isSnapshotCurrent) await this.#writeSnapshot(doubt);
+    onDurable();
+    await this.#removeJournal();
+  }
+
+  /**
+   * Makes the complete lines durable in their place, if there is no room for a copy. If the last process
+   * was killed after a failed fsync, the page cache may show bytes that are not on disk and will not be
+   * written, and the next fsync would falsely succeed. No line follows one whose sync failed, so only
+   * the last line, at `lastOffset`, can be affected: it is written again.
+   */
+  async rewriteLastLine(lastOffset: number): Promise<void> {
+    const { disk, paths, memory, guard } = this.#deps;
+    guard();
+    const { lengthBytes, crc } = this.#journal;
+    const file = await disk.open(paths.journal, 'edit');
+    try {
+      const bytes = memory.bytes(lengthBytes - lastOffset);
+      await readAll(file, bytes, lastOffset);
+      await writeAll(file, bytes, lastOffset);
+      await file.truncate(lengthBytes);
+      await file.sync();
+      await disk.syncDirectory(dirname(paths.journal));
+    } catch (error) {
+      await file.close().catch(() => undefined);
+      throw error;
+    }
+    // With the folder, the name of a new snapshot became durable, too.
+    if (this.#snapshot !== undefined) this.#snapshot = { ...this.#snapshot, isDurable: true };
+    const isFollowed = this.#isFollowed();
+    if (!isFollowed) await file.close().catch(() => undefined);
+    await this.#journal.close().catch(() => undefined);
+    const open = isFollowed ? { file } : {};
+    this.#journal = this.#newJournal({ ...open, entry: file.look(), lengthBytes, crc });
+  }
+
+  /** Finds the snapshot that is known at its path, though it was touched. Rejects if it is another. */
+  async recognize(): Promise<void> {
+    const { disk, paths } = this.#deps;
+    if (this.#renamed !== undefined && isAtItsPath(disk, paths, this.#renamed)) {
+      if (this.#snapshot?.entry.number !== this.#renamed.entry.number) {
+        this.#snapshot = this.#renamed;
+      }
+    }
+    this.#snapshot = await recognizeSnapshot(this.#deps, this.#snapshot);
+  }
+
+  /** Writes all pets to a file of their own, durably. */
+  async save(): Promise<void> {
+    const { disk, pets, timeOfDay } = this.#deps;
+    if (!this.#isSavedThere()) {
+      this.#isSavedDurable = false;
+      this.#saved = await savePets(this.#deps, pets, timeOfDay());
+    }
+    await disk.syncDirectory(dirname(this.#saved?.path ?? ''));
+    this.#isSavedDurable = true;
+  }
+
+  /** The one question that decides every end: where are the pets that were acknowledged? */
+  whereAreThePets(): PetsLocation {
+    const { disk, paths, pets } = this.#deps;
+    try {
+      const { lastId } = pets;
+      if (lastId === 0n) return 'snapshot';
+      const snapshot = this.#snapshot;
+      const hasSnapshot = snapshot !== undefined && isAtItsPath(disk, paths, snapshot);
+      const isAll = hasSnapshot && snapshot.id.lastId >= lastId;
+      if (isAll && snapshot.isDurable) return 'snapshot';
+      const isFollowed = hasSnapshot && (isAll || this.#isFollowed());
+      if (isFollowed && this.#isJournalWhole()) return 'journal';
+      if (this.#isSavedDurable && this.#isSavedThere()) return 'saved';
+      return 'memory only';
+    } catch {
+      return 'cannot be told';
+    }
+  }
+
+
+  /** True if the snapshot is the one that the journal's header names. */
+  #isFollowed(): boolean {
+    const { snapshot } = this.#journal;
+    const id = this.#snapshot?.id;
+    return id?.crc === snapshot.crc && id.lastId === snapshot.lastId;
+  }
+
+  /** A commit in doubt follows the last pet in memory: otherwise it would be written twice. */
+  #assertFollows(doubt: Commit | undefined): void {
+    if (doubt === undefined || doubt.after === this.#deps.pets.lastId) return;
+    throw new Error(`A commit in doubt follows pet ${doubt.after}, which is not the last one`);
+  }
+
+  #assertNotReplaced(): void {
+    if (this.#journal.pathState() === 'replaced') throw new JournalReplacedError();
+  }
+
+  #isJournalWhole(): boolean {
+    const { disk, paths } = this.#deps;
+    const isThere = this.#journal.hasFile && this.#journal.pathState() === 'same';
+    // A line that failed may follow the complete ones.
+    return isThere && (disk.look(paths.journal)?.sizeBytes ?? 0) >= this.#journal.lengthBytes;
+  }
+
+  #isSavedThere(): boolean {
+    const saved = this.#saved;
+    if (saved === undefined || saved.lastId < this.#deps.pets.lastId) return false;
+    return pathState(this.#deps.disk, saved.path, saved.entry, saved.entry.sizeBytes) === 'same';
+  }
+
+  #canCopy(doubt: Commit | undefined): boolean {
+    const hasLines = this.#journal.lengthBytes > 0 || doubt !== undefined;
+    const isGood = this.#isFollowed() && this.#journal.isTrusted;
+    return hasLines && isGood && this.#journal.pathState() === 'same';
+  }
+
+  #isCopyCheaper(): boolean {
+    const { lengthBytes } = this.#journal;
+    const { longJournalBytes, pets } = this.#deps;
+    return lengthBytes <= longJournalBytes || lengthBytes < pets.textBytes;
+  }
+
+  /**
+   * Cuts off, durably, what follows the complete lines of a journal that a start found. A process that
+   * was killed while it rolled a line back may have left it on the disk, though the page cache does not
+   * show it: after a power failure the new snapshot would be beside a journal with a pet that it does
+   * not have.
+   */
+  async #cutTail(): Promise<void> {
+    const { disk, paths, guard } = this.#deps;
+    const { lengthBytes } = this.#journal;
+    guard();
+    const file = await disk.open(paths.journal, 'edit');
+    try {
+      await file.truncate(lengthBytes);
+      await file.sync();
+    } finally {
+      await file.close().catch(() => undefined);
+    }
+  }
+
+  async #writeSnapshot(doubt: Commit | undefined): Promise<void> {
+    const { disk, paths, pets, keys } = this.#deps;
+    const more = doubt === undefined ? {} : { morePets: doubt.pets, moreKeys: withPetCrcs(doubt) };
+    await this.#expectRoom(pets.textBytes + KEY_BYTES * keys.length);
+    const content = { pets, keys, ...more };
+    this.#snapshot = await writeSnapshot(this.#deps, this.#snapshot, content, (snapshot) => {
+      this.#renamed = snapshot;
+    });
+    await disk.syncDirectory(dirname(paths.snapshot));
+    this.#snapshot = { ...this.#snapshot, isDurable: true };
+  }
+
+  /** Copies the complete lines, and adds the commit in doubt. */
+  async #copyJournal(doubt: Commit | undefined): Promise<void> {
+    const { disk, paths } = this.#deps;
+    const old = this.#journal;
+    const { lengthBytes, crc } = old;
+    const line = doubt === undefined ? undefined : old.encode(encodeCommit(doubt));
+    await this.#expectRoom(lengthBytes + (line?.bytes.length ?? 0));
+    const replacement = {
+      ...{ disk, path: paths.journal, tmpPath: paths.tmp },
+      making: journalAttributes(disk, paths),
+      guard: () => {
+        this.#deps.guard();
+        this.#assertNotReplaced();
+      },
+      beforeRename: (copy: { look(): JournalFile['entry'] }) => old.acceptCopy(copy.look()),
+    };
+    const file = await replaceFile(replacement, this.#copyOf(old, line?.bytes));
+    this.#journal = this.#newJournal({ file, entry: file.look(), lengthBytes, crc });
+    await old.close().catch(() => undefined);
+    await disk.syncDirectory(dirname(paths.journal));
+    if (line !== undefined) this.#journal.append(line);
+  }
+
+  async *#copyOf(old: Journal, line: Buffer | undefined): AsyncGenerator<Buffer> {
+    const { disk, paths, memory } = this.#deps;
+    if (old.lengthBytes > 0) {
+      let crc = 0;
+      const file = await disk.open(paths.journal, 'read');
+      try {
+        for await (const chunk of chunksOf(file, old.lengthBytes, memory)) {
+          crc = zlib.crc32(chunk, crc);
+          yield chunk;
+        }
+      } finally {
+        await file.close().catch(() => undefined);
+      }
+      if (crc !== old.crc) throw new Error('The journal was changed');
+    }
+    if (line !== undefined) yield line;
+  }
+
+  /** Removes a journal whose pets are all in the snapshot, and prepares a new one. */
+  async #removeJournal(): Promise<void> {
+    const { disk, paths } = this.#deps;
+    this.#deps.guard();
+    this.#assertNotReplaced();
+    if (disk.look(paths.journal) !== undefined) {
+      // From here on it is the only file that has the pets.
+      await this.recognize();
+      await removeFile(disk, paths.journal);
+      // Otherwise it may be back after a power failure, with what was cut off from it.
+      await disk.syncDirectory(dirname(paths.journal));
+    }
+    const old = this.#journal;
+    this.#journal = this.#newJournal(undefined);
+    await old.close().catch(() => undefined);
+  }
+
+  /** Throws if the file system says that it has less room. If it does not tell, it is tried. */
+  async #expectRoom(bytes: number): Promise<void> {
+    const { disk, paths } = this.#deps;
+    const free = await disk.freeBytes(dirname(paths.snapshot)).catch(() => Infinity);
+    if (free >= bytes) return;
+    const message = `ENOSPC: no space left on device: ${bytes} bytes are needed, ${free} are free`;
+    throw Object.assign(new Error(message), { code: 'ENOSPC' });
+  }
+
+  #newJournal(found: JournalFile | undefined): Journal {
+    const { disk, paths, memory, syncSeconds } = this.#deps;
+    const id = this.#snapshot?.id ?? { crc: 0, lastId: 0n };
+    return new Journal({ disk, path: paths.journal, memory, syncSeconds }, id, found);
+  }
+}
+
+/** The entries of the commit's keys, which are those of some of its pets. */
+export function withPetCrcs({ pets, keys }: Commit): readonly KeyEntry[] {
+  // The ids of a commit follow each other.
+  const firstId = pets[0]?.id ?? 0n;
+  const textOf = (id: bigint): string => pets[Number(id - firstId)]?.text ?? '';
+  return keys.map((key) => ({ ...key, petCrc: zlib.crc32(textOf(key.id)) }));
+}

@@ -1,0 +1,246 @@
+/**
+ * The store: a PetStore that is a table of pets which follows a log. The file store and the etcd
+ * store are this one, over two logs (commit-log.ts).
+ *
+ *     list, get ──▶ caught up? ──▶ tables
+ *     create ──▶ check ──▶ idempotency ──▶ queue ──▶ log.commit(batch) ──▶ outcomes
+ *
+ * A create is refused, and counted, in one place. The store keeps no list of the keys in doubt: it
+ * asks the log after a create with a key was refused.
+ */
+
+import { Histogram } from '../base/histogram.ts';
+import { INT64_MAX } from '../base/int64.ts';
+import type { Eventual } from '../base/eventual.ts';
+import type { NewPet, StoredPet } from '../model/pet.ts';
+import {
+  CLOSED,
+  NO_ID_LEFT,
+  OutcomeUnknownError,
+  StoreUnavailableError,
+  type CreatedPet,
+  type PetCount,
+  type PetPage,
+  type PetQuery,
+  type PetsLocation,
+  type PetStore,
+  type StoreStats,
+} from '../model/pet-store.ts';
+import { formatNewPet, InvalidPetError, readNewPet } from '../model/pet-text.ts';
+import { KeyFoundError, type CommitLog, type LogTarget } from './commit-log.ts';
+import type { PendingPet } from './commits/commit.ts';
+import { CommitQueue, type Outcome } from './commits/commit-queue.ts';
+import type { KeyTable, RequestKey } from './keys/key-table.ts';
+import { KeyedCreates } from './keys/keyed-creates.ts';
+import type { PetTable } from './table/pet-table.ts';
+
+const PETS_BOUNDS: readonly number[] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 4096, 16_384];
+const SECONDS_BOUNDS: readonly number[] = [
+  0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15,
+];
+/** About what an idempotency key takes in a commit. */
+const KEY_BYTES = 80;
+
+/** A create that waits for a commit. */
+interface QueuedPet extends PendingPet {
+  readonly since: number;
+}
+
+interface Tables {
+  readonly pets: PetTable;
+  readonly keys: KeyTable;
+}
+
+/** Opens a store over the log that `openLog` opens for these empty tables. */
+export async function openLogStore<Log extends CommitLog>(
+  tables: Tables,
+  openLog: (target: LogTarget) => Promise<Log>,
+): Promise<LogStore<Log>> {
+  let store: LogStore<Log> | undefined;
+  const refuseWaiting: LogTarget['refuseWaiting'] = (...args) => store?.refuseWaiting(...args);
+  const log = await openLog({ ...tables, refuseWaiting });
+  store = new LogStore(tables, log);
+  return store;
+}
+
+export class LogStore<Log extends CommitLog> implements PetStore {
+  readonly #pets: PetTable;
+  readonly #keys: KeyTable;
+  /** For tests: the log behind the store. */
+  readonly log: Log;
+  readonly #queue: CommitQueue<QueuedPet, StoredPet>;
+  readonly #keyedCreates: KeyedCreates;
+  readonly #commitPets: Histogram = new Histogram(PETS_BOUNDS);
+  readonly #commitSeconds: Histogram = new Histogram(SECONDS_BOUNDS);
+  #refusedCreates = 0;
+  #unknownCreates = 0;
+  #closed: Promise<void> | undefined;
+
+  constructor({ pets, keys }: Tables, log: Log) {
+    this.#pets = pets;
+    this.#keys = keys;
+    this.log = log;
+    this.#queue = new CommitQueue((creates) => this.#commit(creates), {
+      fullCommitBytes: log.limits.fullCommitBytes,
+      gather: log.beforeCommit?.bind(log),
+    });
+    this.#keyedCreates = new KeyedCreates({
+      find: (key) => this.#find(key),
+      create: (newPet, key) => this.#create(newPet, key),
+      hold: (newPet) => this.#hold(newPet),
+    });
+  }
+
+  list(query: PetQuery): Eventual<PetPage> {
+    const catchingUp = this.#catchUp();
+    if (catchingUp === undefined) return this.#pets.list(query);
+    return catchingUp.then(() => this.#pets.list(query));
+  }
+
+  get(id: bigint): Eventual<StoredPet | undefined> {
+    const catchingUp = this.#catchUp();
+    if (catchingUp === undefined) return this.#pets.get(id);
+    return catchingUp.then(() => this.#pets.get(id));
+  }
+
+  count(): PetCount {
+    return this.#pets.count();
+  }
+
+  create(newPet: NewPet): Promise<StoredPet> {
+    return this.#create(newPet);
+  }
+
+  async createOnce(newPet: NewPet, key: RequestKey): Promise<CreatedPet> {
+    const values = readNewPet(newPet);
+    for (let hasWaited = false; ;) {
+      try {
+        if (this.#closed !== undefined) throw new StoreUnavailableError(CLOSED);
+        return await this.#keyedCreates.create(values, key);
+      } catch (error) {
+        // The next turn responds with what another process stored; or the key has expired since then.
+        if (error instanceof KeyFoundError) continue;
+        if (!(error instanceof StoreUnavailableError)) throw error;
+        if (this.#closed === undefined && this.#find(key) !== undefined) continue;
+        // This call stored nothing, but an earlier one with the key may have.
+        const doubt = this.log.doubtOf(key);
+        if (doubt === undefined) throw error;
+        if (hasWaited || !(await this.log.resolveDoubt())) throw new OutcomeUnknownError(doubt);
+        hasWaited = true;
+      }
+    }
+  }
+
+  problem(): string | undefined {
+    if (this.#closed !== undefined) return CLOSED;
+    const isFull = this.#pets.lastId === INT64_MAX;
+    return this.log.refusal()?.message ?? (isFull ? NO_ID_LEFT : this.log.problem());
+  }
+
+  get lost(): Promise<Error> {
+    return this.log.lost;
+  }
+
+  stats(): StoreStats & ReturnType<Log['stats']> {
+    return {
+      commitPets: this.#commitPets,
+      commitSeconds: this.#commitSeconds,
+      refusedCreates: this.#refusedCreates,
+      unknownCreates: this.#unknownCreates,
+      queueLength: this.#queue.length,
+      keysHeld: this.#keys.length,
+      keysEvicted: this.#keys.evicted,
+      ...(this.log.stats() as ReturnType<Log['stats']>),
+    };
+  }
+
+  whereAreThePets(): PetsLocation | undefined {
+    if (this.log.whereAreThePets === undefined) return undefined;
+    // As long as a commit hangs nobody can tell, not even whether the disk still works.
+    if (this.#queue.unsettled > 0) return 'cannot be told';
+    return this.log.whereAreThePets();
+  }
+
+  drain(): void {
+    this.log.drain?.();
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  /** As that of LogTarget. */
+  refuseWaiting(error: StoreUnavailableError, latest: number = Infinity): void {
+    this.#refusedCreates += this.#queue.refuse(({ since }) => since <= latest, error);
+  }
+
+  async #close(): Promise<void> {
+    this.drain();
+    await this.#queue.settled();
+    await this.log.close();
+  }
+
+  #catchUp(): Promise<void> | undefined {
+    // A closed store responds from what it has.
+    return this.#closed === undefined ? this.log.caughtUp?.() : undefined;
+  }
+
+  async #create(newPet: NewPet, key?: RequestKey): Promise<StoredPet> {
+    const values = readNewPet(newPet);
+    const members = formatNewPet(values);
+    const bytes = this.#checkTakes(members);
+    const since = this.log.limits.refusesLate ? this.log.now() : 0;
+    const create = { members, status: values.status, key, since };
+    return this.#queue.add(create, bytes + (key === undefined ? 0 : KEY_BYTES));
+  }
+
+  #find(key: RequestKey): StoredPet | undefined {
+    const id = this.#keys.find(key);
+    return id === undefined ? undefined : this.#pets.get(id);
+  }
+
+  /** Counts a pet that waits for the outcome of another one with its key. */
+  #hold(values: NewPet): () => void {
+    return this.#queue.hold(this.#checkTakes(formatNewPet(values)));
+  }
+
+  /** Returns how long the pet is in a commit. Throws if it is too long, or no pets are taken. */
+  #checkTakes(members: string): number {
+    const { petBytes, bytesAroundPet } = this.log.limits;
+    const bytes = Buffer.byteLength(members);
+    if (bytes > petBytes) {
+      throw new InvalidPetError(`a pet in this store has at most ${petBytes} bytes`);
+    }
+    const refusal = this.#refusal();
+    if (refusal !== undefined) {
+      this.#refusedCreates += 1;
+      throw refusal;
+    }
+    return bytes + bytesAroundPet;
+  }
+
+  #refusal(): StoreUnavailableError | undefined {
+    if (this.#closed !== undefined) return new StoreUnavailableError(CLOSED);
+    const refusal = this.log.refusal();
+    if (refusal !== undefined) return refusal;
+    if (this.#queue.isFull) {
+      return new StoreUnavailableError('Too many pets are waiting to be stored');
+    }
+    const isLast = this.#pets.lastId + BigInt(this.#queue.unsettled) >= INT64_MAX;
+    return isLast ? new StoreUnavailableError(NO_ID_LEFT) : undefined;
+  }
+
+  async #commit(creates: readonly PendingPet[]): Promise<readonly Outcome<StoredPet>[]> {
+    const startedAt = this.log.now();
+    const outcomes = await this.log.commit(creates);
+    this.#commitSeconds.observe((this.log.now() - startedAt) / 1000);
+    this.#commitPets.observe(creates.length);
+    for (const outcome of outcomes) {
+      if (!('error' in outcome)) continue;
+      if (outcome.error instanceof StoreUnavailableError) this.#refusedCreates += 1;
+      if (outcome.error instanceof OutcomeUnknownError) this.#unknownCreates += 1;
+    }
+    return outcomes;
+  }
+}
