@@ -9,6 +9,7 @@ import { after, test, type TestContext } from 'node:test';
 import { KeyTable } from '../../src/stores/keys/key-table.ts';
 import { PetTable } from '../../src/stores/table/pet-table.ts';
 import { SnapshotText } from '../../src/stores/file/snapshot.ts';
+import { rounds } from '../support/extent.ts';
 import * as broken from './broken-disks.ts';
 import { FOLDER, overwriteFile, type DiskImage } from './disk-image.ts';
 import {
@@ -305,7 +306,7 @@ test('A flipped bit in any file is refused and left as it is, or changes no pet'
 });
 
 test('A tail that was overwritten, at any offset, is refused and left as it is', async (t) => {
-  const { cases, complaints } = await overwriteTails((disk) => disk);
+  const { cases, complaints } = await overwriteTails((disk) => disk, rounds(5, 1));
   all.cases += cases;
   t.diagnostic(`${cases} cases`);
   assert.deepEqual(complaints.slice(0, 5), [], `${complaints.length} complaints`);
@@ -358,7 +359,7 @@ test('The simulation catches a store that calls a create refused whose sync fail
 });
 
 test('The simulation catches a store that takes any tail for torn', async (t) => {
-  expectCaught(t, (await overwriteTails(broken.dropAnyTail, 1)).complaints);
+  expectCaught(t, (await overwriteTails(broken.dropAnyTail, 50)).complaints);
 });
 
 const CRASHES: readonly [what: string, wrap: Wrap][] = [
@@ -608,10 +609,10 @@ async function flipEveryByte(
   return { cases, complaints };
 }
 
-/** Overwrites the journal from each offset to its end, in each way. */
+/** Overwrites the journal from each line, and one in `step` offsets, to its end, in each way. */
 async function overwriteTails(
   wrap: Wrap,
-  enoughComplaints = Infinity,
+  step: number,
 ): Promise<{ readonly cases: number; readonly complaints: readonly string[] }> {
   const complaints: string[] = [];
   let cases = 0;
@@ -621,6 +622,7 @@ async function overwriteTails(
     const other = fileAt((await shortJournal(nameLength, 4)).image, JOURNAL).cached;
     const starts = lineStarts(cached);
     for (const at of cached.keys()) {
+      if (at % step !== 0 && !starts.includes(at)) continue;
       const length = cached.length - at;
       const tails: Readonly<Record<string, Buffer>> = {
         zeros: Buffer.alloc(length),
@@ -637,7 +639,6 @@ async function overwriteTails(
         if (content.equals(cached)) continue;
         cases += 1;
         const mayDrop = isLikeACrash(what, at, starts) ? starts.length : 0;
-        if (complaints.length >= enoughComplaints) break;
         const said = await startOn(found, JOURNAL, content, wrap, mayDrop);
         for (const complaint of said) complaints.push(`${what} from ${at}: ${complaint}`);
       }

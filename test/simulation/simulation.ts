@@ -3,8 +3,8 @@
  * moment in every way, and starts the store again on what is left; and that start is ended in turn.
  *
  * Many moments leave the same files and the same knowledge. They count as cases, but are tried
- * once. Unless all are asked for, a sample of the second ends is tried, chosen by the seed; a
- * deliberate break is always looked for in all of them.
+ * once. Unless all are asked for, a sample of the starts is tried, and a part of that is ended in
+ * turn, both chosen by the seed. A deliberate break is looked for in all starts, by first ends.
  */
 
 import { createHash } from 'node:crypto';
@@ -23,9 +23,7 @@ export interface SimulationOptions {
   readonly image?: DiskImage;
   readonly known?: Knowledge;
   readonly ends?: Ends;
-  /** How many times a start after an end is ended in turn. */
-  readonly depth?: number;
-  /** Stops at the first complaint: one is enough to catch a lie. */
+  /** Stops at the first complaint, which is enough to catch a lie, and ends no start in turn. */
   readonly stopsEarly?: boolean;
   /** From when on a journal is worth a checkpoint at a start. */
   readonly longJournalBytes?: number;
@@ -47,6 +45,7 @@ export class Simulation {
   readonly #script: Script;
   readonly #options: SimulationOptions;
   readonly #ends: Ends;
+  /** How many times a start after an end is ended in turn. */
   readonly #depth: number;
   /** The depth to which a start was tried. */
   readonly #tried: Tried;
@@ -57,7 +56,7 @@ export class Simulation {
     this.#script = script;
     this.#options = options;
     this.#ends = options.ends ?? everyEnd;
-    this.#depth = options.depth ?? 1;
+    this.#depth = options.stopsEarly === true ? 0 : 1;
     this.#tried = options.tried ?? new Map();
   }
 
@@ -130,9 +129,10 @@ export class Simulation {
     const key = keyOf(image, known);
     if ((this.#tried.get(key) ?? -1) >= depth) return;
     this.#tried.set(key, depth);
-    if (depth === 0 && this.#options.stopsEarly !== true && !isInSample(key)) return;
+    if (this.#options.stopsEarly !== true && !isInSample(key, TRIED_SAMPLE)) return;
     this.starts += 1;
-    const keepsFrom = depth > 0 ? 0 : Infinity;
+    const isEnded = depth > 0 && isInSample(key, ENDED_SAMPLE);
+    const keepsFrom = isEnded ? 0 : Infinity;
     const { wrap, longJournalBytes } = this.#options;
     const model = new Model(known);
     const life = new Life({ image, model, wrap, keepsFrom, longJournalBytes });
@@ -146,7 +146,7 @@ export class Simulation {
     else if (life.model.clients.some(({ id }) => id === undefined)) {
       this.complaints.push(`${where}: a client gets no answer`);
     }
-    if (depth > 0) await this.#endAll(life.moments, `${where}; then`, depth - 1);
+    if (isEnded) await this.#endAll(life.moments, `${where}; then`, depth - 1);
   }
 
   #complain(where: string, life: Life): void {
@@ -154,12 +154,13 @@ export class Simulation {
   }
 }
 
-/** One in so many second ends is in the sample. */
-const SAMPLE = 12;
+/** One in so many starts is tried, and one in so many is ended in turn: a multiple of the first. */
+const TRIED_SAMPLE = 3;
+const ENDED_SAMPLE = 12;
 
-function isInSample(key: string): boolean {
+function isInSample(key: string, oneIn: number): boolean {
   if (isWhole) return true;
-  return createHash('sha1').update(`${SEED} ${key}`).digest().readUInt32LE() % SAMPLE === 0;
+  return createHash('sha1').update(`${SEED} ${key}`).digest().readUInt32LE() % oneIn === 0;
 }
 
 /** How many of the clients' pets a retry will store. */
