@@ -3,8 +3,8 @@
  * keys file are read, or made where there are none.
  *
  * The lock is held meanwhile, since a service at work has pets in its journal that the snapshot does
- * not have. For the same reason a data file with a journal beside it is refused: that of a back-up, or
- * of a service that was killed.
+ * not have. For the same reason a data file with a journal beside it is refused, as in a back-up, or
+ * behind a service that was killed.
  */
 
 import { dirname } from 'node:path';
