@@ -486,7 +486,7 @@ test('A program gives the app and the client the same values, and gets the same 
   const problems: readonly (readonly [value: unknown, problem: string])[] = [
     [1.5, 'must be a bigint or a safe integer, not 1.5'],
     [2 ** 53, 'must be a bigint or a safe integer, not 9007199254740992'],
-    ['7', 'must be a bigint or a safe integer, not 7'],
+    ['7', 'must be a bigint or a safe integer, not "7"'],
     [2n ** 63n, /^\w+ must be from -9223372036854775808 to .*807, not 9223372036854775808$/.source],
   ];
   for (const [value, problem] of problems) {

@@ -7,7 +7,7 @@
  * it.
  */
 
-import { cut } from './quote.ts';
+import { cut, quoteValue } from './quote.ts';
 
 export const INT64_MIN: bigint = -(2n ** 63n);
 export const INT64_MAX: bigint = 2n ** 63n - 1n;
@@ -28,8 +28,7 @@ export function toInt64(name: string, value: Int64): bigint {
 /** Returns what is wrong with a value that should be an Int64; undefined if nothing is. */
 export function findInt64Error(name: string, value: unknown): Error | undefined {
   if (typeof value !== 'bigint' && !Number.isSafeInteger(value)) {
-    const shown = typeof value === 'object' && value !== null ? 'an object' : cut(String(value));
-    return new TypeError(`${name} must be a bigint or a safe integer, not ${shown}`);
+    return new TypeError(`${name} must be a bigint or a safe integer, not ${quoteValue(value)}`);
   }
   if (inRange(BigInt(value as Int64)) !== undefined) return undefined;
   return new RangeError(

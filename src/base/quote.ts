@@ -5,6 +5,12 @@ export function quote(text: string): string {
   return JSON.stringify(cut(text));
 }
 
+/** A value of any type: a text in quotes, so that '1' is no 1; an object only as such. */
+export function quoteValue(value: unknown): string {
+  if (typeof value === 'string') return quote(value);
+  return typeof value === 'object' && value !== null ? 'an object' : cut(String(value));
+}
+
 /** The text's beginning, where it is long: up to 60 code units, and no half of a pair. */
 export function cut(text: string): string {
   if (text.length <= MAX_LENGTH) return text;

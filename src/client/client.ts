@@ -7,7 +7,7 @@
 
 import type { Int64 } from '../base/int64.ts';
 import { findLink } from '../base/link-header.ts';
-import { cut } from '../base/quote.ts';
+import { cut, quoteValue } from '../base/quote.ts';
 import type { Pet, PetStatus } from '../model/pet.ts';
 import { stringifyPet } from '../model/stringify-pet.ts';
 import { invalidAnswer, readPet, readPets, type ServiceResponse } from './answers.ts';
@@ -57,8 +57,8 @@ export interface PetStoreClient {
   /**
    * Adds a pet, and resolves when it is stored for good, with its id (`POST /pets`).
    *
-   * After the codes `network_failure`, `timeout` and the service's own `outcome_unknown`, and after a
-   * proxy's failure (`unexpected_status`), it is not known whether the pet was added. Without an
+   * After the codes `network_failure` (unless its message says that no pet was added), `timeout` and
+   * the service's own `outcome_unknown`, and after a proxy's failure (`unexpected_status`), it is not known whether the pet was added. Without an
    * idempotency key the client tries again by itself only when the service says that it was not;
    * with one also after no answer and after 500, 502, 503 and 504, always with that key. Should it
    * reject even so, the caller may go on with the same key for 24 hours.
@@ -195,10 +195,10 @@ function readCallOptions(options: CallOptions, defaults: Limits): Limits {
   const isTime = isIntegerWithin(timeoutMs, 1, MAX_TIMEOUT_MS) || timeoutMs === Infinity;
   if (!isTime) {
     const expected = `an integer from 1 to ${MAX_TIMEOUT_MS} or Infinity`;
-    throw new TypeError(`timeoutMs must be ${expected}, not ${cut(String(timeoutMs))}`);
+    throw new TypeError(`timeoutMs must be ${expected}, not ${quoteValue(timeoutMs)}`);
   }
   if (!isIntegerWithin(retries, 0, Number.MAX_SAFE_INTEGER)) {
-    throw new TypeError(`retries must be an integer from 0 on, not ${cut(String(retries))}`);
+    throw new TypeError(`retries must be an integer from 0 on, not ${quoteValue(retries)}`);
   }
   return { timeoutMs, retries };
 }

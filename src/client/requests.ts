@@ -51,7 +51,8 @@ export function readBaseUrl(text: string | URL): URL {
 }
 
 /** Throws a TypeError that does not quote the key. */
-export function checkApiKey(apiKey: string): void {
+export function checkApiKey(apiKey: string | undefined): void {
+  if (apiKey === undefined) throw new TypeError('apiKey is required');
   if (typeof apiKey !== 'string' || !/^[\x21-\x7e]+$/.test(apiKey)) {
     throw new TypeError('apiKey must be of visible ASCII characters, without a space');
   }

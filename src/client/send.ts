@@ -8,6 +8,7 @@
  * carried out, and there is no way to find out: that is for the caller to decide.
  */
 
+import { cut } from '../base/quote.ts';
 import { readError, type ServiceResponse } from './answers.ts';
 import { wait, type Clock } from './clock.ts';
 import { clientError, PetStoreError } from './pet-store-error.ts';
@@ -42,11 +43,13 @@ export async function send(
   const { clock, timeoutMs, retries } = options;
   const limit = startTimeLimit(request, options);
   const endsAt = clock.now() + timeoutMs;
+  let mayBeSent = false;
   try {
     for (let attempt = 0; ; attempt += 1) {
       limit.signal.throwIfAborted();
-      const outcome = await sendOnce(request, options, limit.signal);
+      const outcome = await sendOnce(request, options, limit.signal, mayBeSent);
       if (!('error' in outcome)) return outcome;
+      mayBeSent ||= outcome.mayBeSent;
       if (attempt >= retries || !outcome.isSafeToRepeat) throw outcome.error;
       const delayMs = retryDelayMs(attempt, outcome.retryAfter, clock);
       // To wait only to run out of time would hide the failure behind a timeout.
@@ -61,6 +64,8 @@ export async function send(
 interface Failure {
   readonly error: PetStoreError;
   readonly isSafeToRepeat: boolean;
+  /** False if there was no connection to send the request on. */
+  readonly mayBeSent: boolean;
   readonly retryAfter: string | null;
 }
 
@@ -68,6 +73,7 @@ async function sendOnce(
   request: PetStoreRequest,
   { fetch, apiKey }: SendOptions,
   signal: AbortSignal,
+  wasSent: boolean,
 ): Promise<ServiceResponse | Failure> {
   const { url, method, body = null, idempotencyKey } = request;
   const headers: Record<string, string> = {
@@ -85,16 +91,40 @@ async function sendOnce(
     answer = { status: response.status, headers: response.headers, text };
   } catch (cause) {
     signal.throwIfAborted();
-    const message = `${describe(request)} got no whole answer${doubt(request)}`;
+    const reason = whyUnreachable(cause);
+    const mayBeSent = reason === undefined;
+    const failure = mayBeSent ? 'got no whole answer' : `cannot reach the service: ${cut(reason)}`;
+    const outcome = mayBeSent || wasSent ? doubt(request) : noPet(request);
+    const message = `${describe(request)} ${failure}${outcome}`;
     const error = clientError('network_failure', message, undefined, { cause });
     const isSafeToRepeat = method === 'GET' || idempotencyKey !== undefined;
-    return { error, isSafeToRepeat, retryAfter: null };
+    return { error, isSafeToRepeat, mayBeSent, retryAfter: null };
   }
   if (answer.status === request.expectedStatus) return answer;
   const error = withBaseUrlHint(request, readError(answer, apiKey));
   const isSafeToRepeat = isPassing(request, answer.status, error.code);
-  return { error, isSafeToRepeat, retryAfter: answer.headers.get('Retry-After') };
+  return { error, isSafeToRepeat, mayBeSent: true, retryAfter: answer.headers.get('Retry-After') };
 }
+
+/**
+ * Why there was no connection at all, in the words of Node's fetch: its cause, or each of several
+ * addresses' causes, is a system call that comes before the first byte. Undefined if that is not
+ * known, as in a browser, which does not tell.
+ */
+function whyUnreachable(error: unknown): string | undefined {
+  const cause = (error as { readonly cause?: Cause } | undefined)?.cause;
+  const causes = Array.isArray(cause?.errors) ? (cause.errors as Cause[]) : [cause];
+  const isBefore = causes.every((one) => BEFORE_SENDING.includes(one?.syscall));
+  return isBefore ? causes[0]?.message : undefined;
+}
+
+interface Cause {
+  readonly message?: string;
+  readonly syscall?: string;
+  readonly errors?: unknown;
+}
+
+const BEFORE_SENDING: readonly (string | undefined)[] = ['getaddrinfo', 'connect'];
 
 /** With the right base URL no request gets 404 or 405, except getPet for a pet that is not there. */
 function withBaseUrlHint({ operation }: PetStoreRequest, error: PetStoreError): PetStoreError {
@@ -141,6 +171,10 @@ function startTimeLimit(request: PetStoreRequest, options: SendOptions): TimeLim
 
 function describe({ operation, url }: PetStoreRequest): string {
   return `${operation} at ${url.origin}`;
+}
+
+function noPet({ method }: PetStoreRequest): string {
+  return method === 'POST' ? '; no pet was added' : '';
 }
 
 function doubt({ method }: PetStoreRequest): string {

@@ -24,7 +24,8 @@ const USAGE = `Usage: petstore copy-pets --from FILE --to-etcd URLS [--prefix PR
        petstore copy-pets --from-etcd URLS [--prefix PREFIX] --to FILE
 
 Copies all pets, and the idempotency keys, from a data file into an etcd cluster that has none under
-the prefix (${DEFAULT_PREFIX}), or back into a new file. Stop the service of the data file first.
+the prefix (${DEFAULT_PREFIX}), or back into a new file. Stop the service of the data file first. If
+there is a journal all the same, as in a back-up, start the service on it once, and stop it.
 PETSTORE_ETCD_CA_FILE, _CERT_FILE, _KEY_FILE, _USER and _PASSWORD_FILE are as for the service.
 `;
 

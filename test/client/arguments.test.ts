@@ -51,6 +51,7 @@ const BAD_OPTIONS: readonly (readonly [options: Partial<ClientOptions>, complain
   [{ baseUrl: 'http://pets.example/v1?a=1' }, /query or fragment/],
   [{ baseUrl: 'http://pets.example/v1?' }, /query or fragment/],
   [{ baseUrl: 'http://pets.example/v1#' }, /query or fragment/],
+  [{ apiKey: undefined as unknown as string }, /^apiKey is required$/],
   [{ apiKey: '' }, /visible ASCII/],
   [{ apiKey: `${API_KEY} ` }, /visible ASCII/],
   [{ apiKey: `${API_KEY}\r\nHost: evil.example` }, /visible ASCII/],
@@ -61,7 +62,7 @@ const BAD_OPTIONS: readonly (readonly [options: Partial<ClientOptions>, complain
   [{ timeoutMs: 1000.5 }, /timeoutMs .* not 1000.5$/],
   [{ timeoutMs: 2 ** 31 }, /timeoutMs .* not 2147483648$/],
   [{ timeoutMs: -Infinity }, /timeoutMs .* not -Infinity$/],
-  [{ timeoutMs: '1s' as unknown as number }, /timeoutMs .* not 1s$/],
+  [{ timeoutMs: '1s' as unknown as number }, /timeoutMs .* not "1s"$/],
   [{ retries: -1 }, /retries must be an integer from 0 on, not -1$/],
   [{ retries: 1.5 }, /retries .* not 1.5$/],
   [{ retries: Infinity }, /retries .* not Infinity$/],
@@ -169,6 +170,12 @@ for (const [value, error] of BAD_INT64) {
     if (value !== undefined) await assert.rejects(client.listPets({ after: int64 }), error);
   });
 }
+
+test('An id that is a text is shown in quotes', async () => {
+  const { client } = scriptedClient([]);
+  const message = 'id must be a bigint or a safe integer, not "1"';
+  await assert.rejects(client.getPet('1' as unknown as bigint), new TypeError(message));
+});
 
 test('A name that is no string is refused before anything is sent', async () => {
   const { client } = scriptedClient([]);

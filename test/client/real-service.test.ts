@@ -103,6 +103,19 @@ test('Pages are asked for only as far as the pets are', async (t) => {
   assert.equal(requests, 2);
 });
 
+test('A service that cannot be reached is told as such, with the reason', async () => {
+  const closed = await startService();
+  await closed.close();
+  const { host } = new URL(closed.origin);
+  const message = `at ${closed.origin} cannot reach the service: connect ECONNREFUSED ${host}`;
+  const alone = clientOf(closed);
+  await assert.rejects(alone.createPet({ name: 'Rex', categoryId: 7 }), {
+    code: 'network_failure',
+    message: `createPet ${message}; no pet was added`,
+  });
+  await assert.rejects(alone.listPets(), { message: `listPets ${message}` });
+});
+
 test('A failure has the code, the message and the status of the Error body', async () => {
   await assert.rejects(client.getPet(2n ** 62n), {
     name: 'PetStoreError',

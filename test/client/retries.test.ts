@@ -186,6 +186,54 @@ test('A POST without an answer says what is not known, and a GET does not', asyn
   await assert.rejects(client.listPets(), { message: /^listPets at http:\/\/pets.example got no/ });
 });
 
+const CAUSES: readonly (readonly [what: string, cause: unknown, reason: string | undefined])[] = [
+  ['a refused connection', systemError('connect', 'a'), 'a'],
+  ['an unknown host', systemError('getaddrinfo', 'b'), 'b'],
+  ['two refused addresses', { errors: ['c', 'd'].map((m) => systemError('connect', m)) }, 'c'],
+  ['a reset', systemError('read', 'e'), undefined],
+  [
+    'a reset beside a refusal',
+    { errors: ['connect', 'read'].map((call) => systemError(call, call)) },
+    undefined,
+  ],
+  ['no address', { errors: [] }, undefined],
+  ['errors that are no list', { errors: 'connect' }, undefined],
+  ['a text', 'connect', undefined],
+  ['null', null, undefined],
+];
+
+function systemError(syscall: string, message: string): Error {
+  return Object.assign(new Error(message), { syscall });
+}
+
+function failsFor(cause: unknown): Step {
+  return () => Promise.reject(new TypeError('fetch failed', { cause }));
+}
+
+for (const [what, cause, reason] of CAUSES) {
+  const tells = reason === undefined ? 'is in doubt' : 'says that no pet was added';
+  test(`A POST that failed for ${what} ${tells}`, async () => {
+    const { client } = scripted([failsFor(cause)]);
+    const at = 'createPet at http://pets.example';
+    const message =
+      reason === undefined
+        ? `${at} got no whole answer; whether the pet was added is not known`
+        : `${at} cannot reach the service: ${reason}; no pet was added`;
+    await assert.rejects(client.createPet({ name: 'Rex', categoryId: 7 }), {
+      code: 'network_failure',
+      message,
+    });
+  });
+}
+
+test('A refused connection after a request that was sent leaves the doubt', async () => {
+  const refused = failsFor(systemError('connect', 'refused'));
+  const { client } = scripted([breaks, refused, refused]);
+  const adding = client.createPet({ name: 'Rex', categoryId: 7 }, { idempotencyKey: 'k' });
+  const message = /cannot reach the service: refused; whether the pet was added is not known$/;
+  await assert.rejects(adding, { message });
+});
+
 test('retries is for the client or for one call, and 0 turns them off', async () => {
   const off = scripted([breaks, breaks, PAGE], { retries: 0 });
   await assert.rejects(off.client.listPets(), { code: 'network_failure' });

@@ -3,7 +3,8 @@
  * keys file are read, or made where there are none.
  *
  * The lock is held meanwhile, since a service at work has pets in its journal that the snapshot
- * does not have. For the same reason a data file with a journal beside it is refused.
+ * does not have. For the same reason a data file with a journal beside it is refused, as in a
+ * back-up, or after a service was killed.
  */
 
 import { dirname } from 'node:path';
@@ -32,7 +33,8 @@ export async function readWholeData(disk: Disk, path: string): Promise<WholeData
   try {
     if ((disk.look(paths.journal)?.sizeBytes ?? 0) > 0) {
       throw new Error(
-        `${paths.journal} has pets that the data file has not: stop the service first`,
+        `${paths.journal} has pets that the data file has not: start the service on this data ` +
+          'file once, and stop it, which brings them into the data file',
       );
     }
     const pets = new PetTable();

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -94,13 +94,28 @@ test('What cannot be copied is told in one line', { skip: withoutEtcd }, async (
   const inUse = copyPets('--from', from, '--to-etcd', urls, '--prefix', 'none/');
   assert.match(inUse.text, /^petstore: .* is in use already/);
   await store.close();
-  writeFileSync(`${from}.journal`, 'pets');
-  const journal = copyPets('--from', from, '--to-etcd', urls, '--prefix', 'none/');
-  assert.match(journal.text, /^petstore: .*stop the service first\n$/);
   const empty = copyPets('--from-etcd', urls, '--prefix', 'none/', '--to', join(folder, 'x.json'));
   assert.equal(empty.status, 1);
   assert.match(empty.text, /^petstore: There is no log under none\/ in etcd\. .*\n$/);
   assert.equal(existsSync(join(folder, 'x.json')), false);
+});
+
+test('A back-up with a journal is copied after a start and a stop', { skip: withoutEtcd }, async (t) => {
+  const folder = tempDir(t);
+  const [from, copy] = [join(folder, 'pets.json'), join(folder, 'copy.json')];
+  const store = await openFileStore({ path: from });
+  await store.create({ name: 'Rex', categoryId: 1n });
+  for (const end of ['', '.journal']) copyFileSync(from + end, copy + end);
+  await store.close();
+  const args = ['--from', copy, '--to-etcd', urls, '--prefix', 'back-up/'];
+  const refused = copyPets(...args);
+  assert.equal(refused.status, 1);
+  assert.match(refused.text, /: start the service on this data file once, and stop it, .*\n$/);
+  await (await openFileStore({ path: copy })).close();
+  assert.deepEqual(copyPets(...args), {
+    status: 0,
+    text: `1 pets of ${copy} are in etcd, under back-up/\n`,
+  });
 });
 
 test('Wrong arguments end with 2, and --help with 0', () => {
