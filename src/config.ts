@@ -55,8 +55,8 @@ export type ConfigResult =
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Reads the configuration. `args` are those after the script's name. `commands` are the names that a
- * first one may have missed.
+ * Reads the configuration. `args` are those after the script's name. `commands` are the names that
+ * a first one may have missed.
  */
 export async function readConfig(
   env: Environment,

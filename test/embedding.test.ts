@@ -388,6 +388,8 @@ test('Mounted as Express does it, a prefix that is not the mount is told of', as
     ['/np', '/np', '/v1/pet', false],
     ['/np', '/NP', '/v1/pets', false],
     ['/np/shop', '/np', '/v1/pets', false],
+    ['', '/v1', '/pet', false],
+    ['', '/v1/pets', '/', false],
     ['', '', '/v1/pet', false],
   ] as const;
   for (const [prefix, mount, url, isTold] of cases) {
@@ -399,7 +401,7 @@ test('Mounted as Express does it, a prefix that is not the mount is told of', as
     const response = await fetch(`http://${host}/`, { headers: HEADERS });
     const { message } = (await response.json()) as { message: string };
     assert.equal(response.status, 404);
-    const told = `: the listener is mounted at ${mount}, and its option prefix must begin with that`;
+    const told = `: the listener is mounted at ${mount}, and its prefix must begin with that`;
     assert.equal(message.endsWith(told), isTold, `${mount} with ${prefix}: ${message}`);
   }
 });

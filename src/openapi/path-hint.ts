@@ -3,8 +3,8 @@
  *
  * One mistake is taken for granted, not two: a wrong base with the right name after it (`/pets`,
  * `/v1/v1/pets`, `/V1/Pets/`), or the right base with a misspelt name (`/v1/pet`). A guess further
- * off would send somebody from `/v1/dogs` to `/docs`. If the listener is mounted at a path with which
- * its prefix does not begin, no path can be found, and the message says so.
+ * off would send somebody from `/v1/dogs` to `/docs`. If the listener is mounted at a path with
+ * which no known path begins, none can be found, and the message says so.
  */
 
 import { edits } from '../base/nearest.ts';
@@ -30,10 +30,12 @@ export function createPathHint(paths: KnownPaths): (path: string, mount?: string
     const base = segmentsOf(pattern.startsWith(`${guardedPath}/`) ? guardedPath : prefix);
     return { base, names: segmentsOf(pattern).slice(base.length) };
   });
+  const lowercase = paths.patterns.map((pattern) => pattern.toLowerCase());
   return (path, mount = '') => {
-    // A mount may match without regard to case, as in Express.
-    if (!`${prefix}/`.toLowerCase().startsWith(`${mount}/`.toLowerCase())) {
-      return `: the listener is mounted at ${cut(mount)}, and its option prefix must begin with that`;
+    // A mount may match without regard to case, as in Express. One at /v1 needs no prefix.
+    const isReached = (pattern: string): boolean => `${pattern}/`.startsWith(`${mount.toLowerCase()}/`);
+    if (!lowercase.some(isReached)) {
+      return `: the listener is mounted at ${cut(mount)}, and its prefix must begin with that`;
     }
     const normalized = normalizePath(path);
     const isBelow = `${normalized}/`.startsWith(`${prefix}/`);
