@@ -33,8 +33,8 @@ export function createPathHint(paths: KnownPaths): (path: string, mount?: string
   const lowercase = paths.patterns.map((pattern) => pattern.toLowerCase());
   return (path, mount = '') => {
     // A mount may match without regard to case, as in Express. One at /v1 needs no prefix.
-    const isReached = (pattern: string): boolean => `${pattern}/`.startsWith(`${mount.toLowerCase()}/`);
-    if (!lowercase.some(isReached)) {
+    const mountedAt = `${mount.toLowerCase()}/`;
+    if (!lowercase.some((pattern) => `${pattern}/`.startsWith(mountedAt))) {
       return `: the listener is mounted at ${cut(mount)}, and its prefix must begin with that`;
     }
     const normalized = normalizePath(path);
