@@ -74,6 +74,10 @@ test('A request that is compared with a later one is the evidence', async (t) =>
   assert.match(stdout, /expected 0 accepted, as 1914638257 is/);
   assert.match(stdout, /\n {2}sent [^]*"categoryId":0\D[^]*\n {2}received {2}status 400\n/, stdout);
   assert.doesNotMatch(stdout, /"categoryId":1914638257/);
+  const reply: Rules['reply'] = (reply, { method }) =>
+    method === 'HEAD' ? { ...reply, status: 405 } : reply;
+  const head = await run([await open(t, { reply }), '--only', 'http/head', '--strict']);
+  assert.match(head.stdout, /\n {2}sent {6}HEAD \/v1\/pets\n/);
 });
 
 test('Failures with one cause stand together', async (t) => {
