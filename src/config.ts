@@ -13,7 +13,7 @@ import {
   type ApiKeySource,
   type ReadTextFile,
 } from './api-keys/read-api-keys.ts';
-import { nearest } from './base/nearest.ts';
+import { edits, nearest } from './base/nearest.ts';
 import { quote } from './base/quote.ts';
 import { DEFAULT_BODY_LIMIT_BYTES } from './http/request-body.ts';
 import {
@@ -54,13 +54,17 @@ export type ConfigResult =
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Reads the configuration. `args` are those after the script's name. */
+/**
+ * Reads the configuration. `args` are those after the script's name. `commands` are the names that
+ * a first one may have missed.
+ */
 export async function readConfig(
   env: Environment,
   args: readonly string[],
   readTextFile: ReadTextFile,
+  commands: readonly string[] = [],
 ): Promise<ConfigResult> {
-  const { flags, mistakes } = readFlags(args);
+  const { flags, mistakes } = readFlags(args, commands);
   if (flags.has('help')) return { kind: 'help' };
   if (flags.has('version')) return { kind: 'version' };
   mistakes.push(...unknownVariables(env));
@@ -142,7 +146,7 @@ interface Flags {
   readonly mistakes: string[];
 }
 
-function readFlags(args: readonly string[]): Flags {
+function readFlags(args: readonly string[], commands: readonly string[]): Flags {
   const options = Object.fromEntries([
     ...VALUE_FLAGS.map((flag) => [flag, { type: 'string' }] as const),
     ...PLAIN_FLAGS.map((flag) => [flag, { type: 'boolean' }] as const),
@@ -160,7 +164,8 @@ function readFlags(args: readonly string[]): Flags {
       // It is not quoted: it may be a key that was meant for an option.
       const what =
         token.index === 0 ? 'no option and no command' : 'no option, and no other is taken';
-      mistakes.push(`Argument ${token.index + 1} is ${what}: see --help`);
+      const hint = hintFor(token.value, token.index === 0 ? commands : [], '');
+      mistakes.push(`Argument ${token.index + 1} is ${what}: ${hint}`);
     }
     if (token.kind !== 'option' || token.index === lastUnknown) continue;
     const { name, rawName } = token;
@@ -172,7 +177,8 @@ function readFlags(args: readonly string[]): Flags {
       const isShown = rawName.startsWith('--') && !isValue;
       const what = isShown ? rawName : `in argument ${token.index + 1}`;
       lastUnknown = token.index;
-      mistakes.push(`Unknown option ${what}: see --help`);
+      const hint = hintFor(name, isShown ? [...VALUE_FLAGS, ...PLAIN_FLAGS] : [], '--');
+      mistakes.push(`Unknown option ${what}: ${hint}`);
     } else if (takesValue && (token.value === undefined || token.value === '')) {
       mistakes.push(`${rawName} needs a value`);
     } else if (!takesValue && token.value !== undefined) {
@@ -184,6 +190,13 @@ function readFlags(args: readonly string[]): Flags {
     }
   }
   return { flags, mistakes };
+}
+
+/** The name that was meant, if one is as near as a slip of two letters; else where all are. */
+function hintFor(text: string, names: readonly string[], dashes: string): string {
+  const best = names.length === 0 ? '' : nearest(text.toLowerCase(), names);
+  const isNear = best !== '' && edits(text.toLowerCase(), best) <= 2;
+  return isNear ? `did you mean ${dashes}${best}?` : 'see --help';
 }
 
 /** `--memory` alone is `--memory=on`. */

@@ -19,7 +19,7 @@ import type { AppOptions } from './app-options.ts';
 import { createApp, type App } from './app.ts';
 import { messageOf } from './base/log.ts';
 import { VERSION } from './base/version.ts';
-import { expandHelp, runCommand } from './commands/commands.ts';
+import { COMMANDS, expandHelp, runCommand } from './commands/commands.ts';
 import { HELP } from './commands/help.ts';
 import { readConfig, type Config } from './config.ts';
 import { readInheritedSocket } from './handed-socket.ts';
@@ -71,7 +71,7 @@ async function main(args: readonly string[]): Promise<void> {
 async function serve(args: readonly string[]): Promise<void> {
   // Before anything that takes time: without a listener, SIGHUP would end the process.
   const hangUps = catchHangUps();
-  const result = await readConfig(process.env, args, readKeysFile);
+  const result = await readConfig(process.env, args, readKeysFile, Object.keys(COMMANDS));
   // What shows the environment later (a diagnostic report, a child) must not show a key.
   delete process.env['PETSTORE_API_KEYS'];
   switch (result.kind) {

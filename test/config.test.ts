@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { readApiKeys } from '../src/api-keys/read-api-keys.ts';
 import { HELP } from '../src/commands/help.ts';
+import { COMMANDS } from '../src/commands/commands.ts';
 import { readConfig, type Config, type ConfigResult } from '../src/config.ts';
 
 type Env = Readonly<Record<string, string>>;
@@ -256,13 +257,19 @@ const MISTAKES: readonly (readonly [env: Env, args: readonly string[], mistake: 
   [{}, ['--help=yes'], '--help takes no value'],
   [{}, ['--port', '1', '--port', '2'], '--port is given twice'],
   [{}, ['--what'], 'Unknown option --what: see --help'],
-  [{}, ['--PORT=1'], 'Unknown option --PORT: see --help'],
+  [{}, ['--PORT=1'], 'Unknown option --PORT: did you mean --port?'],
   [{}, ['--no-port'], 'Unknown option --no-port: see --help'],
   [{}, ['-p'], 'Unknown option in argument 1: see --help'],
   [{}, ['-kSECRET'], 'Unknown option in argument 1: see --help'],
   [{}, ['--api-key=--SECRET'], 'Unknown option --api-key: see --help'],
-  [{}, ['--prot', '8080'], 'Unknown option --prot: see --help'],
+  [{}, ['--prot', '8080'], 'Unknown option --prot: did you mean --port?'],
   [{}, ['--api-keys=k'], 'Unknown option --api-keys: see --help'],
+  [{}, ['--bodylimit', '9'], 'Unknown option --bodylimit: did you mean --body-limit?'],
+  [{}, ['--versoin'], 'Unknown option --versoin: did you mean --version?'],
+  [{}, ['make-kee'], 'Argument 1 is no option and no command: did you mean make-key?'],
+  [{}, ['checkdata'], 'Argument 1 is no option and no command: did you mean check-data?'],
+  [{}, ['make-secrets'], 'Argument 1 is no option and no command: see --help'],
+  [{}, ['--port', '1', 'make-key'], 'Argument 3 is no option, and no other is taken: see --help'],
   [{}, ['start'], 'Argument 1 is no option and no command: see --help'],
   [{}, ['--port', '1', 'x'], 'Argument 3 is no option, and no other is taken: see --help'],
   [{}, ['--', '--port'], 'Argument 2 is no option, and no other is taken: see --help'],
@@ -570,9 +577,10 @@ test('A mistake never quotes a key', async () => {
 
 /** Reads a configuration where only the given files exist. */
 function read(env: Env, args: readonly string[], files: Env = {}): Promise<ConfigResult> {
-  return readConfig(env, args, async (path) => {
+  const readTextFile = async (path: string): Promise<string> => {
     const text = files[path];
     if (text !== undefined) return text;
     throw new Error(`ENOENT: no such file or directory, open '${path}'`);
-  });
+  };
+  return readConfig(env, args, readTextFile, Object.keys(COMMANDS));
 }

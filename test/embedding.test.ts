@@ -380,6 +380,32 @@ test('Mounted as Express does it, the paths and links have the mount, when it is
   assert.equal(list.headers.get('Link'), '</shop/v1/pets?limit=1&after=1>; rel="next"');
 });
 
+test('Mounted as Express does it, a prefix that is not the mount is told of', async (t) => {
+  const cases = [
+    ['', '/np', '/v1/pets', true],
+    ['/shop', '/np', '/v1/pets?limit=1', true],
+    ['/np', '/npc', '/v1/pets', true],
+    ['/np', '/np', '/v1/pet', false],
+    ['/np', '/NP', '/v1/pets', false],
+    ['/np/shop', '/np', '/v1/pets', false],
+    ['', '/v1', '/pet', false],
+    ['', '/v1/pets', '/', false],
+    ['', '', '/v1/pet', false],
+  ] as const;
+  for (const [prefix, mount, url, isTold] of cases) {
+    const app = await openMemoryApp(t, prefix);
+    const host = await serve(t, (request, response) => {
+      Object.assign(request, { originalUrl: mount + url, url });
+      app.listener(request, response);
+    });
+    const response = await fetch(`http://${host}/`, { headers: HEADERS });
+    const { message } = (await response.json()) as { message: string };
+    assert.equal(response.status, 404);
+    const told = `: the listener is mounted at ${mount}, and its prefix must begin with that`;
+    assert.equal(message.endsWith(told), isTold, `${mount} with ${prefix}: ${message}`);
+  }
+});
+
 test('A host that has set a status before, as Koa does, does not change the response', async (t) => {
   const app = await openMemoryApp(t);
   const host = await serve(t, (request, response) => {

@@ -167,10 +167,11 @@ test('--version shows the version of package.json and exits with 0', async (t) =
 
 test('Mistakes in the configuration are told one a line, with exit code 2', async (t) => {
   const folder = tempDir(t);
-  const args = ['--what', '--data-file', join(folder, 'sub', 'pets.json'), '--body-limit=0'];
+  const args = ['make-kee', '--what', '--data-file', join(folder, 'sub', 'pets.json'), '--body-limit=0'];
   const service = start(t, args, { PORT: 'x', PETSTORE_API_KEYS: 'a,' });
   assert.equal(await service.exit(), 2);
   assert.deepEqual(service.stderr().split('\n'), [
+    'petstore: Argument 1 is no option and no command: did you mean make-key?',
     'petstore: Unknown option --what: see --help',
     'petstore: PORT must be an integer from 0 to 65535, not "x"',
     'petstore: PETSTORE_API_KEYS, key 2: a key must not be empty',

@@ -69,7 +69,7 @@ export function createDecide(options: ListenerOptions): (exchange: Exchange) => 
       const key = needsKey ? authenticate(headers, options.keyring(needsKey)) : undefined;
       facts.keyUse = key?.use;
       const apiKey = key?.text ?? '';
-      if (found === undefined) throw noSuchPath(path, options);
+      if (found === undefined) throw noSuchPath(path, options.hintFor(path, mountOf(request)));
       const { route, parameters: pathParameters } = found;
       facts.isPublic = route.isPublic;
       // Here, since an operation without parameters does not read the query.
@@ -99,9 +99,17 @@ const ANY_PATH: ApiResponse = emptyResponse(['Allow', 'GET, HEAD, POST, OPTIONS'
  * The request's target. A program that mounts the listener under a path of its own takes that off
  * the url, and keeps the whole as `originalUrl` (Connect, Express).
  */
-function targetOf(request: IncomingMessage & { readonly originalUrl?: unknown }): string {
-  const { url = '', originalUrl } = request;
+function targetOf({ url = '', originalUrl }: MountedRequest): string {
   return typeof originalUrl === 'string' ? originalUrl : url;
+}
+
+type MountedRequest = IncomingMessage & { readonly originalUrl?: unknown };
+
+/** The path that was taken off; '' if none was. */
+function mountOf(request: MountedRequest): string {
+  const { url = '' } = request;
+  const target = targetOf(request);
+  return url !== '' && target.endsWith(url) ? target.slice(0, -url.length) : '';
 }
 
 /** The target '*' stands for the server as a whole (RFC 9110 section 9.3.7). */
@@ -114,9 +122,9 @@ function isBelow(path: string, guardedPath: string): boolean {
   return `${normalizePath(path)}/`.startsWith(`${guardedPath}/`);
 }
 
-function noSuchPath(path: string, { hintFor }: ListenerOptions): ApiError {
+function noSuchPath(path: string, hint: string): ApiError {
   if (percentDecode(path) === undefined) return brokenEncoding('path', path);
-  return new ApiError('unknown_path', `Unknown path ${cut(path)}${hintFor(path)}`);
+  return new ApiError('unknown_path', `Unknown path ${cut(path)}${hint}`);
 }
 
 /** Expect is a list: "100-continue" may be in it twice (RFC 9110 section 10.1.1). */

@@ -27,8 +27,11 @@ export interface ListenerOptions {
   readonly prefix: string;
   /** Below it, nothing is told without a key: '/v1'. */
   readonly guardedPath: string;
-  /** What the 404 of an unknown path adds to its message: the path that was meant, say. */
-  hintFor(path: string): string;
+  /**
+   * What the 404 of an unknown path adds to its message: the path that was meant, say. `mount` is
+   * what the program around has taken off the path.
+   */
+  hintFor(path: string, mount: string): string;
   /** The keys in force, asked for on each request: those that open what `needsKey` says. */
   keyring(needsKey: true | 'metrics'): Keyring;
   readonly bodyLimitBytes: number;

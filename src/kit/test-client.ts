@@ -57,11 +57,12 @@ const ADDED_AT_ONCE = 10;
 const MOST_RETRIES = 5;
 const LONGEST_RETRY_AFTER_S = 10;
 
-/** One client for one check or case: `lastExchange` is the last of that. */
+/** One client for one check or case: `lastExchange` is the last of that, or the one to `show`. */
 export class TestClient {
   readonly target: Target;
   lastExchange: Exchange | undefined;
   readonly #timeoutMs: number;
+  readonly #exchanges = new WeakMap<ServiceResponse, Exchange>();
 
   constructor(target: Target) {
     this.target = target;
@@ -89,6 +90,11 @@ export class TestClient {
       const seconds = Number(response.headers.get('Retry-After') ?? '1');
       await sleep(1000 * Math.min(seconds || 1, LONGEST_RETRY_AFTER_S));
     }
+  }
+
+  /** Has the report show this response, after a later one that it was compared with. */
+  show(response: ServiceResponse): void {
+    this.lastExchange = this.#exchanges.get(response);
   }
 
   get(path: string): Promise<ServiceResponse> {
@@ -147,8 +153,10 @@ export class TestClient {
       const { status } = response;
       const text = await response.text();
       const received = shownMessage(`status ${status}`, response.headers, text, this.target.key);
+      const served = { status, headers: response.headers, text };
       this.lastExchange = { sent, received };
-      return { status, headers: response.headers, text };
+      this.#exchanges.set(served, this.lastExchange);
+      return served;
     } catch (error) {
       const reason = reasonOf(error, this.#timeoutMs);
       this.lastExchange = { sent, received: shownText(`no response: ${reason}`, this.target.key) };

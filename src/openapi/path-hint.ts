@@ -3,7 +3,8 @@
  *
  * One mistake is taken for granted, not two: a wrong base with the right name after it (`/pets`,
  * `/v1/v1/pets`, `/V1/Pets/`), or the right base with a misspelt name (`/v1/pet`). A guess further
- * off would send somebody from `/v1/dogs` to `/docs`.
+ * off would send somebody from `/v1/dogs` to `/docs`. If the listener is mounted at a path with
+ * which no known path begins, none can be found, and the message says so.
  */
 
 import { edits } from '../base/nearest.ts';
@@ -23,13 +24,19 @@ export interface KnownPaths {
 }
 
 /** Returns the function that makes hints: what follows "Unknown path X" in the message. */
-export function createPathHint(paths: KnownPaths): (path: string) => string {
+export function createPathHint(paths: KnownPaths): (path: string, mount?: string) => string {
   const { prefix, guardedPath, listPath } = paths;
   const known = paths.patterns.map((pattern) => {
     const base = segmentsOf(pattern.startsWith(`${guardedPath}/`) ? guardedPath : prefix);
     return { base, names: segmentsOf(pattern).slice(base.length) };
   });
-  return (path) => {
+  const lowercase = paths.patterns.map((pattern) => pattern.toLowerCase());
+  return (path, mount = '') => {
+    // A mount may match without regard to case, as in Express. One at /v1 needs no prefix.
+    const mountedAt = `${mount.toLowerCase()}/`;
+    if (!lowercase.some((pattern) => `${pattern}/`.startsWith(mountedAt))) {
+      return `: the listener is mounted at ${cut(mount)}, and its prefix must begin with that`;
+    }
     const normalized = normalizePath(path);
     const isBelow = `${normalized}/`.startsWith(`${prefix}/`);
     const asked = path.length > MAX_PATH_LENGTH ? [] : segmentsOf(normalized);

@@ -66,6 +66,20 @@ test('A wrong one: the id, then what was expected, sent and received, without th
   assert.equal(code, 1);
 });
 
+test('A request that is compared with a later one is the evidence', async (t) => {
+  const url = await open(t, {
+    isCategory: (value) => value !== 0n && plainRules.isCategory(value),
+  });
+  const { stdout } = await run([url, '--only', '2/category-zero']);
+  assert.match(stdout, /expected 0 accepted, as 1914638257 is/);
+  assert.match(stdout, /\n {2}sent [^]*"categoryId":0\D[^]*\n {2}received {2}status 400\n/, stdout);
+  assert.doesNotMatch(stdout, /"categoryId":1914638257/);
+  const reply: Rules['reply'] = (reply, { method }) =>
+    method === 'HEAD' ? { ...reply, status: 405 } : reply;
+  const head = await run([await open(t, { reply }), '--only', 'http/head', '--strict']);
+  assert.match(head.stdout, /\n {2}sent {6}HEAD \/v1\/pets\n/);
+});
+
 test('Failures with one cause stand together', async (t) => {
   const error: Rules['error'] = (status) => ({ status, body: 'text' });
   const { stdout } = await run([await open(t, { error })]);
