@@ -32,6 +32,7 @@ export interface ServiceResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
+  readonly exchange?: Exchange;
 }
 
 export interface AddedPet {
@@ -57,16 +58,16 @@ const ADDED_AT_ONCE = 10;
 const MOST_RETRIES = 5;
 const LONGEST_RETRY_AFTER_S = 10;
 
-/** One client for one check or case: `lastExchange` is the last of that, or the one to `show`. */
+/**
+ * One client for one check or case. `lastExchange` is the last of that; a check sets it to that of a
+ * response which it has compared with a later one.
+ */
 export class TestClient {
   readonly target: Target;
   lastExchange: Exchange | undefined;
-  readonly #timeoutMs: number;
-  readonly #exchanges = new WeakMap<ServiceResponse, Exchange>();
 
   constructor(target: Target) {
     this.target = target;
-    this.#timeoutMs = target.timeoutMs ?? TIMEOUT_MS;
   }
 
   /**
@@ -90,11 +91,6 @@ export class TestClient {
       const seconds = Number(response.headers.get('Retry-After') ?? '1');
       await sleep(1000 * Math.min(seconds || 1, LONGEST_RETRY_AFTER_S));
     }
-  }
-
-  /** Has the report show this response, after a later one that it was compared with. */
-  show(response: ServiceResponse): void {
-    this.lastExchange = this.#exchanges.get(response);
   }
 
   get(path: string): Promise<ServiceResponse> {
@@ -146,19 +142,19 @@ export class TestClient {
     const { pathname, search } = new URL(address);
     const line = `${method} ${pathname}${search}`;
     const sent = shownMessage(line, headers, body?.toString() ?? '', this.target.key);
+    const timeoutMs = this.target.timeoutMs ?? TIMEOUT_MS;
     try {
-      const signal = AbortSignal.timeout(this.#timeoutMs);
+      const signal = AbortSignal.timeout(timeoutMs);
       const init: RequestInit = { method, headers, signal, redirect: 'manual' };
       const response = await fetch(address, body === undefined ? init : { ...init, body });
       const { status } = response;
       const text = await response.text();
       const received = shownMessage(`status ${status}`, response.headers, text, this.target.key);
-      const served = { status, headers: response.headers, text };
-      this.lastExchange = { sent, received };
-      this.#exchanges.set(served, this.lastExchange);
-      return served;
+      const exchange = { sent, received };
+      this.lastExchange = exchange;
+      return { status, headers: response.headers, text, exchange };
     } catch (error) {
-      const reason = reasonOf(error, this.#timeoutMs);
+      const reason = reasonOf(error, timeoutMs);
       this.lastExchange = { sent, received: shownText(`no response: ${reason}`, this.target.key) };
       throw new NoResponse(`expected a response, but there was none: ${reason}`);
     }

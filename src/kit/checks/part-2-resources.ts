@@ -62,7 +62,7 @@ const categories = CATEGORIES.map(([id, what, values]) =>
         // That a category must exist is left open, but its size and sign must not decide it.
         const other = categoryId < -ANY_CATEGORY ? -ANY_CATEGORY : ANY_CATEGORY;
         const { status } = await own.post(own.newPet({ categoryId: other }));
-        own.show(response);
+        own.lastExchange = response.exchange;
         assert.ok(isRefused(status), `expected ${categoryId} accepted, as ${other} is`);
         throw new NotObserved('the service knows no such categories');
       }
