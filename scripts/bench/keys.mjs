@@ -10,6 +10,8 @@ import { readFileSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { figure, summary } from './table.mjs';
 
 const SERVER = fileURLToPath(new URL('../../dist/server.js', import.meta.url));
@@ -127,17 +129,9 @@ function startLoad(port, isKeyed, connections) {
 /** What the table of keys takes, and how long a key takes in it. */
 async function tellOfTable() {
   const { KeyTable } = await import('../../dist/stores/keys/key-table.js');
-  let bytes = 0;
-  const counted = (array) => {
-    bytes += array.byteLength;
-    return array;
-  };
-  const memory = {
-    uint32s: (length) => counted(new Uint32Array(length)),
-    int64s: (length) => counted(new BigInt64Array(length)),
-  };
   const clock = { now: () => 0, timeOfDay: () => 0 };
-  const table = new KeyTable(memory, clock);
+  const before = usedBytes();
+  const table = new KeyTable(clock);
   const add = (id) => table.add({ key: keyOf(id), id: BigInt(id), expiresAt: 1e9, petCrc: id });
   console.log('');
   let id = 0;
@@ -151,7 +145,15 @@ async function tellOfTable() {
     for (let i = 0; i < 1000; i += 1) add((id += 1));
   });
   console.log(`A new key, another one going: ${added.toFixed(2)} µs, its hash included`);
-  console.log(`A key takes ${(bytes / MAX_KEYS).toFixed(1)} bytes of memory`);
+  const bytes = (usedBytes() - before) / MAX_KEYS;
+  console.log(`A key takes ${bytes.toFixed(0)} bytes of memory`);
+}
+
+/** Of the heap, after a collection. */
+function usedBytes() {
+  setFlagsFromString('--expose-gc');
+  runInNewContext('gc')();
+  return process.memoryUsage().heapUsed;
 }
 
 /** Microseconds for each of a thousand, the median of many runs. */
