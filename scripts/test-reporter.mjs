@@ -44,8 +44,8 @@ export default async function* report(events) {
 }
 
 /**
- * `stores/file`; a file outside a folder stands for itself. Undefined for what a test file takes from
- * src, such as the contract of a store: it belongs to the folder that is under way.
+ * `stores/file`; a file outside a folder stands for itself. Undefined for what a test file takes
+ * from src, such as the contract of a store: it belongs to the folder that is under way.
  */
 function folderOf(result) {
   const folder = dirname(placeOf(result));

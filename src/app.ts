@@ -38,8 +38,8 @@ export interface App {
   /** Opens the store, once; rejects when that cannot be done. */
   open(): Promise<void>;
   /**
-   * Resolves with the reason when the store cannot continue, its pets are safe, and a new process can
-   * continue with them: its lock was lost, or its log in etcd. Otherwise it never settles.
+   * Resolves with the reason when the store cannot continue, its pets are safe, and a new process
+   * can continue with them: its lock was lost, or its log in etcd. Otherwise it never settles.
    */
   readonly lost: Promise<Error>;
   /** Puts other keys in force, from the next request on. */

@@ -59,8 +59,9 @@ process.removeAllListeners('warning').on('warning', ({ name, message }) => {
 await main(expandHelp(process.argv.slice(2)));
 
 async function main(args: readonly string[]): Promise<void> {
-  // One of the newest things that the service needs. They (crypto.hash is another) are taken from the
-  // default exports of their modules: a named import would fail before it comes to this sentence.
+  // One of the newest things that the service needs. They (crypto.hash is another) are taken from
+  // the default exports of their modules: a named import would fail before it comes to this
+  // sentence.
   if (zlib.crc32 === undefined) {
     complain(`Node.js 20.19.2 or later is needed, not ${process.version}`);
     process.exit(1);

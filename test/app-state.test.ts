@@ -1,4 +1,6 @@
-/** The states of an app: each row of the table in app-state.ts, and each way between two of them. */
+/**
+ * The states of an app: each row of the table in app-state.ts, and each way between two of them.
+ */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

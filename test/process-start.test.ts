@@ -1,4 +1,6 @@
-/** The process while it starts, and its listening socket: hang-ups, failed accepts, Unix sockets. */
+/**
+ * The process while it starts, and its listening socket: hang-ups, failed accepts, Unix sockets.
+ */
 
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
@@ -86,7 +88,8 @@ test('A service whose terminal is closed while it starts stops cleanly', PTY, as
     ['-c', TERMINAL, stderr, keysFile, process.execPath, SERVER_JS, ...args],
     { encoding: 'utf8', timeout: 60_000 },
   );
-  // Node 20 itself crashes (SIGSEGV, SIGABRT) at its exit if its terminal is gone; newer ones do not.
+  // Node 20 itself crashes (SIGSEGV, SIGABRT) at its exit if its terminal is gone; newer ones do
+  // not.
   const code = process.versions.node.startsWith('20.') ? '(0|-6|-11)' : '0';
   assert.match(stdout, new RegExp(`^exit code ${code}\n$`));
   assert.match(readFileSync(stderr, 'utf8'), /"Stopping","signal":"SIGHUP"[^]*"Stopped"/);

@@ -383,7 +383,8 @@ for (const [what, streams] of [
         },
       );
       // It outlived a `kill -HUP`, and ended by itself when the terminal went.
-      // Node 20 itself crashes (SIGSEGV, SIGABRT) at its exit when its terminal is gone; newer ones do not.
+      // Node 20 itself crashes (SIGSEGV, SIGABRT) at its exit when its terminal is gone; newer ones
+      // do not.
       const code = process.versions.node.startsWith('20.') ? '(0|-6|-11)' : '0';
       assert.match(stdout, new RegExp(`^read the keys again\nexit code ${code}\n$`));
       // A log on the terminal ends with it.

@@ -1,8 +1,8 @@
 /**
  * Floods: many connections that pipeline 64 KiB each, and a client that comes meanwhile.
  *
- * What is told is the service's memory at its peak, and how long the other client had to wait at the
- * longest; bare node:http, by turns, has the same flood.
+ * What is told is the service's memory at its peak, and how long the other client had to wait at
+ * the longest; bare node:http, by turns, has the same flood.
  */
 
 import { freshData } from './data.mjs';

@@ -1,6 +1,6 @@
 /**
- * Idempotency keys: creates with a new key each against creates without, what a key takes in memory,
- * and what a key costs when there are ten, 100,000 and one more.
+ * Idempotency keys: creates with a new key each against creates without, what a key takes in
+ * memory, and what a key costs when there are ten, 100,000 and one more.
  */
 
 import { spawn } from 'node:child_process';

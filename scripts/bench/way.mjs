@@ -60,7 +60,9 @@ function wayRow(results, major) {
   return { what, against: kind, goal, figure: figure(ratios, 2, goalHere), absolute };
 }
 
-/** A file whose thousand pets have each status by turns, so that a filter passes over two of three. */
+/**
+ * A file whose thousand pets have each status by turns, so that a filter passes over two of three.
+ */
 function freshPets(path) {
   const statuses = ['available', 'pending', 'sold'];
   const lines = Array.from({ length: PETS }, (_, i) => {

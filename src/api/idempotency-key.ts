@@ -2,8 +2,8 @@
  * Idempotency-Key (after the IETF draft of that name): a create that is sent again with its key is
  * stored once.
  *
- * A key is known by a digest of it and of the API key that it came with, so that no two API keys meet
- * in one, and none of either is on the disk.
+ * A key is known by a digest of it and of the API key that it came with, so that no two API keys
+ * meet in one, and none of either is on the disk.
  */
 
 import crypto from 'node:crypto';

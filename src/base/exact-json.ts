@@ -2,9 +2,10 @@
  * JSON in which an integer of 64 bits stays exact: it is a bigint, however it is written.
  *
  * The client, which browsers load, and the conformance kit share it. The service reads requests
- * with json.ts instead, which reports where a mistake is. JSON.parse gives doubles, and only newer engines let a reviver see a number's text. So each
- * number is written as a string before the parse and turned back after it; to tell the two kinds of
- * strings apart, a mark is put at the end of every string that is a value:
+ * with json.ts instead, which reports where a mistake is. JSON.parse gives doubles, and only newer
+ * engines let a reviver see a number's text. So each number is written as a string before the parse
+ * and turned back after it; to tell the two kinds of strings apart, a mark is put at the end of
+ * every string that is a value:
  *
  *     {"id":12,"name":"12"}  →  {"id":"12#","name":"12$"}  →  { id: 12n, name: '12' }
  */

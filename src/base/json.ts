@@ -33,8 +33,8 @@ export interface JsonValue {
 }
 
 /**
- * Reads the object that starts at `at`, tells `onMember` of each of its members in turn, and returns
- * the offset after it. Throws JsonSyntaxError.
+ * Reads the object that starts at `at`, tells `onMember` of each of its members in turn, and
+ * returns the offset after it. Throws JsonSyntaxError.
  */
 export function readObject(
   bytes: Buffer,

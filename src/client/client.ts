@@ -57,12 +57,12 @@ export interface PetStoreClient {
   /**
    * Adds a pet, and resolves when it is stored for good, with its id (`POST /pets`).
    *
-   * After the codes `network_failure` (unless its message says that no pet was added), `timeout` and
-   * the service's own `outcome_unknown`, and after a proxy's failure (`unexpected_status`), it is not
-   * known whether the pet was added. Without an idempotency key the client tries again by itself only
-   * when the service says that it was not; with one also after no answer and after 500, 502, 503 and
-   * 504, always with that key. Should it reject even so, the caller may go on with the same key for
-   * 24 hours.
+   * After the codes `network_failure` (unless its message says that no pet was added), `timeout`
+   * and the service's own `outcome_unknown`, and after a proxy's failure (`unexpected_status`), it
+   * is not known whether the pet was added. Without an idempotency key the client tries again by
+   * itself only when the service says that it was not; with one also after no answer and after 500,
+   * 502, 503 and 504, always with that key. Should it reject even so, the caller may go on with the
+   * same key for 24 hours.
    */
   createPet(newPet: NewPet, options?: CreateOptions): Promise<Pet>;
 

@@ -126,7 +126,9 @@ interface Cause {
 
 const BEFORE_SENDING: readonly (string | undefined)[] = ['getaddrinfo', 'connect'];
 
-/** With the right base URL no request gets 404 or 405, except getPet for a pet that is not there. */
+/**
+ * With the right base URL no request gets 404 or 405, except getPet for a pet that is not there.
+ */
 function withBaseUrlHint({ operation }: PetStoreRequest, error: PetStoreError): PetStoreError {
   const { code, message, status } = error;
   const isElsewhere = status === 404 || status === 405;

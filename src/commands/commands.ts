@@ -1,6 +1,6 @@
 /**
- * The commands of the program beside serving: `petstore NAME`, or `node dist/server.js NAME`. Each is
- * a module of this folder that reads process.argv and does its work when it is loaded.
+ * The commands of the program beside serving: `petstore NAME`, or `node dist/server.js NAME`. Each
+ * is a module of this folder that reads process.argv and does its work when it is loaded.
  */
 
 interface Command {

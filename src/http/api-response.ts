@@ -83,10 +83,10 @@ const LONG_BODY_BYTES: number = 16 << 10;
 const PIECE_BYTES: number = 64 << 10;
 
 /**
- * Once `end` is called, node:http considers a response finished, and a stopping server could cut off
- * data that the kernel has not accepted. The end of a long response is therefore called only after
- * its last piece. A client that does not read costs one piece. A callback of `write` would do as
- * well, but what stands between (Express's compression) may not call it.
+ * Once `end` is called, node:http considers a response finished, and a stopping server could cut
+ * off data that the kernel has not accepted. The end of a long response is therefore called only
+ * after its last piece. A client that does not read costs one piece. A callback of `write` would do
+ * as well, but what stands between (Express's compression) may not call it.
  */
 function sendLongBody(response: ServerResponse, body: Buffer, start: number): void {
   for (let at = start; at < body.length; at += PIECE_BYTES) {

@@ -17,7 +17,8 @@ export function toApiError(error: NodeJS.ErrnoException, maxHeaderSize: number):
     case 'HPE_PAUSED_H2_UPGRADE':
       return unsupportedVersion('HTTP/2');
     case 'HPE_INVALID_VERSION':
-      // Two numbers that are not a version of HTTP; for anything else the parser says what it expected.
+      // Two numbers that are not a version of HTTP; for anything else the parser says what it
+      // expected.
       if (reason === 'Invalid HTTP version') return unsupportedVersion('This version of HTTP');
   }
   return malformed(`The request is not well-formed HTTP: ${reason}`);

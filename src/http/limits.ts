@@ -29,8 +29,8 @@ export interface Limits {
   /** Room for a thousand, and for those who look after the service. */
   readonly maxConnections: number;
   /**
-   * Pipelined requests that wait, on all connections together: about 3 KB each. One with many header
-   * fields counts once more for each 50 of them. What happens beyond it: pipelining.ts.
+   * Pipelined requests that wait, on all connections together: about 3 KB each. One with many
+   * header fields counts once more for each 50 of them. What happens beyond it: pipelining.ts.
    */
   readonly maxWaitingRequests: number;
 }

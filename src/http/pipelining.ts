@@ -1,5 +1,6 @@
 /**
- * Pipelining: the requests of one connection are served one after the other (RFC 9112 section 9.3.2).
+ * Pipelining: the requests of one connection are served one after the other (RFC 9112 section
+ * 9.3.2).
  *
  * node:http parses all requests of one read of 64 KiB, some 3,600 of them, before it reads again. A
  * request that has to wait for the response before it is queued here, and its connection is not
@@ -11,18 +12,21 @@
  *     queued   is paused   waits, too     reading or held, when the last that waited is served
  *                                         ending, if too many wait and its response takes its time
  *     held     is paused   –              reading, when there is nothing more to serve at present
- *     ending   is paused   is discarded   closed, after the response in progress
+ *     ending   is paused   is discarded   closed, after the response in progress, or by rule 1
  *     closed   is closed   is discarded
  *
  * Too many are more than `maxWaiting` on all connections together. Then, in this order:
  *
- * 1. Connections whose clients do not take their response are closed, the longest queued first.
+ * 1. Connections whose clients have not taken their response are closed, the longest queued first,
+ *    until the others are not too many.
  * 2. If a response takes its time, since it waits for the store, its connection is ending: the
  *    requests after it, none of which has begun, are discarded. Beyond twice as many, the connection
  *    is closed at once, unless its request may have taken effect.
  * 3. All other connections are held.
  *
- * So a client that does not read never delays others, and clients that read get every response.
+ * So a client that does not read never delays others, and clients that read get every response, be
+ * they thousands, as long as a response fits into the buffers of its connection. Where long ones
+ * pile up beyond the bound, rule 1 cannot tell a client that reads slowly from one that does not.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -35,7 +39,7 @@ export class PipelineQueue {
   readonly connections: Map<Duplex, Connection> = new Map();
   readonly #listener: Listener;
   readonly #maxWaiting: number;
-  /** Those with requests that wait, the longest queued first. */
+  /** Those with requests that wait, or were discarded, the longest queued first. */
   readonly #queued: Set<Connection> = new Set();
   /** The weights of all requests that wait, and of discarded ones until their connection closes. */
   #waiting = 0;
@@ -83,8 +87,9 @@ export class PipelineQueue {
 
   /**
    * Calls `respond` for what the parser rejected, after the responses before it: what it writes is
-   * the connection's last. If the fault is in the body of a request, `respond` is given the request;
-   * if its own response has begun, `end` is called instead, since a request has one response.
+   * the connection's last. If the fault is in the body of a request, `respond` is given the
+   * request; if its own response has begun, `end` is called instead, since a request has one
+   * response.
    */
   endWith(
     socket: Duplex,
@@ -123,14 +128,13 @@ export class PipelineQueue {
   /** Too many requests wait, and `connection` has one more. */
   #relieve(connection: Connection): void {
     for (const other of this.#queued) {
-      if (this.#waiting <= this.#maxWaiting) return;
       if (other.isBlocked) this.#close(other);
+      if (this.#waiting <= this.#maxWaiting) return;
     }
-    const { current } = connection;
-    if (current?.writableEnded === false) {
+    const { current, socket } = connection;
+    if (current?.writableEnded === false && !socket.destroyed) {
       current.shouldKeepAlive = false;
       connection.waiting.length = 0;
-      this.#queued.delete(connection);
       connection.enter('ending');
       const isFarTooMany = this.#waiting > 2 * this.#maxWaiting;
       if (isFarTooMany && !mayHaveTakenEffect(current)) this.#close(connection);

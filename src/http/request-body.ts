@@ -17,7 +17,9 @@ import { announcesBody, type RequestHeaders } from './request-headers.ts';
 
 export const DEFAULT_BODY_LIMIT_BYTES = 65_536;
 
-/** A hundred bodies, a page of them, have to fit into one string, which has at most 512 MiB in V8. */
+/**
+ * A hundred bodies, a page of them, have to fit into one string, which has at most 512 MiB in V8.
+ */
 export const MAX_BODY_LIMIT_BYTES: number = 5 << 20;
 
 /** The client went away before its request was complete: there is nobody to answer. */

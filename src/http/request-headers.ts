@@ -1,8 +1,8 @@
 /**
  * The header fields that the service looks at, taken from a request in one pass.
  *
- * node:http joins or drops fields that were sent twice. If "exactly one" matters, as for the API key
- * and the host, only the raw list shows it.
+ * node:http joins or drops fields that were sent twice. If "exactly one" matters, as for the API
+ * key and the host, only the raw list shows it.
  */
 
 export interface RequestHeaders {

@@ -35,7 +35,9 @@ function checkHost({ hostCount, host }: RequestHeaders, isRequired: boolean): vo
   if (!isHost(host)) throw malformed(`Host ${quote(host)} is not a host`);
 }
 
-/** True for a host, or an IP literal in brackets, and a port (RFC 9110 section 7.2); never empty. */
+/**
+ * True for a host, or an IP literal in brackets, and a port (RFC 9110 section 7.2); never empty.
+ */
 export function isHost(text: string): boolean {
   return HOST.test(text);
 }

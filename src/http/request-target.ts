@@ -23,8 +23,8 @@ export function readTarget(url: string): Target {
 }
 
 /**
- * Returns the path with every letter, digit and `-._~` that is percent-encoded as itself: paths that
- * differ in that only are the same (RFC 3986 section 6.2.2.2). Other encodings stay.
+ * Returns the path with every letter, digit and `-._~` that is percent-encoded as itself: paths
+ * that differ in that only are the same (RFC 3986 section 6.2.2.2). Other encodings stay.
  */
 export function normalizePath(path: string): string {
   if (!path.includes('%')) return path;

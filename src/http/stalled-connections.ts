@@ -53,7 +53,9 @@ function sentBytesOf(socket: Socket): number {
   return socket.bytesWritten - (_handle?.writeQueueSize ?? 0);
 }
 
-/** A program that adds a listener for `upgrade` gets the socket without node:http's own listeners. */
+/**
+ * A program that adds a listener for `upgrade` gets the socket without node:http's own listeners.
+ */
 function isGivenAway(socket: Socket): boolean {
   return socket.listenerCount('timeout') === 0;
 }

@@ -8,7 +8,9 @@
 
 import type { TestClient } from './test-client.ts';
 
-/** A level includes those before it: the decisions are about pets, the last is about HTTP itself. */
+/**
+ * A level includes those before it: the decisions are about pets, the last is about HTTP itself.
+ */
 export const LEVELS = ['interface', 'decisions', 'http'] as const;
 
 export type Level = (typeof LEVELS)[number];

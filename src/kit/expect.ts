@@ -78,8 +78,8 @@ export async function assertKept(client: TestClient, pet: Fields): Promise<void>
 }
 
 /**
- * The pet as the lists show it, on any page that a Link with rel="next" leads to. Throws NotObserved
- * if there may be more pets than the lists show.
+ * The pet as the lists show it, on any page that a Link with rel="next" leads to. Throws
+ * NotObserved if there may be more pets than the lists show.
  */
 export async function findListed(client: TestClient, pet: Fields): Promise<Fields> {
   const status = pet['status'] === undefined ? '' : `&status=${String(pet['status'])}`;

@@ -1,5 +1,6 @@
 /**
- * Decisions about requests that are refused: two checks of each, one of the status, one of the code.
+ * Decisions about requests that are refused: two checks of each, one of the status, one of the
+ * code.
  *
  * They are judged apart, so that other code words do not hide a wrong status.
  */

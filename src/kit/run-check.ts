@@ -44,7 +44,9 @@ export async function runCheck(check: Check, target: Target): Promise<CheckResul
   }
 }
 
-/** Why no check can be run. A service that cannot be reached, or is not ready, may need more time. */
+/**
+ * Why no check can be run. A service that cannot be reached, or is not ready, may need more time.
+ */
 interface Obstacle {
   readonly kind: 'unreachable' | 'not ready' | 'wrong';
   readonly message: string;

@@ -1,5 +1,6 @@
 /**
- * What a report shows of requests and responses: cut short, harmless to a terminal, without the key.
+ * What a report shows of requests and responses: cut short, harmless to a terminal, without the
+ * key.
  *
  * A long key is hidden wherever it stands, and so is the key without its last letter, which the
  * checks send as a wrong one. A short key is hidden as a whole word only: else the key `a` would

@@ -59,8 +59,8 @@ const MOST_RETRIES = 5;
 const LONGEST_RETRY_AFTER_S = 10;
 
 /**
- * One client for one check or case. `lastExchange` is the last of that; a check sets it to that of a
- * response which it has compared with a later one.
+ * One client for one check or case. `lastExchange` is the last of that; a check sets it to that of
+ * a response which it has compared with a later one.
  */
 export class TestClient {
   readonly target: Target;

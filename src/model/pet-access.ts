@@ -33,8 +33,8 @@ export interface PetAccess {
    *
    * With an idempotency key it may be called again: for 24 hours the key stores one pet, which each
    * of these calls gives. These keys never meet those of requests. Rejects with KeyReusedError when
-   * the key has stored another pet, with RangeError for a key that is none, and with TypeError where
-   * the store remembers no keys.
+   * the key has stored another pet, with RangeError for a key that is none, and with TypeError
+   * where the store remembers no keys.
    */
   create(newPet: GivenPet, options?: PetAccessCreateOptions): Promise<Pet>;
   count(): Promise<PetCount>;
@@ -66,7 +66,8 @@ export interface PetAccessPage {
 
 /**
  * Both stores are given, or StoreUnavailableError thrown while there is none for such a call.
- * `requestKeyOf` is what the store knows an idempotency key by; it throws RangeError for what is none.
+ * `requestKeyOf` is what the store knows an idempotency key by; it throws RangeError for what is
+ * none.
  */
 export function createPetAccess(
   storeForRead: () => PetStore,

@@ -218,6 +218,38 @@ test('With too many, clients that do not take their response go first, the longe
   await wire.answers(5);
 });
 
+test('ending → closed: so does one whose last response is not taken, and what it had is forgotten', async (t) => {
+  const bench = await startBench(t, 4);
+  const first = await bench.connect();
+  first.wire.socket.pause();
+  first.wire.socket.write(HELD + NOW.repeat(6));
+  await until(() => first.connection.state === 'ending' && first.connection.weight === 6);
+  // Now it goes out, and its client takes nothing.
+  bench.held[0]!.write(LONG_BODY);
+  await until(() => first.connection.isBlocked);
+  const second = await bench.connect();
+  second.wire.socket.write(HELD + NOW.repeat(2));
+  await until(() => !bench.queue.connections.has(first.connection.socket));
+  assert.deepEqual(second.entered, ['queued']);
+  bench.held[1]!.end('held');
+  assert.equal((await second.wire.answers(3)).length, 3);
+});
+
+test('If enough is closed, the connection that brought one too many goes on', async (t) => {
+  const bench = await startBench(t, 8);
+  const blocked = await bench.connect();
+  blocked.wire.socket.pause();
+  blocked.wire.socket.write(LONG + NOW.repeat(5));
+  await until(() => blocked.connection.weight === 5 && blocked.connection.isBlocked);
+  const { wire, connection } = await bench.connect();
+  wire.socket.write(HELD + NOW.repeat(5));
+  await until(() => connection.weight === 5);
+  await until(() => bench.queue.connections.size === 1);
+  assert.equal(connection.state, 'queued');
+  bench.held[0]!.end('held');
+  assert.equal((await wire.answers(6)).length, 6);
+});
+
 test('What a connection had waiting is forgotten when it closes', async (t) => {
   const bench = await startBench(t, 4);
   for (let round = 0; round < 3; round += 1) {

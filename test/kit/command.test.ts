@@ -1,4 +1,6 @@
-/** The command from the outside: its report, its options and exit codes, as a newcomer sees them. */
+/**
+ * The command from the outside: its report, its options and exit codes, as a newcomer sees them.
+ */
 
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';

@@ -1,8 +1,8 @@
 /**
  * A pet store service, plain and whole: the three operations of the interface on a Map.
  *
- * It is made of small rules, one for each thing that the interface says. A wrong service is this one
- * with one rule replaced (faults.ts); a right one may replace all that decide a gap
+ * It is made of small rules, one for each thing that the interface says. A wrong service is this
+ * one with one rule replaced (faults.ts); a right one may replace all that decide a gap
  * (other-decisions.ts). So whatever the kit finds, the rule that was replaced is what it found.
  */
 

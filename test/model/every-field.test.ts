@@ -1,6 +1,7 @@
 /**
- * Every field of a pet is kept on every way that a pet takes. A field that is added to `NewPet` has to
- * be added to the samples below before this compiles; then a test fails for each way that forgets it.
+ * Every field of a pet is kept on every way that a pet takes. A field that is added to `NewPet` has
+ * to be added to the samples below before this compiles; then a test fails for each way that
+ * forgets it.
  */
 
 import assert from 'node:assert/strict';

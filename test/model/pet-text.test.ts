@@ -1,4 +1,6 @@
-/** A pet's text: what is taken, what is refused and how, and that no value is changed on its way. */
+/**
+ * A pet's text: what is taken, what is refused and how, and that no value is changed on its way.
+ */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,6 @@
-/** What clients are told of trouble with the files: enough to act on, and nothing of the machine. */
+/**
+ * What clients are told of trouble with the files: enough to act on, and nothing of the machine.
+ */
 
 import assert from 'node:assert/strict';
 import { rmSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,6 @@
-/** The proxies of the page for operators: each accepts its block, and serves the service with it. */
+/**
+ * The proxies of the page for operators: each accepts its block, and serves the service with it.
+ */
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';

@@ -84,7 +84,8 @@ test('Connections beyond those that it takes are counted as refused', ASKING, as
   for (let i = 0; i < 1100; i += 1) {
     sockets.push(connect(Number(new URL(url).port), '127.0.0.1').on('error', () => undefined));
   }
-  // While all are taken, this is refused, too, until those that sent nothing for a second are closed.
+  // While all are taken, this is refused, too, until those that sent nothing for a second are
+  // closed.
   while (!t.signal.aborted) {
     const after = await samplesOf(url, 'key').catch(() => undefined);
     const refused = Number(after?.get('petstore_http_refused_connections_total') ?? 0);

@@ -1,4 +1,7 @@
-/** The units of the page for operators: systemd's own tool reads them, and the wait for readiness ends. */
+/**
+ * The units of the page for operators: systemd's own tool reads them, and the wait for readiness
+ * ends.
+ */
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';

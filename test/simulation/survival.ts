@@ -4,8 +4,8 @@
  * A kill leaves the system's cache. A power cut leaves what is durable, and of the rest anything:
  * all, nothing, the first few changes, the first part of a write, some sectors of it and not others
  * (what is missing is the old content, or zero where the file was shorter), and the names that
- * changed independently of the content; what is in a folder goes with the folder's name. These are systematic, but for a few seeded choices of
- * sectors.
+ * changed independently of the content; what is in a folder goes with the folder's name. These are
+ * systematic, but for a few seeded choices of sectors.
  */
 
 import { dirname } from 'node:path';

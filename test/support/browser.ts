@@ -8,7 +8,9 @@ import { once } from 'node:events';
 
 export interface Browser {
   open(url: string): Promise<void>;
-  /** Runs a function's body in the page; what it returns, or a promise of it, comes back as JSON. */
+  /**
+   * Runs a function's body in the page; what it returns, or a promise of it, comes back as JSON.
+   */
   run(body: string, ...args: readonly unknown[]): Promise<unknown>;
   /** The text that is seen of an element, or its property. */
   text(selector: string): Promise<string>;

@@ -1,4 +1,6 @@
-/** A key and a self-signed certificate for localhost and 127.0.0.1, good until 2126: for tests only. */
+/**
+ * A key and a self-signed certificate for localhost and 127.0.0.1, good until 2126: for tests only.
+ */
 
 export const KEY_PEM = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgq/Fojp/GBwQICant

@@ -7,7 +7,9 @@ import { delimiter, join } from 'node:path';
 /** Daemons are there, where another user's PATH may not look. */
 const FOLDERS = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/sbin'];
 
-/** The options of a test that needs a program: it is skipped, and says so, where that is missing. */
+/**
+ * The options of a test that needs a program: it is skipped, and says so, where that is missing.
+ */
 export function needs(name: string): { readonly skip: string | false } {
   return { skip: pathOf(name) === undefined && `${name} is not installed` };
 }

@@ -17,8 +17,8 @@ export function randomPet(random: Random): Pet {
 }
 
 /**
- * The fields as a JSON object in some order, with white space and escapes, and with keys given twice
- * where that is allowed, as in a request.
+ * The fields as a JSON object in some order, with white space and escapes, and with keys given
+ * twice where that is allowed, as in a request.
  */
 export function randomPetText(
   random: Random,

@@ -1,6 +1,6 @@
 /**
- * Floods: 300 connections, or 150 in the sample, each with 64 KiB of pipelined requests, on the real process. Its memory
- * stays bounded, and a client that comes meanwhile is served.
+ * Floods: 300 connections, or 150 in the sample, each with 64 KiB of pipelined requests, on the
+ * real process. Its memory stays bounded, and a client that comes meanwhile is served.
  */
 
 import assert from 'node:assert/strict';

@@ -13,7 +13,10 @@ import {
 } from '../expect.ts';
 import { fieldsOf, petsOf, type Fields, type TestClient } from '../test-client.ts';
 
-/** Adds the pet. Throws NotObserved if the service has a limit on what the specification leaves open. */
+/**
+ * Adds the pet. Throws NotObserved if the service has a limit on what the specification leaves
+ * open.
+ */
 async function addIfAccepted(client: TestClient, fields: Fields): Promise<Fields> {
   const response = await client.post(client.newPet(fields));
   if (isRefused(response.status)) throw new NotObserved('the service refuses such a NewPet');

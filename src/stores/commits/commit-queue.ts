@@ -98,7 +98,9 @@ export class CommitQueue<Item, Result> {
     });
   }
 
-  /** Refuses items that still wait, from the first on, as long as they are to be; returns how many. */
+  /**
+   * Refuses items that still wait, from the first on, as long as they are to be; returns how many.
+   */
   refuse(isRefused: (item: Item) => boolean, error: Error): number {
     let count = 0;
     while (count < this.#queue.length && isRefused(this.#queue[count]!.item)) count += 1;

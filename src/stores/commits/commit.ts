@@ -40,7 +40,9 @@ export interface PendingPet {
   readonly key?: RequestKey | undefined;
 }
 
-/** The commit that adds these pets after the id `after`; their keys are forgotten at `expiresAt`. */
+/**
+ * The commit that adds these pets after the id `after`; their keys are forgotten at `expiresAt`.
+ */
 export function createCommit(
   after: bigint,
   newPets: readonly PendingPet[],

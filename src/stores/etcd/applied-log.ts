@@ -42,7 +42,9 @@ export class AppliedLog {
   /** The slot of the last commit, and what its value begins with; undefined before the first. */
   #last: { readonly key: string; readonly head: string } | undefined;
   #digest: string;
-  /** The value that this process proposes at present: a range may bring it before its answer comes. */
+  /**
+   * The value that this process proposes at present: a range may bring it before its answer comes.
+   */
   #proposed: Buffer | undefined;
   #isProposedApplied = false;
   #sinceForeign = Infinity;
@@ -106,8 +108,8 @@ export class AppliedLog {
 
   /**
    * They hold as long as the log is the one that was applied. That the last slot was created at the
-   * same revision would not be enough: in a log that was restored from a back-up another process may
-   * have taken that slot, at that revision.
+   * same revision would not be enough: in a log that was restored from a back-up another process
+   * may have taken that slot, at that revision.
    */
   get compares(): readonly TxnPart[] {
     const meta = ifValueIs(this.#layout.meta, this.#meta);

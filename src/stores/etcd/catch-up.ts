@@ -8,8 +8,8 @@
  *
  * It ends only when the slot behind the last id lay in a range that was answered, and was empty
  * there: a pet that was imported may have an id far away from the one before. The same transaction
- * shows whether the prefix has keys that are not part of the log. So a start needs no moment in which
- * other processes write nothing.
+ * shows whether the prefix has keys that are not part of the log. So a start needs no moment in
+ * which other processes write nothing.
  */
 
 import type { AppliedLog } from './applied-log.ts';
@@ -94,7 +94,9 @@ export class CatchUp {
     };
   }
 
-  /** The ranges that have no key if the last slot lies before `rangeEnd`: one key of each will do. */
+  /**
+   * The ranges that have no key if the last slot lies before `rangeEnd`: one key of each will do.
+   */
   #aroundSlots(rangeEnd: string): readonly TxnPart[] {
     const { layout } = this.#log;
     const { prefix, slotsEnd, meta, end } = layout;
@@ -109,7 +111,9 @@ export class CatchUp {
     );
   }
 
-  /** A window that is mostly left out costs the member much, one that is nearly empty costs time. */
+  /**
+   * A window that is mostly left out costs the member much, one that is nearly empty costs time.
+   */
   #adapt({ hasMore, keyValues }: RangeAnswer): void {
     const bytes = keyValues.reduce((sum, { value }) => sum + value.length, 0);
     if (hasMore && this.#window > FIRST_WINDOW) this.#window /= 2n;

@@ -61,7 +61,9 @@ export interface WriterPlace {
   random(): number;
   /** Why a proposal would have no answer at present; undefined if the cluster answers reads. */
   noCluster(): string | undefined;
-  /** Called for creates whose outcome is unknown behind the id `after`, before they are answered. */
+  /**
+   * Called for creates whose outcome is unknown behind the id `after`, before they are answered.
+   */
   onUnknown(creates: readonly PendingPet[], after: bigint, message: string): void;
   onLost(error: LostLogError): void;
 }
@@ -105,9 +107,9 @@ export class CommitWriter {
   }
 
   /**
-   * Waits until it is time for the next commit. Who has won a round lets others have the next, while
-   * there are others: else the one that is nearest to the leader would win them all. A round trip is
-   * enough for a loser, who tries at once.
+   * Waits until it is time for the next commit. Who has won a round lets others have the next,
+   * while there are others: else the one that is nearest to the leader would win them all. A round
+   * trip is enough for a loser, who tries at once.
    */
   async waitForTurn(): Promise<void> {
     const { clock, log, random } = this.#place;

@@ -1,7 +1,7 @@
 /**
  * Creates that fail, because etcd refuses them or leaves them in doubt. The log has one line when
- * they begin to fail, with the cause, and one when a create is stored again. Readiness has the cause
- * for five seconds after the last failure: only another create can find out that it is over.
+ * they begin to fail, with the cause, and one when a create is stored again. Readiness has the
+ * cause for five seconds after the last failure: only another create can find out that it is over.
  */
 
 import type { Log } from '../../base/log.ts';

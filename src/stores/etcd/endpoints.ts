@@ -1,6 +1,6 @@
 /**
- * The endpoints of a cluster as this process knows them: which one is asked, which ones have failed,
- * and which ones have answered for another cluster. It sends nothing; etcd-client.ts does.
+ * The endpoints of a cluster as this process knows them: which one is asked, which ones have
+ * failed, and which ones have answered for another cluster. It sends nothing; etcd-client.ts does.
  *
  *     of one endpoint                                      it is      what is logged
  *     it answered for the cluster                          working
@@ -13,8 +13,8 @@
  * A check of all endpoints goes out every fifteen seconds. It also measures their round trips: if
  * one is much nearer than the one that is asked, it is asked from then on.
  *
- * The cluster is lost if more than half of the endpoints have answered for another one, the first of
- * them ten seconds ago. An endpoint that gives no answer changes nothing about that.
+ * The cluster is lost if more than half of the endpoints have answered for another one, the first
+ * of them ten seconds ago. An endpoint that gives no answer changes nothing about that.
  */
 
 import type { Log } from '../../base/log.ts';

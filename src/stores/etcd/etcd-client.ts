@@ -3,8 +3,8 @@
  *
  * A member is asked for its cluster before it is first used, and again after each failure, since a
  * second cluster among the endpoints would take pets that nobody finds again. That the cluster was
- * not set back is no matter of the client: each transaction of the store compares that. Where etcd's
- * auth is on, it logs in, and again when the token has expired.
+ * not set back is no matter of the client: each transaction of the store compares that. Where
+ * etcd's auth is on, it logs in, and again when the token has expired.
  */
 
 import { readFile } from 'node:fs/promises';
@@ -93,7 +93,9 @@ export class EtcdClient implements EtcdCalls {
     return Promise.all(this.#members.map((member) => this.#clusterOf(member)));
   }
 
-  /** From now on only members of this cluster are used, the nearest of them by these answers first. */
+  /**
+   * From now on only members of this cluster are used, the nearest of them by these answers first.
+   */
   join(clusterId: string, answers: readonly ClusterAnswer[]): void {
     this.#clusterId = clusterId;
     this.#note(answers);
@@ -146,7 +148,9 @@ export class EtcdClient implements EtcdCalls {
     return cause;
   }
 
-  /** Asks a member for its cluster; what it answers from may lag, so it answers without a leader. */
+  /**
+   * Asks a member for its cluster; what it answers from may lag, so it answers without a leader.
+   */
   async #clusterOf(member: Member): Promise<ClusterAnswer> {
     const { meta } = layoutOf(this.#options.prefix ?? DEFAULT_PREFIX);
     // The user may read this key.

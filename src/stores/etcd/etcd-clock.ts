@@ -7,7 +7,9 @@ export interface EtcdClock extends KeyClock {
   sleep(ms: number): Promise<void>;
   /** Lets everything come first that is ready to go on now. */
   turn(): Promise<void>;
-  /** Calls back every so many milliseconds, and returns what ends that. It keeps no process alive. */
+  /**
+   * Calls back every so many milliseconds, and returns what ends that. It keeps no process alive.
+   */
   every(ms: number, callback: () => void): () => void;
 }
 

@@ -122,7 +122,9 @@ export interface GatewayError {
   readonly message: string;
 }
 
-/** What the gateway says where it gives no answer; undefined where the text is nothing of the kind. */
+/**
+ * What the gateway says where it gives no answer; undefined where the text is nothing of the kind.
+ */
 export function decodeError(text: string): GatewayError | undefined {
   try {
     const { code, message, error } = JSON.parse(text) as Record<string, unknown>;

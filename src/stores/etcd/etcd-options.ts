@@ -15,10 +15,14 @@ export interface EtcdOptions {
   readonly prefix?: string | undefined;
   /** For https: the certificate of the authority that signed the members' certificates (PEM). */
   readonly caFile?: string | undefined;
-  /** For https: the client's own certificate and its key (PEM). They are read for each connection. */
+  /**
+   * For https: the client's own certificate and its key (PEM). They are read for each connection.
+   */
   readonly certFile?: string | undefined;
   readonly keyFile?: string | undefined;
-  /** Where etcd's auth is on: a user, and a file with the password, whose end of line is dropped. */
+  /**
+   * Where etcd's auth is on: a user, and a file with the password, whose end of line is dropped.
+   */
   readonly user?: string | undefined;
   readonly passwordFile?: string | undefined;
 }

@@ -50,8 +50,8 @@ export type Joining =
   | { readonly kind: 'too few'; readonly cause: string };
 
 /**
- * Returns a client of the cluster that the endpoints belong to, of which `needed` have to answer: at
- * least half of them if it is not given. Rejects after ten seconds without enough answers.
+ * Returns a client of the cluster that the endpoints belong to, of which `needed` have to answer:
+ * at least half of them if it is not given. Rejects after ten seconds without enough answers.
  */
 export async function joinCluster(
   options: EtcdOptions,

@@ -24,8 +24,8 @@ export interface InitEtcdOptions extends EtcdOptions {
 
 /**
  * Makes an empty log under the prefix, unless it has a ready log, and resolves with what happened.
- * Rejects if an endpoint does not answer within ten seconds or belongs to another cluster, or if the
- * prefix has other keys.
+ * Rejects if an endpoint does not answer within ten seconds or belongs to another cluster, or if
+ * the prefix has other keys.
  */
 export async function initEtcd(options: InitEtcdOptions): Promise<'made' | 'found'> {
   checkEtcdOptions(options);

@@ -1,12 +1,12 @@
 /**
- * Opening a log: finds its meta, and reads everything once. A log that does not exist is not made: a
- * start that did so would begin again with the id 1 after the log was deleted. The command
+ * Opening a log: finds its meta, and reads everything once. A log that does not exist is not made:
+ * a start that did so would begin again with the id 1 after the log was deleted. The command
  * `init-etcd` makes one (new-log.ts).
  *
- * First it tests that the server evaluates compares: each kind that the store uses must fail where it
- * has to. If one succeeds, the server ignores compares, and any slot could be overwritten. Nothing is
- * written, so a cluster whose quota is used up can be read. A step without progress for ten seconds
- * ends the start: a supervisor starts the service again.
+ * First it tests that the server evaluates compares: each kind that the store uses must fail where
+ * it has to. If one succeeds, the server ignores compares, and any slot could be overwritten.
+ * Nothing is written, so a cluster whose quota is used up can be read. A step without progress for
+ * ten seconds ends the start: a supervisor starts the service again.
  */
 
 import { StoreUnavailableError } from '../../model/pet-store.ts';
@@ -39,8 +39,8 @@ export interface StartPlace {
 }
 
 /**
- * Returns the log under the prefix. Rejects with LostLogError if there is none, or if a service must
- * not use it, and with StoreUnavailableError if the cluster does not answer.
+ * Returns the log under the prefix. Rejects with LostLogError if there is none, or if a service
+ * must not use it, and with StoreUnavailableError if the cluster does not answer.
  */
 export async function openLog(place: StartPlace, prefix: string): Promise<LogId> {
   const layout = layoutOf(prefix);
@@ -161,7 +161,9 @@ export async function settled(place: StartPlace, txn: Txn, kind: CallKind): Prom
   return answer;
 }
 
-/** Repeats a step until it succeeds; rejects when it is refused, or makes no progress for too long. */
+/**
+ * Repeats a step until it succeeds; rejects when it is refused, or makes no progress for too long.
+ */
 async function insisted<Success extends { readonly kind: 'answered' | 'caught up' }>(
   { clock, guard }: StartPlace,
   step: () => Promise<Success | FailedCall>,

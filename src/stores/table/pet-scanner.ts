@@ -2,9 +2,9 @@
  * The fast way through a data file or a journal: pets in exactly the form that pet-text.ts writes,
  * checked in place without building anything.
  *
- * Whatever is not in that form, or has an escape in its name, ends a run, and readPet of pet-text.ts
- * then decides: what is accepted here is a text that it would write, which a test checks on generated
- * ones.
+ * Whatever is not in that form, or has an escape in its name, ends a run, and readPet of
+ * pet-text.ts then decides: what is accepted here is a text that it would write, which a test
+ * checks on generated ones.
  */
 
 import * as ascii from '../../base/ascii.ts';

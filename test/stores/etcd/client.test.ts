@@ -1,4 +1,7 @@
-/** What the client makes of each way a member can answer, or not answer: a gateway of the test's own. */
+/**
+ * What the client makes of each way a member can answer, or not answer: a gateway of the test's
+ * own.
+ */
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';

@@ -1,4 +1,6 @@
-/** copy-pets: a data file into etcd and back is the same, byte for byte; and all that it refuses. */
+/**
+ * copy-pets: a data file into etcd and back is the same, byte for byte; and all that it refuses.
+ */
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';

@@ -1,4 +1,6 @@
-/** The history that the random test holds answers against: it finds each thing that can be wrong. */
+/**
+ * The history that the random test holds answers against: it finds each thing that can be wrong.
+ */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,7 +1,7 @@
 /**
  * The cluster under faults at random, in the manner of Jepsen: three processes on three real
- * members, with clients that create, retry through another process, read and list, while members and
- * processes are killed and stopped, and links between them fail. Afterwards the history of all
+ * members, with clients that create, retry through another process, read and list, while members
+ * and processes are killed and stopped, and links between them fail. Afterwards the history of all
  * answers must be that of one log.
  *
  * ETCD_SEED and ETCD_SECONDS choose another seed and a longer time. A seed repeats the faults and
@@ -98,7 +98,9 @@ class Life {
     }
   }
 
-  /** Creates a pet with a key, through one process after the other or two at once, until it has it. */
+  /**
+   * Creates a pet with a key, through one process after the other or two at once, until it has it.
+   */
   async #createOnce(): Promise<void> {
     const name = this.#newName();
     const key = Buffer.from(name).toString('hex').padStart(32, '0');
@@ -251,7 +253,8 @@ for (const { expected, ...fault } of PLANTED) {
     `The random test finds ${fault.what}`,
     { skip: withoutEtcd, timeout: 120_000 },
     async (t) => {
-      // It needs two clients at the same time in the right places, which may take more than one life.
+      // It needs two clients at the same time in the right places, which may take more than one
+      // life.
       const lives = async (): Promise<void> => {
         for (let life = 0; life < 10; life += 1) await live(t, 1_000, SEED + life, fault);
       };

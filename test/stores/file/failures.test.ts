@@ -51,8 +51,8 @@ const CHECKPOINT_STEPS = [
 ];
 
 /**
- * Those that fail it. What cannot be removed is not there, a close tells nothing, and a disk that does
- * not tell its room is tried.
+ * Those that fail it. What cannot be removed is not there, a close tells nothing, and a disk that
+ * does not tell its room is tried.
  */
 const FAILING_STEPS = [
   ...new Set(CHECKPOINT_STEPS.filter((step) => !/^close|^freeBytes|^remove .*tmp$/.test(step))),
@@ -418,7 +418,8 @@ for (const failing of FAILING_STEPS) {
     const disk = createFailingDisk(memory);
     let directorySyncs = 0;
     disk.fault = (call) => {
-      // The first is recovery's own, and the third is behind it: without those, no pet may be shown.
+      // The first is recovery's own, and the third is behind it: without those, no pet may be
+      // shown.
       const isOther = call.operation === 'syncDirectory' && (directorySyncs += 1) !== 2;
       if (nameOf(call) === failing && !isOther) throw systemError('ENOSPC', call.path);
     };
@@ -649,7 +650,9 @@ async function failuresOf(creates: readonly Promise<unknown>[]): Promise<readonl
   });
 }
 
-/** The journal is what a store writes that commits so many pets, one by one, behind its snapshot. */
+/**
+ * The journal is what a store writes that commits so many pets, one by one, behind its snapshot.
+ */
 function assertJournal(memory: MemoryDisk, lastId: number, count: number): void {
   const commits = Array.from({ length: count }, () => [REX]);
   const lines = journalLines(snapshotId(`${memory.read(SNAPSHOT)}`, lastId), commits);

@@ -71,7 +71,9 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   },
 };
 
-/** Brings one fault after the other about, until it is over; returns how many of each there were. */
+/**
+ * Brings one fault after the other about, until it is over; returns how many of each there were.
+ */
 export async function bringFaults(
   world: World,
   random: Random,

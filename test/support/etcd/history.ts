@@ -2,10 +2,10 @@
  * A history: what clients asked several processes, when, and what they were told; and whether a log
  * of pets can explain it.
  *
- * The log only grows: it is known at the end, so each answer comes down to how long the log was at a
- * moment between the question and the answer. A pet that was found says "at least its id", one that
- * was not "less than its id". The history is linearizable if no question that was asked after an
- * answer finds the log shorter than that answer did.
+ * The log only grows: it is known at the end, so each answer comes down to how long the log was at
+ * a moment between the question and the answer. A pet that was found says "at least its id", one
+ * that was not "less than its id". The history is linearizable if no question that was asked after
+ * an answer finds the log shorter than that answer did.
  */
 
 import assert from 'node:assert/strict';

@@ -29,7 +29,9 @@ export class StoreProcess {
   #isOver = false;
   #number = 0;
 
-  /** `module` is the URL of the file with `openEtcdStore`; `onLost` is called if the log is lost. */
+  /**
+   * `module` is the URL of the file with `openEtcdStore`; `onLost` is called if the log is lost.
+   */
   constructor(module: string, options: object, onLost: (message: string) => void) {
     this.#args = [module, JSON.stringify(options)];
     this.#onLost = onLost;
