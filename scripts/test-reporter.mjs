@@ -48,13 +48,13 @@ export default async function* report(events) {
  * from src, such as the contract of a store: it belongs to the folder that is under way.
  */
 function folderOf(result) {
-  const folder = dirname(placeOf(result));
+  const folder = dirname(fileOf(result));
   if (folder.startsWith('..')) return undefined;
-  return folder === '.' ? placeOf(result) : folder;
+  return folder === '.' ? fileOf(result) : folder;
 }
 
 /** `stores/file/lock`. Of a file that ended before its end there is only the name of the test. */
-function placeOf({ file, name }) {
+function fileOf({ file, name }) {
   const path = relative(TESTS, resolve(file ?? name)).replaceAll('\\', '/');
   return join(dirname(path), basename(path, '.test.js')).replaceAll('\\', '/');
 }
@@ -78,14 +78,14 @@ function countsText(results) {
 function failureText(result, notes) {
   const noted = notes.get(resolve(result.file ?? result.name)) ?? [];
   const text = [inspect(result.error), ...noted.map((note) => `Noted: ${note}`)].join('\n');
-  return `\n  FAILED ${placeOf(result)}: ${result.name}\n${text.replace(/^/gm, '    ')}\n\n`;
+  return `\n  FAILED ${fileOf(result)}: ${result.name}\n${text.replace(/^/gm, '    ')}\n\n`;
 }
 
 function closingText(results, seconds) {
   const failed = results.filter(({ outcome }) => outcome === 'failed');
   const skipped = results.filter(({ outcome }) => outcome === 'skipped');
   const reasons = [...new Set(skipped.map(({ reason }) => reason))];
-  const named = (result) => `${placeOf(result)}: ${result.name}`;
+  const named = (result) => `${fileOf(result)}: ${result.name}`;
   const lines = [
     '',
     ...reasons.flatMap((reason) => [

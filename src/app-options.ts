@@ -134,7 +134,7 @@ export function checkOptions(options: AppOptions): CheckedOptions {
 }
 
 /** Throws a TypeError that names every key at fault by its place, and quotes none. */
-export function checkKeys(apiKeys: readonly ApiKeyOption[]): void {
+export function checkApiKeys(apiKeys: readonly ApiKeyOption[]): void {
   const problems = keyProblems(apiKeys);
   if (problems.length > 0) throw new TypeError(problems.join('; '));
 }

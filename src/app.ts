@@ -9,13 +9,13 @@
 
 import type { ApiKeyOption } from './api-keys/api-key.ts';
 import { putInForce } from './api-keys/keys-in-force.ts';
-import { checkKeys, checkOptions, type AppOptions } from './app-options.ts';
+import { checkApiKeys, checkOptions, type AppOptions } from './app-options.ts';
 import { AppState } from './app-state.ts';
 import { createListener, type Listener } from './http/listener.ts';
 import { DOCS_PATH, docsOperation } from './docs/docs.ts';
 import { describeService, OPENAPI_PATH, openapiOperation } from './openapi/openapi.ts';
 import { createPathHint } from './openapi/path-hint.ts';
-import { embeddedKey } from './api/idempotency-key.ts';
+import { hashEmbeddedKey } from './api/idempotency-key.ts';
 import { petOperations } from './api/operations.ts';
 import { BASE_PATH } from './api/paths.ts';
 import { toApiError } from './api/store-errors.ts';
@@ -92,12 +92,12 @@ export function createApp(options: AppOptions): App {
   const listener = createListener({
     operations,
     prefix,
-    guardedPath: BASE_PATH,
+    protectedPath: BASE_PATH,
     keyring: (needsKey) => (needsKey === 'metrics' ? keys.forMetrics : keys.forAll),
     hintFor: createPathHint({
       patterns: operations.map(({ path }) => `${prefix}${path}`),
       prefix,
-      guardedPath: `${prefix}${BASE_PATH}`,
+      protectedPath: `${prefix}${BASE_PATH}`,
       listPath: `${prefix}${checked.page ? DOCS_PATH : OPENAPI_PATH}`,
     }),
     bodyLimitBytes,
@@ -124,10 +124,10 @@ export function createApp(options: AppOptions): App {
   return {
     listener,
     lost,
-    pets: createPetAccess(storeForRead, storeForCreate, embeddedKey),
+    pets: createPetAccess(storeForRead, storeForCreate, hashEmbeddedKey),
     open: () => (opening ??= open()),
     setApiKeys(apiKeys) {
-      checkKeys(apiKeys);
+      checkApiKeys(apiKeys);
       keys = putInForce(apiKeys, keys.uses);
     },
     drain() {

@@ -22,7 +22,7 @@ export type { ProcessStats } from './ops/process-stats.ts';
 export { KeyReusedError, OutcomeUnknownError, StoreUnavailableError } from './model/pet-store.ts';
 export type { CreatedPet, PetCount, PetPage, PetQuery, PetStore } from './model/pet-store.ts';
 export {
-  formatNewPet,
+  formatMembers,
   formatPet,
   formatPets,
   InvalidPetError,

@@ -5,7 +5,7 @@
 
 import type { CheckedOptions } from './app-options.ts';
 import type { PetStore } from './model/pet-store.ts';
-import { readData } from './stores/file/check-data.ts';
+import { readData } from './stores/file/verify-data.ts';
 import { openFileStore } from './stores/file/file-store.ts';
 import { nodeDisk } from './stores/file/node-disk.ts';
 import { createMemoryStore } from './stores/memory-store.ts';

@@ -14,7 +14,7 @@ import { resolve } from 'node:path';
 import { isatty } from 'node:tty';
 import zlib from 'node:zlib';
 import type { ApiKeyOption } from './api-keys/api-key.ts';
-import { readApiKeys, readKeysFile, type ApiKeySource } from './api-keys/read-api-keys.ts';
+import { readApiKeys, readApiKeysFile, type ApiKeySource } from './api-keys/read-api-keys.ts';
 import type { AppOptions } from './app-options.ts';
 import { createApp, type App } from './app.ts';
 import { messageOf } from './base/log.ts';
@@ -22,7 +22,7 @@ import { VERSION } from './base/version.ts';
 import { COMMANDS, expandHelp, runCommand } from './commands/commands.ts';
 import { HELP } from './commands/help.ts';
 import { readConfig, type Config } from './config.ts';
-import { readInheritedSocket } from './handed-socket.ts';
+import { readInheritedSocket } from './socket-activation.ts';
 import { connectionsOf, createHttpServer } from './http/http-server.ts';
 import { stopServer } from './http/stop-server.ts';
 import { isSafe } from './model/pet-store.ts';
@@ -63,7 +63,7 @@ async function main(args: readonly string[]): Promise<void> {
   // the default exports of their modules: a named import would fail before it comes to this
   // sentence.
   if (zlib.crc32 === undefined) {
-    complain(`Node.js 20.19.2 or later is needed, not ${process.version}`);
+    printError(`Node.js 20.19.2 or later is needed, not ${process.version}`);
     process.exit(1);
   }
   await (runCommand(args) ?? serve(args));
@@ -72,7 +72,7 @@ async function main(args: readonly string[]): Promise<void> {
 async function serve(args: readonly string[]): Promise<void> {
   // Before anything that takes time: without a listener, SIGHUP would end the process.
   const hangUps = catchHangUps();
-  const result = await readConfig(process.env, args, readKeysFile, Object.keys(COMMANDS));
+  const result = await readConfig(process.env, args, readApiKeysFile, Object.keys(COMMANDS));
   // What shows the environment later (a diagnostic report, a child) must not show a key.
   delete process.env['PETSTORE_API_KEYS'];
   switch (result.kind) {
@@ -83,14 +83,14 @@ async function serve(args: readonly string[]): Promise<void> {
       process.stdout.write(`${VERSION}\n`);
       return;
     case 'mistakes':
-      for (const mistake of result.mistakes) complain(mistake);
+      for (const mistake of result.mistakes) printError(mistake);
       process.exitCode = 2;
       return;
     case 'run':
       try {
         await run(result.config, result.apiKeys, hangUps);
       } catch (error) {
-        complain(messageOf(error));
+        printError(messageOf(error));
         process.exit(1);
       }
   }
@@ -103,7 +103,7 @@ async function run(
 ): Promise<void> {
   const madeKey = apiKeys.length === 0 ? randomBytes(24).toString('base64url') : undefined;
   const app = createApp({
-    ...placeOf(config),
+    ...backendOptions(config),
     apiKeys: madeKey === undefined ? apiKeys : [madeKey],
     bodyLimitBytes: config.bodyLimitBytes,
     accessLog: config.accessLog,
@@ -141,21 +141,21 @@ async function run(
   log('info', 'Started', {
     version: VERSION,
     ...(url === undefined ? { socket: 'unix' } : { url }),
-    ...placeDetails(config),
+    ...backendDetails(config),
     pets,
     pid: process.pid,
   });
-  process.stdout.write(greeting(url, placeSentence(config), madeKey, config.page));
+  process.stdout.write(greeting(url, backendSentence(config), madeKey, config.page));
 }
 
 /** Where the app keeps the pets. */
-function placeOf({ dataFile, memory, etcd }: Config): Partial<AppOptions> {
+function backendOptions({ dataFile, memory, etcd }: Config): Partial<AppOptions> {
   if (etcd !== undefined) return { etcd };
   if (dataFile === undefined) return { memory: true };
   return memory ? { memory: { dataFile: resolve(dataFile) } } : { dataFile: resolve(dataFile) };
 }
 
-function placeDetails({ dataFile, memory, etcd }: Config): Record<string, string | boolean> {
+function backendDetails({ dataFile, memory, etcd }: Config): Record<string, string | boolean> {
   if (etcd !== undefined) {
     return { etcd: etcd.endpoints.join(','), prefix: etcd.prefix ?? DEFAULT_PREFIX };
   }
@@ -166,7 +166,7 @@ function placeDetails({ dataFile, memory, etcd }: Config): Record<string, string
 }
 
 /** What follows "Petstore listens on … and". */
-function placeSentence({ dataFile, memory, etcd }: Config): string {
+function backendSentence({ dataFile, memory, etcd }: Config): string {
   if (etcd !== undefined) {
     const prefix = etcd.prefix ?? DEFAULT_PREFIX;
     return `keeps its pets in etcd at ${etcd.endpoints.join(', ')}, under ${prefix}`;
@@ -235,7 +235,7 @@ function stopOnSignals(app: App, server: Server): Stopper {
   };
   // A new process can continue, and the supervisor of this one starts it.
   void app.lost.then((error) => {
-    complain(error.message);
+    printError(error.message);
     if (isStopping) return;
     isStopping = true;
     void stopAndExit(app, server, 1);
@@ -318,7 +318,7 @@ function handleHangUps(
 /** A file with a mistake in it leaves the keys that are in force. */
 async function reloadKeys(app: App, source: ApiKeySource): Promise<void> {
   const mistakes: string[] = [];
-  const keys = await readApiKeys(source, readKeysFile, mistakes);
+  const keys = await readApiKeys(source, readApiKeysFile, mistakes);
   if (mistakes.length > 0) {
     failedKeyReloads += 1;
     log('error', 'The API keys were left as they are', { cause: mistakes.join('; ') });
@@ -328,7 +328,7 @@ async function reloadKeys(app: App, source: ApiKeySource): Promise<void> {
   }
 }
 
-function complain(message: string): void {
+function printError(message: string): void {
   process.stderr.write(`petstore: ${message}\n`);
 }
 

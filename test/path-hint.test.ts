@@ -106,6 +106,6 @@ for (const [title, options] of SERVICES) {
 
 test('A hint for a long path is cut as the path is', () => {
   const patterns = ['/v1/pets/{petId}'];
-  const hint = createPathHint({ patterns, prefix: '', guardedPath: '/v1', listPath: '/docs' });
+  const hint = createPathHint({ patterns, prefix: '', protectedPath: '/v1', listPath: '/docs' });
   assert.match(hint(`/pets/${'7'.repeat(100)}`), /^, did you mean \/v1\/pets\/7{51}…\?$/);
 });

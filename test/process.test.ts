@@ -108,7 +108,10 @@ globalThis.setTimeout = (work, ms, ...rest) => setTimeout(work, ms === 10_000 ? 
   t.after(() => end(service, 'SIGKILL'));
   await holdStop(t, await service.ready());
   assert.equal(await end(service, 'SIGTERM'), 0);
-  assert.match(service.stderr(), /"Graceful shutdown timed out","deadlineMs":10000,"pets":"snapshot"\}\n$/);
+  assert.match(
+    service.stderr(),
+    /"Graceful shutdown timed out","deadlineMs":10000,"pets":"snapshot"\}\n$/,
+  );
 });
 
 test('A second signal ends the process at once, with 1 and every pet in the journal', async (t) => {
@@ -167,7 +170,13 @@ test('--version shows the version of package.json and exits with 0', async (t) =
 
 test('Mistakes in the configuration are told one a line, with exit code 2', async (t) => {
   const folder = tempDir(t);
-  const args = ['make-kee', '--what', '--data-file', join(folder, 'sub', 'pets.json'), '--body-limit=0'];
+  const args = [
+    'make-kee',
+    '--what',
+    '--data-file',
+    join(folder, 'sub', 'pets.json'),
+    '--body-limit=0',
+  ];
   const service = start(t, args, { PORT: 'x', PETSTORE_API_KEYS: 'a,' });
   assert.equal(await service.exit(), 2);
   assert.deepEqual(service.stderr().split('\n'), [

@@ -95,7 +95,10 @@ test('Each link of a page leads to a file, and to a heading if it names one', ()
 function headingsOf(path: string): readonly string[] {
   const headings = pages.get(path)?.matchAll(/^#+ (.+)$/gm) ?? [];
   return Array.from(headings, ([, text]) =>
-    text!.toLowerCase().replaceAll(/[^\w\- ]/g, '').replaceAll(' ', '-'),
+    text!
+      .toLowerCase()
+      .replaceAll(/[^\w\- ]/g, '')
+      .replaceAll(' ', '-'),
   );
 }
 
@@ -105,7 +108,10 @@ test('Each picture is small, and shown by the README', () => {
   assert.deepEqual(pictures.sort(), ['create.svg', 'page-dark.webp', 'page-light.webp']);
   const shown = readme.matchAll(/(?:src|srcset)="(scripts\/[^"]+)"|!\[[^\]]+\]\(([^)]+)\)/g);
   const paths = Array.from(shown, ([, inHtml, inMarkdown]) => inHtml ?? inMarkdown);
-  assert.deepEqual(paths.sort(), pictures.map((name) => `scripts/pictures/${name}`));
+  assert.deepEqual(
+    paths.sort(),
+    pictures.map((name) => `scripts/pictures/${name}`),
+  );
   for (const name of pictures) assert.ok(statSync(join(folder, name)).size <= 60_000, name);
   const drawing = readFileSync(join(folder, 'create.svg'), 'utf8');
   const rooms = [...drawing.matchAll(/\b([a-z]+)\/(?=[ <])/g)].map(([, room]) => room!);

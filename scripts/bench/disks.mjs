@@ -22,8 +22,8 @@ export async function noSync() {}
 export function lookOnceDisk() {
   const entries = new Map();
   const look = (path) => {
-    if (!path.endsWith('.lock')) return nodeDisk.look(path);
-    const entry = entries.get(path) ?? nodeDisk.look(path);
+    if (!path.endsWith('.lock')) return nodeDisk.stat(path);
+    const entry = entries.get(path) ?? nodeDisk.stat(path);
     if (entry !== undefined) entries.set(path, entry);
     return entry;
   };

@@ -28,7 +28,11 @@ export async function measureFloods(bench) {
     for (const [path, request] of Object.entries(REQUESTS)) {
       const what = `1,000 clients that ${form}: GET ${path}`;
       bench.progress(`floods: ${what}`);
-      const { peakMb, longestMs } = await flooded(bench, ours(bench), { ...READING, form, request });
+      const { peakMb, longestMs } = await flooded(bench, ours(bench), {
+        ...READING,
+        form,
+        request,
+      });
       const text = `${peakMb} MB at the peak, longest wait ${longestMs} ms`;
       rows.push({ what, figure: text });
     }

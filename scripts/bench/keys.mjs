@@ -128,7 +128,7 @@ function startLoad(port, isKeyed, connections) {
 
 /** What the table of keys takes, and how long a key takes in it. */
 async function tellOfTable() {
-  const { KeyTable } = await import('../../dist/stores/keys/key-table.js');
+  const { KeyTable } = await import('../../dist/stores/idempotency/key-table.js');
   const clock = { now: () => 0, timeOfDay: () => 0 };
   const before = usedBytes();
   const table = new KeyTable(clock);

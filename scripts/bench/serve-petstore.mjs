@@ -51,7 +51,7 @@ async function uncountedListener() {
   return createListener({
     operations: petOperations({ store: () => store, storeForCreate: () => store }),
     prefix: '',
-    guardedPath: '/v1',
+    protectedPath: '/v1',
     hintFor: () => '',
     keyring: () => keyring,
     bodyLimitBytes: 65_536,

@@ -123,10 +123,7 @@ for (const { what, path } of scenarios) {
     const server = kind === 'other build' ? servers[1] : openFloor(kind, answer);
     const theirs = connectClient(server, path);
     const theirAnswer = await theirs.answer();
-    const sides = [
-      () => ours.batch(answer.length),
-      () => theirs.batch(theirAnswer.length),
-    ];
+    const sides = [() => ours.batch(answer.length), () => theirs.batch(theirAnswer.length)];
     const pairs = [];
     for (let slice = -warmUps; slice < slices; slice += 1) {
       const pair = [];

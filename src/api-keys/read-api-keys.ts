@@ -71,7 +71,7 @@ const MAX_FILE_MS = 5000;
 const PIPE_PAUSE_MS = 20;
 
 /** The text of a file or a pipe, up to 1 MiB and within 5 s. Rejects for anything else. */
-export async function readKeysFile(path: string): Promise<string> {
+export async function readApiKeysFile(path: string): Promise<string> {
   // Without O_NONBLOCK, which Windows has not, to open a pipe waits for somebody to write to it.
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {

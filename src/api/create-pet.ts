@@ -7,11 +7,11 @@ import { jsonResponse, type ApiResponse } from '../http/api-response.ts';
 import type { NewPet } from '../model/pet.ts';
 import type { PetStore } from '../model/pet-store.ts';
 import { parseNewPet } from '../model/pet-text.ts';
-import { readIdempotencyKey } from './idempotency-key.ts';
+import { readKeyHash } from './idempotency-key.ts';
 import { PETS_PATH } from './paths.ts';
 
 export async function createPet(store: PetStore, request: ApiRequest): Promise<ApiResponse> {
-  const key = readIdempotencyKey(request);
+  const key = readKeyHash(request);
   if (key !== undefined && store.createOnce === undefined) throw noKeys();
   const newPet = readNewPet(await request.readBody());
   const created =

@@ -11,7 +11,7 @@ import { ApiError } from '../http/api-error.ts';
 import type { ApiRequest } from '../http/operation.ts';
 
 /** The key of a request, as 32 hex digits; undefined without one. Throws an ApiError (400). */
-export function readIdempotencyKey({ idempotencyKeys, apiKey }: ApiRequest): string | undefined {
+export function readKeyHash({ idempotencyKeys, apiKey }: ApiRequest): string | undefined {
   const [value] = idempotencyKeys;
   if (value === undefined) return undefined;
   if (idempotencyKeys.length > 1) {
@@ -24,12 +24,12 @@ export function readIdempotencyKey({ idempotencyKeys, apiKey }: ApiRequest): str
   if (!isIdempotencyKey(key)) {
     throw invalid(`Idempotency-Key must be 1 to ${MAX_LENGTH} visible ASCII characters`);
   }
-  return requestKeyOf(apiKey, key);
+  return hashKey(apiKey, key);
 }
 
 /** The key of a create by the program around the app. Throws RangeError for what is none. */
-export function embeddedKey(key: string): string {
-  if (isIdempotencyKey(key)) return requestKeyOf(EMBEDDED, key);
+export function hashEmbeddedKey(key: string): string {
+  if (isIdempotencyKey(key)) return hashKey(EMBEDDED, key);
   throw new RangeError(`idempotencyKey must be 1 to ${MAX_LENGTH} visible ASCII characters`);
 }
 
@@ -41,7 +41,7 @@ function isIdempotencyKey(key: unknown): key is string {
 }
 
 /** The key within a scope, which is an API key: nobody meets another's. */
-function requestKeyOf(scope: string, key: string): string {
+function hashKey(scope: string, key: string): string {
   const scopeAndKey = Buffer.concat([crypto.hash('sha256', scope, 'buffer'), Buffer.from(key)]);
   return crypto.hash('sha256', scopeAndKey, 'hex').slice(0, 32);
 }

@@ -10,7 +10,7 @@ import { findLink } from '../base/link-header.ts';
 import { cut, quoteValue } from '../base/quote.ts';
 import type { Pet, PetStatus } from '../model/pet.ts';
 import { stringifyPet } from '../model/stringify-pet.ts';
-import { invalidAnswer, readPet, readPets, type ServiceResponse } from './answers.ts';
+import { invalidAnswer, petFrom, petsFrom, type ServiceResponse } from './responses.ts';
 import { systemClock, type Clock } from './clock.ts';
 import { PetStoreError, type ClientErrorCode } from './pet-store-error.ts';
 import {
@@ -140,7 +140,7 @@ export function createClient(options: ClientOptions): PetStoreClient {
     const url = isLink ? linkUrl(baseUrl, query) : listPetsUrl(baseUrl, query);
     const request = { operation: 'listPets', method: 'GET', url, expectedStatus: 200 } as const;
     const answer = await call(request, options);
-    return { pets: readPets(answer), next: readNext(answer, url, baseUrl) };
+    return { pets: petsFrom(answer), next: readNext(answer, url, baseUrl) };
   }
 
   async function* allPets(
@@ -171,12 +171,12 @@ export function createClient(options: ClientOptions): PetStoreClient {
       const [url, body] = [petsUrl(baseUrl), encodeNewPet(newPet)];
       const idempotencyKey = readIdempotencyKey(options?.idempotencyKey);
       const post = { operation: 'createPet', method: 'POST', url, expectedStatus: 201 } as const;
-      return readPet(await call({ ...post, body, idempotencyKey }, options));
+      return petFrom(await call({ ...post, body, idempotencyKey }, options));
     },
     async getPet(id, options) {
       const url = petUrl(baseUrl, id);
       const request = { operation: 'getPet', method: 'GET', url, expectedStatus: 200 } as const;
-      return readPet(await call(request, options));
+      return petFrom(await call(request, options));
     },
   };
 }
@@ -186,12 +186,12 @@ const MAX_LIMIT = 100;
 /** The most that a timer takes: a longer one would fire at once. */
 const MAX_TIMEOUT_MS: number = 2 ** 31 - 1;
 
-interface Limits {
+interface CallLimits {
   readonly timeoutMs: number;
   readonly retries: number;
 }
 
-function readCallOptions(options: CallOptions, defaults: Limits): Limits {
+function readCallOptions(options: CallOptions, defaults: CallLimits): CallLimits {
   const { timeoutMs = defaults.timeoutMs, retries = defaults.retries } = options;
   const isTime = isIntegerWithin(timeoutMs, 1, MAX_TIMEOUT_MS) || timeoutMs === Infinity;
   if (!isTime) {

@@ -9,7 +9,7 @@
  */
 
 import { cut } from '../base/quote.ts';
-import { readError, type ServiceResponse } from './answers.ts';
+import { errorFrom, type ServiceResponse } from './responses.ts';
 import { wait, type Clock } from './clock.ts';
 import { clientError, PetStoreError } from './pet-store-error.ts';
 import { retryDelayMs } from './retry-delay.ts';
@@ -101,7 +101,7 @@ async function sendOnce(
     return { error, isSafeToRepeat, mayBeSent, retryAfter: null };
   }
   if (answer.status === request.expectedStatus) return answer;
-  const error = withBaseUrlHint(request, readError(answer, apiKey));
+  const error = withBaseUrlHint(request, errorFrom(answer, apiKey));
   const isSafeToRepeat = isPassing(request, answer.status, error.code);
   return { error, isSafeToRepeat, mayBeSent: true, retryAfter: answer.headers.get('Retry-After') };
 }

@@ -11,7 +11,7 @@
 
 import { messageOf } from '../base/log.ts';
 import { DEFAULT_DATA_FILE } from '../settings.ts';
-import { checkData } from '../stores/file/check-data.ts';
+import { verifyData } from '../stores/file/verify-data.ts';
 import type { Disk } from '../stores/file/disk.ts';
 import { nodeDisk } from '../stores/file/node-disk.ts';
 
@@ -36,8 +36,8 @@ if (path === undefined) {
 }
 
 try {
-  const report = await checkData(withProgress(nodeDisk), path);
-  const { pets, lastId, journalPets, keys, strayKeys, tornBytes, isSealed } = report;
+  const report = await verifyData(withProgress(nodeDisk), path);
+  const { pets, lastId, journalPets, keys, strayKeys, tornBytes, hasChecksum } = report;
   clearProgress();
   const inJournal = journalPets === 0 ? '' : `, ${journalPets} of them in the journal only`;
   console.log(
@@ -48,7 +48,7 @@ try {
     console.log(
       `${strayKeys} of them ${strayKeys === 1 ? 'is' : 'are'} of other pets, and will be forgotten`,
     );
-  if (!isSealed) console.log('It has no seal: a changed letter in it would not be noticed');
+  if (!hasChecksum) console.log('It has no seal: a changed letter in it would not be noticed');
   if (tornBytes > 0) {
     console.log(`${tornBytes} bytes at the journal's end are a commit that is not complete`);
   }
@@ -74,7 +74,7 @@ function withProgress(disk: Disk): Disk {
     ...disk,
     async open(path, how) {
       const file = await disk.open(path, how);
-      const sizeBytes = disk.look(path)?.sizeBytes ?? 0;
+      const sizeBytes = disk.stat(path)?.sizeBytes ?? 0;
       let told = 0;
       return {
         ...file,

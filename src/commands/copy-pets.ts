@@ -16,9 +16,9 @@ import { systemClock } from '../stores/etcd/etcd-clock.ts';
 import { DEFAULT_PREFIX, etcdProblems, type EtcdOptions } from '../stores/etcd/etcd-options.ts';
 import { exportPets, importPets } from '../stores/etcd/import-pets.ts';
 import { joinCluster } from '../stores/etcd/join-cluster.ts';
-import type { StartPlace } from '../stores/etcd/open-log.ts';
+import type { StartDeps } from '../stores/etcd/open-log.ts';
 import { nodeDisk } from '../stores/file/node-disk.ts';
-import { readWholeData, writeWholeData } from '../stores/file/whole-data.ts';
+import { loadDataFile, createDataFile } from '../stores/file/data-file.ts';
 
 const USAGE = `Usage: petstore copy-pets --from FILE --to-etcd URLS [--prefix PREFIX]
        petstore copy-pets --from-etcd URLS [--prefix PREFIX] --to FILE
@@ -86,19 +86,19 @@ function fromEnvironment(): Partial<EtcdOptions> {
 
 async function run({ file, isImport, etcd }: Copy): Promise<void> {
   const { prefix = DEFAULT_PREFIX } = etcd;
-  const data = isImport ? await readWholeData(nodeDisk, file) : undefined;
+  const data = isImport ? await loadDataFile(nodeDisk, file) : undefined;
   // An import makes a log: all endpoints have to answer for one cluster.
   const client = await joinCluster(etcd, {}, isImport ? etcd.endpoints.length : undefined);
-  const place: StartPlace = { calls: client, clock: systemClock, guard: () => undefined };
+  const deps: StartDeps = { calls: client, clock: systemClock, throwIfAborted: () => undefined };
   try {
     if (data !== undefined) {
-      await importPets(place, prefix, data, showProgress);
+      await importPets(deps, prefix, data, showProgress);
       clearProgress();
       console.log(`${data.pets.length} pets of ${file} are in etcd, under ${prefix}`);
       return;
     }
-    const { pets, keys } = await exportPets(place, prefix);
-    await writeWholeData(nodeDisk, file, { pets, keys });
+    const { pets, keys } = await exportPets(deps, prefix);
+    await createDataFile(nodeDisk, file, { pets, keys });
     console.log(`${pets.length} pets from etcd, under ${prefix}, are in ${file}`);
   } finally {
     client.close();

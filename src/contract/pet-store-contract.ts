@@ -21,20 +21,20 @@ import {
   type PetQuery,
   type PetStore,
 } from '../model/pet-store.ts';
-import { formatPet, formatNewPet, InvalidPetError } from '../model/pet-text.ts';
+import { formatPet, formatMembers, InvalidPetError } from '../model/pet-text.ts';
 import { createRandom, type Random } from './random.ts';
 
 /** Opens a store at one place: a durable store finds there what an earlier one left. */
 export type OpenStore = () => PetStore | Promise<PetStore>;
 
-/** Declares the suite. `newPlace` is called once for each test; each place begins without pets. */
+/** Declares the suite. `newStorage` is called once for each test; each storage begins without pets. */
 export function testPetStoreContract(
   name: string,
-  newPlace: (t: TestContext) => OpenStore,
+  newStorage: (t: TestContext) => OpenStore,
   { isDurable }: { readonly isDurable: boolean },
 ): void {
   const open: OpenForTest = async (t) => {
-    const store = await newPlace(t)();
+    const store = await newStorage(t)();
     t.after(() => store.close());
     return store;
   };
@@ -45,9 +45,9 @@ export function testPetStoreContract(
     testPages(open);
     testKeys(open);
     testClose(open);
-    testGenerated(newPlace, isDurable);
-    if (isDurable) testReopening(newPlace);
-    if (isDurable) testReopeningWithKeys(newPlace);
+    testGenerated(newStorage, isDurable);
+    if (isDurable) testReopening(newStorage);
+    if (isDurable) testReopeningWithKeys(newStorage);
   });
 }
 
@@ -361,9 +361,9 @@ function testKeys(open: OpenForTest): void {
   });
 }
 
-function testReopeningWithKeys(newPlace: (t: TestContext) => OpenStore): void {
+function testReopeningWithKeys(newStorage: (t: TestContext) => OpenStore): void {
   test('a key is known when the store is opened again, and again', async (t) => {
-    const open = newPlace(t);
+    const open = newStorage(t);
     for (const isReplayed of [false, true, true]) {
       const store = await open();
       t.after(() => store.close());
@@ -411,9 +411,9 @@ function testClose(open: OpenForTest): void {
   });
 }
 
-function testReopening(newPlace: (t: TestContext) => OpenStore): void {
+function testReopening(newStorage: (t: TestContext) => OpenStore): void {
   test('everything is there when the store is opened again, and ids go on', async (t) => {
-    const open = newPlace(t);
+    const open = newStorage(t);
     const first = await open();
     const creates = Array.from({ length: 3000 }, (_, index) =>
       first.create(newPet(`Pet ${index}\0\ud800é`, PET_STATUSES[index % 4])),
@@ -437,11 +437,11 @@ function testReopening(newPlace: (t: TestContext) => OpenStore): void {
   });
 }
 
-function testGenerated(newPlace: (t: TestContext) => OpenStore, isDurable: boolean): void {
+function testGenerated(newStorage: (t: TestContext) => OpenStore, isDurable: boolean): void {
   for (const seed of [1, 2, 3]) {
     test(`generated calls have the answers of a plain array (seed ${seed})`, async (t) => {
       const random = createRandom(seed);
-      const open = newPlace(t);
+      const open = newStorage(t);
       let store = await open();
       t.after(() => store.close());
       const model: ModelPet[] = [];
@@ -575,7 +575,7 @@ function assertPet(pet: StoredPet | undefined, expected: Omit<StoredPet, 'text'>
   assert.equal(pet.name, expected.name);
   assert.equal(pet.categoryId, expected.categoryId);
   assert.equal(pet.status, expected.status);
-  assert.equal(pet.text, formatPet(expected.id, formatNewPet(expected)));
+  assert.equal(pet.text, formatPet(expected.id, formatMembers(expected)));
 }
 
 /** Shows the names from where they differ on, since they may be long, and much in them unseen. */

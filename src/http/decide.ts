@@ -43,7 +43,7 @@ type Mutable<T> = { -readonly [Name in keyof T]: T[Name] };
 export function createDecide(options: ListenerOptions): (exchange: Exchange) => Respond | Call {
   const { prefix, bodyLimitBytes, cors } = options;
   const router = createRouter(groupByPath(options.operations, prefix));
-  const guardedPath = `${prefix}${options.guardedPath}`;
+  const protectedPath = `${prefix}${options.protectedPath}`;
   return (exchange) => {
     const { request, headers } = exchange;
     const { method = '' } = request;
@@ -52,20 +52,20 @@ export function createDecide(options: ListenerOptions): (exchange: Exchange) => 
       keyUse: undefined,
       prepared: undefined,
       isPublic: false,
-      isSound: false,
+      passedRequestRules: false,
     };
     try {
       checkRequestRules(request, headers);
       const { path, query } = readTarget(targetOf(request));
       if (path === '*') checkAsterisk(method);
-      facts.isSound = true;
+      facts.passedRequestRules = true;
       facts.path = path;
       if (path === '*') return respondWith(facts, ANY_PATH);
       const preflight = cors?.preflight(request);
       if (preflight !== undefined) return respondWith(facts, preflight);
 
       const found = router.match(path);
-      const needsKey = found === undefined ? isBelow(path, guardedPath) : found.route.needsKey;
+      const needsKey = found === undefined ? isBelow(path, protectedPath) : found.route.needsKey;
       const key = needsKey ? authenticate(headers, options.keyring(needsKey)) : undefined;
       facts.keyUse = key?.use;
       const apiKey = key?.text ?? '';
@@ -118,8 +118,8 @@ function checkAsterisk(method: string): void {
   throw malformed(`The request target * is not for ${method}`);
 }
 
-function isBelow(path: string, guardedPath: string): boolean {
-  return `${normalizePath(path)}/`.startsWith(`${guardedPath}/`);
+function isBelow(path: string, protectedPath: string): boolean {
+  return `${normalizePath(path)}/`.startsWith(`${protectedPath}/`);
 }
 
 function noSuchPath(path: string, hint: string): ApiError {

@@ -26,7 +26,7 @@ export interface ListenerOptions {
   /** What precedes their paths: '' or '/shop'. */
   readonly prefix: string;
   /** Below it, nothing is told without a key: '/v1'. */
-  readonly guardedPath: string;
+  readonly protectedPath: string;
   /**
    * What the 404 of an unknown path adds to its message: the path that was meant, say. `mount` is
    * what the program around has taken off the path.

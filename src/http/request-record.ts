@@ -30,5 +30,5 @@ export interface RequestFacts {
   /** True if web pages of any origin may read what is at the path. */
   readonly isPublic: boolean;
   /** False if the request broke a rule of HTTP: others may have understood it differently. */
-  readonly isSound: boolean;
+  readonly passedRequestRules: boolean;
 }

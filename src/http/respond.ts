@@ -43,7 +43,7 @@ function isEarlyResponse({ options, request, headers }: Exchange, status: number
 
 function endsConnection({ options, request, headers }: Exchange, facts: RequestFacts): boolean {
   // After a request to upgrade, node:http discards what came with it, even half a request.
-  if (!facts.isSound || headers.asksToUpgrade || options.isDraining()) return true;
+  if (!facts.passedRequestRules || headers.asksToUpgrade || options.isDraining()) return true;
   // The parser heeds a Connection among the trailers, and takes no request after it.
   return request.rawTrailers.some((text) => /^(?:proxy-)?connection$/i.test(text));
 }

@@ -66,13 +66,13 @@ export interface PetAccessPage {
 
 /**
  * Both stores are given, or StoreUnavailableError thrown while there is none for such a call.
- * `requestKeyOf` is what the store knows an idempotency key by; it throws RangeError for what is
+ * `hashKey` is what the store knows an idempotency key by; it throws RangeError for what is
  * none.
  */
 export function createPetAccess(
   storeForRead: () => PetStore,
   storeForCreate: () => PetStore,
-  requestKeyOf: (idempotencyKey: string) => string,
+  hashKey: (idempotencyKey: string) => string,
 ): PetAccess {
   const list = async (query: PetAccessQuery = {}): Promise<PetAccessPage> => {
     const { limit = DEFAULT_LIMIT, status, after } = query;
@@ -99,7 +99,7 @@ export function createPetAccess(
       const store = storeForCreate();
       const newPet = readGivenPet(givenPet);
       if (idempotencyKey === undefined) return valueOf(await store.create(newPet));
-      const key = requestKeyOf(idempotencyKey);
+      const key = hashKey(idempotencyKey);
       if (store.createOnce === undefined) {
         throw new TypeError('The store remembers no keys: it has no createOnce');
       }

@@ -101,7 +101,7 @@ export interface StoreStats {
     readonly endpoint: string;
     readonly value: number;
   }[];
-  readonly lostRounds?: number;
+  readonly conflicts?: number;
   readonly barrierSeconds?: Histogram;
 }
 

@@ -21,7 +21,7 @@ import {
 } from '../base/json.ts';
 import { cut } from '../base/quote.ts';
 import { isPetStatus, PET_STATUSES, type NewPet, type Pet, type PetStatus } from './pet.ts';
-import { formatMembers } from './stringify-pet.ts';
+import { joinMembers } from './stringify-pet.ts';
 
 /** What stands between two pets, in the data file, in memory and in a list that is answered. */
 export const PET_SEPARATOR = ',\n';
@@ -38,14 +38,14 @@ export class InvalidPetError extends Error {
 
 /**
  * Returns the values of a NewPet as a plain object. Each is read once: a program may pass an object
- * whose getters return something else the next time. The values are checked by `formatNewPet`.
+ * whose getters return something else the next time. The values are checked by `formatMembers`.
  */
 export function readNewPet({ name, categoryId, status }: NewPet): NewPet {
   return status === undefined ? { name, categoryId } : { name, categoryId, status };
 }
 
 /** The members of a NewPet as they stand in a Pet's text. Throws InvalidPetError. */
-export function formatNewPet({ name, categoryId, status }: NewPet): string {
+export function formatMembers({ name, categoryId, status }: NewPet): string {
   // A program in JavaScript may pass anything.
   const invalid: string[] = [];
   if (typeof name !== 'string') invalid.push('name must be a string');
@@ -56,12 +56,12 @@ export function formatNewPet({ name, categoryId, status }: NewPet): string {
     invalid.push(`status must be one of ${PET_STATUSES.join(', ')}`);
   }
   if (invalid.length > 0) throw new InvalidPetError(invalid.join('; '));
-  const members = formatMembers({ name, categoryId, status });
+  const members = joinMembers({ name, categoryId, status });
   if (Buffer.byteLength(members) <= MAX_NEW_PET_BYTES) return members;
   throw new InvalidPetError(`without its id a pet has at most ${MAX_NEW_PET_BYTES} bytes`);
 }
 
-/** The text of the Pet that has this id and the members that formatNewPet wrote. */
+/** The text of the Pet that has this id and the members that formatMembers wrote. */
 export function formatPet(id: bigint, members: string): string {
   return `{"id":${id},${members}}`;
 }
@@ -97,7 +97,7 @@ export function parseNewPet(bytes: Buffer): ParsedNewPet {
 /** The Pet whose JSON text is `text`. Throws JsonSyntaxError or InvalidPetError. */
 export function parsePet(text: string): Pet {
   const bytes = Buffer.from(text);
-  const { pet, end } = readPet(bytes, skipSpace(bytes, 0));
+  const { pet, end } = parsePetAt(bytes, skipSpace(bytes, 0));
   expectEnd(bytes, end);
   return pet;
 }
@@ -114,7 +114,7 @@ export function parsePets(text: string): readonly Pet[] {
       expectByte(bytes, at, COMMA, "',' or ']'");
       at = skipSpace(bytes, at + 1);
     }
-    const { pet, end } = readPet(bytes, at);
+    const { pet, end } = parsePetAt(bytes, at);
     pets.push(pet);
     at = skipSpace(bytes, end);
   }
@@ -128,7 +128,7 @@ export function parsePets(text: string): readonly Pet[] {
  * A member that no Pet has, or that is given twice, is refused: to drop it would lose what somebody
  * stored. Throws JsonSyntaxError or InvalidPetError.
  */
-export function readPet(bytes: Buffer, at: number): { readonly pet: Pet; readonly end: number } {
+export function parsePetAt(bytes: Buffer, at: number): { readonly pet: Pet; readonly end: number } {
   const invalid: string[] = [];
   const members = new Map<string, JsonValue>();
   const end = readObject(bytes, at, (key, value) => {

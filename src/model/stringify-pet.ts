@@ -8,11 +8,11 @@ import type { NewPet, Pet } from './pet.ts';
 
 /** Returns the JSON text of the pet, exact to the last digit, as the service sends it. */
 export function stringifyPet(pet: Pet): string {
-  return `{"id":${pet.id},${formatMembers(pet)}}`;
+  return `{"id":${pet.id},${joinMembers(pet)}}`;
 }
 
 /** Returns the members of a pet in its JSON text, without its id. */
-export function formatMembers({ name, categoryId, status }: NewPet): string {
+export function joinMembers({ name, categoryId, status }: NewPet): string {
   const statusMember = status === undefined ? '' : `,"status":"${status}"`;
   return `"name":${JSON.stringify(name)},"categoryId":${categoryId}${statusMember}`;
 }

@@ -18,16 +18,16 @@ export interface KnownPaths {
   /** A router's patterns: all begin with the prefix, and some of those with the guarded path. */
   readonly patterns: readonly string[];
   readonly prefix: string;
-  readonly guardedPath: string;
+  readonly protectedPath: string;
   /** The path that lists them all. */
   readonly listPath: string;
 }
 
 /** Returns the function that makes hints: what follows "Unknown path X" in the message. */
 export function createPathHint(paths: KnownPaths): (path: string, mount?: string) => string {
-  const { prefix, guardedPath, listPath } = paths;
+  const { prefix, protectedPath, listPath } = paths;
   const known = paths.patterns.map((pattern) => {
-    const base = segmentsOf(pattern.startsWith(`${guardedPath}/`) ? guardedPath : prefix);
+    const base = segmentsOf(pattern.startsWith(`${protectedPath}/`) ? protectedPath : prefix);
     return { base, names: segmentsOf(pattern).slice(base.length) };
   });
   const lowercase = paths.patterns.map((pattern) => pattern.toLowerCase());

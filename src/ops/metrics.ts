@@ -203,7 +203,7 @@ function encodeStore(stats: StoreStats | undefined): string {
 }
 
 function encodeEtcd(stats: StoreStats): string {
-  const { lostRounds = 0, barrierSeconds } = stats;
+  const { conflicts = 0, barrierSeconds } = stats;
   const calls = (stats.calls ?? []).map(({ call, outcome, endpoint, value }) => ({
     labels: { call, outcome, endpoint },
     value,
@@ -220,7 +220,7 @@ function encodeEtcd(stats: StoreStats): string {
       'petstore_etcd_lost_rounds_total',
       'counter',
       'Commits that found their place taken by another process, and took the next',
-      [{ value: lostRounds }],
+      [{ value: conflicts }],
     ),
     barrierSeconds === undefined
       ? ''

@@ -6,7 +6,7 @@
 
 import { htmlDocument } from './html-document.ts';
 
-const answerPlace = (id: string): string => `<div id="${id}">
+const requestPanel = (id: string): string => `<div id="${id}">
       <p class="words" role="status" tabindex="-1"></p>
       <div class="curl" hidden><p class="row ends"><span class="hint">The same with curl</span>
         <button type="button">Copy</button></p><pre tabindex="0"><code></code></pre></div></div>`;
@@ -32,7 +32,7 @@ const BODY = `<noscript><p>This page needs JavaScript; the service does not. The
     <div class="row ends"><h2 id="list-title">Pets</h2><label class="side">Status
       <select id="filter"><option value="">any</option><option>available</option>
       <option>pending</option><option>sold</option></select></label></div>
-    ${answerPlace('list-answer')}
+    ${requestPanel('list-answer')}
     <div id="pets" class="stack"><table id="table" hidden><caption id="caption" tabindex="-1"></caption>
       <thead><tr><th scope="col" class="number">Id</th><th scope="col">Name</th>
         <th scope="col" class="number">Category</th><th scope="col">Status</th></tr></thead>
@@ -49,12 +49,12 @@ const BODY = `<noscript><p>This page needs JavaScript; the service does not. The
     <label>Status <select id="status"><option value="">none</option><option selected>available
       </option><option>pending</option><option>sold</option></select></label>
     <button class="main">Add the pet</button>
-    ${answerPlace('add-answer')}
+    ${requestPanel('add-answer')}
   </form>
   <section id="more" class="card" aria-labelledby="more-title">
     <div class="row ends"><h2 id="more-title">Metrics</h2>
       <button id="metrics" type="button">Show the metrics</button></div>
-    ${answerPlace('metrics-answer')}
+    ${requestPanel('metrics-answer')}
     <pre id="metrics-text" role="region" tabindex="0" aria-label="Text of the metrics" hidden></pre>
   </section>
 </main>

@@ -6,20 +6,20 @@
  */
 
 import { parseInt64 } from '../base/int64.ts';
-import { readError } from '../client/answers.ts';
+import { errorFrom } from '../client/responses.ts';
 import { createClient, type NewPet, type Pet, type PetStoreClient } from '../client/client.ts';
 import { encodeNewPet, listPetsUrl, petsUrl, readBaseUrl } from '../client/requests.ts';
 import { isPetStatus, type PetStatus } from '../model/pet.ts';
-import { makeAnswerPlace, type Element } from './answer-place.ts';
+import { makeRequestPanel, type Element } from './request-panel.ts';
 
 declare const document: Element & { baseURI: string; createElement(name: string): Element };
 declare const sessionStorage: Record<string, string>;
 
 const find = (selector: string): Element => document.querySelector(selector);
 const baseUrl = readBaseUrl(new URL('v1', document.baseURI));
-const askList = makeAnswerPlace('#list-answer');
-const askAdd = makeAnswerPlace('#add-answer');
-const askMetrics = makeAnswerPlace('#metrics-answer');
+const askList = makeRequestPanel('#list-answer');
+const askAdd = makeRequestPanel('#add-answer');
+const askMetrics = makeRequestPanel('#metrics-answer');
 /** The addresses of the pages up to the one that is shown, and of the one after it. */
 let pages: readonly string[] = [];
 let next: string | undefined;
@@ -135,5 +135,5 @@ async function fetchMetrics(url: string, key: string): Promise<string> {
   const response = await fetch(url, { headers: { Authorization: `Bearer ${key}` } });
   const text = await response.text();
   if (response.ok) return text;
-  throw readError({ status: response.status, headers: response.headers, text }, key);
+  throw errorFrom({ status: response.status, headers: response.headers, text }, key);
 }

@@ -14,9 +14,10 @@ import { PAGE_STYLE } from './style.ts';
 
 /** All that the page's module imports, by their path from the root of the modules. */
 export const PAGE_MODULES: readonly string[] = [
-  ...['page/main', 'page/answer-place', 'base/int64', 'base/quote', 'client/client', 'client/send'],
-  ...['base/exact-json', 'base/link-header', 'model/stringify-pet', 'client/retry-delay'],
-  ...['model/pet', 'client/answers', 'client/clock', 'client/pet-store-error', 'client/requests'],
+  ...['page/main', 'page/request-panel', 'base/int64', 'base/quote', 'client/client'],
+  ...['client/send', 'base/exact-json', 'base/link-header', 'model/stringify-pet'],
+  ...['client/retry-delay', 'model/pet', 'client/responses', 'client/clock'],
+  ...['client/pet-store-error', 'client/requests'],
 ];
 
 /** Of this module, and so of those beside it: `.js`, or `.ts` where the sources run. */

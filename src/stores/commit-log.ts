@@ -11,12 +11,12 @@ import type { StoredPet } from '../model/pet.ts';
 import type { PetsLocation, StoreStats, StoreUnavailableError } from '../model/pet-store.ts';
 import type { PendingPet } from './commits/commit.ts';
 import type { Outcome } from './commits/commit-queue.ts';
-import type { KeyTable, RequestKey } from './keys/key-table.ts';
+import type { KeyTable, KeyHash } from './idempotency/key-table.ts';
 import type { PetTable } from './table/pet-table.ts';
 
 /** The key of a create was stored by another process meanwhile: its pet is there already. */
-export class KeyFoundError extends Error {
-  override readonly name: string = 'KeyFoundError';
+export class KeyAlreadyStoredError extends Error {
+  override readonly name: string = 'KeyAlreadyStoredError';
 }
 
 /** What the store gives to its log. */
@@ -50,7 +50,7 @@ export interface CommitLog {
   /**
    * Makes the creates durable together and puts them into the tables; returns how each came out:
    * stored, or refused with StoreUnavailableError and nothing of it will appear, or in doubt with
-   * OutcomeUnknownError, or its key was found (KeyFoundError). It does not reject.
+   * OutcomeUnknownError, or its key was found (KeyAlreadyStoredError). It does not reject.
    */
   commit(creates: readonly PendingPet[]): Promise<readonly Outcome<StoredPet>[]>;
 
@@ -64,7 +64,7 @@ export interface CommitLog {
   problem(): string | undefined;
 
   /** Why it is unknown whether the key is stored, after a create with it was refused. */
-  doubtOf(key: RequestKey): string | undefined;
+  doubtOf(key: KeyHash): string | undefined;
 
   /** Waits for what is tried at present to end a doubt, if anything is; true if it has waited. */
   resolveDoubt(): Promise<boolean>;

@@ -26,12 +26,12 @@ import {
   type PetStore,
   type StoreStats,
 } from '../model/pet-store.ts';
-import { formatNewPet, InvalidPetError, readNewPet } from '../model/pet-text.ts';
-import { KeyFoundError, type CommitLog, type LogTarget } from './commit-log.ts';
+import { formatMembers, InvalidPetError, readNewPet } from '../model/pet-text.ts';
+import { KeyAlreadyStoredError, type CommitLog, type LogTarget } from './commit-log.ts';
 import type { PendingPet } from './commits/commit.ts';
 import { CommitQueue, type Outcome } from './commits/commit-queue.ts';
-import type { KeyTable, RequestKey } from './keys/key-table.ts';
-import { KeyedCreates } from './keys/keyed-creates.ts';
+import type { KeyTable, KeyHash } from './idempotency/key-table.ts';
+import { IdempotentCreates } from './idempotency/idempotent-creates.ts';
 import type { PetTable } from './table/pet-table.ts';
 
 const PETS_BOUNDS: readonly number[] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 4096, 16_384];
@@ -69,7 +69,7 @@ export class LogStore<Log extends CommitLog> implements PetStore {
   /** For tests: the log behind the store. */
   readonly log: Log;
   readonly #queue: CommitQueue<QueuedPet, StoredPet>;
-  readonly #keyedCreates: KeyedCreates;
+  readonly #keyedCreates: IdempotentCreates;
   readonly #commitPets: Histogram = new Histogram(PETS_BOUNDS);
   readonly #commitSeconds: Histogram = new Histogram(SECONDS_BOUNDS);
   #refusedCreates = 0;
@@ -82,9 +82,9 @@ export class LogStore<Log extends CommitLog> implements PetStore {
     this.log = log;
     this.#queue = new CommitQueue((creates) => this.#commit(creates), {
       fullCommitBytes: log.limits.fullCommitBytes,
-      gather: log.beforeCommit?.bind(log),
+      beforeCommit: log.beforeCommit?.bind(log),
     });
-    this.#keyedCreates = new KeyedCreates({
+    this.#keyedCreates = new IdempotentCreates({
       find: (key) => this.#find(key),
       create: (newPet, key) => this.#create(newPet, key),
       hold: (newPet) => this.#hold(newPet),
@@ -111,7 +111,7 @@ export class LogStore<Log extends CommitLog> implements PetStore {
     return this.#create(newPet);
   }
 
-  async createOnce(newPet: NewPet, key: RequestKey): Promise<CreatedPet> {
+  async createOnce(newPet: NewPet, key: KeyHash): Promise<CreatedPet> {
     const values = readNewPet(newPet);
     for (let hasWaited = false; ;) {
       try {
@@ -119,7 +119,7 @@ export class LogStore<Log extends CommitLog> implements PetStore {
         return await this.#keyedCreates.create(values, key);
       } catch (error) {
         // The next turn responds with what another process stored, or the key has expired.
-        if (error instanceof KeyFoundError) continue;
+        if (error instanceof KeyAlreadyStoredError) continue;
         if (!(error instanceof StoreUnavailableError)) throw error;
         if (this.#closed === undefined && this.#find(key) !== undefined) continue;
         // This call stored nothing, but an earlier one with the key may have.
@@ -157,7 +157,7 @@ export class LogStore<Log extends CommitLog> implements PetStore {
   whereAreThePets(): PetsLocation | undefined {
     if (this.log.whereAreThePets === undefined) return undefined;
     // As long as a commit hangs nobody can tell, not even whether the disk still works.
-    if (this.#queue.unsettled > 0) return 'cannot be told';
+    if (this.#queue.pendingCount > 0) return 'cannot be told';
     return this.log.whereAreThePets();
   }
 
@@ -177,7 +177,7 @@ export class LogStore<Log extends CommitLog> implements PetStore {
 
   async #close(): Promise<void> {
     this.drain();
-    await this.#queue.settled();
+    await this.#queue.whenIdle();
     await this.log.close();
   }
 
@@ -186,23 +186,23 @@ export class LogStore<Log extends CommitLog> implements PetStore {
     return this.#closed === undefined ? this.log.caughtUp?.() : undefined;
   }
 
-  async #create(newPet: NewPet, key?: RequestKey): Promise<StoredPet> {
+  async #create(newPet: NewPet, key?: KeyHash): Promise<StoredPet> {
     const values = readNewPet(newPet);
-    const members = formatNewPet(values);
+    const members = formatMembers(values);
     const bytes = this.#checkTakes(members);
     const since = this.log.limits.refusesLate ? this.log.now() : 0;
     const create = { members, status: values.status, key, since };
     return this.#queue.add(create, bytes + (key === undefined ? 0 : KEY_BYTES));
   }
 
-  #find(key: RequestKey): StoredPet | undefined {
+  #find(key: KeyHash): StoredPet | undefined {
     const id = this.#keys.find(key);
     return id === undefined ? undefined : this.#pets.get(id);
   }
 
   /** Counts a pet that waits for the outcome of another one with its key. */
   #hold(values: NewPet): () => void {
-    return this.#queue.hold(this.#checkTakes(formatNewPet(values)));
+    return this.#queue.hold(this.#checkTakes(formatMembers(values)));
   }
 
   /** Returns how long the pet is in a commit. Throws if it is too long, or no pets are taken. */
@@ -227,7 +227,7 @@ export class LogStore<Log extends CommitLog> implements PetStore {
     if (this.#queue.isFull) {
       return new StoreUnavailableError('Too many pets are waiting to be stored');
     }
-    const isLast = this.#pets.lastId + BigInt(this.#queue.unsettled) >= INT64_MAX;
+    const isLast = this.#pets.lastId + BigInt(this.#queue.pendingCount) >= INT64_MAX;
     return isLast ? new StoreUnavailableError(NO_ID_LEFT) : undefined;
   }
 

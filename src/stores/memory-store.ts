@@ -6,9 +6,9 @@
 import { INT64_MAX } from '../base/int64.ts';
 import type { NewPet, PetStatus, StoredPet } from '../model/pet.ts';
 import { CLOSED, NO_ID_LEFT, StoreUnavailableError, type PetStore } from '../model/pet-store.ts';
-import { formatNewPet, formatPet, formatPets, readNewPet } from '../model/pet-text.ts';
-import { KeyTable } from './keys/key-table.ts';
-import { samePet } from './keys/keyed-creates.ts';
+import { formatMembers, formatPet, formatPets, readNewPet } from '../model/pet-text.ts';
+import { KeyTable } from './idempotency/key-table.ts';
+import { samePet } from './idempotency/idempotent-creates.ts';
 
 /** A store that begins with these pets, in ascending order of id. */
 export function createMemoryStore(startingPets: Iterable<StoredPet> = []): PetStore {
@@ -24,7 +24,7 @@ export function createMemoryStore(startingPets: Iterable<StoredPet> = []): PetSt
     if (isClosed) throw new StoreUnavailableError(CLOSED);
     if (lastId === INT64_MAX) throw new StoreUnavailableError(NO_ID_LEFT);
     const id = lastId + 1n;
-    const pet = { ...values, id, text: formatPet(id, formatNewPet(values)) };
+    const pet = { ...values, id, text: formatPet(id, formatMembers(values)) };
     pets.set(id, pet);
     lastId = id;
     return pet;

@@ -6,7 +6,7 @@ import { createWriteStream, mkdirSync, writeFileSync } from 'node:fs';
 import { platform } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { readKeysFile } from '../../src/api-keys/read-api-keys.ts';
+import { readApiKeysFile } from '../../src/api-keys/read-api-keys.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const POSIX = { skip: platform() === 'win32' && 'Windows has no such files' };
@@ -15,23 +15,23 @@ test('A file of up to 1 MiB is read, and no longer one', async (t) => {
   const path = join(tempDir(t), 'keys');
   for (const text of ['', 'a\n', 'é\n'.repeat(100), 'x'.repeat(1 << 20)]) {
     writeFileSync(path, text);
-    assert.equal(await readKeysFile(path), text);
+    assert.equal(await readApiKeysFile(path), text);
   }
   writeFileSync(path, 'x'.repeat((1 << 20) + 1));
-  await assert.rejects(readKeysFile(path), /^Error: it is longer than 1048576 bytes$/);
-  await assert.rejects(readKeysFile(`${path}2`), { code: 'ENOENT' });
+  await assert.rejects(readApiKeysFile(path), /^Error: it is longer than 1048576 bytes$/);
+  await assert.rejects(readApiKeysFile(`${path}2`), { code: 'ENOENT' });
   mkdirSync(`${path}3`);
-  await assert.rejects(readKeysFile(`${path}3`), { code: 'EISDIR' });
+  await assert.rejects(readApiKeysFile(`${path}3`), { code: 'EISDIR' });
 });
 
 test('A device without an end is not read to it', POSIX, async () => {
-  await assert.rejects(readKeysFile('/dev/zero'), /it is longer than 1048576 bytes/);
+  await assert.rejects(readApiKeysFile('/dev/zero'), /it is longer than 1048576 bytes/);
 });
 
 test('A pipe is read to its end, whoever comes first', POSIX, async (t) => {
   const path = join(tempDir(t), 'keys');
   execFileSync('mkfifo', [path]);
-  const text = readKeysFile(path);
+  const text = readApiKeysFile(path);
   // It waits for somebody to write.
   await new Promise((resolve) => setTimeout(resolve, 50));
   const pipe = createWriteStream(path);
@@ -47,6 +47,6 @@ test(
   async (t) => {
     const path = join(tempDir(t), 'keys');
     execFileSync('mkfifo', [path]);
-    await assert.rejects(readKeysFile(path), /^Error: its end did not come within 5000 ms$/);
+    await assert.rejects(readApiKeysFile(path), /^Error: its end did not come within 5000 ms$/);
   },
 );

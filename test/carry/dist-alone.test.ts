@@ -34,14 +34,14 @@ test("dist/ alone has the operator's tools", async (t) => {
     execFileSync(process.execPath, args, { cwd }).toString();
   await assertServes(t, { command: process.execPath, args: ['dist/server.js'], cwd });
   // As commands, and at the paths that they had in release 1.0.0.
-  for (const [checkData, makeKey] of [
+  for (const [verifyData, makeKey] of [
     [
       ['dist/server.js', 'check-data'],
       ['dist/server.js', 'make-key'],
     ],
     [['dist/check-data.js'], ['dist/make-key.js']],
   ] as const) {
-    assert.equal(run(...checkData), 'data/pets.json: 1 pet, the greatest id is 1\n');
+    assert.equal(run(...verifyData), 'data/pets.json: 1 pet, the greatest id is 1\n');
     assert.match(run(...makeKey), /^sha256:[0-9a-f]{64}$/m);
   }
 });

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { readInheritedSocket } from '../../src/handed-socket.ts';
+import { readInheritedSocket } from '../../src/socket-activation.ts';
 import { rounds } from '../support/extent.ts';
 import { openConnection, type Connection } from '../support/connection.ts';
 import { assertRefused, end, KEY, type Process } from '../support/process.ts';

@@ -6,13 +6,13 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readPet } from '../../src/client/answers.ts';
+import { petFrom } from '../../src/client/responses.ts';
 import { encodeNewPet } from '../../src/client/requests.ts';
 import type { NewPet } from '../../src/model/pet.ts';
 import { createPetAccess } from '../../src/model/pet-access.ts';
 import { KeyReusedError } from '../../src/model/pet-store.ts';
 import {
-  formatNewPet,
+  formatMembers,
   formatPet,
   parseNewPet,
   parsePet,
@@ -20,7 +20,7 @@ import {
 } from '../../src/model/pet-text.ts';
 import { storedPetOf } from '../../src/model/stored-pet.ts';
 import { COMPONENTS } from '../../src/openapi/components.ts';
-import { samePet } from '../../src/stores/keys/keyed-creates.ts';
+import { samePet } from '../../src/stores/idempotency/idempotent-creates.ts';
 import { createMemoryStore } from '../../src/stores/memory-store.ts';
 
 const SAMPLE: Required<NewPet> = { name: 'Rex', categoryId: 7n, status: 'sold' };
@@ -44,12 +44,12 @@ const pets = createPetAccess(
 const WAYS: readonly (readonly [way: string, pet: () => unknown])[] = [
   ['parseNewPet', () => (parseNewPet(Buffer.from(text)) as { newPet: NewPet }).newPet],
   ['readNewPet', () => readNewPet(SAMPLE)],
-  ['formatNewPet', () => parsePet(formatPet(1n, formatNewPet(SAMPLE)))],
+  ['formatMembers', () => parsePet(formatPet(1n, formatMembers(SAMPLE)))],
   ['parsePet', () => parsePet(text)],
   ['storedPetOf', () => stored],
   ['createPetAccess', () => pets.create(SAMPLE)],
   ['encodeNewPet of the client', () => parsePet(`{"id":1,${encodeNewPet(SAMPLE).slice(1)}`)],
-  ['readPet of the client', () => readPet({ status: 200, headers: new Headers(), text })],
+  ['petFrom of the client', () => petFrom({ status: 200, headers: new Headers(), text })],
 ];
 
 for (const [way, pet] of WAYS) {

@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { JsonSyntaxError } from '../../src/base/json.ts';
 import type { NewPet, Pet } from '../../src/model/pet.ts';
 import {
-  formatNewPet,
+  formatMembers,
   formatPet,
   formatPets,
   InvalidPetError,
@@ -15,7 +15,7 @@ import {
   parseNewPet,
   parsePet,
   parsePets,
-  readPet,
+  parsePetAt,
 } from '../../src/model/pet-text.ts';
 import { forAll, mutate } from '../support/random.ts';
 import { randomNewPet, randomPet, randomPetText } from '../support/random-pet.ts';
@@ -133,10 +133,7 @@ test('A NewPet of a program that no client could send is refused, and never writ
           `categoryId must be a bigint or a safe integer, not ${value}`,
         ] as const,
     ),
-    [
-      { name: 'a', categoryId: '7' },
-      'categoryId must be a bigint or a safe integer, not "7"',
-    ],
+    [{ name: 'a', categoryId: '7' }, 'categoryId must be a bigint or a safe integer, not "7"'],
     [{ name: 'a', categoryId }, 'categoryId must be a bigint or a safe integer, not an object'],
     ...[MAX + 1n, MIN - 1n].map(
       (value) =>
@@ -155,25 +152,25 @@ test('A NewPet of a program that no client could send is refused, and never writ
     ],
   ];
   for (const [pet, message] of cases) {
-    assert.throws(() => formatNewPet(pet as NewPet), { name: 'InvalidPetError', message });
+    assert.throws(() => formatMembers(pet as NewPet), { name: 'InvalidPetError', message });
   }
 });
 
 test('A NewPet may be as long as a Pet that is read back, in bytes, and no longer', () => {
   const newPetOf = (bytes: number): NewPet => {
-    const rest = bytes - formatNewPet({ name: '', categoryId: MIN, status: 'available' }).length;
+    const rest = bytes - formatMembers({ name: '', categoryId: MIN, status: 'available' }).length;
     const name = 'é'.repeat(rest >> 1) + 'e'.repeat(rest & 1);
     return { name, categoryId: MIN, status: 'available' };
   };
-  const longest = formatPet(MAX, formatNewPet(newPetOf(MAX_PET_BYTES - 64)));
-  assert.ok(readPet(Buffer.from(longest), 0).end <= MAX_PET_BYTES);
+  const longest = formatPet(MAX, formatMembers(newPetOf(MAX_PET_BYTES - 64)));
+  assert.ok(parsePetAt(Buffer.from(longest), 0).end <= MAX_PET_BYTES);
   const message = `without its id a pet has at most ${MAX_PET_BYTES - 64} bytes`;
-  const format = (): unknown => formatNewPet(newPetOf(MAX_PET_BYTES - 63));
+  const format = (): unknown => formatMembers(newPetOf(MAX_PET_BYTES - 63));
   assert.throws(format, { name: 'InvalidPetError', message });
   const spaced = (bytes: number): Buffer =>
     Buffer.from('{"id":1,"name":"a","categoryId":1}'.replace('}', '}'.padStart(bytes - 33)));
-  assert.equal(readPet(spaced(MAX_PET_BYTES), 0).end, MAX_PET_BYTES);
-  const read = (): unknown => readPet(spaced(MAX_PET_BYTES + 1), 0);
+  assert.equal(parsePetAt(spaced(MAX_PET_BYTES), 0).end, MAX_PET_BYTES);
+  const read = (): unknown => parsePetAt(spaced(MAX_PET_BYTES + 1), 0);
   assert.throws(read, { message: `A pet has at most ${MAX_PET_BYTES} bytes` });
 });
 
@@ -202,7 +199,7 @@ test('A Pet is read in any layout, wherever it stands, up to its end', () => {
     const before = '[\n'.repeat(random.below(3));
     const bytes = Buffer.from(`${before}${text} , {`);
     const end = before.length + Buffer.byteLength(text);
-    assert.deepEqual(readPet(bytes, before.length), { pet, end }, text);
+    assert.deepEqual(parsePetAt(bytes, before.length), { pet, end }, text);
   });
 });
 
@@ -292,7 +289,7 @@ test('What is no Pet is refused, and every field at fault is named at once', () 
     ],
   ];
   for (const [text, message] of cases) {
-    const read = (): unknown => readPet(Buffer.from(text), 0);
+    const read = (): unknown => parsePetAt(Buffer.from(text), 0);
     assert.throws(read, { name: 'InvalidPetError', message }, text);
     assert.throws(() => parsePet(text), { name: 'InvalidPetError', message }, text);
   }
@@ -304,7 +301,7 @@ test('A Pet that is cut off anywhere is told from one that is wrong', () => {
     for (let length = 0; length < text.length; length += 1) {
       const isCut = (error: unknown): boolean =>
         error instanceof JsonSyntaxError && error.offset >= length;
-      assert.throws(() => readPet(text.subarray(0, length), 0), isCut, text.toString());
+      assert.throws(() => parsePetAt(text.subarray(0, length), 0), isCut, text.toString());
     }
   });
 });
@@ -313,7 +310,7 @@ test('Whatever is read from a damaged Pet, it fails with one of the two errors o
   forAll(10_000, (random) => {
     const bytes = mutate(random, Buffer.from(randomPetText(random, randomPet(random))));
     try {
-      const { pet, end } = readPet(bytes, 0);
+      const { pet, end } = parsePetAt(bytes, 0);
       assert.ok(pet.id > 0n && end <= bytes.length);
       assert.deepEqual(parsePet(textOf(pet)), pet);
     } catch (error) {
@@ -331,5 +328,5 @@ function newPetOf(text: string): NewPet {
 }
 
 function textOf(pet: Pet): string {
-  return formatPet(pet.id, formatNewPet(pet));
+  return formatPet(pet.id, formatMembers(pet));
 }

@@ -7,7 +7,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { VERSION } from '../../src/base/version.ts';
-import { curlLine } from '../../src/page/answer-place.ts';
+import { curlLine } from '../../src/page/request-panel.ts';
 import { PAGE_MODULES } from '../../src/page/page.ts';
 import { ROOT } from '../support/carry.ts';
 import { end, startProcess, startProgram, type Process } from '../support/process.ts';

@@ -5,7 +5,7 @@
  */
 
 import { dirname } from 'node:path';
-import type { Disk, DiskEntry, DiskFile } from '../../src/stores/file/disk.ts';
+import type { Disk, FileStat, DiskFile } from '../../src/stores/file/disk.ts';
 import { systemMemory } from '../../src/base/memory.ts';
 import {
   encodeLine,
@@ -219,11 +219,11 @@ export const skipSyncOfTakeBack: Wrap = withFile(JOURNAL, (file) => {
 /** What is at a path is always what was there first. */
 function blindFor(path: string): Wrap {
   return (disk) => {
-    let first: DiskEntry | undefined;
+    let first: FileStat | undefined;
     return {
       ...disk,
-      look: (looked) => {
-        const entry = disk.look(looked);
+      stat: (looked) => {
+        const entry = disk.stat(looked);
         if (looked !== path) return entry;
         first ??= entry;
         return first;
@@ -237,20 +237,20 @@ export const blindForLock: Wrap = blindFor(LOCK);
 
 /** It is not noticed that the journal was removed or replaced. */
 export const blindForJournal: Wrap = (disk) => {
-  let own: DiskEntry | undefined;
+  let own: FileStat | undefined;
   return {
     ...disk,
     open: async (path, how, making) => {
       const file = await disk.open(path, how, making);
-      if (path === JOURNAL && how === 'create') own = file.look();
+      if (path === JOURNAL && how === 'create') own = file.stat();
       return file;
     },
     remove: async (path) => {
       if (path === JOURNAL) own = undefined;
       return disk.remove(path);
     },
-    look: (path) => {
-      const entry = disk.look(path);
+    stat: (path) => {
+      const entry = disk.stat(path);
       return path === JOURNAL && own !== undefined ? own : entry;
     },
   };
@@ -258,16 +258,16 @@ export const blindForJournal: Wrap = (disk) => {
 
 /** It is not noticed that the snapshot was replaced. */
 export const blindForSnapshot: Wrap = (disk) => {
-  let own: DiskEntry | undefined;
+  let own: FileStat | undefined;
   return {
     ...disk,
     rename: async (from, to) => {
       await disk.rename(from, to);
       if (to === DATA_FILE) own = undefined;
     },
-    look: (path) => {
-      if (path !== DATA_FILE) return disk.look(path);
-      own ??= disk.look(path);
+    stat: (path) => {
+      if (path !== DATA_FILE) return disk.stat(path);
+      own ??= disk.stat(path);
       return own;
     },
   };

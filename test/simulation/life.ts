@@ -17,7 +17,7 @@ import { createCommit, encodeCommit } from '../../src/stores/commits/commit.ts';
 import type { Disk } from '../../src/stores/file/disk.ts';
 import { openFileStore, type FileStore } from '../../src/stores/file/file-store.ts';
 import { PREFIX_LENGTH } from '../../src/stores/file/journal-line.ts';
-import { KeyTable } from '../../src/stores/keys/key-table.ts';
+import { KeyTable } from '../../src/stores/idempotency/key-table.ts';
 import { PetTable } from '../../src/stores/table/pet-table.ts';
 import { pendingPet } from '../support/journal-text.ts';
 import { requestKey } from '../support/request-keys.ts';

@@ -8,11 +8,11 @@
  */
 
 import type { NewPet, StoredPet } from '../../src/model/pet.ts';
-import type { RequestKey } from '../../src/stores/keys/key-table.ts';
+import type { KeyHash } from '../../src/stores/idempotency/key-table.ts';
 
 /** A client that sends one pet with its key, until it is answered. */
 export interface KeyedClient {
-  readonly key: RequestKey;
+  readonly key: KeyHash;
   readonly pet: NewPet;
   /** The pet's members, as its text has them after its id. */
   readonly members: string;

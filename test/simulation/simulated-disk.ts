@@ -8,7 +8,7 @@
  */
 
 import { basename, dirname } from 'node:path';
-import type { Disk, DiskEntry, DiskFile } from '../../src/stores/file/disk.ts';
+import type { Disk, FileStat, DiskFile } from '../../src/stores/file/disk.ts';
 import {
   changeFile,
   changeNames,
@@ -115,8 +115,8 @@ export class SimulatedDisk {
           if (!this.#isLate) this.openCount += 1;
           return this.#openFile(this.image.names.get(path)!, path, run);
         }),
-      look: (path) =>
-        run('look', path, () => {
+      stat: (path) =>
+        run('stat', path, () => {
           const id = this.image.names.get(path);
           return id === undefined ? undefined : this.#entryOf(id);
         }),
@@ -170,7 +170,7 @@ export class SimulatedDisk {
             this.openCount -= 1;
           };
           const release = async (): Promise<void> => run('unlock', path, free, free);
-          return { look: () => this.#entryOf(id), release };
+          return { stat: () => this.#entryOf(id), release };
         }),
     };
   }
@@ -215,7 +215,7 @@ export class SimulatedDisk {
         run('truncate', path, () => {
           this.image = changeFile(this.image, id, length);
         }),
-      look: () => this.#entryOf(id),
+      stat: () => this.#entryOf(id),
       close: async () => {
         const closed = (): void => void (this.openCount -= 1);
         run('close', path, closed, closed);
@@ -223,7 +223,7 @@ export class SimulatedDisk {
     };
   }
 
-  #entryOf(id: number): DiskEntry {
+  #entryOf(id: number): FileStat {
     const links = [...this.image.names.values()].filter((named) => named === id).length;
     const entry = {
       owner: { user: 0, group: 0 },

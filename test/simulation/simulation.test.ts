@@ -6,7 +6,7 @@
 
 import assert from 'node:assert/strict';
 import { after, test, type TestContext } from 'node:test';
-import { KeyTable } from '../../src/stores/keys/key-table.ts';
+import { KeyTable } from '../../src/stores/idempotency/key-table.ts';
 import { PetTable } from '../../src/stores/table/pet-table.ts';
 import { SnapshotText } from '../../src/stores/file/snapshot.ts';
 import { rounds } from '../support/extent.ts';
@@ -278,7 +278,7 @@ async function meddleEverywhere(
 
 /** True at a rename or removal, and at the looks right before it. */
 function isBeforeChange({ operations }: Life, at: number): boolean {
-  const next = operations.slice(at).find(({ kind }) => kind !== 'look');
+  const next = operations.slice(at).find(({ kind }) => kind !== 'stat');
   return next?.kind === 'rename' || next?.kind === 'remove';
 }
 

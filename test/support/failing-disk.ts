@@ -50,9 +50,9 @@ export function createFailingDisk(disk: Disk): FailingDisk {
       };
       return { ...wrapFile(wrapped, path, file, enter), close };
     },
-    look(path) {
-      enter({ operation: 'look', path });
-      return disk.look(path);
+    stat(path) {
+      enter({ operation: 'stat', path });
+      return disk.stat(path);
     },
     async resolve(path) {
       await enter({ operation: 'resolve', path });
@@ -117,7 +117,7 @@ function wrapFile(
       await enter({ operation: 'sync', path, file });
       return wrapped.sync();
     },
-    look: () => wrapped.look(),
+    stat: () => wrapped.stat(),
     async truncate(length) {
       await enter({ operation: 'truncate', path, file });
       return wrapped.truncate(length);

@@ -3,7 +3,7 @@
 import zlib from 'node:zlib';
 import { systemMemory } from '../../src/base/memory.ts';
 import type { NewPet } from '../../src/model/pet.ts';
-import { formatNewPet } from '../../src/model/pet-text.ts';
+import { formatMembers } from '../../src/model/pet-text.ts';
 import { createCommit, encodeCommit, type PendingPet } from '../../src/stores/commits/commit.ts';
 import { encodeLine, headerText, type SnapshotId } from '../../src/stores/file/journal-line.ts';
 
@@ -14,7 +14,7 @@ export const EXPIRES_AT: number = Date.UTC(2100, 0);
 
 /** The pet as it waits for its commit. */
 export function pendingPet(newPet: NewPet, key?: string): PendingPet {
-  const pet = { members: formatNewPet(newPet), status: newPet.status };
+  const pet = { members: formatMembers(newPet), status: newPet.status };
   return key === undefined ? pet : { ...pet, key };
 }
 

@@ -1,9 +1,9 @@
 /** Keys of creates, as the stores get them. */
 
 import { createHash } from 'node:crypto';
-import type { RequestKey } from '../../src/stores/keys/key-table.ts';
+import type { KeyHash } from '../../src/stores/idempotency/key-table.ts';
 
 /** The key with this number: another one for each. */
-export function requestKey(number: number): RequestKey {
+export function requestKey(number: number): KeyHash {
   return createHash('sha256').update(String(number)).digest('hex').slice(0, 32);
 }

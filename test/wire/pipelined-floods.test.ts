@@ -32,26 +32,30 @@ const REQUESTS: readonly string[] = [
 
 for (const [form, then] of FORMS) {
   const skip = existsSync('/proc/self/status') ? false : 'Needs /proc to see the memory';
-  test(`Of ${CONNECTIONS} clients that pipeline 64 KiB and ${form}, ${then}`, { skip }, async (t) => {
-    const service = startOn(t, join(tempDir(t), 'pets.json'));
-    const port = await portOf(service);
-    const floods = Array.from({ length: CONNECTIONS }, (_, i) =>
-      flood(t, port, REQUESTS[i % REQUESTS.length]!, form),
-    );
-    if (form === 'read nothing') {
-      await Promise.all(floods.map(({ sent }) => sent));
-    } else {
-      const missing = await Promise.all(floods.map(({ allAnswered }) => allAnswered()));
-      assert.deepEqual(new Set(missing), new Set([0]));
-    }
-    for (let asked = 0; asked < 20; asked += 1) {
-      const answer = await fetch(`http://127.0.0.1:${port}/livez`);
-      assert.equal(answer.status, 200);
-      await answer.text();
-    }
-    const peak = peakBytesOf(service);
-    assert.ok(peak < MAX_PEAK_BYTES, `${Math.round(peak / 1e6)} MB at the peak`);
-  });
+  test(
+    `Of ${CONNECTIONS} clients that pipeline 64 KiB and ${form}, ${then}`,
+    { skip },
+    async (t) => {
+      const service = startOn(t, join(tempDir(t), 'pets.json'));
+      const port = await portOf(service);
+      const floods = Array.from({ length: CONNECTIONS }, (_, i) =>
+        flood(t, port, REQUESTS[i % REQUESTS.length]!, form),
+      );
+      if (form === 'read nothing') {
+        await Promise.all(floods.map(({ sent }) => sent));
+      } else {
+        const missing = await Promise.all(floods.map(({ allAnswered }) => allAnswered()));
+        assert.deepEqual(new Set(missing), new Set([0]));
+      }
+      for (let asked = 0; asked < 20; asked += 1) {
+        const answer = await fetch(`http://127.0.0.1:${port}/livez`);
+        assert.equal(answer.status, 200);
+        await answer.text();
+      }
+      const peak = peakBytesOf(service);
+      assert.ok(peak < MAX_PEAK_BYTES, `${Math.round(peak / 1e6)} MB at the peak`);
+    },
+  );
 }
 
 interface Flood {

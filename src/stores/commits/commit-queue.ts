@@ -34,13 +34,13 @@ export interface CommitQueueOptions {
   /** A commit takes no more bytes than this, but for the item that reaches it. */
   readonly fullCommitBytes?: number | undefined;
   /** Waited for before each commit takes its items. It does not reject. */
-  readonly gather?: (() => Promise<void>) | undefined;
+  readonly beforeCommit?: (() => Promise<void>) | undefined;
 }
 
 export class CommitQueue<Item, Result> {
   readonly #commit: CommitItems<Item, Result>;
   readonly #fullCommitBytes: number;
-  readonly #gather: (() => Promise<void>) | undefined;
+  readonly #beforeCommit: (() => Promise<void>) | undefined;
   #queue: Queued<Item, Result>[] = [];
   #queuedBytes = 0;
   /** How many wait elsewhere, and their bytes. */
@@ -54,7 +54,7 @@ export class CommitQueue<Item, Result> {
   constructor(commit: CommitItems<Item, Result>, options: CommitQueueOptions = {}) {
     this.#commit = commit;
     this.#fullCommitBytes = options.fullCommitBytes ?? FULL_COMMIT_BYTES;
-    this.#gather = options.gather;
+    this.#beforeCommit = options.beforeCommit;
   }
 
   /** Items that wait for a commit. */
@@ -63,7 +63,7 @@ export class CommitQueue<Item, Result> {
   }
 
   /** Items that wait, or are in the commit under way. */
-  get unsettled(): number {
+  get pendingCount(): number {
     return this.#queue.length + this.#committing;
   }
 
@@ -111,14 +111,14 @@ export class CommitQueue<Item, Result> {
     return count;
   }
 
-  /** Resolves when all that was added is settled. */
-  async settled(): Promise<void> {
+  /** Resolves when all that was added is whenIdle. */
+  async whenIdle(): Promise<void> {
     await this.#running;
   }
 
   async #run(): Promise<void> {
     while (this.#queue.length > 0) {
-      if (this.#gather !== undefined) await this.#gather();
+      if (this.#beforeCommit !== undefined) await this.#beforeCommit();
       const batch = this.#takeBatch();
       // All of them may have been refused meanwhile.
       if (batch.length === 0) break;

@@ -8,7 +8,7 @@
 
 import { COMMA, isDigit, ZERO } from '../../base/ascii.ts';
 import { startsWithAt } from '../../base/json.ts';
-import { PetRun, scanPets, type ScannedBytes } from '../table/pet-scanner.ts';
+import { ScannedPets, scanPets, type ScannedBytes } from '../table/pet-scanner.ts';
 import { COMMIT_MARK, decodeKeys, type CommittedKey } from './commit.ts';
 
 const MARK: Buffer = Buffer.from(COMMIT_MARK);
@@ -31,7 +31,7 @@ export function scanCommit(
   start: number,
   end: number,
   after: bigint,
-  run: PetRun,
+  run: ScannedPets,
 ): ScannedCommit | undefined {
   const { bytes } = scanned;
   const first = run.length;
@@ -53,7 +53,7 @@ export function scanCommit(
 }
 
 /** True when the ids from `first` on are those that follow `after`. */
-function isInOrder(run: PetRun, first: number, after: number): boolean {
+function isInOrder(run: ScannedPets, first: number, after: number): boolean {
   for (let i = first; i < run.length; i += 1) {
     if (run.ids[i] !== after + 1 + i - first) return false;
   }

@@ -12,9 +12,9 @@
 
 import { COMMA } from '../../base/ascii.ts';
 import type { PetStatus } from '../../model/pet.ts';
-import { formatPet, readPet } from '../../model/pet-text.ts';
+import { formatPet, parsePetAt } from '../../model/pet-text.ts';
 import { stringifyPet } from '../../model/stringify-pet.ts';
-import type { RequestKey } from '../keys/key-table.ts';
+import type { KeyHash } from '../idempotency/key-table.ts';
 import type { TablePet } from '../table/pet-table.ts';
 
 export interface Commit {
@@ -26,7 +26,7 @@ export interface Commit {
 }
 
 export interface CommittedKey {
-  readonly key: RequestKey;
+  readonly key: KeyHash;
   readonly id: bigint;
   /** In milliseconds since 1970. */
   readonly expiresAt: number;
@@ -34,10 +34,10 @@ export interface CommittedKey {
 
 /** A NewPet that waits for its id. */
 export interface PendingPet {
-  /** As formatNewPet wrote them. */
+  /** As formatMembers wrote them. */
   readonly members: string;
   readonly status: PetStatus | undefined;
-  readonly key?: RequestKey | undefined;
+  readonly key?: KeyHash | undefined;
 }
 
 /**
@@ -112,7 +112,7 @@ export function decodeCommit(text: Buffer, mayHaveGaps = false): Commit | undefi
   let at = match[0].length;
   try {
     for (;;) {
-      const { pet, end } = readPet(text, at);
+      const { pet, end } = parsePetAt(text, at);
       const isNext = mayHaveGaps ? pet.id > lastId : pet.id === lastId + 1n;
       if (!isNext) return undefined;
       lastId = pet.id;

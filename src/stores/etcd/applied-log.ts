@@ -2,18 +2,18 @@
  * The log as far as this process has applied it: the pets and keys of all commits up to `lastId`.
  *
  * A commit is applied only where it belongs: in the slot behind the last id, with the digest of the
- * commit before it. What does not fit throws LostLogError, and nothing of it is applied.
+ * commit before it. What does not fit throws LogLostError, and nothing of it is applied.
  */
 
 import { isUtf8 } from 'node:buffer';
 import zlib from 'node:zlib';
 import { decodeCommit, type Commit, type CommittedKey } from '../commits/commit.ts';
 import { scanCommit } from '../commits/commit-scanner.ts';
-import { KEY_LIFETIME_MS, KeyTable, type KeyClock } from '../keys/key-table.ts';
-import { PetRun, scannedBytes } from '../table/pet-scanner.ts';
+import { KEY_LIFETIME_MS, KeyTable, type KeyClock } from '../idempotency/key-table.ts';
+import { ScannedPets, scannedBytes } from '../table/pet-scanner.ts';
 import { PetTable } from '../table/pet-table.ts';
 import { ifValueBegins, ifValueIs, type KeyValue, type TxnPart } from './etcd-json.ts';
-import { LostLogError } from './lost-log-error.ts';
+import { LogLostError } from './log-lost-error.ts';
 import { decodeValue, digestOf, headOf, slotKey, type Layout } from './slots.ts';
 
 /**
@@ -38,7 +38,7 @@ export class AppliedLog {
   readonly keys: KeyTable;
   readonly #layout: Layout;
   readonly #meta: Buffer;
-  readonly #run: PetRun = new PetRun();
+  readonly #run: ScannedPets = new ScannedPets();
   /** The slot of the last commit, and what its value begins with; undefined before the first. */
   #last: { readonly key: string; readonly head: string } | undefined;
   #digest: string;
@@ -47,7 +47,7 @@ export class AppliedLog {
    */
   #proposed: Buffer | undefined;
   #isProposedApplied = false;
-  #sinceForeign = Infinity;
+  #commitsSinceOtherWriter = Infinity;
 
   readonly #clock: KeyClock;
   /** A key is forgotten so many milliseconds after its time. */
@@ -87,8 +87,8 @@ export class AppliedLog {
   }
 
   /** How many commits were applied since the last one of another process. */
-  get sinceForeign(): number {
-    return this.#sinceForeign;
+  get commitsSinceOtherWriter(): number {
+    return this.#commitsSinceOtherWriter;
   }
 
   /** From now on `isProposedApplied` is about this value. */
@@ -119,7 +119,7 @@ export class AppliedLog {
 
   /**
    * Applies what a range of slots has, in its order; what was applied already is passed over.
-   * Throws LostLogError.
+   * Throws LogLostError.
    */
   apply(keyValues: readonly KeyValue[]): void {
     for (const keyValue of keyValues) {
@@ -127,7 +127,7 @@ export class AppliedLog {
       if (!SLOT.test(key.slice(this.#layout.prefix.length))) throw strangeKey(key);
       if (key < this.nextSlot) continue;
       if (key !== this.nextSlot) {
-        throw new LostLogError(`${key} does not follow on the last pet, ${this.lastId}: damage`);
+        throw new LogLostError(`${key} does not follow on the last pet, ${this.lastId}: damage`);
       }
       this.#applyNext(keyValue);
     }
@@ -140,32 +140,32 @@ export class AppliedLog {
     this.#add(commit);
     this.#seal(key, value);
     this.#isProposedApplied = true;
-    this.#sinceForeign += 1;
+    this.#commitsSinceOtherWriter += 1;
   }
 
   #applyNext({ key, value }: KeyValue): void {
     const decoded = decodeValue(value);
     if (decoded.kind === 'unknown format') {
-      throw new LostLogError(
+      throw new LogLostError(
         `${key} has a format that this release cannot read: a newer one wrote it, perhaps`,
       );
     }
-    if (decoded.kind === 'damaged') throw new LostLogError(`${key} does not match its CRC`);
+    if (decoded.kind === 'damaged') throw new LogLostError(`${key} does not match its CRC`);
     if (decoded.previous !== this.#digest) {
-      throw new LostLogError(`${key} follows on another commit than the one that was read here`);
+      throw new LogLostError(`${key} follows on another commit than the one that was read here`);
     }
     const { text } = decoded;
-    if (!isUtf8(text)) throw new LostLogError(`${key} is not UTF-8`);
+    if (!isUtf8(text)) throw new LogLostError(`${key} is not UTF-8`);
     if (!this.#addScanned(text)) {
       const commit = decodeCommit(text, true);
       if (commit?.after !== this.lastId)
-        throw new LostLogError(`${key} holds no commit of its own`);
+        throw new LogLostError(`${key} holds no commit of its own`);
       this.#add(commit);
     }
     this.#seal(key, value);
     const isOwn = this.#proposed !== undefined && value.equals(this.#proposed);
     if (isOwn) this.#isProposedApplied = true;
-    this.#sinceForeign = isOwn ? this.#sinceForeign + 1 : 0;
+    this.#commitsSinceOtherWriter = isOwn ? this.#commitsSinceOtherWriter + 1 : 0;
   }
 
   /** The fast way of `#add`, for commits in the form that we write; false where it is another. */
@@ -176,7 +176,7 @@ export class AppliedLog {
     const bytes = Buffer.concat([text, MARGIN]);
     const scanned = scanCommit(scannedBytes(bytes), 0, text.length, after, run);
     if (scanned === undefined) return false;
-    this.pets.appendRun(bytes, run);
+    this.pets.appendScanned(bytes, run);
     for (const key of scanned.keys) {
       const index = Number(key.id - after) - 1;
       this.#addKey(key, text.subarray(run.starts[index], run.ends[index]));
@@ -204,6 +204,6 @@ export class AppliedLog {
 
 const SLOT: RegExp = /^c\/[0-9]{19}$/;
 
-function strangeKey(key: string): LostLogError {
-  return new LostLogError(`${key} is no key of a log: the prefix must be for pets alone`);
+function strangeKey(key: string): LogLostError {
+  return new LogLostError(`${key} is no key of a log: the prefix must be for pets alone`);
 }

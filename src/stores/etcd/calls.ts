@@ -5,10 +5,10 @@
  * A call never rejects: what becomes of a transaction that failed depends on how it failed.
  */
 
-import type { TxnAnswer } from './etcd-json.ts';
+import type { TxnResponse } from './etcd-json.ts';
 
-export type CallOutcome =
-  | { readonly kind: 'answered'; readonly answer: TxnAnswer }
+export type CallResult =
+  | { readonly kind: 'answered'; readonly answer: TxnResponse }
   /** The member refused it, before it was proposed to the others or as damaged: it is not done. */
   | { readonly kind: 'refused'; readonly cause: string }
   /** The member says that its quota is used up. A put may have taken effect all the same. */
@@ -25,13 +25,13 @@ export type CallOutcome =
  * with the log that this process knows is gone.
  */
 
-export type FailedCall = Exclude<CallOutcome, { readonly kind: 'answered' }>;
+export type FailedCall = Exclude<CallResult, { readonly kind: 'answered' }>;
 
 /** What a call is for, as the metrics have it. */
 export type CallKind = 'start' | 'read' | 'create' | 'look' | 'import';
 
 export interface EtcdCalls {
-  txn(text: string, kind: CallKind): Promise<CallOutcome>;
+  txn(text: string, kind: CallKind): Promise<CallResult>;
   /** Breaks off what is under way. */
   close(): void;
 }
@@ -40,7 +40,7 @@ export interface EtcdCalls {
 export class CallCounts {
   readonly #counts: Map<string, CallCount> = new Map();
 
-  count(call: CallKind | 'log in', outcome: CallOutcome['kind'], endpoint: string): void {
+  count(call: CallKind | 'log in', outcome: CallResult['kind'], endpoint: string): void {
     const name = `${call}/${outcome}/${endpoint}`;
     const { value } = this.#counts.get(name) ?? { value: 0 };
     this.#counts.set(name, { call, outcome, endpoint, value: value + 1 });

@@ -15,8 +15,8 @@
 import type { AppliedLog } from './applied-log.ts';
 import type { CallKind, EtcdCalls, FailedCall } from './calls.ts';
 import type { EtcdClock } from './etcd-clock.ts';
-import { encodeTxn, range, type RangeAnswer, type Txn, type TxnPart } from './etcd-json.ts';
-import { LostLogError } from './lost-log-error.ts';
+import { encodeTxn, range, type RangeResponse, type Txn, type TxnPart } from './etcd-json.ts';
+import { LogLostError } from './log-lost-error.ts';
 import { slotBound, slotKey } from './slots.ts';
 
 export type CaughtUp = { readonly kind: 'caught up' } | FailedCall;
@@ -52,7 +52,7 @@ export class CatchUp {
     return this.#strayKey;
   }
 
-  /** Applies what was committed before the call, at least. Throws LostLogError. */
+  /** Applies what was committed before the call, at least. Throws LogLostError. */
   async run(kind: CallKind): Promise<CaughtUp> {
     const log = this.#log;
     const now = this.#clock.now();
@@ -69,7 +69,7 @@ export class CatchUp {
       }
       const { succeeded, ranges } = outcome.answer;
       const [found, ...strays] = ranges;
-      if (!succeeded || found === undefined) throw logWentBack(log);
+      if (!succeeded || found === undefined) throw logDiverged(log);
       log.apply(found.keyValues);
       // It is the last id of now that counts: a create of our own may have moved it meanwhile.
       if (!found.hasMore && log.lastId < end) {
@@ -114,7 +114,7 @@ export class CatchUp {
   /**
    * A window that is mostly left out costs the member much, one that is nearly empty costs time.
    */
-  #adapt({ hasMore, keyValues }: RangeAnswer): void {
+  #adapt({ hasMore, keyValues }: RangeResponse): void {
     const bytes = keyValues.reduce((sum, { value }) => sum + value.length, 0);
     if (hasMore && this.#window > FIRST_WINDOW) this.#window /= 2n;
     const isSmall = !hasMore && bytes < GOOD_ANSWER_BYTES / 4;
@@ -125,8 +125,8 @@ export class CatchUp {
 }
 
 /** What is told when a compare does not hold any more that never may cease to. */
-export function logWentBack({ layout, lastId }: AppliedLog): LostLogError {
-  return new LostLogError(
+export function logDiverged({ layout, lastId }: AppliedLog): LogLostError {
+  return new LogLostError(
     `The log under ${layout.prefix} is not the one that was read up to the pet ${lastId}: it was ` +
       'deleted, or an older state was restored. Start the service again to work with what is there',
   );

@@ -24,17 +24,17 @@ import type { StoredPet } from '../../model/pet.ts';
 import { NO_ID_LEFT, OutcomeUnknownError, StoreUnavailableError } from '../../model/pet-store.ts';
 import { storedPetOf } from '../../model/stored-pet.ts';
 import { createCommit, encodeCommit, type Commit, type PendingPet } from '../commits/commit.ts';
-import { KeyFoundError } from '../commit-log.ts';
+import { KeyAlreadyStoredError } from '../commit-log.ts';
 import type { Outcome } from '../commits/commit-queue.ts';
-import { KEY_LIFETIME_MS } from '../keys/key-table.ts';
+import { KEY_LIFETIME_MS } from '../idempotency/key-table.ts';
 import type { AppliedLog } from './applied-log.ts';
 import type { EtcdCalls } from './calls.ts';
-import { logWentBack, type CatchUp } from './catch-up.ts';
+import { logDiverged, type CatchUp } from './catch-up.ts';
 import type { CreateFailures } from './create-failures.ts';
 import { retried, type EtcdClock } from './etcd-clock.ts';
-import { encodeTxn, ifAbsent, put, range, type RangeAnswer } from './etcd-json.ts';
-import { LostLogError } from './lost-log-error.ts';
-import { failedHere } from './read-barrier.ts';
+import { encodeTxn, ifAbsent, put, range, type RangeResponse } from './etcd-json.ts';
+import { LogLostError } from './log-lost-error.ts';
+import { applyFailed } from './read-barrier.ts';
 import { encodeValue, slotBound } from './slots.ts';
 
 /** After this a create is refused, where it is certain that nothing of it is stored. */
@@ -45,13 +45,13 @@ const DOUBT_MS = 15_000;
 const CLOSING_MS = 3_000;
 
 /** A loser is given so many commits; it reads the rest by catching up. */
-const LOSER_COMMITS = 8;
-const LOSER_WINDOW = 4096n;
+const CONFLICT_COMMITS = 8;
+const CONFLICT_WINDOW = 4096n;
 
 /** Others are at work as long as one of the last so many commits was theirs. */
 const COMMITS_TOGETHER = 16;
 
-export interface WriterPlace {
+export interface CommitWriterDeps {
   readonly calls: EtcdCalls;
   readonly log: AppliedLog;
   readonly catchUp: CatchUp;
@@ -65,11 +65,11 @@ export interface WriterPlace {
    * Called for creates whose outcome is unknown behind the id `after`, before they are answered.
    */
   onUnknown(creates: readonly PendingPet[], after: bigint, message: string): void;
-  onLost(error: LostLogError): void;
+  onLost(error: LogLostError): void;
 }
 
 /** What became of a proposal: one batch for one slot. */
-type Settled =
+type ProposalResult =
   | { readonly kind: 'stored' | 'lost' }
   | { readonly kind: 'refused' | 'unknown'; readonly cause: string };
 
@@ -82,8 +82,8 @@ interface Proposal {
 }
 
 export class CommitWriter {
-  lostRounds = 0;
-  readonly #place: WriterPlace;
+  conflicts = 0;
+  readonly #deps: CommitWriterDeps;
   #hasWon = false;
   /** How many creates the last commit had. */
   #lastCount = 0;
@@ -92,8 +92,8 @@ export class CommitWriter {
   #ended: string | undefined;
   #closingAt: number | undefined;
 
-  constructor(place: WriterPlace) {
-    this.#place = place;
+  constructor(deps: CommitWriterDeps) {
+    this.#deps = deps;
   }
 
   /** Proposes nothing more; what is in doubt is tried on for its time. */
@@ -102,8 +102,8 @@ export class CommitWriter {
   }
 
   /** Shortens the time that a proposal in doubt is tried on for. */
-  hurry(): void {
-    this.#closingAt ??= this.#place.clock.now();
+  shortenDeadline(): void {
+    this.#closingAt ??= this.#deps.clock.now();
   }
 
   /**
@@ -111,17 +111,17 @@ export class CommitWriter {
    * while there are others: else the one that is nearest to the leader would win them all. A round
    * trip is enough for a loser, who tries at once.
    */
-  async waitForTurn(): Promise<void> {
-    const { clock, log, random } = this.#place;
+  async waitForFairness(): Promise<void> {
+    const { clock, log, random } = this.#deps;
     // Callers who were just answered, and create again at once, are to share one commit.
-    if (this.#lastCount > 1) await clock.turn();
-    if (!this.#hasWon || log.sinceForeign >= COMMITS_TOGETHER) return;
+    if (this.#lastCount > 1) await clock.yieldToEventLoop();
+    if (!this.#hasWon || log.commitsSinceOtherWriter >= COMMITS_TOGETHER) return;
     await clock.sleep((0.5 + random()) * this.#roundTripMs);
   }
 
   /** Stores the pets together, and tells how each came out. */
   async commit(creates: readonly PendingPet[]): Promise<readonly Outcome<StoredPet>[]> {
-    const startedAt = this.#place.clock.now();
+    const startedAt = this.#deps.clock.now();
     this.#lastCount = creates.length;
     const outcomes = new Map<PendingPet, Outcome<StoredPet>>();
     let rest = creates;
@@ -141,7 +141,7 @@ export class CommitWriter {
     startedAt: number,
     outcomes: Map<PendingPet, Outcome<StoredPet>>,
   ): Promise<'settled' | 'lost'> {
-    const { clock, log, failures } = this.#place;
+    const { clock, log, failures } = this.#deps;
     const refuse = (cause: string): 'settled' => {
       failures.record(cause);
       const error = new StoreUnavailableError(`Pets cannot be stored: ${cause}`);
@@ -149,7 +149,7 @@ export class CommitWriter {
         outcomes.set(create, { error });
       return 'settled';
     };
-    const ended = this.#ended ?? this.#place.noCluster();
+    const ended = this.#ended ?? this.#deps.noCluster();
     if (ended !== undefined) return refuse(ended);
     if (log.lastId + BigInt(creates.length) > INT64_MAX) return refuse(NO_ID_LEFT);
     const proposal = this.#propose(creates);
@@ -164,7 +164,7 @@ export class CommitWriter {
         }
         return 'settled';
       case 'lost':
-        this.lostRounds += 1;
+        this.conflicts += 1;
         if (clock.now() - startedAt < CREATE_MS) return 'lost';
         return refuse(tooSlow(clock.now() - startedAt));
       case 'refused':
@@ -172,7 +172,7 @@ export class CommitWriter {
       case 'unknown': {
         failures.record(settled.cause);
         const message = `It is not known whether the pet was stored: ${settled.cause}`;
-        this.#place.onUnknown(creates, proposal.commit.after, message);
+        this.#deps.onUnknown(creates, proposal.commit.after, message);
         const error = new OutcomeUnknownError(message);
         for (const create of creates) outcomes.set(create, { error });
         return 'settled';
@@ -186,31 +186,31 @@ export class CommitWriter {
     outcomes: Map<PendingPet, Outcome<StoredPet>>,
   ): readonly PendingPet[] {
     return creates.filter((create) => {
-      if (create.key === undefined || this.#place.log.keys.find(create.key) === undefined)
+      if (create.key === undefined || this.#deps.log.keys.find(create.key) === undefined)
         return true;
-      outcomes.set(create, { error: new KeyFoundError('The key was found in the log') });
+      outcomes.set(create, { error: new KeyAlreadyStoredError('The key was found in the log') });
       return false;
     });
   }
 
   #propose(creates: readonly PendingPet[]): Proposal {
-    const { log, clock } = this.#place;
+    const { log, clock } = this.#deps;
     const commit = createCommit(log.lastId, creates, clock.timeOfDay() + KEY_LIFETIME_MS);
     const value = encodeValue(log.digest, encodeCommit(commit));
     log.propose(value);
     const slot = log.nextSlot;
-    const rangeEnd = slotBound(log.layout, log.lastId + LOSER_WINDOW);
+    const rangeEnd = slotBound(log.layout, log.lastId + CONFLICT_WINDOW);
     const text = encodeTxn({
       compare: [...log.compares, ifAbsent(slot)],
       success: [put(slot, value)],
-      failure: [range({ key: slot, rangeEnd, limit: LOSER_COMMITS })],
+      failure: [range({ key: slot, rangeEnd, limit: CONFLICT_COMMITS })],
     });
     return { commit, value, slot, text };
   }
 
   /** Sends a proposal until it is known what became of it, or time is up. */
-  async #settle(proposal: Proposal, startedAt: number): Promise<Settled> {
-    const { calls, clock } = this.#place;
+  async #settle(proposal: Proposal, startedAt: number): Promise<ProposalResult> {
+    const { calls, clock } = this.#deps;
     const proposedAt = clock.now();
     let isInDoubt = false;
     return retried(clock, async () => {
@@ -250,7 +250,7 @@ export class CommitWriter {
   }
 
   #isOver(since: number, ms: number): boolean {
-    const now = this.#place.clock.now();
+    const now = this.#deps.clock.now();
     const isHurried = this.#closingAt !== undefined && now - this.#closingAt >= CLOSING_MS;
     return isHurried || now - since >= ms;
   }
@@ -258,8 +258,8 @@ export class CommitWriter {
   /** After "no space": catches up, since the put may have reached the slot all the same. */
   async #look(
     proposal: Proposal,
-  ): Promise<Settled | { readonly kind: 'open'; readonly isEmpty: boolean }> {
-    const { catchUp, log } = this.#place;
+  ): Promise<ProposalResult | { readonly kind: 'open'; readonly isEmpty: boolean }> {
+    const { catchUp, log } = this.#deps;
     try {
       const outcome = await catchUp.run('look');
       if (outcome.kind !== 'caught up') return { kind: 'open', isEmpty: false };
@@ -273,12 +273,12 @@ export class CommitWriter {
   /** The compare of a proposal failed: its slot is taken, by itself perhaps, or the log is lost. */
   async #readSlot(
     proposal: Proposal,
-    found: RangeAnswer | undefined,
+    found: RangeResponse | undefined,
     isInDoubt: boolean,
-  ): Promise<Settled> {
-    const { log, catchUp } = this.#place;
+  ): Promise<ProposalResult> {
+    const { log, catchUp } = this.#deps;
     if (found?.keyValues[0]?.key !== proposal.slot) {
-      return this.#lose(logWentBack(log), isInDoubt ? 'unknown' : 'refused');
+      return this.#lose(logDiverged(log), isInDoubt ? 'unknown' : 'refused');
     }
     try {
       log.apply(found.keyValues);
@@ -291,19 +291,19 @@ export class CommitWriter {
   }
 
   /** The log cannot be read on. Ours may have come before what is wrong with it. */
-  #lose(error: unknown, kind: 'refused' | 'unknown'): Settled {
-    const { log, onLost } = this.#place;
-    const lost = error instanceof LostLogError ? error : failedHere(error);
+  #lose(error: unknown, kind: 'refused' | 'unknown'): ProposalResult {
+    const { log, onLost } = this.#deps;
+    const lost = error instanceof LogLostError ? error : applyFailed(error);
     onLost(lost);
     return log.isProposedApplied ? { kind: 'stored' } : { kind, cause: lost.message };
   }
 
-  #applyOwn({ commit, value }: Proposal): Settled {
+  #applyOwn({ commit, value }: Proposal): ProposalResult {
     try {
-      this.#place.log.applyOwn(commit, value);
+      this.#deps.log.applyOwn(commit, value);
     } catch (error) {
       // It is stored, but this process cannot go on.
-      this.#place.onLost(failedHere(error));
+      this.#deps.onLost(applyFailed(error));
     }
     return { kind: 'stored' };
   }

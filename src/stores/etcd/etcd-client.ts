@@ -9,13 +9,13 @@
 
 import { readFile } from 'node:fs/promises';
 import { messageOf, silent, type Log } from '../../base/log.ts';
-import { CallCounts, type CallKind, type CallOutcome, type EtcdCalls } from './calls.ts';
+import { CallCounts, type CallKind, type CallResult, type EtcdCalls } from './calls.ts';
 import type { FailedCall } from './calls.ts';
 import { Endpoints } from './endpoints.ts';
 import { systemClock, type EtcdClock } from './etcd-clock.ts';
 import { decodeError, decodeToken, decodeTxnAnswer } from './etcd-json.ts';
 import { DEFAULT_PREFIX, type EtcdOptions } from './etcd-options.ts';
-import { Member, type Reply } from './member.ts';
+import { Member, type MemberResponse } from './member.ts';
 import { layoutOf } from './slots.ts';
 
 /** A member that takes longer is left for another one. */
@@ -42,10 +42,10 @@ const REFUSALS: readonly number[] = [
 ];
 
 /** What a member answered for when it was asked for its cluster. */
-export type ClusterAnswer =
+export type ClusterResponse =
   { readonly clusterId: string; readonly roundTripMs: number } | { readonly failure: FailedCall };
 
-export interface EtcdClientPlace {
+export interface EtcdClientDeps {
   readonly counts?: CallCounts | undefined;
   readonly clock?: EtcdClock | undefined;
   readonly tell?: Log | undefined;
@@ -65,8 +65,8 @@ export class EtcdClient implements EtcdCalls {
   readonly #logIns: Map<Member, Promise<FailedCall | undefined>> = new Map();
   #isClosed = false;
 
-  constructor(options: EtcdOptions, place: EtcdClientPlace = {}) {
-    const { counts = new CallCounts(), clock = systemClock, tell = silent } = place;
+  constructor(options: EtcdOptions, deps: EtcdClientDeps = {}) {
+    const { counts = new CallCounts(), clock = systemClock, tell = silent } = deps;
     this.#options = options;
     this.#counts = counts;
     this.#clock = clock;
@@ -75,7 +75,7 @@ export class EtcdClient implements EtcdCalls {
     this.#stopLooking = clock.every(LOOK_AROUND_MS, () => void this.#lookAround());
   }
 
-  async txn(text: string, kind: CallKind): Promise<CallOutcome> {
+  async txn(text: string, kind: CallKind): Promise<CallResult> {
     const index = this.#endpoints.current;
     const member = this.#members[index];
     if (member === undefined || this.#isClosed) return { kind: 'unsent', cause: 'closed' };
@@ -89,14 +89,14 @@ export class EtcdClient implements EtcdCalls {
   }
 
   /** Asks every member for its cluster, at the same time. */
-  clusters(): Promise<readonly ClusterAnswer[]> {
+  clusters(): Promise<readonly ClusterResponse[]> {
     return Promise.all(this.#members.map((member) => this.#clusterOf(member)));
   }
 
   /**
    * From now on only members of this cluster are used, the nearest of them by these answers first.
    */
-  join(clusterId: string, answers: readonly ClusterAnswer[]): void {
+  join(clusterId: string, answers: readonly ClusterResponse[]): void {
     this.#clusterId = clusterId;
     this.#note(answers);
   }
@@ -107,7 +107,7 @@ export class EtcdClient implements EtcdCalls {
     for (const member of this.#members) member.close();
   }
 
-  async #txnTo(member: Member, text: string): Promise<CallOutcome> {
+  async #txnTo(member: Member, text: string): Promise<CallResult> {
     if (!this.#checked.has(member)) {
       const failure = await this.#check(member);
       if (failure !== undefined) return failure;
@@ -151,7 +151,7 @@ export class EtcdClient implements EtcdCalls {
   /**
    * Asks a member for its cluster; what it answers from may lag, so it answers without a leader.
    */
-  async #clusterOf(member: Member): Promise<ClusterAnswer> {
+  async #clusterOf(member: Member): Promise<ClusterResponse> {
     const { meta } = layoutOf(this.#options.prefix ?? DEFAULT_PREFIX);
     // The user may read this key.
     const key = Buffer.from(meta).toString('base64');
@@ -177,7 +177,7 @@ export class EtcdClient implements EtcdCalls {
     if (!this.#isClosed) this.#note(answers);
   }
 
-  #note(answers: readonly ClusterAnswer[]): void {
+  #note(answers: readonly ClusterResponse[]): void {
     for (const [index, answer] of answers.entries()) {
       const member = this.#members[index];
       if (member === undefined) continue;
@@ -248,7 +248,7 @@ function noEtcd({ endpoint }: Member): string {
 }
 
 /** What is known after a reply that is no answer with 200. */
-function failureOf(member: Member, reply: Reply): FailedCall {
+function failureOf(member: Member, reply: MemberResponse): FailedCall {
   if (reply.kind === 'cut') return { kind: 'in doubt', cause: reply.cause };
   if (reply.kind !== 'answered') return { kind: reply.kind, cause: reply.cause };
   const error = decodeError(reply.text);
@@ -261,7 +261,7 @@ function failureOf(member: Member, reply: Reply): FailedCall {
 }
 
 /** Newer releases tell an old token with code 3 in place of 16. */
-function isStaleToken(reply: Reply): boolean {
+function isStaleToken(reply: MemberResponse): boolean {
   if (reply.kind !== 'answered') return false;
   const error = decodeError(reply.text);
   if (error?.code === UNAUTHENTICATED) return true;

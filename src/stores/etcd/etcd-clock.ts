@@ -1,12 +1,12 @@
 /** Time as the etcd store takes it from outside, so that a test can have its own. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { KeyClock } from '../keys/key-table.ts';
+import type { KeyClock } from '../idempotency/key-table.ts';
 
 export interface EtcdClock extends KeyClock {
   sleep(ms: number): Promise<void>;
   /** Lets everything come first that is ready to go on now. */
-  turn(): Promise<void>;
+  yieldToEventLoop(): Promise<void>;
   /**
    * Calls back every so many milliseconds, and returns what ends that. It keeps no process alive.
    */
@@ -17,7 +17,7 @@ export const systemClock: EtcdClock = {
   now: () => performance.now(),
   timeOfDay: Date.now,
   sleep: (ms) => sleep(ms),
-  turn: () => new Promise((resolve) => setImmediate(resolve)),
+  yieldToEventLoop: () => new Promise((resolve) => setImmediate(resolve)),
   every(ms, callback) {
     const timer = setInterval(callback, ms).unref();
     return () => clearInterval(timer);

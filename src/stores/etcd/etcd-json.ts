@@ -81,21 +81,21 @@ export interface KeyValue {
   readonly value: Buffer;
 }
 
-export interface RangeAnswer {
+export interface RangeResponse {
   readonly keyValues: readonly KeyValue[];
   /** True when the limit left some out. */
   readonly hasMore: boolean;
 }
 
-export interface TxnAnswer {
+export interface TxnResponse {
   readonly clusterId: string;
   readonly succeeded: boolean;
   /** The answers to the ranges among what was done, in their order. */
-  readonly ranges: readonly RangeAnswer[];
+  readonly ranges: readonly RangeResponse[];
 }
 
 /** The answer to a transaction; undefined where the text is none. */
-export function decodeTxnAnswer(text: string): TxnAnswer | undefined {
+export function decodeTxnAnswer(text: string): TxnResponse | undefined {
   try {
     const { header, succeeded = false, responses = [] } = JSON.parse(text) as GatewayTxnAnswer;
     if (header?.cluster_id === undefined) return undefined;
@@ -108,7 +108,7 @@ export function decodeTxnAnswer(text: string): TxnAnswer | undefined {
   }
 }
 
-function decodeRange({ kvs = [], more = false }: GatewayRange): RangeAnswer {
+function decodeRange({ kvs = [], more = false }: GatewayRange): RangeResponse {
   const keyValues = kvs.map(({ key, value = '' }) => ({
     key: Buffer.from(key, 'base64').toString('latin1'),
     value: Buffer.from(value, 'base64'),

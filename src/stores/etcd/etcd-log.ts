@@ -12,14 +12,14 @@ import { CLOSED, StoreUnavailableError, type StoreStats } from '../../model/pet-
 import type { CommitLimits, CommitLog, LogTarget } from '../commit-log.ts';
 import type { PendingPet } from '../commits/commit.ts';
 import type { Outcome } from '../commits/commit-queue.ts';
-import type { RequestKey } from '../keys/key-table.ts';
+import type { KeyHash } from '../idempotency/key-table.ts';
 import type { AppliedLog } from './applied-log.ts';
 import type { CallCounts, EtcdCalls } from './calls.ts';
 import type { CatchUp } from './catch-up.ts';
 import { CommitWriter, CREATE_MS } from './commit-writer.ts';
 import { CreateFailures } from './create-failures.ts';
 import type { EtcdClock } from './etcd-clock.ts';
-import type { LostLogError } from './lost-log-error.ts';
+import type { LogLostError } from './log-lost-error.ts';
 import { ReadBarrier } from './read-barrier.ts';
 import { slotKey } from './slots.ts';
 
@@ -36,7 +36,7 @@ export interface EtcdLogDeps {
 }
 
 /** What is special about the statistics of a log in etcd. */
-export type EtcdStats = Required<Pick<StoreStats, 'calls' | 'lostRounds' | 'barrierSeconds'>>;
+export type EtcdStats = Required<Pick<StoreStats, 'calls' | 'conflicts' | 'barrierSeconds'>>;
 
 /**
  * A commit's text takes no more than this, but for the pet that reaches it: some nine hundred pets,
@@ -59,16 +59,16 @@ export class EtcdLog implements CommitLog {
     bytesAroundPet: AROUND_PET_BYTES,
     refusesLate: true,
   };
-  readonly lost: Promise<LostLogError>;
+  readonly lost: Promise<LogLostError>;
   readonly #deps: EtcdLogDeps;
   readonly #barrier: ReadBarrier;
   readonly #writer: CommitWriter;
   readonly #failures: CreateFailures;
   /** Keys of proposals in doubt, by the id after which they were proposed. */
-  readonly #keysInDoubt: Map<RequestKey, { readonly after: bigint; readonly message: string }> =
+  readonly #keysInDoubt: Map<KeyHash, { readonly after: bigint; readonly message: string }> =
     new Map();
   readonly #stopTicking: () => void;
-  #resolveLost: (error: LostLogError) => void = () => undefined;
+  #resolveLost: (error: LogLostError) => void = () => undefined;
   #lastBeatAt: number;
   #lostBecause: string | undefined;
   #wasReachable = true;
@@ -78,7 +78,7 @@ export class EtcdLog implements CommitLog {
     this.#deps = deps;
     const { calls, log, catchUp, clock, random } = deps;
     this.lost = new Promise((resolve) => (this.#resolveLost = resolve));
-    const onLost = (error: LostLogError): void => this.#lose(error);
+    const onLost = (error: LogLostError): void => this.#lose(error);
     this.#barrier = new ReadBarrier(catchUp, clock, onLost);
     this.#failures = new CreateFailures(() => clock.now(), deps.tell);
     this.#writer = new CommitWriter({
@@ -95,7 +95,7 @@ export class EtcdLog implements CommitLog {
   }
 
   beforeCommit(): Promise<void> {
-    return this.#writer.waitForTurn();
+    return this.#writer.waitForFairness();
   }
 
   commit(creates: readonly PendingPet[]): Promise<readonly Outcome<StoredPet>[]> {
@@ -116,7 +116,7 @@ export class EtcdLog implements CommitLog {
   }
 
   /** Once the slot of a proposal is taken, everybody can tell. */
-  doubtOf(key: RequestKey): string | undefined {
+  doubtOf(key: KeyHash): string | undefined {
     const doubt = this.#keysInDoubt.get(key);
     return doubt?.after === this.#deps.log.lastId ? doubt.message : undefined;
   }
@@ -132,13 +132,13 @@ export class EtcdLog implements CommitLog {
   stats(): EtcdStats {
     return {
       calls: this.#deps.counts.entries(),
-      lostRounds: this.#writer.lostRounds,
+      conflicts: this.#writer.conflicts,
       barrierSeconds: this.#barrier.seconds,
     };
   }
 
   drain(): void {
-    this.#writer.hurry();
+    this.#writer.shortenDeadline();
   }
 
   async close(): Promise<void> {
@@ -199,7 +199,7 @@ export class EtcdLog implements CommitLog {
   }
 
   /** Works no more, for good. */
-  #lose(error: LostLogError): void {
+  #lose(error: LogLostError): void {
     if (this.#lostBecause !== undefined) return;
     this.#lostBecause = error.message;
     const { prefix } = this.#deps.log.layout;
@@ -211,7 +211,7 @@ export class EtcdLog implements CommitLog {
     });
     this.#barrier.end(error.message);
     this.#writer.end(error.message);
-    this.#writer.hurry();
+    this.#writer.shortenDeadline();
     this.#resolveLost(error);
   }
 }

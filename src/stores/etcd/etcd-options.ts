@@ -113,8 +113,8 @@ function endpointOrigin(endpoint: unknown): string | undefined {
   const isPlain = url.pathname === '/' && url.search === '' && url.hash === '';
   const hasUser = url.username !== '' || url.password !== '';
   const isWeb = url.protocol === 'http:' || url.protocol === 'https:';
-  const hasPlace = url.hostname !== '' && url.port !== '0';
-  return isWeb && isPlain && !hasUser && hasPlace ? url.origin : undefined;
+  const hasAddress = url.hostname !== '' && url.port !== '0';
+  return isWeb && isPlain && !hasUser && hasAddress ? url.origin : undefined;
 }
 
 function isSecureUrl(endpoint: unknown): boolean {

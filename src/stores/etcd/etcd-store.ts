@@ -7,7 +7,7 @@
 import { safeLog, silent, type Log } from '../../base/log.ts';
 import type { StoredPet } from '../../model/pet.ts';
 import type { PetPage, PetQuery } from '../../model/pet-store.ts';
-import { KeyTable } from '../keys/key-table.ts';
+import { KeyTable } from '../idempotency/key-table.ts';
 import { openLogStore, type LogStore } from '../log-store.ts';
 import { PetTable } from '../table/pet-table.ts';
 import { AppliedLog } from './applied-log.ts';
@@ -48,7 +48,7 @@ export async function openEtcdStore(options: EtcdStoreOptions): Promise<EtcdStor
   const { prefix = DEFAULT_PREFIX, clock = systemClock, random = Math.random } = options;
   const counts = new CallCounts();
   const tell = safeLog(options.log ?? silent);
-  const guard = (): void => options.signal?.throwIfAborted();
+  const throwIfAborted = (): void => options.signal?.throwIfAborted();
   const tables = { pets: new PetTable(), keys: new KeyTable(clock) };
   let log: AppliedLog | undefined;
   const stopReporting = clock.every(START_REPORT_MS, () => {
@@ -57,11 +57,11 @@ export async function openEtcdStore(options: EtcdStoreOptions): Promise<EtcdStor
   });
   let calls: EtcdCalls | undefined;
   try {
-    calls = options.calls ?? (await joinCluster(options, { counts, clock, tell, guard }));
-    const place = { calls, clock, guard };
-    log = new AppliedLog(await openLog(place, prefix), clock, undefined, tables);
+    calls = options.calls ?? (await joinCluster(options, { counts, clock, tell, throwIfAborted }));
+    const startDeps = { calls, clock, throwIfAborted };
+    log = new AppliedLog(await openLog(startDeps, prefix), clock, undefined, tables);
     const catchUp = new CatchUp(calls, log, clock);
-    await readLog(place, log, catchUp, 'start');
+    await readLog(startDeps, log, catchUp, 'start');
     const deps = { calls, counts, log, catchUp, clock, random, tell };
     const store = await openLogStore(tables, async (target) => new EtcdLog({ ...deps, target }));
     return store as EtcdStore;
@@ -72,4 +72,3 @@ export async function openEtcdStore(options: EtcdStoreOptions): Promise<EtcdStor
     stopReporting();
   }
 }
-

@@ -9,12 +9,12 @@
 
 import { createHash } from 'node:crypto';
 import { encodeCommit, type CommittedKey } from '../commits/commit.ts';
-import type { KeyClock, KeyEntry, KeyTable } from '../keys/key-table.ts';
+import type { KeyClock, KeyEntry, KeyTable } from '../idempotency/key-table.ts';
 import type { PetTable, TablePet } from '../table/pet-table.ts';
 import { AppliedLog } from './applied-log.ts';
 import { CatchUp } from './catch-up.ts';
 import { ifAbsent, put, range } from './etcd-json.ts';
-import { LostLogError } from './lost-log-error.ts';
+import { LogLostError } from './log-lost-error.ts';
 import {
   findMeta,
   makeMeta,
@@ -22,8 +22,8 @@ import {
   proveCompares,
   readLog,
   readMeta,
-  settled,
-  type StartPlace,
+  transact,
+  type StartDeps,
 } from './open-log.ts';
 import { encodeMeta, encodeValue, layoutOf, newLogId, type Layout } from './slots.ts';
 
@@ -45,43 +45,43 @@ export type Progress = (done: number, total: number) => void;
 
 /** Brings pets into an empty prefix. Rejects where it is not empty, or holds another import. */
 export async function importPets(
-  place: StartPlace,
+  deps: StartDeps,
   prefix: string,
   { pets, keys }: ImportedData,
   onProgress: Progress,
 ): Promise<void> {
   const layout = layoutOf(prefix);
-  const state = `importing ${tokenOf(pets, keys)}`;
-  const meta = await takePrefix(place, layout, state);
+  const state = `importing ${contentDigestOf(pets, keys)}`;
+  const meta = await takePrefix(deps, layout, state);
   const { logId } = readMeta(layout, meta);
   const log = new AppliedLog({ layout, meta, logId }, stoppedClock, 0);
-  const catchUp = new CatchUp(place.calls, log, place.clock);
-  await readLog(place, log, catchUp, 'import');
+  const catchUp = new CatchUp(deps.calls, log, deps.clock);
+  await readLog(deps, log, catchUp, 'import');
   for (const { text, id } of log.pets.pets()) {
-    if (pets.get(id)?.text !== text) throw new LostLogError(`${prefix} has another pet ${id}`);
+    if (pets.get(id)?.text !== text) throw new LogLostError(`${prefix} has another pet ${id}`);
   }
   let done = log.pets.length;
   const keyOf = new Map(keys.map((key) => [key.id, key]));
   for (const batch of batchesOf(pets, log.lastId)) {
-    await addCommit(place, log, batch, keyOf);
+    await addCommit(deps, log, batch, keyOf);
     done += batch.length;
     onProgress(done, pets.length);
   }
-  await finish(place, log, encodeMeta({ logId, state: 'ready' }));
+  await finish(deps, log, encodeMeta({ logId, state: 'ready' }));
 }
 
 /** All pets and keys of a log, as of one moment. */
 export async function exportPets(
-  place: StartPlace,
+  deps: StartDeps,
   prefix: string,
 ): Promise<{ readonly pets: PetTable; readonly keys: KeyTable }> {
-  const log = new AppliedLog(await openLog(place, prefix), stoppedClock, 0);
-  await readLog(place, log, new CatchUp(place.calls, log, place.clock), 'import');
+  const log = new AppliedLog(await openLog(deps, prefix), stoppedClock, 0);
+  await readLog(deps, log, new CatchUp(deps.calls, log, deps.clock), 'import');
   return log;
 }
 
 /** The same for the same pets and keys. */
-function tokenOf(pets: PetTable, keys: readonly KeyEntry[]): string {
+function contentDigestOf(pets: PetTable, keys: readonly KeyEntry[]): string {
   const hash = createHash('sha256');
   for (const chunk of pets.chunks()) hash.update(chunk);
   for (const { key, id, expiresAt } of keys) hash.update(`\n${key} ${id} ${expiresAt}`);
@@ -89,13 +89,13 @@ function tokenOf(pets: PetTable, keys: readonly KeyEntry[]): string {
 }
 
 /** The meta of this import, made or found. */
-async function takePrefix(place: StartPlace, layout: Layout, state: string): Promise<Buffer> {
+async function takePrefix(deps: StartDeps, layout: Layout, state: string): Promise<Buffer> {
   const own = encodeMeta({ logId: newLogId(), state });
-  const meta = (await findMeta(place, layout)) ?? (await makeMeta(place, layout, own));
-  await proveCompares(place, layout, meta);
+  const meta = (await findMeta(deps, layout)) ?? (await makeMeta(deps, layout, own));
+  await proveCompares(deps, layout, meta);
   const found = readMeta(layout, meta);
   if (found.state === state) return meta;
-  throw new LostLogError(
+  throw new LogLostError(
     found.state === 'ready'
       ? `There is a log under ${layout.prefix} already: take another prefix`
       : `Another import into ${layout.prefix} was begun: take another prefix`,
@@ -118,7 +118,7 @@ function* batchesOf(pets: PetTable, after: bigint): Generator<readonly TablePet[
 }
 
 async function addCommit(
-  place: StartPlace,
+  deps: StartDeps,
   log: AppliedLog,
   pets: readonly TablePet[],
   keyOf: ReadonlyMap<bigint, CommittedKey>,
@@ -127,8 +127,8 @@ async function addCommit(
   const commit = { after: log.lastId, pets, keys };
   const value = encodeValue(log.digest, encodeCommit(commit));
   const slot = log.nextSlot;
-  const { succeeded, ranges } = await settled(
-    place,
+  const { succeeded, ranges } = await transact(
+    deps,
     {
       compare: [...log.compares, ifAbsent(slot)],
       success: [put(slot, value)],
@@ -138,14 +138,14 @@ async function addCommit(
   );
   const there = ranges[0]?.keyValues[0];
   if (succeeded || there?.value.equals(value) === true) log.applyOwn(commit, value);
-  else throw new LostLogError('Another process writes under the prefix: end it, and begin again');
+  else throw new LogLostError('Another process writes under the prefix: end it, and begin again');
 }
 
 /** Makes the log ready. Sent again after a doubt, it finds that it is. */
-async function finish(place: StartPlace, log: AppliedLog, ready: Buffer): Promise<void> {
+async function finish(deps: StartDeps, log: AppliedLog, ready: Buffer): Promise<void> {
   const { layout } = log;
-  const { succeeded, ranges } = await settled(
-    place,
+  const { succeeded, ranges } = await transact(
+    deps,
     {
       compare: [...log.compares, ifAbsent(log.nextSlot)],
       success: [put(layout.meta, ready)],
@@ -154,5 +154,5 @@ async function finish(place: StartPlace, log: AppliedLog, ready: Buffer): Promis
     'import',
   );
   if (succeeded || ranges[0]?.keyValues[0]?.value.equals(ready) === true) return;
-  throw new LostLogError(`The import into ${layout.prefix} was disturbed`);
+  throw new LogLostError(`The import into ${layout.prefix} was disturbed`);
 }

@@ -16,10 +16,10 @@ import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import { messageOf } from '../../base/log.ts';
 import { StoreUnavailableError } from '../../model/pet-store.ts';
-import { EtcdClient, type ClusterAnswer, type EtcdClientPlace } from './etcd-client.ts';
+import { EtcdClient, type ClusterResponse, type EtcdClientDeps } from './etcd-client.ts';
 import { retried, systemClock } from './etcd-clock.ts';
 import { etcdProblems, type EtcdOptions } from './etcd-options.ts';
-import { LostLogError } from './lost-log-error.ts';
+import { LogLostError } from './log-lost-error.ts';
 import { readCertificates } from './member.ts';
 import { noAnswer, START_MS } from './open-log.ts';
 
@@ -38,9 +38,9 @@ export function checkEtcdOptions(options: EtcdOptions): void {
   }
 }
 
-export interface JoinPlace extends EtcdClientPlace {
+export interface JoinDeps extends EtcdClientDeps {
   /** Throws if the start is to be given up. */
-  guard?(): void;
+  throwIfAborted?(): void;
 }
 
 /** What the answers of all endpoints come to. */
@@ -55,15 +55,15 @@ export type Joining =
  */
 export async function joinCluster(
   options: EtcdOptions,
-  place: JoinPlace = {},
+  deps: JoinDeps = {},
   needed: number = Math.ceil(options.endpoints.length / 2),
 ): Promise<EtcdClient> {
-  const { clock = systemClock, guard = () => undefined } = place;
-  const client = new EtcdClient(options, place);
+  const { clock = systemClock, throwIfAborted = () => undefined } = deps;
+  const client = new EtcdClient(options, deps);
   const startedAt = clock.now();
   try {
     return await retried(clock, async () => {
-      guard();
+      throwIfAborted();
       const answers = await client.clusters();
       const joining = joiningOf(options.endpoints, answers, needed);
       if (joining.kind === 'refused') throw joining.error;
@@ -83,7 +83,7 @@ export async function joinCluster(
 /** Decides what the answers of the endpoints, in their order, come to. */
 export function joiningOf(
   endpoints: readonly string[],
-  answers: readonly ClusterAnswer[],
+  answers: readonly ClusterResponse[],
   needed: number,
 ): Joining {
   const causes: string[] = [];
@@ -106,9 +106,9 @@ export function joiningOf(
   return { kind: 'too few', cause: [count, ...causes].join('; ') };
 }
 
-function differ(members: ReadonlyMap<string, readonly string[]>): LostLogError {
+function differ(members: ReadonlyMap<string, readonly string[]>): LogLostError {
   const [[, first] = ['', []] as const, [, second] = ['', []] as const] = [...members];
-  return new LostLogError(
+  return new LogLostError(
     `The endpoints belong to different clusters, ${first.join(', ')} to one and ` +
       `${second.join(', ')} to another: name the members of one cluster, or add a member that was ` +
       'made anew by etcdctl member add',

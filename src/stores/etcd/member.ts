@@ -13,7 +13,7 @@ import net from 'node:net';
 import tls from 'node:tls';
 import type { EtcdOptions } from './etcd-options.ts';
 
-export type Reply =
+export type MemberResponse =
   | { readonly kind: 'answered'; readonly status: number; readonly text: string }
   | { readonly kind: 'unsent' | 'cut' | 'too long'; readonly cause: string };
 
@@ -67,7 +67,7 @@ export class Member {
   }
 
   /** Sends the request. It never rejects. */
-  post({ path, body, token, timeoutMs }: MemberRequest): Promise<Reply> {
+  post({ path, body, token, timeoutMs }: MemberRequest): Promise<MemberResponse> {
     return new Promise((resolve) => {
       const headers: Record<string, string | number> = {
         'Content-Type': 'application/json',

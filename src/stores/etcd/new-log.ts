@@ -10,7 +10,7 @@ import type { EtcdCalls } from './calls.ts';
 import { systemClock, type EtcdClock } from './etcd-clock.ts';
 import { DEFAULT_PREFIX, type EtcdOptions } from './etcd-options.ts';
 import { checkEtcdOptions, joinCluster } from './join-cluster.ts';
-import { findMeta, makeMeta, readyLog, type StartPlace } from './open-log.ts';
+import { findMeta, makeMeta, readyLog, type StartDeps } from './open-log.ts';
 import { encodeMeta, layoutOf, newLogId } from './slots.ts';
 
 export interface InitEtcdOptions extends EtcdOptions {
@@ -31,22 +31,23 @@ export async function initEtcd(options: InitEtcdOptions): Promise<'made' | 'foun
   checkEtcdOptions(options);
   const { prefix = DEFAULT_PREFIX, clock = systemClock } = options;
   const tell = safeLog(options.log ?? silent);
-  const guard = (): void => options.signal?.throwIfAborted();
+  const throwIfAborted = (): void => options.signal?.throwIfAborted();
   const { endpoints } = options;
   const calls =
-    options.calls ?? (await joinCluster(options, { clock, tell, guard }, endpoints.length));
+    options.calls ??
+    (await joinCluster(options, { clock, tell, throwIfAborted }, endpoints.length));
   try {
-    return await makeLog({ calls, clock, guard }, prefix);
+    return await makeLog({ calls, clock, throwIfAborted }, prefix);
   } finally {
     calls.close();
   }
 }
 
-async function makeLog(place: StartPlace, prefix: string): Promise<'made' | 'found'> {
+async function makeLog(deps: StartDeps, prefix: string): Promise<'made' | 'found'> {
   const layout = layoutOf(prefix);
   const own = encodeMeta({ logId: newLogId(), state: 'ready' });
   // A log that exists is found without a put, which a used-up quota would refuse.
-  const meta = (await findMeta(place, layout)) ?? (await makeMeta(place, layout, own));
-  await readyLog(place, layout, meta);
+  const meta = (await findMeta(deps, layout)) ?? (await makeMeta(deps, layout, own));
+  await readyLog(deps, layout, meta);
   return meta.equals(own) ? 'made' : 'found';
 }

@@ -22,45 +22,45 @@ import {
   put,
   range,
   type Txn,
-  type TxnAnswer,
+  type TxnResponse,
 } from './etcd-json.ts';
-import { LostLogError } from './lost-log-error.ts';
+import { LogLostError } from './log-lost-error.ts';
 import { decodeMeta, layoutOf, type Layout, type Meta } from './slots.ts';
 
 /** How long a step of a start may take without progress. */
 export const START_MS = 10_000;
 
 /** What a start works with. */
-export interface StartPlace {
+export interface StartDeps {
   readonly calls: EtcdCalls;
   readonly clock: EtcdClock;
   /** Throws where the start is to be given up. */
-  guard(): void;
+  throwIfAborted(): void;
 }
 
 /**
- * Returns the log under the prefix. Rejects with LostLogError if there is none, or if a service
+ * Returns the log under the prefix. Rejects with LogLostError if there is none, or if a service
  * must not use it, and with StoreUnavailableError if the cluster does not answer.
  */
-export async function openLog(place: StartPlace, prefix: string): Promise<LogId> {
+export async function openLog(deps: StartDeps, prefix: string): Promise<LogId> {
   const layout = layoutOf(prefix);
-  const meta = await findMeta(place, layout);
+  const meta = await findMeta(deps, layout);
   if (meta === undefined) {
-    throw new LostLogError(
+    throw new LogLostError(
       `There is no log under ${prefix} in etcd. If there never was one, make it with the command ` +
         'petstore init-etcd (node dist/server.js init-etcd), or import pets with petstore ' +
         'copy-pets. If there was one, it was deleted: restore a back-up of etcd',
     );
   }
-  return readyLog(place, layout, meta);
+  return readyLog(deps, layout, meta);
 }
 
 /** The log with this meta, after the test of the compares. Rejects if an import is unfinished. */
-export async function readyLog(place: StartPlace, layout: Layout, meta: Buffer): Promise<LogId> {
-  await proveCompares(place, layout, meta);
+export async function readyLog(deps: StartDeps, layout: Layout, meta: Buffer): Promise<LogId> {
+  await proveCompares(deps, layout, meta);
   const { logId, state } = readMeta(layout, meta);
   if (state === 'ready') return { layout, meta, logId };
-  throw new LostLogError(
+  throw new LogLostError(
     `Pets are being brought into ${layout.prefix}: wait until that is finished, or take up again ` +
       'what was broken off',
   );
@@ -70,16 +70,16 @@ export async function readyLog(place: StartPlace, layout: Layout, meta: Buffer):
 export function readMeta(layout: Layout, value: Buffer): Meta {
   const meta = decodeMeta(value);
   if (meta !== undefined) return meta;
-  throw new LostLogError(
+  throw new LogLostError(
     `${layout.meta} has a format that this release cannot read: a newer one wrote it, perhaps`,
   );
 }
 
 /** The value of the meta, or undefined if the prefix has no key at all. */
-export async function findMeta(place: StartPlace, layout: Layout): Promise<Buffer | undefined> {
+export async function findMeta(deps: StartDeps, layout: Layout): Promise<Buffer | undefined> {
   const first = range({ key: layout.prefix, rangeEnd: layout.end, limit: 1, isKeysOnly: true });
   const look = { compare: [], success: [range({ key: layout.meta }), first], failure: [] };
-  const { ranges } = await settled(place, look, 'start');
+  const { ranges } = await transact(deps, look, 'start');
   const [meta, any] = ranges.map(({ keyValues }) => keyValues[0]);
   if (meta === undefined && any !== undefined) throw noMeta(layout, any.key);
   return meta?.value;
@@ -89,9 +89,9 @@ export async function findMeta(place: StartPlace, layout: Layout): Promise<Buffe
  * Puts a meta under a prefix that has no key, and returns the one that is there afterwards. Sent
  * again after a doubt, it finds its own value.
  */
-export async function makeMeta(place: StartPlace, layout: Layout, value: Buffer): Promise<Buffer> {
-  const { succeeded, ranges } = await settled(
-    place,
+export async function makeMeta(deps: StartDeps, layout: Layout, value: Buffer): Promise<Buffer> {
+  const { succeeded, ranges } = await transact(
+    deps,
     {
       compare: [ifAbsent(layout.prefix, layout.end)],
       success: [put(layout.meta, value)],
@@ -104,18 +104,14 @@ export async function makeMeta(place: StartPlace, layout: Layout, value: Buffer)
   throw noMeta(layout, 'a key');
 }
 
-function noMeta({ prefix, meta }: Layout, key: string): LostLogError {
-  return new LostLogError(
+function noMeta({ prefix, meta }: Layout, key: string): LogLostError {
+  return new LogLostError(
     `There is ${key} under ${prefix}, and no meta: damage. Take another prefix, or restore ${meta}`,
   );
 }
 
 /** Rejects if the server does not evaluate compares of each kind that the store uses. */
-export async function proveCompares(
-  place: StartPlace,
-  layout: Layout,
-  meta: Buffer,
-): Promise<void> {
+export async function proveCompares(deps: StartDeps, layout: Layout, meta: Buffer): Promise<void> {
   const key = layout.meta;
   // A meta begins with a brace, which stands between these two in ASCII.
   const [isGreater = ''] = ifValueBegins(key, '~');
@@ -125,39 +121,39 @@ export async function proveCompares(
   const answers = await Promise.all(
     [...absent, ifValueIs(key, other), isGreater, isLess].map((compare) => {
       const look = [range({ key })];
-      return settled(place, { compare: [compare], success: look, failure: look }, 'start');
+      return transact(deps, { compare: [compare], success: look, failure: look }, 'start');
     }),
   );
-  const isFalse = ({ succeeded, ranges }: TxnAnswer): boolean =>
+  const isFalse = ({ succeeded, ranges }: TxnResponse): boolean =>
     !succeeded && ranges[0]?.keyValues[0]?.value.equals(meta) === true;
   if (answers.every(isFalse)) return;
-  throw new LostLogError('The endpoints do not compare before they write: is that etcd?');
+  throw new LogLostError('The endpoints do not compare before they write: is that etcd?');
 }
 
 /** Applies all commits. Rejects if the prefix has a key that is not part of the log. */
 export async function readLog(
-  place: StartPlace,
+  deps: StartDeps,
   log: AppliedLog,
   catchUp: CatchUp,
   kind: CallKind,
 ): Promise<void> {
   await insisted(
-    place,
+    deps,
     () => catchUp.run(kind),
     () => log.lastId,
   );
   const { strayKey } = catchUp;
   if (strayKey === undefined) return;
-  throw new LostLogError(
+  throw new LogLostError(
     `There are keys under ${log.layout.prefix} that belong to no log, ${strayKey} first: delete ` +
       'them if you know what they are',
   );
 }
 
 /** The answer to a transaction that may be sent any number of times. */
-export async function settled(place: StartPlace, txn: Txn, kind: CallKind): Promise<TxnAnswer> {
+export async function transact(deps: StartDeps, txn: Txn, kind: CallKind): Promise<TxnResponse> {
   const text = encodeTxn(txn);
-  const { answer } = await insisted(place, () => place.calls.txn(text, kind));
+  const { answer } = await insisted(deps, () => deps.calls.txn(text, kind));
   return answer;
 }
 
@@ -165,14 +161,14 @@ export async function settled(place: StartPlace, txn: Txn, kind: CallKind): Prom
  * Repeats a step until it succeeds; rejects when it is refused, or makes no progress for too long.
  */
 async function insisted<Success extends { readonly kind: 'answered' | 'caught up' }>(
-  { clock, guard }: StartPlace,
+  { clock, throwIfAborted }: StartDeps,
   step: () => Promise<Success | FailedCall>,
   progress: () => bigint = () => 0n,
 ): Promise<Success> {
   let progressAt = clock.now();
   let last = progress();
   return retried(clock, async () => {
-    guard();
+    throwIfAborted();
     const outcome = await step();
     if (!('cause' in outcome)) return outcome;
     if (progress() > last) progressAt = clock.now();

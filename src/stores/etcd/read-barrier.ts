@@ -10,7 +10,7 @@ import { Histogram } from '../../base/histogram.ts';
 import { StoreUnavailableError } from '../../model/pet-store.ts';
 import type { CatchUp, CaughtUp } from './catch-up.ts';
 import { retried, type EtcdClock } from './etcd-clock.ts';
-import { LostLogError } from './lost-log-error.ts';
+import { LogLostError } from './log-lost-error.ts';
 
 /** A read that waits for longer is refused. */
 export const READ_MS = 5_000;
@@ -29,7 +29,7 @@ export class ReadBarrier {
   readonly seconds: Histogram = new Histogram(SECONDS_BOUNDS);
   readonly #catchUp: CatchUp;
   readonly #clock: EtcdClock;
-  readonly #onLost: (error: LostLogError) => void;
+  readonly #onLost: (error: LogLostError) => void;
   #waiting: Waiter[] = [];
   /** Those whom the request under way serves. */
   #served: readonly Waiter[] = [];
@@ -37,7 +37,7 @@ export class ReadBarrier {
   #ended: string | undefined;
   #failure: { readonly since: number; readonly cause: string } | undefined;
 
-  constructor(catchUp: CatchUp, clock: EtcdClock, onLost: (error: LostLogError) => void) {
+  constructor(catchUp: CatchUp, clock: EtcdClock, onLost: (error: LogLostError) => void) {
     this.#catchUp = catchUp;
     this.#clock = clock;
     this.#onLost = onLost;
@@ -108,7 +108,7 @@ export class ReadBarrier {
     this.#failure = undefined;
     for (const { resolve } of served) resolve();
     // Callers who were just answered, and ask again at once, are to share one barrier.
-    if (served.length > 1) await this.#clock.turn();
+    if (served.length > 1) await this.#clock.yieldToEventLoop();
     return true;
   }
 
@@ -123,24 +123,24 @@ export class ReadBarrier {
       }
       return outcome;
     } catch (error) {
-      const lost = error instanceof LostLogError ? error : failedHere(error);
+      const lost = error instanceof LogLostError ? error : applyFailed(error);
       this.#onLost(lost);
       return { kind: 'refused', cause: lost.message };
     }
   }
 }
 
-function otherCluster(cause: string): LostLogError {
-  return new LostLogError(
+function otherCluster(cause: string): LogLostError {
+  return new LogLostError(
     'Most endpoints have answered for another etcd cluster for ten seconds: a back-up was restored, ' +
       `or the cluster was made anew (${cause}). Start the service again to work with that cluster`,
   );
 }
 
 /** Memory that ran out, say: what was applied so far may be half of a commit. */
-export function failedHere(error: unknown): LostLogError {
+export function applyFailed(error: unknown): LogLostError {
   const cause = error instanceof Error ? error.message : String(error);
-  return new LostLogError(`A commit could not be applied: ${cause}`);
+  return new LogLostError(`A commit could not be applied: ${cause}`);
 }
 
 function unreachable(cause: string): string {

@@ -78,18 +78,18 @@ const META: RegExp =
   /^\{"petstore":1,"log":"([0-9a-f]{32})","state":"(ready|importing [0-9a-f]{32})"\}$/;
 
 /** The value of a commit with this text, which follows on the commit with the digest `previous`. */
-export function encodeValue(previous: string, text: string, token: string = newToken()): Buffer {
+export function encodeValue(previous: string, text: string, token: string = newNonce()): Buffer {
   const rest = Buffer.from(`${token} ${previous}\n${text}`);
   return Buffer.concat([Buffer.from(`${FORMAT} ${hex(zlib.crc32(rest))} `), rest]);
 }
 
-function newToken(): string {
+function newNonce(): string {
   return randomBytes(16).toString('hex');
 }
 
 /** The format, the CRC and the token of a value: no other value begins with them. */
 export function headOf(value: Buffer): string {
-  return value.toString('latin1', 0, TOKEN_END);
+  return value.toString('latin1', 0, NONCE_END);
 }
 
 /** What the value of a slot was found to be. */
@@ -111,8 +111,8 @@ export function decodeValue(value: Buffer): DecodedValue {
 const FORMAT = '1';
 /** The format, the CRC and the spaces behind them. */
 const CRC_END = 11;
-const TOKEN_END: number = CRC_END + 32;
-const HEAD_LENGTH: number = TOKEN_END + 1 + 64 + 1;
+const NONCE_END: number = CRC_END + 32;
+const HEAD_LENGTH: number = NONCE_END + 1 + 64 + 1;
 const HEAD: RegExp = /^1 ([0-9a-f]{8}) [0-9a-f]{32} ([0-9a-f]{64})\n$/;
 
 /** What the commit after this value has as `previous`. */

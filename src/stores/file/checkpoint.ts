@@ -8,14 +8,14 @@
 
 import { dirname } from 'node:path';
 import type { Memory } from '../../base/memory.ts';
-import { MAX_KEYS_KEPT, type KeyEntry, type KeyTable } from '../keys/key-table.ts';
+import { MAX_IDEMPOTENCY_KEYS, type KeyEntry, type KeyTable } from '../idempotency/key-table.ts';
 import type { PetTable, TablePet } from '../table/pet-table.ts';
-import type { Disk, DiskEntry, FileMaking } from './disk.ts';
+import type { Disk, FileStat, FileAttributes } from './disk.ts';
 import type { SnapshotId } from './journal-line.ts';
-import { encodeKeysFile } from './keys-file.ts';
+import { encodeIdempotencyFile } from './idempotency-file.ts';
 import { isUnchanged } from './path-state.ts';
 import { crcOf, withFile } from './read-file.ts';
-import { replaceFile } from './replace-file.ts';
+import { replaceFile, type Replacement } from './replace-file.ts';
 import { SnapshotText } from './snapshot.ts';
 import type { StorePaths } from './store-paths.ts';
 
@@ -24,7 +24,7 @@ export interface KnownSnapshot {
   readonly id: SnapshotId;
   /** How many bytes its CRC covers. */
   readonly arrayBytes: number;
-  readonly entry: DiskEntry;
+  readonly entry: FileStat;
   /** False until its folder is synced: after a power failure the one before may be back. */
   readonly isDurable: boolean;
 }
@@ -36,7 +36,7 @@ export interface CheckpointDeps {
   /** For tests: the random bits of an empty snapshot. */
   readonly randomBits?: (() => number) | undefined;
   /** Throws LockLostError if another process may be writing. */
-  guard(): void;
+  assertLockHeld(): void;
 }
 
 /** Another program replaced the snapshot, or changed it. */
@@ -71,20 +71,20 @@ export async function writeSnapshot(
   const { disk, paths, memory, randomBits } = deps;
   const { pets, morePets: more = [] } = content;
   // A program that replaces the snapshot may also have replaced the keys.
-  const guard = (): void => {
-    deps.guard();
+  const assertOwned = (): void => {
+    deps.assertLockHeld();
     if (!isAtItsPath(disk, paths, known)) throw new SnapshotReplacedError();
   };
-  await writeKeys({ ...deps, guard }, content);
+  await writeKeys({ ...deps, assertOwned }, content);
   const text = new SnapshotText(memory, pets, more, randomBits);
   const lastId = more.at(-1)?.id ?? pets.lastId;
   let snapshot: KnownSnapshot | undefined;
   const replacement = {
-    ...{ disk, path: paths.snapshot, tmpPath: paths.tmp, guard },
-    making: snapshotAttributes(disk, paths),
-    beforeRename(file: { look(): DiskEntry }): void {
+    ...{ disk, path: paths.snapshot, tmpPath: paths.tmp, assertOwned },
+    attributes: snapshotAttributes(disk, paths),
+    beforeRename(file: { stat(): FileStat }): void {
       const { crc, arrayBytes } = text;
-      snapshot = { id: { crc, lastId }, arrayBytes, entry: file.look(), isDurable: false };
+      snapshot = { id: { crc, lastId }, arrayBytes, entry: file.stat(), isDurable: false };
       beforeRename(snapshot);
     },
   };
@@ -96,27 +96,27 @@ export async function writeSnapshot(
 
 /** Makes the keys durable. If there are none, and were none, there is no file for them. */
 async function writeKeys(
-  { disk, paths, memory, guard }: CheckpointDeps,
+  { disk, paths, memory, assertOwned }: CheckpointDeps & Pick<Replacement, 'assertOwned'>,
   { keys, moreKeys = [] }: CheckpointContent,
 ): Promise<void> {
-  const isNeeded = keys.length + moreKeys.length > 0 || disk.look(paths.keys) !== undefined;
+  const isNeeded = keys.length + moreKeys.length > 0 || disk.stat(paths.keys) !== undefined;
   if (!isNeeded) return;
-  const entries = [...keys.entries(), ...moreKeys].slice(-MAX_KEYS_KEPT);
-  const making = snapshotAttributes(disk, paths);
-  const replacement = { disk, path: paths.keys, tmpPath: paths.keysTmp, making, guard };
-  const file = await replaceFile(replacement, [encodeKeysFile(memory, entries)]);
+  const entries = [...keys.entries(), ...moreKeys].slice(-MAX_IDEMPOTENCY_KEYS);
+  const attributes = snapshotAttributes(disk, paths);
+  const replacement = { disk, path: paths.keys, tmpPath: paths.keysTmp, attributes, assertOwned };
+  const file = await replaceFile(replacement, [encodeIdempotencyFile(memory, entries)]);
   await file.close().catch(() => undefined);
   await disk.syncDirectory(dirname(paths.keys));
 }
 
 /** Those of the old snapshot; else for its owner only, who is that of the folder. */
-export function snapshotAttributes(disk: Disk, { snapshot }: StorePaths): FileMaking {
-  const old = disk.look(snapshot);
-  return { mode: old?.mode, owner: old?.owner ?? disk.look(dirname(snapshot))?.owner };
+export function snapshotAttributes(disk: Disk, { snapshot }: StorePaths): FileAttributes {
+  const old = disk.stat(snapshot);
+  return { mode: old?.mode, owner: old?.owner ?? disk.stat(dirname(snapshot))?.owner };
 }
 
 /** Those of the snapshot, except that the owner may always write. */
-export function journalAttributes(disk: Disk, paths: StorePaths): FileMaking {
+export function journalAttributes(disk: Disk, paths: StorePaths): FileAttributes {
   const { mode, owner } = snapshotAttributes(disk, paths);
   return { mode: mode === undefined ? undefined : mode | 0o600, owner };
 }
@@ -131,12 +131,10 @@ export async function recognizeSnapshot(
   known: KnownSnapshot | undefined,
 ): Promise<KnownSnapshot | undefined> {
   if (isAtItsPath(disk, paths, known)) return known;
-  const entry = disk.look(paths.snapshot);
+  const entry = disk.stat(paths.snapshot);
   const mayBeSame = entry?.isFile === true && entry.sizeBytes === known?.entry.sizeBytes;
   if (known === undefined || !mayBeSame) throw new SnapshotReplacedError();
-  const crc = await withFile(disk, paths.snapshot, (file) =>
-    crcOf(file, known.arrayBytes, memory),
-  );
+  const crc = await withFile(disk, paths.snapshot, (file) => crcOf(file, known.arrayBytes, memory));
   if (crc !== known.id.crc) throw new SnapshotReplacedError();
   // Whoever put it there may not have synced it.
   return { ...known, entry, isDurable: false };
@@ -148,7 +146,7 @@ export function isAtItsPath(
   { snapshot }: StorePaths,
   known: KnownSnapshot | undefined,
 ): boolean {
-  const entry = disk.look(snapshot);
+  const entry = disk.stat(snapshot);
   if (known === undefined || entry === undefined) return known === undefined && entry === undefined;
   return isUnchanged(known.entry, entry);
 }

@@ -2,9 +2,9 @@
 
 export interface Damage {
   readonly path: string;
-  /** Where, in bytes from the start of the file; undefined when no place is known. */
+  /** Where, in bytes from the start of the file; undefined if no position is known. */
   readonly offset?: number | undefined;
-  /** The line of that byte, counted from 1; found out when it is told (line-of.ts). */
+  /** The line of that byte, counted from 1; found out when it is told (line-number.ts). */
   readonly line?: number | undefined;
   /** What was found there. */
   readonly complaint: string;
@@ -22,8 +22,8 @@ export class DamagedFileError extends Error {
       offset === undefined ? '' : `byte ${offset}`,
       line === undefined ? '' : `line ${line}`,
     ];
-    const place = where.filter((part) => part !== '').join(', ');
-    const at = place === '' ? '' : ` at ${place}`;
+    const position = where.filter((part) => part !== '').join(', ');
+    const at = position === '' ? '' : ` at ${position}`;
     super(`${path} is damaged${at}: ${complaint}. It was left as it is. ${advice}`);
     this.damage = damage;
   }

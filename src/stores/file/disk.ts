@@ -15,10 +15,14 @@ export interface Disk {
    * `read` opens a file as it is, `edit` for reading and writing; `create` makes one that must not
    * be there yet.
    */
-  open(path: string, how: 'read' | 'edit' | 'create', making?: FileMaking): Promise<DiskFile>;
+  open(
+    path: string,
+    how: 'read' | 'edit' | 'create',
+    attributes?: FileAttributes,
+  ): Promise<DiskFile>;
 
   /** What is at the path, undefined when nothing is; at once, since it only asks the system. */
-  look(path: string): DiskEntry | undefined;
+  stat(path: string): FileStat | undefined;
 
   /** The path with every symbolic link followed; the last name need not exist. */
   resolve(path: string): Promise<string>;
@@ -44,11 +48,11 @@ export interface Disk {
   freeBytes(path: string): Promise<number>;
 
   /** Takes the lock that only one open process can hold; undefined when another holds it. */
-  lock(path: string, making?: FileMaking): Promise<DiskLock | undefined>;
+  lock(path: string, attributes?: FileAttributes): Promise<DiskLock | undefined>;
 }
 
 /** How a new file is made. */
-export interface FileMaking {
+export interface FileAttributes {
   /** The permission bits; for its owner only, unless given. */
   readonly mode?: number | undefined;
   /** Whose it is to be, where the process may decide that. */
@@ -76,12 +80,12 @@ export interface DiskFile {
   truncate(length: number): Promise<void>;
 
   /** What the open file is now; its name may be gone. */
-  look(): DiskEntry;
+  stat(): FileStat;
 
   close(): Promise<void>;
 }
 
-export interface DiskEntry {
+export interface FileStat {
   readonly isFile: boolean;
   readonly sizeBytes: number;
   /** The permission bits. */
@@ -98,6 +102,6 @@ export interface DiskEntry {
 
 export interface DiskLock {
   /** The file whose lock is held. */
-  look(): DiskEntry;
+  stat(): FileStat;
   release(): Promise<void>;
 }

@@ -22,7 +22,7 @@ import { storedPetOf } from '../../model/stored-pet.ts';
 import type { CommitLimits, CommitLog, LogTarget } from '../commit-log.ts';
 import { createCommit, encodeCommit, type Commit, type PendingPet } from '../commits/commit.ts';
 import { FULL_COMMIT_BYTES, type Outcome } from '../commits/commit-queue.ts';
-import { KEY_LIFETIME_MS, type RequestKey } from '../keys/key-table.ts';
+import { KEY_LIFETIME_MS, type KeyHash } from '../idempotency/key-table.ts';
 import { journalAttributes } from './checkpoint.ts';
 import type { DiskLock } from './disk.ts';
 import { assertNext, doubtOf, type FileLogState } from './file-log-state.ts';
@@ -153,7 +153,7 @@ export class FileLog implements CommitLog {
     return this.#failures.recent;
   }
 
-  doubtOf(key: RequestKey): string | undefined {
+  doubtOf(key: KeyHash): string | undefined {
     const isInDoubt = this.#doubt?.keys.some((entry) => entry.key === key) === true;
     return isInDoubt ? this.#doubtMessage() : undefined;
   }
@@ -225,7 +225,7 @@ export class FileLog implements CommitLog {
    */
   #fault(extra: number | undefined): Fault | undefined {
     try {
-      this.#deps.guard();
+      this.#deps.assertLockHeld();
     } catch (error) {
       if (!(error instanceof LockLostError)) throw error;
       return { to: 'readOnly', cause: error.message, canRestart: true };
@@ -405,8 +405,9 @@ export class FileLog implements CommitLog {
   }
 }
 
-export interface FileStats
-  extends Required<Pick<StoreStats, 'syncSeconds' | 'journalBytes' | 'snapshotBytes'>> {}
+export interface FileStats extends Required<
+  Pick<StoreStats, 'syncSeconds' | 'journalBytes' | 'snapshotBytes'>
+> {}
 
 const JOURNAL_REPLACED = 'Another file is in the place of the journal';
 

@@ -2,7 +2,7 @@
  * The file store: a PetStore that loses nothing, in four files.
  *
  *     pets.json          the snapshot, replaced as a whole at a checkpoint
- *     pets.json.keys     the idempotency keys of that checkpoint (../keys/key-table.ts)
+ *     pets.json.keys     the idempotency keys of that checkpoint (../idempotency/key-table.ts)
  *     pets.json.journal  the creates since, one line for each commit, with their keys
  *     pets.json.lock     held while the store is open, never removed
  *
@@ -18,19 +18,19 @@ import { Histogram } from '../../base/histogram.ts';
 import { skipSpace } from '../../base/json.ts';
 import { messageOf, safeLog, silent, type Log } from '../../base/log.ts';
 import { systemMemory, type Memory } from '../../base/memory.ts';
-import { KeyTable } from '../keys/key-table.ts';
+import { KeyTable } from '../idempotency/key-table.ts';
 import { openLogStore, type LogStore } from '../log-store.ts';
 import { PetTable } from '../table/pet-table.ts';
 import { DamagedFileError } from './damaged-file-error.ts';
 import type { Disk } from './disk.ts';
 import { FileLog } from './file-log.ts';
-import { withLine } from './line-of.ts';
+import { withLine } from './line-number.ts';
 import { nodeDisk } from './node-disk.ts';
 import { fileAt, withFile } from './read-file.ts';
 import { recover } from './recovery.ts';
 import { systemClock, type StoreClock } from './store-clock.ts';
 import { LONG_JOURNAL_BYTES } from './store-files.ts';
-import { lockGuard, takeLock } from './store-lock.ts';
+import { createLockAssertion, takeLock } from './store-lock.ts';
 import { storePaths } from './store-paths.ts';
 
 /** A PetStore over a FileLog. */
@@ -79,7 +79,16 @@ export async function openFileStore(options: FileStoreOptions): Promise<FileStor
   const lock = await takeLock(disk, paths);
   const { timeOfDay } = clock;
   const deps = {
-    ...{ disk, paths, memory, randomBits, guard: lockGuard(disk, paths, lock), log, lock, clock },
+    ...{
+      disk,
+      paths,
+      memory,
+      randomBits,
+      assertLockHeld: createLockAssertion(disk, paths, lock),
+      log,
+      lock,
+      clock,
+    },
     ...{ pets, keys, longJournalBytes, timeOfDay, syncSeconds: new Histogram(SYNC_BOUNDS) },
   };
   return openLogStore({ pets, keys }, async (target) => {

@@ -14,7 +14,7 @@ export class FileWindow {
   #buffer: Buffer;
   /** What is in the window. It changes with every `fill`. */
   bytes: Buffer;
-  /** The place of bytes[0] in the file. */
+  /** The position of bytes[0] in the file. */
   position = 0;
   /** True when the file ends where the window does. */
   atEnd = false;

@@ -16,8 +16,8 @@ import type { Memory } from '../../base/memory.ts';
 import { commitStart, decodeCommit, type Commit, type CommittedKey } from '../commits/commit.ts';
 import { MAX_COMMIT_BYTES } from '../commits/commit-queue.ts';
 import { scanCommit } from '../commits/commit-scanner.ts';
-import { MAX_KEYS_KEPT } from '../keys/key-table.ts';
-import { PetRun, scannedBytes } from '../table/pet-scanner.ts';
+import { MAX_IDEMPOTENCY_KEYS } from '../idempotency/key-table.ts';
+import { ScannedPets, scannedBytes } from '../table/pet-scanner.ts';
 import type { PetTable } from '../table/pet-table.ts';
 import { DamagedFileError } from './damaged-file-error.ts';
 import type { DiskFile } from './disk.ts';
@@ -72,7 +72,7 @@ class JournalReader {
   readonly #window: FileWindow;
   readonly #snapshot: SnapshotId;
   readonly #pets: PetTable;
-  readonly #run: PetRun = new PetRun();
+  readonly #run: ScannedPets = new ScannedPets();
   /** Where the next line starts in the window. */
   #at = 0;
   /** CRC-32 of the file up to there. */
@@ -164,21 +164,21 @@ class JournalReader {
         ? undefined
         : scanCommit(scanned, start, textEnd, this.#lastId, run);
       if (commit === undefined) {
-        this.#pets.appendRun(bytes, run);
+        this.#pets.appendScanned(bytes, run);
         run.length = 0;
         this.#applyCommit(decodeCommit(bytes.subarray(start, textEnd)), at);
       } else {
         this.#lastId = commit.lastId;
         this.#addKeys(commit.keys);
       }
-      if (run.length > PetRun.maxLength / 2) {
-        this.#pets.appendRun(bytes, run);
+      if (run.length > ScannedPets.maxLength / 2) {
+        this.#pets.appendScanned(bytes, run);
         run.length = 0;
       }
       this.#lastOffset = this.#window.position + at;
       this.#at += length;
     }
-    this.#pets.appendRun(bytes, run);
+    this.#pets.appendScanned(bytes, run);
   }
 
   #applyCommit(commit: Commit | undefined, at: number): void {
@@ -201,7 +201,8 @@ class JournalReader {
   /** A journal may have millions of them: of those only the newest are needed. */
   #addKeys(keys: readonly CommittedKey[]): void {
     for (const key of keys) this.#keys.push(key);
-    if (this.#keys.length >= 2 * MAX_KEYS_KEPT) this.#keys = this.#keys.slice(-MAX_KEYS_KEPT);
+    if (this.#keys.length >= 2 * MAX_IDEMPOTENCY_KEYS)
+      this.#keys = this.#keys.slice(-MAX_IDEMPOTENCY_KEYS);
   }
 
   /** Reads the header; false where there is none, nor anything else that counts. */
@@ -249,7 +250,7 @@ class JournalReader {
       crc: this.#crc,
       lastOffset: this.#lastOffset,
       tornBytes: tail.length,
-      keys: this.#keys.slice(-MAX_KEYS_KEPT),
+      keys: this.#keys.slice(-MAX_IDEMPOTENCY_KEYS),
     };
   }
 

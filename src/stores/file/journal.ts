@@ -15,7 +15,7 @@
 import { dirname } from 'node:path';
 import type { Histogram } from '../../base/histogram.ts';
 import type { Memory } from '../../base/memory.ts';
-import type { Disk, DiskEntry, DiskFile, FileMaking } from './disk.ts';
+import type { Disk, FileStat, DiskFile, FileAttributes } from './disk.ts';
 import { encodeLine, headerText, type EncodedLine, type SnapshotId } from './journal-line.ts';
 import { isSameFile, pathState, type PathState } from './path-state.ts';
 import { checkWritten, writeAll } from './replace-file.ts';
@@ -24,7 +24,7 @@ import { checkWritten, writeAll } from './replace-file.ts';
 export interface JournalFile {
   /** Undefined if it was not opened for writing. */
   readonly file?: DiskFile | undefined;
-  readonly entry: DiskEntry;
+  readonly entry: FileStat;
   /** How many of its bytes are complete lines, and their CRC-32. */
   readonly lengthBytes: number;
   readonly crc: number;
@@ -54,9 +54,9 @@ export class Journal {
   /** The snapshot that its header names. */
   readonly snapshot: SnapshotId;
   #file: DiskFile | undefined;
-  #entry: DiskEntry | undefined;
+  #entry: FileStat | undefined;
   /** A copy that may have got this journal's name, though its rename reported failure. */
-  #copy: DiskEntry | undefined;
+  #copy: FileStat | undefined;
   #isTrusted = true;
   #length: number;
   #crc: number;
@@ -107,7 +107,7 @@ export class Journal {
   pathState(extra?: number): Exclude<PathState, 'cannot be told'> {
     const { disk, path } = this.#deps;
     if (this.#entry === undefined) {
-      const there = disk.look(path);
+      const there = disk.stat(path);
       return there === undefined || (there.isFile && there.sizeBytes === 0) ? 'same' : 'replaced';
     }
     if (this.#copy !== undefined && this.#isCopyThere(this.#copy)) return 'same';
@@ -116,7 +116,7 @@ export class Journal {
   }
 
   /** Takes the file with this entry for its own if that is found at its path. */
-  acceptCopy(entry: DiskEntry): void {
+  acceptCopy(entry: FileStat): void {
     this.#copy = entry;
   }
 
@@ -141,7 +141,7 @@ export class Journal {
    */
   async write(
     line: EncodedLine,
-    attributes: () => FileMaking,
+    attributes: () => FileAttributes,
     assertOwned: () => void,
   ): Promise<Written> {
     const isNew = this.#file === undefined;
@@ -178,13 +178,13 @@ export class Journal {
     await file?.close();
   }
 
-  async #create(attributes: FileMaking): Promise<DiskFile> {
+  async #create(attributes: FileAttributes): Promise<DiskFile> {
     const { disk, path } = this.#deps;
     // One that `pathState` takes for none.
-    if (disk.look(path)?.sizeBytes === 0) await disk.remove(path);
+    if (disk.stat(path)?.sizeBytes === 0) await disk.remove(path);
     const file = await disk.open(path, 'create', attributes);
     try {
-      this.#entry = file.look();
+      this.#entry = file.stat();
       return file;
     } catch (error) {
       await file.close().catch(() => undefined);
@@ -221,8 +221,8 @@ export class Journal {
     await this.#deps.disk.syncDirectory(dirname(this.#deps.path));
   }
 
-  #isCopyThere(copy: DiskEntry): boolean {
-    const there = this.#deps.disk.look(this.#deps.path);
+  #isCopyThere(copy: FileStat): boolean {
+    const there = this.#deps.disk.stat(this.#deps.path);
     return there !== undefined && isSameFile(there, copy);
   }
 }

@@ -25,22 +25,22 @@ import { constants, platform } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import type { Disk, DiskEntry, DiskFile, FileMaking } from './disk.ts';
+import type { Disk, FileStat, DiskFile, FileAttributes } from './disk.ts';
 import { lockFile } from './lock.ts';
 
 export const nodeDisk: Disk = {
   processId: process.pid,
   open: openFile,
-  look,
+  stat,
   resolve: resolveLinks,
   rename: renameFile,
   link: (from, to) => link(from, to),
   syncDirectory,
-  lock: async (path, making = {}) => {
-    const lock = await lockFile(path, (file) => prepare(file, making, OWNER_ONLY));
+  lock: async (path, attributes = {}) => {
+    const lock = await lockFile(path, (file) => prepare(file, attributes, OWNER_ONLY));
     if (lock === undefined) return undefined;
     const { file } = lock;
-    return { look: () => lookAt(file), release: () => file.close() };
+    return { stat: () => statOf(file), release: () => file.close() };
   },
   makeDirectory,
   list: (path) => readdir(path),
@@ -61,11 +61,11 @@ const syncData = promisify(fdatasync);
 async function openFile(
   path: string,
   how: keyof typeof FLAGS,
-  making: FileMaking = {},
+  attributes: FileAttributes = {},
 ): Promise<DiskFile> {
   const file = await open(path, FLAGS[how], OWNER_ONLY).catch(throwNamed);
   if (how === 'create') {
-    await prepare(file, making, making.mode ?? OWNER_ONLY).catch(async (error: unknown) => {
+    await prepare(file, attributes, attributes.mode ?? OWNER_ONLY).catch(async (error: unknown) => {
       // What was not made as it should be is not there.
       await file.close().catch(() => undefined);
       await rm(path, { force: true }).catch(() => undefined);
@@ -90,14 +90,14 @@ async function openFile(
     sync: () =>
       IS_WINDOWS && how === 'read' ? Promise.resolve() : syncData(file.fd).catch(throwNamed),
     truncate: (length) => file.truncate(length),
-    look: () => lookAt(file),
+    stat: () => statOf(file),
     close: () => file.close(),
   };
 }
 
 /** Gives a new file its owner and mode, where it has them not already: some systems have none. */
-async function prepare(file: FileHandle, { owner }: FileMaking, mode: number): Promise<void> {
-  const entry = lookAt(file);
+async function prepare(file: FileHandle, { owner }: FileAttributes, mode: number): Promise<void> {
+  const entry = statOf(file);
   const isRoot = process.getuid?.() === ROOT;
   const isOwned = entry.owner.user === owner?.user && entry.owner.group === owner.group;
   if (isRoot && owner !== undefined && !isOwned) await file.chown(owner.user, owner.group);
@@ -105,18 +105,18 @@ async function prepare(file: FileHandle, { owner }: FileMaking, mode: number): P
   if (entry.mode !== mode) await file.chmod(mode);
 }
 
-function look(path: string): DiskEntry | undefined {
+function stat(path: string): FileStat | undefined {
   const options = { bigint: true, throwIfNoEntry: false } as const;
   // A symbolic link that leads nowhere is there, too: no file can be made at its path.
   const stats = statSync(path, options) ?? lstatSync(path, options);
   return stats === undefined ? undefined : entryOf(stats);
 }
 
-function lookAt({ fd }: FileHandle): DiskEntry {
+function statOf({ fd }: FileHandle): FileStat {
   return entryOf(fstatSync(fd, { bigint: true }));
 }
 
-function entryOf(stats: BigIntStats): DiskEntry {
+function entryOf(stats: BigIntStats): FileStat {
   return {
     isFile: stats.isFile(),
     sizeBytes: Number(stats.size),
@@ -136,12 +136,12 @@ async function resolveLinks(path: string): Promise<string> {
     if (codeOf(error) !== 'ENOENT') throw error;
   }
   const folder = await realpath(dirname(path));
-  const place = join(folder, basename(path));
-  const isLink = await lstat(place).then(
+  const named = join(folder, basename(path));
+  const isLink = await lstat(named).then(
     (entry) => entry.isSymbolicLink(),
     () => false,
   );
-  return isLink ? resolveLinks(resolve(folder, await readlink(place))) : place;
+  return isLink ? resolveLinks(resolve(folder, await readlink(named))) : named;
 }
 
 /** By hand, since mkdir with `recursive` never ends where no folder can be made, as in /proc. */

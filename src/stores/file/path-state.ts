@@ -6,7 +6,7 @@
  * `stat`, which takes microseconds. The inode number of an open file is not reused.
  */
 
-import type { Disk, DiskEntry } from './disk.ts';
+import type { Disk, FileStat } from './disk.ts';
 
 export type PathState =
   /** The path leads to the file. More links than one are fine: a backup may have made them. */
@@ -24,21 +24,21 @@ export type PathState =
 export function pathState(
   disk: Disk,
   path: string,
-  entry: DiskEntry,
+  entry: FileStat,
   sizeBytes?: number,
 ): Exclude<PathState, 'cannot be told'> {
-  const named = disk.look(path);
+  const named = disk.stat(path);
   if (named === undefined) return 'missing';
   if (!isSameFile(named, entry)) return 'replaced';
   return sizeBytes === undefined || named.sizeBytes === sizeBytes ? 'same' : 'changed';
 }
 
-export function isSameFile(one: DiskEntry, other: DiskEntry): boolean {
+export function isSameFile(one: FileStat, other: FileStat): boolean {
   return one.device === other.device && one.number === other.number;
 }
 
 /** True if both are the same file with the same content, as far as size and time show. */
-export function isUnchanged(one: DiskEntry, other: DiskEntry): boolean {
+export function isUnchanged(one: FileStat, other: FileStat): boolean {
   return (
     isSameFile(one, other) && one.sizeBytes === other.sizeBytes && one.changedAt === other.changedAt
   );

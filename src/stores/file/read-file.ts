@@ -5,11 +5,11 @@
 
 import zlib from 'node:zlib';
 import type { Memory } from '../../base/memory.ts';
-import type { Disk, DiskEntry, DiskFile } from './disk.ts';
+import type { Disk, FileStat, DiskFile } from './disk.ts';
 
 /** What is at the path, undefined when nothing is; throws when it is no file. */
-export function fileAt(disk: Disk, path: string): DiskEntry | undefined {
-  const entry = disk.look(path);
+export function fileAt(disk: Disk, path: string): FileStat | undefined {
+  const entry = disk.stat(path);
   if (entry !== undefined && !entry.isFile) throw new Error(`${path} is not a file`);
   return entry;
 }

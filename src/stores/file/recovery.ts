@@ -25,7 +25,7 @@ import type { PetTable } from '../table/pet-table.ts';
 import type { KnownSnapshot } from './checkpoint.ts';
 import { DamagedFileError } from './damaged-file-error.ts';
 import type { DiskFile } from './disk.ts';
-import { fitsPets, readKeysFile } from './keys-file.ts';
+import { fitsPets, readIdempotencyFile } from './idempotency-file.ts';
 import { readJournal, type JournalContent } from './journal-reader.ts';
 import type { SnapshotId } from './journal-line.ts';
 import { fileAt, withFile } from './read-file.ts';
@@ -57,7 +57,7 @@ export async function recover(deps: RecoveryDeps): Promise<Recovered> {
   const lastSnapshotId = pets.lastId;
   const content = await loadJournal(deps, loaded?.id);
   await loadKeys(deps, lastSnapshotId, content?.keys ?? []);
-  deps.guard();
+  deps.assertLockHeld();
   for (const path of [paths.tmp, paths.keysTmp]) {
     fileAt(disk, path);
     await removeFile(disk, path);
@@ -77,7 +77,7 @@ export async function recover(deps: RecoveryDeps): Promise<Recovered> {
     return { files, staleCause: undefined };
   }
   logContent(content, paths, log);
-  const entry = disk.look(paths.journal);
+  const entry = disk.stat(paths.journal);
   const { lengthBytes, crc } = holdsCommits(content) ? content : { lengthBytes: 0, crc: 0 };
   const found = entry === undefined ? undefined : { entry, lengthBytes, crc };
   const files = new StoreFiles(deps, snapshot, found);
@@ -135,17 +135,17 @@ async function checkSavedFiles({ disk, paths, log }: RecoveryDeps): Promise<void
   const folder = dirname(paths.snapshot);
   const start = basename(`${paths.snapshot}.saved-`);
   const names = (await disk.list(folder)).filter((name) => name.startsWith(start)).sort();
-  const snapshot = disk.look(paths.snapshot);
+  const snapshot = disk.stat(paths.snapshot);
   for (const name of names) {
     const file = `${folder}/${name}`;
-    const entry = disk.look(file);
+    const entry = disk.stat(file);
     if (name.endsWith('.part')) {
       log('warn', 'An unfinished saved file is beside the data file', { file });
     } else if (snapshot !== undefined && entry !== undefined) {
       if (entry.changedAt <= snapshot.changedAt) continue;
       const event = 'A saved file is newer than the data file: it may have pets that are not there';
       log('warn', event, { file, dataFile: paths.snapshot });
-    } else if (disk.look(paths.journal) === undefined) {
+    } else if (disk.stat(paths.journal) === undefined) {
       throw new Error(
         `There is no data file ${paths.snapshot}, but ${file} has the pets that a service saved: ` +
           'rename it to the data file, or move it away to start with no pets',
@@ -160,7 +160,7 @@ async function checkSavedFiles({ disk, paths, log }: RecoveryDeps): Promise<void
  * it cannot leave a mount.
  */
 async function expectNoMountPoint({ disk, paths }: RecoveryDeps): Promise<void> {
-  if (disk.look(paths.snapshot) === undefined) return;
+  if (disk.stat(paths.snapshot) === undefined) return;
   try {
     await disk.link(paths.snapshot, paths.tmp);
   } catch (error) {
@@ -224,9 +224,9 @@ async function loadSnapshot({
 }: RecoveryDeps): Promise<Omit<KnownSnapshot, 'isDurable'> | undefined> {
   if (fileAt(disk, paths.snapshot) === undefined) return undefined;
   return withFile(disk, paths.snapshot, async (file) => {
-    const entry = file.look();
-    const { crc, arrayBytes, isSealed } = await readSnapshot(paths.snapshot, file, pets, memory);
-    if (!isSealed) {
+    const entry = file.stat();
+    const { crc, arrayBytes, hasChecksum } = await readSnapshot(paths.snapshot, file, pets, memory);
+    if (!hasChecksum) {
       log('info', 'The data file has no seal: a changed letter in it would not be noticed', {
         file: paths.snapshot,
       });
@@ -250,7 +250,7 @@ async function loadKeys(
 ): Promise<void> {
   if (fileAt(disk, paths.keys) !== undefined) {
     const stored = await withFile(disk, paths.keys, async (file) => {
-      const entries = await readKeysFile(paths.keys, file, memory);
+      const entries = await readIdempotencyFile(paths.keys, file, memory);
       await file.sync();
       return entries;
     });
@@ -279,11 +279,10 @@ function logContent(
 ): void {
   const file = paths.journal;
   if (tornBytes > 0) {
-    const place = { file, offset: lengthBytes, bytes: tornBytes };
-    log('warn', 'Dropped a commit that was cut off before it was answered', place);
+    const position = { file, offset: lengthBytes, bytes: tornBytes };
+    log('warn', 'Dropped a commit that was cut off before it was answered', position);
   }
   if (kind === 'passed over') {
     log('info', 'Passed over a journal whose pets the data file has', { file });
   }
 }
-

@@ -6,7 +6,7 @@
  * which is the caller's, the rename itself may be lost.
  */
 
-import type { Disk, DiskEntry, DiskFile, FileMaking } from './disk.ts';
+import type { Disk, FileStat, DiskFile, FileAttributes } from './disk.ts';
 import { pathState } from './path-state.ts';
 
 export interface Replacement {
@@ -14,9 +14,9 @@ export interface Replacement {
   readonly path: string;
   /** In the same directory. */
   readonly tmpPath: string;
-  readonly making: FileMaking;
+  readonly attributes: FileAttributes;
   /** Called before each step that would harm a file that is not ours; throws when one is not. */
-  guard(): void;
+  assertOwned(): void;
   /** Called with the new file, complete and synced, right before its rename. */
   beforeRename?: ((file: DiskFile) => void) | undefined;
 }
@@ -26,13 +26,13 @@ export interface Replacement {
  * old one has its name, and nothing is at `tmpPath` where that could be removed.
  */
 export async function replaceFile(
-  { disk, path, tmpPath, making, guard, beforeRename }: Replacement,
+  { disk, path, tmpPath, attributes, assertOwned, beforeRename }: Replacement,
   chunks: Iterable<Buffer> | AsyncIterable<Buffer>,
 ): Promise<DiskFile> {
-  guard();
+  assertOwned();
   await removeFile(disk, tmpPath);
-  const file = await disk.open(tmpPath, 'create', making);
-  const entry = file.look();
+  const file = await disk.open(tmpPath, 'create', attributes);
+  const entry = file.stat();
   try {
     let position = 0;
     for await (const chunk of chunks) {
@@ -40,7 +40,7 @@ export async function replaceFile(
       position += chunk.length;
     }
     await file.sync();
-    guard();
+    assertOwned();
     beforeRename?.(file);
     await renameFile(disk, tmpPath, path, entry);
     return file;
@@ -52,7 +52,7 @@ export async function replaceFile(
 }
 
 /** Removes the file if it is still the one at its path. */
-export async function removeOwn(disk: Disk, path: string, entry: DiskEntry): Promise<void> {
+export async function removeOwn(disk: Disk, path: string, entry: FileStat): Promise<void> {
   if (pathState(disk, path, entry) === 'same') await disk.remove(path);
 }
 
@@ -74,7 +74,7 @@ export async function renameFile(
   disk: Disk,
   from: string,
   to: string,
-  entry: DiskEntry,
+  entry: FileStat,
 ): Promise<void> {
   try {
     await disk.rename(from, to);
@@ -88,6 +88,6 @@ export async function removeFile(disk: Disk, path: string): Promise<void> {
   try {
     await disk.remove(path);
   } catch (error) {
-    if (disk.look(path) !== undefined) throw error;
+    if (disk.stat(path) !== undefined) throw error;
   }
 }

@@ -10,13 +10,13 @@
 import { dirname } from 'node:path';
 import type { PetTable } from '../table/pet-table.ts';
 import { snapshotAttributes, type CheckpointDeps } from './checkpoint.ts';
-import type { Disk, DiskEntry } from './disk.ts';
+import type { Disk, FileStat } from './disk.ts';
 import { removeOwn, renameFile, writeAll } from './replace-file.ts';
 import { SnapshotText } from './snapshot.ts';
 
 export interface SavedFile {
   readonly path: string;
-  readonly entry: DiskEntry;
+  readonly entry: FileStat;
   readonly lastId: bigint;
 }
 
@@ -30,7 +30,7 @@ export async function savePets(
   const partPath = partOf(disk, path);
   await disk.makeDirectory(dirname(path));
   const file = await disk.open(partPath, 'create', snapshotAttributes(disk, paths));
-  const entry = file.look();
+  const entry = file.stat();
   try {
     let position = 0;
     for (const chunk of new SnapshotText(memory, pets, [], randomBits).chunks()) {
@@ -38,9 +38,9 @@ export async function savePets(
       position += chunk.length;
     }
     await file.sync();
-    if (disk.look(path) !== undefined) throw new Error(`${path} is there already`);
+    if (disk.stat(path) !== undefined) throw new Error(`${path} is there already`);
     await renameFile(disk, partPath, path, entry);
-    return { path, entry: file.look(), lastId: pets.lastId };
+    return { path, entry: file.stat(), lastId: pets.lastId };
   } catch (error) {
     await removeOwn(disk, partPath, entry).catch(() => undefined);
     throw error;
@@ -52,7 +52,7 @@ export async function savePets(
 function freePath(disk: Disk, pathAt: (at: Date) => string, timeOfDay: number): string {
   for (let time = timeOfDay; ; time += 1) {
     const path = pathAt(new Date(time));
-    if (disk.look(path) === undefined && disk.look(partOf(disk, path)) === undefined) return path;
+    if (disk.stat(path) === undefined && disk.stat(partOf(disk, path)) === undefined) return path;
   }
 }
 

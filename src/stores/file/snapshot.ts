@@ -15,7 +15,7 @@
  * first, a tab for 1. A file without a seal is as good, only not protected: so anybody's JSON array
  * of pets, in any layout, can be put in the data file's place, with no blanks behind its bracket.
  * Pets in the form that we write go the fast way (table/pet-scanner.ts), all others the general one
- * (readPet).
+ * (parsePetAt).
  */
 
 import { randomInt } from 'node:crypto';
@@ -24,9 +24,9 @@ import { CLOSE_BRACKET, COMMA, OPEN_BRACKET } from '../../base/ascii.ts';
 import { JsonSyntaxError, skipSpace } from '../../base/json.ts';
 import type { Memory } from '../../base/memory.ts';
 import { findInvalidUtf8 } from '../../base/utf8.ts';
-import { InvalidPetError, MAX_PET_BYTES, readPet } from '../../model/pet-text.ts';
+import { InvalidPetError, MAX_PET_BYTES, parsePetAt } from '../../model/pet-text.ts';
 import { stringifyPet } from '../../model/stringify-pet.ts';
-import { PetRun, scanPets, scannedBytes, type ScannedBytes } from '../table/pet-scanner.ts';
+import { ScannedPets, scanPets, scannedBytes, type ScannedBytes } from '../table/pet-scanner.ts';
 import { SEPARATOR, type PetTable, type TablePet } from '../table/pet-table.ts';
 import { DamagedFileError } from './damaged-file-error.ts';
 import type { DiskFile } from './disk.ts';
@@ -75,7 +75,7 @@ export class SnapshotText {
     }
     const isEmpty = separator === '[\n';
     yield this.#counted(this.#bytes(isEmpty ? `[\n${blanksOf(this.#randomBits())}\n]` : '\n]'));
-    yield this.#bytes(encodeSeal(this.crc));
+    yield this.#bytes(encodeChecksum(this.crc));
   }
 
   #bytes(text: string): Buffer {
@@ -97,7 +97,7 @@ export interface ReadSnapshot {
   readonly crc: number;
   /** How many bytes those are. */
   readonly arrayBytes: number;
-  readonly isSealed: boolean;
+  readonly hasChecksum: boolean;
 }
 
 /**
@@ -124,12 +124,12 @@ export async function readSnapshot(
 class SnapshotReader {
   readonly #path: string;
   readonly #pets: PetTable;
-  readonly #run: PetRun = new PetRun();
+  readonly #run: ScannedPets = new ScannedPets();
   #expected: 'array' | 'first pet' | 'pet' | 'separator' | 'seal' = 'array';
   #crc = 0;
   #arrayBytes = 0;
   /** What is behind the closing bracket, up to what a seal can have. */
-  #sealText = '';
+  #checksumText = '';
 
   constructor(path: string, pets: PetTable) {
     this.#path = path;
@@ -164,8 +164,8 @@ class SnapshotReader {
       const isEmpty = window.position + used === 0;
       throw this.#damage(window, used, isEmpty ? 'The file is empty' : 'The array has no end');
     }
-    const isSealed = this.#sealText === encodeSeal(this.#crc);
-    if (!isSealed && looksLikeSeal(this.#sealText)) {
+    const hasChecksum = this.#checksumText === encodeChecksum(this.#crc);
+    if (!hasChecksum && looksLikeChecksum(this.#checksumText)) {
       throw new DamagedFileError({
         path: this.#path,
         complaint: 'Its content does not match the seal in its last line',
@@ -174,7 +174,7 @@ class SnapshotReader {
           'after the closing bracket',
       });
     }
-    return { crc: this.#crc, arrayBytes: this.#arrayBytes, isSealed };
+    return { crc: this.#crc, arrayBytes: this.#arrayBytes, hasChecksum };
   }
 
   tooLong(window: FileWindow): DamagedFileError {
@@ -212,10 +212,10 @@ class SnapshotReader {
     run.length = 0;
     const scannedEnd = scanPets(scanned, at, SEPARATOR, run);
     if (run.length > 0 && isAscending(run, this.#pets.lastId)) {
-      this.#pets.appendRun(scanned.bytes, run);
+      this.#pets.appendScanned(scanned.bytes, run);
       return scannedEnd;
     }
-    const { pet, end } = readPet(scanned.bytes, at);
+    const { pet, end } = parsePetAt(scanned.bytes, at);
     const { id, status } = pet;
     const { lastId } = this.#pets;
     if (id <= lastId) {
@@ -232,8 +232,8 @@ class SnapshotReader {
       throw this.#damage(window, end, 'Something follows the closing bracket');
     }
     // Only a short rest can be a seal; of a longer one it is enough to know that.
-    if (this.#sealText.length <= SEAL_LENGTH) {
-      this.#sealText += bytes.toString('latin1', at, Math.min(end, at + 2 * SEAL_LENGTH));
+    if (this.#checksumText.length <= SEAL_LENGTH) {
+      this.#checksumText += bytes.toString('latin1', at, Math.min(end, at + 2 * SEAL_LENGTH));
     }
     return end;
   }
@@ -250,14 +250,14 @@ class SnapshotReader {
   }
 }
 
-function isAscending({ ids, length }: PetRun, lastId: bigint): boolean {
+function isAscending({ ids, length }: ScannedPets, lastId: bigint): boolean {
   if (BigInt(ids[0]!) <= lastId) return false;
   for (let i = 1; i < length; i += 1) if (ids[i]! <= ids[i - 1]!) return false;
   return true;
 }
 
 /** The rest of the file after the closing bracket: the line's end, and a line with the seal. */
-function encodeSeal(crc: number): string {
+function encodeChecksum(crc: number): string {
   return `\n${blanksOf(crc)}\n`;
 }
 
@@ -266,10 +266,10 @@ function blanksOf(bits: number): string {
   return bits.toString(2).padStart(32, '0').replaceAll('0', ' ').replaceAll('1', '\t');
 }
 
-const SEAL_LENGTH: number = encodeSeal(0).length;
+const SEAL_LENGTH: number = encodeChecksum(0).length;
 
 /** White space as nobody leaves it behind a bracket: a seal, or what is left of one. */
-function looksLikeSeal(text: string): boolean {
+function looksLikeChecksum(text: string): boolean {
   const blanks = text.replace(/[\r\n]/g, '');
   return blanks.includes('\t') || (blanks.length >= 8 && blanks.length <= SEAL_LENGTH);
 }

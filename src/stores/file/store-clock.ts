@@ -1,7 +1,7 @@
 /** Time as the file store takes it from outside, so that a test can have its own. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { KeyClock } from '../keys/key-table.ts';
+import type { KeyClock } from '../idempotency/key-table.ts';
 
 export interface StoreClock extends KeyClock {
   sleep(ms: number): Promise<void>;

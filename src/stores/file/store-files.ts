@@ -21,7 +21,7 @@ import zlib from 'node:zlib';
 import type { Histogram } from '../../base/histogram.ts';
 import type { PetsLocation } from '../../model/pet-store.ts';
 import { encodeCommit, type Commit } from '../commits/commit.ts';
-import type { KeyEntry, KeyTable } from '../keys/key-table.ts';
+import type { KeyEntry, KeyTable } from '../idempotency/key-table.ts';
 import type { PetTable } from '../table/pet-table.ts';
 import {
   isAtItsPath,
@@ -161,8 +161,8 @@ export class StoreFiles {
    * failed, so only the last line, at `lastOffset`, can be affected: it is written again.
    */
   async rewriteLastLine(lastOffset: number): Promise<void> {
-    const { disk, paths, memory, guard } = this.#deps;
-    guard();
+    const { disk, paths, memory, assertLockHeld } = this.#deps;
+    assertLockHeld();
     const { lengthBytes, crc } = this.#journal;
     const file = await disk.open(paths.journal, 'edit');
     try {
@@ -182,7 +182,7 @@ export class StoreFiles {
     if (!isFollowed) await file.close().catch(() => undefined);
     await this.#journal.close().catch(() => undefined);
     const open = isFollowed ? { file } : {};
-    this.#journal = this.#newJournal({ ...open, entry: file.look(), lengthBytes, crc });
+    this.#journal = this.#newJournal({ ...open, entry: file.stat(), lengthBytes, crc });
   }
 
   /**
@@ -228,7 +228,6 @@ export class StoreFiles {
     }
   }
 
-
   /** True if the snapshot is the one that the journal's header names. */
   #isFollowed(): boolean {
     const { snapshot } = this.#journal;
@@ -250,7 +249,7 @@ export class StoreFiles {
     const { disk, paths } = this.#deps;
     const isThere = this.#journal.hasFile && this.#journal.pathState() === 'same';
     // A line that failed may follow the complete ones.
-    return isThere && (disk.look(paths.journal)?.sizeBytes ?? 0) >= this.#journal.lengthBytes;
+    return isThere && (disk.stat(paths.journal)?.sizeBytes ?? 0) >= this.#journal.lengthBytes;
   }
 
   #isSavedThere(): boolean {
@@ -278,9 +277,9 @@ export class StoreFiles {
    * that it does not have.
    */
   async #cutTail(): Promise<void> {
-    const { disk, paths, guard } = this.#deps;
+    const { disk, paths, assertLockHeld } = this.#deps;
     const { lengthBytes } = this.#journal;
-    guard();
+    assertLockHeld();
     const file = await disk.open(paths.journal, 'edit');
     try {
       await file.truncate(lengthBytes);
@@ -311,15 +310,15 @@ export class StoreFiles {
     await this.#expectRoom(lengthBytes + (line?.bytes.length ?? 0));
     const replacement = {
       ...{ disk, path: paths.journal, tmpPath: paths.tmp },
-      making: journalAttributes(disk, paths),
-      guard: () => {
-        this.#deps.guard();
+      attributes: journalAttributes(disk, paths),
+      assertOwned: () => {
+        this.#deps.assertLockHeld();
         this.#assertNotReplaced();
       },
-      beforeRename: (copy: { look(): JournalFile['entry'] }) => old.acceptCopy(copy.look()),
+      beforeRename: (copy: { stat(): JournalFile['entry'] }) => old.acceptCopy(copy.stat()),
     };
     const file = await replaceFile(replacement, this.#copyOf(old, line?.bytes));
-    this.#journal = this.#newJournal({ file, entry: file.look(), lengthBytes, crc });
+    this.#journal = this.#newJournal({ file, entry: file.stat(), lengthBytes, crc });
     await old.close().catch(() => undefined);
     await disk.syncDirectory(dirname(paths.journal));
     if (line !== undefined) this.#journal.append(line);
@@ -346,9 +345,9 @@ export class StoreFiles {
   /** Removes a journal whose pets are all in the snapshot, and prepares a new one. */
   async #removeJournal(): Promise<void> {
     const { disk, paths } = this.#deps;
-    this.#deps.guard();
+    this.#deps.assertLockHeld();
     this.#assertNotReplaced();
-    if (disk.look(paths.journal) !== undefined) {
+    if (disk.stat(paths.journal) !== undefined) {
       // From here on it is the only file that has the pets.
       await this.recognize();
       await removeFile(disk, paths.journal);

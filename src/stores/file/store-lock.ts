@@ -15,8 +15,8 @@ export class LockLostError extends Error {
 }
 
 /** Throws LockLostError once the lock file is not the one that was locked. */
-export function lockGuard(disk: Disk, paths: StorePaths, lock: DiskLock): () => void {
-  const entry = lock.look();
+export function createLockAssertion(disk: Disk, paths: StorePaths, lock: DiskLock): () => void {
+  const entry = lock.stat();
   return () => {
     const state = pathState(disk, paths.lock, entry);
     if (state === 'same') return;
@@ -31,7 +31,7 @@ const LOCK_TRIES = 3;
 
 /** Takes the lock of the file that is at the name, and stays there. */
 export async function takeLock(disk: Disk, paths: StorePaths): Promise<DiskLock> {
-  const owner = disk.look(paths.snapshot)?.owner ?? disk.look(dirname(paths.lock))?.owner;
+  const owner = disk.stat(paths.snapshot)?.owner ?? disk.stat(dirname(paths.lock))?.owner;
   for (let tries = 1; ; tries += 1) {
     const lock = await disk.lock(paths.lock, { owner });
     if (lock === undefined) {
@@ -39,7 +39,7 @@ export async function takeLock(disk: Disk, paths: StorePaths): Promise<DiskLock>
       throw new Error(`${paths.snapshot} is in use already: ${paths.lock} is held${holder}`);
     }
     try {
-      if (pathState(disk, paths.lock, lock.look()) === 'same') return lock;
+      if (pathState(disk, paths.lock, lock.stat()) === 'same') return lock;
     } catch (error) {
       await lock.release();
       throw error;

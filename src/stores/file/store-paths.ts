@@ -5,7 +5,7 @@ export interface StorePaths {
   /** The idempotency keys of the last checkpoint. */
   readonly keys: string;
   readonly lock: string;
-  /** A snapshot or a journal in the making. */
+  /** A snapshot or a journal that is being written. */
   readonly tmp: string;
   readonly keysTmp: string;
   /** A file for all pets if the store must not write the data file. */

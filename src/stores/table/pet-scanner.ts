@@ -2,7 +2,7 @@
  * The fast way through a data file or a journal: pets in exactly the form that pet-text.ts writes,
  * checked in place without building anything.
  *
- * Whatever is not in that form, or has an escape in its name, ends a run, and readPet of
+ * Whatever is not in that form, or has an escape in its name, ends a run, and parsePetAt of
  * pet-text.ts then decides: what is accepted here is a text that it would write, which a test
  * checks on generated ones.
  */
@@ -13,16 +13,16 @@ import type { PetStatus } from '../../model/pet.ts';
 import { MAX_PET_BYTES } from '../../model/pet-text.ts';
 
 /** Pets that were scanned, in order, and where they lie. */
-export class PetRun {
+export class ScannedPets {
   static readonly maxLength = 1024;
 
   length = 0;
-  readonly starts: Uint32Array = new Uint32Array(PetRun.maxLength);
-  /** Up to 15 digits each, so that they are exact; a greater id is left to readPet. */
-  readonly ids: Float64Array = new Float64Array(PetRun.maxLength);
-  readonly statuses: (PetStatus | undefined)[] = new Array(PetRun.maxLength).fill(undefined);
+  readonly starts: Uint32Array = new Uint32Array(ScannedPets.maxLength);
+  /** Up to 15 digits each, so that they are exact; a greater id is left to parsePetAt. */
+  readonly ids: Float64Array = new Float64Array(ScannedPets.maxLength);
+  readonly statuses: (PetStatus | undefined)[] = new Array(ScannedPets.maxLength).fill(undefined);
   /** Offsets after each pet. */
-  readonly ends: Uint32Array = new Uint32Array(PetRun.maxLength);
+  readonly ends: Uint32Array = new Uint32Array(ScannedPets.maxLength);
 }
 
 /** The bytes of a file, ready to be scanned. */
@@ -38,16 +38,16 @@ export function scannedBytes(bytes: Buffer): ScannedBytes {
 /**
  * Adds pets in the written form from `at` on to the run, as long as there is room and they have
  * just `separator` between them, and returns the offset after the last of them; `at` where there
- * was none. Those in the last 64 bytes are left to readPet.
+ * was none. Those in the last 64 bytes are left to parsePetAt.
  */
 export function scanPets(
   { bytes, view }: ScannedBytes,
   at: number,
   separator: Buffer,
-  run: PetRun,
+  run: ScannedPets,
 ): number {
   let end = at;
-  while (run.length < PetRun.maxLength && scanPet(bytes, view, at, run)) {
+  while (run.length < ScannedPets.maxLength && scanPet(bytes, view, at, run)) {
     end = run.ends[run.length - 1]!;
     if (!startsWithAt(bytes, end, separator)) break;
     at = end + separator.length;
@@ -97,7 +97,7 @@ const MAX_ID_DIGITS = 15;
 const MAX_CATEGORY_DIGITS = 18;
 
 /** Adds the pet at `at` to the run; false when there is none in the written form. */
-function scanPet(bytes: Buffer, view: DataView, at: number, run: PetRun): boolean {
+function scanPet(bytes: Buffer, view: DataView, at: number, run: ScannedPets): boolean {
   if (at + MARGIN > bytes.length) return false;
   const start = at;
   if (view.getInt32(at, true) !== ID_0 || view.getInt32(at + 2, true) !== ID_2) return false;
@@ -165,7 +165,7 @@ function scanString(bytes: Buffer, at: number): number {
     const byte = bytes[i];
     if (byte === QUOTE) return i + 1;
     if (byte === undefined || byte < SPACE) return -1;
-    // Names with an escape are few: readPet takes them.
+    // Names with an escape are few: parsePetAt takes them.
     if (byte === BACKSLASH) return -1;
   }
 }

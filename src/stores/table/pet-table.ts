@@ -16,9 +16,9 @@ import type { PetCount, PetPage, PetQuery } from '../../model/pet-store.ts';
 import { formatPets, PET_SEPARATOR } from '../../model/pet-text.ts';
 import { petPageOf, storedPetOf } from '../../model/stored-pet.ts';
 import { Column } from './column.ts';
-import { IdRuns } from './id-runs.ts';
+import { IdRanges } from './id-ranges.ts';
 import { PageCache } from './page-cache.ts';
-import type { PetRun } from './pet-scanner.ts';
+import type { ScannedPets } from './pet-scanner.ts';
 
 export const SEPARATOR: Buffer = Buffer.from(PET_SEPARATOR);
 
@@ -50,7 +50,7 @@ export class PetTable {
   #spare: Buffer | undefined;
   /** Where each pet ends in its chunk, the separator behind it included. */
   readonly #ends: Column<Uint32Array>;
-  readonly #ids: IdRuns;
+  readonly #ids: IdRanges;
   readonly #byStatus: Readonly<Record<PetStatus, Column<Uint32Array>>>;
   readonly #pages: Readonly<Record<PetStatus | 'any', PageCache>> = {
     any: new PageCache(),
@@ -64,7 +64,7 @@ export class PetTable {
     const column = (): Column<Uint32Array> => new Column((length) => memory.uint32s(length));
     this.#chunkStarts = column();
     this.#ends = column();
-    this.#ids = new IdRuns(memory);
+    this.#ids = new IdRanges(memory);
     this.#byStatus = { available: column(), pending: column(), sold: column() };
   }
 
@@ -110,7 +110,7 @@ export class PetTable {
    * Adds the pets of a run, which lie in `source`: the fast way of `append`. Their ids must be
    * ascending and greater than `lastId`.
    */
-  appendRun(source: Buffer, run: PetRun): void {
+  appendScanned(source: Buffer, run: ScannedPets): void {
     const { starts, ends, length } = run;
     for (let from = 0; from < length;) {
       const start = starts[from]!;
@@ -244,7 +244,7 @@ export class PetTable {
 }
 
 /** True when nothing but our separator is between this pet of the run and the one before. */
-function isNext({ starts, ends }: PetRun, index: number): boolean {
+function isNext({ starts, ends }: ScannedPets, index: number): boolean {
   return starts[index] === ends[index - 1]! + SEPARATOR.length;
 }
 

@@ -1,4 +1,4 @@
-/** Group commit: who goes together, what is bounded, and that everybody is settled. */
+/** Group commit: who goes together, what is bounded, and that everybody is whenIdle. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -32,7 +32,7 @@ function held(): {
 test('What arrives during a commit goes together in the next one, in order', async () => {
   const { queue, commits, go } = held();
   const results = [1, 2, 3, 4].map((item) => queue.add(item, 1));
-  assert.deepEqual([queue.length, queue.unsettled], [3, 4]);
+  assert.deepEqual([queue.length, queue.pendingCount], [3, 4]);
   await go();
   assert.equal(await results[0], 'stored 1');
   const late = queue.add(5, 1);
@@ -44,16 +44,16 @@ test('What arrives during a commit goes together in the next one, in order', asy
     [1, 2, 3, 4].map((item) => `stored ${item}`),
   );
   assert.equal(await late, 'stored 5');
-  assert.deepEqual([queue.length, queue.unsettled], [0, 0]);
+  assert.deepEqual([queue.length, queue.pendingCount], [0, 0]);
 });
 
 test('Each item has its own outcome', async () => {
   const { queue, go } = held();
-  const settled = Promise.allSettled([0, 1, -2, 3].map((item) => queue.add(item, 1)));
+  const whenIdle = Promise.allSettled([0, 1, -2, 3].map((item) => queue.add(item, 1)));
   await go();
   await go();
   assert.deepEqual(
-    (await settled).map((outcome) =>
+    (await whenIdle).map((outcome) =>
       outcome.status === 'fulfilled' ? outcome.value : (outcome.reason as Error).message,
     ),
     ['stored 0', 'stored 1', '-2', 'stored 3'],
@@ -88,16 +88,16 @@ test('A commit takes up to 16 MiB, and one item at least', async () => {
   assert.deepEqual(commits, [[0], [1, 2, 3], [4, 5], [6, 7], [8]]);
 });
 
-test('settled waits for all that was added', async () => {
+test('whenIdle waits for all that was added', async () => {
   const { queue, go } = held();
-  await queue.settled();
+  await queue.whenIdle();
   const items = [queue.add(1, 1), queue.add(2, 1)];
   let isSettled = false;
-  const settled = queue.settled().then(() => (isSettled = true));
+  const whenIdle = queue.whenIdle().then(() => (isSettled = true));
   await go();
   assert.equal(isSettled, false);
   await go();
-  await settled;
+  await whenIdle;
   await Promise.all(items);
 });
 
@@ -122,5 +122,5 @@ test('Who waits for another outcome counts towards both bounds, until it is let 
   const large = queue.hold(64 << 20);
   assert.equal(queue.isFull, true);
   large();
-  assert.deepEqual([queue.isFull, queue.length, queue.unsettled], [false, 0, 0]);
+  assert.deepEqual([queue.isFull, queue.length, queue.pendingCount], [false, 0, 0]);
 });

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { INT64_MAX } from '../../../src/base/int64.ts';
 import { createCommit, decodeCommit, encodeCommit } from '../../../src/stores/commits/commit.ts';
 import { scanCommit, type ScannedCommit } from '../../../src/stores/commits/commit-scanner.ts';
-import { PetRun, scannedBytes } from '../../../src/stores/table/pet-scanner.ts';
+import { ScannedPets, scannedBytes } from '../../../src/stores/table/pet-scanner.ts';
 import { EXPIRES_AT, pendingPet } from '../../support/journal-text.ts';
 import { forAll, mutate } from '../../support/random.ts';
 import { randomNewPet } from '../../support/random-pet.ts';
@@ -148,7 +148,7 @@ test('A commit that follows another id is left to the other way', () => {
   assert.equal(run.length, 0);
 });
 
-const run = new PetRun();
+const run = new ScannedPets();
 
 function scan(text: string | Buffer, after: bigint): bigint | undefined {
   return scanAll(text, after)?.lastId;

@@ -16,7 +16,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { test, type TestContext } from 'node:test';
-import type { CallOutcome } from '../../../src/stores/etcd/calls.ts';
+import type { CallResult } from '../../../src/stores/etcd/calls.ts';
 import { EtcdClient } from '../../../src/stores/etcd/etcd-client.ts';
 import { openEtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
 import { initEtcd } from '../../../src/stores/etcd/new-log.ts';
@@ -69,7 +69,7 @@ const error = (status: number, code: number, message: string): Handler =>
     response.writeHead(status).end(JSON.stringify({ code, message }));
   });
 
-const OUTCOMES: readonly (readonly [what: string, Handler, CallOutcome['kind']])[] = [
+const OUTCOMES: readonly (readonly [what: string, Handler, CallResult['kind']])[] = [
   ['an answer', member((_path, response) => void response.end(answer('1', 5))), 'answered'],
   ['a broken connection', member((_path, response) => void response.destroy()), 'in doubt'],
   [

@@ -8,12 +8,12 @@ import { copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import type { CallOutcome } from '../../../src/stores/etcd/calls.ts';
+import type { CallResult } from '../../../src/stores/etcd/calls.ts';
 import { openEtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
 import { exportPets, importPets } from '../../../src/stores/etcd/import-pets.ts';
 import { openFileStore } from '../../../src/stores/file/file-store.ts';
 import { nodeDisk } from '../../../src/stores/file/node-disk.ts';
-import { readWholeData } from '../../../src/stores/file/whole-data.ts';
+import { loadDataFile } from '../../../src/stores/file/data-file.ts';
 import { PetTable } from '../../../src/stores/table/pet-table.ts';
 import { startCluster, withoutEtcd, type Cluster } from '../../support/etcd/cluster.ts';
 import { simulatedCalls } from '../../support/etcd/simulated-calls.ts';
@@ -102,23 +102,27 @@ test('What cannot be copied is told in one line', { skip: withoutEtcd }, async (
   assert.equal(existsSync(join(folder, 'x.json')), false);
 });
 
-test('A back-up with a journal is copied after a start and a stop', { skip: withoutEtcd }, async (t) => {
-  const folder = tempDir(t);
-  const [from, copy] = [join(folder, 'pets.json'), join(folder, 'copy.json')];
-  const store = await openFileStore({ path: from });
-  await store.create({ name: 'Rex', categoryId: 1n });
-  for (const end of ['', '.journal']) copyFileSync(from + end, copy + end);
-  await store.close();
-  const args = ['--from', copy, '--to-etcd', urls, '--prefix', 'back-up/'];
-  const refused = copyPets(...args);
-  assert.equal(refused.status, 1);
-  assert.match(refused.text, /: start the service on this data file once, and stop it, .*\n$/);
-  await (await openFileStore({ path: copy })).close();
-  assert.deepEqual(copyPets(...args), {
-    status: 0,
-    text: `1 pets of ${copy} are in etcd, under back-up/\n`,
-  });
-});
+test(
+  'A back-up with a journal is copied after a start and a stop',
+  { skip: withoutEtcd },
+  async (t) => {
+    const folder = tempDir(t);
+    const [from, copy] = [join(folder, 'pets.json'), join(folder, 'copy.json')];
+    const store = await openFileStore({ path: from });
+    await store.create({ name: 'Rex', categoryId: 1n });
+    for (const end of ['', '.journal']) copyFileSync(from + end, copy + end);
+    await store.close();
+    const args = ['--from', copy, '--to-etcd', urls, '--prefix', 'back-up/'];
+    const refused = copyPets(...args);
+    assert.equal(refused.status, 1);
+    assert.match(refused.text, /: start the service on this data file once, and stop it, .*\n$/);
+    await (await openFileStore({ path: copy })).close();
+    assert.deepEqual(copyPets(...args), {
+      status: 0,
+      text: `1 pets of ${copy} are in etcd, under back-up/\n`,
+    });
+  },
+);
 
 test('Wrong arguments end with 2, and --help with 0', () => {
   for (const args of [[], ['--from', 'a'], ['--from', 'a', '--to', 'b'], ['--what']]) {
@@ -133,23 +137,23 @@ test('Wrong arguments end with 2, and --help with 0', () => {
 test('An import that is broken off at any call is taken up again', async (t) => {
   const from = join(tempDir(t), 'pets.json');
   await writeData(from);
-  const data = await readWholeData(nodeDisk, from);
+  const data = await loadDataFile(nodeDisk, from);
   const clock = new VirtualClock();
-  const guard = (): void => undefined;
+  const throwIfAborted = (): void => undefined;
   for (let last = 0; ; last += 1) {
     const etcd = new SimulatedEtcd();
     const whole = simulatedCalls(etcd);
     let calls = 0;
     const broken = {
       ...whole,
-      async txn(...args: Parameters<typeof whole.txn>): Promise<CallOutcome> {
+      async txn(...args: Parameters<typeof whole.txn>): Promise<CallResult> {
         calls += 1;
         if (calls > last) throw new Error('broken off');
         return whole.txn(...args);
       },
     };
-    const place = { calls: broken, clock, guard };
-    const isWhole = await importPets(place, 'p/', data, guard).then(
+    const place = { calls: broken, clock, throwIfAborted };
+    const isWhole = await importPets(place, 'p/', data, throwIfAborted).then(
       () => true,
       () => false,
     );
@@ -167,9 +171,9 @@ test('An import that is broken off at any call is taken up again', async (t) => 
     if (isBegun) {
       // Another file is not what was begun.
       const other = { pets: new PetTable(), keys: [] };
-      const place2 = { calls: whole, clock, guard };
-      await assert.rejects(importPets(place2, 'p/', other, guard), /Another import/);
-      await importPets(place2, 'p/', data, guard);
+      const place2 = { calls: whole, clock, throwIfAborted };
+      await assert.rejects(importPets(place2, 'p/', other, throwIfAborted), /Another import/);
+      await importPets(place2, 'p/', data, throwIfAborted);
       const { pets } = await exportPets(place2, 'p/');
       assert.ok(Buffer.concat([...pets.chunks()]).equals(Buffer.concat([...data.pets.chunks()])));
     }

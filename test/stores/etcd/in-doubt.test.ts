@@ -159,7 +159,7 @@ test('A slot that another process took is dead: the pet goes into the next', asy
     await other.store.create(tom);
   };
   assert.equal((await life.store.create(rex)).id, 2n);
-  assert.equal(life.store.stats().lostRounds, 1);
+  assert.equal(life.store.stats().conflicts, 1);
   assert.match(await petsIn(t, life.etcd), /"id":1,"name":"Tom".*\n.*"id":2,"name":"Rex"/);
 });
 

@@ -105,7 +105,10 @@ test(
     assert.equal((await store.list({ limit: 5 })).pets.length, 2);
 
     // Where the first endpoint is down, the others log in.
-    const beside = await openEtcdStore({ endpoints: ['http://127.0.0.1:9', ...endpoints], ...user });
+    const beside = await openEtcdStore({
+      endpoints: ['http://127.0.0.1:9', ...endpoints],
+      ...user,
+    });
     assert.equal(beside.count().total, 2);
     await beside.close();
 

@@ -18,7 +18,7 @@ import type { PetPage, PetStore } from '../../../src/model/pet-store.ts';
 import { openFileStore } from '../../../src/stores/file/file-store.ts';
 import { recover } from '../../../src/stores/file/recovery.ts';
 import { storePaths } from '../../../src/stores/file/store-paths.ts';
-import { KeyTable } from '../../../src/stores/keys/key-table.ts';
+import { KeyTable } from '../../../src/stores/idempotency/key-table.ts';
 import { PetTable } from '../../../src/stores/table/pet-table.ts';
 import { eachBitFlip } from '../../support/bit-flips.ts';
 import { createMemoryDisk } from '../../support/memory-disk.ts';
@@ -32,7 +32,7 @@ const deps = {
   memory: systemMemory,
   log: silent,
   longJournalBytes: Infinity,
-  guard: () => undefined,
+  assertLockHeld: () => undefined,
   syncSeconds: new Histogram([]),
   timeOfDay: () => 0,
 };

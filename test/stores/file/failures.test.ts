@@ -220,7 +220,8 @@ test('After a failed sync, new files are tried after 1, 2, 4, 8 and then each 10
   for (let second = 1; second <= 45; second += 1) {
     const before = disk.calls.length;
     await clock.pass(1000);
-    if (disk.calls.slice(before).some((call) => nameOf(call) === `open ${TMP}`)) triedAt.add(second);
+    if (disk.calls.slice(before).some((call) => nameOf(call) === `open ${TMP}`))
+      triedAt.add(second);
     await assertRefused(store);
   }
   assert.deepEqual([...triedAt], [1, 3, 7, 15, 25, 35, 45]);
@@ -449,12 +450,12 @@ test('An empty store that cannot write its first snapshot does not open', async 
 for (const failing of [
   'makeDirectory /d',
   `resolve ${SNAPSHOT}`,
-  `look ${SNAPSHOT}`,
+  `stat ${SNAPSHOT}`,
   `open ${SNAPSHOT}`,
   `read ${SNAPSHOT}`,
-  `look ${SNAPSHOT}.lock`,
+  `stat ${SNAPSHOT}.lock`,
   `lock ${SNAPSHOT}.lock`,
-  `look ${JOURNAL}`,
+  `stat ${JOURNAL}`,
   `open ${JOURNAL}`,
   `read ${JOURNAL}`,
   `remove ${TMP}`,
@@ -692,7 +693,7 @@ function nameOf({ operation, path }: DiskCall): string {
 
 /** The calls since then, a call that comes several times in a row only once. */
 function stepsSince(disk: FailingDisk, start: number): readonly string[] {
-  const calls = disk.calls.slice(start).filter(({ operation }) => operation !== 'look');
+  const calls = disk.calls.slice(start).filter(({ operation }) => operation !== 'stat');
   const steps = calls.map(nameOf);
   return steps.filter((step, index) => step !== steps[index - 1]);
 }

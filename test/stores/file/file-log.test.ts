@@ -173,7 +173,7 @@ const ROWS: readonly Row[] = [
     what: 'working, it cannot be told after the sync',
     event: (scene) => {
       atSync(scene, () => {
-        scene.disk.fault = failing(`look ${JOURNAL}`, 'open /d/pets.json.tmp');
+        scene.disk.fault = failing(`stat ${JOURNAL}`, 'open /d/pets.json.tmp');
       });
       return create(scene);
     },

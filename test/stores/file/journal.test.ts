@@ -33,7 +33,12 @@ test('A journal that was found goes on behind its lines', async () => {
   const disk = createMemoryDisk({ [PATH]: textOf(1) });
   const file = await disk.open(PATH, 'edit');
   const [lengthBytes, crc] = [textOf(1).length, crc32(textOf(1))];
-  const { journal, add, steps, content } = begin(disk, { file, entry: file.look(), lengthBytes, crc });
+  const { journal, add, steps, content } = begin(disk, {
+    file,
+    entry: file.stat(),
+    lengthBytes,
+    crc,
+  });
   assert.deepEqual(await add(8n), DURABLE);
   // Its own file was opened elsewhere, and its name is durable.
   assert.deepEqual(steps(), []);
@@ -165,7 +170,11 @@ test('A line above 64 KiB is written without blocking the event loop', async () 
     const pet = pendingPet({ ...REX, name: 'x'.repeat(length) });
     const line = journal.encode(encodeCommit(createCommit(8n, [pet], EXPIRES_AT)));
     disk.fault = () => undefined;
-    await journal.write(line, () => ({}), () => undefined);
+    await journal.write(
+      line,
+      () => ({}),
+      () => undefined,
+    );
     assert.deepEqual(steps(), [write, 'sync']);
   }
 });
@@ -206,7 +215,7 @@ function begin(memoryDisk = createMemoryDisk(), found?: JournalFile) {
     steps(): readonly Operation[] {
       const steps = disk.calls.slice(told).map(({ operation }) => operation);
       told = disk.calls.length;
-      return steps.filter((operation) => operation !== 'look');
+      return steps.filter((operation) => operation !== 'stat');
     },
     /** Lets these operations fail, the first of them after so many bytes. */
     failAt(operations: readonly Operation[], bytes = 0): void {

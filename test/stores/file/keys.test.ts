@@ -9,7 +9,10 @@ import { createCommit, encodeCommit } from '../../../src/stores/commits/commit.t
 import { openFileStore, type FileStore } from '../../../src/stores/file/file-store.ts';
 import { headerText } from '../../../src/stores/file/journal-line.ts';
 import { readJournal } from '../../../src/stores/file/journal-reader.ts';
-import { KEY_LIFETIME_MS, MAX_KEYS_KEPT } from '../../../src/stores/keys/key-table.ts';
+import {
+  KEY_LIFETIME_MS,
+  MAX_IDEMPOTENCY_KEYS,
+} from '../../../src/stores/idempotency/key-table.ts';
 import { PetTable } from '../../../src/stores/table/pet-table.ts';
 import { createFailingDisk } from '../../support/failing-disk.ts';
 import { EXPIRES_AT, linesOf, pendingPet, REX, snapshotId } from '../../support/journal-text.ts';
@@ -172,8 +175,8 @@ test('Of a journal with any number of keys, the newest 100,000 are read', async 
   const file = await disk.open('j', 'read');
   const { keys } = await readJournal('j', file, snapshot, pets, systemMemory);
   assert.equal(pets.length, commits * perCommit);
-  assert.equal(keys.length, MAX_KEYS_KEPT);
-  assert.equal(keys[0]?.id, BigInt(commits * perCommit - MAX_KEYS_KEPT + 1));
+  assert.equal(keys.length, MAX_IDEMPOTENCY_KEYS);
+  assert.equal(keys[0]?.id, BigInt(commits * perCommit - MAX_IDEMPOTENCY_KEYS + 1));
   assert.equal(keys.at(-1)?.key, requestKey(commits * perCommit));
 });
 

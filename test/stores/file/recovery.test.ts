@@ -330,7 +330,10 @@ const refused: readonly (Files & { readonly name: string; readonly complaint: Re
     name: 'A journal of an earlier version',
     snapshot: snapshotOf(1),
     journal: '91dc63af {"after":1,"pets":[{"id":2,"name":"Rex","categoryId":7}]}\n',
-    complaint: atByte(0, `${NO_HEADER}.* if another version wrote it, stop that version cleanly first`),
+    complaint: atByte(
+      0,
+      `${NO_HEADER}.* if another version wrote it, stop that version cleanly first`,
+    ),
   },
   {
     name: 'An empty snapshot',

@@ -58,7 +58,7 @@ test('A file whose mode cannot be set is closed, and not left behind', async (t)
 for (const mode of [0o600, 0o640, 0o666, 0o444]) {
   test(`The new file has the mode ${mode.toString(8)} when that is asked for`, POSIX, async (t) => {
     const folder = tempDir(t);
-    await replace(folder, ['new'], { making: { mode } });
+    await replace(folder, ['new'], { attributes: { mode } });
     assert.equal(statSync(join(folder, 'file')).mode & 0o7777, mode);
     assert.deepEqual(contents(folder), { file: 'new' });
   });
@@ -75,17 +75,17 @@ test('The new file is synced before its rename, and whether all is ours asked be
   const folder = tempDir(t);
   const steps: string[] = [];
   const fault: Fault = ({ operation }) => void steps.push(operation);
-  await replace(folder, ['new'], { fault, guard: () => void steps.push('guard') });
+  await replace(folder, ['new'], { fault, assertOwned: () => void steps.push('assertOwned') });
   assert.deepEqual(
-    steps.filter((step) => step !== 'look'),
-    ['guard', 'remove', 'open', 'write', 'sync', 'guard', 'rename', 'close'],
+    steps.filter((step) => step !== 'stat'),
+    ['assertOwned', 'remove', 'open', 'write', 'sync', 'assertOwned', 'rename', 'close'],
   );
 });
 
 test('What is returned is the new file, open', async (t) => {
   const folder = tempDir(t);
   const file = await replaceFile(replacementIn(folder), [Buffer.from('new')]);
-  assert.equal(pathState(nodeDisk, join(folder, 'file'), file.look()), 'same');
+  assert.equal(pathState(nodeDisk, join(folder, 'file'), file.stat()), 'same');
   file.writeNow(Buffer.from('er'), 0, 3);
   await file.close();
   assert.deepEqual(contents(folder), { file: 'newer' });
@@ -132,10 +132,10 @@ for (const [time, left] of [
     const folder = withOldFile(t);
     writeFileSync(join(folder, 'tmp'), 'another process at work');
     let looks = 0;
-    const guard = (): void => {
+    const assertOwned = (): void => {
       if ((looks += 1) === time) throw new Error('Not ours');
     };
-    await assert.rejects(replace(folder, ['new'], { guard }), { message: 'Not ours' });
+    await assert.rejects(replace(folder, ['new'], { assertOwned }), { message: 'Not ours' });
     assert.deepEqual(contents(folder), left);
   });
 }
@@ -194,7 +194,7 @@ async function replace(
 
 function replacementIn(folder: string): Replacement {
   const [path, tmpPath] = [join(folder, 'file'), join(folder, 'tmp')];
-  return { disk: nodeDisk, path, tmpPath, making: {}, guard: () => undefined };
+  return { disk: nodeDisk, path, tmpPath, attributes: {}, assertOwned: () => undefined };
 }
 
 function withOldFile(t: TestContext): string {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { crc32 } from 'node:zlib';
 import { systemMemory } from '../../../src/base/memory.ts';
-import { formatNewPet, formatPet, MAX_PET_BYTES } from '../../../src/model/pet-text.ts';
+import { formatMembers, formatPet, MAX_PET_BYTES } from '../../../src/model/pet-text.ts';
 import { PetTable, type TablePet } from '../../../src/stores/table/pet-table.ts';
 import {
   readSnapshot,
@@ -31,8 +31,8 @@ test('A snapshot has one pet a line, and its CRC-32 in the white space of its la
 test('The snapshot of no pets is an empty array with 32 random blanks, and its seal', async () => {
   const text = write([]);
   assert.match(text, /^\[\n[ \t]{32}\n\]\n[ \t]{32}\n$/);
-  const { crc, isSealed } = (await load(text)).found;
-  assert.deepEqual([crc, isSealed], [crc32(text.slice(0, 36)), true]);
+  const { crc, hasChecksum } = (await load(text)).found;
+  assert.deepEqual([crc, hasChecksum], [crc32(text.slice(0, 36)), true]);
   assert.notEqual(write([]), text);
 });
 
@@ -48,9 +48,9 @@ test('A snapshot is known by its CRC-32 through the bracket, seal or not', async
   assert.deepEqual((await load(`${ARRAY}\n${SEAL}\n`)).found, {
     crc: crc32(ARRAY),
     arrayBytes: ARRAY.length,
-    isSealed: true,
+    hasChecksum: true,
   });
-  assert.equal((await load(ARRAY)).found.isSealed, false);
+  assert.equal((await load(ARRAY)).found.hasChecksum, false);
   const [indented, long] = [`  ${ARRAY}`, ARRAY.replace('Rex', 'x'.repeat(3 * WINDOW))];
   for (const other of [indented, long]) {
     const { crc, arrayBytes } = (await load(`${other} \n`)).found;
@@ -66,7 +66,7 @@ test('A snapshot is JSON to everybody else', () => {
 test('A snapshot of many blocks is read back and written again to the byte', async () => {
   const pets = Array.from({ length: 5000 }, (_, index) => {
     const name = index % 1000 === 3 ? 'é'.repeat(700_000) : `Pet ${index}\0\ud800`;
-    return formatPet(BigInt(index + 1), formatNewPet({ name, categoryId: 1n }));
+    return formatPet(BigInt(index + 1), formatMembers({ name, categoryId: 1n }));
   });
   const text = write(pets);
   const { table } = await load(text);
@@ -84,7 +84,7 @@ const UNSEALED: Readonly<Record<string, string>> = {
 for (const [what, ending] of Object.entries(UNSEALED)) {
   test(`A file that ends with ${what} is read as one without a seal`, async () => {
     const { pets, found } = await load(ARRAY + ending);
-    assert.deepEqual([pets, found.isSealed], [[REX, TOM], false]);
+    assert.deepEqual([pets, found.hasChecksum], [[REX, TOM], false]);
   });
 }
 
@@ -281,9 +281,14 @@ test('Reads may be as short as a single byte', async () => {
   const disk = createFailingDisk(createMemoryDisk({ s: write([REX, TOM]) }));
   disk.fault = ({ operation }) => (operation === 'read' ? 1 : undefined);
   const table = new PetTable();
-  const { isSealed } = await readSnapshot('s', await disk.open('s', 'read'), table, systemMemory);
+  const { hasChecksum } = await readSnapshot(
+    's',
+    await disk.open('s', 'read'),
+    table,
+    systemMemory,
+  );
   assert.deepEqual(textsIn(table), [REX, TOM]);
-  assert.equal(isSealed, true);
+  assert.equal(hasChecksum, true);
 });
 
 test('The place of a mistake counts from the start of the file, however far it is', async () => {

@@ -12,7 +12,7 @@ import { StoreUnavailableError } from '../../../src/model/pet-store.ts';
 import { openFileStore } from '../../../src/stores/file/file-store.ts';
 import { lockFile } from '../../../src/stores/file/lock.ts';
 import { nodeDisk, throwNamed } from '../../../src/stores/file/node-disk.ts';
-import { readWholeData } from '../../../src/stores/file/whole-data.ts';
+import { loadDataFile } from '../../../src/stores/file/data-file.ts';
 import { createFailingDisk } from '../../support/failing-disk.ts';
 import { REX } from '../../support/journal-text.ts';
 import { createMemoryDisk, systemError } from '../../support/memory-disk.ts';
@@ -40,7 +40,7 @@ for (const [what, touch] of Object.entries(touched)) {
     await again.create(REX);
     touch(path);
     await again.close();
-    const { pets } = await readWholeData(nodeDisk, path);
+    const { pets } = await loadDataFile(nodeDisk, path);
     assert.equal(pets.length, 2);
   });
 }
@@ -176,5 +176,5 @@ test('A stop leaves no empty journal, and an empty one does not prevent a copy',
   await store.close();
   assert.equal(memory.contents()[`${PATH}.journal`], undefined);
   memory.write(`${PATH}.journal`, '');
-  assert.equal((await readWholeData(memory, PATH)).pets.length, 0);
+  assert.equal((await loadDataFile(memory, PATH)).pets.length, 0);
 });

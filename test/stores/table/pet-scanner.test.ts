@@ -1,11 +1,16 @@
-/** The pet scanner: it takes the written form only, and never differs from readPet. */
+/** The pet scanner: it takes the written form only, and never differs from parsePetAt. */
 
 import assert from 'node:assert/strict';
 import { isUtf8 } from 'node:buffer';
 import { test } from 'node:test';
 import type { Pet, PetStatus } from '../../../src/model/pet.ts';
-import { formatNewPet, formatPet, MAX_PET_BYTES, readPet } from '../../../src/model/pet-text.ts';
-import { PetRun, scannedBytes, scanPets } from '../../../src/stores/table/pet-scanner.ts';
+import {
+  formatMembers,
+  formatPet,
+  MAX_PET_BYTES,
+  parsePetAt,
+} from '../../../src/model/pet-text.ts';
+import { ScannedPets, scannedBytes, scanPets } from '../../../src/stores/table/pet-scanner.ts';
 import { forAll, mutate, randomText } from '../../support/random.ts';
 import { randomPet, randomPetText } from '../../support/random-pet.ts';
 
@@ -38,7 +43,7 @@ test('The longest integers that are scanned are those of 15 and 18 digits', () =
   }
 });
 
-test('The longest pet that is scanned is the longest that readPet takes', () => {
+test('The longest pet that is scanned is the longest that parsePetAt takes', () => {
   const rest = '{"id":1,"name":"","categoryId":1}'.length;
   for (const [bytes, isScanned] of [
     [MAX_PET_BYTES, true],
@@ -49,7 +54,7 @@ test('The longest pet that is scanned is the longest that readPet takes', () => 
   }
 });
 
-test('Whatever is scanned is read by readPet as the very same pet', () => {
+test('Whatever is scanned is read by parsePetAt as the very same pet', () => {
   let scanned = 0;
   let refused = 0;
   forAll(40_000, (random) => {
@@ -67,7 +72,7 @@ test('Whatever is scanned is read by readPet as the very same pet', () => {
       return;
     }
     scanned += 1;
-    const { pet: read, end } = readPet(bytes, before.length);
+    const { pet: read, end } = parsePetAt(bytes, before.length);
     assert.deepEqual({ id: Number(read.id), status: read.status, end }, found, bytes.toString());
     // To the byte: what is scanned is copied as it is, and must be what would have been written.
     assert.deepEqual(encode(read), bytes.subarray(before.length, end), bytes.toString());
@@ -75,7 +80,7 @@ test('Whatever is scanned is read by readPet as the very same pet', () => {
   assert.ok(scanned > 2000 && refused > 3000, `${scanned} scanned, ${refused} refused`);
 });
 
-test('What is not in the written form is left to readPet', () => {
+test('What is not in the written form is left to parsePetAt', () => {
   const texts = [
     ...['', '{', '{}', '[]', '{"id":1}', '{"id":1,"name":"a"}'],
     ...['0', '-1', '01', '1.0', '1e0', '"1"', 'x', ''].map(
@@ -144,7 +149,7 @@ const SEPARATOR: Buffer = Buffer.from(',\n');
 const PADDING_BYTES = 64;
 
 /** One for all, as a whole file shares one. */
-const run = new PetRun();
+const run = new ScannedPets();
 
 interface ScannedPet {
   readonly id: number;
@@ -166,7 +171,7 @@ function padded(bytes: Buffer): Buffer {
 }
 
 function encode(pet: Pet): Buffer {
-  return Buffer.from(formatPet(pet.id, formatNewPet(pet)));
+  return Buffer.from(formatPet(pet.id, formatMembers(pet)));
 }
 
 function digitsOf(value: bigint): number {

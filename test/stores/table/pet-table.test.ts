@@ -6,7 +6,7 @@ import { INT64_MAX } from '../../../src/base/int64.ts';
 import { systemMemory } from '../../../src/base/memory.ts';
 import { PET_STATUSES, type PetStatus } from '../../../src/model/pet.ts';
 import type { PetQuery } from '../../../src/model/pet-store.ts';
-import { formatNewPet, formatPet } from '../../../src/model/pet-text.ts';
+import { formatMembers, formatPet } from '../../../src/model/pet-text.ts';
 import { PetTable, type TablePet } from '../../../src/stores/table/pet-table.ts';
 import { createRandom, type Random } from '../../support/random.ts';
 
@@ -135,7 +135,7 @@ function fill(
 
 /** A pet whose name has so many characters, of two bytes each. */
 function petOf(id: bigint, length: number, status?: PetStatus): TablePet {
-  const members = formatNewPet({ name: 'é'.repeat(length), categoryId: 7n, status });
+  const members = formatMembers({ name: 'é'.repeat(length), categoryId: 7n, status });
   return { id, text: formatPet(id, members), status };
 }
 

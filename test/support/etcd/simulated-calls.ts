@@ -1,6 +1,6 @@
 /** Calls to a simulated etcd, each of which may end in any of the ways that a real one can. */
 
-import type { CallKind, CallOutcome, EtcdCalls } from '../../../src/stores/etcd/calls.ts';
+import type { CallKind, CallResult, EtcdCalls } from '../../../src/stores/etcd/calls.ts';
 import { decodeTxnAnswer } from '../../../src/stores/etcd/etcd-json.ts';
 import type { SimulatedEtcd } from './simulated-etcd.ts';
 
@@ -33,7 +33,7 @@ export function simulatedCalls(
   const late: (() => void)[] = [];
   return {
     late,
-    async txn(text, kind): Promise<CallOutcome> {
+    async txn(text, kind): Promise<CallResult> {
       const fate = await fateOf(kind, text);
       switch (fate) {
         case 'answered': {

@@ -14,7 +14,7 @@ process.on('message', (question: Question & { readonly number: number }) => {
   void answerTo(question).then((answer) => send({ number: question.number, ...answer }));
 });
 process.on('disconnect', () => process.exit());
-void store.lost.then(({ message }) => send({ number: -1, error: 'LostLogError', message }));
+void store.lost.then(({ message }) => send({ number: -1, error: 'LogLostError', message }));
 send({ number: 0, value: undefined });
 
 async function answerTo(question: Question): Promise<Answer> {

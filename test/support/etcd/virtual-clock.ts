@@ -27,7 +27,7 @@ export class VirtualClock implements EtcdClock {
     return new Promise((resolve) => this.#wake(ms, resolve));
   }
 
-  turn(): Promise<void> {
+  yieldToEventLoop(): Promise<void> {
     return Promise.resolve();
   }
 

@@ -17,19 +17,19 @@ export interface ServiceResponse {
 }
 
 /** The Pet that the answer holds. Throws a PetStoreError (invalid_answer). */
-export function readPet(answer: ServiceResponse): Pet {
+export function petFrom(answer: ServiceResponse): Pet {
   return petOf(readJson(answer), 'The answer', answer.status);
 }
 
 /** The Pets that the answer holds. Throws a PetStoreError (invalid_answer). */
-export function readPets(answer: ServiceResponse): readonly Pet[] {
+export function petsFrom(answer: ServiceResponse): readonly Pet[] {
   const value = readJson(answer);
   if (!Array.isArray(value)) throw invalidAnswer('The answer is not an array', answer.status);
   return value.map((pet: unknown, index) => petOf(pet, `Pet ${index}`, answer.status));
 }
 
 /** The error that a failure's answer tells of; should it quote the API key, that is left out. */
-export function readError(answer: ServiceResponse, apiKey: string): PetStoreError {
+export function errorFrom(answer: ServiceResponse, apiKey: string): PetStoreError {
   const { status } = answer;
   if (status === 0 || (status >= 300 && status < 400)) {
     const message = 'The answer is a redirect, which is not followed: the API key stays here';

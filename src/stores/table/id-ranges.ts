@@ -7,7 +7,7 @@ import type { Memory } from '../../base/memory.ts';
 import { Column } from './column.ts';
 
 /** For each run, its first id and that id's index. */
-export class IdRuns {
+export class IdRanges {
   readonly #firstIds: Column<BigInt64Array>;
   readonly #firstIndexes: Column<Uint32Array>;
   length = 0;

@@ -12,8 +12,8 @@ import { systemMemory } from '../../base/memory.ts';
 import { PetTable } from '../table/pet-table.ts';
 import type { Disk, DiskFile } from './disk.ts';
 import type { JournalContent } from './journal-reader.ts';
-import { fitsPets, readKeysFile } from './keys-file.ts';
-import { withLine } from './line-of.ts';
+import { fitsPets, readIdempotencyFile } from './idempotency-file.ts';
+import { withLine } from './line-number.ts';
 import { fileAt, withFile } from './read-file.ts';
 import { readJournalBeside } from './recovery.ts';
 import { readSnapshot } from './snapshot.ts';
@@ -33,17 +33,17 @@ export interface DataReport {
   readonly keys: number;
   readonly strayKeys: number;
   /** False where a changed letter in the snapshot would not be noticed. */
-  readonly isSealed: boolean;
+  readonly hasChecksum: boolean;
 }
 
 /**
  * Reads all of a data file, its journal and its keys. Rejects with what is wrong first, and where.
  */
-export async function checkData(disk: Disk, path: string): Promise<DataReport> {
+export async function verifyData(disk: Disk, path: string): Promise<DataReport> {
   return (await readData(disk, path)).report;
 }
 
-/** The pets of a data file and its journal, which are not changed; else as `checkData`. */
+/** The pets of a data file and its journal, which are not changed; else as `verifyData`. */
 export async function readData(
   disk: Disk,
   path: string,
@@ -86,7 +86,7 @@ async function checkFiles(
     }
     throw new Error(`There is no data file ${paths.snapshot}`);
   }
-  const { crc, isSealed } = await withFile(disk, paths.snapshot, (file) =>
+  const { crc, hasChecksum } = await withFile(disk, paths.snapshot, (file) =>
     readSnapshot(paths.snapshot, file, pets, systemMemory),
   );
   const snapshotPets = pets.length;
@@ -97,19 +97,19 @@ async function checkFiles(
   }
   const journalPets = pets.length - snapshotPets;
   const tornBytes = content?.tornBytes ?? 0;
-  const { keys, strayKeys } = await checkKeys(disk, paths, pets);
+  const { keys, strayKeys } = await checkIdempotencyKeys(disk, paths, pets);
   const counts = { pets: pets.length, lastId: pets.lastId, journalPets };
-  return { pets, report: { ...counts, keys, strayKeys, tornBytes, isSealed } };
+  return { pets, report: { ...counts, keys, strayKeys, tornBytes, hasChecksum } };
 }
 
-async function checkKeys(
+async function checkIdempotencyKeys(
   disk: Disk,
   paths: StorePaths,
   pets: PetTable,
 ): Promise<Pick<DataReport, 'keys' | 'strayKeys'>> {
   if (fileAt(disk, paths.keys) === undefined) return { keys: 0, strayKeys: 0 };
   const entries = await withFile(disk, paths.keys, (file) =>
-    readKeysFile(paths.keys, file, systemMemory),
+    readIdempotencyFile(paths.keys, file, systemMemory),
   );
   const stray = entries.filter((entry) => !fitsPets(entry, pets));
   return { keys: entries.length, strayKeys: stray.length };

@@ -9,15 +9,18 @@ import {
   StoreUnavailableError,
 } from '../../../src/model/pet-store.ts';
 import { storedPetOf } from '../../../src/model/stored-pet.ts';
-import { formatNewPet, formatPet, InvalidPetError } from '../../../src/model/pet-text.ts';
-import { KeyedCreates, type KeyedStore } from '../../../src/stores/keys/keyed-creates.ts';
+import { formatMembers, formatPet, InvalidPetError } from '../../../src/model/pet-text.ts';
+import {
+  IdempotentCreates,
+  type IdempotentCreatesDeps,
+} from '../../../src/stores/idempotency/idempotent-creates.ts';
 import { requestKey } from '../../support/request-keys.ts';
 
 const REX: NewPet = { name: 'Rex', categoryId: 7n };
 const KEY = requestKey(1);
 
 /** A store whose creates end when the test says so. */
-class HeldStore implements KeyedStore {
+class HeldStore implements IdempotentCreatesDeps {
   readonly known: Map<string, StoredPet> = new Map();
   /** The creates under way, in their order. */
   readonly creates: { readonly newPet: NewPet; succeed(): void; fail(error: Error): void }[] = [];
@@ -33,7 +36,7 @@ class HeldStore implements KeyedStore {
     return new Promise((resolve, reject) => {
       const succeed = (): void => {
         this.#lastId += 1n;
-        const pet = storedPetOf(this.#lastId, formatPet(this.#lastId, formatNewPet(newPet)));
+        const pet = storedPetOf(this.#lastId, formatPet(this.#lastId, formatMembers(newPet)));
         this.known.set(key, pet);
         resolve(pet);
       };
@@ -50,7 +53,7 @@ class HeldStore implements KeyedStore {
 
 function begin() {
   const store = new HeldStore();
-  const keyed = new KeyedCreates(store);
+  const keyed = new IdempotentCreates(store);
   return { store, create: (pet = REX, key = KEY) => keyed.create(pet, key) };
 }
 

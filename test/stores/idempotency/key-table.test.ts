@@ -5,9 +5,9 @@ import { test } from 'node:test';
 import {
   KEY_LIFETIME_MS,
   KeyTable,
-  MAX_KEYS_KEPT,
+  MAX_IDEMPOTENCY_KEYS,
   type KeyEntry,
-} from '../../../src/stores/keys/key-table.ts';
+} from '../../../src/stores/idempotency/key-table.ts';
 import { usedBytes } from '../../support/heap.ts';
 import { forAll } from '../../support/random.ts';
 import { requestKey } from '../../support/request-keys.ts';
@@ -70,14 +70,14 @@ test('Entries have the time of day at which they expire, and include expired one
 
 test('No more than the newest 100,000 are kept; those that go before their time are counted', () => {
   const { table, add, find } = newTable();
-  for (let id = 1; id <= MAX_KEYS_KEPT; id += 1) add(id, id);
+  for (let id = 1; id <= MAX_IDEMPOTENCY_KEYS; id += 1) add(id, id);
   assert.equal(find(1), 1n);
   assert.equal(table.evicted, 0);
-  add(MAX_KEYS_KEPT + 1, MAX_KEYS_KEPT + 1);
+  add(MAX_IDEMPOTENCY_KEYS + 1, MAX_IDEMPOTENCY_KEYS + 1);
   assert.equal(find(1), undefined);
   assert.equal(find(2), 2n);
-  assert.equal(find(MAX_KEYS_KEPT + 1), BigInt(MAX_KEYS_KEPT + 1));
-  assert.equal(table.length, MAX_KEYS_KEPT);
+  assert.equal(find(MAX_IDEMPOTENCY_KEYS + 1), BigInt(MAX_IDEMPOTENCY_KEYS + 1));
+  assert.equal(table.length, MAX_IDEMPOTENCY_KEYS);
   assert.equal(table.evicted, 1);
 });
 
@@ -118,7 +118,7 @@ test('A key takes at most 200 bytes', () => {
   const clock = new TestClock();
   const before = usedBytes();
   const table = new KeyTable(clock);
-  for (let id = 1; id <= MAX_KEYS_KEPT; id += 1) {
+  for (let id = 1; id <= MAX_IDEMPOTENCY_KEYS; id += 1) {
     table.add({ key: requestKey(id), id: BigInt(id), petCrc: 2 ** 32 - id });
   }
   const bytes = (usedBytes() - before) / table.length;
@@ -126,14 +126,19 @@ test('A key takes at most 200 bytes', () => {
 });
 
 // With a table whose hash is known these are 10 billion comparisons, several minutes.
-test('Keys that were chosen for their first bits are found like others', { timeout: 60_000 }, () => {
-  const table = new KeyTable(new TestClock());
-  const chosen = (number: number): string => `00000007${String(number).padStart(24, '0')}`;
-  for (let id = 1; id <= MAX_KEYS_KEPT; id += 1) {
-    table.add({ key: chosen(id), id: BigInt(id), petCrc: 0 });
-  }
-  for (let id = 1; id <= MAX_KEYS_KEPT; id += 1) assert.equal(table.find(chosen(id)), BigInt(id));
-});
+test(
+  'Keys that were chosen for their first bits are found like others',
+  { timeout: 60_000 },
+  () => {
+    const table = new KeyTable(new TestClock());
+    const chosen = (number: number): string => `00000007${String(number).padStart(24, '0')}`;
+    for (let id = 1; id <= MAX_IDEMPOTENCY_KEYS; id += 1) {
+      table.add({ key: chosen(id), id: BigInt(id), petCrc: 0 });
+    }
+    for (let id = 1; id <= MAX_IDEMPOTENCY_KEYS; id += 1)
+      assert.equal(table.find(chosen(id)), BigInt(id));
+  },
+);
 
 test('With any keys, ids and times the table is as a list that is searched', () => {
   forAll(300, (random) => {

@@ -14,14 +14,14 @@ import {
   StoreUnavailableError,
   type CreatedPet,
 } from '../../model/pet-store.ts';
-import type { RequestKey } from './key-table.ts';
+import type { KeyHash } from './key-table.ts';
 
 /** What the creates stand on. */
-export interface KeyedStore {
+export interface IdempotentCreatesDeps {
   /** What the key stored; undefined if it stored nothing. */
-  find(key: RequestKey): StoredPet | undefined;
+  find(key: KeyHash): StoredPet | undefined;
   /** Stores the pet and the key together. */
-  create(newPet: NewPet, key: RequestKey): Promise<StoredPet>;
+  create(newPet: NewPet, key: KeyHash): Promise<StoredPet>;
   /**
    * Counts a pet that waits for another one's outcome, until what this returns is called. Throws
    * StoreUnavailableError where too many wait.
@@ -32,16 +32,16 @@ export interface KeyedStore {
 /** Who has waited for so many creates that were refused is refused, too. */
 const MAX_REFUSALS = 2;
 
-export class KeyedCreates {
-  readonly #store: KeyedStore;
+export class IdempotentCreates {
+  readonly #store: IdempotentCreatesDeps;
   /** The outcome of the create under way with a key; it does not reject. */
-  readonly #underWay: Map<RequestKey, Promise<Error | undefined>> = new Map();
+  readonly #underWay: Map<KeyHash, Promise<Error | undefined>> = new Map();
 
-  constructor(store: KeyedStore) {
+  constructor(store: IdempotentCreatesDeps) {
     this.#store = store;
   }
 
-  async create(newPet: NewPet, key: RequestKey): Promise<CreatedPet> {
+  async create(newPet: NewPet, key: KeyHash): Promise<CreatedPet> {
     let refusals = 0;
     for (;;) {
       const underWay = this.#underWay.get(key);
@@ -73,7 +73,7 @@ export class KeyedCreates {
     }
   }
 
-  #createFirst(newPet: NewPet, key: RequestKey): Promise<StoredPet> {
+  #createFirst(newPet: NewPet, key: KeyHash): Promise<StoredPet> {
     const creating = this.#store.create(newPet, key);
     const settle = (failure?: Error): Error | undefined => {
       this.#underWay.delete(key);

@@ -9,11 +9,11 @@
  */
 
 /** The first 16 bytes of a SHA-256, as 32 hex digits (api/idempotency-key.ts). */
-export type RequestKey = string;
+export type KeyHash = string;
 
 /** A key and what it stored. */
 export interface KeyEntry {
-  readonly key: RequestKey;
+  readonly key: KeyHash;
   /** The id of its pet. */
   readonly id: bigint;
   /** When it is forgotten, in milliseconds since 1970. */
@@ -29,7 +29,7 @@ export interface KeyClock {
   timeOfDay(): number;
 }
 
-export const MAX_KEYS_KEPT = 100_000;
+export const MAX_IDEMPOTENCY_KEYS = 100_000;
 export const KEY_LIFETIME_MS: number = 24 * 60 * 60 * 1000;
 
 interface HeldKey {
@@ -43,14 +43,14 @@ interface HeldKey {
 export class KeyTable {
   readonly #clock: KeyClock;
   readonly #capacity: number;
-  readonly #keys: Map<RequestKey, HeldKey> = new Map();
+  readonly #keys: Map<KeyHash, HeldKey> = new Map();
   /** Goes over the keys once, from the oldest on: the next one is the next to be evicted. */
-  readonly #oldestFirst: MapIterator<RequestKey> = this.#keys.keys();
+  readonly #oldestFirst: MapIterator<KeyHash> = this.#keys.keys();
   #lastId = 0n;
   #evicted = 0;
 
   /** For tests: `capacity` is how many keys are kept. */
-  constructor(clock: KeyClock, capacity: number = MAX_KEYS_KEPT) {
+  constructor(clock: KeyClock, capacity: number = MAX_IDEMPOTENCY_KEYS) {
     this.#clock = clock;
     this.#capacity = capacity;
   }
@@ -68,7 +68,7 @@ export class KeyTable {
   /**
    * Returns the id of the pet that the key stored, or undefined if it stored none or has expired.
    */
-  find(key: RequestKey): bigint | undefined {
+  find(key: KeyHash): bigint | undefined {
     const held = this.#keys.get(key);
     return held === undefined || held.endsAt <= this.#clock.now() ? undefined : held.id;
   }
@@ -109,6 +109,6 @@ export class KeyTable {
 /**
  * The same string without the longer one that it may be a part of, which it would keep in memory.
  */
-function flat(key: RequestKey): RequestKey {
+function flat(key: KeyHash): KeyHash {
   return Buffer.from(key, 'latin1').toString('latin1');
 }

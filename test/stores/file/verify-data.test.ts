@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { checkData } from '../../../src/stores/file/check-data.ts';
+import { verifyData } from '../../../src/stores/file/verify-data.ts';
 import type { Disk, DiskFile } from '../../../src/stores/file/disk.ts';
 import { openFileStore } from '../../../src/stores/file/file-store.ts';
 import { nodeDisk } from '../../../src/stores/file/node-disk.ts';
@@ -203,7 +203,7 @@ test('A line that was read while it was written is looked at again', async (t) =
       return count;
     },
   }));
-  const { pets, journalPets } = await checkData(disk, path);
+  const { pets, journalPets } = await verifyData(disk, path);
   assert.deepEqual([pets, journalPets, reads > 2], [4, 3, true]);
 });
 
@@ -213,8 +213,8 @@ test('A checkpoint between the reading of journal and data file hides no pet', a
     await (await openFileStore({ path })).close();
     return file;
   });
-  const { pets, journalPets, isSealed } = await checkData(disk, path);
-  assert.deepEqual([pets, journalPets, isSealed], [4, 0, true]);
+  const { pets, journalPets, hasChecksum } = await verifyData(disk, path);
+  assert.deepEqual([pets, journalPets, hasChecksum], [4, 0, true]);
   assert.deepEqual(readdirSync(join(path, '..')).sort(), ['pets.json', 'pets.json.lock']);
 });
 

@@ -11,7 +11,7 @@
 
 import zlib from 'node:zlib';
 import type { Memory } from '../../base/memory.ts';
-import { MAX_KEYS_KEPT, type KeyEntry } from '../keys/key-table.ts';
+import { MAX_IDEMPOTENCY_KEYS, type KeyEntry } from '../idempotency/key-table.ts';
 import type { PetTable } from '../table/pet-table.ts';
 import { DamagedFileError } from './damaged-file-error.ts';
 import type { DiskFile } from './disk.ts';
@@ -19,10 +19,10 @@ import { encodeLine, isFramed, isIntact, lengthAt, PREFIX_LENGTH } from './journ
 import { readAll } from './read-file.ts';
 
 /** More than so many entries can have. */
-const MAX_BYTES: number = 100 * MAX_KEYS_KEPT;
+const MAX_BYTES: number = 100 * MAX_IDEMPOTENCY_KEYS;
 
 /** The bytes of a keys file with these entries. */
-export function encodeKeysFile(memory: Memory, entries: readonly KeyEntry[]): Buffer {
+export function encodeIdempotencyFile(memory: Memory, entries: readonly KeyEntry[]): Buffer {
   const items = entries.map(
     ({ key, id, expiresAt, petCrc }) => `["${key}",${id},${expiresAt},"${hex(petCrc)}"]`,
   );
@@ -30,12 +30,12 @@ export function encodeKeysFile(memory: Memory, entries: readonly KeyEntry[]): Bu
 }
 
 /** The entries of a keys file, in ascending order of id. Rejects with DamagedFileError. */
-export async function readKeysFile(
+export async function readIdempotencyFile(
   path: string,
   file: DiskFile,
   memory: Memory,
 ): Promise<readonly KeyEntry[]> {
-  const bytes = memory.bytes(Math.min(file.look().sizeBytes, MAX_BYTES));
+  const bytes = memory.bytes(Math.min(file.stat().sizeBytes, MAX_BYTES));
   await readAll(file, bytes, 0);
   const length = lengthAt(bytes, 0);
   const isWhole =

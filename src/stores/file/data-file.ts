@@ -9,14 +9,14 @@
 
 import { dirname } from 'node:path';
 import { systemMemory } from '../../base/memory.ts';
-import type { KeyEntry, KeyTable } from '../keys/key-table.ts';
+import type { KeyEntry, KeyTable } from '../idempotency/key-table.ts';
 import { PetTable } from '../table/pet-table.ts';
 import { writeSnapshot } from './checkpoint.ts';
 import type { Disk } from './disk.ts';
-import { fitsPets, readKeysFile } from './keys-file.ts';
+import { fitsPets, readIdempotencyFile } from './idempotency-file.ts';
 import { fileAt, withFile } from './read-file.ts';
 import { readSnapshot } from './snapshot.ts';
-import { lockGuard, takeLock } from './store-lock.ts';
+import { createLockAssertion, takeLock } from './store-lock.ts';
 import { storePaths } from './store-paths.ts';
 
 export interface WholeData {
@@ -26,12 +26,12 @@ export interface WholeData {
 }
 
 /** Rejects where there is no data file, where it is in use, and where it has a journal. */
-export async function readWholeData(disk: Disk, path: string): Promise<WholeData> {
+export async function loadDataFile(disk: Disk, path: string): Promise<WholeData> {
   const paths = storePaths(await disk.resolve(path));
   if (fileAt(disk, paths.snapshot) === undefined) throw new Error(`There is no data file ${path}`);
   const lock = await takeLock(disk, paths);
   try {
-    if ((disk.look(paths.journal)?.sizeBytes ?? 0) > 0) {
+    if ((disk.stat(paths.journal)?.sizeBytes ?? 0) > 0) {
       throw new Error(
         `${paths.journal} has pets that the data file has not: start the service on this data ` +
           'file once, and stop it, which brings them into the data file',
@@ -43,7 +43,7 @@ export async function readWholeData(disk: Disk, path: string): Promise<WholeData
     );
     if (fileAt(disk, paths.keys) === undefined) return { pets, keys: [] };
     const entries = await withFile(disk, paths.keys, (file) =>
-      readKeysFile(paths.keys, file, systemMemory),
+      readIdempotencyFile(paths.keys, file, systemMemory),
     );
     return { pets, keys: entries.filter((entry) => fitsPets(entry, pets)) };
   } finally {
@@ -52,7 +52,7 @@ export async function readWholeData(disk: Disk, path: string): Promise<WholeData
 }
 
 /** Makes a data file, as a service writes it. Rejects where there is one, or a part of one. */
-export async function writeWholeData(
+export async function createDataFile(
   disk: Disk,
   path: string,
   content: { readonly pets: PetTable; readonly keys: KeyTable },
@@ -62,10 +62,15 @@ export async function writeWholeData(
   const lock = await takeLock(disk, paths);
   try {
     for (const there of [paths.snapshot, paths.journal, paths.keys]) {
-      if (disk.look(there) !== undefined) throw new Error(`${there} is there already`);
+      if (disk.stat(there) !== undefined) throw new Error(`${there} is there already`);
     }
-    const place = { disk, paths, memory: systemMemory, guard: lockGuard(disk, paths, lock) };
-    await writeSnapshot(place, undefined, content);
+    const deps = {
+      disk,
+      paths,
+      memory: systemMemory,
+      assertLockHeld: createLockAssertion(disk, paths, lock),
+    };
+    await writeSnapshot(deps, undefined, content);
     await disk.syncDirectory(dirname(paths.snapshot));
   } finally {
     await lock.release();

@@ -1,5 +1,5 @@
 /**
- * A place of the page that sends requests, and shows what came of the last one: its status or its
+ * A panel of the page that sends requests, and shows what came of the last one: its status or its
  * Error in words, and the curl line that does the same. An error gets the focus.
  */
 
@@ -29,9 +29,9 @@ export type Ask = <T>(
   show: (value: T) => string,
 ) => Promise<void>;
 
-export function makeAnswerPlace(selector: string): Ask {
-  const place = document.querySelector(selector);
-  const [words, curl] = [place.querySelector('.words'), place.querySelector('.curl')];
+export function makeRequestPanel(selector: string): Ask {
+  const panel = document.querySelector(selector);
+  const [words, curl] = [panel.querySelector('.words'), panel.querySelector('.curl')];
   const [line, copy] = [curl.querySelector('code'), curl.querySelector('button')];
   // Without a clipboard, as on a page that came by http from elsewhere, the line can be selected.
   copy.addEventListener('click', async () => {
@@ -40,7 +40,7 @@ export function makeAnswerPlace(selector: string): Ask {
   });
   let [last, isPosting] = [0, false];
   return async (prepare, show) => {
-    // A list takes the place of one that is under way; a pet must not be added twice.
+    // A list replaces one that is in progress; a pet must not be added twice.
     if (isPosting) return;
     const own = (last += 1);
     curl.hidden = true;
