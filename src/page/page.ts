@@ -14,10 +14,9 @@ import { PAGE_STYLE } from './style.ts';
 
 /** All that the page's module imports, by their path from the root of the modules. */
 export const PAGE_MODULES: readonly string[] = [
-  ...['page/main', 'page/request-panel', 'base/int64', 'base/quote', 'base/exact-json'],
-  ...['base/link-header', 'client/client', 'client/send', 'client/retry-delay', 'client/requests'],
-  ...['client/responses', 'client/clock', 'client/pet-store-error'],
-  ...['model/pet', 'model/stringify-pet'],
+  ...['page/main', 'page/request-panel', 'base/int64', 'base/quote', 'client/retry-delay'],
+  ...['base/exact-json', 'base/link-header', 'client/client', 'client/send', 'model/stringify-pet'],
+  ...['client/requests', 'client/responses', 'client/clock', 'client/pet-store-error', 'model/pet'],
 ];
 
 /** Of this module, and so of those beside it: `.js`, or `.ts` where the sources run. */
