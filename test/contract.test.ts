@@ -6,7 +6,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { tempDir } from './support/temp-dir.ts';
+import { tempDir } from './support/disk/temp-dir.ts';
 
 /** Found from this file's compiled place, .build/test. */
 const dist = new URL('../../dist/', import.meta.url);

@@ -23,8 +23,8 @@ import { StoreUnavailableError, type PetStore } from '../src/model/pet-store.ts'
 import { InvalidPetError } from '../src/model/pet-text.ts';
 import { stringifyPet } from '../src/model/stringify-pet.ts';
 import { createMemoryStore } from '../src/stores/memory-store.ts';
-import { CERTIFICATE_PEM, KEY_PEM } from './support/certificate.ts';
-import { tempDir } from './support/temp-dir.ts';
+import { CERTIFICATE_PEM, KEY_PEM } from './support/process/certificate.ts';
+import { tempDir } from './support/disk/temp-dir.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const run = promisify(execFile);

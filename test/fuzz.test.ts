@@ -3,8 +3,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { fuzz } from './support/fuzz.ts';
-import { tempDir } from './support/temp-dir.ts';
+import { fuzz } from './support/http/fuzz.ts';
+import { tempDir } from './support/disk/temp-dir.ts';
 
 test('Whatever clients send, answers are whole and the store has what was answered', async (t) => {
   const dataFile = join(tempDir(t), 'pets.json');

@@ -24,10 +24,10 @@ import {
   examplesOf,
   fetchDescription,
   headersOf,
-} from './support/description.ts';
-import { schemaProblems, type Json } from './support/json-schema.ts';
-import { exchange, parseAnswers } from './support/raw-http.ts';
-import { KEY, startService, type Service } from './support/service.ts';
+} from './support/description/description.ts';
+import { schemaProblems, type Json } from './support/description/json-schema.ts';
+import { exchange, parseAnswers } from './support/http/raw-http.ts';
+import { KEY, startService, type Service } from './support/http/service.ts';
 
 const description = await fetchDescription();
 const described = describedOperations(description);

@@ -17,9 +17,14 @@ import {
   examplesOf,
   fetchDescription,
   headersOf,
-} from './support/description.ts';
-import { isObject, resolveRef, schemaProblems, type Json } from './support/json-schema.ts';
-import { startService } from './support/service.ts';
+} from './support/description/description.ts';
+import {
+  isObject,
+  resolveRef,
+  schemaProblems,
+  type Json,
+} from './support/description/json-schema.ts';
+import { startService } from './support/http/service.ts';
 
 const description = await fetchDescription();
 const described = describedOperations(description);

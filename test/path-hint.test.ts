@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { AppOptions } from '../src/app-options.ts';
 import { createPathHint } from '../src/openapi/path-hint.ts';
-import { startService, type Service } from './support/service.ts';
+import { startService, type Service } from './support/http/service.ts';
 
 const NO_KEY = { headers: { Authorization: '' } };
 

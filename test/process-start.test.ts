@@ -20,9 +20,9 @@ import {
   SERVER_JS,
   startProgram,
   type Process,
-} from './support/process.ts';
-import { openSupervisor } from './support/supervisor.ts';
-import { tempDir } from './support/temp-dir.ts';
+} from './support/process/process.ts';
+import { openSupervisor } from './support/process/supervisor.ts';
+import { tempDir } from './support/disk/temp-dir.ts';
 
 const POSIX = { skip: process.platform === 'win32' && 'Windows has no such signals and sockets' };
 const hasPython =

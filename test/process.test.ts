@@ -28,8 +28,8 @@ import {
   startProcess,
   startProgram,
   type Process,
-} from './support/process.ts';
-import { tempDir } from './support/temp-dir.ts';
+} from './support/process/process.ts';
+import { tempDir } from './support/disk/temp-dir.ts';
 
 const KEY = 'configured-key';
 type Env = Record<string, string>;

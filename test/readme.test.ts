@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { STATUS_OF_CODE } from '../src/http/api-error.ts';
 import { checksOf } from '../src/kit/checks.ts';
 import { OPTION_NAMES } from '../src/settings.ts';
-import { tempDir } from './support/temp-dir.ts';
+import { tempDir } from './support/disk/temp-dir.ts';
 
 /** Found from this file's compiled place, .build/test. */
 const root = fileURLToPath(new URL('../../', import.meta.url));

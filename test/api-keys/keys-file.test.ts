@@ -7,7 +7,7 @@ import { platform } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { readApiKeysFile } from '../../src/api-keys/read-api-keys.ts';
-import { tempDir } from '../support/temp-dir.ts';
+import { tempDir } from '../support/disk/temp-dir.ts';
 
 const POSIX = { skip: platform() === 'win32' && 'Windows has no such files' };
 

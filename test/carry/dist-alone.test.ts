@@ -5,9 +5,9 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { assertServes, ROOT } from '../support/carry.ts';
-import { tempDir } from '../support/temp-dir.ts';
-import { makeReadOnly, mountTmpfs } from '../support/tmpfs.ts';
+import { assertServes, ROOT } from '../support/process/carry.ts';
+import { tempDir } from '../support/disk/temp-dir.ts';
+import { makeReadOnly, mountTmpfs } from '../support/disk/tmpfs.ts';
 
 /** In no list of users. */
 const STRANGER_UID = 54_321;

@@ -12,10 +12,10 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { assertServes, findNpm, npmEnv, pathWithThisNode, ROOT } from '../support/carry.ts';
-import { end, startProgram } from '../support/process.ts';
-import { KEY, startService } from '../support/service.ts';
-import { tempDir } from '../support/temp-dir.ts';
+import { assertServes, findNpm, npmEnv, pathWithThisNode, ROOT } from '../support/process/carry.ts';
+import { end, startProgram } from '../support/process/process.ts';
+import { KEY, startService } from '../support/http/service.ts';
+import { tempDir } from '../support/disk/temp-dir.ts';
 
 const canRunSources = Boolean((process.features as { typescript?: unknown }).typescript);
 const needsStripping = {

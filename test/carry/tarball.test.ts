@@ -15,9 +15,9 @@ import {
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
-import { assertServes, findNpm, npmEnv, pathWithThisNode, ROOT } from '../support/carry.ts';
-import { startService } from '../support/service.ts';
-import { tempDir } from '../support/temp-dir.ts';
+import { assertServes, findNpm, npmEnv, pathWithThisNode, ROOT } from '../support/process/carry.ts';
+import { startService } from '../support/http/service.ts';
+import { tempDir } from '../support/disk/temp-dir.ts';
 
 const MAX_TARBALL_BYTES = 352 << 10;
 const TSC = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');

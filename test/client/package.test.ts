@@ -6,8 +6,8 @@ import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { KEY, startService } from '../support/service.ts';
-import { tempDir } from '../support/temp-dir.ts';
+import { KEY, startService } from '../support/http/service.ts';
+import { tempDir } from '../support/disk/temp-dir.ts';
 
 /** Found from this file's compiled place, .build/test/client. */
 const root = fileURLToPath(new URL('../../../', import.meta.url));

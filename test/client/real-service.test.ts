@@ -8,7 +8,7 @@ import type { PetStore } from '../../src/model/pet-store.ts';
 import { StoreUnavailableError } from '../../src/model/pet-store.ts';
 import { createMemoryStore } from '../../src/stores/memory-store.ts';
 import { forAll, randomInt64, randomText } from '../support/random.ts';
-import { KEY, listen, startService, type Service } from '../support/service.ts';
+import { KEY, listen, startService, type Service } from '../support/http/service.ts';
 
 let service: Service;
 let client: PetStoreClient;

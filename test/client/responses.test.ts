@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import { inspect } from 'node:util';
 import { describe, test } from 'node:test';
 import { createClient, PetStoreError } from '../../src/client/client.ts';
-import { listen } from '../support/service.ts';
+import { listen } from '../support/http/service.ts';
 import {
   answers,
   answersError,

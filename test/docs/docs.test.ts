@@ -8,9 +8,9 @@ import { spawnSync } from 'node:child_process';
 import { after, test } from 'node:test';
 import { inline, markup, prose } from '../../src/docs/markup.ts';
 import type { Named, OpenApi, ResponseObject, Schema } from '../../src/openapi/types.ts';
-import { describedOperations, describedResponses } from '../support/description.ts';
-import { elementsOf, readHtml, textOf, type HtmlElement } from '../support/html.ts';
-import { KEY, startService, type Service } from '../support/service.ts';
+import { describedOperations, describedResponses } from '../support/description/description.ts';
+import { elementsOf, readHtml, textOf, type HtmlElement } from '../support/browser/html.ts';
+import { KEY, startService, type Service } from '../support/http/service.ts';
 
 const services = {
   '': await startService({ page: true }),

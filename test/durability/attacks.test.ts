@@ -23,13 +23,20 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { openConnection, type Outcome } from '../support/connection.ts';
-import { PetLedger } from '../support/pet-ledger.ts';
-import { listAllPets, startLoad } from '../support/pet-load.ts';
-import { assertRefused, end, KEY, portOf, startOn, type Process } from '../support/process.ts';
+import { openConnection, type Outcome } from '../support/http/connection.ts';
+import { PetLedger } from '../support/pets/pet-ledger.ts';
+import { listAllPets, startLoad } from '../support/pets/pet-load.ts';
+import {
+  assertRefused,
+  end,
+  KEY,
+  portOf,
+  startOn,
+  type Process,
+} from '../support/process/process.ts';
 import { createRandom } from '../support/random.ts';
-import { runScript } from '../support/run-script.ts';
-import { tempDir } from '../support/temp-dir.ts';
+import { runScript } from '../support/process/run-script.ts';
+import { tempDir } from '../support/disk/temp-dir.ts';
 
 const random = createRandom(1);
 const CONNECTIONS = 6;

@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { openConnection } from '../support/connection.ts';
-import { end, KEY, portOf, startOn } from '../support/process.ts';
-import { tempDir } from '../support/temp-dir.ts';
+import { openConnection } from '../support/http/connection.ts';
+import { end, KEY, portOf, startOn } from '../support/process/process.ts';
+import { tempDir } from '../support/disk/temp-dir.ts';
 
 const PET = '{"name":"Rex","categoryId":7}';
 

@@ -19,13 +19,13 @@ import {
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openConnection, type Connection, type Outcome } from '../support/connection.ts';
-import { PetLedger } from '../support/pet-ledger.ts';
-import { listAllPets } from '../support/pet-load.ts';
-import { assertRefused, end, KEY, portOf, startOn } from '../support/process.ts';
+import { openConnection, type Connection, type Outcome } from '../support/http/connection.ts';
+import { PetLedger } from '../support/pets/pet-ledger.ts';
+import { listAllPets } from '../support/pets/pet-load.ts';
+import { assertRefused, end, KEY, portOf, startOn } from '../support/process/process.ts';
 import { createRandom } from '../support/random.ts';
-import { tempDir } from '../support/temp-dir.ts';
-import { makeReadOnly, mountTmpfs } from '../support/tmpfs.ts';
+import { tempDir } from '../support/disk/temp-dir.ts';
+import { makeReadOnly, mountTmpfs } from '../support/disk/tmpfs.ts';
 
 const MIB: number = 1 << 20;
 const DISK_BYTES: number = 3 * MIB;

@@ -9,10 +9,10 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { rounds } from '../support/extent.ts';
-import { listAllPets } from '../support/pet-load.ts';
-import { end, KEY, portOf, startOn } from '../support/process.ts';
+import { listAllPets } from '../support/pets/pet-load.ts';
+import { end, KEY, portOf, startOn } from '../support/process/process.ts';
 import { createRandom, type Random } from '../support/random.ts';
-import { tempDir } from '../support/temp-dir.ts';
+import { tempDir } from '../support/disk/temp-dir.ts';
 
 /** ROUNDS=300 for a long run. */
 const ROUNDS = Number(process.env['ROUNDS'] ?? rounds(8, 25));

@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { rounds } from '../support/extent.ts';
-import { PetLedger } from '../support/pet-ledger.ts';
-import { listAllPets, startLoad } from '../support/pet-load.ts';
-import { end, portOf, startOn, type Process } from '../support/process.ts';
+import { PetLedger } from '../support/pets/pet-ledger.ts';
+import { listAllPets, startLoad } from '../support/pets/pet-load.ts';
+import { end, portOf, startOn, type Process } from '../support/process/process.ts';
 import { createRandom, type Random } from '../support/random.ts';
-import { runScript } from '../support/run-script.ts';
-import { tempDir } from '../support/temp-dir.ts';
+import { runScript } from '../support/process/run-script.ts';
+import { tempDir } from '../support/disk/temp-dir.ts';
 
 const ROUNDS = rounds(6, 15);
 const CONNECTIONS = 6;

@@ -9,10 +9,10 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { rounds } from '../support/extent.ts';
-import { parseAnswers } from '../support/raw-http.ts';
-import { end, KEY, portOf, startProcess, type Process } from '../support/process.ts';
-import { tempDir } from '../support/temp-dir.ts';
-import { requestOf } from '../support/wire.ts';
+import { parseAnswers } from '../support/http/raw-http.ts';
+import { end, KEY, portOf, startProcess, type Process } from '../support/process/process.ts';
+import { tempDir } from '../support/disk/temp-dir.ts';
+import { requestOf } from '../support/http/wire.ts';
 
 const CONNECTIONS = 64;
 const STOPS = rounds(6, 20);

@@ -4,12 +4,19 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { openConnection } from '../support/connection.ts';
-import { PetLedger } from '../support/pet-ledger.ts';
-import { listAllPets } from '../support/pet-load.ts';
-import { assertRefused, end, KEY, portOf, startOn, type Process } from '../support/process.ts';
+import { openConnection } from '../support/http/connection.ts';
+import { PetLedger } from '../support/pets/pet-ledger.ts';
+import { listAllPets } from '../support/pets/pet-load.ts';
+import {
+  assertRefused,
+  end,
+  KEY,
+  portOf,
+  startOn,
+  type Process,
+} from '../support/process/process.ts';
 import { createRandom, type Random } from '../support/random.ts';
-import { tempDir } from '../support/temp-dir.ts';
+import { tempDir } from '../support/disk/temp-dir.ts';
 
 const STARTERS = 8;
 const REFUSAL = /^petstore: .*pets\.json is in use already.*\n$/;

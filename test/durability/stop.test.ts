@@ -5,12 +5,12 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { rounds } from '../support/extent.ts';
-import { openConnection, type Outcome } from '../support/connection.ts';
-import { PetLedger } from '../support/pet-ledger.ts';
-import { startLoad } from '../support/pet-load.ts';
-import { end, KEY, portOf, startOn } from '../support/process.ts';
+import { openConnection, type Outcome } from '../support/http/connection.ts';
+import { PetLedger } from '../support/pets/pet-ledger.ts';
+import { startLoad } from '../support/pets/pet-load.ts';
+import { end, KEY, portOf, startOn } from '../support/process/process.ts';
 import { createRandom } from '../support/random.ts';
-import { tempDir } from '../support/temp-dir.ts';
+import { tempDir } from '../support/disk/temp-dir.ts';
 
 const ROUNDS = rounds(2, 4);
 const CONNECTIONS = 24;

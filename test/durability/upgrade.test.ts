@@ -9,10 +9,10 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { readInheritedSocket } from '../../src/socket-activation.ts';
 import { rounds } from '../support/extent.ts';
-import { openConnection, type Connection } from '../support/connection.ts';
-import { assertRefused, end, KEY, type Process } from '../support/process.ts';
-import { openSupervisor } from '../support/supervisor.ts';
-import { tempDir } from '../support/temp-dir.ts';
+import { openConnection, type Connection } from '../support/http/connection.ts';
+import { assertRefused, end, KEY, type Process } from '../support/process/process.ts';
+import { openSupervisor } from '../support/process/supervisor.ts';
+import { tempDir } from '../support/disk/temp-dir.ts';
 
 const RESTARTS = rounds(4, 10);
 /** Before each of them. */

@@ -6,8 +6,8 @@ import { Duplex } from 'node:stream';
 import { test, type TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Connection, PipelineQueue } from '../../src/http/pipelining.ts';
-import { listen } from '../support/service.ts';
-import { openWire, requestOf, type Wire } from '../support/wire.ts';
+import { listen } from '../support/http/service.ts';
+import { openWire, requestOf, type Wire } from '../support/http/wire.ts';
 
 /** The listener answers at once, or holds its response until the test ends it. */
 const NOW = requestOf('GET /now');

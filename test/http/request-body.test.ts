@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { exchange, parseAnswers } from '../support/raw-http.ts';
-import { KEY, startService } from '../support/service.ts';
+import { exchange, parseAnswers } from '../support/http/raw-http.ts';
+import { KEY, startService } from '../support/http/service.ts';
 
 const BODY = '{"name":"Rex","categoryId":1}';
 

@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { ServiceResponse } from '../../src/kit/test-client.ts';
-import { KEY } from '../support/service.ts';
+import { KEY } from '../support/http/service.ts';
 import { assertError, message, openOwnService, REX, testRefused } from './own-client.ts';
 
 const { client } = await openOwnService({ after });

@@ -10,8 +10,8 @@ import { connect } from 'node:net';
 import { test } from 'node:test';
 import { STATUS_OF_CODE, type ErrorCode } from '../../src/http/api-error.ts';
 import { fieldsOf, TestClient, type ServiceResponse } from '../../src/kit/test-client.ts';
-import { exchange, parseAnswers } from '../support/raw-http.ts';
-import { KEY, startService, type Service } from '../support/service.ts';
+import { exchange, parseAnswers } from '../support/http/raw-http.ts';
+import { KEY, startService, type Service } from '../support/http/service.ts';
 
 export const REX = '{"name":"Rex","categoryId":1}';
 

@@ -11,7 +11,7 @@ import { createApp } from '../../src/app.ts';
 import { createHttpServer } from '../../src/http/http-server.ts';
 import type { PetStore } from '../../src/model/pet-store.ts';
 import { createMemoryStore } from '../../src/stores/memory-store.ts';
-import { KEY, listen } from '../support/service.ts';
+import { KEY, listen } from '../support/http/service.ts';
 import {
   assertError,
   createOwnClient,

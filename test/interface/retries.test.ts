@@ -7,9 +7,9 @@ import { test, type TestContext } from 'node:test';
 import type { AppOptions } from '../../src/app-options.ts';
 import { OutcomeUnknownError, StoreUnavailableError } from '../../src/model/pet-store.ts';
 import { createMemoryStore } from '../../src/stores/memory-store.ts';
-import { exchange, parseAnswers } from '../support/raw-http.ts';
-import { KEY, startService, type Service } from '../support/service.ts';
-import { tempDir } from '../support/temp-dir.ts';
+import { exchange, parseAnswers } from '../support/http/raw-http.ts';
+import { KEY, startService, type Service } from '../support/http/service.ts';
+import { tempDir } from '../support/disk/temp-dir.ts';
 
 const REX = '{"name":"Rex","categoryId":7,"status":"sold"}';
 const REX_1 = '{"id":1,"name":"Rex","categoryId":7,"status":"sold"}';

@@ -10,10 +10,10 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { CHECKS } from '../../src/kit/checks.ts';
 import { runCommand } from '../../src/kit/command.ts';
-import { CERTIFICATE_PEM, KEY_PEM } from '../support/certificate.ts';
-import { runScript, type ScriptResult } from '../support/run-script.ts';
-import { listen, startService } from '../support/service.ts';
-import { tempDir } from '../support/temp-dir.ts';
+import { CERTIFICATE_PEM, KEY_PEM } from '../support/process/certificate.ts';
+import { runScript, type ScriptResult } from '../support/process/run-script.ts';
+import { listen, startService } from '../support/http/service.ts';
+import { tempDir } from '../support/disk/temp-dir.ts';
 import { otherDecisions } from './other-decisions.ts';
 import { createPlainServer, plainRules, type Rules } from './plain-service.ts';
 

@@ -2,7 +2,7 @@
 
 import { after } from 'node:test';
 import { testConformance } from '../../src/kit/conformance.ts';
-import { KEY, startService } from '../support/service.ts';
+import { KEY, startService } from '../support/http/service.ts';
 
 type Options = NonNullable<Parameters<typeof startService>[0]>;
 

@@ -18,7 +18,7 @@ import {
   parsePetAt,
 } from '../../src/model/pet-text.ts';
 import { forAll, mutate } from '../support/random.ts';
-import { randomNewPet, randomPet, randomPetText } from '../support/random-pet.ts';
+import { randomNewPet, randomPet, randomPetText } from '../support/pets/random-pet.ts';
 
 const MAX = 2n ** 63n - 1n;
 const MIN = -(2n ** 63n);

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { startService, type Service } from '../support/service.ts';
-import { requestOf, talk } from '../support/wire.ts';
+import { startService, type Service } from '../support/http/service.ts';
+import { requestOf, talk } from '../support/http/wire.ts';
 
 const SHOP = 'https://shop.example';
 const EXPOSED =

@@ -6,8 +6,8 @@ import assert from 'node:assert/strict';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { startService } from '../support/service.ts';
-import { tempDir } from '../support/temp-dir.ts';
+import { startService } from '../support/http/service.ts';
+import { tempDir } from '../support/disk/temp-dir.ts';
 
 test('With another data file in the place of its own, 503 and /readyz name no path', async (t) => {
   const folder = tempDir(t);

@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { createJsonLog } from '../../src/ops/json-log.ts';
 import { createMemoryStore } from '../../src/stores/memory-store.ts';
-import { exchange } from '../support/raw-http.ts';
-import { KEY, startService, type Service } from '../support/service.ts';
+import { exchange } from '../support/http/raw-http.ts';
+import { KEY, startService, type Service } from '../support/http/service.ts';
 
 interface LoggedService {
   readonly service: Service;

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { readProcessStats } from '../../src/ops/process-stats.ts';
 import { createMemoryStore } from '../../src/stores/memory-store.ts';
-import { KEY, startService, type Service } from '../support/service.ts';
-import { tempDir } from '../support/temp-dir.ts';
+import { KEY, startService, type Service } from '../support/http/service.ts';
+import { tempDir } from '../support/disk/temp-dir.ts';
 
 async function start(t: TestContext): Promise<Service> {
   const runtime = { nodeVersion: 'v20.0.0', openConnections: () => 7 };

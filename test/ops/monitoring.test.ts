@@ -5,10 +5,10 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { readProcessStats } from '../../src/ops/process-stats.ts';
-import { blockOf, readPage } from '../support/page-block.ts';
-import { needs, run } from '../support/program.ts';
-import { startService } from '../support/service.ts';
-import { tempDir } from '../support/temp-dir.ts';
+import { blockOf, readPage } from '../support/browser/page-block.ts';
+import { needs, run } from '../support/process/program.ts';
+import { startService } from '../support/http/service.ts';
+import { tempDir } from '../support/disk/temp-dir.ts';
 
 const PAGE = 'src/ops/monitoring.md';
 const PROMTOOL = needs('promtool');

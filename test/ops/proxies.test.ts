@@ -12,11 +12,11 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CERTIFICATE_PEM, KEY_PEM } from '../support/certificate.ts';
-import { blockOf } from '../support/page-block.ts';
-import { needs, pathOf, run } from '../support/program.ts';
-import { KEY, listen, startService, type Service } from '../support/service.ts';
-import { tempDir } from '../support/temp-dir.ts';
+import { CERTIFICATE_PEM, KEY_PEM } from '../support/process/certificate.ts';
+import { blockOf } from '../support/browser/page-block.ts';
+import { needs, pathOf, run } from '../support/process/program.ts';
+import { KEY, listen, startService, type Service } from '../support/http/service.ts';
+import { tempDir } from '../support/disk/temp-dir.ts';
 
 const PAGE = 'src/ops/README.md';
 const ADDRESS = '127.0.0.1:8080';

@@ -6,8 +6,8 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { end, startProcess, type Process } from '../support/process.ts';
-import { tempDir } from '../support/temp-dir.ts';
+import { end, startProcess, type Process } from '../support/process/process.ts';
+import { tempDir } from '../support/disk/temp-dir.ts';
 
 function start(t: TestContext, env: Record<string, string>, ...args: string[]): Process {
   const service = startProcess(['--port', '0', '--memory', ...args], env);

@@ -10,11 +10,11 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
-import { blockOf } from '../support/page-block.ts';
-import { end, portOf, startProcess, type Process } from '../support/process.ts';
-import { needs, run } from '../support/program.ts';
-import { listen } from '../support/service.ts';
-import { tempDir } from '../support/temp-dir.ts';
+import { blockOf } from '../support/browser/page-block.ts';
+import { end, portOf, startProcess, type Process } from '../support/process/process.ts';
+import { needs, run } from '../support/process/program.ts';
+import { listen } from '../support/http/service.ts';
+import { tempDir } from '../support/disk/temp-dir.ts';
 
 const PAGE = 'src/ops/README.md';
 const UNIT = blockOf(PAGE, 'ini', '[Service]');

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test, type TestContext } from 'node:test';
-import { browserProblem, openBrowser, type Browser } from '../support/browser.ts';
-import { KEY, startService, type Service } from '../support/service.ts';
+import { browserProblem, openBrowser, type Browser } from '../support/browser/browser.ts';
+import { KEY, startService, type Service } from '../support/http/service.ts';
 
 const TAB = '\uE004';
 const ENTER = '\uE007';

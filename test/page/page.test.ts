@@ -9,10 +9,10 @@ import { test, type TestContext } from 'node:test';
 import { VERSION } from '../../src/base/version.ts';
 import { curlLine } from '../../src/page/request-panel.ts';
 import { PAGE_MODULES } from '../../src/page/page.ts';
-import { ROOT } from '../support/carry.ts';
-import { end, startProcess, startProgram, type Process } from '../support/process.ts';
-import { startService, type Service } from '../support/service.ts';
-import { tempDir } from '../support/temp-dir.ts';
+import { ROOT } from '../support/process/carry.ts';
+import { end, startProcess, startProgram, type Process } from '../support/process/process.ts';
+import { startService, type Service } from '../support/http/service.ts';
+import { tempDir } from '../support/disk/temp-dir.ts';
 
 const CSP =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " +

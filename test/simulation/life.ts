@@ -19,8 +19,8 @@ import { openFileStore, type FileStore } from '../../src/stores/file/file-store.
 import { PREFIX_LENGTH } from '../../src/stores/file/journal-line.ts';
 import { KeyTable } from '../../src/stores/idempotency/key-table.ts';
 import { PetTable } from '../../src/stores/table/pet-table.ts';
-import { pendingPet } from '../support/journal-text.ts';
-import { requestKey } from '../support/request-keys.ts';
+import { pendingPet } from '../support/disk/journal-text.ts';
+import { requestKey } from '../support/pets/request-keys.ts';
 import type { DiskImage } from './disk-image.ts';
 import { Model, type KeyedClient, type Knowledge } from './model.ts';
 import { SimulatedDisk, type Fault, type OperationKind } from './simulated-disk.ts';

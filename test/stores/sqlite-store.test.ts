@@ -8,8 +8,8 @@ import { after, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import type * as Contract from '../../src/contract/pet-store-contract.ts';
 import type { PetStore } from '../../src/model/pet-store.ts';
-import { ROOT } from '../support/carry.ts';
-import { tempDir } from '../support/temp-dir.ts';
+import { ROOT } from '../support/process/carry.ts';
+import { tempDir } from '../support/disk/temp-dir.ts';
 
 interface SqliteStoreModule {
   openSqliteStore(path: string): PetStore;

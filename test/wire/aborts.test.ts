@@ -6,9 +6,9 @@ import type { Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import type { PetStore } from '../../src/model/pet-store.ts';
 import { createMemoryStore } from '../../src/stores/memory-store.ts';
-import { createHeldStore } from '../support/held-store.ts';
-import { startService, type Service } from '../support/service.ts';
-import { assertErrorAnswer, openWire, requestOf, statusesOf, talk } from '../support/wire.ts';
+import { createHeldStore } from '../support/pets/held-store.ts';
+import { startService, type Service } from '../support/http/service.ts';
+import { assertErrorAnswer, openWire, requestOf, statusesOf, talk } from '../support/http/wire.ts';
 
 const REX = '{"name":"Rex","categoryId":1}';
 const EXPECTING = ['Expect: 100-continue', 'Content-Length: 29'];

@@ -8,8 +8,8 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { after, describe, test } from 'node:test';
 import type { ErrorCode } from '../../src/http/api-error.ts';
-import { startService } from '../support/service.ts';
-import { assertErrorAnswer, openWire, requestOf, statusesOf, talk } from '../support/wire.ts';
+import { startService } from '../support/http/service.ts';
+import { assertErrorAnswer, openWire, requestOf, statusesOf, talk } from '../support/http/wire.ts';
 
 const service = await startService();
 after(() => service.close());

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
-import { createHeldStore } from '../support/held-store.ts';
-import { startService } from '../support/service.ts';
+import { createHeldStore } from '../support/pets/held-store.ts';
+import { startService } from '../support/http/service.ts';
 import {
   assertErrorAnswer,
   lastRequestOf,
@@ -11,7 +11,7 @@ import {
   requestOf,
   statusesOf,
   talk,
-} from '../support/wire.ts';
+} from '../support/http/wire.ts';
 
 const service = await startService();
 after(() => service.close());

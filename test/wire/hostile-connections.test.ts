@@ -9,10 +9,10 @@ import { after, test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connectionsOf } from '../../src/http/http-server.ts';
 import { createMemoryStore } from '../../src/stores/memory-store.ts';
-import { startBystander } from '../support/bystander.ts';
-import { usedBytes } from '../support/heap.ts';
-import { createHeldStore } from '../support/held-store.ts';
-import { startService, type Service } from '../support/service.ts';
+import { startBystander } from '../support/http/bystander.ts';
+import { usedBytes } from '../support/process/heap.ts';
+import { createHeldStore } from '../support/pets/held-store.ts';
+import { startService, type Service } from '../support/http/service.ts';
 import {
   assertErrorAnswer,
   lastRequestOf,
@@ -21,7 +21,7 @@ import {
   statusesOf,
   talk,
   type Wire,
-} from '../support/wire.ts';
+} from '../support/http/wire.ts';
 
 const REX = '{"name":"Rex","categoryId":1}';
 const CHUNKED = 'Transfer-Encoding: chunked';

@@ -9,8 +9,8 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { rounds } from '../support/extent.ts';
-import { KEY, portOf, startOn, type Process } from '../support/process.ts';
-import { tempDir } from '../support/temp-dir.ts';
+import { KEY, portOf, startOn, type Process } from '../support/process/process.ts';
+import { tempDir } from '../support/disk/temp-dir.ts';
 
 /** As many as take far more than the peak if nothing bounds what waits. */
 const CONNECTIONS = rounds(150, 300);

@@ -5,8 +5,8 @@ import { once } from 'node:events';
 import { after, test } from 'node:test';
 import type { PetStore } from '../../src/model/pet-store.ts';
 import { createMemoryStore } from '../../src/stores/memory-store.ts';
-import { createHeldStore } from '../support/held-store.ts';
-import { startService } from '../support/service.ts';
+import { createHeldStore } from '../support/pets/held-store.ts';
+import { startService } from '../support/http/service.ts';
 import {
   assertErrorAnswer,
   lastRequestOf,
@@ -14,7 +14,7 @@ import {
   requestOf,
   statusesOf,
   talk,
-} from '../support/wire.ts';
+} from '../support/http/wire.ts';
 
 const service = await startService();
 after(() => service.close());

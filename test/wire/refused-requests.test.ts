@@ -7,8 +7,8 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import type { ErrorCode } from '../../src/http/api-error.ts';
-import { startService } from '../support/service.ts';
-import { assertErrorAnswer, lastRequestOf, requestOf, talk } from '../support/wire.ts';
+import { startService } from '../support/http/service.ts';
+import { assertErrorAnswer, lastRequestOf, requestOf, talk } from '../support/http/wire.ts';
 
 const service = await startService();
 after(() => service.close());

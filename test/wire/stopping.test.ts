@@ -7,10 +7,10 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { stopServer } from '../../src/http/stop-server.ts';
-import { createHeldStore } from '../support/held-store.ts';
-import { portOf, startOn, type Process } from '../support/process.ts';
-import { startService, type Service } from '../support/service.ts';
-import { tempDir } from '../support/temp-dir.ts';
+import { createHeldStore } from '../support/pets/held-store.ts';
+import { portOf, startOn, type Process } from '../support/process/process.ts';
+import { startService, type Service } from '../support/http/service.ts';
+import { tempDir } from '../support/disk/temp-dir.ts';
 import {
   assertErrorAnswer,
   lastRequestOf,
@@ -19,7 +19,7 @@ import {
   statusesOf,
   talk,
   type Wire,
-} from '../support/wire.ts';
+} from '../support/http/wire.ts';
 
 const REX = '{"name":"Rex","categoryId":1}';
 /** Longer than any test takes: nothing is cut. */

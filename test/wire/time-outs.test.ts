@@ -10,8 +10,8 @@ import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connectionsOf } from '../../src/http/http-server.ts';
 import type { Limits } from '../../src/http/limits.ts';
-import { createHeldStore } from '../support/held-store.ts';
-import { startService, type Service } from '../support/service.ts';
+import { createHeldStore } from '../support/pets/held-store.ts';
+import { startService, type Service } from '../support/http/service.ts';
 import {
   assertErrorAnswer,
   lastRequestOf,
@@ -20,7 +20,7 @@ import {
   statusesOf,
   talk,
   type Wire,
-} from '../support/wire.ts';
+} from '../support/http/wire.ts';
 
 const REX = '{"name":"Rex","categoryId":1}';
 const CHUNKED = 'Transfer-Encoding: chunked';

@@ -7,10 +7,10 @@ import { INT64_MAX } from '../../../src/base/int64.ts';
 import { createCommit, decodeCommit, encodeCommit } from '../../../src/stores/commits/commit.ts';
 import { scanCommit, type ScannedCommit } from '../../../src/stores/commits/commit-scanner.ts';
 import { ScannedPets, scannedBytes } from '../../../src/stores/table/pet-scanner.ts';
-import { EXPIRES_AT, pendingPet } from '../../support/journal-text.ts';
+import { EXPIRES_AT, pendingPet } from '../../support/disk/journal-text.ts';
 import { forAll, mutate } from '../../support/random.ts';
-import { randomNewPet } from '../../support/random-pet.ts';
-import { requestKey } from '../../support/request-keys.ts';
+import { randomNewPet } from '../../support/pets/random-pet.ts';
+import { requestKey } from '../../support/pets/request-keys.ts';
 
 const rex = pendingPet({ name: 'Rex', categoryId: 7n });
 const tom = pendingPet({ name: 'Töm', categoryId: -1n, status: 'sold' });

@@ -21,7 +21,7 @@ import { EtcdClient } from '../../../src/stores/etcd/etcd-client.ts';
 import { openEtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
 import { initEtcd } from '../../../src/stores/etcd/new-log.ts';
 import { SimulatedEtcd } from '../../support/etcd/simulated-etcd.ts';
-import { tempDir } from '../../support/temp-dir.ts';
+import { tempDir } from '../../support/disk/temp-dir.ts';
 
 type Handler = (
   path: string,

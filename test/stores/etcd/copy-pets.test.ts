@@ -19,7 +19,7 @@ import { startCluster, withoutEtcd, type Cluster } from '../../support/etcd/clus
 import { simulatedCalls } from '../../support/etcd/simulated-calls.ts';
 import { SimulatedEtcd } from '../../support/etcd/simulated-etcd.ts';
 import { VirtualClock } from '../../support/etcd/virtual-clock.ts';
-import { tempDir } from '../../support/temp-dir.ts';
+import { tempDir } from '../../support/disk/temp-dir.ts';
 
 const COPY_PETS: string = fileURLToPath(
   new URL('../../../../dist/commands/copy-pets.js', import.meta.url),

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { openEtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
 import { initEtcd } from '../../../src/stores/etcd/new-log.ts';
 import { startCluster, withoutEtcd } from '../../support/etcd/cluster.ts';
-import { fuzz } from '../../support/fuzz.ts';
+import { fuzz } from '../../support/http/fuzz.ts';
 
 test(
   'On etcd, whatever clients send, answers are whole and the log has what was answered',

@@ -15,7 +15,7 @@ import { openEtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
 import { initEtcd } from '../../../src/stores/etcd/new-log.ts';
 import { gateway, startCluster, withoutEtcd } from '../../support/etcd/cluster.ts';
 import { openInitialized } from '../../support/etcd/initialized-store.ts';
-import { tempDir } from '../../support/temp-dir.ts';
+import { tempDir } from '../../support/disk/temp-dir.ts';
 
 const withoutOpenssl: string | false =
   spawnSync('openssl', ['version']).status === 0 ? false : 'There is no openssl to test with';

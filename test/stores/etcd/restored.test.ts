@@ -13,7 +13,7 @@ import {
   type EtcdMember,
 } from '../../support/etcd/cluster.ts';
 import { openInitialized } from '../../support/etcd/initialized-store.ts';
-import { tempDir } from '../../support/temp-dir.ts';
+import { tempDir } from '../../support/disk/temp-dir.ts';
 
 const rex = { name: 'Rex', categoryId: 1n } as const;
 

@@ -8,8 +8,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { initEtcd } from '../../../src/stores/etcd/new-log.ts';
 import { gateway, startCluster, withoutEtcd, type Cluster } from '../../support/etcd/cluster.ts';
 import { startLink } from '../../support/etcd/link.ts';
-import { end, KEY, startProcess, type Process } from '../../support/process.ts';
-import { tempDir } from '../../support/temp-dir.ts';
+import { end, KEY, startProcess, type Process } from '../../support/process/process.ts';
+import { tempDir } from '../../support/disk/temp-dir.ts';
 
 const cluster: Cluster | undefined =
   withoutEtcd === false ? await startCluster({ after }) : undefined;

@@ -14,8 +14,8 @@ import { startLink } from '../../support/etcd/link.ts';
 import { simulatedCalls } from '../../support/etcd/simulated-calls.ts';
 import { SimulatedEtcd } from '../../support/etcd/simulated-etcd.ts';
 import { VirtualClock } from '../../support/etcd/virtual-clock.ts';
-import { SERVER_JS } from '../../support/process.ts';
-import { tempDir } from '../../support/temp-dir.ts';
+import { SERVER_JS } from '../../support/process/process.ts';
+import { tempDir } from '../../support/disk/temp-dir.ts';
 
 const cluster: Cluster | undefined =
   withoutEtcd === false ? await startCluster({ after }) : undefined;

@@ -16,8 +16,8 @@ import { initEtcd } from '../../../src/stores/etcd/new-log.ts';
 import { gateway, startCluster, withoutEtcd, type Cluster } from '../../support/etcd/cluster.ts';
 import { openInitialized } from '../../support/etcd/initialized-store.ts';
 import { startLink } from '../../support/etcd/link.ts';
-import { SERVER_JS } from '../../support/process.ts';
-import { tempDir } from '../../support/temp-dir.ts';
+import { SERVER_JS } from '../../support/process/process.ts';
+import { tempDir } from '../../support/disk/temp-dir.ts';
 
 const rex = { name: 'Rex', categoryId: 1n } as const;
 const base64 = (text: string): string => Buffer.from(text).toString('base64');

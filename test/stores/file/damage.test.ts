@@ -20,10 +20,10 @@ import { recover } from '../../../src/stores/file/recovery.ts';
 import { storePaths } from '../../../src/stores/file/store-paths.ts';
 import { KeyTable } from '../../../src/stores/idempotency/key-table.ts';
 import { PetTable } from '../../../src/stores/table/pet-table.ts';
-import { eachBitFlip } from '../../support/bit-flips.ts';
-import { createMemoryDisk } from '../../support/memory-disk.ts';
-import { requestKey } from '../../support/request-keys.ts';
-import { tempDir } from '../../support/temp-dir.ts';
+import { eachBitFlip } from '../../support/disk/bit-flips.ts';
+import { createMemoryDisk } from '../../support/disk/memory-disk.ts';
+import { requestKey } from '../../support/pets/request-keys.ts';
+import { tempDir } from '../../support/disk/temp-dir.ts';
 
 const paths = storePaths('/d/pets.json');
 

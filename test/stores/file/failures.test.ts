@@ -10,9 +10,13 @@ import { test } from 'node:test';
 import type { Log } from '../../../src/base/log.ts';
 import { OutcomeUnknownError, StoreUnavailableError } from '../../../src/model/pet-store.ts';
 import { openFileStore, type FileStore } from '../../../src/stores/file/file-store.ts';
-import { createFailingDisk, type DiskCall, type FailingDisk } from '../../support/failing-disk.ts';
-import { journalLines, REX, snapshotId } from '../../support/journal-text.ts';
-import { createMemoryDisk, systemError, type MemoryDisk } from '../../support/memory-disk.ts';
+import {
+  createFailingDisk,
+  type DiskCall,
+  type FailingDisk,
+} from '../../support/disk/failing-disk.ts';
+import { journalLines, REX, snapshotId } from '../../support/disk/journal-text.ts';
+import { createMemoryDisk, systemError, type MemoryDisk } from '../../support/disk/memory-disk.ts';
 import { TestClock } from '../../support/test-clock.ts';
 
 const SNAPSHOT = '/d/pets.json';

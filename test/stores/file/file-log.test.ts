@@ -17,11 +17,11 @@ import {
 import { NEXT_STATES } from '../../../src/stores/file/file-log-state.ts';
 import { openFileStore, type FileStore } from '../../../src/stores/file/file-store.ts';
 import { PetTable } from '../../../src/stores/table/pet-table.ts';
-import { createFailingDisk, type FailingDisk } from '../../support/failing-disk.ts';
-import { REX } from '../../support/journal-text.ts';
-import { createMemoryDisk, systemError, type MemoryDisk } from '../../support/memory-disk.ts';
-import { requestKey } from '../../support/request-keys.ts';
-import { tempDir } from '../../support/temp-dir.ts';
+import { createFailingDisk, type FailingDisk } from '../../support/disk/failing-disk.ts';
+import { REX } from '../../support/disk/journal-text.ts';
+import { createMemoryDisk, systemError, type MemoryDisk } from '../../support/disk/memory-disk.ts';
+import { requestKey } from '../../support/pets/request-keys.ts';
+import { tempDir } from '../../support/disk/temp-dir.ts';
 import { TestClock } from '../../support/test-clock.ts';
 
 const PATH = '/d/pets.json';

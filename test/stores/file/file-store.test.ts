@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { StoreUnavailableError } from '../../../src/model/pet-store.ts';
 import { openFileStore, type FileStoreOptions } from '../../../src/stores/file/file-store.ts';
-import { createMemoryDisk } from '../../support/memory-disk.ts';
+import { createMemoryDisk } from '../../support/disk/memory-disk.ts';
 import { testPetStoreContract } from '../../../src/contract/pet-store-contract.ts';
-import { tempDir } from '../../support/temp-dir.ts';
+import { tempDir } from '../../support/disk/temp-dir.ts';
 
 testPetStoreContract(
   'The file store',

@@ -6,11 +6,11 @@ import { systemMemory, type Memory } from '../../../src/base/memory.ts';
 import type { DiskFile } from '../../../src/stores/file/disk.ts';
 import { readJournal, type JournalContent } from '../../../src/stores/file/journal-reader.ts';
 import { PetTable } from '../../../src/stores/table/pet-table.ts';
-import { eachBitFlip } from '../../support/bit-flips.ts';
-import { createFailingDisk } from '../../support/failing-disk.ts';
-import { countingMemory, floodedFile } from '../../support/flooded-file.ts';
-import { journalLines, linesOf, REX } from '../../support/journal-text.ts';
-import { createMemoryDisk } from '../../support/memory-disk.ts';
+import { eachBitFlip } from '../../support/disk/bit-flips.ts';
+import { createFailingDisk } from '../../support/disk/failing-disk.ts';
+import { countingMemory, floodedFile } from '../../support/disk/flooded-file.ts';
+import { journalLines, linesOf, REX } from '../../support/disk/journal-text.ts';
+import { createMemoryDisk } from '../../support/disk/memory-disk.ts';
 
 const PATH = 'pets.json.journal';
 const SNAPSHOT = { crc: 0x5b4e8c1a, lastId: 0n };

@@ -7,9 +7,9 @@ import { Histogram } from '../../../src/base/histogram.ts';
 import { systemMemory } from '../../../src/base/memory.ts';
 import { createCommit, encodeCommit } from '../../../src/stores/commits/commit.ts';
 import { Journal, type JournalFile, type Written } from '../../../src/stores/file/journal.ts';
-import { createFailingDisk, type DiskCall } from '../../support/failing-disk.ts';
-import { EXPIRES_AT, journalLines, pendingPet, REX } from '../../support/journal-text.ts';
-import { createMemoryDisk } from '../../support/memory-disk.ts';
+import { createFailingDisk, type DiskCall } from '../../support/disk/failing-disk.ts';
+import { EXPIRES_AT, journalLines, pendingPet, REX } from '../../support/disk/journal-text.ts';
+import { createMemoryDisk } from '../../support/disk/memory-disk.ts';
 
 const PATH = '/d/pets.json.journal';
 const SNAPSHOT = { crc: 0x5b4e8c1a, lastId: 7n };

@@ -14,10 +14,16 @@ import {
   MAX_IDEMPOTENCY_KEYS,
 } from '../../../src/stores/idempotency/key-table.ts';
 import { PetTable } from '../../../src/stores/table/pet-table.ts';
-import { createFailingDisk } from '../../support/failing-disk.ts';
-import { EXPIRES_AT, linesOf, pendingPet, REX, snapshotId } from '../../support/journal-text.ts';
-import { createMemoryDisk, type MemoryDisk } from '../../support/memory-disk.ts';
-import { requestKey } from '../../support/request-keys.ts';
+import { createFailingDisk } from '../../support/disk/failing-disk.ts';
+import {
+  EXPIRES_AT,
+  linesOf,
+  pendingPet,
+  REX,
+  snapshotId,
+} from '../../support/disk/journal-text.ts';
+import { createMemoryDisk, type MemoryDisk } from '../../support/disk/memory-disk.ts';
+import { requestKey } from '../../support/pets/request-keys.ts';
 
 const PATH = 'pets.json';
 const KEYS = `${PATH}.keys`;

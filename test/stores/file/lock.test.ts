@@ -12,13 +12,13 @@ import type { Disk } from '../../../src/stores/file/disk.ts';
 import { openFileStore } from '../../../src/stores/file/file-store.ts';
 import { lockFile } from '../../../src/stores/file/lock.ts';
 import { nodeDisk } from '../../../src/stores/file/node-disk.ts';
-import { createMemoryDisk, systemError } from '../../support/memory-disk.ts';
-import { tempDir } from '../../support/temp-dir.ts';
+import { createMemoryDisk, systemError } from '../../support/disk/memory-disk.ts';
+import { tempDir } from '../../support/disk/temp-dir.ts';
 
 const FLOCK = { skip: ['darwin', 'win32'].includes(platform()) && 'The lock needs no flock here' };
 const POSIX = { skip: platform() === 'win32' && 'Windows has no permission bits' };
 const IS_LINUX = platform() === 'linux';
-const HOLDER_JS = fileURLToPath(new URL('../../support/store-holder.js', import.meta.url));
+const HOLDER_JS = fileURLToPath(new URL('../../support/process/store-holder.js', import.meta.url));
 
 test('A second store on the same file is refused in the same process, and told why', async (t) => {
   const path = join(tempDir(t), 'pets.json');

@@ -19,8 +19,8 @@ import { test, type TestContext } from 'node:test';
 import { crc32, gzipSync } from 'node:zlib';
 import type { Log } from '../../../src/base/log.ts';
 import { openFileStore } from '../../../src/stores/file/file-store.ts';
-import { journalLines, REX, snapshotId } from '../../support/journal-text.ts';
-import { tempDir } from '../../support/temp-dir.ts';
+import { journalLines, REX, snapshotId } from '../../support/disk/journal-text.ts';
+import { tempDir } from '../../support/disk/temp-dir.ts';
 
 const POSIX = { skip: platform() === 'win32' && 'Symbolic links need a privilege on Windows' };
 

@@ -10,9 +10,9 @@ import { replaceFile, type Replacement } from '../../../src/stores/file/replace-
 import type { Disk } from '../../../src/stores/file/disk.ts';
 import { nodeDisk } from '../../../src/stores/file/node-disk.ts';
 import { pathState } from '../../../src/stores/file/path-state.ts';
-import { createFailingDisk, type DiskCall, type Fault } from '../../support/failing-disk.ts';
-import { systemError } from '../../support/memory-disk.ts';
-import { tempDir } from '../../support/temp-dir.ts';
+import { createFailingDisk, type DiskCall, type Fault } from '../../support/disk/failing-disk.ts';
+import { systemError } from '../../support/disk/memory-disk.ts';
+import { tempDir } from '../../support/disk/temp-dir.ts';
 
 const POSIX = { skip: platform() === 'win32' && 'Windows has no permission bits' };
 

@@ -11,9 +11,9 @@ import {
   SnapshotText,
   type ReadSnapshot,
 } from '../../../src/stores/file/snapshot.ts';
-import { createFailingDisk } from '../../support/failing-disk.ts';
-import { countingMemory, floodedFile } from '../../support/flooded-file.ts';
-import { createMemoryDisk } from '../../support/memory-disk.ts';
+import { createFailingDisk } from '../../support/disk/failing-disk.ts';
+import { countingMemory, floodedFile } from '../../support/disk/flooded-file.ts';
+import { createMemoryDisk } from '../../support/disk/memory-disk.ts';
 
 const REX = '{"id":1,"name":"Rex","categoryId":7}';
 const TOM = '{"id":2,"name":"Tom","categoryId":7,"status":"sold"}';

@@ -13,10 +13,10 @@ import { openFileStore } from '../../../src/stores/file/file-store.ts';
 import { lockFile } from '../../../src/stores/file/lock.ts';
 import { nodeDisk, throwNamed } from '../../../src/stores/file/node-disk.ts';
 import { loadDataFile } from '../../../src/stores/file/data-file.ts';
-import { createFailingDisk } from '../../support/failing-disk.ts';
-import { REX } from '../../support/journal-text.ts';
-import { createMemoryDisk, systemError } from '../../support/memory-disk.ts';
-import { tempDir } from '../../support/temp-dir.ts';
+import { createFailingDisk } from '../../support/disk/failing-disk.ts';
+import { REX } from '../../support/disk/journal-text.ts';
+import { createMemoryDisk, systemError } from '../../support/disk/memory-disk.ts';
+import { tempDir } from '../../support/disk/temp-dir.ts';
 
 const PATH = '/d/pets.json';
 const POSIX = { skip: platform() === 'win32' && 'Windows has other links and locks' };

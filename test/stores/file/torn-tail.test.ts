@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { commitStart } from '../../../src/stores/commits/commit.ts';
 import { isTornBeginning, isTornLine, SECTOR_BYTES } from '../../../src/stores/file/torn-tail.ts';
-import { journalLines } from '../../support/journal-text.ts';
+import { journalLines } from '../../support/disk/journal-text.ts';
 
 const SNAPSHOT = { crc: 0x5b4e8c1a, lastId: 7n };
 const START = `${commitStart(7n)}{"id":8,`;

@@ -14,7 +14,7 @@ import {
   IdempotentCreates,
   type IdempotentCreatesDeps,
 } from '../../../src/stores/idempotency/idempotent-creates.ts';
-import { requestKey } from '../../support/request-keys.ts';
+import { requestKey } from '../../support/pets/request-keys.ts';
 
 const REX: NewPet = { name: 'Rex', categoryId: 7n };
 const KEY = requestKey(1);

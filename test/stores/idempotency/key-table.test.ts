@@ -8,9 +8,9 @@ import {
   MAX_IDEMPOTENCY_KEYS,
   type KeyEntry,
 } from '../../../src/stores/idempotency/key-table.ts';
-import { usedBytes } from '../../support/heap.ts';
+import { usedBytes } from '../../support/process/heap.ts';
 import { forAll } from '../../support/random.ts';
-import { requestKey } from '../../support/request-keys.ts';
+import { requestKey } from '../../support/pets/request-keys.ts';
 
 const TODAY: number = Date.UTC(2026, 10, 21);
 

@@ -12,7 +12,7 @@ import {
 } from '../../../src/model/pet-text.ts';
 import { ScannedPets, scannedBytes, scanPets } from '../../../src/stores/table/pet-scanner.ts';
 import { forAll, mutate, randomText } from '../../support/random.ts';
-import { randomPet, randomPetText } from '../../support/random-pet.ts';
+import { randomPet, randomPetText } from '../../support/pets/random-pet.ts';
 
 test('Every pet that the service writes is scanned, but for the longest integers and an escape', () => {
   let scanned = 0;

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { tempDir } from '../temp-dir.ts';
+import { tempDir } from '../disk/temp-dir.ts';
 
 /** Found from this file's compiled place, .build/test/support/etcd. */
 const SOURCES: string = fileURLToPath(new URL('../../../src', import.meta.url));

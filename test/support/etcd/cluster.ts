@@ -12,7 +12,7 @@ import http from 'node:http';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { tempDir } from '../temp-dir.ts';
+import { tempDir } from '../disk/temp-dir.ts';
 
 const ETCD: string = process.env['TEST_ETCD'] ?? 'etcd';
 

@@ -1,7 +1,7 @@
 /** A store in memory whose creates wait until a test lets them go on. */
 
-import type { PetStore } from '../../src/model/pet-store.ts';
-import { createMemoryStore } from '../../src/stores/memory-store.ts';
+import type { PetStore } from '../../../src/model/pet-store.ts';
+import { createMemoryStore } from '../../../src/stores/memory-store.ts';
 
 export interface HeldStore extends PetStore {
   /** Resolves when a create waits. */

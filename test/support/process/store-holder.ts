@@ -1,6 +1,6 @@
 /** A process that opens the store at the given path, tells so, and holds it until it is ended. */
 
-import { openFileStore } from '../../src/stores/file/file-store.ts';
+import { openFileStore } from '../../../src/stores/file/file-store.ts';
 
 try {
   await openFileStore({ path: process.argv[2]! });

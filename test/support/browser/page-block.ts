@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 /** Found from this file's compiled place, .build/test/support. */
-const root = new URL('../../../', import.meta.url);
+const root = new URL('../../../../', import.meta.url);
 
 /** The only block of a language on a page of the project that has the text in it. */
 export function blockOf(page: string, language: string, text = ''): string {

@@ -1,6 +1,6 @@
 /** A Disk around another that records each call, and fails or holds up those that a test picks. */
 
-import type { Disk, DiskFile } from '../../src/stores/file/disk.ts';
+import type { Disk, DiskFile } from '../../../src/stores/file/disk.ts';
 
 export interface DiskCall {
   readonly operation: keyof Disk | keyof DiskFile;

@@ -5,8 +5,8 @@
  */
 
 import assert from 'node:assert/strict';
-import type { Outcome } from './connection.ts';
-import type { Random } from './random.ts';
+import type { Outcome } from '../http/connection.ts';
+import type { Random } from '../random.ts';
 
 export class PetLedger {
   /** By name, which no two have in common: the body of the request. */

@@ -1,10 +1,10 @@
 /** Load on a service: connections that create and read pets until it takes no more of them. */
 
 import assert from 'node:assert/strict';
-import { openConnection, type Connection, type Outcome } from './connection.ts';
+import { openConnection, type Connection, type Outcome } from '../http/connection.ts';
 import { petsOf, type PetLedger } from './pet-ledger.ts';
-import { KEY } from './process.ts';
-import type { Random } from './random.ts';
+import { KEY } from '../process/process.ts';
+import type { Random } from '../random.ts';
 
 export interface PetLoad {
   /** Resolves when so many pets were answered; rejects when any answer was wrong. */

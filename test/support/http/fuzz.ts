@@ -11,14 +11,14 @@
 import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
-import type { AppOptions } from '../../src/app-options.ts';
-import type { Log } from '../../src/base/log.ts';
-import { connectionsOf } from '../../src/http/http-server.ts';
-import { STATUS_OF_CODE, type ErrorCode } from '../../src/http/api-error.ts';
+import type { AppOptions } from '../../../src/app-options.ts';
+import type { Log } from '../../../src/base/log.ts';
+import { connectionsOf } from '../../../src/http/http-server.ts';
+import { STATUS_OF_CODE, type ErrorCode } from '../../../src/http/api-error.ts';
 import { startBystander } from './bystander.ts';
-import { usedBytes } from './heap.ts';
+import { usedBytes } from '../process/heap.ts';
 import { randomConversation } from './random-request.ts';
-import { createRandom, type Random } from './random.ts';
+import { createRandom, type Random } from '../random.ts';
 import { KEY, startService } from './service.ts';
 import { parseStrictly, type RawAnswer } from './strict-answers.ts';
 

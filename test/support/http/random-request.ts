@@ -1,7 +1,7 @@
 /** Generated requests: most are good, and each part of any may be odd, wrong or broken. */
 
-import { randomNewPet, randomPetText } from './random-pet.ts';
-import { mutate, randomText, type Random } from './random.ts';
+import { randomNewPet, randomPetText } from '../pets/random-pet.ts';
+import { mutate, randomText, type Random } from '../random.ts';
 
 /** Up to five requests for one connection, and how many they are. */
 export function randomConversation(random: Random, key: string): { bytes: Buffer; count: number } {

@@ -11,7 +11,9 @@ import { fileURLToPath } from 'node:url';
 export const KEY = 'test-key';
 
 /** Found from this file's compiled place, .build/test/support. */
-export const SERVER_JS: string = fileURLToPath(new URL('../../../dist/server.js', import.meta.url));
+export const SERVER_JS: string = fileURLToPath(
+  new URL('../../../../dist/server.js', import.meta.url),
+);
 
 export interface Process {
   readonly child: ChildProcess;

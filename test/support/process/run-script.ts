@@ -17,7 +17,7 @@ export async function runScript(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): Promise<ScriptResult> {
-  const script = fileURLToPath(new URL(`../../../scripts/${name}`, import.meta.url));
+  const script = fileURLToPath(new URL(`../../../../scripts/${name}`, import.meta.url));
   const child = spawn(process.execPath, [script, ...args], {
     env: { PATH: process.env['PATH'] ?? '', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,8 +1,8 @@
 /** A Disk in memory for tests that look at its files: the simulated one, without faults. */
 
-import type { Disk } from '../../src/stores/file/disk.ts';
-import { createFile, overwriteFile, FOLDER } from '../simulation/disk-image.ts';
-import { SimulatedDisk } from '../simulation/simulated-disk.ts';
+import type { Disk } from '../../../src/stores/file/disk.ts';
+import { createFile, overwriteFile, FOLDER } from '../../simulation/disk-image.ts';
+import { SimulatedDisk } from '../../simulation/simulated-disk.ts';
 
 export interface MemoryDisk extends Disk {
   /** The files' contents by path, as latin1 text: a character for each byte. */

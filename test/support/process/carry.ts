@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { end, KEY, startProgram, type ProgramOptions } from './process.ts';
 
 /** The project's folder, found from this file's compiled place, .build/test/support. */
-export const ROOT: string = fileURLToPath(new URL('../../../', import.meta.url));
+export const ROOT: string = fileURLToPath(new URL('../../../../', import.meta.url));
 
 export interface CarriedProgram extends ProgramOptions {
   readonly command: string;

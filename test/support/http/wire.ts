@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
-import { STATUS_OF_CODE, type ErrorCode } from '../../src/http/api-error.ts';
+import { STATUS_OF_CODE, type ErrorCode } from '../../../src/http/api-error.ts';
 import { parseAnswers, type RawAnswer } from './raw-http.ts';
 import { KEY } from './service.ts';
 

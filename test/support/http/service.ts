@@ -2,11 +2,11 @@
 
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { openApp, type App } from '../../src/app.ts';
-import type { AppOptions } from '../../src/app-options.ts';
-import { createHttpServer } from '../../src/http/http-server.ts';
-import type { Limits } from '../../src/http/limits.ts';
-import { createMemoryStore } from '../../src/stores/memory-store.ts';
+import { openApp, type App } from '../../../src/app.ts';
+import type { AppOptions } from '../../../src/app-options.ts';
+import { createHttpServer } from '../../../src/http/http-server.ts';
+import type { Limits } from '../../../src/http/limits.ts';
+import { createMemoryStore } from '../../../src/stores/memory-store.ts';
 
 export const KEY = 'test-key';
 

@@ -7,9 +7,9 @@ import type {
   OperationObject,
   Reference,
   ResponseObject,
-} from '../../src/openapi/types.ts';
+} from '../../../src/openapi/types.ts';
 import { resolveRef, type Json } from './json-schema.ts';
-import { startService } from './service.ts';
+import { startService } from '../http/service.ts';
 
 /** Fetches the description from a service of its own, without a key. */
 export async function fetchDescription(): Promise<OpenApi> {
