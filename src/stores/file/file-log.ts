@@ -7,7 +7,7 @@
  */
 
 import { dirname } from 'node:path';
-import { messageOf, type Log } from '../../base/log.ts';
+import { messageOf } from '../../base/log.ts';
 import type { StoredPet } from '../../model/pet.ts';
 import {
   CLOSED,
@@ -27,7 +27,6 @@ import { journalAttributes } from './checkpoint.ts';
 import type { DiskLock } from './disk.ts';
 import { assertNext, doubtOf, type FileLogState } from './file-log-state.ts';
 import { saveIfNeeded, secureAtClose } from './secure-pets.ts';
-import type { StoreClock } from './store-clock.ts';
 import {
   isFilesLostError,
   withPetCrcs,
@@ -40,8 +39,6 @@ import { WriteFailures, withoutPath } from './write-failures.ts';
 export interface FileLogDeps extends StoreFilesDeps {
   readonly target: LogTarget;
   readonly lock: DiskLock;
-  readonly log: Log;
-  readonly clock: StoreClock;
 }
 
 /** Why the log cannot go on as it is. */

@@ -19,6 +19,7 @@
 import { dirname } from 'node:path';
 import zlib from 'node:zlib';
 import type { Histogram } from '../../base/histogram.ts';
+import type { Log } from '../../base/log.ts';
 import type { PetsLocation } from '../../model/pet-store.ts';
 import { encodeCommit, type Commit } from '../commits/commit.ts';
 import type { KeyEntry, KeyTable } from '../idempotency/key-table.ts';
@@ -37,6 +38,7 @@ import { pathState } from './path-state.ts';
 import { chunksOf, readAll } from './read-file.ts';
 import { removeFile, replaceFile, writeAll } from './replace-file.ts';
 import { savePets, type SavedFile } from './saved-file.ts';
+import type { StoreClock } from './store-clock.ts';
 import { LockLostError } from './store-lock.ts';
 
 /** A journal up to this length is copied; a longer one only if the pets take more room. */
@@ -51,7 +53,8 @@ export interface StoreFilesDeps extends CheckpointDeps {
   readonly longJournalBytes: number;
   /** Counts the journal's syncs that succeed. */
   readonly syncSeconds: Histogram;
-  timeOfDay(): number;
+  readonly log: Log;
+  readonly clock: StoreClock;
 }
 
 /** Another file is at the journal's path: it is not this store's to remove or to overwrite. */
@@ -200,10 +203,10 @@ export class StoreFiles {
 
   /** Writes all pets to a file of their own, durably. */
   async save(): Promise<void> {
-    const { disk, pets, timeOfDay } = this.#deps;
+    const { disk, pets, clock } = this.#deps;
     if (!this.#isSavedThere()) {
       this.#isSavedDurable = false;
-      this.#saved = await savePets(this.#deps, pets, timeOfDay());
+      this.#saved = await savePets(this.#deps, pets, clock.timeOfDay());
     }
     await disk.syncDirectory(dirname(this.#saved?.path ?? ''));
     this.#isSavedDurable = true;

@@ -7,6 +7,7 @@
 import { dirname } from 'node:path';
 import type { Disk, DiskLock } from './disk.ts';
 import { pathState } from './path-state.ts';
+import { withFile } from './read-file.ts';
 import type { StorePaths } from './store-paths.ts';
 
 /** Another process may hold the lock, and be writing. */
@@ -57,9 +58,8 @@ export async function takeLock(disk: Disk, paths: StorePaths): Promise<DiskLock>
 /** What the holder of the lock wrote of itself: ' by process 4711', or nothing. */
 async function holderOf(disk: Disk, path: string): Promise<string> {
   try {
-    const file = await disk.open(path, 'read');
     const bytes = Buffer.alloc(64);
-    const length = await file.read(bytes, 0, bytes.length, 0).finally(() => file.close());
+    const length = await withFile(disk, path, (file) => file.read(bytes, 0, bytes.length, 0));
     const match = /^process [0-9]+(?=\n)/.exec(bytes.toString('latin1', 0, length));
     return match === null ? '' : ` by ${match[0]}`;
   } catch {
