@@ -22,9 +22,10 @@ import { messageOf, type Log } from '../../base/log.ts';
 import { readDataFile, type DataFileContent } from './data-file.ts';
 import { fitsPets } from './idempotency-file.ts';
 import type { JournalContent } from './journal-reader.ts';
+import { ReadOnlyError } from './path-state.ts';
 import { fileAt } from './read-file.ts';
 import { removeFile } from './replace-file.ts';
-import { isFilesLostError, StoreFiles, type StoreFilesDeps } from './store-files.ts';
+import { StoreFiles, type StoreFilesDeps } from './store-files.ts';
 import type { StorePaths } from './store-paths.ts';
 
 export interface Recovered {
@@ -91,7 +92,7 @@ async function renewFound(
     await files.renewJournal();
     return { files, staleCause: undefined };
   } catch (error) {
-    if (isFilesLostError(error)) throw error;
+    if (error instanceof ReadOnlyError) throw error;
     if (files.isSnapshotCurrent) return staleJournal(files, error, paths, log);
     const details = { file: paths.journal, cause: messageOf(error) };
     log('warn', 'Cannot copy the journal: syncing the existing file instead', details);

@@ -6,25 +6,19 @@
 
 import { dirname } from 'node:path';
 import type { Disk, DiskLock } from './disk.ts';
-import { pathState } from './path-state.ts';
+import { pathState, ReadOnlyError } from './path-state.ts';
 import { withFile } from './read-file.ts';
 import type { StorePaths } from './store-paths.ts';
 
-/** Another process may hold the lock, and be writing. */
-export class LockLostError extends Error {
-  override readonly name: string = 'LockLostError';
-}
-
-/** Throws LockLostError once the lock file is not the one that was locked. */
+/** Returns a function that throws ReadOnlyError once the lock file is not the one that was locked. */
 export function createLockAssertion(disk: Disk, paths: StorePaths, lock: DiskLock): () => void {
   const entry = lock.stat();
   return () => {
     const state = pathState(disk, paths.lock, entry);
     if (state === 'same') return;
     const what = state === 'missing' ? 'was removed' : 'was replaced';
-    throw new LockLostError(
-      `The lock file ${what}, or its folder moved: another process may be writing`,
-    );
+    const cause = `The lock file ${what}, or its folder moved: another process may be writing`;
+    throw new ReadOnlyError(cause, true);
   };
 }
 
