@@ -15,7 +15,7 @@ import { MAX_IDEMPOTENCY_KEYS, type KeyEntry } from '../idempotency/key-table.ts
 import type { PetTable } from '../table/pet-table.ts';
 import { DamagedFileError } from './damaged-file-error.ts';
 import type { DiskFile } from './disk.ts';
-import { encodeLine, isFramed, isIntact, lengthAt, PREFIX_LENGTH } from './journal-line.ts';
+import { encodeLine, hex, isFramed, isIntact, lengthAt, PREFIX_LENGTH } from './journal-line.ts';
 import { readAll } from './read-file.ts';
 
 /** More than so many entries can have. */
@@ -78,8 +78,4 @@ function decodeEntries(text: string): readonly KeyEntry[] | undefined {
     });
   }
   return entries;
-}
-
-function hex(value: number): string {
-  return value.toString(16).padStart(8, '0');
 }

@@ -60,18 +60,23 @@ export function readHeaderText(text: string): SnapshotId | undefined {
   return match === null ? undefined : { crc: parseInt(match[1]!, 16), lastId: BigInt(match[2]!) };
 }
 
-/** True for what a header's line can begin with, as long as it is not all of it. */
+/** True if a header's line can begin with the text, as long as the text is not all of it. */
 export function isBeginningOfHeader(text: string): boolean {
   const start = text.slice(0, HEADER_START.length);
-  const isStart = [...start].every((character, index) => {
-    const expected = HEADER_START[index];
-    return expected === '#' ? /[0-9a-f]/.test(character) : character === expected;
-  });
-  return isStart && /^[0-9]{0,19}\}?$/.test(text.slice(HEADER_START.length));
+  const rest = text.slice(HEADER_START.length);
+  return isLike(start, HEADER_START) && /^[0-9]{0,19}\}?$/.test(rest);
 }
 
-/** How the line of a header begins; a # stands for any hex digit. */
-const HEADER_START = '######## ######## {"journal":1,"snapshot":"########","lastId":';
+/** True if the expected text can begin with `text`; # in it is any hex digit. */
+export function isLike(text: string, expected: string): boolean {
+  return [...text].every((character, index) =>
+    expected[index] === '#' ? /[0-9a-f]/.test(character) : character === expected[index],
+  );
+}
+
+/** How each line begins, and that of a header; # is any hex digit. */
+export const LINE_PREFIX = '######## ######## ';
+const HEADER_START = `${LINE_PREFIX}{"journal":1,"snapshot":"########","lastId":`;
 
 /**
  * The length of the line at `at`, as it says itself; undefined where there are no hex digits. The
@@ -103,12 +108,12 @@ export function isIntact(bytes: Buffer, at: number, length: number, crc: number)
   return bytes.toString('latin1', at, at + CRC_LENGTH) === expected;
 }
 
-export function hexDigit(byte: number | undefined): number | undefined {
+function hexDigit(byte: number | undefined): number | undefined {
   if (byte === undefined) return undefined;
   if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
   return byte >= 0x61 && byte <= 0x66 ? byte - 0x57 : undefined;
 }
 
-function hex(value: number): string {
+export function hex(value: number): string {
   return value.toString(16).padStart(8, '0');
 }
