@@ -7,12 +7,7 @@
 import { dirname } from 'node:path';
 import type { Disk, FileStat, DiskFile } from '../../src/stores/file/disk.ts';
 import { systemMemory } from '../../src/base/memory.ts';
-import {
-  encodeLine,
-  isFramed,
-  lengthAt,
-  PREFIX_LENGTH,
-} from '../../src/stores/file/journal-line.ts';
+import { encodeLine, lineLengthAt, PREFIX_LENGTH } from '../../src/stores/file/journal-line.ts';
 import { crc32 } from 'node:zlib';
 import { DATA_FILE, JOURNAL, KEYS, LOCK, type Wrap } from './life.ts';
 
@@ -286,8 +281,8 @@ export const acceptWrongCrc: Wrap = withFile(JOURNAL, (file) => ({
 function correctCrcs(bytes: Buffer): void {
   let crc = 0;
   for (let at = 0; at < bytes.length;) {
-    const length = lengthAt(bytes, at);
-    if (length === undefined || !isFramed(bytes, at, length)) return;
+    const length = lineLengthAt(bytes, at);
+    if (length === undefined) return;
     const right = crc32(bytes.subarray(at + 8, at + length), crc);
     bytes.write(right.toString(16).padStart(8, '0'), at, 'latin1');
     crc = crc32(bytes.subarray(at, at + length), crc);
@@ -334,10 +329,9 @@ export const dropAnyTail: Wrap = withFile(JOURNAL, (file, how) => {
       const count = await file.read(bytes, offset, length, position);
       let crc = 0;
       for (let at = offset; at < offset + count;) {
-        const lineLength = lengthAt(bytes, at);
+        const lineLength = lineLengthAt(bytes, at);
         const isWhole =
           lineLength !== undefined &&
-          isFramed(bytes, at, lineLength) &&
           bytes.toString('latin1', at, at + 8) ===
             crc32(bytes.subarray(at + 8, at + lineLength), crc)
               .toString(16)

@@ -54,10 +54,14 @@ export function headerText({ crc, lastId }: SnapshotId): string {
   return `{"journal":1,"snapshot":"${hex(crc)}","lastId":${lastId}}`;
 }
 
-/** The snapshot that a header names; undefined where the text is no header of ours. */
-export function readHeaderText(text: string): SnapshotId | undefined {
+/** Returns the snapshot that the header names at the start of a file, or undefined without one. */
+export function readHeader(bytes: Buffer): SnapshotId | undefined {
+  const length = lineLengthAt(bytes, 0);
+  if (length === undefined || length > MAX_HEADER_LENGTH) return undefined;
+  const text = bytes.toString('latin1', PREFIX_LENGTH, length - 1);
   const match = /^\{"journal":1,"snapshot":"([0-9a-f]{8})","lastId":(0|[1-9][0-9]*)\}$/.exec(text);
-  return match === null ? undefined : { crc: parseInt(match[1]!, 16), lastId: BigInt(match[2]!) };
+  if (match === null || !isIntact(bytes, 0, length, 0)) return undefined;
+  return { crc: parseInt(match[1]!, 16), lastId: BigInt(match[2]!) };
 }
 
 /** True if a header's line can begin with the text, as long as the text is not all of it. */
@@ -78,10 +82,7 @@ export function isLike(text: string, expected: string): boolean {
 export const LINE_PREFIX = '######## ######## ';
 const HEADER_START = `${LINE_PREFIX}{"journal":1,"snapshot":"########","lastId":`;
 
-/**
- * The length of the line at `at`, as it says itself; undefined where there are no hex digits. The
- * bytes past the end count as none.
- */
+/** Returns the length that the line at `at` states, or undefined if those are no hex digits. */
 export function lengthAt(bytes: Buffer, at: number): number | undefined {
   let length = 0;
   for (let i = at + LENGTH_START; i < at + LENGTH_END; i += 1) {
@@ -92,17 +93,19 @@ export function lengthAt(bytes: Buffer, at: number): number | undefined {
   return length;
 }
 
-/** True when what stands between CRC, length and text is there, and the line feed. */
-export function isFramed(bytes: Buffer, at: number, length: number): boolean {
-  return (
+/** Returns the length of the complete line at `at`, or undefined if there is none. */
+export function lineLengthAt(bytes: Buffer, at: number): number | undefined {
+  const length = lengthAt(bytes, at);
+  const isComplete =
+    length !== undefined &&
     length > PREFIX_LENGTH &&
     bytes[at + CRC_LENGTH] === SPACE &&
     bytes[at + LENGTH_END] === SPACE &&
-    bytes[at + length - 1] === LINE_FEED
-  );
+    bytes[at + length - 1] === LINE_FEED;
+  return isComplete ? length : undefined;
 }
 
-/** True when the CRC of the framed line is right behind bytes with the CRC `crc`. */
+/** True if the CRC of the complete line is right after bytes with the CRC `crc`. */
 export function isIntact(bytes: Buffer, at: number, length: number, crc: number): boolean {
   const expected = hex(zlib.crc32(bytes.subarray(at + CRC_LENGTH, at + length), crc));
   return bytes.toString('latin1', at, at + CRC_LENGTH) === expected;
