@@ -154,7 +154,7 @@ export class FileLog implements CommitLog {
     return true;
   }
 
-  stats(): FileStats {
+  stats(): Required<Pick<StoreStats, 'syncSeconds' | 'journalBytes' | 'snapshotBytes'>> {
     return {
       syncSeconds: this.#deps.syncSeconds,
       journalBytes: this.#files.journal.lengthBytes,
@@ -395,10 +395,6 @@ export class FileLog implements CommitLog {
     log('error', 'The store has become read-only', { cause, advice, dataFile: paths.snapshot });
   }
 }
-
-export interface FileStats extends Required<
-  Pick<StoreStats, 'syncSeconds' | 'journalBytes' | 'snapshotBytes'>
-> {}
 
 function lowerFirst(text: string): string {
   return text.charAt(0).toLowerCase() + text.slice(1);
