@@ -44,8 +44,9 @@ export default async function* report(events) {
 }
 
 /**
- * `stores/file`; a file outside a folder stands for itself. Undefined for what a test file takes
- * from src, such as the contract of a store: it belongs to the folder that is under way.
+ * Returns the folder of a test, such as `stores/file`, or its file if it is in no folder. Returns
+ * undefined for tests that src declares, such as the contract of a store: they belong to the folder
+ * that is running.
  */
 function folderOf(result) {
   const folder = dirname(fileOf(result));
