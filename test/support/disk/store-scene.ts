@@ -53,9 +53,14 @@ export function failing(...names: readonly string[]): FailingDisk['fault'] {
 }
 
 /** Holds each sync until `release` is called. `arrived` resolves at the first sync. */
-export function holdSync(disk: FailingDisk): { release: () => void; arrived: Promise<void> } {
-  let release = (): void => undefined;
-  const held = new Promise<void>((resolve) => (release = resolve));
+export function holdSync(disk: FailingDisk): {
+  readonly release: (error?: Error) => void;
+  readonly arrived: Promise<void>;
+} {
+  let release = (_error?: Error): void => undefined;
+  const held = new Promise<void>((resolve, reject) => {
+    release = (error) => (error === undefined ? resolve() : reject(error));
+  });
   const arrived = new Promise<void>((resolve) => {
     disk.fault = ({ operation }) => {
       if (operation !== 'sync') return undefined;
@@ -63,7 +68,7 @@ export function holdSync(disk: FailingDisk): { release: () => void; arrived: Pro
       return held;
     };
   });
-  return { release, arrived };
+  return { release: (error) => release(error), arrived };
 }
 
 /** Resolves with the id of a new pet. */
