@@ -23,17 +23,10 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { openConnection, type Outcome } from '../support/http/connection.ts';
+import { connectWire, type Outcome } from '../support/http/wire.ts';
 import { PetLedger } from '../support/pets/pet-ledger.ts';
 import { listAllPets, startLoad } from '../support/pets/pet-load.ts';
-import {
-  assertRefused,
-  end,
-  KEY,
-  portOf,
-  startOn,
-  type Process,
-} from '../support/process/process.ts';
+import { assertRefused, end, portOf, startOn, type Process } from '../support/process/process.ts';
 import { createRandom } from '../support/random.ts';
 import { runScript } from '../support/process/run-script.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
@@ -303,8 +296,7 @@ test('A journal that was emptied is a first write that was cut off: the snapshot
 });
 
 async function createPet(port: number): Promise<Outcome> {
-  const connection = await openConnection(port, KEY);
-  assert.ok(connection !== undefined);
+  const connection = await connectWire(port);
   const answer = await connection.send('POST', '/v1/pets', '{"name":"Rex","categoryId":7}');
   connection.close();
   return answer;

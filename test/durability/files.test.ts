@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { openConnection } from '../support/http/connection.ts';
-import { end, KEY, portOf, startOn } from '../support/process/process.ts';
+import { connectWire } from '../support/http/wire.ts';
+import { end, portOf, startOn } from '../support/process/process.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 
 const PET = '{"name":"Rex","categoryId":7}';
@@ -39,7 +39,7 @@ test('A checkpoint that was cut off is cleared away at the next start', async (t
 });
 
 async function createPet(port: number): Promise<void> {
-  const connection = await openConnection(port, KEY);
-  assert.equal((await connection?.send('POST', '/v1/pets', PET))?.status, 201);
-  connection?.close();
+  const connection = await connectWire(port);
+  assert.equal((await connection.send('POST', '/v1/pets', PET)).status, 201);
+  connection.close();
 }

@@ -4,17 +4,10 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { openConnection } from '../support/http/connection.ts';
+import { connectWire } from '../support/http/wire.ts';
 import { PetLedger } from '../support/pets/pet-ledger.ts';
 import { listAllPets } from '../support/pets/pet-load.ts';
-import {
-  assertRefused,
-  end,
-  KEY,
-  portOf,
-  startOn,
-  type Process,
-} from '../support/process/process.ts';
+import { assertRefused, end, portOf, startOn, type Process } from '../support/process/process.ts';
 import { createRandom, type Random } from '../support/random.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 
@@ -106,8 +99,7 @@ const isTrue = (): boolean => true;
 const isFalse = (): boolean => false;
 
 async function createPet(port: number, ledger: PetLedger, random: Random): Promise<void> {
-  const connection = await openConnection(port, KEY);
-  assert.ok(connection !== undefined);
+  const connection = await connectWire(port);
   const body = ledger.newPet(random);
   const answer = await connection.send('POST', '/v1/pets', body);
   assert.equal(answer.status, 201);
