@@ -11,7 +11,7 @@ import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { tempDir } from '../support/disk/temp-dir.ts';
 import { rounds } from '../support/extent.ts';
-import { openConnection, type Connection } from '../support/http/connection.ts';
+import { connectWire, type Wire } from '../support/http/wire.ts';
 import { petsAtNextStart } from '../support/pets/next-start.ts';
 import {
   end,
@@ -28,7 +28,7 @@ const FAULTY_CALLS = new URL('../support/process/faulty-calls.js', import.meta.u
 interface Scene {
   readonly dataFile: string;
   readonly service: Process;
-  readonly connection: Connection;
+  readonly connection: Wire;
   /** The texts of the pets that were answered with 201, and the one that the data file began with. */
   readonly acknowledged: string[];
   /** Sends a create, and resolves with the status of its response. */
@@ -49,8 +49,7 @@ async function begin(t: TestContext, faster = 1): Promise<Scene> {
   const env = { PETSTORE_API_KEYS: KEY, FAULT_FILE: faultFile, FASTER: `${faster}` };
   const service = startProgram(process.execPath, args, { env });
   t.after(() => end(service, 'SIGKILL'));
-  const connection = await openConnection(await portOf(service), KEY);
-  assert.ok(connection !== undefined);
+  const connection = await connectWire(await portOf(service));
   const acknowledged = [FIRST];
   const scene: Scene = {
     ...{ dataFile, service, connection, acknowledged },

@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { createJsonLog } from '../../src/ops/json-log.ts';
 import { createMemoryStore } from '../../src/stores/memory-store.ts';
-import { exchange } from '../support/http/raw-http.ts';
 import { KEY, startService, type Service } from '../support/http/service.ts';
+import { talk } from '../support/http/wire.ts';
 
 interface LoggedService {
   readonly service: Service;
@@ -114,7 +114,7 @@ test('Errors carry the request id too', async (t) => {
 test('Nothing in a request can forge a line', async (t) => {
   const { service, entries, text } = await start(t);
   const path = '/v1/"},{"level":"error"}\u2028%0a%0d\t\x7f';
-  await exchange(
+  await talk(
     service.port,
     Buffer.from(`GET ${path.replace('\t', '')} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`),
   );
