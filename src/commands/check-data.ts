@@ -48,7 +48,8 @@ try {
     console.log(
       `${strayKeys} of them ${strayKeys === 1 ? 'is' : 'are'} of other pets, and will be forgotten`,
     );
-  if (!hasChecksum) console.log('It has no seal: a changed letter in it would not be noticed');
+  if (!hasChecksum)
+    console.log('It has no checksum line: a changed letter in it would not be noticed');
   if (tornBytes > 0) {
     console.log(`${tornBytes} bytes at the journal's end are a commit that is not complete`);
   }

@@ -23,7 +23,7 @@ import { randomNewPet, randomPet, randomPetText } from '../support/pets/random-p
 const MAX = 2n ** 63n - 1n;
 const MIN = -(2n ** 63n);
 
-test('A NewPet of a request is written with no escape but those it needs, its integers in plain digits', () => {
+test('A NewPet of a request is written with only the necessary escapes, and integers in plain digits', () => {
   const cases: readonly (readonly [text: string, pet: string])[] = [
     ['{"name":"Rex","categoryId":7}', '{"id":1,"name":"Rex","categoryId":7}'],
     ['{"categoryId":7,"name":"Rex"}', '{"id":1,"name":"Rex","categoryId":7}'],
@@ -58,7 +58,7 @@ test('A NewPet of a request is written with no escape but those it needs, its in
   }
 });
 
-test('What is JSON but no NewPet is refused, with a sentence for each field at fault', () => {
+test('JSON that is not a NewPet is refused with a sentence for each invalid field', () => {
   const expected = 'must be an integer of 64 bits, not';
   const statuses = 'status must be one of available, pending, sold, not';
   const cases: readonly (readonly [text: string, sentences: string])[] = [
@@ -97,7 +97,7 @@ test('What is JSON but no NewPet is refused, with a sentence for each field at f
   }
 });
 
-test('What is no JSON is refused with the place of the mistake', () => {
+test('A text that is not JSON is refused with the position of the mistake', () => {
   const cases: readonly (readonly [text: string, offset: number])[] = [
     ['', 0],
     ['  ', 2],
@@ -117,7 +117,7 @@ test('What is no JSON is refused with the place of the mistake', () => {
   }
 });
 
-test('A NewPet of a program that no client could send is refused, and never written as it is', () => {
+test('An invalid NewPet of a program is refused, and never written', () => {
   const name = { toJSON: () => 'Rex' };
   const categoryId = { toString: () => '1,"status":"sold"' };
   const status = { toString: () => 'sold' };
@@ -156,7 +156,7 @@ test('A NewPet of a program that no client could send is refused, and never writ
   }
 });
 
-test('A NewPet may be as long as a Pet that is read back, in bytes, and no longer', () => {
+test('A NewPet may have as many bytes as a Pet that can be read back', () => {
   const newPetOf = (bytes: number): NewPet => {
     const rest = bytes - formatMembers({ name: '', categoryId: MIN, status: 'available' }).length;
     const name = 'é'.repeat(rest >> 1) + 'e'.repeat(rest & 1);
@@ -174,7 +174,7 @@ test('A NewPet may be as long as a Pet that is read back, in bytes, and no longe
   assert.throws(read, { message: `A pet has at most ${MAX_PET_BYTES} bytes` });
 });
 
-test('Every pet comes back from its text, NUL and lone surrogates included', () => {
+test('Every pet is read back from its text, including NUL and lone surrogates', () => {
   forAll(5000, (random) => {
     const pet = randomPet(random);
     const text = textOf(pet);
@@ -184,7 +184,7 @@ test('Every pet comes back from its text, NUL and lone surrogates included', () 
   });
 });
 
-test('A body means the same NewPet however it is laid out', () => {
+test('A NewPet is the same in every layout of its body', () => {
   forAll(5000, (random) => {
     const newPet = randomNewPet(random);
     const text = randomPetText(random, newPet, { withKeysTwice: true });
@@ -192,7 +192,7 @@ test('A body means the same NewPet however it is laid out', () => {
   });
 });
 
-test('A Pet is read in any layout, wherever it stands, up to its end', () => {
+test('A Pet is read in any layout, at any offset, up to its end', () => {
   forAll(5000, (random) => {
     const pet = randomPet(random);
     const text = randomPetText(random, pet);
@@ -203,7 +203,7 @@ test('A Pet is read in any layout, wherever it stands, up to its end', () => {
   });
 });
 
-test('The text of a Pet is parsed, space around it and integers in any form', () => {
+test('A Pet is parsed with whitespace around it and integers in any form', () => {
   const cases: readonly (readonly [text: string, categoryId: bigint])[] = [
     ['{"id":1,"name":"a","categoryId":1.0}', 1n],
     ['{"categoryId":-1e2,"name":"\\u0061","id":1.0}', -100n],
@@ -214,7 +214,7 @@ test('The text of a Pet is parsed, space around it and integers in any form', ()
   }
 });
 
-test('A page has the pets whose texts formatPets has put together', () => {
+test('A page has the pets whose texts formatPets has joined', () => {
   forAll(500, (random) => {
     const pets = Array.from({ length: random.below(5) }, () => randomPet(random));
     const texts = pets.map(textOf);
@@ -228,7 +228,7 @@ test('A text with anything after its Pet is refused', () => {
   assert.throws(() => parsePet(text), { name: 'JsonSyntaxError', offset: 34 });
 });
 
-test('What is no Pet is refused, and every field at fault is named at once', () => {
+test('An invalid Pet is refused with a message that names every invalid field', () => {
   const cases: readonly (readonly [text: string, message: string])[] = [
     ['{}', 'id is required; name is required; categoryId is required'],
     ['{"name":"a","categoryId":1}', 'id is required'],
@@ -269,7 +269,7 @@ test('What is no Pet is refused, and every field at fault is named at once', () 
   }
 });
 
-test('A Pet that is cut off anywhere is told from one that is wrong', () => {
+test('A Pet that is cut off anywhere is distinguished from an invalid one', () => {
   forAll(300, (random) => {
     const text = Buffer.from(randomPetText(random, randomPet(random)));
     for (let length = 0; length < text.length; length += 1) {
@@ -280,7 +280,7 @@ test('A Pet that is cut off anywhere is told from one that is wrong', () => {
   });
 });
 
-test('Whatever is read from a damaged Pet, it fails with one of the two errors or is a Pet', () => {
+test('A damaged Pet is either a Pet or fails with one of the two errors', () => {
   forAll(10_000, (random) => {
     const bytes = mutate(random, Buffer.from(randomPetText(random, randomPet(random))));
     try {

@@ -90,9 +90,9 @@ async function followJournal(
 function missingSnapshot({ snapshot, journal }: StorePaths): DamagedFileError {
   return new DamagedFileError({
     path: snapshot,
-    complaint: `It is not there, but its journal ${journal} is`,
+    complaint: `It is missing, but its journal ${journal} exists`,
     advice:
-      'Restore both from one back-up; or move the journal away, as evidence, and start with no pets',
+      'Restore both from one backup; or move the journal away, as evidence, and start with no pets',
   });
 }
 
@@ -136,7 +136,7 @@ export async function createDataFile(
   const lock = await takeLock(disk, paths);
   try {
     for (const there of [paths.snapshot, paths.journal, paths.keys]) {
-      if (disk.stat(there) !== undefined) throw new Error(`${there} is there already`);
+      if (disk.stat(there) !== undefined) throw new Error(`${there} exists already`);
     }
     const assertLockHeld = createLockAssertion(disk, paths, lock);
     const deps = { disk, paths, memory: systemMemory, assertLockHeld };

@@ -119,8 +119,8 @@ async function expectArray(disk: Disk, path: string): Promise<void> {
   throw new DamagedFileError({
     path,
     offset: start,
-    complaint: 'It is no array of pets',
-    advice: 'Name another file: a new one is made where there is none',
+    complaint: 'It is not an array of pets',
+    advice: 'Use another path: a new data file is made if none exists',
   });
 }
 

@@ -46,7 +46,7 @@ export async function readIdempotencyFile(
     path,
     complaint: 'Its content does not match its length and CRC',
     advice:
-      'Restore it from the back-up that the data file is from; or move it away, as evidence: then ' +
+      'Restore it from the backup that the data file is from; or move it away, as evidence: then ' +
       'the idempotency keys are forgotten, and a create that is sent again is stored again',
   });
 }

@@ -213,7 +213,7 @@ class JournalReader {
     const lengthBytes = position + this.#at;
     const next = `${commitStart(this.#lastId)}{"id":${this.#lastId + 1n},`;
     if (!atEnd || !isTornLine(tail, lengthBytes, next)) {
-      throw this.#damage(this.#at, 'This line of the journal is no whole commit');
+      throw this.#damage(this.#at, 'This line of the journal is not a complete commit');
     }
     return {
       kind: this.#isPassedOver ? 'passed over' : 'follows',
@@ -226,14 +226,14 @@ class JournalReader {
   }
 
   #noCommit(at: number): DamagedFileError {
-    return this.#damage(at, 'This line of the journal is no commit of this version');
+    return this.#damage(at, 'This line of the journal is not a commit of this version');
   }
 
   #otherSnapshot(id: bigint, at: number): DamagedFileError {
     return this.#damage(
       at,
-      `The journal follows another snapshot than the one beside it, which has not its pet ${id}, ` +
-        'or not like this',
+      `The journal follows another snapshot than the one next to it, whose pet ${id} is missing or ` +
+        'different',
     );
   }
 
@@ -243,7 +243,7 @@ class JournalReader {
       offset: this.#window.position + at,
       complaint,
       advice:
-        'Restore the data file and its journal from one back-up; or move the journal away, as ' +
+        'Restore the data file and its journal from one backup; or move the journal away, as ' +
         'evidence, and start without the pets that only it has',
     });
   }

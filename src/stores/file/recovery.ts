@@ -44,7 +44,7 @@ export async function recover(deps: StoreFilesDeps): Promise<Recovered> {
   const data = await readDataFile(deps, (file) => file.sync());
   const { snapshot: loaded, journal: content } = data;
   if (loaded?.hasChecksum === false) {
-    const event = 'The data file has no seal: a changed letter in it would not be noticed';
+    const event = 'The data file has no checksum line: a changed letter in it would not be noticed';
     log('info', event, { file: paths.snapshot });
   }
   addKeys(deps, data);
@@ -123,10 +123,11 @@ async function checkSavedFiles({ disk, paths, log }: StoreFilesDeps): Promise<vo
     const file = `${folder}/${name}`;
     const entry = disk.stat(file);
     if (name.endsWith('.part')) {
-      log('warn', 'An unfinished saved file is beside the data file', { file });
+      log('warn', 'An unfinished saved file is next to the data file', { file });
     } else if (snapshot !== undefined && entry !== undefined) {
       if (entry.changedAt <= snapshot.changedAt) continue;
-      const event = 'A saved file is newer than the data file: it may have pets that are not there';
+      const event =
+        'A saved file is newer than the data file: it may have pets that the data file lacks';
       log('warn', event, { file, dataFile: paths.snapshot });
     } else if (disk.stat(paths.journal) === undefined) {
       throw new Error(
@@ -174,7 +175,7 @@ function addKeys(
   const dropped = stored.length - fitting.length;
   if (dropped > 0) {
     const details = { file: paths.keys, keys: dropped };
-    log('warn', 'Dropped idempotency keys whose pets are not there, or not like this', details);
+    log('warn', 'Dropped idempotency keys whose pets are missing or different', details);
   }
   for (const { key, id } of journal?.keys ?? []) {
     const pet = pets.get(id);
@@ -189,7 +190,7 @@ function logContent(
   const file = paths.journal;
   if (tornBytes > 0) {
     const position = { file, offset: lengthBytes, bytes: tornBytes };
-    log('warn', 'Dropped a commit that was cut off before it was answered', position);
+    log('warn', 'Dropped a torn commit that was never acknowledged', position);
   }
   if (kind === 'passed over') {
     log('info', 'Passed over a journal whose pets the data file has', { file });

@@ -53,7 +53,7 @@ export async function secureAtClose(
     if (isSafe(where)) return;
     const reason = cause ?? 'the store is read-only';
     if (where === 'cannot be told') {
-      throw new Error(`It cannot be told where the acknowledged pets are: ${reason}`);
+      throw new Error(`It is unknown where the acknowledged pets are: ${reason}`);
     }
     if (clock.now() >= endsAt) {
       throw new Error(

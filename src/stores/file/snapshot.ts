@@ -1,19 +1,19 @@
 /**
- * The snapshot: the data file, which is the Pets array of the interface, and a seal.
+ * The snapshot: the data file, which is the Pets array of the interface, and a checksum line.
  *
  *     [␊
  *     {"id":1,"name":"Rex","categoryId":7},␊
  *     {"id":2,"name":"Tom","categoryId":7,"status":"sold"}␊
  *     ]␊
- *     ␠␉␠␠␉…␊      the seal: 32 spaces and tabs
+ *     ␠␉␠␠␉…␊      checksum line: 32 spaces and tabs
  *
  * An empty snapshot also has 32 random spaces and tabs between its brackets. The CRC-32 of a
  * snapshot is the id that its journal names, so even those of new data files differ.
  *
- * JSON does not detect a changed letter in a name. The seal does, and every JSON reader skips it:
- * it is the CRC-32 of all bytes up to the closing bracket as whitespace, the highest bit first, a
- * tab for 1. A file without a seal is as valid, but not protected. So an operator can replace the
- * data file by any JSON array of pets, in any layout, without spaces after its bracket. Pets in
+ * JSON does not detect a changed letter in a name. The checksum line does, and every JSON reader
+ * skips it: it is the CRC-32 of all bytes up to the closing bracket as whitespace, the highest bit
+ * first, a tab for 1. A file without it is as valid, but not protected. So an operator can replace
+ * the data file by any JSON array of pets, in any layout, without spaces after its bracket. Pets in
  * canonical form take a fast path (table/pet-scanner.ts), all others the parser (parsePetAt).
  */
 
@@ -124,10 +124,10 @@ class SnapshotReader {
   readonly #path: string;
   readonly #pets: PetTable;
   readonly #run: ScannedPets = new ScannedPets();
-  #expected: 'array' | 'first pet' | 'pet' | 'separator' | 'seal' = 'array';
+  #expected: 'array' | 'first pet' | 'pet' | 'separator' | 'checksum' = 'array';
   #crc = 0;
   #arrayBytes = 0;
-  /** What follows the closing bracket, up to the length of a seal. */
+  /** What follows the closing bracket, up to the length of a checksum line. */
   #checksumText = '';
 
   constructor(path: string, pets: PetTable) {
@@ -141,7 +141,7 @@ class SnapshotReader {
     const scanned = scannedBytes(bytes);
     let at = 0;
     try {
-      while (this.#expected !== 'seal') {
+      while (this.#expected !== 'checksum') {
         at = skipSpace(bytes, at);
         if (at === bytes.length) break;
         at = this.#readItem(scanned, at);
@@ -154,12 +154,12 @@ class SnapshotReader {
     if (invalid !== undefined) throw this.#damage(window, invalid, 'Not UTF-8');
     this.#crc = zlib.crc32(bytes.subarray(0, at), this.#crc);
     this.#arrayBytes += at;
-    return this.#expected === 'seal' ? this.#readSeal(window, at) : at;
+    return this.#expected === 'checksum' ? this.#readChecksum(window, at) : at;
   }
 
   /** Called at the file's end; `used` is what `read` returned. */
   finish(window: FileWindow, used: number): ReadSnapshot {
-    if (this.#expected !== 'seal') {
+    if (this.#expected !== 'checksum') {
       const isEmpty = window.position + used === 0;
       throw this.#damage(window, used, isEmpty ? 'The file is empty' : 'The array has no end');
     }
@@ -167,9 +167,9 @@ class SnapshotReader {
     if (!hasChecksum && looksLikeChecksum(this.#checksumText)) {
       throw new DamagedFileError({
         path: this.#path,
-        complaint: 'Its content does not match the seal in its last line',
+        complaint: 'Its content does not match its checksum line',
         advice:
-          'Restore it from a back-up; or, if it was changed on purpose, remove the white space ' +
+          'Restore it from a backup; or, if it was changed on purpose, remove the white space ' +
           'after the closing bracket',
       });
     }
@@ -192,11 +192,11 @@ class SnapshotReader {
         if (byte !== COMMA && byte !== CLOSE_BRACKET) {
           throw new JsonSyntaxError("',' or ']'", bytes, at);
         }
-        this.#expected = byte === COMMA ? 'pet' : 'seal';
+        this.#expected = byte === COMMA ? 'pet' : 'checksum';
         return at + 1;
       default:
         if (byte === CLOSE_BRACKET && this.#expected === 'first pet') {
-          this.#expected = 'seal';
+          this.#expected = 'checksum';
           return at + 1;
         }
         at = this.#readPets(scanned, at);
@@ -224,15 +224,15 @@ class SnapshotReader {
     return end;
   }
 
-  #readSeal(window: FileWindow, at: number): number {
+  #readChecksum(window: FileWindow, at: number): number {
     const { bytes } = window;
     const end = skipSpace(bytes, at);
     if (end < bytes.length) {
       throw this.#damage(window, end, 'Something follows the closing bracket');
     }
-    // A long rest is not a seal: it is enough to keep its beginning.
-    if (this.#checksumText.length <= SEAL_LENGTH) {
-      this.#checksumText += bytes.toString('latin1', at, Math.min(end, at + 2 * SEAL_LENGTH));
+    // A long rest is not a checksum line: it is enough to keep its beginning.
+    if (this.#checksumText.length <= CHECKSUM_LENGTH) {
+      this.#checksumText += bytes.toString('latin1', at, Math.min(end, at + 2 * CHECKSUM_LENGTH));
     }
     return end;
   }
@@ -244,7 +244,7 @@ class SnapshotReader {
       path: this.#path,
       offset: window.position + (isSyntax ? complaint.offset : at),
       complaint: isSyntax ? complaint.complaint : text,
-      advice: 'Restore it from a back-up, together with its journal',
+      advice: 'Restore it from a backup, together with its journal',
     });
   }
 }
@@ -255,7 +255,7 @@ function isAscending({ ids, length }: ScannedPets, lastId: bigint): boolean {
   return true;
 }
 
-/** The rest of the file after the closing bracket: the line's end, and a line with the seal. */
+/** The rest of the file after the closing bracket: the line's end, and the checksum line. */
 function encodeChecksum(crc: number): string {
   return `\n${blanksOf(crc)}\n`;
 }
@@ -265,10 +265,10 @@ function blanksOf(bits: number): string {
   return bits.toString(2).padStart(32, '0').replaceAll('0', ' ').replaceAll('1', '\t');
 }
 
-const SEAL_LENGTH: number = encodeChecksum(0).length;
+const CHECKSUM_LENGTH: number = encodeChecksum(0).length;
 
-/** True for whitespace that no editor leaves after a bracket: a seal, or a part of one. */
+/** True for whitespace that no editor leaves after a bracket: a checksum line, or a part of one. */
 function looksLikeChecksum(text: string): boolean {
   const blanks = text.replace(/[\r\n]/g, '');
-  return blanks.includes('\t') || (blanks.length >= 8 && blanks.length <= SEAL_LENGTH);
+  return blanks.includes('\t') || (blanks.length >= 8 && blanks.length <= CHECKSUM_LENGTH);
 }

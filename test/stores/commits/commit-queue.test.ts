@@ -29,7 +29,7 @@ function held(): {
   };
 }
 
-test('What arrives during a commit goes together in the next one, in order', async () => {
+test('Items that arrive during a commit share the next one, in order', async () => {
   const { queue, commits, go } = held();
   const results = [1, 2, 3, 4].map((item) => queue.add(item, 1));
   assert.deepEqual([queue.length, queue.pendingCount], [3, 4]);
@@ -60,7 +60,7 @@ test('Each item has its own outcome', async () => {
   );
 });
 
-test('16,384 items, or 64 MiB, may wait for the commit under way, and make room again', async () => {
+test('16,384 items, or 64 MiB, may wait for the current commit, and make room again', async () => {
   for (const [bytes, most] of [
     [1, 16_384],
     [1 << 20, 64],
@@ -78,7 +78,7 @@ test('16,384 items, or 64 MiB, may wait for the commit under way, and make room 
   }
 });
 
-test('A commit takes up to 16 MiB, and one item at least', async () => {
+test('A commit takes up to 16 MiB, and at least one item', async () => {
   const { queue, commits, go } = held();
   void queue.add(0, 1);
   for (const [item, mib] of [7, 7, 7, 7, 9, 1, 60, 1].entries())
@@ -88,7 +88,7 @@ test('A commit takes up to 16 MiB, and one item at least', async () => {
   assert.deepEqual(commits, [[0], [1, 2, 3], [4, 5], [6, 7], [8]]);
 });
 
-test('whenIdle waits for all that was added', async () => {
+test('whenIdle resolves when all added items have their outcomes', async () => {
   const { queue, go } = held();
   await queue.whenIdle();
   const items = [queue.add(1, 1), queue.add(2, 1)];
@@ -101,7 +101,7 @@ test('whenIdle waits for all that was added', async () => {
   await Promise.all(items);
 });
 
-test('Should a commit throw, everybody in it is told so, and the queue goes on', async () => {
+test('If a commit throws, all its items fail, and the queue continues', async () => {
   let fails = true;
   const queue = new CommitQueue<number, number>(async (items) => {
     if (fails) throw new Error('A fault of ours');
@@ -112,7 +112,7 @@ test('Should a commit throw, everybody in it is told so, and the queue goes on',
   assert.equal(await queue.add(2, 1), 2);
 });
 
-test('Who waits for another outcome counts towards both bounds, until it is let go', async () => {
+test('An item that waits for another outcome counts towards both bounds until it is released', async () => {
   const { queue } = held();
   const releases = Array.from({ length: 16_384 }, () => queue.hold(1));
   assert.equal(queue.isFull, true);

@@ -47,7 +47,7 @@ test('A commit has the keys of those of its pets that came with one', () => {
   assert.deepEqual(scanAll(KEYED_TEXT, 7n), { lastId: 9n, keys: commit.keys });
 });
 
-test('Whatever a clock says, the commit that is written can be read', () => {
+test('A written commit can be read, whatever the clock says', () => {
   for (const timeOfDay of [-8.64e15, -1, 0, Date.now(), 8.64e15]) {
     const commit = createCommit(7n, [{ ...rex, key: KEY }], timeOfDay);
     const text = encodeCommit(commit);
@@ -63,7 +63,7 @@ test('A name with the escapes that an earlier edition kept is read as it is writ
   assert.deepEqual(commit?.pets, [{ id: 8n, text: now, status: undefined }]);
 });
 
-test('No part of a text is a commit', () => {
+test('A part of a commit is not a commit', () => {
   const bytes = Buffer.from(TEXT);
   for (let end = 0; end < bytes.length; end += 1) {
     assert.equal(decodeCommit(bytes.subarray(0, end)), undefined, `${end} bytes`);
@@ -102,13 +102,13 @@ function keyed(list: string): string {
 }
 
 for (const [what, text] of Object.entries(wrongTexts)) {
-  test(`A text ${what} is no commit, to either way of reading`, () => {
+  test(`A text ${what} is not a commit to the scanner or to the parser`, () => {
     assert.equal(decodeCommit(Buffer.from(text)), undefined);
     assert.equal(scan(text, 7n), undefined);
   });
 }
 
-test('The fast way takes what the store writes, and then agrees with the other', () => {
+test('The scanner takes what the store writes, and agrees with the parser', () => {
   let scanned = 0;
   forAll(20_000, (random) => {
     const after = BigInt(random.below(1000));
@@ -142,7 +142,7 @@ test('The fast way takes what the store writes, and then agrees with the other',
   assert.ok(scanned > 5000, `Only ${scanned} were scanned`);
 });
 
-test('A commit that follows another id is left to the other way', () => {
+test('A commit that follows another id is left to the parser', () => {
   assert.equal(scan(TEXT, 7n), 9n);
   assert.equal(scan(TEXT, 6n), undefined);
   assert.equal(run.length, 0);

@@ -82,7 +82,7 @@ test(
     assert.match(again.text, /^petstore: There is a log under copy\/ already/);
     const over = copyPets('--from-etcd', urls, '--prefix', 'copy/', '--to', to);
     assert.equal(over.status, 1);
-    assert.match(over.text, /is there already/);
+    assert.match(over.text, /exists already/);
   },
 );
 

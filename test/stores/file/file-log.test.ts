@@ -290,7 +290,7 @@ const ENDS: readonly End[] = [
   {
     what: 'a file system that was shut down',
     event: ({ disk }) => (disk.fault = failing('')),
-    error: /It cannot be told where the acknowledged pets are/,
+    error: /It is unknown where the acknowledged pets are/,
     where: 'cannot be told',
   },
 ];
@@ -370,8 +370,8 @@ test('A start beside a newer saved file, or an unfinished one, warns with its na
   const store = await openFileStore({ path, log });
   await store.close();
   assert.deepEqual(warned, [
-    ['An unfinished saved file is beside the data file', part],
-    ['A saved file is newer than the data file: it may have pets that are not there', saved],
+    ['An unfinished saved file is next to the data file', part],
+    ['A saved file is newer than the data file: it may have pets that the data file lacks', saved],
   ]);
   assert.ok(existsSync(part));
 });

@@ -90,7 +90,7 @@ test('A key whose pet is not there, or not like this, is dropped, and the log sa
   );
   const lines: Lines = [];
   const store = await open(disk, lines);
-  const dropped = 'warn: Dropped idempotency keys whose pets are not there, or not like this';
+  const dropped = 'warn: Dropped idempotency keys whose pets are missing or different';
   assert.ok(lines.includes(dropped), lines.join('\n'));
   assert.equal((await createOnce(store, 1)).isReplayed, false);
   assert.deepEqual(await told(createOnce(store, 2, TOM)), [2n, true]);

@@ -124,8 +124,8 @@ test('A start copies a torn journal without its tail to a new file, and goes on 
   await store.close();
 });
 
-const MISSING = /\/pets\.json is damaged: It is not there, but its journal .*\.journal is\. /;
-const NO_LINE = 'This line of the journal is no whole commit';
+const MISSING = /\/pets\.json is damaged: It is missing, but its journal .*\.journal exists\. /;
+const NO_LINE = 'This line of the journal is not a complete commit';
 const NO_HEADER = 'It does not begin like a journal of this version';
 
 type Refused = readonly [
@@ -145,9 +145,9 @@ const OTHER_SNAPSHOTS: readonly Refused[] = (
     ['a snapshot with greater ids', `[${petText(50)}]`, journal(0, [1, 2]), 0, 1],
   ] as const
 ).map(([what, snapshot, text, follows, id]) => {
-  const complaint = 'The journal follows another snapshot than the one beside it, which has not';
+  const complaint = 'The journal follows another snapshot than the one next to it, whose pet';
   const at = journal(follows, []).length;
-  return [what, snapshot, text, atByte(at, `${complaint} its pet ${id}, `)];
+  return [what, snapshot, text, atByte(at, `${complaint} ${id} is missing`)];
 });
 
 const [HEADER = '', ...LINES] = lines(1, [1, 1, 1]);
@@ -205,7 +205,7 @@ const REFUSED: readonly Refused[] = [
     atByte(START, NO_LINE),
   ],
   ['an empty snapshot', '', journal(0, [1]), /damaged at byte 0, line 1: The file is empty\. /],
-  ['no array of pets', '{"pets":[]}', undefined, /byte 0, line 1: It is no array of pets/],
+  ['no array of pets', '{"pets":[]}', undefined, /byte 0, line 1: It is not an array of pets/],
   [
     'a damaged snapshot and a torn journal',
     `[\n${petText(2)},\n${petText(1)}\n]\n`,
@@ -258,7 +258,7 @@ test('A torn commit is logged once, with its offset', async (t) => {
   const log: Log = (...told) => told[0] === 'warn' && warned.push(told.slice(1));
   await (await openFileStore({ path: scene.path, log })).close();
   const details = { file: `${scene.path}.journal`, offset, bytes: 50 };
-  const event = 'Dropped a commit that was cut off before it was answered';
+  const event = 'Dropped a torn commit that was never acknowledged';
   assert.deepEqual(warned, [[event, details]]);
   await (await openFileStore({ path: scene.path, log })).close();
   assert.equal(warned.length, 1);
@@ -272,7 +272,7 @@ test('A snapshot without a checksum line is logged', async (t) => {
   await store.create(REX);
   await store.close();
   await (await openFileStore({ path, log })).close();
-  assert.equal(events.filter((event) => event.includes('has no seal')).length, 1);
+  assert.equal(events.filter((event) => event.includes('has no checksum line')).length, 1);
 });
 
 test('A start removes an unfinished checkpoint', async (t) => {

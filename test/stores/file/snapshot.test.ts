@@ -88,7 +88,7 @@ for (const [what, ending] of Object.entries(UNSEALED)) {
   });
 }
 
-const UNLIKE = 'Its content does not match the seal in its last line';
+const UNLIKE = 'Its content does not match its checksum line';
 const DAMAGED_SEALS: Readonly<Record<string, string>> = {
   'a changed letter': `${ARRAY.replace('Rex', 'Tex')}\n${SEAL}\n`,
   'white space that somebody added': `${ARRAY.replace('\n{', '\n {')}\n${SEAL}\n`,

@@ -30,7 +30,7 @@ const TOM = '{"id":9,"name":"Tom","categoryId":7,"status":"sold"}';
 
 const SNAPSHOT = `[${REX}]`;
 
-const NO_SEAL = 'It has no seal: a changed letter in it would not be noticed\n';
+const NO_CHECKSUM = 'It has no checksum line: a changed letter in it would not be noticed\n';
 const LEFT = 'It was left as it is\\. [^\n]*\n$';
 
 const WHOLE = [
@@ -44,7 +44,7 @@ for (const [text, report] of WHOLE) {
     const path = join(tempDir(t), 'pets.json');
     writeFileSync(path, text);
     const result = await checkUnchanged(path);
-    assert.deepEqual(result, { code: 0, stdout: `${path}: ${report}\n${NO_SEAL}`, stderr: '' });
+    assert.deepEqual(result, { code: 0, stdout: `${path}: ${report}\n${NO_CHECKSUM}`, stderr: '' });
   });
 }
 
@@ -69,7 +69,7 @@ for (const [what, text, offset, line] of DAMAGED) {
 
 test('It counts the pets that are in the journal only', async (t) => {
   const path = withJournal(t, 3);
-  const report = `${path}: 4 pets, the greatest id is 4, 3 of them in the journal only\n${NO_SEAL}`;
+  const report = `${path}: 4 pets, the greatest id is 4, 3 of them in the journal only\n${NO_CHECKSUM}`;
   assert.deepEqual(await checkUnchanged(path), { code: 0, stdout: report, stderr: '' });
 });
 
@@ -77,7 +77,7 @@ test('It tells of a commit at the end of the journal that is not complete', asyn
   const path = withJournal(t, 3);
   truncateSync(`${path}.journal`, sum(lines(3)) - 5);
   const stdout =
-    `${path}: 3 pets, the greatest id is 3, 2 of them in the journal only\n${NO_SEAL}` +
+    `${path}: 3 pets, the greatest id is 3, 2 of them in the journal only\n${NO_CHECKSUM}` +
     `${lines(3)[3]!.length - 5} bytes at the journal's end are a commit that is not complete\n`;
   assert.deepEqual(await checkUnchanged(path), { code: 0, stdout, stderr: '' });
 });
@@ -108,7 +108,10 @@ test('It counts the idempotency keys, and those of other pets, and notices a cha
   writeFileSync(path, SNAPSHOT);
   const stray = '1 of them is of other pets, and will be forgotten\n';
   const { stdout } = await checkUnchanged(path);
-  assert.ok(stdout.endsWith(`2 idempotency keys in their own file\n${stray}${NO_SEAL}`), stdout);
+  assert.ok(
+    stdout.endsWith(`2 idempotency keys in their own file\n${stray}${NO_CHECKSUM}`),
+    stdout,
+  );
 
   const keys = readFileSync(`${path}.keys`);
   keys[40]! ^= 1;
@@ -121,7 +124,7 @@ test('It counts the idempotency keys, and those of other pets, and notices a cha
 test('It misses the data file of a journal, but not that of an empty one', async (t) => {
   const path = withJournal(t, 1);
   rmSync(path);
-  const missing = `^${path} is damaged: It is not there, but its journal [^\n]* is\\. ${LEFT}`;
+  const missing = `^${path} is damaged: It is missing, but its journal [^\n]* exists\\. ${LEFT}`;
   assert.match((await checkUnchanged(path)).stderr, new RegExp(missing));
   truncateSync(`${path}.journal`);
   const stderr = `There is no data file ${path}\n`;
@@ -170,7 +173,7 @@ test('A long file, too, leaves standard error empty where that is no terminal', 
     appendFileSync(path, `${id > 1 ? ',' : ''}{"id":${id},"name":"${name}","categoryId":1}`);
   }
   appendFileSync(path, ']');
-  const report = `${path}: 40 pets, the greatest id is 40\n${NO_SEAL}`;
+  const report = `${path}: 40 pets, the greatest id is 40\n${NO_CHECKSUM}`;
   assert.deepEqual(await checkDataFile(path), { code: 0, stdout: report, stderr: '' });
 });
 

@@ -60,7 +60,7 @@ function begin() {
 /** Long enough for all that waits for nothing but promises. */
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-test('The same key and pet give the pet again, marked as a replay, and store nothing', async () => {
+test('The same key and pet return the stored pet, marked as a replay, and store nothing', async () => {
   const { store, create } = begin();
   const first = create();
   store.creates[0]?.succeed();
@@ -94,7 +94,7 @@ test('Another key stores the same pet again', async () => {
   assert.equal(store.creates.length, 2);
 });
 
-test('Who comes while the first is under way waits, and gets its pet', async () => {
+test('A create that arrives while the first one with its key is in progress gets its pet', async () => {
   const { store, create } = begin();
   const first = create();
   const followers = [create(), create(), create({ ...REX, name: 'Tom' })];
@@ -112,7 +112,7 @@ test('Who comes while the first is under way waits, and gets its pet', async () 
   assert.equal(store.held, 0);
 });
 
-test('When the first is refused, one of those who wait is tried in its place', async () => {
+test('If the first create is refused, one of the waiting ones is tried instead', async () => {
   const { store, create } = begin();
   const first = create();
   const second = create({ ...REX, name: 'Tom' });
@@ -129,7 +129,7 @@ test('When the first is refused, one of those who wait is tried in its place', a
   assert.deepEqual(await third, { pet, isReplayed: true });
 });
 
-test('Who has waited for two creates that were refused is refused with them', async () => {
+test('A create that has waited for two refused creates is refused with them', async () => {
   const { store, create } = begin();
   const all = Array.from({ length: 1000 }, () => create());
   const results = Promise.allSettled(all);
@@ -145,7 +145,7 @@ test('Who has waited for two creates that were refused is refused with them', as
   assert.equal(store.held, 0);
 });
 
-test('Who waits for creates of what is no pet is refused for its own pet alone', async () => {
+test('A create that waits for creates of invalid pets is refused only for its own pet', async () => {
   const { store, create } = begin();
   const all = [create(), create(), create()] as const;
   const results = Promise.allSettled(all);
@@ -161,7 +161,7 @@ test('Who waits for creates of what is no pet is refused for its own pet alone',
   );
 });
 
-test('When the outcome of the first is unknown, so is that of those who wait', async () => {
+test('If the outcome of the first create is unknown, so is the outcome of the waiting ones', async () => {
   const { store, create } = begin();
   const all = [create(), create(), create()];
   const results = Promise.allSettled(all);
@@ -172,7 +172,7 @@ test('When the outcome of the first is unknown, so is that of those who wait', a
   assert.equal(store.creates.length, 1);
 });
 
-test('Those who wait count towards the bound of the queue', async () => {
+test('Waiting creates count towards the bound of the queue', async () => {
   const { store, create } = begin();
   store.maxHeld = 1;
   const first = create();

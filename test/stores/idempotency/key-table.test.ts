@@ -30,7 +30,7 @@ function newTable(capacity?: number) {
   return { clock, table, add, find: (number: number) => table.find(requestKey(number)) };
 }
 
-test('A key is found until 24 hours are over', () => {
+test('A key is found for 24 hours', () => {
   const { clock, add, find } = newTable();
   add(1, 7);
   assert.equal(find(1), 7n);
@@ -41,7 +41,7 @@ test('A key is found until 24 hours are over', () => {
   assert.equal(find(1), undefined);
 });
 
-test('A time of day that jumps neither forgets a key nor keeps it', () => {
+test('A step of the time of day neither forgets a key nor keeps it longer', () => {
   for (const jumpMs of [-400 * KEY_LIFETIME_MS, 400 * KEY_LIFETIME_MS]) {
     const { clock, add, find } = newTable();
     add(1, 7);
@@ -68,7 +68,7 @@ test('Entries have the time of day at which they expire, and include expired one
   );
 });
 
-test('No more than the newest 100,000 are kept; those that go before their time are counted', () => {
+test('The newest 100,000 keys are kept, and keys that are evicted before they expire are counted', () => {
   const { table, add, find } = newTable();
   for (let id = 1; id <= MAX_IDEMPOTENCY_KEYS; id += 1) add(id, id);
   assert.equal(find(1), 1n);
@@ -81,7 +81,7 @@ test('No more than the newest 100,000 are kept; those that go before their time 
   assert.equal(table.evicted, 1);
 });
 
-test('What had expired when it went is not counted as gone before its time', () => {
+test('A key that is evicted after it has expired is not counted', () => {
   const { clock, table, add } = newTable(2);
   add(1, 1);
   add(2, 2);
@@ -90,7 +90,7 @@ test('What had expired when it went is not counted as gone before its time', () 
   assert.equal(table.evicted, 0);
 });
 
-test('Of one key the greater id wins, and stays when the earlier entry goes', () => {
+test('A key that is stored twice keeps the greater id, also after the earlier entry is evicted', () => {
   const { clock, table, add, find } = newTable(3);
   add(1, 1);
   clock.ms += KEY_LIFETIME_MS;
@@ -106,7 +106,7 @@ test('Of one key the greater id wins, and stays when the earlier entry goes', ()
   assert.equal(find(1), undefined);
 });
 
-test('Entries that come again, as from a journal that is read twice, change nothing', () => {
+test('Entries that are added again, as from a journal that is read twice, change nothing', () => {
   const { table, add } = newTable();
   for (const id of [1, 2, 3]) add(id, id);
   const entries = [...table.entries()];
@@ -140,7 +140,7 @@ test(
   },
 );
 
-test('With any keys, ids and times the table is as a list that is searched', () => {
+test('With any keys, ids and times the table equals a list that is searched', () => {
   forAll(300, (random) => {
     const capacity = 1 + random.below(40);
     const { clock, table } = newTable(capacity);

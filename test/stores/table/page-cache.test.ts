@@ -7,7 +7,7 @@ import { PageCache } from '../../../src/stores/table/page-cache.ts';
 
 const pageOf = (length: number): PetPage => ({ pets: [], text: 'x'.repeat(length), next: 1n });
 
-test('Of more than 256 pages the oldest goes', () => {
+test('A cache of 256 pages evicts the oldest one', () => {
   const cache = new PageCache();
   const keep = (first: number): PetPage => cache.keep(first, 1, pageOf(1));
   const pages = Array.from({ length: 256 }, (_, first) => keep(first));
@@ -18,7 +18,7 @@ test('Of more than 256 pages the oldest goes', () => {
   assert.equal(cache.get(256, 1), newest);
 });
 
-test('A page is kept by its first pet and its limit, unless it is the last, or large', () => {
+test('A page is cached by its first pet and its limit, unless it is the last page, or large', () => {
   const cases: readonly (readonly [limit: number, page: PetPage, isKept: boolean])[] = [
     [1, pageOf(16_384), true],
     [1, pageOf(16_385), false],

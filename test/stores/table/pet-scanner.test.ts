@@ -14,7 +14,7 @@ import { ScannedPets, scannedBytes, scanPets } from '../../../src/stores/table/p
 import { forAll, mutate, randomText } from '../../support/random.ts';
 import { randomPet, randomPetText } from '../../support/pets/random-pet.ts';
 
-test('Every pet that the service writes is scanned, but for the longest integers and an escape', () => {
+test('Every pet that the service writes is scanned, except for the longest integers and an escape', () => {
   let scanned = 0;
   forAll(10_000, (random) => {
     const pet = randomPet(random);
@@ -29,7 +29,7 @@ test('Every pet that the service writes is scanned, but for the longest integers
   assert.ok(scanned > 1000, `Only ${scanned} were scanned`);
 });
 
-test('The longest integers that are scanned are those of 15 and 18 digits', () => {
+test('The longest scanned id has 15 digits, and the longest categoryId 18', () => {
   const cases: readonly (readonly [id: bigint, categoryId: bigint, isScanned: boolean])[] = [
     [999_999_999_999_999n, 999_999_999_999_999_999n, true],
     [999_999_999_999_999n, -999_999_999_999_999_999n, true],
@@ -54,7 +54,7 @@ test('The longest pet that is scanned is the longest that parsePetAt takes', () 
   }
 });
 
-test('Whatever is scanned is read by parsePetAt as the very same pet', () => {
+test('parsePetAt reads each scanned pet as the same pet', () => {
   let scanned = 0;
   let refused = 0;
   forAll(40_000, (random) => {
@@ -80,7 +80,7 @@ test('Whatever is scanned is read by parsePetAt as the very same pet', () => {
   assert.ok(scanned > 2000 && refused > 3000, `${scanned} scanned, ${refused} refused`);
 });
 
-test('What is not in the written form is left to parsePetAt', () => {
+test('A pet that is not in canonical form is left to parsePetAt', () => {
   const texts = [
     ...['', '{', '{}', '[]', '{"id":1}', '{"id":1,"name":"a"}'],
     ...['0', '-1', '01', '1.0', '1e0', '"1"', 'x', ''].map(
@@ -116,7 +116,7 @@ test('A pet that is cut off anywhere is not scanned', () => {
   });
 });
 
-test('Of a pet at the end of the bytes, whole or cut off, nothing is read beyond them', () => {
+test('The scanner reads nothing beyond the bytes, whether their last pet is complete or cut off', () => {
   let scanned = 0;
   forAll(2000, (random) => {
     const pet = encode({ ...randomPet(random), id: 7n });
@@ -132,7 +132,7 @@ test('Of a pet at the end of the bytes, whole or cut off, nothing is read beyond
   assert.ok(scanned > 2000, `Only ${scanned} were scanned`);
 });
 
-test('A run ends at another separator, and before a pet in another form', () => {
+test('A scan ends at another separator, and before a pet in another form', () => {
   const pets = [1n, 2n, 3n, 4n].map((id) => encode({ id, name: 'a', categoryId: 7n }).toString());
   const lengthOf = (text: string): number => {
     run.length = 0;

@@ -35,7 +35,7 @@ for (const [how, step] of Object.entries(steps)) {
   }
 }
 
-test('A table grows through many chunks, the small and the large, and gives all its text', () => {
+test('A table grows over many chunks, small and large, and returns all its text', () => {
   const table = new PetTable();
   const texts: string[] = [];
   for (let id = 1n; id <= 4000n; id += 1n) {
@@ -50,7 +50,7 @@ test('A table grows through many chunks, the small and the large, and gives all 
   }
 });
 
-test('A page that was kept is the page that a table without any would give, at each length', () => {
+test('A cached page equals the page of a table without a cache, at each length', () => {
   const kept = new PetTable();
   const random = createRandom(7);
   for (let id = 1n; id <= 600n; id += 1n) {
@@ -68,7 +68,7 @@ test('A page that was kept is the page that a table without any would give, at e
   }
 });
 
-test('What was made room for takes no more memory', () => {
+test('Adding pets takes no memory if room was reserved for them', () => {
   let requests = 0;
   const count =
     <T>(allocate: (length: number) => T): ((length: number) => T) =>
