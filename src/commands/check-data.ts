@@ -6,7 +6,7 @@
  *     petstore check-data [data/pets.json]
  *
  * Without an argument it checks the data file of the service: PETSTORE_DATA_FILE, or the default.
- * Exit code 0: all well. 1: damaged, or missing. 2: called wrongly.
+ * Exit code 0: no problem. 1: damaged or missing. 2: wrong arguments.
  */
 
 import { messageOf } from '../base/log.ts';
@@ -68,7 +68,7 @@ function configuredFile(): string | undefined {
   return memory === 'on' ? undefined : DEFAULT_DATA_FILE;
 }
 
-/** The disk, with what was read of a large file told on a terminal. */
+/** Wraps the disk so that a terminal shows how much of a large file was read. */
 function withProgress(disk: Disk): Disk {
   if (!process.stderr.isTTY) return disk;
   return {

@@ -40,6 +40,15 @@ test('Lines longer than what is read at once, or across its border, are read who
   }
 });
 
+test('Lines after the longest one are read, though they end beyond the longest window', async () => {
+  const long = { name: 'x'.repeat(4 << 20), categoryId: 7n };
+  const commits = [[long, long, long, long, long], [long], [long], [long]];
+  const lines = journalLines(SNAPSHOT, commits);
+  const { content, pets } = await read(Buffer.concat(lines));
+  assert.equal(pets.length, 8);
+  assert.equal(content.lengthBytes, sum(lines));
+});
+
 test('Many lines, over several windows, are read like few', async () => {
   const lines = petLines(Array.from({ length: 40_000 }, (_, index) => 1 + (index % 3)));
   const bytes = Buffer.concat(lines);
@@ -104,14 +113,18 @@ test('A line that is missing its middle is refused, wherever it is', async () =>
 const HEADER = '{"journal":1,"snapshot":"5b4e8c1a","lastId":0}';
 
 for (const [name, texts, complaint] of [
-  ['an empty line', [HEADER, ''], /is no (whole )?commit/],
-  ['a line that is no JSON', [HEADER, 'Remember the milk'], /is no commit of this version/],
-  ['a line that is no UTF-8', [HEADER, '{"after":0,"pets":[{"id":1,\xff'], /is no commit of this/],
-  ['a commit without pets', [HEADER, '{"after":0,"pets":[]}'], /is no commit of this version/],
+  ['an empty line', [HEADER, ''], /is not a (complete )?commit/],
+  ['a line that is no JSON', [HEADER, 'Remember the milk'], /is not a commit of this version/],
+  [
+    'a line that is no UTF-8',
+    [HEADER, '{"after":0,"pets":[{"id":1,\xff'],
+    /is not a commit of this/,
+  ],
+  ['a commit without pets', [HEADER, '{"after":0,"pets":[]}'], /is not a commit of this version/],
   [
     'a commit with something behind it',
     [HEADER, '{"after":0,"pets":[{"id":1,"name":"","categoryId":7}]} '],
-    /is no commit of this version/,
+    /is not a commit of this version/,
   ],
   [
     'a commit that does not follow on',
@@ -121,7 +134,7 @@ for (const [name, texts, complaint] of [
   [
     'a pet whose id does not follow on',
     [HEADER, '{"after":0,"pets":[{"id":2,"name":"","categoryId":7}]}'],
-    /is no commit of this version/,
+    /is not a commit of this version/,
   ],
   [
     'a header of another version',
