@@ -6,7 +6,10 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import {
+  chmodSync,
   chownSync,
+  existsSync,
+  lstatSync,
   cpSync,
   mkdirSync,
   readdirSync,
@@ -22,6 +25,7 @@ import {
 import { constants, platform } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import type { Log } from '../../../src/base/log.ts';
 import { StoreUnavailableError } from '../../../src/model/pet-store.ts';
 import { openFileStore, type FileStore } from '../../../src/stores/file/file-store.ts';
 import { lockFile } from '../../../src/stores/file/lock.ts';
@@ -96,6 +100,75 @@ test('If a close cannot write the keys of pets in memory only, it saves the pets
   const saved = readdirSync(join(path, '..')).find((name) => name.includes('.saved-')) ?? '';
   assert.match(readFileSync(join(path, '..', saved), 'utf8'), /"id":3,/);
 });
+
+test('A start beside saved files alone is refused, and names one', async () => {
+  const disk = createMemoryDisk({ [`${PATH}.saved-20261121T201500123Z`]: '[]' });
+  await assert.rejects(openFileStore({ path: PATH, disk }), {
+    message:
+      /^There is no data file \/d\/pets\.json, but .*saved-20261121T201500123Z has the pets.*: rename/,
+  });
+  assert.equal(disk.contents()[PATH], undefined);
+});
+
+test('A start beside a newer saved file, or an unfinished one, warns with its name', async (t) => {
+  const path = join(tempDir(t), 'pets.json');
+  await (await openFileStore({ path })).close();
+  utimesSync(path, new Date(0), new Date(0));
+  const [saved, part] = [`${path}.saved-20261121T201500123Z`, `${path}.saved-1-7.part`];
+  for (const file of [saved, part]) writeFileSync(file, '[]');
+  const warned: unknown[] = [];
+  const log: Log = (_level, event, details) => warned.push([event, details?.['file']]);
+  const store = await openFileStore({ path, log });
+  await store.close();
+  assert.deepEqual(warned, [
+    ['An unfinished saved file is beside the data file', part],
+    ['A saved file is newer than the data file: it may have pets that are not there', saved],
+  ]);
+  assert.ok(existsSync(part));
+});
+
+for (const mode of [0o600, 0o640, 0o666, 0o444]) {
+  const name = `The journal and each checkpoint keep the mode ${mode.toString(8)} of the data file`;
+  test(name, POSIX, async (t) => {
+    const path = join(tempDir(t), 'pets.json');
+    writeFileSync(path, '[]');
+    chmodSync(path, mode);
+    // With 0444, its journal was once made so that the next start could not write to it.
+    for (let id = 1; id <= 3; id += 1) {
+      const { ino } = statSync(path);
+      const store = await openFileStore({ path });
+      assert.equal((await store.create(REX)).id, BigInt(id));
+      assert.equal(statSync(`${path}.journal`).mode & 0o777, mode | 0o600);
+      await store.close();
+      assert.equal(statSync(path).mode & 0o777, mode);
+      assert.notEqual(statSync(path).ino, ino);
+    }
+  });
+}
+
+for (const [what, target] of [
+  ['a file', '[]'],
+  ['nothing yet', undefined],
+] as const) {
+  test(`A symbolic link to ${what} is followed, and locks the file`, POSIX, async (t) => {
+    const folder = tempDir(t);
+    mkdirSync(join(folder, 'real'));
+    if (target !== undefined) writeFileSync(join(folder, 'real', 'data.json'), target);
+    symlinkSync(join('real', 'data.json'), join(folder, 'second.json'));
+    symlinkSync('second.json', join(folder, 'pets.json'));
+    const store = await openFileStore({ path: join(folder, 'pets.json') });
+    await store.create(REX);
+    const inReal = ['data.json', 'data.json.journal', 'data.json.lock'];
+    assert.deepEqual(readdirSync(join(folder, 'real')).sort(), inReal);
+    for (const other of ['pets.json', 'second.json', join('real', 'data.json')]) {
+      await assert.rejects(openFileStore({ path: join(folder, other) }), /in use already/);
+    }
+    await store.close();
+    assert.deepEqual(readdirSync(folder).sort(), ['pets.json', 'real', 'second.json']);
+    assert.ok(lstatSync(join(folder, 'pets.json')).isSymbolicLink());
+    assert.match(readFileSync(join(folder, 'real', 'data.json'), 'utf8'), /^\[\n\{"id":1,/);
+  });
+}
 
 test('The files that root makes belong to the owner of the folder', ROOT, async (t) => {
   const folder = tempDir(t);
