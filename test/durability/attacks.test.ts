@@ -19,7 +19,7 @@ import {
 import { dirname, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { tempDir } from '../support/disk/temp-dir.ts';
-import type { Outcome } from '../support/http/connection.ts';
+import type { Outcome } from '../support/http/wire.ts';
 import { petsAtNextStart } from '../support/pets/next-start.ts';
 import { PetLedger } from '../support/pets/pet-ledger.ts';
 import { listAllPets, startLoad } from '../support/pets/pet-load.ts';

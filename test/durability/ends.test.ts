@@ -11,11 +11,10 @@ import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { tempDir } from '../support/disk/temp-dir.ts';
 import { rounds } from '../support/extent.ts';
-import { openConnection } from '../support/http/connection.ts';
+import { connectWire } from '../support/http/wire.ts';
 import { petsAtNextStart } from '../support/pets/next-start.ts';
 import {
   end,
-  KEY,
   logged,
   portOf,
   startFaulty,
@@ -40,8 +39,7 @@ async function begin(t: TestContext, faster = 1): Promise<Scene> {
   const dataFile = join(tempDir(t), 'pets.json');
   writeFileSync(dataFile, `[${FIRST}]`);
   const { service, setFault } = startFaulty(t, dataFile, faster);
-  const connection = await openConnection(await portOf(service), KEY);
-  assert.ok(connection !== undefined);
+  const connection = await connectWire(await portOf(service));
   const acknowledged = [FIRST];
   const scene: Scene = {
     ...{ dataFile, service, acknowledged, setFault },

@@ -19,19 +19,14 @@ import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { tempDir } from '../support/disk/temp-dir.ts';
 import { makeReadOnly, mountTmpfs } from '../support/disk/tmpfs.ts';
-import {
-  openConnection,
-  type Connection,
-  type Cut,
-  type Outcome,
-} from '../support/http/connection.ts';
+import type { RawAnswer } from '../support/http/answers.ts';
+import { connectWire, type Outcome, type Wire } from '../support/http/wire.ts';
 import { petsAtNextStart } from '../support/pets/next-start.ts';
 import { PetLedger } from '../support/pets/pet-ledger.ts';
 import { listAllPets } from '../support/pets/pet-load.ts';
 import {
   assertRefused,
   end,
-  KEY,
   logged,
   portOf,
   startFaulty,
@@ -52,7 +47,7 @@ interface Scene {
   readonly ledger: PetLedger;
   readonly service: Process;
   readonly port: number;
-  readonly connection: Connection;
+  readonly connection: Wire;
   setFault(fault: SyncFault): void;
 }
 
@@ -63,8 +58,7 @@ async function begin(t: TestContext): Promise<Scene | undefined> {
   const dataFile = join(folder, 'pets.json');
   const { service, setFault } = startFaulty(t, dataFile);
   const port = await portOf(service);
-  const connection = await openConnection(port, KEY);
-  assert.ok(connection !== undefined);
+  const connection = await connectWire(port);
   const ledger = new PetLedger();
   const ballast = join(folder, 'ballast');
   return { folder, dataFile, ballast, ledger, service, port, connection, setFault };
@@ -174,10 +168,7 @@ test('A folder that may not be written to is refused in one line, with exit code
 
 const random = createRandom(1);
 
-async function create(
-  { connection, ledger }: Scene,
-  maxPaddingBytes = 40_000,
-): Promise<Exclude<Outcome, Cut>> {
+async function create({ connection, ledger }: Scene, maxPaddingBytes = 40_000): Promise<RawAnswer> {
   const body = ledger.newPet(random, maxPaddingBytes);
   const outcome = await connection.send('POST', '/v1/pets', body);
   assert.ok(outcome.status !== 'cut');
@@ -193,7 +184,7 @@ async function createUntilFull(scene: Scene): Promise<Outcome> {
   }
 }
 
-function retryAfter(outcome: Exclude<Outcome, Cut>): number {
+function retryAfter(outcome: RawAnswer): number {
   return Number(outcome.headers.get('retry-after'));
 }
 

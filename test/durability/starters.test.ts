@@ -5,18 +5,11 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { tempDir } from '../support/disk/temp-dir.ts';
 import { rounds } from '../support/extent.ts';
-import { openConnection } from '../support/http/connection.ts';
+import { connectWire } from '../support/http/wire.ts';
 import { petsAtNextStart } from '../support/pets/next-start.ts';
 import { PetLedger } from '../support/pets/pet-ledger.ts';
 import { listAllPets } from '../support/pets/pet-load.ts';
-import {
-  assertRefused,
-  end,
-  KEY,
-  portOf,
-  startOn,
-  type Process,
-} from '../support/process/process.ts';
+import { assertRefused, end, portOf, startOn, type Process } from '../support/process/process.ts';
 import { createRandom, type Random } from '../support/random.ts';
 
 const STARTERS = rounds(4, 8);
@@ -70,8 +63,7 @@ test('A halted process keeps its data file, and goes on with it, until it is kil
 });
 
 async function createPet(port: number, ledger: PetLedger, random: Random): Promise<void> {
-  const connection = await openConnection(port, KEY);
-  assert.ok(connection !== undefined);
+  const connection = await connectWire(port);
   const body = ledger.newPet(random);
   const answer = await connection.send('POST', '/v1/pets', body);
   assert.equal(answer.status, 201);
