@@ -73,7 +73,7 @@ for (const isBusy of [true, false]) {
         // A create must not be acknowledged in the old state: it would have the id 4 there.
         await assert.rejects(store.create(rex), /StoreUnavailableError|OutcomeUnknownError/);
       }
-      assert.match((await lost).message, /an older state was restored\. Start the service again/);
+      assert.match((await lost).message, /an older state was restored\. Restart the service/);
       // A new process goes on with what is there.
       const next = await openEtcdStore({ endpoints });
       t.after(() => next.close());
