@@ -19,7 +19,7 @@ import {
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openConnection, type Connection, type Outcome } from '../support/http/connection.ts';
+import { connectWire, type Outcome, type Wire } from '../support/http/wire.ts';
 import { PetLedger } from '../support/pets/pet-ledger.ts';
 import { listAllPets } from '../support/pets/pet-load.ts';
 import { assertRefused, end, KEY, portOf, startOn } from '../support/process/process.ts';
@@ -39,7 +39,7 @@ test('On a full disk creates are 503 and reads go on, until there is space again
 
   const first = startOn(t, dataFile);
   const port = await portOf(first);
-  const connection = await connect(port);
+  const connection = await connectWire(port);
   writeFileSync(ballast, Buffer.alloc(MIB / 2));
   assertUnavailable(await createUntilFull(connection, ledger));
   assertUnavailable(await connection.send('GET', '/readyz'));
@@ -74,7 +74,7 @@ test('Pets that are in memory only, and cannot be saved at a stop, are told of a
   const dataFile = join(folder, 'pets.json');
   const ledger = new PetLedger();
   const service = startOn(t, dataFile);
-  const connection = await connect(await portOf(service));
+  const connection = await connectWire(await portOf(service));
   assertUnavailable(await createUntilFull(connection, ledger));
   // That frees nothing: the service has the file open.
   rmSync(`${dataFile}.journal`);
@@ -94,7 +94,7 @@ test('Pets that are in memory only are saved by a stop as soon as there is room'
   writeFileSync(ballast, Buffer.alloc(2 * MIB));
   const ledger = new PetLedger();
   const service = startOn(t, dataFile);
-  const connection = await connect(await portOf(service));
+  const connection = await connectWire(await portOf(service));
   assertUnavailable(await createUntilFull(connection, ledger));
   rmSync(`${dataFile}.journal`);
   service.child.kill('SIGTERM');
@@ -115,7 +115,7 @@ test('One failed sync with little room is over as soon as there is more', async 
   const ballast = join(folder, 'ballast');
   const ledger = new PetLedger();
   const service = startOn(t, dataFile);
-  const connection = await connect(await portOf(service));
+  const connection = await connectWire(await portOf(service));
   for (let pets = 0; pets < 20; pets += 1) await create(connection, ledger);
   fill(ballast);
   rmSync(`${dataFile}.journal`);
@@ -183,13 +183,7 @@ test('A folder that may not be written to is refused in one line, with exit code
 
 const random = createRandom(1);
 
-async function connect(port: number): Promise<Connection> {
-  const connection = await openConnection(port, KEY);
-  assert.ok(connection !== undefined);
-  return connection;
-}
-
-async function create(connection: Connection, ledger: PetLedger): Promise<Outcome> {
+async function create(connection: Wire, ledger: PetLedger): Promise<Outcome> {
   const body = ledger.newPet(random, 40_000);
   const outcome = await connection.send('POST', '/v1/pets', body);
   if (outcome.status === 201) ledger.addAnswer(outcome, body);
@@ -197,7 +191,7 @@ async function create(connection: Connection, ledger: PetLedger): Promise<Outcom
 }
 
 /** The first outcome that is no 201. */
-async function createUntilFull(connection: Connection, ledger: PetLedger): Promise<Outcome> {
+async function createUntilFull(connection: Wire, ledger: PetLedger): Promise<Outcome> {
   for (;;) {
     const outcome = await create(connection, ledger);
     if (outcome.status !== 201) return outcome;

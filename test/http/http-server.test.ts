@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { Duplex } from 'node:stream';
 import { createHttpServer } from '../../src/http/http-server.ts';
 import { LIMITS } from '../../src/http/limits.ts';
-import { parseAnswers } from '../support/http/raw-http.ts';
+import { parseAnswers } from '../support/http/answers.ts';
 
 test('The server looks at its time limits every second', () => {
   // node:http has it as a property, which its types leave out.

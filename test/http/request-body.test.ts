@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { exchange, parseAnswers } from '../support/http/raw-http.ts';
-import { KEY, startService } from '../support/http/service.ts';
+import { startService } from '../support/http/service.ts';
+import { lastRequestOf, statusesOf, talk } from '../support/http/wire.ts';
 
 const BODY = '{"name":"Rex","categoryId":1}';
 
@@ -34,15 +34,8 @@ for (const [status, ...contentTypes] of CASES) {
   test(`The Content-Types ${JSON.stringify(contentTypes)} are ${status}`, async (t) => {
     const service = await startService();
     t.after(() => service.close());
-    const lines = [
-      'POST /v1/pets HTTP/1.1',
-      'Host: a',
-      `Authorization: Bearer ${KEY}`,
-      ...contentTypes.map((type) => `Content-Type: ${type}`),
-      `Content-Length: ${BODY.length}`,
-      'Connection: close',
-    ];
-    const answer = await exchange(service.port, `${lines.join('\r\n')}\r\n\r\n${BODY}`);
-    assert.equal(parseAnswers(answer)[0]?.status, status, answer);
+    const fields = contentTypes.map((type) => `Content-Type: ${type}`);
+    const answers = await talk(service.port, lastRequestOf('POST /v1/pets', fields, BODY));
+    assert.deepEqual(statusesOf(answers), [status]);
   });
 }

@@ -10,8 +10,8 @@ import { connect } from 'node:net';
 import { test } from 'node:test';
 import { STATUS_OF_CODE, type ErrorCode } from '../../src/http/api-error.ts';
 import { fieldsOf, TestClient, type ServiceResponse } from '../../src/kit/test-client.ts';
-import { exchange, parseAnswers } from '../support/http/raw-http.ts';
 import { KEY, startService, type Service } from '../support/http/service.ts';
+import { talk } from '../support/http/wire.ts';
 
 export const REX = '{"name":"Rex","categoryId":1}';
 
@@ -35,7 +35,7 @@ export function createOwnClient(port: number): OwnClient {
     add: (body) => below.add(body),
     sendBeside: (...request) => beside.send(...request),
     async exchange(bytes) {
-      const answers = parseAnswers(await exchange(port, bytes), bytes.startsWith('HEAD '));
+      const answers = await talk(port, bytes, bytes.startsWith('HEAD '));
       return answers.map(({ status, headers, body }) => {
         const text = Buffer.from(body, 'latin1').toString();
         return { status, headers: new Headers([...headers]), text };

@@ -7,8 +7,8 @@ import { test, type TestContext } from 'node:test';
 import type { AppOptions } from '../../src/app-options.ts';
 import { OutcomeUnknownError, StoreUnavailableError } from '../../src/model/pet-store.ts';
 import { createMemoryStore } from '../../src/stores/memory-store.ts';
-import { exchange, parseAnswers } from '../support/http/raw-http.ts';
 import { KEY, startService, type Service } from '../support/http/service.ts';
+import { lastRequestOf, talk } from '../support/http/wire.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 
 const REX = '{"name":"Rex","categoryId":7,"status":"sold"}';
@@ -111,10 +111,8 @@ for (const [what, key] of Object.entries(INVALID)) {
 
 test('Two lines of the header field are 400, even when they are alike', async (t) => {
   const service = await start(t);
-  const head = `POST /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${KEY}\r\n`;
-  const two = 'Idempotency-Key: k\r\nidempotency-key: k\r\n';
-  const raw = `${head}${two}Connection: close\r\nContent-Length: ${REX.length}\r\n\r\n${REX}`;
-  const [answer] = parseAnswers(await exchange(service.port, raw));
+  const two = ['Idempotency-Key: k', 'idempotency-key: k'];
+  const [answer] = await talk(service.port, lastRequestOf('POST /v1/pets', two, REX));
   assert.equal(answer?.status, 400);
   assert.match(
     answer?.body ?? '',

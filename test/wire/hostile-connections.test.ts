@@ -98,7 +98,7 @@ test('A second batch is answered while the first is, in its order', async (t) =>
   wire.socket.write(CREATE + LIVEZ);
   await store.waiting();
   wire.socket.write(requestOf('GET /v1/pets/1') + CREATE);
-  await talk(t, own.port, lastRequestOf('GET /livez'));
+  await talk(own.port, lastRequestOf('GET /livez'));
   wire.socket.write(requestOf('GET /v1/pets/2'));
   assert.equal(wire.text(), '');
   store.release();
@@ -153,7 +153,7 @@ test('An answer that never comes ends its connection after some time', async (t)
   const get = (): Promise<undefined> => new Promise(() => undefined);
   const own = await start(t, { store: { ...createMemoryStore(), get } }, { timeout: 200 });
   const requests = [requestOf('GET /v1/pets/1'), LIVEZ];
-  assert.deepEqual(await talk(t, own.port, requests.join('')), []);
+  assert.deepEqual(await talk(own.port, requests.join('')), []);
   const half = await openWire(t, own.port);
   half.socket.end(requests.join(''));
   assert.deepEqual(await half.allAnswers(), []);
@@ -196,7 +196,7 @@ test('With one request too many that waits, the answer under way is the last', a
   await store.waiting();
   const greedy = await openWire(t, own.port);
   greedy.socket.write(CREATE + LIVEZ.repeat(8));
-  await talk(t, own.port, lastRequestOf('GET /livez'));
+  await talk(own.port, lastRequestOf('GET /livez'));
   store.release();
   const [created, ...more] = await greedy.allAnswers();
   assert.deepEqual([created?.status, more], [201, []]);
@@ -215,7 +215,7 @@ test('A request that waits counts as several when it has many header fields', as
   const heavy = requestOf('GET /livez', Array<string>(600).fill('a:'));
   wire.socket.write(CREATE + heavy.repeat(2));
   await store.waiting();
-  await talk(t, own.port, lastRequestOf('GET /livez'));
+  await talk(own.port, lastRequestOf('GET /livez'));
   store.release();
   // The first of the two fills the bound alone.
   assert.deepEqual(statusesOf(await wire.allAnswers()), [201]);
@@ -245,7 +245,7 @@ test('A body in chunks of one byte takes little more than its length', async (t)
   for (const { socket } of wires) socket.write(requestOf('POST /v1/pets', [CHUNKED], chunks));
   // All of that is read when another connection is answered and nothing waits to be sent.
   while (wires.some(({ socket }) => socket.writableLength > 0)) await sleep(5);
-  await talk(t, own.port, lastRequestOf('GET /livez'));
+  await talk(own.port, lastRequestOf('GET /livez'));
   const perBody = (usedBytes() - before) / wires.length;
   assert.ok(perBody < 300_000, `${perBody} bytes`);
   for (const { socket } of wires) socket.write('0\r\n\r\n');
@@ -292,17 +292,13 @@ test('When all connections are taken, one whose first header takes over a second
   await sleep(1100);
   assert.deepEqual(await (await openWire(t, own.port)).allAnswers(), []);
   for (const wire of dribbling) assert.deepEqual(await wire.allAnswers(), []);
-  assert.deepEqual(statusesOf(await talk(t, own.port, lastRequestOf('GET /livez'))), [200]);
+  assert.deepEqual(statusesOf(await talk(own.port, lastRequestOf('GET /livez'))), [200]);
 });
 
 for (const name of ['Connection', 'proxy-connection']) {
-  test(`The answer to a request with ${name}: close in its trailer is the last`, async (t) => {
+  test(`The answer to a request with ${name}: close in its trailer is the last`, async () => {
     const body = `1d\r\n${REX}\r\n0\r\n${name}: close\r\n\r\n`;
-    const [answer, ...more] = await talk(
-      t,
-      service.port,
-      requestOf('POST /v1/pets', [CHUNKED], body),
-    );
+    const [answer, ...more] = await talk(service.port, requestOf('POST /v1/pets', [CHUNKED], body));
     assert.deepEqual([answer?.status, more], [201, []]);
     assert.equal(answer?.headers.get('connection'), 'close');
   });
@@ -319,7 +315,7 @@ test('A GET whose announced body never comes has one answer', async (t) => {
   const limits = { headersTimeout: 100, requestTimeout: 200, connectionsCheckingInterval: 20 };
   const own = await start(t, {}, limits);
   const bytes = requestOf('GET /livez', ['Content-Length: 10']);
-  assert.deepEqual(statusesOf(await talk(t, own.port, bytes)), [200]);
+  assert.deepEqual(statusesOf(await talk(own.port, bytes)), [200]);
 });
 
 const UNSOUND: readonly (readonly [
@@ -349,18 +345,18 @@ const UNSOUND: readonly (readonly [
 ];
 
 for (const [what, head, code] of UNSOUND) {
-  test(`A request with ${what} is ${code}, and ends its connection`, async (t) => {
-    const answers = await talk(t, service.port, `${head}\r\n\r\n${LIVEZ}`);
+  test(`A request with ${what} is ${code}, and ends its connection`, async () => {
+    const answers = await talk(service.port, `${head}\r\n\r\n${LIVEZ}`);
     assert.equal(answers.length, 1);
     assertErrorAnswer(answers[0], code);
     assert.equal(answers[0]?.headers.get('connection'), 'close');
   });
 }
 
-test('A token is what stands between the white space of its field, and no other space', async (t) => {
+test('A token is what stands between the white space of its field, and no other space', async () => {
   const statusOf = async (credential: string): Promise<number | undefined> => {
     const bytes = `GET /v1/pets HTTP/1.1\r\nHost: a\r\nConnection: close\r\nAuthorization: ${credential}\r\n\r\n`;
-    return (await talk(t, service.port, Buffer.from(bytes, 'latin1')))[0]?.status;
+    return (await talk(service.port, Buffer.from(bytes, 'latin1')))[0]?.status;
   };
   assert.equal(await statusOf('Bearer test-key \t'), 200);
   assert.equal(await statusOf('Bearer test-key\u00a0'), 401);

@@ -23,7 +23,7 @@ const REX = '{"name":"Rex","categoryId":1}';
 const CHUNKED = 'Transfer-Encoding: chunked';
 const CREATE = requestOf('POST /v1/pets', [], REX);
 
-test('Connections stay in step after bodies that nobody reads', async (t) => {
+test('Connections stay in step after bodies that nobody reads', async () => {
   const requests = [
     requestOf('GET /livez', [], 'GET /unseen HTTP/1.1\r\nHost: a\r\n\r\n'),
     requestOf('GET /v1/pets?limit=1', [], REX),
@@ -31,15 +31,15 @@ test('Connections stay in step after bodies that nobody reads', async (t) => {
     requestOf('GET /v1/pets/0'),
     lastRequestOf('GET /v1/nothing'),
   ];
-  const answers = await talk(t, service.port, requests.join(''));
+  const answers = await talk(service.port, requests.join(''));
   assert.deepEqual(statusesOf(answers), [200, 200, 204, 404, 404]);
 });
 
-test('A create without a body is refused, and the connection stays', async (t) => {
+test('A create without a body is refused, and the connection stays', async () => {
   const empty = [requestOf('POST /v1/pets'), requestOf('POST /v1/pets', ['Content-Length: 0'])];
   const chunked = requestOf('POST /v1/pets', [CHUNKED], '0\r\n\r\n');
   const bytes = [...empty, chunked, lastRequestOf('GET /livez')].join('');
-  const answers = await talk(t, service.port, bytes);
+  const answers = await talk(service.port, bytes);
   assert.deepEqual(statusesOf(answers), [400, 400, 400, 200]);
   for (const answer of answers.slice(0, 3)) assertErrorAnswer(answer, 'invalid_json');
 });
@@ -67,10 +67,10 @@ test('It does not matter where the bytes of requests are cut', async (t) => {
   }
 });
 
-test('A hundred requests sent at once are answered in their order', async (t) => {
+test('A hundred requests sent at once are answered in their order', async () => {
   const lines = Array.from({ length: 99 }, (_, i) => i % 3);
   const requests = lines.map((kind) => [CREATE, requestOf('GET /livez'), requestOf('PUT /')][kind]);
-  const answers = await talk(t, service.port, requests.join('') + lastRequestOf('GET /livez'));
+  const answers = await talk(service.port, requests.join('') + lastRequestOf('GET /livez'));
   const expected = [...lines.map((kind) => [201, 200, 404][kind]), 200];
   assert.deepEqual(statusesOf(answers), expected);
 });
@@ -94,11 +94,11 @@ for (const [what, bytes, code] of FAULTS) {
     if (what.includes('cut')) wire.socket.end();
     await store.waiting();
     // The service has read everything once it answers on a later connection.
-    await talk(t, own.port, lastRequestOf('GET /livez'));
+    await talk(own.port, lastRequestOf('GET /livez'));
     assert.equal(wire.text(), '');
     // To the parser this is one fault more.
     if (!what.includes('cut')) wire.socket.write('nonsense');
-    await talk(t, own.port, lastRequestOf('GET /livez'));
+    await talk(own.port, lastRequestOf('GET /livez'));
     store.release();
     const answers = await wire.allAnswers();
     assert.deepEqual(statusesOf(answers).slice(0, 2), [201, 200]);
@@ -140,7 +140,7 @@ test('A client that reads nothing is not served without an end', async (t) => {
   const request = requestOf('GET /v1/pets?limit=20');
   // Each answer is 1.2 MB: far fewer than these fit into the buffers of a connection.
   wire.socket.write(request.repeat(1000));
-  await talk(t, own.port, lastRequestOf('GET /livez'));
+  await talk(own.port, lastRequestOf('GET /livez'));
   const servedBefore = served;
   assert.ok(servedBefore < 900, `${servedBefore} requests were served`);
   wire.socket.resume();
@@ -154,7 +154,7 @@ test('Behind a long answer that goes out in pieces, CONNECT is answered in its t
   const body = JSON.stringify({ name: 'x'.repeat(60_000), categoryId: 1 });
   for (let pet = 0; pet < 100; pet += 1) assert.equal((await own.post(body)).status, 201);
   const bytes = requestOf('GET /v1/pets?limit=100') + requestOf('CONNECT b:443');
-  const answers = await talk(t, own.port, bytes);
+  const answers = await talk(own.port, bytes);
   assert.deepEqual(statusesOf(answers), [200, 405]);
   assert.ok(answers[0]!.body.length > 6_000_000);
 });

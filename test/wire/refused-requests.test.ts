@@ -119,9 +119,9 @@ const CASES: Readonly<Partial<Record<ErrorCode, readonly Case[]>>> = {
 for (const [code, cases] of Object.entries(CASES) as [ErrorCode, readonly Case[]][]) {
   describe(code, () => {
     for (const [what, bytes] of cases) {
-      test(`${what} is refused with an Error, and the connection is closed`, async (t) => {
+      test(`${what} is refused with an Error, and the connection is closed`, async () => {
         const raw = typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes;
-        const answers = await talk(t, service.port, raw);
+        const answers = await talk(service.port, raw);
         assert.equal(answers.length, 1, JSON.stringify(answers));
         assertErrorAnswer(answers[0], code);
         assert.equal(answers[0]?.headers.get('connection'), 'close');
@@ -131,22 +131,22 @@ for (const [code, cases] of Object.entries(CASES) as [ErrorCode, readonly Case[]
   });
 }
 
-test('A header of almost 16 KiB is not too large', async (t) => {
+test('A header of almost 16 KiB is not too large', async () => {
   const fields = [`X: ${'x'.repeat(16_000)}`];
-  const [answer] = await talk(t, service.port, lastRequestOf('GET /v1/pets', fields));
+  const [answer] = await talk(service.port, lastRequestOf('GET /v1/pets', fields));
   assert.equal(answer?.status, 200);
 });
 
-test('A target in absolute form is served, whatever host it names', async (t) => {
+test('A target in absolute form is served, whatever host it names', async () => {
   for (const target of ['http://b/v1/pets', 'HTTPS://b:1/v1/pets', 'http://[::1]:80/v1/pets']) {
-    const [answer] = await talk(t, service.port, lastRequestOf(`GET ${target}`));
+    const [answer] = await talk(service.port, lastRequestOf(`GET ${target}`));
     assert.equal(answer?.status, 200, target);
   }
 });
 
-test('A target in absolute form without a path is the root', async (t) => {
+test('A target in absolute form without a path is the root', async () => {
   for (const target of ['http://b', 'http://b?a=b']) {
-    const [answer] = await talk(t, service.port, lastRequestOf(`GET ${target}`));
+    const [answer] = await talk(service.port, lastRequestOf(`GET ${target}`));
     assertErrorAnswer(answer, 'unknown_path');
     assert.match(answer!.body, /Unknown path \/: \/openapi\.json lists all paths"/);
   }
@@ -160,7 +160,7 @@ for (const path of BROKEN_PATHS) {
   const what = `14 KB of ${path.slice(0, 14)}…`;
   test(`A path of ${what} is decoded a few times as a whole, not piece by piece`, async (t) => {
     const decode = t.mock.method(globalThis, 'decodeURIComponent');
-    const [answer] = await talk(t, service.port, lastRequestOf(`GET ${path}`));
+    const [answer] = await talk(service.port, lastRequestOf(`GET ${path}`));
     assertErrorAnswer(answer, 'malformed_request');
     const count = decode.mock.callCount();
     assert.ok(count > 0 && count < 10, `${count} times`);

@@ -32,7 +32,7 @@ async function halfSent(t: TestContext, port: number, bytes: string): Promise<Wi
   await wire.answers(1);
   wire.socket.write(bytes.slice(0, -1));
   // The service has read that when it answers on a later connection.
-  await talk(t, port, 'x\r\n\r\n');
+  await talk(port, 'x\r\n\r\n');
   return wire;
 }
 
@@ -158,7 +158,7 @@ test('The last answer is whole for a client that has sent more behind it', async
   for (const { socket } of wires) socket.pause();
   closing.socket.write(list + lastRequestOf('GET /v1/pets?limit=100') + more);
   stopped.socket.write(list + list + more);
-  await talk(t, service.port, lastRequestOf('GET /livez'));
+  await talk(service.port, lastRequestOf('GET /livez'));
   const stopping = stop(service, FOR_EVER_MS);
   await refusing(service.port);
   for (const { socket } of wires) {

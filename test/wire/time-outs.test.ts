@@ -143,7 +143,7 @@ test('A client that reads nothing is cut off, though it sends empty lines or CON
     wire.socket.write(bytes);
     if (bytes === LIST) sendEmptyLines(t, wire);
   }
-  await talk(t, service.port, lastRequestOf('GET /livez'));
+  await talk(service.port, lastRequestOf('GET /livez'));
   await connections(service, 0);
 });
 

@@ -121,6 +121,13 @@ const ROWS: readonly (readonly [
     0,
     true,
   ],
+  [
+    'done in spite of "no space", unseen, then refused',
+    ['done, no space', 'unsent', 'refused'],
+    'stored',
+    0,
+    true,
+  ],
   ['always "no space", and never looked for', FULL_AND_UNSEEN, 'unknown', 15, true],
   ['cut, then "no space", and not in its slot', [CUT, FULL, 'answered'], 'stored', 0, true],
 ];

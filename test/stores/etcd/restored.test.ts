@@ -55,7 +55,7 @@ describe('A restored cluster', { concurrency: 2 }, () => {
       await assert.rejects(busy.create(rex), /StoreUnavailableError|OutcomeUnknownError/);
     }
     for (const { message } of [await lost, await idle.lost]) {
-      assert.match(message, /an older state was restored\. Start the service again/);
+      assert.match(message, /an older state was restored\. Restart the service/);
     }
     // A new process continues with the pets of the backup.
     const next = await open({ clock: fastClock });
