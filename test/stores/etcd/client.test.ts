@@ -13,10 +13,12 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, test, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { CallResult } from '../../../src/stores/etcd/calls.ts';
 import { EtcdClient } from '../../../src/stores/etcd/etcd-client.ts';
 import { openEtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
 import { initEtcd } from '../../../src/stores/etcd/new-log.ts';
+import { startLink } from '../../support/etcd/link.ts';
 import { SimulatedEtcd } from '../../support/etcd/simulated-etcd.ts';
 import { tempDir } from '../../support/disk/temp-dir.ts';
 
@@ -116,92 +118,103 @@ describe('The client', { concurrency: 4 }, () => {
       assert.equal((await client.txn('{}', 'create')).kind, kind);
     });
   }
-});
 
-test('If a member is down nothing is sent, and the next member is asked', async (t) => {
-  const good = await startGateway(t, (_path, response) => void response.end(answer('1', 5)));
-  const client = clientOf(t, ['http://127.0.0.1:9', good]);
-  assert.equal((await client.txn('{}', 'create')).kind, 'unsent');
-  assert.equal((await client.txn('{}', 'create')).kind, 'answered');
-});
-
-test('A start does not wait for members that answer byte by byte, or not at all', async (t) => {
-  const etcd = new SimulatedEtcd();
-  const good = await Promise.all(
-    Array.from({ length: 7 }, () =>
-      startServer(t, (request, response) => {
-        void text(request).then((body) => {
-          response.end(request.url === '/v3/kv/txn' ? etcd.txn(body) : answer('1', 1));
-        });
-      }),
-    ),
-  );
-  const silent = await Promise.all(
-    Array.from({ length: 6 }, () => startGateway(t, () => undefined)),
-  );
-  const dripping = await startGateway(t, (_path, response) => drip(response));
-  await initEtcd({ endpoints: good });
-  const startedAt = performance.now();
-  const store = await openEtcdStore({ endpoints: [dripping, ...silent, ...good] });
-  assert.ok(performance.now() - startedAt < 5_000);
-  t.after(() => store.close());
-  assert.equal((await store.create({ name: 'Rex', categoryId: 1n })).id, 1n);
-});
-
-test('A create is in doubt if its kept-alive connection is cut', async (t) => {
-  let calls = 0;
-  const endpoint = await startGateway(
-    t,
-    member((_path, response, request) => {
-      calls += 1;
-      if (calls === 1) response.end(answer('1', 5));
-      else request.socket.resetAndDestroy();
-    }),
-  );
-  const client = clientOf(t, [endpoint]);
-  assert.equal((await client.txn('{}', 'create')).kind, 'answered');
-  assert.equal((await client.txn('{}', 'create')).kind, 'in doubt');
-});
-
-test('The client sends no transaction to a member of another cluster', async (t) => {
-  let sent = 0;
-  const endpoints = [
-    await startGateway(t, (_path, response) => void response.end(answer('1', 5))),
-    await startGateway(t, (path, response) => {
-      if (path === '/v3/kv/txn') sent += 1;
-      response.end(answer('2', 5));
-    }),
-  ];
-  const client = clientOf(t, ['http://127.0.0.1:9', ...endpoints]);
-  for (let i = 0; i < 4; i += 1) await client.txn('{}', 'create');
-  assert.equal(sent, 0);
-});
-
-for (const [status, code, message] of [
-  [401, 16, 'etcdserver: invalid auth token'],
-  [400, 3, 'etcdserver: revision of auth store is old'],
-  [400, 3, 'auth: revision in header is old'],
-] as const) {
-  test(`After "${message}" the client logs in again and repeats the request`, async (t) => {
-    let logIns = 0;
-    const tokens: (string | undefined)[] = [];
-    const endpoint = await startGateway(t, (path, response, request) => {
-      const { authorization } = request.headers;
-      if (path === '/v3/auth/authenticate') {
-        logIns += 1;
-        response.end(JSON.stringify({ token: `token-${logIns}` }));
-      } else if (path === '/v3/kv/range') {
-        response.end(answer('1', 1));
-      } else {
-        tokens.push(authorization);
-        if (authorization === 'token-2') response.end(answer('1', 5));
-        else response.writeHead(status).end(JSON.stringify({ code, message }));
-      }
-    });
-    const passwordFile = join(tempDir(t), 'password');
-    writeFileSync(passwordFile, 'secret\n');
-    const client = clientOf(t, [endpoint], { user: 'pets', passwordFile });
+  test('If a member is down nothing is sent, and the next member is asked', async (t) => {
+    const good = await startGateway(t, (_path, response) => void response.end(answer('1', 5)));
+    const client = clientOf(t, ['http://127.0.0.1:9', good]);
+    assert.equal((await client.txn('{}', 'create')).kind, 'unsent');
     assert.equal((await client.txn('{}', 'create')).kind, 'answered');
-    assert.deepEqual(tokens, ['token-1', 'token-2']);
   });
-}
+
+  test('A start does not wait for members that answer byte by byte, or not at all', async (t) => {
+    const etcd = new SimulatedEtcd();
+    const good = await Promise.all(
+      Array.from({ length: 7 }, () =>
+        startServer(t, (request, response) => {
+          void text(request).then((body) => {
+            response.end(request.url === '/v3/kv/txn' ? etcd.txn(body) : answer('1', 1));
+          });
+        }),
+      ),
+    );
+    const silent = await Promise.all(
+      Array.from({ length: 6 }, () => startGateway(t, () => undefined)),
+    );
+    const dripping = await startGateway(t, (_path, response) => drip(response));
+    await initEtcd({ endpoints: good });
+    const startedAt = performance.now();
+    const store = await openEtcdStore({ endpoints: [dripping, ...silent, ...good] });
+    assert.ok(performance.now() - startedAt < 5_000);
+    t.after(() => store.close());
+    assert.equal((await store.create({ name: 'Rex', categoryId: 1n })).id, 1n);
+  });
+
+  test('A create is not sent if the member that was in use has ended', async (t) => {
+    const handler: Handler = (_path, response) => void response.end(answer('1', 5));
+    const link = await startLink(await startGateway(t, handler));
+    const client = clientOf(t, [link.endpoint]);
+    assert.equal((await client.txn('{}', 'create')).kind, 'answered');
+    link.close();
+    // The client learns that its connection is closed.
+    await sleep(50);
+    assert.equal((await client.txn('{}', 'create')).kind, 'unsent');
+  });
+
+  test('A create is in doubt if its kept-alive connection is cut', async (t) => {
+    let calls = 0;
+    const endpoint = await startGateway(
+      t,
+      member((_path, response, request) => {
+        calls += 1;
+        if (calls === 1) response.end(answer('1', 5));
+        else request.socket.resetAndDestroy();
+      }),
+    );
+    const client = clientOf(t, [endpoint]);
+    assert.equal((await client.txn('{}', 'create')).kind, 'answered');
+    assert.equal((await client.txn('{}', 'create')).kind, 'in doubt');
+  });
+
+  test('The client sends no transaction to a member of another cluster', async (t) => {
+    let sent = 0;
+    const endpoints = [
+      await startGateway(t, (_path, response) => void response.end(answer('1', 5))),
+      await startGateway(t, (path, response) => {
+        if (path === '/v3/kv/txn') sent += 1;
+        response.end(answer('2', 5));
+      }),
+    ];
+    const client = clientOf(t, ['http://127.0.0.1:9', ...endpoints]);
+    for (let i = 0; i < 4; i += 1) await client.txn('{}', 'create');
+    assert.equal(sent, 0);
+  });
+
+  for (const [status, code, message] of [
+    [401, 16, 'etcdserver: invalid auth token'],
+    [400, 3, 'etcdserver: revision of auth store is old'],
+    [400, 3, 'auth: revision in header is old'],
+  ] as const) {
+    test(`After "${message}" the client logs in again and repeats the request`, async (t) => {
+      let logIns = 0;
+      const tokens: (string | undefined)[] = [];
+      const endpoint = await startGateway(t, (path, response, request) => {
+        const { authorization } = request.headers;
+        if (path === '/v3/auth/authenticate') {
+          logIns += 1;
+          response.end(JSON.stringify({ token: `token-${logIns}` }));
+        } else if (path === '/v3/kv/range') {
+          response.end(answer('1', 1));
+        } else {
+          tokens.push(authorization);
+          if (authorization === 'token-2') response.end(answer('1', 5));
+          else response.writeHead(status).end(JSON.stringify({ code, message }));
+        }
+      });
+      const passwordFile = join(tempDir(t), 'password');
+      writeFileSync(passwordFile, 'secret\n');
+      const client = clientOf(t, [endpoint], { user: 'pets', passwordFile });
+      assert.equal((await client.txn('{}', 'create')).kind, 'answered');
+      assert.deepEqual(tokens, ['token-1', 'token-2']);
+    });
+  }
+});

@@ -28,24 +28,6 @@ if (isWhole && cluster !== undefined) {
   testPetStoreContract('The etcd store on three real members', openNew, { isDurable: true });
 }
 
-test('Three processes that create at the same time share the slots', { skip }, async (t) => {
-  const stores = await Promise.all(
-    [0, 1, 2].map((i) => openInitialized({ endpoints: endpoints.slice(i), prefix: 'shared/' })),
-  );
-  t.after(() => Promise.all(stores.map((store) => store.close())));
-  const end = performance.now() + rounds(1_500, 3_000);
-  const clients = Array.from({ length: 60 }, async (_, i) => {
-    while (performance.now() < end) {
-      const { id } = await stores[i % 3]!.create({ name: 'Rex', categoryId: 1n });
-      assert.equal((await stores[(i + 1) % 3]!.get(id))?.name, 'Rex');
-    }
-  });
-  await Promise.all(clients);
-  const commits = stores.map((store) => store.stats().commitPets.counts.reduce((a, b) => a + b));
-  const all = commits.reduce((a, b) => a + b);
-  for (const count of commits) assert.ok(count >= all / 10, `commits: ${commits.join(', ')}`);
-});
-
 test('An etcd store has each pet that random requests have created', { skip }, async (t) => {
   await initEtcd({ endpoints });
   await fuzz(t, {
