@@ -11,7 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { connectionsOf } from '../../src/http/http-server.ts';
 import type { Limits } from '../../src/http/limits.ts';
 import { createHeldStore } from '../support/pets/held-store.ts';
-import { startService, type Service } from '../support/http/service.ts';
+import { addLongPets, startService, type Service } from '../support/http/service.ts';
 import {
   assertErrorAnswer,
   lastRequestOf,
@@ -112,13 +112,6 @@ test('A connection that is idle after an answer is closed without another one', 
   assert.deepEqual(statusesOf(await wire.allAnswers()), [200]);
 });
 
-/** Pets of which a list is more than the buffers of a connection hold. */
-async function addLongPets(service: Service): Promise<void> {
-  // Not over HTTP, where the short limits of these tests may be too short for them.
-  const newPet = { name: 'x'.repeat(65_000), categoryId: 1n };
-  for (let pet = 0; pet < 100; pet += 1) await service.app.pets.create(newPet);
-}
-
 /** Sends an empty line now and then, until the connection is closed. */
 function sendEmptyLines(t: TestContext, { socket }: Wire): void {
   const timer = setInterval(() => socket.writable && socket.write('\r\n'), 20);
@@ -135,8 +128,7 @@ const LIST = requestOf('GET /v1/pets?limit=100');
 test('A client that reads nothing is cut off, though it sends empty lines or CONNECT', async (t) => {
   const service = await startService({}, { ...SHORT, timeout: 300, keepAliveTimeout: 200 });
   t.after(() => service.close());
-  await addLongPets(service);
-  await connections(service, 0);
+  await addLongPets(service, 100);
   for (const bytes of [LIST, LIST + requestOf('CONNECT b:443')]) {
     const wire = await openWire(t, service.port);
     wire.socket.pause();
@@ -148,15 +140,15 @@ test('A client that reads nothing is cut off, though it sends empty lines or CON
 });
 
 test('A client that reads slowly goes forward, and is not cut off', async (t) => {
-  const service = await startService({}, { ...SHORT, timeout: 3000 });
+  const service = await startService({}, { ...SHORT, timeout: 1000 });
   t.after(() => service.close());
-  await addLongPets(service);
+  await addLongPets(service, 100);
   const wire = await openWire(t, service.port);
   wire.socket.write(LIST);
   const slow = setInterval(() => {
     wire.socket.resume();
     wire.socket.once('data', () => wire.socket.pause());
-  }, 60);
+  }, 25);
   t.after(() => clearInterval(slow));
   const [answer] = await wire.answers(1);
   assert.ok(answer!.body.length > 6_500_000);
