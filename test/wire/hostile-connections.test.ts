@@ -15,7 +15,6 @@ import { createHeldStore } from '../support/pets/held-store.ts';
 import { rounds } from '../support/extent.ts';
 import { addLongPets, startService, type Service } from '../support/http/service.ts';
 import {
-  assertErrorAnswer,
   lastRequestOf,
   openWire,
   requestOf,
@@ -164,9 +163,9 @@ test('An answer that never comes ends its connection after some time', async (t)
   await connections(own, 0);
 });
 
-const FLOOD = rounds(40_000, 160_000);
-/** Half of what so many requests take if all of them are read at once. */
-const MOST_FLOOD_BYTES: number = rounds(60, 200) << 20;
+const FLOOD = rounds(60_000, 160_000);
+/** If all of them are read at once, they take 180 MB, or 480 MB. */
+const MAX_FLOOD_BYTES: number = rounds(150, 200) << 20;
 
 test('A flood of short requests takes bounded memory, and holds up nobody', async (t) => {
   const own = await start(t);
@@ -190,7 +189,7 @@ test('A flood of short requests takes bounded memory, and holds up nobody', asyn
   const { asked, longestMs } = await bystander.stop();
   t.diagnostic(`At most ${most >> 20} MiB more; a bystander was answered ${asked} times`);
   t.diagnostic(`Its longest wait was ${longestMs.toFixed(0)} ms`);
-  assert.ok(most < MOST_FLOOD_BYTES, `${most} bytes`);
+  assert.ok(most < MAX_FLOOD_BYTES, `${most} bytes`);
 });
 
 test('With one request too many that waits, the answer under way is the last', async (t) => {
@@ -324,41 +323,6 @@ test('A GET whose announced body never comes has one answer', async (t) => {
   const bytes = requestOf('GET /livez', ['Content-Length: 10']);
   assert.deepEqual(statusesOf(await talk(own.port, bytes)), [200]);
 });
-
-const UNSOUND: readonly (readonly [
-  what: string,
-  head: string,
-  code: 'malformed_request' | 'unsupported_http_version',
-])[] = [
-  ['two hosts', 'GET /livez HTTP/1.1\r\nHost: a\r\nHost: a', 'malformed_request'],
-  ['no host', 'GET /livez HTTP/1.1', 'malformed_request'],
-  ['a broken host', 'GET /livez HTTP/1.1\r\nHost: a,b', 'malformed_request'],
-  ['the target * and GET', 'GET * HTTP/1.1\r\nHost: a', 'malformed_request'],
-  ['a target without a host', 'GET http://:80/livez HTTP/1.1\r\nHost: a', 'malformed_request'],
-  [
-    'a target with a port that is none',
-    'GET http://h:abc/ HTTP/1.1\r\nHost: a',
-    'malformed_request',
-  ],
-  ['a target with two hosts', 'GET http://a,b/ HTTP/1.1\r\nHost: a', 'malformed_request'],
-  ...['0.9', '1.2', '2.0', '3.0'].map(
-    (version) =>
-      [
-        `HTTP/${version}`,
-        `GET /livez HTTP/${version}\r\nHost: a`,
-        'unsupported_http_version',
-      ] as const,
-  ),
-];
-
-for (const [what, head, code] of UNSOUND) {
-  test(`A request with ${what} is ${code}, and ends its connection`, async () => {
-    const answers = await talk(service.port, `${head}\r\n\r\n${LIVEZ}`);
-    assert.equal(answers.length, 1);
-    assertErrorAnswer(answers[0], code);
-    assert.equal(answers[0]?.headers.get('connection'), 'close');
-  });
-}
 
 test('A token is what stands between the white space of its field, and no other space', async () => {
   const statusOf = async (credential: string): Promise<number | undefined> => {
