@@ -81,20 +81,6 @@ for (const [what, fast, slow] of SLOW) {
   });
 }
 
-test('The time that the service takes itself does not count', async (t) => {
-  const store = createHeldStore();
-  const service = await startService({ store }, SHORT);
-  t.after(() => service.close());
-  const wire = await openWire(t, service.port);
-  wire.socket.write(requestOf('POST /v1/pets', [], REX));
-  await store.waiting();
-  // A client that says nothing is cut off meanwhile, so that the time is over for certain.
-  await (await openWire(t, service.port)).allAnswers();
-  await (await openWire(t, service.port)).allAnswers();
-  store.release();
-  assert.deepEqual(statusesOf(await wire.answers(1)), [201]);
-});
-
 test('A malformed body behind Upgrade, which node:http passes over, gets 408', async (t) => {
   const service = await start(t);
   const fields = ['Connection: Upgrade', 'Upgrade: h2c', CHUNKED];
