@@ -225,7 +225,7 @@ const MISTAKES: readonly (readonly [env: Env, args: readonly string[], mistake: 
     ['--etcd', 'http://user:secret@e:1'],
     '--etcd must be URLs such as http://127.0.0.1:2379, without a path or a password, not "http://…@e:1"',
   ],
-  [{}, ['--etcd', 'http://e:1,http://E:1/'], '--etcd must differ, but http://e:1 is there twice'],
+  [{}, ['--etcd', 'http://e:1,http://E:1/'], '--etcd must differ, but http://e:1 is listed twice'],
   [
     { PETSTORE_ETCD: 'http://e:1', PETSTORE_ETCD_PREFIX: 'pets' },
     [],
@@ -239,7 +239,7 @@ const MISTAKES: readonly (readonly [env: Env, args: readonly string[], mistake: 
   [
     { PETSTORE_ETCD: 'http://e:1', PETSTORE_ETCD_CA_FILE: 'ca.pem' },
     [],
-    'PETSTORE_ETCD_CA_FILE is for https:// endpoints, and there are none',
+    'PETSTORE_ETCD_CA_FILE requires an https:// endpoint',
   ],
   [
     { PETSTORE_ETCD: 'http://e:1', PETSTORE_ETCD_USER: 'pets' },

@@ -15,7 +15,7 @@ import { tempDir } from '../support/disk/temp-dir.ts';
 import { requestOf } from '../support/http/wire.ts';
 
 const CONNECTIONS = 64;
-const STOPS = rounds(6, 20);
+const STOPS = rounds(3, 20);
 const UNANSWERED = 'closed without an answer';
 const CREATE = requestOf('POST /v1/pets', [], '{"name":"Rex","categoryId":1}');
 

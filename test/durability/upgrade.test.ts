@@ -14,9 +14,9 @@ import { assertRefused, end, KEY, type Process } from '../support/process/proces
 import { openSupervisor } from '../support/process/supervisor.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 
-const RESTARTS = rounds(4, 10);
+const RESTARTS = rounds(2, 10);
 /** Before each of them. */
-const REQUESTS = 250;
+const REQUESTS = rounds(150, 250);
 /** Of each kind. */
 const CLIENTS = 4;
 const POSIX = { skip: process.platform === 'win32' && 'Windows hands over no sockets' };

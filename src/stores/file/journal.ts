@@ -57,7 +57,8 @@ export class Journal {
   #entry: FileStat | undefined;
   /** A copy that may have got this journal's name, though its rename reported failure. */
   #copy: FileStat | undefined;
-  #isTrusted = true;
+  /** False once another program has changed the file: nothing of it may be copied. */
+  isTrusted = true;
   #length: number;
   #crc: number;
 
@@ -90,21 +91,12 @@ export class Journal {
     return this.#crc;
   }
 
-  /** Nothing of the file may be copied any more: another program has changed it. */
-  distrust(): void {
-    this.#isTrusted = false;
-  }
-
-  get isTrusted(): boolean {
-    return this.#isTrusted;
-  }
-
   /**
    * What its path leads to; without a file of its own, nothing or an empty file is `same`. If
    * `extra` is given, the size is compared: that of the complete lines and so many bytes. Throws if
    * the system cannot tell.
    */
-  pathState(extra?: number): Exclude<PathState, 'cannot be told'> {
+  pathState(extra?: number): PathState {
     const { disk, path } = this.#deps;
     if (this.#entry === undefined) {
       const there = disk.stat(path);

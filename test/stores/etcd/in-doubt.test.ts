@@ -128,6 +128,11 @@ const ROWS: readonly {
     ...{ answer: 'unknown', atSeconds: [15, 16], isThere: true },
   },
   {
+    what: 'no space, and done, but its slot could not be read, then refused',
+    fates: ['done, no space', 'unsent', 'refused'],
+    ...{ answer: 'stored', atSeconds: [0, 0.2], isThere: true },
+  },
+  {
     what: 'cut, then no space and an empty slot',
     fates: ['not done, cut', 'not done, no space', 'answered'],
     ...{ answer: 'stored', atSeconds: [0, 0.2], isThere: true },

@@ -98,7 +98,7 @@ const DAMAGES: readonly (readonly [
       const second = Buffer.from(etcd.entries.get(slots[1] ?? '')?.value ?? '', 'base64');
       overwrite(etcd, `petstore/c/${'3'.padStart(19, '0')}`, second);
     },
-    /follows on another commit/,
+    /follows another commit/,
   ],
 ];
 
@@ -161,7 +161,7 @@ const REFUSED: readonly (readonly [
       const meta = { logId: '0'.repeat(32), state: `importing ${'1'.repeat(32)}` };
       overwrite(etcd, 'petstore/meta', encodeMeta(meta));
     },
-    /are being brought into petstore\//,
+    /An import into petstore\/ is not finished/,
   ],
   [
     'a letter of a name is another',

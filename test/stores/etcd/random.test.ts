@@ -242,8 +242,8 @@ const PLANTED: readonly (PlantedFault & { readonly expected: RegExp })[] = [
   {
     what: 'an idempotency key that is not looked up again after a conflict',
     file: 'stores/etcd/commit-writer.js',
-    from: 'rest = this.#withoutFoundKeys(rest, outcomes);',
-    to: 'if (rest === creates) rest = this.#withoutFoundKeys(rest, outcomes);',
+    from: 'rest = rest.filter(',
+    to: 'if (rest === creates) rest = rest.filter(',
     expected: /was created as \d+ and as|is stored twice/,
   },
 ];
