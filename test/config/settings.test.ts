@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { checkOptions, type AppOptions } from '../src/app-options.ts';
-import { readConfig } from '../src/config.ts';
-import { OPTION_NAMES, SETTINGS, type SettingName } from '../src/settings.ts';
-import { createMemoryStore } from '../src/stores/memory-store.ts';
+import { checkOptions, type AppOptions } from '../../src/app-options.ts';
+import { readConfig } from '../../src/config.ts';
+import { OPTION_NAMES, SETTINGS, type SettingName } from '../../src/settings.ts';
+import { createMemoryStore } from '../../src/stores/memory-store.ts';
 
 const OPTIONS = { store: createMemoryStore(), apiKeys: ['a-key'] };
 

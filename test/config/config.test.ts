@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
-import { readApiKeys } from '../src/api-keys/read-api-keys.ts';
-import { HELP } from '../src/commands/help.ts';
-import { COMMANDS } from '../src/commands/commands.ts';
-import { readConfig, type Config, type ConfigResult } from '../src/config.ts';
+import { readApiKeys } from '../../src/api-keys/read-api-keys.ts';
+import { HELP } from '../../src/commands/help.ts';
+import { COMMANDS } from '../../src/commands/commands.ts';
+import { readConfig, type Config, type ConfigResult } from '../../src/config.ts';
 
 type Env = Readonly<Record<string, string>>;
 
@@ -266,13 +266,13 @@ const MISTAKES: readonly (readonly [env: Env, args: readonly string[], mistake: 
   [{}, ['--api-keys=k'], 'Unknown option --api-keys: see --help'],
   [{}, ['--bodylimit', '9'], 'Unknown option --bodylimit: did you mean --body-limit?'],
   [{}, ['--versoin'], 'Unknown option --versoin: did you mean --version?'],
-  [{}, ['make-kee'], 'Argument 1 is no option and no command: did you mean make-key?'],
-  [{}, ['checkdata'], 'Argument 1 is no option and no command: did you mean check-data?'],
-  [{}, ['make-secrets'], 'Argument 1 is no option and no command: see --help'],
-  [{}, ['--port', '1', 'make-key'], 'Argument 3 is no option, and no other is taken: see --help'],
-  [{}, ['start'], 'Argument 1 is no option and no command: see --help'],
-  [{}, ['--port', '1', 'x'], 'Argument 3 is no option, and no other is taken: see --help'],
-  [{}, ['--', '--port'], 'Argument 2 is no option, and no other is taken: see --help'],
+  [{}, ['make-kee'], 'Argument 1 is neither an option nor a command: did you mean make-key?'],
+  [{}, ['checkdata'], 'Argument 1 is neither an option nor a command: did you mean check-data?'],
+  [{}, ['make-secrets'], 'Argument 1 is neither an option nor a command: see --help'],
+  [{}, ['--port', '1', 'make-key'], 'Unexpected argument 3: see --help'],
+  [{}, ['start'], 'Argument 1 is neither an option nor a command: see --help'],
+  [{}, ['--port', '1', 'x'], 'Unexpected argument 3: see --help'],
+  [{}, ['--', '--port'], 'Unexpected argument 2: see --help'],
   [
     { PETSTORE_DATAFILE: 'x' },
     [],
@@ -367,7 +367,7 @@ test('All mistakes of variables, flags and key files are told at once', async ()
   assert.deepEqual(await read(env, args, { keys: 'a b\nok\nsha256:12\n' }), {
     kind: 'mistakes',
     mistakes: [
-      'Argument 1 is no option and no command: see --help',
+      'Argument 1 is neither an option nor a command: see --help',
       'Unknown option --what: see --help',
       '--host needs a value',
       'PORT must be an integer from 0 to 65535, not "x"',
