@@ -1,6 +1,6 @@
 /**
  * A service that is stopped and started again under load: no connection is reset, so that each
- * client knows what became of its pet.
+ * client knows whether its pet was stored.
  */
 
 import assert from 'node:assert/strict';
@@ -19,7 +19,7 @@ const STOPS = rounds(3, 20);
 const UNANSWERED = 'closed without an answer';
 const CREATE = requestOf('POST /v1/pets', [], '{"name":"Rex","categoryId":1}');
 
-test(`${CONNECTIONS} connections that POST through ${STOPS} stops meet no reset`, async (t) => {
+test(`No connection of ${CONNECTIONS} that send POSTs is reset by ${STOPS} stops`, async (t) => {
   const dataFile = join(tempDir(t), 'pets.json');
   const start = async (port: number): Promise<Process> => {
     const args = ['--port', String(port), '--data-file', dataFile];
@@ -46,7 +46,7 @@ test(`${CONNECTIONS} connections that POST through ${STOPS} stops meet no reset`
 
   t.diagnostic(JSON.stringify(Object.fromEntries(seen)));
   const stored = seen.get('201') ?? 0;
-  // Between a stop and the next start nobody listens, and every client knows that it sent nothing.
+  // Between a stop and the next start a client cannot connect, and knows that it sent nothing.
   const known = ['201', '503', 'not connected', UNANSWERED];
   assert.deepEqual(
     [...seen.keys()].filter((what) => !known.includes(what)),
@@ -55,15 +55,14 @@ test(`${CONNECTIONS} connections that POST through ${STOPS} stops meet no reset`
   const list = await fetch(`http://127.0.0.1:${port}/metrics`, {
     headers: { Authorization: `Bearer ${KEY}` },
   });
-  // A request that is on its way for longer than the service waits, on a machine that does other
-  // things as well, is one in a hundred at the most.
+  // On a busy machine a request may take longer than the service waits: at most one in a hundred.
   const unanswered = seen.get(UNANSWERED) ?? 0;
   assert.ok(unanswered <= stored / 100, `${unanswered} without an answer`);
   const count = /^petstore_pets\{status=""\} ([0-9]+)$/m.exec(await list.text())?.[1];
   assert.ok(Number(count) >= stored && Number(count) <= stored + unanswered, `${count} pets`);
 });
 
-/** One create after the other on one connection, until the service closes it or all is over. */
+/** Sends creates one by one on a connection, until the service closes it or the test ends. */
 function postUntilClosed(
   port: number,
   isOver: () => boolean,
@@ -94,7 +93,7 @@ function postUntilClosed(
       note(String(answer?.status));
       isWaiting = false;
       if (answer?.headers.get('connection') === 'close') socket.end();
-      // Some are idle when the stop comes, and some about to send.
+      // Some connections are idle when the stop comes, and some are about to send.
       else setTimeout(send, 3 * Math.random());
     });
     socket.on('error', () => undefined);

@@ -1,6 +1,6 @@
 /**
- * Upgrades on a socket that a supervisor keeps: no connection is refused, and none is reset, while
- * one process ends and the next one starts.
+ * Upgrades on a socket that a supervisor keeps: no connection is refused or reset while one process
+ * ends and the next one starts.
  */
 
 import assert from 'node:assert/strict';
@@ -22,7 +22,7 @@ const CLIENTS = 4;
 const POSIX = { skip: process.platform === 'win32' && 'Windows hands over no sockets' };
 
 test(
-  `Through ${RESTARTS} restarts no request is refused or reset, each POST is 201 or 503`,
+  `No request is refused or reset by ${RESTARTS} restarts, and each POST is 201 or 503`,
   POSIX,
   async (t) => {
     const supervisor = openSupervisor();
@@ -59,14 +59,14 @@ test(
 );
 
 interface Clients {
-  /** How often each outcome was met, such as `POST 201`; rejects where one had no answer. */
+  /** Resolves with the count of each outcome, such as `POST 201`. Rejects if one had no response. */
   readonly ended: Promise<ReadonlyMap<string, number>>;
   /** Resolves when so many more requests have been answered. */
   answered(requests: number): Promise<void>;
   stop(): void;
 }
 
-/** Half of them keep a connection for as long as they may, half have a new one for each request. */
+/** Half of the clients keep their connections, and half open one for each request. */
 function startClients(port: number): Clients {
   const counts = new Map<string, number>();
   let isStopped = false;
@@ -95,7 +95,7 @@ function startClients(port: number): Clients {
   );
   const runs = kinds.flatMap((start) => Array.from({ length: CLIENTS }, start));
   const ended = Promise.all(runs).then(() => counts);
-  // Whoever awaits it meets the failure.
+  // The failure is reported to the caller that awaits it.
   ended.catch(() => undefined);
   return {
     ended,
@@ -110,7 +110,7 @@ function startClients(port: number): Clients {
   };
 }
 
-test('A request that comes while nothing runs waits for the next process', POSIX, async (t) => {
+test('A request that comes between two processes waits for the next one', POSIX, async (t) => {
   const supervisor = openSupervisor();
   t.after(() => supervisor.close());
   const args = ['--data-file', join(tempDir(t), 'pets.json')];
@@ -125,20 +125,20 @@ test('A request that comes while nothing runs waits for the next process', POSIX
   const connection = await connectWire(supervisor.port);
   const answer = connection.send('GET', '/v1/pets');
   const second = start();
-  // Not 503, as it would be for one that finds the service starting.
+  // Not 503, as from a service that is starting.
   assert.equal((await answer).status, 200);
   connection.close();
   assert.equal(await end(second, 'SIGTERM'), 0);
 });
 
-test('A socket that is meant for another process, or none, is not touched', () => {
+test('A socket for another process is ignored', () => {
   assert.equal(readInheritedSocket({}, 7), undefined);
   assert.equal(readInheritedSocket({ LISTEN_FDS: '1' }, 7), undefined);
   assert.equal(readInheritedSocket({ LISTEN_FDS: '1', LISTEN_PID: '8' }, 7), undefined);
   assert.equal(readInheritedSocket({ LISTEN_FDS: '1', LISTEN_PID: '7' }, 7), 3);
 });
 
-test('More sockets than one is told in one line', POSIX, async (t) => {
+test('Two inherited sockets are refused in one line', POSIX, async (t) => {
   const supervisor = openSupervisor();
   t.after(() => supervisor.close());
   const args = ['--data-file', join(tempDir(t), 'pets.json')];
