@@ -6,7 +6,6 @@
  */
 
 import assert from 'node:assert/strict';
-import { connect } from 'node:net';
 import { test } from 'node:test';
 import { STATUS_OF_CODE, type ErrorCode } from '../../src/http/api-error.ts';
 import { fieldsOf, TestClient, type ServiceResponse } from '../../src/kit/test-client.ts';
@@ -20,8 +19,6 @@ export interface OwnClient extends Pick<TestClient, 'send' | 'get' | 'post' | 'a
   readonly sendBeside: TestClient['send'];
   /** All responses to these bytes, until the service closes the connection. */
   exchange(bytes: string): Promise<readonly ServiceResponse[]>;
-  /** Closes the connection after these bytes, and waits until the service has closed it, too. */
-  leaveAfter(bytes: string): Promise<void>;
 }
 
 export function createOwnClient(port: number): OwnClient {
@@ -41,12 +38,6 @@ export function createOwnClient(port: number): OwnClient {
         return { status, headers: new Headers([...headers]), text };
       });
     },
-    leaveAfter: (bytes) =>
-      new Promise((resolve) => {
-        const socket = connect(port, '127.0.0.1', () => socket.end(bytes));
-        socket.on('error', () => undefined).on('close', () => resolve());
-        socket.resume();
-      }),
   };
 }
 

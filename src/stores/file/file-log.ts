@@ -23,8 +23,8 @@ import type { CommitLimits, CommitLog, LogTarget } from '../commit-log.ts';
 import { createCommit, encodeCommit, type Commit, type PendingPet } from '../commits/commit.ts';
 import { FULL_COMMIT_BYTES, type Outcome } from '../commits/commit-queue.ts';
 import { KEY_LIFETIME_MS, type KeyHash } from '../idempotency/key-table.ts';
-import { journalAttributes } from './checkpoint.ts';
 import type { DiskLock } from './disk.ts';
+import type { EncodedLine } from './journal-line.ts';
 import { assertNext, doubtOf, type FileLogState } from './file-log-state.ts';
 import { saveIfNeeded, secureAtClose } from './secure-pets.ts';
 import { ReadOnlyError } from './path-state.ts';
@@ -88,10 +88,9 @@ export class FileLog implements CommitLog {
   }
 
   async commit(creates: readonly PendingPet[]): Promise<readonly Outcome<StoredPet>[]> {
-    const { pets, disk, paths, clock } = this.#deps;
-    const { journal } = this.#files;
+    const { pets, clock } = this.#deps;
     let commit: Commit;
-    let line: ReturnType<typeof journal.encode>;
+    let line: EncodedLine;
     try {
       await this.#prepare();
       commit = createCommit(pets.lastId, creates, clock.timeOfDay() + KEY_LIFETIME_MS);
@@ -101,11 +100,7 @@ export class FileLog implements CommitLog {
       return this.#refuse(creates, error);
     }
     this.#isWriting = true;
-    const written = await this.#files.journal.write(
-      line,
-      () => journalAttributes(disk, paths),
-      () => this.#assertOwned(),
-    );
+    const written = await this.#files.journal.write(line, () => this.#assertOwned());
     this.#isWriting = false;
     if (written.kind === 'rolled back') return this.#refuse(creates, written.cause);
     const fault =
@@ -159,7 +154,7 @@ export class FileLog implements CommitLog {
     return true;
   }
 
-  stats(): FileStats {
+  stats(): Required<Pick<StoreStats, 'syncSeconds' | 'journalBytes' | 'snapshotBytes'>> {
     return {
       syncSeconds: this.#deps.syncSeconds,
       journalBytes: this.#files.journal.lengthBytes,
@@ -400,10 +395,6 @@ export class FileLog implements CommitLog {
     log('error', 'The store has become read-only', { cause, advice, dataFile: paths.snapshot });
   }
 }
-
-export interface FileStats extends Required<
-  Pick<StoreStats, 'syncSeconds' | 'journalBytes' | 'snapshotBytes'>
-> {}
 
 function lowerFirst(text: string): string {
   return text.charAt(0).toLowerCase() + text.slice(1);

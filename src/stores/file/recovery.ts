@@ -18,7 +18,7 @@
 
 import { basename, dirname } from 'node:path';
 import zlib from 'node:zlib';
-import { messageOf, type Log } from '../../base/log.ts';
+import { messageOf } from '../../base/log.ts';
 import { readDataFile, type DataFileContent } from './data-file.ts';
 import { fitsPets } from './idempotency-file.ts';
 import type { JournalContent } from './journal-reader.ts';
@@ -26,7 +26,6 @@ import { ReadOnlyError } from './path-state.ts';
 import { fileAt } from './read-file.ts';
 import { removeFile } from './replace-file.ts';
 import { StoreFiles, type StoreFilesDeps } from './store-files.ts';
-import type { StorePaths } from './store-paths.ts';
 
 export interface Recovered {
   readonly files: StoreFiles;
@@ -62,62 +61,54 @@ export async function recover(deps: StoreFilesDeps): Promise<Recovered> {
   const snapshot = loaded === undefined ? undefined : { ...loaded, isDurable: true };
   if (content === undefined) {
     const files = new StoreFiles(deps, snapshot, undefined);
-    // The first snapshot of an empty store shows at once whether the place can be written to.
+    // The first snapshot of an empty store shows at once whether the folder can be written to.
     if (snapshot === undefined) {
       await files.checkpoint();
       log('info', 'Made an empty data file', { file: paths.snapshot });
     }
     return { files, staleCause: undefined };
   }
-  logContent(content, paths, log);
+  logContent(deps, content);
   const entry = disk.stat(paths.journal);
-  const { lengthBytes, crc } = holdsCommits(content) ? content : { lengthBytes: 0, crc: 0 };
-  const found = entry === undefined ? undefined : { entry, lengthBytes, crc };
-  const files = new StoreFiles(deps, snapshot, found);
+  const hasCommits = content.kind === 'follows' && content.lastOffset > 0;
+  const { lengthBytes, crc } = hasCommits ? content : { lengthBytes: 0, crc: 0 };
+  const files = new StoreFiles(deps, snapshot, entry && { entry, lengthBytes, crc });
   try {
-    return await renewFound(deps, files, content);
+    return { files, staleCause: await renewFound(deps, files, content) };
   } catch (error) {
     await files.journal.close().catch(() => undefined);
     throw error;
   }
 }
 
-/** Makes what was read of the journal durable. Rejects if that is impossible. */
+/**
+ * Makes durable what was read of the journal. Resolves with why the journal cannot be removed,
+ * though the snapshot has all its pets. Rejects if nothing can be made durable.
+ */
 async function renewFound(
   { paths, log }: StoreFilesDeps,
   files: StoreFiles,
-  content: JournalContent,
-): Promise<Recovered> {
-  try {
-    await files.renewJournal();
-    return { files, staleCause: undefined };
-  } catch (error) {
-    if (error instanceof ReadOnlyError) throw error;
-    if (files.isSnapshotCurrent) return staleJournal(files, error, paths, log);
-    const details = { file: paths.journal, cause: messageOf(error) };
-    log('warn', 'Cannot copy the journal: syncing the existing file instead', details);
-  }
-  await files.rewriteLastLine(content.lastOffset);
-  if (!files.isSnapshotCurrent) return { files, staleCause: undefined };
-  // A checkpoint got its name after all: the journal is not needed any more.
-  try {
-    await files.renewJournal();
-    return { files, staleCause: undefined };
-  } catch (error) {
-    return staleJournal(files, error, paths, log);
-  }
-}
-
-function staleJournal(
-  files: StoreFiles,
-  error: unknown,
-  { journal }: StorePaths,
-  log: Log,
-): Recovered {
-  const cause = messageOf(error);
-  const event = 'Cannot remove an obsolete journal: creates are refused until it can be removed';
-  log('warn', event, { file: journal, cause });
-  return { files, staleCause: `an obsolete journal cannot be removed: ${cause}` };
+  { lastOffset }: JournalContent,
+): Promise<string | undefined> {
+  do {
+    try {
+      await files.renewJournal();
+      return undefined;
+    } catch (error) {
+      if (error instanceof ReadOnlyError) throw error;
+      const details = { file: paths.journal, cause: messageOf(error) };
+      if (files.isSnapshotCurrent) {
+        const event =
+          'Cannot remove an obsolete journal: creates are refused until it can be removed';
+        log('warn', event, details);
+        return `an obsolete journal cannot be removed: ${details.cause}`;
+      }
+      log('warn', 'Cannot copy the journal: syncing the existing file instead', details);
+    }
+    await files.rewriteLastLine(lastOffset);
+    // A checkpoint may have got its name after all: then the journal is not needed any more.
+  } while (files.isSnapshotCurrent);
+  return undefined;
 }
 
 /**
@@ -192,14 +183,9 @@ function addKeys(
   }
 }
 
-function holdsCommits({ kind, lastOffset }: JournalContent): boolean {
-  return kind === 'follows' && lastOffset > 0;
-}
-
 function logContent(
+  { paths, log }: StoreFilesDeps,
   { kind, lengthBytes, tornBytes }: JournalContent,
-  paths: StorePaths,
-  log: Log,
 ): void {
   const file = paths.journal;
   if (tornBytes > 0) {

@@ -361,9 +361,7 @@ export class StoreFiles {
   }
 
   #newJournal(found: JournalFile | undefined): Journal {
-    const { disk, paths, memory, syncSeconds } = this.#deps;
-    const id = this.#snapshot?.id ?? { crc: 0, lastId: 0n };
-    return new Journal({ disk, path: paths.journal, memory, syncSeconds }, id, found);
+    return new Journal(this.#deps, this.#snapshot?.id ?? { crc: 0, lastId: 0n }, found);
   }
 }
 

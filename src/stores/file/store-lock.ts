@@ -33,13 +33,13 @@ export async function takeLock(disk: Disk, paths: StorePaths): Promise<DiskLock>
       const holder = await holderOf(disk, paths.lock);
       throw new Error(`${paths.snapshot} is in use already: ${paths.lock} is held${holder}`);
     }
+    let isAtPath = false;
     try {
-      if (pathState(disk, paths.lock, lock.stat()) === 'same') return lock;
-    } catch (error) {
-      await lock.release();
-      throw error;
+      isAtPath = pathState(disk, paths.lock, lock.stat()) === 'same';
+    } finally {
+      if (!isAtPath) await lock.release();
     }
-    await lock.release();
+    if (isAtPath) return lock;
     if (tries === LOCK_TRIES) {
       throw new Error(
         `${paths.lock} was removed while it was being locked, or is on a file system that does ` +

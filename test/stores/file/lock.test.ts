@@ -71,9 +71,9 @@ test('If five callers take the lock at the same time, one gets it, and the other
   const held = locks.filter((lock) => lock !== undefined);
   assert.equal(held.length, 1);
   assert.equal(countOpenFiles(), openBefore + (IS_LINUX ? 1 : 0));
-  await held[0]!.file.close();
+  await held[0]!.close();
   const next = await lockFile(path, asItIs);
-  await next!.file.close();
+  await next!.close();
 });
 
 test('A lock file that all may open becomes readable for its owner only', POSIX, async (t) => {
@@ -90,7 +90,7 @@ test('A lock file whose mode or owner cannot be set is locked', async (t) => {
   const path = join(tempDir(t), 'lock');
   const lock = await lockFile(path, () => Promise.reject(systemError('EPERM', path)));
   assert.equal(await lockFile(path, asItIs), undefined);
-  await lock!.file.close();
+  await lock!.close();
 });
 
 test('A lock file that is removed while it is locked is locked again, three times', async () => {

@@ -81,13 +81,43 @@ export function startProgram(
   };
 }
 
-/** Starts the service on a data file and any port; it ends with the test at the latest. */
-export function startOn(t: TestContext, dataFile: string): Process {
-  const args = ['--port', '0', '--data-file', dataFile];
-  const service = startProcess(args, { PETSTORE_API_KEYS: KEY });
+export interface ServiceOptions extends ProgramOptions {
+  /** A module that Node runs before the service. */
+  readonly hook?: string;
+}
+
+/** Starts the service with the API key KEY; it ends with the test at the latest. */
+export function startFor(
+  t: TestContext,
+  args: readonly string[],
+  { hook, ...options }: ServiceOptions = {},
+): Process {
+  const imported =
+    hook === undefined ? [] : ['--import', `data:text/javascript,${encodeURIComponent(hook)}`];
+  const env = { PETSTORE_API_KEYS: KEY };
+  const all = [...imported, SERVER_JS, ...args];
+  const service = startProgram(process.execPath, all, { env, ...options });
   t.after(() => end(service, 'SIGKILL'));
   return service;
 }
+
+/** Starts the service on a data file and any port. */
+export function startOn(t: TestContext, dataFile: string): Process {
+  return startFor(t, ['--port', '0', '--data-file', dataFile]);
+}
+
+/** Lists the pets, with another key than KEY if one is given. */
+export function listPets(url: string, key: string = KEY): Promise<Response> {
+  return fetch(`${url}/v1/pets`, { headers: { Authorization: `Bearer ${key}` } });
+}
+
+export function addPet(url: string, key: string = KEY): Promise<Response> {
+  const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
+  return fetch(`${url}/v1/pets`, { method: 'POST', headers, body: PET });
+}
+
+/** The body that `addPet` sends. */
+export const PET = '{"name":"Rex","categoryId":7}';
 
 const FAULTY_CALLS = new URL('./faulty-calls.js', import.meta.url).href;
 
