@@ -45,7 +45,7 @@ async function open(t: TestContext, etcd = new SimulatedEtcd()): Promise<Life> {
     return fates.shift() ?? 'answered';
   });
   const endpoints = ['http://127.0.0.1:2379'];
-  const store = await openInitialized({ endpoints, calls, clock, random: () => 0.5 });
+  const store = await openInitialized({ endpoints, calls, clock });
   const beforeRead = (): Fate => 'answered';
   const life: Life = {
     etcd,

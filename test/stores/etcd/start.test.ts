@@ -38,7 +38,7 @@ const JOININGS: readonly (readonly [found: string, expected: string | RegExp])[]
   ['211', /a to one and b, c to another/],
   ['112', /a, b to one and c to another/],
   ['1-2', /a to one and c to another/],
-  ['11!', /refuses: c: no rights/],
+  ['11!', /refused: c: no rights/],
   ['11--', 'joined 1'],
   ['1---', /1 of 4 endpoints have answered, 2 must/],
   ['111--', 'joined 1'],
@@ -54,9 +54,9 @@ for (const [found, expected] of JOININGS) {
       return { clusterId: answer, roundTripMs: 1 };
     });
     const join = (): string => {
-      const { clusterId, cause } = joiningOf(urls, answers, Math.ceil(urls.length / 2));
-      if (clusterId === undefined) throw new Error(cause);
-      return `joined ${clusterId}`;
+      const joining = joiningOf(urls, answers, Math.ceil(urls.length / 2));
+      if ('cause' in joining) throw new Error(`${joining.kind}: ${joining.cause}`);
+      return `joined ${joining.clusterId}`;
     };
     if (typeof expected === 'string') assert.equal(join(), expected);
     else assert.throws(join, expected);
