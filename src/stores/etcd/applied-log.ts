@@ -95,7 +95,9 @@ export class AppliedLog {
       }
       if (key < this.nextSlot) continue;
       if (key !== this.nextSlot) {
-        throw new LogLostError(`${key} does not follow the last pet, ${this.lastId}: damage`);
+        throw new LogLostError(
+          `${key} does not follow the last pet, ${this.lastId}: the log is damaged`,
+        );
       }
       this.#applyNext(keyValue);
     }

@@ -68,7 +68,7 @@ export class EtcdLog implements CommitLog {
     this.#outage = report('The etcd cluster is out of reach', 'The etcd cluster answers again');
     this.#strayKey = report(
       'A key is not part of the log',
-      'No key under the prefix is left that is not part of the log',
+      'All keys under the prefix are part of the log again',
     );
     this.#timers = [
       clock.every(TICK_MS, () => this.#tick()),

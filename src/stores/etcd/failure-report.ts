@@ -30,7 +30,7 @@ export class FailureReport {
     return last !== undefined && this.#clock.now() - last.at < RECENT_MS ? last.cause : undefined;
   }
 
-  /** Records a failure, or undefined for a success. A failure with another etcd key is a new one. */
+  /** Records a failure, or undefined for a success. Another etcd key makes it a new failure. */
   record(failure: { readonly cause: string; readonly key?: string } | undefined): void {
     const last = this.#last;
     this.#last = failure && { ...failure, at: this.#clock.now() };

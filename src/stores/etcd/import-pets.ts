@@ -43,8 +43,8 @@ export async function importPets(
   if (found.state !== state) {
     throw new LogLostError(
       found.state === 'ready'
-        ? `There is a log under ${prefix} already: take another prefix`
-        : `Another import into ${prefix} was begun: take another prefix`,
+        ? `${prefix} already has a log: use another prefix`
+        : `Another import into ${prefix} has begun: use another prefix`,
     );
   }
   const log = await readWhole(deps, found);

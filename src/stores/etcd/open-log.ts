@@ -72,7 +72,7 @@ export async function openOrMakeLog(
   const meta =
     (await findMeta(deps, layout)) ??
     (await putIf(deps, [ifAbsent(layout.prefix, layout.end)], layout.meta, own));
-  if (meta === undefined) throw noMeta(layout, 'another key');
+  if (meta === undefined) throw noMeta(layout, `A key under ${prefix}`);
   return { log: await identifyLog(deps, layout, meta), isNew: meta.equals(own) };
 }
 
@@ -93,9 +93,9 @@ async function findMeta(deps: StartDeps, layout: Layout): Promise<Buffer | undef
   return meta?.value;
 }
 
-function noMeta({ prefix, meta }: Layout, key: string): LogLostError {
+function noMeta({ meta }: Layout, key: string): LogLostError {
   return new LogLostError(
-    `There is ${key} under ${prefix}, and no meta: damage. Take another prefix, or restore ${meta}`,
+    `${key} exists, but ${meta} is missing: the log is damaged. Restore it, or use another prefix`,
   );
 }
 
@@ -115,7 +115,7 @@ async function identifyLog(deps: StartDeps, layout: Layout, meta: Buffer): Promi
   const isFalse = ({ succeeded, ranges }: TxnResponse): boolean =>
     !succeeded && ranges[0]?.keyValues[0]?.value.equals(meta) === true;
   if (!responses.every(isFalse)) {
-    throw new LogLostError('The endpoints do not compare before they write: is that etcd?');
+    throw new LogLostError('The endpoints ignore the compares of a transaction: are they etcd?');
   }
   return { layout, meta, ...decodeMeta(key, meta) };
 }
@@ -130,8 +130,8 @@ export async function readLog(deps: StartDeps, log: AppliedLog, catchUp: CatchUp
   const { strayKey } = catchUp;
   if (strayKey === undefined) return;
   throw new LogLostError(
-    `There are keys under ${log.layout.prefix} that belong to no log, ${strayKey} first: delete ` +
-      'them if you know what they are',
+    `${strayKey} is not part of the log: delete it, and all other such keys, if you know what ` +
+      'they are',
   );
 }
 
