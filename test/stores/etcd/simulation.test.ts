@@ -63,7 +63,7 @@ class Life {
   }
 
   async open(): Promise<EtcdStore> {
-    const random = (): number => this.#random.below(1000) / 1000;
+    this.clock.random = () => this.#random.below(1000) / 1000;
     const calls = simulatedCalls(this.etcd, async (kind, text) => {
       await this.clock.sleep(1 + this.#random.below(5));
       // A late transaction may arrive at any time.
@@ -86,7 +86,7 @@ class Life {
       return fault.fate;
     });
     const endpoints = ['http://127.0.0.1:2379'];
-    const store = await openInitialized({ endpoints, calls, clock: this.clock, random });
+    const store = await openInitialized({ endpoints, calls, clock: this.clock });
     this.#stores.push(store);
     return store;
   }
