@@ -11,8 +11,8 @@ const EVENTS: Readonly<Record<string, string>> = {
 };
 
 /**
- * What happens to the endpoints a, b, c … in turn: `fa` a fails, `sa` it belongs to another cluster,
- * `wa` it answers a check, `ok` the cluster answers a transaction, `+9` nine seconds pass, and
+ * What happens to the endpoints a, b and c: `fa` a fails, `sa` it belongs to another cluster, `wa`
+ * it answers a check, `ok` the cluster answers a transaction, `+9` nine seconds pass, and
  * `near:10,-,3` their round trips are measured, with none for b.
  */
 const ROWS: readonly (readonly [
@@ -68,7 +68,7 @@ for (const [count, most] of [
   [4, 3],
   [5, 3],
 ] as const) {
-  test(`A cluster of ${count} is lost if ${most} endpoints are strange, and not with one less`, () => {
+  test(`${most} of ${count} strange endpoints lose the cluster, and no fewer`, () => {
     const strange = [...'abcde'].slice(0, most).map((name) => `s${name}`);
     assert.equal(live(count, [...strange, '+10'].join(' ')).endpoints.isOtherCluster, true);
     const fewer = [...strange.slice(1), '+99'].join(' ');

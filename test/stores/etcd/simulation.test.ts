@@ -180,7 +180,7 @@ const SEEDS: readonly number[] = [...new Set([1, SEED])];
 
 for (const seed of SEEDS) {
   for (const fate of FATES) {
-    test(`No pet is lost or doubled if a call is ${fate}, or 40 calls are (seed ${seed})`, async () => {
+    test(`No pet is lost or doubled if 1 or 40 calls are ${fate} (seed ${seed})`, async () => {
       const calls = await live(seed);
       assert.ok(calls >= 10, `${calls} calls`);
       for (const length of [1, 40]) {
