@@ -27,7 +27,9 @@ import { createRandom, type Random } from './random.ts';
 /** Opens a store at one place: a durable store finds there what an earlier one left. */
 export type OpenStore = () => PetStore | Promise<PetStore>;
 
-/** Declares the suite. `newStorage` is called once for each test; each storage begins without pets. */
+/**
+ * Declares the suite. `newStorage` is called once for each test; each storage begins without pets.
+ */
 export function testPetStoreContract(
   name: string,
   newStorage: (t: TestContext) => OpenStore,

@@ -21,7 +21,7 @@ const MISTAKES: readonly (readonly [given: string, mistake: string])[] = [
     (url) => [`--etcd http://e:1,${url}`, `${URLS} ${JSON.stringify(url)}`] as const,
   ),
   ['--etcd http://user:secret@e:1', `${URLS} "http://…@e:1"`],
-  ['--etcd http://e:1,http://E:1/', '--etcd must differ, but http://e:1 is there twice'],
+  ['--etcd http://e:1,http://E:1/', '--etcd must differ, but http://e:1 is listed twice'],
   [
     `${ETCD} PETSTORE_ETCD_PREFIX=pets`,
     'PETSTORE_ETCD_PREFIX must be visible ASCII characters that end in a slash, not "pets"',
@@ -32,7 +32,7 @@ const MISTAKES: readonly (readonly [given: string, mistake: string])[] = [
   ],
   [
     `${ETCD} PETSTORE_ETCD_CA_FILE=ca.pem`,
-    'PETSTORE_ETCD_CA_FILE is for https:// endpoints, and there are none',
+    'PETSTORE_ETCD_CA_FILE requires an https:// endpoint',
   ],
   [`${ETCD} PETSTORE_ETCD_USER=pets`, 'PETSTORE_ETCD_USER needs a file with the password too'],
   [`${ETCD} PETSTORE_BODY_LIMIT=1048577`, 'PETSTORE_BODY_LIMIT must be at most 1048576 on etcd'],

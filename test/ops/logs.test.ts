@@ -8,8 +8,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createJsonLog } from '../../src/ops/json-log.ts';
 import type { PetQuery } from '../../src/model/pet-store.ts';
 import { createMemoryStore } from '../../src/stores/memory-store.ts';
-import { exchange } from '../support/http/raw-http.ts';
 import { KEY, startService, type Service } from '../support/http/service.ts';
+import { talk } from '../support/http/wire.ts';
 
 interface LoggedService {
   readonly service: Service;
@@ -131,7 +131,7 @@ test('A request cannot forge a line of the log', async (t) => {
   const { service, entries, text } = await start(t);
   const path = '/v1/"},{"level":"error"}\u2028%0a%0d\x7f';
   const head = `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`;
-  await exchange(service.port, Buffer.from(head));
+  await talk(service.port, Buffer.from(head));
   assert.ok(text().split('\n').length <= 1, text());
   for (const { level } of entries()) assert.equal(level, 'info');
 });

@@ -3,9 +3,12 @@
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcess, type ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { tempDir } from '../disk/temp-dir.ts';
 
 /** The API key of services that `startOn` starts. */
 export const KEY = 'test-key';
@@ -115,6 +118,25 @@ export function addPet(url: string, key: string = KEY): Promise<Response> {
 
 /** The body that `addPet` sends. */
 export const PET = '{"name":"Rex","categoryId":7}';
+
+const FAULTY_CALLS = new URL('./faulty-calls.js', import.meta.url).href;
+
+/** What each `fdatasync` of a process does. */
+export type SyncFault = 'none' | 'EIO' | 'hang';
+
+/** As `startOn`, with a function that sets what each `fdatasync` does from then on. */
+export function startFaulty(
+  t: TestContext,
+  dataFile: string,
+  timersFaster = 1,
+): { readonly service: Process; setFault(fault: SyncFault): void } {
+  const faultFile = join(tempDir(t), 'fault');
+  const args = ['--import', FAULTY_CALLS, SERVER_JS, '--port', '0', '--data-file', dataFile];
+  const env = { PETSTORE_API_KEYS: KEY, FAULT_FILE: faultFile, FASTER: `${timersFaster}` };
+  const service = startProgram(process.execPath, args, { env });
+  t.after(() => end(service, 'SIGKILL'));
+  return { service, setFault: (fault) => writeFileSync(faultFile, fault) };
+}
 
 /** The port on which the service listens, once it does. */
 export async function portOf(service: Process): Promise<number> {
