@@ -1,8 +1,8 @@
 /**
  * Runs the tests on every supported Node, one after the other, and prints a line for each.
  *
- * A Node that is not given is the npm package `node`, installed once into a folder outside the
- * project: remove that folder to have newer ones. Exit code 0: no test failed on any of them.
+ * A Node that is not given comes from the npm package `node`, installed once into a folder outside
+ * the project. Remove that folder to get newer ones. Exit code 0: no test failed on any Node.
  */
 
 import { spawnSync } from 'node:child_process';
@@ -42,7 +42,7 @@ if (values.help) {
 const given = new Map(values.node.map(readGiven));
 const wanted = values.only?.split(',') ?? [...new Set([...SUPPORTED, ...given.keys()])];
 
-// All are fetched before the first is run, so that what is missing is known at once.
+// Fetches all of them before the first run, so that a missing one is reported immediately.
 const nodes = wanted.map((version) => [version, given.get(version) ?? fetchNode(version)]);
 buildTests();
 const args = testArguments(REPORTER, positionals);
@@ -55,22 +55,22 @@ function readGiven(text) {
   return [version, resolve(path)];
 }
 
-/** The path of the binary; undefined where it cannot be had. */
+/** Returns the path of the binary, or undefined if it cannot be installed. */
 function fetchNode(version) {
   const folder = join(CACHE, version);
   const binary = join(folder, 'node_modules', 'node', 'bin', 'node');
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  // Whoever made this folder decides what is run.
+  // The owner of this folder decides which program is run.
   const owner = process.getuid?.();
   if (owner !== undefined && statSync(CACHE).uid !== owner) fail(`${CACHE} is another user's`);
   if (existsSync(binary)) return binary;
-  // The package fetches the binary for this system in a script of its own.
+  // The package's install script fetches the binary for this system.
   const options = ['--no-save', '--no-audit', '--no-fund', '--ignore-scripts=false', '--silent'];
   const isThere = runNpm(['install', '--prefix', folder, ...options, `node@${version}`]);
   return isThere && existsSync(binary) ? binary : undefined;
 }
 
-/** Runs the tests and prints what came of it; true when none failed. */
+/** Runs the tests and prints their result. Returns true if none failed. */
 function runOn(version, node, args) {
   if (node === undefined) {
     console.log(row([version], 'FAILED: cannot be fetched; give one with --node'));
@@ -79,7 +79,7 @@ function runOn(version, node, args) {
   const start = performance.now();
   const { stdout, status, signal, error } = spawnSync(node, args, {
     cwd: root,
-    // What asks for `node` by its name, such as an npm script, is to get this one too.
+    // A program that runs `node` by name, such as an npm script, gets this one, too.
     env: { ...process.env, PATH: `${dirname(node)}${delimiter}${process.env.PATH}` },
     stdio: ['ignore', 'pipe', 'inherit'],
     maxBuffer: 64 << 20,

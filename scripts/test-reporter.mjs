@@ -1,9 +1,9 @@
 /**
- * What npm test shows: a line for each folder of tests when it is through, each failure in full
- * where it happens, and at the end the sums, the failures by name, and what was skipped and why.
+ * The output of npm test: a line for each folder of tests when it is finished, with its failures;
+ * and at the end the sums, the failures by name, and which tests were skipped and why.
  *
- * What tests note (a seed, what was sent) is shown for files with a failure; what they write is
- * shown at once.
+ * The notes of a test file (a seed, what was sent) are shown if it has a failure. What a test file
+ * writes is shown immediately.
  */
 
 import { basename, dirname, join, relative, resolve } from 'node:path';
@@ -44,8 +44,9 @@ export default async function* report(events) {
 }
 
 /**
- * `stores/file`; a file outside a folder stands for itself. Undefined for what a test file takes
- * from src, such as the contract of a store: it belongs to the folder that is under way.
+ * Returns the folder of a test, such as `stores/file`, or its file if it is in no folder. Returns
+ * undefined for tests that src declares, such as the contract of a store: they belong to the folder
+ * that is running.
  */
 function folderOf(result) {
   const folder = dirname(fileOf(result));
@@ -77,8 +78,17 @@ function countsText(results) {
 
 function failureText(result, notes) {
   const noted = notes.get(resolve(result.file ?? result.name)) ?? [];
-  const text = [inspect(result.error), ...noted.map((note) => `Noted: ${note}`)].join('\n');
+  const text = [errorText(result.error), ...noted.map((note) => `Noted: ${note}`)].join('\n');
   return `\n  FAILED ${fileOf(result)}: ${result.name}\n${text.replace(/^/gm, '    ')}\n\n`;
+}
+
+/** The message, which shows what differs, and the lines of the stack that are not Node's own. */
+function errorText(error) {
+  if (error?.stack === undefined) return inspect(error);
+  const { name, message, stack, cause } = error;
+  const frames = stack.split('\n').filter((line) => /^ +at (?!.*\bnode:)/.test(line));
+  const causes = cause === undefined ? [] : [`Caused by ${errorText(cause)}`];
+  return [`${name}: ${message}`, ...frames, ...causes].join('\n');
 }
 
 function closingText(results, seconds) {

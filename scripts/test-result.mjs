@@ -1,4 +1,4 @@
-/** What an event of Node's test runner tells of one test, for the reporters. */
+/** Reads the result of one test from an event of Node's test runner, for the reporters. */
 
 /** Undefined for every event that is not the end of a test. */
 export function readResult({ type, data }) {

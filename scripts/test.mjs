@@ -1,10 +1,10 @@
 /**
- * npm test: installs where needed, builds dist/ (which some tests run) and the tests, and runs
- * them.
+ * npm test: installs the compiler if needed, builds dist/ (which some tests run) and the tests, and
+ * runs them.
  *
  * Arguments choose test files by a part of their path: npm test -- router journal
- * `--all` tries all cases where a sample is tried else, with the day's seed.
- * `--watch` runs them again whenever a source changes.
+ * `--all` tries all cases instead of a sample, with the day's seed.
+ * `--watch` runs them again when a source changes.
  * `--node PATH` runs them on another Node than the one that builds.
  */
 
@@ -17,7 +17,7 @@ import { build, fail, isMain, root, run } from './build.mjs';
 
 const REPORTER = new URL('test-reporter.mjs', import.meta.url);
 const TIMEOUT_MS = 840_000;
-/** Two at least: the long ones compute, or wait for a disk or for the clock, by turns. */
+/** At least two: while one test file waits for a disk or the clock, another one computes. */
 const CONCURRENCY = Math.max(2, availableParallelism() - 1);
 
 export function buildTests() {
@@ -25,23 +25,23 @@ export function buildTests() {
   build(join('test', 'tsconfig.json'), '.build');
 }
 
-/** The simulation takes the longest of all files: it comes first, so that nothing waits for it. */
+/** The simulation takes longest: it starts first, so that it is not alone at the end. */
 const isLongest = (name) => name.startsWith('simulation');
 
-/** The arguments that have Node run the test files with such parts in their paths, or all. */
+/** Returns Node's arguments for the test files whose paths contain these parts, or for all. */
 export function testArguments(reporter, parts) {
   const files = readdirSync(join(root, '.build', 'test'), { recursive: true })
     .filter((name) => name.endsWith('.test.js'))
     .filter((name) => parts.length === 0 || parts.some((part) => name.includes(part)))
     .sort((a, b) => isLongest(b) - isLongest(a) || (a < b ? -1 : 1))
     .map((name) => join(root, '.build', 'test', name));
-  // Node would look for test files of its own choice.
+  // Without a file, Node would search for test files itself.
   if (files.length === 0) fail(`No test file has ${parts.join(' or ')} in its path`);
   const limits = [`--test-timeout=${TIMEOUT_MS}`, `--test-concurrency=${CONCURRENCY}`];
   return ['--test', `--test-reporter=${reporter}`, ...limits, ...files];
 }
 
-/** Builds and runs again at each change; never returns. */
+/** Builds and runs again at each change. Never returns. */
 function watch(node, args) {
   const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
   for (const project of ['tsconfig.json', join('test', 'tsconfig.json')]) {

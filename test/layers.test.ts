@@ -1,7 +1,7 @@
 /**
- * The floor plan: a file of src/ imports from lower layers or its own folder, and nothing else.
+ * The layers: a file of src/ imports only from its own folder and from lower layers.
  *
- * The README's map is the plan: the layers that this test checks are read from it.
+ * The test reads the layers from the map in the README.
  */
 
 import assert from 'node:assert/strict';
@@ -11,13 +11,13 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { VERSION } from '../src/base/version.ts';
 
-/** Found from this file's compiled place, .build/test. */
+/** The root of the project: the compiled tests are in .build/test. */
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
-/** The folders of each layer, from the lowest up; a file outside a folder is one by itself. */
+/** The folders of each layer, from the lowest up. A file outside a folder counts as a folder. */
 const LAYERS = readLayers(readFileSync(join(root, 'README.md'), 'utf8'));
 
-/** Reads the map: a line with a number begins a layer, and its continuation lines have none. */
+/** Reads the map: a line with a number begins a layer, and lines without one continue it. */
 function readLayers(readme: string): readonly (readonly string[])[] {
   const [, map = ''] = /^```\n( *[0-9]+ {2}server\.ts[^]*?)^```$/m.exec(readme) ?? [];
   const layers = Array.from(map.matchAll(/^ *([0-9]+) [^]*?(?=^ *[0-9]+ |$(?![^]))/gm));
@@ -27,16 +27,16 @@ function readLayers(readme: string): readonly (readonly string[])[] {
   return names.reverse().map((row) => row.map((name) => name.replace(/\/$/, '')));
 }
 
-const roomOf = (file: string): string | undefined =>
-  LAYERS.flat().find((room) => file === room || file.startsWith(`${room}/`));
+const folderOf = (file: string): string | undefined =>
+  LAYERS.flat().find((folder) => file === folder || file.startsWith(`${folder}/`));
 const layerOf = (file: string): number =>
-  LAYERS.findIndex((rooms) => rooms.some((room) => room === roomOf(file)));
+  LAYERS.findIndex((folders) => folders.some((folder) => folder === folderOf(file)));
 
 const sources = new Map<string, string>();
 for (const name of readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })) {
   if (!name.includes('.') || /\.(md|yaml)$/.test(name)) continue;
   const text = readFileSync(join(root, 'src', name), 'utf8');
-  // Comments speak of other rooms, and of the process.
+  // Comments may name other folders, and the process.
   sources.set(name.replaceAll('\\', '/'), text.replace(/^\s*\/\*[^]*?\*\/|(?<=^|\s)\/\/.*/gm, ''));
 }
 
@@ -67,7 +67,7 @@ test('Every entry of the map exists, and is on the map once', () => {
   for (const room of rooms) assert.ok(existsSync(join(root, 'src', room)), room);
 });
 
-test('Every import is of a file of our own, by its name with .ts, or of node:', () => {
+test('Every import names a file of src with its ending .ts, or a module of node:', () => {
   for (const [file, names] of imports) {
     for (const name of names) {
       assert.match(name, /^\.\.?\/.+\.ts$/, `${file} imports ${name}`);
@@ -76,39 +76,42 @@ test('Every import is of a file of our own, by its name with .ts, or of node:', 
   }
 });
 
-test('Every import is of a lower layer or of the same folder', () => {
+test('Every import is from a lower layer or the same folder', () => {
   for (const [file, names] of imports) {
     for (const target of names.map((name) => targetOf(file, name))) {
-      const isAllowed = layerOf(target) < layerOf(file) || roomOf(target) === roomOf(file);
+      const isAllowed = layerOf(target) < layerOf(file) || folderOf(target) === folderOf(file);
       assert.ok(isAllowed, `${file} imports ${target}`);
     }
   }
 });
 
-test('The room http knows nothing of pets, only the name of the program', () => {
+test('src/http does not know about pets, except the name of the program', () => {
   for (const [file, text] of sources) {
-    if (roomOf(file) !== 'http') continue;
+    if (folderOf(file) !== 'http') continue;
     assert.doesNotMatch(text, /\bpet(?!store\b)|Pet/, `${file} speaks of pets`);
     for (const name of imports.get(file) ?? []) {
-      const room = roomOf(targetOf(file, name))!;
-      assert.ok(['http', 'base'].includes(room), `${file} imports ${name}`);
+      const folder = folderOf(targetOf(file, name))!;
+      assert.ok(['http', 'base'].includes(folder), `${file} imports ${name}`);
     }
   }
 });
 
-test('The kit knows nothing of this service: it imports its own room and base', () => {
+test('The kit imports only src/kit and src/base, so it does not depend on this service', () => {
   for (const file of sources.keys()) {
-    if (roomOf(file) !== 'kit') continue;
+    if (folderOf(file) !== 'kit') continue;
     for (const name of imports.get(file) ?? []) {
-      assert.ok(['kit', 'base'].includes(roomOf(targetOf(file, name))!), `${file} imports ${name}`);
+      assert.ok(
+        ['kit', 'base'].includes(folderOf(targetOf(file, name))!),
+        `${file} imports ${name}`,
+      );
     }
   }
 });
 
-test('No imports run in a circle', () => {
+test('No imports form a cycle', () => {
   const checked = new Set<string>();
   const visit = (file: string, path: readonly string[]): void => {
-    assert.ok(!path.includes(file), `A circle: ${[...path, file].join(' → ')}`);
+    assert.ok(!path.includes(file), `A cycle: ${[...path, file].join(' → ')}`);
     if (checked.has(file)) return;
     for (const name of imports.get(file) ?? []) visit(targetOf(file, name), [...path, file]);
     checked.add(file);
@@ -116,9 +119,9 @@ test('No imports run in a circle', () => {
   for (const file of sources.keys()) visit(file, []);
 });
 
-test('The client and all that it imports need nothing of Node', () => {
+test('The client and everything that it imports need no module of Node', () => {
   const needed = new Set(['client/client.ts']);
-  // A set is walked to what is added on the way.
+  // The loop also reaches what it adds to the set.
   for (const file of needed) {
     for (const name of imports.get(file) ?? []) needed.add(targetOf(file, name));
   }
@@ -133,7 +136,7 @@ test('The client and all that it imports need nothing of Node', () => {
   }
 });
 
-test('Only what is started touches the process, and the disk and its lock: for whom, and who holds it', () => {
+test('Only programs use the process, except node-disk.ts and lock.ts for owner and holder', () => {
   const touchesProcess = /\bprocess(\?\.|[.[])\S|[=({]\s*process\b|\bnode:process\b|\bglobalThis\b/;
   const files = [...sources].filter(([, text]) => touchesProcess.test(text)).map(([file]) => file);
   const onDisk = ['stores/file/lock.ts', 'stores/file/node-disk.ts'];

@@ -1,4 +1,4 @@
-/** The pages: their files, links and commands are there, reading order and tables are true. */
+/** The pages: their files, links and commands exist, and the reading order and tables are true. */
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -14,11 +14,11 @@ import { checksOf } from '../src/kit/checks.ts';
 import { OPTION_NAMES } from '../src/settings.ts';
 import { tempDir } from './support/disk/temp-dir.ts';
 
-/** Found from this file's compiled place, .build/test. */
+/** The root of the project: the compiled tests are in .build/test. */
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const readme = readFileSync(join(root, 'README.md'), 'utf8');
 
-/** By its path from the root: the README, and the page of each room that has one. */
+/** The pages by their paths from the root: the README, and the page of each folder. */
 const pages = new Map(
   ['README.md', ...pagesIn('src'), ...pagesIn('test'), ...pagesIn('scripts')].map((path) => [
     path,
@@ -39,13 +39,13 @@ const sources = ['src', 'test', 'scripts'].flatMap((folder) =>
   })),
 );
 
-test('Each file that a page names is there', () => {
+test('Each file that a page names exists', () => {
   const named = [...pages.values()].flatMap((page) => [
     ...page.matchAll(/`([a-z0-9./-]+\.(?:ts|mjs))`/g),
   ]);
   const names = named.map((match) => match[1]!.replace(/^(\.\.\/)+/, ''));
   assert.ok(names.length > 100);
-  // In a text, a file goes by its last name, and a name at home by its room or from the root.
+  // A page names a file by its last name, or by its path from the folder or the root.
   const isThere = (name: string): boolean =>
     existsSync(join(root, name)) ||
     sources.some((file) => file.name === name || file.name.endsWith(`/${name}`)) ||
@@ -56,7 +56,7 @@ test('Each file that a page names is there', () => {
   );
 });
 
-/** What a reader would write. */
+/** What a reader would type. */
 const EXAMPLES = ['api/count-pets.ts'];
 
 test('The README has at most 250 lines', () => {
@@ -102,7 +102,7 @@ function headingsOf(path: string): readonly string[] {
   );
 }
 
-test('Each picture is small, and shown by the README', () => {
+test('Each picture is small, and the README shows it', () => {
   const folder = join(root, 'scripts', 'pictures');
   const pictures = readdirSync(folder).filter((name) => !name.endsWith('.mjs'));
   assert.deepEqual(pictures.sort(), ['create.svg', 'page-dark.webp', 'page-light.webp']);
@@ -119,7 +119,7 @@ test('Each picture is small, and shown by the README', () => {
   for (const room of rooms) assert.ok(existsSync(join(root, 'src', room)), room);
 });
 
-test('Every page of a room can be reached from the README', () => {
+test('Every page can be reached from the README', () => {
   for (const path of pages.keys()) {
     if (path !== 'README.md') assert.ok(readme.includes(`(${path})`), path);
   }
@@ -132,7 +132,7 @@ test('The reading order reaches every file of src', () => {
   assert.ok(named.length > 100);
   for (const { path, name } of sources) {
     if (!path.startsWith(join(root, 'src')) || !name.endsWith('.ts')) continue;
-    // Of files with one name, each takes one mention.
+    // If several files have one name, each needs its own mention.
     const index = named.indexOf(basename(name));
     assert.notEqual(index, -1, `src/READING.md has no place for src/${name} in its reading order`);
     named.splice(index, 1);
@@ -193,7 +193,7 @@ for (const [what, env, code] of [
   });
 }
 
-/** A port that was free a moment ago. */
+/** Returns a port that was free a moment ago. */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -223,7 +223,7 @@ test('The table of traceability has every sentence of the interface, and a check
   for (const [sentence, file] of checkIn) {
     const path = sources.find(({ name }) => name === file || name.endsWith(`/${file}`))?.path ?? '';
     const text = existsSync(path) ? readFileSync(path, 'utf8') : '';
-    // A check that comes from a table of cases is there by its id, or by what its id ends in.
+    // A check from a table of cases is found by its id, or by the end of its id.
     const id = idOf.get(sentence) ?? sentence;
     const names = [`'${sentence}'`, `"${sentence}"`, `'${id}'`, `/${id.split('/')[1]}\``];
     const isThere = names.some((name) => text.includes(name));

@@ -2,6 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -57,6 +59,31 @@ Failed:
 6 tests in 4 s: 3 passed, 1 FAILED, 2 skipped
 `,
   );
+});
+
+test('A failure shows what differs and where, without the lists and the frames of Node', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'petstore-reporter-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'lists.test.mjs');
+  writeFileSync(
+    file,
+    `import assert from 'node:assert/strict';
+    import { test } from 'node:test';
+    test('Two lists are equal', () => {
+      const list = Array.from({ length: 400 }, (_, i) => 'entry ' + i);
+      assert.deepEqual(list, list.with(200, 'another'));
+    });`,
+  );
+  const args = ['--test', '--test-reporter', './scripts/test-reporter.mjs', file];
+  const { stdout } = spawnSync(process.execPath, args, { cwd: root, encoding: 'utf8', env: {} });
+  const lines = stdout.split('\n');
+  assert.ok(lines.length < 45, stdout);
+  for (const part of ["'another'", "'entry 200'", 'lists.test.mjs:5:']) {
+    assert.ok(stdout.includes(part), `${part} is missing in ${stdout}`);
+  }
+  for (const part of ['node:internal', 'generatedMessage', "'entry 300'"]) {
+    assert.ok(!stdout.includes(part), `${part} is in ${stdout}`);
+  }
 });
 
 test('The matrix gets the same in one line', () => {

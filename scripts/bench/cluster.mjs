@@ -1,11 +1,11 @@
 /**
  * The cluster: the service on three etcd members, against bare loops of etcd's own calls.
  *
- * Callers are in-process `pets.create` and `pets.list`, without HTTP of ours; the floors send one
- * transaction, or one linearizable range, after the other over one kept-alive connection. Then come
- * one, two and four service processes together: they take turns at one log, so that their rates
- * do not add up; one of two that is farther from the members than the other; and a start with a
- * million pets. This file is also the program of those processes.
+ * Callers use `pets.create` and `pets.list` in the process, without HTTP. The floors send one
+ * transaction, or one linearizable range, after the other over one kept-alive connection. Other
+ * rows measure one, two and four service processes together, which take turns at one log, so that
+ * their rates do not add up; two processes of which one is farther from the members; and a start
+ * with a million pets. This file is also the program of those processes.
  */
 
 import { execFileSync, fork, spawn, spawnSync } from 'node:child_process';
@@ -79,7 +79,7 @@ export async function measureCluster(bench) {
   }
 }
 
-/** Two processes at one log: a far one, and one that is near to the members. */
+/** Two processes on one log: one far from the members, one near. */
 async function measureDistance(bench, { endpoints }) {
   bench.progress('on etcd: distance');
   const rows = [];
@@ -105,7 +105,7 @@ async function measureDistance(bench, { endpoints }) {
   return rows;
 }
 
-/** A way to each endpoint that takes half the time of a round trip in each direction. */
+/** A connection to each endpoint that adds half a round trip in each direction. */
 async function startDistance(endpoints, roundTripMs) {
   const servers = endpoints.map((endpoint) =>
     createServer((socket) => {
@@ -186,7 +186,7 @@ async function freePorts(count) {
   return ports;
 }
 
-/** A process of its own on the Node that is measured. */
+/** Starts a process on the Node that is measured. */
 async function startProcess({ node }, settings) {
   const child = fork(FILE, [JSON.stringify(settings)], { execPath: node });
   const answer = () =>
@@ -230,7 +230,7 @@ function post(endpoint, path, body) {
 
 const base64 = (text) => Buffer.from(text).toString('base64');
 
-/** What a caller does again and again, and how it ends. */
+/** What a caller repeats, and how that ended. */
 async function openJob({ job, prefix, endpoints }) {
   const [endpoint] = endpoints;
   let number = 0;

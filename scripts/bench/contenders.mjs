@@ -1,5 +1,5 @@
 /**
- * The contenders and the jobs that more than one part has.
+ * The contenders and jobs that more than one part uses.
  *
  * The service comes in its kinds (serve-petstore.mjs), others from where they are installed
  * (serve-other.mjs). A job is what a burst sends, and over how many connections.
@@ -10,13 +10,13 @@ import { join } from 'node:path';
 import { freshData } from './data.mjs';
 import { serverContender } from './processes.mjs';
 
-/** The service, with files of its own and so many pets in them; named after its kind, or a twin. */
+/** The service with its own copy of a data file; named after its kind, or `a twin`. */
 export function petstore(bench, kind, pets, job, name = kind) {
   const prepare = () => ({ kind, path: freshData(bench.folder, `${name}-${pets}`, pets) });
   return serverContender(bench, name, 'serve-petstore.mjs', prepare, job);
 }
 
-/** Another server, with the bench's thousand pets. */
+/** Another server, with the thousand pets of the bench. */
 export function other(bench, kind, job) {
   const prepare = () => ({
     kind,
@@ -26,7 +26,7 @@ export function other(bench, kind, job) {
   return serverContender(bench, kind, 'serve-other.mjs', prepare, job);
 }
 
-/** True when the package is in the folder of contenders. */
+/** Returns true if the package is in the folder of contenders. */
 export function isInstalled(bench, name) {
   return bench.contenders !== undefined && existsSync(join(bench.contenders, 'node_modules', name));
 }

@@ -1,8 +1,8 @@
 /**
  * The data files of the bench, in the service's own layout: 68 bytes a pet at one million.
  *
- * A file with so many pets is made once; each contender gets a copy of its own. One pet in 500 is
- * sold, so that a thousand have two of them; the others alternate.
+ * A file of each size is made once, and each contender gets its own copy. One pet in 500 is sold;
+ * the others are available and pending by turns.
  */
 
 import {
@@ -26,7 +26,7 @@ export function petText(id) {
   return `{"id":${id},"name":"Pet ${id}","categoryId":${id % 100},"status":"${statusOf(id)}"}`;
 }
 
-/** The path of a file with so many pets in the folder, made where it is missing. */
+/** Returns the path of a file with this many pets in the folder. Makes it if it is missing. */
 export function dataFile(folder, pets) {
   const path = join(folder, `pets-${pets}.json`);
   if (existsSync(path)) return path;
@@ -43,7 +43,7 @@ export function dataFile(folder, pets) {
   return path;
 }
 
-/** The path of a contender's own files: a copy with so many pets, or none of them. */
+/** Returns the path of a contender's own data file: a copy with this many pets, or no file. */
 export function freshData(folder, name, pets) {
   const path = join(folder, `${name}.json`);
   for (const suffix of SUFFIXES) rmSync(`${path}${suffix}`, { force: true });
@@ -51,10 +51,10 @@ export function freshData(folder, name, pets) {
   return path;
 }
 
-/** What a store has beside its data file, and a database beside its own. */
+/** The names of files that a store, or a database, keeps next to its data file. */
 const SUFFIXES = ['', '.journal', '.lock', '.db', '.db-wal', '.db-shm'];
 
-/** A copy that is on the disk, so that nobody else's sync has to wait for it. */
+/** Makes a copy and syncs it, so that no other sync has to wait for it. */
 export function copySynced(from, to) {
   copyFileSync(from, to);
   const file = openSync(to, 'r+');

@@ -1,8 +1,8 @@
 /**
- * Floods: many connections that pipeline 64 KiB each, and a client that comes meanwhile.
+ * Floods: many connections that pipeline 64 KiB each, and another client that connects meanwhile.
  *
- * What is told is the service's memory at its peak, and how long the other client had to wait at
- * the longest; bare node:http, by turns, has the same flood.
+ * Reports the service's peak memory and the other client's longest wait. Bare node:http gets the
+ * same flood, by turns.
  */
 
 import { freshData } from './data.mjs';
@@ -17,7 +17,7 @@ const REQUESTS = {
   'an unknown path': 'GET /nothing HTTP/1.1\r\nHost:a\r\n\r\n',
   '/v1/pets': `GET /v1/pets HTTP/1.1\r\nHost:a\r\n${FIELD}\r\n`,
 };
-/** What bare node:http answers to everything. */
+/** The response of bare node:http to every request. */
 const FLOOR = { fields: ['Content-Type', 'application/json'], body: '{"status":"ok"}' };
 const READING = { form: 'read', connections: 1000, request: REQUESTS['/livez'] };
 const NEVER_READING = { ...READING, form: 'read nothing', connections: 20, isEndless: true };
@@ -42,7 +42,7 @@ export async function measureFloods(bench) {
   return [{ title: 'Floods of pipelined requests', rows }];
 }
 
-/** A row: the other client's longest wait, ours to bare node:http's, by turns. */
+/** Returns a row: the other client's longest wait at the service and at bare node:http. */
 async function beside(bench, what, flood, goal) {
   const longest = { ours: [], theirs: [] };
   for (let round = 0; round < bench.rounds; round += 1) {

@@ -1,8 +1,8 @@
 /**
  * Growth: the same requests with a million pets and with a thousand.
  *
- * Nothing that the service does for a request should depend on how many pets there are. What counts
- * is processor time: the large table also lies less well in the processor's caches.
+ * What the service does for a request should not depend on the number of pets. The measure is
+ * processor time, in which the large table still pays for the processor's caches.
  */
 
 import { creates, petstore, reads } from './contenders.mjs';

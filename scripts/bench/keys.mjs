@@ -1,6 +1,6 @@
 /**
- * Idempotency keys: creates with a new key each against creates without, what a key takes in
- * memory, and what a key costs when there are ten, 100,000 and one more.
+ * Idempotency keys: creates with a new key each against creates without, the memory of a key, and
+ * the time of a key in a table of ten, of 100,000 and of one more.
  */
 
 import { spawn } from 'node:child_process';
@@ -16,7 +16,7 @@ import { figure, summary } from './table.mjs';
 
 const SERVER = fileURLToPath(new URL('../../dist/server.js', import.meta.url));
 const BODY = '{"name":"Pet 1234567","categoryId":42,"status":"available"}';
-/** The code of creates with a key is compiled by then, too. */
+/** After so many creates the code of creates with a key is compiled, too. */
 const WARMUP_SECONDS = 4;
 const MAX_KEYS = 100_000;
 
@@ -74,7 +74,7 @@ async function measureOne(bench, isKeyed, connections) {
   return { rate, perCpuSecond };
 }
 
-/** Of the process alone, whatever else the machine does; where /proc tells it. */
+/** The processor time of the process, if /proc has it. */
 function cpuSecondsOf(pid) {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ');
   return (Number(fields[11]) + Number(fields[12])) / 100;
@@ -94,7 +94,7 @@ function seconds(count) {
   return new Promise((resolve) => setTimeout(resolve, 1000 * count));
 }
 
-/** As load.mjs, but that each request has a key of its own, or a field of the same length. */
+/** As load.mjs, except that each request has a new key, or a field of the same length. */
 function startLoad(port, isKeyed, connections) {
   let answers = 0;
   let sent = 0;
@@ -111,7 +111,7 @@ function startLoad(port, isKeyed, connections) {
     };
     socket.on('connect', send);
     socket.on('error', () => undefined);
-    // One small answer is under way at a time, and comes in one piece.
+    // One small response is in progress at a time, and arrives in one piece.
     socket.on('data', (chunk) => {
       const start = chunk.latin1Slice(0, 13);
       if (start !== 'HTTP/1.1 201 ') throw new Error(`Answered ${chunk.toString()}`);
@@ -126,7 +126,7 @@ function startLoad(port, isKeyed, connections) {
   };
 }
 
-/** What the table of keys takes, and how long a key takes in it. */
+/** Measures the memory of the key table, and the time of a key in it. */
 async function tellOfTable() {
   const { KeyTable } = await import('../../dist/stores/idempotency/key-table.js');
   const clock = { now: () => 0, timeOfDay: () => 0 };
@@ -149,14 +149,14 @@ async function tellOfTable() {
   console.log(`A key takes ${bytes.toFixed(0)} bytes of memory`);
 }
 
-/** Of the heap, after a collection. */
+/** The bytes of the heap after a collection. */
 function usedBytes() {
   setFlagsFromString('--expose-gc');
   runInNewContext('gc')();
   return process.memoryUsage().heapUsed;
 }
 
-/** Microseconds for each of a thousand, the median of many runs. */
+/** Microseconds of each of a thousand calls, as the median of many runs. */
 function timed(work) {
   const times = Array.from({ length: 101 }, () => {
     const startedAt = performance.now();

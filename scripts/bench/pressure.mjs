@@ -1,8 +1,8 @@
 /**
  * Pressure: many connections, slow ones, long pipelines and a burst of creates.
  *
- * Each is tried on a service of its own. What is told is what came of it, for itself and for
- * others, and how far memory grew; there are no ratios here.
+ * Each case gets its own service. A row has the result for the case and for other clients, and the
+ * growth of memory; there are no ratios here.
  */
 
 import { spawn } from 'node:child_process';
@@ -32,7 +32,7 @@ export async function measurePressure(bench) {
     const before = server.memory().resident;
     const said = await work(server.port);
     const grown = Math.round((server.memory().peak - before) / 1e6);
-    rows.push({ what, figure: `${said}; memory +${grown} MB at the most` });
+    rows.push({ what, figure: `${said}; memory +${grown} MB at most` });
     await server.stop();
   };
   await run(`${CONNECTIONS} connections reading`, async (port) => {
@@ -123,7 +123,7 @@ async function lengthOfAnswer(port) {
   return answer.length;
 }
 
-/** A client of its own process: it asks again and again, and notes its longest wait. */
+/** A client in a separate process that repeats a request and records its longest wait. */
 function startBystander(port) {
   const child = spawn(process.execPath, [BYSTANDER, String(port)], { stdio: ['pipe', 'pipe', 2] });
   return {

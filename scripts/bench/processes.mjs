@@ -1,8 +1,8 @@
 /**
  * The processes of a bench: servers, the load generator, and scripts that measure themselves.
  *
- * Each takes its options as JSON and prints a line of JSON when it is ready or done. What a server
- * uses of the processor and of memory is read from /proc; elsewhere there are no such figures.
+ * Each takes its options as JSON and prints a line of JSON when it is ready or done. The processor
+ * time and memory of a server are read from /proc; systems without /proc get no such figures.
  */
 
 import { execFile, spawn } from 'node:child_process';
@@ -17,7 +17,7 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 const here = (name) => fileURLToPath(new URL(name, import.meta.url));
 
-/** Whatever ends the bench ends its processes too. */
+/** When the bench ends, for whatever reason, its processes end, too. */
 const running = new Set();
 process.on('exit', () => {
   for (const child of running) child.kill('SIGKILL');
@@ -25,7 +25,7 @@ process.on('exit', () => {
 process.on('SIGINT', () => process.exit(130));
 process.on('SIGTERM', () => process.exit(143));
 
-/** A script with lines of JSON to read from it. */
+/** A script that prints lines of JSON. */
 function start(node, script, args, stdin = 'ignore') {
   const child = spawn(node, [here(script), ...args], { stdio: [stdin, 'pipe', 'inherit'] });
   const end = once(child, 'exit');
@@ -44,7 +44,7 @@ function start(node, script, args, stdin = 'ignore') {
   };
 }
 
-/** Starts a server that prints `{"port":…}`, and whatever else it knows, when it is ready. */
+/** Starts a server that prints `{"port":…}`, with other members, when it is ready. */
 export async function startServer(node, script, options) {
   const { child, end, nextLine } = start(node, script, [JSON.stringify(options)]);
   return {
@@ -58,7 +58,7 @@ export async function startServer(node, script, options) {
   };
 }
 
-/** Starts a script that prints lines of JSON, and ends by itself. */
+/** Starts a script that prints lines of JSON and ends by itself. */
 export function startScript(node, script, options) {
   return start(node, script, [JSON.stringify(options)]);
 }
@@ -71,7 +71,7 @@ export async function runScript(node, script, options) {
   return result;
 }
 
-/** A load generator that stays: see load.mjs for its jobs. */
+/** Starts a load generator for many jobs; load.mjs describes them. */
 export function startLoad() {
   const { child, end, nextLine } = start(process.execPath, 'load.mjs', [], 'pipe');
   return {
@@ -86,15 +86,15 @@ export function startLoad() {
   };
 }
 
-/** Measures one job by a load generator of its own. */
+/** Measures one job with a new load generator. */
 export function measure({ port, request, ...job }) {
   return runScript(process.execPath, 'load.mjs', { port, request: textOf(request), ...job });
 }
 
 /**
- * One burst of a server under load, as a contender gives it. The job has `request`, `connections`,
- * and what is expected of the answers; the figures are those of the load generator, and the
- * processor time for an answer.
+ * Runs one burst of a server under load. The job has `request`, `connections` and what is expected
+ * of the responses. The figures are those of the load generator, and the processor time of a
+ * response.
  */
 export async function measureBurst(bench, server, job) {
   const before = server.processorUs();
@@ -106,7 +106,7 @@ export async function measureBurst(bench, server, job) {
   return { ...figures, processorUs: (server.processorUs() - before) / figures.answers };
 }
 
-/** A server as a contender: `prepare` makes its options afresh for each start. */
+/** A server as a contender. `prepare` makes its options for each start. */
 export function serverContender(bench, name, script, prepare, job) {
   return {
     name,
@@ -123,7 +123,7 @@ export function scriptContender(bench, name, script, options) {
   return { name, start: async () => ({ burst, stop: () => undefined }) };
 }
 
-/** The text of a request: to read a path, or to post a body. */
+/** Returns the text of a GET of the path, or of a POST of the body. */
 export function textOf({ path, body }) {
   const head = `${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer bench\r\n`;
   if (body === undefined) return `GET ${head}\r\n`;
@@ -131,7 +131,7 @@ export function textOf({ path, body }) {
   return `POST ${head}${fields}\r\n${body}`;
 }
 
-/** The answer to a GET: its header fields in a flat list, as they were sent, and its body. */
+/** Returns the response to a GET: its header fields as a flat list, as sent, and its body. */
 export async function answerOf(port, path) {
   const options = { port, path, host: '127.0.0.1', headers: { Authorization: 'Bearer bench' } };
   const [answer] = await once(get({ ...options, agent: false }), 'response');
@@ -139,8 +139,8 @@ export async function answerOf(port, path) {
 }
 
 /**
- * wrk needs far less of the processor than our own generator, so that the server is what is
- * measured. It does not look at bodies: one answer is looked at here.
+ * wrk takes far less processor time than load.mjs, so more of it is left for the server. It does
+ * not check bodies: this function checks one response.
  */
 async function runWrk({ port, request, connections, seconds, bodyBytes }) {
   const { path, body } = request;
@@ -170,7 +170,7 @@ function microseconds(text) {
   return Math.round(number * { us: 1, ms: 1000, s: 1_000_000 }[unit]);
 }
 
-/** The processor time of all threads of a process so far, in microseconds. */
+/** Returns the processor time of all threads of a process so far, in microseconds. */
 function processorUsOf(pid) {
   try {
     let nanoseconds = 0;
@@ -184,7 +184,7 @@ function processorUsOf(pid) {
   }
 }
 
-/** Resident and peak bytes of a process. */
+/** Returns the resident and the peak bytes of a process. */
 function memoryOf(pid) {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   const kilobytes = (field) => Number(new RegExp(`${field}:\\s+([0-9]+) kB`).exec(status)?.[1]);

@@ -1,8 +1,8 @@
 /**
- * Reads: the service against the floors, and against other servers where they are installed.
+ * Reads: the service against the floors, and against other servers if they are installed.
  *
- * The floors answer what the service was seen to answer: the same bytes, and the same header fields
- * but for those that node:http adds itself.
+ * The floors send what the service sent before: the same bytes, and the same header fields except
+ * those that node:http adds.
  */
 
 import { isInstalled, other, petstore, reads } from './contenders.mjs';
@@ -59,7 +59,7 @@ export async function measureReads(bench) {
   return [busy, alone];
 }
 
-/** What the metrics cost: the service beside itself without them. */
+/** Measures the cost of the metrics: the service against itself without them. */
 export async function measureMetrics(bench) {
   const what = 'one pet, 64 connections';
   const ours = petstore(bench, 'file', 1000, reads(ONE.path, 64));

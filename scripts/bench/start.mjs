@@ -1,9 +1,9 @@
 /**
  * Starting with a million pets: time, peak and resident memory.
  *
- * From the snapshot, against JSON.parse of the same file; and from the journal, where each pet was
- * a commit of its own, against the snapshot with the same pets. A start rewrites a journal, so each
- * has a fresh copy.
+ * A start from the snapshot is measured against JSON.parse of the same file. A start from a journal
+ * with one commit per pet is measured against a start from the snapshot with the same pets. A start
+ * rewrites the journal, so each start gets a new copy.
  */
 
 import { existsSync } from 'node:fs';
@@ -18,7 +18,7 @@ const TIME = { name: 'time', key: 'loadMs', digits: 0, unit: ' ms' };
 const PEAK = { name: 'peak memory', key: 'peakMb', digits: 0, unit: ' MB' };
 
 export async function measureStart(options) {
-  // A burst is a whole process here.
+  // Here a burst is a whole process.
   const bench = { ...options, turns: 1, warmUps: 1 };
   const { folder } = bench;
   const snapshot = started(bench, 'snapshot', () => dataFile(folder, PETS));
@@ -66,7 +66,7 @@ export async function measureStart(options) {
   return [{ title: 'Start with 1M pets', rows }];
 }
 
-/** A contender whose burst is a start of the service. */
+/** A contender whose burst is one start of the service. */
 function started(bench, name, prepare) {
   const burst = async () => {
     const options = { kind: 'file', path: prepare() };

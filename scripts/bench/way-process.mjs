@@ -15,12 +15,12 @@ import { pathToFileURL } from 'node:url';
 import { floorListener } from './floors.mjs';
 
 const CONNECTIONS = 50;
-/** Requests: four on each connection, one after the other. */
+/** Requests: four on each connection, each sent after the response to the one before. */
 const BATCH = 200;
 
 const { dists, dataFiles, scenarios, kinds, warmUps, slices } = JSON.parse(process.argv[2]);
 
-/** One side of a connection that is in this process; the other side is a server's. */
+/** The client's side of a connection in memory; the other side is the server's. */
 class MemorySocket extends Duplex {
   receivedBytes = 0;
   received;
@@ -38,7 +38,7 @@ class MemorySocket extends Duplex {
   setTimeout() {}
 }
 
-/** A client of a server: a batch is over when all answers have come whole. */
+/** A client of a server. A batch ends when all responses are complete. */
 function connectClient(server, path) {
   const request = Buffer.from(
     `GET ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer bench\r\n\r\n`,
@@ -50,7 +50,7 @@ function connectClient(server, path) {
   });
   const sum = () => sockets.reduce((total, { receivedBytes }) => total + receivedBytes, 0);
   return {
-    /** The bytes of an answer. */
+    /** The bytes of a response. */
     async answer() {
       const [socket] = sockets;
       socket.received = [];
@@ -60,7 +60,7 @@ function connectClient(server, path) {
       socket.received = undefined;
       return bytes;
     },
-    /** Microseconds a request. */
+    /** Microseconds per request. */
     async batch(answerBytes) {
       let due = sum();
       const startedAt = performance.now();
@@ -89,7 +89,7 @@ async function whenIdle(count) {
   }
 }
 
-/** The service from a folder like dist/, with a data file of its own. */
+/** The service from a folder such as dist/, with its own data file. */
 async function openService(dist, dataFile) {
   const main = ['index.js', 'app.js'].find((name) => existsSync(join(dist, name)));
   const { openApp, createHttpServer } = await import(pathToFileURL(join(dist, main)).href);
@@ -97,7 +97,7 @@ async function openService(dist, dataFile) {
   return createHttpServer(app.listener);
 }
 
-/** A floor that answers the same bytes to everything. */
+/** A floor that sends the same bytes for every request. */
 function openFloor(kind, answer) {
   const text = answer.toString('latin1');
   const end = text.indexOf('\r\n\r\n');

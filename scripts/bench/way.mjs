@@ -1,9 +1,9 @@
 /**
  * The way of a request: the service and the floors in one process, on sockets in memory.
  *
- * Kernel, network and neighbours are not in it, so it shows what the rate over sockets cannot: on a
- * machine under load the same code comes out within some 5 %. By it, changes to http/ and api/ are
- * judged. `--against DIST` adds another build of the service, so that one can bisect.
+ * It leaves out the kernel, the network and other programs, so it shows what the rate over sockets
+ * cannot: on a loaded machine the same code is within about 5 % of itself. Changes to http/ and
+ * api/ are judged by it. `--against DIST` adds another build of the service, for example to bisect.
  */
 
 import { writeFileSync } from 'node:fs';
@@ -61,7 +61,8 @@ function wayRow(results, major) {
 }
 
 /**
- * A file whose thousand pets have each status by turns, so that a filter passes over two of three.
+ * Makes a file whose thousand pets have the three statuses by turns, so that a filter skips two of
+ * three pets.
  */
 function freshPets(path) {
   const statuses = ['available', 'pending', 'sold'];

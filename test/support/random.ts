@@ -1,15 +1,15 @@
 /**
- * Generated cases: numbers from a seed, so that every run tests the same and a failure comes again.
+ * Generated cases: random numbers from a seed, so that a failure can be repeated.
  *
- * A property is a function that throws when it does not hold. Each case has a seed of its own, and
- * the failure names it: `forAll` with that as `firstSeed` and one case repeats just that.
+ * A property is a function that throws if it does not hold. Each case has its own seed, which the
+ * failure names: `forAll` with this seed as `firstSeed` and one case repeats it.
  */
 
 import * as contract from '../../src/contract/random.ts';
 
 export interface Random extends contract.Random {
   pick<T>(choices: readonly T[]): T;
-  /** True once in `n` times. */
+  /** Returns true once in `n` times. */
   oneIn(n: number): boolean;
 }
 
@@ -34,7 +34,7 @@ export function forAll(cases: number, property: (random: Random) => void, firstS
   }
 }
 
-/** An int64 of any length in digits, often next to a bound. */
+/** Returns an int64 with any number of digits, often next to a bound. */
 export function randomInt64(random: Random): bigint {
   if (random.oneIn(5)) {
     const offset = BigInt(random.below(3));
@@ -45,7 +45,7 @@ export function randomInt64(random: Random): bigint {
   return BigInt.asIntN(64, bits) >> BigInt(random.below(64));
 }
 
-/** The bytes with one to three of them deleted, inserted or replaced. */
+/** Returns the bytes with one to three of them deleted, inserted or replaced. */
 export function mutate(random: Random, bytes: Buffer): Buffer {
   let mutant = bytes;
   for (let edits = 1 + random.below(3); edits > 0; edits -= 1) {
@@ -58,7 +58,7 @@ export function mutate(random: Random, bytes: Buffer): Buffer {
   return mutant;
 }
 
-/** Those that mean something in JSON, some that do not, and the parts of a character of UTF-8. */
+/** Bytes with a meaning in JSON, some without, and the parts of a UTF-8 character. */
 const TELLING_BYTES: readonly string[] = [
   ...'{}[]:,"\\/ \n\t\r\0\x1f\x7f0123456789-+.eEuntfabrlsA\x80\xc3\xa9\xff',
 ];
@@ -68,7 +68,7 @@ const CHARACTERS: readonly string[] = [
   ...['\ud800', '\udc00', '\udfff\ud83d'],
 ];
 
-/** A text of up to `maxLength` characters, the awkward ones and lone surrogates among them. */
+/** Returns up to `maxLength` characters, among them awkward ones and lone surrogates. */
 export function randomText(random: Random, maxLength: number): string {
   let text = '';
   for (let length = random.below(maxLength + 1); length > 0; length -= 1) {
@@ -77,10 +77,10 @@ export function randomText(random: Random, maxLength: number): string {
   return text;
 }
 
-/** One of the many ways to write a text as a JSON string. */
+/** Returns one of the many ways to write a text as a JSON string. */
 export function randomStringLiteral(random: Random, text: string): string {
   let literal = '';
-  // Spread by code point, so that a pair of surrogates is written as one character or two escapes.
+  // By code point, so that a surrogate pair is written as one character or as two escapes.
   for (const character of text) literal += randomCharacter(random, character);
   return `"${literal}"`;
 }

@@ -1,15 +1,15 @@
-/** A clock and timers for a file store, which a test moves. */
+/** A clock and timers for a file store, moved by the test. */
 
 import type { StoreClock } from '../../src/stores/file/store-clock.ts';
 
 export class TestClock {
   /** Milliseconds of the monotonic clock. */
   ms = 0;
-  /** How far the time of day is from that, since 1970. */
+  /** The time of day at 0 of the monotonic clock, in milliseconds since 1970. */
   offsetMs: number = Date.UTC(2026, 10, 21);
   readonly #tickers: Set<() => void | Promise<void>> = new Set();
 
-  /** What a store is opened with. */
+  /** The options with which a store is opened. */
   readonly options: StoreClock = {
     now: () => this.ms,
     timeOfDay: () => this.offsetMs + this.ms,
@@ -20,7 +20,13 @@ export class TestClock {
     },
   };
 
-  /** Lets time pass, until the store has done what is due then. */
+  /** The clock of a new process: the timers of the process before it are gone. */
+  startProcess(): StoreClock {
+    this.#tickers.clear();
+    return this.options;
+  }
+
+  /** Lets time pass, and waits until the store has done what is due. */
   async pass(ms: number): Promise<void> {
     this.ms += ms;
     for (const tick of [...this.#tickers]) await tick();

@@ -1,10 +1,10 @@
 /**
- * The simulation: two processes on one simulated etcd live through the same script again and again,
- * and at each call in turn something else goes wrong. Clients send each create with a key until
- * they have an answer.
+ * The simulation: two processes on one simulated etcd repeat the same script, and another call
+ * fails each time. Clients repeat each create with a key until it succeeds.
  *
- * Whatever happens: an answered pet is there once, under its id; a refused one is not; ids have no
- * gap; both processes and a new one agree; and a read that begins after an answer shows its pet.
+ * After each run an acknowledged pet is stored once, under its id, and a refused pet is not. Ids
+ * have no gap. Both processes and a new one agree. A read that begins after a create was
+ * acknowledged shows its pet.
  */
 
 import assert from 'node:assert/strict';
@@ -15,14 +15,14 @@ import {
   type PetStore,
 } from '../../../src/model/pet-store.ts';
 import type { EtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
-import { SEED } from '../../support/extent.ts';
+import { rounds, SEED } from '../../support/extent.ts';
 import { simulatedCalls, type Fate } from '../../support/etcd/simulated-calls.ts';
 import { openInitialized } from '../../support/etcd/initialized-store.ts';
 import { SimulatedEtcd } from '../../support/etcd/simulated-etcd.ts';
 import { VirtualClock } from '../../support/etcd/virtual-clock.ts';
 import { createRandom, type Random } from '../../support/random.ts';
 
-/** What goes wrong, and for how many calls from the chosen one on. */
+/** How calls fail, and how many of them from the chosen one on. */
 interface Fault {
   readonly atCall: number;
   readonly calls: number;
@@ -35,9 +35,9 @@ const WRITE_FATES: readonly Fate[] = [
 ];
 const READ_FATES: readonly Fate[] = ['not done, cut', 'unsent', 'refused', 'too long'];
 
-/** Everything that is known from answers. */
+/** What clients know. */
 class Model {
-  /** The names of pets whose creates were answered, by id. */
+  /** The names of acknowledged pets, by id. */
   readonly answered: Map<bigint, string> = new Map();
   readonly refused: Set<string> = new Set();
   readonly unknown: Set<string> = new Set();
@@ -66,7 +66,7 @@ class Life {
     const random = (): number => this.#random.below(1000) / 1000;
     const calls = simulatedCalls(this.etcd, async (kind, text) => {
       await this.clock.sleep(1 + this.#random.below(5));
-      // What was on its way may arrive at any time.
+      // A late transaction may arrive at any time.
       if (this.#random.oneIn(3)) this.#late.shift()?.();
       if (kind === 'start') return 'answered';
       this.#calls += 1;
@@ -78,7 +78,7 @@ class Life {
       if (!isHit) return 'answered';
       const fates = kind === 'create' ? WRITE_FATES : READ_FATES;
       if (!fates.includes(fault.fate)) return 'answered';
-      // A second answer to an operator who wants to know what was sent: nothing of it is shared.
+      // The transactions that arrive late are those of both processes.
       if (fault.fate === 'done later, cut') {
         this.#late.push(() => void this.etcd.txn(text));
         return 'not done, cut';
@@ -95,7 +95,7 @@ class Life {
     await Promise.all(this.#stores.map((store) => store.close()));
   }
 
-  /** A client that sends its pet with a key, to one process or the other, until it is answered. */
+  /** A client that sends its pet with a key, to each process in turn, until it is acknowledged. */
   async keyedClient(stores: readonly EtcdStore[], name: string): Promise<void> {
     const key = Buffer.from(name).toString('hex').padStart(32, '0');
     for (let attempt = 0; attempt < 50; attempt += 1) {
@@ -109,7 +109,7 @@ class Life {
       }
       await this.clock.sleep(500);
     }
-    assert.fail(`${name} was never answered`);
+    assert.fail(`${name} was never acknowledged`);
   }
 
   /** A client that sends its pet once. */
@@ -124,7 +124,7 @@ class Life {
     }
   }
 
-  /** All that was on its way arrives, and a new process holds everything against the model. */
+  /** Lets all late transactions arrive, and checks the model against a new process. */
   async check(stores: readonly EtcdStore[]): Promise<void> {
     for (const arrive of this.#late.splice(0)) arrive();
     const fresh = await this.open();
@@ -136,14 +136,14 @@ class Life {
       pets.map((_, index) => BigInt(index + 1)),
     );
     const names = pets.map(({ name }) => name);
-    assert.equal(new Set(names).size, names.length, 'a pet is there twice');
+    assert.equal(new Set(names).size, names.length, 'a pet is stored twice');
     for (const [id, name] of this.model.answered) assert.equal(names[Number(id) - 1], name);
     for (const name of this.model.refused) assert.ok(!names.includes(name), `${name} was refused`);
     const answered = new Set(this.model.answered.values());
     for (const name of names) assert.ok(answered.has(name) || this.model.unknown.has(name), name);
   }
 
-  /** What is answered is seen by every process that can read. */
+  /** Each process that can read shows an acknowledged pet. */
   async #answered(stores: readonly PetStore[], id: bigint, name: string): Promise<void> {
     assert.ok(!this.model.answered.has(id), `the id ${id} was answered twice`);
     this.model.answered.set(id, name);
@@ -167,7 +167,7 @@ async function textOf(store: PetStore): Promise<string> {
   return (await store.list({ limit: 1000 })).text;
 }
 
-/** Two processes and ten clients; how many calls that took. */
+/** Runs two processes and ten clients. Resolves with the number of calls. */
 async function live(seed: number, fault?: Fault): Promise<number> {
   const life = new Life(seed, fault);
   try {
@@ -189,7 +189,7 @@ async function liveThrough(life: Life): Promise<number> {
   }
   await Promise.all(clients);
   const { calls } = life;
-  // What is wrong for ever is over when the script is.
+  // A fault without an end ends with the script.
   await life.check(stores);
   return calls;
 }
@@ -201,11 +201,13 @@ const SEEDS: readonly number[] = [...new Set([1, SEED])];
 
 for (const seed of SEEDS) {
   for (const fate of FATES) {
-    test(`At each call, once and for long: ${fate} (seed ${seed})`, async () => {
+    test(`No pet is lost or doubled if a call is ${fate}, or 40 calls are (seed ${seed})`, async () => {
       const calls = await live(seed);
       assert.ok(calls >= 10, `${calls} calls`);
       for (const length of [1, 40]) {
-        for (let atCall = 1; atCall <= calls; atCall += 1) {
+        // In the sample a long fault begins at each second call.
+        const step = length === 1 ? 1 : rounds(2, 1);
+        for (let atCall = 1; atCall <= calls; atCall += step) {
           const fault = { atCall, calls: length, fate };
           await live(seed, fault).catch((error: unknown) => {
             throw new Error(`With ${JSON.stringify(fault)}, seed ${seed}`, { cause: error });
