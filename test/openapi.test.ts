@@ -144,10 +144,8 @@ test('Every operation has what linters require: a name, tags, texts, and a 2XX a
 
 test('Each operation has exactly the parameters that the service reads, with schemas', () => {
   const all = described.flatMap(({ operation: { operationId, parameters = [] } }) =>
-    parameters.map(({ in: where, name, required, schema, example }) => {
-      for (const value of [schema.default, example]) {
-        if (value !== undefined) assertMatches(schema, value, name);
-      }
+    parameters.map(({ in: where, name, required, schema }) => {
+      if (schema.default !== undefined) assertMatches(schema, schema.default, name);
       return [operationId, where, name, required ?? false];
     }),
   );
