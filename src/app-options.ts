@@ -142,9 +142,7 @@ export function checkApiKeys(apiKeys: readonly ApiKeyOption[]): void {
 function unknownNames(options: object): readonly string[] {
   return Object.keys(options)
     .filter((name) => !OPTION_NAMES.includes(name))
-    .map(
-      (name) => `${name}: there is no such option, did you mean ${nearest(name, OPTION_NAMES)}?`,
-    );
+    .map((name) => `${name}: unknown option, did you mean ${nearest(name, OPTION_NAMES)}?`);
 }
 
 function keyProblems(apiKeys: unknown): readonly string[] {
@@ -163,7 +161,8 @@ function keyProblems(apiKeys: unknown): readonly string[] {
 function keyOptionProblem(option: unknown): string | undefined {
   const { key, name, only, ...others } = isObject(option) ? option : { key: option };
   if (typeof key !== 'string') return 'a key must be a string';
-  if (Object.keys(others).length > 0) return 'beside the key, only name and only are options of it';
+  const [unknown] = Object.keys(others);
+  if (unknown !== undefined) return `unknown option ${unknown} of a key`;
   if (only !== undefined && only !== 'metrics') return "only must be 'metrics'";
   const nameProblem = typeof name === 'string' ? keyNameProblem(name) : NO_NAME;
   return (name === undefined ? undefined : nameProblem) ?? apiKeyProblem(key);
@@ -194,7 +193,7 @@ function etcdOptionProblems(etcd: unknown): readonly string[] {
   const unknown = Object.keys(etcd).filter((name) => !ETCD_NAMES.includes(name));
   return [
     ...unknown.map(
-      (name) => `etcd.${name}: there is no such option, did you mean ${nearest(name, ETCD_NAMES)}?`,
+      (name) => `etcd.${name}: unknown option, did you mean ${nearest(name, ETCD_NAMES)}?`,
     ),
     ...etcdProblems(etcd).map(({ name, sentence }) => `etcd.${name} ${sentence}`),
   ];

@@ -22,11 +22,10 @@ import { toApiError } from './api/store-errors.ts';
 import { VERSION } from './base/version.ts';
 import { createPetAccess, type PetAccess } from './model/pet-access.ts';
 import type { PetsLocation, PetStore } from './model/pet-store.ts';
-import { logRequest } from './ops/access-log.ts';
+import { identifyRequest, logRequest } from './ops/access-log.ts';
 import { createCors } from './ops/cors.ts';
 import { healthOperations } from './ops/health.ts';
 import { createMetrics } from './ops/metrics.ts';
-import { requestIdOf } from './ops/request-id.ts';
 import { openBackend } from './open-backend.ts';
 import { pageOperations } from './page/page.ts';
 
@@ -110,7 +109,7 @@ export function createApp(options: AppOptions): App {
       metrics.countRequest(record, seconds);
       if (checked.accessLog) logRequest(log, record, seconds);
     },
-    identify: checked.accessLog ? requestIdOf : undefined,
+    identify: checked.accessLog ? identifyRequest : undefined,
     cors: corsOrigins.length > 0 ? createCors(corsOrigins) : undefined,
   });
 

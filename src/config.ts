@@ -162,10 +162,11 @@ function readFlags(args: readonly string[], commands: readonly string[]): Flags 
     // What follows an unknown option is its value, perhaps.
     if (token.kind === 'positional' && token.index !== lastUnknown + 1) {
       // It is not quoted: it may be a key that was meant for an option.
-      const what =
-        token.index === 0 ? 'no option and no command' : 'no option, and no other is taken';
-      const hint = hintFor(token.value, token.index === 0 ? commands : [], '');
-      mistakes.push(`Argument ${token.index + 1} is ${what}: ${hint}`);
+      mistakes.push(
+        token.index === 0
+          ? `Argument 1 is neither an option nor a command: ${hintFor(token.value, commands, '')}`
+          : `Unexpected argument ${token.index + 1}: see --help`,
+      );
     }
     if (token.kind !== 'option' || token.index === lastUnknown) continue;
     const { name, rawName } = token;

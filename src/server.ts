@@ -310,7 +310,7 @@ function handleHangUps(
   let reading: Promise<void> = Promise.resolve();
   hangUps.handle(() => {
     if (hangUps.isTerminalClosed()) stopService();
-    else if (source.file === undefined) log('warn', 'There is no keys file to read again');
+    else if (source.file === undefined) log('warn', 'There is no API keys file to read again');
     else reading = reading.then(() => reloadKeys(app, source));
   });
 }

@@ -26,8 +26,8 @@ import {
   headersOf,
 } from './support/description/description.ts';
 import { schemaProblems, type Json } from './support/description/json-schema.ts';
-import { exchange, parseAnswers } from './support/http/raw-http.ts';
 import { KEY, startService, type Service } from './support/http/service.ts';
+import { talk } from './support/http/wire.ts';
 
 const description = await fetchDescription();
 const described = describedOperations(description);
@@ -352,7 +352,7 @@ async function ask(provocation: Provocation): Promise<Answer> {
   const service = await startWith(provocation);
   try {
     const { path, method = 'GET', headers = {}, body, raw, sentBefore } = provocation;
-    if (raw !== undefined) return parseAnswers(await exchange(service.port, raw))[0]!;
+    if (raw !== undefined) return (await talk(service.port, raw))[0]!;
     const withBody = body === undefined ? {} : { body };
     const init = { method, headers: { ...JSON_TYPE, ...headers }, ...withBody };
     if (sentBefore !== undefined) await service.fetch(path, { ...init, body: sentBefore });

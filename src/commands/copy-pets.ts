@@ -4,28 +4,26 @@
  *     petstore copy-pets --from data/pets.json --to-etcd http://127.0.0.1:2379 [--prefix petstore/]
  *     petstore copy-pets --from-etcd http://127.0.0.1:2379 [--prefix petstore/] --to pets.json
  *
- * The prefix must be without pets, and the file must not be there. An import that was broken off is
- * taken up again by the same command. Certificates, user and password come from the environment, as
- * for the service. Exit code 0: copied. 1: not, or not all. 2: called wrongly.
+ * The prefix must have no pets, and the target file must not exist. The same command resumes an
+ * import that was interrupted. Certificates, user and password come from the environment, as for
+ * the service. Exit code 0: everything was copied. 1: it was not. 2: the arguments are invalid.
  */
 
 import { parseArgs } from 'node:util';
 import { messageOf } from '../base/log.ts';
 import { ETCD_SETTINGS, SETTINGS } from '../settings.ts';
-import { systemClock } from '../stores/etcd/etcd-clock.ts';
 import { DEFAULT_PREFIX, etcdProblems, type EtcdOptions } from '../stores/etcd/etcd-options.ts';
 import { exportPets, importPets } from '../stores/etcd/import-pets.ts';
 import { joinCluster } from '../stores/etcd/join-cluster.ts';
-import type { StartDeps } from '../stores/etcd/open-log.ts';
 import { nodeDisk } from '../stores/file/node-disk.ts';
 import { loadDataFile, createDataFile } from '../stores/file/data-file.ts';
 
 const USAGE = `Usage: petstore copy-pets --from FILE --to-etcd URLS [--prefix PREFIX]
        petstore copy-pets --from-etcd URLS [--prefix PREFIX] --to FILE
 
-Copies all pets, and the idempotency keys, from a data file into an etcd cluster that has none under
-the prefix (${DEFAULT_PREFIX}), or back into a new file. Stop the service of the data file first. If
-there is a journal all the same, as in a back-up, start the service on it once, and stop it.
+Copies all pets and idempotency keys from a data file into an etcd cluster, or back into a new file.
+The prefix (${DEFAULT_PREFIX}) must have no pets. Stop the service of the data file first. If a
+journal remains, as in a backup, start the service on the data file once, and stop it.
 PETSTORE_ETCD_CA_FILE, _CERT_FILE, _KEY_FILE, _USER and _PASSWORD_FILE are as for the service.
 `;
 
@@ -47,7 +45,7 @@ await run(copy).catch((error: unknown) => {
   process.exit(1);
 });
 
-/** What to copy; or what is to be said instead. */
+/** Returns what to copy, or the text to print instead. */
 function readCopy(args: readonly string[]): Copy | string {
   const text = { type: 'string' } as const;
   const options = { from: text, to: text, 'from-etcd': text, 'to-etcd': text, prefix: text };
@@ -87,9 +85,8 @@ function fromEnvironment(): Partial<EtcdOptions> {
 async function run({ file, isImport, etcd }: Copy): Promise<void> {
   const { prefix = DEFAULT_PREFIX } = etcd;
   const data = isImport ? await loadDataFile(nodeDisk, file) : undefined;
-  // An import makes a log: all endpoints have to answer for one cluster.
-  const client = await joinCluster(etcd, {}, isImport ? etcd.endpoints.length : undefined);
-  const deps: StartDeps = { calls: client, clock: systemClock, throwIfAborted: () => undefined };
+  // An import makes a log: all endpoints must respond for one cluster.
+  const deps = await joinCluster(etcd, isImport ? 'all' : 'half');
   try {
     if (data !== undefined) {
       await importPets(deps, prefix, data, showProgress);
@@ -101,7 +98,7 @@ async function run({ file, isImport, etcd }: Copy): Promise<void> {
     await createDataFile(nodeDisk, file, { pets, keys });
     console.log(`${pets.length} pets from etcd, under ${prefix}, are in ${file}`);
   } finally {
-    client.close();
+    deps.calls.close();
   }
 }
 

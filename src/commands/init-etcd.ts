@@ -1,10 +1,10 @@
 /**
- * Makes a new log in an etcd cluster, which a service needs before its first start.
+ * Makes a new log in an etcd cluster. A service needs one before its first start.
  *
  *     petstore init-etcd [--etcd URLS], or node dist/server.js init-etcd
  *
  * The settings are those of the service: PETSTORE_ETCD and the variables that begin with it. Exit
- * code 0: the log was made, or a ready one was found. 1: neither. 2: called wrongly.
+ * code 0: the log was made, or a ready one was found. 1: neither. 2: a setting is invalid.
  */
 
 import { messageOf } from '../base/log.ts';
@@ -14,15 +14,15 @@ import { initEtcd } from '../stores/etcd/new-log.ts';
 
 const USAGE = `Usage: petstore init-etcd [--etcd URLS]
 
-Makes a new log without pets in an etcd cluster, unless a ready one is there. PETSTORE_ETCD,
-PETSTORE_ETCD_PREFIX and the other variables for etcd are as for the service. All endpoints have to
-answer, and a user needs the right to write the prefix.
+Makes a new log without pets in an etcd cluster, unless a ready log exists. PETSTORE_ETCD,
+PETSTORE_ETCD_PREFIX and the other variables for etcd are as for the service. All endpoints must
+respond, and the user needs the right to write the prefix.
 `;
 
 await run(process.argv.slice(2));
 
 async function run(args: readonly string[]): Promise<void> {
-  // Of the other settings none matters here, and a keys file may be out of reach.
+  // The other settings do not matter here, and the API keys file may be unreadable.
   const etcdOnly = Object.entries(process.env).filter(([name]) => name.startsWith('PETSTORE_ETCD'));
   const noFile = (): Promise<string> => Promise.reject(new Error('No file is read here'));
   const result = await readConfig(Object.fromEntries(etcdOnly), args, noFile);

@@ -8,11 +8,10 @@
  * text of ours has this one.
  */
 
-import { CLOSE_BRACKET, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE } from '../base/ascii.ts';
+import { OPEN_BRACE, QUOTE } from '../base/ascii.ts';
 import { findInt64Error, int64FromLiteral } from '../base/int64.ts';
 import {
   decodeString,
-  expectByte,
   JsonSyntaxError,
   readObject,
   skipSpace,
@@ -86,12 +85,14 @@ export function parseNewPet(bytes: Buffer): ParsedNewPet {
     expectEnd(bytes, value.end);
     return { invalid: [`Expected an object but got ${shown(bytes, value)}`] };
   }
-  const members = new Map<string, JsonValue>();
+  const members: Members = { bytes, values: new Map(), invalid: [] };
   const end = readObject(bytes, start, (key, value) => {
-    if (isMember(key)) members.set(key, value);
+    if (isMember(key)) members.values.set(key, value);
   });
   expectEnd(bytes, end);
-  return parseMembers(bytes, members);
+  const newPet = parseMembers(members);
+  const [first, ...others] = members.invalid;
+  return first === undefined ? { newPet } : { invalid: [first, ...others] };
 }
 
 /** The Pet whose JSON text is `text`. Throws JsonSyntaxError or InvalidPetError. */
@@ -102,26 +103,6 @@ export function parsePet(text: string): Pet {
   return pet;
 }
 
-/** The Pets of a list, in any layout. Throws JsonSyntaxError or InvalidPetError. */
-export function parsePets(text: string): readonly Pet[] {
-  const pets: Pet[] = [];
-  const bytes = Buffer.from(text);
-  let at = skipSpace(bytes, 0);
-  expectByte(bytes, at, OPEN_BRACKET, 'an array of pets');
-  at = skipSpace(bytes, at + 1);
-  while (bytes[at] !== CLOSE_BRACKET) {
-    if (pets.length > 0) {
-      expectByte(bytes, at, COMMA, "',' or ']'");
-      at = skipSpace(bytes, at + 1);
-    }
-    const { pet, end } = parsePetAt(bytes, at);
-    pets.push(pet);
-    at = skipSpace(bytes, end);
-  }
-  expectEnd(bytes, at + 1);
-  return pets;
-}
-
 /**
  * Reads the Pet at `at`, in any layout.
  *
@@ -129,71 +110,67 @@ export function parsePets(text: string): readonly Pet[] {
  * stored. Throws JsonSyntaxError or InvalidPetError.
  */
 export function parsePetAt(bytes: Buffer, at: number): { readonly pet: Pet; readonly end: number } {
-  const invalid: string[] = [];
-  const members = new Map<string, JsonValue>();
+  const members: Members = { bytes, values: new Map(), invalid: [] };
+  const { values, invalid } = members;
   const end = readObject(bytes, at, (key, value) => {
     if (!isMember(key)) invalid.push(`${cut(JSON.stringify(key))} is no field of a Pet`);
-    else if (members.has(key)) invalid.push(`${key} is given twice`);
-    else members.set(key, value);
+    else if (values.has(key)) invalid.push(`${key} is given twice`);
+    else values.set(key, value);
   });
   if (end - at > MAX_PET_BYTES) invalid.push(`A pet has at most ${MAX_PET_BYTES} bytes`);
-  const id = parseId(bytes, members.get('id'));
-  const parsed = parseMembers(bytes, members);
-  if ('invalid' in id) invalid.push(id.invalid);
-  if ('invalid' in parsed) invalid.push(...parsed.invalid);
-  if (invalid.length > 0 || 'invalid' in id || 'invalid' in parsed) {
-    throw new InvalidPetError(invalid.join('; '));
-  }
-  return { pet: { id: id.value, ...parsed.newPet }, end };
+  const id = parseInteger(members, 'id');
+  if (id <= 0n) invalid.push(`id must be positive, not ${id}`);
+  const newPet = parseMembers(members);
+  if (invalid.length > 0) throw new InvalidPetError(invalid.join('; '));
+  return { pet: { id, ...newPet }, end };
 }
 
 function isMember(key: string): boolean {
   return key === 'id' || key === 'name' || key === 'categoryId' || key === 'status';
 }
 
-/** A member's value, or what is invalid about it. */
-type Parsed<T> = { readonly value: T } | { readonly invalid: string };
-
-function parseMembers(bytes: Buffer, members: ReadonlyMap<string, JsonValue>): ParsedNewPet {
-  const name = parseName(bytes, members.get('name'));
-  const categoryId = parseInteger(bytes, 'categoryId', members.get('categoryId'));
-  const status = parseStatus(bytes, members.get('status'));
-  if ('invalid' in name || 'invalid' in categoryId || 'invalid' in status) {
-    const sentences = [name, categoryId, status].flatMap((parsed) =>
-      'invalid' in parsed ? [parsed.invalid] : [],
-    );
-    return { invalid: sentences as [string, ...string[]] };
-  }
-  const newPet = { name: name.value, categoryId: categoryId.value };
-  return { newPet: status.value === undefined ? newPet : { ...newPet, status: status.value } };
+/** The members of an object, and a sentence for each that is invalid. */
+interface Members {
+  readonly bytes: Buffer;
+  readonly values: Map<string, JsonValue>;
+  readonly invalid: string[];
 }
 
-function parseId(bytes: Buffer, value: JsonValue | undefined): Parsed<bigint> {
-  const id = parseInteger(bytes, 'id', value);
-  if ('invalid' in id || id.value > 0n) return id;
-  return { invalid: `id must be positive, not ${id.value}` };
+/** Returns the values of a NewPet, which are not to be used if any is invalid. */
+function parseMembers(members: Members): NewPet {
+  const name = parseName(members);
+  const categoryId = parseInteger(members, 'categoryId');
+  const status = parseStatus(members);
+  return status === undefined ? { name, categoryId } : { name, categoryId, status };
 }
 
-function parseName(bytes: Buffer, value: JsonValue | undefined): Parsed<string> {
-  if (value === undefined) return { invalid: 'name is required' };
-  if (bytes[value.start] === QUOTE) return { value: decodeString(bytes, value) };
-  return { invalid: `name must be a string, not ${shown(bytes, value)}` };
+function parseName({ bytes, values, invalid }: Members): string {
+  const value = values.get('name');
+  if (value !== undefined && bytes[value.start] === QUOTE) return decodeString(bytes, value);
+  const isMissing = value === undefined;
+  invalid.push(
+    isMissing ? 'name is required' : `name must be a string, not ${shown(bytes, value)}`,
+  );
+  return '';
 }
 
-function parseInteger(bytes: Buffer, name: string, value: JsonValue | undefined): Parsed<bigint> {
-  if (value === undefined) return { invalid: `${name} is required` };
-  const integer = int64FromLiteral(bytes.toString('latin1', value.start, value.end));
-  if (integer !== undefined) return { value: integer };
-  return { invalid: `${name} must be an integer of 64 bits, not ${shown(bytes, value)}` };
+function parseInteger({ bytes, values, invalid }: Members, name: string): bigint {
+  const value = values.get(name);
+  const literal = value && bytes.toString('latin1', value.start, value.end);
+  const integer = int64FromLiteral(literal ?? '');
+  if (integer !== undefined) return integer;
+  const problem = value && `must be an integer of 64 bits, not ${shown(bytes, value)}`;
+  invalid.push(`${name} ${problem ?? 'is required'}`);
+  return 1n;
 }
 
-function parseStatus(bytes: Buffer, value: JsonValue | undefined): Parsed<PetStatus | undefined> {
-  if (value === undefined) return { value: undefined };
+function parseStatus({ bytes, values, invalid }: Members): PetStatus | undefined {
+  const value = values.get('status');
+  if (value === undefined) return undefined;
   const status = bytes[value.start] === QUOTE ? decodeString(bytes, value) : undefined;
-  if (isPetStatus(status)) return { value: status };
-  return {
-    invalid: `status must be one of ${PET_STATUSES.join(', ')}, not ${shown(bytes, value)}`,
-  };
+  if (isPetStatus(status)) return status;
+  invalid.push(`status must be one of ${PET_STATUSES.join(', ')}, not ${shown(bytes, value)}`);
+  return undefined;
 }
 
 function expectEnd(bytes: Buffer, at: number): void {

@@ -5,14 +5,13 @@
 
 import type { Pet, PetStatus, StoredPet } from './pet.ts';
 import type { PetPage } from './pet-store.ts';
-import { parsePet, parsePets } from './pet-text.ts';
-import { stringifyPet } from './stringify-pet.ts';
+import { parsePet, PET_SEPARATOR } from './pet-text.ts';
 
 export function storedPetOf(id: bigint, text: string): StoredPet {
   return new TextPet(id, text);
 }
 
-/** The page with this text of a list. */
+/** Returns the page whose text formatPets has made of such texts. */
 export function petPageOf(text: string, next: bigint | undefined): PetPage {
   return new TextPage(text, next);
 }
@@ -57,10 +56,8 @@ class TextPage implements PetPage {
   }
 
   get pets(): readonly StoredPet[] {
-    this.#pets ??= parsePets(this.text).map((pet) => ({
-      ...pet,
-      text: stringifyPet(pet),
-    }));
+    const texts = this.text === '[]' ? [] : this.text.slice(1, -1).split(PET_SEPARATOR);
+    this.#pets ??= texts.map((text) => ({ ...parsePet(text), text }));
     return this.#pets;
   }
 }

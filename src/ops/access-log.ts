@@ -1,14 +1,27 @@
 /**
- * The access log: one line for each request that got to the listener. The query is left out, and no
- * header field but the request id is in it; of an API key it has the name.
+ * The access log: one line for each request that got to the listener. It has neither the query nor
+ * a header field except the request id. Of an API key it has the name, which is empty if the key is
+ * unknown or missing: the client's address then shows who guesses keys.
+ *
+ * The address is that of the connection, so behind a proxy it is the proxy's. X-Forwarded-For is
+ * ignored, since any client can send one.
  */
 
+import type { IncomingMessage } from 'node:http';
 import type { Log } from '../base/log.ts';
 import type { RequestRecord } from '../http/request-record.ts';
+import { requestIdOf } from './request-id.ts';
+
+/** Returns the request's id, and has its socket keep the address, which a closed one has not. */
+export function identifyRequest(request: IncomingMessage): string {
+  void request.socket.remoteAddress;
+  return requestIdOf(request);
+}
 
 export function logRequest(log: Log, record: RequestRecord, seconds: number): void {
   log('info', 'Answered', {
     requestId: record.requestId,
+    client: record.request.socket.remoteAddress ?? '',
     method: record.request.method ?? '',
     path: record.facts.path,
     operation: record.facts.prepared?.operation.name ?? '',

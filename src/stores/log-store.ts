@@ -92,15 +92,11 @@ export class LogStore<Log extends CommitLog> implements PetStore {
   }
 
   list(query: PetQuery): Eventual<PetPage> {
-    const catchingUp = this.#catchUp();
-    if (catchingUp === undefined) return this.#pets.list(query);
-    return catchingUp.then(() => this.#pets.list(query));
+    return this.#read(() => this.#pets.list(query));
   }
 
   get(id: bigint): Eventual<StoredPet | undefined> {
-    const catchingUp = this.#catchUp();
-    if (catchingUp === undefined) return this.#pets.get(id);
-    return catchingUp.then(() => this.#pets.get(id));
+    return this.#read(() => this.#pets.get(id));
   }
 
   count(): PetCount {
@@ -181,9 +177,10 @@ export class LogStore<Log extends CommitLog> implements PetStore {
     await this.log.close();
   }
 
-  #catchUp(): Promise<void> | undefined {
-    // A closed store responds from what it has.
-    return this.#closed === undefined ? this.log.caughtUp?.() : undefined;
+  /** Reads from the tables as soon as they have caught up. A closed store reads what it has. */
+  #read<T>(read: () => T): Eventual<T> {
+    const catchingUp = this.#closed === undefined ? this.log.caughtUp?.() : undefined;
+    return catchingUp === undefined ? read() : catchingUp.then(read);
   }
 
   async #create(newPet: NewPet, key?: KeyHash): Promise<StoredPet> {

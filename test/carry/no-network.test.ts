@@ -1,4 +1,7 @@
-/** The other tests of this folder once more, where there is no network but the loopback. */
+/**
+ * The other tests of this folder once more, without any network except the loopback. The sample has
+ * those of `dist/` alone.
+ */
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -7,11 +10,12 @@ import { networkInterfaces } from 'node:os';
 import { basename, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { isWhole } from '../support/extent.ts';
 
 const HERE = fileURLToPath(new URL('.', import.meta.url));
 const OWN_NAME = basename(fileURLToPath(import.meta.url));
 
-/** A new namespace has a loopback that is down; which tool can raise it differs by system. */
+/** The loopback of a new namespace is down. The tool that can raise it differs by system. */
 const RAISE_LOOPBACK = `
 ip link set lo up 2>/dev/null || ifconfig lo up 2>/dev/null || perl -e '
   socket(my $socket, 2, 1, 0) or exit 1;
@@ -20,16 +24,16 @@ ip link set lo up 2>/dev/null || ifconfig lo up 2>/dev/null || perl -e '
 exec "$@"
 `;
 
-/** Root needs no user namespace; others do, and not every system lets them have one. */
+/** Root needs no user namespace. Other users do, and not every system permits one. */
 const WAYS: readonly (readonly string[])[] = [['-n'], ['-rn']];
 
 const way = WAYS.find((flags) => runCutOff(flags, ['true']).status === 0);
 
-test('Everything that is carried works with the network cut off', async (t) => {
+test('The service and its package work without a network', async (t) => {
   if (way === undefined) return t.skip('needs unshare (Linux) and leave to use it');
   const others = readdirSync(HERE).filter((name) => /\.test\.js$/.test(name) && name !== OWN_NAME);
-  assert.ok(others.length > 0);
-  const files = others.map((name) => join(HERE, name));
+  const files = (isWhole ? others : ['dist-alone.test.js']).map((name) => join(HERE, name));
+  assert.ok(files.length > 0);
   const { status, stdout } = runCutOff(way, [
     process.execPath,
     ...['--test', '--test-reporter=tap', ...files],
@@ -38,7 +42,7 @@ test('Everything that is carried works with the network cut off', async (t) => {
   assert.match(stdout, /^# pass [1-9]/m);
 });
 
-test('Cut off, only the loopback is left', async (t) => {
+test('The tests without a network have only the loopback', async (t) => {
   if (way === undefined) return t.skip('needs unshare (Linux) and leave to use it');
   const script = 'console.log(Object.keys(os.networkInterfaces()).join())';
   assert.equal(runCutOff(way, [process.execPath, '-e', script]).stdout, 'lo\n');
@@ -50,7 +54,7 @@ function runCutOff(
   command: readonly string[],
 ): { status: number | null; stdout: string } {
   const env = { ...process.env };
-  // Else a test runner takes itself for a part of the outer one.
+  // Otherwise the inner test runner reports to the outer one.
   delete env['NODE_TEST_CONTEXT'];
   const args = [...flags, 'sh', '-c', RAISE_LOOPBACK, 'sh', ...command];
   const { status, stdout } = spawnSync('unshare', args, { env, encoding: 'utf8' });

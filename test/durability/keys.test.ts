@@ -15,7 +15,7 @@ import { createRandom, type Random } from '../support/random.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 
 /** ROUNDS=300 for a long run. */
-const ROUNDS = Number(process.env['ROUNDS'] ?? rounds(8, 25));
+const ROUNDS = Number(process.env['ROUNDS'] ?? rounds(4, 25));
 const CLIENTS = 8;
 
 test('Eight clients with keys have each pet once, and none missing, after many ends', async (t) => {

@@ -12,7 +12,7 @@ import { createRandom, type Random } from '../support/random.ts';
 import { runScript } from '../support/process/run-script.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 
-const ROUNDS = rounds(6, 15);
+const ROUNDS = rounds(3, 15);
 const CONNECTIONS = 6;
 
 test('What was answered or seen is there once, byte for byte, after many kill -9', async (t) => {

@@ -9,13 +9,13 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { rounds } from '../support/extent.ts';
-import { parseAnswers } from '../support/http/raw-http.ts';
+import { parseAnswers } from '../support/http/answers.ts';
 import { end, KEY, portOf, startProcess, type Process } from '../support/process/process.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 import { requestOf } from '../support/http/wire.ts';
 
 const CONNECTIONS = 64;
-const STOPS = rounds(6, 20);
+const STOPS = rounds(3, 20);
 const UNANSWERED = 'closed without an answer';
 const CREATE = requestOf('POST /v1/pets', [], '{"name":"Rex","categoryId":1}');
 

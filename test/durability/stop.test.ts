@@ -5,10 +5,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { rounds } from '../support/extent.ts';
-import { openConnection, type Outcome } from '../support/http/connection.ts';
+import { connectWire, openWire, type Outcome } from '../support/http/wire.ts';
 import { PetLedger } from '../support/pets/pet-ledger.ts';
 import { startLoad } from '../support/pets/pet-load.ts';
-import { end, KEY, portOf, startOn } from '../support/process/process.ts';
+import { end, portOf, startOn } from '../support/process/process.ts';
 import { createRandom } from '../support/random.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 
@@ -46,8 +46,7 @@ test('Under load SIGTERM cuts no answer, and the data file has what was answered
 test('SIGTERM while a client reads slowly: it gets all of a long answer', async (t) => {
   const service = startOn(t, join(tempDir(t), 'pets.json'));
   const port = await portOf(service);
-  const connection = await openConnection(port, KEY);
-  assert.ok(connection !== undefined);
+  const connection = await openWire(t, port);
   // 100 of these are more than the buffers of a connection hold.
   const body = JSON.stringify({ name: 'x'.repeat(65_000), categoryId: 1 });
   for (let pet = 0; pet < 100; pet += 1) {
@@ -55,12 +54,12 @@ test('SIGTERM while a client reads slowly: it gets all of a long answer', async 
   }
 
   const answer = connection.send('GET', '/v1/pets?limit=100');
-  await connection.begun();
-  connection.pause();
+  await connection.until((text) => text !== '');
+  connection.socket.pause();
   service.child.kill('SIGTERM');
   // Once it takes no new connection it is stopping for certain.
-  for (let other; (other = await openConnection(port, KEY)) !== undefined;) other.close();
-  connection.resume();
+  for (let other; (other = await connectWire(port).catch(() => undefined));) other.close();
+  connection.socket.resume();
   const { status, body: pets } = whole(await answer);
   assert.equal(status, 200);
   assert.equal((JSON.parse(pets) as unknown[]).length, 100);

@@ -9,14 +9,14 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { readInheritedSocket } from '../../src/socket-activation.ts';
 import { rounds } from '../support/extent.ts';
-import { openConnection, type Connection } from '../support/http/connection.ts';
+import { connectWire, type Wire } from '../support/http/wire.ts';
 import { assertRefused, end, KEY, type Process } from '../support/process/process.ts';
 import { openSupervisor } from '../support/process/supervisor.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 
-const RESTARTS = rounds(4, 10);
+const RESTARTS = rounds(2, 10);
 /** Before each of them. */
-const REQUESTS = 250;
+const REQUESTS = rounds(150, 250);
 /** Of each kind. */
 const CLIENTS = 4;
 const POSIX = { skip: process.platform === 'win32' && 'Windows hands over no sockets' };
@@ -72,7 +72,7 @@ function startClients(port: number): Clients {
   let isStopped = false;
   let answered = 0;
   let told = (): void => undefined;
-  const send = async (connection: Connection, method: 'GET' | 'POST'): Promise<boolean> => {
+  const send = async (connection: Wire, method: 'GET' | 'POST'): Promise<boolean> => {
     const body = method === 'POST' ? '{"name":"Rex","categoryId":1}' : undefined;
     const outcome = await connection.send(method, '/v1/pets', body);
     assert.ok(outcome.status !== 'cut', `A ${method} was reset`);
@@ -84,8 +84,7 @@ function startClients(port: number): Clients {
   };
   const run = async (method: 'GET' | 'POST', isKept: boolean): Promise<void> => {
     while (!isStopped) {
-      const connection = await openConnection(port, KEY);
-      assert.ok(connection !== undefined, 'A connection was refused');
+      const connection = await connectWire(port);
       for (let isLast = false; !isLast;)
         isLast = (await send(connection, method)) || !isKept || isStopped;
       connection.close();
@@ -123,8 +122,7 @@ test('A request that comes while nothing runs waits for the next process', POSIX
   const first = start();
   await first.ready();
   assert.equal(await end(first, 'SIGTERM'), 0);
-  const connection = await openConnection(supervisor.port, KEY);
-  assert.ok(connection !== undefined);
+  const connection = await connectWire(supervisor.port);
   const answer = connection.send('GET', '/v1/pets');
   const second = start();
   // Not 503, as it would be for one that finds the service starting.

@@ -6,12 +6,11 @@
  */
 
 import assert from 'node:assert/strict';
-import { connect } from 'node:net';
 import { test } from 'node:test';
 import { STATUS_OF_CODE, type ErrorCode } from '../../src/http/api-error.ts';
 import { fieldsOf, TestClient, type ServiceResponse } from '../../src/kit/test-client.ts';
-import { exchange, parseAnswers } from '../support/http/raw-http.ts';
 import { KEY, startService, type Service } from '../support/http/service.ts';
+import { talk } from '../support/http/wire.ts';
 
 export const REX = '{"name":"Rex","categoryId":1}';
 
@@ -20,8 +19,6 @@ export interface OwnClient extends Pick<TestClient, 'send' | 'get' | 'post' | 'a
   readonly sendBeside: TestClient['send'];
   /** All responses to these bytes, until the service closes the connection. */
   exchange(bytes: string): Promise<readonly ServiceResponse[]>;
-  /** Closes the connection after these bytes, and waits until the service has closed it, too. */
-  leaveAfter(bytes: string): Promise<void>;
 }
 
 export function createOwnClient(port: number): OwnClient {
@@ -35,18 +32,12 @@ export function createOwnClient(port: number): OwnClient {
     add: (body) => below.add(body),
     sendBeside: (...request) => beside.send(...request),
     async exchange(bytes) {
-      const answers = parseAnswers(await exchange(port, bytes), bytes.startsWith('HEAD '));
+      const answers = await talk(port, bytes, bytes.startsWith('HEAD '));
       return answers.map(({ status, headers, body }) => {
         const text = Buffer.from(body, 'latin1').toString();
         return { status, headers: new Headers([...headers]), text };
       });
     },
-    leaveAfter: (bytes) =>
-      new Promise((resolve) => {
-        const socket = connect(port, '127.0.0.1', () => socket.end(bytes));
-        socket.on('error', () => undefined).on('close', () => resolve());
-        socket.resume();
-      }),
   };
 }
 

@@ -126,7 +126,7 @@ for (const [what, bytes, status] of [
     ] as const;
     for (const [origins, allowed, exposed, vary] of cases) {
       const service = await start(t, origins);
-      const [answer] = await talk(t, service.port, bytes);
+      const [answer] = await talk(service.port, bytes);
       assert.equal(answer?.status, status);
       const { headers } = answer!;
       assert.equal(headers.get('access-control-allow-origin'), allowed);

@@ -1,11 +1,15 @@
-/** The log: JSON lines that nothing in a request can forge, and request ids. */
+/** The log: JSON lines that nothing in a request can forge, request ids, and the access log. */
 
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createJsonLog } from '../../src/ops/json-log.ts';
+import type { PetQuery } from '../../src/model/pet-store.ts';
 import { createMemoryStore } from '../../src/stores/memory-store.ts';
-import { exchange } from '../support/http/raw-http.ts';
 import { KEY, startService, type Service } from '../support/http/service.ts';
+import { talk } from '../support/http/wire.ts';
 
 interface LoggedService {
   readonly service: Service;
@@ -26,23 +30,24 @@ async function start(t: TestContext, options: object = {}): Promise<LoggedServic
   };
 }
 
-test('The access log is off by default, and answers then carry no request id', async (t) => {
+test('The access log is off by default, and responses then have no request id', async (t) => {
   const { service, entries } = await start(t, { accessLog: false });
-  const answer = await service.fetch('/v1/pets');
-  assert.equal(answer.headers.get('x-request-id'), null);
+  const response = await service.fetch('/v1/pets');
+  assert.equal(response.headers.get('x-request-id'), null);
   assert.deepEqual(entries(), []);
 });
 
-test('It has one line for each answer, and neither the query nor a key', async (t) => {
+test('The access log has one line per response, without the query or an API key', async (t) => {
   const { service, entries, text } = await start(t);
-  const answer = await service.fetch('/v1/pets?limit=3&token=secret');
-  const body = await answer.text();
+  const response = await service.fetch('/v1/pets?limit=3&token=secret');
+  const body = await response.text();
   const [entry, ...others] = entries();
   assert.deepEqual(others, []);
   const { time, durationMs, requestId, ...rest } = entry!;
   assert.deepEqual(rest, {
     level: 'info',
     event: 'Answered',
+    client: '127.0.0.1',
     method: 'GET',
     path: '/v1/pets',
     operation: 'listPets',
@@ -52,49 +57,67 @@ test('It has one line for each answer, and neither the query nor a key', async (
   });
   assert.match(String(time), /^20[0-9]{2}-[0-9-]+T[0-9:.]+Z$/);
   assert.ok(Number(durationMs) >= 0);
-  assert.equal(requestId, answer.headers.get('x-request-id'));
-  assert.ok(!text().includes('secret'));
-  assert.ok(!text().includes(KEY));
+  assert.equal(requestId, response.headers.get('x-request-id'));
+  assert.doesNotMatch(text(), new RegExp(`secret|${KEY}`));
+  await service.fetch('/v1/pets', { method: 'HEAD' });
+  assert.equal(entries()[1]!['bytes'], 0);
 });
 
-test('It has the name of the API key, and nothing where no key or no name was given', async (t) => {
+test("The access log has the API key's name, and the client's address if it is unknown", async (t) => {
   const apiKeys = ['plain', { key: 'secret-1', name: 'shop-2026' }];
   const { service, entries, text } = await start(t, { apiKeys });
-  for (const key of ['secret-1', 'plain', 'wrong']) {
-    await service.fetch('/v1/pets', { headers: { Authorization: `Bearer ${key}` } });
+  const requests = [
+    ['/v1/pets', 'Bearer secret-1', 'shop-2026', 200],
+    ['/v1/pets', 'Bearer plain', '', 200],
+    ['/v1/pets', 'Bearer guessed', '', 401],
+    ['/v1/none', '', '', 401],
+    ['/livez', 'Bearer secret-1', '', 200],
+  ] as const;
+  for (const [path, Authorization, key, status] of requests) {
+    const headers = { Authorization, 'X-Forwarded-For': '203.0.113.7' };
+    const response = await service.fetch(path, { headers });
+    const entry = entries().at(-1)!;
+    assert.deepEqual([entry['key'], entry['status'], entry['client']], [key, status, '127.0.0.1']);
+    assert.equal(entry['requestId'], response.headers.get('x-request-id'));
   }
-  await service.fetch('/livez', { headers: { Authorization: 'Bearer secret-1' } });
-  assert.deepEqual(
-    entries().map(({ key }) => key),
-    ['shop-2026', '', '', ''],
-  );
-  assert.ok(!text().includes('secret-1'));
+  assert.doesNotMatch(text(), /secret-1|guessed|203/);
 });
 
-for (const id of ['a', 'abc-123_X.y', 'x'.repeat(64)]) {
-  test(`A client's request id that is short and plain is kept: ${id}`, async (t) => {
-    const { service, entries } = await start(t);
-    const answer = await service.fetch('/v1/pets', { headers: { 'X-Request-Id': id } });
-    assert.equal(answer.headers.get('x-request-id'), id);
-    assert.equal(entries()[0]!['requestId'], id);
+test('The access log has the address of a connection that closed before the response', async (t) => {
+  const store = createMemoryStore();
+  const { service, entries } = await start(t, {
+    store: {
+      ...store,
+      async list(query: PetQuery) {
+        socket.destroy();
+        await once(socket, 'close');
+        return store.list(query);
+      },
+    },
   });
-}
+  const connected = once(service.server, 'connection');
+  const failing = assert.rejects(service.fetch('/v1/pets'));
+  const [socket] = (await connected) as [Socket];
+  await failing;
+  while (entries().length === 0) await nextTurn();
+  assert.equal(entries()[0]!['client'], '127.0.0.1');
+});
 
-for (const id of ['x'.repeat(65), 'a b', 'a"b', 'a,b', '', 'é']) {
-  test(`For any other one is made: ${JSON.stringify(id.slice(0, 10))}`, async (t) => {
-    const { service } = await start(t);
-    const answer = await service.fetch('/v1/pets', { headers: { 'X-Request-Id': id } });
-    assert.match(answer.headers.get('x-request-id') ?? '', /^[0-9a-f]{8}-[0-9a-f-]{27}$/);
-  });
-}
-
-test('A body that HEAD leaves out has no bytes in the log', async (t) => {
+test("A client's request id is kept if it is short and plain, and replaced if not", async (t) => {
   const { service, entries } = await start(t);
-  await service.fetch('/v1/pets', { method: 'HEAD' });
-  assert.equal(entries()[0]!['bytes'], 0);
+  const sendId = async (id: string): Promise<string> => {
+    const response = await service.fetch('/v1/pets', { headers: { 'X-Request-Id': id } });
+    const used = response.headers.get('x-request-id');
+    assert.equal(entries().at(-1)!['requestId'], used);
+    return used ?? '';
+  };
+  for (const id of ['a', 'abc-123_X.y', 'x'.repeat(64)]) assert.equal(await sendId(id), id);
+  for (const id of ['x'.repeat(65), 'a b', 'a"b', 'a,b', '', 'é']) {
+    assert.match(await sendId(id), /^[0-9a-f]{8}-[0-9a-f-]{27}$/, id);
+  }
 });
 
-test('A log that throws does not keep an answer back', async (t) => {
+test('A log that throws does not delay a response', async (t) => {
   const log = (): never => {
     throw new Error('The log is broken');
   };
@@ -104,25 +127,16 @@ test('A log that throws does not keep an answer back', async (t) => {
   assert.equal((await service.fetch('/v1/none')).status, 404);
 });
 
-test('Errors carry the request id too', async (t) => {
-  const { service, entries } = await start(t);
-  const answer = await service.fetch('/v1/none', { headers: { Authorization: '' } });
-  assert.equal(answer.status, 401);
-  assert.equal(entries()[0]!['requestId'], answer.headers.get('x-request-id'));
-});
-
-test('Nothing in a request can forge a line', async (t) => {
+test('A request cannot forge a line of the log', async (t) => {
   const { service, entries, text } = await start(t);
-  const path = '/v1/"},{"level":"error"}\u2028%0a%0d\t\x7f';
-  await exchange(
-    service.port,
-    Buffer.from(`GET ${path.replace('\t', '')} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`),
-  );
+  const path = '/v1/"},{"level":"error"}\u2028%0a%0d\x7f';
+  const head = `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`;
+  await talk(service.port, Buffer.from(head));
   assert.ok(text().split('\n').length <= 1, text());
   for (const { level } of entries()) assert.equal(level, 'info');
 });
 
-test('A text in the log has at most 4,096 characters, and an ellipsis where it was longer', () => {
+test('A text of over 4,096 characters is truncated in the log, with an ellipsis', () => {
   const lines: string[] = [];
   const log = createJsonLog((line) => lines.push(line));
   for (const length of [4096, 4097]) log('info', 'Told', { cause: 'x'.repeat(length) });
@@ -132,21 +146,17 @@ test('A text in the log has at most 4,096 characters, and an ellipsis where it w
   );
 });
 
-test('A failure of the service goes to the log with its cause and the request', async (t) => {
-  const store = createMemoryStore();
-  const broken = {
-    ...store,
-    list: () => {
-      throw new Error('The cause\nof it all');
-    },
+test('A failure of the service is logged with its cause and the request', async (t) => {
+  const list = (): never => {
+    throw new Error('The cause\nof it all');
   };
-  const { service, entries } = await start(t, { store: broken });
-  const answer = await service.fetch('/v1/pets?limit=3&token=secret');
-  assert.equal(answer.status, 500);
-  assert.ok(!(await answer.text()).includes('cause'));
-  const failure = entries().find(({ level }) => level === 'error');
-  assert.equal(failure?.['event'], 'A request failed');
-  assert.match(String(failure['cause']), /The cause\nof it all/);
-  assert.equal(failure['requestId'], answer.headers.get('x-request-id'));
-  assert.equal(failure['path'], '/v1/pets');
+  const { service, entries } = await start(t, { store: { ...createMemoryStore(), list } });
+  const response = await service.fetch('/v1/pets?limit=3&token=secret');
+  assert.equal(response.status, 500);
+  assert.ok(!(await response.text()).includes('cause'));
+  const { time: _, cause, ...failure } = entries().find(({ level }) => level === 'error')!;
+  const requestId = response.headers.get('x-request-id');
+  const expected = { level: 'error', event: 'A request failed', method: 'GET', path: '/v1/pets' };
+  assert.deepEqual(failure, { ...expected, requestId });
+  assert.match(String(cause), /The cause\nof it all/);
 });

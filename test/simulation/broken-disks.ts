@@ -8,12 +8,7 @@ import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { systemMemory } from '../../src/base/memory.ts';
 import type { Disk, DiskFile, FileStat } from '../../src/stores/file/disk.ts';
-import {
-  encodeLine,
-  isFramed,
-  lengthAt,
-  PREFIX_LENGTH,
-} from '../../src/stores/file/journal-line.ts';
+import { encodeLine, lineLengthAt, PREFIX_LENGTH } from '../../src/stores/file/journal-line.ts';
 import { DATA_FILE, JOURNAL, KEYS, LOCK, type Wrap } from './life.ts';
 
 const TMP = `${DATA_FILE}.tmp`;
@@ -364,8 +359,8 @@ function correctCrcs(bytes: Buffer): void {
 function* linesOf(bytes: Buffer): Generator<{ at: number; end: number; crc: number }> {
   let before = 0;
   for (let at = 0; at < bytes.length;) {
-    const length = lengthAt(bytes, at);
-    if (length === undefined || !isFramed(bytes, at, length)) return;
+    const length = lineLengthAt(bytes, at);
+    if (length === undefined) return;
     const end = at + length;
     yield { at, end, crc: crc32(bytes.subarray(at + 8, end), before) };
     before = crc32(bytes.subarray(at, end), before);

@@ -56,7 +56,7 @@ for (const [what, bytes] of HALVES) {
       const serverSide = await accepted;
       const gone = closeOf(serverSide);
       wire.socket.write(bytes);
-      while (serverSide.bytesRead < bytes.length) await talk(t, service.port, 'x\r\n\r\n');
+      while (serverSide.bytesRead < bytes.length) await talk(service.port, 'x\r\n\r\n');
       leave(wire.socket);
       await gone;
       assert.equal(await (await service.fetch('/v1/pets')).text(), '[]');
@@ -82,7 +82,7 @@ test('A client that sends no more after its requests gets all its answers', asyn
   const wire = await openWire(t, service.port);
   wire.socket.end(requestOf('POST /v1/pets', [], REX).repeat(2) + requestOf('GET /livez'));
   await store.waiting();
-  await talk(t, service.port, 'x\r\n\r\n');
+  await talk(service.port, 'x\r\n\r\n');
   store.release();
   assert.deepEqual(statusesOf(await wire.allAnswers()), [201, 201, 200]);
 });
@@ -114,7 +114,7 @@ for (const [way, leave] of Object.entries(WAYS)) {
     wire.socket.write(requestOf('POST /v1/pets', [], REX) + requestOf('CONNECT b:443'));
     await store.waiting();
     leave(wire.socket);
-    await talk(t, service.port, 'x\r\n\r\n');
+    await talk(service.port, 'x\r\n\r\n');
     store.release();
     await gone;
     assert.equal((await service.fetch('/livez')).status, 200);

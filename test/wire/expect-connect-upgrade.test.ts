@@ -50,7 +50,7 @@ describe('Expect', () => {
       const expecting = requestOf('POST /v1/pets', [EXPECT, REX_LENGTH]) + sooner;
       wire.socket.write(requestOf('POST /v1/pets', [], REX) + expecting);
       await store.waiting();
-      await talk(t, own.port, lastRequestOf('GET /livez'));
+      await talk(own.port, lastRequestOf('GET /livez'));
       assert.equal(wire.text(), '');
       store.release();
       assert.deepEqual(statusesOf(await wire.answers(2)).slice(0, 2), [201, 100]);
@@ -71,7 +71,7 @@ describe('Expect', () => {
     await store.waiting();
     wire.socket.destroy();
     store.release();
-    await talk(t, own.port, lastRequestOf('GET /livez'));
+    await talk(own.port, lastRequestOf('GET /livez'));
     const pets = await (await own.fetch('/v1/pets')).text();
     assert.equal(pets, '[{"id":1,"name":"Rex","categoryId":1}]');
   });
@@ -90,32 +90,32 @@ describe('Expect', () => {
     const wire = await openWire(t, service.port);
     const bytes = requestOf('POST /v1/pets', [EXPECT, REX_LENGTH]).replace('/1.1', '/1.0');
     wire.socket.write(bytes);
-    await talk(t, service.port, lastRequestOf('GET /livez'));
+    await talk(service.port, lastRequestOf('GET /livez'));
     wire.socket.write(REX);
     assert.deepEqual(statusesOf(await wire.allAnswers()), [201]);
   });
 
-  test('Where no body is read there is no 100', async (t) => {
+  test('Where no body is read there is no 100', async () => {
     for (const line of ['GET /v1/pets', 'GET /livez', 'OPTIONS /v1/pets']) {
-      const answers = await talk(t, service.port, lastRequestOf(line, [EXPECT]));
+      const answers = await talk(service.port, lastRequestOf(line, [EXPECT]));
       assert.equal(answers.length, 1);
       assert.ok(answers[0]!.status < 300, line);
     }
   });
 
-  test('What comes behind an expectation that was not met is not processed', async (t) => {
+  test('What comes behind an expectation that was not met is not processed', async () => {
     const before = await (await service.fetch('/v1/pets?limit=100')).text();
     const create = requestOf('POST /v1/pets', [], REX);
-    const answers = await talk(t, service.port, requestOf('GET /livez', [EXPECT]) + create);
+    const answers = await talk(service.port, requestOf('GET /livez', [EXPECT]) + create);
     assert.deepEqual(statusesOf(answers), [200]);
     assert.equal(answers[0]?.headers.get('connection'), 'close');
     assert.equal(await (await service.fetch('/v1/pets?limit=100')).text(), before);
   });
 
   for (const value of ['100', '100-continued', '100-continue, x', 'x=100-continue', '']) {
-    test(`Expect: ${value} is 417`, async (t) => {
+    test(`Expect: ${value} is 417`, async () => {
       const request = lastRequestOf('POST /v1/pets', [`Expect: ${value}`], REX);
-      const answers = await talk(t, service.port, request);
+      const answers = await talk(service.port, request);
       assert.equal(answers.length, 1);
       assertErrorAnswer(answers[0], 'expectation_failed');
     });
@@ -124,8 +124,8 @@ describe('Expect', () => {
 
 describe('CONNECT', () => {
   for (const target of ['b:443', '127.0.0.1:22', 'b', '/v1/pets', 'http://b/']) {
-    test(`CONNECT ${target} is 405, and the connection is closed`, async (t) => {
-      const [answer, ...more] = await talk(t, service.port, requestOf(`CONNECT ${target}`));
+    test(`CONNECT ${target} is 405, and the connection is closed`, async () => {
+      const [answer, ...more] = await talk(service.port, requestOf(`CONNECT ${target}`));
       assert.deepEqual(more, []);
       if (answer?.status === 400) return assertErrorAnswer(answer, 'malformed_request');
       assertErrorAnswer(answer, 'method_not_allowed');
@@ -134,10 +134,10 @@ describe('CONNECT', () => {
     });
   }
 
-  test('What follows CONNECT is not taken for a request', async (t) => {
+  test('What follows CONNECT is not taken for a request', async () => {
     const before = await (await service.fetch('/v1/pets')).text();
     const create = requestOf('POST /v1/pets', [], REX);
-    const answers = await talk(t, service.port, requestOf('CONNECT b:443') + create);
+    const answers = await talk(service.port, requestOf('CONNECT b:443') + create);
     assert.deepEqual(statusesOf(answers), [405]);
     assert.equal(await (await service.fetch('/v1/pets')).text(), before);
   });

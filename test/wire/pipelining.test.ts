@@ -1,12 +1,10 @@
 /** Several requests on one connection: each gets its answer, in its turn, however they are cut. */
 
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { after, test } from 'node:test';
-import type { PetStore } from '../../src/model/pet-store.ts';
-import { createMemoryStore } from '../../src/stores/memory-store.ts';
 import { createHeldStore } from '../support/pets/held-store.ts';
-import { startService } from '../support/http/service.ts';
+import { rounds } from '../support/extent.ts';
+import { addLongPets, startService } from '../support/http/service.ts';
 import {
   assertErrorAnswer,
   lastRequestOf,
@@ -23,7 +21,7 @@ const REX = '{"name":"Rex","categoryId":1}';
 const CHUNKED = 'Transfer-Encoding: chunked';
 const CREATE = requestOf('POST /v1/pets', [], REX);
 
-test('Connections stay in step after bodies that nobody reads', async (t) => {
+test('Connections stay in step after bodies that nobody reads', async () => {
   const requests = [
     requestOf('GET /livez', [], 'GET /unseen HTTP/1.1\r\nHost: a\r\n\r\n'),
     requestOf('GET /v1/pets?limit=1', [], REX),
@@ -31,15 +29,15 @@ test('Connections stay in step after bodies that nobody reads', async (t) => {
     requestOf('GET /v1/pets/0'),
     lastRequestOf('GET /v1/nothing'),
   ];
-  const answers = await talk(t, service.port, requests.join(''));
+  const answers = await talk(service.port, requests.join(''));
   assert.deepEqual(statusesOf(answers), [200, 200, 204, 404, 404]);
 });
 
-test('A create without a body is refused, and the connection stays', async (t) => {
+test('A create without a body is refused, and the connection stays', async () => {
   const empty = [requestOf('POST /v1/pets'), requestOf('POST /v1/pets', ['Content-Length: 0'])];
   const chunked = requestOf('POST /v1/pets', [CHUNKED], '0\r\n\r\n');
   const bytes = [...empty, chunked, lastRequestOf('GET /livez')].join('');
-  const answers = await talk(t, service.port, bytes);
+  const answers = await talk(service.port, bytes);
   assert.deepEqual(statusesOf(answers), [400, 400, 400, 200]);
   for (const answer of answers.slice(0, 3)) assertErrorAnswer(answer, 'invalid_json');
 });
@@ -62,15 +60,15 @@ test('It does not matter where the bytes of requests are cut', async (t) => {
     assert.deepEqual(statusesOf(answers), [200, 201, 400, 200], `cut at ${at}`);
     wire.socket.destroy();
   };
-  for (let at = 1; at < bytes.length; at += 8) {
-    await Promise.all(Array.from({ length: 8 }, (_, i) => cut(Math.min(at + i, bytes.length - 1))));
-  }
+  const cuts = Array.from({ length: bytes.length - 1 }, (_, index) => index + 1);
+  const tried = cuts.filter((at) => at % rounds(4, 1) === 0);
+  for (let at = 0; at < tried.length; at += 8) await Promise.all(tried.slice(at, at + 8).map(cut));
 });
 
-test('A hundred requests sent at once are answered in their order', async (t) => {
+test('A hundred requests sent at once are answered in their order', async () => {
   const lines = Array.from({ length: 99 }, (_, i) => i % 3);
   const requests = lines.map((kind) => [CREATE, requestOf('GET /livez'), requestOf('PUT /')][kind]);
-  const answers = await talk(t, service.port, requests.join('') + lastRequestOf('GET /livez'));
+  const answers = await talk(service.port, requests.join('') + lastRequestOf('GET /livez'));
   const expected = [...lines.map((kind) => [201, 200, 404][kind]), 200];
   assert.deepEqual(statusesOf(answers), expected);
 });
@@ -94,11 +92,11 @@ for (const [what, bytes, code] of FAULTS) {
     if (what.includes('cut')) wire.socket.end();
     await store.waiting();
     // The service has read everything once it answers on a later connection.
-    await talk(t, own.port, lastRequestOf('GET /livez'));
+    await talk(own.port, lastRequestOf('GET /livez'));
     assert.equal(wire.text(), '');
     // To the parser this is one fault more.
     if (!what.includes('cut')) wire.socket.write('nonsense');
-    await talk(t, own.port, lastRequestOf('GET /livez'));
+    await talk(own.port, lastRequestOf('GET /livez'));
     store.release();
     const answers = await wire.allAnswers();
     assert.deepEqual(statusesOf(answers).slice(0, 2), [201, 200]);
@@ -124,37 +122,12 @@ test('A GET with a body of exactly the limit is answered at once, and its connec
   assert.deepEqual(statusesOf(await wire.allAnswers()), [200, 404]);
 });
 
-test('A client that reads nothing is not served without an end', async (t) => {
-  const body = JSON.stringify({ name: 'x'.repeat(60_000), categoryId: 1 });
-  let served = 0;
-  const store = createMemoryStore();
-  const list: PetStore['list'] = (query) => {
-    served += 1;
-    return store.list(query);
-  };
-  const own = await startService({ store: { ...store, list } });
-  t.after(() => own.close());
-  for (let pet = 0; pet < 20; pet += 1) assert.equal((await own.post(body)).status, 201);
-  const wire = await openWire(t, own.port);
-  wire.socket.pause();
-  const request = requestOf('GET /v1/pets?limit=20');
-  // Each answer is 1.2 MB: far fewer than these fit into the buffers of a connection.
-  wire.socket.write(request.repeat(1000));
-  await talk(t, own.port, lastRequestOf('GET /livez'));
-  const servedBefore = served;
-  assert.ok(servedBefore < 900, `${servedBefore} requests were served`);
-  wire.socket.resume();
-  await once(wire.socket, 'data');
-  assert.match(wire.text(), /^HTTP\/1\.1 200 /);
-});
-
 test('Behind a long answer that goes out in pieces, CONNECT is answered in its turn', async (t) => {
   const own = await startService();
   t.after(() => own.close());
-  const body = JSON.stringify({ name: 'x'.repeat(60_000), categoryId: 1 });
-  for (let pet = 0; pet < 100; pet += 1) assert.equal((await own.post(body)).status, 201);
+  await addLongPets(own, 100);
   const bytes = requestOf('GET /v1/pets?limit=100') + requestOf('CONNECT b:443');
-  const answers = await talk(t, own.port, bytes);
+  const answers = await talk(own.port, bytes);
   assert.deepEqual(statusesOf(answers), [200, 405]);
   assert.ok(answers[0]!.body.length > 6_000_000);
 });

@@ -9,7 +9,7 @@ import { test, type TestContext } from 'node:test';
 import { stopServer } from '../../src/http/stop-server.ts';
 import { createHeldStore } from '../support/pets/held-store.ts';
 import { portOf, startOn, type Process } from '../support/process/process.ts';
-import { startService, type Service } from '../support/http/service.ts';
+import { addLongPets, startService, type Service } from '../support/http/service.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 import {
   assertErrorAnswer,
@@ -32,7 +32,7 @@ async function halfSent(t: TestContext, port: number, bytes: string): Promise<Wi
   await wire.answers(1);
   wire.socket.write(bytes.slice(0, -1));
   // The service has read that when it answers on a later connection.
-  await talk(t, port, 'x\r\n\r\n');
+  await talk(port, 'x\r\n\r\n');
   return wire;
 }
 
@@ -124,9 +124,7 @@ test('A create under way is answered, and its connection closed', async (t) => {
 test('A client that reads slowly gets all of its answer', async (t) => {
   const service = await startService();
   t.after(() => service.close());
-  // 100 of these are more than the buffers of a connection hold.
-  const body = JSON.stringify({ name: 'x'.repeat(65_000), categoryId: 1 });
-  for (let pet = 0; pet < 100; pet += 1) assert.equal((await service.post(body)).status, 201);
+  await addLongPets(service, 100);
   const wire = await openWire(t, service.port);
   wire.socket.write(requestOf('GET /v1/pets?limit=100'));
   await wire.until((text) => text !== '');
@@ -148,8 +146,8 @@ test('A client that reads slowly gets all of its answer', async (t) => {
 test('The last answer is whole for a client that has sent more behind it', async (t) => {
   const service = await startService();
   t.after(() => service.close());
+  await addLongPets(service, 100);
   const body = JSON.stringify({ name: 'x'.repeat(65_000), categoryId: 1 });
-  for (let pet = 0; pet < 100; pet += 1) assert.equal((await service.post(body)).status, 201);
   const list = requestOf('GET /v1/pets?limit=100');
   // More than one read takes: the rest lies unread while the answers wait for their client.
   const more = requestOf('POST /v1/pets', [], body).repeat(20);
@@ -158,7 +156,7 @@ test('The last answer is whole for a client that has sent more behind it', async
   for (const { socket } of wires) socket.pause();
   closing.socket.write(list + lastRequestOf('GET /v1/pets?limit=100') + more);
   stopped.socket.write(list + list + more);
-  await talk(t, service.port, lastRequestOf('GET /livez'));
+  await talk(service.port, lastRequestOf('GET /livez'));
   const stopping = stop(service, FOR_EVER_MS);
   await refusing(service.port);
   for (const { socket } of wires) {
@@ -182,8 +180,7 @@ test('A connection that is still busy when the time is over is cut', async (t) =
   t.after(() => service.close());
   const half = await halfSent(t, service.port, requestOf('GET /livez'));
   const reader = await openWire(t, service.port);
-  const body = JSON.stringify({ name: 'x'.repeat(65_000), categoryId: 1 });
-  for (let pet = 0; pet < 100; pet += 1) assert.equal((await service.post(body)).status, 201);
+  await addLongPets(service, 100);
   reader.socket.write(requestOf('GET /v1/pets?limit=100'));
   await reader.until((text) => text !== '');
   reader.socket.pause();

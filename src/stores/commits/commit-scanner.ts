@@ -9,10 +9,11 @@
 import { COMMA, isDigit, ZERO } from '../../base/ascii.ts';
 import { startsWithAt } from '../../base/json.ts';
 import { ScannedPets, scanPets, type ScannedBytes } from '../table/pet-scanner.ts';
-import { COMMIT_MARK, decodeKeys, type CommittedKey } from './commit.ts';
+import { COMMIT_END, COMMIT_MARK, decodeKeys, type CommittedKey } from './commit.ts';
 
 const MARK: Buffer = Buffer.from(COMMIT_MARK);
 const PETS: Buffer = Buffer.from(',"pets":[');
+const END: Buffer = Buffer.from(COMMIT_END);
 const BETWEEN: Buffer = Buffer.from([COMMA]);
 
 /** What a commit has beside its pets. */
@@ -36,16 +37,19 @@ export function scanCommit(
   const { bytes } = scanned;
   const first = run.length;
   if (!startsWithAt(bytes, start, MARK)) return undefined;
-  let at = start + MARK.length;
+  const digits = start + MARK.length;
+  let at = digits;
   let number = 0;
-  const digits = at;
   while (isDigit(bytes[at])) number = number * 10 + (bytes[at++]! - ZERO);
-  const isExact = bytes.toString('latin1', digits, at) === String(after) && at - digits <= 15;
-  if (!isExact || !startsWithAt(bytes, at, PETS)) return undefined;
+  const isCanonical = at > digits && (bytes[digits] !== ZERO || at === digits + 1);
+  if (!isCanonical || at - digits > 15 || number !== Number(after)) return undefined;
+  if (!startsWithAt(bytes, at, PETS)) return undefined;
   const petsEnd = scanPets(scanned, at + PETS.length, BETWEEN, run);
   if (run.length > first && isInOrder(run, first, number)) {
     const lastId = BigInt(number + run.length - first);
-    const keys = decodeKeys(bytes.toString('latin1', petsEnd, end), after, lastId);
+    // Most commits have no keys, and need no string.
+    const hasKeys = petsEnd + END.length !== end || !startsWithAt(bytes, petsEnd, END);
+    const keys = hasKeys ? decodeKeys(bytes.toString('latin1', petsEnd, end), after, lastId) : [];
     if (keys !== undefined) return { lastId, keys };
   }
   run.length = first;

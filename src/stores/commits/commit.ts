@@ -75,7 +75,7 @@ export function decodeKeys(
   after: bigint,
   lastId: bigint,
 ): readonly CommittedKey[] | undefined {
-  if (text === ']}') return [];
+  if (text === COMMIT_END) return [];
   const list = /^\],"keys":\[(\[.*\])\]\}$/.exec(text)?.[1];
   if (list === undefined) return undefined;
   const keys: CommittedKey[] = [];
@@ -95,6 +95,9 @@ const KEY: RegExp = /^"([0-9a-f]{32})",([1-9][0-9]{0,18}),(-?[0-9]{1,16})$/;
 export function commitStart(after: bigint): string {
   return `${COMMIT_MARK}${after},"pets":[`;
 }
+
+/** What follows the pets of a commit without keys. */
+export const COMMIT_END = ']}';
 
 /** What no other text of ours has: a quote inside a name is escaped. */
 export const COMMIT_MARK = '{"after":';

@@ -1,42 +1,44 @@
 /**
- * A call: a transaction sent once to one member, and what is known afterwards.
+ * A call: a transaction sent once to one etcd member, and what is known afterwards.
  *
- * This is all that the store asks of etcd, so that its tests can put a simulated one in the place.
- * A call never rejects: what becomes of a transaction that failed depends on how it failed.
+ * This is all that the store asks of etcd, so that its tests can replace it by a simulation. A call
+ * never rejects: whether a failed transaction took effect depends on how it failed.
  */
 
 import type { TxnResponse } from './etcd-json.ts';
 
 export type CallResult =
   | { readonly kind: 'answered'; readonly answer: TxnResponse }
-  /** The member refused it, before it was proposed to the others or as damaged: it is not done. */
+  /** The member refused it before it was proposed, or as corrupt: it has no effect. */
   | { readonly kind: 'refused'; readonly cause: string }
-  /** The member says that its quota is used up. A put may have taken effect all the same. */
+  /** The member's quota is used up. A put may have taken effect nevertheless. */
   | { readonly kind: 'no space'; readonly cause: string }
-  /** Nothing of it reached a connected socket: it is not done. */
+  /** No part of it reached a connected socket: it has no effect. */
   | { readonly kind: 'unsent'; readonly cause: string; readonly isOtherCluster?: true }
-  /** It may be done, or may still come to be done. */
+  /** It may have taken effect, or may still do so. */
   | { readonly kind: 'in doubt'; readonly cause: string; readonly isOtherCluster?: true }
-  /** The answer was longer than any that is taken. A put may have taken effect. */
+  /** The response exceeds the limit. A put may have taken effect. */
   | { readonly kind: 'too long'; readonly cause: string };
 
 /*
- * `isOtherCluster`: most endpoints have answered for another cluster for ten seconds. The cluster
- * with the log that this process knows is gone.
+ * `isOtherCluster`: for ten seconds most endpoints have belonged to another cluster. The cluster
+ * with this process's log is gone.
  */
 
 export type FailedCall = Exclude<CallResult, { readonly kind: 'answered' }>;
 
-/** What a call is for, as the metrics have it. */
+/** The purpose of a call, as in the metrics. */
 export type CallKind = 'start' | 'read' | 'create' | 'look' | 'import';
 
 export interface EtcdCalls {
   txn(text: string, kind: CallKind): Promise<CallResult>;
-  /** Breaks off what is under way. */
+  /** How many calls there were; a simulation may count none. */
+  readonly counts?: CallCounts;
+  /** Aborts the calls in progress. */
   close(): void;
 }
 
-/** How many calls of each kind ended in each way, for each endpoint. */
+/** How many calls there were of each kind and result, for each endpoint. */
 export class CallCounts {
   readonly #counts: Map<string, CallCount> = new Map();
 

@@ -1,22 +1,27 @@
 /**
- * Writing commits: puts a batch of creates into the next free slot, and decides what is answered.
+ * The commit writer puts a batch of creates into the next free slot, and decides their outcomes.
  *
- *     what is known                                          answered           the slot
- *     the read barrier finds no cluster at present           503                nothing is sent
- *     it succeeded, or the slot has our whole value          stored             used
- *     the slot has another value                             next slot, or 503  ours is dead
- *     nothing reached a connected socket                     again, or 503      free
- *     each attempt was refused, and so not done              503                free
- *     each attempt found no space, and the slot is empty     503                free
- *     any other attempt                                      the same bytes     not free for this
- *                                                            again              batch
- *     that, for 15 seconds or when stopping                  unknown            open
- *     a compare failed, and the slot is empty                503 or unknown     the log is lost
+ *     what is known                                      outcome            the slot
+ *     the read barrier finds no cluster at present       refused            nothing is sent
+ *     it succeeded, or the slot has our whole value      stored             used
+ *     the slot has another value                         the next slot;     not ours
+ *                                                        refused after 5 s
+ *     no part of it reached a connected socket           sent again;        free
+ *                                                        refused after 5 s
+ *     each attempt was refused, and so has no effect     refused            free
+ *     each attempt found no space, and the slot is       refused            free
+ *     empty
+ *     any other attempt                                  sent again         reserved for this batch
+ *     any other attempt, after 15 s or at the end of     unknown            open
+ *     a shutdown
+ *     a compare failed, and the slot is empty            refused, or        the log is lost
+ *                                                        unknown
  *
- * All attempts of a transaction count, not only the last: an empty slot proves nothing as long as
- * one of them is unanswered. Sending the same bytes again is safe, to any member: they can be put
- * only into their own slot, once, however late. A batch that lost its slot to another process looks
- * up all its idempotency keys again, since the winner may have stored one of them.
+ * All attempts of a transaction count, not only the last one: an empty slot proves nothing while an
+ * attempt is unanswered. Sending the same bytes again is safe, to any member: they can be put only
+ * into their own slot, once, however late they arrive. After a conflict (another process took the
+ * slot) all idempotency keys of the batch are looked up again, since that process may have stored
+ * one of them.
  */
 
 import { INT64_MAX } from '../../base/int64.ts';
@@ -33,23 +38,21 @@ import { logDiverged, type CatchUp } from './catch-up.ts';
 import type { CreateFailures } from './create-failures.ts';
 import { retried, type EtcdClock } from './etcd-clock.ts';
 import { encodeTxn, ifAbsent, put, range, type RangeResponse } from './etcd-json.ts';
-import { LogLostError } from './log-lost-error.ts';
-import { applyFailed } from './read-barrier.ts';
 import { encodeValue, slotBound } from './slots.ts';
 
-/** After this a create is refused, where it is certain that nothing of it is stored. */
+/** After this time a create is refused, if it is certain that nothing of it is stored. */
 export const CREATE_MS = 5_000;
-/** After this nobody can tell. */
+/** After this time the outcome of a create in doubt is unknown. */
 const DOUBT_MS = 15_000;
-/** So much less time there is once the store is closing. */
+/** How long a proposal in doubt is still retried after the store begins to close. */
 const CLOSING_MS = 3_000;
 
-/** A loser is given so many commits; it reads the rest by catching up. */
+/** After a conflict this many commits are read with the response, and the rest by catching up. */
 const CONFLICT_COMMITS = 8;
 const CONFLICT_WINDOW = 4096n;
 
-/** Others are at work as long as one of the last so many commits was theirs. */
-const COMMITS_TOGETHER = 16;
+/** After this many commits in a row without one of another process, no other one is active. */
+const COMMITS_IN_ROW = 16;
 
 export interface CommitWriterDeps {
   readonly calls: EtcdCalls;
@@ -59,254 +62,220 @@ export interface CommitWriterDeps {
   readonly failures: CreateFailures;
   /** From 0 up to 1. */
   random(): number;
-  /** Why a proposal would have no answer at present; undefined if the cluster answers reads. */
+  /** Returns why a proposal would fail at present, or undefined if the cluster serves reads. */
   noCluster(): string | undefined;
-  /**
-   * Called for creates whose outcome is unknown behind the id `after`, before they are answered.
-   */
+  /** Called before the creates, which were proposed after the id `after`, get their outcome. */
   onUnknown(creates: readonly PendingPet[], after: bigint, message: string): void;
-  onLost(error: LogLostError): void;
+  /** Called if this process cannot continue with the log; returns the message. */
+  onLost(error: unknown): string;
 }
 
-/** What became of a proposal: one batch for one slot. */
+/** What became of a proposal. */
 type ProposalResult =
-  | { readonly kind: 'stored' | 'lost' }
+  | { readonly kind: 'stored' | 'conflict' }
   | { readonly kind: 'refused' | 'unknown'; readonly cause: string };
 
+/** One batch for one slot. */
 interface Proposal {
   readonly commit: Commit;
   readonly value: Buffer;
   readonly slot: string;
   /** The transaction, as it is sent. */
   readonly text: string;
+  /** The same transaction without the put. */
+  readonly lookText: string;
 }
 
 export class CommitWriter {
   conflicts = 0;
   readonly #deps: CommitWriterDeps;
   #hasWon = false;
-  /** How many creates the last commit had. */
+  /** The last id of the last commit, how many pets it had, and how many in a row are ours. */
+  #ownLastId: bigint;
   #lastCount = 0;
+  #commitsInRow = Infinity;
   #roundTripMs = 0;
   /** Why nothing is proposed any more. */
-  #ended: string | undefined;
+  #stopped: string | undefined;
   #closingAt: number | undefined;
 
   constructor(deps: CommitWriterDeps) {
     this.#deps = deps;
+    this.#ownLastId = deps.log.lastId;
   }
 
-  /** Proposes nothing more; what is in doubt is tried on for its time. */
-  end(reason: string): void {
-    this.#ended ??= reason;
+  /** Makes no more proposals. A proposal in doubt is still retried for its time. */
+  stop(reason: string): void {
+    this.#stopped ??= reason;
   }
 
-  /** Shortens the time that a proposal in doubt is tried on for. */
+  /** Shortens the time for which a proposal in doubt is retried. */
   shortenDeadline(): void {
     this.#closingAt ??= this.#deps.clock.now();
   }
 
   /**
-   * Waits until it is time for the next commit. Who has won a round lets others have the next,
-   * while there are others: else the one that is nearest to the leader would win them all. A round
-   * trip is enough for a loser, who tries at once.
+   * Waits until it is time for the next commit. After a process wins a slot, it pauses for about
+   * one round trip, as long as other processes are also writing. Without the pause, the process
+   * nearest to the leader would win every slot. One round trip is enough, because a process that
+   * lost a slot retries immediately.
    */
   async waitForFairness(): Promise<void> {
     const { clock, log, random } = this.#deps;
-    // Callers who were just answered, and create again at once, are to share one commit.
+    // Callers that were just served, and create again immediately, are to share one commit.
     if (this.#lastCount > 1) await clock.yieldToEventLoop();
-    if (!this.#hasWon || log.commitsSinceOtherWriter >= COMMITS_TOGETHER) return;
-    await clock.sleep((0.5 + random()) * this.#roundTripMs);
+    const isAlone = log.lastId === this.#ownLastId && this.#commitsInRow >= COMMITS_IN_ROW;
+    if (this.#hasWon && !isAlone) await clock.sleep((0.5 + random()) * this.#roundTripMs);
   }
 
-  /** Stores the pets together, and tells how each came out. */
+  /** Stores the pets together. Resolves with the outcome of each. */
   async commit(creates: readonly PendingPet[]): Promise<readonly Outcome<StoredPet>[]> {
     const startedAt = this.#deps.clock.now();
     this.#lastCount = creates.length;
-    const outcomes = new Map<PendingPet, Outcome<StoredPet>>();
     let rest = creates;
-    while (rest.length > 0) {
-      rest = this.#withoutFoundKeys(rest, outcomes);
-      if (rest.length === 0) break;
-      const settled = await this.#round(rest, startedAt, outcomes);
-      if (settled === 'settled') break;
+    let outcomes: readonly Outcome<StoredPet>[] | undefined;
+    while (outcomes === undefined) {
+      rest = rest.filter((create) => !this.#isKeyStored(create));
+      outcomes = rest.length === 0 ? [] : await this.#commitOnce(rest, startedAt);
     }
-    const missing = { error: new Error('A create was left without an outcome') };
-    return creates.map((create) => outcomes.get(create) ?? missing);
+    const outcomeOf = new Map(rest.map((create, index) => [create, outcomes[index]]));
+    return creates.map((create) => outcomeOf.get(create) ?? keyStored());
   }
 
-  /** One proposal for the creates; all of them are settled, or the slot was lost. */
-  async #round(
+  /** Proposes the creates once. Resolves with their outcomes, or undefined after a conflict. */
+  async #commitOnce(
     creates: readonly PendingPet[],
     startedAt: number,
-    outcomes: Map<PendingPet, Outcome<StoredPet>>,
-  ): Promise<'settled' | 'lost'> {
-    const { clock, log, failures } = this.#deps;
-    const refuse = (cause: string): 'settled' => {
+  ): Promise<readonly Outcome<StoredPet>[] | undefined> {
+    const { clock, log, failures, noCluster, onUnknown } = this.#deps;
+    const refuse = (cause: string): readonly Outcome<StoredPet>[] => {
       failures.record(cause);
       const error = new StoreUnavailableError(`Pets cannot be stored: ${cause}`);
-      for (const create of this.#withoutFoundKeys(creates, outcomes))
-        outcomes.set(create, { error });
-      return 'settled';
+      return creates.map((create) => (this.#isKeyStored(create) ? keyStored() : { error }));
     };
-    const ended = this.#ended ?? this.#deps.noCluster();
-    if (ended !== undefined) return refuse(ended);
+    const stopped = this.#stopped ?? noCluster();
+    if (stopped !== undefined) return refuse(stopped);
     if (log.lastId + BigInt(creates.length) > INT64_MAX) return refuse(NO_ID_LEFT);
     const proposal = this.#propose(creates);
-    const settled = await this.#settle(proposal, startedAt);
-    this.#hasWon = settled.kind === 'stored';
-    switch (settled.kind) {
+    const result = await this.#runProposal(proposal, startedAt);
+    this.#hasWon = result.kind === 'stored';
+    switch (result.kind) {
       case 'stored':
         failures.clear();
-        for (const [index, { id, text }] of proposal.commit.pets.entries()) {
-          const create = creates[index];
-          if (create !== undefined) outcomes.set(create, { result: storedPetOf(id, text) });
-        }
-        return 'settled';
-      case 'lost':
+        return this.#applyOwn(proposal);
+      case 'conflict': {
         this.conflicts += 1;
-        if (clock.now() - startedAt < CREATE_MS) return 'lost';
-        return refuse(tooSlow(clock.now() - startedAt));
+        const elapsedMs = clock.now() - startedAt;
+        return elapsedMs < CREATE_MS ? undefined : refuse(tooSlow(elapsedMs));
+      }
       case 'refused':
-        return refuse(settled.cause);
+        return refuse(result.cause);
       case 'unknown': {
-        failures.record(settled.cause);
-        const message = `It is not known whether the pet was stored: ${settled.cause}`;
-        this.#deps.onUnknown(creates, proposal.commit.after, message);
-        const error = new OutcomeUnknownError(message);
-        for (const create of creates) outcomes.set(create, { error });
-        return 'settled';
+        failures.record(result.cause);
+        const message = `It is not known whether the pet was stored: ${result.cause}`;
+        onUnknown(creates, proposal.commit.after, message);
+        return creates.map(() => ({ error: new OutcomeUnknownError(message) }));
       }
     }
   }
 
-  /** Those whose keys were not stored meanwhile, by another process. */
-  #withoutFoundKeys(
-    creates: readonly PendingPet[],
-    outcomes: Map<PendingPet, Outcome<StoredPet>>,
-  ): readonly PendingPet[] {
-    return creates.filter((create) => {
-      if (create.key === undefined || this.#deps.log.keys.find(create.key) === undefined)
-        return true;
-      outcomes.set(create, { error: new KeyAlreadyStoredError('The key was found in the log') });
-      return false;
-    });
+  /** True if another process has stored the create's idempotency key. */
+  #isKeyStored({ key }: PendingPet): boolean {
+    return key !== undefined && this.#deps.log.keys.find(key) !== undefined;
   }
 
   #propose(creates: readonly PendingPet[]): Proposal {
     const { log, clock } = this.#deps;
     const commit = createCommit(log.lastId, creates, clock.timeOfDay() + KEY_LIFETIME_MS);
     const value = encodeValue(log.digest, encodeCommit(commit));
-    log.propose(value);
     const slot = log.nextSlot;
     const rangeEnd = slotBound(log.layout, log.lastId + CONFLICT_WINDOW);
-    const text = encodeTxn({
-      compare: [...log.compares, ifAbsent(slot)],
-      success: [put(slot, value)],
-      failure: [range({ key: slot, rangeEnd, limit: CONFLICT_COMMITS })],
-    });
-    return { commit, value, slot, text };
+    const compare = [...log.compares, ifAbsent(slot)];
+    const failure = [range(slot, rangeEnd, CONFLICT_COMMITS)];
+    const text = encodeTxn({ compare, success: [put(slot, value)], failure });
+    return { commit, value, slot, text, lookText: encodeTxn({ compare, success: [], failure }) };
   }
 
-  /** Sends a proposal until it is known what became of it, or time is up. */
-  async #settle(proposal: Proposal, startedAt: number): Promise<ProposalResult> {
+  /** Sends a proposal until its outcome is known, or its time is over. */
+  async #runProposal(proposal: Proposal, startedAt: number): Promise<ProposalResult> {
     const { calls, clock } = this.#deps;
     const proposedAt = clock.now();
     let isInDoubt = false;
+    /** True if etcd reported no space, and the slot could not be read after that. */
+    let isUnread = false;
     return retried(clock, async () => {
       const sentAt = clock.now();
-      const outcome = await calls.txn(proposal.text, 'create');
-      if (outcome.kind === 'answered') {
+      const result = await calls.txn(proposal.text, 'create');
+      if (result.kind === 'answered') {
         this.#roundTripMs = clock.now() - sentAt;
-        const { succeeded, ranges } = outcome.answer;
-        if (succeeded) return this.#applyOwn(proposal);
-        return this.#readSlot(proposal, ranges[0], isInDoubt);
+        const { succeeded, ranges } = result.answer;
+        if (succeeded) return { kind: 'stored' };
+        return this.#readSlot(proposal, ranges[0], isInDoubt || isUnread);
       }
-      const { cause } = outcome;
-      switch (outcome.kind) {
-        case 'refused':
-          if (!isInDoubt) return { kind: 'refused', cause };
-          break;
-        case 'no space': {
-          const look = await this.#look(proposal);
-          if (look.kind !== 'open') return look;
-          // As long as nobody could look, it is not known.
-          if (look.isEmpty && !isInDoubt) return { kind: 'refused', cause };
-          if (!look.isEmpty && this.#isOver(proposedAt, DOUBT_MS))
-            return { kind: 'unknown', cause };
-          break;
+      const { kind, cause } = result;
+      if (kind === 'no space') {
+        // The put may have reached the slot nevertheless.
+        const look = await calls.txn(proposal.lookText, 'look');
+        isUnread = look.kind !== 'answered';
+        if (look.kind === 'answered' && !look.answer.succeeded) {
+          return this.#readSlot(proposal, look.answer.ranges[0], true);
         }
-        case 'in doubt':
-        case 'too long':
-          isInDoubt = true;
-          break;
-        case 'unsent':
-          break;
       }
-      if (isInDoubt && this.#isOver(proposedAt, DOUBT_MS)) return { kind: 'unknown', cause };
-      const isLate = !isInDoubt && outcome.kind === 'unsent' && this.#isOver(startedAt, CREATE_MS);
-      return isLate ? { kind: 'refused', cause } : undefined;
+      if (kind === 'in doubt' || kind === 'too long') isInDoubt = true;
+      if (isInDoubt || isUnread) {
+        return this.#isOver(proposedAt, DOUBT_MS) ? { kind: 'unknown', cause } : undefined;
+      }
+      const isRetried = kind === 'unsent' && !this.#isOver(startedAt, CREATE_MS);
+      return isRetried ? undefined : { kind: 'refused', cause };
     });
   }
 
   #isOver(since: number, ms: number): boolean {
     const now = this.#deps.clock.now();
-    const isHurried = this.#closingAt !== undefined && now - this.#closingAt >= CLOSING_MS;
-    return isHurried || now - since >= ms;
+    const isClosing = this.#closingAt !== undefined && now - this.#closingAt >= CLOSING_MS;
+    return isClosing || now - since >= ms;
   }
 
-  /** After "no space": catches up, since the put may have reached the slot all the same. */
-  async #look(
-    proposal: Proposal,
-  ): Promise<ProposalResult | { readonly kind: 'open'; readonly isEmpty: boolean }> {
-    const { catchUp, log } = this.#deps;
-    try {
-      const outcome = await catchUp.run('look');
-      if (outcome.kind !== 'caught up') return { kind: 'open', isEmpty: false };
-    } catch (error) {
-      return this.#lose(error, 'unknown');
-    }
-    if (log.nextSlot === proposal.slot) return { kind: 'open', isEmpty: true };
-    return { kind: log.isProposedApplied ? 'stored' : 'lost' };
-  }
-
-  /** The compare of a proposal failed: its slot is taken, by itself perhaps, or the log is lost. */
+  /** After a compare failed: the slot has a value, perhaps the proposed one, or the log is lost. */
   async #readSlot(
     proposal: Proposal,
     found: RangeResponse | undefined,
     isInDoubt: boolean,
   ): Promise<ProposalResult> {
-    const { log, catchUp } = this.#deps;
-    if (found?.keyValues[0]?.key !== proposal.slot) {
-      return this.#lose(logDiverged(log), isInDoubt ? 'unknown' : 'refused');
+    const { log, catchUp, onLost } = this.#deps;
+    const [first] = found?.keyValues ?? [];
+    if (found === undefined || first?.key !== proposal.slot) {
+      return { kind: isInDoubt ? 'unknown' : 'refused', cause: onLost(logDiverged(log)) };
     }
+    const isOwn = first.value.equals(proposal.value);
     try {
       log.apply(found.keyValues);
-      // A loser that is far behind would lose again.
+      // A process that is far behind would only lose the next slot, too.
       if (found.hasMore) await catchUp.run('read');
     } catch (error) {
-      return this.#lose(error, 'refused');
+      const cause = onLost(error);
+      if (!isOwn) return { kind: 'refused', cause };
     }
-    return { kind: log.isProposedApplied ? 'stored' : 'lost' };
+    return { kind: isOwn ? 'stored' : 'conflict' };
   }
 
-  /** The log cannot be read on. Ours may have come before what is wrong with it. */
-  #lose(error: unknown, kind: 'refused' | 'unknown'): ProposalResult {
+  /** Applies a proposal that etcd has stored, and returns its outcomes. */
+  #applyOwn({ commit, value }: Proposal): readonly Outcome<StoredPet>[] {
     const { log, onLost } = this.#deps;
-    const lost = error instanceof LogLostError ? error : applyFailed(error);
-    onLost(lost);
-    return log.isProposedApplied ? { kind: 'stored' } : { kind, cause: lost.message };
-  }
-
-  #applyOwn({ commit, value }: Proposal): ProposalResult {
+    this.#commitsInRow = commit.after === this.#ownLastId ? this.#commitsInRow + 1 : 1;
+    this.#ownLastId = commit.pets.at(-1)?.id ?? commit.after;
     try {
-      this.#deps.log.applyOwn(commit, value);
+      log.applyOwn(commit, value);
     } catch (error) {
-      // It is stored, but this process cannot go on.
-      this.#deps.onLost(applyFailed(error));
+      // The pets are stored, but this process cannot continue.
+      onLost(error);
     }
-    return { kind: 'stored' };
+    return commit.pets.map(({ id, text }) => ({ result: storedPetOf(id, text) }));
   }
+}
+
+function keyStored(): Outcome<StoredPet> {
+  return { error: new KeyAlreadyStoredError('The key was found in the log') };
 }
 
 function tooSlow(elapsedMs: number): string {

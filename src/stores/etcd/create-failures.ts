@@ -1,7 +1,7 @@
 /**
- * Creates that fail, because etcd refuses them or leaves them in doubt. The log has one line when
- * they begin to fail, with the cause, and one when a create is stored again. Readiness has the
- * cause for five seconds after the last failure: only another create can find out that it is over.
+ * Creates that fail, because etcd refuses them or leaves them in doubt. The first failure is
+ * logged, with its cause, and so is the next create that is stored. Readiness reports the cause for
+ * five seconds after the last failure: only another create can find out whether it persists.
  */
 
 import type { Log } from '../../base/log.ts';
@@ -13,13 +13,13 @@ export class CreateFailures {
   readonly #tell: Log;
   #last: { readonly cause: string; readonly at: number } | undefined;
 
-  /** `now` is a clock in milliseconds that never goes back. */
+  /** `now` is a monotonic clock in milliseconds. */
   constructor(now: () => number, tell: Log) {
     this.#now = now;
     this.#tell = tell;
   }
 
-  /** The cause of the last failure, while that is recent. */
+  /** The cause of the last failure, if it is recent. */
   get recent(): string | undefined {
     const last = this.#last;
     return last !== undefined && this.#now() - last.at < RECENT_MS ? last.cause : undefined;
@@ -30,7 +30,7 @@ export class CreateFailures {
     this.#last = { cause, at: this.#now() };
   }
 
-  /** A create was stored. */
+  /** Records that a create was stored. */
   clear(): void {
     if (this.#last !== undefined) this.#tell('info', 'Creates are stored again');
     this.#last = undefined;

@@ -1,34 +1,43 @@
 /**
- * The endpoints of a cluster as this process knows them: which one is asked, which ones have
- * failed, and which ones have answered for another cluster. It sends nothing; etcd-client.ts does.
+ * The endpoints of a cluster as this process knows them: which one is in use, and which ones have
+ * failed. It sends nothing; etcd-client.ts does.
  *
- *     of one endpoint                                      it is      what is logged
- *     it answered for the cluster                          working
- *     it failed while it was asked, or did not answer a    failed     "fails", once
- *     check: the next one is asked
- *     it answered a check ten seconds after it failed,     working    "works again"
- *     and the cluster a transaction meanwhile
- *     it answered for another cluster                      strange    "belongs to another cluster"
+ *     an endpoint                                          becomes    log event
+ *     responded for the cluster at first                   working
+ *     failed a call, or did not respond to a check;        failed     "fails", once
+ *     the next endpoint is used
+ *     responded to a check ten seconds after it failed,    working    "works again"
+ *     and the cluster to a transaction in between
+ *     responded for another cluster                        strange    "belongs to another cluster"
+ *     responded to a check for this cluster again          working    "works again"
  *
- * A check of all endpoints goes out every fifteen seconds. It also measures their round trips: if
- * one is much nearer than the one that is asked, it is asked from then on.
+ * All endpoints are checked every fifteen seconds. A check also measures their round trips: if one
+ * is much nearer than the one in use, it is used from then on.
  *
- * The cluster is lost if more than half of the endpoints have answered for another one, the first
- * of them ten seconds ago. An endpoint that gives no answer changes nothing about that.
+ * The cluster is lost ten seconds after the first of more than half of the endpoints responded for
+ * another one. An endpoint that does not respond changes nothing about that.
  */
 
-import type { Log } from '../../base/log.ts';
+import type { Log, LogLevel } from '../../base/log.ts';
 
-/** How long most endpoints must have answered for another cluster before this one is lost. */
+/** How long most endpoints must have responded for another cluster before this one is lost. */
 const OTHER_CLUSTER_MS = 10_000;
-/** How long an endpoint that failed counts as failed at least, so that a log is not flooded. */
+/** The shortest time in the state `failed`: it keeps the log short. */
 const FAILED_MS = 10_000;
-/** An endpoint is near enough if its round trip is no longer than this and twice the shortest. */
+/** An endpoint is near enough if its round trip is at most twice the shortest plus this. */
 const NEAR_MS = 1;
+
+type State = 'working' | 'failed' | 'strange';
+
+const EVENTS: Readonly<Record<State, readonly [LogLevel, string]>> = {
+  working: ['info', 'An etcd endpoint works again'],
+  failed: ['warn', 'An etcd endpoint fails'],
+  strange: ['error', 'An etcd endpoint belongs to another cluster'],
+};
 
 interface Endpoint {
   readonly url: string;
-  state: 'working' | 'failed' | 'strange';
+  state: State;
   /** When it entered the state. */
   since: number;
 }
@@ -40,14 +49,14 @@ export class Endpoints {
   #current = 0;
   #answeredAt = -Infinity;
 
-  /** `now` is a clock in milliseconds that never goes back. */
+  /** `now` is a monotonic clock in milliseconds. */
   constructor(urls: readonly string[], now: () => number, tell: Log) {
     this.#endpoints = urls.map((url) => ({ url, state: 'working', since: -Infinity }));
     this.#now = now;
     this.#tell = tell;
   }
 
-  /** The index of the endpoint that is asked. */
+  /** The index of the endpoint in use. */
   get current(): number {
     return this.#current;
   }
@@ -60,46 +69,35 @@ export class Endpoints {
     return isMost && this.#now() - since >= OTHER_CLUSTER_MS;
   }
 
-  /** The cluster has answered a transaction, by whichever endpoint. */
+  /** Records that the cluster responded to a transaction, through any endpoint. */
   answered(): void {
     this.#answeredAt = this.#now();
   }
 
-  /** The endpoint gave no answer; if it is the one that is asked, the next one is from now on. */
+  /** Records that the endpoint did not respond. */
   failed(index: number, cause: string): void {
-    if (index === this.#current) this.#current = (index + 1) % this.#endpoints.length;
-    const endpoint = this.#endpoints[index];
-    if (endpoint?.state !== 'working') return;
-    this.#enter(endpoint, 'failed');
-    this.#tell('warn', 'An etcd endpoint fails', { endpoint: endpoint.url, cause });
+    this.#leave(index);
+    if (this.#endpoints[index]?.state === 'working') this.#enter(index, 'failed', cause);
   }
 
-  /** The endpoint answered for another cluster. */
+  /** Records that the endpoint responded for another cluster. */
   strange(index: number, cause: string): void {
-    if (index === this.#current) this.#current = (index + 1) % this.#endpoints.length;
-    const endpoint = this.#endpoints[index];
-    if (endpoint === undefined || endpoint.state === 'strange') return;
-    this.#enter(endpoint, 'strange');
-    this.#tell('error', 'An etcd endpoint belongs to another cluster', {
-      endpoint: endpoint.url,
-      cause,
-    });
+    this.#leave(index);
+    this.#enter(index, 'strange', cause);
   }
 
-  /** The endpoint answered a check, for the cluster. */
+  /** Records that the endpoint responded to a check, for the cluster. */
   works(index: number): void {
     const endpoint = this.#endpoints[index];
-    if (endpoint === undefined || endpoint.state === 'working') return;
-    if (endpoint.state === 'failed') {
-      // Members without a majority answer a check, too.
+    if (endpoint?.state === 'failed') {
+      // Members without a majority respond to a check, too.
       const isTooEarly = this.#now() - endpoint.since < FAILED_MS;
       if (isTooEarly || this.#answeredAt < endpoint.since) return;
     }
-    this.#enter(endpoint, 'working');
-    this.#tell('info', 'An etcd endpoint works again', { endpoint: endpoint.url });
+    this.#enter(index, 'working');
   }
 
-  /** Chooses the nearest endpoint, by their round trips; undefined for one that did not answer. */
+  /** Chooses the nearest endpoint by the round trips; undefined if one did not respond. */
   chooseNearest(roundTripsMs: readonly (number | undefined)[]): void {
     const known = roundTripsMs.map((ms, index) =>
       this.#endpoints[index]?.state === 'working' ? (ms ?? Infinity) : Infinity,
@@ -109,8 +107,17 @@ export class Endpoints {
     if (current > 2 * shortest + NEAR_MS) this.#current = known.indexOf(shortest);
   }
 
-  #enter(endpoint: Endpoint, state: Endpoint['state']): void {
+  /** Uses the next endpoint if this one is in use. */
+  #leave(index: number): void {
+    if (index === this.#current) this.#current = (index + 1) % this.#endpoints.length;
+  }
+
+  #enter(index: number, state: State, cause?: string): void {
+    const endpoint = this.#endpoints[index];
+    if (endpoint === undefined || endpoint.state === state) return;
     endpoint.state = state;
     endpoint.since = this.#now();
+    const details = { endpoint: endpoint.url };
+    this.#tell(...EVENTS[state], cause === undefined ? details : { ...details, cause });
   }
 }

@@ -1,15 +1,13 @@
-/** Time as the etcd store takes it from outside, so that a test can have its own. */
+/** The clock and timers of the etcd store. Tests replace them. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KeyClock } from '../idempotency/key-table.ts';
 
 export interface EtcdClock extends KeyClock {
   sleep(ms: number): Promise<void>;
-  /** Lets everything come first that is ready to go on now. */
+  /** Resolves after everything that is ready to run now. */
   yieldToEventLoop(): Promise<void>;
-  /**
-   * Calls back every so many milliseconds, and returns what ends that. It keeps no process alive.
-   */
+  /** Calls back at this interval until the returned function is called. Keeps no process alive. */
   every(ms: number, callback: () => void): () => void;
 }
 
@@ -26,19 +24,15 @@ export const systemClock: EtcdClock = {
 
 /**
  * Repeats an attempt until it returns a value. The second attempt follows the first immediately,
- * and each later one after a pause that doubles, up to half a second. An attempt throws to give up.
+ * and each later one after a pause that doubles, up to half a second. Rejects if an attempt throws.
  */
 export async function retried<T>(
   clock: EtcdClock,
   attempt: () => Promise<T | undefined>,
 ): Promise<T> {
-  for (let failures = 1; ; failures += 1) {
+  for (let pauseMs = 0; ; pauseMs = Math.min(500, Math.max(25, 2 * pauseMs))) {
     const result = await attempt();
     if (result !== undefined) return result;
-    await clock.sleep(pauseMs(failures));
+    await clock.sleep(pauseMs);
   }
-}
-
-function pauseMs(failures: number): number {
-  return failures <= 1 ? 0 : Math.min(500, 25 * 2 ** (failures - 2));
 }

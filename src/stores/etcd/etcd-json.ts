@@ -5,75 +5,65 @@
  *      "success":[{"request_put":{"key":"cC9j…","value":"MSA5…"}}],
  *      "failure":[{"request_range":{"key":"cC9j…","range_end":"cC9k","limit":"8"}}]}
  *
- * Keys and values are base64, an int64 is a string, and false, 0 and empty fields are absent from
- * an answer. The gateway passes over a field that it does not know without a word, so that a wrong
- * name in a compare would make its put unconditional: the store proves its compares at the start.
+ * Keys and values are base64, an int64 is a string, and false, 0 and empty fields are absent from a
+ * response. The gateway silently ignores unknown fields, so a wrong name in a compare would make
+ * the put unconditional. The store therefore tests at start that compares work.
  */
 
-/** A part of a transaction, as its JSON text. */
-export type TxnPart = string & { readonly part?: never };
+/** A compare or a request of a transaction, as JSON has it. */
+export type TxnPart = object;
 
-/** Holds where the key was never created, or none in the range up to `rangeEnd`. */
+/** True if the etcd key does not exist, or if no key in the range up to `rangeEnd` exists. */
 export function ifAbsent(key: string, rangeEnd?: string): TxnPart {
-  const range = rangeEnd === undefined ? '' : `,"range_end":"${base64(rangeEnd)}"`;
-  return `{"target":"CREATE","result":"EQUAL","key":"${base64(key)}"${range},"create_revision":"0"}`;
+  return { target: 'CREATE', result: 'EQUAL', ...encodeRange(key, rangeEnd), create_revision: '0' };
 }
 
-/** Holds where the key has just this value. */
+/** True if the etcd key has exactly this value. */
 export function ifValueIs(key: string, value: Buffer): TxnPart {
   return compareValue(key, 'EQUAL', value);
 }
 
-/** Both hold where the key's value begins with this text and a space: it lies between the two. */
+/** Both are true if the etcd key's value begins with this text and a space. */
 export function ifValueBegins(key: string, text: string): readonly TxnPart[] {
   return [
-    compareValue(key, 'GREATER', Buffer.from(`${text} `)),
-    // What follows the space in ASCII.
-    compareValue(key, 'LESS', Buffer.from(`${text}!`)),
+    compareValue(key, 'GREATER', `${text} `),
+    // In ASCII `!` follows the space.
+    compareValue(key, 'LESS', `${text}!`),
   ];
 }
 
-function compareValue(key: string, result: string, value: Buffer): TxnPart {
-  const valueText = value.toString('base64');
-  return `{"target":"VALUE","result":"${result}","key":"${base64(key)}","value":"${valueText}"}`;
+function compareValue(key: string, result: string, value: Buffer | string): TxnPart {
+  return { target: 'VALUE', result, key: base64(key), value: base64(value) };
 }
 
 export function put(key: string, value: Buffer): TxnPart {
-  return `{"request_put":{"key":"${base64(key)}","value":"${value.toString('base64')}"}}`;
+  return { request_put: { key: base64(key), value: base64(value) } };
 }
 
-export interface Range {
-  readonly key: string;
-  /** The first key that is not in it; without one the range is the key alone. */
-  readonly rangeEnd?: string | undefined;
-  /** At most so many keys; any number without it. */
-  readonly limit?: number | undefined;
-  /** True if their values are not wanted. */
-  readonly isKeysOnly?: boolean | undefined;
+/** Reads a key; or the keys up to `rangeEnd`, in ascending order, at most `limit` of them. */
+export function range(key: string, rangeEnd?: string, limit?: number): TxnPart {
+  return { request_range: { ...encodeRange(key, rangeEnd), limit: limit?.toString() } };
 }
 
-/** The keys of a range in ascending order, which is etcd's own order when none is asked for. */
-export function range({ key, rangeEnd, limit, isKeysOnly = false }: Range): TxnPart {
-  const fields = [`"key":"${base64(key)}"`];
-  if (rangeEnd !== undefined) fields.push(`"range_end":"${base64(rangeEnd)}"`);
-  if (limit !== undefined) fields.push(`"limit":"${limit}"`);
-  if (isKeysOnly) fields.push('"keys_only":true');
-  return `{"request_range":{${fields.join(',')}}}`;
+/** Reads the name of the first key in a range. */
+export function firstKey(key: string, rangeEnd: string): TxnPart {
+  return { request_range: { ...encodeRange(key, rangeEnd), limit: '1', keys_only: true } };
+}
+
+function encodeRange(key: string, rangeEnd: string | undefined): TxnPart {
+  return { key: base64(key), range_end: rangeEnd === undefined ? undefined : base64(rangeEnd) };
 }
 
 export interface Txn {
-  /** All have to hold. */
   readonly compare: readonly TxnPart[];
-  /** What is done then, and else. */
+  /** Done if all compares are true. */
   readonly success: readonly TxnPart[];
+  /** Done otherwise. */
   readonly failure: readonly TxnPart[];
 }
 
-export function encodeTxn({ compare, success, failure }: Txn): string {
-  return (
-    `{"compare":[${compare.join(',')}],"success":[${success.join(',')}],` +
-    `"failure":[${failure.join(',')}]}`
-  );
+export function encodeTxn(txn: Txn): string {
+  return JSON.stringify(txn);
 }
 
 export interface KeyValue {
@@ -83,29 +73,26 @@ export interface KeyValue {
 
 export interface RangeResponse {
   readonly keyValues: readonly KeyValue[];
-  /** True when the limit left some out. */
+  /** True if the limit left out some keys. */
   readonly hasMore: boolean;
 }
 
 export interface TxnResponse {
   readonly clusterId: string;
   readonly succeeded: boolean;
-  /** The answers to the ranges among what was done, in their order. */
+  /** The responses to the ranges that were read, in their order. */
   readonly ranges: readonly RangeResponse[];
 }
 
-/** The answer to a transaction; undefined where the text is none. */
-export function decodeTxnAnswer(text: string): TxnResponse | undefined {
-  try {
-    const { header, succeeded = false, responses = [] } = JSON.parse(text) as GatewayTxnAnswer;
+/** Returns the response to a transaction, or undefined if the text is not one. */
+export function decodeTxnResponse(text: string): TxnResponse | undefined {
+  return decode(text, ({ header, succeeded, responses = [] }: GatewayTxnResponse) => {
     if (header?.cluster_id === undefined) return undefined;
     const ranges = responses.flatMap(({ response_range: found }) =>
       found === undefined ? [] : [decodeRange(found)],
     );
     return { clusterId: header.cluster_id, succeeded: succeeded === true, ranges };
-  } catch {
-    return undefined;
-  }
+  });
 }
 
 function decodeRange({ kvs = [], more = false }: GatewayRange): RangeResponse {
@@ -122,34 +109,35 @@ export interface GatewayError {
   readonly message: string;
 }
 
-/**
- * What the gateway says where it gives no answer; undefined where the text is nothing of the kind.
- */
+/** Returns the gateway's error, or undefined if the text is not one. */
 export function decodeError(text: string): GatewayError | undefined {
-  try {
-    const { code, message, error } = JSON.parse(text) as Record<string, unknown>;
-    return typeof code === 'number' ? { code, message: String(message ?? error) } : undefined;
-  } catch {
-    return undefined;
-  }
+  return decode(text, ({ code, message, error }: Record<string, unknown>) =>
+    typeof code === 'number' ? { code, message: String(message ?? error) } : undefined,
+  );
 }
 
-/** The token that a log-in gave; undefined where the text has none. */
+/** Returns the auth token in the response to a login, or undefined if it has none. */
 export function decodeToken(text: string): string | undefined {
+  return decode(text, ({ token }: Record<string, unknown>) =>
+    typeof token === 'string' && token !== '' ? token : undefined,
+  );
+}
+
+/** Returns what `read` finds in a JSON text, or undefined if the text has another form. */
+function decode<Json, Value>(text: string, read: (json: Json) => Value): Value | undefined {
   try {
-    const { token } = JSON.parse(text) as Record<string, unknown>;
-    return typeof token === 'string' && token !== '' ? token : undefined;
+    return read(JSON.parse(text) as Json);
   } catch {
     return undefined;
   }
 }
 
 /** Keys are ASCII. */
-function base64(key: string): string {
-  return Buffer.from(key, 'latin1').toString('base64');
+function base64(data: Buffer | string): string {
+  return (typeof data === 'string' ? Buffer.from(data, 'latin1') : data).toString('base64');
 }
 
-interface GatewayTxnAnswer {
+interface GatewayTxnResponse {
   readonly header?: { readonly cluster_id?: string };
   readonly succeeded?: boolean;
   readonly responses?: readonly { readonly response_range?: GatewayRange }[];

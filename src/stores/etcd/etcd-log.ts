@@ -1,12 +1,12 @@
 /**
  * The etcd log: a CommitLog in the slots of a cluster, which several processes share.
  *
- * A commit is a transaction that takes the next slot (commit-writer.ts); a read first catches up
- * with the log (read-barrier.ts). This file puts together what the others in the folder do, and
- * says when the log is lost; the README of the folder has the drawing.
+ * A commit is a transaction that takes the next slot (commit-writer.ts). A read first catches up
+ * with the log (read-barrier.ts). This file connects the other parts of the folder, and decides
+ * when the log is lost. The README of the folder has the drawing.
  */
 
-import type { Log } from '../../base/log.ts';
+import { messageOf, type Log } from '../../base/log.ts';
 import type { StoredPet } from '../../model/pet.ts';
 import { CLOSED, StoreUnavailableError, type StoreStats } from '../../model/pet-store.ts';
 import type { CommitLimits, CommitLog, LogTarget } from '../commit-log.ts';
@@ -14,19 +14,18 @@ import type { PendingPet } from '../commits/commit.ts';
 import type { Outcome } from '../commits/commit-queue.ts';
 import type { KeyHash } from '../idempotency/key-table.ts';
 import type { AppliedLog } from './applied-log.ts';
-import type { CallCounts, EtcdCalls } from './calls.ts';
+import type { EtcdCalls } from './calls.ts';
 import type { CatchUp } from './catch-up.ts';
 import { CommitWriter, CREATE_MS } from './commit-writer.ts';
 import { CreateFailures } from './create-failures.ts';
 import type { EtcdClock } from './etcd-clock.ts';
-import type { LogLostError } from './log-lost-error.ts';
+import { LogLostError } from './log-lost-error.ts';
 import { ReadBarrier } from './read-barrier.ts';
 import { slotKey } from './slots.ts';
 
 export interface EtcdLogDeps {
   readonly target: LogTarget;
   readonly calls: EtcdCalls;
-  readonly counts: CallCounts;
   readonly log: AppliedLog;
   readonly catchUp: CatchUp;
   readonly clock: EtcdClock;
@@ -35,21 +34,21 @@ export interface EtcdLogDeps {
   readonly tell: Log;
 }
 
-/** What is special about the statistics of a log in etcd. */
+/** The statistics that only a log in etcd has. */
 export type EtcdStats = Required<Pick<StoreStats, 'calls' | 'conflicts' | 'barrierSeconds'>>;
 
 /**
- * A commit's text takes no more than this, but for the pet that reaches it: some nine hundred pets,
- * which the fast way through a commit takes as one run.
+ * The most bytes in a commit's text, except for the pet that exceeds it: about 900 pets, which the
+ * fast path for commits reads together.
  */
 const FULL_COMMIT_BYTES: number = 64 << 10;
-/** The longest pet, without its id: with what is around it, it fits into a transaction. */
+/** The longest pet, without its id: a commit of one such pet fits into a transaction. */
 const MAX_ETCD_PET_BYTES: number = (1 << 20) + 1024;
 /** About what a pet takes in a commit in addition to its members. */
 const AROUND_PET_BYTES = 28;
 
 const TICK_MS = 250;
-/** So often an idle store catches up, for its counts and for those who ask whether it is ready. */
+/** How often an idle store catches up, for its counts and its readiness. */
 const BEAT_MS = 1_000;
 
 export class EtcdLog implements CommitLog {
@@ -67,27 +66,30 @@ export class EtcdLog implements CommitLog {
   /** Keys of proposals in doubt, by the id after which they were proposed. */
   readonly #keysInDoubt: Map<KeyHash, { readonly after: bigint; readonly message: string }> =
     new Map();
-  readonly #stopTicking: () => void;
+  readonly #timers: readonly (() => void)[];
   #resolveLost: (error: LogLostError) => void = () => undefined;
-  #lastBeatAt: number;
   #lostBecause: string | undefined;
   #wasReachable = true;
-  #toldStrayKey: string | undefined;
+  #reportedStrayKey: string | undefined;
 
   constructor(deps: EtcdLogDeps) {
     this.#deps = deps;
-    const { calls, log, catchUp, clock, random } = deps;
+    const { catchUp, clock, tell } = deps;
     this.lost = new Promise((resolve) => (this.#resolveLost = resolve));
-    const onLost = (error: LogLostError): void => this.#lose(error);
+    const onLost = (error: unknown): string => this.#lose(error);
     this.#barrier = new ReadBarrier(catchUp, clock, onLost);
-    this.#failures = new CreateFailures(() => clock.now(), deps.tell);
+    this.#failures = new CreateFailures(() => clock.now(), tell);
     this.#writer = new CommitWriter({
-      ...{ calls, log, catchUp, clock, random, onLost, failures: this.#failures },
+      ...deps,
+      onLost,
+      failures: this.#failures,
       noCluster: () => this.#barrier.problem,
-      onUnknown: (creates, after, message) => this.#noteUnknown(creates, after, message),
+      onUnknown: (creates, after, message) => this.#recordUnknown(creates, after, message),
     });
-    this.#lastBeatAt = clock.now();
-    this.#stopTicking = clock.every(TICK_MS, () => this.#tick());
+    this.#timers = [
+      clock.every(TICK_MS, () => this.#tick()),
+      clock.every(BEAT_MS, () => this.#beat()),
+    ];
   }
 
   now(): number {
@@ -115,15 +117,15 @@ export class EtcdLog implements CommitLog {
     return this.#failures.recent;
   }
 
-  /** Once the slot of a proposal is taken, everybody can tell. */
+  /** As soon as the slot of a proposal is taken, its outcome is known. */
   doubtOf(key: KeyHash): string | undefined {
     const doubt = this.#keysInDoubt.get(key);
     return doubt?.after === this.#deps.log.lastId ? doubt.message : undefined;
   }
 
   /**
-   * A key in doubt is nothing to wait for: it can only be stored in a slot that is still open, and
-   * a retry that takes this slot, or loses it, decides.
+   * Never waits: a key in doubt can only be stored in a slot that is still open, and a retry that
+   * wins or loses this slot ends the doubt.
    */
   async resolveDoubt(): Promise<boolean> {
     return false;
@@ -131,7 +133,7 @@ export class EtcdLog implements CommitLog {
 
   stats(): EtcdStats {
     return {
-      calls: this.#deps.counts.entries(),
+      calls: this.#deps.calls.counts?.entries() ?? [],
       conflicts: this.#writer.conflicts,
       barrierSeconds: this.#barrier.seconds,
     };
@@ -142,12 +144,12 @@ export class EtcdLog implements CommitLog {
   }
 
   async close(): Promise<void> {
-    this.#stopTicking();
+    for (const stop of this.#timers) stop();
     this.#barrier.end(CLOSED);
     this.#deps.calls.close();
   }
 
-  #noteUnknown(creates: readonly PendingPet[], after: bigint, message: string): void {
+  #recordUnknown(creates: readonly PendingPet[], after: bigint, message: string): void {
     for (const { key } of creates) {
       if (key !== undefined) this.#keysInDoubt.set(key, { after, message });
     }
@@ -160,24 +162,21 @@ export class EtcdLog implements CommitLog {
   #tick(): void {
     const { clock, log, target } = this.#deps;
     this.#barrier.expire();
-    target.refuseWaiting(
-      new StoreUnavailableError('Pets cannot be stored: those before wait for the etcd cluster'),
-      clock.now() - CREATE_MS,
-    );
+    const message = 'Pets cannot be stored: earlier creates are waiting for the etcd cluster';
+    target.refuseWaiting(new StoreUnavailableError(message), clock.now() - CREATE_MS);
     for (const [key, { after }] of this.#keysInDoubt) {
       if (log.lastId !== after) this.#keysInDoubt.delete(key);
     }
-    const isDue = this.#barrier.isIdle && clock.now() - this.#lastBeatAt >= BEAT_MS;
-    if (isDue) {
-      this.#lastBeatAt = clock.now();
-      this.#barrier.wait().catch(() => undefined);
-    }
-    this.#tellReachable();
-    this.#tellStrayKey();
+    this.#reportReachable();
+    this.#reportStrayKey();
   }
 
-  /** Tells once when the cluster is out of reach, and once when it is back. */
-  #tellReachable(): void {
+  #beat(): void {
+    if (this.#barrier.isIdle) this.#barrier.wait().catch(() => undefined);
+  }
+
+  /** Logs once that the cluster is out of reach, and once that it responds again. */
+  #reportReachable(): void {
     const { problem } = this.#barrier;
     if (this.#wasReachable === (problem === undefined)) return;
     this.#wasReachable = problem === undefined;
@@ -185,11 +184,11 @@ export class EtcdLog implements CommitLog {
     else this.#deps.tell('error', 'The etcd cluster is out of reach', { cause: problem });
   }
 
-  /** Tells of a key that is not part of the log once: a start is refused because of it. */
-  #tellStrayKey(): void {
+  /** Logs once if the prefix has a key that is not part of the log: it would refuse a start. */
+  #reportStrayKey(): void {
     const { strayKey } = this.#deps.catchUp;
-    if (strayKey === this.#toldStrayKey) return;
-    this.#toldStrayKey = strayKey;
+    if (strayKey === this.#reportedStrayKey) return;
+    this.#reportedStrayKey = strayKey;
     if (strayKey === undefined) {
       this.#deps.tell('info', 'No key under the prefix is left that is not part of the log');
     } else {
@@ -198,20 +197,26 @@ export class EtcdLog implements CommitLog {
     }
   }
 
-  /** Works no more, for good. */
-  #lose(error: LogLostError): void {
-    if (this.#lostBecause !== undefined) return;
-    this.#lostBecause = error.message;
-    const { prefix } = this.#deps.log.layout;
-    const slot = this.#deps.log.nextSlot;
-    this.#deps.tell('error', 'The log in etcd is lost to this process', {
-      cause: error.message,
-      prefix,
+  /** Stops using the log permanently. Returns the message of the error. */
+  #lose(error: unknown): string {
+    const lost = error instanceof LogLostError ? error : applyFailed(error);
+    if (this.#lostBecause !== undefined) return lost.message;
+    this.#lostBecause = lost.message;
+    const { layout, nextSlot: slot } = this.#deps.log;
+    this.#deps.tell('error', 'This process cannot continue with the log in etcd', {
+      cause: lost.message,
+      prefix: layout.prefix,
       slot,
     });
-    this.#barrier.end(error.message);
-    this.#writer.end(error.message);
+    this.#barrier.end(lost.message);
+    this.#writer.stop(lost.message);
     this.#writer.shortenDeadline();
-    this.#resolveLost(error);
+    this.#resolveLost(lost);
+    return lost.message;
   }
+}
+
+/** Any other error: if memory runs out, for example, half of a commit may have been applied. */
+function applyFailed(error: unknown): LogLostError {
+  return new LogLostError(`A commit could not be applied: ${messageOf(error)}`);
 }

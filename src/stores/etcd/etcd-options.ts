@@ -1,30 +1,39 @@
 /**
- * How to reach the cluster: the options of the etcd store, their defaults, and what is wrong with
- * them, all of it at once.
+ * How to reach the cluster: the options of the etcd store, their defaults, and the check that
+ * reports all problems with them together.
  *
- * The names are those of the embedding API. The configuration of the process tells the same
- * mistakes under the names of its variables, so a problem comes as a name and a sentence.
+ * The names are those of the embedding API. The process reports the same problems under the names
+ * of its variables, so a problem consists of a name and a sentence.
  */
 
+import type { Log } from '../../base/log.ts';
 import { cut, quote } from '../../base/quote.ts';
+import type { EtcdCalls } from './calls.ts';
+import type { EtcdClock } from './etcd-clock.ts';
 
 export interface EtcdOptions {
-  /** The members' client URLs, `http://host:2379` or `https://…`, all of one cluster. */
+  /** The client URLs of all members of one cluster, `http://host:2379` or `https://…`. */
   readonly endpoints: readonly string[];
-  /** What all keys of this log begin with; it ends in a slash. `petstore/` by default. */
+  /** The beginning of all etcd keys of this log, with a slash at its end (`petstore/`). */
   readonly prefix?: string | undefined;
   /** For https: the certificate of the authority that signed the members' certificates (PEM). */
   readonly caFile?: string | undefined;
-  /**
-   * For https: the client's own certificate and its key (PEM). They are read for each connection.
-   */
+  /** For https: the client's certificate and private key (PEM), read for each connection. */
   readonly certFile?: string | undefined;
   readonly keyFile?: string | undefined;
-  /**
-   * Where etcd's auth is on: a user, and a file with the password, whose end of line is dropped.
-   */
+  /** If etcd's auth is on: a user, and a file with the password, whose end of line is ignored. */
   readonly user?: string | undefined;
   readonly passwordFile?: string | undefined;
+}
+
+/** What a program that opens or makes a log can give in addition. */
+export interface ClusterOptions extends EtcdOptions {
+  readonly log?: Log | undefined;
+  /** Aborts the start. */
+  readonly signal?: AbortSignal | undefined;
+  /** For tests: used instead of the endpoints. */
+  readonly calls?: EtcdCalls | undefined;
+  readonly clock?: EtcdClock | undefined;
 }
 
 export type EtcdOptionName = keyof EtcdOptions;
@@ -38,8 +47,8 @@ export interface EtcdProblem {
 export const DEFAULT_PREFIX = 'petstore/';
 
 /**
- * The longest request body beside an etcd store. etcd takes 1.5 MiB in a transaction, and a commit
- * of one pet, with what is around it, has to fit.
+ * The longest request body with an etcd store: a commit of one pet must fit into a transaction, for
+ * which etcd's limit is 1.5 MiB.
  */
 export const MAX_ETCD_BODY_BYTES: number = 1 << 20;
 
@@ -56,31 +65,34 @@ export const ETCD_OPTION_NAMES: readonly EtcdOptionName[] = [
   'passwordFile',
 ];
 
-/** All that is wrong with the options, which may be anything. */
+/** Returns all problems with the options, which may have any values. */
 export function etcdProblems(options: Readonly<Record<string, unknown>>): readonly EtcdProblem[] {
   const problems: EtcdProblem[] = [];
-  const note = (name: EtcdOptionName, sentence: string): void => {
+  const report = (name: EtcdOptionName, sentence: string): void => {
     problems.push({ name, sentence });
   };
   for (const name of ETCD_OPTION_NAMES) {
     const value = options[name];
     const isText = typeof value === 'string' && value !== '';
-    if (name !== 'endpoints' && value !== undefined && !isText) note(name, 'must be a text');
+    if (name !== 'endpoints' && value !== undefined && !isText) {
+      report(name, 'must be a non-empty string');
+    }
   }
   const endpoints = options['endpoints'];
-  for (const sentence of endpointSentences(endpoints)) note('endpoints', sentence);
+  for (const sentence of endpointSentences(endpoints)) report('endpoints', sentence);
   const { prefix } = options;
   if (typeof prefix === 'string' && !isPrefix(prefix)) {
-    note('prefix', `must be visible ASCII characters that end in a slash, not ${quote(prefix)}`);
+    report('prefix', `must be visible ASCII characters that end in a slash, not ${quote(prefix)}`);
   }
   const has = (name: EtcdOptionName): boolean => options[name] !== undefined;
-  if (has('certFile') && !has('keyFile')) note('certFile', 'needs the key of the certificate too');
-  if (has('keyFile') && !has('certFile')) note('keyFile', 'needs the certificate too');
-  if (has('user') && !has('passwordFile')) note('user', 'needs a file with the password too');
-  if (has('passwordFile') && !has('user')) note('passwordFile', 'needs the name of the user too');
+  if (has('certFile') && !has('keyFile'))
+    report('certFile', 'needs the key of the certificate too');
+  if (has('keyFile') && !has('certFile')) report('keyFile', 'needs the certificate too');
+  if (has('user') && !has('passwordFile')) report('user', 'needs a file with the password too');
+  if (has('passwordFile') && !has('user')) report('passwordFile', 'needs the name of the user too');
   const isSecure = Array.isArray(endpoints) && endpoints.some((url) => isSecureUrl(url));
   for (const name of ['caFile', 'certFile'] as const) {
-    if (has(name) && !isSecure) note(name, 'is for https:// endpoints, and there are none');
+    if (has(name) && !isSecure) report(name, 'requires an https:// endpoint');
   }
   return problems;
 }
@@ -94,11 +106,11 @@ function endpointSentences(endpoints: unknown): readonly string[] {
     const origin = endpointOrigin(endpoint);
     if (origin === undefined) {
       const expected = 'must be URLs such as http://127.0.0.1:2379, without a path or a password';
-      // A password in a URL is for nobody's log.
+      // The message must not contain the password of a URL.
       const shown = typeof endpoint === 'string' ? quote(endpoint.replace(/\/\/.*@/, '//…@')) : '';
       sentences.push(`${expected}, not ${shown === '' ? cut(String(endpoint)) : shown}`);
     } else if (origins.has(origin)) {
-      sentences.push(`must differ, but ${origin} is there twice`);
+      sentences.push(`must differ, but ${origin} is listed twice`);
     } else {
       origins.add(origin);
     }
@@ -106,7 +118,7 @@ function endpointSentences(endpoints: unknown): readonly string[] {
   return sentences;
 }
 
-/** The origin of an endpoint; undefined where it is no URL of scheme, host and port. */
+/** Returns the origin of an endpoint, or undefined unless it is a URL of scheme, host and port. */
 function endpointOrigin(endpoint: unknown): string | undefined {
   if (typeof endpoint !== 'string' || !URL.canParse(endpoint)) return undefined;
   const url = new URL(endpoint);

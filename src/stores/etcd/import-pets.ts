@@ -1,37 +1,28 @@
 /**
  * Import and export of a whole log.
  *
- * An import takes a prefix without any key. Its meta says `importing`, with a token that is the
- * digest of what is brought in, so that a service refuses the half of it, and the same import can
- * be taken up again. The last transaction makes the meta `ready`. An export is one catching up,
- * and so the pets of one moment.
+ * An import takes a prefix without any key. Its meta says `importing` with a digest of the imported
+ * data, so that services refuse the unfinished log, and the same import can be resumed. The last
+ * transaction changes the meta to `ready`. An export is a single catch-up, and so a consistent
+ * copy.
  */
 
 import { createHash } from 'node:crypto';
-import { encodeCommit, type CommittedKey } from '../commits/commit.ts';
-import type { KeyClock, KeyEntry, KeyTable } from '../idempotency/key-table.ts';
-import type { PetTable, TablePet } from '../table/pet-table.ts';
-import { AppliedLog } from './applied-log.ts';
+import { encodeCommit } from '../commits/commit.ts';
+import { KeyTable, type KeyClock, type KeyEntry } from '../idempotency/key-table.ts';
+import { PetTable, type TablePet } from '../table/pet-table.ts';
+import { AppliedLog, type LogId } from './applied-log.ts';
 import { CatchUp } from './catch-up.ts';
-import { ifAbsent, put, range } from './etcd-json.ts';
+import { ifAbsent } from './etcd-json.ts';
 import { LogLostError } from './log-lost-error.ts';
-import {
-  findMeta,
-  makeMeta,
-  openLog,
-  proveCompares,
-  readLog,
-  readMeta,
-  transact,
-  type StartDeps,
-} from './open-log.ts';
-import { encodeMeta, encodeValue, layoutOf, newLogId, type Layout } from './slots.ts';
+import { openLog, openOrMakeLog, putIf, readLog, type StartDeps } from './open-log.ts';
+import { encodeMeta, encodeValue } from './slots.ts';
 
-/** A commit has no more pets, and its text no more bytes but for the pet that reaches them. */
+/** The most pets in a commit, and the most bytes of its text except for the pet that exceeds it. */
 const MAX_COMMIT_PETS = 900;
 const FULL_COMMIT_BYTES: number = 64 << 10;
 
-/** Keys keep their times: by this clock all have expired, and nothing of them is cut. */
+/** By this clock all idempotency keys have expired, so that none of their times is shortened. */
 const stoppedClock: KeyClock = { now: () => 0, timeOfDay: () => 2 ** 52 };
 
 export interface ImportedData {
@@ -40,47 +31,63 @@ export interface ImportedData {
   readonly keys: readonly KeyEntry[];
 }
 
-/** Told of how many pets of how many are done. */
-export type Progress = (done: number, total: number) => void;
-
-/** Brings pets into an empty prefix. Rejects where it is not empty, or holds another import. */
+/** Imports pets into an empty prefix. Rejects if it has a log, or another unfinished import. */
 export async function importPets(
   deps: StartDeps,
   prefix: string,
   { pets, keys }: ImportedData,
-  onProgress: Progress,
+  onProgress: (done: number, total: number) => void,
 ): Promise<void> {
-  const layout = layoutOf(prefix);
   const state = `importing ${contentDigestOf(pets, keys)}`;
-  const meta = await takePrefix(deps, layout, state);
-  const { logId } = readMeta(layout, meta);
-  const log = new AppliedLog({ layout, meta, logId }, stoppedClock, 0);
-  const catchUp = new CatchUp(deps.calls, log, deps.clock);
-  await readLog(deps, log, catchUp, 'import');
+  const { log: found } = await openOrMakeLog(deps, prefix, state);
+  if (found.state !== state) {
+    throw new LogLostError(
+      found.state === 'ready'
+        ? `There is a log under ${prefix} already: take another prefix`
+        : `Another import into ${prefix} was begun: take another prefix`,
+    );
+  }
+  const log = await readWhole(deps, found);
   for (const { text, id } of log.pets.pets()) {
     if (pets.get(id)?.text !== text) throw new LogLostError(`${prefix} has another pet ${id}`);
   }
   let done = log.pets.length;
   const keyOf = new Map(keys.map((key) => [key.id, key]));
   for (const batch of batchesOf(pets, log.lastId)) {
-    await addCommit(deps, log, batch, keyOf);
+    const batchKeys = batch.flatMap(({ id }) => keyOf.get(id) ?? []);
+    const commit = { after: log.lastId, pets: batch, keys: batchKeys };
+    const value = encodeValue(log.digest, encodeCommit(commit));
+    if (!(await putNext(deps, log, log.nextSlot, value))) {
+      throw new LogLostError(
+        `Another process writes under ${prefix}: stop it, and run the import again`,
+      );
+    }
+    log.applyOwn(commit, value);
     done += batch.length;
     onProgress(done, pets.length);
   }
-  await finish(deps, log, encodeMeta({ logId, state: 'ready' }));
+  const ready = encodeMeta({ logId: found.logId, state: 'ready' });
+  if (!(await putNext(deps, log, found.layout.meta, ready))) {
+    throw new LogLostError(`Another process changed ${prefix} during the import`);
+  }
 }
 
-/** All pets and keys of a log, as of one moment. */
+/** Resolves with all pets and idempotency keys of a log, as of one moment. */
 export async function exportPets(
   deps: StartDeps,
   prefix: string,
 ): Promise<{ readonly pets: PetTable; readonly keys: KeyTable }> {
-  const log = new AppliedLog(await openLog(deps, prefix), stoppedClock, 0);
+  return readWhole(deps, await openLog(deps, prefix));
+}
+
+async function readWhole(deps: StartDeps, id: LogId): Promise<AppliedLog> {
+  const tables = { pets: new PetTable(), keys: new KeyTable(stoppedClock) };
+  const log = new AppliedLog(id, tables, stoppedClock, 0);
   await readLog(deps, log, new CatchUp(deps.calls, log, deps.clock), 'import');
   return log;
 }
 
-/** The same for the same pets and keys. */
+/** Returns the same digest for the same pets and keys. */
 function contentDigestOf(pets: PetTable, keys: readonly KeyEntry[]): string {
   const hash = createHash('sha256');
   for (const chunk of pets.chunks()) hash.update(chunk);
@@ -88,21 +95,7 @@ function contentDigestOf(pets: PetTable, keys: readonly KeyEntry[]): string {
   return hash.digest('hex').slice(0, 32);
 }
 
-/** The meta of this import, made or found. */
-async function takePrefix(deps: StartDeps, layout: Layout, state: string): Promise<Buffer> {
-  const own = encodeMeta({ logId: newLogId(), state });
-  const meta = (await findMeta(deps, layout)) ?? (await makeMeta(deps, layout, own));
-  await proveCompares(deps, layout, meta);
-  const found = readMeta(layout, meta);
-  if (found.state === state) return meta;
-  throw new LogLostError(
-    found.state === 'ready'
-      ? `There is a log under ${layout.prefix} already: take another prefix`
-      : `Another import into ${layout.prefix} was begun: take another prefix`,
-  );
-}
-
-/** The pets behind the id, in commits. */
+/** Yields the pets after the id, one commit at a time. */
 function* batchesOf(pets: PetTable, after: bigint): Generator<readonly TablePet[]> {
   let batch: TablePet[] = [];
   let bytes = 0;
@@ -117,42 +110,13 @@ function* batchesOf(pets: PetTable, after: bigint): Generator<readonly TablePet[
   if (batch.length > 0) yield batch;
 }
 
-async function addCommit(
+/** Puts a value if no other process has changed the log. Resolves with whether the key has it. */
+async function putNext(
   deps: StartDeps,
   log: AppliedLog,
-  pets: readonly TablePet[],
-  keyOf: ReadonlyMap<bigint, CommittedKey>,
-): Promise<void> {
-  const keys = pets.flatMap(({ id }) => keyOf.get(id) ?? []);
-  const commit = { after: log.lastId, pets, keys };
-  const value = encodeValue(log.digest, encodeCommit(commit));
-  const slot = log.nextSlot;
-  const { succeeded, ranges } = await transact(
-    deps,
-    {
-      compare: [...log.compares, ifAbsent(slot)],
-      success: [put(slot, value)],
-      failure: [range({ key: slot })],
-    },
-    'import',
-  );
-  const there = ranges[0]?.keyValues[0];
-  if (succeeded || there?.value.equals(value) === true) log.applyOwn(commit, value);
-  else throw new LogLostError('Another process writes under the prefix: end it, and begin again');
-}
-
-/** Makes the log ready. Sent again after a doubt, it finds that it is. */
-async function finish(deps: StartDeps, log: AppliedLog, ready: Buffer): Promise<void> {
-  const { layout } = log;
-  const { succeeded, ranges } = await transact(
-    deps,
-    {
-      compare: [...log.compares, ifAbsent(log.nextSlot)],
-      success: [put(layout.meta, ready)],
-      failure: [range({ key: layout.meta })],
-    },
-    'import',
-  );
-  if (succeeded || ranges[0]?.keyValues[0]?.value.equals(ready) === true) return;
-  throw new LogLostError(`The import into ${layout.prefix} was disturbed`);
+  key: string,
+  value: Buffer,
+): Promise<boolean> {
+  const compare = [...log.compares, ifAbsent(log.nextSlot)];
+  return (await putIf(deps, compare, key, value, 'import'))?.equals(value) === true;
 }

@@ -1,35 +1,35 @@
 /**
- * Joining a cluster: which one the endpoints belong to, before anything is asked of it.
+ * Joining a cluster: finds out which cluster the endpoints belong to, before anything else.
  *
  *     of the endpoints                                         the start
- *     enough have answered for one cluster, none for another   goes on
- *     two have answered for different clusters                 is refused immediately
+ *     enough have responded for one cluster, none for another  continues
+ *     two have responded for different clusters                is refused immediately
  *     one has refused (no rights, a wrong password)            is refused immediately
- *     too few have answered                                    asks again, is refused after 10 s
+ *     too few have responded                                   asks again; is refused after 10 s
  *
- * Half of them are enough for a service: one of one or two, two of three, three of five. With fewer
- * a member that was made anew by mistake, and is alone at the time of a start, would be taken for
- * the cluster. With one endpoint, or two, that cannot be told: name all members.
+ * For a service half of them are enough: one of one or two, two of three, three of five. With
+ * fewer, a member that was recreated by mistake, and is the only one running, would be taken for
+ * the cluster. With one endpoint, or two, the start cannot detect that: name all members.
  */
 
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import { messageOf } from '../../base/log.ts';
 import { StoreUnavailableError } from '../../model/pet-store.ts';
-import { EtcdClient, type ClusterResponse, type EtcdClientDeps } from './etcd-client.ts';
+import { EtcdClient, type ClusterResponse } from './etcd-client.ts';
 import { retried, systemClock } from './etcd-clock.ts';
-import { etcdProblems, type EtcdOptions } from './etcd-options.ts';
+import { etcdProblems, type ClusterOptions, type EtcdOptions } from './etcd-options.ts';
 import { LogLostError } from './log-lost-error.ts';
 import { readCertificates } from './member.ts';
-import { noAnswer, START_MS } from './open-log.ts';
+import { noAnswer, START_MS, type StartDeps } from './open-log.ts';
 
-/** Throws TypeError for options that are wrong, and Error for a file that cannot be read. */
-export function checkEtcdOptions(options: EtcdOptions): void {
+/** Throws TypeError for invalid options, and Error for a file that cannot be read. */
+function checkEtcdOptions(options: EtcdOptions): void {
   const problems = etcdProblems({ ...options });
   if (problems.length > 0) {
     throw new TypeError(problems.map(({ name, sentence }) => `${name} ${sentence}`).join('; '));
   }
-  // A file that is missing, or is not a certificate, would fail only with the first connection.
+  // A missing file, or one that is not a certificate, would fail only with the first connection.
   try {
     createSecureContext(readCertificates(options));
     if (options.passwordFile !== undefined) readFileSync(options.passwordFile);
@@ -38,40 +38,30 @@ export function checkEtcdOptions(options: EtcdOptions): void {
   }
 }
 
-export interface JoinDeps extends EtcdClientDeps {
-  /** Throws if the start is to be given up. */
-  throwIfAborted?(): void;
-}
-
-/** What the answers of all endpoints come to. */
-export type Joining =
-  | { readonly kind: 'joined'; readonly clusterId: string }
-  | { readonly kind: 'refused'; readonly error: Error }
-  | { readonly kind: 'too few'; readonly cause: string };
-
 /**
- * Returns a client of the cluster that the endpoints belong to, of which `needed` have to answer:
- * at least half of them if it is not given. Rejects after ten seconds without enough answers.
+ * Resolves with a client of the cluster that the endpoints belong to; the caller closes it. Rejects
+ * after ten seconds if too few endpoints respond, and immediately if the options are invalid.
  */
 export async function joinCluster(
-  options: EtcdOptions,
-  deps: JoinDeps = {},
-  needed: number = Math.ceil(options.endpoints.length / 2),
-): Promise<EtcdClient> {
-  const { clock = systemClock, throwIfAborted = () => undefined } = deps;
-  const client = new EtcdClient(options, deps);
+  options: ClusterOptions,
+  needed: 'half' | 'all' = 'half',
+): Promise<StartDeps> {
+  checkEtcdOptions(options);
+  const { endpoints, clock = systemClock, signal, calls } = options;
+  if (calls !== undefined) return { calls, clock, signal };
+  const neededCount = needed === 'all' ? endpoints.length : Math.ceil(endpoints.length / 2);
+  const client = new EtcdClient(options);
   const startedAt = clock.now();
   try {
     return await retried(clock, async () => {
-      throwIfAborted();
-      const answers = await client.clusters();
-      const joining = joiningOf(options.endpoints, answers, needed);
-      if (joining.kind === 'refused') throw joining.error;
-      if (joining.kind === 'joined') {
-        client.join(joining.clusterId, answers);
-        return client;
+      signal?.throwIfAborted();
+      const responses = await client.clusters();
+      const { clusterId, cause } = joiningOf(endpoints, responses, neededCount);
+      if (clusterId !== undefined) {
+        client.join(clusterId, responses);
+        return { calls: client, clock, signal };
       }
-      if (clock.now() - startedAt >= START_MS) throw noAnswer(joining.cause);
+      if (clock.now() - startedAt >= START_MS) throw noAnswer(cause);
       return undefined;
     });
   } catch (error) {
@@ -80,37 +70,37 @@ export async function joinCluster(
   }
 }
 
-/** Decides what the answers of the endpoints, in their order, come to. */
+/**
+ * Returns the cluster that the responses of the endpoints, in their order, are for; or why they are
+ * too few. Throws if the start is refused.
+ */
 export function joiningOf(
   endpoints: readonly string[],
-  answers: readonly ClusterResponse[],
+  responses: readonly ClusterResponse[],
   needed: number,
-): Joining {
+): { readonly clusterId?: string | undefined; readonly cause: string } {
   const causes: string[] = [];
   const members = new Map<string, string[]>();
-  for (const [index, answer] of answers.entries()) {
+  for (const [index, response] of responses.entries()) {
     const endpoint = endpoints[index] ?? '';
-    if ('clusterId' in answer) {
-      members.set(answer.clusterId, [...(members.get(answer.clusterId) ?? []), endpoint]);
-    } else if (answer.failure.kind === 'refused') {
-      const message = `The etcd cluster refuses: ${answer.failure.cause}`;
-      return { kind: 'refused', error: new StoreUnavailableError(message) };
+    if ('clusterId' in response) {
+      members.set(response.clusterId, [...(members.get(response.clusterId) ?? []), endpoint]);
+    } else if (response.kind === 'refused') {
+      throw new StoreUnavailableError(`The etcd cluster refuses: ${response.cause}`);
     } else {
-      causes.push(answer.failure.cause);
+      causes.push(response.cause);
     }
   }
-  if (members.size > 1) return { kind: 'refused', error: differ(members) };
-  const [[clusterId, { length }] = ['', []] as const] = [...members];
-  if (length >= needed) return { kind: 'joined', clusterId };
-  const count = `${length} of ${endpoints.length} endpoints have answered, ${needed} must`;
-  return { kind: 'too few', cause: [count, ...causes].join('; ') };
-}
-
-function differ(members: ReadonlyMap<string, readonly string[]>): LogLostError {
-  const [[, first] = ['', []] as const, [, second] = ['', []] as const] = [...members];
-  return new LogLostError(
-    `The endpoints belong to different clusters, ${first.join(', ')} to one and ` +
-      `${second.join(', ')} to another: name the members of one cluster, or add a member that was ` +
-      'made anew by etcdctl member add',
-  );
+  const [first, second] = [...members];
+  if (first !== undefined && second !== undefined) {
+    throw new LogLostError(
+      `The endpoints belong to different clusters, ${first[1].join(', ')} to one and ` +
+        `${second[1].join(', ')} to another: name the members of one cluster, or add a ` +
+        'recreated member with etcdctl member add',
+    );
+  }
+  const count = first?.[1].length ?? 0;
+  const clusterId = count >= needed ? first?.[0] : undefined;
+  const counts = `${count} of ${endpoints.length} endpoints have answered, ${needed} must`;
+  return { clusterId, cause: [counts, ...causes].join('; ') };
 }

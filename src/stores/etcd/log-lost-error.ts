@@ -1,6 +1,6 @@
 /**
- * The log in etcd is not the one that this process has applied so far, or cannot be read on: it
- * works no more, since all that it would store could be out of everybody's reach.
+ * The log in etcd is not the one that this process has applied, or this process cannot read it any
+ * further. The process must stop using it: no other process might find what it would store.
  */
 export class LogLostError extends Error {
   override readonly name: string = 'LogLostError';

@@ -1,15 +1,14 @@
 /**
- * One member of the cluster: POST requests to its gateway, over connections that are kept alive.
+ * One etcd member: POST requests to its gateway, over connections that are kept alive.
  *
- * What matters most when a request fails is whether any of it can have arrived. It counts as sent
- * from the moment when it is handed to a connected socket, with TLS to one that is secured; a
- * kept-alive connection that turns out to be cut is therefore doubt, not "never sent".
+ * If a request fails, what matters most is whether any part of it can have arrived. It counts as
+ * sent as soon as it has a connected socket (with TLS, a secured one). A kept-alive connection that
+ * turns out to be cut therefore leaves the request in doubt, not "unsent".
  */
 
 import { readFileSync } from 'node:fs';
 import http from 'node:http';
 import https from 'node:https';
-import net from 'node:net';
 import tls from 'node:tls';
 import type { EtcdOptions } from './etcd-options.ts';
 
@@ -17,13 +16,13 @@ export type MemberResponse =
   | { readonly kind: 'answered'; readonly status: number; readonly text: string }
   | { readonly kind: 'unsent' | 'cut' | 'too long'; readonly cause: string };
 
-/** A longer answer is broken off: it would be a gigabyte before it is an array of commits. */
-export const MAX_ANSWER_BYTES: number = 64 << 20;
+/** The longest response: decoding it into an array of commits takes about a gigabyte. */
+const MAX_RESPONSE_BYTES: number = 64 << 20;
 
-/** An answer that comes more slowly is broken off: a byte now and then would take for ever. */
+/** The slowest response. Without it an occasional byte would keep a request waiting forever. */
 const MIN_BYTES_PER_MS = 64;
 
-/** So long an idle connection is kept. */
+/** How long an idle connection is kept open. */
 const IDLE_MS = 60_000;
 
 export interface MemberRequest {
@@ -31,39 +30,25 @@ export interface MemberRequest {
   /** ASCII only. */
   readonly body: string;
   readonly token?: string | undefined;
-  /** From the call to the first of the answer; what follows has to come at MIN_BYTES_PER_MS. */
+  /** The longest time without a byte; a long response gets more, by MIN_BYTES_PER_MS. */
   readonly timeoutMs: number;
 }
 
 export class Member {
-  /** As it was given: for messages. */
+  /** As configured, for messages. */
   readonly endpoint: string;
   readonly #url: URL;
   readonly #isSecure: boolean;
   readonly #agent: http.Agent;
-  /** The sockets that are connected, and with TLS secured. */
-  readonly #ready: WeakSet<object> = new WeakSet();
 
   constructor(endpoint: string, options: EtcdOptions) {
     this.endpoint = endpoint;
     this.#url = new URL(endpoint);
     this.#isSecure = this.#url.protocol === 'https:';
-    const keeping = { keepAlive: true, timeout: IDLE_MS };
-    this.#agent = this.#isSecure ? new https.Agent(keeping) : new http.Agent(keeping);
-    this.#agent.createConnection = ((
-      target: net.NetConnectOpts,
-      done: (error: unknown) => void,
-    ): net.Socket | undefined => {
-      if (!this.#isSecure) return this.#watch(net.connect(target), 'connect');
-      try {
-        // Certificates are read for each connection, since they are renewed while the service runs.
-        const secure = { ...target, ...readCertificates(options) };
-        return this.#watch(tls.connect(secure), 'secureConnect');
-      } catch (error) {
-        // One that is half written, say: this request fails, and a later one reads it again.
-        return void done(error);
-      }
-    }) as http.Agent['createConnection'];
+    const agentOptions = { keepAlive: true, timeout: IDLE_MS };
+    this.#agent = this.#isSecure
+      ? secureAgent(agentOptions, options)
+      : new http.Agent(agentOptions);
   }
 
   /** Sends the request. It never rejects. */
@@ -74,7 +59,8 @@ export class Member {
         'Content-Length': body.length,
       };
       if (token !== undefined) headers['Authorization'] = token;
-      const request = this.#request(path, headers);
+      const { request: send } = this.#isSecure ? https : http;
+      const request = send(this.#url, { path, method: 'POST', headers, agent: this.#agent });
       let isSent = false;
       const fail = (cause: string, kind: 'cut' | 'too long' = 'cut'): void => {
         clearTimeout(timer);
@@ -82,11 +68,12 @@ export class Member {
         resolve({ kind: isSent ? kind : 'unsent', cause: `${this.endpoint}: ${cause}` });
         request.destroy();
       };
-      const timer = setTimeout(() => fail(`no answer within ${timeoutMs} ms`), timeoutMs);
+      const timer = setTimeout(() => fail(`no response within ${timeoutMs} ms`), timeoutMs);
       const startedAt = performance.now();
       request.on('socket', (socket) => {
-        if (this.#ready.has(socket)) isSent = true;
-        else socket.once(this.#isSecure ? 'secureConnect' : 'connect', () => (isSent = true));
+        const connected = this.#isSecure ? 'secureConnect' : 'connect';
+        if (socket.connecting) socket.once(connected, () => (isSent = true));
+        else isSent = true;
       });
       request.on('error', (error) => fail(error.message));
       request.on('response', (response) => {
@@ -97,11 +84,11 @@ export class Member {
           length += chunk.length;
           chunks.push(chunk);
           const takenMs = performance.now() - startedAt;
-          if (length > MAX_ANSWER_BYTES) fail('the answer is too long', 'too long');
-          else if (takenMs > timeoutMs + length / MIN_BYTES_PER_MS) fail('it answers too slowly');
+          if (length > MAX_RESPONSE_BYTES) fail('the response is too long', 'too long');
+          else if (takenMs > timeoutMs + length / MIN_BYTES_PER_MS) fail('it responds too slowly');
         });
         response.on('error', (error) => fail(error.message));
-        response.on('close', () => fail('the connection ended within the answer'));
+        response.on('close', () => fail('the connection ended within the response'));
         response.on('end', () => {
           clearTimeout(timer);
           const text = Buffer.concat(chunks).toString('utf8');
@@ -115,19 +102,26 @@ export class Member {
   close(): void {
     this.#agent.destroy();
   }
-
-  #request(path: string, headers: http.OutgoingHttpHeaders): http.ClientRequest {
-    const module = this.#isSecure ? https : http;
-    return module.request(this.#url, { path, method: 'POST', headers, agent: this.#agent });
-  }
-
-  #watch(socket: net.Socket, event: 'connect' | 'secureConnect'): net.Socket {
-    socket.once(event, () => this.#ready.add(socket));
-    return socket;
-  }
 }
 
-/** Throws where a file cannot be read. */
+/** Returns an agent that reads the certificates for each connection: they may be renewed. */
+function secureAgent(agentOptions: https.AgentOptions, options: EtcdOptions): https.Agent {
+  const agent = new https.Agent(agentOptions);
+  agent.createConnection = ((
+    target: tls.ConnectionOptions,
+    done: (error: unknown) => void,
+  ): tls.TLSSocket | undefined => {
+    try {
+      return tls.connect({ ...target, ...readCertificates(options) });
+    } catch (error) {
+      // If a file is half written, this request fails, and the next one reads it again.
+      return void done(error);
+    }
+  }) as https.Agent['createConnection'];
+  return agent;
+}
+
+/** Throws if a file cannot be read. */
 export function readCertificates({
   caFile,
   certFile,

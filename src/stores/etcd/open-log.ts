@@ -1,12 +1,11 @@
 /**
- * Opening a log: finds its meta, and reads everything once. A log that does not exist is not made:
- * a start that did so would begin again with the id 1 after the log was deleted. The command
- * `init-etcd` makes one (new-log.ts).
+ * Opening a log: finds its meta key, and reads the whole log once. A service never makes a log: if
+ * its log was deleted, it would assign the ids from 1 on again. `init-etcd` makes one (new-log.ts).
  *
- * First it tests that the server evaluates compares: each kind that the store uses must fail where
- * it has to. If one succeeds, the server ignores compares, and any slot could be overwritten.
- * Nothing is written, so a cluster whose quota is used up can be read. A step without progress for
- * ten seconds ends the start: a supervisor starts the service again.
+ * First it tests that the server evaluates compares: each kind that the store uses must fail if it
+ * is false. If one succeeds, the server ignores compares, and any slot could be overwritten. The
+ * test writes nothing, so a cluster whose quota is used up can be read. If a step makes no progress
+ * for ten seconds, the start ends: a supervisor starts the service again.
  */
 
 import { StoreUnavailableError } from '../../model/pet-store.ts';
@@ -16,31 +15,32 @@ import type { CatchUp } from './catch-up.ts';
 import { retried, type EtcdClock } from './etcd-clock.ts';
 import {
   encodeTxn,
+  firstKey,
   ifAbsent,
   ifValueBegins,
   ifValueIs,
   put,
   range,
   type Txn,
+  type TxnPart,
   type TxnResponse,
 } from './etcd-json.ts';
 import { LogLostError } from './log-lost-error.ts';
-import { decodeMeta, layoutOf, type Layout, type Meta } from './slots.ts';
+import { decodeMeta, encodeMeta, layoutOf, newLogId, type Layout } from './slots.ts';
 
 /** How long a step of a start may take without progress. */
 export const START_MS = 10_000;
 
-/** What a start works with. */
 export interface StartDeps {
   readonly calls: EtcdCalls;
   readonly clock: EtcdClock;
-  /** Throws where the start is to be given up. */
-  throwIfAborted(): void;
+  /** Aborts the start. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Returns the log under the prefix. Rejects with LogLostError if there is none, or if a service
- * must not use it, and with StoreUnavailableError if the cluster does not answer.
+ * Resolves with the log under the prefix. Rejects with LogLostError if there is none, or if a
+ * service must not use it, and with StoreUnavailableError if the cluster does not respond.
  */
 export async function openLog(deps: StartDeps, prefix: string): Promise<LogId> {
   const layout = layoutOf(prefix);
@@ -49,59 +49,48 @@ export async function openLog(deps: StartDeps, prefix: string): Promise<LogId> {
     throw new LogLostError(
       `There is no log under ${prefix} in etcd. If there never was one, make it with the command ` +
         'petstore init-etcd (node dist/server.js init-etcd), or import pets with petstore ' +
-        'copy-pets. If there was one, it was deleted: restore a back-up of etcd',
+        'copy-pets. If there was one, it was deleted: restore a backup of etcd',
     );
   }
-  return readyLog(deps, layout, meta);
-}
-
-/** The log with this meta, after the test of the compares. Rejects if an import is unfinished. */
-export async function readyLog(deps: StartDeps, layout: Layout, meta: Buffer): Promise<LogId> {
-  await proveCompares(deps, layout, meta);
-  const { logId, state } = readMeta(layout, meta);
-  if (state === 'ready') return { layout, meta, logId };
-  throw new LogLostError(
-    `Pets are being brought into ${layout.prefix}: wait until that is finished, or take up again ` +
-      'what was broken off',
-  );
-}
-
-/** The meta of a log that must be there. */
-export function readMeta(layout: Layout, value: Buffer): Meta {
-  const meta = decodeMeta(value);
-  if (meta !== undefined) return meta;
-  throw new LogLostError(
-    `${layout.meta} has a format that this release cannot read: a newer one wrote it, perhaps`,
-  );
-}
-
-/** The value of the meta, or undefined if the prefix has no key at all. */
-export async function findMeta(deps: StartDeps, layout: Layout): Promise<Buffer | undefined> {
-  const first = range({ key: layout.prefix, rangeEnd: layout.end, limit: 1, isKeysOnly: true });
-  const look = { compare: [], success: [range({ key: layout.meta }), first], failure: [] };
-  const { ranges } = await transact(deps, look, 'start');
-  const [meta, any] = ranges.map(({ keyValues }) => keyValues[0]);
-  if (meta === undefined && any !== undefined) throw noMeta(layout, any.key);
-  return meta?.value;
+  const log = await identifyLog(deps, layout, meta);
+  assertReady(log);
+  return log;
 }
 
 /**
- * Puts a meta under a prefix that has no key, and returns the one that is there afterwards. Sent
- * again after a doubt, it finds its own value.
+ * Resolves with the log under the prefix, which is made with this state if the prefix has no key,
+ * and with whether this call made it.
  */
-export async function makeMeta(deps: StartDeps, layout: Layout, value: Buffer): Promise<Buffer> {
-  const { succeeded, ranges } = await transact(
-    deps,
-    {
-      compare: [ifAbsent(layout.prefix, layout.end)],
-      success: [put(layout.meta, value)],
-      failure: [range({ key: layout.meta })],
-    },
-    'start',
+export async function openOrMakeLog(
+  deps: StartDeps,
+  prefix: string,
+  state: string,
+): Promise<{ readonly log: LogId; readonly isNew: boolean }> {
+  const layout = layoutOf(prefix);
+  const own = encodeMeta({ logId: newLogId(), state });
+  // An existing log is found without a put, which etcd would refuse if its quota is used up.
+  const meta =
+    (await findMeta(deps, layout)) ??
+    (await putIf(deps, [ifAbsent(layout.prefix, layout.end)], layout.meta, own, 'start'));
+  if (meta === undefined) throw noMeta(layout, 'another key');
+  return { log: await identifyLog(deps, layout, meta), isNew: meta.equals(own) };
+}
+
+/** Throws if an import into the log is unfinished. */
+export function assertReady({ layout, state }: LogId): void {
+  if (state === 'ready') return;
+  throw new LogLostError(
+    `An import into ${layout.prefix} is not finished: wait for it, or run the same import again`,
   );
-  const there = succeeded ? value : ranges[0]?.keyValues[0]?.value;
-  if (there !== undefined) return there;
-  throw noMeta(layout, 'a key');
+}
+
+/** Resolves with the value of the meta key, or undefined if the prefix has no key. */
+async function findMeta(deps: StartDeps, layout: Layout): Promise<Buffer | undefined> {
+  const success = [range(layout.meta), firstKey(layout.prefix, layout.end)];
+  const { ranges } = await transact(deps, { compare: [], success, failure: [] }, 'start');
+  const [meta, first] = ranges.map(({ keyValues }) => keyValues[0]);
+  if (meta === undefined && first !== undefined) throw noMeta(layout, first.key);
+  return meta?.value;
 }
 
 function noMeta({ prefix, meta }: Layout, key: string): LogLostError {
@@ -110,24 +99,29 @@ function noMeta({ prefix, meta }: Layout, key: string): LogLostError {
   );
 }
 
-/** Rejects if the server does not evaluate compares of each kind that the store uses. */
-export async function proveCompares(deps: StartDeps, layout: Layout, meta: Buffer): Promise<void> {
+/** Resolves with the log that has this meta. Rejects if the server does not evaluate compares. */
+async function identifyLog(deps: StartDeps, layout: Layout, meta: Buffer): Promise<LogId> {
   const key = layout.meta;
-  // A meta begins with a brace, which stands between these two in ASCII.
-  const [isGreater = ''] = ifValueBegins(key, '~');
-  const [, isLess = ''] = ifValueBegins(key, ' ');
+  // A meta begins with a brace, which is between these two in ASCII.
+  const [isGreater = {}] = ifValueBegins(key, '~');
+  const [, isLess = {}] = ifValueBegins(key, ' ');
   const other = Buffer.concat([meta, Buffer.from('x')]);
   const absent = [ifAbsent(layout.prefix, layout.end), ifAbsent(key)];
-  const answers = await Promise.all(
-    [...absent, ifValueIs(key, other), isGreater, isLess].map((compare) => {
-      const look = [range({ key })];
-      return transact(deps, { compare: [compare], success: look, failure: look }, 'start');
-    }),
+  const responses = await Promise.all(
+    [...absent, ifValueIs(key, other), isGreater, isLess].map((compare) =>
+      transact(deps, { compare: [compare], success: [], failure: [range(key)] }, 'start'),
+    ),
   );
   const isFalse = ({ succeeded, ranges }: TxnResponse): boolean =>
     !succeeded && ranges[0]?.keyValues[0]?.value.equals(meta) === true;
-  if (answers.every(isFalse)) return;
-  throw new LogLostError('The endpoints do not compare before they write: is that etcd?');
+  if (!responses.every(isFalse)) {
+    throw new LogLostError('The endpoints do not compare before they write: is that etcd?');
+  }
+  const decoded = decodeMeta(meta);
+  if (decoded !== undefined) return { layout, meta, ...decoded };
+  throw new LogLostError(
+    `${key} has a format that this release cannot read: perhaps a newer release wrote it`,
+  );
 }
 
 /** Applies all commits. Rejects if the prefix has a key that is not part of the log. */
@@ -137,7 +131,7 @@ export async function readLog(
   catchUp: CatchUp,
   kind: CallKind,
 ): Promise<void> {
-  await insisted(
+  await repeatUntilDone(
     deps,
     () => catchUp.run(kind),
     () => log.lastId,
@@ -150,33 +144,47 @@ export async function readLog(
   );
 }
 
-/** The answer to a transaction that may be sent any number of times. */
-export async function transact(deps: StartDeps, txn: Txn, kind: CallKind): Promise<TxnResponse> {
+/**
+ * Puts a value if the compares are true, and resolves with the value that the key has afterwards.
+ * If it is sent again after a doubt, it finds its own value.
+ */
+export async function putIf(
+  deps: StartDeps,
+  compare: readonly TxnPart[],
+  key: string,
+  value: Buffer,
+  kind: CallKind,
+): Promise<Buffer | undefined> {
+  const txn = { compare, success: [put(key, value)], failure: [range(key)] };
+  const { succeeded, ranges } = await transact(deps, txn, kind);
+  return succeeded ? value : ranges[0]?.keyValues[0]?.value;
+}
+
+/** Resolves with the response to a transaction that may be sent any number of times. */
+async function transact(deps: StartDeps, txn: Txn, kind: CallKind): Promise<TxnResponse> {
   const text = encodeTxn(txn);
-  const { answer } = await insisted(deps, () => deps.calls.txn(text, kind));
+  const { answer } = await repeatUntilDone(deps, () => deps.calls.txn(text, kind));
   return answer;
 }
 
-/**
- * Repeats a step until it succeeds; rejects when it is refused, or makes no progress for too long.
- */
-async function insisted<Success extends { readonly kind: 'answered' | 'caught up' }>(
-  { clock, throwIfAborted }: StartDeps,
+/** Repeats a step until it succeeds. Rejects if it is refused, or makes no progress for 10 s. */
+async function repeatUntilDone<Success extends { readonly kind: 'answered' | 'caught up' }>(
+  { clock, signal }: StartDeps,
   step: () => Promise<Success | FailedCall>,
   progress: () => bigint = () => 0n,
 ): Promise<Success> {
   let progressAt = clock.now();
   let last = progress();
   return retried(clock, async () => {
-    throwIfAborted();
-    const outcome = await step();
-    if (!('cause' in outcome)) return outcome;
+    signal?.throwIfAborted();
+    const result = await step();
+    if (!('cause' in result)) return result;
     if (progress() > last) progressAt = clock.now();
     last = progress();
-    if (outcome.kind === 'refused') {
-      throw new StoreUnavailableError(`The etcd cluster refuses: ${outcome.cause}`);
+    if (result.kind === 'refused') {
+      throw new StoreUnavailableError(`The etcd cluster refuses: ${result.cause}`);
     }
-    if (clock.now() - progressAt >= START_MS) throw noAnswer(outcome.cause);
+    if (clock.now() - progressAt >= START_MS) throw noAnswer(result.cause);
     return undefined;
   });
 }

@@ -1,32 +1,32 @@
 /**
- * The layout of a log in etcd, and the bytes of its values.
+ * The layout of a log in etcd, and the format of its values.
  *
  *     petstore/meta                     {"petstore":1,"log":"<32 hex>","state":"ready"}
- *     petstore/c/0000000000000000000    the first commit: it follows on no id
+ *     petstore/c/0000000000000000000    the first commit, after no pet
  *     petstore/c/0000000000000000002    the commit after the pet 2
- *                └ a slot: the last id before the commit, 19 digits, so that they are in order
+ *                └ a slot: the last id before the commit in 19 digits, so that slots are sorted
  *
- *     1 3610a686 <token, 32 hex> <SHA-256 of the commit before, 64 hex>␊{"after":2,"pets":[…]}
- *     │ └─ CRC-32 of all that follows it
+ *     1 3610a686 <nonce, 32 hex> <SHA-256 of the commit before, 64 hex>␊{"after":2,"pets":[…]}
+ *     │ └─ CRC-32 of everything after it
  *     └─ the format
  *
- * A slot is written once and never again. The token is fresh for each proposal: a value that is
- * ours, byte for byte, is one that this process sent. The digests chain the commits to each other,
- * the first one to the log's id, so that no commit can stand in a log that is not its own.
+ * A slot is written once. Each proposal has a new nonce, so a value that matches byte for byte was
+ * sent by this process. Each commit has the digest of the one before it, and the first has the
+ * digest of the log's id, so a commit is valid only in its own log.
  */
 
 import crypto, { randomBytes } from 'node:crypto';
 import zlib from 'node:zlib';
 import { INT64_MAX } from '../../base/int64.ts';
 
-/** The keys of a log. */
+/** The etcd keys of a log. */
 export interface Layout {
   readonly prefix: string;
   readonly meta: string;
-  /** What the key of a slot begins with, and the first key behind all slots. */
+  /** The beginning of each slot, and the first key after all slots. */
   readonly slots: string;
   readonly slotsEnd: string;
-  /** The first key behind the prefix. */
+  /** The first key after those with the prefix. */
   readonly end: string;
 }
 
@@ -42,21 +42,21 @@ export function layoutOf(prefix: string): Layout {
 
 const ID_DIGITS = 19;
 
-/** The key of the slot behind the id `after`. */
+/** Returns the slot of the commit after the id `after`. */
 export function slotKey(layout: Layout, after: bigint): string {
   return `${layout.slots}${String(after).padStart(ID_DIGITS, '0')}`;
 }
 
-/** The key that bounds a range of slots up to `end`, that one not included. */
+/** Returns the exclusive end of a range of slots up to the id `end`. */
 export function slotBound(layout: Layout, end: bigint): string {
   return end > INT64_MAX ? layout.slotsEnd : slotKey(layout, end);
 }
 
-/** What a log's meta says. */
+/** The content of the meta key. */
 export interface Meta {
   /** 32 random hex digits. */
   readonly logId: string;
-  /** `ready`, or `importing` and the token of the import. */
+  /** `ready`, or `importing` and a digest of the imported data. */
   readonly state: string;
 }
 
@@ -68,7 +68,7 @@ export function encodeMeta({ logId, state }: Meta): Buffer {
   return Buffer.from(`{"petstore":1,"log":"${logId}","state":"${state}"}`);
 }
 
-/** The meta in a value; undefined where that has another form, a newer release's perhaps. */
+/** Returns the meta in a value, or undefined if it has another form, perhaps a newer release's. */
 export function decodeMeta(value: Buffer): Meta | undefined {
   const [, logId, state] = META.exec(value.toString('latin1')) ?? [];
   return logId === undefined || state === undefined ? undefined : { logId, state };
@@ -77,25 +77,22 @@ export function decodeMeta(value: Buffer): Meta | undefined {
 const META: RegExp =
   /^\{"petstore":1,"log":"([0-9a-f]{32})","state":"(ready|importing [0-9a-f]{32})"\}$/;
 
-/** The value of a commit with this text, which follows on the commit with the digest `previous`. */
-export function encodeValue(previous: string, text: string, token: string = newNonce()): Buffer {
-  const rest = Buffer.from(`${token} ${previous}\n${text}`);
+/** Returns a value for a commit's text; `previous` is the digest of the commit before it. */
+export function encodeValue(previous: string, text: string): Buffer {
+  const nonce = randomBytes(16).toString('hex');
+  const rest = Buffer.from(`${nonce} ${previous}\n${text}`);
   return Buffer.concat([Buffer.from(`${FORMAT} ${hex(zlib.crc32(rest))} `), rest]);
 }
 
-function newNonce(): string {
-  return randomBytes(16).toString('hex');
-}
-
-/** The format, the CRC and the token of a value: no other value begins with them. */
+/** Returns the format, the CRC and the nonce of a value: no other value begins with them. */
 export function headOf(value: Buffer): string {
   return value.toString('latin1', 0, NONCE_END);
 }
 
-/** What the value of a slot was found to be. */
+/** What the value of a slot is. */
 export type DecodedValue =
   | { readonly kind: 'commit'; readonly previous: string; readonly text: Buffer }
-  /** Of a newer release, perhaps, or nothing of ours. */
+  /** Perhaps a newer release's, or another program's. */
   | { readonly kind: 'unknown format' }
   | { readonly kind: 'damaged' };
 
@@ -109,13 +106,13 @@ export function decodeValue(value: Buffer): DecodedValue {
 }
 
 const FORMAT = '1';
-/** The format, the CRC and the spaces behind them. */
+/** The end of the format, the CRC and the space after each. */
 const CRC_END = 11;
 const NONCE_END: number = CRC_END + 32;
 const HEAD_LENGTH: number = NONCE_END + 1 + 64 + 1;
 const HEAD: RegExp = /^1 ([0-9a-f]{8}) [0-9a-f]{32} ([0-9a-f]{64})\n$/;
 
-/** What the commit after this value has as `previous`. */
+/** Returns what the commit after this value has as `previous`. */
 export function digestOf(value: Buffer | string): string {
   return crypto.hash('sha256', value, 'hex');
 }

@@ -13,7 +13,7 @@ import type { PetTable, TablePet } from '../table/pet-table.ts';
 import type { Disk, FileStat, FileAttributes } from './disk.ts';
 import type { SnapshotId } from './journal-line.ts';
 import { encodeIdempotencyFile } from './idempotency-file.ts';
-import { isUnchanged } from './path-state.ts';
+import { isUnchanged, ReadOnlyError } from './path-state.ts';
 import { crcOf, withFile } from './read-file.ts';
 import { replaceFile, type Replacement } from './replace-file.ts';
 import { SnapshotText } from './snapshot.ts';
@@ -35,17 +35,8 @@ export interface CheckpointDeps {
   readonly memory: Memory;
   /** For tests: the random bits of an empty snapshot. */
   readonly randomBits?: (() => number) | undefined;
-  /** Throws LockLostError if another process may be writing. */
+  /** Throws ReadOnlyError if another process may be writing. */
   assertLockHeld(): void;
-}
-
-/** Another program replaced the snapshot, or changed it. */
-export class SnapshotReplacedError extends Error {
-  override readonly name: string = 'SnapshotReplacedError';
-
-  constructor() {
-    super('The data file is not the one that this process read or wrote');
-  }
 }
 
 /** What a checkpoint holds: all of the tables, and pets and keys in doubt that follow them. */
@@ -59,39 +50,35 @@ export interface CheckpointContent {
 /**
  * Writes the keys, and then all pets in place of the snapshot that is known. The folder has to be
  * synced afterwards. `beforeRename` is called with the new snapshot right before that gets its
- * name. Rejects with SnapshotReplacedError, LockLostError or the disk's error; the old snapshot
- * then has its name, unless the rename itself failed and it cannot be told.
+ * name. Rejects with ReadOnlyError or the disk's error; the old snapshot then has its name, unless
+ * the rename itself failed and it is unknown whether it took effect.
  */
 export async function writeSnapshot(
   deps: CheckpointDeps,
   known: KnownSnapshot | undefined,
   content: CheckpointContent,
   beforeRename: (snapshot: KnownSnapshot) => void = () => undefined,
-): Promise<KnownSnapshot> {
+): Promise<void> {
   const { disk, paths, memory, randomBits } = deps;
   const { pets, morePets: more = [] } = content;
   // A program that replaces the snapshot may also have replaced the keys.
   const assertOwned = (): void => {
     deps.assertLockHeld();
-    if (!isAtItsPath(disk, paths, known)) throw new SnapshotReplacedError();
+    if (!isAtItsPath(disk, paths, known)) throw snapshotReplaced();
   };
   await writeKeys({ ...deps, assertOwned }, content);
   const text = new SnapshotText(memory, pets, more, randomBits);
   const lastId = more.at(-1)?.id ?? pets.lastId;
-  let snapshot: KnownSnapshot | undefined;
   const replacement = {
     ...{ disk, path: paths.snapshot, tmpPath: paths.tmp, assertOwned },
     attributes: snapshotAttributes(disk, paths),
     beforeRename(file: { stat(): FileStat }): void {
       const { crc, arrayBytes } = text;
-      snapshot = { id: { crc, lastId }, arrayBytes, entry: file.stat(), isDurable: false };
-      beforeRename(snapshot);
+      beforeRename({ id: { crc, lastId }, arrayBytes, entry: file.stat(), isDurable: false });
     },
   };
   const file = await replaceFile(replacement, text.chunks());
   await file.close().catch(() => undefined);
-  if (snapshot === undefined) throw new Error('A snapshot has got its name too early');
-  return snapshot;
 }
 
 /** Makes the keys durable. If there are none, and were none, there is no file for them. */
@@ -124,7 +111,7 @@ export function journalAttributes(disk: Disk, paths: StorePaths): FileAttributes
 /**
  * Returns what is known of the snapshot, with the file that is at its path now. A file of the same
  * length and CRC is the same snapshot, though it was touched, or restored from a copy. Rejects with
- * SnapshotReplacedError for any other one.
+ * ReadOnlyError for any other one.
  */
 export async function recognizeSnapshot(
   { disk, paths, memory }: CheckpointDeps,
@@ -133,11 +120,16 @@ export async function recognizeSnapshot(
   if (isAtItsPath(disk, paths, known)) return known;
   const entry = disk.stat(paths.snapshot);
   const mayBeSame = entry?.isFile === true && entry.sizeBytes === known?.entry.sizeBytes;
-  if (known === undefined || !mayBeSame) throw new SnapshotReplacedError();
+  if (known === undefined || !mayBeSame) throw snapshotReplaced();
   const crc = await withFile(disk, paths.snapshot, (file) => crcOf(file, known.arrayBytes, memory));
-  if (crc !== known.id.crc) throw new SnapshotReplacedError();
+  if (crc !== known.id.crc) throw snapshotReplaced();
   // Whoever put it there may not have synced it.
   return { ...known, entry, isDurable: false };
+}
+
+function snapshotReplaced(): ReadOnlyError {
+  const cause = 'The data file is not the one that this process read or wrote';
+  return new ReadOnlyError(cause, false);
 }
 
 /** True if the file at the snapshot's path is the one that is known. Throws the disk's error. */

@@ -18,13 +18,9 @@ export class DamagedFileError extends Error {
 
   constructor(damage: Damage) {
     const { path, offset, line, complaint, advice } = damage;
-    const where = [
-      offset === undefined ? '' : `byte ${offset}`,
-      line === undefined ? '' : `line ${line}`,
-    ];
-    const position = where.filter((part) => part !== '').join(', ');
-    const at = position === '' ? '' : ` at ${position}`;
-    super(`${path} is damaged${at}: ${complaint}. It was left as it is. ${advice}`);
+    const byte = offset === undefined ? '' : ` at byte ${offset}`;
+    const inLine = line === undefined ? '' : `, line ${line}`;
+    super(`${path} is damaged${byte}${inLine}: ${complaint}. It was left as it is. ${advice}`);
     this.damage = damage;
   }
 }

@@ -1,31 +1,111 @@
 /**
- * All of a data file at once, for who carries pets from one store to another: the snapshot and the
- * keys file are read, or made where there are none.
+ * Reads and makes a data file as a whole: for a start (recovery.ts), for a check (verify-data.ts),
+ * and for an import or an export.
  *
- * The lock is held meanwhile, since a service at work has pets in its journal that the snapshot
- * does not have. For the same reason a data file with a journal beside it is refused, as in a
- * back-up, or after a service was killed.
+ * An import and an export hold the lock, since a running service has pets in its journal that the
+ * snapshot lacks. For the same reason `loadDataFile` refuses a data file that has a journal, as
+ * after a kill -9 or in a backup.
  */
 
 import { dirname } from 'node:path';
 import { systemMemory } from '../../base/memory.ts';
 import type { KeyEntry, KeyTable } from '../idempotency/key-table.ts';
 import { PetTable } from '../table/pet-table.ts';
-import { writeSnapshot } from './checkpoint.ts';
-import type { Disk } from './disk.ts';
+import { writeSnapshot, type CheckpointDeps, type KnownSnapshot } from './checkpoint.ts';
+import { DamagedFileError } from './damaged-file-error.ts';
+import type { Disk, DiskFile } from './disk.ts';
 import { fitsPets, readIdempotencyFile } from './idempotency-file.ts';
-import { fileAt, withFile } from './read-file.ts';
+import { readJournal, type JournalContent } from './journal-reader.ts';
+import { fileAt, withFileIfPresent } from './read-file.ts';
 import { readSnapshot } from './snapshot.ts';
 import { createLockAssertion, takeLock } from './store-lock.ts';
-import { storePaths } from './store-paths.ts';
+import { storePaths, type StorePaths } from './store-paths.ts';
 
-export interface WholeData {
+export interface DataFileDeps extends Pick<CheckpointDeps, 'disk' | 'paths' | 'memory'> {
+  /** An empty table, for the pets of snapshot and journal. */
   readonly pets: PetTable;
-  /** In ascending order of id; those of pets that are there. */
+}
+
+export interface DataFileContent {
+  readonly snapshot: (Omit<KnownSnapshot, 'isDurable'> & FoundSnapshot) | undefined;
+  readonly journal: JournalContent | undefined;
+  /** The entries of the idempotency file. */
   readonly keys: readonly KeyEntry[];
 }
 
-/** Rejects where there is no data file, where it is in use, and where it has a journal. */
+interface FoundSnapshot {
+  readonly hasChecksum: boolean;
+  readonly pets: number;
+}
+
+/**
+ * Reads the pets of snapshot and journal into the table, and the idempotency file. `afterReading`
+ * is called with the files of the snapshot and of the keys. Rejects with DamagedFileError.
+ *
+ * The journal is opened before the snapshot is read: if a running service makes a checkpoint in
+ * between, the old journal is still readable, and the new snapshot has its pets.
+ */
+export async function readDataFile(
+  deps: DataFileDeps,
+  afterReading: (file: DiskFile) => Promise<void> = async () => undefined,
+): Promise<DataFileContent> {
+  const { disk, paths, memory, pets } = deps;
+  const read = async (journalFile?: DiskFile): Promise<DataFileContent> => {
+    const snapshot = await withFileIfPresent(disk, paths.snapshot, async (file) => {
+      const entry = file.stat();
+      const found = await readSnapshot(paths.snapshot, file, pets, memory);
+      const { crc, arrayBytes, hasChecksum } = found;
+      await afterReading(file);
+      const id = { crc, lastId: pets.lastId };
+      return { id, arrayBytes, entry, hasChecksum, pets: pets.length };
+    });
+    const journal =
+      journalFile === undefined ? undefined : await followJournal(deps, snapshot, journalFile);
+    const keys = await withFileIfPresent(disk, paths.keys, async (file) => {
+      const entries = await readIdempotencyFile(paths.keys, file, memory);
+      await afterReading(file);
+      return entries;
+    });
+    return { snapshot, journal, keys: keys ?? [] };
+  };
+  return (await withFileIfPresent(disk, paths.journal, read)) ?? read();
+}
+
+/** The first snapshot is made before the first journal: one without a snapshot must be empty. */
+async function followJournal(
+  { paths, memory, pets }: DataFileDeps,
+  snapshot: Pick<KnownSnapshot, 'id'> | undefined,
+  file: DiskFile,
+): Promise<JournalContent> {
+  const id = snapshot?.id ?? { crc: 0, lastId: 0n };
+  const reading = readJournal(paths.journal, file, id, pets, memory);
+  if (snapshot !== undefined) return reading;
+  const content = await reading.catch((error: unknown) => {
+    throw error instanceof DamagedFileError ? missingSnapshot(paths) : error;
+  });
+  if (content.kind !== 'nothing') throw missingSnapshot(paths);
+  return content;
+}
+
+function missingSnapshot({ snapshot, journal }: StorePaths): DamagedFileError {
+  return new DamagedFileError({
+    path: snapshot,
+    complaint: `It is not there, but its journal ${journal} is`,
+    advice:
+      'Restore both from one back-up; or move the journal away, as evidence, and start with no pets',
+  });
+}
+
+export interface WholeData {
+  readonly pets: PetTable;
+  /** In ascending order of id; only those of pets in the table. */
+  readonly keys: readonly KeyEntry[];
+}
+
+/**
+ * Reads a data file that no service uses. Rejects if it is missing, in use, damaged, or has a
+ * journal.
+ */
 export async function loadDataFile(disk: Disk, path: string): Promise<WholeData> {
   const paths = storePaths(await disk.resolve(path));
   if (fileAt(disk, paths.snapshot) === undefined) throw new Error(`There is no data file ${path}`);
@@ -38,20 +118,14 @@ export async function loadDataFile(disk: Disk, path: string): Promise<WholeData>
       );
     }
     const pets = new PetTable();
-    await withFile(disk, paths.snapshot, (file) =>
-      readSnapshot(paths.snapshot, file, pets, systemMemory),
-    );
-    if (fileAt(disk, paths.keys) === undefined) return { pets, keys: [] };
-    const entries = await withFile(disk, paths.keys, (file) =>
-      readIdempotencyFile(paths.keys, file, systemMemory),
-    );
-    return { pets, keys: entries.filter((entry) => fitsPets(entry, pets)) };
+    const { keys } = await readDataFile({ disk, paths, memory: systemMemory, pets });
+    return { pets, keys: keys.filter((entry) => fitsPets(entry, pets)) };
   } finally {
     await lock.release();
   }
 }
 
-/** Makes a data file, as a service writes it. Rejects where there is one, or a part of one. */
+/** Makes a data file, as a service writes it. Rejects if any of its files exists. */
 export async function createDataFile(
   disk: Disk,
   path: string,
@@ -64,12 +138,8 @@ export async function createDataFile(
     for (const there of [paths.snapshot, paths.journal, paths.keys]) {
       if (disk.stat(there) !== undefined) throw new Error(`${there} is there already`);
     }
-    const deps = {
-      disk,
-      paths,
-      memory: systemMemory,
-      assertLockHeld: createLockAssertion(disk, paths, lock),
-    };
+    const assertLockHeld = createLockAssertion(disk, paths, lock);
+    const deps = { disk, paths, memory: systemMemory, assertLockHeld };
     await writeSnapshot(deps, undefined, content);
     await disk.syncDirectory(dirname(paths.snapshot));
   } finally {

@@ -7,7 +7,7 @@
  */
 
 import { dirname } from 'node:path';
-import { messageOf, type Log } from '../../base/log.ts';
+import { messageOf } from '../../base/log.ts';
 import type { StoredPet } from '../../model/pet.ts';
 import {
   CLOSED,
@@ -23,31 +23,26 @@ import type { CommitLimits, CommitLog, LogTarget } from '../commit-log.ts';
 import { createCommit, encodeCommit, type Commit, type PendingPet } from '../commits/commit.ts';
 import { FULL_COMMIT_BYTES, type Outcome } from '../commits/commit-queue.ts';
 import { KEY_LIFETIME_MS, type KeyHash } from '../idempotency/key-table.ts';
-import { journalAttributes } from './checkpoint.ts';
 import type { DiskLock } from './disk.ts';
+import type { EncodedLine } from './journal-line.ts';
 import { assertNext, doubtOf, type FileLogState } from './file-log-state.ts';
 import { saveIfNeeded, secureAtClose } from './secure-pets.ts';
-import type { StoreClock } from './store-clock.ts';
+import { ReadOnlyError } from './path-state.ts';
 import {
-  isFilesLostError,
+  JOURNAL_REPLACED,
   withPetCrcs,
   type StoreFiles,
   type StoreFilesDeps,
 } from './store-files.ts';
-import { LockLostError } from './store-lock.ts';
 import { WriteFailures, withoutPath } from './write-failures.ts';
 
 export interface FileLogDeps extends StoreFilesDeps {
   readonly target: LogTarget;
   readonly lock: DiskLock;
-  readonly log: Log;
-  readonly clock: StoreClock;
 }
 
-/** Why the log cannot go on as it is. */
-type Fault =
-  | { readonly to: 'reviving'; readonly cause: string }
-  | { readonly to: 'readOnly'; readonly cause: string; readonly canRestart: boolean };
+/** Why the log cannot continue as it is: it must write no more, or the cause to begin a journal. */
+type Fault = ReadOnlyError | string;
 
 /** How often the files are looked at, and a try is made if it is due. */
 const TICK_MS = 1000;
@@ -93,10 +88,9 @@ export class FileLog implements CommitLog {
   }
 
   async commit(creates: readonly PendingPet[]): Promise<readonly Outcome<StoredPet>[]> {
-    const { pets, disk, paths, clock } = this.#deps;
-    const { journal } = this.#files;
+    const { pets, clock } = this.#deps;
     let commit: Commit;
-    let line: ReturnType<typeof journal.encode>;
+    let line: EncodedLine;
     try {
       await this.#prepare();
       commit = createCommit(pets.lastId, creates, clock.timeOfDay() + KEY_LIFETIME_MS);
@@ -106,17 +100,13 @@ export class FileLog implements CommitLog {
       return this.#refuse(creates, error);
     }
     this.#isWriting = true;
-    const written = await this.#files.journal.write(
-      line,
-      () => journalAttributes(disk, paths),
-      () => this.#assertOwned(),
-    );
+    const written = await this.#files.journal.write(line, () => this.#assertOwned());
     this.#isWriting = false;
     if (written.kind === 'rolled back') return this.#refuse(creates, written.cause);
     const fault =
       written.kind === 'durable'
         ? this.#faultAfterSync(line.bytes.length)
-        : { to: 'reviving' as const, cause: messageOf(written.cause) };
+        : messageOf(written.cause);
     if (fault === undefined) {
       this.#files.journal.append(line);
       this.#publish(commit);
@@ -164,7 +154,7 @@ export class FileLog implements CommitLog {
     return true;
   }
 
-  stats(): FileStats {
+  stats(): Required<Pick<StoreStats, 'syncSeconds' | 'journalBytes' | 'snapshotBytes'>> {
     return {
       syncSeconds: this.#deps.syncSeconds,
       journalBytes: this.#files.journal.lengthBytes,
@@ -202,9 +192,14 @@ export class FileLog implements CommitLog {
     return doubtOf(this.#state);
   }
 
-  #reviving(cause: string, doubt: Commit | undefined, pauseMs = 0): FileLogState {
+  #reviving(
+    cause: string,
+    doubt: Commit | undefined,
+    pauseMs = 0,
+    freeBytes = Infinity,
+  ): FileLogState {
     const nextTryAt = this.#deps.clock.now() + pauseMs;
-    return { name: 'reviving', cause, doubt, nextTryAt, pauseMs, freeBytes: Infinity };
+    return { name: 'reviving', cause, doubt, nextTryAt, pauseMs, freeBytes };
   }
 
   /** Throws if no line can be added. The first try after a fault is waited for. */
@@ -227,19 +222,20 @@ export class FileLog implements CommitLog {
     try {
       this.#deps.assertLockHeld();
     } catch (error) {
-      if (!(error instanceof LockLostError)) throw error;
-      return { to: 'readOnly', cause: error.message, canRestart: true };
+      if (error instanceof ReadOnlyError) return error;
+      throw error;
     }
-    switch (this.#files.journal.pathState(extra)) {
+    const { journal } = this.#files;
+    switch (journal.pathState(extra)) {
       case 'same':
         return undefined;
       case 'missing':
-        return { to: 'reviving', cause: 'the journal was removed' };
+        return 'the journal was removed';
       case 'changed':
-        this.#files.journal.distrust();
-        return { to: 'reviving', cause: 'another program has changed the journal' };
+        journal.isTrusted = false;
+        return 'another program has changed the journal';
       case 'replaced':
-        return { to: 'readOnly', cause: JOURNAL_REPLACED, canRestart: false };
+        return new ReadOnlyError(JOURNAL_REPLACED, false);
     }
   }
 
@@ -248,22 +244,25 @@ export class FileLog implements CommitLog {
     try {
       return this.#fault(lineBytes);
     } catch (error) {
-      return { to: 'reviving', cause: messageOf(error) };
+      return messageOf(error);
     }
   }
 
   #assertOwned(): void {
     const fault = this.#fault(undefined);
-    if (fault !== undefined) throw new Error(fault.cause);
+    if (fault !== undefined) throw new Error(messageOf(fault));
   }
 
   /** Leaves `working`, refuses all creates that wait, and begins what has to be done at once. */
   #fail(fault: Fault, doubt: Commit | undefined): void {
-    const { cause } = fault;
-    if (fault.to === 'reviving') this.#become(this.#reviving(cause, doubt));
-    else this.#become({ name: 'readOnly', doubt, cause, canRestart: fault.canRestart });
+    if (typeof fault === 'string') this.#become(this.#reviving(fault, doubt));
+    else this.#becomeReadOnly(fault, doubt);
     this.#deps.target.refuseWaiting(this.refusal()!);
     this.#begin();
+  }
+
+  #becomeReadOnly({ message, canRestart }: ReadOnlyError, doubt: Commit | undefined): void {
+    this.#become({ name: 'readOnly', cause: message, doubt, canRestart });
   }
 
   /** Begins a try to revive the journal, or to secure the pets. */
@@ -275,32 +274,26 @@ export class FileLog implements CommitLog {
   async #revive(): Promise<void> {
     const state = this.#state;
     if (state.name !== 'reviving') return;
-    const { cause, doubt } = state;
+    const { cause, doubt, pauseMs } = state;
     try {
       await this.#files.renewJournal(doubt, () => this.#publishDoubt());
       this.#become({ name: 'working' });
       this.#failures.clear();
       this.#deps.log('info', 'Began a new journal', { cause, pets: this.#deps.pets.length });
     } catch (error) {
-      // Unless memory failed when the doubt was published.
-      if (this.#state.name === 'reviving') await this.#reviveLater(error);
-      if ((this.#state as FileLogState).name === 'readOnly') await this.#secureReadOnly();
+      await this.#reviveLater(error, pauseMs);
     }
   }
 
-  async #reviveLater(error: unknown): Promise<void> {
-    const state = this.#state;
-    if (state.name !== 'reviving') return;
-    const cause = messageOf(error);
-    const { doubt } = state;
-    if (isFilesLostError(error)) {
-      const canRestart = error instanceof LockLostError;
-      return this.#become({ name: 'readOnly', cause, doubt, canRestart });
+  async #reviveLater(error: unknown, lastPauseMs: number): Promise<void> {
+    if (error instanceof ReadOnlyError) {
+      this.#becomeReadOnly(error, this.#doubt);
+      return this.#secureReadOnly();
     }
     this.#failures.record(error);
-    const pauseMs = Math.min(Math.max(FIRST_PAUSE_MS, 2 * state.pauseMs), MAX_PAUSE_MS);
+    const pauseMs = Math.min(Math.max(FIRST_PAUSE_MS, 2 * lastPauseMs), MAX_PAUSE_MS);
     const freeBytes = await this.#freeBytes();
-    this.#become({ ...this.#reviving(cause, doubt, pauseMs), freeBytes } as FileLogState);
+    this.#become(this.#reviving(messageOf(error), this.#doubt, pauseMs, freeBytes));
   }
 
   /** Unknown counts as endless: then only the clock decides when it is tried again. */
@@ -320,11 +313,9 @@ export class FileLog implements CommitLog {
     } catch (error) {
       // Memory is behind the disk now: nothing that is made of it may be written.
       const cause = `Memory failed after a pet was stored: ${messageOf(error)}`;
-      if (this.#state.name === 'working') {
-        return this.#fail({ to: 'readOnly', cause, canRestart: true }, commit);
-      }
-      this.#become({ name: 'readOnly', cause, doubt: commit, canRestart: true });
-      throw error;
+      const fault = new ReadOnlyError(cause, true);
+      if (this.#state.name !== 'working') throw fault;
+      return this.#fail(fault, commit);
     }
     this.#failures.clear();
   }
@@ -404,12 +395,6 @@ export class FileLog implements CommitLog {
     log('error', 'The store has become read-only', { cause, advice, dataFile: paths.snapshot });
   }
 }
-
-export interface FileStats extends Required<
-  Pick<StoreStats, 'syncSeconds' | 'journalBytes' | 'snapshotBytes'>
-> {}
-
-const JOURNAL_REPLACED = 'Another file is in the place of the journal';
 
 function lowerFirst(text: string): string {
   return text.charAt(0).toLowerCase() + text.slice(1);

@@ -77,19 +77,10 @@ export async function openFileStore(options: FileStoreOptions): Promise<FileStor
   const clock = clockOf(options);
   const { pets = new PetTable(memory), keys = new KeyTable(clock), randomBits } = options;
   const lock = await takeLock(disk, paths);
-  const { timeOfDay } = clock;
   const deps = {
-    ...{
-      disk,
-      paths,
-      memory,
-      randomBits,
-      assertLockHeld: createLockAssertion(disk, paths, lock),
-      log,
-      lock,
-      clock,
-    },
-    ...{ pets, keys, longJournalBytes, timeOfDay, syncSeconds: new Histogram(SYNC_BOUNDS) },
+    ...{ disk, paths, memory, randomBits, pets, keys, longJournalBytes, log, clock, lock },
+    assertLockHeld: createLockAssertion(disk, paths, lock),
+    syncSeconds: new Histogram(SYNC_BOUNDS),
   };
   return openLogStore({ pets, keys }, async (target) => {
     try {

@@ -38,9 +38,6 @@ export class FileWindow {
     const rest = this.bytes.subarray(used);
     const hasNoRoom = used === 0 && rest.length === this.#buffer.length;
     if (hasNoRoom) this.#buffer = this.#memory.bytes(Math.min(2 * rest.length, this.#maxBytes + 1));
-    else if (rest.length <= INITIAL_BYTES / 2 && this.#buffer.length > INITIAL_BYTES) {
-      this.#buffer = this.#memory.bytes(INITIAL_BYTES);
-    }
     rest.copy(this.#buffer, 0);
     this.position += used;
     let filled = rest.length;

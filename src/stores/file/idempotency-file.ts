@@ -15,7 +15,7 @@ import { MAX_IDEMPOTENCY_KEYS, type KeyEntry } from '../idempotency/key-table.ts
 import type { PetTable } from '../table/pet-table.ts';
 import { DamagedFileError } from './damaged-file-error.ts';
 import type { DiskFile } from './disk.ts';
-import { encodeLine, isFramed, isIntact, lengthAt, PREFIX_LENGTH } from './journal-line.ts';
+import { encodeLine, hex, isIntact, lineLengthAt, PREFIX_LENGTH } from './journal-line.ts';
 import { readAll } from './read-file.ts';
 
 /** More than so many entries can have. */
@@ -37,9 +37,8 @@ export async function readIdempotencyFile(
 ): Promise<readonly KeyEntry[]> {
   const bytes = memory.bytes(Math.min(file.stat().sizeBytes, MAX_BYTES));
   await readAll(file, bytes, 0);
-  const length = lengthAt(bytes, 0);
-  const isWhole =
-    length === bytes.length && isFramed(bytes, 0, length) && isIntact(bytes, 0, length, 0);
+  const { length } = bytes;
+  const isWhole = lineLengthAt(bytes, 0) === length && isIntact(bytes, 0, length, 0);
   const text = isWhole ? bytes.toString('latin1', PREFIX_LENGTH, length - 1) : '';
   const entries = decodeEntries(text);
   if (entries !== undefined) return entries;
@@ -78,8 +77,4 @@ function decodeEntries(text: string): readonly KeyEntry[] | undefined {
     });
   }
   return entries;
-}
-
-function hex(value: number): string {
-  return value.toString(16).padStart(8, '0');
 }

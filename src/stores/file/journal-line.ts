@@ -54,29 +54,35 @@ export function headerText({ crc, lastId }: SnapshotId): string {
   return `{"journal":1,"snapshot":"${hex(crc)}","lastId":${lastId}}`;
 }
 
-/** The snapshot that a header names; undefined where the text is no header of ours. */
-export function readHeaderText(text: string): SnapshotId | undefined {
+/** Returns the snapshot that the header names at the start of a file, or undefined without one. */
+export function readHeader(bytes: Buffer): SnapshotId | undefined {
+  const length = lineLengthAt(bytes, 0);
+  if (length === undefined || length > MAX_HEADER_LENGTH) return undefined;
+  const text = bytes.toString('latin1', PREFIX_LENGTH, length - 1);
   const match = /^\{"journal":1,"snapshot":"([0-9a-f]{8})","lastId":(0|[1-9][0-9]*)\}$/.exec(text);
-  return match === null ? undefined : { crc: parseInt(match[1]!, 16), lastId: BigInt(match[2]!) };
+  if (match === null || !isIntact(bytes, 0, length, 0)) return undefined;
+  return { crc: parseInt(match[1]!, 16), lastId: BigInt(match[2]!) };
 }
 
-/** True for what a header's line can begin with, as long as it is not all of it. */
+/** True if a header's line can begin with the text, as long as the text is not all of it. */
 export function isBeginningOfHeader(text: string): boolean {
   const start = text.slice(0, HEADER_START.length);
-  const isStart = [...start].every((character, index) => {
-    const expected = HEADER_START[index];
-    return expected === '#' ? /[0-9a-f]/.test(character) : character === expected;
-  });
-  return isStart && /^[0-9]{0,19}\}?$/.test(text.slice(HEADER_START.length));
+  const rest = text.slice(HEADER_START.length);
+  return isLike(start, HEADER_START) && /^[0-9]{0,19}\}?$/.test(rest);
 }
 
-/** How the line of a header begins; a # stands for any hex digit. */
-const HEADER_START = '######## ######## {"journal":1,"snapshot":"########","lastId":';
+/** True if the expected text can begin with `text`; # in it is any hex digit. */
+export function isLike(text: string, expected: string): boolean {
+  return [...text].every((character, index) =>
+    expected[index] === '#' ? /[0-9a-f]/.test(character) : character === expected[index],
+  );
+}
 
-/**
- * The length of the line at `at`, as it says itself; undefined where there are no hex digits. The
- * bytes past the end count as none.
- */
+/** How each line begins, and that of a header; # is any hex digit. */
+export const LINE_PREFIX = '######## ######## ';
+const HEADER_START = `${LINE_PREFIX}{"journal":1,"snapshot":"########","lastId":`;
+
+/** Returns the length that the line at `at` states, or undefined if those are no hex digits. */
 export function lengthAt(bytes: Buffer, at: number): number | undefined {
   let length = 0;
   for (let i = at + LENGTH_START; i < at + LENGTH_END; i += 1) {
@@ -87,28 +93,30 @@ export function lengthAt(bytes: Buffer, at: number): number | undefined {
   return length;
 }
 
-/** True when what stands between CRC, length and text is there, and the line feed. */
-export function isFramed(bytes: Buffer, at: number, length: number): boolean {
-  return (
+/** Returns the length of the complete line at `at`, or undefined if there is none. */
+export function lineLengthAt(bytes: Buffer, at: number): number | undefined {
+  const length = lengthAt(bytes, at);
+  const isComplete =
+    length !== undefined &&
     length > PREFIX_LENGTH &&
     bytes[at + CRC_LENGTH] === SPACE &&
     bytes[at + LENGTH_END] === SPACE &&
-    bytes[at + length - 1] === LINE_FEED
-  );
+    bytes[at + length - 1] === LINE_FEED;
+  return isComplete ? length : undefined;
 }
 
-/** True when the CRC of the framed line is right behind bytes with the CRC `crc`. */
+/** True if the CRC of the complete line is right after bytes with the CRC `crc`. */
 export function isIntact(bytes: Buffer, at: number, length: number, crc: number): boolean {
   const expected = hex(zlib.crc32(bytes.subarray(at + CRC_LENGTH, at + length), crc));
   return bytes.toString('latin1', at, at + CRC_LENGTH) === expected;
 }
 
-export function hexDigit(byte: number | undefined): number | undefined {
+function hexDigit(byte: number | undefined): number | undefined {
   if (byte === undefined) return undefined;
   if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
   return byte >= 0x61 && byte <= 0x66 ? byte - 0x57 : undefined;
 }
 
-function hex(value: number): string {
+export function hex(value: number): string {
   return value.toString(16).padStart(8, '0');
 }

@@ -15,10 +15,12 @@
 import { dirname } from 'node:path';
 import type { Histogram } from '../../base/histogram.ts';
 import type { Memory } from '../../base/memory.ts';
-import type { Disk, FileStat, DiskFile, FileAttributes } from './disk.ts';
+import { journalAttributes } from './checkpoint.ts';
+import type { Disk, FileStat, DiskFile } from './disk.ts';
 import { encodeLine, headerText, type EncodedLine, type SnapshotId } from './journal-line.ts';
 import { isSameFile, pathState, type PathState } from './path-state.ts';
 import { checkWritten, writeAll } from './replace-file.ts';
+import type { StorePaths } from './store-paths.ts';
 
 /** The file of a journal, and its complete lines. */
 export interface JournalFile {
@@ -40,7 +42,7 @@ export type Written =
 
 export interface JournalDeps {
   readonly disk: Disk;
-  readonly path: string;
+  readonly paths: StorePaths;
   readonly memory: Memory;
   /** Counts the syncs that succeed. */
   readonly syncSeconds: Histogram;
@@ -57,7 +59,8 @@ export class Journal {
   #entry: FileStat | undefined;
   /** A copy that may have got this journal's name, though its rename reported failure. */
   #copy: FileStat | undefined;
-  #isTrusted = true;
+  /** False once another program has changed the file: nothing of it may be copied. */
+  isTrusted = true;
   #length: number;
   #crc: number;
 
@@ -90,29 +93,20 @@ export class Journal {
     return this.#crc;
   }
 
-  /** Nothing of the file may be copied any more: another program has changed it. */
-  distrust(): void {
-    this.#isTrusted = false;
-  }
-
-  get isTrusted(): boolean {
-    return this.#isTrusted;
-  }
-
   /**
    * What its path leads to; without a file of its own, nothing or an empty file is `same`. If
    * `extra` is given, the size is compared: that of the complete lines and so many bytes. Throws if
    * the system cannot tell.
    */
-  pathState(extra?: number): Exclude<PathState, 'cannot be told'> {
-    const { disk, path } = this.#deps;
+  pathState(extra?: number): PathState {
+    const { disk, paths } = this.#deps;
     if (this.#entry === undefined) {
-      const there = disk.stat(path);
+      const there = disk.stat(paths.journal);
       return there === undefined || (there.isFile && there.sizeBytes === 0) ? 'same' : 'replaced';
     }
     if (this.#copy !== undefined && this.#isCopyThere(this.#copy)) return 'same';
     const sizeBytes = extra === undefined ? undefined : this.#length + extra;
-    return pathState(disk, path, this.#entry, sizeBytes);
+    return pathState(disk, paths.journal, this.#entry, sizeBytes);
   }
 
   /** Takes the file with this entry for its own if that is found at its path. */
@@ -135,18 +129,13 @@ export class Journal {
   }
 
   /**
-   * Writes the line and makes it durable; the caller has to `append` it then. `attributes` are
-   * those of a new file. `assertOwned` is called before each step that would harm a file of another
-   * process; it throws if there is one.
+   * Writes the line and makes it durable; the caller has to `append` it then. `assertOwned` is
+   * called before each step that would harm a file of another process; it throws if there is one.
    */
-  async write(
-    line: EncodedLine,
-    attributes: () => FileAttributes,
-    assertOwned: () => void,
-  ): Promise<Written> {
+  async write(line: EncodedLine, assertOwned: () => void): Promise<Written> {
     const isNew = this.#file === undefined;
     try {
-      this.#file ??= await this.#create(attributes());
+      this.#file ??= await this.#create();
       if (isNew) assertOwned();
     } catch (cause) {
       return { kind: 'rolled back', cause };
@@ -178,11 +167,12 @@ export class Journal {
     await file?.close();
   }
 
-  async #create(attributes: FileAttributes): Promise<DiskFile> {
-    const { disk, path } = this.#deps;
+  async #create(): Promise<DiskFile> {
+    const { disk, paths } = this.#deps;
+    const attributes = journalAttributes(disk, paths);
     // One that `pathState` takes for none.
-    if (disk.stat(path)?.sizeBytes === 0) await disk.remove(path);
-    const file = await disk.open(path, 'create', attributes);
+    if (disk.stat(paths.journal)?.sizeBytes === 0) await disk.remove(paths.journal);
+    const file = await disk.open(paths.journal, 'create', attributes);
     try {
       this.#entry = file.stat();
       return file;
@@ -218,11 +208,11 @@ export class Journal {
   }
 
   async #syncName(): Promise<void> {
-    await this.#deps.disk.syncDirectory(dirname(this.#deps.path));
+    await this.#deps.disk.syncDirectory(dirname(this.#deps.paths.journal));
   }
 
   #isCopyThere(copy: FileStat): boolean {
-    const there = this.#deps.disk.stat(this.#deps.path);
+    const there = this.#deps.disk.stat(this.#deps.paths.journal);
     return there !== undefined && isSameFile(there, copy);
   }
 }

@@ -18,19 +18,15 @@ import { open, type FileHandle } from 'node:fs/promises';
 import { platform } from 'node:os';
 import { messageOf } from '../../base/log.ts';
 
-/** A lock, which lasts until its file is closed. */
-export interface HeldLock {
-  readonly file: FileHandle;
-}
-
 /**
- * Takes the lock; undefined when another process has it. Rejects where there is no way to lock.
+ * Takes the lock, which lasts until the returned file is closed. Resolves with undefined if another
+ * process has it. Rejects if there is no way to lock.
  * `prepare` gives the file its mode and owner: one that all may open, all may hold.
  */
 export async function lockFile(
   path: string,
   prepare: (file: FileHandle) => Promise<void>,
-): Promise<HeldLock | undefined> {
+): Promise<FileHandle | undefined> {
   const flags = OPEN_LOCKED[platform()];
   const file = await openLockFile(path, flags ?? 0);
   if (file === undefined) return undefined;
@@ -40,7 +36,7 @@ export async function lockFile(
     if (flags !== undefined || (await flock(file))) {
       await expectLocked(path, flags);
       await noteHolder(file);
-      return { file };
+      return file;
     }
   } catch (error) {
     await file.close();

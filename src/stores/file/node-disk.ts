@@ -37,10 +37,8 @@ export const nodeDisk: Disk = {
   link: (from, to) => link(from, to),
   syncDirectory,
   lock: async (path, attributes = {}) => {
-    const lock = await lockFile(path, (file) => prepare(file, attributes, OWNER_ONLY));
-    if (lock === undefined) return undefined;
-    const { file } = lock;
-    return { stat: () => statOf(file), release: () => file.close() };
+    const file = await lockFile(path, (opened) => prepare(opened, attributes, OWNER_ONLY));
+    return file && { stat: () => statOf(file), release: () => file.close() };
   },
   makeDirectory,
   list: (path) => readdir(path),

@@ -16,9 +16,19 @@ export type PathState =
   /** The file is there, but has another size than this process gave it. */
   | 'changed'
   /** Another file is there. */
-  | 'replaced'
-  /** The system reports an error. */
-  | 'cannot be told';
+  | 'replaced';
+
+/** The store must write its files no more: they may belong to another process or program. */
+export class ReadOnlyError extends Error {
+  override readonly name: string = 'ReadOnlyError';
+  /** True if a new process can continue with the files. */
+  readonly canRestart: boolean;
+
+  constructor(message: string, canRestart: boolean) {
+    super(message);
+    this.canRestart = canRestart;
+  }
+}
 
 /** Compares what is at `path` with the file `entry`. Throws if the system cannot tell. */
 export function pathState(
@@ -26,7 +36,7 @@ export function pathState(
   path: string,
   entry: FileStat,
   sizeBytes?: number,
-): Exclude<PathState, 'cannot be told'> {
+): PathState {
   const named = disk.stat(path);
   if (named === undefined) return 'missing';
   if (!isSameFile(named, entry)) return 'replaced';

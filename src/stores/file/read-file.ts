@@ -1,31 +1,41 @@
 /**
- * Reading a file from its start, in pieces of a megabyte: to copy it, or for its CRC. What is at a
- * path is checked first: a folder, or a symbolic link that leads nowhere, is no file.
+ * Reading files: one item of work with an open file, and its content in chunks of a megabyte. A
+ * path that leads to a folder, or to a symbolic link without a target, is refused.
  */
 
 import zlib from 'node:zlib';
 import type { Memory } from '../../base/memory.ts';
 import type { Disk, FileStat, DiskFile } from './disk.ts';
 
-/** What is at the path, undefined when nothing is; throws when it is no file. */
+/** Returns what is at the path, or undefined if nothing is. Throws if it is not a file. */
 export function fileAt(disk: Disk, path: string): FileStat | undefined {
   const entry = disk.stat(path);
   if (entry !== undefined && !entry.isFile) throw new Error(`${path} is not a file`);
   return entry;
 }
 
-/** Opens a file for reading, calls `work`, and closes it. An error of the close is ignored. */
+/** Opens a file, calls `work` with it, and closes it. Ignores an error of the close. */
 export async function withFile<T>(
   disk: Disk,
   path: string,
   work: (file: DiskFile) => Promise<T>,
+  how: 'read' | 'edit' = 'read',
 ): Promise<T> {
-  const file = await disk.open(path, 'read');
+  const file = await disk.open(path, how);
   try {
     return await work(file);
   } finally {
     await file.close().catch(() => undefined);
   }
+}
+
+/** As `withFile`, or undefined if nothing is at the path. */
+export async function withFileIfPresent<T>(
+  disk: Disk,
+  path: string,
+  work: (file: DiskFile) => Promise<T>,
+): Promise<T | undefined> {
+  return fileAt(disk, path) === undefined ? undefined : withFile(disk, path, work);
 }
 
 /** Fills the buffer from the file. */
@@ -37,22 +47,21 @@ export async function readAll(file: DiskFile, bytes: Buffer, position: number): 
   }
 }
 
-/** The first `lengthBytes` bytes of a file; each chunk is valid until the next. */
+/** Yields the first `lengthBytes` bytes of a file; each chunk is valid until the next. */
 export async function* chunksOf(
   file: DiskFile,
   lengthBytes: number,
   memory: Memory,
 ): AsyncGenerator<Buffer> {
   const bytes = memory.bytes(Math.min(lengthBytes, 1 << 20));
-  for (let at = 0; at < lengthBytes;) {
-    const count = await file.read(bytes, 0, Math.min(bytes.length, lengthBytes - at), at);
-    if (count === 0) throw new Error('The file is shorter than it was');
-    yield bytes.subarray(0, count);
-    at += count;
+  for (let at = 0; at < lengthBytes; at += bytes.length) {
+    const chunk = bytes.subarray(0, lengthBytes - at);
+    await readAll(file, chunk, at);
+    yield chunk;
   }
 }
 
-/** The CRC-32 of the first `lengthBytes` bytes of a file. */
+/** Resolves with the CRC-32 of the first `lengthBytes` bytes of a file. */
 export async function crcOf(file: DiskFile, lengthBytes: number, memory: Memory): Promise<number> {
   let crc = 0;
   for await (const chunk of chunksOf(file, lengthBytes, memory)) crc = zlib.crc32(chunk, crc);

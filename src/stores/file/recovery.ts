@@ -18,25 +18,14 @@
 
 import { basename, dirname } from 'node:path';
 import zlib from 'node:zlib';
-import { messageOf, type Log } from '../../base/log.ts';
-import type { Memory } from '../../base/memory.ts';
-import type { CommittedKey } from '../commits/commit.ts';
-import type { PetTable } from '../table/pet-table.ts';
-import type { KnownSnapshot } from './checkpoint.ts';
-import { DamagedFileError } from './damaged-file-error.ts';
-import type { DiskFile } from './disk.ts';
-import { fitsPets, readIdempotencyFile } from './idempotency-file.ts';
-import { readJournal, type JournalContent } from './journal-reader.ts';
-import type { SnapshotId } from './journal-line.ts';
-import { fileAt, withFile } from './read-file.ts';
+import { messageOf } from '../../base/log.ts';
+import { readDataFile, type DataFileContent } from './data-file.ts';
+import { fitsPets } from './idempotency-file.ts';
+import type { JournalContent } from './journal-reader.ts';
+import { ReadOnlyError } from './path-state.ts';
+import { fileAt } from './read-file.ts';
 import { removeFile } from './replace-file.ts';
-import { readSnapshot } from './snapshot.ts';
-import { isFilesLostError, StoreFiles, type StoreFilesDeps } from './store-files.ts';
-import type { StorePaths } from './store-paths.ts';
-
-export interface RecoveryDeps extends StoreFilesDeps {
-  readonly log: Log;
-}
+import { StoreFiles, type StoreFilesDeps } from './store-files.ts';
 
 export interface Recovered {
   readonly files: StoreFiles;
@@ -50,13 +39,16 @@ export interface Recovered {
  * The journal's file stays open, for the caller to close. Rejects with DamagedFileError, or with
  * the disk's own error; no file is open then.
  */
-export async function recover(deps: RecoveryDeps): Promise<Recovered> {
-  const { disk, paths, pets, log } = deps;
+export async function recover(deps: StoreFilesDeps): Promise<Recovered> {
+  const { disk, paths, log } = deps;
   await checkSavedFiles(deps);
-  const loaded = await loadSnapshot(deps);
-  const lastSnapshotId = pets.lastId;
-  const content = await loadJournal(deps, loaded?.id);
-  await loadKeys(deps, lastSnapshotId, content?.keys ?? []);
+  const data = await readDataFile(deps, (file) => file.sync());
+  const { snapshot: loaded, journal: content } = data;
+  if (loaded?.hasChecksum === false) {
+    const event = 'The data file has no seal: a changed letter in it would not be noticed';
+    log('info', event, { file: paths.snapshot });
+  }
+  addKeys(deps, data);
   deps.assertLockHeld();
   for (const path of [paths.tmp, paths.keysTmp]) {
     fileAt(disk, path);
@@ -69,69 +61,61 @@ export async function recover(deps: RecoveryDeps): Promise<Recovered> {
   const snapshot = loaded === undefined ? undefined : { ...loaded, isDurable: true };
   if (content === undefined) {
     const files = new StoreFiles(deps, snapshot, undefined);
-    // The first snapshot of an empty store shows at once whether the place can be written to.
+    // The first snapshot of an empty store shows at once whether the folder can be written to.
     if (snapshot === undefined) {
       await files.checkpoint();
       log('info', 'Made an empty data file', { file: paths.snapshot });
     }
     return { files, staleCause: undefined };
   }
-  logContent(content, paths, log);
+  logContent(deps, content);
   const entry = disk.stat(paths.journal);
-  const { lengthBytes, crc } = holdsCommits(content) ? content : { lengthBytes: 0, crc: 0 };
-  const found = entry === undefined ? undefined : { entry, lengthBytes, crc };
-  const files = new StoreFiles(deps, snapshot, found);
+  const hasCommits = content.kind === 'follows' && content.lastOffset > 0;
+  const { lengthBytes, crc } = hasCommits ? content : { lengthBytes: 0, crc: 0 };
+  const files = new StoreFiles(deps, snapshot, entry && { entry, lengthBytes, crc });
   try {
-    return await renewFound(deps, files, content);
+    return { files, staleCause: await renewFound(deps, files, content) };
   } catch (error) {
     await files.journal.close().catch(() => undefined);
     throw error;
   }
 }
 
-/** Makes what was read of the journal durable. Rejects if that is impossible. */
+/**
+ * Makes durable what was read of the journal. Resolves with why the journal cannot be removed,
+ * though the snapshot has all its pets. Rejects if nothing can be made durable.
+ */
 async function renewFound(
-  { paths, log }: RecoveryDeps,
+  { paths, log }: StoreFilesDeps,
   files: StoreFiles,
-  content: JournalContent,
-): Promise<Recovered> {
-  try {
-    await files.renewJournal();
-    return { files, staleCause: undefined };
-  } catch (error) {
-    if (isFilesLostError(error)) throw error;
-    if (files.isSnapshotCurrent) return staleJournal(files, error, paths, log);
-    const details = { file: paths.journal, cause: messageOf(error) };
-    log('warn', 'Cannot copy the journal: syncing the existing file instead', details);
-  }
-  await files.rewriteLastLine(content.lastOffset);
-  if (!files.isSnapshotCurrent) return { files, staleCause: undefined };
-  // A checkpoint got its name after all: the journal is not needed any more.
-  try {
-    await files.renewJournal();
-    return { files, staleCause: undefined };
-  } catch (error) {
-    return staleJournal(files, error, paths, log);
-  }
-}
-
-function staleJournal(
-  files: StoreFiles,
-  error: unknown,
-  { journal }: StorePaths,
-  log: Log,
-): Recovered {
-  const cause = messageOf(error);
-  const event = 'Cannot remove an obsolete journal: creates are refused until it can be removed';
-  log('warn', event, { file: journal, cause });
-  return { files, staleCause: `an obsolete journal cannot be removed: ${cause}` };
+  { lastOffset }: JournalContent,
+): Promise<string | undefined> {
+  do {
+    try {
+      await files.renewJournal();
+      return undefined;
+    } catch (error) {
+      if (error instanceof ReadOnlyError) throw error;
+      const details = { file: paths.journal, cause: messageOf(error) };
+      if (files.isSnapshotCurrent) {
+        const event =
+          'Cannot remove an obsolete journal: creates are refused until it can be removed';
+        log('warn', event, details);
+        return `an obsolete journal cannot be removed: ${details.cause}`;
+      }
+      log('warn', 'Cannot copy the journal: syncing the existing file instead', details);
+    }
+    await files.rewriteLastLine(lastOffset);
+    // A checkpoint may have got its name after all: then the journal is not needed any more.
+  } while (files.isSnapshotCurrent);
+  return undefined;
 }
 
 /**
  * Saved files were made when the store must not write its data file. Throws if there are only such
  * files: to begin an empty store beside them would hide them.
  */
-async function checkSavedFiles({ disk, paths, log }: RecoveryDeps): Promise<void> {
+async function checkSavedFiles({ disk, paths, log }: StoreFilesDeps): Promise<void> {
   const folder = dirname(paths.snapshot);
   const start = basename(`${paths.snapshot}.saved-`);
   const names = (await disk.list(folder)).filter((name) => name.startsWith(start)).sort();
@@ -159,7 +143,7 @@ async function checkSavedFiles({ disk, paths, log }: RecoveryDeps): Promise<void
  * folder around it, which another container does not see; and no rename replaces it. A link tells:
  * it cannot leave a mount.
  */
-async function expectNoMountPoint({ disk, paths }: RecoveryDeps): Promise<void> {
+async function expectNoMountPoint({ disk, paths }: StoreFilesDeps): Promise<void> {
   if (disk.stat(paths.snapshot) === undefined) return;
   try {
     await disk.link(paths.snapshot, paths.tmp);
@@ -175,107 +159,33 @@ async function expectNoMountPoint({ disk, paths }: RecoveryDeps): Promise<void> 
 }
 
 /**
- * The journal's content, its pets added to those of the snapshot; undefined where there is none.
- */
-async function loadJournal(
-  { disk, paths, pets, memory }: RecoveryDeps,
-  id: SnapshotId | undefined,
-): Promise<JournalContent | undefined> {
-  if (fileAt(disk, paths.journal) === undefined) return undefined;
-  return withFile(disk, paths.journal, (file) => readJournalBeside(id, paths, file, pets, memory));
-}
-
-/** As `readJournal`; without a snapshot, the journal must have nothing that was ever answered. */
-export async function readJournalBeside(
-  id: SnapshotId | undefined,
-  paths: StorePaths,
-  file: DiskFile,
-  pets: PetTable,
-  memory: Memory,
-): Promise<JournalContent> {
-  if (id !== undefined) return readJournal(paths.journal, file, id, pets, memory);
-  const none = { crc: 0, lastId: 0n };
-  const content = await readJournal(paths.journal, file, none, pets, memory).catch(
-    (error: unknown) => {
-      throw error instanceof DamagedFileError ? missingSnapshot(paths) : error;
-    },
-  );
-  if (content.kind !== 'nothing') throw missingSnapshot(paths);
-  return content;
-}
-
-/** The first snapshot comes before the first journal. */
-function missingSnapshot({ snapshot, journal }: StorePaths): DamagedFileError {
-  return new DamagedFileError({
-    path: snapshot,
-    complaint: `It is not there, but its journal ${journal} is`,
-    advice:
-      'Restore both from one back-up; or move the journal away, as evidence, and start with no pets',
-  });
-}
-
-/** The snapshot's pets added to the table, which must be empty; undefined where there is none. */
-async function loadSnapshot({
-  disk,
-  paths,
-  memory,
-  log,
-  pets,
-}: RecoveryDeps): Promise<Omit<KnownSnapshot, 'isDurable'> | undefined> {
-  if (fileAt(disk, paths.snapshot) === undefined) return undefined;
-  return withFile(disk, paths.snapshot, async (file) => {
-    const entry = file.stat();
-    const { crc, arrayBytes, hasChecksum } = await readSnapshot(paths.snapshot, file, pets, memory);
-    if (!hasChecksum) {
-      log('info', 'The data file has no seal: a changed letter in it would not be noticed', {
-        file: paths.snapshot,
-      });
-    }
-    await file.sync();
-    return { id: { crc, lastId: pets.lastId }, arrayBytes, entry };
-  });
-}
-
-/**
- * The keys of the last checkpoint and those of the journal, as far as their pets are there. Each
- * has its 24 hours anew: the time of day may have been corrected since, so nobody knows its age.
+ * Adds the keys of the last checkpoint and of the journal, if their pets are stored. Each gets a
+ * new lifetime: the time of day may have been corrected since, so its age is unknown.
  *
- * Of pets behind the snapshot the journal alone tells: a checkpoint that was cut off may have left
- * the key of a create in doubt, whose id went to another pet since.
+ * Only the journal decides about pets after the snapshot: a checkpoint that was cut off may have
+ * left the key of a create in doubt, whose id went to another pet since.
  */
-async function loadKeys(
-  { disk, paths, memory, log, pets, keys }: RecoveryDeps,
-  lastSnapshotId: bigint,
-  committed: readonly CommittedKey[],
-): Promise<void> {
-  if (fileAt(disk, paths.keys) !== undefined) {
-    const stored = await withFile(disk, paths.keys, async (file) => {
-      const entries = await readIdempotencyFile(paths.keys, file, memory);
-      await file.sync();
-      return entries;
-    });
-    const fitting = stored.filter((entry) => fitsPets(entry, pets));
-    for (const entry of fitting) if (entry.id <= lastSnapshotId) keys.add(entry);
-    const dropped = stored.length - fitting.length;
-    if (dropped > 0) {
-      const details = { file: paths.keys, keys: dropped };
-      log('warn', 'Dropped idempotency keys whose pets are not there, or not like this', details);
-    }
+function addKeys(
+  { paths, log, pets, keys }: StoreFilesDeps,
+  { snapshot, journal, keys: stored }: DataFileContent,
+): void {
+  const fitting = stored.filter((entry) => fitsPets(entry, pets));
+  const lastSnapshotId = snapshot?.id.lastId ?? 0n;
+  for (const entry of fitting) if (entry.id <= lastSnapshotId) keys.add(entry);
+  const dropped = stored.length - fitting.length;
+  if (dropped > 0) {
+    const details = { file: paths.keys, keys: dropped };
+    log('warn', 'Dropped idempotency keys whose pets are not there, or not like this', details);
   }
-  for (const { key, id } of committed) {
+  for (const { key, id } of journal?.keys ?? []) {
     const pet = pets.get(id);
     if (pet !== undefined) keys.add({ key, id, petCrc: zlib.crc32(pet.text) });
   }
 }
 
-function holdsCommits({ kind, lastOffset }: JournalContent): boolean {
-  return kind === 'follows' && lastOffset > 0;
-}
-
 function logContent(
+  { paths, log }: StoreFilesDeps,
   { kind, lengthBytes, tornBytes }: JournalContent,
-  paths: StorePaths,
-  log: Log,
 ): void {
   const file = paths.journal;
   if (tornBytes > 0) {

@@ -11,7 +11,7 @@ import { dirname } from 'node:path';
 import type { PetTable } from '../table/pet-table.ts';
 import { snapshotAttributes, type CheckpointDeps } from './checkpoint.ts';
 import type { Disk, FileStat } from './disk.ts';
-import { removeOwn, renameFile, writeAll } from './replace-file.ts';
+import { replaceFile } from './replace-file.ts';
 import { SnapshotText } from './snapshot.ts';
 
 export interface SavedFile {
@@ -27,26 +27,19 @@ export async function savePets(
   timeOfDay: number,
 ): Promise<SavedFile> {
   const path = freePath(disk, paths.saved, timeOfDay);
-  const partPath = partOf(disk, path);
   await disk.makeDirectory(dirname(path));
-  const file = await disk.open(partPath, 'create', snapshotAttributes(disk, paths));
+  const replacement = {
+    ...{ disk, path, tmpPath: partOf(disk, path) },
+    attributes: snapshotAttributes(disk, paths),
+    assertOwned: () => {
+      if (disk.stat(path) !== undefined) throw new Error(`${path} exists already`);
+    },
+  };
+  const text = new SnapshotText(memory, pets, [], randomBits);
+  const file = await replaceFile(replacement, text.chunks());
   const entry = file.stat();
-  try {
-    let position = 0;
-    for (const chunk of new SnapshotText(memory, pets, [], randomBits).chunks()) {
-      await writeAll(file, chunk, position);
-      position += chunk.length;
-    }
-    await file.sync();
-    if (disk.stat(path) !== undefined) throw new Error(`${path} is there already`);
-    await renameFile(disk, partPath, path, entry);
-    return { path, entry: file.stat(), lastId: pets.lastId };
-  } catch (error) {
-    await removeOwn(disk, partPath, entry).catch(() => undefined);
-    throw error;
-  } finally {
-    await file.close().catch(() => undefined);
-  }
+  await file.close().catch(() => undefined);
+  return { path, entry, lastId: pets.lastId };
 }
 
 function freePath(disk: Disk, pathAt: (at: Date) => string, timeOfDay: number): string {

@@ -3,19 +3,9 @@
  * does not have the only copy. One question decides: where are the pets (store-files.ts)?
  */
 
-import { messageOf, type Log } from '../../base/log.ts';
+import { messageOf } from '../../base/log.ts';
 import { isSafe, type PetsLocation } from '../../model/pet-store.ts';
-import type { PetTable } from '../table/pet-table.ts';
-import type { StoreClock } from './store-clock.ts';
-import type { StoreFiles } from './store-files.ts';
-import type { StorePaths } from './store-paths.ts';
-
-interface SecureDeps {
-  readonly clock: StoreClock;
-  readonly log: Log;
-  readonly pets: PetTable;
-  readonly paths: StorePaths;
-}
+import type { StoreFiles, StoreFilesDeps } from './store-files.ts';
 
 /** How long a close goes on trying while memory has the only copy, and how often. */
 const SECURE_MS = 60_000;
@@ -24,7 +14,7 @@ const PAUSE_MS = 1000;
 /** Saves the pets to a file of their own if memory may have the only copy. */
 export async function saveIfNeeded(
   files: StoreFiles,
-  { log, pets }: SecureDeps,
+  { log, pets }: StoreFilesDeps,
 ): Promise<PetsLocation> {
   await files.recognize().catch(() => undefined);
   const where = files.whereAreThePets();
@@ -47,7 +37,7 @@ export async function saveIfNeeded(
  */
 export async function secureAtClose(
   files: StoreFiles,
-  deps: SecureDeps,
+  deps: StoreFilesDeps,
   checkpoint: (() => Promise<void>) | undefined,
 ): Promise<void> {
   const { clock, log, pets, paths } = deps;

@@ -19,6 +19,7 @@
 import { dirname } from 'node:path';
 import zlib from 'node:zlib';
 import type { Histogram } from '../../base/histogram.ts';
+import type { Log } from '../../base/log.ts';
 import type { PetsLocation } from '../../model/pet-store.ts';
 import { encodeCommit, type Commit } from '../commits/commit.ts';
 import type { KeyEntry, KeyTable } from '../idempotency/key-table.ts';
@@ -27,17 +28,17 @@ import {
   isAtItsPath,
   journalAttributes,
   recognizeSnapshot,
-  SnapshotReplacedError,
   writeSnapshot,
   type CheckpointDeps,
   type KnownSnapshot,
 } from './checkpoint.ts';
+import type { DiskFile } from './disk.ts';
 import { Journal, type JournalFile } from './journal.ts';
-import { pathState } from './path-state.ts';
-import { chunksOf, readAll } from './read-file.ts';
+import { pathState, ReadOnlyError } from './path-state.ts';
+import { chunksOf, readAll, withFile } from './read-file.ts';
 import { removeFile, replaceFile, writeAll } from './replace-file.ts';
 import { savePets, type SavedFile } from './saved-file.ts';
-import { LockLostError } from './store-lock.ts';
+import type { StoreClock } from './store-clock.ts';
 
 /** A journal up to this length is copied; a longer one only if the pets take more room. */
 export const LONG_JOURNAL_BYTES: number = 64 << 20;
@@ -51,26 +52,13 @@ export interface StoreFilesDeps extends CheckpointDeps {
   readonly longJournalBytes: number;
   /** Counts the journal's syncs that succeed. */
   readonly syncSeconds: Histogram;
-  timeOfDay(): number;
+  readonly log: Log;
+  readonly clock: StoreClock;
 }
 
-/** Another file is at the journal's path: it is not this store's to remove or to overwrite. */
-export class JournalReplacedError extends Error {
-  override readonly name: string = 'JournalReplacedError';
+export const JOURNAL_REPLACED = 'Another file is in the place of the journal';
 
-  constructor() {
-    super('Another file is in the place of the journal');
-  }
-}
-
-/** True for an error after which no other way may be tried: the files belong to somebody else. */
-export function isFilesLostError(error: unknown): boolean {
-  return (
-    error instanceof LockLostError ||
-    error instanceof SnapshotReplacedError ||
-    error instanceof JournalReplacedError
-  );
-}
+type Way = 'copy' | 'checkpoint';
 
 export class StoreFiles {
   readonly #deps: StoreFilesDeps;
@@ -113,45 +101,15 @@ export class StoreFiles {
   /**
    * Puts a new journal in place of one that gets no more lines; see above. `doubt` is the commit
    * that the old one may or may not have; `onDurable` is called once it is durable. Rejects with
-   * the first error, or with one for which `isFilesLostError` is true.
+   * ReadOnlyError, or else with the first error.
    */
-  async renewJournal(doubt?: Commit, onDurable: () => void = () => undefined): Promise<void> {
-    this.#assertNotReplaced();
-    await this.recognize();
-    if (doubt === undefined && this.isSnapshotCurrent) return this.#removeJournal();
-    const copy = (): Promise<void> => this.#copyJournal(doubt);
-    const checkpoint = async (): Promise<void> => {
-      if (!this.#journal.isOpen && this.#journal.lengthBytes > 0) await this.#cutTail();
-      await this.#writeSnapshot(doubt);
-    };
-    this.#assertFollows(doubt);
-    const ways = this.#isCopyCheaper() ? [copy, checkpoint] : [checkpoint, copy];
-    const errors: unknown[] = [];
-    let taken: (() => Promise<void>) | undefined;
-    for (const way of ways) {
-      try {
-        if (way === copy && !this.#canCopy(doubt)) continue;
-        await way();
-        taken = way;
-        break;
-      } catch (error) {
-        if (isFilesLostError(error)) throw error;
-        errors.push(error);
-      }
-    }
-    if (taken === undefined) throw errors[0];
-    onDurable();
-    if (taken === checkpoint) await this.#removeJournal();
+  renewJournal(doubt?: Commit, onDurable?: () => void): Promise<void> {
+    return this.#renew(this.#cheapestFirst(), doubt, onDurable);
   }
 
   /** Brings all pets and `doubt` into the snapshot, durably, and removes the journal. */
-  async checkpoint(doubt?: Commit, onDurable: () => void = () => undefined): Promise<void> {
-    this.#assertNotReplaced();
-    await this.recognize();
-    this.#assertFollows(doubt);
-    if (doubt !== undefined || !this.isSnapshotCurrent) await this.#writeSnapshot(doubt);
-    onDurable();
-    await this.#removeJournal();
+  checkpoint(doubt?: Commit, onDurable?: () => void): Promise<void> {
+    return this.#renew(['checkpoint'], doubt, onDurable);
   }
 
   /**
@@ -177,7 +135,7 @@ export class StoreFiles {
       throw error;
     }
     // With the folder, the name of a new snapshot became durable, too.
-    if (this.#snapshot !== undefined) this.#snapshot = { ...this.#snapshot, isDurable: true };
+    this.#markDurable();
     const isFollowed = this.#isFollowed();
     if (!isFollowed) await file.close().catch(() => undefined);
     await this.#journal.close().catch(() => undefined);
@@ -191,19 +149,18 @@ export class StoreFiles {
   async recognize(): Promise<void> {
     const { disk, paths } = this.#deps;
     if (this.#renamed !== undefined && isAtItsPath(disk, paths, this.#renamed)) {
-      if (this.#snapshot?.entry.number !== this.#renamed.entry.number) {
-        this.#snapshot = this.#renamed;
-      }
+      this.#snapshot = this.#renamed;
+      this.#renamed = undefined;
     }
     this.#snapshot = await recognizeSnapshot(this.#deps, this.#snapshot);
   }
 
   /** Writes all pets to a file of their own, durably. */
   async save(): Promise<void> {
-    const { disk, pets, timeOfDay } = this.#deps;
+    const { disk, pets, clock } = this.#deps;
     if (!this.#isSavedThere()) {
       this.#isSavedDurable = false;
-      this.#saved = await savePets(this.#deps, pets, timeOfDay());
+      this.#saved = await savePets(this.#deps, pets, clock.timeOfDay());
     }
     await disk.syncDirectory(dirname(this.#saved?.path ?? ''));
     this.#isSavedDurable = true;
@@ -228,6 +185,40 @@ export class StoreFiles {
     }
   }
 
+  async #renew(
+    ways: readonly Way[],
+    doubt: Commit | undefined,
+    onDurable: () => void = () => undefined,
+  ): Promise<void> {
+    this.#assertNotReplaced();
+    await this.recognize();
+    this.#assertFollows(doubt);
+    const isDone = doubt === undefined && this.isSnapshotCurrent;
+    const way = isDone ? 'checkpoint' : await this.#takeFirst(ways, doubt);
+    onDurable();
+    if (way === 'checkpoint') await this.#removeJournal();
+  }
+
+  /** Takes the first of the ways that succeeds, and returns it. */
+  async #takeFirst(ways: readonly Way[], doubt: Commit | undefined): Promise<Way> {
+    const errors: unknown[] = [];
+    for (const way of ways) {
+      try {
+        if (way === 'copy' && !this.#canCopy(doubt)) continue;
+        await (way === 'copy' ? this.#copyJournal(doubt) : this.#writeSnapshot(doubt));
+        return way;
+      } catch (error) {
+        if (error instanceof ReadOnlyError) throw error;
+        errors.push(error);
+      }
+    }
+    throw errors[0];
+  }
+
+  #markDurable(): void {
+    if (this.#snapshot !== undefined) this.#snapshot = { ...this.#snapshot, isDurable: true };
+  }
+
   /** True if the snapshot is the one that the journal's header names. */
   #isFollowed(): boolean {
     const { snapshot } = this.#journal;
@@ -242,7 +233,8 @@ export class StoreFiles {
   }
 
   #assertNotReplaced(): void {
-    if (this.#journal.pathState() === 'replaced') throw new JournalReplacedError();
+    if (this.#journal.pathState() !== 'replaced') return;
+    throw new ReadOnlyError(JOURNAL_REPLACED, false);
   }
 
   #isJournalWhole(): boolean {
@@ -264,10 +256,11 @@ export class StoreFiles {
     return hasLines && isGood && this.#journal.pathState() === 'same';
   }
 
-  #isCopyCheaper(): boolean {
+  #cheapestFirst(): readonly Way[] {
     const { lengthBytes } = this.#journal;
     const { longJournalBytes, pets } = this.#deps;
-    return lengthBytes <= longJournalBytes || lengthBytes < pets.textBytes;
+    const isCopyCheaper = lengthBytes <= longJournalBytes || lengthBytes < pets.textBytes;
+    return isCopyCheaper ? ['copy', 'checkpoint'] : ['checkpoint', 'copy'];
   }
 
   /**
@@ -280,25 +273,24 @@ export class StoreFiles {
     const { disk, paths, assertLockHeld } = this.#deps;
     const { lengthBytes } = this.#journal;
     assertLockHeld();
-    const file = await disk.open(paths.journal, 'edit');
-    try {
+    const cut = async (file: DiskFile): Promise<void> => {
       await file.truncate(lengthBytes);
       await file.sync();
-    } finally {
-      await file.close().catch(() => undefined);
-    }
+    };
+    await withFile(disk, paths.journal, cut, 'edit');
   }
 
   async #writeSnapshot(doubt: Commit | undefined): Promise<void> {
     const { disk, paths, pets, keys } = this.#deps;
-    const more = doubt === undefined ? {} : { morePets: doubt.pets, moreKeys: withPetCrcs(doubt) };
+    if (!this.#journal.isOpen && this.#journal.lengthBytes > 0) await this.#cutTail();
     await this.#expectRoom(pets.textBytes + KEY_BYTES * keys.length);
-    const content = { pets, keys, ...more };
-    this.#snapshot = await writeSnapshot(this.#deps, this.#snapshot, content, (snapshot) => {
+    const more = doubt === undefined ? {} : { morePets: doubt.pets, moreKeys: withPetCrcs(doubt) };
+    await writeSnapshot(this.#deps, this.#snapshot, { pets, keys, ...more }, (snapshot) => {
       this.#renamed = snapshot;
     });
+    await this.recognize();
     await disk.syncDirectory(dirname(paths.snapshot));
-    this.#snapshot = { ...this.#snapshot, isDurable: true };
+    this.#markDurable();
   }
 
   /** Copies the complete lines, and adds the commit in doubt. */
@@ -369,9 +361,7 @@ export class StoreFiles {
   }
 
   #newJournal(found: JournalFile | undefined): Journal {
-    const { disk, paths, memory, syncSeconds } = this.#deps;
-    const id = this.#snapshot?.id ?? { crc: 0, lastId: 0n };
-    return new Journal({ disk, path: paths.journal, memory, syncSeconds }, id, found);
+    return new Journal(this.#deps, this.#snapshot?.id ?? { crc: 0, lastId: 0n }, found);
   }
 }
 

@@ -6,24 +6,19 @@
 
 import { dirname } from 'node:path';
 import type { Disk, DiskLock } from './disk.ts';
-import { pathState } from './path-state.ts';
+import { pathState, ReadOnlyError } from './path-state.ts';
+import { withFile } from './read-file.ts';
 import type { StorePaths } from './store-paths.ts';
 
-/** Another process may hold the lock, and be writing. */
-export class LockLostError extends Error {
-  override readonly name: string = 'LockLostError';
-}
-
-/** Throws LockLostError once the lock file is not the one that was locked. */
+/** Returns a function that throws ReadOnlyError once the lock file is not the one that was locked. */
 export function createLockAssertion(disk: Disk, paths: StorePaths, lock: DiskLock): () => void {
   const entry = lock.stat();
   return () => {
     const state = pathState(disk, paths.lock, entry);
     if (state === 'same') return;
     const what = state === 'missing' ? 'was removed' : 'was replaced';
-    throw new LockLostError(
-      `The lock file ${what}, or its folder moved: another process may be writing`,
-    );
+    const cause = `The lock file ${what}, or its folder moved: another process may be writing`;
+    throw new ReadOnlyError(cause, true);
   };
 }
 
@@ -38,13 +33,13 @@ export async function takeLock(disk: Disk, paths: StorePaths): Promise<DiskLock>
       const holder = await holderOf(disk, paths.lock);
       throw new Error(`${paths.snapshot} is in use already: ${paths.lock} is held${holder}`);
     }
+    let isAtPath = false;
     try {
-      if (pathState(disk, paths.lock, lock.stat()) === 'same') return lock;
-    } catch (error) {
-      await lock.release();
-      throw error;
+      isAtPath = pathState(disk, paths.lock, lock.stat()) === 'same';
+    } finally {
+      if (!isAtPath) await lock.release();
     }
-    await lock.release();
+    if (isAtPath) return lock;
     if (tries === LOCK_TRIES) {
       throw new Error(
         `${paths.lock} was removed while it was being locked, or is on a file system that does ` +
@@ -57,9 +52,8 @@ export async function takeLock(disk: Disk, paths: StorePaths): Promise<DiskLock>
 /** What the holder of the lock wrote of itself: ' by process 4711', or nothing. */
 async function holderOf(disk: Disk, path: string): Promise<string> {
   try {
-    const file = await disk.open(path, 'read');
     const bytes = Buffer.alloc(64);
-    const length = await file.read(bytes, 0, bytes.length, 0).finally(() => file.close());
+    const length = await withFile(disk, path, (file) => file.read(bytes, 0, bytes.length, 0));
     const match = /^process [0-9]+(?=\n)/.exec(bytes.toString('latin1', 0, length));
     return match === null ? '' : ` by ${match[0]}`;
   } catch {

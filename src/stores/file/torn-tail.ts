@@ -7,13 +7,13 @@
  * of ours has, more than one write) is damage to something that may have been answered.
  */
 
-import { isUtf8 } from 'node:buffer';
-import { LINE_FEED, SPACE } from '../../base/ascii.ts';
+import { LINE_FEED } from '../../base/ascii.ts';
 import { COMMIT_MARK } from '../commits/commit.ts';
 import {
-  hexDigit,
   isBeginningOfHeader,
+  isLike,
   lengthAt,
+  LINE_PREFIX,
   MAX_HEADER_LENGTH,
   PREFIX_LENGTH,
 } from './journal-line.ts';
@@ -62,28 +62,18 @@ function sectorsOf(tail: Buffer, offset: number): readonly Sector[] | undefined 
   return sectors;
 }
 
-/** True when the line begins as it would, as far as its sectors came. */
+/** True if the tail begins as a line with this text would, as far as its sectors were written. */
 function hasPrefix(tail: Buffer, sectors: readonly Sector[], start: string): boolean {
-  const text = Buffer.from(start, 'latin1');
-  return sectors.every((sector) => {
-    if (sector.isZero) return true;
-    const end = Math.min(sector.end, PREFIX_LENGTH + text.length);
-    for (let at = sector.start; at < end; at += 1) {
-      const byte = tail[at];
-      const isGood =
-        at >= PREFIX_LENGTH
-          ? byte === text[at - PREFIX_LENGTH]
-          : SPACES.includes(at)
-            ? byte === SPACE
-            : hexDigit(byte) !== undefined;
-      if (!isGood) return false;
-    }
-    return true;
-  });
+  const expected = LINE_PREFIX + start;
+  return sectors.every(
+    (sector) =>
+      sector.isZero ||
+      isLike(
+        tail.toString('latin1', sector.start, Math.min(sector.end, expected.length)),
+        expected.slice(sector.start),
+      ),
+  );
 }
-
-/** Where the prefix of a line has its spaces. */
-const SPACES: readonly number[] = [8, 17];
 
 /**
  * True when the rest of the tail can be that of one line, cut off or with sectors missing. The line
@@ -106,15 +96,14 @@ function isTornText(
   return !tail.includes(COMMIT_MARK, from) && isUtf8InPieces(tail, sectors);
 }
 
-/** True when what came is UTF-8, but that characters may be cut where sectors are missing. */
+/** True if what was written is UTF-8, though characters may be cut off where sectors are missing. */
 function isUtf8InPieces(tail: Buffer, sectors: readonly Sector[]): boolean {
   for (let i = 0; i < sectors.length; i += 1) {
     if (sectors[i]!.isZero) continue;
     let { start } = sectors[i]!;
     while (i + 1 < sectors.length && !sectors[i + 1]!.isZero) i += 1;
-    const { end } = sectors[i]!;
     for (let cut = 0; start > 0 && cut < 3 && isInsideCharacter(tail[start]); cut += 1) start += 1;
-    if (!isUtf8(tail.subarray(start, end - cutCharacter(tail, end)))) return false;
+    if (!isBeginningOfUtf8(tail.subarray(start, sectors[i]!.end))) return false;
   }
   return true;
 }
@@ -123,13 +112,12 @@ function isInsideCharacter(byte: number | undefined): boolean {
   return byte !== undefined && byte >= 0x80 && byte < 0xc0;
 }
 
-/** How many bytes before `end` are the beginning of a character that goes on behind it. */
-function cutCharacter(tail: Buffer, end: number): number {
-  for (let count = 1; count <= 3 && count <= end; count += 1) {
-    const byte = tail[end - count]!;
-    if (isInsideCharacter(byte)) continue;
-    const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
-    return length > count ? count : 0;
+/** True if the bytes are UTF-8, or become it if the last character is completed. */
+function isBeginningOfUtf8(bytes: Buffer): boolean {
+  try {
+    new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true });
+    return true;
+  } catch {
+    return false;
   }
-  return 0;
 }

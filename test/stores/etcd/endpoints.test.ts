@@ -1,4 +1,4 @@
-/** Which endpoint is asked, what is logged of it, and when the cluster is lost: row by row. */
+/** The table in endpoints.ts: which endpoint is asked, what is logged, and when the cluster is lost. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -25,12 +25,12 @@ function live(count: number): Life {
   return life;
 }
 
-test('An endpoint that fails is left for the next one, and logged once', () => {
+test('After an endpoint fails the next one is asked, and the failure is logged once', () => {
   const { endpoints, lines } = live(3);
   assert.equal(endpoints.current, 0);
   endpoints.failed(0, 'x');
   assert.equal(endpoints.current, 1);
-  // One that is not asked is logged, too, and nothing is left for it.
+  // The failure of an endpoint that is not asked is logged, too, and changes nothing else.
   endpoints.failed(0, 'x');
   endpoints.failed(2, 'x');
   assert.equal(endpoints.current, 1);
@@ -43,7 +43,7 @@ test('An endpoint that fails is left for the next one, and logged once', () => {
   );
 });
 
-test('An endpoint works again after ten seconds, if the cluster has answered meanwhile', () => {
+test('An endpoint works again after ten seconds, if the cluster has answered since', () => {
   for (const [seconds, hasAnswered, isAgain] of [
     [11, true, true],
     [9, true, false],
@@ -82,7 +82,7 @@ test('The nearest endpoint that works is chosen, if it is much nearer', () => {
   assert.equal(endpoints.current, 2, 'one that failed is not chosen');
 });
 
-test('The cluster is lost ten seconds after the first of most endpoints became strange', () => {
+test('The cluster is lost ten seconds after the first endpoint of most became strange', () => {
   for (const [count, most] of [
     [1, 1],
     [2, 2],
@@ -92,28 +92,27 @@ test('The cluster is lost ten seconds after the first of most endpoints became s
   ] as const) {
     const life = live(count);
     const { endpoints } = life;
+    for (let i = 0; i < most - 1; i += 1) endpoints.strange(i, 'x');
+    life.seconds = 100;
+    assert.equal(endpoints.isOtherCluster, false, `${most - 1} of ${count} are not most`);
+    const late = live(count);
     for (let i = 0; i < most; i += 1) {
-      assert.equal(endpoints.isOtherCluster, false);
-      life.seconds = i;
-      endpoints.strange(i, 'x');
+      late.seconds = i;
+      late.endpoints.strange(i, 'x');
     }
-    life.seconds = 9.9;
-    assert.equal(endpoints.isOtherCluster, false);
-    life.seconds = 10;
-    assert.equal(endpoints.isOtherCluster, true);
-    // One that gives no answer changes nothing.
-    for (let i = 0; i < count; i += 1) endpoints.failed(i, 'x');
-    assert.equal(endpoints.isOtherCluster, true);
-    endpoints.works(0);
-    assert.equal(endpoints.isOtherCluster, false, 'one that belongs to the cluster again does');
+    late.seconds = 9.9;
+    assert.equal(late.endpoints.isOtherCluster, false);
+    late.seconds = 10;
+    assert.equal(late.endpoints.isOtherCluster, true);
+    // An endpoint that does not answer changes nothing.
+    for (let i = 0; i < count; i += 1) late.endpoints.failed(i, 'x');
+    assert.equal(late.endpoints.isOtherCluster, true);
+    late.endpoints.works(0);
+    assert.equal(late.endpoints.isOtherCluster, false, 'one belongs to the cluster again');
   }
-  const few = live(3);
-  few.endpoints.strange(0, 'x');
-  few.seconds = 100;
-  assert.equal(few.endpoints.isOtherCluster, false);
 });
 
-test('An endpoint of another cluster is logged once, and when it is back', () => {
+test('An endpoint of another cluster is logged once, and so is its return', () => {
   const { endpoints, lines } = live(2);
   endpoints.strange(0, 'x');
   endpoints.strange(0, 'x');

@@ -17,6 +17,7 @@ import { PET_STATUSES, type NewPet } from '../../../src/model/pet.ts';
 import type { PetPage, PetStore } from '../../../src/model/pet-store.ts';
 import { openFileStore } from '../../../src/stores/file/file-store.ts';
 import { recover } from '../../../src/stores/file/recovery.ts';
+import { systemClock } from '../../../src/stores/file/store-clock.ts';
 import { storePaths } from '../../../src/stores/file/store-paths.ts';
 import { KeyTable } from '../../../src/stores/idempotency/key-table.ts';
 import { PetTable } from '../../../src/stores/table/pet-table.ts';
@@ -34,7 +35,7 @@ const deps = {
   longJournalBytes: Infinity,
   assertLockHeld: () => undefined,
   syncSeconds: new Histogram([]),
-  timeOfDay: () => 0,
+  clock: systemClock,
 };
 
 interface Files {

@@ -7,6 +7,7 @@ import { Histogram } from '../../../src/base/histogram.ts';
 import { systemMemory } from '../../../src/base/memory.ts';
 import { createCommit, encodeCommit } from '../../../src/stores/commits/commit.ts';
 import { Journal, type JournalFile, type Written } from '../../../src/stores/file/journal.ts';
+import { storePaths } from '../../../src/stores/file/store-paths.ts';
 import { createFailingDisk, type DiskCall } from '../../support/disk/failing-disk.ts';
 import { EXPIRES_AT, journalLines, pendingPet, REX } from '../../support/disk/journal-text.ts';
 import { createMemoryDisk } from '../../support/disk/memory-disk.ts';
@@ -170,11 +171,7 @@ test('A line above 64 KiB is written without blocking the event loop', async () 
     const pet = pendingPet({ ...REX, name: 'x'.repeat(length) });
     const line = journal.encode(encodeCommit(createCommit(8n, [pet], EXPIRES_AT)));
     disk.fault = () => undefined;
-    await journal.write(
-      line,
-      () => ({}),
-      () => undefined,
-    );
+    await journal.write(line, () => undefined);
     assert.deepEqual(steps(), [write, 'sync']);
   }
 });
@@ -190,8 +187,9 @@ async function beginWith(lines: number): Promise<ReturnType<typeof begin>> {
 function begin(memoryDisk = createMemoryDisk(), found?: JournalFile) {
   const disk = createFailingDisk(memoryDisk);
   const syncSeconds = new Histogram([]);
-  const place = { disk, path: PATH, memory: systemMemory, syncSeconds };
-  const journal = new Journal(place, SNAPSHOT, found);
+  const paths = storePaths('/d/pets.json');
+  const deps = { disk, paths, memory: systemMemory, syncSeconds };
+  const journal = new Journal(deps, SNAPSHOT, found);
   let lastId = SNAPSHOT.lastId;
   let told = 0;
   return {
@@ -204,7 +202,7 @@ function begin(memoryDisk = createMemoryDisk(), found?: JournalFile) {
       const assertOwned = (): void => {
         if (!isOurs()) throw new Error('The journal is not ours any more');
       };
-      const written = await journal.write(line, () => ({}), assertOwned);
+      const written = await journal.write(line, assertOwned);
       if (written.kind === 'durable') {
         lastId = after + 1n;
         journal.append(line);

@@ -84,9 +84,9 @@ test('Of many who take the lock at once, one has it, and the others nothing open
   const held = locks.filter((lock) => lock !== undefined);
   assert.equal(held.length, 1);
   assert.equal(countOpenFiles(), openBefore + (IS_LINUX ? 1 : 0));
-  await held[0]!.file.close();
+  await held[0]!.close();
   const next = await lockFile(path, asItIs);
-  await next!.file.close();
+  await next!.close();
 });
 
 test('A lock file that all may open is for its owner only again', POSIX, async (t) => {
@@ -103,7 +103,7 @@ test('A lock file whose mode or owner cannot be set is locked all the same', asy
   const path = join(tempDir(t), 'lock');
   const lock = await lockFile(path, () => Promise.reject(systemError('EPERM', path)));
   assert.equal(await lockFile(path, asItIs), undefined);
-  await lock!.file.close();
+  await lock!.close();
 });
 
 test('A lock file that is removed while it is locked is locked anew, three times', async () => {

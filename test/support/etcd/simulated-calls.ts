@@ -1,7 +1,7 @@
 /** Calls to a simulated etcd, each of which may end in any of the ways that a real one can. */
 
 import type { CallKind, CallResult, EtcdCalls } from '../../../src/stores/etcd/calls.ts';
-import { decodeTxnAnswer } from '../../../src/stores/etcd/etcd-json.ts';
+import { decodeTxnResponse } from '../../../src/stores/etcd/etcd-json.ts';
 import type { SimulatedEtcd } from './simulated-etcd.ts';
 
 /** What becomes of a call. */
@@ -37,7 +37,7 @@ export function simulatedCalls(
       const fate = await fateOf(kind, text);
       switch (fate) {
         case 'answered': {
-          const answer = decodeTxnAnswer(etcd.txn(text));
+          const answer = decodeTxnResponse(etcd.txn(text));
           if (answer === undefined) throw new Error('A simulated answer cannot be read');
           return { kind: 'answered', answer };
         }

@@ -1,6 +1,6 @@
 /** A bystander: a client that asks again and again, and notes how long it had to wait. */
 
-import { openConnection } from './connection.ts';
+import { connectWire } from './wire.ts';
 
 export interface Bystander {
   /** Ends it, and tells what it saw. Rejects when one of its requests was not answered 200. */
@@ -9,8 +9,7 @@ export interface Bystander {
 
 /** Asks for /livez on one connection, with a pause of 5 ms, until it is stopped. */
 export async function startBystander(port: number): Promise<Bystander> {
-  const connection = await openConnection(port, '');
-  if (connection === undefined) throw new Error('The bystander was not let in');
+  const connection = await connectWire(port);
   let isStopped = false;
   let asked = 0;
   let longestMs = 0;

@@ -64,6 +64,12 @@ export async function startService(
   };
 }
 
+/** Adds pets of 65 KB. A list of 100 of them is more than the buffers of a connection hold. */
+export async function addLongPets({ app }: Service, count: number): Promise<void> {
+  const newPet = { name: 'x'.repeat(65_000), categoryId: 1n };
+  for (let pet = 0; pet < count; pet += 1) await app.pets.create(newPet);
+}
+
 export async function listen(server: ReturnType<typeof createServer>): Promise<number> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return (server.address() as AddressInfo).port;

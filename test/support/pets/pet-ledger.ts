@@ -5,7 +5,7 @@
  */
 
 import assert from 'node:assert/strict';
-import type { Outcome } from '../http/connection.ts';
+import type { Outcome } from '../http/wire.ts';
 import type { Random } from '../random.ts';
 
 export class PetLedger {

@@ -1,9 +1,8 @@
 /** Load on a service: connections that create and read pets until it takes no more of them. */
 
 import assert from 'node:assert/strict';
-import { openConnection, type Connection, type Outcome } from '../http/connection.ts';
+import { connectWire, type Outcome, type Wire } from '../http/wire.ts';
 import { petsOf, type PetLedger } from './pet-ledger.ts';
-import { KEY } from '../process/process.ts';
 import type { Random } from '../random.ts';
 
 export interface PetLoad {
@@ -22,14 +21,14 @@ export function startLoad(
 ): PetLoad {
   const outcomes: Outcome[] = [];
   let told = (): void => undefined;
-  const create = async (connection: Connection): Promise<Outcome> => {
+  const create = async (connection: Wire): Promise<Outcome> => {
     const body = ledger.newPet(random);
     const outcome = await connection.send('POST', '/v1/pets', body);
     if (outcome.status === 201) ledger.addAnswer(outcome, body);
     told();
     return outcome;
   };
-  const read = async (connection: Connection): Promise<Outcome> => {
+  const read = async (connection: Wire): Promise<Outcome> => {
     const near = Math.max(0, ledger.lastId - random.below(5));
     const path = random.oneIn(2) ? `/v1/pets?limit=100&after=${near}` : `/v1/pets/${near + 1}`;
     const outcome = await connection.send('GET', path);
@@ -56,11 +55,11 @@ export function startLoad(
 /** Sends on one connection after the other, until none is to be had. */
 async function repeat(
   port: number,
-  send: (connection: Connection) => Promise<Outcome>,
+  send: (connection: Wire) => Promise<Outcome>,
   outcomes: Outcome[],
 ): Promise<void> {
   for (;;) {
-    const connection = await openConnection(port, KEY);
+    const connection = await connectWire(port).catch(() => undefined);
     if (connection === undefined) return;
     try {
       for (let isOpen = true; isOpen;) {
@@ -76,8 +75,7 @@ async function repeat(
 
 /** The text of every pet that the service holds, page by page, through the interface. */
 export async function listAllPets(port: number): Promise<readonly string[]> {
-  const connection = await openConnection(port, KEY);
-  assert.ok(connection !== undefined);
+  const connection = await connectWire(port);
   const pets: string[] = [];
   for (let path: string | undefined = '/v1/pets?limit=100'; path !== undefined;) {
     const answer: Outcome = await connection.send('GET', path);

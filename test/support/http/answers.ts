@@ -6,16 +6,15 @@ export interface RawAnswer {
   readonly status: number;
   /** By lower-case name. */
   readonly headers: ReadonlyMap<string, string>;
+  /** As latin1. Empty for 204, 100 and the answer to HEAD. */
   readonly body: string;
-  /** False for 204, 100 and the answer to HEAD. */
-  readonly hasBody: boolean;
 }
 
 /**
- * The answers in all that a connection brought, as latin1. With `mayBeHead` an answer whose body is
- * left out is taken for one to HEAD.
+ * Returns the answers in all that a connection brought, as latin1. With `mayBeHead` an answer whose
+ * body is left out is taken for one to HEAD.
  */
-export function parseStrictly(text: string, mayBeHead: boolean): readonly RawAnswer[] {
+export function parseAnswers(text: string, mayBeHead = false): readonly RawAnswer[] {
   const answers: RawAnswer[] = [];
   for (let rest = text; rest !== '';) {
     const last = answers.at(-1);
@@ -28,15 +27,26 @@ export function parseStrictly(text: string, mayBeHead: boolean): readonly RawAns
     const status = Number(match[1]);
     const headers = parseFields(lines);
     rest = rest.slice(end + 4);
-    const length = lengthOf(status, headers);
     const isLeftOut = mayBeHead && (rest === '' || rest.startsWith('HTTP/1.1 '));
-    const hasBody = length > 0 && !isLeftOut;
-    if (hasBody) assert.ok(rest.length >= length, `${rest.length} of ${length} bytes of a body`);
-    const body = hasBody ? rest.slice(0, length) : '';
-    rest = rest.slice(body.length);
-    answers.push({ status, headers, body, hasBody });
+    const length = isLeftOut ? 0 : lengthOf(status, headers);
+    assert.ok(rest.length >= length, `${rest.length} of ${length} bytes of a body`);
+    answers.push({ status, headers, body: rest.slice(0, length) });
+    rest = rest.slice(length);
   }
   return answers;
+}
+
+/** Returns the offset after the first `count` answers, or undefined if fewer have come whole. */
+export function endOfAnswers(text: string, count: number): number | undefined {
+  let start = 0;
+  for (let left = count; left > 0; left -= 1) {
+    const end = text.indexOf('\r\n\r\n', start);
+    if (end === -1) return undefined;
+    const length = /\r\ncontent-length: ([0-9]+)\r\n/i.exec(text.slice(start, end + 2))?.[1] ?? '0';
+    start = end + 4 + Number(length);
+    if (start > text.length) return undefined;
+  }
+  return start;
 }
 
 function parseFields(lines: readonly string[]): ReadonlyMap<string, string> {

@@ -1,0 +1,205 @@
+/**
+ * The end of a real process in each state of its file log: it is killed, stopped by SIGTERM, or
+ * stopped while a sync hangs. Exit code 0 means that the next start, or the saved file that the log
+ * names, has every acknowledged pet.
+ */
+
+import assert from 'node:assert/strict';
+import { existsSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { tempDir } from '../support/disk/temp-dir.ts';
+import { rounds } from '../support/extent.ts';
+import { connectWire } from '../support/http/wire.ts';
+import { petsAtNextStart } from '../support/pets/next-start.ts';
+import {
+  end,
+  logged,
+  portOf,
+  startFaulty,
+  type Process,
+  type SyncFault,
+} from '../support/process/process.ts';
+
+interface Scene {
+  readonly dataFile: string;
+  readonly service: Process;
+  /** The texts of the pets that were answered with 201, and the one that the data file began with. */
+  readonly acknowledged: string[];
+  /** Sends a create, and resolves with the status of its response. */
+  create(): Promise<number | 'cut'>;
+  setFault(fault: SyncFault): void;
+}
+
+const FIRST = '{"id":1,"name":"First","categoryId":7}';
+
+/** A service with a pet in its data file, and two in its journal. */
+async function begin(t: TestContext, faster = 1): Promise<Scene> {
+  const dataFile = join(tempDir(t), 'pets.json');
+  writeFileSync(dataFile, `[${FIRST}]`);
+  const { service, setFault } = startFaulty(t, dataFile, faster);
+  const connection = await connectWire(await portOf(service));
+  const acknowledged = [FIRST];
+  const scene: Scene = {
+    ...{ dataFile, service, acknowledged, setFault },
+    async create() {
+      const body = '{"name":"Rex","categoryId":7}';
+      const answer = await connection.send('POST', '/v1/pets', body);
+      if (answer.status === 201) acknowledged.push(answer.body);
+      return answer.status;
+    },
+  };
+  for (let pets = 0; pets < 2; pets += 1) assert.equal(await scene.create(), 201);
+  return scene;
+}
+
+/** Which file has the acknowledged pets; undefined if the process said that no file has them. */
+type Where = 'data file' | 'saved file' | undefined;
+
+interface Row {
+  readonly state: string;
+  enter(scene: Scene): Promise<unknown>;
+  /** Enters the state with a sync that hangs, or will hang at the stop. */
+  hang(scene: Scene): Promise<unknown>;
+  readonly where: Where;
+  /** The exit code after a SIGTERM. */
+  readonly stopped: number;
+  /** If a sync hangs: the exit code, and what the log says of the pets. */
+  readonly hung: readonly [code: number, pets: string, where: Where];
+}
+
+const ROWS: readonly Row[] = [
+  {
+    state: 'working',
+    enter: async () => undefined,
+    async hang({ dataFile, setFault, create }) {
+      const sizeOf = (): number => statSync(`${dataFile}.journal`).size;
+      const before = sizeOf();
+      setFault('hang');
+      void create();
+      while (sizeOf() === before) await sleep(5);
+    },
+    ...{ where: 'data file', stopped: 0, hung: [1, 'cannot be told', 'data file'] },
+  },
+  {
+    state: 'reviving',
+    enter: reviving,
+    async hang(scene) {
+      await reviving(scene);
+      scene.setFault('hang');
+    },
+    ...{ where: 'data file', stopped: 0, hung: [0, 'journal', 'data file'] },
+  },
+  {
+    state: 'readOnly',
+    async enter(scene) {
+      replaceJournal(scene);
+      assert.equal(await scene.create(), 503);
+      await logged(scene.service, 'Saved all acknowledged pets');
+    },
+    async hang(scene) {
+      scene.setFault('hang');
+      replaceJournal(scene);
+      await logged(scene.service, 'The store has become read-only');
+    },
+    ...{ where: 'saved file', stopped: 0, hung: [1, 'memory only', undefined] },
+  },
+  {
+    state: 'closing',
+    enter: closing,
+    hang: closing,
+    // By a second signal.
+    ...{ where: 'data file', stopped: 1, hung: [0, 'journal', 'data file'] },
+  },
+];
+
+async function reviving({ setFault, create }: Scene): Promise<void> {
+  setFault('EIO');
+  assert.equal(await create(), 500);
+  assert.equal(await create(), 503);
+}
+
+async function closing({ dataFile, setFault, service }: Scene): Promise<void> {
+  setFault('hang');
+  service.child.kill('SIGTERM');
+  while (!existsSync(`${dataFile}.tmp`)) await sleep(5);
+}
+
+function replaceJournal({ dataFile }: Scene): void {
+  writeFileSync(`${dataFile}.other`, 'a note of another program');
+  renameSync(`${dataFile}.other`, `${dataFile}.journal`);
+}
+
+/** How much faster the timers of a process run that has to reach the deadlines of a stop. */
+const FASTER = 20;
+
+for (const row of ROWS) {
+  test(`A process that ends while ${row.state} loses no acknowledged pet`, async (t) => {
+    const killed = async (): Promise<void> => {
+      const scene = await begin(t);
+      await row.enter(scene);
+      await end(scene.service, 'SIGKILL');
+      await assertAllThere(scene, row.where);
+    };
+    const stopped = async (): Promise<void> => {
+      const scene = await begin(t);
+      await row.enter(scene);
+      assert.equal(await end(scene.service, 'SIGTERM'), row.stopped, scene.service.stderr());
+      await assertAllThere(scene, row.where);
+    };
+    const hung = async (): Promise<void> => {
+      const scene = await begin(t, FASTER);
+      const { service } = scene;
+      await row.hang(scene);
+      if (row.state !== 'closing') service.child.kill('SIGTERM');
+      const [code, pets, where] = row.hung;
+      assert.equal(await service.exit(), code, service.stderr());
+      assert.ok(service.stderr().includes(`"pets":"${pets}"`), service.stderr());
+      await assertAllThere(scene, where);
+    };
+    await Promise.all([killed(), stopped(), hung()]);
+  });
+}
+
+/** When SIGTERM comes, in milliseconds after the lock file is removed. */
+const OFFSETS = Array.from({ length: rounds(8, 40) }, (_, index) => index * rounds(5, 1) - 8);
+
+test('If SIGTERM comes while the lock is lost, the exit code is 0 only if it came first', async (t) => {
+  const codes: (number | string)[] = [];
+  for (let index = 0; index < OFFSETS.length; index += 8) {
+    const few = OFFSETS.slice(index, index + 8).map((offsetMs) => loseLockAt(t, offsetMs));
+    codes.push(...(await Promise.all(few)));
+  }
+  t.diagnostic(`Exit codes: ${codes.join(' ')}`);
+});
+
+async function loseLockAt(t: TestContext, offsetMs: number): Promise<number | string> {
+  const scene = await begin(t);
+  const { service, dataFile } = scene;
+  const loseLock = sleep(Math.max(0, -offsetMs)).then(() => {
+    rmSync(`${dataFile}.lock`);
+    return scene.create();
+  });
+  await sleep(Math.max(0, offsetMs));
+  const code = await end(service, 'SIGTERM');
+  await loseLock;
+  // Whichever is logged first.
+  const [first] = /"Stopping"|petstore: The lock file was removed/.exec(service.stderr()) ?? [];
+  const expected = first === '"Stopping"' ? 0 : 1;
+  assert.equal(code, expected, `${offsetMs} ms: ${service.stderr()}`);
+  await assertAllThere(scene, 'data file');
+  return code;
+}
+
+/** The file has every acknowledged pet, as it was, and at most the one in doubt besides. */
+async function assertAllThere(scene: Scene, where: Where): Promise<void> {
+  if (where === undefined) return;
+  const { acknowledged, dataFile, service } = scene;
+  const [, saved] = /"Saved all acknowledged pets.*?"file":"([^"]+)"/.exec(service.stderr()) ?? [];
+  if (where === 'saved file') renameSync(saved ?? '', dataFile);
+  if (where === 'saved file') rmSync(`${dataFile}.journal`);
+  const found = await petsAtNextStart(dataFile);
+  assert.deepEqual(found.slice(0, acknowledged.length), acknowledged);
+  assert.ok(found.length <= acknowledged.length + 1, `${found.length} pets`);
+}

@@ -1,0 +1,16 @@
+/** What the next start of a service finds in its files, without a process for it. */
+
+import { openFileStore } from '../../../src/stores/file/file-store.ts';
+
+/** The text of each pet that a start finds, in ascending order of id. Stops without a failure. */
+export async function petsAtNextStart(dataFile: string): Promise<readonly string[]> {
+  const store = await openFileStore({ path: dataFile });
+  const pets: string[] = [];
+  for (let after: bigint | undefined = 0n; after !== undefined;) {
+    const page = await store.list({ limit: 1000, after });
+    pets.push(...page.pets.map(({ text }) => text));
+    after = page.next;
+  }
+  await store.close();
+  return pets;
+}
