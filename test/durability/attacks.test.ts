@@ -109,7 +109,7 @@ test('A halted process that has lost its lock leaves the files to the next one',
   scene.ledger.check(await listAllPets(await portOf(second)));
 });
 
-test('After rm -rf of the folder and SIGTERM the pets are in a saved file in the log', async (t) => {
+test('After rm -rf of the folder and SIGTERM the pets are in a saved file', async (t) => {
   const scene = await underLoad(t);
   // As a stop that comes before the loss is noticed.
   scene.service.child.kill('SIGSTOP');
@@ -136,7 +136,7 @@ test('If the journal is removed under load, a new snapshot has its pets', async 
   await assertAllThere(scene);
 });
 
-test('If an editor saves the data file under load, the pets are saved beside it', async (t) => {
+test('If an editor saves the data file under load, the pets go to a saved file', async (t) => {
   const scene = await underLoad(t);
   renameNew(scene.dataFile, '[ ]\n');
   // A missing journal leads to a checkpoint, which looks at the snapshot first.

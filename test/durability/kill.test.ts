@@ -1,4 +1,4 @@
-/** kill -9 of the real process, under load and at any moment: no acknowledged or seen pet is lost. */
+/** kill -9 of the real process, under load and at any time: no acknowledged or seen pet is lost. */
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';

@@ -143,7 +143,7 @@ interface Clients {
   stop(): void;
 }
 
-/** Starts clients that keep their connections (true), and clients that open one for each request. */
+/** Starts clients that keep their connections (true), and clients that open one per request. */
 function startClients(port: number, kinds: readonly boolean[]): Clients {
   const counts = new Map<string, number>();
   const count = (outcome: string): unknown => counts.set(outcome, (counts.get(outcome) ?? 0) + 1);

@@ -1,8 +1,8 @@
 /**
  * Damage: every truncation and every flipped bit of the files that a store wrote.
  *
- * A start then finds exactly the pets that it may find, or is refused, names the file and changes no
- * byte. Thousands of cases run on files in memory, and some of them on real files.
+ * A start then finds exactly the pets that it may find, or is refused, names the file and changes
+ * no byte. Thousands of cases run on files in memory, and some of them on real files.
  */
 
 import assert from 'node:assert/strict';
@@ -86,7 +86,7 @@ test('A snapshot that is cut off before its bracket or in its checksum line is r
   let cases = 0;
   for (let length = 0; length <= files.snapshot.length; length += 1) {
     const snapshot = files.snapshot.subarray(0, length);
-    // The beginning of a seal is told from white space by a tab or eight spaces.
+    // A tab or eight spaces are the beginning of a checksum line, and not other whitespace.
     const isInSeal = /\t| {8}/.test(`${snapshot.subarray(snapshotEnd)}`);
     const isWhole = length === files.snapshot.length || (length >= snapshotEnd && !isInSeal);
     const expected = isWhole ? texts : 'refused';

@@ -229,7 +229,7 @@ function begin(memoryDisk = createMemoryDisk(), found?: JournalFile) {
   };
 }
 
-/** A journal of so many commits; nothing where there are none. */
+/** The text of a journal of so many commits; empty without commits. */
 function textOf(commits: number): string {
   if (commits === 0) return '';
   return journalLines(SNAPSHOT, Array(commits).fill([REX])).join('');

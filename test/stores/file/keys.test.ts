@@ -154,7 +154,7 @@ test('A create with the key of another pet is refused after a restart, too', asy
   await assert.rejects(createOnce(store, 1, TOM), KeyReusedError);
 });
 
-test('A checkpoint does not overwrite the keys beside a snapshot of another program', async () => {
+test('A checkpoint does not overwrite the keys of a snapshot of another program', async () => {
   const disk = await stoppedDisk();
   const store = await open(disk);
   await createOnce(store, 3);

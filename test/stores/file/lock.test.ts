@@ -78,7 +78,7 @@ test('If five callers take the lock at the same time, one gets it, and the other
 
 test('A lock file that all may open becomes readable for its owner only', POSIX, async (t) => {
   const path = join(tempDir(t), 'lock');
-  writeFileSync(path, 'a long note of somebody else\n');
+  writeFileSync(path, 'a long note of another program\n');
   chmodSync(path, 0o666);
   const lock = await nodeDisk.lock(path);
   assert.equal(statSync(path).mode & 0o777, 0o600);

@@ -1,4 +1,4 @@
-/** A start on real files: what it finds in each state of them, and that a refusal changes nothing. */
+/** A start on real files: what it finds in each of them, and that a refusal changes nothing. */
 
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
@@ -216,7 +216,7 @@ for (const [what, snapshot, text, complaint] of REFUSED) {
   });
 }
 
-test('A file that is no data file is refused before a lock file is made beside it', async (t) => {
+test('A file that is not a data file is refused before a lock file is made', async (t) => {
   const folder = tempDir(t);
   const path = join(folder, 'notes.txt');
   writeFileSync(path, 'Remember the milk\n');

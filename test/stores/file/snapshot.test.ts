@@ -18,14 +18,14 @@ import { createMemoryDisk } from '../../support/disk/memory-disk.ts';
 const REX = '{"id":1,"name":"Rex","categoryId":7}';
 const TOM = '{"id":2,"name":"Tom","categoryId":7,"status":"sold"}';
 /** The CRC-32 of the text up to the bracket was worked out by another program. */
-const SEAL = bits('01111111110001101000111000010011');
+const CHECKSUM = bits('01111111110001101000111000010011');
 const ARRAY = `[\n${REX},\n${TOM}\n]`;
 
 /** How many bytes the reader takes from the file at a time. */
 const WINDOW = 1 << 20;
 
 test('A snapshot has one pet a line, and its CRC-32 in the whitespace of its last line', () => {
-  assert.equal(write([REX, TOM]), `${ARRAY}\n${SEAL}\n`);
+  assert.equal(write([REX, TOM]), `${ARRAY}\n${CHECKSUM}\n`);
 });
 
 test('A snapshot of no pets is an empty array with 32 random blanks and a checksum line', async () => {
@@ -37,15 +37,15 @@ test('A snapshot of no pets is an empty array with 32 random blanks and a checks
 });
 
 test('Pets that follow the table are written after its pets, or alone', () => {
-  assert.equal(write([REX], [TOM]), `${ARRAY}\n${SEAL}\n`);
-  assert.equal(write([], [REX, TOM]), `${ARRAY}\n${SEAL}\n`);
+  assert.equal(write([REX], [TOM]), `${ARRAY}\n${CHECKSUM}\n`);
+  assert.equal(write([], [REX, TOM]), `${ARRAY}\n${CHECKSUM}\n`);
 });
 
 test('The id of a snapshot is its CRC-32 through the bracket, with a checksum line or without', async () => {
   const text = new SnapshotText(systemMemory, tableOf([REX]), petsOf([TOM]));
-  assert.equal(`${Buffer.concat([...text.chunks()])}`, `${ARRAY}\n${SEAL}\n`);
+  assert.equal(`${Buffer.concat([...text.chunks()])}`, `${ARRAY}\n${CHECKSUM}\n`);
   assert.equal(text.crc, crc32(ARRAY));
-  assert.deepEqual((await load(`${ARRAY}\n${SEAL}\n`)).found, {
+  assert.deepEqual((await load(`${ARRAY}\n${CHECKSUM}\n`)).found, {
     crc: crc32(ARRAY),
     arrayBytes: ARRAY.length,
     hasChecksum: true,
@@ -69,14 +69,14 @@ test('A snapshot of many blocks is read back and written again to the byte', asy
   assert.ok(again.equals(Buffer.from(text)));
 });
 
-const UNSEALED: Readonly<Record<string, string>> = {
-  'no seal': '\n',
+const UNCHECKED: Readonly<Record<string, string>> = {
+  'no checksum line': '\n',
   'no white space at all': '',
   'a few spaces and line ends': ' \r\n  \r\n    \n',
   'a megabyte of white space': ' '.repeat(WINDOW + 7),
 };
 
-for (const [what, ending] of Object.entries(UNSEALED)) {
+for (const [what, ending] of Object.entries(UNCHECKED)) {
   test(`A file that ends with ${what} has no checksum line`, async () => {
     const { pets, found } = await load(ARRAY + ending);
     assert.deepEqual([pets, found.hasChecksum], [[REX, TOM], false]);
@@ -84,21 +84,21 @@ for (const [what, ending] of Object.entries(UNSEALED)) {
 }
 
 const UNLIKE = 'Its content does not match its checksum line';
-const DAMAGED_SEALS: Readonly<Record<string, string>> = {
-  'a changed letter': `${ARRAY.replace('Rex', 'Tex')}\n${SEAL}\n`,
-  'white space that somebody added': `${ARRAY.replace('\n{', '\n {')}\n${SEAL}\n`,
-  'a changed seal': `${ARRAY}\n${flip(SEAL)}\n`,
-  'a seal that lost its last line feed': `${ARRAY}\n${SEAL}`,
-  'a seal in the line of the bracket': `${ARRAY}${SEAL}\n`,
-  'a seal with other line ends': `${ARRAY}\r\n${SEAL}\r\n`,
-  'a seal and an empty line': `${ARRAY}\n${SEAL}\n\n`,
-  'two seals': `${ARRAY}\n${SEAL}\n${SEAL}\n`,
-  'the beginning of a seal, a tab in it': `${ARRAY}\n${SEAL.slice(0, 2)}`,
-  'the beginning of a seal, eight spaces of it': `${ARRAY}\n${' '.repeat(8)}`,
-  'a seal whose tabs became spaces': `${ARRAY}\n${' '.repeat(32)}\n`,
+const DAMAGED_CHECKSUMS: Readonly<Record<string, string>> = {
+  'a changed letter': `${ARRAY.replace('Rex', 'Tex')}\n${CHECKSUM}\n`,
+  'added whitespace': `${ARRAY.replace('\n{', '\n {')}\n${CHECKSUM}\n`,
+  'a changed checksum line': `${ARRAY}\n${flip(CHECKSUM)}\n`,
+  'a checksum line that lost its last line feed': `${ARRAY}\n${CHECKSUM}`,
+  'a checksum line in the line of the bracket': `${ARRAY}${CHECKSUM}\n`,
+  'a checksum line with other line ends': `${ARRAY}\r\n${CHECKSUM}\r\n`,
+  'a checksum line and an empty line': `${ARRAY}\n${CHECKSUM}\n\n`,
+  'two checksum lines': `${ARRAY}\n${CHECKSUM}\n${CHECKSUM}\n`,
+  'the beginning of a checksum line, a tab in it': `${ARRAY}\n${CHECKSUM.slice(0, 2)}`,
+  'the beginning of a checksum line, eight spaces of it': `${ARRAY}\n${' '.repeat(8)}`,
+  'a checksum line whose tabs became spaces': `${ARRAY}\n${' '.repeat(32)}\n`,
 };
 
-for (const [what, text] of Object.entries(DAMAGED_SEALS)) {
+for (const [what, text] of Object.entries(DAMAGED_CHECKSUMS)) {
   test(`A file with a checksum line is refused with ${what}`, () =>
     assertDamaged(text, undefined, UNLIKE));
 }
@@ -205,9 +205,9 @@ test('A pet has at most MAX_PET_BYTES, whatever follows it', async () => {
   const longest = REX.replace('Rex', 'n'.repeat(MAX_PET_BYTES - REX.length + 3));
   assert.equal(longest.length, MAX_PET_BYTES);
   const tooLong = longest.replace('nnn', 'nnnn');
-  for (const behind of ['', `,\n${TOM}`, `,\n${TOM}${' '.repeat(WINDOW)}`]) {
-    assert.equal((await read(`[${longest}${behind}]`))[0], longest);
-    await assertDamaged(`[${tooLong}${behind}]`, 1, `A pet has at most ${MAX_PET_BYTES} bytes`);
+  for (const rest of ['', `,\n${TOM}`, `,\n${TOM}${' '.repeat(WINDOW)}`]) {
+    assert.equal((await read(`[${longest}${rest}]`))[0], longest);
+    await assertDamaged(`[${tooLong}${rest}]`, 1, `A pet has at most ${MAX_PET_BYTES} bytes`);
   }
 });
 
@@ -336,7 +336,7 @@ function bits(binary: string): string {
   return binary.replaceAll('0', ' ').replaceAll('1', '\t');
 }
 
-/** The seal with its last bit changed. */
-function flip(seal: string): string {
-  return seal.slice(0, -1) + (seal.endsWith(' ') ? '\t' : ' ');
+/** The checksum line with its last bit changed. */
+function flip(text: string): string {
+  return text.slice(0, -1) + (text.endsWith(' ') ? '\t' : ' ');
 }

@@ -105,7 +105,7 @@ test('If a close cannot write the keys of pets in memory only, it saves the pets
   assert.match(readFileSync(join(dirname(path), saved), 'utf8'), /"id":3,/);
 });
 
-test('A start beside saved files alone is refused, and names one', async () => {
+test('A start that finds only a saved file is refused, and names it', async () => {
   const disk = createMemoryDisk({ [`${PATH}.saved-20261121T201500123Z`]: '[]' });
   await assert.rejects(openFileStore({ path: PATH, disk }), {
     message:
@@ -114,7 +114,7 @@ test('A start beside saved files alone is refused, and names one', async () => {
   assert.equal(disk.contents()[PATH], undefined);
 });
 
-test('A start beside a newer saved file, or an unfinished one, warns with its name', async (t) => {
+test('A start that finds a newer or unfinished saved file logs its name', async (t) => {
   const path = join(tempDir(t), 'pets.json');
   await (await openFileStore({ path })).close();
   utimesSync(path, new Date(0), new Date(0));

@@ -29,7 +29,7 @@ const REPORT = {
   hasChecksum: false,
 };
 
-/** The content of a data file and of its journal, and what the report says besides zeros. */
+/** The content of a data file and of its journal, and the values of the report that are not zero. */
 const SOUND: readonly (readonly [string, string, Buffer | undefined, Partial<DataReport>])[] = [
   ['an empty array', '[]', undefined, {}],
   ['two pets in one line', `[${REX},${TOM}]`, undefined, { pets: 2, lastId: 9n }],
@@ -175,7 +175,7 @@ test('A line that was read while it was written is read again', async (t) => {
     ...file,
     async read(bytes, offset, length, position) {
       const count = await file.read(bytes, offset, length, position);
-      // The end of the first commit has not come, those behind it have.
+      // The end of the first commit is missing, and the commits after it are complete.
       if (reads++ === 0) bytes.fill(0, offset + joined(1).length - 9, offset + joined(1).length);
       return count;
     },
