@@ -55,7 +55,7 @@ const put =
 const NEXT_SLOT = `c/${'3'.padStart(19, '0')}`;
 const LOST = /is not the one/;
 
-/** A damage, what a running store reports, and what a start reports; undefined if it is unnoticed. */
+/** A damage, and what a running store and a start report; undefined if it is unnoticed. */
 const DAMAGES: readonly (readonly [
   what: string,
   damage: Damage,
@@ -172,7 +172,7 @@ test('A start is refused if the server ignores compares', async (t) => {
   await assert.rejects(open(t, etcd), /ignore the compares of a transaction/);
 });
 
-test('A start ends after ten seconds without a response, and immediately if it is refused', async () => {
+test('A start without a response ends after ten seconds, a refused one immediately', async () => {
   for (const [fate, seconds, message] of [
     ['unsent', 10, /gives no answer within 10 seconds: simulated/],
     ['refused', 0, /refuses: simulated/],

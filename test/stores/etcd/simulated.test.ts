@@ -21,7 +21,7 @@ testPetStoreContract(
   { isDurable: true },
 );
 
-test('A process makes a tenth of the commits at least if another one is a bit nearer', async (t) => {
+test('A process makes at least a tenth of the commits if another is nearer', async (t) => {
   const etcd = new SimulatedEtcd();
   const clock = new VirtualClock();
   const { below } = createRandom(1);
