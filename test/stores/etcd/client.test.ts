@@ -189,6 +189,21 @@ describe('The client', { concurrency: 4 }, () => {
     assert.equal(sent, 0);
   });
 
+  test('The client asks a member for its cluster again after a failure', async (t) => {
+    let clusterId = '1';
+    let sent = 0;
+    const endpoint = await startGateway(t, (path, response) => {
+      if (path === '/v3/kv/range') return void response.end(answer(clusterId, 1));
+      sent += 1;
+      clusterId = '2';
+      response.destroy();
+    });
+    const client = clientOf(t, [endpoint]);
+    assert.equal((await client.txn('{}', 'create')).kind, 'in doubt');
+    assert.equal((await client.txn('{}', 'create')).kind, 'unsent');
+    assert.equal(sent, 1);
+  });
+
   for (const [status, code, message] of [
     [401, 16, 'etcdserver: invalid auth token'],
     [400, 3, 'etcdserver: revision of auth store is old'],

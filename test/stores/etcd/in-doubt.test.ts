@@ -326,3 +326,18 @@ for (const fate of ['done, cut', CUT, 'done later, cut'] as const) {
     assert.equal(await petsIn(t, life.etcd), STORED);
   });
 }
+
+test('A key is in doubt until its slot is taken', async (t) => {
+  const life = await open(t);
+  const creates = [
+    () => life.store.createOnce(rex, KEY),
+    () => life.store.createOnce(tom, KEY.replace('0', 'f')),
+  ];
+  life.fates.push(...Array<Fate>(1000).fill('not done, cut'));
+  for (const create of creates) await assert.rejects(create, UNKNOWN);
+  life.fates.splice(0, Infinity, 'refused', 'refused');
+  for (const create of creates) await assert.rejects(create, UNKNOWN);
+  assert.equal((await life.store.create(rex)).id, 1n);
+  life.fates.push('refused', 'refused');
+  for (const create of creates) await assert.rejects(create, REFUSED);
+});

@@ -1,8 +1,9 @@
-/** The etcd store on a simulated etcd: the contract of PetStore, and the fairness of two stores. */
+/** The etcd store on a simulated etcd: the contract of PetStore, fairness, and shared catch-ups. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { testPetStoreContract } from '../../../src/contract/pet-store-contract.ts';
+import type { EtcdCalls } from '../../../src/stores/etcd/calls.ts';
 import { openInitialized } from '../../support/etcd/initialized-store.ts';
 import { simulatedCalls } from '../../support/etcd/simulated-calls.ts';
 import { SimulatedEtcd } from '../../support/etcd/simulated-etcd.ts';
@@ -43,4 +44,28 @@ test('A process makes at least a tenth of the commits if another is nearer', asy
     commits.every((count) => count > least),
     `commits: ${commits.join(', ')}`,
   );
+});
+
+test('A read that begins after the request of a catch-up waits for the next one', async (t) => {
+  const etcd = new SimulatedEtcd();
+  const clock = new VirtualClock();
+  const calls = simulatedCalls(etcd);
+  let responseMs = 0;
+  const lateCalls: EtcdCalls = {
+    ...calls,
+    async txn(text, kind) {
+      const result = await calls.txn(text, kind);
+      await clock.sleep(responseMs);
+      return result;
+    },
+  };
+  const reader = await openInitialized({ endpoints, calls: lateCalls, clock });
+  const writer = await openInitialized({ endpoints, calls, clock });
+  t.after(() => Promise.all([reader.close(), writer.close()]));
+  responseMs = 100;
+  const early = reader.list({ limit: 1 });
+  await clock.sleep(10);
+  await writer.create({ name: 'Rex', categoryId: 1n });
+  assert.equal((await reader.get(1n))?.name, 'Rex');
+  assert.equal((await early).pets.length, 0);
 });
