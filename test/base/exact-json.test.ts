@@ -3,15 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseExactJson, stringifyExactJson } from '../../src/base/exact-json.ts';
-import {
-  createRandom,
-  forAll,
-  mutate,
-  randomInt64,
-  randomStringLiteral,
-  randomText,
-  type Random,
-} from '../support/random.ts';
+import { createRandom, forAll, mutate, type Random } from '../support/random.ts';
+import { randomJson } from '../support/random-json.ts';
 
 const NUMBERS: readonly (readonly [literal: string, value: bigint | number])[] = [
   ['0', 0n],
@@ -66,24 +59,24 @@ test('A text that is no JSON is refused, also where strings for numbers would me
   const texts = ['{1:2}', '{1 :2}', '{-1e5:2}', '01', '1.', '.5', '+1', '1e', '-', '1 2', '"1'];
   texts.push('', '"', '\\"', '{"a":"b":1}', '["a":1]', '"a":', "'1'", '1n', 'NaN');
   for (const text of texts) {
-    assert.throws(() => JSON.parse(text), SyntaxError);
     assert.throws(() => parseExactJson(text), SyntaxError, text);
   }
 });
 
 test('Generated texts have the values that JSON.parse gives, but exact', () => {
   forAll(2000, (random) => {
-    const { text, value } = randomJson(random, 3);
+    const { text, value } = randomJson(random, 3, keyOf);
     assert.deepEqual(parseExactJson(text), value);
-    assert.deepEqual(toNumbers(value), JSON.parse(text));
-    assert.deepEqual(parseExactJson(stringifyExactJson(value)), value);
+    assert.deepEqual(toNumbers(value), toNumbers(JSON.parse(text)));
+    const written = stringifyExactJson(value);
+    assert.equal(stringifyExactJson(parseExactJson(written)), written);
   });
 });
 
 test('Texts are refused exactly where JSON.parse refuses them, after any damage', () => {
   let [valid, invalid] = [0, 0];
   forAll(5000, (random) => {
-    const { text } = randomJson(random, 2);
+    const { text } = randomJson(random, 2, keyOf);
     const damaged = mutate(random, Buffer.from(text)).toString();
     let expected: unknown;
     try {
@@ -113,46 +106,16 @@ test('A long name of quotes and backslashes takes no stack', () => {
 });
 
 test('Nesting too deep for the stack is an error, and no crash', () => {
-  const text = '['.repeat(1_000_000) + ']'.repeat(1_000_000);
+  const text = '['.repeat(200_000) + ']'.repeat(200_000);
   assert.throws(() => parseExactJson(text), RangeError);
 });
 
-interface Generated {
-  readonly text: string;
-  readonly value: unknown;
-}
-
-function randomJson(random: Random, depth: number): Generated {
-  const space = (): string => random.pick(['', '', '', ' ', '\n\t', '\r ']);
-  const { text, value } = depth > 0 && !random.oneIn(3) ? randomNested() : randomScalar(random);
-  return { text: space() + text + space(), value };
-
-  function randomNested(): Generated {
-    const children = Array.from({ length: random.below(4) }, () => randomJson(random, depth - 1));
-    const texts = children.map(({ text }) => text);
-    const values = children.map(({ value }) => value);
-    if (random.oneIn(2)) return { text: `[${texts.join(',')}]`, value: values };
-    const keys = values.map((_value, index) => `${random.pick(['', '1', '__proto__'])}${index}`);
-    const members = keys.map((key, index) => {
-      return `${space()}${randomStringLiteral(random, key)}${space()}:${texts[index]!}`;
-    });
-    const value = Object.fromEntries(keys.map((key, index) => [key, values[index]]));
-    return { text: `{${members.join(',')}}`, value };
-  }
-}
-
-function randomScalar(random: Random): Generated {
-  const kind = random.below(4);
-  if (kind === 0) {
-    const value = randomInt64(random);
-    return { text: `${value}${random.pick(['', '.0', 'e0', '.00E+0'])}`, value };
-  }
-  if (kind === 1) {
-    const value = randomText(random, 8);
-    return { text: randomStringLiteral(random, value), value };
-  }
-  const value = random.pick([null, true, false, 0.5, -1e300, '1', '"']);
-  return { text: JSON.stringify(value), value };
+/**
+ * Keys without a quote or a backslash, and none twice: from Node 24 on, JSON.parse may take such
+ * an object for one with other keys.
+ */
+function keyOf(random: Random, index: number): string {
+  return `${random.pick(['', '1', '__proto__', 'é'])}${index}`;
 }
 
 function toNumbers(value: unknown): unknown {
@@ -162,9 +125,12 @@ function toNumbers(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, toNumbers(item)]));
 }
 
-// The generator is what the properties stand on, so it is looked at once, too.
+// The properties say something only if the generator makes what they are about.
 test('The generated texts have nested objects, exact integers and awkward strings', () => {
-  const texts = Array.from({ length: 200 }, (_, seed) => randomJson(createRandom(seed), 3).text);
+  const texts = Array.from(
+    { length: 200 },
+    (_, seed) => randomJson(createRandom(seed), 3, keyOf).text,
+  );
   for (const part of ['{', '[', '\\u', '9223372036854775807', '__proto__', '\\"']) {
     assert.ok(
       texts.some((text) => text.includes(part)),

@@ -12,7 +12,9 @@ import {
   skipValue,
   type JsonValue,
 } from '../../src/base/json.ts';
-import { forAll, mutate, randomStringLiteral, randomText, type Random } from '../support/random.ts';
+import { rounds } from '../support/extent.ts';
+import { forAll, mutate, randomStringLiteral, randomText } from '../support/random.ts';
+import { randomJson, randomObject } from '../support/random-json.ts';
 
 test('A value is skipped up to the byte after it, whatever follows', () => {
   const values = [
@@ -95,7 +97,7 @@ const ESCAPES = '\\" \\\\ \\/ \\b \\f \\n \\r \\t \\u';
 
 test('Every generated text that is JSON is accepted, and read to its end', () => {
   forAll(4000, (random) => {
-    const text = Buffer.from(randomValue(random, 5));
+    const text = Buffer.from(randomJson(random, 5).text);
     JSON.parse(text.toString());
     assert.equal(skipValue(text, skipSpace(text, 0)), text.length, text.toString());
   });
@@ -104,8 +106,8 @@ test('Every generated text that is JSON is accepted, and read to its end', () =>
 test('A text with random mistakes is accepted exactly when JSON.parse accepts it', () => {
   let accepted = 0;
   let refused = 0;
-  forAll(20_000, (random) => {
-    const text = mutate(random, Buffer.from(randomValue(random, 3)));
+  forAll(rounds(5000, 20_000), (random) => {
+    const text = mutate(random, Buffer.from(randomJson(random, 3).text));
     if (!isUtf8(text)) return;
     const isJson = accepts(() => JSON.parse(text.toString()));
     assert.equal(
@@ -116,7 +118,7 @@ test('A text with random mistakes is accepted exactly when JSON.parse accepts it
     if (isJson) accepted += 1;
     else refused += 1;
   });
-  assert.ok(accepted > 1000 && refused > 1000, `${accepted} accepted, ${refused} refused`);
+  assert.ok(accepted > 250 && refused > 250, `${accepted} accepted, ${refused} refused`);
 });
 
 test('What stands before the offset of a mistake is not at fault', () => {
@@ -131,7 +133,7 @@ test('What stands before the offset of a mistake is not at fault', () => {
 });
 
 test('An object that is cut off anywhere is reported at its end or beyond, not within', () => {
-  forAll(400, (random) => {
+  forAll(rounds(60, 400), (random) => {
     const text = Buffer.from(randomObject(random, 3).text);
     for (let length = 0; length < text.length; length += 1) {
       const cut = text.subarray(0, length);
@@ -148,54 +150,25 @@ test('An object that is cut off anywhere is reported at its end or beyond, not w
 // for an object with a key \ once it has seen such keys in another order.
 test('The members of an object are told in their order, each key decoded and as often as it is given', () => {
   forAll(5000, (random) => {
-    const { text, keys, values } = randomObject(random, 3);
-    const { members, end } = membersOf(Buffer.from(`[${text}]`), 1);
-    assert.equal(end, Buffer.byteLength(text) + 1);
-    assert.deepEqual(
-      members,
-      keys.map((key, index) => [key, values[index]]),
-      text,
-    );
+    const { text, members } = randomObject(random, 3);
+    const expected = { members, end: Buffer.byteLength(text) + 1 };
+    assert.deepEqual(membersOf(Buffer.from(`[${text}]`), 1), expected, text);
   });
 });
 
 test('Members are told in spite of duplicates, escapes and white space, and none of those within', () => {
-  const cases: readonly (readonly [text: string, members: readonly (readonly string[])[]])[] = [
-    ['{}', []],
-    ['{ }', []],
-    [
-      '{"name":1,"name":"two"}',
-      [
-        ['name', '1'],
-        ['name', '"two"'],
-      ],
-    ],
-    ['{"n\\u0061me" :\t[ 1 ]\n}', [['name', '[ 1 ]']]],
-    [
-      '{"\\u006e\\u0061\\u006D\\u0065":2 ,"Name":1}',
-      [
-        ['name', '2'],
-        ['Name', '1'],
-      ],
-    ],
-    [
-      '{" name":4,"name\\u0000":6}',
-      [
-        [' name', '4'],
-        ['name\0', '6'],
-      ],
-    ],
-    [
-      '{"other":{"name":1},"list":[{"name":2}]}',
-      [
-        ['other', '{"name":1}'],
-        ['list', '[{"name":2}]'],
-      ],
-    ],
-    ['{"other":"\\"name\\":1"}', [['other', '"\\"name\\":1"']]],
-    ['{"__proto__":{"name":1}}', [['__proto__', '{"name":1}']]],
+  const cases: readonly (readonly [text: string, ...members: (readonly string[])[]])[] = [
+    ['{}'],
+    ['{ }'],
+    ['{"name":1,"name":"two"}', ['name', '1'], ['name', '"two"']],
+    ['{"n\\u0061me" :\t[ 1 ]\n}', ['name', '[ 1 ]']],
+    ['{"\\u006e\\u0061\\u006D\\u0065":2 ,"Name":1}', ['name', '2'], ['Name', '1']],
+    ['{" name":4,"name\\u0000":6}', [' name', '4'], ['name\0', '6']],
+    ['{"other":{"name":1},"list":[{"name":2}]}', ['other', '{"name":1}'], ['list', '[{"name":2}]']],
+    ['{"other":"\\"name\\":1"}', ['other', '"\\"name\\":1"']],
+    ['{"__proto__":{"name":1}}', ['__proto__', '{"name":1}']],
   ];
-  for (const [text, members] of cases) {
+  for (const [text, ...members] of cases) {
     const bytes = Buffer.from(text);
     assert.deepEqual(membersOf(bytes, 0), { members, end: bytes.length }, text);
   }
@@ -208,7 +181,7 @@ test('Only an object has members', () => {
   }
 });
 
-for (const depth of [30_000, 1_000_000]) {
+for (const depth of [rounds(200_000, 1_000_000)]) {
   test(`Nesting ${depth} deep is read, and told when it is cut off`, () => {
     const texts = [
       ['['.repeat(depth), ']'.repeat(depth)],
@@ -255,67 +228,6 @@ function membersOf(
     members.push([key, bytes.toString('utf8', value.start, value.end)]);
   });
   return { members, end };
-}
-
-const KEYS: readonly string[] = [
-  ...['a', 'name', '', '"', '\\', 'é', '🐶', '\n', '__proto__', 'constructor', 'toString'],
-];
-
-/** A JSON text without white space around it, and its keys in their order. */
-interface RandomObject {
-  readonly text: string;
-  readonly keys: readonly string[];
-  /** The text of each key's value. */
-  readonly values: readonly string[];
-}
-
-function randomObject(random: Random, depth: number): RandomObject {
-  const keys: string[] = [];
-  const values: string[] = [];
-  const members: string[] = [];
-  for (let count = random.below(7); count > 0; count -= 1) {
-    const key = random.oneIn(5) ? randomText(random, 3) : random.pick(KEYS);
-    keys.push(key);
-    const value = randomValue(random, depth - 1);
-    values.push(value.trimStart());
-    members.push(`${space(random)}${randomStringLiteral(random, key)}${space(random)}:${value}`);
-  }
-  return { text: `{${members.join(`${space(random)},`)}${space(random)}}`, keys, values };
-}
-
-/** A JSON text, with white space before it, perhaps. */
-function randomValue(random: Random, depth: number): string {
-  const before = space(random);
-  switch (random.below(depth > 0 ? 6 : 4)) {
-    case 0:
-      return before + random.pick(['null', 'true', 'false']);
-    case 1:
-      return before + randomNumber(random);
-    case 2:
-    case 3:
-      return before + randomStringLiteral(random, randomText(random, 6));
-    case 4:
-      return before + randomObject(random, depth).text;
-    default: {
-      const items = Array.from({ length: random.below(5) }, () => randomValue(random, depth - 1));
-      return `${before}[${items.join(`${space(random)},`)}${space(random)}]`;
-    }
-  }
-}
-
-function randomNumber(random: Random): string {
-  const digits = (count: number): string =>
-    Array.from({ length: count }, () => random.below(10)).join('');
-  const whole = random.oneIn(3) ? '0' : `${1 + random.below(9)}${digits(random.below(25))}`;
-  const fraction = random.oneIn(2) ? '' : `.${digits(1 + random.below(20))}`;
-  const sign = random.pick(['', '+', '-']);
-  const power = random.pick(['e', 'E']) + sign + digits(1 + random.below(3));
-  const exponent = random.oneIn(2) ? '' : power;
-  return random.pick(['', '-']) + whole + fraction + exponent;
-}
-
-function space(random: Random): string {
-  return random.oneIn(3) ? random.pick([' ', '\n', '\t', '\r', ' \r\n\t ']) : '';
 }
 
 function skipDocument(text: Buffer): void {

@@ -78,15 +78,12 @@ for (const [message, ...authorizations] of REFUSED) {
   });
 }
 
-test('A long row of spaces within a credential takes no time to speak of', () => {
+test('A long row of spaces within a credential is read in linear time', () => {
   const headers = readHeaders(['Authorization', `Bearer  a${' '.repeat(15_800)}b`]);
-  const startedAt = performance.now();
-  for (let round = 0; round < 20; round += 1) {
+  // In quadratic time, as by a regular expression for trailing spaces, this takes minutes.
+  for (let round = 0; round < 2000; round += 1) {
     assert.throws(() => authenticate(headers, keyring), ApiError);
   }
-  // It is 2 ms; with a regular expression for the trailing space it was 5 s and more.
-  const tookMs = performance.now() - startedAt;
-  assert.ok(tookMs < 1500, `${tookMs} ms`);
 });
 
 test('A key of a digest is found again and again, and nothing else is', () => {

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createRouter } from '../../src/http/router.ts';
+import { rounds } from '../support/extent.ts';
 import { forAll } from '../support/random.ts';
 
 const PATTERNS = ['/', '/livez', '/v1/pets', '/v1/pets/{petId}', '/v1/{kind}/{id}/photos'];
@@ -48,14 +49,14 @@ for (const path of STRANGERS) {
 
 test('The router matches any path as a comparison segment by segment does', () => {
   let matches = 0;
-  forAll(20_000, (random) => {
+  forAll(rounds(4000, 20_000), (random) => {
     const segments = Array.from({ length: 1 + random.below(5) }, () => random.pick(SEGMENTS));
     const path = `/${segments.join('/')}`;
     const found = router.match(path);
     if (found !== undefined) matches += 1;
     assert.deepEqual(found, matchSegments(path), path);
   });
-  assert.ok(matches > 500, `${matches} matches`);
+  assert.ok(matches > 100, `${matches} matches`);
 });
 
 const SEGMENTS = [

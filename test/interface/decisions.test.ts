@@ -10,17 +10,8 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { STATUSES } from '../../src/kit/expect.ts';
-import { fieldsOf, idsOf, type AddedPet, type ServiceResponse } from '../../src/kit/test-client.ts';
-import {
-  assertError,
-  atOnce,
-  message,
-  nameOf,
-  openOwnService,
-  REX,
-  testRefused,
-  type OwnClient,
-} from './own-client.ts';
+import { fieldsOf, idsOf, type ServiceResponse } from '../../src/kit/test-client.ts';
+import { openOwnService, REX, testRefused, type OwnClient } from './own-client.ts';
 
 const { client } = await openOwnService({ after });
 
@@ -130,110 +121,6 @@ async function addMany(count: number): Promise<readonly bigint[]> {
   return ids;
 }
 
-/** JSON strings: each is a name, and comes back with the same value. */
-const NAMES: readonly [what: string, json: string][] = [
-  ['the empty one', '""'],
-  ['a space', '" "'],
-  ['NUL as an escape', '"a\\u0000b"'],
-  ['a lone high surrogate', '"\\ud800"'],
-  ['a lone low surrogate', '"x\\uDFFFy"'],
-  ['surrogates in the wrong order', '"\\udc00\\ud800"'],
-  ['a pair of surrogates as escapes', '"\\uD83D\\uDE00"'],
-  ['3-byte and 2-byte characters', '"ÿ€\ufffd\u2028\u2029\ufeff"'],
-  ['every short escape', '"\\"\\\\\\/\\b\\f\\n\\r\\t"'],
-  ['characters that need no escape, escaped', '"\\u0052\\u0065\\u0078"'],
-  ['DEL and C1 controls', '"\u007f\u0080\u009f"'],
-  ['what looks like a pet', '"\\",\\"categoryId\\":9,\\"id\\":0}"'],
-  ['the name of a prototype', '"__proto__"'],
-  ['60,000 letters', `"${'n'.repeat(60_000)}"`],
-  ['60,000 bytes of 4-byte characters', `"${'😀'.repeat(15_000)}"`],
-  ['10,000 escapes', `"${'\\u0000'.repeat(10_000)}"`],
-];
-
-const EXACT: readonly [literal: string, value: string][] = [
-  ['1.0', '1'],
-  ['1e2', '100'],
-  ['1E+2', '100'],
-  ['100e-2', '1'],
-  ['12.50e1', '125'],
-  ['-0', '0'],
-  ['-0.0e-5', '0'],
-  ['0e999999999999', '0'],
-  ['0.000e-999999999999', '0'],
-  ['10000000000000000000e-1', '1000000000000000000'],
-  ['0.9007199254740993e16', '9007199254740993'],
-  ['-9007199254740993', '-9007199254740993'],
-  ['9223372036854775807.000', '9223372036854775807'],
-  ['9.223372036854775807e18', '9223372036854775807'],
-  ['-9223372036854775808', '-9223372036854775808'],
-  ['-92233720368547758080e-1', '-9223372036854775808'],
-  [`1.${'0'.repeat(1000)}`, '1'],
-  [`1${'0'.repeat(1000)}e-1000`, '1'],
-  [`0.${'0'.repeat(1000)}7e1001`, '7'],
-];
-
-const UNKNOWN_FIELDS = [
-  ...['"x":1', '"x":null', '"x":{"name":5,"categoryId":"x","status":"lost"}', '"x":[{"id":[]}]'],
-  ...['"id":5', '"id":"x"', '"id":null', '"id":-1', '"id":{"name":1}', '"Name":5', '"NAME":5'],
-  ...['"":0', '"\\u0000":0', '"name ":5', '"categoryID":"x"', '"category_id":"x"', '"Status":0'],
-  ...['"x":12345678901234567890123456789012345678901234567890', '"x":1e400', '"x":"\\ud800"'],
-  ...['"__proto__":{"status":"sold"}', '"constructor":1', '"toString":1', '"valueOf":null'],
-  ...['"x":1,"x":2', `"x":${'['.repeat(2000)}${']'.repeat(2000)}`],
-];
-
-/** Each has the fields name Rex and categoryId 1, and no others but a status of sold. */
-const SAME: readonly [text: string, status?: string][] = [
-  ['{"name":"Tom","name":"Rex","categoryId":1}'],
-  ['{"name":5,"name":"Rex","categoryId":1}'],
-  ['{"name":"Tom","categoryId":1,"n\\u0061me":"Rex"}'],
-  ['{"n\\u0061me":"Tom","categoryId":1,"name":"Rex"}'],
-  ['{"name":"Rex","categoryId":"x","categoryId":2,"categoryId":1}'],
-  ['{"name":"Rex","categoryId":1,"status":"lost","status":"sold"}', 'sold'],
-  ['{"status":null,"name":"Rex","categoryId":1,"status":"sold"}', 'sold'],
-  ['{"n\\u0061me":"Rex","\\u0063ategoryId":1,"\\u0073tatus":"s\\u006fld"}', 'sold'],
-  ['\r\n\t {"status" : "sold",\n"categoryId":\t1 , "name":"Rex"\r} \n', 'sold'],
-];
-
-/** Adds a pet, and fails unless create and get answer it with the same bytes. */
-async function addSame(text: string): Promise<AddedPet> {
-  const added = await client.add(text);
-  const found = await client.get(`/pets/${added.id}`);
-  assert.equal(found.text, added.response.text, `${nameOf(text)}: the pet, got by its id`);
-  return added;
-}
-
-test('A name of any kind comes back exactly', () =>
-  atOnce(NAMES, async ([what, json]) => {
-    const { pet } = await addSame(`{"name":${json},"categoryId":1}`);
-    assert.equal(pet['name'], JSON.parse(json), what);
-  }));
-
-test('An int64 is exact, and written in plain digits', () =>
-  atOnce(EXACT, async ([literal, value]) => {
-    const { response } = await addSame(`{"name":"Rex","categoryId":${literal}}`);
-    assert.equal(/"categoryId":([^,}]*)/.exec(response.text)?.[1], value, nameOf(literal));
-  }));
-
-test('Unknown fields and a sent id are ignored, wherever they are', () =>
-  atOnce(UNKNOWN_FIELDS, async (field) => {
-    const [name, category] = ['"name":"Rex"', '"categoryId":9007199254740993'];
-    for (const members of [
-      [field, name, category],
-      [name, field, category],
-      [name, category, field],
-    ]) {
-      const { id, pet } = await client.add(`{${members.join()}}`);
-      assert.deepEqual(pet, { id, name: 'Rex', categoryId: 9007199254740993n }, nameOf(field));
-    }
-  }));
-
-test('Of a member that comes twice, or with escapes, the last one counts', () =>
-  atOnce(SAME, async ([text, status]) => {
-    const { id, pet } = await addSame(text);
-    const expected = { id, name: 'Rex', categoryId: 1n };
-    assert.deepEqual(pet, status === undefined ? expected : { ...expected, status }, text);
-  }));
-
 test('A status that is omitted stays absent, and matches no filter', async () => {
   const { id, pet, response } = await client.add(REX);
   assert.deepEqual(Object.keys(pet).sort(), ['categoryId', 'id', 'name']);
@@ -257,33 +144,6 @@ test('200 requests at once are all answered: there is no rate limit', async () =
   assert.deepEqual([...statuses], [200]);
 });
 
-test('No method changes a pet', async () => {
-  const { id, response } = await client.add('{"name":"Rex","categoryId":1,"status":"available"}');
-  for (const method of ['PUT', 'PATCH', 'DELETE']) {
-    const changed = await client.send(method, `/pets/${id}`, {}, '{"status":"sold"}');
-    assertError(changed, 'method_not_allowed', method);
-  }
-  assert.equal((await client.get(`/pets/${id}`)).text, response.text);
-});
-
-const LARGEST = 65_536;
-
-test('A body of 64 KiB is taken', async () => {
-  const name = 'n'.repeat(LARGEST - '{"name":"","categoryId":1}'.length);
-  assert.equal((await client.add({ name, categoryId: 1 })).pet['name'], name);
-  const chunk = `${LARGEST.toString(16)}\r\n${REX.padEnd(LARGEST)}\r\n0\r\n\r\n`;
-  const bytes = message('POST /v1/pets', ['Transfer-Encoding: chunked'], chunk);
-  assert.equal((await client.exchange(bytes))[0]?.status, 201);
-});
-
-testRefused(
-  'A body of one byte more than 64 KiB',
-  'body_too_large',
-  [`"${'n'.repeat(LARGEST - 1)}"`, REX.padEnd(LARGEST + 1)],
-  (body) => client.post(body),
-  /65536 bytes/,
-);
-
 test('Before its removal getPet carries Deprecation, Sunset and the successor', async () => {
   const { id, response } = await client.add(REX);
   const fields = ({ headers }: ServiceResponse): readonly unknown[] =>
@@ -301,15 +161,10 @@ test('Before its removal getPet carries Deprecation, Sunset and the successor', 
 /** The messages, from which a client's developer learns all that is wrong at once. */
 const MESSAGES: readonly [send: (to: OwnClient) => Promise<ServiceResponse>, message: RegExp][] = [
   [(to) => to.post('{}'), /^name is required; categoryId is required$/],
-  [(to) => to.post('{"Name":"Rex","categoryid":7}'), /^name is required; categoryId is required$/],
-  [(to) => to.post('{"__proto__":{"name":"Rex","categoryId":1}}'), /^name .*; categoryId .*$/],
-  [(to) => to.post('{"name":"Rex"}'), /^categoryId [^;]*$/],
-  [(to) => to.post('{"categoryId":1}'), /^name [^;]*$/],
   [
     (to) => to.post('{"name":5,"categoryId":"seven","status":"lost"}'),
     /^name must be a string, not 5; categoryId must be an integer of 64 bits, not "seven"; status must be one of available, pending, sold, not "lost"$/,
   ],
-  [(to) => to.post('{"name":"Rex","categoryId":1,"status":null}'), /^status .* not null$/],
   [(to) => to.post('{"name":"Rex",}'), /byte 14$/],
   [(to) => to.get('/pets?limit=0'), /^limit must be an integer from 1 to 100, not "0"$/],
   [(to) => to.get('/pets?status=lost&after=x&limit=0'), /^(?=.*limit)(?=.*after).*status must/],
@@ -318,11 +173,11 @@ const MESSAGES: readonly [send: (to: OwnClient) => Promise<ServiceResponse>, mes
   [(to) => to.get(`/pets?status=${'x'.repeat(5000)}`), /^.{0,400}$/],
 ];
 
-for (const [index, [send, expected]] of MESSAGES.entries()) {
-  test(`Message ${index + 1} matches ${expected}`, async () => {
+test('Each message names every fault, and quotes at most the beginning of a long value', async () => {
+  for (const [send, expected] of MESSAGES) {
     assert.match(String(fieldsOf(await send(client))['message']), expected);
-  });
-}
+  }
+});
 
 test('The interface description version is 1.0.0', async () => {
   const { text } = await client.sendBeside('GET', '/openapi.json', { Authorization: '' });

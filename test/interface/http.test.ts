@@ -51,26 +51,6 @@ async function sendWith(
   return (await client.exchange(sent))[0];
 }
 
-/** Authorization lines that are not exactly one with the key. */
-const BAD_LINES: readonly (readonly string[])[] = [
-  ['Bearer KEY', 'Bearer KEY'],
-  ['Bearer wrong', 'Bearer KEY'],
-  ['Bearer KEY', 'Bearer wrong'],
-  ['Bearer KEY', ''],
-  ['Bearer KEY KEY'],
-  ['Bearer KEY,KEY'],
-  ['Bearer "KEY"'],
-  ['BearerKEY'],
-  ['Basic KEY'],
-  ['Bearer Bearer KEY'],
-  ['Bearer \u00ff\u00fe'],
-  [`Bearer ${'x'.repeat(8000)}`],
-];
-const GOOD_LINES = ['bearer KEY', 'BEARER KEY', 'bEaReR KEY', 'Bearer   KEY', ' Bearer KEY  '];
-
-const linesOf = (values: readonly string[]): string =>
-  values.map((value) => `Authorization: ${value.replaceAll('KEY', KEY)}\r\n`).join('');
-
 for (const [what, line] of [
   ['without a key', ''],
   ['with a wrong key', 'Authorization: Bearer wrong\r\n'],
@@ -83,11 +63,8 @@ for (const [what, line] of [
   );
 }
 
-testRefused(
-  'Exactly one Authorization line counts, with exactly the key',
-  'unauthorized',
-  BAD_LINES,
-  (values) => sendWith(message('GET /v1/pets'), linesOf(values)),
+testRefused('Of two Authorization lines neither counts', 'unauthorized', ['wrong', KEY], (key) =>
+  sendRaw('GET /v1/pets', [`Authorization: Bearer ${key}`]),
 );
 
 testRefused(
@@ -100,44 +77,27 @@ testRefused(
   },
 );
 
-test("The scheme's name is case-insensitive", async () => {
-  for (const value of GOOD_LINES) {
-    const response = await sendWith(message('GET /v1/pets'), linesOf([value]));
-    assert.equal(response?.status, 200, value);
-  }
-});
-
-test('401 carries WWW-Authenticate, with an error only if a Bearer token was sent', async () => {
-  for (const [value, error] of [
-    ['Bearer wrong', ', error="invalid_token"'],
-    ['Basic OnB3', ''],
-    ['Bearer', ''],
-    ['', ''],
-  ] as const) {
-    const { headers } = await client.send('GET', '/pets', { Authorization: value });
-    assert.equal(headers.get('WWW-Authenticate'), `Bearer realm="petstore"${error}`, value);
-  }
-});
-
+/** Those that fetch would change before it sends them. */
 const UNKNOWN_PATHS = [
-  ...['/v1', '/v1/', '/v1/pet', '/v1/pets/1/2', '/v1/pets.json', '/x', '/nothing', '/v2/pets'],
-  ...['/v1/pets/', '//v1/pets', '/v1//pets', '/V1/pets', '/v1/Pets', '/v1/pets//', '/v1.0/pets'],
-  ...['/v1/./pets', '/v1/../v1/pets', '/x/../v1/pets', '/v1/pets/../pets', '/v1/pets/1/'],
-  ...['/v1%2fpets', '/v1%2Fpets', '/v1/pets%20', '/v1/%2570ets', '/v1/pets%3Flimit=1'],
-  ...['/v1/pets;a=b', '/v1\\pets', '/v1/pets%00', '/v01/pets', '/v1pets', '/pets'],
+  ...[
+    '/v1/./pets',
+    '/v1/../v1/pets',
+    '/v1/pets/../pets',
+    '//v1/pets',
+    '/v1\\pets',
+    '/pets',
+    '/v2/pets',
+  ],
+  ...['/v1%2fpets', '/v1/%2570ets', '/v1/pets%3Flimit=1', '/v1/pets;a=b', '/v1/pets%00'],
 ];
 const SAME_PATHS = ['/v1/p%65ts', '/%76%31/%70%65%74%73', '/v1/pets?', 'http://h/v1/pets'];
-const BROKEN = ['%', '%zz', '%3', '%3g', '%C3', '%FF', '%C0%80', '%ED%A0%80', '1%', '%u0031'];
-const BROKEN_TARGETS = BROKEN.flatMap((text) => [
+const BROKEN_TARGETS = ['%', '%3g', '%FF'].flatMap((text) => [
   ...[`/v1/pets/${text}`, `/v1/${text}`, `/${text}`, `/v1/pets/1/${text}`],
   ...[`/v1/pets?${text}`, `/v1/pets?limit=1&a=b&${text}=c`, `/v1/pets/1?a=${text}`],
 ]);
 
-testRefused(
-  'Paths match exactly, and any other',
-  'unknown_path',
-  UNKNOWN_PATHS.flatMap((path) => [`GET ${path}`, `POST ${path}`, `OPTIONS ${path}`]),
-  (line) => sendRaw(line),
+testRefused('Paths match exactly, and any other', 'unknown_path', UNKNOWN_PATHS, (path) =>
+  sendRaw(`GET ${path}`),
 );
 
 testRefused(
@@ -206,17 +166,18 @@ test('HEAD is answered wherever GET is, with the same header', async () => {
 
 const JSON_TYPES = [
   ...['application/json', 'Application/JSON', 'application/json; charset=utf-8'],
-  ...['application/json;charset=UTF-8', 'application/json ; a="b"'],
+  ...['application/json;charset="a\\"b"', 'Application/JSON ; charset="utf-8, or so"'],
 ];
 const JSON_LINE = 'Content-Type: application/json';
 const OTHER_TYPES: readonly (readonly string[])[] = [
   ...[
     ...['text/plain', 'application/x-www-form-urlencoded', 'text/json', 'json', '*/*', ''],
     ...['application/jsonx', 'application/json x', 'xapplication/json', 'application'],
-    ...['application/ld+json', 'application/json, text/json'],
+    ...['application/ld+json', 'application/json, text/json', 'application/json; a, b'],
   ].map((type) => [`Content-Type: ${type}`]),
   [JSON_LINE, JSON_LINE],
   [JSON_LINE, 'Content-Type: text/plain'],
+  ['Content-Type: text/plain', JSON_LINE],
   ...['gzip', 'deflate', 'br', 'identity', ''].map((coding) => [
     `Content-Encoding: ${coding}`,
     JSON_LINE,
@@ -228,12 +189,6 @@ test('POST takes application/json, with parameters, or no type', async () => {
     assert.equal((await client.post(REX, { 'Content-Type': type })).status, 201, type);
   }
   assert.equal((await sendRaw('POST /v1/pets', [REX_LENGTH], REX))?.status, 201);
-});
-
-test('POST takes a body in chunks, with extension and trailer', async () => {
-  const size = (REX.length - 5).toString(16);
-  const chunks = `5;a=b\r\n${REX.slice(0, 5)}\r\n${size}\r\n${REX.slice(5)}\r\n0\r\nX: 1\r\n\r\n`;
-  assert.equal((await sendRaw('POST /v1/pets', [CHUNKED], chunks))?.status, 201);
 });
 
 testRefused(
@@ -251,14 +206,9 @@ test('Request body: none, and one that is sent all the same is ignored', async (
   assert.deepEqual(texts, [expected]);
 });
 
-test('201 carries Location, which leads to the pet', async () => {
-  const { id, response } = await client.add(REX);
-  assert.equal(response.headers.get('Location'), `/v1/pets/${id}`);
-  assert.equal((await client.sendBeside('GET', `/v1/pets/${id}`)).text, response.text);
-});
-
 test('Responses are application/json, with Content-Length in bytes', async () => {
-  const { id, response } = await client.add('{"name":"😀","categoryId":1}');
+  const { id, response } = await client.add('{"name":"é😀","categoryId":1}');
+  assert.equal(response.text, `{"id":${id},"name":"é😀","categoryId":1}`);
   for (const { headers, text } of [
     response,
     await client.get(`/pets/${id}`),

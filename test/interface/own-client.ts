@@ -6,11 +6,11 @@
  */
 
 import assert from 'node:assert/strict';
-import { connect } from 'node:net';
 import { test } from 'node:test';
+import type { AppOptions } from '../../src/app-options.ts';
 import { STATUS_OF_CODE, type ErrorCode } from '../../src/http/api-error.ts';
 import { fieldsOf, TestClient, type ServiceResponse } from '../../src/kit/test-client.ts';
-import { KEY, startService, type Service } from '../support/http/service.ts';
+import { KEY, openService, type Service } from '../support/http/service.ts';
 import { talk } from '../support/http/wire.ts';
 
 export const REX = '{"name":"Rex","categoryId":1}';
@@ -20,8 +20,6 @@ export interface OwnClient extends Pick<TestClient, 'send' | 'get' | 'post' | 'a
   readonly sendBeside: TestClient['send'];
   /** All responses to these bytes, until the service closes the connection. */
   exchange(bytes: string): Promise<readonly ServiceResponse[]>;
-  /** Closes the connection after these bytes, and waits until the service has closed it, too. */
-  leaveAfter(bytes: string): Promise<void>;
 }
 
 export function createOwnClient(port: number): OwnClient {
@@ -41,22 +39,15 @@ export function createOwnClient(port: number): OwnClient {
         return { status, headers: new Headers([...headers]), text };
       });
     },
-    leaveAfter: (bytes) =>
-      new Promise((resolve) => {
-        const socket = connect(port, '127.0.0.1', () => socket.end(bytes));
-        socket.on('error', () => undefined).on('close', () => resolve());
-        socket.resume();
-      }),
   };
 }
 
 /** A service with its own clock, store or limit, for one test or for a file of tests. */
 export async function openOwnService(
   context: { after(fn: () => Promise<void>): void },
-  options: Parameters<typeof startService>[0] = {},
+  options: Partial<AppOptions> = {},
 ): Promise<{ readonly service: Service; readonly client: OwnClient }> {
-  const service = await startService(options);
-  context.after(() => service.close());
+  const service = await openService(context, options);
   return { service, client: createOwnClient(service.port) };
 }
 

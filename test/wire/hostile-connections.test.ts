@@ -5,16 +5,16 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { after, test, type TestContext } from 'node:test';
+import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connectionsOf } from '../../src/http/http-server.ts';
 import { createMemoryStore } from '../../src/stores/memory-store.ts';
 import { startBystander } from '../support/http/bystander.ts';
 import { usedBytes } from '../support/process/heap.ts';
 import { createHeldStore } from '../support/pets/held-store.ts';
-import { startService, type Service } from '../support/http/service.ts';
+import { rounds } from '../support/extent.ts';
+import { addLongPets, openService, type Service } from '../support/http/service.ts';
 import {
-  assertErrorAnswer,
   lastRequestOf,
   openWire,
   requestOf,
@@ -28,17 +28,7 @@ const CHUNKED = 'Transfer-Encoding: chunked';
 const CREATE = requestOf('POST /v1/pets', [], REX);
 const LIVEZ = 'GET /livez HTTP/1.1\r\nHost: a\r\n\r\n';
 
-const service = await startService();
-after(() => service.close());
-
-async function start(
-  t: TestContext,
-  ...options: Parameters<typeof startService>
-): Promise<Service> {
-  const own = await startService(...options);
-  t.after(() => own.close());
-  return own;
-}
+const service = await openService({ after });
 
 /** Resolves when the service has so many connections. */
 async function connections({ server }: Service, count: number): Promise<void> {
@@ -93,7 +83,7 @@ const END_OF: Readonly<Record<string, string>> = { '\n': '\r\n\r\n', '}': '}', '
 
 test('A second batch is answered while the first is, in its order', async (t) => {
   const store = createHeldStore();
-  const own = await start(t, { store });
+  const own = await openService(t, { store });
   const wire = await openWire(t, own.port);
   wire.socket.write(CREATE + LIVEZ);
   await store.waiting();
@@ -107,8 +97,8 @@ test('A second batch is answered while the first is, in its order', async (t) =>
 });
 
 test('Connections that pipelined and went away make room for others', async (t) => {
-  const own = await start(t, {}, { maxConnections: 50 });
-  for (let round = 0; round < 3; round += 1) {
+  const own = await openService(t, {}, { maxConnections: 50 });
+  for (let round = 0; round < rounds(2, 3); round += 1) {
     const wires = await Promise.all(Array.from({ length: 50 }, () => openWire(t, own.port)));
     for (let batch = 0; batch < 2; batch += 1) {
       for (const { socket } of wires) socket.write(LIVEZ.repeat(2));
@@ -124,9 +114,8 @@ test('Connections that pipelined and went away make room for others', async (t) 
 });
 
 test('A client that reads nothing is cut off after some time, and others are not', async (t) => {
-  const own = await start(t, {}, { timeout: 300 });
-  const pet = JSON.stringify({ name: 'x'.repeat(60_000), categoryId: 1 });
-  for (let id = 1; id <= 20; id += 1) assert.equal((await own.post(pet)).status, 201);
+  const own = await openService(t, {}, { timeout: 300, connectionsCheckingInterval: 20 });
+  await addLongPets(own, 20);
   const bystander = await startBystander(own.port);
   const others = connectionsOf(own.server).size;
   const before = usedBytes();
@@ -151,7 +140,11 @@ test('A client that reads nothing is cut off after some time, and others are not
 
 test('An answer that never comes ends its connection after some time', async (t) => {
   const get = (): Promise<undefined> => new Promise(() => undefined);
-  const own = await start(t, { store: { ...createMemoryStore(), get } }, { timeout: 200 });
+  const own = await openService(
+    t,
+    { store: { ...createMemoryStore(), get } },
+    { timeout: 200, connectionsCheckingInterval: 20 },
+  );
   const requests = [requestOf('GET /v1/pets/1'), LIVEZ];
   assert.deepEqual(await talk(own.port, requests.join('')), []);
   const half = await openWire(t, own.port);
@@ -160,8 +153,12 @@ test('An answer that never comes ends its connection after some time', async (t)
   await connections(own, 0);
 });
 
+const FLOOD = rounds(60_000, 160_000);
+/** If all of them are read at once, they take 180 MB, or 480 MB. */
+const MAX_FLOOD_BYTES: number = rounds(150, 200) << 20;
+
 test('A flood of short requests takes bounded memory, and holds up nobody', async (t) => {
-  const own = await start(t);
+  const own = await openService(t);
   const request = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
   const wire = await openWire(t, own.port);
   wire.socket.write(request);
@@ -177,20 +174,17 @@ test('A flood of short requests takes bounded memory, and holds up nobody', asyn
     most = Math.max(most, heapUsed + external - before);
   }, 10);
   t.after(() => clearInterval(watch));
-  const flood = request.repeat(40_000);
-  for (let round = 0; round < 4; round += 1) {
-    if (!wire.socket.write(flood)) await once(wire.socket, 'drain');
-  }
-  while (wire.socket.bytesRead < 160_001 * answerBytes) await sleep(10);
+  if (!wire.socket.write(request.repeat(FLOOD))) await once(wire.socket, 'drain');
+  while (wire.socket.bytesRead < (FLOOD + 1) * answerBytes) await sleep(10);
   const { asked, longestMs } = await bystander.stop();
   t.diagnostic(`At most ${most >> 20} MiB more; a bystander was answered ${asked} times`);
   t.diagnostic(`Its longest wait was ${longestMs.toFixed(0)} ms`);
-  assert.ok(most < 200 << 20, `${most} bytes`);
+  assert.ok(most < MAX_FLOOD_BYTES, `${most} bytes`);
 });
 
 test('With one request too many that waits, the answer under way is the last', async (t) => {
   const store = createHeldStore();
-  const own = await start(t, { store }, { maxWaitingRequests: 10 });
+  const own = await openService(t, { store }, { maxWaitingRequests: 10 });
   const first = await openWire(t, own.port);
   first.socket.write(CREATE + LIVEZ.repeat(8));
   await store.waiting();
@@ -210,7 +204,7 @@ test('With one request too many that waits, the answer under way is the last', a
 
 test('A request that waits counts as several when it has many header fields', async (t) => {
   const store = createHeldStore();
-  const own = await start(t, { store }, { maxWaitingRequests: 10 });
+  const own = await openService(t, { store }, { maxWaitingRequests: 10 });
   const wire = await openWire(t, own.port);
   const heavy = requestOf('GET /livez', Array<string>(600).fill('a:'));
   wire.socket.write(CREATE + heavy.repeat(2));
@@ -224,7 +218,7 @@ test('A request that waits counts as several when it has many header fields', as
 test('A request that is only half read because others wait before it is not too late', async (t) => {
   const store = createHeldStore();
   const limits = { headersTimeout: 100, requestTimeout: 200, connectionsCheckingInterval: 20 };
-  const own = await start(t, { store }, limits);
+  const own = await openService(t, { store }, limits);
   const wire = await openWire(t, own.port);
   wire.socket.write(CREATE + LIVEZ + LIVEZ.slice(0, -2));
   await store.waiting();
@@ -237,10 +231,12 @@ test('A request that is only half read because others wait before it is not too 
 });
 
 test('A body in chunks of one byte takes little more than its length', async (t) => {
-  const own = await start(t);
+  // On a busy machine so many chunks take longer than the limit in force.
+  const own = await openService(t, {}, { requestTimeout: 0 });
   const body = REX.padEnd(60_000);
   const chunks = [...body].map((byte) => `1\r\n${byte}\r\n`).join('');
-  const wires = await Promise.all(Array.from({ length: 20 }, () => openWire(t, own.port)));
+  const count = rounds(5, 20);
+  const wires = await Promise.all(Array.from({ length: count }, () => openWire(t, own.port)));
   const before = usedBytes();
   for (const { socket } of wires) socket.write(requestOf('POST /v1/pets', [CHUNKED], chunks));
   // All of that is read when another connection is answered and nothing waits to be sent.
@@ -253,7 +249,7 @@ test('A body in chunks of one byte takes little more than its length', async (t)
 });
 
 test('When all connections are taken, those that nobody uses are closed', async (t) => {
-  const own = await start(t, {}, { maxConnections: 5 });
+  const own = await openService(t, {}, { maxConnections: 5 });
   const used = await Promise.all(Array.from({ length: 3 }, () => openWire(t, own.port)));
   for (const { socket } of used) socket.write(LIVEZ);
   for (const wire of used) await wire.answers(1);
@@ -285,7 +281,7 @@ test('When all connections are taken, those that nobody uses are closed', async 
 });
 
 test('When all connections are taken, one whose first header takes over a second is closed', async (t) => {
-  const own = await start(t, {}, { maxConnections: 3 });
+  const own = await openService(t, {}, { maxConnections: 3 });
   const dribbling = await Promise.all(Array.from({ length: 3 }, () => openWire(t, own.port)));
   for (const { socket } of dribbling) socket.write('G');
   await connections(own, 3);
@@ -313,51 +309,7 @@ test('Another trailer leaves the connection open', async (t) => {
 
 test('A GET whose announced body never comes has one answer', async (t) => {
   const limits = { headersTimeout: 100, requestTimeout: 200, connectionsCheckingInterval: 20 };
-  const own = await start(t, {}, limits);
+  const own = await openService(t, {}, limits);
   const bytes = requestOf('GET /livez', ['Content-Length: 10']);
   assert.deepEqual(statusesOf(await talk(own.port, bytes)), [200]);
-});
-
-const UNSOUND: readonly (readonly [
-  what: string,
-  head: string,
-  code: 'malformed_request' | 'unsupported_http_version',
-])[] = [
-  ['two hosts', 'GET /livez HTTP/1.1\r\nHost: a\r\nHost: a', 'malformed_request'],
-  ['no host', 'GET /livez HTTP/1.1', 'malformed_request'],
-  ['a broken host', 'GET /livez HTTP/1.1\r\nHost: a,b', 'malformed_request'],
-  ['the target * and GET', 'GET * HTTP/1.1\r\nHost: a', 'malformed_request'],
-  ['a target without a host', 'GET http://:80/livez HTTP/1.1\r\nHost: a', 'malformed_request'],
-  [
-    'a target with a port that is none',
-    'GET http://h:abc/ HTTP/1.1\r\nHost: a',
-    'malformed_request',
-  ],
-  ['a target with two hosts', 'GET http://a,b/ HTTP/1.1\r\nHost: a', 'malformed_request'],
-  ...['0.9', '1.2', '2.0', '3.0'].map(
-    (version) =>
-      [
-        `HTTP/${version}`,
-        `GET /livez HTTP/${version}\r\nHost: a`,
-        'unsupported_http_version',
-      ] as const,
-  ),
-];
-
-for (const [what, head, code] of UNSOUND) {
-  test(`A request with ${what} is ${code}, and ends its connection`, async () => {
-    const answers = await talk(service.port, `${head}\r\n\r\n${LIVEZ}`);
-    assert.equal(answers.length, 1);
-    assertErrorAnswer(answers[0], code);
-    assert.equal(answers[0]?.headers.get('connection'), 'close');
-  });
-}
-
-test('A token is what stands between the white space of its field, and no other space', async () => {
-  const statusOf = async (credential: string): Promise<number | undefined> => {
-    const bytes = `GET /v1/pets HTTP/1.1\r\nHost: a\r\nConnection: close\r\nAuthorization: ${credential}\r\n\r\n`;
-    return (await talk(service.port, Buffer.from(bytes, 'latin1')))[0]?.status;
-  };
-  assert.equal(await statusOf('Bearer test-key \t'), 200);
-  assert.equal(await statusOf('Bearer test-key\u00a0'), 401);
 });

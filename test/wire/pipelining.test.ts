@@ -1,12 +1,10 @@
 /** Several requests on one connection: each gets its answer, in its turn, however they are cut. */
 
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { after, test } from 'node:test';
-import type { PetStore } from '../../src/model/pet-store.ts';
-import { createMemoryStore } from '../../src/stores/memory-store.ts';
 import { createHeldStore } from '../support/pets/held-store.ts';
-import { startService } from '../support/http/service.ts';
+import { rounds } from '../support/extent.ts';
+import { addLongPets, openService } from '../support/http/service.ts';
 import {
   assertErrorAnswer,
   lastRequestOf,
@@ -16,8 +14,7 @@ import {
   talk,
 } from '../support/http/wire.ts';
 
-const service = await startService();
-after(() => service.close());
+const service = await openService({ after });
 
 const REX = '{"name":"Rex","categoryId":1}';
 const CHUNKED = 'Transfer-Encoding: chunked';
@@ -45,8 +42,7 @@ test('A create without a body is refused, and the connection stays', async () =>
 });
 
 test('It does not matter where the bytes of requests are cut', async (t) => {
-  const own = await startService();
-  t.after(() => own.close());
+  const own = await openService(t);
   const bytes =
     requestOf('GET /livez', [], 'body') +
     CREATE +
@@ -62,9 +58,9 @@ test('It does not matter where the bytes of requests are cut', async (t) => {
     assert.deepEqual(statusesOf(answers), [200, 201, 400, 200], `cut at ${at}`);
     wire.socket.destroy();
   };
-  for (let at = 1; at < bytes.length; at += 8) {
-    await Promise.all(Array.from({ length: 8 }, (_, i) => cut(Math.min(at + i, bytes.length - 1))));
-  }
+  const cuts = Array.from({ length: bytes.length - 1 }, (_, index) => index + 1);
+  const tried = cuts.filter((at) => at % rounds(4, 1) === 0);
+  for (let at = 0; at < tried.length; at += 8) await Promise.all(tried.slice(at, at + 8).map(cut));
 });
 
 test('A hundred requests sent at once are answered in their order', async () => {
@@ -87,8 +83,7 @@ const FAULTS = [
 for (const [what, bytes, code] of FAULTS) {
   test(`Behind requests under way, ${what} is answered in its turn`, async (t) => {
     const store = createHeldStore();
-    const own = await startService({ store });
-    t.after(() => own.close());
+    const own = await openService(t, { store });
     const wire = await openWire(t, own.port);
     wire.socket.write(CREATE + requestOf('GET /livez') + bytes);
     if (what.includes('cut')) wire.socket.end();
@@ -124,35 +119,9 @@ test('A GET with a body of exactly the limit is answered at once, and its connec
   assert.deepEqual(statusesOf(await wire.allAnswers()), [200, 404]);
 });
 
-test('A client that reads nothing is not served without an end', async (t) => {
-  const body = JSON.stringify({ name: 'x'.repeat(60_000), categoryId: 1 });
-  let served = 0;
-  const store = createMemoryStore();
-  const list: PetStore['list'] = (query) => {
-    served += 1;
-    return store.list(query);
-  };
-  const own = await startService({ store: { ...store, list } });
-  t.after(() => own.close());
-  for (let pet = 0; pet < 20; pet += 1) assert.equal((await own.post(body)).status, 201);
-  const wire = await openWire(t, own.port);
-  wire.socket.pause();
-  const request = requestOf('GET /v1/pets?limit=20');
-  // Each answer is 1.2 MB: far fewer than these fit into the buffers of a connection.
-  wire.socket.write(request.repeat(1000));
-  await talk(own.port, lastRequestOf('GET /livez'));
-  const servedBefore = served;
-  assert.ok(servedBefore < 900, `${servedBefore} requests were served`);
-  wire.socket.resume();
-  await once(wire.socket, 'data');
-  assert.match(wire.text(), /^HTTP\/1\.1 200 /);
-});
-
 test('Behind a long answer that goes out in pieces, CONNECT is answered in its turn', async (t) => {
-  const own = await startService();
-  t.after(() => own.close());
-  const body = JSON.stringify({ name: 'x'.repeat(60_000), categoryId: 1 });
-  for (let pet = 0; pet < 100; pet += 1) assert.equal((await own.post(body)).status, 201);
+  const own = await openService(t);
+  await addLongPets(own, 100);
   const bytes = requestOf('GET /v1/pets?limit=100') + requestOf('CONNECT b:443');
   const answers = await talk(own.port, bytes);
   assert.deepEqual(statusesOf(answers), [200, 405]);

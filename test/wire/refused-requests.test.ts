@@ -7,19 +7,19 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import type { ErrorCode } from '../../src/http/api-error.ts';
-import { startService } from '../support/http/service.ts';
+import { KEY, openService } from '../support/http/service.ts';
 import { assertErrorAnswer, lastRequestOf, requestOf, talk } from '../support/http/wire.ts';
 
-const service = await startService();
-after(() => service.close());
+const service = await openService({ after });
 
 const REX = '{"name":"Rex","categoryId":1}';
 const LENGTH = 'Content-Length: 29';
 const GZIP = 'Transfer-Encoding: gzip';
 const CHUNKED = 'Transfer-Encoding: chunked';
-/** For what would be well-formed: the client asks for the connection to be closed. */
-const GET = lastRequestOf('GET /v1/pets');
-const POST = lastRequestOf('POST /v1/pets', [], REX);
+const GET = requestOf('GET /v1/pets');
+const POST = requestOf('POST /v1/pets', [], REX);
+/** What follows a refused request on its connection; no answer to it may come. */
+const NEXT = lastRequestOf('GET /livez');
 
 /** The request to list pets with other fields instead of its Host. */
 const withHost = (...fields: readonly string[]): string =>
@@ -37,7 +37,13 @@ const CASES: Readonly<Partial<Record<ErrorCode, readonly Case[]>>> = {
     ['a banner of SSH', 'SSH-2.0-OpenSSH_9.6\r\n'],
     ['an answer instead of a request', 'HTTP/1.1 200 OK\r\n\r\n'],
     ['a method in lower case', GET.replace('GET', 'get')],
-    ['a method that goes on', GET.replace('GET', 'GETX')],
+    ['an unknown method', GET.replace('GET', 'BREW')],
+    ['a target without a slash', GET.replace('/v1', 'v1')],
+    ['a target of another scheme', GET.replace('/v1', 'ftp://a/v1')],
+    ['a target without a host', GET.replace('/v1', 'http://:80/v1')],
+    ['a target with two hosts', GET.replace('/v1', 'http://a,b/v1')],
+    ['a space in the target', GET.replace('pets', 'pe ts')],
+    ['the target * of a GET', GET.replace('/v1/pets', '*')],
     ['a request line without a target', 'GET\r\n\r\n'],
     ['two spaces and no target', 'GET  HTTP/1.1\r\nHost: a\r\n\r\n'],
     ['a word after the version', GET.replace('HTTP/1.1', 'HTTP/1.1 x')],
@@ -62,6 +68,7 @@ const CASES: Readonly<Partial<Record<ErrorCode, readonly Case[]>>> = {
     ['a bare LF after a value', withHost('Host: a\nX: y')],
     ['a control character in a value', withHost('Host: a', 'X: \x01')],
     // Which host?
+    ['bare LFs', GET.replaceAll('\r\n', '\n')],
     ['no Host', withHost()],
     ['two Hosts', withHost('Host: a', 'Host: a')],
     ['two Hosts, in other letters', withHost('host: a', 'HOST: b')],
@@ -74,6 +81,7 @@ const CASES: Readonly<Partial<Record<ErrorCode, readonly Case[]>>> = {
     ['a Host with 8-bit characters', withHost('Host: \xe4')],
     ['two Hosts in HTTP/1.0', withHost('Host: a', 'Host: b').replace('HTTP/1.1', 'HTTP/1.0')],
     // How long is the body?
+    ['two Content-Lengths', withLength('29\r\nContent-Length: 5')],
     ['an empty Content-Length', withLength('')],
     ['a Content-Length with a sign', withLength('+29')],
     ['a Content-Length in hex', withLength('0x1d')],
@@ -101,6 +109,8 @@ const CASES: Readonly<Partial<Record<ErrorCode, readonly Case[]>>> = {
   unsupported_http_version: [
     ['a request line without a version', 'GET /\r\n\r\n'],
     ['HTTP/0.9', GET.replace('HTTP/1.1', 'HTTP/0.9')],
+    ['HTTP/1.2', GET.replace('HTTP/1.1', 'HTTP/1.2')],
+    ['HTTP/3.0', GET.replace('HTTP/1.1', 'HTTP/3.0')],
     ['HTTP/2.0', GET.replace('HTTP/1.1', 'HTTP/2.0')],
     ['HTTP/2.0 with a body', POST.replace('HTTP/1.1', 'HTTP/2.0')],
     ['the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
@@ -109,6 +119,7 @@ const CASES: Readonly<Partial<Record<ErrorCode, readonly Case[]>>> = {
     ['gzip, chunked', chunked('0\r\n\r\n').replace('chunked', 'gzip, chunked')],
     ['gzip, then chunked', chunked('0\r\n\r\n').replace(CHUNKED, `${GZIP}\r\n$&`)],
   ],
+  body_too_large: [['a Content-Length of 2^63', withLength(`${2n ** 63n}`)]],
   headers_too_large: [
     ['a long name', requestOf('GET /v1/pets', [`${'x'.repeat(17_000)}: y`])],
     ['a header that never ends', `GET / HTTP/1.1\r\n${'X: y\r\n'.repeat(100_000)}`],
@@ -120,16 +131,43 @@ for (const [code, cases] of Object.entries(CASES) as [ErrorCode, readonly Case[]
   describe(code, () => {
     for (const [what, bytes] of cases) {
       test(`${what} is refused with an Error, and the connection is closed`, async () => {
-        const raw = typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes;
+        const raw = typeof bytes === 'string' ? Buffer.from(bytes + NEXT, 'latin1') : bytes;
         const answers = await talk(service.port, raw);
         assert.equal(answers.length, 1, JSON.stringify(answers));
         assertErrorAnswer(answers[0], code);
         assert.equal(answers[0]?.headers.get('connection'), 'close');
-        assert.equal(await (await service.fetch('/v1/pets')).text(), '[]');
       });
     }
   });
 }
+
+/** More fields than the thousand that node:http keeps by default, within the limit of 16 KiB. */
+const MANY = Array<string>(2000).fill('X-A: y');
+const PAST_MANY: readonly (readonly [field: string, code: ErrorCode])[] = [
+  ['Host: h', 'malformed_request'],
+  [`Authorization: Bearer ${KEY}`, 'unauthorized'],
+  ['Expect: a-miracle', 'expectation_failed'],
+  ['Content-Encoding: gzip', 'unsupported_media_type'],
+];
+
+test('A field past the thousandth counts as any other', async () => {
+  for (const [field, code] of PAST_MANY) {
+    const [answer] = await talk(
+      service.port,
+      lastRequestOf('POST /v1/pets', [...MANY, field], REX),
+    );
+    assertErrorAnswer(answer, code);
+  }
+});
+
+test('None of these requests has added a pet', async () => {
+  assert.equal(await (await service.fetch('/v1/pets')).text(), '[]');
+});
+
+test('HTTP/1.0 without a Host is served', async () => {
+  const [answer] = await talk(service.port, withHost().replace('HTTP/1.1', 'HTTP/1.0'));
+  assert.equal(answer?.status, 200);
+});
 
 test('A header of almost 16 KiB is not too large', async () => {
   const fields = [`X: ${'x'.repeat(16_000)}`];

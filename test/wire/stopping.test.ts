@@ -9,7 +9,7 @@ import { test, type TestContext } from 'node:test';
 import { stopServer } from '../../src/http/stop-server.ts';
 import { createHeldStore } from '../support/pets/held-store.ts';
 import { portOf, startOn, type Process } from '../support/process/process.ts';
-import { startService, type Service } from '../support/http/service.ts';
+import { addLongPets, openService, type Service } from '../support/http/service.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 import {
   assertErrorAnswer,
@@ -106,8 +106,7 @@ function stop({ app, server }: Service, drainMs: number): Promise<void> {
 
 test('A create under way is answered, and its connection closed', async (t) => {
   const store = createHeldStore();
-  const service = await startService({ store });
-  t.after(() => service.close());
+  const service = await openService(t, { store });
   const wire = await openWire(t, service.port);
   wire.socket.write(requestOf('POST /v1/pets', [], REX));
   await store.waiting();
@@ -122,11 +121,8 @@ test('A create under way is answered, and its connection closed', async (t) => {
 });
 
 test('A client that reads slowly gets all of its answer', async (t) => {
-  const service = await startService();
-  t.after(() => service.close());
-  // 100 of these are more than the buffers of a connection hold.
-  const body = JSON.stringify({ name: 'x'.repeat(65_000), categoryId: 1 });
-  for (let pet = 0; pet < 100; pet += 1) assert.equal((await service.post(body)).status, 201);
+  const service = await openService(t);
+  await addLongPets(service, 100);
   const wire = await openWire(t, service.port);
   wire.socket.write(requestOf('GET /v1/pets?limit=100'));
   await wire.until((text) => text !== '');
@@ -146,10 +142,9 @@ test('A client that reads slowly gets all of its answer', async (t) => {
 });
 
 test('The last answer is whole for a client that has sent more behind it', async (t) => {
-  const service = await startService();
-  t.after(() => service.close());
+  const service = await openService(t);
+  await addLongPets(service, 100);
   const body = JSON.stringify({ name: 'x'.repeat(65_000), categoryId: 1 });
-  for (let pet = 0; pet < 100; pet += 1) assert.equal((await service.post(body)).status, 201);
   const list = requestOf('GET /v1/pets?limit=100');
   // More than one read takes: the rest lies unread while the answers wait for their client.
   const more = requestOf('POST /v1/pets', [], body).repeat(20);
@@ -178,12 +173,10 @@ test('The last answer is whole for a client that has sent more behind it', async
 });
 
 test('A connection that is still busy when the time is over is cut', async (t) => {
-  const service = await startService();
-  t.after(() => service.close());
+  const service = await openService(t);
   const half = await halfSent(t, service.port, requestOf('GET /livez'));
   const reader = await openWire(t, service.port);
-  const body = JSON.stringify({ name: 'x'.repeat(65_000), categoryId: 1 });
-  for (let pet = 0; pet < 100; pet += 1) assert.equal((await service.post(body)).status, 201);
+  await addLongPets(service, 100);
   reader.socket.write(requestOf('GET /v1/pets?limit=100'));
   await reader.until((text) => text !== '');
   reader.socket.pause();
@@ -197,8 +190,7 @@ test('A connection that is still busy when the time is over is cut', async (t) =
 
 test('Who is too slow is told so while the service stops, too', async (t) => {
   const limits = { headersTimeout: 200, requestTimeout: 300, connectionsCheckingInterval: 20 };
-  const service = await startService({}, limits);
-  t.after(() => service.close());
+  const service = await openService(t, {}, limits);
   const half = await halfSent(t, service.port, requestOf('GET /livez'));
   const stopped = stop(service, FOR_EVER_MS);
   const [, late] = await half.allAnswers();
@@ -207,14 +199,14 @@ test('Who is too slow is told so while the service stops, too', async (t) => {
 });
 
 test('What comes behind the last answer of a connection is not processed', async (t) => {
-  const service = await startService();
-  t.after(() => service.close());
+  const service = await openService(t);
   const half = await halfSent(t, service.port, requestOf('GET /livez'));
   let answered = 0;
   service.server.on('request', (_request, response) => {
     response.on('finish', () => (answered += 1));
   });
   const stopped = stop(service, FOR_EVER_MS);
+  await refusing(service.port);
   half.socket.write(`\n${requestOf('GET /livez').repeat(5)}`);
   assert.deepEqual(statusesOf(await half.allAnswers()), [200, 200]);
   await stopped;

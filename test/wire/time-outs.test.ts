@@ -11,7 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { connectionsOf } from '../../src/http/http-server.ts';
 import type { Limits } from '../../src/http/limits.ts';
 import { createHeldStore } from '../support/pets/held-store.ts';
-import { startService, type Service } from '../support/http/service.ts';
+import { addLongPets, openService, type Service } from '../support/http/service.ts';
 import {
   assertErrorAnswer,
   lastRequestOf,
@@ -33,8 +33,7 @@ const SHORT: Partial<Limits> = {
 /** A service with short limits that must log nothing. */
 async function start(t: TestContext, limits: Partial<Limits> = SHORT): Promise<Service> {
   const log = (...entry: readonly unknown[]): void => assert.fail(JSON.stringify(entry));
-  const service = await startService({ log }, limits);
-  t.after(() => service.close());
+  const service = await openService(t, { log }, limits);
   return service;
 }
 
@@ -81,20 +80,6 @@ for (const [what, fast, slow] of SLOW) {
   });
 }
 
-test('The time that the service takes itself does not count', async (t) => {
-  const store = createHeldStore();
-  const service = await startService({ store }, SHORT);
-  t.after(() => service.close());
-  const wire = await openWire(t, service.port);
-  wire.socket.write(requestOf('POST /v1/pets', [], REX));
-  await store.waiting();
-  // A client that says nothing is cut off meanwhile, so that the time is over for certain.
-  await (await openWire(t, service.port)).allAnswers();
-  await (await openWire(t, service.port)).allAnswers();
-  store.release();
-  assert.deepEqual(statusesOf(await wire.answers(1)), [201]);
-});
-
 test('A malformed body behind Upgrade, which node:http passes over, gets 408', async (t) => {
   const service = await start(t);
   const fields = ['Connection: Upgrade', 'Upgrade: h2c', CHUNKED];
@@ -112,13 +97,6 @@ test('A connection that is idle after an answer is closed without another one', 
   assert.deepEqual(statusesOf(await wire.allAnswers()), [200]);
 });
 
-/** Pets of which a list is more than the buffers of a connection hold. */
-async function addLongPets(service: Service): Promise<void> {
-  // Not over HTTP, where the short limits of these tests may be too short for them.
-  const newPet = { name: 'x'.repeat(65_000), categoryId: 1n };
-  for (let pet = 0; pet < 100; pet += 1) await service.app.pets.create(newPet);
-}
-
 /** Sends an empty line now and then, until the connection is closed. */
 function sendEmptyLines(t: TestContext, { socket }: Wire): void {
   const timer = setInterval(() => socket.writable && socket.write('\r\n'), 20);
@@ -133,10 +111,8 @@ async function connections({ server }: Service, count: number): Promise<void> {
 const LIST = requestOf('GET /v1/pets?limit=100');
 
 test('A client that reads nothing is cut off, though it sends empty lines or CONNECT', async (t) => {
-  const service = await startService({}, { ...SHORT, timeout: 300, keepAliveTimeout: 200 });
-  t.after(() => service.close());
-  await addLongPets(service);
-  await connections(service, 0);
+  const service = await openService(t, {}, { ...SHORT, timeout: 300, keepAliveTimeout: 200 });
+  await addLongPets(service, 100);
   for (const bytes of [LIST, LIST + requestOf('CONNECT b:443')]) {
     const wire = await openWire(t, service.port);
     wire.socket.pause();
@@ -148,15 +124,14 @@ test('A client that reads nothing is cut off, though it sends empty lines or CON
 });
 
 test('A client that reads slowly goes forward, and is not cut off', async (t) => {
-  const service = await startService({}, { ...SHORT, timeout: 3000 });
-  t.after(() => service.close());
-  await addLongPets(service);
+  const service = await openService(t, {}, { ...SHORT, timeout: 1000 });
+  await addLongPets(service, 100);
   const wire = await openWire(t, service.port);
   wire.socket.write(LIST);
   const slow = setInterval(() => {
     wire.socket.resume();
     wire.socket.once('data', () => wire.socket.pause());
-  }, 60);
+  }, 25);
   t.after(() => clearInterval(slow));
   const [answer] = await wire.answers(1);
   assert.ok(answer!.body.length > 6_500_000);
@@ -164,8 +139,7 @@ test('A client that reads slowly goes forward, and is not cut off', async (t) =>
 
 test('A connection that brings empty lines and no request is closed', async (t) => {
   const limits = { ...SHORT, headersTimeout: 200, keepAliveTimeout: 200 };
-  const service = await startService({}, limits);
-  t.after(() => service.close());
+  const service = await openService(t, {}, limits);
   for (const first of ['', requestOf('GET /livez')]) {
     const wire = await openWire(t, service.port);
     wire.socket.write(first);
@@ -177,8 +151,7 @@ test('A connection that brings empty lines and no request is closed', async (t) 
 
 test('A request that expired while others waited before it has its own time after them', async (t) => {
   const store = createHeldStore();
-  const service = await startService({ store }, { ...SHORT, keepAliveTimeout: 200 });
-  t.after(() => service.close());
+  const service = await openService(t, { store }, { ...SHORT, keepAliveTimeout: 200 });
   const wire = await openWire(t, service.port);
   wire.socket.write(
     requestOf('POST /v1/pets', [], REX) + requestOf('GET /livez').repeat(2) + 'GET',

@@ -303,12 +303,12 @@ describe('In each fault', { concurrency: 4 }, () => {
     await until('A key is not part of the log');
     assert.equal((await store.create(rex)).id, 1n);
     assert.equal(store.problem(), undefined);
-    await assert.rejects(openEtcdStore({ endpoints }), /petstore\/notes first/);
+    await assert.rejects(openEtcdStore({ endpoints }), /petstore\/notes is not part of the log/);
     await call('/v3/kv/deleterange', { key: base64('petstore/notes') });
-    await until('No key under the prefix');
+    await until('All keys under the prefix');
     assert.deepEqual(lines(), [
       'error A key is not part of the log: petstore/notes',
-      'info No key under the prefix is left that is not part of the log',
+      'info All keys under the prefix are part of the log again',
     ]);
   });
 

@@ -14,6 +14,7 @@ export class VirtualClock implements EtcdClock {
   #now = 0;
   #alarms: Alarm[] = [];
   #isRunning = false;
+  random: () => number = () => 0.5;
 
   now(): number {
     return this.#now;

@@ -25,6 +25,16 @@ export interface Service {
   close(): Promise<void>;
 }
 
+/** Starts a service that is closed with the test, or with the file of tests. */
+export async function openService(
+  t: { after(close: () => Promise<void>): void },
+  ...settings: Parameters<typeof startService>
+): Promise<Service> {
+  const service = await startService(...settings);
+  t.after(() => service.close());
+  return service;
+}
+
 /** Starts a service with an in-memory store, unless the options name another. */
 export async function startService(
   options: Partial<AppOptions> = {},
@@ -62,6 +72,12 @@ export async function startService(
       await app.close();
     },
   };
+}
+
+/** Adds pets of 65 KB. A list of 100 of them is more than the buffers of a connection hold. */
+export async function addLongPets({ app }: Service, count: number): Promise<void> {
+  const newPet = { name: 'x'.repeat(65_000), categoryId: 1n };
+  for (let pet = 0; pet < count; pet += 1) await app.pets.create(newPet);
 }
 
 export async function listen(server: ReturnType<typeof createServer>): Promise<number> {

@@ -1,0 +1,78 @@
+/** Generated JSON texts, with the values that they stand for. */
+
+import { int64FromLiteral } from '../../src/base/int64.ts';
+import { randomInt64, randomStringLiteral, randomText, type Random } from './random.ts';
+
+export interface RandomJson {
+  readonly text: string;
+  /** A bigint for each number that is an int64, a number for every other. */
+  readonly value: unknown;
+}
+
+export interface RandomObject extends RandomJson {
+  /** The members in their order: the key, decoded, and the text of the value. */
+  readonly members: readonly (readonly [key: string, valueText: string])[];
+}
+
+type KeyOf = (random: Random, index: number) => string;
+
+/** A JSON text without whitespace around it. `keyOf` makes the keys of its objects. */
+export function randomJson(random: Random, depth: number, keyOf: KeyOf = anyKey): RandomJson {
+  const kind = random.below(depth > 0 ? 6 : 4);
+  if (kind === 0) {
+    const value = random.pick([null, true, false]);
+    return { text: String(value), value };
+  }
+  if (kind === 1) return randomNumber(random);
+  if (kind < 4) {
+    const value = randomText(random, 8);
+    return { text: randomStringLiteral(random, value), value };
+  }
+  if (kind === 4) return randomObject(random, depth, keyOf);
+  const items = Array.from({ length: random.below(5) }, () => randomJson(random, depth - 1, keyOf));
+  const texts = items.map(({ text }) => spaced(random, text));
+  return { text: `[${texts.join()}]`, value: items.map(({ value }) => value) };
+}
+
+export function randomObject(random: Random, depth: number, keyOf: KeyOf = anyKey): RandomObject {
+  const items = Array.from({ length: random.below(7) }, (_, index) => {
+    return { key: keyOf(random, index), ...randomJson(random, depth - 1, keyOf) };
+  });
+  const texts = items.map(({ key, text }) => {
+    return `${spaced(random, randomStringLiteral(random, key))}:${spaced(random, text)}`;
+  });
+  return {
+    text: `{${texts.join()}}`,
+    value: Object.fromEntries(items.map(({ key, value }) => [key, value])),
+    members: items.map(({ key, text }) => [key, text]),
+  };
+}
+
+/** Awkward keys, some of them twice in an object. */
+function anyKey(random: Random): string {
+  return random.oneIn(5) ? randomText(random, 3) : random.pick(KEYS);
+}
+
+const KEYS: readonly string[] = [
+  ...['a', 'name', '', '1', '"', '\\', 'é', '🐶', '\n', '__proto__', 'constructor', 'toString'],
+];
+
+function randomNumber(random: Random): RandomJson {
+  if (random.oneIn(2)) {
+    const value = randomInt64(random);
+    return { text: `${value}${random.pick(['', '', '.0', 'e0', '.00E+0'])}`, value };
+  }
+  const digits = (count: number): string =>
+    Array.from({ length: count }, () => random.below(10)).join('');
+  const whole = random.oneIn(3) ? '0' : `${1 + random.below(9)}${digits(random.below(25))}`;
+  const fraction = random.oneIn(2) ? '' : `.${digits(1 + random.below(20))}`;
+  const power = `${random.pick(['e', 'E'])}${random.pick(['', '+', '-'])}${digits(1 + random.below(2))}`;
+  const text = random.pick(['', '-']) + whole + fraction + random.pick(['', power]);
+  return { text, value: int64FromLiteral(text) ?? Number(text) };
+}
+
+/** The text with whitespace around it, perhaps. */
+function spaced(random: Random, text: string): string {
+  const space = (): string => random.pick(['', '', '', '', ' ', '\n', '\t', '\r', ' \r\n\t ']);
+  return space() + text + space();
+}
