@@ -14,7 +14,7 @@ import { openEtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
 import { initEtcd } from '../../../src/stores/etcd/new-log.ts';
 import { enableAuth } from '../../support/etcd/auth.ts';
 import { startCluster, withoutEtcd } from '../../support/etcd/cluster.ts';
-import { fastClock } from '../../support/etcd/fast-clock.ts';
+import { fastClock, openFast } from '../../support/etcd/fast-clock.ts';
 import { openInitialized } from '../../support/etcd/initialized-store.ts';
 import { isWhole } from '../../support/extent.ts';
 import { tempDir } from '../../support/disk/temp-dir.ts';
@@ -103,7 +103,7 @@ describe('What etcd refuses', { concurrency: 4 }, () => {
         return assert.rejects(openEtcdStore(wrong), cause);
       }),
     );
-    const store = await openEtcdStore(options);
+    const store = await openFast((clock) => openEtcdStore({ ...options, clock }));
     t.after(() => store.close());
     assert.equal((await store.create(rex)).id, 1n);
     // The files are read again for each connection.

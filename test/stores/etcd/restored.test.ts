@@ -8,10 +8,11 @@ import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Log } from '../../../src/base/log.ts';
 import { openEtcdStore, type EtcdStoreOptions } from '../../../src/stores/etcd/etcd-store.ts';
 import { initEtcd } from '../../../src/stores/etcd/new-log.ts';
 import { rangeOf, startCluster, withoutEtcd } from '../../support/etcd/cluster.ts';
-import { fastClock } from '../../support/etcd/fast-clock.ts';
+import { fastClock, openFast } from '../../support/etcd/fast-clock.ts';
 import { openInitialized } from '../../support/etcd/initialized-store.ts';
 import { tempDir } from '../../support/disk/temp-dir.ts';
 
@@ -58,7 +59,7 @@ describe('A restored cluster', { concurrency: 2 }, () => {
       assert.match(message, /an older state was restored\. Restart the service/);
     }
     // A new process continues with the pets of the backup.
-    const next = await open({ clock: fastClock });
+    const next = await openFast((clock) => open({ clock }));
     assert.equal((await next.create(rex)).id, 2n);
 
     // A restore with another token makes another cluster.
@@ -79,18 +80,14 @@ describe('A restored cluster', { concurrency: 2 }, () => {
     const { members, endpoints } = cluster;
     const [wrong] = members;
     const lines: string[] = [];
-    const store = await openInitialized({
-      ...{ endpoints, clock: fastClock },
-      log: (_level, event, details) => void lines.push(`${event} ${JSON.stringify(details)}`),
-    });
+    const log: Log = (_level, event) => void lines.push(event);
+    const store = await openFast((clock) => openInitialized({ endpoints, clock, log }));
     t.after(() => store.close());
     await store.create(rex);
     await wrong?.kill();
     wrong?.restartAlone(join(tempDir(t), 'alone'));
     // The process works on with the other two, for longer than it waits if most are strange.
-    const isNamed = (line: string): boolean =>
-      line.startsWith('An etcd endpoint belongs to another cluster');
-    while (!lines.some(isNamed)) await sleep(50);
+    while (!lines.includes('An etcd endpoint belongs to another cluster')) await sleep(50);
     const until = fastClock.now() + 12_000;
     while (fastClock.now() < until) {
       await store.create(rex).catch(() => undefined);
@@ -114,7 +111,7 @@ describe('A restored cluster', { concurrency: 2 }, () => {
     await assert.rejects(init, /1 of 3 endpoints have answered, 3 must/);
     await Promise.all(starts);
     // With one of two endpoints a start continues. It finds no log, and makes none.
-    const two = { endpoints: endpoints.slice(0, 2), clock: fastClock };
+    const two = { endpoints: endpoints.slice(0, 2) };
     await assert.rejects(openEtcdStore(two), /There is no log under/);
     assert.doesNotMatch(await cluster.call('/v3/kv/range', rangeOf('petstore/')), /"kvs"/);
     for (const member of members.slice(1)) member.restart();

@@ -6,10 +6,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { initEtcd } from '../../../src/stores/etcd/new-log.ts';
 import { rangeOf, startCluster, withoutEtcd, type Cluster } from '../../support/etcd/cluster.ts';
 import { startLinks } from '../../support/etcd/link.ts';
+import { rounds } from '../../support/extent.ts';
 import { end, KEY, startProcess, type Process } from '../../support/process/process.ts';
 
 const cluster: Cluster | undefined =
-  withoutEtcd === false ? await startCluster({ after }) : undefined;
+  withoutEtcd === false ? await startCluster({ after }, { size: rounds(1, 3) }) : undefined;
 const endpoints = cluster?.endpoints ?? [];
 const skip = withoutEtcd;
 
