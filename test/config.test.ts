@@ -291,7 +291,7 @@ const MISTAKES: readonly (readonly [env: Env, args: readonly string[], mistake: 
   [
     { PETSTORE_API_KEYS: Array.from({ length: 1001 }, (_, index) => `key-${index}`).join() },
     [],
-    'There are 1001 API keys, and at most 1000 are taken',
+    'There are 1001 API keys, and at most 1000 are allowed',
   ],
   [{ PETSTORE_API_KEYS: 'a,,b' }, [], 'PETSTORE_API_KEYS, key 2: a key must not be empty'],
   [{ PETSTORE_API_KEYS: 'a,' }, [], 'PETSTORE_API_KEYS, key 2: a key must not be empty'],
@@ -376,13 +376,13 @@ test('All mistakes of variables, flags and key files are told at once', async ()
       'PETSTORE_BODY_LIMIT must be an integer from 1 to 5242880, not "0"',
       `The API keys file, line 1: ${LINE}`,
       'The API keys file, line 3: sha256: must be followed by 64 hex digits',
-      'The API keys file, line 2: the key is there already (PETSTORE_API_KEYS, key 2)',
+      'The API keys file, line 2: the key is configured already (PETSTORE_API_KEYS, key 2)',
     ],
   });
 });
 
 const VISIBLE = 'a key must be of visible ASCII characters, without a space';
-const LINE = 'expected [NAME: ]KEY[ read-metrics], with blanks only between the parts';
+const LINE = 'expected [NAME: ]KEY[ read-metrics], with spaces only between the parts';
 
 test('PETSTORE_API_KEYS holds keys and digests, separated by commas', async () => {
   const cases: readonly (readonly [text: string, keys: readonly string[]])[] = [
@@ -495,13 +495,13 @@ test('Any other line with a blank is a mistake, which shows no part of it', asyn
 
 test('A key or a name that is given twice is a mistake, in the file or beside it', async () => {
   const again = (key: string, where: string): string =>
-    `The API keys file, line ${key}: the key is there already (${where})`;
+    `The API keys file, line ${key}: the key is configured already (${where})`;
   const keys = `a: ${SECRET}\nb: x\na: y\nc: ${DIGEST}\nfixed\n`;
   const env = { PETSTORE_API_KEYS: 'fixed' };
   assert.deepEqual(await read(env, ['--api-keys-file=keys'], { keys }), {
     kind: 'mistakes',
     mistakes: [
-      'The API keys file, line 3: the name is there already (The API keys file, line 1)',
+      'The API keys file, line 3: the name is configured already (The API keys file, line 1)',
       again('4', 'The API keys file, line 1'),
       again('5', 'PETSTORE_API_KEYS, key 1'),
     ],
@@ -554,7 +554,7 @@ test('Of the faults of a keys file the first twenty are told, and how many more'
   assert.ok(result.kind === 'mistakes');
   assert.equal(result.mistakes.length, 22);
   assert.equal(result.mistakes[19], `The API keys file, line 20: ${LINE}`);
-  assert.equal(result.mistakes[20], 'The API keys file: 99980 more lines are no keys');
+  assert.equal(result.mistakes[20], 'The API keys file: 99980 more lines are not valid keys');
 });
 
 test('A mistake never quotes a key', async () => {

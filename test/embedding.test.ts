@@ -204,7 +204,7 @@ test('What an app cannot be made with is told at once, in a TypeError', async ()
       { apiKeys: [{ key: 'k', nmae: 'x' }] },
       'apiKeys[0]: beside the key, only name and only are options of it',
     ],
-    [{ apiKeys: ['k', { key: 'k' }] }, 'apiKeys[1]: the key is there already (apiKeys[0])'],
+    [{ apiKeys: ['k', { key: 'k' }] }, 'apiKeys[1]: the key is configured already (apiKeys[0])'],
     [{ corsOrigins: '*' }, 'corsOrigins: expected an array of origins, not "*"'],
     [{ prefix: null }, 'prefix: expected segments such as /shop, not null'],
     [{ log: console }, /^log: expected a function, not Object/],

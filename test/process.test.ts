@@ -350,11 +350,11 @@ test('On SIGHUP a keys file that is a pipe, or far too long, changes nothing', P
   execFileSync('mkfifo', [keysFile]);
   service.child.kill('SIGHUP');
   assert.equal((await listPets(url, 'old-key')).status, 200);
-  await logged(service, 'its end did not come within 5000 ms');
+  await logged(service, 'it did not end within 5000 ms');
   rmSync(keysFile);
   writeFileSync(keysFile, 'no key\n'.repeat(149_000));
   service.child.kill('SIGHUP');
-  await logged(service, '148980 more lines are no keys');
+  await logged(service, '148980 more lines are not valid keys');
   writeFileSync(keysFile, 'no key\n'.repeat(7_000_000));
   service.child.kill('SIGHUP');
   await logged(service, 'it is longer than 1048576 bytes');

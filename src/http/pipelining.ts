@@ -20,8 +20,8 @@
  * 1. Connections whose clients do not read their response are closed, the longest queued first,
  *    until the other connections have few enough.
  * 2. If a response waits for the store, its connection is ending: the requests after it, none of
- *    which has begun, are discarded. Above twice `maxWaiting`, the connection is closed immediately,
- *    unless its request may have taken effect.
+ *    which has begun, are discarded. Above twice `maxWaiting`, the connection is closed at once, if
+ *    its request cannot have taken effect.
  * 3. All other connections are held.
  *
  * So a client that does not read never delays others, and thousands of clients that read get every

@@ -61,7 +61,7 @@ test('Names come from the keys file, and a reload that failed is counted', ASKIN
   service.child.kill('SIGHUP');
   const failed = await until(failures, (value) => value === '1');
   assert.equal(failed.get('petstore_api_key_requests_total{key="shop-1"}'), '0');
-  const problem = 'line 2: the name is there already';
+  const problem = 'line 2: the name is configured already';
   while (!service.stderr().includes(problem) && !t.signal.aborted) await sleep(20);
 
   writeFileSync(keysFile, 'shop-2: b\nprometheus: scraper read-metrics\n');
