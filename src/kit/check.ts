@@ -1,16 +1,14 @@
 /**
- * A check: one sentence about a pet store service, and how to see if it holds.
+ * A check: a sentence about a pet store service, and a function that tests if it is true.
  *
- * Its id is stable: lists of expected failures and old reports name checks by it. A sentence of the
- * level `interface` is one of the specification. At the two other levels it is a decision of this
- * project where the specification is silent, and a service that decides otherwise may be as valid.
+ * The id is stable: lists of expected failures and old reports name checks by it. A sentence of the
+ * level `interface` is from the specification. At the other two levels it is a decision of this
+ * project on what the specification leaves open. A service that decides otherwise may be as valid.
  */
 
 import type { TestClient } from './test-client.ts';
 
-/**
- * A level includes those before it: the decisions are about pets, the last is about HTTP itself.
- */
+/** Each level includes those before it. `decisions` is about pets, `http` about HTTP itself. */
 export const LEVELS = ['interface', 'decisions', 'http'] as const;
 
 export type Level = (typeof LEVELS)[number];
@@ -37,7 +35,7 @@ export function onHttp(name: string, sentence: string, run: Run): Check {
   return { id: `http/${name}`, level: 'http', sentence, run };
 }
 
-/** The service gave no occasion to see if the sentence holds: the check neither holds nor fails. */
+/** The service gave no occasion to test the sentence: the check neither holds nor fails. */
 export class NotObserved extends Error {
   override readonly name: string = 'NotObserved';
 }

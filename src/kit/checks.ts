@@ -1,4 +1,4 @@
-/** All checks, in the order of a report, and the ways to choose among them. */
+/** All checks, in the order of a report, and how to select some of them. */
 
 import { LEVELS, type Check, type Level } from './check.ts';
 import { decisions } from './checks/decisions.ts';
@@ -14,18 +14,18 @@ import { errors } from './checks/part-7-errors.ts';
 import { limits } from './checks/part-8-limits.ts';
 import { versioning } from './checks/part-9-versioning.ts';
 
-/** The interface has version 1.0.0 (its part 9). */
+/** The version of the specification (spec section 9). */
 export const INTERFACE_VERSION = '1.0.0';
 
 export const CHECKS: readonly Check[] = [
-  // Before any other check adds a pet: an empty list is seen once only.
+  // First, since an empty list can be seen only before another check adds a pet.
   ...emptyLists,
   ...[resources, states, endpoints, listPets, createPet, getPet].flat(),
   ...[authentication, errors, limits, versioning].flat(),
   ...[decisions, http].flat(),
 ];
 
-/** The checks of a level and those before it; with `only`, of these ids or parts of ids. */
+/** Returns the checks of a level and those before it. `only` selects by id, or its first part. */
 export function checksOf(level: Level, only: readonly string[] = []): readonly Check[] {
   const levels = LEVELS.slice(0, LEVELS.indexOf(level) + 1);
   return CHECKS.filter(
@@ -33,7 +33,7 @@ export function checksOf(level: Level, only: readonly string[] = []): readonly C
   );
 }
 
-/** True when a name is the check's id, or the folder that the id is in: `4.1`, `decisions`. */
+/** True if the name is the check's id, or the part before the slash: `4.1`, `decisions`. */
 export function isOf({ id }: Check): (name: string) => boolean {
   return (name) => id === name || id.startsWith(`${name}/`);
 }

@@ -1,6 +1,6 @@
 /**
- * The command: arguments to the suite's environment, and the suite in a process of its own, under
- * the reporter that was asked for.
+ * The command `petstore conformance`: converts its arguments to the environment of the suite, and
+ * runs the suite in a child process with the selected reporter.
  */
 
 import { spawn } from 'node:child_process';
@@ -11,7 +11,7 @@ import { LEVELS } from './check.ts';
 import { checksOf, INTERFACE_VERSION } from './checks.ts';
 import { checkIds, NAMES, readLevel, readSettings, type Environment } from './settings.ts';
 
-export const HELP: string = `Checks a pet store service against the interface, sentence by sentence.
+export const HELP: string = `Checks a pet store service against the specification, sentence by sentence.
 
 Usage: petstore conformance BASE_URL [options]
 
@@ -19,19 +19,19 @@ Usage: petstore conformance BASE_URL [options]
   --key KEY                 an API key of the service; or ${NAMES.key}
   --level LEVEL             ${LEVELS.join(', ')}: each includes those before it
                             (interface by default, all with --only)
-  --only ID                 one check, or all whose ids begin so: 4.1; can be given again
-  --list                    prints the checks, and runs none
-  --wait TIME               waits for a service that starts: 10s, 2m
-  --header 'Name: value'    a further header field of each request; can be given again
-  --category ID             a category that the service knows, if it knows any (1)
-  --expected-failures FILE  ids of checks that are known to fail, one a line, # for comments
-  --strict                  demands the decisions of this project, too
+  --only ID                 one check, or all of a section: 4.1; can be repeated
+  --list                    print the checks and run none
+  --wait TIME               wait for a service that is starting: 10s, 2m
+  --header 'Name: value'    add a header field to each request; can be repeated
+  --category ID             a category id that the service accepts (1)
+  --expected-failures FILE  ids of checks that are known to fail, one per line, # comments
+  --strict                  require the decisions of this project, too
   --reporter NAME           one of Node's (spec, tap, junit, dot) instead of the report
-  --output FILE             that reporter writes to FILE, and the report is printed as well
+  --output FILE             write that reporter's output to FILE, and print the report, too
   --version, --help
 
-It adds a few hundred pets whose names begin with Conformance, and removes none. For a
-certificate of your own, set NODE_EXTRA_CA_CERTS to its file.
+The checks add a few hundred pets whose names begin with Conformance, and remove none. For a
+private certificate authority, set NODE_EXTRA_CA_CERTS to its certificate file.
 
 Exit code: 0 if all required checks pass, 1 if one fails, 2 if nothing could be checked: wrong
 usage, a key that is not accepted, no service at the address, or one that stopped responding.
@@ -55,7 +55,7 @@ const OPTIONS = {
 
 type Values = ReturnType<typeof parse>['values'];
 
-/** Does what the arguments say, and resolves with the exit code. */
+/** Runs the command. Resolves with the exit code. */
 export async function runCommand(args: readonly string[], env: Environment): Promise<number> {
   try {
     const { values, positionals } = parse(args);
@@ -88,7 +88,7 @@ function textFor({ help, version, list, level, only }: Values): string | undefin
   return checks.map((check) => `${check.id.padEnd(32)} ${check.sentence}\n`).join('');
 }
 
-/** Only what was given: the environment keeps the rest. */
+/** Returns the variables for the given options. The environment keeps the others. */
 function settingsOf(values: Values, url: string | undefined): Record<string, string> {
   const given: Record<string, unknown> = { ...values, url };
   const settings: Record<string, string> = {};
@@ -100,7 +100,7 @@ function settingsOf(values: Values, url: string | undefined): Record<string, str
   return settings;
 }
 
-/** The reporters are options of Node itself. This kit's own stays on the terminal beside a file. */
+/** Returns Node's options for the reporters. With --output the kit's report is printed, too. */
 function reporterArguments({ reporter, output }: Values): readonly string[] {
   const own = pathOf('report');
   const reporters: [name: string, destination: string][] = [];
@@ -113,7 +113,7 @@ function reporterArguments({ reporter, output }: Values): readonly string[] {
   ]);
 }
 
-/** A file of this room, compiled or not: as this one is. */
+/** Returns the location of a module in this folder, compiled or not, as this module is. */
 function pathOf(name: string): string {
   const file = import.meta.url.replace(/command(\.[jt]s)$/, `${name}$1`);
   return name === 'report' ? file : fileURLToPath(file);

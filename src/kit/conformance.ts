@@ -1,5 +1,5 @@
 /**
- * The kit as a library: declares its checks as tests in a node:test run of any project.
+ * The kit as a library: declares its checks as node:test tests in any project.
  *
  *     import { testConformance } from 'petstore/conformance';
  *
@@ -7,8 +7,8 @@
  *     testConformance({ baseUrl: `${server.url}/v1`, key: 'my-key' });
  *
  * A test fails only if the run must fail, so that every reporter of Node agrees with the exit code.
- * A difference from a decision, an expected failure and a sentence that was not observed are
- * skipped tests, each with its reason.
+ * A difference from a decision, an expected failure, and a check that was not observed are skipped
+ * tests, each with its reason.
  */
 
 import { describe, test, type TestContext } from 'node:test';
@@ -25,22 +25,22 @@ export type { HeaderFields, Target } from './test-client.ts';
 export interface ConformanceOptions extends Target {
   /** `interface` by default; each level includes those before it. */
   readonly level?: Level | undefined;
-  /** Ids of checks, or what they begin with up to a slash: all by default. */
+  /** Ids of checks, or their parts before the slash. All checks by default. */
   readonly only?: readonly string[] | undefined;
-  /** Ids of checks that are known to fail. If one of them holds, the run fails: remove it. */
+  /** Ids of checks that are known to fail. If one of them holds, the run fails. */
   readonly expectedFailures?: readonly string[] | undefined;
-  /** True if the decisions are demanded, too. */
+  /** If true, a difference from a decision fails the run, too. */
   readonly isStrict?: boolean | undefined;
   /** Called once if the service stops responding; the remaining checks are then skipped. */
   readonly onGone?: (() => void) | undefined;
 }
 
-/** Declares the suite, one test for each check, named by id and sentence. */
+/** Declares the suite. Each check is a test, whose name is the id and the sentence. */
 export function testConformance(options: ConformanceOptions): void {
   const { baseUrl, level = 'interface', only, expectedFailures = [], isStrict = false } = options;
   let isGone = false;
   const run = async (t: TestContext, check: Check): Promise<void> => {
-    if (isGone) return t.skip(`${SKIPPED.gone}the service does not respond any more`);
+    if (isGone) return t.skip(`${SKIPPED.gone}the service no longer responds`);
     const result = await runCheck(check, options);
     const isExpected = expectedFailures.includes(check.id);
     const isDemanded = check.level === 'interface' || isStrict;
@@ -69,9 +69,7 @@ export function testConformance(options: ConformanceOptions): void {
   });
 }
 
-/** Without a stack: the position in the kit helps nobody. */
+/** Returns an error without a stack, since a position in the kit does not help. */
 function failure(report: string): Error {
-  const error = new Error(report);
-  error.stack = report;
-  return error;
+  return Object.assign(new Error(report), { stack: report });
 }

@@ -1,7 +1,7 @@
 /**
- * Runs every case of a check: a difference in one case does not hide a difference in the next.
+ * Runs every case of a check, so that a difference in one case does not hide the next one.
  *
- * A case that shows nothing throws NotObserved. The check is not observed if that is true of all.
+ * A case that cannot be tested throws NotObserved. If all cases do, the check is not observed.
  */
 
 import { stringifyExactJson } from '../base/exact-json.ts';
@@ -9,9 +9,9 @@ import { NotObserved } from './check.ts';
 import { cut } from './shown.ts';
 import { NoResponse, TestClient, type Exchange } from './test-client.ts';
 
-/** What a service did otherwise in one case. */
+/** What differed in one case. */
 export interface Difference {
-  /** What the case is called; empty for a check without cases. */
+  /** The name of the case; empty for a check without cases. */
   readonly about: string;
   readonly error: unknown;
   readonly exchange: Exchange | undefined;
@@ -29,8 +29,8 @@ export class Differences extends Error {
 }
 
 /**
- * Calls `run` for every case, `atOnce` of them together, each with a client of its own. Throws
- * Differences, or NotObserved if no case showed anything. Ends early if a request gets no response.
+ * Calls `run` for every case, with a new client each, up to `atOnce` cases at the same time. Stops
+ * if a request gets no response. Rejects with Differences, or with NotObserved if all cases do.
  */
 export async function eachCase<T>(
   client: TestClient,
@@ -61,7 +61,7 @@ export async function eachCase<T>(
   if (unobserved.length === cases.length && unobserved[0] !== undefined) throw unobserved[0];
 }
 
-/** A case that has several parts is named by the first. */
+/** A case that is an array is named after its first element. */
 function nameOf(item: unknown): string {
   const name: unknown = Array.isArray(item) ? item[0] : item;
   const text = typeof name === 'object' ? stringifyExactJson(name) : String(name);

@@ -1,6 +1,6 @@
 /**
- * What the specification itself says of responses, and nothing more: the status, an Error, a Pet,
- * and where a pet is found again. What a check cannot see here is *not observed*, never "holds".
+ * Assertions of what the specification says about responses, and nothing more. If an assertion
+ * cannot see what it must judge, it throws NotObserved: the check must not count as "holds".
  */
 
 import assert from 'node:assert/strict';
@@ -17,18 +17,18 @@ import {
 /** The PetStatus values (spec section 2). */
 export const STATUSES = ['available', 'pending', 'sold'] as const;
 
-/** The most pets of a list (spec section 8): a shorter list has all that match. */
+/** The most pets in a list (spec section 8). A shorter list has all pets that match. */
 export const LONGEST_LIST = 100;
 
-/** An id that no service is likely to have reached. */
+/** An id that no service is likely to have assigned. */
 export const LOST_ID: bigint = 2n ** 63n - 1n;
 
-/** `about` names the request, if a check has several. */
+/** `about` names the request, if a check sends several. */
 export function assertStatus(response: ServiceResponse, status: number, about = ''): void {
   assert.equal(response.status, status, `${about === '' ? '' : `${about}: `}the status`);
 }
 
-/** 4xx, whichever: for a request to which the specification gives no status. */
+/** Any status 4xx: for a request for which the specification names no status. */
 export function assertRefused({ status }: ServiceResponse): void {
   assert.ok(isRefused(status), `expected a status 4xx, not ${status}`);
 }
@@ -37,7 +37,7 @@ export function isRefused(status: number): boolean {
   return status >= 400 && status <= 499;
 }
 
-/** An Error object (spec sections 2 and 7) that repeats the response's status. */
+/** An Error object (spec sections 2 and 7) with the status of the response. */
 export function assertErrorObject(response: ServiceResponse): void {
   const { code, message, status } = fieldsOf(response);
   assert.equal(typeof code, 'string', 'the type of code');
@@ -51,7 +51,7 @@ export function assertJsonType({ headers }: ServiceResponse): void {
   assert.equal(type.trim().toLowerCase(), 'application/json', 'the Content-Type');
 }
 
-/** A Pet (spec section 2), with these fields. */
+/** A Pet (spec section 2) with the expected fields. */
 export function assertPet(pet: Fields, expected: Fields = {}): void {
   const { id, name, categoryId, status } = pet;
   for (const [field, value] of Object.entries({ id, categoryId })) {
@@ -68,50 +68,55 @@ export function assertPet(pet: Fields, expected: Fields = {}): void {
   }
 }
 
-/** Fails unless the service, asked again, has the pet as it was when it was added. */
+/** Asserts that the service still has the pet as it was added: by its id, or else in a list. */
 export async function assertKept(client: TestClient, pet: Fields): Promise<void> {
   const response = await client.get(`/pets/${pet['id']}`);
   const found = response.status === 200 ? fieldsOf(response) : await findListed(client, pet);
   for (const field of ['id', 'name', 'categoryId', 'status']) {
-    assert.equal(found[field], pet[field], `the ${field} of the Pet, asked for again`);
+    assert.equal(found[field], pet[field], `the ${field} of the Pet in a later response`);
   }
 }
 
 /**
- * The pet as the lists show it, on any page that a Link with rel="next" leads to. Throws
- * NotObserved if there may be more pets than the lists show.
+ * Resolves with the pet from the lists, on any page that a Link with rel="next" leads to. Rejects
+ * with NotObserved if there may be more pets than the lists show.
  */
 export async function findListed(client: TestClient, pet: Fields): Promise<Fields> {
   const status = pet['status'] === undefined ? '' : `&status=${String(pet['status'])}`;
-  const pages = await pagesFrom(client, `/pets?limit=${LONGEST_LIST}${status}`, MOST_PAGES);
-  const pets = pages.flat();
-  const found = pets.find(({ id }) => id === pet['id']);
-  if (found !== undefined) return found;
-  const isAll = pages.length > 1 ? pages.length < MOST_PAGES : pets.length < LONGEST_LIST;
-  assert.ok(!isAll, `expected pet ${String(pet['id'])} in the list, which has room for it`);
+  const path = `/pets?limit=${LONGEST_LIST}${status}`;
+  let [pages, lastLength] = [0, 0];
+  for await (const pets of pagesFrom(client, path, MOST_PAGES)) {
+    const found = pets.find(({ id }) => id === pet['id']);
+    if (found !== undefined) return found;
+    [pages, lastLength] = [pages + 1, pets.length];
+  }
+  const isAll = pages > 1 ? pages < MOST_PAGES : lastLength < LONGEST_LIST;
+  assert.ok(!isAll, `expected pet ${String(pet['id'])} in the list, which is not full`);
   throw new NotObserved('there are more pets than a list shows');
 }
 
 const MOST_PAGES = 50;
 
-/** The pets of a page and of those after it, up to so many pages. */
-export async function pagesFrom(
+/**
+ * Yields the pets of a page and of the pages after it. While the caller judges a page, that page is
+ * the client's last exchange, and so the evidence of a failure.
+ */
+export async function* pagesFrom(
   client: TestClient,
   path: string,
   mostPages: number,
-): Promise<readonly (readonly Fields[])[]> {
-  const pages: (readonly Fields[])[] = [];
-  for (let next: string | undefined = path; next !== undefined && pages.length < mostPages;) {
+): AsyncGenerator<readonly Fields[], void, undefined> {
+  let next: string | undefined = path;
+  for (let page = 0; next !== undefined && page < mostPages; page += 1) {
     const response = await client.get(next);
     assertStatus(response, 200, 'the list');
-    pages.push(petsOf(response));
+    yield petsOf(response);
     next = nextPage(client, response);
   }
-  return pages;
 }
 
-/** Where the response's Link leads to, below the base URL (RFC 8288); undefined without one. */
-export function nextPage(client: TestClient, { headers }: ServiceResponse): string | undefined {
+/** Returns the path of the next page (RFC 8288), or undefined if no Link leads to one. */
+function nextPage(client: TestClient, { headers }: ServiceResponse): string | undefined {
   const field = headers.get('Link');
   if (field === null) return undefined;
   const base = new URL(client.target.baseUrl).pathname;
@@ -125,12 +130,16 @@ export function nextPage(client: TestClient, { headers }: ServiceResponse): stri
   }
 }
 
-/** Fails unless every pet of a filtered list has the status. */
+export function assertDifferent(ids: readonly unknown[]): void {
+  assert.equal(new Set(ids).size, ids.length, `the number of different ids in ${ids.join()}`);
+}
+
+/** Asserts that every pet of a filtered list has the status. */
 export function assertFiltered(pets: readonly Fields[], status: string): void {
   for (const pet of pets) assert.equal(pet['status'], status, 'the status of a pet in the list');
 }
 
-/** Fails unless a list has so many pets: for a service that has at least this many. */
+/** Asserts the length of a list. The service must have at least this many pets. */
 export async function assertLength(
   client: TestClient,
   query: string,
@@ -145,7 +154,7 @@ export async function assertLength(
   );
 }
 
-/** Fails unless getPet gives this status, as it does until it is removed (4.3). */
+/** Asserts the status of getPet. After its removal (spec section 4.3) any 4xx is valid. */
 export function assertGetPetStatus(response: ServiceResponse, status: number, about = ''): void {
   const removal = removalIn(response);
   if (removal === 'to come' || (removal === 'today' && response.status === status)) {
@@ -156,9 +165,8 @@ export function assertGetPetStatus(response: ServiceResponse, status: number, ab
 }
 
 /**
- * Where the response is in relation to the removal of getPet on 5 December 2030, by the service's
- * clock. The specification names no time zone: the day lasts from its beginning in the first zone
- * on earth to its end in the last.
+ * Returns whether getPet is removed, by the service's clock. The specification names no time zone
+ * for 5 December 2030: the day begins in the first zone on earth and ends in the last.
  */
 export function removalIn({ headers }: ServiceResponse): 'to come' | 'today' | 'past' {
   const date = Date.parse(headers.get('Date') ?? '');

@@ -1,4 +1,4 @@
-/** Groups of values by a text, in the order of the first of each: Map.groupBy came with Node 21. */
+/** Groups values by a text, as Map.groupBy does, which Node 20 does not have. */
 
 export function groupBy<T>(
   values: readonly T[],

@@ -1,8 +1,6 @@
 /**
- * Decisions about requests that are refused: two checks of each, one of the status, one of the
- * code.
- *
- * They are judged apart, so that other code words do not hide a wrong status.
+ * Decisions about refused requests. Each becomes two checks, one of the status and one of the code,
+ * so that a different code does not hide a wrong status.
  */
 
 import assert from 'node:assert/strict';
@@ -11,24 +9,13 @@ import { eachCase } from './each-case.ts';
 import { assertErrorObject, assertStatus, isRefused } from './expect.ts';
 import { fieldsOf, type ServiceResponse, type TestClient } from './test-client.ts';
 
-const STATUS_OF_CODE = {
-  invalid_parameter: 400,
-  invalid_json: 400,
-  invalid_body: 400,
-  malformed_request: 400,
-  unauthorized: 401,
-  not_found: 404,
-  unknown_path: 404,
-  method_not_allowed: 405,
-  unsupported_media_type: 415,
-} as const;
-
 export type Send = (client: TestClient, item: string) => Promise<ServiceResponse>;
 
 export type Refusal = readonly [
   name: string,
   sentence: string,
-  code: keyof typeof STATUS_OF_CODE,
+  status: number,
+  code: string,
   cases: readonly string[],
   send: Send,
 ];
@@ -37,19 +24,23 @@ const AT_ONCE = 16;
 
 export function refusal(
   make: typeof decision,
-  [name, sentence, code, cases, send]: Refusal,
+  [name, sentence, status, code, cases, send]: Refusal,
 ): readonly Check[] {
   const judge = (assertCase: (response: ServiceResponse) => void): Check['run'] => {
     return (client) =>
       eachCase(client, cases, async (own, item) => assertCase(await send(own, item)), AT_ONCE);
   };
   const hasStatus = judge((response) => {
-    assertStatus(response, STATUS_OF_CODE[code]);
+    assertStatus(response, status);
     assertErrorObject(response);
   });
   const hasCode = judge((response) => {
-    if (!isRefused(response.status)) throw new NotObserved('the service refuses no such request');
+    if (!isRefused(response.status))
+      throw new NotObserved('the service does not refuse such a request');
     assert.equal(fieldsOf(response)['code'], code, 'the code');
   });
-  return [make(name, sentence, hasStatus), make(`${name}-code`, `${sentence}, ${code}`, hasCode)];
+  return [
+    make(name, `${sentence}: ${status}`, hasStatus),
+    make(`${name}-code`, `${sentence}: ${code}`, hasCode),
+  ];
 }

@@ -1,16 +1,16 @@
 /**
- * The report of a run, as a reporter of node:test: what a person does next.
+ * The report of a run, as a node:test reporter. It shows what a person needs to fix a failure.
  *
- * Each failure is one line with its id. Below it are the expectation, what was sent and received,
- * and other failures with the same cause. Differences from decisions are not failures: they are
- * counted, and grouped by cause. Sentences that were not observed come last, each with the reason.
- * During a long run a line of progress is printed now and then.
+ * A failure begins with a line that has its id. Then come the expectation, what was sent and
+ * received, and other failures with the same cause. Differences from decisions are not failures:
+ * they are counted, and grouped by cause. Checks that were not observed come last, with reasons.
+ * During a long run the report prints a line of progress every two seconds.
  */
 
 import type { TestEvent } from 'node:test/reporters';
 import { groupBy } from './group-by.ts';
 
-/** What the reason of a skipped test begins with: the report tells the kinds apart by it. */
+/** The first words of a skipped test's reason, by which the report distinguishes the kinds. */
 export const SKIPPED = {
   notObserved: 'not observed: ',
   differs: 'differs from a decision: ',
@@ -27,7 +27,7 @@ interface Outcome {
   readonly kind: Kind;
   /** The id of the check, then its sentence. */
   readonly name: string;
-  /** The reason of a skipped test; of a failure the report, its expectation on the first line. */
+  /** The reason of a skipped test, or the report of a failure: first the expectation, on a line. */
   readonly text: string;
 }
 
@@ -36,16 +36,16 @@ const PROGRESS_MS = 2000;
 export default async function* report(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
   const outcomes: Outcome[] = [];
   const of = (kind: Kind): readonly Outcome[] => outcomes.filter((one) => one.kind === kind);
-  let toldAt = Date.now();
+  let printedAt = Date.now();
   for await (const event of events) {
     if (event.type === 'test:start' && event.data.nesting === 0) yield `${event.data.name}\n`;
     if (event.type !== 'test:pass' && event.type !== 'test:fail') continue;
-    // The suite around the checks has no result of its own.
+    // The suite around the checks is not a check.
     if (event.data.nesting === 0) continue;
     outcomes.push(outcomeOf(event));
-    if (Date.now() - toldAt < PROGRESS_MS) continue;
-    toldAt = Date.now();
-    yield `  Checks done: ${outcomes.length}, the last is ${idOf(event.data)}\n`;
+    if (Date.now() - printedAt < PROGRESS_MS) continue;
+    printedAt = Date.now();
+    yield `  Checks done: ${outcomes.length}, last: ${idOf(event.data)}\n`;
   }
   const byExpectation = groupBy(of('fails'), ({ text }) => text.split('\n', 1)[0] ?? '');
   for (const group of byExpectation.values()) yield `\n${failureText(group)}`;
@@ -77,7 +77,7 @@ function outcomeOf({ type, data }: Result): Outcome {
   };
 }
 
-/** The causes of a difference, each with the id of the check and the cases. */
+/** Returns the causes of a difference, each with the id of the check and the cases. */
 function causesOf(one: Outcome): readonly { readonly cause: string; readonly where: string }[] {
   return one.text.split(CAUSE_SEPARATOR).map((text) => {
     const [, cause = text, cases = ''] = /^(.*?)( \(.*\))?$/.exec(text) ?? [];
@@ -86,9 +86,8 @@ function causesOf(one: Outcome): readonly { readonly cause: string; readonly whe
 }
 
 function failureText([first, ...others]: readonly Outcome[]): string {
-  if (first === undefined) return '';
-  const same = others.map(({ name }) => `  so does  ${name}\n`).join('');
-  return `FAILS ${first.name}\n  ${first.text}\n${same}`;
+  const same = others.map(({ name }) => `  also     ${name}\n`).join('');
+  return `FAILS ${first!.name}\n  ${first!.text}\n${same}`;
 }
 
 function idOf({ name }: { readonly name: string }): string {

@@ -1,8 +1,8 @@
 /**
- * One check against one service: its result, with what was sent, received and expected.
+ * Runs one check against one service. The result has what was sent, received and expected.
  *
- * A check holds, fails, or was not observed because the service gave no occasion to see it. The
- * fourth result ends the run: the service does not respond any more.
+ * A check holds, fails, or is not observed because the service gave no occasion to test it. The
+ * fourth result, `gone`, ends the run: the service no longer responds.
  */
 
 import { AssertionError } from 'node:assert/strict';
@@ -19,9 +19,9 @@ export type CheckResult =
 
 interface Failed {
   readonly kind: 'fails' | 'gone';
-  /** Each expectation on a line, and after it what was sent and received. */
+  /** Each expectation on a line, followed by what was sent and received. */
   readonly report: string;
-  /** The expectations alone, each with its cases. */
+  /** The expectations, each with its cases. */
   readonly causes: readonly string[];
 }
 
@@ -44,9 +44,7 @@ export async function runCheck(check: Check, target: Target): Promise<CheckResul
   }
 }
 
-/**
- * Why no check can be run. A service that cannot be reached, or is not ready, may need more time.
- */
+/** Why no check can be run. A service that is unreachable or not ready may need more time. */
 interface Obstacle {
   readonly kind: 'unreachable' | 'not ready' | 'wrong';
   readonly message: string;
@@ -54,7 +52,7 @@ interface Obstacle {
 
 const PAUSE_MS = 200;
 
-/** Resolves with why no check can be run, after waiting for a service that starts. */
+/** Resolves with why no check can be run, or undefined. Waits for a service that is starting. */
 export async function obstacleTo(target: Target, waitMs = 0): Promise<string | undefined> {
   const endsAt = Date.now() + waitMs;
   for (;;) {
@@ -77,7 +75,7 @@ async function findObstacle(target: Target): Promise<Obstacle | undefined> {
     const returned = `GET /pets returned ${status}`;
     if (status === 401) return obstacle('wrong', `does not accept the key: ${returned}`);
     if (status >= 502 && status <= 504) return obstacle('not ready', `is not ready: ${returned}`);
-    // A service may return 404 for an empty list, which is for a check to report.
+    // A service that returns 404 for an empty list must be checked: a check reports that.
     const isElsewhere = isNowhere(status) && isNowhere((await client.post({})).status);
     return isElsewhere ? obstacle('wrong', `is not a pet store service: ${returned}`) : undefined;
   } catch (error) {
@@ -92,7 +90,7 @@ function isNowhere(status: number): boolean {
 
 interface Group {
   readonly expectation: string;
-  /** The names of the cases, cut short; empty for a check without cases. */
+  /** The names of the first cases; empty for a check without cases. */
   readonly cases: string;
   readonly differences: readonly Difference[];
 }
@@ -109,7 +107,7 @@ function byExpectation(all: readonly Difference[], key: string): readonly Group[
   });
 }
 
-/** First the expectation, on one line: failures of other checks with the same line follow it. */
+/** The first line is the expectation, by which the report groups failures of several checks. */
 function reportOf({ expectation, cases, differences: [first] }: Group): string {
   const { sent, received } = first?.exchange ?? { sent: 'nothing', received: 'nothing' };
   return [
@@ -128,7 +126,7 @@ function labelled(label: string, text: string): readonly string[] {
 
 const LONGEST_VALUE = 200;
 
-/** What an assertion of node:assert expected, and what it found. */
+/** Returns what a node:assert assertion expected and received, on one line. */
 function expectationOf(error: unknown): string {
   if (!(error instanceof AssertionError)) return String((error as Error).message ?? error);
   const { operator, generatedMessage, actual, expected } = error;
@@ -139,7 +137,7 @@ function expectationOf(error: unknown): string {
     case 'deepStrictEqual':
       return `${what}expected ${shown(expected)}, received ${shown(actual)}`;
     case 'notStrictEqual':
-      return `${what}expected any other than ${shown(actual)}`;
+      return `${what}expected anything but ${shown(actual)}`;
     case 'match':
       return `${what}expected a match of ${shown(expected)}, received ${shown(actual)}`;
     default:
@@ -147,7 +145,7 @@ function expectationOf(error: unknown): string {
   }
 }
 
-/** A value on one line, its bigints as JSON has them. */
+/** Returns a value on one line, with bigints as JSON numbers. */
 function shown(value: unknown): string {
   const options = { breakLength: Infinity, compact: true, depth: 5, maxArrayLength: 20 };
   return cut(inspect(value, options).replace(/(?<=[0-9])n\b/g, ''), LONGEST_VALUE);

@@ -1,6 +1,6 @@
 /**
- * Reads the settings of a run from the environment. So the suite is an ordinary test file, which
- * `node --test` can run, and the command only turns its arguments into these variables.
+ * Reads the settings of a run from the environment, so that `node --test` can run the suite as an
+ * ordinary test file. The command only converts its arguments to these variables.
  */
 
 import { readFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ import type { ConformanceOptions } from './conformance.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The variable of each option of the command, and that of the base URL. */
+/** The variable for the base URL (`url`) and for each option of the command. */
 export const NAMES = {
   url: 'CONFORMANCE_URL',
   key: 'CONFORMANCE_API_KEY',
@@ -25,11 +25,11 @@ export const NAMES = {
 } as const;
 
 export interface Settings extends ConformanceOptions {
-  /** How long to wait for a service that starts. */
+  /** How long to wait for a service that is starting. */
   readonly waitMs: number;
 }
 
-/** Throws an Error whose message says what is wrong. */
+/** Throws an Error if a setting is missing or invalid. */
 export function readSettings(env: Environment): Settings {
   const key = env[NAMES.key] ?? '';
   const only = linesOf(env[NAMES.only]);
@@ -53,7 +53,7 @@ export function readSettings(env: Environment): Settings {
   };
 }
 
-/** The lines that are not empty. */
+/** Returns the lines that are not empty. */
 function linesOf(text = ''): readonly string[] {
   return text.split('\n').flatMap((line) => (line.trim() === '' ? [] : [line.trim()]));
 }
@@ -64,7 +64,7 @@ export function readLevel(text: string): Level {
   return level;
 }
 
-/** Without a slash at its end. */
+/** Returns the base URL without a trailing slash. */
 function readBaseUrl(text: string): string {
   if (text === '') throw new Error('A base URL is needed, such as https://host/v1');
   const url = URL.canParse(text) ? new URL(text) : undefined;
@@ -97,7 +97,7 @@ function readWait(text: string): number {
   return Number(digits) * (unit === 's' ? 1000 : 60_000);
 }
 
-/** One id a line; after a # is a comment. */
+/** Reads a file with one id per line and comments after #. */
 function readExpectedFailures(path: string | undefined): readonly string[] {
   if (path === undefined || path === '') return [];
   const lines = readFileSync(path, 'utf8').split('\n');

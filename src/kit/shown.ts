@@ -1,20 +1,20 @@
 /**
- * What a report shows of requests and responses: cut short, harmless to a terminal, without the
- * key.
+ * Prepares requests and responses for a report: truncated, safe for a terminal, and without the
+ * API key.
  *
- * A long key is hidden wherever it stands, and so is the key without its last letter, which the
- * checks send as a wrong one. A short key is hidden as a whole word only: else the key `a` would
- * hide every a.
+ * A long key is replaced everywhere, and so is the key without its last letter, which the checks
+ * send as an invalid key. A short key is replaced only as a whole word: otherwise the key `a` would
+ * replace every a.
  */
 
-/** Far beyond what is shown of a text, so that no key is cut at its end and then shown. */
+/** Far more than a report shows, so that the part that is shown has no truncated key. */
 const LONGEST_TEXT = 20_000;
 const LONGEST_BODY = 400;
 const LONGEST_LINE = 200;
 const MOST_LINES = 12;
 const SHORT_KEY = 8;
 
-/** A message of HTTP as a report shows it. */
+/** Returns an HTTP message as a report shows it. */
 export function shownMessage(
   firstLine: string,
   headers: Headers,
@@ -25,7 +25,7 @@ export function shownMessage(
   return shownText([firstLine, ...fields, '', body].join('\n'), key);
 }
 
-/** The text without the key, with line ends as its only control characters, and cut. */
+/** Returns the text truncated, without the key and without control characters. */
 export function shownText(text: string, key: string): string {
   const plain = plainText(text.slice(0, LONGEST_TEXT).replaceAll('\r\n', '\n'), key);
   const [head = '', ...rest] = plain.split('\n\n');
@@ -38,8 +38,8 @@ export function shownText(text: string, key: string): string {
 }
 
 /**
- * The text with *** instead of the key and of what the checks make of it, and without what a
- * terminal or an XML file (JUnit) cannot take.
+ * Replaces the key and the forms in which the checks send it with ***, and escapes characters that
+ * are unsafe on a terminal or invalid in XML (JUnit).
  */
 export function plainText(text: string, key: string): string {
   const base64 = [key, `:${key}`].map((form) => Buffer.from(form).toString('base64'));
@@ -56,7 +56,7 @@ export function plainText(text: string, key: string): string {
     .replace(NOT_SHOWN, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-/** Control characters except the line feed, lone surrogates, and the two that are no characters. */
+/** Control characters except the line feed, lone surrogates and noncharacters. */
 const NOT_SHOWN = /[\0-\x09\x0b-\x1f\x7f-\x9f\ufffe\uffff\ud800-\udfff]/gu;
 
 export function cut(text: string, longest: number): string {

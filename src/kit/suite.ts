@@ -3,8 +3,8 @@
  *
  *     CONFORMANCE_URL=https://host/v1 CONFORMANCE_API_KEY=K node --test dist/kit/suite.js
  *
- * Exit code 2, if nothing was checked or the service went away, is seen only if this file is run
- * without --test, as the command does: --test turns it into 1.
+ * The exit code 2 (nothing was checked, or the service stopped responding) requires that this file
+ * runs without --test, as in the command: --test turns it into 1.
  */
 
 import { testConformance } from './conformance.ts';
@@ -26,8 +26,8 @@ async function readOptions(): Promise<Settings> {
   }
 }
 
-/** At the end: the test runner has an exit code of its own. */
+/** Sets the code at the very end, since the test runner sets its own before. */
 function endWith(code: number): void {
-  process.stderr.write('conformance: the service does not respond any more\n');
+  process.stderr.write('conformance: the service no longer responds\n');
   process.on('exit', () => (process.exitCode = code));
 }

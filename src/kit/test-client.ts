@@ -1,8 +1,8 @@
 /**
- * The client of the checks. It knows a base URL and an API key, and nothing else of the service.
+ * The HTTP client of the checks. It needs only a base URL and an API key.
  *
- * A check must hold in a store that has pets already. The last exchange is kept, without the key,
- * for the report. Integers are read as bigints, because an int64 must never pass through a number.
+ * It keeps the last exchange for the report, without the key. It reads integers as bigints, because
+ * a JavaScript number does not hold every int64.
  */
 
 import assert from 'node:assert/strict';
@@ -10,22 +10,22 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseExactJson, stringifyExactJson } from '../base/exact-json.ts';
 import { shownMessage, shownText } from './shown.ts';
 
-/** A service under check. */
+/** The service to check. */
 export interface Target {
-  /** Ends with /v1 and no slash, as each base URL does (spec section 1). */
+  /** Ends with /v1, without a trailing slash (spec section 1). */
   readonly baseUrl: string;
   readonly key: string;
-  /** Further header fields of each request, for example for a gateway in front of the service. */
+  /** Header fields to add to each request, for example for a gateway. */
   readonly headers?: HeaderFields | undefined;
-  /** A category that the service knows, if it knows any: 1 by default. */
+  /** A category id that the service accepts: 1 by default. */
   readonly categoryId?: bigint | undefined;
-  /** For each request: 10,000 by default, which no valid response takes. */
+  /** The time limit of each request: 10,000 by default. */
   readonly timeoutMs?: number | undefined;
 }
 
 export type HeaderFields = Readonly<Record<string, string>>;
 
-/** The members of a JSON object; integers are bigints. */
+/** The members of a JSON object. Integers are bigints. */
 export type Fields = Readonly<Record<string, unknown>>;
 
 export interface ServiceResponse {
@@ -41,26 +41,26 @@ export interface AddedPet {
   readonly response: ServiceResponse;
 }
 
-/** As a report shows it: cut short, and never with the key. */
+/** A request and its response as a report shows them: truncated, and without the key. */
 export interface Exchange {
   readonly sent: string;
   readonly received: string;
 }
 
-/** A request that got no response at all. */
+/** A request got no response. */
 export class NoResponse extends Error {
   override readonly name: string = 'NoResponse';
 }
 
 const TIMEOUT_MS = 10_000;
 const ADDED_AT_ONCE = 10;
-/** A service may limit the rate (spec section 8 leaves it open): a 429 is retried this often. */
+/** How often a 429 is retried: the specification allows a rate limit (section 8). */
 const MOST_RETRIES = 5;
 const LONGEST_RETRY_AFTER_S = 10;
 
 /**
- * One client for one check or case. `lastExchange` is the last of that; a check sets it to that of
- * a response which it has compared with a later one.
+ * Each check or case has its own client. Its `lastExchange` is the evidence of a failure. A check
+ * that compares an earlier response sets it to the exchange of that response.
  */
 export class TestClient {
   readonly target: Target;
@@ -71,8 +71,8 @@ export class TestClient {
   }
 
   /**
-   * Sends a request to a path below the base URL; an empty Authorization omits the key. Throws
-   * NoResponse.
+   * Sends a request to a path below the base URL. An empty Authorization omits the key. Rejects
+   * with NoResponse.
    */
   async send(
     method: string,
@@ -97,17 +97,17 @@ export class TestClient {
     return this.send('GET', path);
   }
 
-  /** POSTs to /pets: a text or bytes as they are, any other value as JSON. */
+  /** Sends POST /pets: a string or bytes as they are, any other value as JSON. */
   post(body: unknown, headers?: HeaderFields): Promise<ServiceResponse> {
     const fields = { 'Content-Type': 'application/json', ...headers };
     const isRaw = typeof body === 'string' || body instanceof Uint8Array;
     return this.send('POST', '/pets', fields, isRaw ? body : stringifyExactJson(body));
   }
 
-  /** The same, but fails the check if the pet is not added. */
+  /** Like `post`, but rejects with an AssertionError if the pet is not added. */
   async add(body: unknown): Promise<AddedPet> {
     const response = await this.post(body);
-    // That it must be a 201 is a check of its own.
+    // Another check asserts that the status is 201.
     const isAdded = response.status >= 200 && response.status <= 299;
     assert.ok(isAdded, `expected an added pet, not the status ${response.status}`);
     const pet = fieldsOf(response);
@@ -121,7 +121,7 @@ export class TestClient {
     return { name: 'Conformance Kit', categoryId: this.target.categoryId ?? 1n, ...fields };
   }
 
-  /** Adds pets until a list of 100 has this many; 101 are more than any list holds. */
+  /** Adds pets until a list of 100 has this many. 101 are more than any list has. */
   async havePets(count: number, status?: string): Promise<void> {
     const query = status === undefined ? '' : `&status=${status}`;
     let missing = count - petsOf(await this.get(`/pets?limit=100${query}`)).length;
@@ -161,7 +161,7 @@ export class TestClient {
   }
 }
 
-/** The members of the object in a response. */
+/** Returns the members of the object in a response. */
 export function fieldsOf({ text }: ServiceResponse): Fields {
   const value = valueOf(text);
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -169,7 +169,7 @@ export function fieldsOf({ text }: ServiceResponse): Fields {
   return value as Fields;
 }
 
-/** The pets in a response. */
+/** Returns the pets in a response. */
 export function petsOf({ text }: ServiceResponse): readonly Fields[] {
   const value = valueOf(text);
   const isList = Array.isArray(value) && value.every((pet) => pet instanceof Object);
@@ -177,7 +177,7 @@ export function petsOf({ text }: ServiceResponse): readonly Fields[] {
   return value as readonly Fields[];
 }
 
-/** The ids of the pets in a response, in its order. */
+/** Returns the ids of the pets in a response, in its order. */
 export function idsOf(response: ServiceResponse): readonly unknown[] {
   return petsOf(response).map(({ id }) => id);
 }
@@ -190,12 +190,12 @@ function valueOf(text: string): unknown {
   }
 }
 
-/** Why there is no response: fetch hides that in its error's cause. */
+/** Returns why there is no response. fetch hides that in the cause of its error. */
 function reasonOf(error: unknown, timeoutMs: number): string {
   const { name, message, cause } = error as Error;
   if (name === 'TimeoutError') return `none within ${timeoutMs / 1000} s`;
   if (!(cause instanceof Error)) return message;
-  // If all addresses of a host were tried, there is an error for each, and no message.
+  // If fetch tried several addresses of a host, there is an error for each, and no message.
   const [first] = cause instanceof AggregateError ? (cause.errors as readonly Error[]) : [];
   return first?.message ?? cause.message;
 }

@@ -116,12 +116,12 @@ test(
 );
 
 test(
-  'A TypeScript program sees the types of everything that the package exports',
+  'A strict TypeScript program compiles with the types of everything that the package exports',
   needsNpm,
   async () => {
     const { exports } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));
     const imports = specifiersIn(exports).map((name) => `import '${name}';\n`);
-    writeFileSync(join(place, 'program.ts'), imports.join('') + TYPED_PROGRAM);
+    writeFileSync(join(place, 'program.mts'), imports.join('') + TYPED_PROGRAM);
     writeFileSync(join(place, 'tsconfig.json'), JSON.stringify(TYPED_CONFIGURATION));
     await run(process.execPath, [TSC], place).catch((error: { stdout: string }) => {
       assert.fail(error.stdout);
@@ -148,11 +148,24 @@ await app.close();
 `;
 
 const TYPED_PROGRAM = `
-import { openApp, type App } from 'petstore';
+import { createServer } from 'node:http';
+import { createHttpServer, createMemoryStore, openApp, stringifyPet, type Pet, type PetStore } from 'petstore';
+import { testPetStoreContract } from 'petstore/contract';
 
-export const app: Promise<App> = openApp({ dataFile: 'pets.json', apiKeys: ['key'] });
-// @ts-expect-error A key is a text; this is no error where the types cannot be found.
-export const wrong: Promise<App> = openApp({ dataFile: 'pets.json', apiKeys: [7] });
+const store: PetStore = createMemoryStore();
+const app = await openApp({ store, apiKeys: ['a-key'], prefix: '/shop' });
+createServer(app.listener).listen(0);
+createHttpServer(app.listener).close();
+const rex: Pet = await app.pets.create({ name: 'Rex', categoryId: 7n });
+export const id: bigint = rex.id;
+export const rexText: string = stringifyPet((await app.pets.get(7)) ?? rex);
+// @ts-expect-error A key is a text; this is no error if the types cannot be found.
+await openApp({ dataFile: 'pets.json', apiKeys: [7] });
+// @ts-expect-error A text is not an id.
+await app.pets.get('7');
+// @ts-expect-error The status does not exist.
+await app.pets.list({ status: 'lost' });
+testPetStoreContract('The memory store', () => () => store, { isDurable: false });
 `;
 
 const TYPED_CONFIGURATION = {
@@ -161,12 +174,14 @@ const TYPED_CONFIGURATION = {
     target: 'es2023',
     lib: ['es2023'],
     strict: true,
+    exactOptionalPropertyTypes: true,
+    skipLibCheck: false,
     noEmit: true,
     types: ['node'],
     typeRoots: [join(ROOT, 'node_modules', '@types')],
     noUncheckedSideEffectImports: true,
   },
-  files: ['program.ts'],
+  files: ['program.mts'],
 };
 
 async function runNpm(cwd: string, ...args: readonly string[]): Promise<string> {

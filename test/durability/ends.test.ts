@@ -11,55 +11,44 @@ import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { tempDir } from '../support/disk/temp-dir.ts';
 import { rounds } from '../support/extent.ts';
-import { connectWire, type Wire } from '../support/http/wire.ts';
+import { connectWire } from '../support/http/wire.ts';
 import { petsAtNextStart } from '../support/pets/next-start.ts';
 import {
   end,
-  KEY,
   logged,
   portOf,
-  SERVER_JS,
-  startProgram,
+  startFaulty,
   type Process,
+  type SyncFault,
 } from '../support/process/process.ts';
-
-const FAULTY_CALLS = new URL('../support/process/faulty-calls.js', import.meta.url).href;
 
 interface Scene {
   readonly dataFile: string;
   readonly service: Process;
-  readonly connection: Wire;
   /** The texts of the pets that were answered with 201, and the one that the data file began with. */
   readonly acknowledged: string[];
   /** Sends a create, and resolves with the status of its response. */
   create(): Promise<number | 'cut'>;
-  /** Sets what each `fdatasync` does from now on. */
-  setFault(fault: 'none' | 'EIO' | 'hang'): void;
+  setFault(fault: SyncFault): void;
 }
 
 const FIRST = '{"id":1,"name":"First","categoryId":7}';
 
 /** A service with a pet in its data file, and two in its journal. */
 async function begin(t: TestContext, faster = 1): Promise<Scene> {
-  const folder = tempDir(t);
-  const dataFile = join(folder, 'pets.json');
+  const dataFile = join(tempDir(t), 'pets.json');
   writeFileSync(dataFile, `[${FIRST}]`);
-  const faultFile = join(folder, 'fault');
-  const args = ['--import', FAULTY_CALLS, SERVER_JS, '--port', '0', '--data-file', dataFile];
-  const env = { PETSTORE_API_KEYS: KEY, FAULT_FILE: faultFile, FASTER: `${faster}` };
-  const service = startProgram(process.execPath, args, { env });
-  t.after(() => end(service, 'SIGKILL'));
+  const { service, setFault } = startFaulty(t, dataFile, faster);
   const connection = await connectWire(await portOf(service));
   const acknowledged = [FIRST];
   const scene: Scene = {
-    ...{ dataFile, service, connection, acknowledged },
+    ...{ dataFile, service, acknowledged, setFault },
     async create() {
       const body = '{"name":"Rex","categoryId":7}';
       const answer = await connection.send('POST', '/v1/pets', body);
       if (answer.status === 201) acknowledged.push(answer.body);
       return answer.status;
     },
-    setFault: (fault) => writeFileSync(faultFile, fault),
   };
   for (let pets = 0; pets < 2; pets += 1) assert.equal(await scene.create(), 201);
   return scene;
@@ -174,7 +163,7 @@ for (const row of ROWS) {
 }
 
 /** When SIGTERM comes, in milliseconds after the lock file is removed. */
-const OFFSETS = Array.from({ length: rounds(8, 40) }, (_, index) => index * rounds(5, 1) - 8);
+const OFFSETS = Array.from({ length: rounds(6, 40) }, (_, index) => index * rounds(7, 1) - 8);
 
 test('If SIGTERM comes while the lock is lost, the exit code is 0 only if it came first', async (t) => {
   const codes: (number | string)[] = [];

@@ -1,155 +1,140 @@
 /** The real process on a disk that is full, or that must not be written to. */
 
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import {
   chmodSync,
   closeSync,
   existsSync,
-  mkdirSync,
   openSync,
-  readdirSync,
   readFileSync,
   rmSync,
   statfsSync,
   statSync,
+  truncateSync,
   writeFileSync,
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { connectWire, type Outcome, type Wire } from '../support/http/wire.ts';
-import { PetLedger } from '../support/pets/pet-ledger.ts';
-import { listAllPets } from '../support/pets/pet-load.ts';
-import { assertRefused, end, KEY, portOf, startOn } from '../support/process/process.ts';
-import { createRandom } from '../support/random.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 import { makeReadOnly, mountTmpfs } from '../support/disk/tmpfs.ts';
+import type { RawAnswer } from '../support/http/answers.ts';
+import { connectWire, type Outcome, type Wire } from '../support/http/wire.ts';
+import { petsAtNextStart } from '../support/pets/next-start.ts';
+import { PetLedger } from '../support/pets/pet-ledger.ts';
+import { listAllPets } from '../support/pets/pet-load.ts';
+import {
+  assertRefused,
+  end,
+  logged,
+  portOf,
+  startFaulty,
+  startOn,
+  type Process,
+  type SyncFault,
+} from '../support/process/process.ts';
+import { createRandom } from '../support/random.ts';
 
 const MIB: number = 1 << 20;
-const DISK_BYTES: number = 3 * MIB;
+const DISK_BYTES: number = 2 * MIB;
+
+interface Scene {
+  readonly folder: string;
+  readonly dataFile: string;
+  /** A file that takes room, to be removed. */
+  readonly ballast: string;
+  readonly ledger: PetLedger;
+  readonly service: Process;
+  readonly port: number;
+  readonly connection: Wire;
+  setFault(fault: SyncFault): void;
+}
+
+/** A service on a file system of its own; undefined, and the test is skipped, without one. */
+async function begin(t: TestContext): Promise<Scene | undefined> {
+  const folder = mountTmpfs(t, DISK_BYTES);
+  if (folder === undefined) return undefined;
+  const dataFile = join(folder, 'pets.json');
+  const { service, setFault } = startFaulty(t, dataFile);
+  const port = await portOf(service);
+  const connection = await connectWire(port);
+  const ledger = new PetLedger();
+  const ballast = join(folder, 'ballast');
+  return { folder, dataFile, ballast, ledger, service, port, connection, setFault };
+}
 
 test('On a full disk creates are 503 and reads go on, until there is space again', async (t) => {
-  const folder = mountTmpfs(t, DISK_BYTES);
-  if (folder === undefined) return;
-  const dataFile = join(folder, 'pets.json');
-  const ballast = join(folder, 'ballast');
-  const ledger = new PetLedger();
-
-  const first = startOn(t, dataFile);
-  const port = await portOf(first);
-  const connection = await connectWire(port);
+  const scene = await begin(t);
+  if (scene === undefined) return;
+  const { dataFile, ballast, ledger, service, port, connection } = scene;
   writeFileSync(ballast, Buffer.alloc(MIB / 2));
-  assertUnavailable(await createUntilFull(connection, ledger));
+  assertUnavailable(await createUntilFull(scene));
   assertUnavailable(await connection.send('GET', '/readyz'));
   assert.equal((await connection.send('GET', '/livez')).status, 200);
   ledger.check(await listAllPets(port));
 
   rmSync(ballast);
-  assert.equal((await create(connection, ledger)).status, 201);
+  assert.equal((await create(scene)).status, 201);
   assert.equal((await connection.send('GET', '/readyz')).status, 200);
-  assertUnavailable(await createUntilFull(connection, ledger));
+  assertUnavailable(await createUntilFull(scene));
   assert.ok(statSync(`${dataFile}.journal`).size > MIB);
-  await end(first, 'SIGKILL');
+  await end(service, 'SIGKILL');
   fill(ballast);
 
   const second = startOn(t, dataFile);
   ledger.check(await listAllPets(await portOf(second)));
   assert.match(second.stderr(), /"level":"warn".*Cannot copy the journal: syncing.*ENOSPC/);
-  // Nor does the last checkpoint find space: the journal has every pet.
+  // The checkpoint of the stop finds no space either: the journal has every pet.
   assert.equal(await end(second, 'SIGTERM'), 0);
   assert.ok(existsSync(`${dataFile}.journal`));
 
-  // Enough for all pets a second time.
   rmSync(ballast);
-  const third = startOn(t, dataFile);
-  ledger.check(await listAllPets(await portOf(third)));
-  assert.equal(await end(third, 'SIGTERM'), 0);
+  ledger.check(await petsAtNextStart(dataFile));
 });
 
-test('Pets that are in memory only, and cannot be saved at a stop, are told of as lost', async (t) => {
-  const folder = mountTmpfs(t, DISK_BYTES);
-  if (folder === undefined) return;
-  const dataFile = join(folder, 'pets.json');
-  const ledger = new PetLedger();
-  const service = startOn(t, dataFile);
-  const connection = await connectWire(await portOf(service));
-  assertUnavailable(await createUntilFull(connection, ledger));
-  // That frees nothing: the service has the file open.
-  rmSync(`${dataFile}.journal`);
-  service.child.kill('SIGTERM');
-  while (!/could not be saved.*ENOSPC/.test(service.stderr())) {
-    await once(service.child.stderr!, 'data');
-  }
-  // It would try for a minute.
-  assert.equal(await end(service, 'SIGTERM'), 1);
-});
+for (const [what, code] of [
+  ['there is room again', 0],
+  ['a second signal comes', 1],
+] as const) {
+  test(`A stop with pets in memory only tries to save them until ${what}`, async (t) => {
+    const scene = await begin(t);
+    if (scene === undefined) return;
+    const { dataFile, ballast, ledger, service } = scene;
+    writeFileSync(ballast, Buffer.alloc(MIB));
+    assertUnavailable(await createUntilFull(scene));
+    // The room that it takes is not free, since the service has the file open.
+    rmSync(`${dataFile}.journal`);
+    service.child.kill('SIGTERM');
+    await logged(service, 'could not be saved');
+    assert.match(service.stderr(), /could not be saved.*ENOSPC/);
+    if (code === 0) rmSync(ballast);
+    else service.child.kill('SIGTERM');
+    assert.equal(await service.exit(), code);
+    if (code === 0) ledger.check(await petsAtNextStart(dataFile));
+  });
+}
 
-test('Pets that are in memory only are saved by a stop as soon as there is room', async (t) => {
-  const folder = mountTmpfs(t, DISK_BYTES);
-  if (folder === undefined) return;
-  const dataFile = join(folder, 'pets.json');
-  const ballast = join(folder, 'ballast');
-  writeFileSync(ballast, Buffer.alloc(2 * MIB));
-  const ledger = new PetLedger();
-  const service = startOn(t, dataFile);
-  const connection = await connectWire(await portOf(service));
-  assertUnavailable(await createUntilFull(connection, ledger));
-  rmSync(`${dataFile}.journal`);
-  service.child.kill('SIGTERM');
-  while (!/could not be saved.*ENOSPC/.test(service.stderr())) {
-    await once(service.child.stderr!, 'data');
-  }
-  rmSync(ballast);
-  if (service.child.exitCode === null) await once(service.child, 'exit');
-  assert.equal(service.child.exitCode, 0);
-  const next = startOn(t, dataFile);
-  ledger.check(await listAllPets(await portOf(next)));
-});
-
-test('One failed sync with little room is over as soon as there is more', async (t) => {
-  const folder = mountTmpfs(t, DISK_BYTES);
-  if (folder === undefined) return;
-  const dataFile = join(folder, 'pets.json');
-  const ballast = join(folder, 'ballast');
-  const ledger = new PetLedger();
-  const service = startOn(t, dataFile);
-  const connection = await connectWire(await portOf(service));
-  for (let pets = 0; pets < 20; pets += 1) await create(connection, ledger);
+test('After a failed sync with little room, creates work as soon as there is more', async (t) => {
+  const scene = await begin(t);
+  if (scene === undefined) return;
+  const { folder, dataFile, ballast, ledger, service, connection, setFault } = scene;
+  for (let pets = 0; pets < 20; pets += 1) await create(scene);
   fill(ballast);
-  rmSync(`${dataFile}.journal`);
-  const left = statfsSync(folder).bavail;
-  while ((await connection.send('GET', '/readyz')).status !== 503) await sleep(50);
-  assert.equal((await create(connection, ledger)).status, 503);
-  assert.ok(statfsSync(folder).bavail >= left, 'Nothing is filled by the tries');
+  // Room for the pet, and not for a copy of the journal.
+  truncateSync(ballast, statSync(ballast).size - (16 << 10));
+  setFault('EIO');
+  assert.equal((await create(scene, 10)).status, 500);
+  setFault('none');
+  const { bavail } = statfsSync(folder);
+  // The second try is over when the third one is 2 seconds away.
+  while (retryAfter(await create(scene, 10)) < 2) await sleep(50);
+  assert.ok(statfsSync(folder).bavail >= bavail, 'Nothing is filled by a try');
   rmSync(ballast);
   while ((await connection.send('GET', '/readyz')).status !== 200) await sleep(50);
-  assert.equal((await create(connection, ledger)).status, 201);
+  assert.equal((await create(scene)).status, 201);
   await end(service, 'SIGKILL');
-  ledger.check(await listAllPets(await portOf(startOn(t, dataFile))));
-});
-
-test('Pets that are in memory only go into a file of their own where a stop cannot write the keys', async (t) => {
-  const folder = tempDir(t);
-  const dataFile = join(folder, 'pets.json');
-  const service = startOn(t, dataFile);
-  const { status } = await fetch(`http://127.0.0.1:${await portOf(service)}/v1/pets`, {
-    method: 'POST',
-    headers: {
-      Authorization: `Bearer ${KEY}`,
-      'Content-Type': 'application/json',
-      'Idempotency-Key': 'k',
-    },
-    body: '{"name":"Rex","categoryId":1}',
-  });
-  assert.equal(status, 201);
-  rmSync(`${dataFile}.journal`);
-  mkdirSync(`${dataFile}.keys`);
-  assert.equal(await end(service, 'SIGTERM'), 0);
-  assert.match(service.stderr(), /Saved all acknowledged pets to a separate file/);
-  const saved = readdirSync(folder).find((name) => name.startsWith('pets.json.saved-'));
-  assert.match(readFileSync(join(folder, saved ?? ''), 'utf8'), /^\[\n\{"id":1,/);
+  ledger.check(await petsAtNextStart(dataFile));
 });
 
 test('A new data file on a full disk is refused in one line, with exit code 1', async (t) => {
@@ -183,19 +168,24 @@ test('A folder that may not be written to is refused in one line, with exit code
 
 const random = createRandom(1);
 
-async function create(connection: Wire, ledger: PetLedger): Promise<Outcome> {
-  const body = ledger.newPet(random, 40_000);
+async function create({ connection, ledger }: Scene, maxPaddingBytes = 40_000): Promise<RawAnswer> {
+  const body = ledger.newPet(random, maxPaddingBytes);
   const outcome = await connection.send('POST', '/v1/pets', body);
+  assert.ok(outcome.status !== 'cut');
   if (outcome.status === 201) ledger.addAnswer(outcome, body);
   return outcome;
 }
 
-/** The first outcome that is no 201. */
-async function createUntilFull(connection: Wire, ledger: PetLedger): Promise<Outcome> {
+/** The first outcome that is not a 201. */
+async function createUntilFull(scene: Scene): Promise<Outcome> {
   for (;;) {
-    const outcome = await create(connection, ledger);
+    const outcome = await create(scene);
     if (outcome.status !== 201) return outcome;
   }
+}
+
+function retryAfter(outcome: RawAnswer): number {
+  return Number(outcome.headers.get('retry-after'));
 }
 
 /** Takes all the space that is left, to the last byte. */
@@ -217,7 +207,7 @@ function fill(path: string): void {
 
 function assertUnavailable(outcome: Outcome): void {
   assert.ok(outcome.status === 503, `${outcome.status}`);
-  assert.ok(Number(outcome.headers.get('retry-after')) > 0);
+  assert.ok(retryAfter(outcome) > 0);
   const { message, ...rest } = JSON.parse(outcome.body) as { message: string };
   assert.deepEqual(rest, { code: 'unavailable', status: 503 });
   assert.match(message, /ENOSPC/);

@@ -1,4 +1,4 @@
-/** The kit on etcd: every check, of a service whose pets are on three real members. */
+/** Every check of the kit, against a service on a real etcd cluster of three members. */
 
 import { after, test } from 'node:test';
 import { initEtcd } from '../../src/stores/etcd/new-log.ts';

@@ -1,4 +1,4 @@
-/** The checks against the wrong services, and the table that comes of it. */
+/** Runs the checks against the wrong services, and makes the table of the results. */
 
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -9,11 +9,11 @@ import { FAULTS, type Fault } from './faults.ts';
 import { createPlainServer } from './plain-service.ts';
 
 export interface Finding extends Fault {
-  /** True when the check that should find it fails. */
+  /** True if the check that must find the fault fails. */
   readonly isFound: boolean;
 }
 
-/** Runs the checks, and returns their results by id. Starts the server, and stops it. */
+/** Starts the server, runs the checks, and stops it. Resolves with the results by id. */
 export async function resultsOf(
   server: Server,
   checks: readonly Check[],
@@ -28,7 +28,7 @@ export async function resultsOf(
   return results;
 }
 
-/** Each wrong service, before the check that should find its fault. */
+/** Runs each wrong service with the check that must find its fault. */
 export async function findings(): Promise<readonly Finding[]> {
   const found: Finding[] = [];
   for (const fault of FAULTS) {
@@ -41,7 +41,7 @@ export async function findings(): Promise<readonly Finding[]> {
 
 export const KEY = 'key-of-the-plain-service';
 
-/** In Markdown, a row for each fault. */
+/** Returns the table in Markdown, with a row for each fault. */
 export function faultTable(found: readonly Finding[]): string {
   const rows = found.map(({ what, foundBy, isFound }) => {
     return `| ${what} | ${isFound ? `\`${foundBy}\`` : 'not found'} |`;

@@ -1,12 +1,12 @@
 /**
- * Wrong services: the plain one with one rule replaced, and the check that should find it.
+ * Wrong services: the plain service with one rule replaced, and the check that must find the fault.
  *
- * Each is a mistake that somebody could make, most of them have. Where it shows in other sentences
- * as well, other checks may find it too; the one named here must.
+ * Each is a mistake that real services make. Other checks may find it, too.
  */
 
 import { linked, pageOf } from './other-decisions.ts';
-import { Invalid, plainRules, type Pet, type Reply, type Rules } from './plain-service.ts';
+import type { Fields } from '../../src/kit/test-client.ts';
+import { Invalid, plainRules, type Pet, type Rules } from './plain-service.ts';
 
 export interface Fault {
   readonly what: string;
@@ -16,12 +16,12 @@ export interface Fault {
 
 const AFTER_REMOVAL_MS = Date.parse('2031-01-01T00:00:00Z');
 
-/** A service that changes names: as it keeps them, or only as it shows them. */
+/** A service that returns changed names. */
 function names(change: (name: string) => string): Partial<Rules> {
   return { show: (pet) => ({ ...pet, name: change(pet.name) }) };
 }
 
-/** A service that keeps the categoryId otherwise. */
+/** A service that returns a changed categoryId. */
 function categories(change: (categoryId: bigint) => bigint): Partial<Rules> {
   return { show: (pet) => ({ ...pet, categoryId: change(pet.categoryId) }) };
 }
@@ -135,62 +135,42 @@ const lists: readonly Fault[] = [
   }),
 ];
 
-const fields: readonly Fault[] = [
-  fault(
-    'a name is trimmed',
-    '2/name-spaces',
-    names((name) => name.trim()),
-  ),
-  fault(
-    'CRLF in a name becomes LF',
-    '2/name-lines',
-    names((name) => name.replaceAll('\r\n', '\n')),
-  ),
-  fault(
-    'a name is composed (NFC)',
-    '2/name-unicode',
-    names((name) => name.normalize('NFC')),
-  ),
-  fault(
-    'a name is decomposed (NFD)',
-    '2/name-unicode',
-    names((name) => name.normalize('NFD')),
-  ),
-  fault(
+type Change<T, R = T> = readonly [what: string, foundBy: string, change: (value: T) => R];
+
+const NAMES: readonly Change<string>[] = [
+  ['a name is trimmed', '2/name-spaces', (name) => name.trim()],
+  ['CRLF in a name becomes LF', '2/name-lines', (name) => name.replaceAll('\r\n', '\n')],
+  ['a name is composed (NFC)', '2/name-unicode', (name) => name.normalize('NFC')],
+  ['a name is decomposed (NFD)', '2/name-unicode', (name) => name.normalize('NFD')],
+  [
     'a name is escaped as HTML',
     '2/name-markup',
-    names((name) => name.replaceAll('&', '&amp;').replaceAll('<', '&lt;')),
-  ),
-  fault(
-    'markup is taken out of a name',
-    '2/name-markup',
-    names((name) => name.replace(/<[^>]*>/g, '')),
-  ),
-  fault(
-    'a name is percent-decoded',
-    '2/name-escapes',
-    names((name) => name.replaceAll('%20', ' ')),
-  ),
-  fault(
+    (name) => name.replaceAll('&', '&amp;').replaceAll('<', '&lt;'),
+  ],
+  ['markup is taken out of a name', '2/name-markup', (name) => name.replace(/<[^>]*>/g, '')],
+  ['a name is percent-decoded', '2/name-escapes', (name) => name.replaceAll('%20', ' ')],
+  [
     'a name loses what is beyond 16 bits',
     '2/name-plane',
-    names((name) => name.replace(/[\u{10000}-\u{10ffff}]/gu, '?')),
-  ),
-  fault(
-    'a name gets a capital',
-    '2/name-case',
-    names((name) => name.charAt(0).toUpperCase() + name.slice(1)),
-  ),
-  fault(
-    'a name is cut at 255',
-    '2/name-300',
-    names((name) => name.slice(0, 255)),
-  ),
-  fault(
-    'a name is cut at 999',
-    '2/name-1000',
-    names((name) => name.slice(0, 999)),
-  ),
+    (name) => name.replace(/[\u{10000}-\u{10ffff}]/gu, '?'),
+  ],
+  ['a name gets a capital', '2/name-case', (name) => name.charAt(0).toUpperCase() + name.slice(1)],
+  ['a name is cut at 255', '2/name-300', (name) => name.slice(0, 255)],
+  ['a name is cut at 999', '2/name-1000', (name) => name.slice(0, 999)],
+];
+
+const CATEGORIES: readonly Change<bigint>[] = [
+  ['categoryId wraps at 32 bits', '2/category-32-bits', (id) => BigInt.asIntN(32, id)],
+  ['categoryId is rounded to a double', '2/category-53-bits', (id) => BigInt(Number(id))],
+  [
+    'categoryId ends one below 2^63',
+    '2/category-64-bits',
+    (id) => (id === 2n ** 63n - 1n ? id - 1n : id),
+  ],
+];
+
+const fields: readonly Fault[] = [
+  ...NAMES.map(([what, foundBy, change]) => fault(what, foundBy, names(change))),
   fault('a name of digits is a number', '2/name-number', {
     show: (pet) => ({ ...pet, name: /^[0-9]+$/.test(pet.name) ? BigInt(pet.name) : pet.name }),
   }),
@@ -203,21 +183,7 @@ const fields: readonly Fault[] = [
   fault('categoryId has 32 bits, and refuses more', '2/category-32-bits', {
     isCategory: (value) => typeof value === 'bigint' && BigInt.asIntN(32, value) === value,
   }),
-  fault(
-    'categoryId wraps at 32 bits',
-    '2/category-32-bits',
-    categories((id) => BigInt.asIntN(32, id)),
-  ),
-  fault(
-    'categoryId is rounded to a double',
-    '2/category-53-bits',
-    categories((id) => BigInt(Number(id))),
-  ),
-  fault(
-    'categoryId ends one below 2^63',
-    '2/category-64-bits',
-    categories((id) => (id === 2n ** 63n - 1n ? id - 1n : id)),
-  ),
+  ...CATEGORIES.map(([what, foundBy, change]) => fault(what, foundBy, categories(change))),
   fault('categoryId wraps beyond int64', '2/category-beyond', {
     isCategory: (value) => typeof value === 'bigint' || Number.isInteger(value),
   }),
@@ -352,44 +318,30 @@ const keys: readonly Fault[] = [
   }),
 ];
 
-/** Errors with another body. */
-function errors(
-  change: (body: Readonly<Record<string, unknown>>, reply: Reply) => unknown,
-): Partial<Rules> {
+/** A service whose errors have another body. */
+function errors(change: (body: Fields) => unknown): Partial<Rules> {
   return {
     error(status, message) {
       const reply = plainRules.error(status, message);
-      return { ...reply, body: change(reply.body as Readonly<Record<string, unknown>>, reply) };
+      return { ...reply, body: change(reply.body as Fields) };
     },
   };
 }
 
-const bodies: readonly Fault[] = [
-  fault(
-    'errors are text',
-    '7/error',
-    errors(({ message }) => message),
-  ),
-  fault(
-    'errors repeat no status',
-    '2/error-fields',
-    errors(({ status: _, ...rest }) => rest),
-  ),
-  fault(
+const ERRORS: readonly Change<Fields, unknown>[] = [
+  ['errors are text', '7/error', ({ message }) => message],
+  ['errors repeat no status', '2/error-fields', ({ status: _, ...rest }) => rest],
+  [
     'the status in errors is a string',
     '7/error',
-    errors((body, { status }) => ({ ...body, status: `${status}` })),
-  ),
-  fault(
-    'errors have no code',
-    '7/error',
-    errors(({ code: _, ...rest }) => rest),
-  ),
-  fault(
-    'errors lie in an object error',
-    '7/error',
-    errors((error) => ({ error })),
-  ),
+    (body) => ({ ...body, status: `${body['status']}` }),
+  ],
+  ['errors have no code', '7/error', ({ code: _, ...rest }) => rest],
+  ['errors lie in an object error', '7/error', (error) => ({ error })],
+];
+
+const bodies: readonly Fault[] = [
+  ...ERRORS.map(([what, foundBy, change]) => fault(what, foundBy, errors(change))),
   fault('errors that are not listed are text', '7/error-not-listed', {
     error: (status, message) =>
       message.startsWith('limit') ? { status, body: message } : plainRules.error(status, message),

@@ -1,4 +1,4 @@
-/** The interface, and every decision, of the service that keeps its pets in a file. */
+/** Every check of the kit, against the service with the file store. */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

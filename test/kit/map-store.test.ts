@@ -1,6 +1,6 @@
 /**
- * The interface, and every decision, of the service that keeps its pets in a Map; it has pets of
- * somebody else's already, more of each status than a list shows.
+ * Every check of the kit, against the service with the memory store. The store already has pets,
+ * more of each status than a list shows.
  */
 
 import { STATUSES } from '../../src/kit/expect.ts';

@@ -1,14 +1,14 @@
 /**
- * Two services that are right, and decide every gap of the specification otherwise: otherwise than
- * this project, and otherwise than each other.
+ * Two valid services that decide every gap of the specification differently from this project, and
+ * from each other.
  *
  * The first: ids are beyond 2^53 and far apart, the newest pet comes first, `limit` is clamped and
  * an unknown status ignored, pages are numbered, categories are checked, names are short, a missing
  * status is `available`, unknown fields are refused, and a Pet and an Error have more fields.
  *
- * The second: ids are negative and without an order, lists are in no order and without pages, an
- * unknown status matches no pet, integers are written as `7.0`, a petId that is no number is 400,
- * the rate is limited, and a body beyond 500 bytes is 413.
+ * The second: ids are negative and unordered, lists are unordered and without pages, an unknown
+ * status matches no pet, integers are written as `7.0`, a petId that is not a number is 400, the
+ * rate is limited, and a body of more than 500 bytes is 413.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -37,7 +37,7 @@ export const otherDecisions: Partial<Rules> = {
     return { status: 'available', ...members } as unknown as NewPet;
   },
   isName: (value) => typeof value === 'string' && /^[ -~]{1,60}$/.test(value),
-  // There are ten of old, and some with very large numbers.
+  // Ten old categories exist, and some with very large numbers.
   isCategory: (value) =>
     typeof value === 'bigint' &&
     ((value >= 0n && value < 10n) || (value > 2n ** 53n && value < 2n ** 60n)),
@@ -52,13 +52,13 @@ export const otherDecisions: Partial<Rules> = {
   reply: linked,
 };
 
-/** The page that the query names: from 0 on. */
+/** Returns the page that the query names. The first is 0. */
 export const pageOf: Rules['list'] = (pets, limit, status, query) => {
   const start = Number(query.get('page') ?? '0') * limit;
   return plainRules.list(pets, 1e9, status, query).slice(start, start + limit);
 };
 
-/** A full page has a Link to the next. */
+/** Adds a Link to the next page if the page is full. */
 export function linked(reply: Reply, { url = '', method }: IncomingMessage): Reply {
   if (method !== 'GET' || !Array.isArray(reply.body)) return reply;
   const { pathname, searchParams } = new URL(url, 'http://host');
@@ -68,10 +68,10 @@ export function linked(reply: Reply, { url = '', method }: IncomingMessage): Rep
   return { ...reply, link: `<${pathname}?${searchParams}>; rel="next"` };
 }
 
-/** Of a window of the rate limit, which a client of its own would reach again after a second. */
-const REQUESTS_OF_A_WINDOW = 300;
+/** The number of the request that gets 429: one is enough, since a client waits a second for it. */
+const LIMITED_REQUEST = 300;
 
-/** The second of the two services, with a rate limit of its own. */
+/** Returns the rules of the second service, with a new rate limit. */
 export function thirdDecisions(): Partial<Rules> {
   let requests = 0;
   return {
@@ -91,10 +91,9 @@ export function thirdDecisions(): Partial<Rules> {
       const isLong = message === 'The body is too long';
       return plainRules.error(isLong ? 413 : status, message);
     },
-    reply(reply, { method }) {
+    reply(reply) {
       requests += 1;
-      if (method === 'GET' && requests > REQUESTS_OF_A_WINDOW) {
-        requests = 0;
+      if (requests === LIMITED_REQUEST) {
         return { ...plainRules.error(429, 'Too many requests'), retryAfter: '1' };
       }
       const text = stringifyExactJson(reply.body);
@@ -103,7 +102,7 @@ export function thirdDecisions(): Partial<Rules> {
   };
 }
 
-/** An order that is that of neither ids nor creation, and always the same. */
+/** A stable order that is neither by id nor by creation. */
 function byHash(one: Pet, other: Pet): number {
   const hash = ({ id }: Pet): bigint => BigInt.asUintN(16, id * 40503n);
   return Number(hash(one) - hash(other)) || (one.id < other.id ? -1 : 1);

@@ -1,4 +1,4 @@
-/** The kit against this project's own service: the interface, and every decision, is demanded. */
+/** The kit against this project's own service. Every decision is required. */
 
 import { after } from 'node:test';
 import { testConformance } from '../../src/kit/conformance.ts';
@@ -6,7 +6,7 @@ import { KEY, startService } from '../support/http/service.ts';
 
 type Options = NonNullable<Parameters<typeof startService>[0]>;
 
-/** Declares all checks as tests of a service with this store. */
+/** Starts a service with this store, and declares all checks as its tests. */
 export async function testOwnService(options: Options): Promise<void> {
   const service = await startService(options);
   after(() => service.close());

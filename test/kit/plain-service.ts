@@ -1,9 +1,9 @@
 /**
- * A pet store service, plain and whole: the three operations of the interface on a Map.
+ * A plain pet store service: the three operations of the specification on a Map.
  *
- * It is made of small rules, one for each thing that the interface says. A wrong service is this
- * one with one rule replaced (faults.ts); a right one may replace all that decide a gap
- * (other-decisions.ts). So whatever the kit finds, the rule that was replaced is what it found.
+ * It consists of small rules, one for each sentence of the specification. A wrong service is this
+ * one with one rule replaced (faults.ts), so that what the kit finds is that rule. A valid service
+ * may replace all rules that decide a gap (other-decisions.ts).
  */
 
 import { createServer, type IncomingMessage, type Server } from 'node:http';
@@ -20,7 +20,7 @@ export type NewPet = Omit<Pet, 'id'>;
 
 export interface Reply {
   readonly status: number;
-  /** What is sent as JSON; bigints as their digits. */
+  /** Sent as JSON, with bigints as numbers; a string is sent as it is. */
   readonly body: unknown;
   readonly type?: string;
   readonly link?: string;
@@ -30,11 +30,11 @@ export interface Reply {
 type Pets = Map<bigint, Pet>;
 type Members = Readonly<Record<string, unknown>>;
 
-/** Each rule stands for a sentence of the interface, or for a gap of it. */
+/** Each rule implements a sentence of the specification, or decides one of its gaps. */
 export interface Rules {
   now(): number;
   hasKey(authorization: string | undefined, key: string, request: IncomingMessage): boolean;
-  /** What is wrong with a text or a value: thrown by those who read it. */
+  /** The three `read…` rules throw Invalid for an invalid value. */
   readLimit(text: string | null): number;
   readStatus(text: string | null): string | undefined;
   readBody(text: string): unknown;
@@ -43,7 +43,7 @@ export interface Rules {
   isCategory(value: unknown): boolean;
   isStatus(value: unknown): boolean;
   newId(pets: Pets, sent: unknown): bigint;
-  /** Between the choice of an id and its use; nothing by default. */
+  /** Called between the choice of an id and its use. Does nothing by default. */
   pause(): Promise<void>;
   keep(pets: Pets, pet: Pet): void;
   list(
@@ -59,7 +59,7 @@ export interface Rules {
   listed(pets: readonly unknown[]): Reply;
   found(pet: unknown): Reply;
   error(status: number, message: string): Reply;
-  /** The last word on every reply. */
+  /** Called last, with every reply. */
   reply(reply: Reply, request: IncomingMessage): Reply;
 }
 
@@ -104,7 +104,7 @@ export const plainRules: Rules = {
   reply: (reply) => reply,
 };
 
-/** Serves below any path that ends in /v1. */
+/** Creates a server whose API is below any path that ends in /v1. */
 export function createPlainServer(key: string, changes: Partial<Rules> = {}): Server {
   const rules = { ...plainRules, ...changes };
   const pets: Pets = new Map();

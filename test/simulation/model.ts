@@ -1,51 +1,56 @@
 /**
- * The model: what the outside knows of the store, and so may expect of it after anything.
+ * The model: what clients know of a store, and so may expect of it after any failure. The
+ * simulations of the file store and of the etcd store share it.
  *
- * A pet that was answered or seen by a read stays, byte for byte, under its id. A create that is
- * under way, or whose outcome is unknown, may come out either way. One that was refused leaves
- * nothing, ever, whatever fails. A client with a key sends its pet until it is answered, and again
- * after that: the pet is there exactly once.
+ * A pet that was acknowledged or read stays, byte for byte, under its id. A create that is in
+ * progress, or whose outcome is unknown, may come out either way. A refused create leaves nothing.
+ * A client with an idempotency key retries until it is acknowledged: then its pet exists once.
  */
 
 import type { NewPet, StoredPet } from '../../src/model/pet.ts';
 import type { KeyHash } from '../../src/stores/idempotency/key-table.ts';
 
-/** A client that sends one pet with its key, until it is answered. */
+/** A client that sends one pet with its key until the pet is acknowledged. */
 export interface KeyedClient {
   readonly key: KeyHash;
   readonly pet: NewPet;
-  /** The pet's members, as its text has them after its id. */
+  /** The text of the pet after its id. */
   readonly members: string;
-  /** The id that was answered; undefined before that. */
+  /** The acknowledged id; undefined before that. */
   readonly id: bigint | undefined;
 }
 
 /** What is known at one moment. */
 export interface Knowledge {
-  /** The text of the pet with id 1, 2, 3 and so on. */
+  /** The text of the pet with id 1, 2, 3 and so on; NOT_READ if nobody knows it yet. */
   readonly pets: readonly string[];
-  /** The members of the others, as the text of a pet has them after its id. */
-  readonly underWay: readonly string[];
+  /** The members of the creates in progress, and of those whose outcome is unknown. */
+  readonly inProgress: readonly string[];
   readonly unknown: readonly string[];
   readonly clients: readonly KeyedClient[];
 }
 
-const NOTHING: Knowledge = { pets: [], underWay: [], unknown: [], clients: [] };
+const NOTHING: Knowledge = { pets: [], inProgress: [], unknown: [], clients: [] };
+const NOT_READ = '';
 
 export class Model {
   #pets: string[];
-  #underWay: string[];
+  #inProgress: string[];
   #unknown: string[];
   #clients: readonly KeyedClient[];
   /** Changes whenever the knowledge does. */
   version = 0;
-  /** How many creates were refused, and of how many the outcome was unknown. */
+  /** How many creates were refused, and how many had an unknown outcome. */
   refusedCount = 0;
   unknownCount = 0;
 
-  constructor({ pets, underWay, unknown, clients }: Knowledge = NOTHING) {
+  /** True if one process stores the pets, in the order in which they were sent. */
+  readonly #isOrdered: boolean;
+
+  constructor({ pets, inProgress, unknown, clients }: Knowledge = NOTHING, isOrdered = true) {
+    this.#isOrdered = isOrdered;
     this.#pets = [...pets];
-    this.#underWay = [...underWay];
+    this.#inProgress = [...inProgress];
     this.#unknown = [...unknown];
     this.#clients = clients;
   }
@@ -61,7 +66,7 @@ export class Model {
   knowledge(): Knowledge {
     return {
       pets: [...this.#pets],
-      underWay: [...this.#underWay],
+      inProgress: [...this.#inProgress],
       unknown: [...this.#unknown],
       clients: this.#clients,
     };
@@ -71,92 +76,103 @@ export class Model {
     this.#clients = [...this.#clients, client];
   }
 
-  /** How often a pet with these members is there. */
+  /** Returns how many pets have these members. */
   countOf(members: string): number {
     return this.#pets.filter((text, index) => text === textOf(index + 1, members)).length;
   }
 
-  /** For the first time, or again with a key. */
+  /** A create is sent, for the first time or again with its key. */
   sent(members: string): void {
-    // What may still appear is expected in its old place.
+    // A pet that may still appear is expected in its old position.
     if (this.#unknown.includes(members) || this.countOf(members) > 0) return;
-    this.#underWay.push(members);
+    this.#inProgress.push(members);
     this.version += 1;
   }
 
-  /** Throws when the answer contradicts what is known. */
-  answered(members: string, { id: petId, text }: StoredPet): void {
-    this.#settle(members);
+  /** A create is acknowledged. Throws if that contradicts what is known. */
+  acknowledged(members: string, { id: petId, text }: StoredPet): void {
+    this.#complete(members);
     const id = Number(petId);
-    if (text !== textOf(id, members)) throw new Error(`Answered ${text} to ${members}`);
-    const known = this.#pets[id - 1];
-    if (id > this.#pets.length + 1) throw new Error(`Pet ${id} leaves a gap`);
-    if (known !== undefined && known !== text) throw new Error(`Id ${id} again: ${text}, ${known}`);
+    if (text !== textOf(id, members)) throw new Error(`Acknowledged ${text} for ${members}`);
+    const known = this.#pets[id - 1] ?? NOT_READ;
+    if (known !== NOT_READ && known !== text) throw new Error(`Id ${id} again: ${text}, ${known}`);
+    while (this.#pets.length < id) this.#pets.push(NOT_READ);
     this.#pets[id - 1] = text;
   }
 
-  /** Throws when the pet is another one than an earlier answer gave, or is there twice. */
-  answeredOnce({ key, members, id }: KeyedClient, pet: StoredPet): void {
-    this.answered(members, pet);
+  /** As `acknowledged`. Throws, too, if the pet of this key has two ids or exists twice. */
+  acknowledgedOnce({ key, members, id }: KeyedClient, pet: StoredPet): void {
+    this.acknowledged(members, pet);
     this.#clients = this.#clients.map((client) =>
       client.key === key ? { ...client, id: pet.id } : client,
     );
     if (id !== undefined && id !== pet.id) throw new Error(`Pet ${id} again, as ${pet.id}`);
     const count = this.countOf(members);
-    if (count !== 1) throw new Error(`A pet with a key is there ${count} times: ${pet.text}`);
+    if (count !== 1) throw new Error(`A pet with a key exists ${count} times: ${pet.text}`);
   }
 
   refused(members: string): void {
-    this.#settle(members);
+    this.#complete(members);
     this.refusedCount += 1;
   }
 
   unknown(members: string): void {
-    if (this.#settle(members)) this.#unknown.push(members);
+    if (this.#complete(members)) this.#unknown.push(members);
     this.unknownCount += 1;
   }
 
-  /** All pets, as a read shows them while the store is open. Throws when they cannot be. */
-  seen(pets: readonly string[]): void {
-    this.#expect(pets, this.knowledge());
+  /**
+   * A read shows these pets. `knownBefore` is the `petCount` when the read began: the read must
+   * show so many. Throws if it contradicts what is known.
+   */
+  read(pets: readonly string[], knownBefore: number = this.petCount): void {
+    this.#expect(pets, this.knowledge(), knownBefore);
   }
 
-  /** All pets, as the first read shows them after a start. Throws when they cannot be. */
+  /** The first read after a start that decides every create in doubt. Throws as `read` does. */
   reopened(pets: readonly string[]): void {
     const known = this.knowledge();
-    // A start decides what was open.
-    this.#underWay = [];
+    this.#inProgress = [];
     this.#unknown = [];
-    this.#expect(pets, known);
+    this.#expect(pets, known, known.pets.length);
   }
 
-  #expect(pets: readonly string[], known: Knowledge): void {
-    this.#pets = [...pets];
+  #expect(pets: readonly string[], known: Knowledge, knownBefore: number): void {
+    this.#pets = [...pets, ...known.pets.slice(Math.max(pets.length, knownBefore))];
     this.version += 1;
-    const complaint = compare(pets, known);
+    const complaint = compare(pets, known, knownBefore, this.#isOrdered);
     if (complaint !== undefined) throw new Error(`A read shows the wrong pets: ${complaint}`);
   }
 
-  /** True when the pet was under way; what was sent again may not be. */
-  #settle(members: string): boolean {
+  /** Returns true if the create was in progress; a retry may not be. */
+  #complete(members: string): boolean {
     this.version += 1;
-    const index = this.#underWay.indexOf(members);
+    const index = this.#inProgress.indexOf(members);
     if (index === -1) return false;
-    this.#underWay.splice(index, 1);
+    this.#inProgress.splice(index, 1);
     return true;
   }
 }
 
-/** What is wrong with these pets, as all that a store holds; undefined when nothing is. */
-export function compare(pets: readonly string[], known: Knowledge): string | undefined {
-  const lost = known.pets.findIndex((pet, index) => pet !== pets[index]);
-  if (lost !== -1) return `expected ${brief(known.pets[lost])}, found ${brief(pets[lost])}`;
-  const possible = [...known.unknown, ...known.underWay];
-  for (let index = known.pets.length; index < pets.length; index += 1) {
-    const found = possible.findIndex((members) => pets[index] === textOf(index + 1, members));
-    if (found === -1) return `nobody expects ${brief(pets[index])}`;
-    // Later pets were sent later.
-    possible.splice(0, found + 1);
+/** Returns what is wrong with these pets as the content of a store, or undefined. */
+function compare(
+  pets: readonly string[],
+  known: Knowledge,
+  knownBefore: number,
+  isOrdered: boolean,
+): string | undefined {
+  const possible = [...known.unknown, ...known.inProgress];
+  for (let index = 0; index < Math.max(pets.length, knownBefore); index += 1) {
+    const pet = pets[index];
+    const expected = known.pets[index] ?? NOT_READ;
+    if (expected !== NOT_READ) {
+      if (pet !== expected) return `expected ${brief(expected)}, found ${brief(pet)}`;
+      continue;
+    }
+    const found = possible.findIndex((members) => pet === textOf(index + 1, members));
+    if (found === -1) return `nobody expects ${brief(pet)}`;
+    if (isOrdered) possible.splice(0, found + 1);
+    else possible.splice(found, 1);
   }
   return undefined;
 }

@@ -1,42 +1,46 @@
 /**
- * The simulation: lives the scripts on a disk that fails at any operation, ends them at every
- * moment in every way, and starts the store again on what is left; and that start is ended in turn.
+ * The simulation of the file store: it lives a script on a disk on which any operation may fail,
+ * ends that life at every moment in every way, and starts the store again on what is left. That
+ * start is ended at every moment, too.
  *
- * Many moments leave the same files and the same knowledge. They count as cases, but are tried
- * once. Unless all are asked for, a sample of the starts is tried, and a part of that is ended in
- * turn, both chosen by the seed. A deliberate break is looked for in all starts, by first ends.
+ * Many moments leave the same files and the same knowledge: they count as cases, but are tried
+ * once. Without --all only a sample is tried, which the seed chooses.
  */
 
 import { createHash } from 'node:crypto';
+import { crc32 } from 'node:zlib';
 import { isWhole, SEED } from '../support/extent.ts';
-import { FOLDER, type DiskImage } from './disk-image.ts';
-import { Life, type LifeOptions, type Moment, type Wrap } from './life.ts';
-import { Model, type Knowledge } from './model.ts';
+import type { Script } from './callers.ts';
+import { FOLDER, type DiskImage, type FileImage } from './disk-image.ts';
+import { live, type Life, type LifeOptions, type Moment, type Operation } from './life.ts';
+import type { Knowledge, Model } from './model.ts';
 import type { Fault } from './simulated-disk.ts';
 import { everyEnd, type Ends } from './survival.ts';
 
-export type Script = (life: Life) => Promise<void>;
-
-export interface SimulationOptions {
-  readonly wrap?: Wrap;
-  /** What the script finds. */
-  readonly image?: DiskImage;
-  readonly known?: Knowledge;
+export interface SimulationOptions extends LifeOptions {
   readonly ends?: Ends;
-  /** Stops at the first complaint, which is enough to catch a lie, and ends no start in turn. */
+  /**
+   * Looks for a deliberate break: tries all starts until the first complaint, and ends no start.
+   */
   readonly stopsEarly?: boolean;
-  /** From when on a journal is worth a checkpoint at a start. */
-  readonly longJournalBytes?: number;
-  /** Whether creates in doubt are told to be refused: one of the deliberate breaks. */
-  readonly hidesDoubt?: boolean;
-  /** Whether clients take another key for a create in doubt: another one. */
-  readonly forgetsDoubt?: boolean;
-  /** What other simulations of the same store have tried already. */
+  /** What other simulations with the same ends have tried already. */
   readonly tried?: Tried;
 }
 
-/** Starts that were tried, and to which depth. */
-export type Tried = Map<string, number>;
+/** The moments and starts that were tried, for each depth. */
+export class Tried {
+  /** By moment: how many cases it has. */
+  readonly casesOf: Map<string, number> = new Map();
+  readonly starts: Set<string> = new Set();
+}
+
+/** Without --all, one in this many is tried. Ended starts are a part of the tried starts. */
+const SAMPLE = { faults: 3, moments: 2, starts: 2, endedStarts: 12 };
+
+/** True for one in `oneIn` of the things with different keys, and for all with --all. */
+export function isInSample(key: string, oneIn: number): boolean {
+  return isWhole || crc32(`${SEED} ${key}`) % oneIn === 0;
+}
 
 export class Simulation {
   cases = 0;
@@ -45,106 +49,111 @@ export class Simulation {
   readonly #script: Script;
   readonly #options: SimulationOptions;
   readonly #ends: Ends;
+  readonly #stopsEarly: boolean;
   /** How many times a start after an end is ended in turn. */
   readonly #depth: number;
-  /** The depth to which a start was tried. */
   readonly #tried: Tried;
-  /** How many cases a moment had. */
-  readonly #casesOf: Map<string, number> = new Map();
 
   constructor(script: Script, options: SimulationOptions = {}) {
     this.#script = script;
     this.#options = options;
     this.#ends = options.ends ?? everyEnd;
-    this.#depth = options.stopsEarly === true ? 0 : 1;
-    this.#tried = options.tried ?? new Map();
+    this.#stopsEarly = options.stopsEarly === true;
+    this.#depth = this.#stopsEarly ? 0 : 1;
+    this.#tried = options.tried ?? new Tried();
   }
 
   /** Ends a life on a sound disk before and after each operation. */
   async crashEverywhere(): Promise<void> {
-    const life = await this.#live();
+    const life = await this.#live('a sound disk');
     await this.#endAll(life.moments, 'a sound disk', this.#depth);
   }
 
-  /** Lets each operation fail in turn, and ends what follows at every moment. */
-  async failEverywhere(kinds: readonly Fault['kind'][], lasts: Fault['lasts']): Promise<void> {
-    const { operations } = await this.#live();
+  /** Fails each operation that `fails` accepts in turn, and ends the rest of the life everywhere. */
+  async failEverywhere(
+    kinds: readonly Fault['kind'][],
+    lasts: Fault['lasts'],
+    fails: (operation: Operation) => boolean = () => true,
+  ): Promise<void> {
+    const { operations } = await this.#live('a sound disk', { keepsFrom: Infinity });
     for (const [at, operation] of operations.entries()) {
+      if (!fails(operation)) continue;
       for (const kind of kinds) {
         if (kind === 'short' && operation.kind !== 'write') continue;
         const where = `${kind} ${lasts} from operation ${at} (${operation.kind})`;
-        const life = await this.#live({ fault: { at, kind, lasts } }, at, where);
-        this.cases += 1;
-        await this.#endAll(life.moments, where, this.#depth);
+        await this.#fail(where, { fault: { at, kind, lasts }, keepsFrom: at });
       }
     }
   }
 
-  /** Lets each request for memory fail in turn, and ends what follows at every moment. */
+  /** Fails each request for memory in turn, and ends the rest of the life everywhere. */
   async failMemoryEverywhere(lasts: 'once' | 'for ever'): Promise<void> {
-    const { requests } = await this.#live();
+    const { requests } = await this.#live('a sound disk', { keepsFrom: Infinity });
     for (let at = 0; at < requests; at += 1) {
-      const where = `memory fails ${lasts} from request ${at}`;
-      const life = await this.#live({ memoryFault: { at, lasts } }, 0, where);
-      this.cases += 1;
-      await this.#endAll(life.moments, where, this.#depth);
+      await this.#fail(`memory fails ${lasts} from request ${at}`, { memoryFault: { at, lasts } });
     }
   }
 
-  get #isOver(): boolean {
-    return this.#options.stopsEarly === true && this.complaints.length > 0;
+  async #fail(where: string, fault: LifeOptions): Promise<void> {
+    if (this.#isOver || !this.#isTried(where, SAMPLE.faults)) return;
+    const life = await this.#live(where, fault);
+    this.cases += 1;
+    await this.#endAll(life.moments, where, this.#depth);
   }
 
-  async #live(fails: LifeOptions = {}, keepsFrom = 0, where = 'a sound disk'): Promise<Life> {
-    const { image, known } = this.#options;
-    const life = new Life({
-      ...this.#options,
-      ...fails,
-      image,
-      model: new Model(known),
-      keepsFrom,
-    });
-    await this.#script(life);
-    life.end();
+  get #isOver(): boolean {
+    return this.#stopsEarly && this.complaints.length > 0;
+  }
+
+  #isTried(key: string, oneIn: number): boolean {
+    return this.#stopsEarly || isInSample(key, oneIn);
+  }
+
+  async #live(where: string, fault: LifeOptions = {}): Promise<Life> {
+    const life = await live(this.#script, { ...this.#options, ...fault });
     this.#complain(where, life);
     return life;
   }
 
   async #endAll(moments: readonly Moment[], where: string, depth: number): Promise<void> {
+    const { casesOf } = this.#tried;
     for (const { before, image, known } of moments) {
       const key = `${depth} ${keyOf(image, known)}`;
       const casesBefore = this.cases;
-      this.cases += this.#casesOf.get(key) ?? 0;
-      if (this.#casesOf.has(key)) continue;
+      this.cases += casesOf.get(key) ?? 0;
+      if (casesOf.has(key) || !this.#isTried(key, SAMPLE.moments)) continue;
       for (const { how, image: left } of this.#ends(image)) {
         if (this.#isOver) return;
         await this.#restart(left, known, `${where}: ${how} before ${before}`, depth);
       }
-      this.#casesOf.set(key, this.cases - casesBefore);
+      casesOf.set(key, this.cases - casesBefore);
     }
   }
 
   async #restart(image: DiskImage, known: Knowledge, where: string, depth: number): Promise<void> {
     this.cases += 1;
     const key = keyOf(image, known);
-    if ((this.#tried.get(key) ?? -1) >= depth) return;
-    this.#tried.set(key, depth);
-    if (this.#options.stopsEarly !== true && !isInSample(key, TRIED_SAMPLE)) return;
+    const { starts } = this.#tried;
+    if (starts.has(`${depth} ${key}`)) return;
+    for (let covered = depth; covered >= 0; covered -= 1) starts.add(`${covered} ${key}`);
+    if (!this.#isTried(key, SAMPLE.starts)) return;
     this.starts += 1;
-    const isEnded = depth > 0 && isInSample(key, ENDED_SAMPLE);
-    const keepsFrom = isEnded ? 0 : Infinity;
+    const isEnded = depth > 0 && isInSample(key, SAMPLE.endedStarts);
     const { wrap, longJournalBytes } = this.#options;
-    const model = new Model(known);
-    const life = new Life({ image, model, wrap, keepsFrom, longJournalBytes });
-    await life.start();
-    const expected = life.model.petCount + 1 + newlyStored(life.model);
-    await Promise.all([life.retry(), life.create(3)]);
-    life.end();
+    const keepsFrom = isEnded ? 0 : Infinity;
+    let expected = 0;
+    const script: Script = async (callers) => {
+      await callers.start();
+      expected = callers.model.petCount + 1 + newPetsOf(callers.model);
+      await Promise.all([callers.retry(), callers.create(3)]);
+    };
+    const life = await live(script, { image, known, wrap, keepsFrom, longJournalBytes });
     this.#complain(where, life);
-    if (!life.isUp) this.complaints.push(`${where}: ${String(life.startError)}`);
-    else if (life.model.petCount !== expected) this.complaints.push(`${where}: cannot create`);
-    else if (life.model.clients.some(({ id }) => id === undefined)) {
-      this.complaints.push(`${where}: a client gets no answer`);
+    const { stores, startError, model } = life;
+    if (stores.length === 0) this.complaints.push(`${where}: ${String(startError)}`);
+    else if (model.petCount !== expected) this.complaints.push(`${where}: cannot create`);
+    else if (model.clients.some(({ id }) => id === undefined)) {
+      this.complaints.push(`${where}: a client gets no response`);
     }
     if (isEnded) await this.#endAll(life.moments, `${where}; then`, depth - 1);
   }
@@ -154,41 +163,43 @@ export class Simulation {
   }
 }
 
-/** One in so many starts is tried, and one in so many is ended in turn: a multiple of the first. */
-const TRIED_SAMPLE = 3;
-const ENDED_SAMPLE = 12;
-
-function isInSample(key: string, oneIn: number): boolean {
-  if (isWhole) return true;
-  return createHash('sha1').update(`${SEED} ${key}`).digest().readUInt32LE() % oneIn === 0;
-}
-
 /** How many of the clients' pets a retry will store. */
-function newlyStored(model: Model): number {
+function newPetsOf(model: Model): number {
   return model.clients.filter(({ members }) => model.countOf(members) === 0).length;
 }
 
-/** The same for images and knowledge that lead to the same. */
+/** The same text for images and knowledge that lead to the same. */
 function keyOf(image: DiskImage, known: Knowledge): string {
   const parts: (string | number)[] = [];
   for (const names of [image.names, image.durableNames, ...image.nameChanges]) {
     for (const [path, id] of names) {
-      parts.push(path, String(id));
-      if (id === undefined || id === FOLDER) continue;
-      const { cached, durable, changes } = image.files.get(id)!;
-      parts.push(digestOf(cached), digestOf(durable));
-      for (const { position, bytes, isDropped } of changes) {
-        parts.push(position, bytes === undefined ? '' : digestOf(bytes), String(isDropped));
-      }
+      const isFile = id !== undefined && id !== FOLDER;
+      parts.push(path, isFile ? `${id} ${keyOfFile(image.files.get(id)!)}` : String(id));
     }
     parts.push('/');
   }
-  // A pet's first characters tell it from all others.
-  for (const pets of [known.pets, known.underWay, known.unknown]) {
+  // The first characters of a pet are unlike those of all others.
+  for (const pets of [known.pets, known.inProgress, known.unknown]) {
     parts.push(pets.length, ...pets.map((pet) => pet.slice(0, 50)));
   }
   for (const { key, id } of known.clients) parts.push(key.slice(0, 8), String(id));
   return parts.join(' ');
+}
+
+const fileKeys = new WeakMap<FileImage, string>();
+
+function keyOfFile(file: FileImage): string {
+  let key = fileKeys.get(file);
+  if (key === undefined) {
+    const { cached, durable, changes } = file;
+    const parts = [digestOf(cached), digestOf(durable)];
+    for (const { position, bytes, isDropped } of changes) {
+      parts.push(`${position} ${bytes === undefined ? '' : digestOf(bytes)} ${isDropped}`);
+    }
+    key = parts.join(' ');
+    fileKeys.set(file, key);
+  }
+  return key;
 }
 
 const digests = new WeakMap<Buffer, string>();

@@ -20,6 +20,12 @@ export class TestClock {
     },
   };
 
+  /** The clock of a new process: the timers of the process before it are gone. */
+  startProcess(): StoreClock {
+    this.#tickers.clear();
+    return this.options;
+  }
+
   /** Lets time pass, and waits until the store has done what is due. */
   async pass(ms: number): Promise<void> {
     this.ms += ms;

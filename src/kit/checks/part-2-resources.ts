@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { demand, NotObserved, type Check } from '../check.ts';
 import { eachCase } from '../each-case.ts';
 import {
+  assertDifferent,
   assertErrorObject,
   assertKept,
   assertPet,
@@ -13,17 +14,14 @@ import {
 } from '../expect.ts';
 import { fieldsOf, petsOf, type Fields, type TestClient } from '../test-client.ts';
 
-/**
- * Adds the pet. Throws NotObserved if the service has a limit on what the specification leaves
- * open.
- */
+/** Adds a pet. Rejects with NotObserved if the service refuses it, which must be valid here. */
 async function addIfAccepted(client: TestClient, fields: Fields): Promise<Fields> {
   const response = await client.post(client.newPet(fields));
   if (isRefused(response.status)) throw new NotObserved('the service refuses such a NewPet');
   return fieldsOf(response);
 }
 
-/** Names that a service is tempted to change. */
+/** Names that a service may change by mistake. */
 const NAMES: readonly [id: string, what: string, name: string][] = [
   ['2/name-spaces', 'spaces at its ends', '  Conformance\tRex \u00a0'],
   ['2/name-lines', 'line ends of every kind', 'Conformance\r\nRex\rRex\nRex\u2028'],
@@ -45,10 +43,10 @@ const names = NAMES.map(([id, what, name]) =>
   }),
 );
 
-/** A category that is in no list of known ones: if it is accepted, the service has no such list. */
+/** An unlikely category: if the service accepts it, it accepts categories that do not exist. */
 const ANY_CATEGORY = 1_914_638_257n;
 
-/** Categories that a service is tempted to refuse or to change. */
+/** Categories that a service may refuse or change by mistake. */
 const CATEGORIES: readonly [id: string, what: string, values: readonly bigint[]][] = [
   ['2/category-zero', 'which may be 0', [0n]],
   ['2/category-negative', 'which may be negative', [-1n, -ANY_CATEGORY]],
@@ -62,12 +60,12 @@ const categories = CATEGORIES.map(([id, what, values]) =>
     eachCase(client, values, async (own, categoryId) => {
       const response = await own.post(own.newPet({ categoryId }));
       if (isRefused(response.status)) {
-        // That a category must exist is left open, but its size and sign must not decide it.
+        // A service may require that a category exists, but not that it is small or positive.
         const other = categoryId < -ANY_CATEGORY ? -ANY_CATEGORY : ANY_CATEGORY;
         const { status } = await own.post(own.newPet({ categoryId: other }));
         own.lastExchange = response.exchange;
         assert.ok(isRefused(status), `expected ${categoryId} accepted, as ${other} is`);
-        throw new NotObserved('the service knows no such categories');
+        throw new NotObserved('the service accepts only existing categories');
       }
       const pet = fieldsOf(response);
       assertPet(pet, { categoryId });
@@ -82,7 +80,7 @@ const NO_CATEGORY = [null, true, false, '', '1', 1.5, [], [1], {}];
 const NO_STATUS_TYPE = [true, false, 0, 1, [], ['sold'], {}];
 const BEYOND_INT64 = [2n ** 63n, -(2n ** 63n) - 1n, 2n ** 64n + 1n];
 
-/** Values of a field that are refused with 400. */
+/** Values of a field that must be refused with 400. */
 const INVALID: readonly [id: string, sentence: string, field: string, readonly unknown[]][] = [
   ['2/status-others', 'PetStatus allows no other value', 'status', NO_STATUS],
   ['2/name-required', 'NewPet: name is required', 'name', [undefined]],
@@ -101,9 +99,6 @@ const invalid = INVALID.map(([id, sentence, field, values]) =>
     });
   }),
 );
-
-const differentIds = (ids: readonly unknown[]): void =>
-  assert.equal(new Set(ids).size, ids.length, `different ids of ${ids.join()}, so many`);
 
 export const resources: readonly Check[] = [
   demand('2/status-values', 'PetStatus allows available, pending and sold', (client) =>
@@ -130,13 +125,13 @@ export const resources: readonly Check[] = [
     async (client) => {
       const ids: bigint[] = [];
       for (let i = 0; i < 5; i += 1) ids.push((await client.add(client.newPet())).id);
-      differentIds(ids);
+      assertDifferent(ids);
     },
   ),
 
   demand('2/id-concurrent', 'Pet: animals added at once have different ids', async (client) => {
     const adding = Array.from({ length: 20 }, () => client.add(client.newPet()));
-    differentIds((await Promise.all(adding)).map(({ id }) => id));
+    assertDifferent((await Promise.all(adding)).map(({ id }) => id));
   }),
 
   demand('2/id-own', "Pet: id is the service's own, whatever id is sent", async (client) => {

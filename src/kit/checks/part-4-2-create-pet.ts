@@ -8,7 +8,7 @@ import { fieldsOf, petsOf } from '../test-client.ts';
 
 const MISSING = ['{}', '{"status":"sold"}', '{"name":"Rex"}', '{"categoryId":1}'];
 const INVALID = [{ name: 5 }, { categoryId: 'seven' }, { status: 'lost' }];
-/** The most ids that are looked at one by one. */
+/** The most ids that are tried one by one. */
 const NEAR = 20n;
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 
@@ -59,7 +59,7 @@ export const createPet: readonly Check[] = [
       assert.ok(!pets.some((pet) => pet['name'] === name), 'expected no refused pet in the list');
       if (pets.length < LONGEST_LIST) isObserved = true;
     }
-    // If ids go up by small steps, a refused pet would be between these two.
+    // If ids grow in small steps, a refused pet would have an id between these two.
     const isNear = after.id - before.id > 0n && after.id - before.id <= NEAR;
     for (let id = before.id + 1n; isNear && id < after.id; id += 1n) {
       const response = await client.get(`/pets/${id}`);

@@ -14,10 +14,10 @@ import {
 } from '../expect.ts';
 import { fieldsOf, petsOf } from '../test-client.ts';
 
-/** What a service is tempted to convert, and fails at. */
+/** Values at which a conversion to int64 may fail. */
 const NO_IDS = ['abc', '1.5', '-', 'null', '9223372036854775808', '9'.repeat(40), '%F0%9F%90%95'];
 
-/** What a service that reads as far as it can, or converts, takes for the digits before it. */
+/** Text that a lenient conversion ignores after the digits. */
 const TAILS = ['abc', 'x', '.5', ',1', '%20x', 'e'];
 
 export const getPet: readonly Check[] = [

@@ -1,4 +1,4 @@
-/** What spec section 4 says of all endpoints. */
+/** Spec section 4: what it says about all endpoints. */
 
 import { demand, NotObserved, type Check } from '../check.ts';
 import { assertJsonType, LOST_ID, removalIn } from '../expect.ts';

@@ -19,18 +19,18 @@ function assertUnauthorized(response: ServiceResponse, section: string, about = 
   else assertStatus(response, 401, about);
 }
 
-/** Fails unless each operation with this Authorization is 401; an empty one is none. */
+/** Asserts that each operation with this Authorization is 401. An empty one is not sent. */
 async function assertInvalid(client: TestClient, Authorization: string): Promise<void> {
   for (const [section, operation, send] of OPERATIONS) {
     assertUnauthorized(await send(client, { Authorization }), section, operation);
   }
 }
 
-/** What is sent instead of the valid credential, made of the key. */
+/** Invalid values of Authorization, made from the key. */
 const WRONG: readonly [what: string, of: (key: string) => string][] = [
   ['another key', () => 'Bearer wrong'],
-  ['the key and a letter more', (key) => `Bearer ${key}x`],
-  ['a letter more before the key', (key) => `Bearer x${key}`],
+  ['the key and one more letter', (key) => `Bearer ${key}x`],
+  ['one more letter before the key', (key) => `Bearer x${key}`],
   ['the key without its last letter', (key) => `Bearer ${key.slice(0, -1)}`],
   ['no key', () => 'Bearer'],
   ['no scheme', (key) => key],
@@ -38,7 +38,7 @@ const WRONG: readonly [what: string, of: (key: string) => string][] = [
   ['the scheme Token', (key) => `Token ${key}`],
 ];
 
-/** The key with its letters in the other case. */
+/** Returns the key with the case of its letters swapped. */
 function inOtherCase(key: string): string {
   return key.replace(/[A-Za-z]/g, (letter) => {
     return letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase();

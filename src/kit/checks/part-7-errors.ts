@@ -15,16 +15,16 @@ const LISTED: readonly [what: string, status: number, send: Send][] = [
   ['listPets without a key', 401, (to) => to.send('GET', '/pets', NO_KEY)],
   ['createPet without a key', 401, (to) => to.post(to.newPet(), NO_KEY)],
   ['getPet without a key', 401, (to) => to.send('GET', `/pets/${LOST_ID}`, NO_KEY)],
-  ['a lost pet', 404, (to) => to.get(`/pets/${LOST_ID}`)],
+  ['a missing pet', 404, (to) => to.get(`/pets/${LOST_ID}`)],
 ];
 
-/** No errors of the specification; but if a service has one, it is an Error object. */
+/** Errors that the specification does not list. If a service has them, each is an Error object. */
 const NOT_LISTED: readonly [what: string, send: Send][] = [
   ['limit=0', (to) => to.get('/pets?limit=0')],
   ['limit=x', (to) => to.get('/pets?limit=x')],
   ['status=lost', (to) => to.get('/pets?status=lost')],
   ['a petId x', (to) => to.get('/pets/x')],
-  ['a body that is no JSON', (to) => to.post('{')],
+  ['a body that is not JSON', (to) => to.post('{')],
 ];
 
 export const errors: readonly Check[] = [
@@ -39,7 +39,7 @@ export const errors: readonly Check[] = [
   demand('7/error', 'Every error response body is an Error object', (client) =>
     eachCase(client, LISTED, async (own, [, , send]) => {
       const response = await send(own);
-      // Which status each has is checked above.
+      // The check 7/status asserts the status.
       if (response.status >= 400) assertErrorObject(response);
     }),
   ),

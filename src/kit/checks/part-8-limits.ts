@@ -30,7 +30,7 @@ export const limits: readonly Check[] = [
       await client.havePets(101);
       await eachCase(client, OUTSIDE, async (own, limit) => {
         const response = await own.get(`/pets?limit=${limit}`);
-        // If it is refused or changed is left open.
+        // The specification does not say if the limit is refused or changed.
         if (isRefused(response.status)) return;
         const { length } = petsOf(response);
         assert.ok(length <= LONGEST_LIST, `expected at most 100 pets, not ${length}`);

@@ -4,12 +4,12 @@
  *     1e0d9802 00000041 {"journal":1,"snapshot":"709ddd80","lastId":0}␊
  *     4e9bc562 0000004c {"after":0,"pets":[{"id":1,"name":"Rex","categoryId":1}]}␊
  *     └──────┘ └──────┘ the line's length in bytes, in hex, the line feed included
- *     └─ CRC-32 of the file up to this line, and of the line behind the CRC
+ *     └─ CRC-32 of the file up to this line, and of the line after the CRC
  *
- * The header names the snapshot that the journal follows: by the CRC-32 of that file through its
- * closing bracket, and the last id there. As each CRC goes on from the bytes before, a line is only
- * good in its own place: not one of another journal, nor one with another line missing before it.
- * And the last line's CRC vouches for all of them, which makes a long journal quick to check.
+ * The header names the snapshot that the journal follows by its last id and by the CRC-32 of that
+ * file through its closing bracket. Each CRC also covers all bytes before the line. So a line is
+ * valid only at its own position: not in another journal, and not after a missing line. The CRC of
+ * the last line covers all lines, which makes a long journal quick to check.
  */
 
 import zlib from 'node:zlib';
@@ -20,7 +20,7 @@ import type { Memory } from '../../base/memory.ts';
 export interface SnapshotId {
   /** CRC-32 of the file from its first byte through the closing bracket. */
   readonly crc: number;
-  /** The greatest id in it, 0 where it has no pets. */
+  /** The greatest id in it, 0 if it has no pets. */
   readonly lastId: bigint;
 }
 
@@ -30,7 +30,7 @@ export interface EncodedLine {
   readonly crc: number;
 }
 
-/** What stands before the text of a line: its CRC and its length. */
+/** A line begins with its CRC and its length. */
 export const PREFIX_LENGTH = 18;
 const CRC_LENGTH = 8;
 const LENGTH_START = 9;
@@ -39,7 +39,7 @@ const LENGTH_END = 17;
 /** Longer than any header, and shorter than a sector. */
 export const MAX_HEADER_LENGTH = 100;
 
-/** The line of a text, behind bytes with the CRC `crc`. */
+/** Returns the line with this text, for a file whose CRC is `crc` so far. */
 export function encodeLine(memory: Memory, text: string, crc: number): EncodedLine {
   const length = PREFIX_LENGTH + Buffer.byteLength(text) + 1;
   const bytes = memory.bytes(length);
@@ -54,29 +54,35 @@ export function headerText({ crc, lastId }: SnapshotId): string {
   return `{"journal":1,"snapshot":"${hex(crc)}","lastId":${lastId}}`;
 }
 
-/** The snapshot that a header names; undefined where the text is no header of ours. */
-export function readHeaderText(text: string): SnapshotId | undefined {
+/** Returns the snapshot that the header names at the start of a file, or undefined without one. */
+export function readHeader(bytes: Buffer): SnapshotId | undefined {
+  const length = lineLengthAt(bytes, 0);
+  if (length === undefined || length > MAX_HEADER_LENGTH) return undefined;
+  const text = bytes.toString('latin1', PREFIX_LENGTH, length - 1);
   const match = /^\{"journal":1,"snapshot":"([0-9a-f]{8})","lastId":(0|[1-9][0-9]*)\}$/.exec(text);
-  return match === null ? undefined : { crc: parseInt(match[1]!, 16), lastId: BigInt(match[2]!) };
+  if (match === null || !isIntact(bytes, 0, length, 0)) return undefined;
+  return { crc: parseInt(match[1]!, 16), lastId: BigInt(match[2]!) };
 }
 
-/** True for what a header's line can begin with, as long as it is not all of it. */
+/** True if a header's line can begin with this text. */
 export function isBeginningOfHeader(text: string): boolean {
   const start = text.slice(0, HEADER_START.length);
-  const isStart = [...start].every((character, index) => {
-    const expected = HEADER_START[index];
-    return expected === '#' ? /[0-9a-f]/.test(character) : character === expected;
-  });
-  return isStart && /^[0-9]{0,19}\}?$/.test(text.slice(HEADER_START.length));
+  const rest = text.slice(HEADER_START.length);
+  return isLike(start, HEADER_START) && /^[0-9]{0,19}\}?$/.test(rest);
 }
 
-/** How the line of a header begins; a # stands for any hex digit. */
-const HEADER_START = '######## ######## {"journal":1,"snapshot":"########","lastId":';
+/** True if the expected text can begin with `text`; # in it is any hex digit. */
+export function isLike(text: string, expected: string): boolean {
+  return [...text].every((character, index) =>
+    expected[index] === '#' ? /[0-9a-f]/.test(character) : character === expected[index],
+  );
+}
 
-/**
- * The length of the line at `at`, as it says itself; undefined where there are no hex digits. The
- * bytes past the end count as none.
- */
+/** How each line begins, and that of a header; # is any hex digit. */
+export const LINE_PREFIX = '######## ######## ';
+const HEADER_START = `${LINE_PREFIX}{"journal":1,"snapshot":"########","lastId":`;
+
+/** Returns the length that the line at `at` states, or undefined if it has no valid length. */
 export function lengthAt(bytes: Buffer, at: number): number | undefined {
   let length = 0;
   for (let i = at + LENGTH_START; i < at + LENGTH_END; i += 1) {
@@ -87,28 +93,30 @@ export function lengthAt(bytes: Buffer, at: number): number | undefined {
   return length;
 }
 
-/** True when what stands between CRC, length and text is there, and the line feed. */
-export function isFramed(bytes: Buffer, at: number, length: number): boolean {
-  return (
+/** Returns the length of the complete line at `at`, or undefined if there is none. */
+export function lineLengthAt(bytes: Buffer, at: number): number | undefined {
+  const length = lengthAt(bytes, at);
+  const isComplete =
+    length !== undefined &&
     length > PREFIX_LENGTH &&
     bytes[at + CRC_LENGTH] === SPACE &&
     bytes[at + LENGTH_END] === SPACE &&
-    bytes[at + length - 1] === LINE_FEED
-  );
+    bytes[at + length - 1] === LINE_FEED;
+  return isComplete ? length : undefined;
 }
 
-/** True when the CRC of the framed line is right behind bytes with the CRC `crc`. */
+/** True if the complete line has the right CRC, for a file whose CRC is `crc` up to the line. */
 export function isIntact(bytes: Buffer, at: number, length: number, crc: number): boolean {
   const expected = hex(zlib.crc32(bytes.subarray(at + CRC_LENGTH, at + length), crc));
   return bytes.toString('latin1', at, at + CRC_LENGTH) === expected;
 }
 
-export function hexDigit(byte: number | undefined): number | undefined {
+function hexDigit(byte: number | undefined): number | undefined {
   if (byte === undefined) return undefined;
   if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
   return byte >= 0x61 && byte <= 0x66 ? byte - 0x57 : undefined;
 }
 
-function hex(value: number): string {
+export function hex(value: number): string {
   return value.toString(16).padStart(8, '0');
 }

@@ -1,13 +1,13 @@
 /**
- * Reading a journal: what it holds, and how that stands to the snapshot beside it.
+ * Reads a journal, and decides by its beginning what to do with it:
  *
- *     nothing, zeros, or a first write that was cut off   nothing: it may go
- *     a header that names this snapshot                   its commits follow on: they are applied
- *     a header that names another one                     fine if the snapshot has all its pets: a
- *                                                         checkpoint was cut off before its end
- *     anything else                                       DamagedFileError
+ *     empty, zeros, or a torn first write    `nothing`: it may be removed
+ *     a header that names this snapshot      `follows`: its commits are applied
+ *     a header that names another snapshot   `passed over` if the snapshot has all its pets: a
+ *                                            checkpoint was interrupted; else damaged
+ *     anything else                          DamagedFileError
  *
- * Behind the last whole line only the beginning of one more may lie (torn-tail.ts).
+ * Only a torn line may follow the last complete line (torn-tail.ts).
  */
 
 import { isUtf8 } from 'node:buffer';
@@ -23,32 +23,29 @@ import { DamagedFileError } from './damaged-file-error.ts';
 import type { DiskFile } from './disk.ts';
 import { FileWindow } from './file-window.ts';
 import {
-  isFramed,
   isIntact,
   lengthAt,
-  MAX_HEADER_LENGTH,
+  lineLengthAt,
   PREFIX_LENGTH,
-  readHeaderText,
+  readHeader,
   type SnapshotId,
 } from './journal-line.ts';
 import { isTornBeginning, isTornLine } from './torn-tail.ts';
 
 export interface JournalContent {
-  /** What is to be done with it. */
   readonly kind: 'nothing' | 'follows' | 'passed over';
-  /** How many bytes are whole lines. */
+  /** How many bytes are complete lines, and their CRC-32. */
   readonly lengthBytes: number;
-  /** CRC-32 of those. */
   readonly crc: number;
-  /** Where the last of them starts. */
+  /** The offset of the last complete line. */
   readonly lastOffset: number;
-  /** What follows them: the beginning of a line that was never answered. */
+  /** The length of the torn line after them, which was never acknowledged. */
   readonly tornBytes: number;
-  /** The idempotency keys of its commits, the newest of them where there are very many. */
+  /** The newest idempotency keys of its commits. */
   readonly keys: readonly CommittedKey[];
 }
 
-/** No line of ours is longer. */
+/** The length of the longest line that the store writes. */
 const MAX_LINE_BYTES: number = PREFIX_LENGTH + MAX_COMMIT_BYTES;
 
 /**
@@ -73,15 +70,15 @@ class JournalReader {
   readonly #snapshot: SnapshotId;
   readonly #pets: PetTable;
   readonly #run: ScannedPets = new ScannedPets();
-  /** Where the next line starts in the window. */
+  /** The offset of the next line in the window. */
   #at = 0;
-  /** CRC-32 of the file up to there. */
+  /** CRC-32 of the file up to the next line. */
   #crc = 0;
   #lastOffset = 0;
-  /** The last id of the commits so far. */
+  /** The last id of the commits that were read. */
   #lastId = 0n;
   #isPassedOver = false;
-  /** The newest ones, at least as many as are kept. */
+  /** The newest keys, at least as many as are returned. */
   #keys: CommittedKey[] = [];
 
   constructor(path: string, window: FileWindow, snapshot: SnapshotId, pets: PetTable) {
@@ -97,51 +94,34 @@ class JournalReader {
       return { kind: 'nothing', lengthBytes: 0, crc: 0, lastOffset: 0, tornBytes, keys: [] };
     }
     for (;;) {
-      const end = this.#lastWholeLine();
-      if (end === undefined) {
-        const isAllThere = this.#window.atEnd || this.#lineIsTooLong();
-        if (isAllThere) break;
+      const end = this.#intactEnd();
+      const hasAll = this.#window.atEnd || (this.#at === 0 && this.#window.isFull);
+      if (end > this.#at) this.#applyLines(end);
+      else if (hasAll) return this.#finish();
+      else {
         await this.#window.fill(this.#at);
         this.#at = 0;
-        continue;
       }
-      const intactEnd = this.#intactEnd(end);
-      this.#applyLines(intactEnd);
-      if (intactEnd <= end) break;
     }
-    return this.#finish();
-  }
-
-  /** Where the line starts that is the last of those whole in the window; undefined for none. */
-  #lastWholeLine(): number | undefined {
-    const { bytes } = this.#window;
-    let last: number | undefined;
-    for (let at = this.#at; ;) {
-      const length = lengthAt(bytes, at);
-      if (length === undefined || at + length > bytes.length) return last;
-      if (!isFramed(bytes, at, length)) return last;
-      last = at;
-      at += length;
-    }
-  }
-
-  #lineIsTooLong(): boolean {
-    const length = lengthAt(this.#window.bytes, this.#at);
-    return this.#window.isFull || length === undefined || length > MAX_LINE_BYTES;
   }
 
   /**
-   * The end of the lines whose CRCs are right. That of the last line vouches for all before it;
-   * only if it is wrong they are looked at one by one.
+   * Returns the end of the intact lines in the window. The CRC of the last complete line covers all
+   * lines before it; only if it is wrong, they are checked one by one.
    */
-  #intactEnd(last: number): number {
+  #intactEnd(): number {
     const { bytes } = this.#window;
-    const lastLength = lengthAt(bytes, last) ?? 0;
+    let [last, end] = [this.#at, this.#at];
+    for (;;) {
+      const length = lineLengthAt(bytes, end);
+      if (length === undefined) break;
+      [last, end] = [end, end + length];
+    }
     const crcBefore = zlib.crc32(bytes.subarray(this.#at, last), this.#crc);
-    if (isIntact(bytes, last, lastLength, crcBefore)) return last + lastLength;
+    if (last === end || isIntact(bytes, last, end - last, crcBefore)) return end;
     let crc = this.#crc;
     for (let at = this.#at; ;) {
-      const length = lengthAt(bytes, at) ?? 0;
+      const length = lineLengthAt(bytes, at) ?? 0;
       if (!isIntact(bytes, at, length, crc)) return at;
       crc = zlib.crc32(bytes.subarray(at, at + length), crc);
       at += length;
@@ -154,31 +134,30 @@ class JournalReader {
     const scanned = scannedBytes(bytes);
     if (!isUtf8(bytes.subarray(this.#at, end))) throw this.#noCommit(this.#at);
     this.#crc = zlib.crc32(bytes.subarray(this.#at, end), this.#crc);
-    const run = this.#run;
-    run.length = 0;
     while (this.#at < end) {
       const at = this.#at;
       const length = lengthAt(bytes, at) ?? 0;
       const [start, textEnd] = [at + PREFIX_LENGTH, at + length - 1];
       const commit = this.#isPassedOver
         ? undefined
-        : scanCommit(scanned, start, textEnd, this.#lastId, run);
+        : scanCommit(scanned, start, textEnd, this.#lastId, this.#run);
       if (commit === undefined) {
-        this.#pets.appendScanned(bytes, run);
-        run.length = 0;
+        this.#appendRun();
         this.#applyCommit(decodeCommit(bytes.subarray(start, textEnd)), at);
       } else {
         this.#lastId = commit.lastId;
         this.#addKeys(commit.keys);
-      }
-      if (run.length > ScannedPets.maxLength / 2) {
-        this.#pets.appendScanned(bytes, run);
-        run.length = 0;
+        if (this.#run.length > ScannedPets.maxLength / 2) this.#appendRun();
       }
       this.#lastOffset = this.#window.position + at;
       this.#at += length;
     }
-    this.#pets.appendScanned(bytes, run);
+    this.#appendRun();
+  }
+
+  #appendRun(): void {
+    this.#pets.appendScanned(this.#window.bytes, this.#run);
+    this.#run.length = 0;
   }
 
   #applyCommit(commit: Commit | undefined, at: number): void {
@@ -198,31 +177,22 @@ class JournalReader {
     }
   }
 
-  /** A journal may have millions of them: of those only the newest are needed. */
+  /** A journal may have millions of keys: only the newest are kept. */
   #addKeys(keys: readonly CommittedKey[]): void {
     for (const key of keys) this.#keys.push(key);
     if (this.#keys.length >= 2 * MAX_IDEMPOTENCY_KEYS)
       this.#keys = this.#keys.slice(-MAX_IDEMPOTENCY_KEYS);
   }
 
-  /** Reads the header; false where there is none, nor anything else that counts. */
+  /** Reads the header. Resolves with false if the journal has none, or a torn one. */
   async #readHeader(): Promise<boolean> {
     const { bytes } = this.#window;
-    const length = lengthAt(bytes, 0);
-    const isLine =
-      length !== undefined &&
-      length <= MAX_HEADER_LENGTH &&
-      length <= bytes.length &&
-      isFramed(bytes, 0, length) &&
-      isIntact(bytes, 0, length, 0);
-    const named = isLine
-      ? readHeaderText(bytes.toString('latin1', PREFIX_LENGTH, length - 1))
-      : undefined;
-    if (named !== undefined && length !== undefined) {
+    const named = readHeader(bytes);
+    if (named !== undefined) {
       this.#isPassedOver = !isSame(named, this.#snapshot);
       this.#lastId = named.lastId;
-      this.#crc = zlib.crc32(bytes.subarray(0, length));
-      this.#at = length;
+      this.#at = lineLengthAt(bytes, 0) ?? 0;
+      this.#crc = zlib.crc32(bytes.subarray(0, this.#at));
       return true;
     }
     while (!this.#window.atEnd && !this.#window.isFull) await this.#window.fill(0);
@@ -237,12 +207,13 @@ class JournalReader {
     });
   }
 
-  async #finish(): Promise<JournalContent> {
-    const tail = await this.#readTail();
-    const lengthBytes = this.#window.position;
+  #finish(): JournalContent {
+    const { bytes, position, atEnd } = this.#window;
+    const tail = bytes.subarray(this.#at);
+    const lengthBytes = position + this.#at;
     const next = `${commitStart(this.#lastId)}{"id":${this.#lastId + 1n},`;
-    if (tail === undefined || !isTornLine(tail, lengthBytes, next)) {
-      throw this.#damage(0, 'This line of the journal is no whole commit');
+    if (!atEnd || !isTornLine(tail, lengthBytes, next)) {
+      throw this.#damage(this.#at, 'This line of the journal is no whole commit');
     }
     return {
       kind: this.#isPassedOver ? 'passed over' : 'follows',
@@ -252,14 +223,6 @@ class JournalReader {
       tornBytes: tail.length,
       keys: this.#keys.slice(-MAX_IDEMPOTENCY_KEYS),
     };
-  }
-
-  /** What is behind the lines; undefined where that is more than any line. */
-  async #readTail(): Promise<Buffer | undefined> {
-    await this.#window.fill(this.#at);
-    this.#at = 0;
-    while (!this.#window.atEnd && !this.#window.isFull) await this.#window.fill(0);
-    return this.#window.atEnd ? this.#window.bytes : undefined;
   }
 
   #noCommit(at: number): DamagedFileError {

@@ -15,10 +15,12 @@
 import { dirname } from 'node:path';
 import type { Histogram } from '../../base/histogram.ts';
 import type { Memory } from '../../base/memory.ts';
-import type { Disk, FileStat, DiskFile, FileAttributes } from './disk.ts';
+import { journalAttributes } from './checkpoint.ts';
+import type { Disk, FileStat, DiskFile } from './disk.ts';
 import { encodeLine, headerText, type EncodedLine, type SnapshotId } from './journal-line.ts';
 import { isSameFile, pathState, type PathState } from './path-state.ts';
 import { checkWritten, writeAll } from './replace-file.ts';
+import type { StorePaths } from './store-paths.ts';
 
 /** The file of a journal, and its complete lines. */
 export interface JournalFile {
@@ -30,17 +32,17 @@ export interface JournalFile {
   readonly crc: number;
 }
 
-/** What became of a line. */
+/** The outcome of a write. */
 export type Written =
   | { readonly kind: 'durable' }
-  /** No part of it is there, and none will be. */
+  /** No part of the line is in the file, and none will appear. */
   | { readonly kind: 'rolled back'; readonly cause: unknown }
-  /** It may be there, now or after the next start: nothing may be written after it. */
+  /** The line may appear, now or after the next start: nothing may be written after it. */
   | { readonly kind: 'in doubt'; readonly cause: unknown };
 
 export interface JournalDeps {
   readonly disk: Disk;
-  readonly path: string;
+  readonly paths: StorePaths;
   readonly memory: Memory;
   /** Counts the syncs that succeed. */
   readonly syncSeconds: Histogram;
@@ -55,14 +57,14 @@ export class Journal {
   readonly snapshot: SnapshotId;
   #file: DiskFile | undefined;
   #entry: FileStat | undefined;
-  /** A copy that may have got this journal's name, though its rename reported failure. */
+  /** A copy that may have this journal's name although its rename reported failure. */
   #copy: FileStat | undefined;
   /** False once another program has changed the file: nothing of it may be copied. */
   isTrusted = true;
   #length: number;
   #crc: number;
 
-  /** A journal that follows the snapshot: one that was found, or one with no file yet. */
+  /** A journal that follows the snapshot, without a file unless one was `found`. */
   constructor(deps: JournalDeps, snapshot: SnapshotId, found?: JournalFile) {
     this.#deps = deps;
     this.snapshot = snapshot;
@@ -92,22 +94,22 @@ export class Journal {
   }
 
   /**
-   * What its path leads to; without a file of its own, nothing or an empty file is `same`. If
-   * `extra` is given, the size is compared: that of the complete lines and so many bytes. Throws if
-   * the system cannot tell.
+   * Returns what its path leads to. Without a file of its own, a free path or an empty file is
+   * `same`. If `extra` is given, the file must have the complete lines and that many bytes. Throws
+   * if the stat fails.
    */
   pathState(extra?: number): PathState {
-    const { disk, path } = this.#deps;
+    const { disk, paths } = this.#deps;
     if (this.#entry === undefined) {
-      const there = disk.stat(path);
+      const there = disk.stat(paths.journal);
       return there === undefined || (there.isFile && there.sizeBytes === 0) ? 'same' : 'replaced';
     }
     if (this.#copy !== undefined && this.#isCopyThere(this.#copy)) return 'same';
     const sizeBytes = extra === undefined ? undefined : this.#length + extra;
-    return pathState(disk, path, this.#entry, sizeBytes);
+    return pathState(disk, paths.journal, this.#entry, sizeBytes);
   }
 
-  /** Takes the file with this entry for its own if that is found at its path. */
+  /** From now on this file, too, counts as the journal if it is at the journal's path. */
   acceptCopy(entry: FileStat): void {
     this.#copy = entry;
   }
@@ -127,18 +129,13 @@ export class Journal {
   }
 
   /**
-   * Writes the line and makes it durable; the caller has to `append` it then. `attributes` are
-   * those of a new file. `assertOwned` is called before each step that would harm a file of another
-   * process; it throws if there is one.
+   * Writes the line and makes it durable; the caller then has to `append` it. Calls `assertOwned`
+   * before each step that could harm a file of another process; it throws if there is one.
    */
-  async write(
-    line: EncodedLine,
-    attributes: () => FileAttributes,
-    assertOwned: () => void,
-  ): Promise<Written> {
+  async write(line: EncodedLine, assertOwned: () => void): Promise<Written> {
     const isNew = this.#file === undefined;
     try {
-      this.#file ??= await this.#create(attributes());
+      this.#file ??= await this.#create();
       if (isNew) assertOwned();
     } catch (cause) {
       return { kind: 'rolled back', cause };
@@ -158,7 +155,7 @@ export class Journal {
     return { kind: 'durable' };
   }
 
-  /** Counts a line that is durable in its file. */
+  /** Adds a durable line to the complete ones. */
   append({ bytes, crc }: EncodedLine): void {
     this.#length += bytes.length;
     this.#crc = crc;
@@ -170,11 +167,12 @@ export class Journal {
     await file?.close();
   }
 
-  async #create(attributes: FileAttributes): Promise<DiskFile> {
-    const { disk, path } = this.#deps;
-    // One that `pathState` takes for none.
-    if (disk.stat(path)?.sizeBytes === 0) await disk.remove(path);
-    const file = await disk.open(path, 'create', attributes);
+  async #create(): Promise<DiskFile> {
+    const { disk, paths } = this.#deps;
+    const attributes = journalAttributes(disk, paths);
+    // An empty file, which `pathState` accepts.
+    if (disk.stat(paths.journal)?.sizeBytes === 0) await disk.remove(paths.journal);
+    const file = await disk.open(paths.journal, 'create', attributes);
     try {
       this.#entry = file.stat();
       return file;
@@ -210,11 +208,11 @@ export class Journal {
   }
 
   async #syncName(): Promise<void> {
-    await this.#deps.disk.syncDirectory(dirname(this.#deps.path));
+    await this.#deps.disk.syncDirectory(dirname(this.#deps.paths.journal));
   }
 
   #isCopyThere(copy: FileStat): boolean {
-    const there = this.#deps.disk.stat(this.#deps.path);
+    const there = this.#deps.disk.stat(this.#deps.paths.journal);
     return there !== undefined && isSameFile(there, copy);
   }
 }

@@ -1,24 +1,24 @@
 /**
- * Recovery: what the files hold when a store opens, after whatever became of the last process.
+ * Recovery: what a store does with the files that it finds when it opens.
  *
  *     snapshot   journal                                 then
  *     none       none                                    start empty
- *     there      none                                    load it
- *     there      one that follows it                     apply it
- *     there      one of another, whose pets it has       pass it over: a checkpoint was cut off
- *     any        a first write that was cut off          drop it: it was never answered
- *     any        whole lines, and one cut off            drop that one, and say so
- *     any        anything else                           refuse, naming file, byte and line
+ *     exists     none                                    load the snapshot
+ *     exists     follows the snapshot                    apply the journal
+ *     exists     follows another, all its pets known     pass it over: a checkpoint was interrupted
+ *     any        a torn first write                      drop it: it was never acknowledged
+ *     any        complete lines and a torn one           drop the torn line, and log it
+ *     any        anything else                           refuse, with file, byte and line
  *
- * A refusal changes neither. What was read is made durable before anybody can see it, since a
- * process that was killed may have left it in the system's cache only: the snapshot is synced, and
- * the journal is copied to a new file, so that we share none with a process that still hangs, nor
- * with a back-up that linked it.
+ * A refusal changes no file. What was read is made durable before any client can see it, since a
+ * killed process may have left it in the page cache only. The snapshot is synced. The journal is
+ * copied to a new file, so that this store shares no file with a process that still hangs, or with
+ * a backup of hard links.
  */
 
 import { basename, dirname } from 'node:path';
 import zlib from 'node:zlib';
-import { messageOf, type Log } from '../../base/log.ts';
+import { messageOf } from '../../base/log.ts';
 import { readDataFile, type DataFileContent } from './data-file.ts';
 import { fitsPets } from './idempotency-file.ts';
 import type { JournalContent } from './journal-reader.ts';
@@ -26,19 +26,17 @@ import { ReadOnlyError } from './path-state.ts';
 import { fileAt } from './read-file.ts';
 import { removeFile } from './replace-file.ts';
 import { StoreFiles, type StoreFilesDeps } from './store-files.ts';
-import type { StorePaths } from './store-paths.ts';
 
 export interface Recovered {
   readonly files: StoreFiles;
-  /** Why the journal at its path, which is not needed, cannot be removed; undefined if it was. */
+  /** Why a stale journal cannot be removed; undefined if there is none. */
   readonly staleCause: string | undefined;
 }
 
 /**
- * Loads pets and keys into the empty tables, and makes durable what they were read from.
- *
- * The journal's file stays open, for the caller to close. Rejects with DamagedFileError, or with
- * the disk's own error; no file is open then.
+ * Loads pets and keys into the empty tables, and makes durable what it has read. The caller has to
+ * close the journal's file. Rejects with DamagedFileError or the disk's error; no file is open
+ * then.
  */
 export async function recover(deps: StoreFilesDeps): Promise<Recovered> {
   const { disk, paths, log } = deps;
@@ -56,73 +54,65 @@ export async function recover(deps: StoreFilesDeps): Promise<Recovered> {
     await removeFile(disk, path);
   }
   await expectNoMountPoint(deps);
-  // The snapshot may have got its name from a process that was killed before that was durable: not
-  // until then may its journal go.
+  // A killed process may have renamed the snapshot without syncing the folder. The journal may be
+  // removed only after the sync.
   await disk.syncDirectory(dirname(paths.snapshot));
   const snapshot = loaded === undefined ? undefined : { ...loaded, isDurable: true };
   if (content === undefined) {
     const files = new StoreFiles(deps, snapshot, undefined);
-    // The first snapshot of an empty store shows at once whether the place can be written to.
+    // The first snapshot of an empty store shows at once whether the folder can be written to.
     if (snapshot === undefined) {
       await files.checkpoint();
       log('info', 'Made an empty data file', { file: paths.snapshot });
     }
     return { files, staleCause: undefined };
   }
-  logContent(content, paths, log);
+  logContent(deps, content);
   const entry = disk.stat(paths.journal);
-  const { lengthBytes, crc } = holdsCommits(content) ? content : { lengthBytes: 0, crc: 0 };
-  const found = entry === undefined ? undefined : { entry, lengthBytes, crc };
-  const files = new StoreFiles(deps, snapshot, found);
+  const hasCommits = content.kind === 'follows' && content.lastOffset > 0;
+  const { lengthBytes, crc } = hasCommits ? content : { lengthBytes: 0, crc: 0 };
+  const files = new StoreFiles(deps, snapshot, entry && { entry, lengthBytes, crc });
   try {
-    return await renewFound(deps, files, content);
+    return { files, staleCause: await renewFound(deps, files, content) };
   } catch (error) {
     await files.journal.close().catch(() => undefined);
     throw error;
   }
 }
 
-/** Makes what was read of the journal durable. Rejects if that is impossible. */
+/**
+ * Makes durable what was read of the journal. Resolves with why the journal cannot be removed,
+ * though the snapshot has all its pets. Rejects if nothing can be made durable.
+ */
 async function renewFound(
   { paths, log }: StoreFilesDeps,
   files: StoreFiles,
-  content: JournalContent,
-): Promise<Recovered> {
-  try {
-    await files.renewJournal();
-    return { files, staleCause: undefined };
-  } catch (error) {
-    if (error instanceof ReadOnlyError) throw error;
-    if (files.isSnapshotCurrent) return staleJournal(files, error, paths, log);
-    const details = { file: paths.journal, cause: messageOf(error) };
-    log('warn', 'Cannot copy the journal: syncing the existing file instead', details);
-  }
-  await files.rewriteLastLine(content.lastOffset);
-  if (!files.isSnapshotCurrent) return { files, staleCause: undefined };
-  // A checkpoint got its name after all: the journal is not needed any more.
-  try {
-    await files.renewJournal();
-    return { files, staleCause: undefined };
-  } catch (error) {
-    return staleJournal(files, error, paths, log);
-  }
-}
-
-function staleJournal(
-  files: StoreFiles,
-  error: unknown,
-  { journal }: StorePaths,
-  log: Log,
-): Recovered {
-  const cause = messageOf(error);
-  const event = 'Cannot remove an obsolete journal: creates are refused until it can be removed';
-  log('warn', event, { file: journal, cause });
-  return { files, staleCause: `an obsolete journal cannot be removed: ${cause}` };
+  { lastOffset }: JournalContent,
+): Promise<string | undefined> {
+  do {
+    try {
+      await files.renewJournal();
+      return undefined;
+    } catch (error) {
+      if (error instanceof ReadOnlyError) throw error;
+      const details = { file: paths.journal, cause: messageOf(error) };
+      if (files.isSnapshotCurrent) {
+        const event =
+          'Cannot remove an obsolete journal: creates are refused until it can be removed';
+        log('warn', event, details);
+        return `an obsolete journal cannot be removed: ${details.cause}`;
+      }
+      log('warn', 'Cannot copy the journal: syncing the existing file instead', details);
+    }
+    await files.rewriteLastLine(lastOffset);
+    // A checkpoint may have got its name after all: then the journal is not needed any more.
+  } while (files.isSnapshotCurrent);
+  return undefined;
 }
 
 /**
- * Saved files were made when the store must not write its data file. Throws if there are only such
- * files: to begin an empty store beside them would hide them.
+ * Looks for files that a store saved when it must not write its data file. Rejects if they are the
+ * only files: an empty store next to them would hide them.
  */
 async function checkSavedFiles({ disk, paths, log }: StoreFilesDeps): Promise<void> {
   const folder = dirname(paths.snapshot);
@@ -148,16 +138,16 @@ async function checkSavedFiles({ disk, paths, log }: StoreFilesDeps): Promise<vo
 }
 
 /**
- * Throws if the data file is a mount point by itself. Its lock and its journal would be in the
- * folder around it, which another container does not see; and no rename replaces it. A link tells:
- * it cannot leave a mount.
+ * Rejects if the data file is a mount point by itself. Its lock and its journal would be in the
+ * parent folder, which another container does not see, and no rename can replace it. A hard link
+ * shows it: it cannot leave a mount.
  */
 async function expectNoMountPoint({ disk, paths }: StoreFilesDeps): Promise<void> {
   if (disk.stat(paths.snapshot) === undefined) return;
   try {
     await disk.link(paths.snapshot, paths.tmp);
   } catch (error) {
-    // Some file systems have no links.
+    // Some file systems have no hard links.
     if ((error as { readonly code?: unknown }).code !== 'EXDEV') return;
     throw new Error(
       `${paths.snapshot} is a mount point by itself, beside which nothing can be kept: ` +
@@ -192,14 +182,9 @@ function addKeys(
   }
 }
 
-function holdsCommits({ kind, lastOffset }: JournalContent): boolean {
-  return kind === 'follows' && lastOffset > 0;
-}
-
 function logContent(
+  { paths, log }: StoreFilesDeps,
   { kind, lengthBytes, tornBytes }: JournalContent,
-  paths: StorePaths,
-  log: Log,
 ): void {
   const file = paths.journal;
   if (tornBytes > 0) {

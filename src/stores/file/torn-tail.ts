@@ -1,19 +1,20 @@
 /**
- * What a crash can leave behind the last whole line of a journal: the beginning of one more write.
+ * A torn write: what a crash can leave after the last complete line of a journal, namely a part of
+ * the next write.
  *
- * Only that may be dropped, for it was never answered. So the rule is a positive one: the bytes
- * must be what the next write leaves when it is cut off, or when some of its sectors did not get to
- * the disk and are zero. Whatever else is there (a whole line with a wrong CRC, bytes that no line
- * of ours has, more than one write) is damage to something that may have been answered.
+ * Only a torn write may be dropped, since it was never acknowledged. The bytes must be what the
+ * next write leaves if it is cut off, or if some of its sectors did not reach the disk and are
+ * zero. Everything else (a complete line with a wrong CRC, bytes that no line has, more than one
+ * write) is damage to something that may have been acknowledged.
  */
 
-import { isUtf8 } from 'node:buffer';
-import { LINE_FEED, SPACE } from '../../base/ascii.ts';
+import { LINE_FEED } from '../../base/ascii.ts';
 import { COMMIT_MARK } from '../commits/commit.ts';
 import {
-  hexDigit,
   isBeginningOfHeader,
+  isLike,
   lengthAt,
+  LINE_PREFIX,
   MAX_HEADER_LENGTH,
   PREFIX_LENGTH,
 } from './journal-line.ts';
@@ -21,8 +22,8 @@ import {
 export const SECTOR_BYTES = 512;
 
 /**
- * True when `tail`, all that lies behind the last whole line, is what one more line can have left.
- * It begins at `offset` in the file, and its text would begin with `start`.
+ * Returns true if `tail`, all bytes after the last complete line, can be a torn line. It begins at
+ * `offset` in the file, and the line's text would begin with `start`.
  */
 export function isTornLine(tail: Buffer, offset: number, start: string): boolean {
   const sectors = sectorsOf(tail, offset);
@@ -31,24 +32,24 @@ export function isTornLine(tail: Buffer, offset: number, start: string): boolean
 }
 
 /**
- * True when `tail`, all of a journal, is what its first write, of a header and a commit, can have
- * left of the header. The snapshot that it names may have been replaced since.
+ * Returns true if `tail`, all of a journal, can be what its torn first write left of the header.
+ * The snapshot that the header names may have been replaced since.
  */
 export function isTornBeginning(tail: Buffer): boolean {
-  // A header is shorter than a sector: some of it is there when the file ends within it, else none.
+  // A header is shorter than a sector: it is cut off by the file's end, or all zero.
   if (isBeginningOfHeader(tail.toString('latin1', 0, MAX_HEADER_LENGTH + 1))) return true;
   const sectors = sectorsOf(tail, 0);
   return sectors?.[0]?.isZero === true && isTornText(tail, sectors, undefined, 0);
 }
 
-/** The part of a sector that is in the tail: as it was written, or all zero bytes. */
+/** The part of a sector that the tail has: as it was written, or all zero bytes. */
 interface Sector {
   readonly start: number;
   readonly end: number;
   readonly isZero: boolean;
 }
 
-/** Undefined where a sector is zero in part only: no write leaves that. */
+/** Returns undefined if a sector is zero only in part: no write leaves that. */
 function sectorsOf(tail: Buffer, offset: number): readonly Sector[] | undefined {
   const sectors: Sector[] = [];
   for (let start = 0; start < tail.length;) {
@@ -62,32 +63,22 @@ function sectorsOf(tail: Buffer, offset: number): readonly Sector[] | undefined 
   return sectors;
 }
 
-/** True when the line begins as it would, as far as its sectors came. */
+/** True if the written sectors of the tail begin as a line with this text. */
 function hasPrefix(tail: Buffer, sectors: readonly Sector[], start: string): boolean {
-  const text = Buffer.from(start, 'latin1');
-  return sectors.every((sector) => {
-    if (sector.isZero) return true;
-    const end = Math.min(sector.end, PREFIX_LENGTH + text.length);
-    for (let at = sector.start; at < end; at += 1) {
-      const byte = tail[at];
-      const isGood =
-        at >= PREFIX_LENGTH
-          ? byte === text[at - PREFIX_LENGTH]
-          : SPACES.includes(at)
-            ? byte === SPACE
-            : hexDigit(byte) !== undefined;
-      if (!isGood) return false;
-    }
-    return true;
-  });
+  const expected = LINE_PREFIX + start;
+  return sectors.every(
+    (sector) =>
+      sector.isZero ||
+      isLike(
+        tail.toString('latin1', sector.start, Math.min(sector.end, expected.length)),
+        expected.slice(sector.start),
+      ),
+  );
 }
 
-/** Where the prefix of a line has its spaces. */
-const SPACES: readonly number[] = [8, 17];
-
 /**
- * True when the rest of the tail can be that of one line, cut off or with sectors missing. The line
- * says itself that it has `length` bytes, where that came. No commit begins from `from` on.
+ * Returns true if the tail can be one line, cut off or with sectors missing. The line states that
+ * it has `length` bytes, if its length was written. No commit may begin from `from` on.
  */
 function isTornText(
   tail: Buffer,
@@ -98,7 +89,7 @@ function isTornText(
   const isComplete = sectors.every(({ isZero }) => !isZero);
   if (length !== undefined && tail.length > length) return false;
   if (length !== undefined && tail.length === length && isComplete) return false;
-  // The line feed is a line's last byte, and there once the line has come to its end.
+  // A line has one line feed, its last byte, which is missing only if that sector is.
   const lineFeed = tail.indexOf(LINE_FEED);
   const last = (length ?? tail.length) - 1;
   if (lineFeed !== -1 && lineFeed !== last) return false;
@@ -106,15 +97,14 @@ function isTornText(
   return !tail.includes(COMMIT_MARK, from) && isUtf8InPieces(tail, sectors);
 }
 
-/** True when what came is UTF-8, but that characters may be cut where sectors are missing. */
+/** True if the written sectors are UTF-8; characters may be cut off next to missing sectors. */
 function isUtf8InPieces(tail: Buffer, sectors: readonly Sector[]): boolean {
   for (let i = 0; i < sectors.length; i += 1) {
     if (sectors[i]!.isZero) continue;
     let { start } = sectors[i]!;
     while (i + 1 < sectors.length && !sectors[i + 1]!.isZero) i += 1;
-    const { end } = sectors[i]!;
     for (let cut = 0; start > 0 && cut < 3 && isInsideCharacter(tail[start]); cut += 1) start += 1;
-    if (!isUtf8(tail.subarray(start, end - cutCharacter(tail, end)))) return false;
+    if (!isBeginningOfUtf8(tail.subarray(start, sectors[i]!.end))) return false;
   }
   return true;
 }
@@ -123,13 +113,12 @@ function isInsideCharacter(byte: number | undefined): boolean {
   return byte !== undefined && byte >= 0x80 && byte < 0xc0;
 }
 
-/** How many bytes before `end` are the beginning of a character that goes on behind it. */
-function cutCharacter(tail: Buffer, end: number): number {
-  for (let count = 1; count <= 3 && count <= end; count += 1) {
-    const byte = tail[end - count]!;
-    if (isInsideCharacter(byte)) continue;
-    const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
-    return length > count ? count : 0;
+/** True if the bytes are UTF-8, or become it if the last character is completed. */
+function isBeginningOfUtf8(bytes: Buffer): boolean {
+  try {
+    new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true });
+    return true;
+  } catch {
+    return false;
   }
-  return 0;
 }

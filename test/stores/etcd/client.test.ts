@@ -1,7 +1,4 @@
-/**
- * What the client makes of each way a member can answer, or not answer: a gateway of the test's
- * own.
- */
+/** What the client makes of each response of a member, and of none. The tests are the gateway. */
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -15,11 +12,13 @@ import {
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { test, type TestContext } from 'node:test';
+import { describe, test, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { CallResult } from '../../../src/stores/etcd/calls.ts';
 import { EtcdClient } from '../../../src/stores/etcd/etcd-client.ts';
 import { openEtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
 import { initEtcd } from '../../../src/stores/etcd/new-log.ts';
+import { startLink } from '../../support/etcd/link.ts';
 import { SimulatedEtcd } from '../../support/etcd/simulated-etcd.ts';
 import { tempDir } from '../../support/disk/temp-dir.ts';
 
@@ -29,7 +28,7 @@ type Handler = (
   request: IncomingMessage,
 ) => void | Promise<void>;
 
-/** A gateway that answers as the handler says. */
+/** Starts a gateway that responds by the handler. */
 function startGateway(t: TestContext, handler: Handler): Promise<string> {
   return startServer(t, (request, response) => {
     request.resume().on('end', () => void handler(request.url ?? '', response, request));
@@ -69,150 +68,153 @@ const error = (status: number, code: number, message: string): Handler =>
     response.writeHead(status).end(JSON.stringify({ code, message }));
   });
 
+/** Sends a byte now and then. */
+const drip = (response: ServerResponse): void => {
+  const dripping = setInterval(() => response.write(' '), 100);
+  response.on('close', () => clearInterval(dripping));
+};
+
+/** Sends as much as the client takes. */
+const pour = (response: ServerResponse): void => {
+  const part = Buffer.alloc(1 << 20);
+  const write = (): void => {
+    while (!response.destroyed && response.write(part));
+    if (!response.destroyed) response.once('drain', write);
+  };
+  response.on('error', () => undefined);
+  write();
+};
+
+const halfResponse = (response: ServerResponse): void => {
+  response.writeHead(200, { 'Content-Length': 100 }).write('{"header"');
+  setTimeout(() => response.destroy(), 10);
+};
+
 const OUTCOMES: readonly (readonly [what: string, Handler, CallResult['kind']])[] = [
-  ['an answer', member((_path, response) => void response.end(answer('1', 5))), 'answered'],
-  ['a broken connection', member((_path, response) => void response.destroy()), 'in doubt'],
-  [
-    'half an answer',
-    member((_path, response) => {
-      response.writeHead(200, { 'Content-Length': 100 }).write('{"header"');
-      setTimeout(() => response.destroy(), 10);
-    }),
-    'in doubt',
-  ],
-  ['an answer that is no JSON', member((_path, response) => void response.end('ok')), 'in doubt'],
-  ['silence', member(() => undefined), 'in doubt'],
-  [
-    'an error that is no JSON',
-    member((_path, response) => void response.writeHead(502).end('x')),
-    'in doubt',
-  ],
+  ['a response', member((_path, response) => void response.end(answer('1', 5))), 'answered'],
+  ['a cut connection', member((_path, response) => void response.destroy()), 'in doubt'],
+  ['half a response', member((_path, response) => halfResponse(response)), 'in doubt'],
+  ['a response that is not JSON', member((_path, response) => void response.end('ok')), 'in doubt'],
+  ['no response', member(() => undefined), 'in doubt'],
+  ['an error without JSON', member((_path, r) => void r.writeHead(502).end('x')), 'in doubt'],
   ['code 14, unavailable', error(503, 14, 'etcdserver: request timed out'), 'in doubt'],
   ['code 4, deadline', error(504, 4, 'context deadline exceeded'), 'in doubt'],
   ['code 2, unknown', error(500, 2, 'etcdserver: too many requests'), 'in doubt'],
   ['code 13, internal', error(500, 13, 'x'), 'in doubt'],
+  ['code 15, data loss', error(500, 15, 'etcdserver: corrupt cluster'), 'refused'],
   ['code 3, invalid', error(400, 3, 'etcdserver: request is too large'), 'refused'],
   ['code 7, denied', error(403, 7, 'etcdserver: permission denied'), 'refused'],
   ['code 16, unauthenticated', error(401, 16, 'etcdserver: invalid auth token'), 'refused'],
   ['code 8, exhausted', error(429, 8, 'etcdserver: mvcc: database space exceeded'), 'no space'],
-  [
-    'an answer without an end',
-    member((_path, response) => {
-      const part = Buffer.alloc(1 << 20);
-      const write = (): void => {
-        while (!response.destroyed && response.write(part));
-        if (!response.destroyed) response.once('drain', write);
-      };
-      response.on('error', () => undefined);
-      write();
-    }),
-    'too long',
-  ],
-  [
-    'an answer of a byte now and then',
-    member((_path, response) => {
-      const drip = setInterval(() => response.write(' '), 100);
-      response.on('close', () => clearInterval(drip));
-    }),
-    'in doubt',
-  ],
+  ['an endless response', member((_path, response) => pour(response)), 'too long'],
+  ['a byte now and then', member((_path, response) => drip(response)), 'in doubt'],
   ['another cluster', member((_path, response) => void response.end(answer('2', 5))), 'in doubt'],
 ];
 
-for (const [what, handler, kind] of OUTCOMES) {
-  test(`After ${what} a transaction is: ${kind}`, async (t) => {
-    const client = clientOf(t, [await startGateway(t, handler)]);
-    assert.equal((await client.txn('{}', 'create')).kind, kind);
-  });
-}
-
-test('A member that nobody can connect to was sent nothing, and the next is tried', async (t) => {
-  const good = await startGateway(t, (_path, response) => void response.end(answer('1', 5)));
-  const client = clientOf(t, ['http://127.0.0.1:9', good]);
-  assert.equal((await client.txn('{}', 'create')).kind, 'unsent');
-  assert.equal((await client.txn('{}', 'create')).kind, 'answered');
-});
-
-test('A start waits for no member that answers byte by byte, or not at all', async (t) => {
-  const etcd = new SimulatedEtcd();
-  const good = await Promise.all(
-    Array.from({ length: 7 }, () =>
-      startServer(t, (request, response) => {
-        void text(request).then((body) => {
-          response.end(request.url === '/v3/kv/txn' ? etcd.txn(body) : answer('1', 1));
-        });
-      }),
-    ),
-  );
-  const silent = await Promise.all(
-    Array.from({ length: 6 }, () => startGateway(t, () => undefined)),
-  );
-  const dripping = await startGateway(t, (_path, response) => {
-    const drip = setInterval(() => response.write(' '), 100);
-    response.on('close', () => clearInterval(drip));
-  });
-  await initEtcd({ endpoints: good });
-  const startedAt = performance.now();
-  const store = await openEtcdStore({ endpoints: [dripping, ...silent, ...good] });
-  assert.ok(performance.now() - startedAt < 5_000);
-  t.after(() => store.close());
-  assert.equal((await store.create({ name: 'Rex', categoryId: 1n })).id, 1n);
-});
-
-test('A kept-alive connection that is cut is doubt: the request may have arrived', async (t) => {
-  let calls = 0;
-  const endpoint = await startGateway(
-    t,
-    member((_path, response, request) => {
-      calls += 1;
-      if (calls === 1) response.end(answer('1', 5));
-      else request.socket.resetAndDestroy();
-    }),
-  );
-  const client = clientOf(t, [endpoint]);
-  assert.equal((await client.txn('{}', 'create')).kind, 'answered');
-  assert.equal((await client.txn('{}', 'create')).kind, 'in doubt');
-});
-
-test('A member of another cluster is sent no transaction', async (t) => {
-  let sent = 0;
-  const endpoints = [
-    await startGateway(t, (_path, response) => void response.end(answer('1', 5))),
-    await startGateway(t, (path, response) => {
-      if (path === '/v3/kv/txn') sent += 1;
-      response.end(answer('2', 5));
-    }),
-  ];
-  const client = clientOf(t, ['http://127.0.0.1:9', ...endpoints]);
-  for (let i = 0; i < 4; i += 1) await client.txn('{}', 'create');
-  assert.equal(sent, 0);
-});
-
-for (const [status, code, message] of [
-  [401, 16, 'etcdserver: invalid auth token'],
-  [400, 3, 'etcdserver: revision of auth store is old'],
-  [400, 3, 'auth: revision in header is old'],
-] as const) {
-  test(`After "${message}" it logs in again, and sends the same once more`, async (t) => {
-    let logIns = 0;
-    const tokens: (string | undefined)[] = [];
-    const endpoint = await startGateway(t, (path, response, request) => {
-      const { authorization } = request.headers;
-      if (path === '/v3/auth/authenticate') {
-        logIns += 1;
-        response.end(JSON.stringify({ token: `token-${logIns}` }));
-      } else if (path === '/v3/kv/range') {
-        response.end(answer('1', 1));
-      } else {
-        tokens.push(authorization);
-        if (authorization === 'token-2') response.end(answer('1', 5));
-        else response.writeHead(status).end(JSON.stringify({ code, message }));
-      }
+describe('The client', { concurrency: 4 }, () => {
+  for (const [what, handler, kind] of OUTCOMES) {
+    test(`After ${what} a transaction is: ${kind}`, async (t) => {
+      const client = clientOf(t, [await startGateway(t, handler)]);
+      assert.equal((await client.txn('{}', 'create')).kind, kind);
     });
-    const passwordFile = join(tempDir(t), 'password');
-    writeFileSync(passwordFile, 'secret\n');
-    const client = clientOf(t, [endpoint], { user: 'pets', passwordFile });
+  }
+
+  test('If a member is down nothing is sent, and the next member is asked', async (t) => {
+    const good = await startGateway(t, (_path, response) => void response.end(answer('1', 5)));
+    const client = clientOf(t, ['http://127.0.0.1:9', good]);
+    assert.equal((await client.txn('{}', 'create')).kind, 'unsent');
     assert.equal((await client.txn('{}', 'create')).kind, 'answered');
-    assert.deepEqual(tokens, ['token-1', 'token-2']);
   });
-}
+
+  test('A start does not wait for members that answer byte by byte, or not at all', async (t) => {
+    const etcd = new SimulatedEtcd();
+    const good = await Promise.all(
+      Array.from({ length: 7 }, () =>
+        startServer(t, (request, response) => {
+          void text(request).then((body) => {
+            response.end(request.url === '/v3/kv/txn' ? etcd.txn(body) : answer('1', 1));
+          });
+        }),
+      ),
+    );
+    const silent = await Promise.all(
+      Array.from({ length: 6 }, () => startGateway(t, () => undefined)),
+    );
+    const dripping = await startGateway(t, (_path, response) => drip(response));
+    await initEtcd({ endpoints: good });
+    const startedAt = performance.now();
+    const store = await openEtcdStore({ endpoints: [dripping, ...silent, ...good] });
+    assert.ok(performance.now() - startedAt < 5_000);
+    t.after(() => store.close());
+    assert.equal((await store.create({ name: 'Rex', categoryId: 1n })).id, 1n);
+  });
+
+  test('A create is not sent if the member that was in use has ended', async (t) => {
+    const handler: Handler = (_path, response) => void response.end(answer('1', 5));
+    const link = await startLink(await startGateway(t, handler));
+    const client = clientOf(t, [link.endpoint]);
+    assert.equal((await client.txn('{}', 'create')).kind, 'answered');
+    link.close();
+    // The client learns that its connection is closed.
+    await sleep(50);
+    assert.equal((await client.txn('{}', 'create')).kind, 'unsent');
+  });
+
+  test('A create is in doubt if its kept-alive connection is cut', async (t) => {
+    let calls = 0;
+    const endpoint = await startGateway(
+      t,
+      member((_path, response, request) => {
+        calls += 1;
+        if (calls === 1) response.end(answer('1', 5));
+        else request.socket.resetAndDestroy();
+      }),
+    );
+    const client = clientOf(t, [endpoint]);
+    assert.equal((await client.txn('{}', 'create')).kind, 'answered');
+    assert.equal((await client.txn('{}', 'create')).kind, 'in doubt');
+  });
+
+  test('The client sends no transaction to a member of another cluster', async (t) => {
+    let sent = 0;
+    const endpoints = [
+      await startGateway(t, (_path, response) => void response.end(answer('1', 5))),
+      await startGateway(t, (path, response) => {
+        if (path === '/v3/kv/txn') sent += 1;
+        response.end(answer('2', 5));
+      }),
+    ];
+    const client = clientOf(t, ['http://127.0.0.1:9', ...endpoints]);
+    for (let i = 0; i < 4; i += 1) await client.txn('{}', 'create');
+    assert.equal(sent, 0);
+  });
+
+  for (const [status, code, message] of [
+    [401, 16, 'etcdserver: invalid auth token'],
+    [400, 3, 'etcdserver: revision of auth store is old'],
+    [400, 3, 'auth: revision in header is old'],
+  ] as const) {
+    test(`After "${message}" the client logs in again and repeats the request`, async (t) => {
+      let logIns = 0;
+      const tokens: (string | undefined)[] = [];
+      const endpoint = await startGateway(t, (path, response, request) => {
+        const { authorization } = request.headers;
+        if (path === '/v3/auth/authenticate') {
+          logIns += 1;
+          response.end(JSON.stringify({ token: `token-${logIns}` }));
+        } else if (path === '/v3/kv/range') {
+          response.end(answer('1', 1));
+        } else {
+          tokens.push(authorization);
+          if (authorization === 'token-2') response.end(answer('1', 5));
+          else response.writeHead(status).end(JSON.stringify({ code, message }));
+        }
+      });
+      const passwordFile = join(tempDir(t), 'password');
+      writeFileSync(passwordFile, 'secret\n');
+      const client = clientOf(t, [endpoint], { user: 'pets', passwordFile });
+      assert.equal((await client.txn('{}', 'create')).kind, 'answered');
+      assert.deepEqual(tokens, ['token-1', 'token-2']);
+    });
+  }
+});

@@ -1,4 +1,4 @@
-/** A log that cannot be worked with: the store says so, and works no more. */
+/** A damaged or replaced log: a running store ends its work, and a start is refused. */
 
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
@@ -20,7 +20,7 @@ async function open(t: TestContext, etcd: SimulatedEtcd): Promise<EtcdStore> {
   return store;
 }
 
-/** An etcd with three commits, and the keys of their slots. */
+/** Makes an etcd with three commits; returns its store and the keys of their slots, too. */
 async function withPets(t: TestContext): Promise<[SimulatedEtcd, EtcdStore, readonly string[]]> {
   const etcd = new SimulatedEtcd();
   await initEtcd({ endpoints, calls: simulatedCalls(etcd) });
@@ -29,14 +29,14 @@ async function withPets(t: TestContext): Promise<[SimulatedEtcd, EtcdStore, read
   return [etcd, store, [...etcd.entries.keys()].filter((key) => key.includes('/c/'))];
 }
 
-/** Puts a value in place of the one that a key has, as an operator could. */
+/** Replaces the value of a key, as an operator could. */
 function overwrite(etcd: SimulatedEtcd, key: string, value: Buffer | string): void {
   const text = (part: Buffer | string): string => Buffer.from(part).toString('base64');
   const put = { request_put: { key: text(key), value: text(value) } };
   etcd.txn(JSON.stringify({ compare: [], success: [put], failure: [] }));
 }
 
-test('A commit is one key, and nothing else is written', async (t) => {
+test('Each commit writes one key, once', async (t) => {
   const [etcd] = await withPets(t);
   const zeros = '0'.repeat(18);
   assert.deepEqual(
@@ -46,150 +46,133 @@ test('A commit is one key, and nothing else is written', async (t) => {
   assert.ok([...etcd.entries.values()].every(({ version }) => version === 1n));
 });
 
+type Damage = (etcd: SimulatedEtcd, slots: readonly string[]) => unknown;
+
+const put =
+  (key: string, value: Buffer | string): Damage =>
+  (etcd) =>
+    overwrite(etcd, `petstore/${key}`, value);
+const NEXT_SLOT = `c/${'3'.padStart(19, '0')}`;
+const LOST = /is not the one/;
+
+/** A damage, and what a running store and a start report; undefined if it is unnoticed. */
 const DAMAGES: readonly (readonly [
   what: string,
-  (etcd: SimulatedEtcd, slots: readonly string[]) => void,
-  RegExp,
+  damage: Damage,
+  whileRunning: RegExp | undefined,
+  atStart?: RegExp,
 ])[] = [
+  ['its last slot was deleted', (etcd, slots) => etcd.entries.delete(slots[2] ?? ''), LOST],
   [
-    'its last slot was deleted',
-    (etcd, slots) => etcd.entries.delete(slots[2] ?? ''),
-    /is not the one/,
-  ],
-  [
-    'it was restored from a back-up, and another process took its last slot at the same revision',
-    (etcd, slots) => {
-      const slot = slots[2] ?? '';
-      const revision = etcd.revision;
+    'it was restored, and another process took its last slot at the same revision',
+    (etcd, [, , slot = '']) => {
+      const { revision } = etcd;
       const value = etcd.entries.get(slot)?.value ?? '';
       etcd.entries.delete(slot);
       etcd.revision -= 1n;
-      const other = encodeValue(digestOf('x'), '{"after":2,"pets":[]}');
-      overwrite(etcd, slot, other);
+      overwrite(etcd, slot, encodeValue(digestOf('x'), '{"after":2,"pets":[]}'));
       assert.equal(etcd.revision, revision);
       assert.equal(etcd.entries.get(slot)?.createRevision, revision);
       assert.notEqual(etcd.entries.get(slot)?.value, value);
     },
-    /is not the one/,
-  ],
-  ['its meta was deleted', (etcd) => etcd.entries.delete('petstore/meta'), /is not the one/],
-  ['all of it was deleted', (etcd) => etcd.entries.clear(), /is not the one/],
-  [
-    'another log was begun in its place',
-    (etcd) => {
-      const meta = { logId: '0'.repeat(32), state: 'ready' };
-      overwrite(etcd, 'petstore/meta', encodeMeta(meta));
-    },
-    /is not the one/,
-  ],
-  [
-    'a newer release wrote its next slot',
-    (etcd) => overwrite(etcd, `petstore/c/${'3'.padStart(19, '0')}`, '2 something new'),
-    /a format that this release cannot read/,
-  ],
-  [
-    'its next slot is damaged',
-    (etcd) => overwrite(etcd, `petstore/c/${'3'.padStart(19, '0')}`, '1 00000000 nothing'),
-    /does not match its CRC/,
-  ],
-  [
-    'its next slot follows on another commit',
-    (etcd, slots) => {
-      const second = Buffer.from(etcd.entries.get(slots[1] ?? '')?.value ?? '', 'base64');
-      overwrite(etcd, `petstore/c/${'3'.padStart(19, '0')}`, second);
-    },
+    LOST,
     /follows another commit/,
   ],
-];
-
-for (const [what, damage, expected] of DAMAGES) {
-  test(`A store whose log went wrong works no more: ${what}`, async (t) => {
-    for (const operation of ['create', 'list'] as const) {
-      const [etcd, store, slots] = await withPets(t);
-      damage(etcd, slots);
-      const call = operation === 'create' ? store.create(rex) : store.list({ limit: 1 });
-      await assert.rejects(call, { name: 'StoreUnavailableError', message: expected });
-      assert.match((await store.lost).message, expected);
-      assert.match(store.problem() ?? '', expected);
-      await assert.rejects(store.create(rex), { name: 'StoreUnavailableError' });
-      await assert.rejects(store.get(1n), { name: 'StoreUnavailableError' });
-      assert.equal(store.count().total, 3);
-    }
-  });
-}
-
-const REFUSED: readonly (readonly [
-  what: string,
-  (etcd: SimulatedEtcd, slots: readonly string[]) => void,
-  RegExp,
-])[] = [
-  ['a slot in its middle is gone', (etcd, slots) => etcd.entries.delete(slots[1] ?? ''), /damage/],
-  ['its meta is gone', (etcd) => etcd.entries.delete('petstore/meta'), /no meta: damage/],
   [
-    'there is a foreign key',
-    (etcd) => overwrite(etcd, 'petstore/notes', 'x'),
-    /belong to no log, petstore\/notes first/,
+    'its meta was deleted',
+    (etcd) => etcd.entries.delete('petstore/meta'),
+    LOST,
+    /petstore\/meta is missing/,
+  ],
+  ['all of it was deleted', (etcd) => etcd.entries.clear(), LOST, /There is no log/],
+  [
+    'its meta is that of another log',
+    put('meta', encodeMeta({ logId: '0'.repeat(32), state: 'ready' })),
+    ...([LOST, /follows another commit/] as const),
   ],
   [
-    'there is a foreign key before',
-    (etcd) => overwrite(etcd, 'petstore/!', 'x'),
-    /belong to no log/,
-  ],
-  [
-    'there is a foreign slot',
-    (etcd) => overwrite(etcd, 'petstore/c/x', 'x'),
-    /belong to no log, petstore\/c\/x first/,
-  ],
-  [
-    'there is a foreign slot before',
-    (etcd) => overwrite(etcd, 'petstore/c/!', 'x'),
-    /belong to no log, petstore\/c\/! first/,
-  ],
-  [
-    'there is a slot far away',
-    (etcd) => overwrite(etcd, `petstore/c/${'9'.repeat(18).padStart(19, '0')}`, 'x'),
-    /belong to no log, petstore\/c\/09{18} first/,
+    'its meta is that of an import',
+    put('meta', encodeMeta({ logId: '0'.repeat(32), state: `importing ${'1'.repeat(32)}` })),
+    ...([LOST, /An import into petstore\/ is not finished/] as const),
   ],
   [
     'its meta is of a newer release',
-    (etcd) => overwrite(etcd, 'petstore/meta', '{"petstore":2}'),
-    /a format that this release cannot read/,
+    put('meta', '{"petstore":2}'),
+    ...([LOST, /a format that this release cannot read/] as const),
   ],
   [
-    'pets are being imported',
-    (etcd) => {
-      const meta = { logId: '0'.repeat(32), state: `importing ${'1'.repeat(32)}` };
-      overwrite(etcd, 'petstore/meta', encodeMeta(meta));
+    'its next slot is of a newer release',
+    put(NEXT_SLOT, '2 something new'),
+    ...([/a format that this release cannot read/, /a format that this release/] as const),
+  ],
+  [
+    'its next slot is damaged',
+    put(NEXT_SLOT, '1 00000000 nothing'),
+    ...([/does not match its CRC/, /does not match its CRC/] as const),
+  ],
+  [
+    'its next slot has a copy of another commit',
+    (etcd, slots) => {
+      const second = Buffer.from(etcd.entries.get(slots[1] ?? '')?.value ?? '', 'base64');
+      put(NEXT_SLOT, second)(etcd, slots);
     },
-    /An import into petstore\/ is not finished/,
+    ...([/follows another commit/, /follows another commit/] as const),
+  ],
+  [
+    'a slot in its middle was deleted',
+    (etcd, slots) => etcd.entries.delete(slots[1] ?? ''),
+    ...([undefined, /damage/] as const),
   ],
   [
     'a letter of a name is another',
-    (etcd, slots) => {
-      const value = Buffer.from(etcd.entries.get(slots[2] ?? '')?.value ?? '', 'base64');
-      overwrite(etcd, slots[2] ?? '', value.toString().replace('Rex', 'Lex'));
+    (etcd, [, , slot = '']) => {
+      const value = Buffer.from(etcd.entries.get(slot)?.value ?? '', 'base64');
+      overwrite(etcd, slot, value.toString().replace('Rex', 'Lex'));
     },
-    /does not match its CRC/,
+    ...([undefined, /does not match its CRC/] as const),
   ],
+  // The keys that are not part of the log are before, between and after its own.
+  ...['!', 'c/!', 'c/x', `c/0${'9'.repeat(18)}`, 'd', 'notes'].map(
+    (key) =>
+      [
+        `there is a key ${key}`,
+        put(key, 'x'),
+        ...[undefined, new RegExp(`petstore/${key} is not part of the log`)],
+      ] as const,
+  ),
 ];
 
-for (const [what, damage, expected] of REFUSED) {
-  test(`A log is refused at the start when ${what}`, async (t) => {
+for (const [what, damage, whileRunning, atStart] of DAMAGES) {
+  for (const operation of whileRunning === undefined ? [] : (['create', 'list'] as const)) {
+    test(`A store ends its work at a ${operation} if ${what}`, async (t) => {
+      const [etcd, store, slots] = await withPets(t);
+      damage(etcd, slots);
+      const call = operation === 'create' ? store.create(rex) : store.list({ limit: 1 });
+      await assert.rejects(call, { name: 'StoreUnavailableError', message: whileRunning });
+      assert.match((await store.lost).message, whileRunning ?? /x/);
+      assert.match(store.problem() ?? '', whileRunning ?? /x/);
+      await assert.rejects(store.create(rex), { name: 'StoreUnavailableError' });
+      await assert.rejects(store.get(1n), { name: 'StoreUnavailableError' });
+      assert.equal(store.count().total, 3);
+    });
+  }
+  if (atStart === undefined) continue;
+  test(`A start is refused if ${what}`, async (t) => {
     const [etcd, store, slots] = await withPets(t);
     await store.close();
     damage(etcd, slots);
-    await assert.rejects(open(t, etcd), expected);
+    await assert.rejects(open(t, etcd), atStart);
   });
 }
 
-test('An engine that passes over compares is refused at the start', async (t) => {
+test('A start is refused if the server ignores compares', async (t) => {
   const [etcd] = await withPets(t);
   const { txn } = etcd;
   etcd.txn = (text) => txn.call(etcd, text.replace(/"compare":\[.*?\],/, '"compare":[],'));
-  await assert.rejects(open(t, etcd), /do not compare before they write/);
+  await assert.rejects(open(t, etcd), /ignore the compares of a transaction/);
 });
 
-test('A start without an answer ends after ten seconds, and one that is refused at once', async () => {
+test('A start without a response ends after ten seconds, a refused one immediately', async () => {
   for (const [fate, seconds, message] of [
     ['unsent', 10, /gives no answer within 10 seconds: simulated/],
     ['refused', 0, /refuses: simulated/],

@@ -1,11 +1,10 @@
 /**
- * The cluster under faults at random, in the manner of Jepsen: three processes on three real
- * members, with clients that create, retry through another process, read and list, while members
- * and processes are killed and stopped, and links between them fail. Afterwards the history of all
- * answers must be that of one log.
+ * A random test in the manner of Jepsen: three processes on three real members, with clients that
+ * create, retry through another process, read and list, while members and processes are killed and
+ * stopped, and links between them fail. All responses must be those of one log.
  *
  * ETCD_SEED and ETCD_SECONDS choose another seed and a longer time. A seed repeats the faults and
- * the questions, but not the timing. The faults that are planted below must be found.
+ * the calls, but not the timing. The test must find the faults that are planted below.
  */
 
 import assert from 'node:assert/strict';
@@ -17,7 +16,7 @@ import { storeModule, type PlantedFault } from '../../support/etcd/broken-build.
 import { startCluster, withoutEtcd, type Cluster } from '../../support/etcd/cluster.ts';
 import { bringFaults, type World } from '../../support/etcd/faults.ts';
 import { History, type SeenPet } from '../../support/etcd/history.ts';
-import { startLink } from '../../support/etcd/link.ts';
+import { startLinks } from '../../support/etcd/link.ts';
 import { StoreProcess } from '../../support/etcd/store-process.ts';
 import { createRandom, type Random } from '../../support/random.ts';
 
@@ -26,9 +25,9 @@ const SECONDS: number = Number(process.env['ETCD_SECONDS'] ?? rounds(10, 60));
 
 const PROCESSES = 3;
 const CLIENTS = 9;
-/** A client that has waited for so long asks another process. */
+/** How long a client waits at most before it asks another process. */
 const PATIENCE_MS = 1_000;
-/** How long clients may take for what they have begun once all faults are over. */
+/** How long clients may take to finish after the last fault. */
 const END_MS = 60_000;
 
 const cluster: Cluster | undefined =
@@ -57,7 +56,7 @@ class Life {
     this.world = { cluster, processes, links };
   }
 
-  /** Lives for so long, and holds everything against the history. */
+  /** Runs the clients for `ms`, and checks the history. Resolves with the number of faults. */
   async run(ms: number, hasFaults: boolean): Promise<Readonly<Record<string, number>>> {
     const { cluster, processes } = this.world;
     const until = performance.now() + END_MS;
@@ -99,7 +98,8 @@ class Life {
   }
 
   /**
-   * Creates a pet with a key, through one process after the other or two at once, until it has it.
+   * Creates a pet with a key, through one process after the other or two together, until one of
+   * them returns it.
    */
   async #createOnce(): Promise<void> {
     const name = this.#newName();
@@ -124,7 +124,7 @@ class Life {
     }
   }
 
-  /** Creates a pet once. If nobody can tell what became of it, that may be anything. */
+  /** Creates a pet once. Its outcome may be unknown. */
   async #create(): Promise<void> {
     const name = this.#newName();
     const startedAt = performance.now();
@@ -183,7 +183,7 @@ class Life {
     return `pet ${this.#names}`;
   }
 
-  /** What a process may answer while faults are about. */
+  /** Records an error that faults do not explain as a violation. */
   #expect(error: string, message: string): void {
     const isExpected = ['StoreUnavailableError', 'OutcomeUnknownError', 'gone', 'not sent'];
     if (!isExpected.includes(error)) this.history.violated(`${error}: ${message}`);
@@ -197,12 +197,11 @@ async function live(
   fault?: PlantedFault,
 ): Promise<Life & { readonly counts: Readonly<Record<string, number>> }> {
   assert.ok(cluster);
+  const { endpoints } = cluster;
   const prefix = `random-${(prefixes += 1)}/`;
-  await initEtcd({ endpoints: cluster.endpoints, prefix });
+  await initEtcd({ endpoints, prefix });
   const links = await Promise.all(
-    Array.from({ length: PROCESSES }, () =>
-      Promise.all(cluster.endpoints.map((endpoint) => startLink(endpoint))),
-    ),
+    Array.from({ length: PROCESSES }, () => startLinks(t, endpoints)),
   );
   const life = new Life(cluster, links, { module: storeModule(t, fault), prefix, seed });
   try {
@@ -210,17 +209,16 @@ async function live(
     return Object.assign(life, { counts });
   } finally {
     await Promise.all(life.world.processes.map((process) => process.close()));
-    for (const link of links.flat()) link.close();
   }
 }
 
 test(
-  `Through ${SECONDS} s of faults all answers are those of one log (seed ${SEED})`,
+  `All responses during ${SECONDS} s of faults are those of one log (seed ${SEED})`,
   { skip: withoutEtcd, timeout: (SECONDS + 120) * 1000 },
   async (t) => {
     const { history, counts } = await live(t, SECONDS * 1000, SEED);
-    t.diagnostic(`${history.length} answers, ${history.lastId} pets, ${JSON.stringify(counts)}`);
-    assert.ok(history.length > 5 * SECONDS, `${history.length} answers`);
+    t.diagnostic(`${history.length} responses, ${history.lastId} pets, ${JSON.stringify(counts)}`);
+    assert.ok(history.length > 5 * SECONDS, `${history.length} responses`);
   },
 );
 
@@ -253,8 +251,7 @@ for (const { expected, ...fault } of PLANTED) {
     `The random test finds ${fault.what}`,
     { skip: withoutEtcd, timeout: 120_000 },
     async (t) => {
-      // It needs two clients at the same time in the right places, which may take more than one
-      // life.
+      // Two clients have to meet at the right time, which may take more than one life.
       const lives = async (): Promise<void> => {
         for (let life = 0; life < 10; life += 1) await live(t, 1_000, SEED + life, fault);
       };

@@ -1,284 +1,334 @@
 /**
- * What an operator is told in each fault: the rows of the table on the page of the etcd store, on
- * real members.
+ * What the etcd store logs and reports in each fault: the table of its README, on real members.
+ * Other files have the rows about other clusters (restored.test.ts), a slow start (start.test.ts)
+ * and a process that takes each slot (in-doubt.test.ts).
  */
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { test, type TestContext } from 'node:test';
+import { describe, test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LogLevel } from '../../../src/base/log.ts';
 import { systemClock, type EtcdClock } from '../../../src/stores/etcd/etcd-clock.ts';
-import type { EtcdOptions } from '../../../src/stores/etcd/etcd-options.ts';
 import { openEtcdStore, type EtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
 import { initEtcd } from '../../../src/stores/etcd/new-log.ts';
-import { gateway, startCluster, withoutEtcd, type Cluster } from '../../support/etcd/cluster.ts';
+import { enableAuth, type Auth } from '../../support/etcd/auth.ts';
+import {
+  base64,
+  startCluster,
+  withoutEtcd,
+  type Cluster,
+  type ClusterOptions,
+} from '../../support/etcd/cluster.ts';
+import { fastClock } from '../../support/etcd/fast-clock.ts';
 import { openInitialized } from '../../support/etcd/initialized-store.ts';
-import { startLink } from '../../support/etcd/link.ts';
+import { startLinks } from '../../support/etcd/link.ts';
+import { isWhole } from '../../support/extent.ts';
 import { SERVER_JS } from '../../support/process/process.ts';
 import { tempDir } from '../../support/disk/temp-dir.ts';
 
 const rex = { name: 'Rex', categoryId: 1n } as const;
-const base64 = (text: string): string => Buffer.from(text).toString('base64');
-const unavailable = { name: 'StoreUnavailableError' };
+const unavailable = { name: 'StoreUnavailableError' } as const;
 
-/** The endpoints are looked at five times as often as they are else. */
-const hastyClock: EtcdClock = {
-  ...systemClock,
-  every: (ms, callback) => systemClock.every(ms > 10_000 ? ms / 5 : ms, callback),
-};
-
-interface Watched {
-  readonly cluster: Cluster;
+interface Watched extends Cluster {
   readonly store: EtcdStore;
-  /** The log's lines since the last call: level, event and cause or key. */
+  readonly auth: Auth | undefined;
+  /** The lines of the store's log since the last call: level, event, and cause or key. */
   lines(): readonly string[];
-  /** Waits until the log has this event, and then for readiness. */
+  /** Waits for a line since then. */
   until(event: string): Promise<void>;
-  call(path: string, body: object): Promise<string>;
-  /** How many calls there were, by what for, how they ended, and the index of the endpoint. */
-  calls(call: string, outcome: string, endpoint: number): number;
+  /** The number of calls of a kind with this result, to all endpoints. */
+  calls(call: string, outcome?: string): number;
+  /** Exports the pets by `copy-pets`; returns its exit code and all that it wrote. */
+  exported(): string;
+  /** The same of a service that is refused at its start. */
+  started(): string;
 }
 
 async function watch(
   t: TestContext,
-  size: number,
-  options: Partial<EtcdOptions> = {},
+  options: ClusterOptions & { readonly hasAuth?: boolean; readonly clock?: EtcdClock } = {},
 ): Promise<Watched> {
-  const cluster = await startCluster(t, { size });
+  const { hasAuth = false, clock = fastClock } = options;
+  const cluster = await startCluster(t, { size: 1, ...options });
+  const { endpoints } = cluster;
+  const auth = hasAuth ? await enableAuth(t, cluster) : undefined;
   const lines: string[] = [];
   const log = (level: LogLevel, event: string, details: Record<string, unknown> = {}): void => {
-    const what = details['cause'] ?? details['key'] ?? details['endpoint'];
-    lines.push(what === undefined ? `${level} ${event}` : `${level} ${event}: ${String(what)}`);
+    const what = details['key'] ?? details['endpoint'] ?? details['cause'];
+    lines.push(`${level} ${event}${what === undefined ? '' : `: ${String(what)}`}`);
   };
-  const { endpoints } = cluster;
-  const store = await openInitialized({ endpoints, log, clock: hastyClock, ...options });
+  const store = await openInitialized({ endpoints, log, clock, ...auth?.user });
   t.after(() => store.close());
   let taken = 0;
+  const env = {
+    ...{ PATH: process.env['PATH'], PETSTORE_ETCD_USER: auth?.user.user },
+    PETSTORE_ETCD_PASSWORD_FILE: auth?.user.passwordFile,
+  };
+  const run = (...args: readonly string[]): string => {
+    const options = { encoding: 'utf8', env } as const;
+    const { status, stdout, stderr } = spawnSync(process.execPath, [SERVER_JS, ...args], options);
+    return `${status} ${stdout}${stderr}`;
+  };
   return {
-    cluster,
-    store,
+    ...cluster,
+    ...{ store, auth },
     lines: () => lines.slice(taken, (taken = lines.length)),
     async until(event) {
-      while (!lines.slice(taken).some((line) => line.includes(event))) await sleep(50);
+      while (!lines.slice(taken).some((line) => line.includes(event))) await sleep(20);
     },
-    call: (path, body) => gateway(endpoints[0] ?? '', path, JSON.stringify(body)),
-    calls: (call, outcome, endpoint) =>
+    calls: (call, outcome) =>
       store
         .stats()
-        .calls.find(
-          (count) =>
-            count.call === call &&
-            count.outcome === outcome &&
-            count.endpoint === endpoints[endpoint],
-        )?.value ?? 0,
+        .calls.filter((one) => one.call === call && (outcome ?? one.outcome) === one.outcome)
+        .reduce((sum, { value }) => sum + value, 0),
+    exported: () =>
+      run('copy-pets', '--from-etcd', endpoints.join(','), '--to', join(tempDir(t), 'pets.json')),
+    started: () => run('--port', '0', '--etcd', endpoints.join(',')),
   };
 }
 
-/** A cluster test, with time for a start that is refused. */
+async function untilReady(store: EtcdStore): Promise<void> {
+  while (store.problem() !== undefined) await sleep(20);
+}
+
 function told(name: string, run: (t: TestContext) => Promise<void>): void {
   test(name, { skip: withoutEtcd, timeout: 90_000 }, run);
 }
 
-for (const [alarm, cause, outcome] of [
-  ['NOSPACE', 'database space exceeded', 'no space'],
-  ['CORRUPT', 'corrupt cluster', 'refused'],
-] as const) {
-  told(`With ${alarm} creates are refused, and all else goes on`, async (t) => {
-    const { cluster, store, lines, call, calls } = await watch(t, 1);
-    const { endpoints } = cluster;
-    await store.create(rex);
-    assert.deepEqual(lines(), []);
-    await call('/v3/maintenance/alarm', { action: 'ACTIVATE', memberID: '0', alarm });
-    const startedAt = performance.now();
-    for (let i = 0; i < 3; i += 1) await assert.rejects(store.create(rex), unavailable);
-    // Not the fifteen seconds of a doubt.
-    assert.ok(performance.now() - startedAt < 5_000);
-    const [line = '', ...others] = lines();
-    assert.match(line, new RegExp(`^error Creates fail: .*${cause}`));
-    assert.deepEqual(others, []);
-    assert.match(store.problem() ?? '', new RegExp(cause));
-    assert.ok(calls('create', outcome, 0) >= 3);
-    assert.equal((await store.list({ limit: 5 })).pets.length, 1);
-    // No create is needed to be ready again.
-    while (store.problem() !== undefined) await sleep(50);
-    // A new process starts, reads, and exports.
-    const next = await openEtcdStore({ endpoints });
-    assert.equal((await next.get(1n))?.name, 'Rex');
-    await next.close();
-    assert.equal(await initEtcd({ endpoints }), 'found');
-    assert.match(exportFrom(t, endpoints), /^1 pets from etcd, under petstore\/, are in /);
-    await call('/v3/maintenance/alarm', { action: 'DEACTIVATE', memberID: '0', alarm });
-    assert.equal((await store.create(rex)).id, 2n);
-    assert.equal(store.problem(), undefined);
-    assert.deepEqual(lines(), ['info Creates are stored again']);
-  });
+interface Refusal {
+  readonly fault: string;
+  readonly cause: string;
+  /** How a create ends; each call, if a user cannot read. */
+  readonly outcome: 'refused' | 'no space';
+  readonly canRead: boolean;
+  begin(watched: Watched): Promise<unknown>;
+  end(watched: Watched): Promise<unknown>;
 }
 
-told('With a quota that is really used up a service starts and reads', async (t) => {
-  const cluster = await startCluster(t, { size: 1, args: ['--quota-backend-bytes', '1000000'] });
-  const { endpoints, members } = cluster;
-  const store = await openInitialized({ endpoints });
-  await store.create(rex);
-  await assert.rejects(async () => {
-    for (;;) await store.create({ ...rex, name: 'x'.repeat(100_000) });
-  }, unavailable);
-  const { total } = store.count();
-  await store.close();
-  // Also where the quota is less than what is used.
-  await members[0]?.kill();
-  members[0]?.restart(['--quota-backend-bytes', '500000']);
-  await cluster.ready();
-  const next = await openEtcdStore({ endpoints });
-  t.after(() => next.close());
-  assert.equal((await next.list({ limit: 1000 })).pets.length, total);
-  await assert.rejects(next.create(rex), unavailable);
-  assert.match(exportFrom(t, endpoints), new RegExp(`^${total} pets from etcd`));
-});
-
-told('A user who may only read starts, reads and exports', async (t) => {
-  const { cluster, store, lines, call } = await watch(t, 1);
-  await store.create(rex);
-  await store.close();
-  const perm = { permType: 'READ', key: base64('petstore/'), range_end: base64('petstore0') };
-  await call('/v3/auth/user/add', { name: 'root', password: 'root' });
-  await call('/v3/auth/role/add', { name: 'root' });
-  await call('/v3/auth/user/grant', { user: 'root', role: 'root' });
-  await call('/v3/auth/user/add', { name: 'reader', password: 'secret' });
-  await call('/v3/auth/role/add', { name: 'reader' });
-  await call('/v3/auth/role/grant', { name: 'reader', perm });
-  await call('/v3/auth/user/grant', { user: 'reader', role: 'reader' });
-  await call('/v3/auth/enable', {});
-  const { endpoints } = cluster;
-  const passwordFile = join(tempDir(t), 'password');
-  const { writeFileSync } = await import('node:fs');
-  writeFileSync(passwordFile, 'secret');
-  const user = { user: 'reader', passwordFile };
-  const log = (_level: string, event: string, details = {}): void => {
-    events.push(`${event} ${JSON.stringify(details)}`);
+const alarmed = (alarm: string): Pick<Refusal, 'fault' | 'canRead' | 'begin' | 'end'> => {
+  const change = async (action: string, { call }: Watched): Promise<string> =>
+    call('/v3/maintenance/alarm', { action, memberID: '0', alarm });
+  return {
+    ...{ fault: `the alarm ${alarm}`, canRead: true },
+    begin: (watched) => change('ACTIVATE', watched),
+    end: (watched) => change('DEACTIVATE', watched),
   };
-  const events: string[] = [];
-  const reading = await openEtcdStore({ endpoints, ...user, log });
-  t.after(() => reading.close());
-  assert.equal((await reading.get(1n))?.name, 'Rex');
-  await assert.rejects(reading.create(rex), unavailable);
-  assert.match(events.join(), /^Creates fail .*permission denied[^,]*$/);
-  const env = { PETSTORE_ETCD_USER: 'reader', PETSTORE_ETCD_PASSWORD_FILE: passwordFile };
-  assert.match(exportFrom(t, endpoints, env), /^1 pets from etcd/);
-  await assert.rejects(initEtcd({ endpoints, ...user, prefix: 'petstore/x/' }), /permission/);
-  assert.deepEqual(lines(), []);
-});
+};
 
-told(
-  'A lost member is named once, whether it was asked or not, and so is its return',
-  async (t) => {
-    const { cluster, store, lines, until, calls } = await watch(t, 3);
-    const { members, endpoints } = cluster;
-    for (const [i, member] of members.entries()) {
-      await store.create(rex);
-      lines();
-      await member.kill();
-      // Creates go on meanwhile.
-      const pause = setInterval(() => void store.create(rex).catch(() => undefined), 100);
-      const endpoint = endpoints[i] ?? '';
-      await until(`An etcd endpoint fails: ${endpoint}`);
-      member.restart();
-      await until(`An etcd endpoint works again: ${endpoint}`);
-      clearInterval(pause);
-      // The others may have failed for a moment, too, where the leader was lost.
-      const found = lines().filter((line) => line.includes(endpoint));
-      assert.deepEqual(
-        found.map((line) => line.slice(0, line.indexOf(':'))),
-        ['warn An etcd endpoint fails', 'info An etcd endpoint works again'],
-      );
-      assert.equal(store.problem(), undefined);
-    }
-    const lost = [0, 1, 2].map(
-      (i) => calls('create', 'in doubt', i) + calls('create', 'unsent', i),
-    );
-    assert.ok(lost.reduce((a, b) => a + b) <= 10, `${lost.join(', ')} calls were lost`);
+const denied = { cause: 'permission denied', outcome: 'refused' } as const;
+
+/** The faults in which etcd refuses calls. */
+const REFUSALS: readonly Refusal[] = [
+  { ...alarmed('NOSPACE'), cause: 'database space exceeded', outcome: 'no space' },
+  { ...alarmed('CORRUPT'), cause: 'corrupt cluster', outcome: 'refused' },
+  {
+    ...{ ...denied, fault: 'no right to write', canRead: true },
+    begin: async ({ auth }) => auth?.permit('READ'),
+    end: async ({ auth }) => auth?.permit('READWRITE'),
   },
-);
+  {
+    ...{ ...denied, fault: 'no right to read', canRead: false },
+    begin: async ({ auth }) => auth?.permit('NONE'),
+    end: async ({ auth }) => auth?.permit('READWRITE'),
+  },
+  {
+    ...{ ...denied, fault: 'a wrong password', canRead: false },
+    cause: 'Cannot log in: .*invalid user ID or password',
+    begin: async ({ auth }) => auth?.changePassword('other'),
+    end: async ({ auth }) => auth && writeFileSync(auth.user.passwordFile, 'other'),
+  },
+];
 
-told('Without a majority reads fail within five seconds, and it heals by itself', async (t) => {
-  const { cluster, store, lines, until } = await watch(t, 3);
-  const [, second, third] = cluster.members;
-  await Promise.all([second?.kill(), third?.kill()]);
-  await assert.rejects(store.list({ limit: 1 }), unavailable);
-  await until('The etcd cluster is out of reach');
-  assert.match(store.problem() ?? '', /The etcd cluster gives no answer/);
-  // No create is proposed any more.
-  const createCalls = (): number =>
-    store
-      .stats()
-      .calls.filter(({ call }) => call === 'create')
-      .reduce((sum, { value }) => sum + value, 0);
-  await assert.rejects(store.create(rex), unavailable);
-  assert.equal(createCalls(), 0);
-  second?.restart();
-  await until('The etcd cluster answers again');
-  while (store.problem() !== undefined) await sleep(50);
-  const told = lines();
-  for (const event of ['out of reach', 'cluster answers again', 'Creates fail']) {
-    const count = told.filter((line) => line.includes(event)).length;
-    assert.ok(count <= 1, `${event}: ${told.join('\n')}`);
+describe('In each fault', { concurrency: 3 }, () => {
+  for (const { fault, cause: text, outcome, canRead, begin, end } of REFUSALS) {
+    told(
+      `With ${fault} creates fail${canRead ? '' : ', and reads'}; its end is logged`,
+      async (t) => {
+        const watched = await watch(t, { hasAuth: !fault.includes('alarm') });
+        const { endpoints, store, auth, lines, until, calls, exported, started } = watched;
+        const cause = new RegExp(text);
+        await store.create(rex);
+        assert.deepEqual(lines(), []);
+        await begin(watched);
+        const startedAt = fastClock.now();
+        await assert.rejects(store.create(rex), { ...unavailable, message: cause });
+        // A create in doubt takes 15 seconds.
+        assert.ok(fastClock.now() - startedAt < 15_000);
+        assert.match(store.problem() ?? '', cause);
+        assert.equal(calls('create', outcome), 1);
+        if (canRead) {
+          await assert.rejects(store.create(rex), unavailable);
+          assert.equal((await store.get(1n))?.name, 'Rex');
+          // It is ready again without a create.
+          await untilReady(store);
+          const next = await openEtcdStore({ endpoints, ...auth?.user });
+          assert.equal((await next.list({ limit: 5 })).pets.length, 1);
+          await next.close();
+          assert.equal(await initEtcd({ endpoints, ...auth?.user }), 'found');
+          assert.match(exported(), /^0 1 pets from etcd, under petstore\/, are in /);
+        } else {
+          await until('The etcd cluster is out of reach');
+          assert.match(store.problem() ?? '', cause);
+          assert.ok(calls('read', outcome) > 0);
+          await assert.rejects(store.get(1n), { ...unavailable, message: cause });
+          await assert.rejects(store.create(rex), unavailable);
+          assert.equal(calls('create', outcome), 1, 'no create is proposed any more');
+          // A start that waits logs that after three seconds.
+          const refused = new RegExp(`^1 petstore: The etcd cluster refuses: .*${text}\n$`);
+          assert.match(started(), refused);
+          assert.match(exported(), refused);
+        }
+        await end(watched);
+        if (!canRead) await until('The etcd cluster answers again');
+        await untilReady(store);
+        assert.equal((await store.create(rex)).id, 2n);
+        const [failing = '', ...others] = lines();
+        assert.match(failing, new RegExp(`^error Creates fail: .*${text}$`));
+        const [unreachable = '', reachable] = canRead ? [] : others.splice(0, 2);
+        if (!canRead) {
+          assert.match(unreachable, new RegExp(`^error The etcd cluster is out of .*${text}$`));
+          assert.equal(reachable, 'info The etcd cluster answers again');
+        }
+        assert.deepEqual(others, ['info Creates are stored again']);
+      },
+    );
   }
-});
 
-told('A key that is not part of the log is named while the service runs', async (t) => {
-  const { cluster, store, lines, until, call } = await watch(t, 1);
-  await call('/v3/kv/put', { key: base64('petstore/notes'), value: base64('x') });
-  await until('A key is not part of the log');
-  assert.deepEqual(lines(), [
-    'error A key is not part of the log: a start is refused until it is deleted',
-  ]);
-  assert.equal((await store.create(rex)).id, 1n);
-  assert.equal(store.problem(), undefined);
-  await assert.rejects(openEtcdStore({ endpoints: cluster.endpoints }), /petstore\/notes first/);
-  await call('/v3/kv/deleterange', { key: base64('petstore/notes') });
-  await until('No key under the prefix');
-});
-
-told('The nearest member is found again after it was left', async (t) => {
-  const cluster = await startCluster(t);
-  const links = await Promise.all(cluster.endpoints.map((endpoint) => startLink(endpoint)));
-  t.after(() => links.forEach((link) => link.close()));
-  const [near, far, farther] = links;
-  assert.ok(near && far && farther);
-  far.delayMs = 40;
-  farther.delayMs = 60;
-  const endpoints = [farther, near, far].map(({ endpoint }) => endpoint);
-  await initEtcd({ endpoints });
-  const store = await openEtcdStore({ endpoints, clock: hastyClock });
-  t.after(() => store.close());
-  const callsOf = (endpoint: string): number =>
-    store
-      .stats()
-      .calls.filter((count) => count.endpoint === endpoint)
-      .reduce((sum, { value }) => sum + value, 0);
-  assert.deepEqual(
-    endpoints.map((endpoint) => callsOf(endpoint) > 0),
-    [false, true, false],
-  );
-  near.set('cut');
-  await store.create(rex);
-  near.set('open');
-  const before = callsOf(near.endpoint);
-  while (callsOf(near.endpoint) < before + 3) await store.create(rex);
-});
-
-/** What `copy-pets` prints when it exports. */
-function exportFrom(
-  t: TestContext,
-  endpoints: readonly string[],
-  env: Record<string, string> = {},
-): string {
-  const to = join(tempDir(t), 'pets.json');
-  const args = [SERVER_JS, 'copy-pets', '--from-etcd', endpoints.join(','), '--to', to];
-  const { stdout, stderr } = spawnSync(process.execPath, args, {
-    encoding: 'utf8',
-    env: { PATH: process.env['PATH'], ...env },
+  told('With a used-up quota services read and start, and creates are refused', async (t) => {
+    const args = ['--quota-backend-bytes', String(1 << 20)];
+    const watched = await watch(t, { args, clock: systemClock });
+    const { endpoints, members, store, call, exported } = watched;
+    const [member] = members;
+    const fill = { key: base64('fill'), value: base64('x'.repeat(900_000)) };
+    await call('/v3/kv/put', fill);
+    await assert.rejects(
+      async () => {
+        for (;;) await store.create({ ...rex, name: 'x'.repeat(50_000) });
+      },
+      { ...unavailable, message: /database space exceeded/ },
+    );
+    const { total } = store.count();
+    // A start must not need space, even if the quota is less than what is used.
+    await member?.kill();
+    member?.restart(['--quota-backend-bytes', '500000']);
+    await watched.ready();
+    const next = await openEtcdStore({ endpoints });
+    t.after(() => next.close());
+    assert.equal((await next.list({ limit: 1000 })).pets.length, total);
+    await assert.rejects(next.create(rex), unavailable);
+    assert.match(exported(), new RegExp(`^0 ${total} pets from etcd`));
+    // An operator makes room, and tells etcd so.
+    await member?.kill();
+    member?.restart();
+    await watched.ready();
+    const deleted = await call('/v3/kv/deleterange', { key: fill.key });
+    const { revision } = (JSON.parse(deleted) as { header: { readonly revision: string } }).header;
+    await call('/v3/kv/compaction', { revision, physical: true });
+    await call('/v3/maintenance/defragment', {});
+    const alarms = await call('/v3/maintenance/alarm', { action: 'GET' });
+    const { alarms: [alarm] = [] } = JSON.parse(alarms) as { readonly alarms: readonly object[] };
+    await call('/v3/maintenance/alarm', { ...alarm, action: 'DEACTIVATE' });
+    assert.equal((await next.create(rex)).id, BigInt(total) + 1n);
   });
-  return stdout + stderr;
-}
+
+  for (const index of isWhole ? [0, 1, 2] : [0]) {
+    told(`The loss of member ${index} is logged once, and so is its return`, async (t) => {
+      const { members, endpoints, store, lines, until, calls } = await watch(t, { size: 3 });
+      const [member, endpoint] = [members[index], endpoints[index]];
+      let isOver = false;
+      const client = (async () => {
+        while (!isOver) await store.create(rex).catch(() => sleep(100));
+      })();
+      t.after(() => (isOver = true));
+      await member?.kill();
+      const events = ['warn An etcd endpoint fails', 'info An etcd endpoint works again'];
+      await until(`${events[0]}: ${endpoint}`);
+      const told = [...lines()];
+      member?.restart();
+      await until(`${events[1]}: ${endpoint}`);
+      told.push(...lines());
+      isOver = true;
+      await client;
+      // An election may have disturbed the other two for a moment.
+      const own = told.filter((line) => line.includes(endpoint ?? ''));
+      assert.deepEqual(
+        own,
+        events.map((event) => `${event}: ${endpoint}`),
+      );
+      await untilReady(store);
+      const lost = calls('create', 'in doubt') + calls('create', 'unsent');
+      assert.ok(lost <= 10, `${lost} calls were lost`);
+    });
+  }
+
+  told('A member that hangs is left for another', async (t) => {
+    const { members, store } = await watch(t, { size: 3, clock: systemClock });
+    await store.create(rex);
+    members[0]?.signal('SIGSTOP');
+    assert.equal((await store.create(rex)).id, 2n);
+    assert.equal((await store.get(2n))?.name, 'Rex');
+    assert.equal(store.problem(), undefined);
+    members[0]?.signal('SIGCONT');
+  });
+
+  told('Without a majority reads are refused, until it is back', async (t) => {
+    const { members, store, lines, until, calls } = await watch(t, { size: 3 });
+    const [, second, third] = members;
+    await Promise.all([second?.kill(), third?.kill()]);
+    await assert.rejects(store.list({ limit: 1 }), unavailable);
+    await until('The etcd cluster is out of reach');
+    assert.match(store.problem() ?? '', /The etcd cluster gives no answer/);
+    await assert.rejects(store.create(rex), unavailable);
+    assert.equal(calls('create'), 0, 'no create is proposed any more');
+    second?.restart();
+    await until('The etcd cluster answers again');
+    await untilReady(store);
+    const told = lines();
+    for (const event of ['out of reach', 'cluster answers again', 'Creates fail']) {
+      const count = told.filter((line) => line.includes(event)).length;
+      assert.ok(count <= 1, `${event}: ${told.join('\n')}`);
+    }
+  });
+
+  told('A key that is not part of the log is named while the service runs', async (t) => {
+    const { endpoints, store, lines, until, call } = await watch(t);
+    await call('/v3/kv/put', { key: base64('petstore/notes'), value: base64('x') });
+    await until('A key is not part of the log');
+    assert.equal((await store.create(rex)).id, 1n);
+    assert.equal(store.problem(), undefined);
+    await assert.rejects(openEtcdStore({ endpoints }), /petstore\/notes is not part of the log/);
+    await call('/v3/kv/deleterange', { key: base64('petstore/notes') });
+    await until('All keys under the prefix');
+    assert.deepEqual(lines(), [
+      'error A key is not part of the log: petstore/notes',
+      'info All keys under the prefix are part of the log again',
+    ]);
+  });
+
+  told('The nearest member is asked again after it was cut off', async (t) => {
+    const cluster = await startCluster(t);
+    const [near, far, farther] = await startLinks(t, cluster.endpoints);
+    assert.ok(near && far && farther);
+    far.delayMs = 40;
+    farther.delayMs = 60;
+    const endpoints = [farther, near, far].map(({ endpoint }) => endpoint);
+    await initEtcd({ endpoints });
+    const store = await openEtcdStore({ endpoints, clock: fastClock });
+    t.after(() => store.close());
+    const callsOf = (endpoint: string): number =>
+      store
+        .stats()
+        .calls.filter((count) => count.endpoint === endpoint)
+        .reduce((sum, { value }) => sum + value, 0);
+    const isAsked = endpoints.map((endpoint) => callsOf(endpoint) > 0);
+    assert.deepEqual(isAsked, [false, true, false]);
+    near.set('cut');
+    await store.create(rex);
+    near.set('open');
+    const before = callsOf(near.endpoint);
+    while (callsOf(near.endpoint) < before + 3) await store.create(rex);
+  });
+});

@@ -100,6 +100,15 @@ for (const [what, fault] of Object.entries(SAVED_BY_FIRST_TRY)) {
   });
 }
 
+test('A journal whose bytes another program has changed is not copied', async () => {
+  const scene = await openScene(2);
+  const file = await scene.memory.open(JOURNAL, 'edit');
+  file.writeNow(Buffer.from('Remember the milk'), 0, 100);
+  scene.disk.fault = failing(`sync ${JOURNAL}`);
+  assert.equal(await createId(scene.store), 3);
+  await assertPets(scene, [1, 2, 3]);
+});
+
 test('A new journal whose folder cannot be synced is replaced', async () => {
   const scene = await openScene();
   let syncs = 0;

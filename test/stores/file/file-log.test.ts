@@ -4,15 +4,11 @@
  */
 
 import assert from 'node:assert/strict';
-import { existsSync, utimesSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { test } from 'node:test';
-import type { Log } from '../../../src/base/log.ts';
 import { isSafe, type PetsLocation } from '../../../src/model/pet-store.ts';
 import { NEXT_STATES } from '../../../src/stores/file/file-log-state.ts';
-import { openFileStore } from '../../../src/stores/file/file-store.ts';
 import { REX } from '../../support/disk/journal-text.ts';
-import { createMemoryDisk, systemError } from '../../support/disk/memory-disk.ts';
+import { systemError } from '../../support/disk/memory-disk.ts';
 import {
   failing,
   holdSync,
@@ -25,7 +21,6 @@ import {
   type StoreScene,
   type Told,
 } from '../../support/disk/store-scene.ts';
-import { tempDir } from '../../support/disk/temp-dir.ts';
 import { requestKey } from '../../support/pets/request-keys.ts';
 
 /** A store with one pet in its journal, and the error of `lost`. */
@@ -134,6 +129,14 @@ const WORKING: readonly Row[] = [
     what: 'lock and journal are removed',
     event: ({ memory }) => Promise.all([memory.remove(LOCK), memory.remove(JOURNAL)]),
     ...{ told: 'refused', then: 'readOnly', where: 'saved', lost: /lock file/ },
+  },
+  {
+    what: 'lock and journal are removed, and saving fails',
+    event({ memory, disk }) {
+      disk.fault = failing(`open ${SNAPSHOT}.saved`);
+      return Promise.all([memory.remove(LOCK), memory.remove(JOURNAL)]);
+    },
+    ...{ told: 'refused', then: 'readOnly', where: 'memory only' },
   },
   {
     what: 'another file is in the place of the journal',
@@ -279,6 +282,11 @@ const ENDS: readonly End[] = [
   },
   { what: 'a full disk', event: ({ disk }) => (disk.fault = NO_NEW_FILES), where: 'journal' },
   {
+    what: 'a folder that cannot be synced',
+    event: ({ disk }) => (disk.fault = failing('syncDirectory')),
+    where: 'journal',
+  },
+  {
     what: 'the journal removed on a full disk',
     event({ memory, disk }) {
       disk.fault = NO_NEW_FILES;
@@ -346,34 +354,6 @@ test('Saving is tried each second until it succeeds, and the log says once a min
   await scene.clock.pass(1000);
   assert.equal(scene.store.whereAreThePets(), 'saved');
   assert.equal(scene.lost, undefined, 'A start would be refused');
-});
-
-// Starts
-
-test('A start beside saved files alone is refused, and names one', async () => {
-  const disk = createMemoryDisk({ [`${SNAPSHOT}.saved-20261121T201500123Z`]: '[]' });
-  await assert.rejects(openFileStore({ path: SNAPSHOT, disk }), {
-    message:
-      /^There is no data file \/d\/pets\.json, but .*saved-20261121T201500123Z has the pets.*: rename/,
-  });
-  assert.equal(disk.contents()[SNAPSHOT], undefined);
-});
-
-test('A start beside a newer saved file, or an unfinished one, warns with its name', async (t) => {
-  const path = join(tempDir(t), 'pets.json');
-  await (await openFileStore({ path })).close();
-  utimesSync(path, new Date(0), new Date(0));
-  const [saved, part] = [`${path}.saved-20261121T201500123Z`, `${path}.saved-1-7.part`];
-  for (const file of [saved, part]) writeFileSync(file, '[]');
-  const warned: unknown[] = [];
-  const log: Log = (_level, event, details) => warned.push([event, details?.['file']]);
-  const store = await openFileStore({ path, log });
-  await store.close();
-  assert.deepEqual(warned, [
-    ['An unfinished saved file is beside the data file', part],
-    ['A saved file is newer than the data file: it may have pets that are not there', saved],
-  ]);
-  assert.ok(existsSync(part));
 });
 
 // Clocks

@@ -1,4 +1,4 @@
-/** Keys in the files: what a checkpoint, a start and a restore make of them. */
+/** Idempotency keys in the files: what a checkpoint, a start and a restore do with them. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -52,7 +52,7 @@ async function stoppedDisk(): Promise<MemoryDisk> {
   return disk;
 }
 
-test('Who sends no keys has no file of them', async () => {
+test('A store that gets no idempotency keys writes no idempotency file', async () => {
   const disk = createMemoryDisk();
   const store = await open(disk);
   await store.create(REX);
@@ -60,7 +60,7 @@ test('Who sends no keys has no file of them', async () => {
   assert.deepEqual(Object.keys(disk.contents()).sort(), [PATH, `${PATH}.lock`]);
 });
 
-test('A checkpoint leaves the keys in a file of their own, and pets.json a plain array', async () => {
+test('A checkpoint writes the keys to their own file, and pets.json is a plain array', async () => {
   const disk = await stoppedDisk();
   assert.deepEqual(Object.keys(disk.contents()).sort(), [PATH, KEYS, `${PATH}.lock`]);
   assert.deepEqual(JSON.parse(disk.read(PATH).toString()), [
@@ -74,7 +74,7 @@ test('A checkpoint leaves the keys in a file of their own, and pets.json a plain
   assert.match(disk.read(KEYS).toString(), new RegExp(`^${text}$`));
 });
 
-test('Without their file the keys of the last checkpoint are forgotten, and nothing else', async () => {
+test('Without the idempotency file a start forgets the keys of the checkpoint, and no pet', async () => {
   const disk = await stoppedDisk();
   await disk.remove(KEYS);
   const store = await open(disk);
@@ -82,11 +82,11 @@ test('Without their file the keys of the last checkpoint are forgotten, and noth
   assert.equal((await createOnce(store, 1)).pet.id, 3n);
 });
 
-test('A key whose pet is not there, or not like this, is dropped, and the log says so', async () => {
+test('A key that does not match a stored pet is dropped and logged', async () => {
   const disk = await stoppedDisk();
   disk.write(
     PATH,
-    '[{"id":1,"name":"Foreign","categoryId":7},{"id":2,"name":"Tom","categoryId":7}]',
+    '[{"id":1,"name":"Another","categoryId":7},{"id":2,"name":"Tom","categoryId":7}]',
   );
   const lines: Lines = [];
   const store = await open(disk, lines);
@@ -96,7 +96,7 @@ test('A key whose pet is not there, or not like this, is dropped, and the log sa
   assert.deepEqual(await told(createOnce(store, 2, TOM)), [2n, true]);
 });
 
-test('A key in doubt does not get the pet of another client that came under its id', async () => {
+test('A key in doubt does not get the pet of another client that has its id', async () => {
   const disk = await stoppedDisk();
   const before = disk.read(PATH);
   const store = await open(disk);
@@ -115,7 +115,7 @@ test('A key in doubt does not get the pet of another client that came under its 
   assert.deepEqual(await told(createOnce(last, 3)), [4n, false]);
 });
 
-/** The keys file of a store whose third pet, a Rex, came with the key 3. */
+/** The idempotency file of a store whose third pet, a Rex, came with the key 3. */
 async function keysOfThree(): Promise<Buffer> {
   const disk = await stoppedDisk();
   const store = await open(disk);
@@ -149,12 +149,12 @@ test('A clock that is stepped by 25 hours during a sync forgets no key', async (
   assert.deepEqual(await told(createOnce(store, 1)), [1n, true]);
 });
 
-test('A create with another pet is refused after a restart, too', async () => {
+test('A create with the key of another pet is refused after a restart, too', async () => {
   const store = await open(await stoppedDisk());
   await assert.rejects(createOnce(store, 1, TOM), KeyReusedError);
 });
 
-test('Where somebody else put a snapshot in place, its keys are not overwritten', async () => {
+test('A checkpoint does not overwrite the keys beside a snapshot of another program', async () => {
   const disk = await stoppedDisk();
   const store = await open(disk);
   await createOnce(store, 3);
@@ -164,9 +164,9 @@ test('Where somebody else put a snapshot in place, its keys are not overwritten'
   assert.equal(disk.read(KEYS).toString(), 'of that snapshot');
 });
 
-test('Of a journal with any number of keys, the newest 100,000 are read', async () => {
+test('A start reads the newest 100,000 keys of a journal', async () => {
   const perCommit = 10_000;
-  const commits = 21;
+  const commits = 11;
   const snapshot = snapshotId('[]', 0);
   const texts = Array.from({ length: commits }, (_, commit) => {
     const after = commit * perCommit;

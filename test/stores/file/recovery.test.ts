@@ -1,26 +1,13 @@
 /** A start on real files: what it finds in each state of them, and that a refusal changes nothing. */
 
 import assert from 'node:assert/strict';
-import {
-  chmodSync,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { platform } from 'node:os';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import type { Log } from '../../../src/base/log.ts';
 import { openFileStore } from '../../../src/stores/file/file-store.ts';
 import { journalLines, REX, snapshotId } from '../../support/disk/journal-text.ts';
 import { tempDir } from '../../support/disk/temp-dir.ts';
-
-const POSIX = { skip: platform() === 'win32' && 'Symbolic links need a privilege on Windows' };
 
 test('Without files the store starts empty, and makes its folders and a snapshot', async (t) => {
   const path = join(tempDir(t), 'a', 'b', 'pets.json');
@@ -316,48 +303,6 @@ test('A copy made during a checkpoint is refused, or has all pets', async (t) =>
   await assert.rejects(openFileStore({ path: bad.path }), { name: 'DamagedFileError' });
   await again.close();
 });
-
-for (const mode of [0o600, 0o640, 0o666, 0o444]) {
-  const name = `The journal and each checkpoint keep the mode ${mode.toString(8)} of the data file`;
-  test(name, POSIX, async (t) => {
-    const { path } = makeScene(t, { snapshot: snapshotOf(0) });
-    chmodSync(path, mode);
-    // With 0444, its journal was once made so that the next start could not write to it.
-    for (let id = 1; id <= 3; id += 1) {
-      const { ino } = statSync(path);
-      const store = await openFileStore({ path });
-      assert.equal((await store.create(REX)).text, petText(id));
-      assert.equal(statSync(`${path}.journal`).mode & 0o777, mode | 0o600);
-      await store.close();
-      assert.equal(statSync(path).mode & 0o777, mode);
-      assert.notEqual(statSync(path).ino, ino);
-    }
-  });
-}
-
-for (const [what, target] of [
-  ['a file', '[]'],
-  ['nothing yet', undefined],
-] as const) {
-  test(`A symbolic link to ${what} is followed, and locks the file`, POSIX, async (t) => {
-    const folder = tempDir(t);
-    mkdirSync(join(folder, 'real'));
-    if (target !== undefined) writeFileSync(join(folder, 'real', 'data.json'), target);
-    symlinkSync(join('real', 'data.json'), join(folder, 'second.json'));
-    symlinkSync('second.json', join(folder, 'pets.json'));
-    const store = await openFileStore({ path: join(folder, 'pets.json') });
-    await store.create(REX);
-    const inReal = ['data.json', 'data.json.journal', 'data.json.lock'];
-    assert.deepEqual(readdirSync(join(folder, 'real')).sort(), inReal);
-    for (const other of ['pets.json', 'second.json', join('real', 'data.json')]) {
-      await assert.rejects(openFileStore({ path: join(folder, other) }), /in use already/);
-    }
-    await store.close();
-    assert.deepEqual(readdirSync(folder).sort(), ['pets.json', 'real', 'second.json']);
-    assert.ok(lstatSync(join(folder, 'pets.json')).isSymbolicLink());
-    assert.match(readFileSync(join(folder, 'real', 'data.json'), 'utf8'), /^\[\n\{"id":1,/);
-  });
-}
 
 interface Scene {
   readonly path: string;

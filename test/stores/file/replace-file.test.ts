@@ -16,28 +16,16 @@ import { tempDir } from '../../support/disk/temp-dir.ts';
 
 const POSIX = { skip: platform() === 'win32' && 'Windows has no permission bits' };
 
-test('A file that was not there is made of all chunks', async (t) => {
+test('A file is made, and then replaced, by the content of all chunks', async (t) => {
   const folder = tempDir(t);
-  await replace(folder, ['one ', '', 'two']);
-  assert.deepEqual(contents(folder), { file: 'one two' });
-});
-
-test('A file takes the new content in full, shorter or longer than the old', async (t) => {
-  const folder = tempDir(t);
-  for (const content of ['long content', 'short', '', 'x'.repeat(100_000)]) {
-    await replace(folder, [content]);
-    assert.deepEqual(contents(folder), { file: content });
+  for (const chunks of [['one ', '', 'two'], ['short'], [''], ['x'.repeat(100_000)]]) {
+    writeFileSync(join(folder, 'tmp'), 'a rest of an earlier try');
+    await replace(folder, chunks);
+    assert.deepEqual(contents(folder), { file: chunks.join('') });
   }
 });
 
-test('What an earlier try left at the second path does not matter', async (t) => {
-  const folder = tempDir(t);
-  writeFileSync(join(folder, 'tmp'), 'a longer rest of an earlier try');
-  await replace(folder, ['new']);
-  assert.deepEqual(contents(folder), { file: 'new' });
-});
-
-test('A file whose mode cannot be set is closed, and not left behind', async (t) => {
+test('A file whose mode cannot be set is closed and removed', async (t) => {
   const folder = tempDir(t);
   const other = await open(join(folder, 'other'), 'w');
   const opened: FileHandle[] = [];
@@ -55,8 +43,8 @@ test('A file whose mode cannot be set is closed, and not left behind', async (t)
   assert.ok(!existsSync(path));
 });
 
-for (const mode of [0o600, 0o640, 0o666, 0o444]) {
-  test(`The new file has the mode ${mode.toString(8)} when that is asked for`, POSIX, async (t) => {
+for (const mode of [0o666, 0o444]) {
+  test(`The new file has the mode ${mode.toString(8)} if that is asked for`, POSIX, async (t) => {
     const folder = tempDir(t);
     await replace(folder, ['new'], { attributes: { mode } });
     assert.equal(statSync(join(folder, 'file')).mode & 0o7777, mode);
@@ -64,14 +52,14 @@ for (const mode of [0o600, 0o640, 0o666, 0o444]) {
   });
 }
 
-test('Short writes are carried on with', async (t) => {
+test('A short write is continued until all bytes are written', async (t) => {
   const folder = tempDir(t);
   const fault: Fault = ({ operation }) => (operation === 'write' ? 2 : undefined);
   await replace(folder, ['one two', ' three'], { fault });
   assert.deepEqual(contents(folder), { file: 'one two three' });
 });
 
-test('The new file is synced before its rename, and whether all is ours asked before each', async (t) => {
+test('The new file is synced before its rename, and assertOwned is called before each change', async (t) => {
   const folder = tempDir(t);
   const steps: string[] = [];
   const fault: Fault = ({ operation }) => void steps.push(operation);
@@ -82,7 +70,7 @@ test('The new file is synced before its rename, and whether all is ours asked be
   );
 });
 
-test('What is returned is the new file, open', async (t) => {
+test('replaceFile returns the new file, open', async (t) => {
   const folder = tempDir(t);
   const file = await replaceFile(replacementIn(folder), [Buffer.from('new')]);
   assert.equal(pathState(nodeDisk, join(folder, 'file'), file.stat()), 'same');
@@ -91,30 +79,29 @@ test('What is returned is the new file, open', async (t) => {
   assert.deepEqual(contents(folder), { file: 'newer' });
 });
 
-for (const operation of ['open', 'write', 'sync', 'rename'] as const) {
-  test(`When ${operation} fails, the old file stays and no other is left`, async (t) => {
+for (const [operation, time] of [
+  ['open', 1],
+  ['write', 1],
+  ['write', 2],
+  ['sync', 1],
+  ['rename', 1],
+] as const) {
+  test(`If ${operation} number ${time} fails, the old file stays and no other is left`, async (t) => {
     const folder = withOldFile(t);
-    const error = { code: 'EIO' };
-    await assert.rejects(replace(folder, ['new'], { fault: failAt(operation) }), error);
+    const fault = failAt(operation, time);
+    await assert.rejects(replace(folder, ['new', 'er'], { fault }), { code: 'EIO' });
     assert.deepEqual(contents(folder), { file: 'old' });
   });
 }
 
-test('When what an earlier try left cannot be removed, nothing is done', async (t) => {
+test('If the rest of an earlier try cannot be removed, no file is changed', async (t) => {
   const folder = withOldFile(t);
   writeFileSync(join(folder, 'tmp'), 'a rest');
   await assert.rejects(replace(folder, ['new'], { fault: failAt('remove') }), { code: 'EIO' });
   assert.deepEqual(contents(folder), { file: 'old', tmp: 'a rest' });
 });
 
-test('When the second write fails, the old file stays and no other is left', async (t) => {
-  const folder = withOldFile(t);
-  const fault = failAt('write', 2);
-  await assert.rejects(replace(folder, ['new', 'er'], { fault }), { code: 'EIO' });
-  assert.deepEqual(contents(folder), { file: 'old' });
-});
-
-test('When the content cannot be made, the old file stays and no other is left', async (t) => {
+test('If the content cannot be made, the old file stays and no other is left', async (t) => {
   const folder = withOldFile(t);
   async function* chunks(): AsyncGenerator<Buffer> {
     yield Buffer.from('new');
@@ -125,22 +112,22 @@ test('When the content cannot be made, the old file stays and no other is left',
 });
 
 for (const [time, left] of [
-  [1, { file: 'old', tmp: 'another process at work' }],
+  [1, { file: 'old', tmp: 'of another process' }],
   [2, { file: 'old' }],
 ] as const) {
-  test(`When the files are not ours any more at look ${time}, none is harmed`, async (t) => {
+  test(`If check ${time} finds another program's files, none of them is changed`, async (t) => {
     const folder = withOldFile(t);
-    writeFileSync(join(folder, 'tmp'), 'another process at work');
+    writeFileSync(join(folder, 'tmp'), 'of another process');
     let looks = 0;
     const assertOwned = (): void => {
-      if ((looks += 1) === time) throw new Error('Not ours');
+      if ((looks += 1) === time) throw new Error('Not owned');
     };
-    await assert.rejects(replace(folder, ['new'], { assertOwned }), { message: 'Not ours' });
+    await assert.rejects(replace(folder, ['new'], { assertOwned }), { message: 'Not owned' });
     assert.deepEqual(contents(folder), left);
   });
 }
 
-test('A file that somebody else put at the second path meanwhile stays', async (t) => {
+test('A file that another program puts at the temporary path stays', async (t) => {
   const folder = withOldFile(t);
   const fault: Fault = (call) => {
     if (call.operation !== 'sync') return;
@@ -168,7 +155,7 @@ for (const operation of ['remove', 'rename'] as const) {
   });
 }
 
-test('In a folder that is not there, it rejects', async (t) => {
+test('In a missing folder replaceFile rejects, and does not make the folder', async (t) => {
   const folder = join(tempDir(t), 'none');
   await assert.rejects(replace(folder, ['new']), { code: 'ENOENT' });
   assert.ok(!existsSync(folder));

@@ -1,15 +1,33 @@
 /**
- * Files and systems that are not as they usually are: a data file that was touched, or is mounted
- * by itself, a link that leads nowhere, a write that writes nothing, a lock that locks nothing.
+ * Unusual files and systems: a data file that was touched or is mounted by itself, a journal that
+ * was truncated, a link to nothing, a write that writes nothing, a lock that locks nothing.
  */
 
 import assert from 'node:assert/strict';
-import { cpSync, readFileSync, renameSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  lstatSync,
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { constants, platform } from 'node:os';
-import { join } from 'node:path';
-import { test } from 'node:test';
+import { dirname, join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import type { Log } from '../../../src/base/log.ts';
 import { StoreUnavailableError } from '../../../src/model/pet-store.ts';
-import { openFileStore } from '../../../src/stores/file/file-store.ts';
+import { openFileStore, type FileStore } from '../../../src/stores/file/file-store.ts';
 import { lockFile } from '../../../src/stores/file/lock.ts';
 import { nodeDisk, throwNamed } from '../../../src/stores/file/node-disk.ts';
 import { loadDataFile } from '../../../src/stores/file/data-file.ts';
@@ -17,11 +35,26 @@ import { createFailingDisk } from '../../support/disk/failing-disk.ts';
 import { REX } from '../../support/disk/journal-text.ts';
 import { createMemoryDisk, systemError } from '../../support/disk/memory-disk.ts';
 import { tempDir } from '../../support/disk/temp-dir.ts';
+import { requestKey } from '../../support/pets/request-keys.ts';
 
 const PATH = '/d/pets.json';
+const IS_ROOT = process.getuid?.() === 0;
 const POSIX = { skip: platform() === 'win32' && 'Windows has other links and locks' };
+const ROOT = { skip: !IS_ROOT && 'needs root' };
+const NOBODY = 65_534;
 
-const touched: Readonly<Record<string, (path: string) => void>> = {
+/** An open store on real files, with a pet in its snapshot and one in its journal. */
+async function openTwoPets(t: TestContext): Promise<{ store: FileStore; path: string }> {
+  const path = join(tempDir(t), 'pets.json');
+  const first = await openFileStore({ path });
+  await first.create(REX);
+  await first.close();
+  const store = await openFileStore({ path });
+  await store.create(REX);
+  return { store, path };
+}
+
+const TOUCHES: Readonly<Record<string, (path: string) => void>> = {
   touched: (path) => utimesSync(path, new Date(), new Date(Date.now() + 5000)),
   'replaced by a copy of itself': (path) => {
     cpSync(path, `${path}.copy`);
@@ -30,36 +63,131 @@ const touched: Readonly<Record<string, (path: string) => void>> = {
   'written again with the same bytes': (path) => writeFileSync(path, readFileSync(path)),
 };
 
-for (const [what, touch] of Object.entries(touched)) {
-  test(`A data file that was ${what} is the same: the next checkpoint replaces it`, async (t) => {
-    const path = join(tempDir(t), 'pets.json');
-    const store = await openFileStore({ path });
-    await store.create(REX);
-    await store.close();
-    const again = await openFileStore({ path });
-    await again.create(REX);
+for (const [what, touch] of Object.entries(TOUCHES)) {
+  test(`A checkpoint replaces a data file that was ${what}`, async (t) => {
+    const { store, path } = await openTwoPets(t);
     touch(path);
-    await again.close();
-    const { pets } = await loadDataFile(nodeDisk, path);
-    assert.equal(pets.length, 2);
+    await store.close();
+    assert.equal((await loadDataFile(nodeDisk, path)).pets.length, 2);
   });
 }
 
-test('A data file of the same length and another content is not overwritten', async (t) => {
-  const path = join(tempDir(t), 'pets.json');
-  const store = await openFileStore({ path });
-  await store.create(REX);
-  await store.close();
-  const again = await openFileStore({ path });
-  await again.create(REX);
+test('A checkpoint does not replace a data file of the same length with other pets', async (t) => {
+  const { store, path } = await openTwoPets(t);
   const other = readFileSync(path, 'latin1').replace('Rex', 'Tom');
   writeFileSync(path, other);
-  await again.close();
+  await store.close();
   assert.equal(readFileSync(path, 'latin1'), other);
 });
 
+test('If a journal is truncated in place, a kill -9 after the next create loses no pet', async (t) => {
+  const { store, path } = await openTwoPets(t);
+  truncateSync(`${path}.journal`, 10);
+  const isStored = await store.create(REX).then(
+    () => true,
+    () => false,
+  );
+  const killed = join(tempDir(t), 'killed');
+  cpSync(dirname(path), killed, { recursive: true });
+  await store.close();
+  const next = await openFileStore({ path: join(killed, 'pets.json') });
+  assert.equal(next.count().total, isStored ? 3 : 2);
+  await next.close();
+});
+
+test('If a close cannot write the keys of pets in memory only, it saves the pets', async (t) => {
+  const { store, path } = await openTwoPets(t);
+  await store.createOnce(REX, requestKey(1));
+  rmSync(`${path}.journal`);
+  mkdirSync(`${path}.keys`);
+  await store.close();
+  const saved = readdirSync(dirname(path)).find((name) => name.includes('.saved-')) ?? '';
+  assert.match(readFileSync(join(dirname(path), saved), 'utf8'), /"id":3,/);
+});
+
+test('A start beside saved files alone is refused, and names one', async () => {
+  const disk = createMemoryDisk({ [`${PATH}.saved-20261121T201500123Z`]: '[]' });
+  await assert.rejects(openFileStore({ path: PATH, disk }), {
+    message:
+      /^There is no data file \/d\/pets\.json, but .*saved-20261121T201500123Z has the pets.*: rename/,
+  });
+  assert.equal(disk.contents()[PATH], undefined);
+});
+
+test('A start beside a newer saved file, or an unfinished one, warns with its name', async (t) => {
+  const path = join(tempDir(t), 'pets.json');
+  await (await openFileStore({ path })).close();
+  utimesSync(path, new Date(0), new Date(0));
+  const [saved, part] = [`${path}.saved-20261121T201500123Z`, `${path}.saved-1-7.part`];
+  for (const file of [saved, part]) writeFileSync(file, '[]');
+  const warned: unknown[] = [];
+  const log: Log = (_level, event, details) => warned.push([event, details?.['file']]);
+  const store = await openFileStore({ path, log });
+  await store.close();
+  assert.deepEqual(warned, [
+    ['An unfinished saved file is beside the data file', part],
+    ['A saved file is newer than the data file: it may have pets that are not there', saved],
+  ]);
+  assert.ok(existsSync(part));
+});
+
+for (const mode of [0o600, 0o640, 0o666, 0o444]) {
+  const name = `The journal and each checkpoint keep the mode ${mode.toString(8)} of the data file`;
+  test(name, POSIX, async (t) => {
+    const path = join(tempDir(t), 'pets.json');
+    writeFileSync(path, '[]');
+    chmodSync(path, mode);
+    // With 0444, its journal was once made so that the next start could not write to it.
+    for (let id = 1; id <= 3; id += 1) {
+      const { ino } = statSync(path);
+      const store = await openFileStore({ path });
+      assert.equal((await store.create(REX)).id, BigInt(id));
+      assert.equal(statSync(`${path}.journal`).mode & 0o777, mode | 0o600);
+      await store.close();
+      assert.equal(statSync(path).mode & 0o777, mode);
+      assert.notEqual(statSync(path).ino, ino);
+    }
+  });
+}
+
+for (const [what, target] of [
+  ['a file', '[]'],
+  ['nothing yet', undefined],
+] as const) {
+  test(`A symbolic link to ${what} is followed, and locks the file`, POSIX, async (t) => {
+    const folder = tempDir(t);
+    mkdirSync(join(folder, 'real'));
+    if (target !== undefined) writeFileSync(join(folder, 'real', 'data.json'), target);
+    symlinkSync(join('real', 'data.json'), join(folder, 'second.json'));
+    symlinkSync('second.json', join(folder, 'pets.json'));
+    const store = await openFileStore({ path: join(folder, 'pets.json') });
+    await store.create(REX);
+    const inReal = ['data.json', 'data.json.journal', 'data.json.lock'];
+    assert.deepEqual(readdirSync(join(folder, 'real')).sort(), inReal);
+    for (const other of ['pets.json', 'second.json', join('real', 'data.json')]) {
+      await assert.rejects(openFileStore({ path: join(folder, other) }), /in use already/);
+    }
+    await store.close();
+    assert.deepEqual(readdirSync(folder).sort(), ['pets.json', 'real', 'second.json']);
+    assert.ok(lstatSync(join(folder, 'pets.json')).isSymbolicLink());
+    assert.match(readFileSync(join(folder, 'real', 'data.json'), 'utf8'), /^\[\n\{"id":1,/);
+  });
+}
+
+test('The files that root makes belong to the owner of the folder', ROOT, async (t) => {
+  const folder = tempDir(t);
+  chownSync(folder, NOBODY, NOBODY);
+  const path = join(folder, 'pets.json');
+  const store = await openFileStore({ path });
+  await store.create(REX);
+  const owners = readdirSync(folder).map((name) => statSync(join(folder, name)).uid);
+  assert.deepEqual(owners, [NOBODY, NOBODY, NOBODY]);
+  await store.close();
+  assert.equal(statSync(path).uid, NOBODY);
+});
+
 for (const kind of ['write', 'writeNow'] as const) {
-  test(`A ${kind} that returns 0 is an error, and does not hang the process`, async () => {
+  test(`A ${kind} that returns 0 is an error`, async () => {
     const disk = createFailingDisk(createMemoryDisk());
     const store = await openFileStore({ path: PATH, disk });
     disk.fault = ({ operation }) => (operation === kind ? 0 : undefined);
@@ -79,7 +207,7 @@ for (const kind of ['write', 'writeNow'] as const) {
   });
 }
 
-test('A quota that is used up has its name in the message', () => {
+test('The error of a quota that is used up names EDQUOT', () => {
   const errno = -constants.errno.EDQUOT;
   // As Node 20 to 26 throw it.
   const code = `Unknown system error ${errno}`;
@@ -105,7 +233,23 @@ for (const suffix of ['.journal', '.keys', '.tmp']) {
   });
 }
 
-test('A data file that is a mount point by itself is refused; a disk without links is fine', async () => {
+test('A data file that is mounted by itself is refused', ROOT, async (t) => {
+  const folder = tempDir(t);
+  const path = join(folder, 'pets.json');
+  writeFileSync(path, '[]');
+  try {
+    execFileSync('mount', ['--bind', path, path], { stdio: 'pipe' });
+  } catch (error) {
+    return t.skip(`cannot mount a file: ${(error as Error).message.trim()}`);
+  }
+  try {
+    await assert.rejects(openFileStore({ path }), /is a mount point by itself/);
+  } finally {
+    execFileSync('umount', [path]);
+  }
+});
+
+test('A start refuses a mount point by itself, and works on a disk without links', async () => {
   for (const [code, message] of [
     ['EXDEV', /^\/d\/pets\.json is a mount point by itself, .*: mount its folder$/],
     ['EPERM', undefined],
@@ -138,7 +282,7 @@ test('A lock that is granted twice is refused', POSIX, async (t) => {
   });
 });
 
-test('Two new data files do not accept the journal of each other', async () => {
+test('A new data file does not accept the journal of another new data file', async () => {
   const disk = createMemoryDisk();
   for (const path of ['/a/pets.json', '/b/pets.json']) {
     const store = await openFileStore({ path, disk });
@@ -151,19 +295,7 @@ test('Two new data files do not accept the journal of each other', async () => {
   await assert.rejects(openFileStore({ path: '/c/pets.json', disk: copy }), /is damaged/);
 });
 
-test('The first snapshot is an array without pets, with blanks of its own', async () => {
-  const texts = await Promise.all(
-    ['/a/pets.json', '/b/pets.json'].map(async (path) => {
-      const disk = createMemoryDisk();
-      await (await openFileStore({ path, disk })).close();
-      return disk.read(path).toString();
-    }),
-  );
-  for (const text of texts) assert.match(text, /^\[\n[ \t]{32}\n\]\n[ \t]{32}\n$/);
-  assert.notEqual(texts[0], texts[1]);
-});
-
-test('A stop leaves no empty journal, and an empty one does not prevent a copy', async () => {
+test('A close leaves no empty journal, and an empty one does not prevent a copy', async () => {
   const memory = createMemoryDisk();
   const disk = createFailingDisk(memory);
   const store = await openFileStore({ path: PATH, disk });

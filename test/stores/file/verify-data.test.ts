@@ -1,18 +1,10 @@
-/** Checking data files: what is said of them, and that they are left alone. */
+/** The check of data files: what it reports, what the command prints, and that no file changes. */
 
 import assert from 'node:assert/strict';
-import {
-  appendFileSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
-import { join } from 'node:path';
+import { readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { verifyData } from '../../../src/stores/file/verify-data.ts';
+import { verifyData, type DataReport } from '../../../src/stores/file/verify-data.ts';
 import type { Disk, DiskFile } from '../../../src/stores/file/disk.ts';
 import { openFileStore } from '../../../src/stores/file/file-store.ts';
 import { nodeDisk } from '../../../src/stores/file/node-disk.ts';
@@ -21,165 +13,150 @@ import { PetLedger } from '../../support/pets/pet-ledger.ts';
 import { startLoad } from '../../support/pets/pet-load.ts';
 import { end, portOf, startOn } from '../../support/process/process.ts';
 import { createRandom } from '../../support/random.ts';
+import { rounds } from '../../support/extent.ts';
 import { requestKey } from '../../support/pets/request-keys.ts';
 import { runScript, type ScriptResult } from '../../support/process/run-script.ts';
 import { tempDir } from '../../support/disk/temp-dir.ts';
 
 const REX = '{"id":1,"name":"Rex","categoryId":7}';
 const TOM = '{"id":9,"name":"Tom","categoryId":7,"status":"sold"}';
-
 const SNAPSHOT = `[${REX}]`;
+const NO_CHECKSUM = 'It has no seal: a changed letter in it would not be noticed\n';
+const LEFT = 'It was left as it is\\. [^\n]*$';
 
-const NO_SEAL = 'It has no seal: a changed letter in it would not be noticed\n';
-const LEFT = 'It was left as it is\\. [^\n]*\n$';
+const REPORT = {
+  ...{ pets: 0, lastId: 0n, journalPets: 0, tornBytes: 0, keys: 0, strayKeys: 0 },
+  hasChecksum: false,
+};
 
-const WHOLE = [
-  ['[]', '0 pets, the greatest id is 0'],
-  [`[${REX},${TOM}]`, '2 pets, the greatest id is 9'],
-  [`[\n  ${REX},\n\n  ${TOM}\n]\n`, '2 pets, the greatest id is 9'],
-] as const;
+/** The content of a data file and of its journal, and what the report says besides zeros. */
+const SOUND: readonly (readonly [string, string, Buffer | undefined, Partial<DataReport>])[] = [
+  ['an empty array', '[]', undefined, {}],
+  ['two pets in one line', `[${REX},${TOM}]`, undefined, { pets: 2, lastId: 9n }],
+  ['two pets in lines', `[\n  ${REX},\n\n  ${TOM}\n]\n`, undefined, { pets: 2, lastId: 9n }],
+  ['a journal', SNAPSHOT, joined(3), { pets: 4, lastId: 4n, journalPets: 3 }],
+  [
+    'a torn journal',
+    SNAPSHOT,
+    joined(3).subarray(0, -5),
+    { pets: 3, lastId: 3n, journalPets: 2, tornBytes: lines(3)[3]!.length - 5 },
+  ],
+];
 
-for (const [text, report] of WHOLE) {
-  test(`Of ${JSON.stringify(text)} it says: ${report}`, async (t) => {
-    const path = join(tempDir(t), 'pets.json');
-    writeFileSync(path, text);
-    const result = await checkUnchanged(path);
-    assert.deepEqual(result, { code: 0, stdout: `${path}: ${report}\n${NO_SEAL}`, stderr: '' });
+for (const [what, text, journal, report] of SOUND) {
+  test(`The report of ${what} counts its pets`, async (t) => {
+    const path = filesIn(t, text, journal);
+    assert.deepEqual(await verifyUnchanged(path), { ...REPORT, ...report });
   });
 }
 
-const DAMAGED = [
-  ['an empty file', '', 0, 1],
-  ['a byte that is none of JSON', `[${REX},x${TOM}]`, 38, 1],
-  ['an id that does not ascend', `[\n${TOM},\n${REX}]`, 56, 3],
-  ['an array without end', `[${REX},\n\n${TOM}`, 92, 3],
-  ['a pet without name', '[{"id":1,"categoryId":7}]', 1, 1],
-] as const;
+/** The content of a data file and of its journal, and where it is damaged. */
+const DAMAGED: readonly (readonly [string, string, Buffer | undefined, string])[] = [
+  ['an empty file', '', undefined, 'at byte 0, line 1'],
+  ['a byte that JSON does not allow', `[${REX},x${TOM}]`, undefined, 'at byte 38, line 1'],
+  ['an id that does not ascend', `[\n${TOM},\n${REX}]`, undefined, 'at byte 56, line 3'],
+  ['an array without end', `[${REX},\n\n${TOM}`, undefined, 'at byte 92, line 3'],
+  ['a pet without a name', '[{"id":1,"categoryId":7}]', undefined, 'at byte 1, line 1'],
+  ['a journal', SNAPSHOT, flipped(joined(3), joined(1).length + 30), 'line 3'],
+];
 
-for (const [what, text, offset, line] of DAMAGED) {
-  test(`It names the file, the byte and the line of ${what}, and exits with 1`, async (t) => {
-    const path = join(tempDir(t), 'pets.json');
-    writeFileSync(path, text);
-    const { code, stdout, stderr } = await checkUnchanged(path);
-    assert.deepEqual([code, stdout], [1, '']);
-    const place = `at byte ${offset}, line ${line}`;
-    assert.match(stderr, new RegExp(`^${path} is damaged ${place}: [^\n]*\\. ${LEFT}`));
+for (const [what, text, journal, position] of DAMAGED) {
+  test(`A damaged file with ${what} is named with byte and line`, async (t) => {
+    const path = filesIn(t, text, journal);
+    const file = journal === undefined ? path : `${path}\\.journal`;
+    const at = journal === undefined ? position : `at byte ${joined(1).length}, ${position}`;
+    const error = { message: new RegExp(`^${file} is damaged ${at}: [^\n]*\\. ${LEFT}`) };
+    await assert.rejects(verifyUnchanged(path), error);
+    // As a start says it.
+    await assert.rejects(openFileStore({ path }), error);
   });
 }
 
-test('It counts the pets that are in the journal only', async (t) => {
-  const path = withJournal(t, 3);
-  const report = `${path}: 4 pets, the greatest id is 4, 3 of them in the journal only\n${NO_SEAL}`;
-  assert.deepEqual(await checkUnchanged(path), { code: 0, stdout: report, stderr: '' });
-});
-
-test('It tells of a commit at the end of the journal that is not complete', async (t) => {
-  const path = withJournal(t, 3);
-  truncateSync(`${path}.journal`, sum(lines(3)) - 5);
-  const stdout =
-    `${path}: 3 pets, the greatest id is 3, 2 of them in the journal only\n${NO_SEAL}` +
-    `${lines(3)[3]!.length - 5} bytes at the journal's end are a commit that is not complete\n`;
-  assert.deepEqual(await checkUnchanged(path), { code: 0, stdout, stderr: '' });
-});
-
-test('It names byte and line of a damaged line in the journal, and exits with 1', async (t) => {
-  const path = withJournal(t, 3);
-  const journal = readFileSync(`${path}.journal`);
-  const start = sum(lines(1));
-  journal[start + 30]! ^= 1;
-  writeFileSync(`${path}.journal`, journal);
-  const { code, stdout, stderr } = await checkUnchanged(path);
-  assert.deepEqual([code, stdout], [1, '']);
-  const place = `at byte ${start}, line 3`;
-  assert.match(stderr, new RegExp(`^${path}\\.journal is damaged ${place}: [^\n]*\\. ${LEFT}`));
-});
-
-test('It counts the idempotency keys, and those of other pets, and notices a changed one', async (t) => {
+test('Idempotency keys are counted, also those of other pets, and a changed one is found', async (t) => {
   const path = join(tempDir(t), 'pets.json');
   const store = await openFileStore({ path });
-  for (const number of [1, 2]) await store.createOnce?.(NEW_REX, requestKey(number));
+  for (const number of [1, 2]) await store.createOnce(NEW_REX, requestKey(number));
   await store.close();
-  const pets = `${path}: 2 pets, the greatest id is 2\n`;
-  assert.equal(
-    (await checkUnchanged(path)).stdout,
-    `${pets}2 idempotency keys in their own file\n`,
-  );
-
+  const report = { ...REPORT, pets: 2, lastId: 2n, keys: 2, hasChecksum: true };
+  assert.deepEqual(await verifyUnchanged(path), report);
   writeFileSync(path, SNAPSHOT);
-  const stray = '1 of them is of other pets, and will be forgotten\n';
-  const { stdout } = await checkUnchanged(path);
-  assert.ok(stdout.endsWith(`2 idempotency keys in their own file\n${stray}${NO_SEAL}`), stdout);
-
-  const keys = readFileSync(`${path}.keys`);
-  keys[40]! ^= 1;
-  writeFileSync(`${path}.keys`, keys);
-  const { code, stderr } = await checkUnchanged(path);
-  assert.equal(code, 1);
-  assert.match(stderr, new RegExp(`^${path}\\.keys is damaged: Its content [^\n]*`));
+  const { keys, strayKeys } = await verifyUnchanged(path);
+  assert.deepEqual([keys, strayKeys], [2, 1]);
+  writeFileSync(`${path}.keys`, flipped(readFileSync(`${path}.keys`), 40));
+  await assert.rejects(verifyUnchanged(path), { message: /\.keys is damaged: Its content / });
 });
 
-test('It misses the data file of a journal, but not that of an empty one', async (t) => {
-  const path = withJournal(t, 1);
+test('A journal without its data file is refused, an empty one is not mentioned', async (t) => {
+  const path = filesIn(t, SNAPSHOT, joined(1));
   rmSync(path);
-  const missing = `^${path} is damaged: It is not there, but its journal [^\n]* is\\. ${LEFT}`;
-  assert.match((await checkUnchanged(path)).stderr, new RegExp(missing));
+  await assert.rejects(verifyUnchanged(path), {
+    message: new RegExp(`^${path} is damaged: It is not there, but its journal .* is\\. ${LEFT}`),
+  });
   truncateSync(`${path}.journal`);
-  const stderr = `There is no data file ${path}\n`;
-  assert.deepEqual(await checkUnchanged(path), { code: 1, stdout: '', stderr });
+  await assert.rejects(verifyUnchanged(path), { message: `There is no data file ${path}` });
 });
 
-test('It checks what a store wrote, seal and all, and notices a changed letter', async (t) => {
-  const path = withJournal(t, 3);
+test('A changed letter in a data file with a checksum line is found', async (t) => {
+  const path = filesIn(t, SNAPSHOT, joined(3));
   await (await openFileStore({ path })).close();
-  assert.equal((await checkUnchanged(path)).stdout, `${path}: 4 pets, the greatest id is 4\n`);
-
   writeFileSync(path, readFileSync(path, 'utf8').replace('Rex', 'Rax'));
-  const { code, stderr } = await checkUnchanged(path);
-  assert.equal(code, 1);
-  assert.match(stderr, new RegExp(`^${path} is damaged: Its content does not match the.* ${LEFT}`));
+  await assert.rejects(verifyUnchanged(path), {
+    message: new RegExp(`^${path} is damaged: Its content does not match the.* ${LEFT}`),
+  });
 });
 
-test('It tells in one line of a file that is not there or is a folder, and exits 1', async (t) => {
+test('The command prints one line for each part of a report, and exits with 0', async (t) => {
+  const path = join(tempDir(t), 'pets.json');
+  const store = await openFileStore({ path });
+  for (const number of [1, 2]) await store.createOnce(NEW_REX, requestKey(number));
+  await store.close();
+  writeFileSync(path, SNAPSHOT);
+  writeFileSync(`${path}.journal`, joined(3).subarray(0, -5));
+  const stdout =
+    `${path}: 3 pets, the greatest id is 3, 2 of them in the journal only\n` +
+    `2 idempotency keys in their own file\n${NO_CHECKSUM}` +
+    `${lines(3)[3]!.length - 5} bytes at the journal's end are a commit that is not complete\n`;
+  assert.deepEqual(await checkDataFile(path), { code: 0, stdout, stderr: '' });
+  rmSync(`${path}.journal`);
+  const { stdout: stray } = await checkDataFile(path);
+  assert.match(stray, /\n1 of them is of other pets, and will be forgotten\n/);
+});
+
+test('The command prints a missing file or a folder in one line, and exits with 1', async (t) => {
   const folder = tempDir(t);
   const none = join(folder, 'none.json');
-  const cases = [
+  for (const [path, stderr] of [
     [none, `There is no data file ${none}\n`],
     [folder, `${folder} is not a file\n`],
-  ] as const;
-  for (const [path, stderr] of cases) {
+  ] as const) {
     assert.deepEqual(await checkDataFile(path), { code: 1, stdout: '', stderr });
   }
   assert.deepEqual(readdirSync(folder), []);
 });
 
-test('A wrong call shows how it is called, and exits with 2', async () => {
+test('A wrong call prints the usage, and exits with 2', async () => {
   const stderr =
     'Usage: petstore check-data [file]\n\n' +
     'Checks a data file, its journal and its idempotency keys, and changes nothing. Without a file ' +
     'it\nchecks PETSTORE_DATA_FILE, or data/pets.json.\n';
-  for (const args of [['a', 'b'], ['--what'], ['-']]) {
-    assert.deepEqual(await checkDataFile(...args), { code: 2, stdout: '', stderr });
-  }
+  const calls = [['a', 'b'], ['--what'], ['-']].map((args) => checkDataFile(...args));
+  for (const call of calls) assert.deepEqual(await call, { code: 2, stdout: '', stderr });
 });
 
-test('A long file, too, leaves standard error empty where that is no terminal', async (t) => {
-  const path = join(tempDir(t), 'pets.json');
+test('The command prints no progress of a long file if standard error is not a terminal', async (t) => {
   const name = 'x'.repeat(1 << 20);
-  writeFileSync(path, '[');
-  for (let id = 1; id <= 40; id += 1) {
-    appendFileSync(path, `${id > 1 ? ',' : ''}{"id":${id},"name":"${name}","categoryId":1}`);
-  }
-  appendFileSync(path, ']');
-  const report = `${path}: 40 pets, the greatest id is 40\n${NO_SEAL}`;
-  assert.deepEqual(await checkDataFile(path), { code: 0, stdout: report, stderr: '' });
+  const pets = Array.from({ length: 20 }, (_, i) => REX.replace('1', `${i + 1}`));
+  const path = filesIn(t, `[${pets.map((pet) => pet.replace('Rex', name)).join()}]`);
+  const stdout = `${path}: 20 pets, the greatest id is 20\n${NO_CHECKSUM}`;
+  assert.deepEqual(await checkDataFile(path), { code: 0, stdout, stderr: '' });
 });
 
-test('While the service writes it finds all that was answered before', async (t) => {
+test('While the service writes, the command finds all pets that were acknowledged before', async (t) => {
   const path = join(tempDir(t), 'pets.json');
   const ledger = new PetLedger();
   const service = startOn(t, path);
   const load = startLoad(await portOf(service), ledger, createRandom(1), 4);
-  for (let run = 0; run < 4; run += 1) {
+  for (let run = 0; run < rounds(2, 4); run += 1) {
     await load.answered(20);
     const answeredBefore = ledger.answered;
     const { code, stdout, stderr } = await checkDataFile(path);
@@ -191,15 +168,15 @@ test('While the service writes it finds all that was answered before', async (t)
   await load.ended;
 });
 
-test('A line that was read while it was written is looked at again', async (t) => {
-  const path = withJournal(t, 3);
+test('A line that was read while it was written is read again', async (t) => {
+  const path = filesIn(t, SNAPSHOT, joined(3));
   let reads = 0;
   const disk = openedWith(`${path}.journal`, async (file) => ({
     ...file,
     async read(bytes, offset, length, position) {
       const count = await file.read(bytes, offset, length, position);
       // The end of the first commit has not come, those behind it have.
-      if (reads++ === 0) bytes.fill(0, offset + sum(lines(1)) - 9, offset + sum(lines(1)));
+      if (reads++ === 0) bytes.fill(0, offset + joined(1).length - 9, offset + joined(1).length);
       return count;
     },
   }));
@@ -208,7 +185,7 @@ test('A line that was read while it was written is looked at again', async (t) =
 });
 
 test('A checkpoint between the reading of journal and data file hides no pet', async (t) => {
-  const path = withJournal(t, 3);
+  const path = filesIn(t, SNAPSHOT, joined(3));
   const disk = openedWith(`${path}.journal`, async (file) => {
     await (await openFileStore({ path })).close();
     return file;
@@ -218,7 +195,7 @@ test('A checkpoint between the reading of journal and data file hides no pet', a
   assert.deepEqual(readdirSync(join(path, '..')).sort(), ['pets.json', 'pets.json.lock']);
 });
 
-/** The real disk, but that something is done to the file of this name when it is opened. */
+/** The real disk, on which `change` replaces the file at the path when that is opened. */
 function openedWith(path: string, change: (file: DiskFile) => Promise<DiskFile>): Disk {
   return {
     ...nodeDisk,
@@ -229,13 +206,12 @@ function openedWith(path: string, change: (file: DiskFile) => Promise<DiskFile>)
   };
 }
 
-/** Checks the file, and that all files beside it are as they were. */
-async function checkUnchanged(path: string): Promise<ScriptResult> {
-  const folder = join(path, '..');
-  const before = stateOf(folder);
-  const result = await checkDataFile(path);
-  assert.deepEqual(stateOf(folder), before);
-  return result;
+/** The report of the files, which changes none of them. */
+async function verifyUnchanged(path: string): Promise<DataReport> {
+  const before = stateOf(dirname(path));
+  return verifyData(nodeDisk, path).finally(() => {
+    assert.deepEqual(stateOf(dirname(path)), before);
+  });
 }
 
 function stateOf(folder: string): readonly unknown[] {
@@ -245,21 +221,26 @@ function stateOf(folder: string): readonly unknown[] {
   });
 }
 
-/** A data file of one pet, with a journal of so many commits of one pet. */
-function withJournal(t: TestContext, commits: number): string {
+/** The path of a new data file with this content, and with this journal if there is one. */
+function filesIn(t: TestContext, text: string, journal?: Buffer): string {
   const path = join(tempDir(t), 'pets.json');
-  writeFileSync(path, SNAPSHOT);
-  writeFileSync(`${path}.journal`, Buffer.concat(lines(commits)));
+  writeFileSync(path, text);
+  if (journal !== undefined) writeFileSync(`${path}.journal`, journal);
   return path;
 }
 
-/** The lines of such a journal, its header the first of them. */
+function flipped(bytes: Buffer, offset: number): Buffer {
+  bytes[offset]! ^= 1;
+  return bytes;
+}
+
+/** The header and the lines of a journal after SNAPSHOT, with so many commits of one pet. */
 function lines(commits: number): readonly Buffer[] {
   return journalLines(snapshotId(SNAPSHOT, 1), Array(commits).fill([NEW_REX]));
 }
 
-function sum(buffers: readonly Buffer[]): number {
-  return Buffer.concat(buffers).length;
+function joined(commits: number): Buffer {
+  return Buffer.concat(lines(commits));
 }
 
 function checkDataFile(...args: readonly string[]): Promise<ScriptResult> {

@@ -1,9 +1,9 @@
 /**
- * A cluster of real etcd members on loopback, for one test file; their data is in a folder of its
- * own, and they end with the file.
+ * A cluster of real etcd members on loopback. Their data is in a temporary folder, and they end
+ * with the test or file that started them.
  *
- * The program is that of TEST_ETCD, or `etcd` on the PATH. Where there is none, the tests that need
- * it are skipped: `withoutEtcd` has the line that says so.
+ * The program is that of TEST_ETCD, or `etcd` on the PATH. Without one, the tests that need it are
+ * skipped, for the reason in `withoutEtcd`.
  */
 
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
@@ -16,46 +16,48 @@ import { tempDir } from '../disk/temp-dir.ts';
 
 const ETCD: string = process.env['TEST_ETCD'] ?? 'etcd';
 
-/** For a test's `skip`: false where there is an etcd to test with. */
+/** For a test's `skip`: false if there is an etcd to test with. */
 export const withoutEtcd: string | false =
   spawnSync(ETCD, ['--version']).status === 0
     ? false
     : 'There is no etcd to test with: name one by TEST_ETCD, or put it on the PATH';
 
-// Where the engine must be there, a skipped test is a failed one.
+// CI sets it: a skipped test is a failed one there.
 if (withoutEtcd !== false && process.env['NEED_ETCD'] !== undefined) throw new Error(withoutEtcd);
 
 const START_MS = 30_000;
 
 export interface EtcdMember {
   readonly endpoint: string;
-  readonly child: ChildProcess;
-  /** Sends a signal: SIGSTOP and SIGCONT too. */
-  signal(signal: NodeJS.Signals): void;
-  /** Kills it, and resolves when it is gone. */
-  kill(): Promise<void>;
-  /** What it has on its disk. */
   readonly dataFolder: string;
-  /** Starts it again, with what it has on its disk; later arguments override earlier ones. */
+  /** Sends a signal: SIGSTOP and SIGCONT, too. */
+  signal(signal: NodeJS.Signals): void;
+  /** Kills the member, and resolves when it has ended. */
+  kill(): Promise<void>;
+  /** Starts the member again on its data; later arguments override earlier ones. */
   restart(moreArgs?: readonly string[]): void;
+  /** Starts the member as a new cluster of its own, in a new data folder. */
+  restartAlone(dataFolder: string): void;
 }
 
 export interface Cluster {
   readonly members: readonly EtcdMember[];
   readonly endpoints: readonly string[];
-  /** Resolves when every member answers. */
-  ready(): Promise<void>;
-  /** The member that leads at present, as one that answers has it. */
+  /** Resolves when all these members answer; all members by default. */
+  ready(members?: readonly EtcdMember[]): Promise<void>;
+  /** Resolves with the member that is the leader at present. */
   leader(): Promise<EtcdMember>;
-  /** Ends all members. */
-  close(): Promise<void>;
+  /** Kills all members. */
+  kill(): Promise<void>;
+  /** POSTs to the gateway of the first member. */
+  call(path: string, body: object): Promise<string>;
 }
 
 export interface ClusterOptions {
   readonly size?: number;
   /** More arguments for each member. */
   readonly args?: readonly string[];
-  /** The members' client URLs are https, when their certificates are among the arguments. */
+  /** True if the arguments have certificates: the client URLs are https. */
   readonly isSecure?: boolean;
 }
 
@@ -69,54 +71,54 @@ export async function startCluster(
   const names = Array.from({ length: size }, (_, i) => `m${i}`);
   const peerUrls = names.map((_, i) => `http://127.0.0.1:${ports[2 * i]}`);
   const scheme = isSecure ? 'https' : 'http';
-  const clientUrls = names.map((_, i) => `${scheme}://127.0.0.1:${ports[2 * i + 1]}`);
-  const initial = names.map((name, i) => `${name}=${peerUrls[i]}`).join(',');
+  const endpoints = names.map((_, i) => `${scheme}://127.0.0.1:${ports[2 * i + 1]}`);
+  const peers = names.map((name, i) => `${name}=${peerUrls[i]}`);
   const members = names.map((name, i) =>
-    startMember(clientUrls[i] ?? '', join(folder, name), [
-      ...['--name', name, '--data-dir', join(folder, name)],
+    startMember(endpoints[i] ?? '', join(folder, name), peers[i] ?? '', [
+      ...['--name', name, '--data-dir', join(folder, name), '--log-level', 'error'],
       ...[
         '--listen-peer-urls',
-        peerUrls[i] ?? '',
+        `${peerUrls[i]}`,
         '--initial-advertise-peer-urls',
-        peerUrls[i] ?? '',
+        `${peerUrls[i]}`,
       ],
-      ...[
-        '--listen-client-urls',
-        clientUrls[i] ?? '',
-        '--advertise-client-urls',
-        clientUrls[i] ?? '',
-      ],
-      ...['--initial-cluster', initial, '--initial-cluster-state', 'new', '--log-level', 'error'],
+      ...['--listen-client-urls', `${endpoints[i]}`, '--advertise-client-urls', `${endpoints[i]}`],
+      ...['--initial-cluster', peers.join(','), '--initial-cluster-state', 'new'],
+      // An election takes half as long as by default, and the hash of a password no time.
+      ...['--heartbeat-interval', '50', '--election-timeout', '500', '--bcrypt-cost', '4'],
       ...args,
     ]),
   );
   const cluster: Cluster = {
     members,
-    endpoints: clientUrls,
-    ready: async () => {
-      if (isSecure) return;
-      await Promise.all(members.map(({ endpoint }) => answering(endpoint)));
+    endpoints,
+    async ready(chosen = members) {
+      if (!isSecure) await Promise.all(chosen.map(({ endpoint }) => answering(endpoint)));
     },
     leader: () => findLeader(members),
-    close: async () => {
+    async kill() {
       await Promise.all(members.map((member) => member.kill()));
     },
+    call: (path, body) => gateway(endpoints[0] ?? '', path, body),
   };
-  context.after(() => cluster.close());
+  context.after(() => cluster.kill());
   await cluster.ready();
   return cluster;
 }
 
-function startMember(endpoint: string, dataFolder: string, args: readonly string[]): EtcdMember {
+/** `peer` is the name of the member and its peer URL. */
+function startMember(
+  endpoint: string,
+  dataFolder: string,
+  peer: string,
+  args: readonly string[],
+): EtcdMember {
   const start = (moreArgs: readonly string[] = []): ChildProcess =>
     spawn(ETCD, [...args, ...moreArgs], { stdio: 'ignore' });
   let child = start();
   return {
     endpoint,
     dataFolder,
-    get child() {
-      return child;
-    },
     signal: (signal) => void child.kill(signal),
     async kill() {
       if (child.exitCode !== null || child.signalCode !== null) return;
@@ -124,13 +126,13 @@ function startMember(endpoint: string, dataFolder: string, args: readonly string
       child.kill('SIGKILL');
       await exit;
     },
-    restart(moreArgs) {
-      child = start(moreArgs);
-    },
+    restart: (moreArgs) => void (child = start(moreArgs)),
+    restartAlone: (folder) =>
+      void (child = start(['--data-dir', folder, '--initial-cluster', peer])),
   };
 }
 
-/** Ports that nobody listens on at the moment. */
+/** Ports that no process listens on at the moment. */
 async function freePorts(count: number): Promise<readonly number[]> {
   const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
   await Promise.all(servers.map((server) => once(server, 'listening')));
@@ -139,11 +141,11 @@ async function freePorts(count: number): Promise<readonly number[]> {
   return ports;
 }
 
-/** POSTs to a gateway, on a connection of its own. */
+/** POSTs to a gateway, on a new connection. Resolves with the text of the response. */
 export function gateway(
   endpoint: string,
   path: string,
-  body: string,
+  body: object | string,
   token?: string,
 ): Promise<string> {
   return new Promise((resolve, reject) => {
@@ -153,7 +155,7 @@ export function gateway(
       agent: false,
       timeout: 5_000,
     });
-    request.on('timeout', () => request.destroy(new Error('No answer from etcd')));
+    request.on('timeout', () => request.destroy(new Error('No response from etcd')));
     request.on('error', reject);
     request.on('response', (response) => {
       let text = '';
@@ -162,28 +164,36 @@ export function gateway(
       response.on('end', () => resolve(text));
       response.on('error', reject);
     });
-    request.end(body);
+    request.end(typeof body === 'string' ? body : JSON.stringify(body));
   });
 }
 
+export const base64 = (text: string): string => Buffer.from(text).toString('base64');
+
+/** The range of the etcd keys that begin with the prefix, which ends in a slash. */
+export const rangeOf = (prefix: string): { readonly key: string; readonly range_end: string } => ({
+  key: base64(prefix),
+  range_end: base64(`${prefix.slice(0, -1)}0`),
+});
+
 async function answering(endpoint: string): Promise<void> {
   const until = Date.now() + START_MS;
-  // A linearizable read: the cluster has a leader when it is answered.
+  // A linearizable read is answered if the cluster has a leader.
   while (!(await isAnswering(endpoint))) {
     if (Date.now() > until) throw new Error(`${endpoint} does not answer`);
-    await sleep(50);
+    await sleep(20);
   }
 }
 
 async function isAnswering(endpoint: string): Promise<boolean> {
-  const text = await gateway(endpoint, '/v3/kv/range', '{"key":"YQ=="}').catch(() => '');
+  const text = await gateway(endpoint, '/v3/kv/range', { key: base64('a') }).catch(() => '');
   return text.includes('cluster_id');
 }
 
 async function findLeader(members: readonly EtcdMember[]): Promise<EtcdMember> {
   for (let attempt = 0; attempt < 200; attempt += 1) {
     for (const member of members) {
-      const text = await gateway(member.endpoint, '/v3/maintenance/status', '{}').catch(() => '{}');
+      const text = await gateway(member.endpoint, '/v3/maintenance/status', {}).catch(() => '{}');
       const { header, leader } = JSON.parse(text) as {
         readonly header?: { readonly member_id: string };
         readonly leader?: string;

@@ -1,14 +1,15 @@
 /**
- * A link to a member: a proxy that can be slow, hang or be cut. Where each process has links of its
- * own, one of them can be parted from members that the others reach.
+ * A link to a member: a proxy that can be slow, hang or be cut. If each process has its own links,
+ * one process can lose members that the others reach.
  */
 
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
  * `open`; `hanging`: nothing gets through, and connections stay; `deaf`: requests get through, and
- * answers do not; `cut`: there is no connection.
+ * responses do not; `cut`: there is no connection.
  */
 export type LinkState = 'open' | 'hanging' | 'deaf' | 'cut';
 
@@ -16,6 +17,11 @@ export interface Link {
   readonly endpoint: string;
   /** How much longer a round trip takes than without the link. */
   delayMs: number;
+  /**
+   * Decides for each transaction: true cuts its connection, after the request has reached the
+   * member or before.
+   */
+  cuts: () => 'after' | 'before' | false;
   set(state: LinkState): void;
   close(): void;
 }
@@ -24,7 +30,7 @@ export async function startLink(target: string): Promise<Link> {
   const { hostname, port } = new URL(target);
   const sockets = new Set<Socket>();
   let state: LinkState = 'open';
-  /** What was kept from getting through is lost, and all that follows it. */
+  /** After something was kept from getting through, all that follows it is lost, too. */
   const pass = (from: Socket, to: Socket, barring: readonly LinkState[]): void => {
     let isBarred = false;
     from.on('data', (chunk) => {
@@ -44,10 +50,18 @@ export async function startLink(target: string): Promise<Link> {
       socket.on('close', () => {
         sockets.delete(socket);
         client.destroy();
-        // What was sent is to arrive.
+        // The member gets what was sent before.
         member.end();
       });
     }
+    client.on('data', (chunk) => {
+      const isTxn = chunk.subarray(0, 20).toString('latin1').startsWith('POST /v3/kv/txn');
+      const cut = isTxn && link.cuts();
+      if (cut === false) return;
+      member.pause();
+      if (cut === 'before') member.destroy();
+      else void sleep(20 + link.delayMs).then(() => client.destroy());
+    });
     pass(client, member, ['hanging']);
     pass(member, client, ['hanging', 'deaf']);
   });
@@ -57,6 +71,7 @@ export async function startLink(target: string): Promise<Link> {
   const link: Link = {
     endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     delayMs: 0,
+    cuts: () => false,
     set(next) {
       state = next;
       if (state === 'cut') reset();
@@ -67,4 +82,14 @@ export async function startLink(target: string): Promise<Link> {
     },
   };
   return link;
+}
+
+/** Starts a link to each endpoint; they are closed with the test. */
+export async function startLinks(
+  t: { after(hook: () => void): void },
+  endpoints: readonly string[],
+): Promise<readonly Link[]> {
+  const links = await Promise.all(endpoints.map((endpoint) => startLink(endpoint)));
+  t.after(() => links.forEach((link) => link.close()));
+  return links;
 }

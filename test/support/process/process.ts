@@ -3,9 +3,12 @@
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcess, type ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { tempDir } from '../disk/temp-dir.ts';
 
 /** The API key of services that `startOn` starts. */
 export const KEY = 'test-key';
@@ -78,12 +81,61 @@ export function startProgram(
   };
 }
 
-/** Starts the service on a data file and any port; it ends with the test at the latest. */
-export function startOn(t: TestContext, dataFile: string): Process {
-  const args = ['--port', '0', '--data-file', dataFile];
-  const service = startProcess(args, { PETSTORE_API_KEYS: KEY });
+export interface ServiceOptions extends ProgramOptions {
+  /** A module that Node runs before the service. */
+  readonly hook?: string;
+}
+
+/** Starts the service with the API key KEY; it ends with the test at the latest. */
+export function startFor(
+  t: TestContext,
+  args: readonly string[],
+  { hook, ...options }: ServiceOptions = {},
+): Process {
+  const imported =
+    hook === undefined ? [] : ['--import', `data:text/javascript,${encodeURIComponent(hook)}`];
+  const env = { PETSTORE_API_KEYS: KEY };
+  const all = [...imported, SERVER_JS, ...args];
+  const service = startProgram(process.execPath, all, { env, ...options });
   t.after(() => end(service, 'SIGKILL'));
   return service;
+}
+
+/** Starts the service on a data file and any port. */
+export function startOn(t: TestContext, dataFile: string): Process {
+  return startFor(t, ['--port', '0', '--data-file', dataFile]);
+}
+
+/** Lists the pets, with another key than KEY if one is given. */
+export function listPets(url: string, key: string = KEY): Promise<Response> {
+  return fetch(`${url}/v1/pets`, { headers: { Authorization: `Bearer ${key}` } });
+}
+
+export function addPet(url: string, key: string = KEY): Promise<Response> {
+  const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
+  return fetch(`${url}/v1/pets`, { method: 'POST', headers, body: PET });
+}
+
+/** The body that `addPet` sends. */
+export const PET = '{"name":"Rex","categoryId":7}';
+
+const FAULTY_CALLS = new URL('./faulty-calls.js', import.meta.url).href;
+
+/** What each `fdatasync` of a process does. */
+export type SyncFault = 'none' | 'EIO' | 'hang';
+
+/** As `startOn`, with a function that sets what each `fdatasync` does from then on. */
+export function startFaulty(
+  t: TestContext,
+  dataFile: string,
+  timersFaster = 1,
+): { readonly service: Process; setFault(fault: SyncFault): void } {
+  const faultFile = join(tempDir(t), 'fault');
+  const args = ['--import', FAULTY_CALLS, SERVER_JS, '--port', '0', '--data-file', dataFile];
+  const env = { PETSTORE_API_KEYS: KEY, FAULT_FILE: faultFile, FASTER: `${timersFaster}` };
+  const service = startProgram(process.execPath, args, { env });
+  t.after(() => end(service, 'SIGKILL'));
+  return { service, setFault: (fault) => writeFileSync(faultFile, fault) };
 }
 
 /** The port on which the service listens, once it does. */

@@ -1,0 +1,181 @@
+/** The table of settings: the process and an app read each row alike, by every name that it has. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { checkOptions, type AppOptions } from '../../src/app-options.ts';
+import { HELP } from '../../src/commands/help.ts';
+import type { Config } from '../../src/config.ts';
+import { OPTION_NAMES, SETTINGS, type SettingName } from '../../src/settings.ts';
+import { createMemoryStore } from '../../src/stores/memory-store.ts';
+import { DEFAULTS, read } from './read-config.ts';
+
+interface Row {
+  readonly flag: string;
+  readonly variable: string;
+  /** What each text means. */
+  readonly valid: Readonly<Record<string, unknown>>;
+  readonly expected?: string;
+  readonly invalid?: readonly string[];
+}
+
+type RowName = Exclude<keyof Config, 'apiKeySource' | 'etcd' | 'memory'>;
+
+const SHOP = 'https://shop.example';
+const BOTH = ['http://a.example:8000', 'https://b.example'];
+const HUGE = '99999999999999999999';
+
+const ROWS: Readonly<Record<RowName, Row>> = {
+  port: {
+    flag: '--port',
+    variable: 'PORT',
+    valid: { 0: 0, 1: 1, 8081: 8081, 65535: 65_535, '0080': 80 },
+    expected: 'an integer from 0 to 65535',
+    invalid: ['x', '-1', '65536', '1.5', '1e3', '0x50', ' 80', '80 ', '+80', HUGE],
+  },
+  host: {
+    flag: '--host',
+    variable: 'HOST',
+    valid: { '0.0.0.0': '0.0.0.0', '::1': '::1', 'pets.example': 'pets.example' },
+  },
+  prefix: {
+    flag: '--prefix',
+    variable: 'PETSTORE_PREFIX',
+    valid: { '/shop': '/shop', '/a/b.c~d_e-f': '/a/b.c~d_e-f' },
+    expected: 'segments such as /shop',
+    invalid: ['shop', '/', '/shop/', '//shop', '/a b', '/..', '/a/.', '/{id}', '/%41', '/shop?x'],
+  },
+  dataFile: {
+    flag: '--data-file',
+    variable: 'PETSTORE_DATA_FILE',
+    valid: { 'pets.json': 'pets.json', '/tmp/a b/ü.json': '/tmp/a b/ü.json', '-x': '-x' },
+  },
+  bodyLimitBytes: {
+    flag: '--body-limit',
+    variable: 'PETSTORE_BODY_LIMIT',
+    valid: { 1: 1, 65537: 65_537, 5242880: 5_242_880 },
+    expected: 'an integer from 1 to 5242880',
+    invalid: ['0', '5242881', '1.5'],
+  },
+  accessLog: {
+    flag: '--access-log',
+    variable: 'PETSTORE_ACCESS_LOG',
+    valid: { on: true, off: false },
+    expected: 'on or off',
+    invalid: ['yes'],
+  },
+  page: {
+    flag: '--page',
+    variable: 'PETSTORE_PAGE',
+    valid: { off: false, on: true },
+    expected: 'on or off',
+    invalid: ['no'],
+  },
+  corsOrigins: {
+    flag: '--cors-origin',
+    variable: 'PETSTORE_CORS_ORIGIN',
+    valid: { '*': ['*'], [SHOP]: [SHOP], [BOTH.join(', ')]: BOTH },
+    expected: 'an origin such as https://shop.example, or *',
+    invalid: ['shop.example', `${SHOP}/`, 'HTTPS://shop.example', ''].map((text) => `*,${text}`),
+  },
+};
+
+for (const [name, { flag, variable, valid, expected, invalid = [] }] of Object.entries(ROWS)) {
+  test(`${variable}, ${flag} and, if it is an option, ${name} of an app are read alike`, async () => {
+    assert.deepEqual(
+      [SETTINGS[name as RowName].variable, `--${SETTINGS[name as RowName].flag}`],
+      [variable, flag],
+    );
+    const isOption = OPTION_NAMES.includes(name) && name !== 'dataFile';
+    const check = (value: unknown): unknown =>
+      checkOptions({ store: createMemoryStore(), apiKeys: ['k'], [name]: value } as AppOptions)[
+        name as 'page'
+      ];
+    for (const [text, value] of Object.entries(valid)) {
+      const result = { kind: 'run', config: { ...DEFAULTS, [name]: value }, apiKeys: [] };
+      assert.deepEqual(await read({ [variable]: text }, []), result);
+      assert.deepEqual(await read({}, [`${flag}=${text}`]), result);
+      // The flag overrides the variable.
+      assert.deepEqual(await read({ [variable]: 'not this' }, [flag, text]), result);
+      if (isOption) assert.deepEqual(check(value), value);
+    }
+    for (const text of invalid) {
+      const sentence = `must be ${expected}, not ${JSON.stringify(text.split(',').at(-1))}`;
+      const mistakesOf = (given: string) => ({
+        kind: 'mistakes',
+        mistakes: [`${given} ${sentence}`],
+      });
+      assert.deepEqual(await read({ [variable]: text }, []), mistakesOf(variable));
+      assert.deepEqual(await read({}, [`${flag}=${text}`]), mistakesOf(flag));
+      const value =
+        name === 'corsOrigins' ? text.split(',') : Number.isNaN(Number(text)) ? text : Number(text);
+      if (isOption)
+        assert.throws(() => check(value), new RegExp(`^TypeError: ${name}.*: expected `));
+    }
+  });
+}
+
+test('Without variables and flags, or with empty variables, the defaults are in force', async () => {
+  const empty = Object.values(SETTINGS).map(({ variable }) => [variable ?? 'X', '']);
+  for (const env of [{}, Object.fromEntries(empty) as Record<string, string>]) {
+    assert.deepEqual(await read(env, []), { kind: 'run', config: DEFAULTS, apiKeys: [] });
+  }
+});
+
+test('A switch without a value is on', async () => {
+  for (const args of ['--memory', '--memory on', '--memory=on', '--memory --port=8080']) {
+    const config = { ...DEFAULTS, dataFile: undefined, memory: true };
+    assert.deepEqual(await read({}, args.split(' ')), { kind: 'run', config, apiKeys: [] }, args);
+  }
+  const config = { ...DEFAULTS, accessLog: true };
+  const off = await read({}, ['--memory', 'off', '--access-log']);
+  assert.deepEqual(off, { kind: 'run', config, apiKeys: [] });
+});
+
+test('In memory, a data file is used only if it is named', async () => {
+  for (const dataFile of [undefined, 'p.json']) {
+    const env = { PETSTORE_MEMORY: 'on', ...(dataFile && { PETSTORE_DATA_FILE: dataFile }) };
+    const config = { ...DEFAULTS, memory: true, dataFile };
+    assert.deepEqual(await read(env, []), { kind: 'run', config, apiKeys: [] });
+  }
+});
+
+test('On etcd, the endpoints and all settings of the cluster are read together', async () => {
+  const env = {
+    PETSTORE_ETCD: 'https://a:2379, https://b:2379',
+    PETSTORE_ETCD_PREFIX: 'shop/',
+    PETSTORE_ETCD_CA_FILE: 'ca.pem',
+    PETSTORE_ETCD_CERT_FILE: 'cert.pem',
+    PETSTORE_ETCD_KEY_FILE: 'key.pem',
+    PETSTORE_ETCD_USER: 'pets',
+    PETSTORE_ETCD_PASSWORD_FILE: 'password',
+  };
+  const etcd = {
+    endpoints: ['https://a:2379', 'https://b:2379'],
+    ...{ prefix: 'shop/', caFile: 'ca.pem', certFile: 'cert.pem', keyFile: 'key.pem' },
+    ...{ user: 'pets', passwordFile: 'password' },
+  };
+  const config = { ...DEFAULTS, dataFile: undefined, etcd };
+  assert.deepEqual(await read(env, []), { kind: 'run', config, apiKeys: [] });
+});
+
+test('Each row has a variable, which the help explains, or is an option of an app', () => {
+  const shown = ['--help', '--version'];
+  for (const [name, { variable, flag, placeholder, help }] of Object.entries(SETTINGS)) {
+    assert.ok(variable !== undefined || OPTION_NAMES.includes(name), name);
+    assert.equal(variable === undefined, help === undefined, name);
+    assert.equal(flag === undefined, placeholder === undefined, name);
+    shown.push(...(variable === undefined ? [] : [variable]));
+    shown.push(...(flag === undefined ? [] : [`--${flag}`]));
+  }
+  assert.equal(new Set(shown).size, shown.length);
+  for (const name of shown) assert.match(HELP, new RegExp(`(^|\\s)${name}\\s`, 'm'));
+});
+
+test('The options of an app are the members of its type', () => {
+  const names: Readonly<Record<keyof AppOptions, true>> = {
+    ...{ dataFile: true, memory: true, etcd: true, store: true, apiKeys: true, prefix: true },
+    ...{ bodyLimitBytes: true, log: true, accessLog: true, corsOrigins: true, page: true },
+    ...{ now: true, runtime: true },
+  };
+  assert.deepEqual([...OPTION_NAMES].sort(), (Object.keys(names) as SettingName[]).sort());
+});

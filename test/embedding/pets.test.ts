@@ -1,0 +1,163 @@
+/** The pets as values: what a program creates, gets and lists without HTTP. */
+
+import assert from 'node:assert/strict';
+import { constants } from 'node:buffer';
+import { test } from 'node:test';
+import { createApp } from '../../src/app.ts';
+import { createClient, stringifyPet as stringifyFromClient } from '../../src/client/client.ts';
+import { StoreUnavailableError, type PetStore } from '../../src/model/pet-store.ts';
+import { InvalidPetError } from '../../src/model/pet-text.ts';
+import { stringifyPet } from '../../src/model/stringify-pet.ts';
+import { createMemoryStore } from '../../src/stores/memory-store.ts';
+import { HEADERS, KEY, openMemoryApp, serve } from './program.ts';
+
+test('A program and requests see the same pets, exact to the last digit', async (t) => {
+  const app = await openMemoryApp(t);
+  const host = await serve(t, app.listener);
+  const categoryId = 2n ** 63n - 1n;
+  const created = await app.pets.create({ name: 'R\u0000\ud800é', categoryId, status: 'sold' });
+  assert.deepEqual(created, { id: 1n, name: 'R\u0000\ud800é', categoryId, status: 'sold' });
+  const text = await (await fetch(`http://${host}/v1/pets/1`, { headers: HEADERS })).text();
+  assert.match(text, /"categoryId":9223372036854775807,"status":"sold"\}$/);
+  const init = { method: 'POST', headers: HEADERS, body: '{"name":"Tom","categoryId":-1}' };
+  await fetch(`http://${host}/v1/pets`, init);
+  const tom = { id: 2n, name: 'Tom', categoryId: -1n };
+  assert.deepEqual(await app.pets.get(2n), tom);
+  assert.equal(await app.pets.get(3n), undefined);
+  assert.deepEqual(await app.pets.list(), { pets: [created, tom], next: undefined });
+  assert.deepEqual(await app.pets.list({ limit: 1 }), { pets: [created], next: 1n });
+  assert.deepEqual(await app.pets.list({ after: 1n }), { pets: [tom], next: undefined });
+  assert.deepEqual(await app.pets.list({ status: 'pending' }), { pets: [], next: undefined });
+  assert.equal((await app.pets.count()).total, 2);
+});
+
+test('The app and the client take the same values, and return the same values', async (t) => {
+  const app = await openMemoryApp(t);
+  const host = await serve(t, app.listener);
+  const client = createClient({ baseUrl: `http://${host}/v1`, apiKey: KEY });
+  for (const categoryId of [7, 7n, -0, Number.MAX_SAFE_INTEGER, 2n ** 63n - 1n, -(2n ** 63n)]) {
+    const given = { name: 'R\u0000\ud800é', categoryId, status: 'sold' } as const;
+    const own = await app.pets.create(given);
+    const sent = await client.createPet(given);
+    assert.deepEqual(sent, { ...own, id: own.id + 1n });
+    assert.deepEqual(own, { ...given, id: own.id, categoryId: BigInt(categoryId) });
+    for (const id of [own.id, Number(own.id)]) {
+      assert.deepEqual(await app.pets.get(id), await client.getPet(id));
+      const query = { limit: 1, after: id };
+      assert.deepEqual((await app.pets.list(query)).pets, (await client.listPets(query)).pets);
+    }
+    const path = `http://${host}/v1/pets/${own.id}`;
+    const text = await (await fetch(path, { headers: HEADERS })).text();
+    assert.deepEqual([stringifyPet(own), stringifyFromClient(own)], [text, text]);
+  }
+  const problems: readonly (readonly [value: unknown, problem: string])[] = [
+    [1.5, 'must be a bigint or a safe integer, not 1.5'],
+    [2 ** 53, 'must be a bigint or a safe integer, not 9007199254740992'],
+    ['7', 'must be a bigint or a safe integer, not "7"'],
+    [2n ** 63n, /^\w+ must be from -9223372036854775808 to .*807, not 9223372036854775808$/.source],
+  ];
+  for (const [value, problem] of problems) {
+    const given = { name: 'Rex', categoryId: value as bigint };
+    const message = new RegExp(problem);
+    await assert.rejects(app.pets.create(given), { name: 'InvalidPetError', message });
+    await assert.rejects(client.createPet(given), { message });
+    await assert.rejects(app.pets.get(value as bigint), { message });
+    await assert.rejects(client.getPet(value as bigint), { message });
+    await assert.rejects(app.pets.list({ after: value as bigint }), { message });
+    await assert.rejects(client.listPets({ after: value as bigint }), { message });
+  }
+});
+
+test('all() yields every pet in pages of 100, also those that are added meanwhile', async (t) => {
+  const { pets } = await openMemoryApp(t);
+  for (let i = 0; i < 1234; i += 1) {
+    await pets.create({ name: `Pet ${i}`, categoryId: 7n, ...(i % 3 === 0 && { status: 'sold' }) });
+  }
+  const ids: bigint[] = [];
+  for await (const { id } of pets.all()) {
+    ids.push(id);
+    if (id === 700n) await pets.create({ name: 'Late', categoryId: 7n });
+  }
+  assert.deepEqual(
+    ids,
+    Array.from({ length: 1235 }, (_, index) => BigInt(index + 1)),
+  );
+  let sold = 0;
+  for await (const { status } of pets.all({ status: 'sold' })) sold += status === 'sold' ? 1 : -9;
+  assert.equal(sold, 412);
+});
+
+test('A page of the longest pets fits in a string, and all() asks for no longer page', async (t) => {
+  const longest = 5_242_880 + '{"id":9223372036854775807,},\n'.length;
+  assert.ok(100 * longest < constants.MAX_STRING_LENGTH);
+  const store = createMemoryStore();
+  const limits: number[] = [];
+  const list: PetStore['list'] = (query) => {
+    limits.push(query.limit);
+    return store.list(query);
+  };
+  const { pets } = await openMemoryApp(t, { store: { ...store, list } });
+  for (let i = 0; i < 101; i += 1) await pets.create({ name: '', categoryId: 7n });
+  let count = 0;
+  for await (const _ of pets.all()) count += 1;
+  assert.deepEqual([count, limits], [101, [100, 100]]);
+});
+
+test('An invalid call for the pets is refused with the reason', async (t) => {
+  const app = createApp({ store: createMemoryStore(), apiKeys: [KEY] });
+  const rex = { name: 'Rex', categoryId: 7n };
+  await assert.rejects(app.pets.get(1n), StoreUnavailableError);
+  await assert.rejects(app.pets.create(rex), StoreUnavailableError);
+  await app.open();
+  t.after(() => app.close());
+  for (const limit of [0, -1, 1.5, NaN, Infinity]) {
+    await assert.rejects(app.pets.list({ limit }), RangeError);
+  }
+  const query = { limit: '1', status: 'lost', after: 1.5 } as object;
+  await assert.rejects(app.pets.list(query), {
+    name: 'RangeError',
+    message:
+      'limit must be an integer from 1 on, not "1"; ' +
+      'status must be one of available, pending, sold, not "lost"; ' +
+      'after must be a bigint or a safe integer, not 1.5',
+  });
+  await assert.rejects(app.pets.create({ ...rex, categoryId: 2n ** 63n }), InvalidPetError);
+  await assert.rejects(app.pets.create({ ...rex, status: 'lost' as 'sold' }), InvalidPetError);
+  app.drain();
+  await assert.rejects(app.pets.create(rex), /^StoreUnavailableError: The service is stopping$/);
+  assert.equal(await app.pets.get(1n), undefined);
+});
+
+test('A create with an idempotency key stores one pet', async (t) => {
+  const app = await openMemoryApp(t);
+  const create = (name: string, idempotencyKey?: string) =>
+    app.pets.create({ name, categoryId: 7n }, { idempotencyKey });
+  const rex = { id: 1n, name: 'Rex', categoryId: 7n };
+  for (let call = 0; call < 3; call += 1) assert.deepEqual(await create('Rex', 'k'), rex);
+  await assert.rejects(create('Tom', 'k'), { name: 'KeyReusedError' });
+  assert.equal((await create('Rex')).id, 2n);
+  for (const key of ['', 'two words', 'x'.repeat(256), 7 as unknown as string]) {
+    await assert.rejects(create('Rex', key), RangeError);
+  }
+});
+
+test('An idempotency key of a program never matches one of a request', async (t) => {
+  const app = await openMemoryApp(t);
+  const host = await serve(t, app.listener);
+  await app.pets.create({ name: 'Rex', categoryId: 7n }, { idempotencyKey: 'k' });
+  const headers = { ...HEADERS, 'Idempotency-Key': 'k' };
+  const body = '{"name":"Tom","categoryId":7}';
+  const answer = await fetch(`http://${host}/v1/pets`, { method: 'POST', headers, body });
+  assert.equal(answer.status, 201);
+});
+
+test('If the store does not support idempotency keys, a create with one is refused', async (t) => {
+  const { createOnce: _, ...store } = createMemoryStore();
+  const app = await openMemoryApp(t, { store });
+  const creating = app.pets.create({ name: 'Rex', categoryId: 7n }, { idempotencyKey: 'k' });
+  await assert.rejects(
+    creating,
+    new TypeError('The store remembers no keys: it has no createOnce'),
+  );
+  assert.equal((await app.pets.count()).total, 0);
+});

@@ -1,0 +1,146 @@
+/** One check and its result: causes, cases, evidence; and what prevents a run of any check. */
+
+import assert from 'node:assert/strict';
+import { createServer, type Server } from 'node:http';
+import { test, type TestContext } from 'node:test';
+import { checksOf } from '../../src/kit/checks.ts';
+import { obstacleTo, runCheck, type CheckResult } from '../../src/kit/run-check.ts';
+import { listen } from '../support/http/service.ts';
+import { KEY, resultsOf } from './fault-table.ts';
+import { linked, pageOf } from './other-decisions.ts';
+import { createPlainServer, plainRules, type Rules } from './plain-service.ts';
+
+type Failed = Extract<CheckResult, { kind: 'fails' | 'gone' }>;
+
+/** Resolves with the result of a check, which must fail, for a service with these rules. */
+async function failureOf(id: string, rules: Partial<Rules>): Promise<Failed> {
+  const results = await resultsOf(createPlainServer(KEY, rules), checksOf('http', [id]));
+  const result = results.get(id);
+  assert.ok(result?.kind === 'fails', `${id} ${result?.kind}`);
+  return result;
+}
+
+async function start(t: TestContext, server: Server): Promise<string> {
+  const port = await listen(server);
+  t.after(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return `http://127.0.0.1:${port}/v1`;
+}
+
+test('A difference does not hide the next one: each cause is reported, with its cases', async () => {
+  const readLimit: Rules['readLimit'] = (text) =>
+    text === '101' ? 20 : plainRules.readLimit(text);
+  const error: Rules['error'] = (_status, message) => plainRules.error(422, message);
+  const { causes, report } = await failureOf('decisions/limit', { readLimit, error });
+  const [refused = '', accepted = ''] = causes;
+  assert.match(refused, /^the status: expected 400, received 422 \(limit=, .* and [0-9]+ more\)$/);
+  assert.match(accepted, /^the status: expected 400, received 200 \(.*\)$/);
+  for (const cause of ['received 422\n', 'received 200\n']) assert.ok(report.includes(cause));
+});
+
+test('A check runs all its cases in order, whatever the first one shows', async () => {
+  const isName: Rules['isName'] = (value) =>
+    value === null || typeof value === 'string' || value instanceof Object;
+  const { causes } = await failureOf('2/name-type', { isName });
+  const cases = '{"name":null}, {"name":[]}, {"name":["Rex"]}, {"name":{}} and 1 more';
+  assert.deepEqual(causes, [`the status: expected 400, received 201 (${cases})`]);
+});
+
+const EVIDENCE: readonly [id: string, what: string, rules: Partial<Rules>, RegExp[]][] = [
+  [
+    '2/category-zero',
+    'the response that a later one is compared with',
+    { isCategory: (value) => value !== 0n && plainRules.isCategory(value) },
+    [/expected 0 accepted, as 1914638257 is/, /"categoryId":0\D[^]*\n {2}received {2}status 400\n/],
+  ],
+  [
+    'http/head',
+    'the response to HEAD',
+    { reply: (reply, { method }) => (method === 'HEAD' ? { ...reply, status: 405 } : reply) },
+    [/\n {2}sent {6}HEAD \/v1\/pets\n/],
+  ],
+  [
+    '4.1/pages',
+    'the page that should have the missing pet',
+    {
+      list: (pets, limit, status, query) =>
+        pageOf(
+          query.has('page') ? [...pets.slice(0, 8), ...pets.slice(9)] : pets,
+          limit,
+          status,
+          query,
+        ),
+      reply: linked,
+    },
+    [/received \[ 9 \]/, /\n {2}sent {6}GET \/v1\/pets\?limit=7&page=1\n/],
+  ],
+];
+
+for (const [id, what, rules, texts] of EVIDENCE) {
+  test(`The evidence of ${id} is ${what}`, async () => {
+    const { report } = await failureOf(id, rules);
+    for (const text of texts) assert.match(report, text);
+    assert.doesNotMatch(report, /"categoryId":1914638257/);
+  });
+}
+
+test('A check is gone if the service no longer responds, not if one request gets no response', async (t) => {
+  const [check] = checksOf('interface', ['2/status-optional']);
+  const run = (baseUrl: string): Promise<CheckResult> => runCheck(check!, { baseUrl, key: KEY });
+  // The kernel does not assign port 2 to a program.
+  assert.equal((await run('http://127.0.0.1:2/v1')).kind, 'gone');
+  const server = createServer((request, response) => {
+    if (request.method === 'POST') request.socket.destroy();
+    else response.end('[]');
+  });
+  assert.equal((await run(await start(t, server))).kind, 'fails');
+});
+
+const OBSTACLES: readonly [
+  what: string,
+  server: Server,
+  key: string,
+  obstacle: RegExp | undefined,
+][] = [
+  [
+    'does not accept the key',
+    createPlainServer(KEY),
+    'another',
+    /accept the key: GET \/pets returned 401$/,
+  ],
+  [
+    'is not a pet store service',
+    createServer((_request, response) => void response.writeHead(404).end('No page')),
+    KEY,
+    / is not a pet store service: GET \/pets returned 404$/,
+  ],
+  [
+    'returns 404 for an empty list only',
+    createPlainServer(KEY, { listed: () => plainRules.error(404, 'There are none') }),
+    KEY,
+    undefined,
+  ],
+];
+
+for (const [what, server, key, obstacle] of OBSTACLES) {
+  test(`A service that ${what} ${obstacle === undefined ? 'is' : 'is not'} checked`, async (t) => {
+    const message = await obstacleTo({ baseUrl: await start(t, server), key }, 60_000);
+    if (obstacle === undefined) assert.equal(message, undefined);
+    else assert.match(message ?? '', obstacle);
+  });
+}
+
+test('The kit waits for a service that is starting, as long as it may', async (t) => {
+  let status = 502;
+  const reply: Rules['reply'] = (right) => {
+    if (status > 504) return right;
+    return plainRules.error(status++, 'Starting');
+  };
+  const baseUrl = await start(t, createPlainServer(KEY, { reply }));
+  const message = await obstacleTo({ baseUrl, key: KEY });
+  assert.match(message ?? '', / is not ready: GET \/pets returned 502$/);
+  assert.equal(await obstacleTo({ baseUrl, key: KEY }, 60_000), undefined);
+  assert.equal(status, 505);
+});

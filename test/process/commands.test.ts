@@ -1,0 +1,75 @@
+/** The command line: help, version, and the commands next to serving. */
+
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { apiKeyProblem } from '../../src/api-keys/api-key.ts';
+import { COMMANDS } from '../../src/commands/commands.ts';
+import { HELP } from '../../src/commands/help.ts';
+import { startFor } from '../support/process/process.ts';
+import { runScript } from '../support/process/run-script.ts';
+import { tempDir } from '../support/disk/temp-dir.ts';
+
+const MANIFEST = new URL('../../../package.json', import.meta.url);
+const { version } = JSON.parse(readFileSync(MANIFEST, 'utf8')) as { version: string };
+const NO_FILE = /^There is no data file .*data\/pets\.json\n$/;
+const NOT_CONFIGURED = /^petstore: as configured, the service has no data file: /;
+
+/** Arguments, environment, exit code, and all of the one stream that is not empty. */
+const CALLS: readonly (readonly [string, Record<string, string>, number, string | RegExp])[] = [
+  ['--help', { PORT: 'a mistake' }, 0, HELP],
+  ['help', {}, 0, HELP],
+  ['help no-such-command', {}, 0, HELP],
+  ['--version', {}, 0, `${version}\n`],
+  ...Object.keys(COMMANDS).map(
+    (name) => [`help ${name}`, {}, 0, new RegExp(`^Usage: petstore ${name}\\b`, 'm')] as const,
+  ),
+  ['make-key x y', {}, 2, /^Usage: petstore make-key \[NAME\]\n$/],
+  ['make-key --help x', {}, 2, /^Usage: petstore make-key \[NAME\]\n$/],
+  ['make-key --what', {}, 2, /^Usage: petstore make-key \[NAME\]\n$/],
+  ['make-key sha256', {}, 2, /^Usage: petstore make-key \[NAME\]\na name must not be sha256\n$/],
+  ['check-data -h', {}, 0, /^Usage: petstore check-data \[file\]\n/],
+  ['check-data none.json', {}, 1, /^There is no data file .*none\.json\n$/],
+  ['check-data', {}, 1, NO_FILE],
+  ['check-data', { PETSTORE_DATA_FILE: '' }, 1, NO_FILE],
+  ['check-data', { PETSTORE_DATA_FILE: 'mine.json', PETSTORE_MEMORY: 'on' }, 0, /^mine\.json: 0 /],
+  ['check-data', { PETSTORE_MEMORY: 'on' }, 2, NOT_CONFIGURED],
+  ['check-data', { PETSTORE_ETCD: 'http://e:1' }, 2, NOT_CONFIGURED],
+];
+
+test('The help names each command', () => {
+  for (const name of Object.keys(COMMANDS)) assert.match(HELP, new RegExp(`^  ${name} `, 'm'));
+});
+
+for (const [args, env, code, output] of CALLS) {
+  test(`petstore ${args} with ${JSON.stringify(env)} exits with ${code}`, async (t) => {
+    const cwd = tempDir(t);
+    mkdirSync(join(cwd, 'data'));
+    writeFileSync(join(cwd, 'mine.json'), '[]');
+    const program = startFor(t, args.split(' '), { cwd, env });
+    assert.equal(await program.exit(), code);
+    const [shown, other] = [program.stdout(), program.stderr()];
+    const [text, empty] = code === 0 ? [shown, other] : [other, shown];
+    if (typeof output === 'string') assert.equal(text, output);
+    else assert.match(text, output);
+    assert.equal(empty, '');
+  });
+}
+
+test('make-key prints a new API key and its line for the file, with the name if it has one', async () => {
+  const keys = new Set<string>();
+  for (const [args, name] of [
+    [[], ''],
+    [['shop-2026'], 'shop-2026: '],
+  ] as const) {
+    const { stdout } = await runScript('make-key.mjs', args);
+    const [, key = '', line] = /^# .*\n(\S+)\n# .*\n(.*)\n$/.exec(stdout) ?? [];
+    assert.equal(line, `${name}sha256:${createHash('sha256').update(key).digest('hex')}`);
+    assert.equal(apiKeyProblem(key), undefined);
+    assert.ok(key.length >= 32, key);
+    keys.add(key);
+  }
+  assert.equal(keys.size, 2);
+});

@@ -1,0 +1,206 @@
+/** SIGHUP: API keys are read again, at any time, or the terminal of the process was closed. */
+
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  end,
+  listPets,
+  logged,
+  SERVER_JS,
+  startFor,
+  type Process,
+} from '../support/process/process.ts';
+import { openSupervisor } from '../support/process/supervisor.ts';
+import { tempDir } from '../support/disk/temp-dir.ts';
+
+const POSIX = { skip: process.platform === 'win32' && 'Windows has no such signals and files' };
+const hasPython =
+  spawnSync('python3', ['-c', 'import pty, os; os.waitstatus_to_exitcode']).status === 0;
+const PTY = { skip: !hasPython && 'Only python3, from 3.9 on, makes a terminal here' };
+
+test('Without an API keys file and a terminal, SIGHUP changes nothing', POSIX, async (t) => {
+  const service = startFor(t, ['--port', '0', '--memory']);
+  const url = await service.ready();
+  service.child.kill('SIGHUP');
+  await logged(service, '"There is no API keys file to read again"');
+  assert.equal((await listPets(url)).status, 200);
+  assert.equal(await end(service, 'SIGTERM'), 0);
+});
+
+test('SIGHUP reads the API keys file again, and a bad file changes nothing', POSIX, async (t) => {
+  const keysFile = join(tempDir(t), 'keys');
+  const scraper = 'prometheus: key-scraper read-metrics\n';
+  writeFileSync(keysFile, `shop-1: key-old\n${scraper}`);
+  const args = ['--port', '0', '--memory', '--api-keys-file', keysFile];
+  const service = startFor(t, args, { env: { PETSTORE_API_KEYS: 'key-fixed' } });
+  const url = await service.ready();
+  /** What the keys open, how often a reload failed, and the names that are counted. */
+  const state = async (): Promise<readonly unknown[]> => {
+    const keys = ['key-old', 'key-new', 'key-fixed', 'key-guessed'];
+    const lists = await Promise.all(keys.map((key) => listPets(url, key)));
+    const headers = { Authorization: 'Bearer key-scraper' };
+    const text = await (await fetch(`${url}/metrics`, { headers })).text();
+    const [, failures] = /^petstore_api_key_reload_failures_total (.*)$/m.exec(text) ?? [];
+    const names = [...text.matchAll(/^petstore_api_key_requests_total\{key="(.*?)"/gm)];
+    return [lists.map(({ status }) => status), failures, names.map(([, name]) => name).join()];
+  };
+  const reload = async (text: string, event: string): Promise<void> => {
+    writeFileSync(keysFile, text);
+    service.child.kill('SIGHUP');
+    await logged(service, event);
+  };
+  assert.deepEqual(await state(), [[200, 401, 200, 401], '0', ',shop-1,prometheus']);
+
+  await reload(`shop-2: key-new\n${scraper}`, '"Read the API keys again"');
+  const after = [[401, 200, 200, 401], '0', ',shop-2,prometheus'];
+  assert.deepEqual(await state(), after);
+
+  const kept = '"Kept the API keys in force"';
+  await reload(`shop-2: key-new\nshop-2: key-old\n${scraper}`, kept);
+  assert.ok(service.stderr().includes('line 2: the name is configured already'));
+  after[1] = '1';
+  assert.deepEqual(await state(), after);
+
+  // The service waits for a writer of the pipe, and serves and stops meanwhile.
+  rmSync(keysFile);
+  execFileSync('mkfifo', [keysFile]);
+  service.child.kill('SIGHUP');
+  assert.deepEqual(await state(), after);
+  assert.equal(await end(service, 'SIGTERM'), 0);
+  assert.doesNotMatch(service.stdout() + service.stderr(), /key-/);
+});
+
+test(
+  'A SIGHUP while the pets load on an inherited socket reloads the API keys',
+  POSIX,
+  async (t) => {
+    const folder = tempDir(t);
+    const keysFile = join(folder, 'keys');
+    const supervisor = openSupervisor();
+    t.after(() => supervisor.close());
+    const flock = waitingFlock(folder);
+    writeFileSync(keysFile, 'old-key\n');
+    const args = ['--data-file', join(folder, 'pets.json'), '--api-keys-file', keysFile];
+    const service = supervisor.start(args, { PATH: flock.path });
+    t.after(() => end(service, 'SIGKILL'));
+    await flock.reached(service);
+    writeFileSync(keysFile, 'new-key\n');
+    service.child.kill('SIGHUP');
+    await logged(service, '"Read the API keys again"');
+    flock.release();
+    const url = await service.ready();
+    assert.equal((await listPets(url, 'old-key')).status, 401);
+    assert.equal((await listPets(url, 'new-key')).status, 200);
+    assert.equal(await end(service, 'SIGTERM'), 0);
+  },
+);
+
+test('A SIGHUP while the configuration is read reloads the API keys after it', POSIX, async (t) => {
+  const keysFile = join(tempDir(t), 'keys');
+  execFileSync('mkfifo', [keysFile]);
+  const args = ['--memory', '--port', '0', '--api-keys-file', keysFile];
+  const service = startFor(t, args, { env: {} });
+  // It opens as soon as the service reads the pipe.
+  const pipe = await open(keysFile, 'w');
+  service.child.kill('SIGHUP');
+  writeFileSync(`${keysFile}.new`, 'new-key\n');
+  renameSync(`${keysFile}.new`, keysFile);
+  await pipe.writeFile('old-key\n');
+  await pipe.close();
+  const url = await service.ready();
+  await logged(service, '"Read the API keys again"');
+  assert.equal((await listPets(url, 'old-key')).status, 401);
+  assert.equal((await listPets(url, 'new-key')).status, 200);
+  assert.equal(await end(service, 'SIGTERM'), 0);
+});
+
+interface WaitingFlock {
+  /** A PATH with a `flock` that waits before it locks. */
+  readonly path: string;
+  /** Resolves when the service waits for it. */
+  reached(service: Process): Promise<void>;
+  release(): void;
+}
+
+function waitingFlock(folder: string): WaitingFlock {
+  const realFlock = execFileSync('sh', ['-c', 'command -v flock'], { encoding: 'utf8' }).trim();
+  const [reached, released] = [join(folder, 'reached'), join(folder, 'released')];
+  const wait = `: > ${reached}\nwhile [ ! -e ${released} ]; do sleep 0.02; done`;
+  const script = `#!/bin/sh\n${wait}\nexec ${realFlock} "$@"\n`;
+  writeFileSync(join(folder, 'flock'), script, { mode: 0o755 });
+  return {
+    path: `${folder}:${process.env['PATH'] ?? ''}`,
+    async reached(service) {
+      while (!existsSync(reached)) {
+        assert.equal(service.child.exitCode, null, service.stderr());
+        await sleep(20);
+      }
+    },
+    release: () => writeFileSync(released, ''),
+  };
+}
+
+/** Which stream is left on the terminal, and what the other two are numbered. */
+const STREAMS = [
+  ['standard input', '1 2', false],
+  ['standard output', '0 2', false],
+  ['standard error', '0 1', false],
+  ['standard output', '2', true],
+] as const;
+
+for (const [left, redirected, isStarting] of STREAMS) {
+  const when = isStarting ? ' during its start' : '';
+  const name = `A service with its ${left} on a terminal that is closed${when} stops cleanly`;
+  test(name, PTY, async (t) => {
+    const folder = tempDir(t);
+    const [keysFile, log] = [join(folder, 'keys'), join(folder, 'log')];
+    if (isStarting) execFileSync('mkfifo', [keysFile]);
+    else writeFileSync(keysFile, 'a-key\n');
+    const service = [SERVER_JS, '--memory', '--port', '0', '--api-keys-file', keysFile];
+    const pipe = isStarting ? keysFile : '';
+    const args = ['-c', TERMINAL, log, redirected, pipe, process.execPath, ...service];
+    const { stdout } = spawnSync('python3', args, { encoding: 'utf8', timeout: 60_000 });
+    // Node 20 itself crashes (SIGSEGV, SIGABRT) at its exit if its terminal is gone; newer ones do
+    // not.
+    const code = process.versions.node.startsWith('20.') ? '(0|-6|-11)' : '0';
+    assert.match(stdout, new RegExp(`^exit code ${code}\n$`));
+    // A log on the terminal ends with the terminal.
+    if (!redirected.endsWith('2')) return;
+    assert.match(readFileSync(log, 'utf8'), /"Stopping","signal":"SIGHUP"[^]*"Stopped"/);
+  });
+}
+
+/**
+ * Runs a command on a terminal of its own, with some streams in a log, and closes the terminal:
+ * after the service has read its keys again, or while it reads them from a pipe.
+ */
+const TERMINAL = `
+import os, pty, select, signal, sys
+log = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+pid, terminal = pty.fork()
+if pid == 0:
+    for stream in sys.argv[2].split():
+        os.dup2(log, int(stream))
+    os.execv(sys.argv[4], sys.argv[4:])
+def wait_for(text):
+    while text not in open(sys.argv[1]).read():
+        if select.select([terminal], [], [], 0.02)[0]:
+            os.write(log, os.read(terminal, 65536))
+if sys.argv[3]:
+    keys = os.open(sys.argv[3], os.O_WRONLY)
+    os.close(terminal)
+    os.write(keys, b'a-key\\n')
+    os.close(keys)
+else:
+    wait_for('"Started"')
+    os.kill(pid, signal.SIGHUP)
+    wait_for('Read the API keys again')
+    os.close(terminal)
+_, status = os.waitpid(pid, 0)
+print('exit code', os.waitstatus_to_exitcode(status))
+`;

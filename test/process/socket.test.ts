@@ -1,0 +1,137 @@
+/** The listening socket of the process: inherited ones, failed accepts, and too many connections. */
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { existsSync, writeFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { request, type IncomingMessage } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  assertRefused,
+  end,
+  KEY,
+  listPets,
+  PET,
+  SERVER_JS,
+  startFor,
+  startProgram,
+  type Process,
+} from '../support/process/process.ts';
+import { openSupervisor } from '../support/process/supervisor.ts';
+import { tempDir } from '../support/disk/temp-dir.ts';
+
+const POSIX = { skip: process.platform === 'win32' && 'Windows has no such sockets' };
+const MEMORY = ['--port', '0', '--memory'];
+
+test('Failed accepts are logged once per second, and the service continues', POSIX, async (t) => {
+  // Calls what libuv calls if accept fails.
+  const hook = `import net from 'node:net';
+import os from 'node:os';
+const { listen } = net.Server.prototype;
+net.Server.prototype.listen = function (...args) {
+  this.once('listening', () => setImmediate(() => {
+    for (let i = 0; i < 3; i += 1) this._handle.onconnection(-os.constants.errno.ENOBUFS);
+  }));
+  return listen.apply(this, args);
+};`;
+  const service = startFor(t, MEMORY, { hook });
+  assert.equal((await listPets(await service.ready())).status, 200);
+  assert.equal(await end(service, 'SIGTERM'), 0);
+  const lines = service.stderr().split('\n');
+  const failures = lines.filter((line) => line.includes('"Cannot accept a connection"'));
+  assert.equal(failures.length, 1, service.stderr());
+  assert.match(failures[0]!, /"cause":"accept ENOBUFS","failures":1\}$/);
+});
+
+test('An inherited Unix socket is served, and kept for the next process', POSIX, async (t) => {
+  const folder = tempDir(t);
+  const path = join(folder, 'socket');
+  const supervisor = openSupervisor(path);
+  t.after(() => supervisor.close());
+  const start = (): Process => {
+    const args = ['--data-file', join(folder, 'pets.json')];
+    const service = supervisor.start(args, { PETSTORE_API_KEYS: KEY });
+    t.after(() => end(service, 'SIGKILL'));
+    return service;
+  };
+  const first = start();
+  await first.ready();
+  assert.match(first.stdout(), /^Petstore \S+ listens on an inherited Unix socket \(process /);
+  assert.match(first.stdout(), /curl --unix-socket <path of the socket> .* http:\/\/localhost\/v1/);
+  assert.match(first.stderr(), /"Started".*"socket":"unix"/);
+  const [status, pet] = await send(path, 'POST', PET);
+  assert.equal(status, 201);
+  assert.equal(await end(first, 'SIGTERM'), 0, first.stderr());
+  // It waits in the queue of the socket.
+  const answer = send(path, 'GET');
+  const second = start();
+  assert.deepEqual(await answer, [200, `[${pet}]`]);
+  await second.ready();
+  assert.equal(await end(second, 'SIGTERM'), 0, second.stderr());
+  assert.ok(existsSync(path));
+});
+
+async function send(
+  socketPath: string,
+  method: string,
+  body = '',
+): Promise<readonly [status: number | undefined, body: string]> {
+  const headers = { Authorization: `Bearer ${KEY}`, 'Content-Type': 'application/json' };
+  const call = request({ socketPath, method, path: '/v1/pets', headers, agent: false });
+  call.end(body);
+  const [response] = (await once(call, 'response')) as [IncomingMessage];
+  return [response.statusCode, (await response.toArray()).join('')];
+}
+
+test(
+  'If the inherited descriptor is not a socket, the start is refused in one line',
+  POSIX,
+  async (t) => {
+    const folder = tempDir(t);
+    writeFileSync(join(folder, 'file'), '');
+    const file = await open(join(folder, 'file'));
+    t.after(() => file.close());
+    const script = 'LISTEN_PID=$$ exec "$@"';
+    const command = ['-c', script, 'sh', process.execPath, SERVER_JS, '--memory'];
+    const env = { LISTEN_FDS: '1', PETSTORE_API_KEYS: KEY };
+    const service = startProgram('sh', command, { env, socket: file.fd });
+    await assertRefused(service, /^petstore: Cannot listen on the inherited socket: .*EINVAL.*\n$/);
+  },
+);
+
+test('An inherited socket of another process is ignored', async (t) => {
+  const env = { LISTEN_FDS: '1', LISTEN_PID: '1', PETSTORE_API_KEYS: KEY };
+  const service = startFor(t, MEMORY, { env });
+  assert.match(await service.ready(), /^http:\/\/127\.0\.0\.1:/);
+});
+
+const ASKING = { timeout: 120_000 };
+
+test('Connections above the limit are counted as refused', ASKING, async (t) => {
+  const service = startFor(t, MEMORY);
+  const url = await service.ready();
+  const sampleOf = async (name: string): Promise<number> => {
+    const headers = { Authorization: `Bearer ${KEY}` };
+    const text = await (await fetch(`${url}/metrics`, { headers })).text();
+    return Number(new RegExp(`^${name} (.*)$`, 'm').exec(text)?.[1] ?? NaN);
+  };
+  const refused = 'petstore_http_refused_connections_total';
+  assert.equal(await sampleOf(refused), 0);
+  if (process.platform === 'linux') assert.ok((await sampleOf('process_open_fds')) > 5);
+  const sockets: Socket[] = [];
+  t.after(() => sockets.forEach((socket) => socket.destroy()));
+  for (let i = 0; i < 1100; i += 1) {
+    sockets.push(connect(Number(new URL(url).port), '127.0.0.1').on('error', () => undefined));
+  }
+  // While all connections are in use, the service refuses this request, too. After a second it
+  // closes those that have sent nothing.
+  while (!t.signal.aborted) {
+    const count = await sampleOf(refused).catch(() => 0);
+    assert.ok(count < 1100, `${count}`);
+    if (count > 0) return;
+    await sleep(50);
+  }
+});

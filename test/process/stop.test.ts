@@ -1,0 +1,118 @@
+/** How the process ends: by a signal, at its deadline, in the middle of a start. */
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import {
+  addPet,
+  end,
+  KEY,
+  listPets,
+  logged,
+  PET,
+  portOf,
+  startFor,
+  startOn,
+  type Process,
+} from '../support/process/process.ts';
+import { tempDir } from '../support/disk/temp-dir.ts';
+
+for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  test(`${signal} puts all pets into the data file, and the process exits with 0`, async (t) => {
+    const folder = tempDir(t);
+    const dataFile = join(folder, 'pets.json');
+    const service = startOn(t, dataFile);
+    assert.equal((await addPet(await service.ready())).status, 201);
+    assert.equal(readFileSync(dataFile, 'utf8').includes('Rex'), false);
+    assert.ok(readFileSync(`${dataFile}.journal`, 'utf8').includes('Rex'));
+
+    assert.equal(await end(service, signal), 0);
+    assert.deepEqual(JSON.parse(readFileSync(dataFile, 'utf8')), [{ id: 1, ...JSON.parse(PET) }]);
+    assert.deepEqual(readdirSync(folder).sort(), ['pets.json', 'pets.json.lock']);
+    const events = ['Made an empty data file', 'Started', 'Stopping', 'Stopped'];
+    assert.deepEqual(eventsOf(service), events);
+  });
+}
+
+test('A service that is stopped during its start does not log that it started', async (t) => {
+  // The signal comes in the first iteration of the event loop after it listens.
+  const hook = `import net from 'node:net';
+const { listen } = net.Server.prototype;
+net.Server.prototype.listen = function (...args) {
+  this.once('listening', () => setImmediate(() => process.kill(process.pid, 'SIGTERM')));
+  return listen.apply(this, args);
+};`;
+  const args = ['--port', '0', '--data-file', join(tempDir(t), 'pets.json')];
+  const service = startFor(t, args, { hook });
+  assert.equal(await service.exit(), 0);
+  assert.equal(service.stdout(), '');
+  const events = eventsOf(service).filter((event) => event !== 'Made an empty data file');
+  assert.deepEqual(events, ['Stopping', 'Stopped']);
+});
+
+test('A service that is stopped while it waits for its cluster exits with 0', async (t) => {
+  const connections: Socket[] = [];
+  const silent = createServer((socket) => connections.push(socket)).listen(0, '127.0.0.1');
+  t.after(() => {
+    silent.close();
+    for (const socket of connections) socket.destroy();
+  });
+  await once(silent, 'listening');
+  const { port } = silent.address() as AddressInfo;
+  const service = startFor(t, ['--port', '0', '--etcd', `http://127.0.0.1:${port}`]);
+  await once(silent, 'connection');
+  assert.equal(await end(service, 'SIGTERM'), 0);
+  assert.deepEqual(eventsOf(service), ['Stopping', 'Stopped']);
+});
+
+test('A graceful shutdown ends after ten seconds, with 0 if the pets are in a file', async (t) => {
+  // Shortens a timer of exactly ten seconds.
+  const hook = `const { setTimeout } = globalThis;
+globalThis.setTimeout = (work, ms, ...rest) => setTimeout(work, ms === 10_000 ? 0 : ms, ...rest);`;
+  const args = ['--port', '0', '--data-file', join(tempDir(t), 'pets.json')];
+  const service = startFor(t, args, { hook });
+  await holdStop(t, service);
+  assert.equal(await end(service, 'SIGTERM'), 0);
+  const last = /"Graceful shutdown timed out","deadlineMs":10000,"pets":"snapshot"\}\n$/;
+  assert.match(service.stderr(), last);
+});
+
+test('A second signal ends the process immediately, with 1 and every pet in the journal', async (t) => {
+  const dataFile = join(tempDir(t), 'pets.json');
+  const service = startOn(t, dataFile);
+  await addPet(await service.ready());
+  await holdStop(t, service);
+  service.child.kill('SIGTERM');
+  await logged(service, '"Stopping"');
+  assert.equal(await end(service, 'SIGINT'), 1);
+  assert.ok(readFileSync(`${dataFile}.journal`, 'utf8').includes('Rex'));
+});
+
+test('The service continues after the reader of its log has ended', async (t) => {
+  const service = startFor(t, ['--port', '0', '--memory', '--access-log', 'on']);
+  const url = await service.ready();
+  service.child.stderr?.destroy();
+  for (let i = 0; i < 3; i += 1) assert.equal((await listPets(url)).status, 200);
+  assert.equal(await end(service, 'SIGTERM'), 0);
+});
+
+/** Sends half a request: after its 100 Continue, the service waits for the rest before it stops. */
+async function holdStop(t: TestContext, service: Process): Promise<void> {
+  const client = connect(await portOf(service), '127.0.0.1');
+  t.after(() => client.destroy());
+  client.on('error', () => undefined);
+  client.write(
+    `POST /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${KEY}\r\n` +
+      'Expect: 100-continue\r\nContent-Length: 20\r\n\r\n',
+  );
+  const [answer] = (await once(client, 'data')) as [Buffer];
+  assert.match(answer.toString(), /^HTTP\/1\.1 100 /);
+}
+
+function eventsOf(service: Process): readonly unknown[] {
+  const lines = service.stderr().trimEnd().split('\n');
+  return lines.map((line) => (JSON.parse(line) as { event?: unknown }).event);
+}

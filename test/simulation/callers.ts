@@ -1,0 +1,314 @@
+/**
+ * The callers of a store, and the scripts of what they do. The simulations of the file store and of
+ * the etcd store drive the same ones, each with its own faults.
+ *
+ * Every response and every read is compared with the model. A client with a key sends its pet twice
+ * at the same time, to different processes if there are several, and again after a failure.
+ */
+
+import { whenKnown, type Eventual } from '../../src/base/eventual.ts';
+import type { NewPet, StoredPet } from '../../src/model/pet.ts';
+import {
+  OutcomeUnknownError,
+  StoreUnavailableError,
+  type PetStore,
+} from '../../src/model/pet-store.ts';
+import { pendingPet } from '../support/disk/journal-text.ts';
+import { requestKey } from '../support/pets/request-keys.ts';
+import type { KeyedClient, Model } from './model.ts';
+
+/** What a simulation gives its callers: the processes of one store, and a clock. */
+export interface Site {
+  /** The processes that serve: none before a start, and none after a start that failed. */
+  readonly stores: readonly PetStore[];
+  /** True if no create appears after a start that did not show it. */
+  readonly startDecides: boolean;
+  /** How often a client with a key sends its pet before it waits for the next start. */
+  readonly tries: number;
+  start(): Promise<void>;
+  /** A clean stop; a process that cannot stop cleanly is killed. */
+  stop(): Promise<void>;
+  kill(): void;
+  /** Lets time pass, until the store has made every attempt that is due. */
+  pass(ms: number): Promise<void>;
+  /** The texts of all pets, as every kind of read shows them; undefined if there is no response. */
+  readAll(store: PetStore): Eventual<readonly string[] | undefined>;
+  /** How long the next name must be to make a write that is awkward for this store. */
+  awkwardLength?(pet: NewPet): number;
+}
+
+/** Deliberate breaks: what clients are told of creates in doubt, and what they make of it. */
+export interface CallerBreaks {
+  /** Creates in doubt are reported as refused. */
+  readonly hidesDoubt?: boolean | undefined;
+  /** Clients take another key after an unknown outcome. */
+  readonly forgetsDoubt?: boolean | undefined;
+}
+
+export type Script = (callers: Callers) => Promise<void>;
+
+/** Longer than the time from one attempt of a store to the next. */
+const PAUSE_MS = 1100;
+
+/** Long enough for any number of a pet. */
+const MIN_NAME = 20;
+
+export class Callers {
+  readonly model: Model;
+  /** What contradicts the model. */
+  readonly complaints: string[] = [];
+  readonly #site: Site;
+  readonly #breaks: CallerBreaks;
+  #petNumber = 0;
+
+  constructor(site: Site, model: Model, breaks: CallerBreaks = {}) {
+    this.model = model;
+    this.#site = site;
+    this.#breaks = breaks;
+  }
+
+  async start(): Promise<void> {
+    await this.#site.start();
+    const [store] = this.#site.stores;
+    if (store === undefined) return;
+    await whenKnown(this.#site.readAll(store), (pets) => {
+      if (pets === undefined) return;
+      this.check(() => {
+        if (this.#site.startDecides) this.model.reopened(pets);
+        else this.model.read(pets);
+      });
+    });
+  }
+
+  stop(): Promise<void> {
+    return this.#site.stop();
+  }
+
+  kill(): void {
+    this.#site.kill();
+  }
+
+  /** Creates pets with names of these lengths, all at the same time. */
+  async create(...nameLengths: readonly number[]): Promise<void> {
+    if (!(await this.#begin())) return;
+    const pets = nameLengths.map((length) => this.#petOf((this.#petNumber += 1), length));
+    await Promise.all(pets.map((pet, index) => this.#createOne(this.#storeAt(index), pet)));
+    await this.#readEverywhere();
+  }
+
+  /** As `create`, with keys. */
+  async createOnce(...nameLengths: readonly number[]): Promise<void> {
+    if (!(await this.#begin())) return;
+    const clients = nameLengths.map((length) => this.#newClient(length));
+    await Promise.all(clients.map((client) => this.#sendUntilAcknowledged(client)));
+    await this.#readEverywhere();
+  }
+
+  /** Every client with a key sends its pet again, if it was acknowledged once. */
+  async retry(): Promise<void> {
+    if (!(await this.#begin())) return;
+    await Promise.all(this.model.clients.map((client) => this.#sendUntilAcknowledged(client)));
+    await this.#readEverywhere();
+  }
+
+  /** Creates a pet whose write is awkward for the store. */
+  async createAwkward(): Promise<void> {
+    const probe = this.#petOf(this.#petNumber + 1, MIN_NAME, 'x');
+    const length = this.#site.awkwardLength?.(probe) ?? MIN_NAME;
+    if (!(await this.#begin())) return;
+    await this.#createOne(this.#storeAt(0), this.#petOf((this.#petNumber += 1), length, 'x'));
+    await this.#readEverywhere();
+  }
+
+  /** Compares what a read of this process shows with the model. */
+  read(store: PetStore): Eventual<void> {
+    const knownBefore = this.model.petCount;
+    return whenKnown(this.#site.readAll(store), (pets) => {
+      if (pets !== undefined) this.check(() => this.model.read(pets, knownBefore));
+    });
+  }
+
+  check(expectation: () => void): void {
+    try {
+      expectation();
+    } catch (error) {
+      this.complaints.push((error as Error).message);
+    }
+  }
+
+  /** Returns false if no process serves. */
+  async #begin(): Promise<boolean> {
+    if (this.#site.stores.length === 0) return false;
+    await this.#site.pass(PAUSE_MS);
+    return true;
+  }
+
+  #storeAt(index: number): PetStore {
+    const { stores } = this.#site;
+    return stores[index % stores.length]!;
+  }
+
+  async #readEverywhere(): Promise<void> {
+    for (const store of this.#site.stores) await this.read(store);
+  }
+
+  /** A pet unlike all others; with characters of two bytes, so that a torn write may split one. */
+  #petOf(number: number, nameLength: number, filler = 'é'): NewPet {
+    // A client of an earlier life may still send its own pet.
+    const { petCount, clients } = this.model;
+    const name = `${petCount}.${clients.length}.${number}-`.padEnd(nameLength, filler);
+    const status = (['available', 'pending', 'sold', undefined] as const)[number % 4];
+    return { name, categoryId: 7n, status };
+  }
+
+  async #createOne(store: PetStore, pet: NewPet): Promise<void> {
+    const { members } = pendingPet(pet);
+    this.model.sent(members);
+    try {
+      const stored = await store.create(pet);
+      await this.#acknowledged(store, stored, () => this.model.acknowledged(members, stored));
+    } catch (error) {
+      const isInDoubt = error instanceof OutcomeUnknownError && !this.#breaks.hidesDoubt;
+      this.#failed(members, isInDoubt);
+      this.#expectKnown(error);
+    }
+  }
+
+  #newClient(nameLength: number): KeyedClient {
+    const pet = this.#petOf((this.#petNumber += 1), nameLength);
+    const { members } = pendingPet(pet);
+    const key = requestKey(1000 * this.model.clients.length + this.#petNumber);
+    const client = { key, pet, members, id: undefined };
+    this.model.addClient(client);
+    return client;
+  }
+
+  async #sendUntilAcknowledged(client: KeyedClient): Promise<void> {
+    let { key } = client;
+    for (let tried = 0; tried < this.#site.tries; tried += 1) {
+      this.model.sent(client.members);
+      const atOnce = client.id === undefined ? 2 : 1;
+      const sent = Array.from({ length: atOnce }, (_, index) =>
+        this.#sendOnce(this.#storeAt(tried + index), client, key),
+      );
+      const failures = (await Promise.all(sent)).filter((error) => error !== undefined);
+      if (failures.length < atOnce) return;
+      const isInDoubt = failures.some((error) => error instanceof OutcomeUnknownError);
+      this.#failed(client.members, isInDoubt);
+      if (isInDoubt && this.#breaks.forgetsDoubt) key = requestKey(-1 - this.#petNumber);
+      await this.#site.pass(PAUSE_MS);
+    }
+  }
+
+  /** Resolves with the error of the create, or with undefined if it was acknowledged. */
+  async #sendOnce(store: PetStore, client: KeyedClient, key: string): Promise<unknown> {
+    try {
+      const { pet } = await store.createOnce!(client.pet, key);
+      await this.#acknowledged(store, pet, () => this.model.acknowledgedOnce(client, pet));
+    } catch (error) {
+      this.#expectKnown(error);
+      return error;
+    }
+    return undefined;
+  }
+
+  /** Every process must show an acknowledged pet from now on. */
+  async #acknowledged(store: PetStore, pet: StoredPet, judge: () => void): Promise<void> {
+    // The responses of one commit come in any order; a read shows the whole commit.
+    const read = Number(pet.id) > this.model.petCount ? this.read(store) : undefined;
+    this.check(judge);
+    await read;
+    for (const other of this.#site.stores) if (other !== store) await this.read(other);
+  }
+
+  #expectKnown(error: unknown): void {
+    const isKnown = error instanceof OutcomeUnknownError || error instanceof StoreUnavailableError;
+    if (!isKnown) this.complaints.push(`A create fails with ${String(error)}`);
+  }
+
+  #failed(members: string, isInDoubt: boolean): void {
+    if (isInDoubt) this.model.unknown(members);
+    else this.model.refused(members);
+  }
+}
+
+/** All that happens to a store, except for a long journal. */
+export async function liveShortly(callers: Callers): Promise<void> {
+  await callers.start();
+  await callers.create(3);
+  await Promise.all([callers.create(400), callers.createOnce(3, 700)]);
+  callers.kill();
+  await callers.start();
+  await callers.createAwkward();
+  await callers.createOnce(300);
+  await callers.stop();
+  await callers.start();
+  await Promise.all([callers.retry(), callers.create(3, 3, 3)]);
+  await callers.createOnce(250);
+  callers.kill();
+  await callers.start();
+  await callers.stop();
+  await callers.start();
+  await Promise.all([callers.retry(), callers.create(3)]);
+}
+
+/** A start, a few creates and a stop: enough for failing memory, or another program's changes. */
+export async function liveOnce(callers: Callers): Promise<void> {
+  await callers.start();
+  await callers.createOnce(3);
+  await callers.create(3, 400);
+  await callers.create(3);
+  await callers.stop();
+  await callers.start();
+  await Promise.all([callers.retry(), callers.create(3)]);
+}
+
+/** Creates with keys and a kill: what a failure can leave in doubt. */
+export async function liveInDoubt(callers: Callers): Promise<void> {
+  await callers.start();
+  await callers.createOnce(3);
+  await Promise.all([callers.create(3), callers.createOnce(3, 400)]);
+  callers.kill();
+  await callers.start();
+  await callers.retry();
+  await callers.createOnce(3);
+  await callers.stop();
+  await callers.start();
+  await callers.retry();
+}
+
+/** Many creates, first one at a time and then together. */
+export async function liveManyCreates(callers: Callers): Promise<void> {
+  await callers.start();
+  for (let count = 0; count < 12; count += 1) await callers.create(3, 3);
+  await callers.stop();
+}
+
+/** Ten callers at the same time, with and without keys. */
+export async function liveTogether(callers: Callers): Promise<void> {
+  await callers.start();
+  await Promise.all([callers.create(3, 3, 3, 3, 3), callers.createOnce(3, 3, 3, 3, 3)]);
+}
+
+export async function liveAndStop(callers: Callers): Promise<void> {
+  await callers.start();
+  await callers.createOnce(3);
+  await callers.create(3, 400);
+  await callers.stop();
+}
+
+/** Leaves a journal that is long enough for a checkpoint at the next start. */
+export async function growLongJournal(callers: Callers): Promise<void> {
+  await callers.start();
+  await callers.create(3);
+  await callers.createOnce(300);
+  await callers.create(300, 3);
+  callers.kill();
+}
+
+/** A start with a long journal, and what follows. */
+export async function liveOnLongJournal(callers: Callers): Promise<void> {
+  await callers.start();
+  await Promise.all([callers.retry(), callers.create(3), callers.createOnce(3)]);
+  await callers.stop();
+}

@@ -1,0 +1,138 @@
+/**
+ * Damaged files: a bit is flipped, the end of a journal is overwritten, or a snapshot is exchanged.
+ * Either a start shows every pet, or it is refused and changes no file.
+ */
+
+import { rounds } from '../support/extent.ts';
+import type { Callers } from './callers.ts';
+import { overwriteFile, type DiskImage } from './disk-image.ts';
+import { DATA_FILE, JOURNAL, KEYS, Life, live, type Wrap } from './life.ts';
+import type { Cases } from './meddling.ts';
+import type { Knowledge } from './model.ts';
+
+interface Found {
+  readonly image: DiskImage;
+  readonly known: Knowledge;
+}
+
+/** A short name, and a name with which a commit takes more than a sector. */
+const NAME_LENGTHS: readonly number[] = [3, 300];
+
+/** Starts with one bit of each byte flipped in turn. */
+export async function* flipEveryByte(wrap?: Wrap): Cases {
+  const found = await shortJournal(3);
+  for (const path of [DATA_FILE, JOURNAL, KEYS]) {
+    const bytes = contentOf(found, path);
+    for (const at of bytes.keys()) {
+      const flipped = Buffer.from(bytes);
+      flipped[at]! ^= 1 << (at % 8);
+      const complaints = await startOn(found, path, flipped, wrap);
+      yield complaints.map((complaint) => `${path}, byte ${at}: ${complaint}`);
+    }
+  }
+}
+
+/** Starts with the snapshot of another store under a journal; the last ids are the same. */
+export async function* swapSnapshots(wrap?: Wrap): Cases {
+  for (const nameLength of NAME_LENGTHS) {
+    const other = contentOf(await shortJournal(nameLength, 4), DATA_FILE);
+    yield startOn(await shortJournal(nameLength), DATA_FILE, other, wrap);
+  }
+}
+
+/** Overwrites the journal from each line, and from other offsets, to its end in each way. */
+export async function* overwriteTails(wrap?: Wrap): Cases {
+  const step = rounds(17, 1);
+  for (const nameLength of NAME_LENGTHS) {
+    const found = await shortJournal(nameLength);
+    const bytes = contentOf(found, JOURNAL);
+    const other = contentOf(await shortJournal(nameLength, 4), JOURNAL);
+    const starts = lineStarts(bytes);
+    for (const at of bytes.keys()) {
+      if (at % step !== 0 && !starts.includes(at)) continue;
+      for (const [what, tail] of Object.entries(tailsOf(bytes, at, other, starts.at(-1)!))) {
+        const content = Buffer.concat([bytes.subarray(0, at), tail]);
+        if (content.equals(bytes)) continue;
+        const mayDrop = isLikeACrash(what, at, starts);
+        const complaints = await startOn(found, JOURNAL, content, wrap, mayDrop);
+        yield complaints.map((complaint) => `${what} from ${at}: ${complaint}`);
+      }
+    }
+  }
+}
+
+function tailsOf(
+  bytes: Buffer,
+  at: number,
+  other: Buffer,
+  lastLine: number,
+): Readonly<Record<string, Buffer>> {
+  const length = bytes.length - at;
+  return {
+    zeros: Buffer.alloc(length),
+    '0xFF': Buffer.alloc(length, 0xff),
+    text: Buffer.alloc(length, 'text '),
+    'older content': bytes.subarray(0, length),
+    'another journal': other.subarray(at, at + length),
+    'another journal, and more': other.subarray(at),
+    'a second copy': Buffer.concat([bytes.subarray(at), bytes.subarray(lastLine)]),
+    nothing: Buffer.alloc(0),
+  };
+}
+
+/**
+ * True for what no store can tell from a torn write: a file that ends early, and zeros from the
+ * beginning of a line, or from that of a sector within the last line.
+ */
+function isLikeACrash(what: string, at: number, starts: readonly number[]): boolean {
+  if (what === 'nothing') return true;
+  if (what !== 'zeros') return false;
+  return starts.includes(at) || at === 0 || (at % 512 === 0 && at > starts.at(-1)!);
+}
+
+function lineStarts(journal: Buffer): readonly number[] {
+  const lines = journal.toString('latin1').split(/(?<=\n)/);
+  let at = 0;
+  return lines.map((line) => (at += line.length) - line.length);
+}
+
+/** Starts with another content of a file: either all pets exist, or no file is changed. */
+async function startOn(
+  { image, known }: Found,
+  path: string,
+  content: Buffer,
+  wrap: Wrap | undefined,
+  mayDrop = false,
+): Promise<readonly string[]> {
+  const id = image.names.get(path)!;
+  const damaged = overwriteFile(image, id, content);
+  const start = (callers: Callers): Promise<void> => callers.start();
+  const life = await live(start, { image: damaged, known: mayDrop ? undefined : known, wrap });
+  const { names, files } = life.disk.image;
+  const isAsItWas = names.size === damaged.names.size && files.get(id)!.cached.equals(content);
+  if (life.stores.length === 0) return isAsItWas ? [] : ['the file was changed'];
+  if (!mayDrop) return life.complaints;
+  // A crash takes the end only: the pets are the first ones of those that were stored.
+  const { pets } = life.model.knowledge();
+  const isBeginning = pets.every((pet, index) => pet === known.pets[index]);
+  return isBeginning ? [] : ['other pets than those that were stored'];
+}
+
+/** Pets in the snapshot and in the journal, all durable. */
+async function shortJournal(nameLength: number, firstLength = 3): Promise<Found> {
+  const life = new Life();
+  const { callers } = life;
+  await callers.start();
+  await callers.create(30, 10 * firstLength);
+  await callers.createOnce(3);
+  await callers.stop();
+  await callers.start();
+  await callers.createOnce(3);
+  await callers.create(nameLength, 3, 3);
+  await callers.create(nameLength);
+  return { image: life.disk.image, known: life.model.knowledge() };
+}
+
+function contentOf({ image }: Found, path: string): Buffer {
+  return image.files.get(image.names.get(path)!)!.cached;
+}
