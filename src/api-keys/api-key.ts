@@ -1,24 +1,24 @@
 /**
- * API keys as they are configured, and what is wrong with them. No message quotes a key, or a name,
- * which may be a key that was given in the wrong place.
+ * API keys in the configuration, and their errors. No message quotes a key, or a name, because a
+ * name may be a misplaced key.
  */
 
 import crypto from 'node:crypto';
 import { digestIn } from './create-keyring.ts';
 
 export interface NamedApiKey {
-  /** Its text, or `sha256:` and the 64 hex digits of its digest. */
+  /** The text of the key, or `sha256:` and the 64 hex digits of its digest. */
   readonly key: string;
-  /** What the access log and the metrics call it: 1 to 64 letters, digits, `.`, `_` and `-`. */
+  /** Its name in the access log and the metrics: 1 to 64 letters, digits, `.`, `_` and `-`. */
   readonly name?: string | undefined;
-  /** If it is set, the key opens `/metrics` and nothing else. */
+  /** If it is set, the key is valid for `/metrics` only. */
   readonly only?: 'metrics' | undefined;
 }
 
-/** A key alone has no name, and opens everything. */
+/** A string is a key without a name that is valid for everything. */
 export type ApiKeyOption = string | NamedApiKey;
 
-/** A key, and where it is from. */
+/** A key, and its source. */
 export interface LocatedKey {
   readonly option: ApiKeyOption;
   /** For messages: `apiKeys[1]`, for example. */
@@ -26,10 +26,10 @@ export interface LocatedKey {
 }
 
 export const MAX_API_KEYS = 1000;
-/** Leaves room for all other fields in a header of 16 KiB. */
+/** Leaves space for all other fields in a header of 16 KiB. */
 const MAX_KEY_LENGTH = 4096;
 
-/** The key as an object, whichever way it was given. */
+/** Returns the key as an object. */
 export function namedKey(option: ApiKeyOption): NamedApiKey {
   return typeof option === 'string' ? { key: option } : option;
 }
@@ -53,7 +53,7 @@ export function keyNameProblem(name: string): string | undefined {
   return 'a name must be 1 to 64 letters, digits, dots, underscores and hyphens';
 }
 
-/** Returns each name and each key that is there twice, in keys that are right one by one. */
+/** Returns a problem for each name and each key that occurs twice. Each key must be valid. */
 export function duplicateProblems(keys: readonly LocatedKey[]): readonly string[] {
   const problems: string[] = [];
   const keyIn = new Map<string, string>();
@@ -62,11 +62,13 @@ export function duplicateProblems(keys: readonly LocatedKey[]): readonly string[
     const { key, name } = namedKey(option);
     const digest = digestIn(key)?.toLowerCase() ?? crypto.hash('sha256', key, 'hex');
     const sameKey = keyIn.get(digest);
-    if (sameKey !== undefined) problems.push(`${where}: the key is there already (${sameKey})`);
+    if (sameKey !== undefined)
+      problems.push(`${where}: the key is configured already (${sameKey})`);
     else keyIn.set(digest, where);
     if (name === undefined) continue;
     const sameName = nameIn.get(name);
-    if (sameName !== undefined) problems.push(`${where}: the name is there already (${sameName})`);
+    if (sameName !== undefined)
+      problems.push(`${where}: the name is configured already (${sameName})`);
     else nameIn.set(name, where);
   }
   return problems;

@@ -1,16 +1,16 @@
 /**
- * Makes a keyring (http/keyring.ts): the API keys that are in force.
+ * Creates a keyring (http/keyring.ts): the API keys that are in force.
  *
- * A key is compared in constant time with every key of its length: the time tells how long the keys
- * are, and nothing of what is in them. A key that is known by its SHA-256 digest only is hashed
- * until it was presented once, and then compared like the others: hashing on every request would
- * cost a fifth of the throughput.
+ * A key is compared in constant time with every key of its length: the time depends on the lengths
+ * of the keys, and not on their content. If only the SHA-256 digest of a key is known, the service
+ * hashes what a client sends, until it has seen the key once. Hashing each request would cost 20 %
+ * of the throughput.
  */
 
 import crypto, { timingSafeEqual } from 'node:crypto';
 import type { ApiKey, Keyring, KeyUse } from '../http/keyring.ts';
 
-/** A keyring of keys, each as its text or as `sha256:` and the 64 hex digits of its digest. */
+/** Returns a keyring. Each key is its text, or `sha256:` and the 64 hex digits of its digest. */
 export function createKeyring(keys: readonly ApiKey[]): Keyring {
   const known: Secret[] = [];
   const digests: Secret[] = [];
@@ -37,20 +37,20 @@ export function digestIn(key: string): string | undefined {
   return /^sha256:([0-9a-fA-F]{64})$/.exec(key)?.[1];
 }
 
-/** Compares with every secret, so that the time does not tell which of them it was. */
+/** Compares with every secret, so that the time does not show which of them is equal. */
 function findEqual(secrets: readonly Secret[], presented: string): Secret | undefined {
   let found: Secret | undefined;
   for (const secret of secrets) if (secret.equals(presented)) found = secret;
   return found;
 }
 
-/** A key, or the digest of one: bytes that are compared in constant time. */
+/** A key or a digest: bytes that are compared in constant time. */
 class Secret {
-  /** A byte in each character. */
+  /** One byte per character. */
   readonly text: string;
   readonly use: KeyUse;
   readonly #bytes: Buffer;
-  /** What is compared, in the same place each time: a new Buffer cost a twenty-fifth of a GET. */
+  /** The presented bytes. The buffer is reused: a new one took 4 % of a GET. */
   readonly #presented: Buffer;
 
   constructor(bytes: Buffer, use: KeyUse) {
@@ -60,7 +60,7 @@ class Secret {
     this.#presented = Buffer.alloc(bytes.length);
   }
 
-  /** `presented` holds a byte in each character, as header fields do. */
+  /** `presented` has one byte per character, like all header fields. */
   equals(presented: string): boolean {
     if (presented.length !== this.#bytes.length) return false;
     this.#presented.write(presented, 'latin1');

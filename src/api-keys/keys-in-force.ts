@@ -1,8 +1,8 @@
 /**
- * The API keys in force: who may do what, and who did.
+ * The API keys in force, and their use.
  *
- * A key for metrics only is in the second keyring alone. Under `/v1` it is therefore a key like any
- * that nobody knows: refused with the same words, after the same time.
+ * A key for metrics only is in the second keyring alone. So under `/v1` it is refused like an
+ * unknown key: with the same message, after the same time.
  */
 
 import type { Keyring, KeyUse } from '../http/keyring.ts';
@@ -10,15 +10,15 @@ import { namedKey, type ApiKeyOption } from './api-key.ts';
 import { createKeyring } from './create-keyring.ts';
 
 export interface KeysInForce {
-  /** The keys that open everything. */
+  /** The keys that are valid for everything. */
   readonly forAll: Keyring;
-  /** Those, and the keys that open the metrics only. */
+  /** These keys, and the keys that are valid for the metrics only. */
   readonly forMetrics: Keyring;
-  /** One for each name; that of the keys without a name is ''. */
+  /** One for each name. Keys without a name have the name ''. */
   readonly uses: readonly KeyUse[];
 }
 
-/** Puts keys in force. A name that was in force before keeps its counts. */
+/** Puts keys in force. A name that was already in force keeps its counts. */
 export function putInForce(
   apiKeys: readonly ApiKeyOption[],
   before: readonly KeyUse[] = [],

@@ -1,10 +1,10 @@
 /**
- * Where the API keys come from: a variable and a file. No message quotes a key.
+ * Reads the API keys from a variable and a file. No message quotes a key.
  *
- * A line of the file is `[NAME: ]KEY[ read-metrics]`, a comment after `#`, or blank. A name ends in
- * a colon and a blank, so a line without a blank is a key as a whole, colons and all. The file is
- * read again on SIGHUP while the service works, so whatever is in its place (a pipe, a device,
- * gigabytes) must end in a message, soon, and leave the old keys in force.
+ * A line of the file is `[NAME: ]KEY[ read-metrics]`, a comment after `#`, or empty. A name ends
+ * with a colon and a space, so a line without a space is a key, even with colons. On SIGHUP the
+ * running service reads the file again. If the path is a pipe, a device or a huge file, the read
+ * must soon end with a message, and leave the old keys in force.
  */
 
 import { constants } from 'node:fs';
@@ -21,15 +21,15 @@ import {
 } from './api-key.ts';
 
 export interface ApiKeySource {
-  /** Those of the environment. */
+  /** The keys of the environment variable. */
   readonly fixed: readonly string[];
-  /** A file with more of them. */
+  /** A file with more keys. */
   readonly file: string | undefined;
 }
 
 export type ReadTextFile = (path: string) => Promise<string>;
 
-/** All keys of a source; what is wrong with it is added to `mistakes`. */
+/** Resolves with all keys of a source. Adds its errors to `mistakes`. */
 export async function readApiKeys(
   { fixed, file }: ApiKeySource,
   readTextFile: ReadTextFile,
@@ -42,20 +42,20 @@ export async function readApiKeys(
     try {
       keys.push(...parseKeysFile(await readTextFile(file), mistakes));
     } catch (error) {
-      // Without the path: it may be a key that was given in the wrong place.
+      // The path is omitted, because it may be a misplaced key.
       const cause = messageOf(error).replace(`, open '${file}'`, '');
       mistakes.push(`The API keys file cannot be read: ${cause}`);
     }
   }
   if (keys.length > MAX_API_KEYS) {
-    mistakes.push(`There are ${keys.length} API keys, and at most ${MAX_API_KEYS} are taken`);
+    mistakes.push(`There are ${keys.length} API keys, and at most ${MAX_API_KEYS} are allowed`);
   } else {
     mistakes.push(...duplicateProblems(keys).slice(0, MAX_TOLD_LINES));
   }
   return keys.map(({ option }) => option);
 }
 
-/** The keys in a text that separates them with commas. */
+/** Returns the keys of a comma-separated text. */
 export function parseKeyList(name: string, text: string, mistakes: string[]): readonly string[] {
   if (text === '') return [];
   const keys = text.split(',').map((key) => key.trim());
@@ -70,9 +70,9 @@ const MAX_FILE_BYTES: number = 1 << 20;
 const MAX_FILE_MS = 5000;
 const PIPE_PAUSE_MS = 20;
 
-/** The text of a file or a pipe, up to 1 MiB and within 5 s. Rejects for anything else. */
+/** Resolves with the text of a file or a pipe. Rejects if it exceeds 1 MiB or takes over 5 s. */
 export async function readApiKeysFile(path: string): Promise<string> {
-  // Without O_NONBLOCK, which Windows has not, to open a pipe waits for somebody to write to it.
+  // Without O_NONBLOCK, the open of a pipe waits for a writer. Windows has neither.
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const isFile = (await file.stat()).isFile();
@@ -89,10 +89,9 @@ export async function readApiKeysFile(path: string): Promise<string> {
       );
       length += read ?? 0;
       if (length > MAX_FILE_BYTES) throw new Error(`it is longer than ${MAX_FILE_BYTES} bytes`);
-      // A pipe that nobody writes to yet is at its end, too.
+      // A pipe without a writer is at its end, too.
       if (read === 0 && (isFile || length > 0)) return bytes.toString('utf8', 0, length);
-      if (performance.now() > endsAt)
-        throw new Error(`its end did not come within ${MAX_FILE_MS} ms`);
+      if (performance.now() > endsAt) throw new Error(`it did not end within ${MAX_FILE_MS} ms`);
       if (!isFile && !read) await sleep(PIPE_PAUSE_MS);
     }
   } finally {
@@ -114,7 +113,7 @@ function parseKeysFile(text: string, mistakes: string[]): readonly LocatedKey[] 
     else if (++faults <= MAX_TOLD_LINES) mistakes.push(`${where}: ${parsed.problem}`);
   }
   if (faults > MAX_TOLD_LINES) {
-    mistakes.push(`The API keys file: ${faults - MAX_TOLD_LINES} more lines are no keys`);
+    mistakes.push(`The API keys file: ${faults - MAX_TOLD_LINES} more lines are not valid keys`);
   }
   if (keys.length === 0) mistakes.push(`The API keys file holds no valid key`);
   return keys;
@@ -124,13 +123,13 @@ type ParsedLine = { readonly option: ApiKeyOption } | { readonly problem: string
 
 function parseLine(line: string): ParsedLine {
   const words = line.split(/[ \t]+/);
-  // A digest with a blank in it would be a key with the name sha256.
+  // A digest with a space in it would be a key with the name sha256.
   const hasName = words.length > 1 && words[0]!.endsWith(':');
   const name = hasName ? words.shift()!.slice(0, -1) : undefined;
   const [key = '', right, ...others] = words;
   if (others.length > 0 || (right !== undefined && right !== READ_METRICS)) {
     return {
-      problem: `expected [NAME: ]KEY[ ${READ_METRICS}], with blanks only between the parts`,
+      problem: `expected [NAME: ]KEY[ ${READ_METRICS}], with spaces only between the parts`,
     };
   }
   const problem = (hasName ? keyNameProblem(name!) : undefined) ?? apiKeyProblem(key);
@@ -143,8 +142,8 @@ function parseLine(line: string): ParsedLine {
 const READ_METRICS = 'read-metrics';
 
 /**
- * In a file, what looks like a digest is not taken for a key, since digests are no secrets. Nor is,
- * after a name, what looks like a comment or a right without its key.
+ * Returns why a valid key is refused in a file: it looks like a digest, which is not a secret, or
+ * like a comment or a right after a name without a key.
  */
 function lineProblem(key: string, hasName: boolean): string | undefined {
   if (/^[0-9a-fA-F]{64}$/.test(key)) return LIKE_A_DIGEST;

@@ -1,7 +1,7 @@
 /**
- * ApiError: every failure that a client is told of, and the Error body of the interface's part 7.
+ * ApiError: every failure that a client sees, and its Error body (spec section 7).
  *
- * The codes are a closed list, one for each kind of failure; each belongs to one HTTP status.
+ * The codes are a closed list, one for each kind of failure. Each belongs to one HTTP status.
  */
 
 export const STATUS_OF_CODE = {
@@ -17,9 +17,9 @@ export const STATUS_OF_CODE = {
   invalid_idempotency_key: 400,
   /** The API key is missing or invalid. */
   unauthorized: 401,
-  /** What the path names cannot be found. */
+  /** The pet that the path names cannot be found. */
   not_found: 404,
-  /** There is no such path. */
+  /** The path is unknown. */
   unknown_path: 404,
   /** The path is known, but not with this method. */
   method_not_allowed: 405,
@@ -37,9 +37,9 @@ export const STATUS_OF_CODE = {
   idempotency_key_reused: 422,
   /** The request's header fields are longer than the limit. */
   headers_too_large: 431,
-  /** Nobody can tell whether the request took effect. */
+  /** It is unknown whether the request took effect. */
   outcome_unknown: 500,
-  /** The service failed; its log tells why. */
+  /** The service failed; its log has the cause. */
   internal_error: 500,
   /** The transfer coding is not supported. */
   unsupported_transfer_coding: 501,
@@ -51,7 +51,7 @@ export const STATUS_OF_CODE = {
 
 export type ErrorCode = keyof typeof STATUS_OF_CODE;
 
-/** The Error of the interface's part 2. */
+/** The Error of spec section 2. */
 export interface ErrorBody {
   readonly code: ErrorCode;
   readonly message: string;
@@ -61,10 +61,10 @@ export interface ErrorBody {
 
 export class ApiError extends Error {
   readonly code: ErrorCode;
-  /** Header fields of the answer: name, value, name, value … */
+  /** Header fields of the response: name, value, name, value … */
   readonly headers: readonly string[];
 
-  /** `message` is for people: a sentence without a full stop that quotes what was wrong. */
+  /** `message` is for people: a sentence without a full stop that quotes the invalid value. */
   constructor(code: ErrorCode, message: string, headers: readonly string[] = []) {
     super(message);
     this.name = 'ApiError';
@@ -86,13 +86,13 @@ export function malformed(message: string): ApiError {
   return new ApiError('malformed_request', message);
 }
 
-/** `which` is the version, as the request names it. */
+/** `which` is the version that the request names. */
 export function unsupportedVersion(which: string): ApiError {
   const message = `${which} is not supported, only HTTP/1.0 and HTTP/1.1`;
   return new ApiError('unsupported_http_version', message);
 }
 
-/** The service cannot do it now: the same request may succeed after so many seconds. */
+/** The service is unavailable: the same request may succeed after `retryAfterSeconds`. */
 export function unavailable(message: string, retryAfterSeconds = 1): ApiError {
   return new ApiError('unavailable', message, ['Retry-After', `${retryAfterSeconds}`]);
 }

@@ -17,7 +17,7 @@ export interface ApiResponse {
 export const NO_HEADERS: readonly string[] = [];
 
 /**
- * Header fields of every response. No response may be cached, be it pets or health, and browsers
+ * Header fields of every response. Nothing may be cached, neither pets nor health, and browsers
  * must not guess a different content type.
  */
 export const COMMON_HEADERS: readonly string[] = [
@@ -27,7 +27,7 @@ export const COMMON_HEADERS: readonly string[] = [
   'nosniff',
 ];
 
-/** `bodyBytes` is the length of the body in UTF-8, for those who know it. */
+/** `bodyBytes` is the length of the body in UTF-8, if the caller knows it. */
 export function textResponse(
   status: number,
   contentType: string,
@@ -58,10 +58,10 @@ export function errorResponse(error: ApiError): ApiResponse {
 }
 
 /**
- * Sends the response whole. For HEAD node:http leaves the body out by itself.
+ * Sends the whole response. For HEAD node:http omits the body by itself.
  *
- * `extraHeaders` come after the response's own. writeHead with a flat list is the fastest way that
- * node:http has: it neither stores nor looks up a field.
+ * `extraHeaders` come after the response's own. writeHead with a flat list is the fastest form in
+ * node:http: it neither stores nor looks up a field.
  */
 export function sendResponse(
   response: ServerResponse,
@@ -75,7 +75,7 @@ export function sendResponse(
   response.writeHead(status, [...content, ...COMMON_HEADERS, ...headers, ...extraHeaders]);
   if (body === undefined) response.end();
   else if (bodyBytes > LONG_BODY_BYTES) sendLongBody(response, Buffer.from(body), 0);
-  // A text of as many bytes as characters is ASCII, which node:http copies faster as Latin-1.
+  // A text with as many bytes as characters is ASCII, which node:http copies faster as Latin-1.
   else response.end(body, bodyBytes === body.length ? 'latin1' : 'utf8');
 }
 
@@ -83,10 +83,10 @@ const LONG_BODY_BYTES: number = 16 << 10;
 const PIECE_BYTES: number = 64 << 10;
 
 /**
- * Once `end` is called, node:http considers a response finished, and a stopping server could cut
- * off data that the kernel has not accepted. The end of a long response is therefore called only
- * after its last piece. A client that does not read costs one piece. A callback of `write` would do
- * as well, but what stands between (Express's compression) may not call it.
+ * Once `end` is called, node:http considers a response finished, and a graceful shutdown could cut
+ * off data that the kernel has not accepted. So `end` is called only after the last piece of a long
+ * response. A client that does not read costs one piece. A callback of `write` would do as well,
+ * but a wrapper around the response (Express's compression) may not call it.
  */
 function sendLongBody(response: ServerResponse, body: Buffer, start: number): void {
   for (let at = start; at < body.length; at += PIECE_BYTES) {

@@ -1,6 +1,4 @@
-/**
- * Bearer credentials (the interface's part 5, RFC 6750): the key of a request.
- */
+/** Bearer credentials (spec section 5, RFC 6750): the API key of a request. */
 
 import { SPACE, TAB } from '../base/ascii.ts';
 import { ApiError } from './api-error.ts';
@@ -23,7 +21,7 @@ export function authenticate(headers: RequestHeaders, keyring: Keyring): ApiKey 
     throw unauthorized('The Authorization header field must be of the form Bearer <API_KEY>');
   }
   const apiKey = keyring(token);
-  // RFC 6750 section 3.1: an error code only where a token was sent, and is wrong.
+  // RFC 6750 section 3.1: an error code only if a token was sent and is wrong.
   if (apiKey === undefined) throw unauthorized('The API key is not valid', 'invalid_token');
   return apiKey;
 }

@@ -17,7 +17,7 @@ export function toApiError(error: NodeJS.ErrnoException, maxHeaderSize: number):
     case 'HPE_PAUSED_H2_UPGRADE':
       return unsupportedVersion('HTTP/2');
     case 'HPE_INVALID_VERSION':
-      // Two numbers that are not a version of HTTP; for anything else the parser says what it
+      // Two numbers that are not a version of HTTP. Otherwise the reason is what the parser
       // expected.
       if (reason === 'Invalid HTTP version') return unsupportedVersion('This version of HTTP');
   }
@@ -26,12 +26,12 @@ export function toApiError(error: NodeJS.ErrnoException, maxHeaderSize: number):
 
 /**
  * Returns the Origin of a request whose header the parser rejects, taken from the bytes at fault;
- * undefined if they have none. A wrong guess does no harm: the error tells nothing.
+ * undefined if they have none. A wrong guess does no harm: the error has no secrets.
  */
 export function findOrigin(error: Error): string | undefined {
   if (!('rawPacket' in error) || !Buffer.isBuffer(error.rawPacket)) return undefined;
   const match = /^origin:[ \t]*([!-~]{1,255})[ \t]*\r?$/im.exec(error.rawPacket.toString('latin1'));
-  // A copy: a part of a string keeps the whole of it in memory.
+  // A copy, because a slice keeps the whole string in memory.
   return match === null ? undefined : Buffer.from(match[1]!).toString();
 }
 

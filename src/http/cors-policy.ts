@@ -1,11 +1,13 @@
-/** A CORS policy: what a service lets web pages of other origins do. */
+/** A CORS policy: what web pages of other origins may do. */
 
 import type { IncomingMessage } from 'node:http';
 import type { ApiResponse } from './api-response.ts';
 
 export interface CorsPolicy {
-  /** The answer to a preflight from an allowed origin; undefined for every other request. */
+  /**
+   * Returns the response to a preflight from an allowed origin, or undefined for other requests.
+   */
   preflight(request: IncomingMessage): ApiResponse | undefined;
-  /** Header fields of every response to this origin, except at public paths, open to any page. */
+  /** Returns the header fields of every response to this origin, except at public paths. */
   headersFor(origin: string | undefined): readonly string[];
 }

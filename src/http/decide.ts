@@ -1,10 +1,10 @@
 /**
- * What the header of a request decides: a response, or the call of an operation.
+ * Decides by the header of a request: returns a response, or the call of an operation.
  *
  *     rules of HTTP → preflight → path → key → query → Expect → method → removal → call
  *
- * Below the guarded path nothing is told without a key, not even which paths exist, so
- * authentication comes before any complaint about path, method or body.
+ * Below the protected path a client without an API key learns nothing, not even which paths exist.
+ * So authentication comes before any error about path, method or body.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -29,7 +29,7 @@ export interface Respond {
   readonly apiResponse: ApiResponse;
 }
 
-/** The header is sound: the operation is to handle the request. */
+/** The header is valid: the operation handles the request. */
 export interface Call {
   readonly kind: 'call';
   readonly facts: RequestFacts;
@@ -72,7 +72,7 @@ export function createDecide(options: ListenerOptions): (exchange: Exchange) => 
       if (found === undefined) throw noSuchPath(path, options.hintFor(path, mountOf(request)));
       const { route, parameters: pathParameters } = found;
       facts.isPublic = route.isPublic;
-      // Here, since an operation without parameters does not read the query.
+      // An operation without parameters does not read the query, so it is checked here.
       if (percentDecode(query) === undefined) throw brokenEncoding('query', query);
       checkExpectation(headers);
       if (method === 'OPTIONS') return respondWith(facts, route.optionsResponse);
@@ -96,8 +96,8 @@ function respondWith(facts: RequestFacts, apiResponse: ApiResponse): Respond {
 const ANY_PATH: ApiResponse = emptyResponse(['Allow', 'GET, HEAD, POST, OPTIONS']);
 
 /**
- * The request's target. A program that mounts the listener under a path of its own takes that off
- * the url, and keeps the whole as `originalUrl` (Connect, Express).
+ * Returns the request's target. A program that mounts the listener under a path removes that path
+ * from the url, and keeps the whole target as `originalUrl` (Connect, Express).
  */
 function targetOf({ url = '', originalUrl }: MountedRequest): string {
   return typeof originalUrl === 'string' ? originalUrl : url;
@@ -105,14 +105,14 @@ function targetOf({ url = '', originalUrl }: MountedRequest): string {
 
 type MountedRequest = IncomingMessage & { readonly originalUrl?: unknown };
 
-/** The path that was taken off; '' if none was. */
+/** Returns the path that was removed, or ''. */
 function mountOf(request: MountedRequest): string {
   const { url = '' } = request;
   const target = targetOf(request);
   return url !== '' && target.endsWith(url) ? target.slice(0, -url.length) : '';
 }
 
-/** The target '*' stands for the server as a whole (RFC 9110 section 9.3.7). */
+/** The target '*' means the server as a whole, and only for OPTIONS (RFC 9110 section 9.3.7). */
 function checkAsterisk(method: string): void {
   if (method === 'OPTIONS') return;
   throw malformed(`The request target * is not for ${method}`);

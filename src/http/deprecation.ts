@@ -1,11 +1,9 @@
-/**
- * Deprecation of an operation: what its answers say (RFC 9745, RFC 8594) and when it ends.
- */
+/** Deprecation of an operation: its header fields (RFC 9745, RFC 8594), and its removal. */
 
 import { ApiError } from './api-error.ts';
 import type { Deprecation } from './operation.ts';
 
-/** The header fields of every answer of the operation until it is removed. */
+/** Returns the header fields of every response of the operation until its removal. */
 export function deprecationHeaders(deprecation: Deprecation): readonly string[] {
   const since = Date.parse(deprecation.deprecatedSince) / 1000;
   return [
@@ -17,7 +15,7 @@ export function deprecationHeaders(deprecation: Deprecation): readonly string[] 
   ];
 }
 
-/** The error (410) of the operation with this name after its removal. */
+/** Returns the error (410) of the operation after its removal. */
 export function removedError(name: string, deprecation: Deprecation): ApiError {
   const message = `${name} was removed on ${deprecation.removedOn}, use ${deprecation.successor}`;
   return new ApiError('operation_removed', message, successorLink(deprecation));

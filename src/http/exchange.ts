@@ -1,4 +1,4 @@
-/** Exchange: one request and its response, and what the listener serves them with. */
+/** Exchange: one request, its response, and the options of the listener. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { messageOf, type Log } from '../base/log.ts';
@@ -23,34 +23,36 @@ export interface Exchange {
 
 export interface ListenerOptions {
   readonly operations: readonly Operation[];
-  /** What precedes their paths: '' or '/shop'. */
+  /** The prefix of their paths: '' or '/shop'. */
   readonly prefix: string;
-  /** Below it, nothing is told without a key: '/v1'. */
+  /** Below this path every response requires an API key: '/v1'. */
   readonly protectedPath: string;
   /**
-   * What the 404 of an unknown path adds to its message: the path that was meant, say. `mount` is
-   * what the program around has taken off the path.
+   * Returns what the 404 of an unknown path adds to its message, for example the probable path.
+   * `mount` is the path that the embedding program has removed.
    */
   hintFor(path: string, mount: string): string;
-  /** The keys in force, asked for on each request: those that open what `needsKey` says. */
+  /** Returns the API keys in force for `needsKey`. Called for each request. */
   keyring(needsKey: true | 'metrics'): Keyring;
   readonly bodyLimitBytes: number;
   /** The time of day in milliseconds since 1970. */
   now(): number;
-  /** True while the service stops: each response then closes its connection. */
+  /** Returns true during a graceful shutdown: each response then closes its connection. */
   isDraining(): boolean;
   readonly log: Log;
-  /** Converts a documented error of what the operations use; undefined for any other error. */
+  /** Converts a documented error of the store. Returns undefined for any other error. */
   toApiError?: ((error: unknown) => ApiError | undefined) | undefined;
   /** Called with each response as it goes out. */
   onResponse(record: RequestRecord): void;
-  /** The id of a request, which its response then carries; without this, requests have none. */
+  /**
+   * Returns the id of a request, which its response carries. If it is not set, there are no ids.
+   */
   identify?: ((request: IncomingMessage) => string) | undefined;
   /** Responds to some requests before authentication, and adds header fields to all responses. */
   cors?: CorsPolicy | undefined;
 }
 
-/** The Error for anything that was thrown. An error without a code is a fault of the service. */
+/** Returns the response to a thrown error. If it is not an API error, logs it and returns 500. */
 export function failureResponse(exchange: Exchange, path: string, error: unknown): ApiResponse {
   const { options, request, requestId } = exchange;
   const apiError = error instanceof ApiError ? error : options.toApiError?.(error);

@@ -1,9 +1,9 @@
 /**
- * The node:http server, with its limits set and its own failures answered by Error bodies.
+ * The node:http server, with its limits set, and with Error bodies for the errors of node:http.
  *
  * Memory is bounded by connections × (header limit + body limit + one response), and by the
- * requests that wait (limits.ts). Where node:http would respond by itself, it does so with an empty
- * body; each such place has its listener here.
+ * requests that wait (limits.ts). If node:http responds by itself, the body is empty; so each such
+ * event has a listener here.
  */
 
 import { createServer, type IncomingMessage, type Server } from 'node:http';
@@ -19,9 +19,9 @@ import { PipelineQueue } from './pipelining.ts';
 import { closeStalledConnections } from './stalled-connections.ts';
 
 /**
- * A request without a body needs no stream: measured, that is a fifth more responses on Node 24 and
- * later, which have the option. node:http would refuse a missing Host with an empty body, so that
- * is left to request-rules.ts.
+ * A request without a body needs no stream: measured, that gives 20 % more responses on Node 24 and
+ * later, which have the option. node:http refuses a missing Host with an empty body, so
+ * request-rules.ts does that instead.
  */
 const FIXED_OPTIONS = { requireHostHeader: false, optimizeEmptyRequests: true };
 
@@ -36,12 +36,12 @@ export function createHttpServer(listener: Listener, limits: Partial<Limits> = {
   server.maxConnections = options.maxConnections;
   // By default node:http silently drops the fields after the thousandth, a second Host among them.
   server.maxHeadersCount = 0;
-  // A client that says that it sends no more still gets its responses; there is no option for it.
+  // A client that half-closes its connection still gets its responses. There is no option for it.
   Object.assign(server, { httpAllowHalfOpen: true });
   queues.set(server, queue);
   server.on('connection', (socket) => {
     queue.add(socket);
-    // What node:http calls after a last response.
+    // node:http calls this after a last response.
     socket.destroySoon = () => lingeringClose(socket);
   });
   closeStalledConnections(server, queue, options);
@@ -50,7 +50,7 @@ export function createHttpServer(listener: Listener, limits: Partial<Limits> = {
   return server;
 }
 
-/** The open connections of a server that was made here. */
+/** Returns the open connections of a server that createHttpServer made. */
 export function connectionsOf(server: Server): ReadonlySet<Socket> {
   return new Set(queues.get(server)?.connections.keys() as Iterable<Socket>);
 }
@@ -59,17 +59,18 @@ const queues = new WeakMap<Server, PipelineQueue>();
 
 /** If all connections are in use, one whose first header takes longer than this is closed. */
 const UNUSED_MS = 1000;
-/** How long new connections have for their first byte: Node 26 and later take them for idle. */
+/** How long new connections have for their first byte: Node 26 counts unused ones as idle. */
 const MAKE_ROOM_MS = 20;
 
-/** When a connection was refused since all are in use, closes those that nobody needs. */
+/** If a connection is refused because all are in use, closes the idle and unused ones. */
 function closeUnusedWhenFull(server: Server, queue: PipelineQueue): void {
   let timer: NodeJS.Timeout | undefined;
   const closeUnused = (): void => {
     timer = undefined;
     server.closeIdleConnections();
     const now = performance.now();
-    // To node:http one that never completed a header is in use (before Node 26, if it is silent).
+    // To node:http, a connection that never completed a header is in use (from Node 26 on, only if
+    // it has sent something).
     for (const { socket, current, isPaused, readSince } of queue.connections.values()) {
       if (current === undefined && !isPaused && now - readSince > UNUSED_MS) socket.destroy();
     }
@@ -85,7 +86,7 @@ function handleClientErrors(
 ): void {
   const faulty = new WeakSet<Duplex>();
   const respond = (socket: Duplex, error: ApiError, headerOrigin: string | undefined): void => {
-    // If its body is at fault, the request is known.
+    // If the error is in the body, the request is known.
     const end = (request: IncomingMessage | undefined): void => {
       const origin = request === undefined ? headerOrigin : request.headers.origin;
       endWithError(socket, error, listener.clientErrorHeaders?.(origin) ?? NO_HEADERS);
@@ -93,8 +94,8 @@ function handleClientErrors(
     queue.endWith(socket, end, () => lingeringClose(socket));
   };
   server.on('connect', ({ headers }: IncomingMessage, socket: Duplex) => {
-    // node:http is done with this socket, and has taken its own listeners off; without one, a
-    // failure of it would end the process.
+    // node:http has removed its own listeners from this socket. Without a listener, an error of the
+    // socket would end the process.
     for (const event of ['error', 'timeout']) socket.on(event, () => socket.destroy());
     // A long response that is in progress waits for this event.
     socket.on('drain', () => queue.connections.get(socket)?.current?.emit('drain'));
@@ -102,22 +103,22 @@ function handleClientErrors(
     respond(socket, new ApiError('method_not_allowed', message, ALLOW_NONE), headers.origin);
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
-    // The parser reports a fault again at each chunk after it, and at the end.
+    // The parser reports the error again at each later chunk, and at the end.
     if (faulty.has(socket) && error.code !== 'ECONNRESET') return;
     if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
-    // The rest of the request may be there: it is the service that does not read. node:http will
-    // not report it again; stalled-connections.ts measures the time that follows.
+    // The rest of the request may have arrived: the service itself has paused the connection.
+    // node:http does not report it again; stalled-connections.ts measures the time that follows.
     if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && queue.connections.get(socket)?.isPaused)
       return;
     faulty.add(socket);
     const origin = listener.clientErrorHeaders === undefined ? undefined : findOrigin(error);
     respond(socket, toApiError(error, maxHeaderSize), origin);
   });
-  // node:http's timeout of an idle connection, which a listener takes over.
+  // node:http's timeout of an idle connection. A listener replaces its action.
   server.on('timeout', (socket) => {
     if (!queue.connections.get(socket)?.isPaused) socket.destroy();
   });
 }
 
-/** CONNECT names a host, not one of our paths: no method is allowed there. */
+/** CONNECT names a host, not a path of this service: no method is allowed. */
 const ALLOW_NONE: readonly string[] = ['Allow', ''];

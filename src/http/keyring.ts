@@ -1,6 +1,6 @@
-/** Keyring: what authentication asks, and what is known of each API key. */
+/** Keyring: looks up API keys, and records their use. */
 
-/** What the keys of one name were used for. */
+/** The use of all keys with one name. */
 export interface KeyUse {
   readonly name: string;
   requests: number;
@@ -13,5 +13,5 @@ export interface ApiKey {
   readonly use: KeyUse;
 }
 
-/** Returns the API key that a token is, or undefined if it is not one in force. */
+/** Returns the API key with this text, or undefined if no such key is in force. */
 export type Keyring = (token: string) => ApiKey | undefined;

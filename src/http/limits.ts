@@ -1,36 +1,36 @@
 /**
- * The bounds on what a client can make grow, each with its reason. All bounds are in one table in
- * ops/README.md.
+ * The limits on everything that a client can make grow, each with its reason. One table in
+ * ops/README.md lists all limits.
  *
- * Those of a body are with its reader (request-body.ts, lingering-close.ts), those of the store's
- * queue with the store.
+ * The limits of a body are in request-body.ts and lingering-close.ts, those of the store's queue in
+ * the store.
  */
 
-/** Times in milliseconds, sizes in bytes; where node:http has a name, it is that. */
+/** Times in milliseconds, sizes in bytes, and the names of node:http if it has the limit. */
 export interface Limits {
-  /** A client that dribbles its header holds a connection no longer than this. */
+  /** How long a client may take to send a header. */
   readonly headersTimeout: number;
   /** For the header and the body together. */
   readonly requestTimeout: number;
-  /** How often connections are looked at: node:http's own 30 s would make the times coarse. */
+  /** How often connections are checked: with node:http's 30 s the timeouts would be coarse. */
   readonly connectionsCheckingInterval: number;
   /**
-   * A connection on which nothing comes is closed; longer than the 60 s after which most proxies
-   * close theirs. One on which something comes, but no request, has headersTimeout in addition.
+   * How long an idle connection is kept: longer than the 60 s of most proxies. A connection that
+   * receives bytes, but no request, has headersTimeout in addition.
    */
   readonly keepAliveTimeout: number;
   /**
-   * A connection on which a response is due, and no byte of it goes out, is closed: its client does
-   * not read, or its response never comes, whatever the cause.
+   * How long a response that is due may make no progress before its connection is closed: its
+   * client does not read, or the response never comes, whatever the cause.
    */
   readonly timeout: number;
-  /** What node:http takes by default, and most proxies send. */
+  /** The default of node:http, and what most proxies send at most. */
   readonly maxHeaderSize: number;
-  /** Room for a thousand, and for those who look after the service. */
+  /** 1,000 clients, and some more for those who operate the service. */
   readonly maxConnections: number;
   /**
-   * Pipelined requests that wait, on all connections together: about 3 KB each. One with many
-   * header fields counts once more for each 50 of them. What happens beyond it: pipelining.ts.
+   * Pipelined requests that wait, on all connections together: about 3 KB each. A request counts
+   * once more for each 50 header fields. pipelining.ts says what happens above the limit.
    */
   readonly maxWaitingRequests: number;
 }

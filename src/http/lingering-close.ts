@@ -9,11 +9,11 @@
 
 import type { Duplex } from 'node:stream';
 
-/** Eight times the longest body that most clients send before they look at a response. */
+/** Eight times the longest body that most clients send before they read a response. */
 const MAX_DISCARDED_BYTES: number = 8 << 20;
 const MAX_LINGER_MS = 2000;
 
-/** Closes the socket after all that was written to it has gone out, at most two seconds later. */
+/** Closes the socket after all written data has gone out, and at most two seconds later. */
 export function lingeringClose(socket: Duplex): void {
   if (socket.writableEnded) return;
   socket.once('finish', () => {
@@ -27,8 +27,8 @@ export function lingeringClose(socket: Duplex): void {
     // From here on TCP flow control stops the client.
     if (discardedBytes >= MAX_DISCARDED_BYTES) socket.pause();
   };
-  // A listener for `data` takes the connection from node:http's parser, which would take what comes
-  // for requests. If the parser has stopped the reading, it has to start it again first.
+  // node:http's parser would read what comes as requests, so its `data` listener is replaced. If
+  // the parser has paused the socket, it must resume it first.
   const takeOver = (): unknown => socket.removeAllListeners('data').on('data', discard);
   if (socket.isPaused()) socket.once('resume', takeOver).resume();
   else takeOver();

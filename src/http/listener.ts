@@ -1,9 +1,8 @@
 /**
  * The listener: takes one request from node:http to its response.
  *
- * `decide` looks at the header, and returns a response or the call of an operation. `respond` sends
- * responses. An operation whose response is known at once returns it; only for the others is there
- * a promise to wait for.
+ * `decide` reads the header, and returns a response or the call of an operation. `respond` sends
+ * responses. An operation returns a response that is already known, and a promise otherwise.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -29,7 +28,7 @@ export function createListener(options: ListenerOptions): Listener {
     const requestId = options.identify?.(request) ?? '';
     const exchange = { options, request, response, headers, startedAt, requestId };
     const decision = decide(exchange);
-    // The parser may reject the body next, so what the header decides goes out at once.
+    // The parser may reject the body next, so what the header decides is sent immediately.
     if (decision.kind === 'call') call(exchange, decision);
     else respond(exchange, decision.facts, decision.apiResponse);
   };
@@ -56,9 +55,9 @@ function fail(exchange: Exchange, facts: RequestFacts, error: unknown): void {
 }
 
 /**
- * node:http discards the body of a request that nobody read, by taking its stream through its whole
- * life. A request without a body has nothing to discard. Measured on Node 20, that saves a tenth of
- * a short request; Node 24 and later do the same by themselves (optimizeEmptyRequests).
+ * node:http discards an unread body by running its stream to its end. A request without a body has
+ * nothing to discard. Measured on Node 20, this saves 10 % of a short request; Node 24 and later do
+ * it by themselves (optimizeEmptyRequests).
  */
 function skipEmptyBody(request: IncomingMessage): void {
   if (!request.complete) request.read(0);

@@ -2,9 +2,9 @@
  * Pipelining: the requests of one connection are served one after the other (RFC 9112 section
  * 9.3.2).
  *
- * node:http parses all requests of one read of 64 KiB, some 3,600 of them, before it reads again. A
- * request that has to wait for the response before it is queued here, and its connection is not
- * read meanwhile. So no connection has more waiting than one read brings. A connection has a state:
+ * node:http parses all requests of one read of 64 KiB, up to about 3,600, before it reads again. A
+ * request that has to wait for an earlier response is queued here, and its connection is not read
+ * meanwhile. So at most the requests of one read wait on a connection. A connection has a state:
  *
  *     state    its socket  a new request  becomes
  *     reading  is read     is served      queued, if the response before is still to go out
@@ -17,16 +17,16 @@
  *
  * Too many are more than `maxWaiting` on all connections together. Then, in this order:
  *
- * 1. Connections whose clients have not taken their response are closed, the longest queued first,
- *    until the others are not too many.
- * 2. If a response takes its time, since it waits for the store, its connection is ending: the
- *    requests after it, none of which has begun, are discarded. Beyond twice as many, the connection
- *    is closed at once, unless its request may have taken effect.
+ * 1. Connections whose clients do not read their response are closed, the longest queued first,
+ *    until the other connections have few enough.
+ * 2. If a response waits for the store, its connection is ending: the requests after it, none of
+ *    which has begun, are discarded. Above twice `maxWaiting`, the connection is closed at once, if
+ *    its request cannot have taken effect.
  * 3. All other connections are held.
  *
- * So a client that does not read never delays others, and clients that read get every response, be
- * they thousands, as long as a response fits into the buffers of its connection. Where long ones
- * pile up beyond the bound, rule 1 cannot tell a client that reads slowly from one that does not.
+ * So a client that does not read never delays others, and thousands of clients that read get every
+ * response, as long as a response fits into the buffers of its connection. If long responses exceed
+ * the bound, rule 1 cannot distinguish a client that reads slowly from one that does not read.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -39,7 +39,7 @@ export class PipelineQueue {
   readonly connections: Map<Duplex, Connection> = new Map();
   readonly #listener: Listener;
   readonly #maxWaiting: number;
-  /** Those with requests that wait, or were discarded, the longest queued first. */
+  /** The connections with requests that wait or were discarded, the longest queued first. */
   readonly #queued: Set<Connection> = new Set();
   /** The weights of all requests that wait, and of discarded ones until their connection closes. */
   #waiting = 0;
@@ -53,17 +53,17 @@ export class PipelineQueue {
     this.#maxWaiting = maxWaiting;
   }
 
-  /** Takes care of a connection until it closes. */
+  /** Adds a new connection, and removes it when it closes. */
   add(socket: Socket): void {
     const connection = new Connection(socket);
     this.connections.set(socket, connection);
     if (this.#isHolding) connection.state = 'held';
-    // node:http starts to read a new connection, and reads on after each response, and when a slow
-    // client has taken some of one.
+    // node:http resumes a new connection, and any connection after a response, or after a slow
+    // client has read a part of one.
     socket.on('resume', () => {
       if (!connection.isPaused || !socket.writable) return;
       socket.pause();
-      // node:http stops reading at this event, which a socket that is paused already does not emit.
+      // node:http stops reading at this event, which a paused socket does not emit again.
       socket.emit('pause');
     });
     socket.once('close', () => {
@@ -72,12 +72,12 @@ export class PipelineQueue {
     });
   }
 
-  /** Serves the request, now or after those before it on its connection. */
+  /** Serves the request, now or after the earlier ones of its connection. */
   serve(request: IncomingMessage, response: ServerResponse): void {
     const connection = this.connections.get(request.socket);
     if (connection === undefined || !request.socket.writable) return;
     if (response.socket !== null) {
-      // node:http gives a response the socket when all responses before it have gone out.
+      // node:http assigns the socket to a response when all earlier responses have gone out.
       connection.current = response;
       this.#listener(request, response);
     } else {
@@ -86,10 +86,10 @@ export class PipelineQueue {
   }
 
   /**
-   * Calls `respond` for what the parser rejected, after the responses before it: what it writes is
-   * the connection's last. If the fault is in the body of a request, `respond` is given the
-   * request; if its own response has begun, `end` is called instead, since a request has one
-   * response.
+   * Calls `respond` for what the parser rejected, after the earlier responses: it writes the last
+   * response of the connection. If the error is in the body of a request, `respond` gets the
+   * request. If that request's own response has begun, `end` is called instead, since a request has
+   * one response.
    */
   endWith(
     socket: Duplex,
@@ -112,7 +112,7 @@ export class PipelineQueue {
     const weight = weightOf(queued.response);
     connection.weight += weight;
     this.#waiting += weight;
-    // What follows a last response must not be processed (RFC 9112 section 9.6).
+    // Requests after a last response must not be processed (RFC 9112 section 9.6).
     if (connection.state === 'ending') return;
     connection.waiting.push(queued);
     if (connection.state !== 'queued') {
@@ -154,13 +154,13 @@ export class PipelineQueue {
     setImmediate(() => this.#release());
   }
 
-  /** Reads some connections again when nothing is left to serve, and the others after them. */
+  /** When nothing is left to serve, reads some connections again, and then the others. */
   #release(): void {
     if (this.#scheduled > 0) return void setImmediate(() => this.#release());
     this.#isHolding = false;
     const held = [...this.connections.values()].filter(({ state }) => state === 'held');
-    // By turns the newest or the oldest come first, so that neither can be kept waiting by others,
-    // and before them all those that have not pipelined, or longest ago.
+    // First those that have not pipelined, or not for the longest time. Among equals, the newest
+    // and the oldest come first by turns, so that neither waits forever.
     this.#isNewestFirst = !this.#isNewestFirst;
     if (this.#isNewestFirst) held.reverse();
     held.sort((a, b) => a.queuedAt - b.queuedAt);
@@ -198,7 +198,7 @@ export class PipelineQueue {
     if (connection.socket.writable) next.begin();
   }
 
-  /** The connection has no requests any more. */
+  /** Discards the requests of a connection. */
   #forget(connection: Connection): void {
     this.#waiting -= connection.weight;
     connection.weight = 0;
@@ -207,7 +207,7 @@ export class PipelineQueue {
   }
 }
 
-/** How many pipelined requests are served before other connections have their turn: about 1 ms. */
+/** How many pipelined requests of a connection are served in a row: about 1 ms. */
 const MAX_IN_A_ROW = 64;
 /** How many held connections are read again at a time. */
 const MAX_RELEASED = 64;
@@ -220,27 +220,27 @@ export class Connection {
   /** The response in progress, or the last one; undefined before the first request. */
   current: ServerResponse | undefined;
   readonly waiting: QueuedRequest[] = [];
-  /** Of the requests that wait, or were discarded. */
+  /** The weights of the requests that wait or were discarded. */
   weight = 0;
   servedInARow = 0;
-  /** When a request had to wait last, by performance.now(). */
+  /** When a request last had to wait, by performance.now(). */
   queuedAt = 0;
 
   constructor(socket: Socket) {
     this.socket = socket;
   }
 
-  /** True while a response has to go out. */
+  /** True while a response has yet to go out. */
   get isDue(): boolean {
     return this.waiting.length > 0 || (this.current !== undefined && !isOut(this.current));
   }
 
-  /** True while the service does not read it, so that a request in transit cannot arrive. */
+  /** True while the service does not read the connection. */
   get isPaused(): boolean {
     return this.state !== 'reading';
   }
 
-  /** True if its client does not take the response in progress. */
+  /** True if its client does not read the response in progress. */
   get isBlocked(): boolean {
     return this.current?.headersSent === true && this.socket.writableLength > 0;
   }
@@ -263,12 +263,12 @@ function weightOf({ req }: ServerResponse): number {
   return 1 + Math.floor(req.rawHeaders.length / 100);
 }
 
-/** node:http takes the socket from a response that has gone out. */
+/** node:http removes the socket from a response that has gone out. */
 function isOut(response: ServerResponse): boolean {
   return response.writableEnded && response.socket === null;
 }
 
-/** A create whose body its handler does not have yet has changed nothing, nor has a read. */
+/** A create has no effect before its handler has the body, and a read never has one. */
 function mayHaveTakenEffect({ req }: ServerResponse): boolean {
   return req.method === 'POST' && req.readableEnded;
 }

@@ -1,7 +1,7 @@
 /**
  * The query string, as forms write it (application/x-www-form-urlencoded): `limit=5&status=sold`.
  *
- * It does not use URLSearchParams, which hides broken encoding and is slower.
+ * URLSearchParams would hide broken encoding, and is slower.
  */
 
 import { brokenEncoding, percentDecode } from './request-target.ts';

@@ -1,11 +1,11 @@
 /**
  * The request body: JSON text in UTF-8 (RFC 8259 section 8.1), not longer than the limit.
  *
- * What can be refused by the header alone is refused before a byte of the body is read, and before
- * a client that waits for "100 Continue" sends any. What the bytes mean is for others to say.
+ * If the header alone is a reason to refuse the request, no byte of the body is read, and a client
+ * that waits for "100 Continue" sends none.
  *
- * A server that createHttpServer did not make has sent "100 Continue" by itself before: its clients
- * see that twice, and a refusal only after it.
+ * A server that createHttpServer did not make has already sent "100 Continue" by itself: its
+ * clients see that twice, and a refusal only after it.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -17,17 +17,15 @@ import { announcesBody, type RequestHeaders } from './request-headers.ts';
 
 export const DEFAULT_BODY_LIMIT_BYTES = 65_536;
 
-/**
- * A hundred bodies, a page of them, have to fit into one string, which has at most 512 MiB in V8.
- */
+/** A page of 100 bodies has to fit into one string, which has at most 512 MiB in V8. */
 export const MAX_BODY_LIMIT_BYTES: number = 5 << 20;
 
-/** The client went away before its request was complete: there is nobody to answer. */
+/** The client closed the connection before its request was complete. */
 export class ClientGoneError extends Error {
   override readonly name: string = 'ClientGoneError';
 }
 
-/** Rejects with an ApiError (400, 413, 415), or with ClientGoneError. */
+/** Resolves with the body. Rejects with an ApiError (400, 413, 415), or with ClientGoneError. */
 export async function readBody(
   { request, response, headers }: Exchange,
   limitBytes: number,
@@ -36,14 +34,14 @@ export async function readBody(
   if (headers.contentLength !== undefined && Number(headers.contentLength) > limitBytes) {
     throw tooLarge(limitBytes);
   }
-  // A client of HTTP/1.0 knows no interim answers (RFC 9110 section 15.2).
+  // HTTP/1.0 has no interim responses (RFC 9110 section 15.2).
   const isWaiting = headers.expect !== undefined && request.httpVersionMinor > 0;
   if (isWaiting) response.writeContinue();
-  // Without a body the stream may have no end: see optimizeEmptyRequests in http-server.ts.
+  // Without a body the stream may never end: see optimizeEmptyRequests in http-server.ts.
   const body = announcesBody(headers) ? await readBytes(request, limitBytes) : EMPTY;
   if (body.length === 0) throw invalidJson('A body is required, and it must be JSON');
   if (body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf) {
-    throw invalidJson('The body starts with a byte order mark, which is no JSON');
+    throw invalidJson('The body starts with a byte order mark, which JSON does not allow');
   }
   const invalid = findInvalidUtf8(body);
   if (invalid !== undefined) throw invalidJson(`The body is not valid UTF-8 at byte ${invalid}`);
@@ -71,12 +69,12 @@ function checkMediaType({ contentType, contentEncoding }: RequestHeaders): void 
 }
 
 /**
- * Collects the body in one buffer that doubles as it fills: to keep every chunk would cost 400
- * bytes for each byte of a client that sends them one by one.
+ * Collects the body in one buffer that doubles as it fills. A list of chunks would take 400 bytes
+ * for each byte of a client that sends single bytes.
  */
 function readBytes(request: IncomingMessage, limitBytes: number): Promise<Buffer> {
   if (request.readableDidRead || request.destroyed) {
-    // The end that we would wait for has been.
+    // The event `end` does not come again.
     throw new Error('The body was read already: put the listener before any body parser');
   }
   return new Promise((resolve, reject) => {
@@ -86,7 +84,7 @@ function readBytes(request: IncomingMessage, limitBytes: number): Promise<Buffer
       const end = length + chunk.length;
       if (end > limitBytes) return settle(() => reject(tooLarge(limitBytes)));
       if (length === 0) {
-        // Nearly always this is all.
+        // Nearly always the body is one chunk.
         bytes = chunk;
       } else {
         if (end > bytes.length) bytes = Buffer.concat([bytes], Math.min(2 * end, limitBytes));

@@ -1,12 +1,12 @@
 /**
- * The header fields that the service looks at, taken from a request in one pass.
+ * The header fields that the service uses, read in one pass.
  *
- * node:http joins or drops fields that were sent twice. If "exactly one" matters, as for the API
- * key and the host, only the raw list shows it.
+ * node:http joins or drops fields that were sent twice. Only its raw list shows whether there was
+ * exactly one, which matters for the API key and the host.
  */
 
 export interface RequestHeaders {
-  /** How many lines of Host there were, and the last one's value. */
+  /** The number of Host lines, and the value of the last one. */
   hostCount: number;
   host: string;
   authorizationCount: number;
@@ -74,7 +74,7 @@ const JOINED: ReadonlyMap<string, JoinedField> = new Map<string, JoinedField>([
 type JoinedField =
   'contentLength' | 'contentType' | 'contentEncoding' | 'transferEncoding' | 'expect';
 
-/** True if a body follows the header: node:http shows it in no other way before it is read. */
+/** Returns true if a body follows the header. node:http shows it in no other way before the end. */
 export function announcesBody(headers: RequestHeaders): boolean {
   if (headers.transferEncoding !== undefined) return true;
   return headers.contentLength !== undefined && Number(headers.contentLength) > 0;

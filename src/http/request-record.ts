@@ -1,4 +1,4 @@
-/** A request that has its response, as metrics and the access log see it. */
+/** A request with its response, for the metrics and the access log. */
 
 import type { IncomingMessage } from 'node:http';
 import type { KeyUse } from './keyring.ts';
@@ -10,25 +10,24 @@ export interface RequestRecord {
   readonly status: number;
   /** Bytes of the body that are sent: 0 for HEAD. */
   readonly bodyBytes: number;
-  /** When the requests before it on its connection had their responses, by performance.now(). */
+  /** When the earlier requests of its connection had their responses, by performance.now(). */
   readonly startedAt: number;
   /** '' if requests have none. */
   readonly requestId: string;
 }
 
-/** What is known of a request when its header was looked at. */
+/** What the header of a request says. */
 export interface RequestFacts {
   /**
-   * The path as it was sent, without query and host; '' if the target could not be read. The rest
-   * of a target is private.
+   * The path as it was sent, or '' if the target is invalid. Query and host are private.
    */
   readonly path: string;
-  /** Of the API key that was presented; undefined without a valid one. */
+  /** The use of its API key, or undefined without a valid one. */
   readonly keyUse: KeyUse | undefined;
-  /** The operation that is asked for, if any. */
+  /** The requested operation, if any. */
   readonly prepared: PreparedOperation | undefined;
-  /** True if web pages of any origin may read what is at the path. */
+  /** True if web pages of any origin may read the response. */
   readonly isPublic: boolean;
-  /** False if the request broke a rule of HTTP: others may have understood it differently. */
+  /** False if it breaks a rule of HTTP: a proxy may have understood it differently. */
   readonly passedRequestRules: boolean;
 }

@@ -1,12 +1,11 @@
 /**
- * The rules of HTTP/1.1 that node:http's parser lets pass (RFC 9110 and RFC 9112).
+ * The rules of HTTP/1.1 that node:http's parser does not enforce (RFC 9110 and RFC 9112).
  *
- * A request that breaks one is not understood the same way by everybody between the client and us,
- * which is what request smuggling lives on; so it is refused before anything else is looked at, and
- * its connection closed.
+ * A proxy may understand a request that breaks one differently, which makes request smuggling
+ * possible. So such a request is refused before any other check, and its connection is closed.
  *
- * One fault cannot be seen from here: the parser takes RTSP/1.0 and RTSP/1.1 for HTTP, and ICE/1.0
- * with the method SOURCE. They are answered as if they were.
+ * One violation cannot be seen here: the parser accepts RTSP/1.0 and RTSP/1.1 as HTTP, and ICE/1.0
+ * with the method SOURCE. They get the same responses as HTTP.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -14,7 +13,7 @@ import { quote } from '../base/quote.ts';
 import { ApiError, malformed, unsupportedVersion } from './api-error.ts';
 import type { RequestHeaders } from './request-headers.ts';
 
-/** Throws an ApiError for a request that no server should serve. */
+/** Throws an ApiError if the request breaks a rule. */
 export function checkRequestRules(request: IncomingMessage, headers: RequestHeaders): void {
   const { httpVersionMajor: major, httpVersionMinor: minor } = request;
   if (major !== 1 || minor > 1) throw unsupportedVersion(`HTTP/${request.httpVersion}`);
@@ -35,9 +34,7 @@ function checkHost({ hostCount, host }: RequestHeaders, isRequired: boolean): vo
   if (!isHost(host)) throw malformed(`Host ${quote(host)} is not a host`);
 }
 
-/**
- * True for a host, or an IP literal in brackets, and a port (RFC 9110 section 7.2); never empty.
- */
+/** Returns true for a host, or an IP literal in brackets, with or without a port; never empty. */
 export function isHost(text: string): boolean {
   return HOST.test(text);
 }

@@ -8,9 +8,9 @@ import { malformed, type ApiError } from './api-error.ts';
 import { isHost } from './request-rules.ts';
 
 export interface Target {
-  /** As sent, without the query; starts with a slash, or is '*'. */
+  /** The path as it was sent, without the query. It starts with a slash, or is '*'. */
   readonly path: string;
-  /** What follows the first question mark, '' without one. */
+  /** The text after the first question mark, or ''. */
   readonly query: string;
 }
 
@@ -23,8 +23,8 @@ export function readTarget(url: string): Target {
 }
 
 /**
- * Returns the path with every letter, digit and `-._~` that is percent-encoded as itself: paths
- * that differ in that only are the same (RFC 3986 section 6.2.2.2). Other encodings stay.
+ * Decodes every percent-encoded letter, digit and `-._~` of a path: paths that differ only in such
+ * encodings are the same (RFC 3986 section 6.2.2.2). Other encodings stay.
  */
 export function normalizePath(path: string): string {
   if (!path.includes('%')) return path;
@@ -34,7 +34,7 @@ export function normalizePath(path: string): string {
   });
 }
 
-/** The error for '%' without two hex digits after it, or for bytes that are not UTF-8. */
+/** Returns the error for '%' without two hex digits after it, or for invalid UTF-8. */
 export function brokenEncoding(part: 'path' | 'query', text: string): ApiError {
   return malformed(`The ${part} ${quote(text)} has broken percent-encoding`);
 }

@@ -1,8 +1,8 @@
 /**
- * Sends a response, and decides what becomes of its connection.
+ * Sends a response, and decides whether its connection stays open.
  *
- * The connection ends if others may have understood the request differently, if its body was not
- * read, and while the service stops.
+ * The connection ends if a proxy may have understood the request differently, if its body was not
+ * read, and during a graceful shutdown.
  */
 
 import { NO_HEADERS, sendResponse, type ApiResponse } from './api-response.ts';
@@ -21,7 +21,7 @@ export function respond(exchange: Exchange, facts: RequestFacts, apiResponse: Ap
   const headers = extraHeaders(exchange, facts, status);
   const isEarly = isEarlyResponse(exchange, status);
   const { socket } = request;
-  // On any server: node:http would reset a connection whose client still sends.
+  // Set for servers that createHttpServer did not make, too: node:http would reset the connection.
   if (isEarly) socket.destroySoon = () => lingeringClose(socket);
   const isLast = isEarly || endsConnection(exchange, facts);
   sendResponse(response, apiResponse, isLast ? [...headers, ...CLOSE] : headers);
@@ -30,9 +30,9 @@ export function respond(exchange: Exchange, facts: RequestFacts, apiResponse: Ap
 const CLOSE: readonly string[] = ['Connection', 'close'];
 
 /**
- * True if the response does not wait for the rest of the request's body. An error does not wait.
- * Any other response does if Content-Length shows that the body is within the limit: node:http
- * discards it, and the connection stays.
+ * Returns true if the response does not wait for the rest of the request body. An error response
+ * does not wait. Neither does any other response, unless Content-Length shows that the body is
+ * within the limit: then node:http discards it, and the connection stays open.
  */
 function isEarlyResponse({ options, request, headers }: Exchange, status: number): boolean {
   if (!announcesBody(headers) || request.complete) return false;
@@ -42,9 +42,9 @@ function isEarlyResponse({ options, request, headers }: Exchange, status: number
 }
 
 function endsConnection({ options, request, headers }: Exchange, facts: RequestFacts): boolean {
-  // After a request to upgrade, node:http discards what came with it, even half a request.
+  // After a request to upgrade, node:http discards all bytes that came with it.
   if (!facts.passedRequestRules || headers.asksToUpgrade || options.isDraining()) return true;
-  // The parser heeds a Connection among the trailers, and takes no request after it.
+  // The parser obeys a Connection field in the trailer, and reads no request after it.
   return request.rawTrailers.some((text) => /^(?:proxy-)?connection$/i.test(text));
 }
 

@@ -1,5 +1,5 @@
 /**
- * The router: from a path to the route that serves it.
+ * The router: finds the route of a path.
  *
  * A pattern is a path whose segments are literal or a parameter, `/v1/users/{userId}`. Paths match
  * exactly: case counts, and so does every slash. A parameter is one segment, not empty, and
@@ -19,7 +19,7 @@ export interface Router<T> {
   match(path: string): Match<T> | undefined;
 }
 
-/** A router over patterns, whose literal segments are of letters, digits and `-._~`. */
+/** Returns a router. The literal segments of its patterns consist of letters, digits and `-._~`. */
 export function createRouter<T>(routes: ReadonlyMap<string, T>): Router<T> {
   const literal = new Map<string, Match<T>>();
   const patterns: { readonly pieces: readonly string[]; readonly route: T }[] = [];
@@ -42,7 +42,7 @@ export function createRouter<T>(routes: ReadonlyMap<string, T>): Router<T> {
   };
 }
 
-/** Returns what is between the pieces, decoded, or undefined if the path does not match. */
+/** Returns the decoded texts between the pieces, or undefined if the path does not match. */
 function matchPieces(pieces: readonly string[], path: string): readonly string[] | undefined {
   const parameters: string[] = [];
   let at = 0;

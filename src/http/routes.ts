@@ -1,18 +1,16 @@
-/**
- * Routes: the table of operations, grouped by path, with what can be prepared before requests come.
- */
+/** Routes: the operations grouped by path, with everything that can be computed at start. */
 
 import type { ApiError } from './api-error.ts';
 import { deprecationHeaders, removedError } from './deprecation.ts';
 import type { Operation } from './operation.ts';
 import { emptyResponse, NO_HEADERS, type ApiResponse } from './api-response.ts';
 
-/** Everything at one path. */
+/** All operations of one path. */
 export interface Route {
-  /** By method. HEAD is there if GET is. */
+  /** By method. HEAD is included if GET is. */
   readonly operations: ReadonlyMap<string, PreparedOperation>;
   readonly needsKey: Operation['needsKey'];
-  /** True if one of the operations is public: then all responses at this path are. */
+  /** True if one of the operations is public: then all responses of this path are. */
   readonly isPublic: boolean;
   /** The value of the Allow header field. */
   readonly allow: string;
@@ -23,11 +21,13 @@ export interface PreparedOperation {
   readonly operation: Operation;
   /** Header fields of every response until the operation is removed. */
   readonly headers: readonly string[];
-  /** When, in milliseconds since 1970, and the error from then on; undefined for never. */
+  /**
+   * The time in milliseconds since 1970, and the error from then on. Undefined if never removed.
+   */
   readonly removal: { readonly at: number; error(): ApiError } | undefined;
 }
 
-/** The routes by their pattern, below the prefix. */
+/** Returns the routes by their pattern, with the prefix. */
 export function groupByPath(
   operations: readonly Operation[],
   prefix: string,
@@ -53,7 +53,7 @@ export function groupByPath(
   return routes;
 }
 
-/** To a preflight of any page (the Fetch standard); `*` does not stand for Authorization there. */
+/** For a preflight of any page (Fetch standard). `*` does not include Authorization. */
 const PUBLIC_PREFLIGHT: readonly string[] = [
   'Access-Control-Allow-Methods',
   'GET, HEAD',

@@ -1,10 +1,10 @@
 /**
- * Closes connections on which nothing goes forward.
+ * Closes connections that make no progress.
  *
- * node:http's own timeouts look at bytes, either way: an empty line now and then, which is not a
- * request, keeps a connection open forever. Here it counts what the service has to do: while a
- * response is due, bytes of it have to go out; else a request has to come. All connections are
- * checked every second, in one pass.
+ * node:http's own timeouts count bytes in both directions: a client that sends an empty line now
+ * and then, but no request, would keep its connection open forever. Here progress counts: while a
+ * response is due, bytes of it have to go out; otherwise a request has to come. One pass per second
+ * checks all connections.
  */
 
 import type { Server } from 'node:http';
@@ -12,14 +12,14 @@ import type { Socket } from 'node:net';
 import type { Limits } from './limits.ts';
 import type { Connection, PipelineQueue } from './pipelining.ts';
 
-/** What a connection looked like when it was last seen to go forward, by performance.now(). */
+/** The state of a connection at its last progress. `at` is by performance.now(). */
 interface Activity {
   readonly isDue: boolean;
   readonly sentBytes: number;
   readonly at: number;
 }
 
-/** Watches the connections of a server for as long as it listens. */
+/** Checks the connections of a server while it listens. */
 export function closeStalledConnections(
   server: Server,
   queue: PipelineQueue,
@@ -32,7 +32,7 @@ export function closeStalledConnections(
       const { socket, isDue, isPaused } = connection;
       const sentBytes = sentBytesOf(socket);
       const last = seen.get(connection);
-      // While nothing is due, a paused connection waits for the service, not for its client.
+      // If nothing is due, a paused connection waits for the service, not for its client.
       const isWaiting = isPaused && !isDue;
       if (isWaiting || last?.isDue !== isDue || last.sentBytes !== sentBytes) {
         seen.set(connection, { isDue, sentBytes, at });
@@ -47,15 +47,15 @@ export function closeStalledConnections(
   });
 }
 
-/** What the kernel has accepted: the rest of a long write is in node:net's private queue. */
+/**
+ * Returns the bytes that the kernel has accepted: node:net still queues the rest of a long write.
+ */
 function sentBytesOf(socket: Socket): number {
   const { _handle } = socket as Socket & { _handle?: { writeQueueSize?: number } | null };
   return socket.bytesWritten - (_handle?.writeQueueSize ?? 0);
 }
 
-/**
- * A program that adds a listener for `upgrade` gets the socket without node:http's own listeners.
- */
+/** Returns true if a listener for `upgrade` got the socket, without node:http's own listeners. */
 function isGivenAway(socket: Socket): boolean {
   return socket.listenerCount('timeout') === 0;
 }

@@ -1,4 +1,4 @@
-/** Stopping a server without cutting anybody off in mid answer. */
+/** Graceful shutdown: stops a server without cutting off responses, up to a deadline. */
 
 import type { Server } from 'node:http';
 import { Server as NetServer } from 'node:net';
@@ -6,18 +6,18 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import { connectionsOf } from './http-server.ts';
 
 /**
- * Takes no new connections, and resolves when the last one is closed.
+ * Accepts no new connections. Resolves when the last one is closed.
  *
- * To close a connection on a request that is on its way resets it, and its client cannot know
- * whether it was carried out. So a stop goes in this order:
+ * If a connection is closed while a request is in transit, the kernel resets it, and the client
+ * cannot know whether the request took effect. So a stop has these steps:
  *
- * 1. Connections that wait in the system's queue are accepted, while all goes on as before.
- * 2. The server listens no more, and `drain` is called: from now on the listener should have each
- *    answer close its connection.
- * 3. Idle connections stay open for another moment, for requests that are on their way.
- * 4. They are closed as they fall idle; those that are still busy after `drainMs` are cut.
+ * 1. The server accepts the connections in the kernel's accept queue, and serves as before.
+ * 2. The server stops listening, and `drain` is called: from then on the listener closes each
+ *    connection with its next response.
+ * 3. Idle connections stay open for another moment, for requests in transit.
+ * 4. Connections are closed when they become idle. Those still busy after `drainMs` are cut off.
  *
- * With 2 before 1, clients that come again at once after each answer met some ten resets a stop.
+ * With 2 before 1, clients that reconnect after each response met about ten resets per stop.
  */
 export async function stopServer(
   server: Server,
@@ -26,7 +26,8 @@ export async function stopServer(
 ): Promise<void> {
   const cut = setTimeout(() => closeAll(server), drainMs);
   await allAccepted(server);
-  // http's own close would also cut slow readers, and stop the time-outs of headers and requests.
+  // node:http's own close would also cut off slow readers, and stop the timeouts of headers and
+  // requests.
   const closed = new Promise<void>((resolve) => {
     NetServer.prototype.close.call(server, () => resolve());
   });
@@ -37,39 +38,41 @@ export async function stopServer(
   await closed;
   clearInterval(sweep);
   clearTimeout(cut);
-  // Nothing is left of it but the timer that looks at the time-outs.
+  // Stops the timer that checks the timeouts.
   server.close();
 }
 
-/** Where clients make a connection for each request, the queue is never empty. */
+/**
+ * Limits the wait for an empty accept queue: if clients open a connection for each request, the
+ * queue is never empty.
+ */
 const MAX_ACCEPT_MS = 1000;
-/** So long a request may be on its way. */
+/** How long a request may be in transit. */
 const ARRIVAL_MS = 250;
 const SWEEP_MS = 50;
 
 /**
- * Resolves when no connection waits in the system's queue, or after a second: one is taken from it
- * in each turn of the event loop, and to stop listening resets all the others.
+ * Resolves when the kernel's accept queue is empty, or after a second. Each iteration of the event
+ * loop accepts one connection, and the end of listening resets all others.
  */
 async function allAccepted(server: Server): Promise<void> {
   const endsAt = performance.now() + MAX_ACCEPT_MS;
   let isAccepting = true;
-  const note = (): unknown => (isAccepting = true);
-  server.on('connection', note);
-  // The turn that this is called in may be past the place where it looks at the queue.
+  const onConnection = (): unknown => (isAccepting = true);
+  server.on('connection', onConnection);
+  // The current iteration of the event loop may already have polled the queue.
   await nextTurn();
   while (isAccepting && performance.now() < endsAt) {
     isAccepting = false;
     await nextTurn();
   }
-  server.off('connection', note);
+  server.off('connection', onConnection);
 }
 
 /**
- * To node:http a connection that was never used is in use, and one is idle once its response is
- * written, though most of that may still wait for a slow reader, or for its client to close, and
- * though its next request may wait to be read. It closes all idle ones or none, so they wait
- * together.
+ * To node:http an unused connection is in use, and a connection is idle once its response is
+ * written, even if a slow reader has not yet taken it, its client has not closed, or its next
+ * request is unread. node:http closes all idle connections or none, so they wait for each other.
  */
 function closeIdle(server: Server): void {
   let isFlushed = true;
@@ -81,7 +84,7 @@ function closeIdle(server: Server): void {
   if (isFlushed) server.closeIdleConnections();
 }
 
-/** node:http's own leaves out those that it gave away because of CONNECT, so these follow. */
+/** Closes all connections, including those of CONNECT, which closeAllConnections omits. */
 function closeAll(server: Server): void {
   server.closeAllConnections();
   for (const connection of connectionsOf(server)) connection.destroy();

@@ -8,7 +8,7 @@ import { apiKeyProblem, duplicateProblems, keyNameProblem } from '../../src/api-
 const digestKey = (key: string): string =>
   `sha256:${createHash('sha256').update(key).digest('hex')}`;
 
-test('A text can be a key if it is of visible ASCII, or a whole digest', () => {
+test('A key is visible ASCII, or a whole digest', () => {
   const keys = ['a', 'k'.repeat(4096), '!~', 'a,b', '#k', 'sha256', 'xSHA256:', 'shop:', 'a:b'];
   for (const key of [...keys, digestKey('k')]) assert.equal(apiKeyProblem(key), undefined, key);
 });
@@ -48,18 +48,18 @@ test('A name has 1 to 64 letters, digits, dots, underscores and hyphens, and is 
   }
 });
 
-test('A name or a key that is there twice is refused, and so is a key with its digest', () => {
+test('A duplicate name or key is refused, and so is a key with its digest', () => {
   const named = (...options: readonly (string | { key: string; name: string })[]): string[] => [
     ...duplicateProblems(options.map((option, index) => ({ option, where: `key ${index}` }))),
   ];
   assert.deepEqual(named('a', 'b', { key: 'c', name: 'x' }, { key: 'd', name: 'X' }), []);
-  assert.deepEqual(named('a', 'b', 'a'), ['key 2: the key is there already (key 0)']);
+  assert.deepEqual(named('a', 'b', 'a'), ['key 2: the key is configured already (key 0)']);
   const digest = digestKey('a');
-  const again = ['key 1: the key is there already (key 0)'];
+  const again = ['key 1: the key is configured already (key 0)'];
   assert.deepEqual(named('a', digest), again);
   assert.deepEqual(named({ key: digest, name: 'x' }, 'a'), again);
   assert.deepEqual(named(digest, `sha256:${digest.slice(7).toUpperCase()}`), again);
   assert.deepEqual(named({ key: 'a', name: 'x' }, { key: 'b', name: 'x' }), [
-    'key 1: the name is there already (key 0)',
+    'key 1: the name is configured already (key 0)',
   ]);
 });

@@ -8,7 +8,7 @@ import { putInForce } from '../../src/api-keys/keys-in-force.ts';
 const digestKey = (key: string): string =>
   `sha256:${createHash('sha256').update(key).digest('hex')}`;
 
-test('A key for metrics only is not found among the keys that open everything', () => {
+test('A key for metrics only is not one of the keys for everything', () => {
   const { forAll, forMetrics } = putInForce([
     'all',
     { key: 'scraper', name: 'prometheus', only: 'metrics' },
@@ -34,7 +34,7 @@ test('Keys without a name are counted together', () => {
   for (const key of ['a', 'b', 'c']) assert.equal(forAll(key)?.use, uses[0]);
 });
 
-test('A name that stays keeps its counts, whatever its key, and one that goes loses them', () => {
+test('A name that stays in force keeps its counts, and a removed one loses them', () => {
   const before = putInForce([
     { key: 'a', name: 'shop' },
     { key: 'b', name: 'old' },

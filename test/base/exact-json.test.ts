@@ -22,7 +22,7 @@ const NUMBERS: readonly (readonly [literal: string, value: bigint | number])[] =
 ];
 
 for (const [literal, value] of NUMBERS) {
-  test(`The number ${literal} is ${typeof value} ${value}, wherever it stands`, () => {
+  test(`The number ${literal} is ${typeof value} ${value}, wherever it is`, () => {
     assert.equal(parseExactJson(literal), value);
     assert.equal(parseExactJson(` ${literal}\n`), value);
     assert.deepEqual(parseExactJson(`[${literal},{"a" : ${literal}}]`), [value, { a: value }]);
@@ -34,7 +34,7 @@ const STRINGS: readonly string[] = [
   ...[': 1', '":1', '"a": 1', '{"a":1}', '\ud800', '\udc00 1', '🐶', '\0', '\u2028', '\u{1f436}1'],
 ];
 
-test('A string stays as it is, as a value and as a key, though it looks like a number', () => {
+test('A string that looks like a number stays a string, as a value and as a key', () => {
   for (const text of STRINGS) {
     const literal = JSON.stringify(text);
     assert.equal(parseExactJson(literal), text);
@@ -51,11 +51,11 @@ test('A key __proto__ is a key like any other', () => {
   assert.equal((value as { id?: unknown }).id, undefined);
 });
 
-test('Of a key that comes twice the last one wins', () => {
+test('The last of duplicate members wins', () => {
   assert.deepEqual(parseExactJson('{"a":1,"a":"2","a":3}'), { a: 3n });
 });
 
-test('A text that is no JSON is refused, also where strings for numbers would mend it', () => {
+test('A text that is not JSON is refused, even if strings for numbers would make it valid', () => {
   const texts = ['{1:2}', '{1 :2}', '{-1e5:2}', '01', '1.', '.5', '+1', '1e', '-', '1 2', '"1'];
   texts.push('', '"', '\\"', '{"a":"b":1}', '["a":1]', '"a":', "'1'", '1n', 'NaN');
   for (const text of texts) {
@@ -63,7 +63,7 @@ test('A text that is no JSON is refused, also where strings for numbers would me
   }
 });
 
-test('Generated texts have the values that JSON.parse gives, but exact', () => {
+test('parseExactJson returns the values of JSON.parse, but exact, for generated texts', () => {
   forAll(2000, (random) => {
     const { text, value } = randomJson(random, 3, keyOf);
     assert.deepEqual(parseExactJson(text), value);
@@ -73,7 +73,7 @@ test('Generated texts have the values that JSON.parse gives, but exact', () => {
   });
 });
 
-test('Texts are refused exactly where JSON.parse refuses them, after any damage', () => {
+test('parseExactJson refuses a damaged text exactly if JSON.parse does', () => {
   let [valid, invalid] = [0, 0];
   forAll(5000, (random) => {
     const { text } = randomJson(random, 2, keyOf);
@@ -92,7 +92,7 @@ test('Texts are refused exactly where JSON.parse refuses them, after any damage'
   assert.ok(valid > 500 && invalid > 500, `${valid} valid, ${invalid} not`);
 });
 
-test('Written, a value is as JSON.stringify has it, with the digits of bigints', () => {
+test('stringifyExactJson writes the text of JSON.stringify, with the digits of bigints', () => {
   const values = ['a"\ud800', 1.5, null, true, [], {}, [1, [undefined]], { a: undefined, b: [{}] }];
   for (const value of values) assert.equal(stringifyExactJson(value), JSON.stringify(value));
   const exact = { id: 2n ** 63n - 1n, ids: [-(2n ** 63n)], name: '1n', status: undefined };
@@ -100,12 +100,12 @@ test('Written, a value is as JSON.stringify has it, with the digits of bigints',
   assert.equal(stringifyExactJson(exact), text);
 });
 
-test('A long name of quotes and backslashes takes no stack', () => {
+test('A long name of quotes and backslashes does not overflow the stack', () => {
   const name = '\\"1'.repeat(300_000);
   assert.deepEqual(parseExactJson(JSON.stringify([{ name }])), [{ name }]);
 });
 
-test('Nesting too deep for the stack is an error, and no crash', () => {
+test('Nesting too deep for the stack throws a RangeError', () => {
   const text = '['.repeat(200_000) + ']'.repeat(200_000);
   assert.throws(() => parseExactJson(text), RangeError);
 });

@@ -10,7 +10,7 @@ const MAX = '9223372036854775807';
 const ABOVE_MAX = '9223372036854775808';
 const BELOW_MIN = '-9223372036854775809';
 
-test('A literal is an integer when its exact value is one, however it is written', () => {
+test('A literal is an integer if its exact value is one, however it is written', () => {
   const integers: readonly (readonly [literal: string, value: bigint])[] = [
     ['0', 0n],
     ['-0', 0n],
@@ -40,7 +40,7 @@ test('A literal is an integer when its exact value is one, however it is written
   for (const [literal, value] of integers) assert.equal(int64FromLiteral(literal), value, literal);
 });
 
-test('A literal of any other value, or of no number, is none', () => {
+test('Any other literal is not an integer', () => {
   const others = [
     ...['1.5', '-1.5', '0.1', '1e-1', '101e-2', '1e-400', '0.5e0', '1.00000000000000000000000001'],
     ...['4503599627370497.5', '9007199254740993.5', '9223372036854775806.5'],
@@ -52,7 +52,7 @@ test('A literal of any other value, or of no number, is none', () => {
   for (const literal of others) assert.equal(int64FromLiteral(literal), undefined, literal);
 });
 
-test('Digits without end cost no more than reading them', () => {
+test('Long rows of digits are read in linear time', () => {
   const zeros = '0'.repeat(60_000);
   const nines = '9'.repeat(60_000);
   const cases: readonly (readonly [literal: string, value: bigint | undefined])[] = [
@@ -94,7 +94,7 @@ test('Every int64 comes back exactly from any of its equivalent forms', () => {
   });
 });
 
-test('A value with a fraction is no integer in any of its equivalent forms', () => {
+test('A value with a fraction is not an integer in any equivalent form', () => {
   forAll(rounds(5000, 20_000), (random) => {
     const digits = randomInt64(random);
     const decimals = 1 + random.below(25);
@@ -104,7 +104,7 @@ test('A value with a fraction is no integer in any of its equivalent forms', () 
   });
 });
 
-test('An integer beyond int64 is none in any of its equivalent forms', () => {
+test('An integer outside int64 is rejected in every equivalent form', () => {
   forAll(5000, (random) => {
     const beyond = random.pick([1n, 2n, BigInt(random.below(2 ** 31)) + 1n, 10n ** 20n]);
     const value = random.oneIn(2) ? INT64_MAX + beyond : INT64_MIN - beyond;

@@ -16,7 +16,7 @@ import { rounds } from '../support/extent.ts';
 import { forAll, mutate, randomStringLiteral, randomText } from '../support/random.ts';
 import { randomJson, randomObject } from '../support/random-json.ts';
 
-test('A value is skipped up to the byte after it, whatever follows', () => {
+test('skipValue returns the offset after a value, whatever follows', () => {
   const values = [
     ...['null', 'true', 'false', '0', '-0', '7', '-12', '0.5', '1e5', '1E+5', '-1.25e-10', '1e400'],
     ...['""', '"a"', '"\\""', '"\\\\"', '"\\/\\b\\f\\n\\r\\t"', '"\\u00e9\\uD800"', '"é€🐶"'],
@@ -32,7 +32,7 @@ test('A value is skipped up to the byte after it, whatever follows', () => {
   }
 });
 
-test('A mistake is reported with its exact offset, and what was expected and found', () => {
+test('A JsonSyntaxError has the exact offset, what was expected and what was found', () => {
   const mistakes: readonly (readonly [text: string, offset: number, complaint: string])[] = [
     ['', 0, 'Expected a value but found the end'],
     ['x', 0, "Expected a value but found 'x'"],
@@ -103,7 +103,7 @@ test('Every generated text that is JSON is accepted, and read to its end', () =>
   });
 });
 
-test('A text with random mistakes is accepted exactly when JSON.parse accepts it', () => {
+test('A text with random mistakes is accepted exactly if JSON.parse accepts it', () => {
   let accepted = 0;
   let refused = 0;
   forAll(rounds(5000, 20_000), (random) => {
@@ -121,7 +121,7 @@ test('A text with random mistakes is accepted exactly when JSON.parse accepts it
   assert.ok(accepted > 250 && refused > 250, `${accepted} accepted, ${refused} refused`);
 });
 
-test('What stands before the offset of a mistake is not at fault', () => {
+test('The bytes before the offset of a JsonSyntaxError have no mistake', () => {
   forAll(5000, (random) => {
     const text = mutate(random, Buffer.from(randomObject(random, 3).text));
     const mistake = mistakeIn(() => skipValue(text, 0));
@@ -132,7 +132,7 @@ test('What stands before the offset of a mistake is not at fault', () => {
   });
 });
 
-test('An object that is cut off anywhere is reported at its end or beyond, not within', () => {
+test('A JsonSyntaxError in a truncated object has an offset at its end or later', () => {
   forAll(rounds(60, 400), (random) => {
     const text = Buffer.from(randomObject(random, 3).text);
     for (let length = 0; length < text.length; length += 1) {
@@ -148,7 +148,7 @@ test('An object that is cut off anywhere is reported at its end or beyond, not w
 
 // Not against JSON.parse: from Node 24 on it takes {"\u0022":0,"\u00e9":1,"\u00e9":2,"\u0022":3}
 // for an object with a key \ once it has seen such keys in another order.
-test('The members of an object are told in their order, each key decoded and as often as it is given', () => {
+test('readObject reports every member in order, with its key decoded', () => {
   forAll(5000, (random) => {
     const { text, members } = randomObject(random, 3);
     const expected = { members, end: Buffer.byteLength(text) + 1 };
@@ -156,7 +156,7 @@ test('The members of an object are told in their order, each key decoded and as 
   });
 });
 
-test('Members are told in spite of duplicates, escapes and white space, and none of those within', () => {
+test('readObject reports duplicate and escaped members, and no nested ones', () => {
   const cases: readonly (readonly [text: string, ...members: (readonly string[])[]])[] = [
     ['{}'],
     ['{ }'],
@@ -182,7 +182,7 @@ test('Only an object has members', () => {
 });
 
 for (const depth of [rounds(200_000, 1_000_000)]) {
-  test(`Nesting ${depth} deep is read, and told when it is cut off`, () => {
+  test(`Nesting ${depth} deep is read, and a truncated one is reported`, () => {
     const texts = [
       ['['.repeat(depth), ']'.repeat(depth)],
       ['{"a":'.repeat(depth), `0${'}'.repeat(depth)}`],
@@ -205,7 +205,7 @@ for (const depth of [rounds(200_000, 1_000_000)]) {
   });
 }
 
-test('A string is skipped and decoded as JSON.parse does it, wherever it stands', () => {
+test('A string is skipped and decoded as by JSON.parse, wherever it is', () => {
   forAll(3000, (random) => {
     const text = randomText(random, 12);
     const before = '['.repeat(random.below(4));

@@ -10,11 +10,11 @@ test('A text of up to 60 characters is quoted whole', () => {
   assert.equal(quote('x'.repeat(60)), `"${'x'.repeat(60)}"`);
 });
 
-test('A longer one is cut, and it shows', () => {
+test('A longer text is truncated, with an ellipsis', () => {
   assert.equal(quote('x'.repeat(61)), `"${'x'.repeat(60)}…"`);
 });
 
-test('A cut leaves no half of a character', () => {
+test('A truncation splits no surrogate pair', () => {
   assert.equal(quote(`${'x'.repeat(59)}🐶y`), `"${'x'.repeat(59)}…"`);
   assert.equal(quote(`${'x'.repeat(58)}🐶y`), `"${'x'.repeat(58)}🐶…"`);
   assert.equal(quote('🐶'.repeat(31)), `"${'🐶'.repeat(30)}…"`);

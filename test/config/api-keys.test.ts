@@ -12,7 +12,7 @@ const HEX = createHash('sha256').update(SECRET).digest('hex');
 const DIGEST = `sha256:${HEX}`;
 
 const VISIBLE = 'a key must be of visible ASCII characters, without a space';
-const LINE = 'expected [NAME: ]KEY[ read-metrics], with blanks only between the parts';
+const LINE = 'expected [NAME: ]KEY[ read-metrics], with spaces only between the parts';
 const CHARACTERS = 'a name must be 1 to 64 letters, digits, dots, underscores and hyphens';
 const MISSING = 'the key after the name is missing';
 const NOT_HEX = 'sha256: must be followed by 64 hex digits';
@@ -40,7 +40,7 @@ test('PETSTORE_API_KEYS has no empty key, and at most 1,000 keys', async () => {
   for (const [PETSTORE_API_KEYS, mistakes] of [
     ['a,,b', [empty]],
     ['a,', [empty]],
-    [many(1001), ['There are 1001 API keys, and at most 1000 are taken']],
+    [many(1001), ['There are 1001 API keys, and at most 1000 are allowed']],
   ] as const) {
     assert.deepEqual(await read({ PETSTORE_API_KEYS }, []), { kind: 'mistakes', mistakes });
   }
@@ -135,7 +135,7 @@ test('An API keys file that is missing, or without a key, is a mistake', async (
 
 test('A key or a name that is given twice is a mistake', async () => {
   const again = (what: string, line: number, where: string): string =>
-    `The API keys file, line ${line}: the ${what} is there already (${where})`;
+    `The API keys file, line ${line}: the ${what} is configured already (${where})`;
   const keys = `a: ${SECRET}\nb: x\na: y\nc: ${DIGEST}\nfixed\n`;
   const env = { PETSTORE_API_KEYS: 'fixed' };
   assert.deepEqual(await read(env, ['--api-keys-file=keys'], { keys }), {
@@ -153,7 +153,7 @@ test('The first twenty mistakes of an API keys file are reported, and how many m
   assert.ok(broken.kind === 'mistakes');
   assert.equal(broken.mistakes.length, 22);
   assert.equal(broken.mistakes[19], `The API keys file, line 20: ${LINE}`);
-  assert.equal(broken.mistakes[20], 'The API keys file: 99980 more lines are no keys');
+  assert.equal(broken.mistakes[20], 'The API keys file: 99980 more lines are not valid keys');
   const doubled = await read({}, ['--api-keys-file=keys'], { keys: 'a\n'.repeat(900) });
   assert.equal(doubled.kind === 'mistakes' && doubled.mistakes.length, 20);
 });

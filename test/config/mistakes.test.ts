@@ -104,9 +104,9 @@ test('All mistakes in variables, flags and the API keys file are reported togeth
       'PETSTORE_API_KEYS, key 1: a key must be of visible ASCII characters, without a space',
       'PETSTORE_API_KEYS, key 3: a key must not be empty',
       'PETSTORE_BODY_LIMIT must be an integer from 1 to 5242880, not "0"',
-      'The API keys file, line 1: expected [NAME: ]KEY[ read-metrics], with blanks only between the parts',
+      'The API keys file, line 1: expected [NAME: ]KEY[ read-metrics], with spaces only between the parts',
       'The API keys file, line 3: sha256: must be followed by 64 hex digits',
-      'The API keys file, line 2: the key is there already (PETSTORE_API_KEYS, key 2)',
+      'The API keys file, line 2: the key is configured already (PETSTORE_API_KEYS, key 2)',
     ],
   });
 });

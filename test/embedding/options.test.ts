@@ -33,7 +33,7 @@ const WRONG: readonly (readonly [options: object, message: string])[] = [
   [{ apiKeys: [{ key: 'k', name: 'sha256' }] }, 'apiKeys[0]: a name must not be sha256'],
   [{ apiKeys: [{ key: 'k', only: 'pets' }] }, "apiKeys[0]: only must be 'metrics'"],
   [{ apiKeys: [{ key: 'k', x: 1 }] }, 'apiKeys[0]: unknown option x of a key'],
-  [{ apiKeys: ['k', { key: 'k' }] }, 'apiKeys[1]: the key is there already (apiKeys[0])'],
+  [{ apiKeys: ['k', { key: 'k' }] }, 'apiKeys[1]: the key is configured already (apiKeys[0])'],
   [{ corsOrigins: '*' }, 'corsOrigins: expected an array of origins, not "*"'],
   [{ corsOrigins: [Object.create(null)] }, 'corsOrigins[0]: expected an origin such as …'],
   [{ corsOrigins: ['*', ['https://a.example']] }, 'corsOrigins[1]: expected an origin such as …'],

@@ -86,7 +86,7 @@ test('A long row of spaces within a credential is read in linear time', () => {
   }
 });
 
-test('A key of a digest is found again and again, and nothing else is', () => {
+test('A keyring finds a key by its digest each time, and no other key', () => {
   const hex = digestKey('hashed-key').slice('sha256:'.length);
   const digest = `sha256:${hex.toUpperCase()}`;
   const find = keyringOf('plain', digest);
@@ -100,7 +100,7 @@ test('A key of a digest is found again and again, and nothing else is', () => {
   }
 });
 
-test('Without keys none is found', () => {
+test('A keyring without keys finds none', () => {
   const find = keyringOf();
   for (const token of ['', 'a', 'undefined']) assert.equal(find(token), undefined);
 });

@@ -19,7 +19,7 @@ test('The header fields are those of RFC 9745 and RFC 8594, with a link to the s
   ]);
 });
 
-test('Once removed, the error names the operation, the date and the successor', () => {
+test('The error after the removal names the operation, the date and the successor', () => {
   const error = removedError('getPet', GET_PET);
   assert.deepEqual(error.body, {
     code: 'operation_removed',

@@ -10,13 +10,13 @@ import { LIMITS } from '../../src/http/limits.ts';
 import { parseAnswers } from '../support/http/answers.ts';
 import { assertErrorAnswer } from '../support/http/wire.ts';
 
-test('The server looks at its time limits every second', () => {
+test('The server checks its timeouts every second', () => {
   // node:http has it as a property, which its types leave out.
   const server = createHttpServer(() => undefined) as { connectionsCheckingInterval?: number };
   assert.equal(server.connectionsCheckingInterval, 1000);
 });
 
-test('The server bounds how long a client may take, and how many there may be', () => {
+test('The server has the limits of time and connections', () => {
   const server = createHttpServer(() => undefined);
   const { headersTimeout, requestTimeout, keepAliveTimeout, maxConnections } = server;
   const limits = [headersTimeout, requestTimeout, keepAliveTimeout, maxConnections, LIMITS.timeout];
@@ -43,7 +43,7 @@ const FAULTS: readonly (readonly [fault: object, code: ErrorCode, message: strin
 ];
 
 for (const [fault, code, message] of FAULTS) {
-  test(`The fault ${JSON.stringify(fault)} is answered with ${code}`, async () => {
+  test(`The client error ${JSON.stringify(fault)} gets ${code}`, async () => {
     const [answer] = parseAnswers(await answerTo(Object.assign(new Error('Parse Error'), fault)));
     assertErrorAnswer(answer, code);
     assert.equal((JSON.parse(answer!.body) as { message: string }).message, message);
@@ -51,7 +51,7 @@ for (const [fault, code, message] of FAULTS) {
   });
 }
 
-test('A second fault of a connection does not cut off the answer to the first', async () => {
+test('A second client error of a connection does not cut off the response to the first', async () => {
   const server = createHttpServer(() => undefined);
   const texts: string[] = [];
   let flush: (() => void) | undefined;
@@ -79,7 +79,7 @@ test('A second fault of a connection does not cut off the answer to the first', 
   );
 });
 
-test('A client that is gone is not answered', async () => {
+test('A client that has disconnected gets no response', async () => {
   const error = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' });
   assert.equal(await answerTo(error), '');
 });

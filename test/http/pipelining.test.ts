@@ -109,7 +109,7 @@ test('reading → queued → reading: a request waits for the response before it
   assert.equal(connection.socket.isPaused(), false);
 });
 
-test('reading → held → reading: while too many wait on another, a connection is not read', async (t) => {
+test('reading → held → reading: a connection is not read while too many requests wait on another', async (t) => {
   const bench = await startBench(t, 16);
   const other = await bench.connect();
   const { wire, connection } = await bench.connect();
@@ -120,7 +120,7 @@ test('reading → held → reading: while too many wait on another, a connection
   assert.equal(other.connection.socket.isPaused(), false);
 });
 
-test('queued → held → reading: so is one whose last request is served meanwhile', async (t) => {
+test('queued → held → reading: a connection is held after its last request, if too many wait', async (t) => {
   const bench = await startBench(t, 16);
   const first = await bench.connect();
   const second = await bench.connect();
@@ -148,7 +148,7 @@ test('A connection that is opened while others are held is held, too', async (t)
   opened.destroy();
 });
 
-test('queued → ending → closed: with too many, a response that takes its time is the last', async (t) => {
+test('queued → ending → closed: if too many wait, a response that waits for the store is the last', async (t) => {
   const bench = await startBench(t, 4);
   const { wire, connection } = await bench.connect();
   wire.socket.write(HELD + NOW.repeat(7));
@@ -165,7 +165,7 @@ test('queued → ending → closed: with too many, a response that takes its tim
   await until(() => bench.queue.connections.size === 0);
 });
 
-test('queued → closed: with twice as many, a connection whose response takes its time goes at once', async (t) => {
+test('queued → closed: if twice too many wait, a connection that waits for the store is closed at once', async (t) => {
   const bench = await startBench(t, 4);
   const first = await bench.connect();
   first.wire.socket.write(HELD + NOW.repeat(9));
@@ -178,7 +178,7 @@ test('queued → closed: with twice as many, a connection whose response takes i
   assert.equal((await first.wire.allAnswers()).length, 1);
 });
 
-test('A create that may have taken effect is answered, however many requests wait', async (t) => {
+test('A create that may have taken effect gets its response, however many requests wait', async (t) => {
   const bench = await startBench(t, 4);
   const first = await bench.connect();
   const second = await bench.connect();
@@ -197,7 +197,7 @@ test('A create that may have taken effect is answered, however many requests wai
   );
 });
 
-test('With too many, clients that do not take their response go first, the longest queued first', async (t) => {
+test('If too many wait, clients that do not read are closed first, the longest queued first', async (t) => {
   const bench = await startBench(t, 8);
   const blocked: Client[] = [];
   for (let i = 0; i < 3; i += 1) {
@@ -218,7 +218,7 @@ test('With too many, clients that do not take their response go first, the longe
   await wire.answers(5);
 });
 
-test('ending → closed: so does one whose last response is not taken, and what it had is forgotten', async (t) => {
+test('ending → closed: a client that does not read its last response is closed, and its requests discarded', async (t) => {
   const bench = await startBench(t, 4);
   const first = await bench.connect();
   first.wire.socket.pause();
@@ -235,7 +235,7 @@ test('ending → closed: so does one whose last response is not taken, and what 
   assert.equal((await second.wire.answers(3)).length, 3);
 });
 
-test('If enough is closed, the connection that brought one too many goes on', async (t) => {
+test('If enough connections are closed, the one with one request too many continues', async (t) => {
   const bench = await startBench(t, 8);
   const blocked = await bench.connect();
   blocked.wire.socket.pause();
@@ -250,7 +250,7 @@ test('If enough is closed, the connection that brought one too many goes on', as
   assert.equal((await wire.answers(6)).length, 6);
 });
 
-test('What a connection had waiting is forgotten when it closes', async (t) => {
+test('The waiting requests of a connection are discarded when it closes', async (t) => {
   const bench = await startBench(t, 4);
   for (let round = 0; round < 3; round += 1) {
     const { wire, connection, entered } = await bench.connect();

@@ -54,7 +54,7 @@ const BROKEN: readonly (readonly [query: string, quoted: string])[] = [
 ];
 
 for (const [query, quoted] of BROKEN) {
-  test(`The query '${query}' is refused, and what is broken in it is quoted`, () => {
+  test(`The query '${query}' is refused with a message that quotes the broken part`, () => {
     assert.throws(() => readQuery(query), {
       code: 'malformed_request',
       status: 400,
@@ -63,7 +63,7 @@ for (const [query, quoted] of BROKEN) {
   });
 }
 
-test('Every query with right encoding has the parameters that URLSearchParams finds', () => {
+test('Every validly encoded query has the parameters that URLSearchParams finds', () => {
   forAll(5000, (random) => {
     const query = randomQuery(random);
     const expected = [...new URLSearchParams(query)].map(([name, value]) => ({ name, value }));

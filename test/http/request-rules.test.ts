@@ -24,7 +24,7 @@ for (const [version, ...rawHeaders] of GOOD) {
   });
 }
 
-test('What is quoted of a long field is short', () => {
+test('A message about a long field quotes only its beginning', () => {
   const long = 'x'.repeat(10_000);
   for (const fields of [
     ['Host', `${long}/`],

@@ -51,7 +51,7 @@ for (const target of INVALID) {
   });
 }
 
-test('A text is decoded once, and is undefined if its encoding is broken', () => {
+test('percentDecode decodes once, and returns undefined if the encoding is broken', () => {
   const cases: readonly (readonly [text: string, decoded: string | undefined])[] = [
     ['', ''],
     ['a+b', 'a+b'],
@@ -67,7 +67,7 @@ test('A text is decoded once, and is undefined if its encoding is broken', () =>
   for (const [text, decoded] of cases) assert.equal(percentDecode(text), decoded, text);
 });
 
-test('A path is normalized: what needs no encoding is decoded, and nothing else', () => {
+test('normalizePath decodes only the characters that need no encoding', () => {
   const cases: readonly (readonly [path: string, normalized: string])[] = [
     ['/', '/'],
     ['/v1/%70ets/%41%7A%30%2D%2e%5F%7e', '/v1/pets/Az0-._~'],

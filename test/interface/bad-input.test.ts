@@ -1,9 +1,9 @@
 /**
  * Bad bodies: each gets an Error, and adds nothing.
  *
- * The specification says that invalid values are 400. The two codes, one for a body that is not JSON
- * and one for a body that is not a NewPet, are decisions of this project. The grammar of JSON is
- * tested in test/base, and the fields of a NewPet in test/model.
+ * The specification says that invalid values are 400. The two codes, one for a body that is not
+ * JSON and one for a body that is not a NewPet, are decisions of this project. The grammar of JSON
+ * is tested in test/base, and the fields of a NewPet in test/model.
  */
 
 import assert from 'node:assert/strict';
@@ -62,7 +62,7 @@ test('Nesting 30,000 deep is refused with the code of any other body, and ignore
   }
 });
 
-test('A refused pet takes no id', async () => {
+test('A refused create takes no id', async () => {
   const { id } = await client.add(REX);
   await atOnce([...NOT_JSON, ...NOT_A_PET], async (body) => void (await post(body)));
   assert.equal((await client.add(REX)).id, id + 1n);

@@ -138,8 +138,8 @@ test('A new id is one more than the greatest so far', async () => {
   assert.deepEqual(new Set(added.map((one) => one.id)), new Set(expected));
 });
 
-test('200 requests at once are all answered: there is no rate limit', async () => {
-  const getting = Array.from({ length: 200 }, () => client.get('/pets?limit=1'));
+test('100 concurrent requests all get 200: there is no rate limit', async () => {
+  const getting = Array.from({ length: 100 }, () => client.get('/pets?limit=1'));
   const statuses = new Set((await Promise.all(getting)).map(({ status }) => status));
   assert.deepEqual([...statuses], [200]);
 });

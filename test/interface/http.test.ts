@@ -153,7 +153,7 @@ test('OPTIONS is 204 with Allow', async () => {
   }
 });
 
-test('HEAD is answered wherever GET is, with the same header', async () => {
+test('HEAD is supported wherever GET is, with the same header fields', async () => {
   for (const path of HEADS) {
     const get = await sendRaw(`GET ${path}`);
     const [head, ...rest] = await client.exchange(message(`HEAD ${path}`));

@@ -43,7 +43,7 @@ test('The same key and pet get the same 201, body and Location, marked as replay
   assert.equal(await (await service.fetch('/v1/pets')).text(), `[${REX_1}]`);
 });
 
-test('Without the header each create stores a pet, and no answer is marked', async (t) => {
+test('Without Idempotency-Key each create stores a pet, and no response is marked', async (t) => {
   const service = await startOnFile(t);
   for (const id of [1, 2]) {
     const [status, replayed, body] = await told(await service.post(REX));
@@ -88,7 +88,7 @@ test('An invalid key is 400 invalid_idempotency_key, before the body is looked a
   }
 });
 
-test('Two lines of the header field are 400, even when they are alike', async (t) => {
+test('Two Idempotency-Key lines are 400, even if they are equal', async (t) => {
   const service = await openService(t);
   const two = ['Idempotency-Key: k', 'idempotency-key: k'];
   const [answer] = await talk(service.port, lastRequestOf('POST /v1/pets', two, REX));
@@ -99,7 +99,7 @@ test('Two lines of the header field are 400, even when they are alike', async (t
   );
 });
 
-test('An invalid key is told to those only who have an API key', async (t) => {
+test('An invalid key without an API key is 401', async (t) => {
   const service = await openService(t);
   const answer = await service.post(REX, { ...keyed(''), Authorization: '' });
   assert.deepEqual(await codeOf(answer), [401, 'unauthorized']);
@@ -114,7 +114,7 @@ test('On any other request the header field is ignored', async (t) => {
   }
 });
 
-test('The key of one API key is not met by another', async (t) => {
+test('Two API keys do not share an idempotency key', async (t) => {
   const service = await openService(t, { apiKeys: [KEY, 'other'] });
   await service.post(REX, keyed('k'));
   const other = await service.post(REX, { ...keyed('k'), Authorization: 'Bearer other' });
@@ -158,7 +158,7 @@ test('A pet is the same however its JSON is written, and another is 422 and not 
   assert.equal(await (await service.fetch('/v1/pets')).text(), `[${REX_1}]`);
 });
 
-test('Many requests with one key at once store one pet, and all get it; none gets 409', async (t) => {
+test('50 concurrent requests with one key store one pet, and all get it', async (t) => {
   const service = await startOnFile(t);
   const answers = await Promise.all(
     Array.from({ length: 50 }, async () => told(await service.post(REX, keyed('k')))),
@@ -170,7 +170,7 @@ test('Many requests with one key at once store one pet, and all get it; none get
   assert.equal(replays.length, 49);
 });
 
-test('A key that was refused with 4xx leaves nothing that a retry is stuck on', async (t) => {
+test('A key whose first request got 4xx is new for a retry', async (t) => {
   const service = await startOnFile(t);
   for (const body of ['{ no JSON', '{"name":"Rex"}', `"${'x'.repeat(70_000)}"`]) {
     assert.ok((await service.post(body, keyed('k'))).status >= 400);
@@ -178,7 +178,7 @@ test('A key that was refused with 4xx leaves nothing that a retry is stuck on', 
   assert.deepEqual(await told(await service.post(REX, keyed('k'))), [201, null, REX_1]);
 });
 
-test('A key that was refused with 503 leaves nothing that a retry is stuck on', async (t) => {
+test('A key whose first request got 503 is new for a retry', async (t) => {
   const store = createMemoryStore();
   let isFull = true;
   const createOnce: typeof store.createOnce = async (pet, key) => {
@@ -201,7 +201,7 @@ test('A key whose outcome is unknown is 500 outcome_unknown', async (t) => {
   assert.deepEqual(await codeOf(await service.post(REX, keyed('k'))), [500, 'outcome_unknown']);
 });
 
-test('Where the store remembers no keys, one is 400 and never ignored', async (t) => {
+test('If the store does not support keys, a request with a key is 400', async (t) => {
   const { createOnce: _, ...store } = createMemoryStore();
   const service = await openService(t, { store });
   const answer = await service.post(REX, keyed('k'));
@@ -210,7 +210,7 @@ test('Where the store remembers no keys, one is 400 and never ignored', async (t
   assert.equal((await service.post(REX)).status, 201);
 });
 
-test('A key is good through a stop, a checkpoint and a start', async (t) => {
+test('A key is valid across a stop, a checkpoint and a start', async (t) => {
   const dataFile = join(tempDir(t), 'pets.json');
   for (const replayed of [null, 'true', 'true']) {
     const service = await startService({ dataFile });
@@ -219,7 +219,7 @@ test('A key is good through a stop, a checkpoint and a start', async (t) => {
   }
 });
 
-test('The keys that are held are counted, and those that went before their time', async (t) => {
+test('The metrics count the idempotency keys, and those that were dropped early', async (t) => {
   const service = await startOnFile(t);
   for (const key of ['a', 'b', 'b']) await service.post(REX, keyed(key));
   const text = await (await service.fetch('/metrics')).text();
@@ -227,7 +227,7 @@ test('The keys that are held are counted, and those that went before their time'
   assert.match(text, /^petstore_store_evicted_idempotency_keys_total 0$/m);
 });
 
-test('A page from elsewhere may send a key, and sees whether it was replayed', async (t) => {
+test('A web page of an allowed origin may send a key, and read Idempotent-Replayed', async (t) => {
   const origin = 'https://shop.example';
   const service = await openService(t, { corsOrigins: [origin] });
   const preflight = await service.fetch('/v1/pets', {

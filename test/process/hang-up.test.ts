@@ -62,7 +62,7 @@ test('SIGHUP reads the API keys file again, and a bad file changes nothing', POS
 
   const kept = '"Kept the API keys in force"';
   await reload(`shop-2: key-new\nshop-2: key-old\n${scraper}`, kept);
-  assert.ok(service.stderr().includes('line 2: the name is there already'));
+  assert.ok(service.stderr().includes('line 2: the name is configured already'));
   after[1] = '1';
   assert.deepEqual(await state(), after);
 

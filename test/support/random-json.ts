@@ -66,7 +66,8 @@ function randomNumber(random: Random): RandomJson {
     Array.from({ length: count }, () => random.below(10)).join('');
   const whole = random.oneIn(3) ? '0' : `${1 + random.below(9)}${digits(random.below(25))}`;
   const fraction = random.oneIn(2) ? '' : `.${digits(1 + random.below(20))}`;
-  const power = `${random.pick(['e', 'E'])}${random.pick(['', '+', '-'])}${digits(1 + random.below(2))}`;
+  const sign = random.pick(['', '+', '-']);
+  const power = `${random.pick(['e', 'E'])}${sign}${digits(1 + random.below(2))}`;
   const text = random.pick(['', '-']) + whole + fraction + random.pick(['', power]);
   return { text, value: int64FromLiteral(text) ?? Number(text) };
 }

@@ -62,7 +62,7 @@ for (const [what, bytes] of HALVES) {
     });
   }
 
-  test(`A client says that it sends no more in the middle of ${what}: it is told`, async (t) => {
+  test(`A client half-closes in the middle of ${what}: it gets an error`, async (t) => {
     const service = await start(t);
     const wire = await openWire(t, service.port);
     wire.socket.end(bytes);
@@ -75,7 +75,7 @@ for (const [what, bytes] of HALVES) {
   });
 }
 
-test('A client that sends no more after its requests gets all its answers', async (t) => {
+test('A client that half-closes after its requests gets all responses', async (t) => {
   const store = createHeldStore();
   const service = await start(t, store);
   const wire = await openWire(t, service.port);
@@ -87,7 +87,7 @@ test('A client that sends no more after its requests gets all its answers', asyn
 });
 
 for (const [way, leave] of Object.entries(WAYS)) {
-  test(`A client ${way} while its create is under way: the service goes on`, async (t) => {
+  test(`A client ${way} while its create is in progress: the service continues`, async (t) => {
     const store = createHeldStore();
     const service = await start(t, store);
     const accepted = nextConnection(service);
@@ -104,7 +104,7 @@ for (const [way, leave] of Object.entries(WAYS)) {
     assert.equal(pets, '[{"id":1,"name":"Rex","categoryId":1}]');
   });
 
-  test(`A client ${way} behind CONNECT: the service goes on`, async (t) => {
+  test(`A client ${way} after CONNECT: the service continues`, async (t) => {
     const store = createHeldStore();
     const service = await start(t, store);
     const accepted = nextConnection(service);

@@ -32,7 +32,7 @@ const EARLY: readonly (readonly [what: string, code: ErrorCode, request: string]
   ['with two hosts', 'malformed_request', requestOf('POST /v1/pets', ['Host: b'], BODY)],
 ];
 
-describe('A client that sends 3 MB before it reads sees the whole answer', () => {
+describe('A client that sends 3 MB before it reads gets the whole response', () => {
   for (const [what, code, request] of EARLY) {
     test(`to a request ${what}: ${code}`, async (t) => {
       const wire = await openWire(t, service.port);
@@ -53,7 +53,7 @@ test('A Content-Length above the limit is refused before a byte of the body come
   assertErrorAnswer((await wire.answers(1))[0], 'body_too_large');
 });
 
-test('A body of exactly the limit is read, and one byte more is not, in chunks too', async (t) => {
+test('A body of exactly the limit is accepted, and a longer one refused, also in chunks', async (t) => {
   for (const [length, status] of [
     [65_536, 201],
     [65_537, 413],
@@ -72,7 +72,7 @@ test('A body of exactly the limit is read, and one byte more is not, in chunks t
   }
 });
 
-test('Of a body without an end little more than 8 MiB is read', async (t) => {
+test('The service reads little more than 8 MiB of an endless body', async (t) => {
   const accepted = once(service.server, 'connection') as Promise<[Socket]>;
   const wire = await openWire(t, service.port);
   const [serverSide] = await accepted;
@@ -88,7 +88,7 @@ test('Of a body without an end little more than 8 MiB is read', async (t) => {
   assert.ok(serverSide.bytesRead < (8 << 20) + (512 << 10), `${serverSide.bytesRead} bytes`);
 });
 
-test('A client that does not send the rest is not waited for', async () => {
+test('The service does not wait for the rest of a body after an early response', async () => {
   const requests = [
     requestOf('POST /v1/pets', [TYPE, 'Content-Length: 100']),
     requestOf('GET /v1/pets', [CHUNKED]),
@@ -98,7 +98,7 @@ test('A client that does not send the rest is not waited for', async () => {
   for (const answers of await Promise.all(talks)) assert.equal(answers.length, 1);
 });
 
-test('What follows an early answer on its connection is not processed', async (t) => {
+test('A request after an early response on its connection is not processed', async (t) => {
   const before = await (await service.fetch('/v1/pets')).text();
   const wire = await openWire(t, service.port);
   const early = requestOf('POST /v1/pets', ['Content-Type: a/b'], REX);
@@ -107,7 +107,7 @@ test('What follows an early answer on its connection is not processed', async (t
   assert.equal(await (await service.fetch('/v1/pets')).text(), before);
 });
 
-test('A body that turns out malformed after its answer has begun adds no second one', async (t) => {
+test('A body that is malformed after its early response gets no second response', async (t) => {
   const wire = await openWire(t, service.port);
   wire.socket.write(requestOf('POST /v1/pets', ['Content-Type: a/b', CHUNKED], '5\r\n12345\r\n'));
   assertErrorAnswer((await wire.answers(1))[0], 'unsupported_media_type');

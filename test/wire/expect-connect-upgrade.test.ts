@@ -41,7 +41,7 @@ describe('Expect', () => {
     ['that comes with its body', REX, ''],
     ['that waits with its body', '', REX],
   ] as const) {
-    test(`Behind a create under way, an expectation ${what} is met in its turn`, async (t) => {
+    test(`After a create in progress, an expectation ${what} is met in its turn`, async (t) => {
       const store = createHeldStore();
       const own = await openService(t, { store });
       const wire = await openWire(t, own.port);
@@ -59,7 +59,7 @@ describe('Expect', () => {
     });
   }
 
-  test('A client that goes away before it is asked for its body harms nobody', async (t) => {
+  test('A client that disconnects before its 100 does not disturb the service', async (t) => {
     const store = createHeldStore();
     const own = await openService(t, { store });
     const wire = await openWire(t, own.port);
@@ -83,7 +83,7 @@ describe('Expect', () => {
     assertErrorAnswer(answers[1], 'body_too_large');
   });
 
-  test('A client of HTTP/1.0 gets no 100: it would take it for the answer', async (t) => {
+  test('A client of HTTP/1.0 gets no 100, which it would take for the response', async (t) => {
     const wire = await openWire(t, service.port);
     const bytes = requestOf('POST /v1/pets', [EXPECT, REX_LENGTH]).replace('/1.1', '/1.0');
     wire.socket.write(bytes);
@@ -92,7 +92,7 @@ describe('Expect', () => {
     assert.deepEqual(statusesOf(await wire.allAnswers()), [201]);
   });
 
-  test('Where no body is read there is no 100', async () => {
+  test('A request whose body is not read gets no 100', async () => {
     for (const line of ['GET /v1/pets', 'GET /livez', 'OPTIONS /v1/pets']) {
       const answers = await talk(service.port, lastRequestOf(line, [EXPECT]));
       assert.equal(answers.length, 1);
@@ -100,7 +100,7 @@ describe('Expect', () => {
     }
   });
 
-  test('What comes behind an expectation that was not met is not processed', async () => {
+  test('A request after an expectation that was not met is not processed', async () => {
     const before = await (await service.fetch('/v1/pets?limit=100')).text();
     const create = requestOf('POST /v1/pets', [], REX);
     const answers = await talk(service.port, requestOf('GET /livez', [EXPECT]) + create);
@@ -131,7 +131,7 @@ describe('CONNECT', () => {
     });
   }
 
-  test('What follows CONNECT is not taken for a request', async () => {
+  test('Bytes after CONNECT are not processed as a request', async () => {
     const before = await (await service.fetch('/v1/pets')).text();
     const create = requestOf('POST /v1/pets', [], REX);
     const answers = await talk(service.port, requestOf('CONNECT b:443') + create);
@@ -140,7 +140,7 @@ describe('CONNECT', () => {
   });
 });
 
-describe('Upgrade is ignored, and the connection closed after the answer', () => {
+describe('Upgrade is ignored, and the connection is closed after the response', () => {
   const H2C = ['Upgrade: h2c', 'HTTP2-Settings: AAMAAABkAAQAAP__'];
   const WEBSOCKET = ['Upgrade: websocket', 'Sec-WebSocket-Key: x', 'Sec-WebSocket-Version: 13'];
   for (const [what, fields] of [

@@ -54,7 +54,7 @@ const BATCHES: Readonly<Record<string, readonly [request: string, status: number
 };
 
 for (const [what, [request, status]] of Object.entries(BATCHES)) {
-  test(`Batches ${what}, one after the other on one connection, are answered`, async (t) => {
+  test(`Batches ${what}, one after the other on one connection, all get responses`, async (t) => {
     const wire = await openWire(t, service.port);
     let sent = 0;
     for (const size of [2, 2, 1, 3, 100, 2, 1, 1, 10]) {
@@ -81,7 +81,7 @@ async function answersSoFar(wire: Wire, count: number): Promise<number> {
 /** What the last answer of a batch ends with, by its last character. */
 const END_OF: Readonly<Record<string, string>> = { '\n': '\r\n\r\n', '}': '}', ']': ']' };
 
-test('A second batch is answered while the first is, in its order', async (t) => {
+test('A second batch that arrives during the first gets its responses in order', async (t) => {
   const store = createHeldStore();
   const own = await openService(t, { store });
   const wire = await openWire(t, own.port);
@@ -96,7 +96,7 @@ test('A second batch is answered while the first is, in its order', async (t) =>
   assert.deepEqual(statusesOf(await wire.answers(5)), [201, 200, 200, 201, 200]);
 });
 
-test('Connections that pipelined and went away make room for others', async (t) => {
+test('Pipelining clients that disconnect free their connections', async (t) => {
   const own = await openService(t, {}, { maxConnections: 50 });
   for (let round = 0; round < rounds(2, 3); round += 1) {
     const wires = await Promise.all(Array.from({ length: 50 }, () => openWire(t, own.port)));
@@ -113,7 +113,7 @@ test('Connections that pipelined and went away make room for others', async (t) 
   }
 });
 
-test('A client that reads nothing is cut off after some time, and others are not', async (t) => {
+test('A client that reads nothing is disconnected after the timeout, and others are not', async (t) => {
   const own = await openService(t, {}, { timeout: 300, connectionsCheckingInterval: 20 });
   await addLongPets(own, 20);
   const bystander = await startBystander(own.port);
@@ -138,7 +138,7 @@ test('A client that reads nothing is cut off after some time, and others are not
   assert.ok(rest < 40 << 20, `${rest} bytes`);
 });
 
-test('An answer that never comes ends its connection after some time', async (t) => {
+test('A response that never comes ends its connection after the timeout', async (t) => {
   const get = (): Promise<undefined> => new Promise(() => undefined);
   const own = await openService(
     t,
@@ -157,7 +157,7 @@ const FLOOD = rounds(60_000, 160_000);
 /** If all of them are read at once, they take 180 MB, or 480 MB. */
 const MAX_FLOOD_BYTES: number = rounds(150, 200) << 20;
 
-test('A flood of short requests takes bounded memory, and holds up nobody', async (t) => {
+test('A flood of short requests takes bounded memory, and another client is served', async (t) => {
   const own = await openService(t);
   const request = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
   const wire = await openWire(t, own.port);
@@ -182,7 +182,7 @@ test('A flood of short requests takes bounded memory, and holds up nobody', asyn
   assert.ok(most < MAX_FLOOD_BYTES, `${most} bytes`);
 });
 
-test('With one request too many that waits, the answer under way is the last', async (t) => {
+test('If one request too many waits, the response in progress is the last', async (t) => {
   const store = createHeldStore();
   const own = await openService(t, { store }, { maxWaitingRequests: 10 });
   const first = await openWire(t, own.port);
@@ -202,7 +202,7 @@ test('With one request too many that waits, the answer under way is the last', a
   assert.equal((await modest.answers(3)).length, 3);
 });
 
-test('A request that waits counts as several when it has many header fields', async (t) => {
+test('A waiting request with many header fields counts as several', async (t) => {
   const store = createHeldStore();
   const own = await openService(t, { store }, { maxWaitingRequests: 10 });
   const wire = await openWire(t, own.port);
@@ -215,7 +215,7 @@ test('A request that waits counts as several when it has many header fields', as
   assert.deepEqual(statusesOf(await wire.allAnswers()), [201]);
 });
 
-test('A request that is only half read because others wait before it is not too late', async (t) => {
+test('A request that is half read because others wait before it does not time out', async (t) => {
   const store = createHeldStore();
   const limits = { headersTimeout: 100, requestTimeout: 200, connectionsCheckingInterval: 20 };
   const own = await openService(t, { store }, limits);
@@ -248,7 +248,7 @@ test('A body in chunks of one byte takes little more than its length', async (t)
   for (const wire of wires) assert.deepEqual(statusesOf(await wire.answers(1)), [201]);
 });
 
-test('When all connections are taken, those that nobody uses are closed', async (t) => {
+test('If all connections are in use, idle and unused ones are closed', async (t) => {
   const own = await openService(t, {}, { maxConnections: 5 });
   const used = await Promise.all(Array.from({ length: 3 }, () => openWire(t, own.port)));
   for (const { socket } of used) socket.write(LIVEZ);
@@ -280,7 +280,7 @@ test('When all connections are taken, those that nobody uses are closed', async 
   }
 });
 
-test('When all connections are taken, one whose first header takes over a second is closed', async (t) => {
+test('If all connections are in use, one whose first header takes over a second is closed', async (t) => {
   const own = await openService(t, {}, { maxConnections: 3 });
   const dribbling = await Promise.all(Array.from({ length: 3 }, () => openWire(t, own.port)));
   for (const { socket } of dribbling) socket.write('G');
@@ -292,7 +292,7 @@ test('When all connections are taken, one whose first header takes over a second
 });
 
 for (const name of ['Connection', 'proxy-connection']) {
-  test(`The answer to a request with ${name}: close in its trailer is the last`, async () => {
+  test(`The response to a request with ${name}: close in its trailer is the last`, async () => {
     const body = `1d\r\n${REX}\r\n0\r\n${name}: close\r\n\r\n`;
     const [answer, ...more] = await talk(service.port, requestOf('POST /v1/pets', [CHUNKED], body));
     assert.deepEqual([answer?.status, more], [201, []]);
@@ -307,7 +307,7 @@ test('Another trailer leaves the connection open', async (t) => {
   assert.deepEqual(statusesOf(await wire.answers(2)), [201, 200]);
 });
 
-test('A GET whose announced body never comes has one answer', async (t) => {
+test('A GET whose announced body never comes gets one response', async (t) => {
   const limits = { headersTimeout: 100, requestTimeout: 200, connectionsCheckingInterval: 20 };
   const own = await openService(t, {}, limits);
   const bytes = requestOf('GET /livez', ['Content-Length: 10']);

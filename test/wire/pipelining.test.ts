@@ -20,7 +20,7 @@ const REX = '{"name":"Rex","categoryId":1}';
 const CHUNKED = 'Transfer-Encoding: chunked';
 const CREATE = requestOf('POST /v1/pets', [], REX);
 
-test('Connections stay in step after bodies that nobody reads', async () => {
+test('Unread bodies do not disturb the next requests of a connection', async () => {
   const requests = [
     requestOf('GET /livez', [], 'GET /unseen HTTP/1.1\r\nHost: a\r\n\r\n'),
     requestOf('GET /v1/pets?limit=1', [], REX),
@@ -41,7 +41,7 @@ test('A create without a body is refused, and the connection stays', async () =>
   for (const answer of answers.slice(0, 3)) assertErrorAnswer(answer, 'invalid_json');
 });
 
-test('It does not matter where the bytes of requests are cut', async (t) => {
+test('Requests get the same responses wherever their bytes are split', async (t) => {
   const own = await openService(t);
   const bytes =
     requestOf('GET /livez', [], 'body') +
@@ -63,7 +63,7 @@ test('It does not matter where the bytes of requests are cut', async (t) => {
   for (let at = 0; at < tried.length; at += 8) await Promise.all(tried.slice(at, at + 8).map(cut));
 });
 
-test('A hundred requests sent at once are answered in their order', async () => {
+test('100 pipelined requests get their responses in order', async () => {
   const lines = Array.from({ length: 99 }, (_, i) => i % 3);
   const requests = lines.map((kind) => [CREATE, requestOf('GET /livez'), requestOf('PUT /')][kind]);
   const answers = await talk(service.port, requests.join('') + lastRequestOf('GET /livez'));
@@ -81,7 +81,7 @@ const FAULTS = [
 ] as const;
 
 for (const [what, bytes, code] of FAULTS) {
-  test(`Behind requests under way, ${what} is answered in its turn`, async (t) => {
+  test(`After requests in progress, ${what} gets its response in its turn`, async (t) => {
     const store = createHeldStore();
     const own = await openService(t, { store });
     const wire = await openWire(t, own.port);
@@ -102,7 +102,7 @@ for (const [what, bytes, code] of FAULTS) {
   });
 }
 
-test('A GET with a body above the limit is answered, and its connection closed', async (t) => {
+test('A GET with a body above the limit gets its response, and its connection is closed', async (t) => {
   const bytes = requestOf('GET /livez', ['Content-Length: 65537']);
   const wire = await openWire(t, service.port);
   wire.socket.write(bytes);
@@ -111,7 +111,7 @@ test('A GET with a body above the limit is answered, and its connection closed',
   assert.equal(answer?.headers.get('connection'), 'close');
 });
 
-test('A GET with a body of exactly the limit is answered at once, and its connection stays', async (t) => {
+test('A GET with a body of exactly the limit gets its response before the body, and its connection stays', async (t) => {
   const wire = await openWire(t, service.port);
   wire.socket.write(requestOf('GET /livez', ['Content-Length: 65536']));
   await wire.answers(1);
@@ -119,7 +119,7 @@ test('A GET with a body of exactly the limit is answered at once, and its connec
   assert.deepEqual(statusesOf(await wire.allAnswers()), [200, 404]);
 });
 
-test('Behind a long answer that goes out in pieces, CONNECT is answered in its turn', async (t) => {
+test('After a long response that goes out in pieces, CONNECT gets its response in its turn', async (t) => {
   const own = await openService(t);
   await addLongPets(own, 100);
   const bytes = requestOf('GET /v1/pets?limit=100') + requestOf('CONNECT b:443');

@@ -196,7 +196,7 @@ const BROKEN_PATHS = ['/v1/', '/nothing/'].flatMap((start) =>
 
 for (const path of BROKEN_PATHS) {
   const what = `14 KB of ${path.slice(0, 14)}…`;
-  test(`A path of ${what} is decoded a few times as a whole, not piece by piece`, async (t) => {
+  test(`A path of ${what} is decoded as a whole, not in pieces`, async (t) => {
     const decode = t.mock.method(globalThis, 'decodeURIComponent');
     const [answer] = await talk(service.port, lastRequestOf(`GET ${path}`));
     assertErrorAnswer(answer, 'malformed_request');

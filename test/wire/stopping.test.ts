@@ -55,7 +55,7 @@ async function refusing(port: number): Promise<void> {
   }
 }
 
-test('The process closes idle connections and answers what is half sent', async (t) => {
+test('A stopping process closes idle connections and completes half-sent requests', async (t) => {
   const folder = tempDir(t);
   const dataFile = join(folder, 'pets.json');
   const service = startOn(t, dataFile);
@@ -104,7 +104,7 @@ function stop({ app, server }: Service, drainMs: number): Promise<void> {
   return stopServer(server, drainMs, () => app.drain());
 }
 
-test('A create under way is answered, and its connection closed', async (t) => {
+test('A create in progress gets its response during a stop, and its connection is closed', async (t) => {
   const store = createHeldStore();
   const service = await openService(t, { store });
   const wire = await openWire(t, service.port);
@@ -120,7 +120,7 @@ test('A create under way is answered, and its connection closed', async (t) => {
   await stopped;
 });
 
-test('A client that reads slowly gets all of its answer', async (t) => {
+test('A client that reads slowly gets its whole response during a stop', async (t) => {
   const service = await openService(t);
   await addLongPets(service, 100);
   const wire = await openWire(t, service.port);
@@ -141,7 +141,7 @@ test('A client that reads slowly gets all of its answer', async (t) => {
   await stopped;
 });
 
-test('The last answer is whole for a client that has sent more behind it', async (t) => {
+test('A stop does not cut off the last response to a client that has sent more requests', async (t) => {
   const service = await openService(t);
   await addLongPets(service, 100);
   const body = JSON.stringify({ name: 'x'.repeat(65_000), categoryId: 1 });
@@ -172,7 +172,7 @@ test('The last answer is whole for a client that has sent more behind it', async
   await stopping;
 });
 
-test('A connection that is still busy when the time is over is cut', async (t) => {
+test('A connection that is still busy at the deadline of a stop is cut off', async (t) => {
   const service = await openService(t);
   const half = await halfSent(t, service.port, requestOf('GET /livez'));
   const reader = await openWire(t, service.port);
@@ -188,7 +188,7 @@ test('A connection that is still busy when the time is over is cut', async (t) =
   assert.deepEqual(statusesOf(await half.allAnswers()), [200]);
 });
 
-test('Who is too slow is told so while the service stops, too', async (t) => {
+test('A client that is too slow gets 408 during a graceful shutdown, too', async (t) => {
   const limits = { headersTimeout: 200, requestTimeout: 300, connectionsCheckingInterval: 20 };
   const service = await openService(t, {}, limits);
   const half = await halfSent(t, service.port, requestOf('GET /livez'));
@@ -198,7 +198,7 @@ test('Who is too slow is told so while the service stops, too', async (t) => {
   await stopped;
 });
 
-test('What comes behind the last answer of a connection is not processed', async (t) => {
+test('A stopping service does not process requests after the last response of a connection', async (t) => {
   const service = await openService(t);
   const half = await halfSent(t, service.port, requestOf('GET /livez'));
   let answered = 0;

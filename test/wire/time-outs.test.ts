@@ -57,7 +57,7 @@ const SLOW: readonly (readonly [what: string, fast: string, slow: string])[] = [
 ];
 
 for (const [what, fast, slow] of SLOW) {
-  test(`A client that is slow with ${what} gets 408, and others go on undisturbed`, async (t) => {
+  test(`A client that is slow with ${what} gets 408, and other clients are served`, async (t) => {
     const service = await start(t);
     const other = await openWire(t, service.port);
     const wire = await openWire(t, service.port);
@@ -80,7 +80,7 @@ for (const [what, fast, slow] of SLOW) {
   });
 }
 
-test('A malformed body behind Upgrade, which node:http passes over, gets 408', async (t) => {
+test('A malformed body after Upgrade, which node:http does not parse, gets 408', async (t) => {
   const service = await start(t);
   const fields = ['Connection: Upgrade', 'Upgrade: h2c', CHUNKED];
   const wire = await openWire(t, service.port);
@@ -90,7 +90,7 @@ test('A malformed body behind Upgrade, which node:http passes over, gets 408', a
   assertErrorAnswer(answers[0], 'request_timeout');
 });
 
-test('A connection that is idle after an answer is closed without another one', async (t) => {
+test('A connection that is idle after a response is closed without another response', async (t) => {
   const service = await start(t, { ...SHORT, keepAliveTimeout: 100 });
   const wire = await openWire(t, service.port);
   wire.socket.write(requestOf('GET /livez'));
@@ -110,7 +110,7 @@ async function connections({ server }: Service, count: number): Promise<void> {
 
 const LIST = requestOf('GET /v1/pets?limit=100');
 
-test('A client that reads nothing is cut off, though it sends empty lines or CONNECT', async (t) => {
+test('A client that reads nothing is disconnected even if it sends empty lines or CONNECT', async (t) => {
   const service = await openService(t, {}, { ...SHORT, timeout: 300, keepAliveTimeout: 200 });
   await addLongPets(service, 100);
   for (const bytes of [LIST, LIST + requestOf('CONNECT b:443')]) {
@@ -123,7 +123,7 @@ test('A client that reads nothing is cut off, though it sends empty lines or CON
   await connections(service, 0);
 });
 
-test('A client that reads slowly goes forward, and is not cut off', async (t) => {
+test('A client that reads slowly makes progress, and is not disconnected', async (t) => {
   const service = await openService(t, {}, { ...SHORT, timeout: 1000 });
   await addLongPets(service, 100);
   const wire = await openWire(t, service.port);
@@ -137,7 +137,7 @@ test('A client that reads slowly goes forward, and is not cut off', async (t) =>
   assert.ok(answer!.body.length > 6_500_000);
 });
 
-test('A connection that brings empty lines and no request is closed', async (t) => {
+test('A connection with empty lines and no request is closed', async (t) => {
   const limits = { ...SHORT, headersTimeout: 200, keepAliveTimeout: 200 };
   const service = await openService(t, {}, limits);
   for (const first of ['', requestOf('GET /livez')]) {
@@ -149,7 +149,7 @@ test('A connection that brings empty lines and no request is closed', async (t) 
   }
 });
 
-test('A request that expired while others waited before it has its own time after them', async (t) => {
+test('A request that waited for others has its own time after them', async (t) => {
   const store = createHeldStore();
   const service = await openService(t, { store }, { ...SHORT, keepAliveTimeout: 200 });
   const wire = await openWire(t, service.port);
@@ -166,7 +166,7 @@ test('A request that expired while others waited before it has its own time afte
   assert.deepEqual(statusesOf(await wire.allAnswers()), [201, 200, 200]);
 });
 
-test('A connection beyond the greatest number is closed, and busy ones are served', async (t) => {
+test('A connection above the limit is closed, and busy ones are served', async (t) => {
   const service = await start(t, { maxConnections: 2 });
   const request = requestOf('GET /livez');
   const wires = await Promise.all([openWire(t, service.port), openWire(t, service.port)]);
