@@ -89,7 +89,7 @@ test('promtool accepts the configuration and the rules', PROMTOOL, (t) => {
 });
 
 const REQUESTS = 'petstore_http_requests_total{job="petstore",instance="a",operation="listPets"';
-/** The series of requests: per 15 s, `half` take up to half a second, and `whole` up to a second. */
+/** Per 15 s, `half` requests take up to half a second, and `whole` requests up to a second. */
 function durations(operation: string, half: number, whole: number): Record<string, string> {
   const bucket = (le: string): string =>
     `petstore_http_request_duration_seconds_bucket{operation="${operation}",instance="a",le="${le}"}`;
