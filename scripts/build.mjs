@@ -1,7 +1,7 @@
 /**
- * Builds src/ into dist/, installing the compiler first where it is missing.
+ * Builds src/ into dist/, and first installs the compiler if it is missing.
  *
- * The output folder is cleared first: the compiler leaves what a deleted source once became.
+ * The output folder is cleared first, since the compiler leaves the outputs of deleted sources.
  */
 
 import { spawnSync } from 'node:child_process';
@@ -20,10 +20,10 @@ import zlib from 'node:zlib';
 
 export const root = fileURLToPath(new URL('..', import.meta.url));
 
-// The newest thing that the service needs: without it, only an import would fail, and say little.
+// The newest function that the service needs. Without this check, an import would fail.
 if (zlib.crc32 === undefined) fail(`Node.js 20.19.2 or later is needed, not ${process.version}`);
 
-/** Compiles a configuration into its folder; ends the process where that fails. */
+/** Compiles a configuration into its folder. Ends the process if that fails. */
 export function build(configuration, outputFolder) {
   if (!install()) {
     fail(
@@ -37,19 +37,19 @@ export function build(configuration, outputFolder) {
     forwardEarlierPaths();
     writeLicense();
   }
-  // Else a copy of the folder is CommonJS to older Nodes, or to a package.json around it. Written
-  // last, so that it also tells that the build has come to its end.
+  // Without this file, a copy of the folder is CommonJS to older Nodes, or if a package.json around
+  // it says so. It is written last, since it also marks a complete build.
   writeFileSync(join(root, outputFolder, STAMP), '{ "type": "module" }\n');
 }
 
-/** Operators' scripts may have the paths that these commands had in release 1.0.0. */
+/** Scripts of operators may use the paths that these commands had in release 1.0.0. */
 function forwardEarlierPaths() {
   for (const name of ['check-data', 'make-key']) {
     writeFileSync(join(root, 'dist', `${name}.js`), `import './commands/${name}.js';\n`);
   }
 }
 
-/** The license is the end of the README, and goes where dist/ goes. `npm start` needs no README. */
+/** Copies the license, the end of the README, into dist/. `npm start` works without a README. */
 function writeLicense() {
   const readme = join(root, 'README.md');
   if (!existsSync(readme)) return;
@@ -59,7 +59,7 @@ function writeLicense() {
   writeFileSync(join(root, 'dist', 'LICENSE'), text.slice(start + LICENSE_HEADING.length));
 }
 
-/** True when dist/ was built to its end, nothing is missing in it, and no source is newer. */
+/** Returns true if dist/ was built completely, no file is missing, and no source is newer. */
 export function isBuilt() {
   const stamp = join(root, 'dist', STAMP);
   if (!existsSync(stamp)) return false;
@@ -78,25 +78,25 @@ const LICENSE_HEADING = '\n## License\n\n';
 
 let hasFailedToInstall = false;
 
-/** True when the compiler is there, which `npm ci` brings once. */
+/** Installs the compiler with `npm ci`, once. Returns true if the compiler is installed. */
 export function install() {
   if (existsSync(join(root, 'node_modules', 'typescript', 'package.json'))) return true;
   if (hasFailedToInstall) return false;
   console.log('Installing the compiler (npm ci), once');
-  // Where no registry is in reach, npm's own waits between its tries take more than a minute.
+  // Without a registry, npm's default waits between its attempts take over a minute.
   const waits = ['--fetch-retry-mintimeout=1000', '--fetch-retry-maxtimeout=3000'];
   hasFailedToInstall = !runNpm(['ci', '--no-audit', '--no-fund', ...waits]);
   return !hasFailedToInstall;
 }
 
-/** Runs npm in the project's folder; true when it succeeds. */
+/** Runs npm in the project's folder. Returns true if it succeeds. */
 export function runNpm(args) {
-  // npm tells its scripts where it is itself, so that no other npm gets in between.
+  // npm passes its own path to its scripts, so that they run the same npm.
   const npm = process.env.npm_execpath;
   return npm === undefined ? run('npm', args) : run(process.execPath, [npm, ...args]);
 }
 
-/** Runs a command in the project's folder, showing what it prints; true when it succeeds. */
+/** Runs a command in the project's folder and shows its output. Returns true if it succeeds. */
 export function run(command, args) {
   const { status, error } = spawnSync(command, args, { cwd: root, stdio: 'inherit' });
   if (error !== undefined) console.error(error.message);
@@ -108,7 +108,7 @@ export function fail(complaint) {
   process.exit(1);
 }
 
-/** True when this is the file that was started, by a symbolic link perhaps. */
+/** Returns true if this file was started, perhaps through a symbolic link. */
 export function isMain(url) {
   const [, started = ''] = process.argv;
   return existsSync(started) && realpathSync(started) === fileURLToPath(url);

@@ -1,4 +1,4 @@
-/** Checks a data file, building first where needed: see src/commands/check-data.ts. */
+/** Checks a data file, after a build if necessary: see src/commands/check-data.ts. */
 
 import { build, isBuilt } from './build.mjs';
 

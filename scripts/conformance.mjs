@@ -1,7 +1,7 @@
 /**
- * npm run conformance: checks any pet store service against the interface; --help tells more.
+ * npm run conformance: checks any pet store service against the API specification (see --help).
  *
- * A Node that runs TypeScript itself needs nothing installed and nothing built.
+ * A Node that runs TypeScript needs neither an installation nor a build.
  */
 
 import { build, isBuilt } from './build.mjs';

@@ -1,4 +1,4 @@
-/** Makes an API key, building first where needed: see src/commands/make-key.ts. */
+/** Makes an API key, after a build if necessary: see src/commands/make-key.ts. */
 
 import { build, isBuilt } from './build.mjs';
 

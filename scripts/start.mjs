@@ -1,7 +1,7 @@
 /**
- * npm start: installs and builds where needed, then runs the service in this same process.
+ * npm start: installs and builds if necessary, and then runs the service in this process.
  *
- * Where no registry is in reach, a Node that runs TypeScript itself needs neither.
+ * A Node that runs TypeScript needs neither, so without a registry it runs the sources.
  */
 
 import { build, install, isBuilt } from './build.mjs';

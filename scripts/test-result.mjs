@@ -1,6 +1,6 @@
 /** Reads the result of one test from an event of Node's test runner, for the reporters. */
 
-/** Undefined for every event that is not the end of a test. */
+/** Returns undefined for an event that is not the end of a test. */
 export function readResult({ type, data }) {
   const isResult = type === 'test:pass' || type === 'test:fail';
   if (!isResult || data.details.type === 'suite') return undefined;
@@ -10,18 +10,18 @@ export function readResult({ type, data }) {
     file: data.file,
     outcome: mark !== undefined ? 'skipped' : type === 'test:pass' ? 'passed' : 'failed',
     reason: typeof mark === 'string' && mark !== '' ? mark : 'no reason is given',
-    // That of a test within another is a part of the other's.
+    // The time of a nested test is part of the outer test's.
     seconds: data.nesting === 0 ? data.details.duration_ms / 1000 : 0,
     error: data.details.error?.cause ?? data.details.error,
   };
 }
 
-/** A mark is its reason, an empty one perhaps, or true. */
+/** A mark is a reason, which may be empty, or true. */
 function isMarked(mark) {
   return mark !== undefined && mark !== false;
 }
 
-/** The first line of what went wrong. */
+/** Returns the first line of the error. */
 export function causeOf({ error }) {
   return String(error?.message ?? error).split('\n', 1)[0];
 }

@@ -24,7 +24,7 @@ import {
 } from './stores/etcd/etcd-options.ts';
 
 export interface AppOptions {
-  /** The file that holds the pets. Exactly one of `dataFile`, `memory`, `etcd`, `store` is given. */
+  /** The data file. Exactly one of `dataFile`, `memory`, `etcd` and `store` is given. */
   readonly dataFile?: string | URL | undefined;
   /** In memory only. A data file is read as starting data and never written. */
   readonly memory?: true | { readonly dataFile: string | URL } | undefined;

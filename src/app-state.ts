@@ -9,8 +9,8 @@
  *               except closed         store, 503 stopping
  *     closed    close, in any state   as in draining        503 stopping   503 stopping
  *
- * If `open` completes while the app is draining, its store serves reads. In `closed`, `open` rejects.
- * An app never returns to an earlier state.
+ * If `open` completes while the app is draining, its store serves reads. In `closed`, `open`
+ * rejects. An app never returns to an earlier state.
  */
 
 import { StoreUnavailableError, type PetStore } from './model/pet-store.ts';

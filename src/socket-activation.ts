@@ -1,8 +1,8 @@
 /**
  * Socket activation: a listening socket, TCP or Unix, that the process inherits from its
- * supervisor, for example from a systemd socket unit. LISTEN_FDS is the number of sockets, the first
- * has the descriptor 3, and LISTEN_PID is the process that they are for (sd_listen_fds(3)). The
- * supervisor keeps the socket over restarts, and clients wait in its queue.
+ * supervisor, for example from a systemd socket unit. LISTEN_FDS is the number of sockets, the
+ * first has the descriptor 3, and LISTEN_PID is the process that they are for (sd_listen_fds(3)).
+ * The supervisor keeps the socket over restarts, and clients wait in its queue.
  */
 
 import { quote } from './base/quote.ts';

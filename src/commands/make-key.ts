@@ -24,6 +24,7 @@ if ((name === '--help' || name === '-h') && others.length === 0) {
   const line = name === undefined ? '' : `${name}: `;
   const digest = crypto.hash('sha256', key, 'hex');
   console.log(
-    `# The API key, for the client:\n${key}\n# Its line, for the API keys file:\n${line}sha256:${digest}`,
+    `# The API key, for the client:\n${key}\n` +
+      `# Its line, for the API keys file:\n${line}sha256:${digest}`,
   );
 }

@@ -1,8 +1,8 @@
 /**
  * CORS: which web pages may use the service from a browser (the Fetch standard, section 3.3).
  *
- * A browser first asks, without the API key, whether it may send one. The response to this preflight
- * comes before authentication, and contains only the constants below.
+ * A browser first asks, without the API key, whether it may send one. The response to this
+ * preflight comes before authentication, and contains only the constants below.
  */
 
 import type { CorsPolicy } from '../http/cors-policy.ts';

@@ -33,7 +33,7 @@ test('npm start serves if the compiler cannot be installed', needsStripping, asy
   await assertServes(t, { ...startIn(t, cwd), cwd });
 });
 
-test('npm start reports a compiler that this Node needs and that cannot be installed', async (t) => {
+test('npm start reports a compiler that is needed and cannot be installed', async (t) => {
   if (canRunSources) return t.skip(`${process.version} runs TypeScript without it`);
   const cwd = checkout(t, START_NEEDS);
   const { command, args, env } = startIn(t, cwd);

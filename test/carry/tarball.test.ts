@@ -26,8 +26,8 @@ const npm = findNpm() ?? '';
 const needsNpm = { skip: npm === '' && 'needs npm, which is not in PATH' };
 const folder = tempDir({ after });
 /** The folder in which the tarball is installed. */
-const place = join(folder, 'an empty place');
-const installed = join(place, 'node_modules', 'petstore');
+const consumer = join(folder, 'an empty folder');
+const installed = join(consumer, 'node_modules', 'petstore');
 const env = npmEnv(join(folder, 'home'), pathWithThisNode(join(folder, 'bin')));
 
 /** Packs a fresh clone, whose `dist/` has a file that no source makes. */
@@ -41,8 +41,8 @@ before(async () => {
   mkdirSync(join(clone, 'dist'));
   writeFileSync(join(clone, 'dist', 'stale.js'), '');
   await runNpm(clone, 'pack', '--pack-destination', folder);
-  mkdirSync(place);
-  await runNpm(place, 'install', tarballIn(folder));
+  mkdirSync(consumer);
+  await runNpm(consumer, 'install', tarballIn(folder));
 });
 
 test(
@@ -67,7 +67,7 @@ test('The tarball has the text of its license', needsNpm, () => {
 });
 
 test('The tarball installs without a registry and without another package', needsNpm, () => {
-  const packages = readdirSync(join(place, 'node_modules'));
+  const packages = readdirSync(join(consumer, 'node_modules'));
   assert.deepEqual(
     packages.filter((name) => !name.startsWith('.')),
     ['petstore'],
@@ -79,24 +79,24 @@ test('The kit in the tarball checks a service, by npx and as a library', needsNp
   t.after(() => service.close());
   const baseUrl = `${service.origin}/v1`;
   const args = ['--', 'petstore', 'conformance', baseUrl, '--key', 'key', '--only', '8'];
-  assert.match(await runNpm(place, 'exec', ...args), /\n3 hold; 0 fail; 0 not observed\n$/);
+  assert.match(await runNpm(consumer, 'exec', ...args), /\n3 hold; 0 fail; 0 not observed\n$/);
   const options = JSON.stringify({ baseUrl, key: 'key', only: ['8'] });
   const program = `import { testConformance } from 'petstore/conformance'; testConformance(${options});`;
-  writeFileSync(join(place, 'own.test.mjs'), program);
+  writeFileSync(join(consumer, 'own.test.mjs'), program);
   const run = [process.execPath, ['--test', '--test-reporter=tap', 'own.test.mjs']] as const;
   // `env` is without NODE_TEST_CONTEXT, with which the inner test runner reports to the outer one.
-  const { stdout } = await promisify(execFile)(run[0], run[1], { cwd: place, env });
+  const { stdout } = await promisify(execFile)(run[0], run[1], { cwd: consumer, env });
   assert.match(stdout, /\n# pass [34]\n# fail 0\n/);
 });
 
 test('The command in the tarball serves', needsNpm, async (t) => {
-  const command = join(place, 'node_modules', '.bin', 'petstore');
-  await assertServes(t, { command, args: [], cwd: place, env });
+  const command = join(consumer, 'node_modules', '.bin', 'petstore');
+  await assertServes(t, { command, args: [], cwd: consumer, env });
 });
 
 test('A program imports openApp from the package', needsNpm, async () => {
-  writeFileSync(join(place, 'program.mjs'), PROGRAM);
-  const { stdout } = await run(process.execPath, ['program.mjs'], place);
+  writeFileSync(join(consumer, 'program.mjs'), PROGRAM);
+  const { stdout } = await run(process.execPath, ['program.mjs'], consumer);
   assert.equal(stdout, '201 {"id":1,"name":"Rex","categoryId":1}\n');
 });
 
@@ -110,8 +110,8 @@ test(
     const missing = targets.filter((target) => !existsSync(join(installed, target)));
     assert.deepEqual(missing, []);
     const lines = specifiersIn(exports).map((name) => `await import('${name}');\n`);
-    writeFileSync(join(place, 'imports.mjs'), lines.join(''));
-    await run(process.execPath, ['imports.mjs'], place);
+    writeFileSync(join(consumer, 'imports.mjs'), lines.join(''));
+    await run(process.execPath, ['imports.mjs'], consumer);
   },
 );
 
@@ -121,9 +121,9 @@ test(
   async () => {
     const { exports } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));
     const imports = specifiersIn(exports).map((name) => `import '${name}';\n`);
-    writeFileSync(join(place, 'program.mts'), imports.join('') + TYPED_PROGRAM);
-    writeFileSync(join(place, 'tsconfig.json'), JSON.stringify(TYPED_CONFIGURATION));
-    await run(process.execPath, [TSC], place).catch((error: { stdout: string }) => {
+    writeFileSync(join(consumer, 'program.mts'), imports.join('') + TYPED_PROGRAM);
+    writeFileSync(join(consumer, 'tsconfig.json'), JSON.stringify(TYPED_CONFIGURATION));
+    await run(process.execPath, [TSC], consumer).catch((error: { stdout: string }) => {
       assert.fail(error.stdout);
     });
   },

@@ -30,10 +30,7 @@ const MISTAKES: readonly (readonly [given: string, mistake: string])[] = [
     'PETSTORE_ETCD=https://e:1 PETSTORE_ETCD_CERT_FILE=cert.pem',
     'PETSTORE_ETCD_CERT_FILE needs the key of the certificate too',
   ],
-  [
-    `${ETCD} PETSTORE_ETCD_CA_FILE=ca.pem`,
-    'PETSTORE_ETCD_CA_FILE requires an https:// endpoint',
-  ],
+  [`${ETCD} PETSTORE_ETCD_CA_FILE=ca.pem`, 'PETSTORE_ETCD_CA_FILE requires an https:// endpoint'],
   [`${ETCD} PETSTORE_ETCD_USER=pets`, 'PETSTORE_ETCD_USER needs a file with the password too'],
   [`${ETCD} PETSTORE_BODY_LIMIT=1048577`, 'PETSTORE_BODY_LIMIT must be at most 1048576 on etcd'],
   ['--port', '--port needs a value'],

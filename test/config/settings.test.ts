@@ -80,7 +80,7 @@ const ROWS: Readonly<Record<RowName, Row>> = {
 };
 
 for (const [name, { flag, variable, valid, expected, invalid = [] }] of Object.entries(ROWS)) {
-  test(`${variable}, ${flag} and, if it is an option, ${name} of an app are read alike`, async () => {
+  test(`${variable}, ${flag} and an app's option ${name} are read alike`, async () => {
     assert.deepEqual(
       [SETTINGS[name as RowName].variable, `--${SETTINGS[name as RowName].flag}`],
       [variable, flag],

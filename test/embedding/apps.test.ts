@@ -65,7 +65,7 @@ test('An app that is closed while it opens releases its data file', async (t) =>
   await atUrl.close();
 });
 
-test('Importing and using the app adds no process listener and does not keep the process alive', async (t) => {
+test('An imported app adds no process listener and does not keep the process alive', async (t) => {
   const script = `
     const before = process.eventNames();
     const { openApp } = await import(${JSON.stringify(join(ROOT, 'dist', 'index.js'))});

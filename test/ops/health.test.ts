@@ -1,6 +1,4 @@
-/**
- * What clients are told of trouble with the files: enough to act on, and nothing of the machine.
- */
+/** What clients see of a problem with the files: enough to act on, and no path of the machine. */
 
 import assert from 'node:assert/strict';
 import { rmSync, writeFileSync } from 'node:fs';
@@ -9,7 +7,7 @@ import { test } from 'node:test';
 import { startService } from '../support/http/service.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 
-test('With another data file in the place of its own, 503 and /readyz name no path', async (t) => {
+test('If another program has replaced the data file, 503 and /readyz name no path', async (t) => {
   const folder = tempDir(t);
   const dataFile = join(folder, 'pets.json');
   const service = await startService({ dataFile });

@@ -63,7 +63,7 @@ test('The access log has one line per response, without the query or an API key'
   assert.equal(entries()[1]!['bytes'], 0);
 });
 
-test("The access log has the API key's name, and the client's address if it is unknown", async (t) => {
+test("The access log has the API key's name, and always the client's address", async (t) => {
   const apiKeys = ['plain', { key: 'secret-1', name: 'shop-2026' }];
   const { service, entries, text } = await start(t, { apiKeys });
   const requests = [
@@ -83,7 +83,7 @@ test("The access log has the API key's name, and the client's address if it is u
   assert.doesNotMatch(text(), /secret-1|guessed|203/);
 });
 
-test('The access log has the address of a connection that closed before the response', async (t) => {
+test('The access log has the address of a connection that closed early', async (t) => {
   const store = createMemoryStore();
   const { service, entries } = await start(t, {
     store: {

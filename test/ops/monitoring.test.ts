@@ -1,4 +1,4 @@
-/** The page of the metrics: its list is complete, and Prometheus's own tool accepts its files. */
+/** src/ops/monitoring.md: its list of metrics is complete, and promtool accepts its files. */
 
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { tempDir } from '../support/disk/temp-dir.ts';
 const PAGE = 'src/ops/monitoring.md';
 const PROMTOOL = needs('promtool');
 
-/** A folder with the files of the page, as they lie in /etc/prometheus. */
+/** Returns a folder with the files of the page, as in /etc/prometheus. */
 function writeFiles(t: TestContext): string {
   const folder = tempDir(t);
   writeFileSync(join(folder, 'prometheus.yml'), blockOf(PAGE, 'yaml', 'scrape_configs:'));
@@ -38,7 +38,7 @@ async function metricsOfFileStore(t: TestContext): Promise<string> {
   return (await service.fetch('/metrics')).text();
 }
 
-/** The names and types in the page's list. */
+/** Returns the names and types in the page's list. */
 function listedMetrics(): ReadonlyMap<string, string> {
   const rows = readPage(PAGE).matchAll(/^\| (`[a-z_`, ]+`) \| (\w+) \|/gm);
   return new Map(
@@ -48,7 +48,7 @@ function listedMetrics(): ReadonlyMap<string, string> {
   );
 }
 
-test('The list of metrics is complete, and has no other', async (t) => {
+test('The page lists each metric with its type, and no other metric', async (t) => {
   const text = await metricsOfFileStore(t);
   const shown = new Map(
     [...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)].map(([, name = '', type = '']) => [name, type]),
@@ -62,7 +62,7 @@ test('The list of metrics is complete, and has no other', async (t) => {
   assert.deepEqual(others.sort(), [...shown].sort());
 });
 
-test('The rules and the question about keys speak of metrics that there are', () => {
+test('The rules and the query for API keys name metrics that exist', () => {
   const text = blockOf(PAGE, 'yaml', 'alert:') + blockOf(PAGE, 'promql');
   const named = [...text.matchAll(/\b(?:petstore|process)_\w+/g)].map(([name]) => name);
   assert.ok(named.length > 5);
@@ -70,7 +70,7 @@ test('The rules and the question about keys speak of metrics that there are', ()
   for (const name of named) assert.ok(listed.has(name.replace(/_bucket$/, '')), name);
 });
 
-test('promtool finds nothing wrong with the metrics', PROMTOOL, async (t) => {
+test('promtool accepts the metrics', PROMTOOL, async (t) => {
   const file = join(tempDir(t), 'metrics');
   writeFileSync(file, await metricsOfFileStore(t));
   assert.deepEqual(run('sh', ['-c', 'promtool check metrics < "$0"', file]), {
@@ -89,7 +89,7 @@ test('promtool accepts the configuration and the rules', PROMTOOL, (t) => {
 });
 
 const REQUESTS = 'petstore_http_requests_total{job="petstore",instance="a",operation="listPets"';
-/** Requests of which so many in each 15 s take up to half a second, and so many up to a second. */
+/** Per 15 s, `half` requests take up to half a second, and `whole` requests up to a second. */
 function durations(operation: string, half: number, whole: number): Record<string, string> {
   const bucket = (le: string): string =>
     `petstore_http_request_duration_seconds_bucket{operation="${operation}",instance="a",le="${le}"}`;
@@ -100,7 +100,7 @@ function durations(operation: string, half: number, whole: number): Record<strin
   };
 }
 
-/** Series, and how they go on every 15 s: those on which a rule fires, and those on which not. */
+/** For each rule, series with a value each 15 s on which it fires, and on which it does not. */
 const ALERTS: readonly {
   readonly alert: string;
   readonly bad: readonly Readonly<Record<string, string>>[];
@@ -161,7 +161,7 @@ const ALERTS: readonly {
   },
 ];
 
-/** What an expression gives after 20 minutes of the series. */
+/** Returns a test of promtool: the samples of an expression after 20 minutes of the series. */
 function exampleOf(
   series: Readonly<Record<string, string>>,
   expr: string,
@@ -185,7 +185,7 @@ function testRules(
   return run('promtool', ['test', 'rules', file]);
 }
 
-test('Each rule fires on series that are bad, and is silent on good ones', PROMTOOL, (t) => {
+test('Each alert rule fires on bad series, and not on good series', PROMTOOL, (t) => {
   const folder = writeFiles(t);
   const rules = [...blockOf(PAGE, 'yaml', 'alert:').matchAll(/alert: (\w+)/g)].map(
     ([, name]) => name,
@@ -205,7 +205,7 @@ test('Each rule fires on series that are bad, and is silent on good ones', PROMT
   assert.equal(status, 0, text);
 });
 
-test('The question about keys tells when each name was used last, over restarts', PROMTOOL, (t) => {
+test('The query for API keys returns the last use of each name, across restarts', PROMTOOL, (t) => {
   const folder = writeFiles(t);
   const used = (key: string, instance: string): string =>
     `petstore_api_key_last_used_timestamp_seconds{job="petstore",key="${key}",instance="${instance}"}`;

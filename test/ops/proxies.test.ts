@@ -1,6 +1,4 @@
-/**
- * The proxies of the page for operators: each accepts its block, and serves the service with it.
- */
+/** The proxies in src/ops/README.md: each accepts its block, and serves the service with it. */
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -21,8 +19,8 @@ import { tempDir } from '../support/disk/temp-dir.ts';
 const PAGE = 'src/ops/README.md';
 const ADDRESS = '127.0.0.1:8080';
 
-/** What a test puts in place of what is different on each machine. */
-interface Place {
+/** What differs on each machine. */
+interface Setup {
   readonly folder: string;
   /** Where the service listens. */
   readonly upstream: string;
@@ -34,7 +32,7 @@ interface Proxy {
   readonly program: string;
   readonly scheme: 'http' | 'https';
   /** Writes the block with what it needs around it, and returns the file. */
-  write(place: Place): string;
+  write(setup: Setup): string;
   readonly check: (file: string) => readonly string[];
   readonly serve: (file: string) => readonly string[];
 }
@@ -110,7 +108,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-async function place(t: TestContext): Promise<Place & { readonly service: Service }> {
+async function setUp(t: TestContext): Promise<Setup & { readonly service: Service }> {
   const folder = tempDir(t);
   writeTo(folder, 'cert.pem', CERTIFICATE_PEM);
   writeTo(folder, 'key.pem', KEY_PEM);
@@ -142,7 +140,7 @@ for (const proxy of [NGINX, CADDY, HAPROXY]) {
   const { program, scheme } = proxy;
 
   test(`${program} accepts its block without a warning`, needs(program), async (t) => {
-    const where = await place(t);
+    const where = await setUp(t);
     const file = proxy.write(where);
     const home = { HOME: where.folder, XDG_DATA_HOME: where.folder, XDG_CONFIG_HOME: where.folder };
     const { status, text } = run(program, proxy.check(file), home);
@@ -151,7 +149,7 @@ for (const proxy of [NGINX, CADDY, HAPROXY]) {
   });
 
   test(`${program} serves the service with its block`, needs(program), async (t) => {
-    const where = await place(t);
+    const where = await setUp(t);
     const file = proxy.write(where);
     const home = { HOME: where.folder, XDG_DATA_HOME: where.folder, XDG_CONFIG_HOME: where.folder };
     const child = spawn(pathOf(program)!, proxy.serve(file), {
@@ -177,14 +175,14 @@ for (const proxy of [NGINX, CADDY, HAPROXY]) {
     assert.equal(created.response.headers.location, '/shop/v1/pets/1');
     const list = await send(origin, '/shop/v1/pets?limit=1');
     assert.equal(list.text, `[${created.text}]`);
-    // An encoded slash stays in its segment only where the path goes through as it is.
+    // An encoded slash stays in its segment only if the proxy passes the path unchanged.
     const unknown = await send(origin, '/shop/v1/pets/%2F1');
     assert.match(unknown.text, /^\{"code":"not_found",/);
     assert.notEqual((await send(origin, '/v1/pets')).text, list.text);
   });
 }
 
-test('All blocks and units of the page are for one address', () => {
+test('All blocks and units of the page have the same address', () => {
   for (const language of ['nginx', 'caddy', 'haproxy']) {
     assert.ok(blockOf(PAGE, language).includes(ADDRESS), language);
   }

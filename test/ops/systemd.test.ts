@@ -1,17 +1,14 @@
-/**
- * The units of the page for operators: systemd's own tool reads them, and the wait for readiness
- * ends.
- */
+/** The systemd units in src/ops/README.md: systemd-analyze accepts them, and the wait ends. */
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
-import { test, type TestContext } from 'node:test';
+import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { blockOf } from '../support/browser/page-block.ts';
-import { end, portOf, startProcess, type Process } from '../support/process/process.ts';
+import { end, portOf, startFor } from '../support/process/process.ts';
 import { needs, run } from '../support/process/program.ts';
 import { listen } from '../support/http/service.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
@@ -19,23 +16,23 @@ import { tempDir } from '../support/disk/temp-dir.ts';
 const PAGE = 'src/ops/README.md';
 const UNIT = blockOf(PAGE, 'ini', '[Service]');
 
-test('systemd-analyze accepts both units', needs('systemd-analyze'), (t) => {
+test('systemd-analyze accepts both units of the page', needs('systemd-analyze'), (t) => {
   const folder = tempDir(t);
   const units = { 'petstore.service': UNIT, 'petstore.socket': blockOf(PAGE, 'ini', '[Socket]') };
   for (const [name, unit] of Object.entries(units)) {
     writeFileSync(join(folder, name), unit.replaceAll('/usr/bin/node', process.execPath));
   }
   const paths = Object.keys(units).map((name) => join(folder, name));
-  // It speaks of the machine's own units, too.
+  // The output has lines about units of the machine, too.
   const { text } = run('systemd-analyze', ['verify', ...paths]);
   const ours = text.split('\n').filter((line) => line.includes('petstore'));
   assert.deepEqual(ours, []);
 });
 
-/** The arguments of ExecStartPost=, as systemd reads them. */
+/** Returns the arguments of ExecStartPost=, as systemd parses them. */
 function waitArguments(port: number): readonly string[] {
   const [, command = ''] = /^ExecStartPost=\/usr\/bin\/node ((?:.*\\\n)*.*)$/m.exec(UNIT) ?? [];
-  // A backslash at the end of a line is a blank, and double quotes hold a word together.
+  // To systemd, a backslash at the end of a line is a blank, and double quotes make one word.
   const joined = command.replaceAll('\\\n', ' ').replace('127.0.0.1:8080', `127.0.0.1:${port}`);
   const [, words = '', quoted = ''] = /^([^"]*) "([^"]*)"$/.exec(joined) ?? [];
   assert.ok(quoted.includes('/readyz'), command);
@@ -44,7 +41,7 @@ function waitArguments(port: number): readonly string[] {
   return [...words.split(' '), quoted];
 }
 
-/** Waits as the unit does; resolves with the exit code, or null after a minute. */
+/** Waits as the unit does. Resolves with the exit code, or with null after a minute. */
 async function wait(port: number, mainPid: number | undefined): Promise<number | null> {
   const env = { MAINPID: String(mainPid) };
   const waiting = promisify(execFile)(process.execPath, waitArguments(port), {
@@ -57,18 +54,12 @@ async function wait(port: number, mainPid: number | undefined): Promise<number |
   );
 }
 
-function start(t: TestContext): Process {
-  const service = startProcess(['--port', '0', '--memory'], { PETSTORE_API_KEYS: 'key' });
-  t.after(() => end(service, 'SIGKILL'));
-  return service;
-}
-
 test('The unit waits until the service is ready', async (t) => {
-  const service = start(t);
+  const service = startFor(t, ['--port', '0', '--memory']);
   assert.equal(await wait(await portOf(service), service.child.pid), 0);
 });
 
-test('The unit waits on while the service answers 503', async (t) => {
+test('The unit waits while the service responds with 503', async (t) => {
   let asked = 0;
   const server = createServer((_request, response) => {
     asked += 1;
@@ -79,8 +70,8 @@ test('The unit waits on while the service answers 503', async (t) => {
   assert.equal(asked, 4);
 });
 
-test('The unit stops waiting when the service has ended', async (t) => {
-  const service = start(t);
+test('The unit stops waiting if the service has ended', async (t) => {
+  const service = startFor(t, ['--port', '0', '--memory']);
   const port = await portOf(service);
   const { pid } = service.child;
   await end(service, 'SIGKILL');

@@ -58,7 +58,7 @@ for (const [args, env, code, output] of CALLS) {
   });
 }
 
-test('make-key prints a new API key and its line for the file, with the name if it has one', async () => {
+test('make-key prints a new API key, and its line with a name if one is given', async () => {
   const keys = new Set<string>();
   for (const [args, name] of [
     [[], ''],

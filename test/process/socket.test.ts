@@ -1,4 +1,4 @@
-/** The listening socket of the process: inherited ones, failed accepts, and too many connections. */
+/** The listening socket: an inherited one, failed accepts, and too many connections. */
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';

@@ -34,7 +34,7 @@ import { tempDir } from '../support/disk/temp-dir.ts';
 const POSIX = { skip: process.platform === 'win32' && 'Windows has no such files' };
 const LINUX = { skip: process.platform !== 'linux' && 'Only Linux answers on all of 127.0.0.0/8' };
 
-test('The process reads the variables, and its greeting has the absolute path of the data', async (t) => {
+test('The process reads its variables and prints the absolute path of the data', async (t) => {
   const cwd = realpathSync(tempDir(t));
   const env = {
     ...{ PORT: '0', HOST: '127.0.0.1', PETSTORE_DATA_FILE: 'sub/pets.json' },

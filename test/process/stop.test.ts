@@ -80,7 +80,7 @@ globalThis.setTimeout = (work, ms, ...rest) => setTimeout(work, ms === 10_000 ? 
   assert.match(service.stderr(), last);
 });
 
-test('A second signal ends the process immediately, with 1 and every pet in the journal', async (t) => {
+test('A second signal ends the process with 1, and every pet is in the journal', async (t) => {
   const dataFile = join(tempDir(t), 'pets.json');
   const service = startOn(t, dataFile);
   await addPet(await service.ready());

@@ -1,4 +1,4 @@
-/** What is carried to another place, and that it works there, for tests. */
+/** Copies of the service elsewhere on the machine, and a check that they work, for tests. */
 
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, realpathSync, symlinkSync } from 'node:fs';
@@ -7,17 +7,17 @@ import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { end, KEY, startProgram, type ProgramOptions } from './process.ts';
 
-/** The project's folder, found from this file's compiled place, .build/test/support. */
+/** The project's folder, found from `.build/test/support/process`. */
 export const ROOT: string = fileURLToPath(new URL('../../../../', import.meta.url));
 
 export interface CarriedProgram extends ProgramOptions {
   readonly command: string;
   readonly args: readonly string[];
-  /** Where it is started, and where it makes its data folder. */
+  /** The working directory, in which the program makes its data folder. */
   readonly cwd: string;
 }
 
-/** The program serves: a pet is created, got, and in the data file after a stop. */
+/** Checks that a program serves: it creates and returns a pet, and a stop writes the data file. */
 export async function assertServes(t: TestContext, program: CarriedProgram): Promise<void> {
   const { command, args, cwd, env, ...options } = program;
   const allEnv = { PETSTORE_API_KEYS: KEY, ...env };
@@ -36,7 +36,7 @@ export async function assertServes(t: TestContext, program: CarriedProgram): Pro
   assert.deepEqual(JSON.parse(readFileSync(join(cwd, 'data', 'pets.json'), 'utf8')), [pet]);
 }
 
-/** The page for people is there, with the first and the last of the modules that it loads. */
+/** Checks the page for people, with the first and the last of the modules that it loads. */
 async function assertHasPage(base: string): Promise<void> {
   const page = await (await fetch(`${base}/`)).text();
   const [, main = '', suffix = ''] = /<script type="module" src="(.+?)(\.[jt]s)">/.exec(page) ?? [];
@@ -45,14 +45,14 @@ async function assertHasPage(base: string): Promise<void> {
   }
 }
 
-/** PATH with this Node as `node`: what starts by its first line takes that one. */
+/** Returns a PATH that has this Node as `node`, for scripts that begin with `#!`. */
 export function pathWithThisNode(folder: string): string {
   mkdirSync(folder, { recursive: true });
   symlinkSync(process.execPath, join(folder, 'node'));
   return `${folder}${delimiter}${process.env['PATH'] ?? ''}`;
 }
 
-/** npm, by its script: the one that runs the tests, or that of PATH. Undefined without any. */
+/** Returns the script of the npm that runs the tests, or of the npm in PATH, or undefined. */
 export function findNpm(): string | undefined {
   const isNpm = (path: string): boolean => basename(path) === 'npm-cli.js';
   const own = process.env['npm_execpath'];
@@ -62,7 +62,7 @@ export function findNpm(): string | undefined {
   return found !== undefined && isNpm(realpathSync(found)) ? realpathSync(found) : undefined;
 }
 
-/** What npm is to know of its user: nothing but an empty home, and to stay off the network. */
+/** Returns an environment for npm: an empty home, and no network. */
 export function npmEnv(home: string, path: string): Record<string, string> {
   return {
     PATH: path,

@@ -13,32 +13,32 @@ import { tempDir } from '../disk/temp-dir.ts';
 /** The API key of services that `startOn` starts. */
 export const KEY = 'test-key';
 
-/** Found from this file's compiled place, .build/test/support. */
+/** Found from `.build/test/support/process`. */
 export const SERVER_JS: string = fileURLToPath(
   new URL('../../../../dist/server.js', import.meta.url),
 );
 
 export interface Process {
   readonly child: ChildProcess;
-  /** What it wrote so far. */
+  /** What the process has written so far. */
   stdout(): string;
   stderr(): string;
-  /** The address that it printed; rejects when the process ends first. */
+  /** Resolves with the address that it printed. Rejects if the process ends first. */
   ready(): Promise<string>;
-  /** The exit code, or the name of the signal that ended it. */
+  /** Resolves with the exit code, or with the name of the signal that ended the process. */
   exit(): Promise<number | string>;
 }
 
 export interface ProgramOptions {
   readonly cwd?: string;
   readonly env?: Record<string, string>;
-  /** The user that it runs as, which only root can choose. */
+  /** The user id of the process, which only root can choose. */
   readonly uid?: number;
-  /** The descriptor of a socket, which it gets as its descriptor 3. */
+  /** The descriptor of a socket, which becomes descriptor 3 of the process. */
   readonly socket?: number;
 }
 
-/** Starts the service. Only the given variables are in its environment, and PATH. */
+/** Starts the service. Its environment has only the given variables and PATH. */
 export function startProcess(args: readonly string[], env: Record<string, string> = {}): Process {
   return startProgram(process.execPath, [SERVER_JS, ...args], { env });
 }
@@ -71,7 +71,7 @@ export function startProgram(
     async ready() {
       const end = exit();
       for (;;) {
-        // The last line of the greeting tells that all of it is there.
+        // With its last line, the greeting is complete.
         const match = /listens on (\S+)[^]*\/v1\/pets\n$/.exec(stdout);
         if (match !== null) return match[1]!;
         const event = await Promise.race([once(child.stdout, 'data'), end]);
@@ -138,12 +138,12 @@ export function startFaulty(
   return { service, setFault: (fault) => writeFileSync(faultFile, fault) };
 }
 
-/** The port on which the service listens, once it does. */
+/** Resolves with the port when the service listens. */
 export async function portOf(service: Process): Promise<number> {
   return Number(new URL(await service.ready()).port);
 }
 
-/** Sends the signal, and resolves with how the process ended. */
+/** Sends the signal. Resolves with the exit code or signal that ended the process. */
 export function end(service: Process, signal: NodeJS.Signals): Promise<number | string> {
   service.child.kill(signal);
   return service.exit();
@@ -159,7 +159,7 @@ export async function logged(service: Process, text: string): Promise<void> {
   }
 }
 
-/** The process could not start: it says why in one line, and exits with 1. */
+/** Checks that a process does not start: it prints the reason in one line, and exits with 1. */
 export async function assertRefused(service: Process, line: RegExp): Promise<void> {
   const serves = service.ready().then(
     () => 'It serves',

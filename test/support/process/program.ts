@@ -1,20 +1,18 @@
-/** Programs that are not of the project: where they are, and what a check by one of them says. */
+/** Programs that are not part of the project: their paths, and the output of a run. */
 
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
-/** Daemons are there, where another user's PATH may not look. */
+/** Daemons are in folders that may be missing in a user's PATH. */
 const FOLDERS = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/sbin'];
 
-/**
- * The options of a test that needs a program: it is skipped, and says so, where that is missing.
- */
+/** Returns the options of a test that is skipped, with the reason, if a program is missing. */
 export function needs(name: string): { readonly skip: string | false } {
   return { skip: pathOf(name) === undefined && `${name} is not installed` };
 }
 
-/** The path of a program that a test needs. */
+/** Returns the path of a program, or undefined if it is not installed. */
 export function pathOf(name: string): string | undefined {
   return FOLDERS.map((folder) => join(folder, name)).find((path) => existsSync(path));
 }

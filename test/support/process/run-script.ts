@@ -1,4 +1,4 @@
-/** Scripts as their users run them, with their output in pipes. */
+/** Runs scripts as a user does, with their output in pipes. */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,4 +1,4 @@
-/** A process that opens the store at the given path, tells so, and holds it until it is ended. */
+/** A process that opens the store at the given path, prints `open`, and holds it until it ends. */
 
 import { openFileStore } from '../../../src/stores/file/file-store.ts';
 
