@@ -9,6 +9,7 @@ import { SnapshotText } from '../../src/stores/file/snapshot.ts';
 import { KeyTable } from '../../src/stores/idempotency/key-table.ts';
 import { PetTable } from '../../src/stores/table/pet-table.ts';
 import { isWhole } from '../support/extent.ts';
+import { withMethod } from '../support/replaced-method.ts';
 import * as broken from './broken-disks.ts';
 import { liveInDoubt, liveManyCreates, liveOnce, liveShortly, type Script } from './callers.ts';
 import { stepClockEverywhere } from './clock-steps.ts';
@@ -39,32 +40,39 @@ function byCrash(what: string, script: Script, options: SimulationOptions): Brea
   return { what, run };
 }
 
-/** Caught if operations of this kind fail. */
+/** The faults that are known to catch a break. */
+interface KnownFault extends Omit<Fault, 'at'> {
+  readonly on: OperationKind;
+}
+
+/** Caught if such operations of the journal fail; the first operation of a life has no journal. */
 function byFault(
   what: string,
   script: Script,
   options: SimulationOptions,
-  { on, path, kind, lasts }: Omit<Fault, 'at'> & { on: OperationKind; path?: string },
+  { on, kind, lasts }: KnownFault,
 ): Break {
   const run = async (): Promise<readonly string[]> => {
     const simulation = new Simulation(script, { ...options, stopsEarly: true });
     await simulation.failEverywhere([kind], lasts, (operation) => {
-      return isWhole || (operation.kind === on && operation.path === (path ?? operation.path));
+      const isKnown = operation.kind === on && (operation.path === JOURNAL || on === FIRST.on);
+      return isWhole || isKnown;
     });
     return simulation.complaints;
   };
   return { what, run };
 }
 
-const SYNC = { on: 'sync', path: JOURNAL, kind: 'EIO', lasts: 'once' } as const;
-const WRITE = { on: 'write', path: JOURNAL, kind: 'late', lasts: 'once' } as const;
-/** The first operation of a life: what follows is another life than on a sound disk. */
-const FIRST = { on: 'makeDirectory', kind: 'EIO', lasts: 'once' } as const;
+const SYNC: KnownFault = { on: 'sync', kind: 'EIO', lasts: 'once' };
+const WRITE: KnownFault = { on: 'write', kind: 'late', lasts: 'once' };
+const FIRST: KnownFault = { on: 'makeDirectory', kind: 'EIO', lasts: 'once' };
 
 /** A checkpoint is tried before a copy of the journal. */
 export const CHECKPOINTS = { longJournalBytes: -1 };
 
-const CRASHES: readonly (readonly [what: string, wrap: Wrap])[] = [
+type BrokenDisk = readonly [what: string, wrap: Wrap];
+
+const CRASHES: readonly BrokenDisk[] = [
   ['does not sync the journal', broken.skipJournalSync],
   ['does not sync the new snapshot', broken.skipSnapshotSync],
   ['does not sync the copy of a journal at a start', broken.skipSyncOfJournalCopy],
@@ -74,47 +82,47 @@ const CRASHES: readonly (readonly [what: string, wrap: Wrap])[] = [
   ['removes the journal before the new snapshot has its name', broken.removeJournalFirst],
 ];
 
+const ROLL_BACKS: readonly (readonly [...BrokenDisk, KnownFault])[] = [
+  ['retries a failed sync', broken.retryFailedSync, SYNC],
+  ['does not roll back a failed line', broken.skipRollBack, WRITE],
+  ['does not sync a roll-back', broken.skipSyncOfRollBack, WRITE],
+];
+
+const COPIES: typeof ROLL_BACKS = [
+  ['revives without the line in doubt', broken.skipLineInDoubt, SYNC],
+  ['copies another journal', broken.copyAnotherJournal, FIRST],
+  ['does not sync the folder after a copy', broken.skipDirectorySyncOfCopy, FIRST],
+];
+
+const KEYS_OF_CHECKPOINTS: typeof ROLL_BACKS = [
+  ['does not sync the directory between keys and snapshot', broken.skipDirectorySyncOfKeys, SYNC],
+  ['renames the idempotency file after the snapshot', broken.renameKeysLast, FIRST],
+  ['leaves the keys in doubt out of a checkpoint', broken.skipKeysInDoubt, SYNC],
+];
+
 const FAULTS: readonly Break[] = [
-  byFault('retries a failed sync', liveOnce, { wrap: broken.retryFailedSync }, SYNC),
-  byFault('does not roll back a failed line', liveOnce, { wrap: broken.skipRollBack }, WRITE),
-  byFault('does not sync a roll-back', liveOnce, { wrap: broken.skipSyncOfRollBack }, WRITE),
-  byFault(
-    'does not sync the directory between keys and snapshot',
-    liveInDoubt,
-    { wrap: broken.skipDirectorySyncOfKeys, ...CHECKPOINTS },
-    SYNC,
-  ),
-  byFault(
-    'renames the idempotency file after the snapshot',
-    liveInDoubt,
-    { wrap: broken.renameKeysLast, ...CHECKPOINTS },
-    FIRST,
-  ),
-  byFault(
-    'leaves the keys in doubt out of a checkpoint',
-    liveInDoubt,
-    { wrap: broken.skipKeysInDoubt, ...CHECKPOINTS },
-    SYNC,
-  ),
-  byFault('revives without the line in doubt', liveInDoubt, { wrap: broken.skipLineInDoubt }, SYNC),
-  byFault('copies another journal', liveInDoubt, { wrap: broken.copyAnotherJournal }, FIRST),
-  byFault(
-    'does not sync the folder after a copy',
-    liveInDoubt,
-    { wrap: broken.skipDirectorySyncOfCopy },
-    FIRST,
+  ...ROLL_BACKS.map(([what, wrap, fault]) => byFault(what, liveOnce, { wrap }, fault)),
+  ...COPIES.map(([what, wrap, fault]) => byFault(what, liveInDoubt, { wrap }, fault)),
+  ...KEYS_OF_CHECKPOINTS.map(([what, wrap, fault]) =>
+    byFault(what, liveInDoubt, { wrap, ...CHECKPOINTS }, fault),
   ),
   byFault(
     'reports a create as refused if its sync failed',
     liveShortly,
     { hidesDoubt: true },
-    { ...SYNC, lasts: 'for ever' },
+    {
+      ...SYNC,
+      lasts: 'for ever',
+    },
   ),
   byFault(
     'takes a key in doubt for a new one',
     liveInDoubt,
     { forgetsDoubt: true },
-    { ...SYNC, lasts: 'twice' },
+    {
+      ...SYNC,
+      lasts: 'twice',
+    },
   ),
 ];
 
@@ -157,47 +165,44 @@ export async function* createsInDoubtByMemory(): Cases {
   }
 }
 
-/** The break of a class of the store: one of its methods is replaced while the cases run. */
-function withMethod<K extends string>(
-  prototype: Record<K, (...args: never[]) => unknown>,
-  name: K,
-  broke: (original: (...args: never[]) => unknown) => (...args: never[]) => unknown,
-  { what, run }: Break,
-): Break {
-  const runBroken = async (): Promise<readonly string[]> => {
-    const original = prototype[name];
-    prototype[name] = broke(original);
-    try {
-      return await run();
-    } finally {
-      prototype[name] = original;
-    }
-  };
-  return { what, run: runBroken };
+const memory: Break = {
+  what: 'does not reserve memory before it writes',
+  run: () => firstOf(createsInDoubtByMemory()),
+};
+const keys = byCrash('makes a checkpoint without the keys', liveInDoubt, {});
+const pets = byFault(
+  'makes a checkpoint without its pets in doubt',
+  liveInDoubt,
+  CHECKPOINTS,
+  SYNC,
+);
+
+/** The chunks of a snapshot without those of the pets in doubt. */
+function* fewerChunks(chunks: Iterable<Buffer>): Generator<Buffer> {
+  for (const chunk of chunks) {
+    if (!/^(\[|,)\n\{/.test(chunk.toString('latin1', 0, 4))) yield chunk;
+  }
 }
 
 const CLASSES: readonly Break[] = [
-  withMethod(PetTable.prototype as never, 'reserve', () => () => undefined, {
-    what: 'does not reserve memory before it writes',
-    run: () => firstOf(createsInDoubtByMemory()),
-  }),
-  withMethod(
-    KeyTable.prototype as never,
-    'entries',
-    () => function* () {},
-    byCrash('makes a checkpoint without the keys', liveInDoubt, {}),
-  ),
-  withMethod(
-    SnapshotText.prototype as never,
-    'chunks',
-    (chunks) =>
-      function* (this: SnapshotText) {
-        for (const chunk of chunks.call(this) as Iterable<Buffer>) {
-          if (!/^(\[|,)\n\{/.test(chunk.toString('latin1', 0, 4))) yield chunk;
-        }
-      },
-    byFault('makes a checkpoint without the pets in doubt', liveInDoubt, CHECKPOINTS, SYNC),
-  ),
+  { ...memory, run: () => withMethod(PetTable, 'reserve', () => () => undefined, memory.run) },
+  {
+    ...keys,
+    run: () => withMethod(KeyTable, 'entries', () => () => [][Symbol.iterator](), keys.run),
+  },
+  {
+    ...pets,
+    run: () =>
+      withMethod(
+        SnapshotText,
+        'chunks',
+        (chunks) =>
+          function (this: SnapshotText) {
+            return fewerChunks(chunks.call(this as never) as Iterable<Buffer>);
+          } as never,
+        pets.run,
+      ),
+  },
 ];
 
 export const BREAKS: readonly Break[] = [

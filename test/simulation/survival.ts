@@ -9,6 +9,7 @@
  */
 
 import { dirname } from 'node:path';
+import { createRandom } from '../support/random.ts';
 import {
   applyChanges,
   applyNames,
@@ -187,18 +188,8 @@ function* sectorPatterns(count: number): Generator<[isKept: Pattern, how: string
   yield [(index) => index % 2 === 0, 'the even'];
   yield [(index) => index % 2 === 1, 'the odd'];
   for (let seed = 1; seed <= SEEDED_CHOICES; seed += 1) {
-    const random = seededRandom(seed);
-    const bits = Array.from({ length: count }, () => random() < 0.5);
+    const random = createRandom(seed);
+    const bits = Array.from({ length: count }, () => random.below(2) === 0);
     yield [(index) => bits[index]!, `seed ${seed}`];
   }
-}
-
-/** Mulberry32: numbers in [0, 1) that are the same in every run. */
-function seededRandom(seed: number): () => number {
-  return () => {
-    seed = (seed + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(seed ^ (seed >>> 15), 1 | seed);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
