@@ -50,7 +50,7 @@ interface Provocation {
   readonly isDraining?: true;
 }
 
-interface Answer {
+interface Received {
   readonly status: number;
   readonly headers: ReadonlyMap<string, string>;
   readonly body: string;
@@ -206,10 +206,10 @@ for (const { operation } of described) {
     const key = `${operation.operationId} ${status}`;
     test(`The response ${key} is as described`, async () => {
       for (const provocation of PROVOCATIONS[key] ?? []) {
-        const answer = await provoke(provocation);
-        const isListed = responses.some(([listed]) => listed === String(answer.status));
-        assert.equal(isListed ? String(answer.status) : 'default', status, answer.body);
-        assertAsDescribed(answer, response);
+        const received = await provoke(provocation);
+        const isListed = responses.some(([listed]) => listed === String(received.status));
+        assert.equal(isListed ? String(received.status) : 'default', status, received.body);
+        assertAsDescribed(received, response);
       }
     });
   }
@@ -219,7 +219,7 @@ test('Every example in the description is a real response', async () => {
   for (const { operation } of described) {
     for (const [status, response] of describedResponses(description, operation)) {
       const key = `${operation.operationId} ${status}`;
-      const given = await answersFor(operation.operationId, status, response);
+      const given = await responsesFor(operation.operationId, status, response);
       const bodies = new Set(given.map(({ body }) => canonical(body)));
       for (const example of examplesOf(response.content)) {
         assert.ok(bodies.has(JSON.stringify(example)), `${key}: ${JSON.stringify(example)}`);
@@ -277,22 +277,22 @@ const TRANSPORT_FIELDS: ReadonlySet<string> = new Set([
   'x-content-type-options',
 ]);
 
-function assertAsDescribed(answer: Answer, response: ResponseObject): void {
-  const where = JSON.stringify([answer.status, ...answer.headers, answer.body.slice(0, 200)]);
-  const type = answer.headers.get('content-type') ?? '';
+function assertAsDescribed(received: Received, response: ResponseObject): void {
+  const where = JSON.stringify([received.status, ...received.headers, received.body.slice(0, 200)]);
+  const type = received.headers.get('content-type') ?? '';
   const schema = response.content[type]?.schema;
   assert.ok(schema !== undefined, where);
-  const body: Json = type === 'application/json' ? JSON.parse(answer.body) : answer.body;
+  const body: Json = type === 'application/json' ? JSON.parse(received.body) : received.body;
   assertMatches(schema, body, where);
-  if (answer.status >= 400) assert.equal((body as { status?: unknown }).status, answer.status);
+  if (received.status >= 400) assert.equal((body as { status?: unknown }).status, received.status);
 
   for (const [name, header] of headersOf(response)) {
-    const value = answer.headers.get(name.toLowerCase());
+    const value = received.headers.get(name.toLowerCase());
     if (value === undefined) assert.ok(header.required !== true, `${name} is missing in ${where}`);
     else assertMatches(header.schema, typedValue(value, header.schema), where);
   }
   const documented = headersOf(response).map(([name]) => name.toLowerCase());
-  const undocumented = [...answer.headers.keys()].filter(
+  const undocumented = [...received.headers.keys()].filter(
     (name) => !TRANSPORT_FIELDS.has(name) && !documented.includes(name),
   );
   assert.deepEqual(undocumented, [], where);
@@ -307,11 +307,11 @@ function assertMatches(schema: Schema, value: Json, where: string): void {
 }
 
 /** Resolves with the responses of all operations that describe the response in the same way. */
-async function answersFor(
+async function responsesFor(
   operationId: string,
   status: string,
   response: ResponseObject,
-): Promise<readonly Answer[]> {
+): Promise<readonly Received[]> {
   const sharing = described.filter(({ operation }) =>
     describedResponses(description, operation).some(
       ([, other]) => other.description === response.description,
@@ -322,21 +322,21 @@ async function answersFor(
   return Promise.all(provocations.map(provoke));
 }
 
-const answers = new Map<Provocation, Promise<Answer>>();
+const responses = new Map<Provocation, Promise<Received>>();
 
 /** Resolves with the response to a provocation, which is sent once, to a new service. */
-function provoke(provocation: Provocation): Promise<Answer> {
-  let answer = answers.get(provocation);
-  if (answer === undefined) {
-    answer = ask(provocation);
-    answers.set(provocation, answer);
+function provoke(provocation: Provocation): Promise<Received> {
+  let received = responses.get(provocation);
+  if (received === undefined) {
+    received = send(provocation);
+    responses.set(provocation, received);
   }
-  return answer;
+  return received;
 }
 
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 
-async function ask(provocation: Provocation): Promise<Answer> {
+async function send(provocation: Provocation): Promise<Received> {
   const service = await startWith(provocation);
   try {
     const { path, method = 'GET', headers = {}, body, raw, sentBefore } = provocation;

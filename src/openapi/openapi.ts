@@ -89,7 +89,7 @@ export function describeService(prefix: string): OpenApi {
       // The version of the specification (section 9), not of the service.
       version: '1.0.0',
       description: OVERVIEW,
-      contact: { name: 'Whoever runs this service' },
+      contact: { name: 'The operator of this service' },
       license: { name: 'MIT', identifier: 'MIT' },
     },
     tags: [

@@ -45,7 +45,7 @@ const limits: readonly Fault[] = [
         query,
       ),
   }),
-  fault('no more than 50 in a list', '4.1/limit-maximum', {
+  fault('at most 50 in a list', '4.1/limit-maximum', {
     readLimit: (text) => Math.min(plainRules.readLimit(text), 50),
   }),
   fault('limit=100 refused', '8/limit', {
@@ -76,7 +76,7 @@ const lists: readonly Fault[] = [
   fault('the filter is ignored', '4.1/filter', {
     list: (pets, limit) => pets.slice(0, limit),
   }),
-  fault('the filter is ignored beside a limit', '4.1/filter-limit', {
+  fault('the filter is ignored with a limit', '4.1/filter-limit', {
     list: (pets, limit, status, query) =>
       plainRules.list(pets, limit, query.has('limit') ? undefined : status, query),
   }),
@@ -102,7 +102,7 @@ const lists: readonly Fault[] = [
         .filter((pet) => pet.status !== undefined && (status ?? pet.status) === pet.status)
         .slice(0, limit),
   }),
-  fault('the first pet comes twice', '4.1/once', {
+  fault('the first pet is listed twice', '4.1/once', {
     list: (pets, limit, status, query) =>
       plainRules.list([...pets.slice(0, 1), ...pets], limit, status, query),
   }),
@@ -147,10 +147,10 @@ const NAMES: readonly Change<string>[] = [
     '2/name-markup',
     (name) => name.replaceAll('&', '&amp;').replaceAll('<', '&lt;'),
   ],
-  ['markup is taken out of a name', '2/name-markup', (name) => name.replace(/<[^>]*>/g, '')],
+  ['markup is removed from a name', '2/name-markup', (name) => name.replace(/<[^>]*>/g, '')],
   ['a name is percent-decoded', '2/name-escapes', (name) => name.replaceAll('%20', ' ')],
   [
-    'a name loses what is beyond 16 bits',
+    'a name loses characters beyond 16 bits',
     '2/name-plane',
     (name) => name.replace(/[\u{10000}-\u{10ffff}]/gu, '?'),
   ],
@@ -229,11 +229,11 @@ const ids: readonly Fault[] = [
   fault("a client's id is adopted", '2/id-own', {
     newId: (pets, sent) => (typeof sent === 'bigint' ? sent : plainRules.newId(pets, sent)),
   }),
-  fault('pets added at once share an id', '2/id-concurrent', {
+  fault('pets that are added concurrently share an id', '2/id-concurrent', {
     pause: () => new Promise((resolve) => setTimeout(resolve, 1)),
   }),
   fault('an id is a string', '2/pet-fields', { show: (pet) => ({ ...pet, id: String(pet.id) }) }),
-  fault('an answered pet is not kept', '4.2/pet', { keep: () => undefined }),
+  fault('an acknowledged pet is not stored', '4.2/pet', { keep: () => undefined }),
 ];
 
 const operations: readonly Fault[] = [
@@ -244,7 +244,7 @@ const operations: readonly Fault[] = [
   fault('a body is not needed', '4.2/body-required', {
     readBody: (text) => (text === '' ? { name: '', categoryId: 1n } : plainRules.readBody(text)),
   }),
-  fault('white space around JSON is refused', '4.2/any-order', {
+  fault('whitespace around JSON is refused', '4.2/any-order', {
     readBody(text) {
       if (text !== text.trim()) throw new Invalid('The body begins with a space');
       return plainRules.readBody(text);
@@ -337,12 +337,12 @@ const ERRORS: readonly Change<Fields, unknown>[] = [
     (body) => ({ ...body, status: `${body['status']}` }),
   ],
   ['errors have no code', '7/error', ({ code: _, ...rest }) => rest],
-  ['errors lie in an object error', '7/error', (error) => ({ error })],
+  ['errors are inside an object error', '7/error', (error) => ({ error })],
 ];
 
 const bodies: readonly Fault[] = [
   ...ERRORS.map(([what, foundBy, change]) => fault(what, foundBy, errors(change))),
-  fault('errors that are not listed are text', '7/error-not-listed', {
+  fault('errors that the specification does not list are text', '7/error-not-listed', {
     error: (status, message) =>
       message.startsWith('limit') ? { status, body: message } : plainRules.error(status, message),
   }),

@@ -109,7 +109,7 @@ export function createPlainServer(key: string, changes: Partial<Rules> = {}): Se
   const rules = { ...plainRules, ...changes };
   const pets: Pets = new Map();
 
-  async function answer(request: IncomingMessage, text: string): Promise<Reply> {
+  async function respond(request: IncomingMessage, text: string): Promise<Reply> {
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://host');
     const [, path = '', petId] = /\/v1(\/pets)(?:\/([^/]+))?$/.exec(pathname) ?? [];
     if (!rules.hasKey(request.headers.authorization, key, request)) {
@@ -154,7 +154,7 @@ export function createPlainServer(key: string, changes: Partial<Rules> = {}): Se
     request.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
     request.on('end', async () => {
       const refuse = (error: Error): Reply => rules.error(400, error.message);
-      const reply = rules.reply(await answer(request, text).catch(refuse), request);
+      const reply = rules.reply(await respond(request, text).catch(refuse), request);
       const date = new Date(rules.now()).toUTCString();
       response.setHeader('Content-Type', reply.type ?? 'application/json').setHeader('Date', date);
       if (reply.link !== undefined) response.setHeader('Link', reply.link);
