@@ -1,4 +1,4 @@
-/** The options of an app: their defaults, and what is wrong with them, all of it at once. */
+/** The options of an app, with their defaults. All that is wrong with them is in one error. */
 
 import { fileURLToPath } from 'node:url';
 import { inspect } from 'node:util';
@@ -24,69 +24,63 @@ import {
 } from './stores/etcd/etcd-options.ts';
 
 export interface AppOptions {
-  /** Where the pets are kept: exactly one of `dataFile`, `memory`, `etcd` and `store`. */
+  /** The file that holds the pets. Exactly one of `dataFile`, `memory`, `etcd`, `store` is given. */
   readonly dataFile?: string | URL | undefined;
-  /** In memory only; where a data file is named, it is read as starting data and never written. */
+  /** In memory only. A data file is read as starting data and never written. */
   readonly memory?: true | { readonly dataFile: string | URL } | undefined;
   /** In an etcd cluster, which several processes may share. */
   readonly etcd?: EtcdOptions | undefined;
-  /** In a store of one's own, which `close` closes too. */
+  /** In a store of the program, which `close` closes, too. */
   readonly store?: PetStore | undefined;
   /**
-   * The API keys, each as its text or as `sha256:` and the digest in hex; or as an object with a
-   * name, or with `only: 'metrics'` for one that opens `/metrics` and nothing else.
+   * The API keys. Each is its text, or `sha256:` and its digest in hex, or an object with that as
+   * `key` and with a name, or with `only: 'metrics'` if it opens only `/metrics`.
    */
   readonly apiKeys: readonly ApiKeyOption[];
   /**
-   * Where the app is mounted: the interface is then at `/shop/v1` for '/shop'. Segments of letters,
-   * digits and `-._~`, each after a slash.
+   * What all paths begin with: with '/shop' the API is at `/shop/v1`. Segments of letters, digits
+   * and `-._~`, each after a slash.
    */
   readonly prefix?: string | undefined;
   /**
-   * The longest request body in bytes: 65,536 by default, and at most 5 MiB, since a page of a
-   * hundred such pets has to fit into one string; on etcd at most 1 MiB.
+   * The longest request body in bytes: 65,536 by default. At most 5 MiB, since a page of a hundred
+   * such pets must fit into one string; on etcd at most 1 MiB.
    */
   readonly bodyLimitBytes?: number | undefined;
   readonly log?: Log | undefined;
-  /** Logs each answer, and gives each request an id; off by default. */
+  /** Logs each response, and gives each request an id. Off by default. */
   readonly accessLog?: boolean | undefined;
-  /** The origins whose pages may use the service, or `*`; none by default. */
+  /** The origins whose web pages may use the service, or `*`. None by default. */
   readonly corsOrigins?: readonly string[] | undefined;
-  /** A page at `/` and a reference at `/docs`, for which nobody needs a key; off by default. */
+  /** A page at `/` and a reference at `/docs`, both without an API key. Off by default. */
   readonly page?: boolean | undefined;
   /** The time of day in milliseconds since 1970. */
   readonly now?: (() => number) | undefined;
-  /** For the metrics: what the program around the app knows. */
+  /** What the metrics report about the program around the app. */
   readonly runtime?: Runtime | undefined;
 }
 
-/** The options with their defaults. */
-export interface CheckedOptions {
-  /** Where the pets are kept, or begin with in memory; undefined elsewhere. */
+/** The options that have a default, and `apiKeys`. */
+type DefaultedName =
+  'apiKeys' | 'prefix' | 'bodyLimitBytes' | 'log' | 'accessLog' | 'corsOrigins' | 'page' | 'now';
+
+/** The options with their defaults. `log` never throws. */
+export type CheckedOptions = Pick<AppOptions, 'etcd' | 'store' | 'runtime'> & {
+  readonly [Name in DefaultedName]: NonNullable<AppOptions[Name]>;
+} & {
+  /** The data file, or the starting data in memory. */
   readonly dataFile: string | undefined;
   readonly memory: boolean;
-  readonly etcd: EtcdOptions | undefined;
-  readonly store: PetStore | undefined;
-  readonly apiKeys: readonly ApiKeyOption[];
-  readonly prefix: string;
-  readonly bodyLimitBytes: number;
-  /** Never throws. */
-  readonly log: Log;
-  readonly accessLog: boolean;
-  readonly corsOrigins: readonly string[];
-  readonly page: boolean;
-  now(): number;
-  readonly runtime: Runtime | undefined;
-}
+};
 
 /**
- * The options with their defaults. Throws a TypeError that names all that is wrong with them:
- * programs in JavaScript have no types to tell them.
+ * Returns the options with their defaults. Throws a TypeError that names all that is wrong with
+ * them, since programs in JavaScript have no types.
  */
 export function checkOptions(options: AppOptions): CheckedOptions {
   if (!isObject(options)) throw new TypeError('Expected an object of options');
   const { store, memory, etcd, apiKeys } = options;
-  const problems = [...unknownNames(options), ...keyProblems(apiKeys)];
+  const problems = [...unknownNames('', options, OPTION_NAMES), ...keyProblems(apiKeys)];
   const report = (name: string, expected: string, value: unknown): unknown =>
     problems.push(`${name}: expected ${expected}, not ${shown(value)}`);
   const read = <Name extends keyof AppOptions, T>(
@@ -99,50 +93,50 @@ export function checkOptions(options: AppOptions): CheckedOptions {
     for (const { at, expected, value } of wrong) report(`${name}${at}`, expected, value);
     return value as T;
   };
-  const corsOrigins = read('corsOrigins', []);
   const named = isObject(memory) ? memory['dataFile'] : options.dataFile;
-  const dataFile = readDataFile(named);
-  problems.push(...backendProblems(options));
-  if (named !== undefined && dataFile === undefined) {
-    report('dataFile', 'a path or a file: URL', named);
-  }
-  problems.push(...storeProblems(store), ...etcdOptionProblems(etcd));
-  const prefix = read('prefix', '');
-  const bodyLimitBytes = read('bodyLimitBytes', DEFAULT_BODY_LIMIT_BYTES);
-  if (etcd !== undefined && bodyLimitBytes > MAX_ETCD_BODY_BYTES) {
-    report('bodyLimitBytes', `at most ${MAX_ETCD_BODY_BYTES} on etcd`, bodyLimitBytes);
-  }
-  const isMemory = memory === undefined || memory === true || isObject(memory);
-  if (!isMemory) report('memory', 'true or an object with dataFile', memory);
   const checked = {
-    dataFile,
+    dataFile: readDataFile(named),
     memory: memory !== undefined,
     etcd,
     store,
     apiKeys,
-    prefix,
-    bodyLimitBytes,
-    corsOrigins,
+    prefix: read('prefix', ''),
+    bodyLimitBytes: read('bodyLimitBytes', DEFAULT_BODY_LIMIT_BYTES),
+    corsOrigins: read('corsOrigins', []),
     accessLog: read('accessLog', false),
     page: read('page', false),
-    log: read('log', silent),
+    log: safeLog(read('log', silent)),
     now: read('now', Date.now),
     runtime: read('runtime', undefined),
   };
+  problems.push(...backendProblems(options), ...storeProblems(store), ...etcdOptionProblems(etcd));
+  if (named !== undefined && checked.dataFile === undefined) {
+    report('dataFile', 'a path or a file: URL', named);
+  }
+  if (memory !== undefined && memory !== true && !isObject(memory)) {
+    report('memory', 'true or an object with dataFile', memory);
+  }
+  if (etcd !== undefined && checked.bodyLimitBytes > MAX_ETCD_BODY_BYTES) {
+    report('bodyLimitBytes', `at most ${MAX_ETCD_BODY_BYTES} on etcd`, checked.bodyLimitBytes);
+  }
   if (problems.length > 0) throw new TypeError(problems.join('; '));
-  return { ...checked, log: safeLog(checked.log) };
+  return checked;
 }
 
-/** Throws a TypeError that names every key at fault by its place, and quotes none. */
+/** Throws a TypeError that names the position of every invalid key, and quotes no key. */
 export function checkApiKeys(apiKeys: readonly ApiKeyOption[]): void {
   const problems = keyProblems(apiKeys);
   if (problems.length > 0) throw new TypeError(problems.join('; '));
 }
 
-function unknownNames(options: object): readonly string[] {
+function unknownNames(
+  within: string,
+  options: object,
+  names: readonly string[],
+): readonly string[] {
   return Object.keys(options)
-    .filter((name) => !OPTION_NAMES.includes(name))
-    .map((name) => `${name}: unknown option, did you mean ${nearest(name, OPTION_NAMES)}?`);
+    .filter((name) => !names.includes(name))
+    .map((name) => `${within}${name}: unknown option, did you mean ${nearest(name, names)}?`);
 }
 
 function keyProblems(apiKeys: unknown): readonly string[] {
@@ -170,7 +164,7 @@ function keyOptionProblem(option: unknown): string | undefined {
 
 const NO_NAME = 'a name must be a string';
 
-/** The path of a data file, given as such or as a URL; undefined where it is neither. */
+/** Returns the path of a data file, or undefined if the value is neither a path nor a file: URL. */
 function readDataFile(dataFile: unknown): string | undefined {
   try {
     if (dataFile instanceof URL) return fileURLToPath(dataFile);
@@ -190,16 +184,11 @@ function backendProblems(options: AppOptions): readonly string[] {
 function etcdOptionProblems(etcd: unknown): readonly string[] {
   if (etcd === undefined) return [];
   if (!isObject(etcd)) return ['etcd: expected an object with endpoints'];
-  const unknown = Object.keys(etcd).filter((name) => !ETCD_NAMES.includes(name));
   return [
-    ...unknown.map(
-      (name) => `etcd.${name}: unknown option, did you mean ${nearest(name, ETCD_NAMES)}?`,
-    ),
+    ...unknownNames('etcd.', etcd, ETCD_OPTION_NAMES),
     ...etcdProblems(etcd).map(({ name, sentence }) => `etcd.${name} ${sentence}`),
   ];
 }
-
-const ETCD_NAMES: readonly string[] = ETCD_OPTION_NAMES;
 
 function storeProblems(store: unknown): readonly string[] {
   if (store === undefined) return [];
@@ -220,7 +209,7 @@ function shown(value: unknown): string {
   try {
     return typeof value === 'string' ? quote(value) : cut(inspect(value, { depth: 0 }));
   } catch {
-    // An object may throw at whoever looks into it.
+    // An object may throw when it is inspected.
     return 'something else';
   }
 }

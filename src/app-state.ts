@@ -1,17 +1,16 @@
 /**
- * The state of an app, from its start to its end: what it does with a request, and with a call of
- * `app.pets`, in each state.
+ * The states of an app: what it does in each of them with a request or a call of `app.pets`.
  *
- *     state     entered by           list, get            create          /readyz
- *     starting  createApp            503 starting         503 starting    503 starting
- *     open      open, when it has    the store's answer   the store's     200, or why the store
- *               its store                                 answer          cannot add pets
- *     draining  drain, in any state  as before; without   503 stopping    503 stopping
- *               but closed           a store, 503
- *     closed    close, in any state  stopping
+ *     state     entered by            list, get             create         /readyz
+ *     starting  createApp             503 starting          503 starting   503 starting
+ *     open      open, when it has     the store's response  the store's    200, or 503 with the
+ *               its store                                   response       store's problem
+ *     draining  drain, in any state   as before; without a  503 stopping   503 stopping
+ *               except closed         store, 503 stopping
+ *     closed    close, in any state   as in draining        503 stopping   503 stopping
  *
- * A store that `open` brings while the app is draining serves reads from then on. In `closed` no
- * `open` begins. No state is left for an earlier one.
+ * If `open` completes while the app is draining, its store serves reads. In `closed`, `open` rejects.
+ * An app never returns to an earlier state.
  */
 
 import { StoreUnavailableError, type PetStore } from './model/pet-store.ts';
@@ -30,7 +29,7 @@ export class AppState {
     return this.#store;
   }
 
-  /** True in the last two states: each response then closes its connection. */
+  /** True in the last two states, in which each response closes its connection. */
   get isStopping(): boolean {
     return this.#phase === 'draining' || this.#phase === 'closed';
   }

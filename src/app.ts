@@ -1,10 +1,10 @@
 /**
  * The app: the whole service as a value, for the process in server.ts, for tests and for other
- * programs. It is where the rooms meet; open-backend.ts picks the store.
+ * programs. It joins the folders of src; open-backend.ts opens the store.
  *
- * It listens on nothing, handles no signal and ends no process: `listener` goes into any node:http
- * server. Before `open` and after `drain` it answers too, and says what it cannot do
- * (app-state.ts has its states).
+ * It listens on no port, handles no signal and ends no process: any node:http server can call
+ * `listener`. Before `open` and after `drain` it responds, too, with 503 if it needs a store or
+ * creates (app-state.ts has its states).
  */
 
 import type { ApiKeyOption } from './api-keys/api-key.ts';
@@ -32,33 +32,33 @@ import { pageOperations } from './page/page.ts';
 export interface App {
   /** For the `request` event of a node:http or node:https server. */
   readonly listener: Listener;
-  /** The pets as values, without HTTP and without a key. */
+  /** The pets as values, without HTTP and without an API key. */
   readonly pets: PetAccess;
-  /** Opens the store, once; rejects when that cannot be done. */
+  /** Opens the store, once. Rejects if it cannot be opened. */
   open(): Promise<void>;
   /**
-   * Resolves with the reason when the store cannot continue, its pets are safe, and a new process
-   * can continue with them: its lock was lost, or its log in etcd. Otherwise it never settles.
+   * Resolves with the reason if the store has lost its lock or its log in etcd: it cannot continue,
+   * but its pets are safe, and a new process can continue with them. Otherwise it never settles.
    */
   readonly lost: Promise<Error>;
-  /** Puts other keys in force, from the next request on. */
+  /** Puts other API keys in force, from the next request on. */
   setApiKeys(apiKeys: readonly ApiKeyOption[]): void;
-  /** Reports not ready, and takes no more pets; reads are answered on. */
+  /** Makes the app not ready: it refuses creates, and still serves reads. */
   drain(): void;
-  /** Where the acknowledged pets are; undefined for a store that does not tell. */
+  /** Returns where the acknowledged pets are, or undefined if the store does not know. */
   whereAreThePets(): PetsLocation | undefined;
-  /** Finishes what is under way and closes the store, for good; an `open` under way comes first. */
+  /** Waits for an `open` in progress, completes the creates in progress, and closes the store. */
   close(): Promise<void>;
 }
 
-/** An app whose store is open. */
+/** Resolves with an app whose store is open. */
 export async function openApp(options: AppOptions): Promise<App> {
   const app = createApp(options);
   await app.open();
   return app;
 }
 
-/** An app that answers 503 until it is opened. */
+/** Returns an app that responds with 503 until it is opened. */
 export function createApp(options: AppOptions): App {
   const checked = checkOptions(options);
   const { log, now, prefix, bodyLimitBytes, corsOrigins, runtime } = checked;
@@ -138,7 +138,7 @@ export function createApp(options: AppOptions): App {
       state.close();
       metrics.close();
       closing.abort(new Error('The app is closed'));
-      // One that fails has told its caller, and holds nothing.
+      // If `open` failed, its caller has the error already, and no resource is held.
       await opening?.catch(() => undefined);
       await (state.store ?? checked.store)?.close();
     },

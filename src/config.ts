@@ -1,8 +1,8 @@
 /**
- * The configuration: environment variables, and flags of the same names over them.
+ * The configuration: environment variables, and flags, which override them.
  *
- * All mistakes are found and told at once, not one for each start. A variable that is set but empty
- * counts as not set, since that is how compose files and shells leave out a value.
+ * All mistakes are reported together, not one per start. An empty variable counts as not set, since
+ * compose files and shells leave out a value in this way.
  */
 
 import { parseArgs } from 'node:util';
@@ -33,17 +33,17 @@ export interface Config {
   readonly host: string;
   /** Undefined on etcd, and in memory without starting data. */
   readonly dataFile: string | undefined;
-  /** True where pets live in memory only; a data file is their starting data then. */
+  /** True if the pets are in memory only. A data file is then their starting data. */
   readonly memory: boolean;
   readonly etcd: EtcdOptions | undefined;
-  /** What every path of the service begins with: '' or '/shop'. */
+  /** What every path of the service begins with, such as '' or '/shop'. */
   readonly prefix: string;
   readonly apiKeySource: ApiKeySource;
   readonly bodyLimitBytes: number;
   readonly accessLog: boolean;
   /** Origins, or `*`. */
   readonly corsOrigins: readonly string[];
-  /** The page for people, at `/`. */
+  /** True for a page at `/` and a reference at `/docs`. */
   readonly page: boolean;
 }
 
@@ -55,8 +55,8 @@ export type ConfigResult =
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Reads the configuration. `args` are those after the script's name. `commands` are the names that
- * a first one may have missed.
+ * Reads the configuration. `args` are the arguments after the script's name. `commands` are the
+ * names that a mistyped first argument may have meant.
  */
 export async function readConfig(
   env: Environment,
@@ -64,7 +64,8 @@ export async function readConfig(
   readTextFile: ReadTextFile,
   commands: readonly string[] = [],
 ): Promise<ConfigResult> {
-  const { flags, mistakes } = readFlags(args, commands);
+  const mistakes: string[] = [];
+  const flags = readFlags(args, commands, mistakes);
   if (flags.has('help')) return { kind: 'help' };
   if (flags.has('version')) return { kind: 'version' };
   mistakes.push(...unknownVariables(env));
@@ -85,22 +86,22 @@ export async function readConfig(
     page: read('page', true),
   };
   checkEtcd(config, source);
-  // Read once: a pipe, such as /dev/stdin, gives its text only once.
+  // Once, since a pipe such as /dev/stdin can be read only once.
   const apiKeys = await readApiKeys(config.apiKeySource, readTextFile, mistakes);
   return mistakes.length > 0 ? { kind: 'mistakes', mistakes } : { kind: 'run', config, apiKeys };
 }
 
 /** A setting that the user has given. */
 interface Given {
-  /** As the user knows it: the flag or the variable. */
+  /** The flag or the variable. */
   readonly name: string;
   readonly text: string;
 }
 
-/** Where settings come from: the flags, and the variables below them. */
+/** Where settings come from: the flags, and then the variables. */
 interface Source {
   given(name: SettingName): Given | undefined;
-  /** Returns the value of a setting, or the fallback if none is given, or an invalid one. */
+  /** Returns the value of a setting, or the fallback if the value is missing or invalid. */
   read<T>(name: SettingName, fallback: T): T;
   report(mistake: string): void;
 }
@@ -136,17 +137,17 @@ function createSource(
 const VARIABLES: readonly string[] = PROCESS_SETTINGS.flatMap(({ variable }) => variable ?? []);
 const VALUE_FLAGS: readonly string[] = PROCESS_SETTINGS.flatMap(({ flag }) => flag ?? []);
 const PLAIN_FLAGS: readonly string[] = ['help', 'version'];
-/** A flag of these means on if it has no value. */
+/** Flags that mean on if they have no value. */
 const SWITCHES: readonly string[] = PROCESS_SETTINGS.flatMap(({ flag, placeholder }) =>
   flag !== undefined && placeholder?.startsWith('[') === true ? flag : [],
 );
 
-interface Flags {
-  readonly flags: ReadonlyMap<string, string>;
-  readonly mistakes: string[];
-}
-
-function readFlags(args: readonly string[], commands: readonly string[]): Flags {
+/** Returns the values of the flags, '' for a flag that takes none. */
+function readFlags(
+  args: readonly string[],
+  commands: readonly string[],
+  mistakes: string[],
+): ReadonlyMap<string, string> {
   const options = Object.fromEntries([
     ...VALUE_FLAGS.map((flag) => [flag, { type: 'string' }] as const),
     ...PLAIN_FLAGS.map((flag) => [flag, { type: 'boolean' }] as const),
@@ -156,12 +157,11 @@ function readFlags(args: readonly string[], commands: readonly string[]): Flags 
   const withValues = args.map((arg, index) => switchedOn(arg, args[index + 1]));
   const { tokens } = parseArgs({ args: withValues, options, strict: false, tokens: true });
   const flags = new Map<string, string>();
-  const mistakes: string[] = [];
   let lastUnknown = -2;
   for (const token of tokens) {
-    // What follows an unknown option is its value, perhaps.
+    // The argument after an unknown option may be its value.
     if (token.kind === 'positional' && token.index !== lastUnknown + 1) {
-      // It is not quoted: it may be a key that was meant for an option.
+      // The argument is not quoted, since it may be an API key that was meant for an option.
       mistakes.push(
         token.index === 0
           ? `Argument 1 is neither an option nor a command: ${hintFor(token.value, commands, '')}`
@@ -172,8 +172,8 @@ function readFlags(args: readonly string[], commands: readonly string[]): Flags 
     const { name, rawName } = token;
     const takesValue = VALUE_FLAGS.includes(name);
     if (!takesValue && !PLAIN_FLAGS.includes(name)) {
-      // What may be a key is shown by its place only: what follows an unknown option, such as
-      // --api-key, and -kSECRET, which is a list of letters to parseArgs.
+      // Only the position is shown of an argument that may be an API key: the one after an unknown
+      // option such as --api-key, and -kSECRET, which parseArgs takes for a list of letters.
       const isValue = token.index === lastUnknown + 1;
       const isShown = rawName.startsWith('--') && !isValue;
       const what = isShown ? rawName : `in argument ${token.index + 1}`;
@@ -190,10 +190,10 @@ function readFlags(args: readonly string[], commands: readonly string[]): Flags 
       flags.set(name, token.value ?? '');
     }
   }
-  return { flags, mistakes };
+  return flags;
 }
 
-/** The name that was meant, if one is as near as a slip of two letters; else where all are. */
+/** Returns the name that was meant, if one differs in at most two letters, or else --help. */
 function hintFor(text: string, names: readonly string[], dashes: string): string {
   const best = names.length === 0 ? '' : nearest(text.toLowerCase(), names);
   const isNear = best !== '' && edits(text.toLowerCase(), best) <= 2;
@@ -246,7 +246,7 @@ function checkEtcd({ etcd, bodyLimitBytes }: Config, { given, report }: Source):
   }
 }
 
-/** A misspelt variable would silently be a default: data in another file, for example. */
+/** Without this check, a misspelt variable would silently mean the default. */
 function unknownVariables(env: Environment): readonly string[] {
   const withPrefix = VARIABLES.map((name) => name.replace(/^(?!PETSTORE_)/, 'PETSTORE_'));
   return Object.keys(env)

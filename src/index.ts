@@ -1,4 +1,4 @@
-/** What the package exports: the app, and what a program around it needs beside it. */
+/** What the package exports: the app, and what a program around it needs. */
 
 export { createApp, openApp, type App } from './app.ts';
 export type { ApiKeyOption, NamedApiKey } from './api-keys/api-key.ts';

@@ -1,6 +1,6 @@
 /**
- * Opens the backend: the store that the options of an app name. What speaks to etcd is loaded only
- * if it is asked for.
+ * Opens the backend: the store that the options of an app name. The modules for etcd are loaded only
+ * if the options name it.
  */
 
 import type { CheckedOptions } from './app-options.ts';

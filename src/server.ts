@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 /**
- * The process: configuration in, signals, exit codes.
+ * The process: it reads the configuration, handles signals, and exits.
  *
- * Exit codes: 0 after a clean stop, 1 when the service cannot start or was hurried out, 2 for a
- * mistake in the configuration. Log lines go to standard error; standard output has the greeting.
+ * Exit codes: 0 after a graceful shutdown, 1 if the service cannot start or must end early, 2 for a
+ * mistake in the configuration. Log lines go to standard error, the greeting to standard output.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -30,9 +30,9 @@ import { createJsonLog } from './ops/json-log.ts';
 import { readProcessStats } from './ops/process-stats.ts';
 import { DEFAULT_PREFIX } from './stores/etcd/etcd-options.ts';
 
-/** After this, busy connections are cut. */
+/** How long a graceful shutdown waits before it closes connections with a request in progress. */
 const DRAIN_MS = 5_000;
-/** After this the process ends, stopped or not, unless memory has the only copy of the pets. */
+/** How long a graceful shutdown may take, and how long if only memory has the pets. */
 const STOP_DEADLINE_MS = 10_000;
 const LAST_DEADLINE_MS = 60_000;
 
@@ -49,9 +49,9 @@ const log = createJsonLog((line) => process.stderr.write(`${line}\n`));
 
 let failedKeyReloads = 0;
 
-// Without a listener, the end of whoever reads the log (EPIPE) would end the service.
+// Without a listener, EPIPE would end the service when the reader of its log ends.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
-// A warning of Node itself is a line of the log, like all others.
+// Writes a warning of Node.js as a line of the log.
 process.removeAllListeners('warning').on('warning', ({ name, message }) => {
   log('warn', 'Node.js warns', { cause: `${name}: ${message}` });
 });
@@ -59,9 +59,8 @@ process.removeAllListeners('warning').on('warning', ({ name, message }) => {
 await main(expandHelp(process.argv.slice(2)));
 
 async function main(args: readonly string[]): Promise<void> {
-  // One of the newest things that the service needs. They (crypto.hash is another) are taken from
-  // the default exports of their modules: a named import would fail before it comes to this
-  // sentence.
+  // crc32 and crypto.hash are the newest functions that the service needs. They are taken from the
+  // default exports of their modules, since a named import would fail before this message.
   if (zlib.crc32 === undefined) {
     printError(`Node.js 20.19.2 or later is needed, not ${process.version}`);
     process.exit(1);
@@ -73,7 +72,7 @@ async function serve(args: readonly string[]): Promise<void> {
   // Before anything that takes time: without a listener, SIGHUP would end the process.
   const hangUps = catchHangUps();
   const result = await readConfig(process.env, args, readApiKeysFile, Object.keys(COMMANDS));
-  // What shows the environment later (a diagnostic report, a child) must not show a key.
+  // Diagnostic reports and child processes have the environment, and must not have an API key.
   delete process.env['PETSTORE_API_KEYS'];
   switch (result.kind) {
     case 'help':
@@ -101,10 +100,11 @@ async function run(
   apiKeys: readonly ApiKeyOption[],
   hangUps: HangUps,
 ): Promise<void> {
-  const madeKey = apiKeys.length === 0 ? randomBytes(24).toString('base64url') : undefined;
+  const generatedKey = apiKeys.length === 0 ? randomBytes(24).toString('base64url') : undefined;
+  const backend = describeBackend(config);
   const app = createApp({
-    ...backendOptions(config),
-    apiKeys: madeKey === undefined ? apiKeys : [madeKey],
+    ...backend.options,
+    apiKeys: generatedKey === undefined ? apiKeys : [generatedKey],
     bodyLimitBytes: config.bodyLimitBytes,
     accessLog: config.accessLog,
     corsOrigins: config.corsOrigins,
@@ -124,14 +124,14 @@ async function run(
   server.on('drop', () => (refusedConnections += 1));
   const { onSignal, isStopping } = stopOnSignals(app, server);
   const open = (): Promise<void> =>
-    // A stop closes the app, and so ends its start: that is no failure of it.
+    // A graceful shutdown closes the app, which ends its start with an error.
     app.open().catch((error: unknown) => {
       if (!isStopping()) throw error;
     });
   handleHangUps(hangUps, app, config.apiKeySource, () => onSignal('SIGHUP'));
   const inheritedSocket = readInheritedSocket(process.env, process.pid);
-  // The port comes first: while a large file loads, the service responds that it is starting.
-  // Clients in the queue of an inherited socket wait until it has started instead.
+  // The service listens first: while a large file loads, it responds that it is starting. With an
+  // inherited socket, clients wait in its queue until the service has started.
   if (inheritedSocket !== undefined) await open();
   if (isStopping()) return;
   const url = await listen(server, config, inheritedSocket);
@@ -141,42 +141,49 @@ async function run(
   log('info', 'Started', {
     version: VERSION,
     ...(url === undefined ? { socket: 'unix' } : { url }),
-    ...backendDetails(config),
+    ...backend.details,
     pets,
     pid: process.pid,
   });
-  process.stdout.write(greeting(url, backendSentence(config), madeKey, config.page));
+  process.stdout.write(greeting(url, backend.sentence, generatedKey, config.page));
 }
 
-/** Where the app keeps the pets. */
-function backendOptions({ dataFile, memory, etcd }: Config): Partial<AppOptions> {
-  if (etcd !== undefined) return { etcd };
-  if (dataFile === undefined) return { memory: true };
-  return memory ? { memory: { dataFile: resolve(dataFile) } } : { dataFile: resolve(dataFile) };
+interface Backend {
+  readonly options: Partial<AppOptions>;
+  /** For the log. */
+  readonly details: Readonly<Record<string, string | boolean>>;
+  /** What follows "Petstore listens on … and". */
+  readonly sentence: string;
 }
 
-function backendDetails({ dataFile, memory, etcd }: Config): Record<string, string | boolean> {
+function describeBackend({ dataFile, memory, etcd }: Config): Backend {
   if (etcd !== undefined) {
-    return { etcd: etcd.endpoints.join(','), prefix: etcd.prefix ?? DEFAULT_PREFIX };
+    const { endpoints, prefix = DEFAULT_PREFIX } = etcd;
+    return {
+      options: { etcd },
+      details: { etcd: endpoints.join(','), prefix },
+      sentence: `keeps its pets in etcd at ${endpoints.join(', ')}, under ${prefix}`,
+    };
   }
-  return {
-    ...(dataFile === undefined ? {} : { dataFile: resolve(dataFile) }),
-    ...(memory ? { memory } : {}),
-  };
+  const inMemory = 'keeps its pets in memory only, until it ends';
+  if (dataFile === undefined) {
+    return { options: { memory: true }, details: { memory }, sentence: inMemory };
+  }
+  const file = { dataFile: resolve(dataFile) };
+  return memory
+    ? {
+        options: { memory: file },
+        details: { ...file, memory },
+        sentence: `${inMemory}; it began with those of ${file.dataFile}`,
+      }
+    : {
+        options: file,
+        details: file,
+        sentence: `keeps its pets in ${file.dataFile}, with a journal beside it`,
+      };
 }
 
-/** What follows "Petstore listens on … and". */
-function backendSentence({ dataFile, memory, etcd }: Config): string {
-  if (etcd !== undefined) {
-    const prefix = etcd.prefix ?? DEFAULT_PREFIX;
-    return `keeps its pets in etcd at ${etcd.endpoints.join(', ')}, under ${prefix}`;
-  }
-  if (!memory) return `keeps its pets in ${resolve(dataFile ?? '')}, with a journal beside it`;
-  const start = dataFile === undefined ? '' : `; it began with those of ${resolve(dataFile)}`;
-  return `keeps its pets in memory only, until it ends${start}`;
-}
-
-/** Listens, and resolves with the URL; undefined for a Unix socket, which has none. */
+/** Listens. Resolves with the URL, or undefined for a Unix socket, which has no URL. */
 async function listen(
   server: Server,
   { host, port, prefix }: Config,
@@ -194,7 +201,7 @@ async function listen(
     throw new Error(`Cannot listen on ${socket}: ${cause}`);
   }
   logAcceptErrors(server);
-  // A string, or null for an inherited one, if it is a Unix socket.
+  // For a Unix socket, the address is a string, or null if the socket is inherited.
   const bound = server.address() as AddressInfo | string | null;
   if (typeof bound !== 'object' || bound === null) return undefined;
   const { address, family } = bound;
@@ -216,24 +223,22 @@ function logAcceptErrors(server: Server): void {
   });
 }
 
-interface Stopper {
-  onSignal(signal: NodeJS.Signals): void;
-  isStopping(): boolean;
-}
-
-/** Stops on SIGTERM and SIGINT, and if the store is lost, once; returns what does it. */
-function stopOnSignals(app: App, server: Server): Stopper {
+/** Stops the service on SIGTERM, on SIGINT and if the store is lost. */
+function stopOnSignals(
+  app: App,
+  server: Server,
+): { onSignal(signal: NodeJS.Signals): void; isStopping(): boolean } {
   let isStopping = false;
   const onSignal = (signal: NodeJS.Signals): void => {
     if (isStopping) {
-      log('warn', 'Stopped at once by a second signal', { signal });
+      log('warn', 'Ended by a second signal', { signal });
       process.exit(1);
     }
     isStopping = true;
     log('info', 'Stopping', { signal });
     void stopAndExit(app, server, 0);
   };
-  // A new process can continue, and the supervisor of this one starts it.
+  // The supervisor then starts a new process, which can continue with the pets.
   void app.lost.then((error) => {
     printError(error.message);
     if (isStopping) return;
@@ -245,24 +250,21 @@ function stopOnSignals(app: App, server: Server): Stopper {
   return { onSignal, isStopping: () => isStopping };
 }
 
-/**
- * Exit code: `exitCode` if the pets are safe, as far as the store can tell; else 1. A store that
- * does not tell has to close in time.
- */
+/** Exits with `exitCode` if the store was closed in time or its pets are safe, and else with 1. */
 async function stopAndExit(app: App, server: Server, exitCode: number): Promise<never> {
   endAfter(STOP_DEADLINE_MS, app, exitCode);
   try {
     await stopServer(server, DRAIN_MS, () => app.drain());
     await app.close();
   } catch (error) {
-    log('error', 'Stopping failed', { cause: messageOf(error) });
+    log('error', 'Graceful shutdown failed', { cause: messageOf(error) });
     process.exit(1);
   }
   log('info', 'Stopped');
   process.exit(exitCode);
 }
 
-/** Ends the process at the deadline of a stop. */
+/** Ends the process at the deadline of a graceful shutdown. */
 function endAfter(deadlineMs: number, app: App, exitCode: number): void {
   setTimeout(() => {
     const pets = app.whereAreThePets();
@@ -276,27 +278,20 @@ function endAfter(deadlineMs: number, app: App, exitCode: number): void {
   }, deadlineMs);
 }
 
-/** SIGHUP from the first moment on: a signal that comes too early is handled later. */
-interface HangUps {
-  /** True if the terminal that the process was started on is closed. */
-  isTerminalClosed(): boolean;
-  /** Sets what a SIGHUP does, and does it for one that came before. */
-  handle(onHangUp: () => void): void;
-}
+/** Sets what a SIGHUP does, and does it for a SIGHUP that came before. */
+type HangUps = (onHangUp: (isTerminalClosed: boolean) => void) => void;
 
+/** Catches SIGHUP from the start of the process on. */
 function catchHangUps(): HangUps {
   // Any of the three streams, since output is often redirected. Under nohup and systemd none is a
-  // terminal; after a hang-up `isatty` returns false for the closed one.
+  // terminal. After a hang-up, `isatty` returns false for the closed terminal.
   const terminals = [0, 1, 2].filter((stream) => isatty(stream));
   let isPending = false;
   let handleOne = (): void => void (isPending = true);
   process.on('SIGHUP', () => handleOne());
-  return {
-    isTerminalClosed: () => terminals.length > 0 && !terminals.some((stream) => isatty(stream)),
-    handle(onHangUp) {
-      handleOne = onHangUp;
-      if (isPending) onHangUp();
-    },
+  return (onHangUp) => {
+    handleOne = () => onHangUp(terminals.length > 0 && !terminals.some((stream) => isatty(stream)));
+    if (isPending) handleOne();
   };
 }
 
@@ -308,20 +303,20 @@ function handleHangUps(
   stopService: () => void,
 ): void {
   let reading: Promise<void> = Promise.resolve();
-  hangUps.handle(() => {
-    if (hangUps.isTerminalClosed()) stopService();
+  hangUps((isTerminalClosed) => {
+    if (isTerminalClosed) stopService();
     else if (source.file === undefined) log('warn', 'There is no API keys file to read again');
     else reading = reading.then(() => reloadKeys(app, source));
   });
 }
 
-/** A file with a mistake in it leaves the keys that are in force. */
+/** Puts the keys of the file in force, unless the file has a mistake. */
 async function reloadKeys(app: App, source: ApiKeySource): Promise<void> {
   const mistakes: string[] = [];
   const keys = await readApiKeys(source, readApiKeysFile, mistakes);
   if (mistakes.length > 0) {
     failedKeyReloads += 1;
-    log('error', 'The API keys were left as they are', { cause: mistakes.join('; ') });
+    log('error', 'Kept the API keys in force', { cause: mistakes.join('; ') });
   } else {
     app.setApiKeys(keys);
     log('info', 'Read the API keys again', { keys: keys.length });

@@ -1,17 +1,17 @@
 /**
- * The table of settings: what the process and an app can be told. A row has the names of a setting
- * (for the process its environment variable and flag, for a program its option of the same name as
- * the row), the reader of its values, and its line of the help.
+ * The table of settings of the process and of an app. A row has the names of a setting, the reader
+ * of its values, and its line of the help. The process has an environment variable and a flag for
+ * it. An app has an option with the name of the row.
  *
- * The process and the app read it alike: the process makes a value of a text first. So a rule about
- * a value stands here once, and both report it in the same words, each under its own name.
+ * The process parses a text into a value first. Each rule about a value is therefore here once, and
+ * the process and the app report it in the same words, each under its own name.
  */
 
 import { DEFAULT_BODY_LIMIT_BYTES, MAX_BODY_LIMIT_BYTES } from './http/request-body.ts';
 import { isOrigin } from './ops/cors.ts';
 import { DEFAULT_PREFIX, type EtcdOptionName } from './stores/etcd/etcd-options.ts';
 
-/** Of an app these are options within its option `etcd`. */
+/** An app has these as members of its option `etcd`. */
 export type EtcdSettingName = `etcd.${Exclude<EtcdOptionName, 'endpoints'>}`;
 
 export type SettingName =
@@ -36,26 +36,26 @@ export type SettingName =
 export interface Setting {
   readonly variable?: string;
   readonly flag?: string;
-  /** What follows the flag, as the help shows it. In brackets: the flag alone means on. */
+  /** What follows the flag, in the help. In brackets: the flag alone means on. */
   readonly placeholder?: string;
   readonly help?: string;
   /** Absent for paths, API keys (api-keys/api-key.ts), etcd (etcd-options.ts) and a store. */
   readonly reader?: Reader;
-  /** True if it is no option of an app. */
+  /** True if it is not an option of an app. */
   readonly isProcessOnly?: true;
 }
 
 export interface Reader {
-  /** Returns the value of a text, or the text if it stands for no value. */
+  /** Returns the value of a text, or the text if it has no value. */
   parse(text: string): unknown;
   /** Returns what is wrong with a value. */
   problems(value: unknown): readonly Problem[];
-  /** What is expected of a text, if not the same as of a value. */
+  /** What is expected of a text, if it differs from what is expected of a value. */
   readonly expectedText?: string;
 }
 
 export interface Problem {
-  /** Which element of a list: `[2]`; '' for the value itself. */
+  /** The element of a list, such as `[2]`; '' for the value itself. */
   readonly at: string;
   /** What follows "must be". */
   readonly expected: string;
@@ -67,7 +67,7 @@ export const DEFAULT_DATA_FILE = 'data/pets.json';
 export const DEFAULT_PORT = 8080;
 export const DEFAULT_HOST = '127.0.0.1';
 
-/** A value that holds a condition; of a text it is the text. */
+/** Reads a text as it is, and checks a value by a condition. */
 function reader(expected: string, isValid: (value: unknown) => boolean): Reader {
   return {
     parse: (text) => text,
@@ -80,7 +80,7 @@ function integer(min: number, max: number): Reader {
     Number.isInteger(value) && Number(value) >= min && Number(value) <= max;
   return {
     ...reader(`an integer from ${min} to ${max}`, isValid),
-    parse: (text) => (/^[0-9]{1,15}$/.test(text) ? Number(text) : text),
+    parse: (text) => (/^[0-9]+$/.test(text) ? Number(text) : text),
   };
 }
 
@@ -141,7 +141,7 @@ export const SETTINGS: Readonly<Record<SettingName, Setting>> = {
     variable: 'PETSTORE_PREFIX',
     flag: 'prefix',
     placeholder: '<path>',
-    help: 'what every path begins with, /shop for example (none)',
+    help: 'what every path begins with, for example /shop (none)',
     reader: prefix,
   },
   dataFile: {
@@ -154,7 +154,7 @@ export const SETTINGS: Readonly<Record<SettingName, Setting>> = {
     variable: 'PETSTORE_MEMORY',
     flag: 'memory',
     placeholder: '[on|off]',
-    help: 'keep pets in memory only; a data file is read, and never written (off)',
+    help: 'keep pets in memory only; a data file is read and never written (off)',
     reader: onOrOff,
   },
   etcd: {
@@ -165,34 +165,34 @@ export const SETTINGS: Readonly<Record<SettingName, Setting>> = {
   },
   'etcd.prefix': {
     variable: 'PETSTORE_ETCD_PREFIX',
-    help: `what their keys begin with there (${DEFAULT_PREFIX})`,
+    help: `what all etcd keys of the service begin with (${DEFAULT_PREFIX})`,
   },
   'etcd.caFile': {
     variable: 'PETSTORE_ETCD_CA_FILE',
-    help: 'the authority of https:// endpoints (PEM)',
+    help: 'the certificate of the authority of https:// endpoints (PEM)',
   },
   'etcd.certFile': {
     variable: 'PETSTORE_ETCD_CERT_FILE',
-    help: 'the certificate that the service shows them (PEM)',
+    help: "the service's own certificate for https:// endpoints (PEM)",
   },
   'etcd.keyFile': {
     variable: 'PETSTORE_ETCD_KEY_FILE',
-    help: 'the key of that certificate (PEM)',
+    help: 'the private key of that certificate (PEM)',
   },
   'etcd.user': {
     variable: 'PETSTORE_ETCD_USER',
-    help: "the user's name, if etcd's auth is on",
+    help: "the user's name, if authentication is on in etcd",
   },
   'etcd.passwordFile': {
     variable: 'PETSTORE_ETCD_PASSWORD_FILE',
-    help: 'a file with its password',
+    help: "a file with the user's password",
   },
   store: {},
   apiKeysFile: {
     variable: 'PETSTORE_API_KEYS_FILE',
     flag: 'api-keys-file',
     placeholder: '<path>',
-    help: 'API keys, one a line: [NAME: ]KEY[ read-metrics]; read again on SIGHUP',
+    help: 'API keys, one per line: [NAME: ]KEY[ read-metrics]; read again on SIGHUP',
     isProcessOnly: true,
   },
   apiKeys: {
@@ -210,7 +210,7 @@ export const SETTINGS: Readonly<Record<SettingName, Setting>> = {
     variable: 'PETSTORE_ACCESS_LOG',
     flag: 'access-log',
     placeholder: '[on|off]',
-    help: 'log each answer (off)',
+    help: 'log each response (off)',
     reader: onOrOff,
   },
   corsOrigins: {
@@ -232,7 +232,7 @@ export const SETTINGS: Readonly<Record<SettingName, Setting>> = {
   runtime: { reader: runtime },
 };
 
-/** The rows of the process. */
+/** The rows that the process has. */
 export const PROCESS_SETTINGS: readonly Setting[] = Object.values(SETTINGS).filter(
   ({ variable }) => variable !== undefined,
 );
@@ -242,7 +242,7 @@ export const OPTION_NAMES: readonly string[] = Object.entries(SETTINGS)
   .filter(([name, { isProcessOnly }]) => isProcessOnly !== true && !name.includes('.'))
   .map(([name]) => name);
 
-/** The options of etcd beside its endpoints, each with its row. */
+/** The options of etcd, except its endpoints, each with its row. */
 export const ETCD_SETTINGS: readonly (readonly [option: string, name: EtcdSettingName])[] = (
   Object.keys(SETTINGS) as SettingName[]
 ).flatMap((name) => (isEtcdSetting(name) ? [[name.slice('etcd.'.length), name]] : []));

@@ -1,7 +1,7 @@
 /**
  * Socket activation: a listening socket, TCP or Unix, that the process inherits from its
- * supervisor, as from systemd's socket units. LISTEN_FDS counts the sockets, the first has the
- * descriptor 3, and LISTEN_PID names the process that they are for (sd_listen_fds(3)). The
+ * supervisor, for example from a systemd socket unit. LISTEN_FDS is the number of sockets, the first
+ * has the descriptor 3, and LISTEN_PID is the process that they are for (sd_listen_fds(3)). The
  * supervisor keeps the socket over restarts, and clients wait in its queue.
  */
 
@@ -15,7 +15,7 @@ export function readInheritedSocket(
   pid: number,
 ): number | undefined {
   const { LISTEN_FDS: count, LISTEN_PID: reader } = env;
-  // Those of another process are inherited by mistake: by a child, or by what npm starts.
+  // A child inherits the variables of another process by mistake, for example below npm.
   if (count === undefined || reader !== String(pid)) return undefined;
   if (count === '1') return FIRST_FD;
   throw new Error(`LISTEN_FDS must be 1, since one socket is served, not ${quote(count)}`);

@@ -1,4 +1,4 @@
-/** The contract of a store, held against stores that keep it in part only. */
+/** The contract of a store, run on stores that break a part of it. */
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -11,7 +11,7 @@ import { tempDir } from './support/disk/temp-dir.ts';
 /** Found from this file's compiled place, .build/test. */
 const dist = new URL('../../dist/', import.meta.url);
 
-test('A store that throws for an id outside int64, as a database does, keeps the contract', (t) => {
+test('A store that throws for an id outside int64, as a database does, passes the contract', (t) => {
   const { status, stdout } = runContract(
     t,
     `({
@@ -30,7 +30,7 @@ test('A store that throws for an id outside int64, as a database does, keeps the
   assert.equal(status, 0, stdout);
 });
 
-test('A store that loses lone surrogates fails, and is shown both names', (t) => {
+test('A store that replaces lone surrogates fails, and the report shows both names', (t) => {
   const { status, stdout } = runContract(
     t,
     '({ ...store, create: (pet) => store.create({ ...pet, name: pet.name.toWellFormed() }) })',
@@ -44,7 +44,7 @@ test('A store that loses lone surrogates fails, and is shown both names', (t) =>
   }
 });
 
-/** Runs the contract in a process of its own, on a store that a JavaScript expression makes. */
+/** Runs the contract in a child process, on a store that a JavaScript expression creates. */
 function runContract(
   t: TestContext,
   expression: string,

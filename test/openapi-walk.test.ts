@@ -1,9 +1,9 @@
 /**
- * The OpenAPI description, walked against a running service.
+ * The OpenAPI description compared with a running service.
  *
- * For each status that it lists there is a request here that provokes it. The answer must be as
- * described: its status, its header fields, none more, and its body. And each example in the
- * description must be an answer that was really given.
+ * For each status of the description there is a request that provokes it. The response must be as
+ * described: its status, its body, its header fields and no others. Each example in the description
+ * must be a real response.
  */
 
 import assert from 'node:assert/strict';
@@ -32,19 +32,19 @@ import { talk } from './support/http/wire.ts';
 const description = await fetchDescription();
 const described = describedOperations(description);
 
-/** A request, and the service that it is sent to. */
+/** A request, and the service that gets it. */
 interface Provocation {
   readonly path: string;
   readonly method?: string;
-  /** An empty Authorization sends none; without one the key is sent. */
+  /** Without Authorization the request has the API key; with an empty one it has none. */
   readonly headers?: Record<string, string>;
   readonly body?: string;
-  /** Instead of a fetch: what goes over the socket. */
+  /** The bytes to send over a socket instead of a fetch. */
   readonly raw?: string;
   readonly pets?: readonly NewPet[];
-  /** What is sent before, with the same key. */
+  /** A body to send before, with the same idempotency key. */
   readonly sentBefore?: string;
-  /** A store of which every method fails with this. */
+  /** Every method of the store fails with this error. */
   readonly storeError?: Error;
   readonly options?: Partial<AppOptions>;
   readonly isDraining?: true;
@@ -161,7 +161,7 @@ const PROVOCATIONS: Readonly<Record<string, readonly Provocation[]>> = {
   'openapi default': failures('/openapi.json'),
 };
 
-/** What makes any request a malformed one. */
+/** Malformed requests to a path. */
 function malformed(path: string): readonly Provocation[] {
   const head = `GET ${path} HTTP/1.1\r\nConnection: close\r\nAuthorization: Bearer ${KEY}\r\n`;
   return [
@@ -170,7 +170,7 @@ function malformed(path: string): readonly Provocation[] {
   ];
 }
 
-/** What can happen to any other request. */
+/** Requests that fail in a way that each path has in common. */
 function failures(path: string, method = 'GET'): readonly Provocation[] {
   const raw = (field: string, host = 'a', version = '1.1'): Provocation => {
     const lines = [
@@ -180,7 +180,7 @@ function failures(path: string, method = 'GET'): readonly Provocation[] {
       'Connection: close',
       field,
     ];
-    // The last chunk, for a body whose transfer coding is refused: the service waits for its end.
+    // The last chunk: the service waits for the end of a body with a refused transfer coding.
     const body = field.startsWith('Transfer-Encoding') ? '0\r\n\r\n' : '';
     return { path, raw: `${lines.join('\r\n')}\r\n\r\n${body}` };
   };
@@ -193,7 +193,7 @@ function failures(path: string, method = 'GET'): readonly Provocation[] {
   ];
 }
 
-test('For each status in the description there is a provocation, and the other way round', () => {
+test('Exactly the statuses of the description have provocations', () => {
   const keys = described.flatMap(({ operation }) =>
     Object.keys(operation.responses).map((status) => `${operation.operationId} ${status}`),
   );
@@ -204,7 +204,7 @@ for (const { operation } of described) {
   const responses = describedResponses(description, operation);
   for (const [status, response] of responses) {
     const key = `${operation.operationId} ${status}`;
-    test(`The answer ${key} is as described`, async () => {
+    test(`The response ${key} is as described`, async () => {
       for (const provocation of PROVOCATIONS[key] ?? []) {
         const answer = await provoke(provocation);
         const isListed = responses.some(([listed]) => listed === String(answer.status));
@@ -215,7 +215,7 @@ for (const { operation } of described) {
   }
 }
 
-test('Every example in the description is an answer that the service gave', async () => {
+test('Every example in the description is a real response', async () => {
   for (const { operation } of described) {
     for (const [status, response] of describedResponses(description, operation)) {
       const key = `${operation.operationId} ${status}`;
@@ -232,7 +232,7 @@ test('Every example in the description is an answer that the service gave', asyn
   }
 });
 
-test('Every field of NewPet that is described comes back as it was sent', async (t) => {
+test('Every described field of NewPet comes back unchanged', async (t) => {
   const { properties = {} } = description.components.schemas['NewPet'] ?? {};
   const members = Object.entries(properties).map(([name, { $ref, type }]) => {
     const value = type === 'integer' ? 7 : $ref === undefined ? 'text' : 'sold';
@@ -246,7 +246,7 @@ test('Every field of NewPet that is described comes back as it was sent', async 
   assert.deepEqual(await (await service.fetch('/v1/pets')).json(), [{ id: 1, ...newPet }]);
 });
 
-test('The query parameters have the bounds that are described', async (t) => {
+test('The query parameters have the described bounds', async (t) => {
   const { operation } = described.find(({ operation }) => operation.operationId === 'listPets')!;
   const service = await startWith({ path: '/v1/pets', pets: Array(101).fill(REX) });
   t.after(service.close);
@@ -266,19 +266,7 @@ test('The query parameters have the bounds that are described', async (t) => {
   }
 });
 
-test('OPTIONS allows the methods that are described, and HEAD for GET', async (t) => {
-  const service = await startService();
-  t.after(service.close);
-  for (const { path } of described) {
-    const methods = described.filter((other) => other.path === path).map(({ method }) => method);
-    const response = await service.fetch(path.replace('{petId}', '1'), { method: 'OPTIONS' });
-    assert.equal(response.status, 204);
-    const allowed = response.headers.get('Allow')?.split(', ');
-    assert.deepEqual(allowed?.sort(), [...methods, 'HEAD', 'OPTIONS'].sort());
-  }
-});
-
-/** Fields of every answer, of which the overview speaks; the content type is checked by itself. */
+/** The fields of every response, which the overview names. The content type is compared alone. */
 const TRANSPORT_FIELDS: ReadonlySet<string> = new Set([
   'cache-control',
   'connection',
@@ -318,7 +306,7 @@ function assertMatches(schema: Schema, value: Json, where: string): void {
   assert.deepEqual(schemaProblems(asJson(schema), value, asJson(description)), [], where);
 }
 
-/** The answers that bear out a response: those of all operations that describe it alike. */
+/** Resolves with the responses of all operations that describe the response in the same way. */
 async function answersFor(
   operationId: string,
   status: string,
@@ -336,7 +324,7 @@ async function answersFor(
 
 const answers = new Map<Provocation, Promise<Answer>>();
 
-/** The answer to a provocation, which is made once, to a service of its own. */
+/** Resolves with the response to a provocation, which is sent once, to a new service. */
 function provoke(provocation: Provocation): Promise<Answer> {
   let answer = answers.get(provocation);
   if (answer === undefined) {
@@ -396,7 +384,7 @@ function requestExample(name: string): string {
   return JSON.stringify(examples?.[name]?.value);
 }
 
-/** JSON text without the white space between values. */
+/** Returns JSON without whitespace between values. */
 function canonical(text: string): string {
   try {
     return JSON.stringify(JSON.parse(text));
@@ -405,7 +393,7 @@ function canonical(text: string): string {
   }
 }
 
-/** Values that just match a parameter's schema, and such that just do not. */
+/** Returns values at the bounds of a parameter's schema, and values just outside. */
 function valuesAround(schema: Schema): { good: readonly string[]; bad: readonly string[] } {
   const { $ref = '', enum: names, minimum, maximum, format } = schema;
   if ($ref !== '') return valuesAround(description.components.schemas[$ref.split('/').at(-1)!]!);

@@ -1,12 +1,11 @@
-/** The OpenAPI description by itself: whether it is well-formed, and names what the service has. */
+/** The OpenAPI description alone: it is well-formed, and names what the service has. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { petOperations } from '../src/api/operations.ts';
 import { STATUS_OF_CODE } from '../src/http/api-error.ts';
-import type { ErrorBody } from '../src/http/api-error.ts';
 import { openapiOperation } from '../src/openapi/openapi.ts';
-import type { MediaType, Schema } from '../src/openapi/types.ts';
+import type { Schema } from '../src/openapi/types.ts';
 import { healthOperations } from '../src/ops/health.ts';
 import { createMetrics } from '../src/ops/metrics.ts';
 import { createMemoryStore } from '../src/stores/memory-store.ts';
@@ -16,7 +15,6 @@ import {
   describedResponses,
   examplesOf,
   fetchDescription,
-  headersOf,
 } from './support/description/description.ts';
 import {
   isObject,
@@ -29,7 +27,7 @@ import { startService } from './support/http/service.ts';
 const description = await fetchDescription();
 const described = describedOperations(description);
 
-test('The description is served as JSON to anybody', async (t) => {
+test('The description is served as JSON without an API key', async (t) => {
   const service = await startService();
   t.after(service.close);
   const response = await fetch(`${service.origin}/openapi.json`);
@@ -43,16 +41,7 @@ test('The description is served as JSON to anybody', async (t) => {
   );
 });
 
-test('Tools that know no servers but those at the top reach every operation', () => {
-  for (const item of Object.values(description.paths)) {
-    assert.deepEqual(
-      Object.keys(item).filter((name) => name !== 'get' && name !== 'post'),
-      [],
-    );
-  }
-});
-
-test('An int64 has its exact bounds in the text, and not those of a double', async (t) => {
+test('An int64 has its exact bounds, not those of a double', async (t) => {
   const service = await startService();
   t.after(service.close);
   const text = await (await service.fetch('/openapi.json')).text();
@@ -65,16 +54,6 @@ test('An int64 has its exact bounds in the text, and not those of a double', asy
     text,
     /"id":\{"type":"integer","format":"int64","minimum":1,"maximum":9223372036854775807/,
   );
-});
-
-test('Linters find a licence, a contact, tags, descriptions and a 4XX everywhere', () => {
-  const { info, tags } = description;
-  assert.ok(info.license.identifier === 'MIT' && info.contact.name !== '');
-  for (const { operation } of described) {
-    assert.notEqual(operation.description, '');
-    assert.ok(operation.tags.every((name) => tags.some((tag) => tag.name === name)));
-    assert.ok(Object.keys(operation.responses).some((status) => status.startsWith('4')));
-  }
 });
 
 test('The description names exactly the operations that the service has', (t) => {
@@ -110,7 +89,7 @@ test('The description names exactly the operations that the service has', (t) =>
   assert.deepEqual(actual.sort(byName), expected.sort(byName));
 });
 
-test('The description knows exactly the codes that the service knows', () => {
+test('The description has exactly the error codes of the service', () => {
   const code = description.components.schemas['Error']?.properties?.['code'];
   assert.deepEqual(code?.enum, Object.keys(STATUS_OF_CODE));
   const explained = Object.entries(description['x-error-codes']);
@@ -123,7 +102,7 @@ test('The description knows exactly the codes that the service knows', () => {
   }
 });
 
-test('Every reference in the description leads somewhere', () => {
+test('Every reference in the description has a target', () => {
   const refs = [...referencesIn(asJson(description))];
   assert.ok(refs.length > 0);
   for (const ref of refs) resolveRef(asJson(description), ref);
@@ -140,16 +119,21 @@ test('Every shared part of the description is used', () => {
   assert.deepEqual([...schemes], Object.keys(description.components.securitySchemes));
 });
 
-test('Every operation has a name of its own, a summary and answers that are described', () => {
+test('Every operation has what linters require: a name, tags, texts, and a 2XX and 4XX response', () => {
+  const { info, tags } = description;
+  assert.ok(info.license.identifier === 'MIT' && info.contact.name !== '');
   const names = described.map(({ operation }) => operation.operationId);
   assert.equal(new Set(names).size, names.length);
   for (const { operation } of described) {
-    assert.notEqual(operation.summary, '');
+    assert.ok(operation.description !== '' && operation.summary !== '');
+    assert.ok(operation.tags.every((name) => tags.some((tag) => tag.name === name)));
     const responses = describedResponses(description, operation);
-    assert.ok(
-      responses.some(([status]) => status.startsWith('2')),
-      operation.operationId,
-    );
+    for (const first of ['2', '4']) {
+      assert.ok(
+        responses.some(([status]) => status.startsWith(first)),
+        operation.operationId,
+      );
+    }
     for (const [status, response] of responses) {
       assert.match(status, /^(?:[1-5][0-9]{2}|default)$/);
       assert.notEqual(response.description, '');
@@ -158,68 +142,33 @@ test('Every operation has a name of its own, a summary and answers that are desc
   }
 });
 
-test('The path parameters are those of the path, and every parameter has a schema', () => {
-  for (const { path, operation } of described) {
-    const parameters = operation.parameters ?? [];
-    const inPath = parameters.filter((parameter) => parameter.in === 'path');
-    const braced = [...path.matchAll(/\{([^}]+)\}/g)].map((match) => match[1]);
-    assert.deepEqual(
-      inPath.map(({ name }) => name),
-      braced,
-    );
-    for (const parameter of inPath) assert.equal(parameter.required, true);
-    const names = parameters.map(({ name }) => name);
-    assert.equal(new Set(names).size, names.length);
-    for (const { name, schema } of parameters) {
-      assert.ok(isObject(asJson(schema)) && Object.keys(schema).length > 0, name);
+test('Each operation has exactly the parameters that the service reads, with schemas', () => {
+  const all = described.flatMap(({ operation: { operationId, parameters = [] } }) =>
+    parameters.map(({ in: where, name, required, schema }) => {
       if (schema.default !== undefined) assertMatches(schema, schema.default, name);
-    }
-  }
+      return [operationId, where, name, required ?? false];
+    }),
+  );
+  assert.deepEqual(all, [
+    ['listPets', 'query', 'limit', false],
+    ['listPets', 'query', 'status', false],
+    ['listPets', 'query', 'after', false],
+    ['createPet', 'header', 'Idempotency-Key', false],
+    ['getPet', 'path', 'petId', true],
+  ]);
 });
 
-test('Every example matches its schema', () => {
-  let count = 0;
-  const checkContent = (content: Readonly<Record<string, MediaType>>, where: string): void => {
-    for (const media of Object.values(content)) {
-      for (const example of examplesOf({ media })) {
-        assertMatches(media.schema, example, where);
-        count += 1;
-      }
-    }
-  };
+test('The examples of a request body match its schema', () => {
   for (const { operation } of described) {
-    checkContent(operation.requestBody?.content ?? {}, operation.operationId);
-    for (const [status, response] of describedResponses(description, operation)) {
-      const where = `${operation.operationId} ${status}`;
-      checkContent(response.content, where);
-      for (const [name, header] of headersOf(response)) {
-        assertMatches(header.schema, header.example, `${where} ${name}`);
-      }
-    }
-  }
-  assert.ok(count > 0);
-});
-
-test('Every example of an Error repeats the status that it is described for', () => {
-  for (const { operation } of described) {
-    const responses = describedResponses(description, operation);
-    const listed = responses.map(([status]) => status);
-    for (const [status, response] of responses) {
-      if (Number(status) < 400) continue;
-      for (const example of examplesOf(response.content)) {
-        const error = example as unknown as ErrorBody;
-        assert.equal(error.status, STATUS_OF_CODE[error.code]);
-        if (status !== 'default') assert.equal(String(error.status), status);
-        // What may come from anywhere is described once, for all operations.
-        else if (!['malformed_request', 'internal_error'].includes(error.code)) {
-          assert.ok(!listed.includes(`${error.status}`));
-        }
-      }
-    }
+    const media = operation.requestBody?.content['application/json'];
+    if (media === undefined) continue;
+    const examples = examplesOf({ media });
+    assert.ok(examples.length >= 2);
+    for (const example of examples) assertMatches(media.schema, example, operation.operationId);
   }
 });
 
-test('The Error of the description has exactly the three fields of the interface', () => {
+test('The Error of the description has exactly the three fields of the specification', () => {
   const error = { code: 'not_found', message: 'There is no such pet', status: 404 };
   const schema: Schema = { $ref: '#/components/schemas/Error' };
   assertMatches(schema, error, 'Error');

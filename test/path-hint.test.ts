@@ -1,4 +1,4 @@
-/** Hints: what the 404 of an unknown path names, to whom, and where it names nothing. */
+/** Hints: what the 404 of an unknown path names, for whom, and when it names nothing. */
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -8,7 +8,7 @@ import { startService, type Service } from './support/http/service.ts';
 
 const NO_KEY = { headers: { Authorization: '' } };
 
-/** With a valid API key: what was asked for, and how the message goes on. */
+/** Requested paths, and what follows them in the message. */
 const HINTS: readonly (readonly [path: string, hint: string])[] = [
   ['/v1/v1/pets', ', did you mean /v1/pets?'],
   ['/v1/pets/', ', did you mean /v1/pets?'],
@@ -25,7 +25,7 @@ const HINTS: readonly (readonly [path: string, hint: string])[] = [
   ['/v1/livez', ', did you mean /livez?'],
   ['/ready', ', did you mean /readyz?'],
   ['/v1/openapi.json', ', did you mean /openapi.json?'],
-  // Not a wrong base and a wrong name at once, and nothing that is merely not far off.
+  // Two mistakes, or a name that is only similar, get no suggestion.
   ['/pet', ': LIST lists all paths'],
   ['/v1/cats', ': LIST lists all paths'],
   ['/v1/dogs', ': LIST lists all paths'],
@@ -60,19 +60,19 @@ for (const [title, options] of SERVICES) {
   };
 
   for (const [path, hint] of HINTS) {
-    test(`The 404 of ${path.slice(0, 40)} names what was meant, ${title}`, async () => {
+    test(`The 404 of ${path.slice(0, 40)} has its hint, ${title}`, async () => {
       const mounted = hint.replace('LIST', list).replace(', did you mean ', `$&${prefix}`);
       const asked = `${prefix}${path}`;
       const message = await messageOf(asked);
       assert.ok(message.startsWith(`Unknown path ${asked.slice(0, 50).replace(/\?.*/, '')}`));
       assert.ok(message.endsWith(mounted), message);
-      // Content negotiation does not change it, nor does the method.
+      // Neither Accept nor the method changes the message.
       assert.equal(await messageOf(asked, { headers: { Accept: 'text/html' } }), message);
       assert.equal(await messageOf(asked, { method: 'POST', body: '{}' }), message);
     });
   }
 
-  test(`Without an API key the guarded paths are 401 and name nothing, ${title}`, async () => {
+  test(`Without an API key the protected paths are 401 without a hint, ${title}`, async () => {
     for (const path of ['/v1/pet', '/v1/v1/pets', '/v1/pets/', '/v1', '/v1/livez']) {
       const response = await service.fetch(`${prefix}${path}`, NO_KEY);
       const { code, message } = (await response.json()) as { code: string; message: string };
@@ -82,14 +82,14 @@ for (const [title, options] of SERVICES) {
     assert.match(await messageOf(`${prefix}/pets`, NO_KEY), /did you mean/);
   });
 
-  test(`The paths of the page are named where it is on, and only there, ${title}`, async () => {
+  test(`A hint names /docs only if the page is on, ${title}`, async () => {
     const message = await (await service.fetch(`${prefix}/doc`)).text();
     assert.equal(message.includes(`did you mean ${prefix}/docs?`), page, message);
     if (!page) assert.doesNotMatch(message, /docs\b|"\/"/);
   });
 
   if (prefix !== '') {
-    test(`Outside the prefix the 404 of any path names it, ${title}`, async () => {
+    test(`Outside the prefix the 404 of any path names the prefix, ${title}`, async () => {
       for (const path of ['/', '/v1/pets', '/v1/pets/7', '/nothing', '/livez', '/shopping/x']) {
         const message = await messageOf(path, NO_KEY);
         assert.ok(
@@ -104,7 +104,7 @@ for (const [title, options] of SERVICES) {
   }
 }
 
-test('A hint for a long path is cut as the path is', () => {
+test('The hint for a long path is truncated', () => {
   const patterns = ['/v1/pets/{petId}'];
   const hint = createPathHint({ patterns, prefix: '', protectedPath: '/v1', listPath: '/docs' });
   assert.match(hint(`/pets/${'7'.repeat(100)}`), /^, did you mean \/v1\/pets\/7{51}…\?$/);

@@ -134,7 +134,7 @@ test('The reading order reaches every file of src', () => {
     if (!path.startsWith(join(root, 'src')) || !name.endsWith('.ts')) continue;
     // If several files have one name, each needs its own mention.
     const index = named.indexOf(basename(name));
-    assert.notEqual(index, -1, `src/READING.md has no place for src/${name} in its reading order`);
+    assert.notEqual(index, -1, `The reading order in src/READING.md does not list src/${name}`);
     named.splice(index, 1);
   }
 });

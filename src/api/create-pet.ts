@@ -1,4 +1,4 @@
-/** createPet (the interface's part 4.2): POST /v1/pets. Answers when the store has the pet safe. */
+/** createPet (spec section 4.2): POST /v1/pets. Responds when the pet is durable. */
 
 import { JsonSyntaxError } from '../base/json.ts';
 import { ApiError } from '../http/api-error.ts';
@@ -12,7 +12,7 @@ import { PETS_PATH } from './paths.ts';
 
 export async function createPet(store: PetStore, request: ApiRequest): Promise<ApiResponse> {
   const key = readKeyHash(request);
-  if (key !== undefined && store.createOnce === undefined) throw noKeys();
+  if (key !== undefined && store.createOnce === undefined) throw notSupported();
   const newPet = readNewPet(await request.readBody());
   const created =
     key === undefined || store.createOnce === undefined
@@ -24,13 +24,16 @@ export async function createPet(store: PetStore, request: ApiRequest): Promise<A
   return jsonResponse(201, text, headers);
 }
 
-/** To pass over the key would store a pet twice that its client trusts to be stored once. */
-function noKeys(): ApiError {
-  const message = 'The store of this service remembers no keys: send no Idempotency-Key';
+/** If the key were ignored, a retry would store the pet twice. */
+function notSupported(): ApiError {
+  const message =
+    'The store of this service does not support idempotency keys: remove Idempotency-Key';
   return new ApiError('invalid_idempotency_key', message);
 }
 
-/** The NewPet of part 2 that the body holds. Throws an ApiError (400) that names what is wrong. */
+/**
+ * Returns the NewPet in the body (spec section 2). Throws an ApiError (400) that names each fault.
+ */
 function readNewPet(body: Buffer): NewPet {
   try {
     const parsed = parseNewPet(body);

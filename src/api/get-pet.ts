@@ -1,4 +1,4 @@
-/** getPet (the interface's part 4.3, deprecated): GET /v1/pets/{petId}. */
+/** getPet (spec section 4.3, deprecated): GET /v1/pets/{petId}. */
 
 import { whenKnown } from '../base/eventual.ts';
 import { parseInt64 } from '../base/int64.ts';
@@ -8,7 +8,7 @@ import type { ApiRequest } from '../http/operation.ts';
 import { jsonResponse, type ApiResponse } from '../http/api-response.ts';
 import type { PetStore } from '../model/pet-store.ts';
 
-/** A petId that is not an int64 is a 404 like any other: the spec lists no 400. */
+/** A petId that is not an int64 gets 404, like any other unknown pet: the spec lists no 400. */
 export function getPet(store: PetStore, request: ApiRequest): ApiResponse | Promise<ApiResponse> {
   const [petId = ''] = request.pathParameters;
   const id = parseInt64(petId);

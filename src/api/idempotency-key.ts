@@ -1,16 +1,19 @@
 /**
- * Idempotency-Key (after the IETF draft of that name): a create that is sent again with its key is
- * stored once.
+ * Idempotency-Key (after the IETF draft of that name): a create that is repeated with its key
+ * stores one pet.
  *
- * A key is known by a digest of it and of the API key that it came with, so that no two API keys
- * meet in one, and none of either is on the disk.
+ * Stores see only a hash of the idempotency key and of the API key that it came with. So two API
+ * keys never share an idempotency key, and neither of the two keys is on the disk.
  */
 
 import crypto from 'node:crypto';
 import { ApiError } from '../http/api-error.ts';
 import type { ApiRequest } from '../http/operation.ts';
 
-/** The key of a request, as 32 hex digits; undefined without one. Throws an ApiError (400). */
+/**
+ * Returns the key hash of a request, 32 hex digits, or undefined if it has no key. Throws an
+ * ApiError (400) if the key is invalid.
+ */
 export function readKeyHash({ idempotencyKeys, apiKey }: ApiRequest): string | undefined {
   const [value] = idempotencyKeys;
   if (value === undefined) return undefined;
@@ -19,7 +22,7 @@ export function readKeyHash({ idempotencyKeys, apiKey }: ApiRequest): string | u
   }
   const key = value.startsWith('"') ? parseString(value) : value;
   if (key === undefined) {
-    throw invalid('Idempotency-Key begins with a quote, and must be a string of RFC 9651 then');
+    throw invalid('Idempotency-Key begins with a quote, but is not a string of RFC 9651');
   }
   if (!isIdempotencyKey(key)) {
     throw invalid(`Idempotency-Key must be 1 to ${MAX_LENGTH} visible ASCII characters`);
@@ -27,20 +30,22 @@ export function readKeyHash({ idempotencyKeys, apiKey }: ApiRequest): string | u
   return hashKey(apiKey, key);
 }
 
-/** The key of a create by the program around the app. Throws RangeError for what is none. */
+/**
+ * Returns the key hash of a create by the embedding program. Throws RangeError for an invalid key.
+ */
 export function hashEmbeddedKey(key: string): string {
   if (isIdempotencyKey(key)) return hashKey(EMBEDDED, key);
   throw new RangeError(`idempotencyKey must be 1 to ${MAX_LENGTH} visible ASCII characters`);
 }
 
-/** A scope of its own: no API key has a space in it. */
+/** Differs from every API key, because no API key has a space in it. Stored hashes depend on it. */
 const EMBEDDED = 'the program around the app';
 
 function isIdempotencyKey(key: unknown): key is string {
   return typeof key === 'string' && key.length <= MAX_LENGTH && /^[\x21-\x7e]+$/.test(key);
 }
 
-/** The key within a scope, which is an API key: nobody meets another's. */
+/** Returns the hash of a key in a scope: an API key, or EMBEDDED. */
 function hashKey(scope: string, key: string): string {
   const scopeAndKey = Buffer.concat([crypto.hash('sha256', scope, 'buffer'), Buffer.from(key)]);
   return crypto.hash('sha256', scopeAndKey, 'hex').slice(0, 32);
@@ -49,8 +54,8 @@ function hashKey(scope: string, key: string): string {
 const MAX_LENGTH = 255;
 
 /**
- * The draft has the key in quotes, as a string of structured fields (RFC 9651 section 3.3.3).
- * Returns its value, or undefined if it is not such a string: other quotes, or parameters after it.
+ * Returns the value of a string of structured fields (RFC 9651 section 3.3.3), as which the draft
+ * sends the key, or undefined if it is not such a string, or has parameters.
  */
 function parseString(value: string): string | undefined {
   const quoted = /^"((?:[ !#-[\]-~]|\\["\\])*)"$/.exec(value)?.[1];

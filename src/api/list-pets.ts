@@ -1,9 +1,9 @@
 /**
- * listPets (the interface's part 4.1): GET /v1/pets.
+ * listPets (spec section 4.1): GET /v1/pets.
  *
- * The body stays the plain array that the interface shows. That there is more is said beside it, by
- * a Link to the next page (RFC 8288), which starts after this page's last id: a page does not shift
- * when pets are added, and the last page costs no more than the first.
+ * The body stays the plain array of the spec. If there are more pets, the Link header field leads
+ * to the next page (RFC 8288). That page starts after the last id of this one, so it does not shift
+ * if pets are added, and the last page costs no more than the first.
  */
 
 import { whenKnown } from '../base/eventual.ts';
@@ -23,7 +23,7 @@ export function listPets(store: PetStore, request: ApiRequest): ApiResponse | Pr
   });
 }
 
-/** The same query, but for pets after the id `next`. None of its values needs an encoding. */
+/** Returns the same query, but for pets after the id `next`. No value needs percent-encoding. */
 function nextQuery({ limit, status }: ListParameters, next: bigint): string {
   const limitPart = limit === undefined ? '' : `limit=${limit}&`;
   const statusPart = status === undefined ? '' : `status=${status}&`;

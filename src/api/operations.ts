@@ -1,7 +1,7 @@
 /**
- * The interface's part 4 as a table: its three operations.
+ * Spec section 4 as a table: the three operations.
  *
- * Every one needs a key (part 5). The version is the first segment of each path (part 9).
+ * Each needs an API key (section 5). The version is the first segment of each path (section 9).
  */
 
 import type { Deprecation, Operation } from '../http/operation.ts';
@@ -12,9 +12,9 @@ import { listPets } from './list-pets.ts';
 import { PET_PATH, PETS_PATH } from './paths.ts';
 
 export interface StoreAccess {
-  /** The store; throws StoreUnavailableError while it is not open. */
+  /** Returns the store. Throws StoreUnavailableError while it is not open. */
   store(): PetStore;
-  /** The store for a new pet; throws StoreUnavailableError when no more are taken. */
+  /** Returns the store for a create. Throws StoreUnavailableError if creates are refused. */
   storeForCreate(): PetStore;
 }
 
@@ -45,7 +45,7 @@ export function petOperations(stores: StoreAccess): readonly Operation[] {
   ];
 }
 
-/** Deprecated since the first release, removed on 5 December 2030 (parts 4.3 and 9). */
+/** Deprecated since the first release, removed on 5 December 2030 (spec sections 4.3 and 9). */
 export const GET_PET_DEPRECATION: Deprecation = {
   deprecatedSince: '2026-11-21T00:00:00Z',
   removedOn: '2030-12-05T00:00:00Z',

@@ -1,6 +1,4 @@
-/**
- * The paths of the interface, below each base address; the version is their first segment (part 9).
- */
+/** The paths below the base address. The version is the first segment (spec section 9). */
 
 export const BASE_PATH = '/v1';
 export const PETS_PATH: string = `${BASE_PATH}/pets`;

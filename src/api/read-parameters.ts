@@ -1,4 +1,4 @@
-/** The parameters of listPets (the interface's parts 4.1 and 8). */
+/** The parameters of listPets (spec sections 4.1 and 8). */
 
 import { INT64_MAX, INT64_MIN, parseInt64 } from '../base/int64.ts';
 import { quote } from '../base/quote.ts';
@@ -7,19 +7,17 @@ import { readQuery, type QueryParameter } from '../http/query.ts';
 import { isPetStatus, PET_STATUSES, type PetStatus } from '../model/pet.ts';
 
 export interface ListParameters {
-  /** 1 to 100; undefined when not given. */
+  /** 1 to 100, or undefined if it is not given. */
   readonly limit: number | undefined;
   readonly status: PetStatus | undefined;
-  /** Our one extension: only pets with a greater id. */
+  /** The only extension of the spec: pets with a greater id. */
   readonly after: bigint | undefined;
 }
 
 export const DEFAULT_LIMIT = 20;
 export const MAX_LIMIT = 100;
 
-/**
- * Reads the query of listPets; others than its parameters are ignored. Throws an ApiError (400).
- */
+/** Reads the query of listPets, and ignores unknown parameters. Throws an ApiError (400). */
 export function readListParameters(query: string): ListParameters {
   if (query === '') return NONE_GIVEN;
   const given = readQuery(query);
@@ -36,7 +34,7 @@ const STATUS: string = `one of ${PET_STATUSES.join(', ')}`;
 const AFTER: string = `an integer from ${INT64_MIN} to ${INT64_MAX}`;
 const NONE_GIVEN: ListParameters = { limit: undefined, status: undefined, after: undefined };
 
-/** The value of a parameter that may be given once; a problem is added where it is invalid. */
+/** Returns the value of a parameter. If it is invalid or given twice, adds a problem. */
 function readOne<T>(
   given: readonly QueryParameter[],
   name: string,

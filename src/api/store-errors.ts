@@ -1,4 +1,4 @@
-/** The documented errors of a store, as the Error body that a client gets. */
+/** The documented errors of a store, as API errors. */
 
 import { ApiError, unavailable } from '../http/api-error.ts';
 import { KeyReusedError, OutcomeUnknownError, StoreUnavailableError } from '../model/pet-store.ts';

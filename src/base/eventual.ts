@@ -1,4 +1,4 @@
-/** Values that may be known at once, so that nobody has to wait for a promise of them. */
+/** Values that may be known already, so that a caller need not wait for a promise of them. */
 
 /** A value, or the promise of one. */
 export type Eventual<T> = T | Promise<T>;

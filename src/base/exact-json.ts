@@ -1,11 +1,11 @@
 /**
- * JSON in which an integer of 64 bits stays exact: it is a bigint, however it is written.
+ * JSON in which a 64-bit integer stays exact: it becomes a bigint, however it is written.
  *
- * The client, which browsers load, and the conformance kit share it. The service reads requests
- * with json.ts instead, which reports where a mistake is. JSON.parse gives doubles, and only newer
- * engines let a reviver see a number's text. So each number is written as a string before the parse
- * and turned back after it; to tell the two kinds of strings apart, a mark is put at the end of
- * every string that is a value:
+ * The client, which browsers load, and the conformance kit use it. The service reads requests with
+ * json.ts instead, which reports the position of a mistake. JSON.parse returns doubles, and only
+ * newer engines show a number's text to a reviver. So each number becomes a string before the
+ * parse, and a number again after it. A mark at the end of each string value tells the two kinds
+ * apart:
  *
  *     {"id":12,"name":"12"}  →  {"id":"12#","name":"12$"}  →  { id: 12n, name: '12' }
  */
@@ -13,10 +13,10 @@
 import { int64FromLiteral } from './int64.ts';
 
 /**
- * The value of a JSON text: bigint for each number that is an int64, number for every other.
+ * Returns the value of a JSON text, with a bigint for each number that is an int64.
  *
- * Throws a SyntaxError for the texts that JSON.parse throws for, and a RangeError for one nested
- * thousands of levels deep: a reviver recurses.
+ * Throws a SyntaxError if JSON.parse does, and a RangeError if the text is nested thousands of
+ * levels deep, because a reviver recurses.
  */
 export function parseExactJson(text: string): unknown {
   let isInString = false;
@@ -35,15 +35,15 @@ export function parseExactJson(text: string): unknown {
 }
 
 /**
- * A quote, with the colon that makes a string a key; an escape, which may hide a quote; or a
- * number, unless it stands as a key: as a string it would be a valid one.
+ * Matches a quote, with the colon that makes a string a key; an escape, which may hide a quote; or
+ * a number, unless a colon follows: as a string, it would be a valid key.
  */
 const TOKEN: RegExp =
   /"(\s*:)?|\\[^]|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?!\s*:)/g;
 
 /**
- * Returns the value as JSON.stringify writes it, with the digits of each bigint. Members that are
- * undefined are left out.
+ * Returns the value as JSON.stringify writes it, with the digits of each bigint. Omits members that
+ * are undefined.
  */
 export function stringifyExactJson(value: unknown): string {
   if (typeof value === 'bigint') return String(value);

@@ -1,6 +1,6 @@
-/** How many values fell into each of some ranges, and their sum: for a distribution over time. */
+/** Counts values by range, and adds them up: the distribution of a quantity. */
 export class Histogram {
-  /** The greatest value of each range, ascending; one more range has all that are greater. */
+  /** The greatest value of each range, ascending. One more range has all greater values. */
   readonly bounds: readonly number[];
   readonly counts: Float64Array;
   sum = 0;

@@ -1,10 +1,9 @@
 /**
- * Exact int64: signed 64-bit integers, -2^63 to 2^63 - 1, the `format: int64` of the interface.
+ * Exact int64: signed 64-bit integers, -2^63 to 2^63 - 1, the `format: int64` of the spec.
  *
- * A JSON number names an exact decimal value, and JSON Schema calls it an integer when that value
- * is one, however it is written: 1.0, 1e2 and 100e-2 are integers, 1.5 is not. The value is
- * therefore worked out from the literal's digits; no double, which holds 53 bits only, comes into
- * it.
+ * A JSON number names an exact decimal value. JSON Schema calls it an integer if that value is one,
+ * however it is written: 1.0, 1e2 and 100e-2 are integers, 1.5 is not. So the value is computed
+ * from the literal's digits, and never from a double, which holds only 53 bits.
  */
 
 import { cut, quoteValue } from './quote.ts';
@@ -12,12 +11,12 @@ import { cut, quoteValue } from './quote.ts';
 export const INT64_MIN: bigint = -(2n ** 63n);
 export const INT64_MAX: bigint = 2n ** 63n - 1n;
 
-/** An int64 as a program gives it: a bigint, or a number that is a safe integer. */
+/** An int64 in a program's call: a bigint, or a number that is a safe integer. */
 export type Int64 = bigint | number;
 
 /**
- * Returns the value as a bigint. Throws a TypeError or a RangeError that names it. A number beyond
- * the safe integers is refused, since it may be a rounded one.
+ * Returns the value as a bigint. Throws a TypeError or a RangeError that names it. Refuses a number
+ * outside the safe integers, because it may have been rounded.
  */
 export function toInt64(name: string, value: Int64): bigint {
   const error = findInt64Error(name, value);
@@ -25,7 +24,7 @@ export function toInt64(name: string, value: Int64): bigint {
   return BigInt(value);
 }
 
-/** Returns what is wrong with a value that should be an Int64; undefined if nothing is. */
+/** Returns an error that says why a value is not an Int64, or undefined if it is one. */
 export function findInt64Error(name: string, value: unknown): Error | undefined {
   if (typeof value !== 'bigint' && !Number.isSafeInteger(value)) {
     return new TypeError(`${name} must be a bigint or a safe integer, not ${quoteValue(value)}`);
@@ -36,7 +35,10 @@ export function findInt64Error(name: string, value: unknown): Error | undefined 
   );
 }
 
-/** The exact value of a JSON number literal; undefined where it is no integer or no int64. */
+/**
+ * Returns the exact value of a JSON number literal, or undefined if it is not an integer or does
+ * not fit an int64.
+ */
 export function int64FromLiteral(literal: string): bigint | undefined {
   const match = /^(-?)([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$/.exec(literal);
   if (match === null) return undefined;
@@ -47,14 +49,17 @@ export function int64FromLiteral(literal: string): bigint | undefined {
   let end = digits.length;
   while (end > start && digits[end - 1] === '0') end -= 1;
   if (start === end) return 0n;
-  // The value is digits[start..end) × 10^scale. An exponent beyond a double's reach becomes
-  // infinite, which the two comparisons below judge rightly.
+  // The value is digits[start..end) × 10^scale. An exponent that a double cannot hold becomes
+  // infinite, and the two comparisons are right for that, too.
   const scale = Number(exponent) - fraction.length + (digits.length - end);
   if (scale < 0 || end - start + scale > MAX_DIGITS) return undefined;
   return inRange(BigInt(`${sign}${digits.slice(start, end)}${'0'.repeat(scale)}`));
 }
 
-/** The value of plain decimal digits with an optional minus, as paths and queries carry them. */
+/**
+ * Returns the value of decimal digits with an optional minus, as paths and queries have them, or
+ * undefined for any other text.
+ */
 export function parseInt64(text: string): bigint | undefined {
   return /^-?0*[0-9]{1,19}$/.test(text) ? inRange(BigInt(text)) : undefined;
 }

@@ -2,11 +2,11 @@
  * JSON read in place (RFC 8259): bytes in, offsets out.
  *
  * JSON.parse makes every number a double, which rounds an int64. This reader checks the grammar and
- * tells where the values lie; a number's digits are then read by int64.ts.
+ * returns the offsets of the values; int64.ts then reads a number's digits.
  *
- * Nesting is held on a list instead of the call stack, so that no text can overflow the latter.
- * The bytes must be valid UTF-8 (`buffer.isUtf8`); past their end a read gives undefined, which no
- * comparison accepts, so most comparisons fail there by themselves.
+ * A list holds the nesting, so that no text can overflow the call stack. The bytes must be valid
+ * UTF-8 (`buffer.isUtf8`). A read past their end gives undefined, for which most comparisons fail
+ * by themselves.
  */
 
 import * as ascii from './ascii.ts';
@@ -15,7 +15,7 @@ export class JsonSyntaxError extends Error {
   override readonly name: string = 'JsonSyntaxError';
   /** What was expected and what was found. */
   readonly complaint: string;
-  /** Where in the bytes that is; their length, at least, when the text ends too early. */
+  /** The byte offset of the error. If the text ends too early, at least the length of the bytes. */
   readonly offset: number;
 
   constructor(expected: string, bytes: Uint8Array, offset: number) {
@@ -26,15 +26,15 @@ export class JsonSyntaxError extends Error {
   }
 }
 
-/** A checked value, by where it lies in its text. */
+/** The offsets of a checked value in its text. */
 export interface JsonValue {
   readonly start: number;
   readonly end: number;
 }
 
 /**
- * Reads the object that starts at `at`, tells `onMember` of each of its members in turn, and
- * returns the offset after it. Throws JsonSyntaxError.
+ * Reads the object that starts at `at`, calls `onMember` with each member in order, and returns the
+ * offset after the object. Throws JsonSyntaxError.
  */
 export function readObject(
   bytes: Buffer,
@@ -56,7 +56,9 @@ export function readObject(
   }
 }
 
-/** Checks the value that starts at `at` and returns the offset after it. Throws JsonSyntaxError. */
+/**
+ * Checks the value that starts at `at`, and returns the offset after it. Throws JsonSyntaxError.
+ */
 export function skipValue(bytes: Uint8Array, at: number): number {
   const byte = bytes[at];
   if (byte !== OPEN_BRACE && byte !== OPEN_BRACKET) return skipScalar(bytes, at);
@@ -91,7 +93,7 @@ export function skipValue(bytes: Uint8Array, at: number): number {
   }
 }
 
-/** The offset of the first byte from `at` on that is no JSON white space. */
+/** Returns the offset of the first byte from `at` on that is not JSON whitespace. */
 export function skipSpace(bytes: Uint8Array, at: number): number {
   for (;;) {
     const byte = bytes[at];
@@ -103,7 +105,8 @@ export function skipSpace(bytes: Uint8Array, at: number): number {
 }
 
 /**
- * Checks the string whose opening quote is at `at` and returns the offset after its closing one.
+ * Checks the string whose opening quote is at `at`, and returns the offset after its closing quote.
+ * Throws JsonSyntaxError.
  */
 export function skipString(bytes: Uint8Array, at: number): number {
   expectByte(bytes, at, QUOTE, 'a string');
@@ -117,20 +120,22 @@ export function skipString(bytes: Uint8Array, at: number): number {
   }
 }
 
-/** The value of a checked string. */
+/** Returns the value of a checked string. */
 export function decodeString(bytes: Buffer, { start, end }: JsonValue): string {
   const text = bytes.toString('utf8', start + 1, end - 1);
   // Few strings have an escape.
   return text.includes('\\') ? (JSON.parse(`"${text}"`) as string) : text;
 }
 
-/** True when the bytes from `at` on are those of `text`. */
+/** Returns true if `text` begins at the offset `at`. */
 export function startsWithAt(bytes: Uint8Array, at: number, text: Uint8Array): boolean {
   for (let i = 0; i < text.length; i += 1) if (bytes[at + i] !== text[i]) return false;
   return true;
 }
 
-/** Throws JsonSyntaxError when the byte at `at` is another one. `expected` names it. */
+/**
+ * Throws JsonSyntaxError if the byte at `at` is a different one. `expected` names the right one.
+ */
 export function expectByte(bytes: Uint8Array, at: number, byte: number, expected: string): void {
   if (bytes[at] !== byte) throw new JsonSyntaxError(expected, bytes, at);
 }
@@ -168,7 +173,7 @@ function skipScalar(bytes: Uint8Array, at: number): number {
   if (byte === QUOTE) return skipString(bytes, at);
   if (byte === MINUS || isDigit(byte)) return skipNumber(bytes, at);
   for (const literal of LITERALS) if (startsWithAt(bytes, at, literal)) return at + literal.length;
-  // A text cut off within a literal ends too early; it does not hold a wrong byte.
+  // A text that ends within a literal has no wrong byte: it ends too early.
   const cut = LITERALS.some((literal) => startsWithAt(literal, 0, bytes.subarray(at)));
   throw new JsonSyntaxError('a value', bytes, cut ? bytes.length : at);
 }

@@ -3,62 +3,47 @@
  *
  *     </v1/pets?after=20>; rel="next", <https://example.org/>; rel="up help"; title="a, \"b\""
  *
- * A field that cannot be read to its end is an error, and not the same as none: a list would end
- * early, and nobody would know.
+ * A field that cannot be read to its end is an error. If it counted as a field without links, a
+ * list would end early, and nobody would notice.
  */
 
 /**
- * The target of the first link with this relation type, as it stands there; undefined when there is
- * none. Throws a SyntaxError. Links with an anchor are about another resource, and passed over.
+ * Returns the target of the first link with this relation type, as it was sent, or undefined if
+ * there is none. Skips links with an anchor, which are about another resource. Throws a
+ * SyntaxError.
  */
 export function findLink(field: string, relation: string): string | undefined {
   let found: string | undefined;
   let at = 0;
+  const take = (pattern: RegExp): RegExpExecArray | undefined => {
+    pattern.lastIndex = at;
+    const match = pattern.exec(field) ?? undefined;
+    at += match?.[0].length ?? 0;
+    return match;
+  };
   while (at < field.length) {
-    const target = matchAt(TARGET, field, at);
+    const target = take(TARGET);
     if (target === undefined) throw new SyntaxError(`Expected a link at character ${at}`);
-    at += target[0].length;
     if (target[1] === undefined) continue;
-    const { parameters, end } = readParameters(field, at);
-    at = end;
+    const parameters = new Map<string, string>();
+    while (take(END) === undefined) {
+      const parameter = take(PARAMETER);
+      if (parameter === undefined) throw new SyntaxError(`Expected a parameter at character ${at}`);
+      const [, name = '', quoted, token = ''] = parameter;
+      const key = name.toLowerCase();
+      // Of several rel parameters the first one counts (section 3.3).
+      if (!parameters.has(key)) parameters.set(key, quoted?.replace(/\\(.)/g, '$1') ?? token);
+    }
     const relations = (parameters.get('rel') ?? '').toLowerCase().split(/[ \t]+/);
     if (relations.includes(relation) && !parameters.has('anchor')) found ??= target[1];
   }
   return found;
 }
 
-interface Parameters {
-  readonly parameters: ReadonlyMap<string, string>;
-  /** The offset after them, and after the comma that ends the link. */
-  readonly end: number;
-}
-
-function readParameters(field: string, start: number): Parameters {
-  const parameters = new Map<string, string>();
-  let at = start;
-  for (;;) {
-    const end = matchAt(END, field, at);
-    if (end !== undefined) return { parameters, end: at + end[0].length };
-    const name = matchAt(NAME, field, at);
-    if (name === undefined) throw new SyntaxError(`Expected a parameter at character ${at}`);
-    at += name[0].length;
-    const value = matchAt(VALUE, field, at);
-    at += value?.[0].length ?? 0;
-    const key = name[1]!.toLowerCase();
-    // Of several rel parameters the first one counts (section 3.3).
-    if (parameters.has(key)) continue;
-    parameters.set(key, value?.[1]?.replace(/\\(.)/g, '$1') ?? value?.[2] ?? '');
-  }
-}
-
-/** A list may have empty elements (RFC 9110 section 5.6.1.2): then there is no target. */
+/** A list may have empty elements (RFC 9110 section 5.6.1.2), which have no target. */
 const TARGET: RegExp = /[ \t]*(?:<([^>]*)>|,|$)/y;
 const END: RegExp = /[ \t]*(?:,|$)/y;
-const NAME: RegExp = /[ \t]*;[ \t]*([^\s"(),/:;<=>?@[\\\]{}]*)/y;
-/** Quoted, or a token. */
-const VALUE: RegExp = /[ \t]*=[ \t]*(?:"([^"\\]*(?:\\.[^"\\]*)*)"|([^\s",;]+))/y;
-
-function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | undefined {
-  pattern.lastIndex = at;
-  return pattern.exec(text) ?? undefined;
-}
+/** A name, and perhaps a value: a quoted string or a token. */
+const NAME: RegExp = /[ \t]*;[ \t]*([^\s"(),/:;<=>?@[\\\]{}]*)/;
+const VALUE: RegExp = /[ \t]*=[ \t]*(?:"([^"\\]*(?:\\.[^"\\]*)*)"|([^\s",;]+))/;
+const PARAMETER = new RegExp(`${NAME.source}(?:${VALUE.source})?`, 'y');

@@ -1,8 +1,8 @@
-/** Log: how any room tells what happened. The process decides where it goes and in what form. */
+/** Log: how the code reports events. The process decides where they go, and in what form. */
 
 export type LogLevel = 'info' | 'warn' | 'error';
 
-/** `event` is one plain sentence; `details` are fields for a search, never a key or a pet. */
+/** `event` is one plain sentence. `details` are fields to search for, never a key or a pet. */
 export type Log = (
   level: LogLevel,
   event: string,
@@ -11,18 +11,18 @@ export type Log = (
 
 export const silent: Log = () => undefined;
 
-/** The same log, but one that never throws: what is told of must not fail because telling does. */
+/** Wraps a log so that it never throws: a failing log must not make the logged operation fail. */
 export function safeLog(log: Log): Log {
   return (...entry) => {
     try {
       log(...entry);
     } catch {
-      // There is nowhere left to tell it.
+      // There is no other place to report it.
     }
   };
 }
 
-/** What an unknown thrown value says of itself. */
+/** Returns the message of a thrown value. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -1,19 +1,19 @@
 /**
- * Memory: where the stores get what may be large.
+ * Memory: allocates the large buffers of the stores.
  *
- * They take it from outside, as they take the disk, so that the tests can let each request fail. It
- * fails by throwing, as Node's own functions do when the system has no more to give.
+ * The stores get it as a dependency, like the disk, so that tests can make each allocation fail. A
+ * failed allocation throws, as Node's own functions do if the system has no memory left.
  */
 
 export interface Memory {
-  /** Bytes that may hold anything. */
+  /** The bytes are not initialized. */
   bytes(length: number): Buffer;
   uint32s(length: number): Uint32Array;
   int64s(length: number): BigInt64Array;
 }
 
 export const systemMemory: Memory = {
-  // Not from the pool that Node shares among small buffers: what lives long would keep all of it.
+  // Not from Node's pool of small buffers: a long-lived slice would keep the whole pool.
   bytes: (length) => Buffer.allocUnsafeSlow(length),
   uint32s: (length) => new Uint32Array(length),
   int64s: (length) => new BigInt64Array(length),

@@ -1,11 +1,11 @@
-/** The nearest of some names to a misspelt one, for "did you mean". */
+/** The name that is nearest to a misspelt one, for "did you mean". */
 
-/** The name with the least edits (Levenshtein); `names` must not be empty. */
+/** Returns the name with the fewest edits (Levenshtein). `names` must not be empty. */
 export function nearest(text: string, names: readonly string[]): string {
   return names.reduce((best, name) => (edits(text, name) < edits(text, best) ? name : best));
 }
 
-/** How many letters have to be added, removed or changed. */
+/** Returns how many letters have to be added, removed or changed. */
 export function edits(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, column) => column);
   for (const [index, letter] of [...from].entries()) {

@@ -1,17 +1,17 @@
-/** Quoting in messages: what was wrong, but never all of a long text that somebody sent. */
+/** Quoting in messages: shows an invalid value, but never the whole of a long one. */
 
-/** The text as JSON has it, in quotes, cut where it is long. */
+/** Returns the text as a JSON string, truncated if it is long. */
 export function quote(text: string): string {
   return JSON.stringify(cut(text));
 }
 
-/** A value of any type: a text in quotes, so that '1' is no 1; an object only as such. */
+/** Returns a value of any type: a text in quotes, to distinguish '1' from 1, and 'an object'. */
 export function quoteValue(value: unknown): string {
   if (typeof value === 'string') return quote(value);
   return typeof value === 'object' && value !== null ? 'an object' : cut(String(value));
 }
 
-/** The text's beginning, where it is long: up to 60 code units, and no half of a pair. */
+/** Truncates a text after 60 UTF-16 code units, without splitting a surrogate pair. */
 export function cut(text: string): string {
   if (text.length <= MAX_LENGTH) return text;
   const isPairAtCut = text.codePointAt(MAX_LENGTH - 1)! > 0xffff;

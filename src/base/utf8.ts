@@ -1,15 +1,15 @@
-/** UTF-8: where a text is not. */
+/** UTF-8: finds the first invalid byte. */
 
 import { isUtf8 } from 'node:buffer';
 
-/** The offset of the first byte that is not UTF-8; undefined when all are. */
+/** Returns the offset of the first byte that is not valid UTF-8, or undefined if all are. */
 export function findInvalidUtf8(bytes: Buffer): number | undefined {
   if (isUtf8(bytes)) return undefined;
-  // Decoding puts U+FFFD in the place of what is broken, so the first difference is the place.
+  // Decoding replaces each broken character with U+FFFD, so the first difference is the error.
   const decoded = Buffer.from(bytes.toString('utf8'));
   let offset = 0;
   while (bytes[offset] === decoded[offset]) offset += 1;
-  // U+FFFD itself begins with a byte that the broken character may have begun with.
+  // U+FFFD may begin with the same bytes as the broken character.
   while (!isUtf8(bytes.subarray(0, offset))) offset -= 1;
   return offset;
 }

@@ -1,2 +1,2 @@
-/** The service's version, that of package.json: dist has to run without that file beside it. */
+/** The version in package.json, repeated here because dist runs without that file. */
 export const VERSION = '1.1.0';

@@ -1,8 +1,8 @@
 /**
- * The client: the interface's three operations as typed functions, for Node and for browsers.
+ * The client: the three operations of the specification as typed functions, for Node and browsers.
  *
- * It needs `fetch` and nothing else: no part of Node, no package. An int64 is exact both ways: it
- * comes as a bigint, always, and goes as a bigint or as a number that is a safe integer.
+ * It needs only `fetch`: no module of Node and no package. An int64 is exact both ways: the client
+ * returns it as a bigint, and accepts a bigint or a safe integer.
  */
 
 import type { Int64 } from '../base/int64.ts';
@@ -31,14 +31,14 @@ export { PetStoreError, stringifyPet };
 export type { ClientErrorCode, Int64, NewPet, Pet, PetQuery, PetStatus };
 
 /**
- * Every function rejects with a PetStoreError, with a TypeError or RangeError for an argument that
- * cannot be sent, or with the reason of its signal when that is aborted.
+ * Every function rejects with a PetStoreError if the call fails, with a TypeError or RangeError if
+ * an argument is invalid, and with the reason of its signal if that is aborted.
  */
 export interface PetStoreClient {
   /**
-   * One page of pets, in ascending order of id (`GET /pets`).
+   * Resolves with a page of pets, in ascending order of id (`GET /pets`).
    *
-   * For the page after it, give its `next` in place of a query:
+   * Pass the `next` of a page instead of a query to get the page after it:
    *
    *     let page = await client.listPets({ status: 'available' });
    *     while (page.next !== undefined) page = await client.listPets(page.next);
@@ -46,31 +46,31 @@ export interface PetStoreClient {
   listPets(query?: PetQuery | string, options?: CallOptions): Promise<PetPage>;
 
   /**
-   * All pets that match, in ascending order of id, page by page as they are asked for: the query's
-   * `limit` is that of one page, here 100 by default. The time limit and the retries in `options`
-   * are those of one page; the signal ends the whole.
+   * Yields all pets that match, in ascending order of id. It fetches a page when it is needed. The
+   * query's `limit` is the length of a page, 100 by default. The time limit and the retries in
+   * `options` apply to each page. The signal ends the whole iteration.
    *
    *     for await (const pet of client.allPets({ status: 'available' })) console.log(pet.name);
    */
   allPets(query?: PetQuery | string, options?: CallOptions): AsyncGenerator<Pet, void, undefined>;
 
   /**
-   * Adds a pet, and resolves when it is stored for good, with its id (`POST /pets`).
+   * Adds a pet. Resolves with the pet and its id when it is durably stored (`POST /pets`).
    *
-   * After the codes `network_failure` (unless its message says that no pet was added), `timeout`
-   * and the service's own `outcome_unknown`, and after a proxy's failure (`unexpected_status`), it
-   * is not known whether the pet was added. Without an idempotency key the client tries again by
-   * itself only when the service says that it was not; with one also after no answer and after 500,
-   * 502, 503 and 504, always with that key. Should it reject even so, the caller may go on with the
-   * same key for 24 hours.
+   * It is not known whether the pet was added after the codes `network_failure` (unless its message
+   * says that no pet was added), `timeout`, the service's own `outcome_unknown`, and after a
+   * proxy's failure (`unexpected_status`). Without an idempotency key the client retries only if
+   * the service says that no pet was added. With a key it also retries after no response, 500, 502,
+   * 503 and 504, always with that key. If it rejects, the caller can use the same key again for 24
+   * hours.
    */
   createPet(newPet: NewPet, options?: CreateOptions): Promise<Pet>;
 
   /**
-   * The pet with this id (`GET /pets/{petId}`); a PetStoreError with the code `not_found` when
-   * there is none.
+   * Resolves with the pet with this id (`GET /pets/{petId}`). Rejects with a PetStoreError with the
+   * code `not_found` if there is none.
    *
-   * @deprecated since 21 November 2026, and removed on 5 December 2030: from then on it rejects
+   * @deprecated since 21 November 2026. It is removed on 5 December 2030: from then on it rejects
    * with the code `operation_removed`. Use listPets or allPets with a `status` instead.
    */
   getPet(id: Int64, options?: CallOptions): Promise<Pet>;
@@ -78,24 +78,24 @@ export interface PetStoreClient {
 
 export interface PetPage {
   readonly pets: readonly Pet[];
-  /** The URL of the next page, for listPets; undefined on the last one. */
+  /** The URL of the next page, for listPets. Undefined on the last page. */
   readonly next: string | undefined;
 }
 
-/** What may be different for one call. */
+/** Options of a single call. */
 export interface CallOptions {
-  /** Ends the call when it is aborted, and a wait before a retry too. */
+  /** If aborted, ends the call, or its wait before a retry. */
   readonly signal?: AbortSignal | undefined;
-  /** For the whole call, retries and the waits before them included: from 1, Infinity for none. */
+  /** The time limit of the call with its retries and waits: from 1, or Infinity for none. */
   readonly timeoutMs?: number | undefined;
-  /** How often a request that is safe to repeat is sent again at the most; 0 for never. */
+  /** The most retries of a request that is safe to repeat. 0 for none. */
   readonly retries?: number | undefined;
 }
 
 export interface CreateOptions extends CallOptions {
   /**
-   * The key stores one pet, however often it is sent: 1 to 255 visible ASCII characters that no
-   * other create has. `true` lets the client make one for this call (a random UUID).
+   * The key stores one pet, however often it is sent. It has 1 to 255 visible ASCII characters, and
+   * belongs to one create. With `true` the client makes a key for this call (a random UUID).
    */
   readonly idempotencyKey?: string | boolean | undefined;
 }
@@ -106,9 +106,9 @@ export interface ClientOptions {
    * https, without credentials, query or fragment.
    */
   readonly baseUrl: string | URL;
-  /** It is sent below the base URL only, and is in no error. */
+  /** The client sends it below the base URL only. No error contains it. */
   readonly apiKey: string;
-  /** In place of the global one. */
+  /** Used instead of the global `fetch`. */
   readonly fetch?: typeof fetch | undefined;
   /** 30,000 by default; see CallOptions. */
   readonly timeoutMs?: number | undefined;
@@ -118,12 +118,12 @@ export interface ClientOptions {
   readonly clock?: Clock | undefined;
 }
 
-/** Throws a TypeError for an option that is invalid. */
+/** Creates a client. Throws a TypeError if an option is invalid. */
 export function createClient(options: ClientOptions): PetStoreClient {
   const baseUrl = readBaseUrl(options.baseUrl);
   checkApiKey(options.apiKey);
   const defaults = readCallOptions(options, { timeoutMs: 30_000, retries: 2 });
-  // Not a method call: a browser's fetch does not work as one.
+  // A browser's fetch must not be called as a method.
   const { apiKey, fetch: sendRequest = fetch, clock = systemClock } = options;
 
   const call = async (
@@ -139,26 +139,29 @@ export function createClient(options: ClientOptions): PetStoreClient {
     const isLink = typeof query === 'string';
     const url = isLink ? linkUrl(baseUrl, query) : listPetsUrl(baseUrl, query);
     const request = { operation: 'listPets', method: 'GET', url, expectedStatus: 200 } as const;
-    const answer = await call(request, options);
-    return { pets: petsFrom(answer), next: readNext(answer, url, baseUrl) };
+    const response = await call(request, options);
+    return { pets: petsFrom(response), next: readNext(response, url, baseUrl) };
   }
 
   async function* allPets(
     query: PetQuery | string = {},
     options?: CallOptions,
   ): AsyncGenerator<Pet, void, undefined> {
+    // The two checks end the iteration if the Links of the service lead in a circle.
     let lastId: bigint | undefined;
     let next: PetQuery | string | undefined =
       typeof query === 'string' ? query : { ...query, limit: query.limit ?? MAX_LIMIT };
     while (next !== undefined) {
       const page: PetPage = await listPets(next, options);
       for (const pet of page.pets) {
-        if (lastId !== undefined && pet.id <= lastId) throw notAscending();
+        if (lastId !== undefined && pet.id <= lastId) {
+          throw invalidAnswer('The ids of the list do not ascend from page to page', 200);
+        }
         lastId = pet.id;
         yield pet;
       }
       if (page.next !== undefined && page.pets.length === 0) {
-        throw invalidAnswer('A page without pets has a next page', 200);
+        throw invalidAnswer('An empty page has a next page', 200);
       }
       next = page.next;
     }
@@ -183,7 +186,7 @@ export function createClient(options: ClientOptions): PetStoreClient {
 
 const MAX_LIMIT = 100;
 
-/** The most that a timer takes: a longer one would fire at once. */
+/** The longest time of a timer. A longer one fires immediately. */
 const MAX_TIMEOUT_MS: number = 2 ** 31 - 1;
 
 interface CallLimits {
@@ -208,16 +211,16 @@ function isIntegerWithin(value: number, min: number, max: number): boolean {
   return Number.isSafeInteger(value) && value >= min && value <= max;
 }
 
-/** The URL of a page that a caller kept. */
+/** Returns the URL of a caller's page. Throws a TypeError if it is not below the base URL. */
 function linkUrl(baseUrl: URL, link: string): URL {
   const url = URL.canParse(link) ? new URL(link) : undefined;
   if (url !== undefined && isBelow(baseUrl, url)) return url;
   throw new TypeError('A page must be the `next` URL of another page, below the base URL');
 }
 
-/** The URL of the page after this one. Throws a PetStoreError (invalid_answer). */
-function readNext(answer: ServiceResponse, url: URL, baseUrl: URL): string | undefined {
-  const { status, headers } = answer;
+/** Returns the URL of the next page, if any. Throws a PetStoreError (invalid_answer). */
+function readNext(response: ServiceResponse, url: URL, baseUrl: URL): string | undefined {
+  const { status, headers } = response;
   const field = headers.get('Link');
   if (field === null) return undefined;
   let next: URL | undefined;
@@ -226,15 +229,10 @@ function readNext(answer: ServiceResponse, url: URL, baseUrl: URL): string | und
     if (target === undefined) return undefined;
     next = new URL(target, url);
   } catch {
-    throw invalidAnswer('The Link of the answer cannot be read', status);
+    throw invalidAnswer('The Link of the response is invalid', status);
   }
   if (isBelow(baseUrl, next)) return next.href;
-  const there = next.origin === baseUrl.origin ? 'another path' : cut(next.origin);
-  const message = `The next page is at ${there}, not below ${baseUrl.href}: it is not asked for`;
+  const elsewhere = next.origin === baseUrl.origin ? 'another path' : cut(next.origin);
+  const message = `The next page is at ${elsewhere}, not below ${baseUrl.href}, and is not fetched`;
   throw invalidAnswer(message, status);
-}
-
-/** Without this and the check for empty pages, a service that leads in a circle would never end. */
-function notAscending(): PetStoreError {
-  return invalidAnswer('The ids of the list do not ascend from page to page', 200);
 }

@@ -1,11 +1,11 @@
-/** What the client knows of time and chance, as a value, so that tests need not wait. */
+/** Time and randomness as a value, so that tests need not wait. */
 
 export interface Clock {
-  /** The time of day in milliseconds since 1970. */
+  /** Milliseconds since 1970. */
   now(): number;
-  /** Calls back once after so many milliseconds, unless the returned function is called before. */
+  /** Calls `callback` once after `ms`, unless the returned function is called before. */
   startTimer(ms: number, callback: () => void): () => void;
-  /** From 0 up to, but not including, 1. */
+  /** A number from 0 to below 1. */
   random(): number;
 }
 
@@ -18,7 +18,7 @@ export const systemClock: Clock = {
   random: () => Math.random(),
 };
 
-/** Waits; rejects at once with the reason of `signal`, which is that of one call, when aborted. */
+/** Resolves after `ms`. Rejects with the reason of `signal` (of one call) if that is aborted. */
 export function wait(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     signal.throwIfAborted();

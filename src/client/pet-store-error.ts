@@ -1,21 +1,21 @@
-/** PetStoreError: every failure of a call that is not the caller's own abort or wrong argument. */
+/** PetStoreError: every failure of a call except an abort by the caller or an invalid argument. */
 
-/** The codes that are the client's own; all others are the service's (its Error body). */
+/** The client's own codes. All others are from the service's Error body. */
 export type ClientErrorCode =
-  /** No answer, or only a part of one, arrived; `cause` has what fetch said. */
+  /** No response, or only a part of one, arrived. `cause` is fetch's error. */
   | 'network_failure'
   /** The call took longer than its `timeoutMs`. */
   | 'timeout'
-  /** The answer is a failure without an Error body, as from a proxy, or a redirect. */
+  /** The response is a failure without an Error body, for example from a proxy, or a redirect. */
   | 'unexpected_status'
-  /** The answer's body or its Link is not what the interface describes. */
+  /** The response's body or Link is not as the specification describes. */
   | 'invalid_answer';
 
 export class PetStoreError extends Error {
   override readonly name: string = 'PetStoreError';
   /** One of the service's codes, such as `not_found`, or a ClientErrorCode. */
   readonly code: string;
-  /** The HTTP status of the answer; undefined where there was none. */
+  /** The HTTP status of the response, or undefined without a response. */
   readonly status: number | undefined;
 
   constructor(code: string, message: string, status?: number, options?: { cause?: unknown }) {
@@ -25,7 +25,7 @@ export class PetStoreError extends Error {
   }
 }
 
-/** A PetStoreError with a code of the client's own. */
+/** Returns a PetStoreError with one of the client's own codes. */
 export function clientError(
   code: ClientErrorCode,
   message: string,

@@ -1,8 +1,8 @@
 /**
- * What goes out: the caller's arguments as URLs and JSON texts.
+ * Converts the caller's arguments to URLs and JSON texts.
  *
- * Only what could not be sent as it was meant is refused here (a number that has been rounded
- * already, say); whether a value is allowed is for the service to tell.
+ * The client refuses only what it cannot send exactly, for example a number that is already
+ * rounded. The service decides which values are valid.
  */
 
 import { toInt64, type Int64 } from '../base/int64.ts';
@@ -10,26 +10,26 @@ import type { PetStatus } from '../model/pet.ts';
 
 /** A pet to add. */
 export interface NewPet {
-  /** Any string, the empty one and lone surrogates included. */
+  /** Any string, including the empty one and lone surrogates. */
   readonly name: string;
-  /** It is not checked against any category. */
+  /** The service does not check it against a list of categories. */
   readonly categoryId: Int64;
-  /** Stays absent where none is given: such a pet matches no status filter. */
+  /** If absent, the pet has no status, and matches no status filter. */
   readonly status?: PetStatus | undefined;
 }
 
-/** Which pets to list; all of them where nothing is given. */
+/** Which pets to list: all by default. */
 export interface PetQuery {
-  /** The most pets of one page: 1 to 100, 20 by default. */
+  /** The most pets in a page: 1 to 100, 20 by default. */
   readonly limit?: number | undefined;
   readonly status?: PetStatus | undefined;
-  /** Only pets with a greater id than this. */
+  /** Lists only pets with a greater id. */
   readonly after?: Int64 | undefined;
 }
 
 /**
- * The base URL, with one slash at its end: then a URL is below it when it begins with it. Throws a
- * TypeError, which does not quote it: it may hold a password.
+ * Returns the base URL with one trailing slash, so that every URL below it begins with it. Throws a
+ * TypeError if it is invalid. The message does not quote it, since it may contain a password.
  */
 export function readBaseUrl(text: string | URL): URL {
   let url: URL;
@@ -42,23 +42,23 @@ export function readBaseUrl(text: string | URL): URL {
     throw new TypeError(`baseUrl must begin with http: or https:, not ${url.protocol}`);
   }
   if (url.username !== '' || url.password !== '') {
-    throw new TypeError('baseUrl must not hold a user name or password');
+    throw new TypeError('baseUrl must not contain a user name or password');
   }
-  // An empty query or fragment is not in `search` and `hash`, but in the text.
-  if (/[?#]/.test(url.href)) throw new TypeError('baseUrl must not hold a query or fragment');
+  // `search` and `hash` do not show an empty query or fragment.
+  if (/[?#]/.test(url.href)) throw new TypeError('baseUrl must not contain a query or fragment');
   url.pathname = url.pathname.replace(/\/*$/, '/');
   return url;
 }
 
-/** Throws a TypeError that does not quote the key. */
+/** Throws a TypeError if the key is invalid. The message does not quote it. */
 export function checkApiKey(apiKey: string | undefined): void {
   if (apiKey === undefined) throw new TypeError('apiKey is required');
   if (typeof apiKey !== 'string' || !/^[\x21-\x7e]+$/.test(apiKey)) {
-    throw new TypeError('apiKey must be of visible ASCII characters, without a space');
+    throw new TypeError('apiKey must consist of visible ASCII characters, without spaces');
   }
 }
 
-/** Whether the key may be sent there: to the base URL's origin, below its path. */
+/** True if the API key may be sent to the URL: it is below the base URL. */
 export function isBelow(baseUrl: URL, url: URL): boolean {
   return url.href.startsWith(baseUrl.href);
 }
@@ -67,7 +67,7 @@ export function petsUrl(baseUrl: URL): URL {
   return new URL('pets', baseUrl);
 }
 
-/** Throws a TypeError or RangeError when `after` is no int64. */
+/** Throws a TypeError or RangeError if `after` is not an int64. */
 export function listPetsUrl(baseUrl: URL, { limit, status, after }: PetQuery): URL {
   const url = petsUrl(baseUrl);
   if (limit !== undefined) url.searchParams.set('limit', String(limit));
@@ -76,12 +76,12 @@ export function listPetsUrl(baseUrl: URL, { limit, status, after }: PetQuery): U
   return url;
 }
 
-/** Throws a TypeError or RangeError when `id` is no int64. */
+/** Throws a TypeError or RangeError if `id` is not an int64. */
 export function petUrl(baseUrl: URL, id: Int64): URL {
   return new URL(`pets/${toInt64('id', id)}`, baseUrl);
 }
 
-/** The NewPet's JSON text. Throws a TypeError or RangeError when it cannot be written. */
+/** Returns the NewPet as JSON. Throws a TypeError or RangeError if a field is invalid. */
 export function encodeNewPet({ name, categoryId, status }: NewPet): string {
   if (typeof name !== 'string') throw new TypeError('name must be a string');
   const statusField = status === undefined ? '' : `,"status":${JSON.stringify(status)}`;
@@ -90,8 +90,8 @@ export function encodeNewPet({ name, categoryId, status }: NewPet): string {
 }
 
 /**
- * The key that a create is sent with, each time it is sent: the caller's, or for `true` a new one.
- * Throws a TypeError for what is none.
+ * Returns the value of Idempotency-Key for a create and its retries: the caller's key, or a new one
+ * for `true`. Throws a TypeError if the key is invalid.
  */
 export function readIdempotencyKey(key: string | boolean | undefined): string | undefined {
   if (key === undefined || key === false) return undefined;
@@ -100,7 +100,7 @@ export function readIdempotencyKey(key: string | boolean | undefined): string | 
   throw new TypeError('idempotencyKey must be true, or 1 to 255 visible ASCII characters');
 }
 
-/** A value that begins with a quote is read as a string of RFC 9651 (section 3.3.3). */
+/** A key that begins with a quote is sent as an RFC 9651 string, as the service reads it. */
 function encodeKey(key: string): string {
   return key.startsWith('"') ? `"${key.replace(/["\\]/g, '\\$&')}"` : key;
 }

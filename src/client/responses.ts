@@ -1,8 +1,8 @@
 /**
- * What comes back: Pet, Pets and Error (the interface's part 2), read from an answer's text.
+ * Reads Pet, Pets and Error (spec section 2) from the text of a response.
  *
- * Nothing is taken on trust. What is not of the described shape is an error here, and not an
- * undefined somewhere in the caller's program; fields that the interface does not know are dropped.
+ * It checks every field. So a wrong response is an error here, and not an undefined value in the
+ * caller's program. Unknown fields are dropped.
  */
 
 import { parseExactJson } from '../base/exact-json.ts';
@@ -10,32 +10,33 @@ import { isPetStatus, PET_STATUSES, type Pet } from '../model/pet.ts';
 import { clientError, PetStoreError } from './pet-store-error.ts';
 
 export interface ServiceResponse {
-  /** The HTTP status; 0 for a redirect, where a browser does not tell which. */
+  /** The HTTP status. A browser shows a redirect as 0. */
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
 }
 
-/** The Pet that the answer holds. Throws a PetStoreError (invalid_answer). */
-export function petFrom(answer: ServiceResponse): Pet {
-  return petOf(readJson(answer), 'The answer', answer.status);
+/** Returns the Pet in the response. Throws a PetStoreError (invalid_answer). */
+export function petFrom(response: ServiceResponse): Pet {
+  return petOf(readJson(response), 'The response', response.status);
 }
 
-/** The Pets that the answer holds. Throws a PetStoreError (invalid_answer). */
-export function petsFrom(answer: ServiceResponse): readonly Pet[] {
-  const value = readJson(answer);
-  if (!Array.isArray(value)) throw invalidAnswer('The answer is not an array', answer.status);
-  return value.map((pet: unknown, index) => petOf(pet, `Pet ${index}`, answer.status));
+/** Returns the Pets in the response. Throws a PetStoreError (invalid_answer). */
+export function petsFrom(response: ServiceResponse): readonly Pet[] {
+  const value = readJson(response);
+  if (!Array.isArray(value)) throw invalidAnswer('The response is not an array', response.status);
+  return value.map((pet: unknown, index) => petOf(pet, `Pet ${index}`, response.status));
 }
 
-/** The error that a failure's answer tells of; should it quote the API key, that is left out. */
-export function errorFrom(answer: ServiceResponse, apiKey: string): PetStoreError {
-  const { status } = answer;
+/** Returns the error in the response of a failed request, without the API key. */
+export function errorFrom(response: ServiceResponse, apiKey: string): PetStoreError {
+  const { status } = response;
   if (status === 0 || (status >= 300 && status < 400)) {
-    const message = 'The answer is a redirect, which is not followed: the API key stays here';
+    const message =
+      'The response is a redirect, which the client does not follow, to protect the API key';
     return clientError('unexpected_status', message, status === 0 ? undefined : status);
   }
-  const body = jsonOrUndefined(answer.text);
+  const body = jsonOrUndefined(response.text);
   if (isObject(body) && body['status'] === BigInt(status)) {
     const { code, message } = body;
     if (typeof code === 'string' && typeof message === 'string') {
@@ -43,7 +44,7 @@ export function errorFrom(answer: ServiceResponse, apiKey: string): PetStoreErro
       return new PetStoreError(withoutKey(code), withoutKey(message), status);
     }
   }
-  const message = `The answer has the status ${status} and no Error body`;
+  const message = `The response has the status ${status} and no Error body`;
   return clientError('unexpected_status', message, status);
 }
 
@@ -52,25 +53,25 @@ export function invalidAnswer(message: string, status: number): PetStoreError {
 }
 
 function petOf(value: unknown, what: string, httpStatus: number): Pet {
-  const complain = (complaint: string): PetStoreError =>
-    invalidAnswer(`${what} is no Pet: ${complaint}`, httpStatus);
-  if (!isObject(value)) throw complain('it is not an object');
+  const invalidPet = (reason: string): PetStoreError =>
+    invalidAnswer(`${what} is not a Pet: ${reason}`, httpStatus);
+  if (!isObject(value)) throw invalidPet('it is not an object');
   const { id, name, categoryId, status } = value;
-  if (typeof id !== 'bigint') throw complain('id must be an integer of 64 bits');
-  if (typeof name !== 'string') throw complain('name must be a string');
-  if (typeof categoryId !== 'bigint') throw complain('categoryId must be an integer of 64 bits');
+  if (typeof id !== 'bigint') throw invalidPet('id must be a 64-bit integer');
+  if (typeof name !== 'string') throw invalidPet('name must be a string');
+  if (typeof categoryId !== 'bigint') throw invalidPet('categoryId must be a 64-bit integer');
   if (status === undefined) return { id, name, categoryId };
   if (typeof status === 'string' && isPetStatus(status)) return { id, name, categoryId, status };
-  throw complain(`status must be one of ${PET_STATUSES.join(', ')}`);
+  throw invalidPet(`status must be one of ${PET_STATUSES.join(', ')}`);
 }
 
 function readJson({ text, status }: ServiceResponse): unknown {
   const value = jsonOrUndefined(text);
-  if (value === undefined) throw invalidAnswer('The answer is not JSON', status);
+  if (value === undefined) throw invalidAnswer('The response is not JSON', status);
   return value;
 }
 
-/** Without the reason: it would quote the text, in which a proxy may have put the request. */
+/** Omits the reason, which would quote the text: a proxy may return the request with its key. */
 function jsonOrUndefined(text: string): unknown {
   try {
     return parseExactJson(text);

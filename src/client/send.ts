@@ -1,11 +1,11 @@
 /**
- * Sends one request, again where that is safe, until its answer, its time limit or an abort.
+ * Sends one request, with retries if they are safe, until its response, its time limit or an abort.
  *
- * Sent again is what surely changes nothing twice: a GET that got no answer, or 502, 503 or 504; a
- * POST with an idempotency key after the same, and after 500, since the key stores one pet however
- * often it is sent; and a POST without one only for the service's own 503, whose code `unavailable`
- * promises that nothing was added. Such a POST that got no answer, or a proxy's 503, may have been
- * carried out, and there is no way to find out: that is for the caller to decide.
+ * A GET is retried after no response, 502, 503 and 504. A POST with an idempotency key is retried
+ * after the same and after 500, since the key stores one pet however often it is sent. A POST
+ * without a key is retried only after the service's own 503, whose code `unavailable` promises that
+ * nothing was added. After no response or a proxy's 503 it may have been executed: the caller must
+ * decide.
  */
 
 import { cut } from '../base/quote.ts';
@@ -33,8 +33,8 @@ export interface SendOptions {
 }
 
 /**
- * The answer, which has the expected status. Rejects with a PetStoreError, or with the reason of
- * `signal` when that is aborted.
+ * Resolves with the response, which has the expected status. Rejects with a PetStoreError, or with
+ * the reason of `signal` if that is aborted.
  */
 export async function send(
   request: PetStoreRequest,
@@ -52,7 +52,7 @@ export async function send(
       mayBeSent ||= outcome.mayBeSent;
       if (attempt >= retries || !outcome.isSafeToRepeat) throw outcome.error;
       const delayMs = retryDelayMs(attempt, outcome.retryAfter, clock);
-      // To wait only to run out of time would hide the failure behind a timeout.
+      // A wait beyond the time limit would replace the failure by a timeout.
       if (delayMs === undefined || clock.now() + delayMs >= endsAt) throw outcome.error;
       await wait(clock, delayMs, limit.signal);
     }
@@ -64,7 +64,7 @@ export async function send(
 interface Failure {
   readonly error: PetStoreError;
   readonly isSafeToRepeat: boolean;
-  /** False if there was no connection to send the request on. */
+  /** False if no connection could be opened. */
   readonly mayBeSent: boolean;
   readonly retryAfter: string | null;
 }
@@ -82,34 +82,41 @@ async function sendOnce(
     ...(body === null ? {} : { 'Content-Type': 'application/json' }),
     ...(idempotencyKey === undefined ? {} : { 'Idempotency-Key': idempotencyKey }),
   };
-  let answer: ServiceResponse;
+  let received: ServiceResponse;
   try {
-    // A redirect would make a GET of a POST, and may lead anywhere.
+    // A redirect may change POST to GET, and may lead to another host.
     const init = { method, headers, body, signal, redirect: 'manual' } as const;
     const response = await fetch(url.href, init);
     const text = await response.text();
-    answer = { status: response.status, headers: response.headers, text };
+    received = { status: response.status, headers: response.headers, text };
   } catch (cause) {
     signal.throwIfAborted();
     const reason = whyUnreachable(cause);
     const mayBeSent = reason === undefined;
-    const failure = mayBeSent ? 'got no whole answer' : `cannot reach the service: ${cut(reason)}`;
+    const failure = mayBeSent
+      ? 'got no complete response'
+      : `cannot reach the service: ${cut(reason)}`;
     const outcome = mayBeSent || wasSent ? doubt(request) : noPet(request);
     const message = `${describe(request)} ${failure}${outcome}`;
     const error = clientError('network_failure', message, undefined, { cause });
     const isSafeToRepeat = method === 'GET' || idempotencyKey !== undefined;
     return { error, isSafeToRepeat, mayBeSent, retryAfter: null };
   }
-  if (answer.status === request.expectedStatus) return answer;
-  const error = withBaseUrlHint(request, errorFrom(answer, apiKey));
-  const isSafeToRepeat = isPassing(request, answer.status, error.code);
-  return { error, isSafeToRepeat, mayBeSent: true, retryAfter: answer.headers.get('Retry-After') };
+  if (received.status === request.expectedStatus) return received;
+  const error = withBaseUrlHint(request, errorFrom(received, apiKey));
+  const isSafeToRepeat = isTransient(request, received.status, error.code);
+  return {
+    error,
+    isSafeToRepeat,
+    mayBeSent: true,
+    retryAfter: received.headers.get('Retry-After'),
+  };
 }
 
 /**
- * Why there was no connection at all, in the words of Node's fetch: its cause, or each of several
- * addresses' causes, is a system call that comes before the first byte. Undefined if that is not
- * known, as in a browser, which does not tell.
+ * Returns why no connection could be opened, or undefined if that is not known, as in a browser. In
+ * Node the cause of fetch's error, or the cause for each address, names a system call that happens
+ * before the first byte.
  */
 function whyUnreachable(error: unknown): string | undefined {
   const cause = (error as { readonly cause?: Cause } | undefined)?.cause;
@@ -126,9 +133,7 @@ interface Cause {
 
 const BEFORE_SENDING: readonly (string | undefined)[] = ['getaddrinfo', 'connect'];
 
-/**
- * With the right base URL no request gets 404 or 405, except getPet for a pet that is not there.
- */
+/** With the right base URL no request gets 404 or 405, except getPet for an unknown id. */
 function withBaseUrlHint({ operation }: PetStoreRequest, error: PetStoreError): PetStoreError {
   const { code, message, status } = error;
   const isElsewhere = status === 404 || status === 405;
@@ -138,7 +143,7 @@ function withBaseUrlHint({ operation }: PetStoreRequest, error: PetStoreError): 
 
 const BASE_URL_HINT = 'check the base URL: it ends in /v1, such as https://host/v1';
 
-function isPassing(request: PetStoreRequest, status: number, code: string): boolean {
+function isTransient(request: PetStoreRequest, status: number, code: string): boolean {
   const hasKey = request.idempotencyKey !== undefined;
   if (request.method === 'POST' && !hasKey) return status === 503 && code === 'unavailable';
   if (hasKey && status === 500) return true;
@@ -146,7 +151,7 @@ function isPassing(request: PetStoreRequest, status: number, code: string): bool
 }
 
 interface TimeLimit {
-  /** Aborted when the time is over, or the caller's own signal is. */
+  /** Aborted when the time has passed or the caller's signal is aborted. */
   readonly signal: AbortSignal;
   stop(): void;
 }

@@ -1,6 +1,6 @@
 /**
- * The commands of the program beside serving: `petstore NAME`, or `node dist/server.js NAME`. Each
- * is a module of this folder that reads process.argv and does its work when it is loaded.
+ * The commands of the program, in addition to serving: `petstore NAME`, or `node dist/server.js
+ * NAME`. Each is a module of this folder that reads process.argv and runs when it is loaded.
  */
 
 interface Command {
@@ -15,7 +15,7 @@ export type CommandName = 'make-key' | 'check-data' | 'copy-pets' | 'init-etcd' 
 export const COMMANDS: Readonly<Record<CommandName, Command>> = {
   'make-key': {
     args: '[name]',
-    help: 'print a new API key, and its line for the keys file',
+    help: 'print a new API key, and its line for the API keys file',
     load: () => import('./make-key.ts'),
   },
   'check-data': {
@@ -30,12 +30,12 @@ export const COMMANDS: Readonly<Record<CommandName, Command>> = {
   },
   'init-etcd': {
     args: '[--etcd URLS]',
-    help: 'make a new log in an etcd cluster, for a first start',
+    help: 'make a new log in an etcd cluster, before the first start',
     load: () => import('./init-etcd.ts'),
   },
   conformance: {
     args: '<address>',
-    help: 'check a service against the interface',
+    help: 'check a service against the API specification',
     load: () => import('./conformance.ts'),
   },
 };
@@ -44,12 +44,12 @@ export const COMMANDS: Readonly<Record<CommandName, Command>> = {
 export function runCommand(args: readonly string[]): Promise<unknown> | undefined {
   const [name = '', ...rest] = args;
   if (!Object.hasOwn(COMMANDS, name)) return undefined;
-  // A command reads its own arguments, as if it were started by itself.
+  // The command reads its arguments as if it were a program of its own.
   process.argv.splice(2, Infinity, ...rest);
   return COMMANDS[name as CommandName].load();
 }
 
-/** The arguments that `help` stands for: those that show the help of a command, or of all. */
+/** Replaces `help` and `help NAME` by the arguments that show that help. */
 export function expandHelp(args: readonly string[]): readonly string[] {
   const [first, command = ''] = args;
   if (first !== 'help') return args;

@@ -1,5 +1,5 @@
 /**
- * Checks any pet store service against the interface (kit/README.md).
+ * Checks any pet store service against the API specification (kit/README.md).
  *
  *     petstore conformance https://host/v1 --key KEY
  */

@@ -1,5 +1,5 @@
 /**
- * Makes an API key: the key itself for the client, and the line with its digest for the keys file.
+ * Prints a new API key for the client, and the line with its digest for the API keys file.
  *
  *     petstore make-key [NAME]
  */
@@ -13,7 +13,9 @@ const [name, ...others] = process.argv.slice(2);
 const problem = name === undefined ? undefined : keyNameProblem(name);
 
 if ((name === '--help' || name === '-h') && others.length === 0) {
-  console.log(`${USAGE}\n\nPrints a new API key, and the line for the keys file.`);
+  console.log(
+    `${USAGE}\n\nPrints a new API key for the client, and its line for the API keys file.`,
+  );
 } else if (others.length > 0 || name?.startsWith('-') || problem !== undefined) {
   console.error(USAGE + (problem === undefined ? '' : `\n${problem}`));
   process.exitCode = 2;
@@ -22,6 +24,6 @@ if ((name === '--help' || name === '-h') && others.length === 0) {
   const line = name === undefined ? '' : `${name}: `;
   const digest = crypto.hash('sha256', key, 'hex');
   console.log(
-    `# The key, for the client:\n${key}\n# Its line, for the keys file:\n${line}sha256:${digest}`,
+    `# The API key, for the client:\n${key}\n# Its line, for the API keys file:\n${line}sha256:${digest}`,
   );
 }

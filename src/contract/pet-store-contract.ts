@@ -1,12 +1,11 @@
 /**
- * The contract of PetStore (model/pet-store.ts) as a suite of tests, for every implementation.
+ * The contract of PetStore (model/pet-store.ts) as a suite of tests for every implementation.
  *
- * The author of another store calls this in a test file of node:test, with a function that opens
- * the store:
+ * The author of another store calls it in a node:test file, with a function that opens the store:
  *
  *     testPetStoreContract('My store', () => () => openMyStore(), { isDurable: false });
  *
- * A durable store is opened several times at one place, and has to find there what it held.
+ * A durable store is opened several times with the same storage, and must still have its pets.
  */
 
 import assert from 'node:assert/strict';
@@ -18,18 +17,15 @@ import {
   KeyReusedError,
   StoreUnavailableError,
   type PetPage,
-  type PetQuery,
   type PetStore,
 } from '../model/pet-store.ts';
 import { formatPet, formatMembers, InvalidPetError } from '../model/pet-text.ts';
 import { createRandom, type Random } from './random.ts';
 
-/** Opens a store at one place: a durable store finds there what an earlier one left. */
+/** Opens a store on one storage: a durable store finds the pets of the store before it. */
 export type OpenStore = () => PetStore | Promise<PetStore>;
 
-/**
- * Declares the suite. `newStorage` is called once for each test; each storage begins without pets.
- */
+/** Declares the suite. It calls `newStorage` once per test. Each storage begins without pets. */
 export function testPetStoreContract(
   name: string,
   newStorage: (t: TestContext) => OpenStore,
@@ -61,7 +57,7 @@ function testCreate(open: OpenForTest): void {
     for (const id of [1n, 2n, 3n]) assert.equal((await store.create(rex)).id, id);
   });
 
-  test('a created pet has what was given, its id, and its text', async (t) => {
+  test('a created pet has the fields of its NewPet, an id, and its text', async (t) => {
     const store = await open(t);
     const pet = await store.create({ name: 'Rex', categoryId: 7n, status: 'sold' });
     assertPet(pet, { id: 1n, name: 'Rex', categoryId: 7n, status: 'sold' });
@@ -71,7 +67,7 @@ function testCreate(open: OpenForTest): void {
     assert.equal(other.text, '{"id":2,"name":"Mia","categoryId":-3}');
   });
 
-  test('create, get and list give the same pet', async (t) => {
+  test('create, get and list return the same pet', async (t) => {
     const store = await open(t);
     for (const status of [...PET_STATUSES, undefined]) {
       const { id, text } = await store.create(newPet('Rex', status));
@@ -87,7 +83,7 @@ function testCreate(open: OpenForTest): void {
     }
   });
 
-  test('what is no NewPet is not added', async (t) => {
+  test('an invalid NewPet is not added', async (t) => {
     const store = await open(t);
     const wrong: readonly unknown[] = [
       { categoryId: 7n },
@@ -99,7 +95,7 @@ function testCreate(open: OpenForTest): void {
     assert.equal((await store.create(rex)).id, 1n);
   });
 
-  test('each value of a NewPet is read once, from an object of any class', async (t) => {
+  test('create reads each field of a NewPet once, from an object of any class', async (t) => {
     const store = await open(t);
     assertPet(await store.create(new ChangingPet()), { ...rex, id: 1n, status: 'sold' });
     assertPet(await store.get(1n), { ...rex, id: 1n, status: 'sold' });
@@ -108,25 +104,19 @@ function testCreate(open: OpenForTest): void {
     assert.equal((await store.create(rex)).id, 2n);
   });
 
-  test('creates that come together each get an id of their own, without a gap', async (t) => {
+  test('concurrent creates get different ids without a gap', async (t) => {
     const store = await open(t);
     const names = Array.from({ length: 500 }, (_, index) => `Pet ${index}`);
     const pets = await Promise.all(names.map((name) => store.create(newPet(name))));
     const ids = pets.map(({ id }) => id).sort((a, b) => Number(a - b));
-    assert.deepEqual(
-      ids,
-      names.map((_, index) => BigInt(index + 1)),
-    );
-    assert.deepEqual(
-      pets.map((pet) => pet.name),
-      names,
-    );
+    for (const [index, id] of ids.entries()) assert.equal(id, BigInt(index + 1));
+    for (const [index, { name }] of pets.entries()) assert.equal(name, names[index]);
     const { text, next } = await store.list({ limit: 1000 });
     assert.deepEqual(petTexts(text), pets.sort(byId).map(textOf));
     assert.equal(next, undefined);
   });
 
-  test('categoryId keeps its value over the whole range of int64', async (t) => {
+  test('categoryId is exact in the whole range of int64', async (t) => {
     const store = await open(t);
     for (const categoryId of [INT64_MIN, -1n, 0n, 2n ** 53n + 1n, INT64_MAX]) {
       const { id } = await store.create({ name: '', categoryId });
@@ -134,7 +124,7 @@ function testCreate(open: OpenForTest): void {
     }
   });
 
-  test('a store without problems tells of none', async (t) => {
+  test('a working store reports no problem', async (t) => {
     const store = await open(t);
     assert.equal(store.problem(), undefined);
     await store.create(rex);
@@ -146,15 +136,15 @@ function testNames(open: OpenForTest): void {
   const names: Readonly<Record<string, string>> = {
     'the empty name': '',
     'a name with NUL and other control characters': '\0a\u0001\b\t\n\f\r\u001f',
-    'a name with a high surrogate alone': '\ud83d',
-    'a name with a low surrogate alone': 'a\udc36b',
+    'a name with a lone high surrogate': '\ud83d',
+    'a name with a lone low surrogate': 'a\udc36b',
     'a name with quotes, backslashes and brackets': '"\\"},]\\',
     'a name with characters of two, three and four bytes': 'é€😀\u2028\ufffd\ufeff',
     'a name that looks like a pet': '{"id":1,"name":"Rex","categoryId":7},\n',
     'a name of a million bytes': 'é'.repeat(500_000),
   };
   for (const [what, name] of Object.entries(names)) {
-    test(`${what} comes back as it was`, async (t) => {
+    test(`${what} comes back unchanged`, async (t) => {
       const store = await open(t);
       await store.create(rex);
       await store.create(newPet(name, 'sold'));
@@ -162,11 +152,8 @@ function testNames(open: OpenForTest): void {
       const pet = await store.get(2n);
       assert.ok(pet !== undefined);
       assertName(pet.name, name, 'The name');
-      assertName(
-        (JSON.parse(pet.text) as { name: string }).name,
-        name,
-        "The name in the pet's text",
-      );
+      const parsed = JSON.parse(pet.text) as { name: string };
+      assertName(parsed.name, name, "The name in the pet's text");
       const { text } = await store.list({ limit: 10, status: 'sold' });
       assert.ok(text === `[${pet.text}]`, "The list's text is not that of its pet");
     });
@@ -174,15 +161,10 @@ function testNames(open: OpenForTest): void {
 }
 
 function testReads(open: OpenForTest): void {
-  test('an empty store has an empty list, and nothing under any id', async (t) => {
+  test('an empty store has an empty list, and no pet with any id', async (t) => {
     const store = await open(t);
-    const queries: readonly PetQuery[] = [
-      { limit: 1 },
-      { limit: 100, status: 'sold' },
-      { limit: 9, after: 0n },
-    ];
-    for (const query of queries) {
-      const { pets, text, next } = await store.list(query);
+    for (const query of [{}, { status: 'sold' }, { after: 0n }] as const) {
+      const { pets, text, next } = await store.list({ limit: 9, ...query });
       assert.deepEqual({ pets, text, next }, { pets: [], text: '[]', next: undefined });
     }
     for (const id of [...missingIds, 1n]) assert.equal(await store.get(id), undefined);
@@ -190,13 +172,13 @@ function testReads(open: OpenForTest): void {
     assert.deepEqual(store.count(), { total: 0, byStatus });
   });
 
-  test('get finds nothing under an id that no pet has', async (t) => {
+  test('get resolves with undefined for an unknown id', async (t) => {
     const store = await open(t);
     for (let i = 0; i < 3; i += 1) await store.create(rex);
     for (const id of [...missingIds, 4n]) assert.equal(await store.get(id), undefined, `${id}`);
   });
 
-  test('count tells how many pets there are, in all and of each status', async (t) => {
+  test('count returns the number of pets, in total and by status', async (t) => {
     const store = await open(t);
     for (const status of ['sold', undefined, 'available', 'sold'] as const) {
       await store.create(newPet('Rex', status));
@@ -205,20 +187,16 @@ function testReads(open: OpenForTest): void {
     assert.deepEqual(store.count(), { total: 4, byStatus });
   });
 
-  test('list gives the pets after an id, at most limit, and next when more match', async (t) => {
+  test('list returns at most limit pets after an id, and next if more match', async (t) => {
     const store = await open(t);
     const statuses = ['sold', 'pending', undefined, 'sold', 'available', 'sold'] as const;
     for (const status of statuses) await store.create(newPet('Rex', status));
     for (const { limit, status, after, ids, next } of listCases) {
       const page = await store.list({ limit, status, after });
       const query = `limit ${limit}, status ${status}, after ${after}`;
-      assert.deepEqual(
-        page.pets.map(({ id }) => id),
-        ids,
-        query,
-      );
-      assert.deepEqual(petTexts(page.text).length, ids.length);
-      assert.equal(page.next, next, query);
+      const found = page.pets.map(({ id }) => id);
+      assert.deepEqual([found, page.next], [ids, next], query);
+      assert.equal(petTexts(page.text).length, ids.length, query);
     }
   });
 }
@@ -231,7 +209,7 @@ interface ListCase {
   readonly next?: bigint;
 }
 
-/** Of six pets, in order of id: sold, pending, without a status, sold, available, sold. */
+/** The statuses of the six pets, by id: sold, pending, none, sold, available, sold. */
 const listCases: readonly ListCase[] = [
   { limit: 10, ids: [1n, 2n, 3n, 4n, 5n, 6n] },
   { limit: 6, ids: [1n, 2n, 3n, 4n, 5n, 6n] },
@@ -261,7 +239,7 @@ const listCases: readonly ListCase[] = [
 ];
 
 function testPages(open: OpenForTest): void {
-  test('pages of any length lead through thousands of pets, each once and in order', async (t) => {
+  test('pages of any length have each of thousands of pets once, in order', async (t) => {
     const store = await open(t);
     const count = 5000;
     const creates = Array.from({ length: count }, (_, index) =>
@@ -278,7 +256,7 @@ function testPages(open: OpenForTest): void {
     }
   });
 
-  test('a page reaches over pets of a megabyte', async (t) => {
+  test('a page can have several pets of a megabyte', async (t) => {
     const store = await open(t);
     const names = ['a', 'b', 'c'].map((letter) => letter.repeat(1 << 20));
     const pets = await Promise.all(['', ...names, ''].map((name) => store.create(newPet(name))));
@@ -287,18 +265,17 @@ function testPages(open: OpenForTest): void {
   });
 }
 
-/** A store that has no `createOnce` cannot promise these, and they are passed over. */
+/** They are skipped if the store has no `createOnce`. */
 function testKeys(open: OpenForTest): void {
-  const openKeyed = async (t: TestContext): Promise<KeyedStore | undefined> => {
-    const store = await open(t);
-    if (hasKeys(store)) return store;
-    t.skip('The store has no createOnce');
-    return undefined;
+  const keyed = (name: string, run: (store: KeyedStore) => Promise<void>): void => {
+    test(name, async (t) => {
+      const store = await open(t);
+      if (hasKeys(store)) await run(store);
+      else t.skip('The store has no createOnce');
+    });
   };
 
-  test('the same key and pet give the pet again, and add nothing', async (t) => {
-    const store = await openKeyed(t);
-    if (store === undefined) return;
+  keyed('a retry with the same key and pet returns the pet, and adds nothing', async (store) => {
     const { pet, isReplayed } = await store.createOnce(rex, KEY);
     assert.deepEqual([pet.id, isReplayed], [1n, false]);
     for (let retry = 0; retry < 3; retry += 1) {
@@ -311,9 +288,7 @@ function testKeys(open: OpenForTest): void {
     assert.equal((await store.createOnce(rex, OTHER_KEY)).pet.id, 3n);
   });
 
-  test('the same key with another pet is refused, and adds nothing', async (t) => {
-    const store = await openKeyed(t);
-    if (store === undefined) return;
+  keyed('a key with another pet is refused, and adds nothing', async (store) => {
     await store.createOnce(rex, KEY);
     const others: readonly NewPet[] = [
       newPet('Tom'),
@@ -324,9 +299,7 @@ function testKeys(open: OpenForTest): void {
     assert.equal(store.count().total, 1);
   });
 
-  test('creates with one key that come together add one pet', async (t) => {
-    const store = await openKeyed(t);
-    if (store === undefined) return;
+  keyed('concurrent creates with the same key add one pet', async (store) => {
     const all = await Promise.all(
       Array.from({ length: 100 }, (_, index) => store.createOnce(rex, index % 2 ? KEY : OTHER_KEY)),
     );
@@ -335,9 +308,7 @@ function testKeys(open: OpenForTest): void {
     assert.equal(all.filter(({ isReplayed }) => !isReplayed).length, 2);
   });
 
-  test('with a key, too, each value of a NewPet is read once', async (t) => {
-    const store = await openKeyed(t);
-    if (store === undefined) return;
+  keyed('createOnce reads each field of a NewPet once', async (store) => {
     for (const isReplayed of [false, true]) {
       const created = await store.createOnce(new ChangingPet(), KEY);
       assert.equal(created.isReplayed, isReplayed);
@@ -347,24 +318,20 @@ function testKeys(open: OpenForTest): void {
     assert.equal((await store.create(rex)).id, 2n);
   });
 
-  test('a key that was refused with what is no NewPet is as good as new', async (t) => {
-    const store = await openKeyed(t);
-    if (store === undefined) return;
+  keyed('a key can be used again after a refused NewPet', async (store) => {
     const wrong = { name: 'Rex', categoryId: 7 } as unknown as NewPet;
     await assert.rejects(store.createOnce(wrong, KEY), InvalidPetError);
     assert.equal((await store.createOnce(rex, KEY)).isReplayed, false);
   });
 
-  test('a closed store adds nothing with a key either', async (t) => {
-    const store = await openKeyed(t);
-    if (store === undefined) return;
+  keyed('a closed store refuses createOnce', async (store) => {
     await store.close();
     await assert.rejects(store.createOnce(rex, KEY), StoreUnavailableError);
   });
 }
 
 function testReopeningWithKeys(newStorage: (t: TestContext) => OpenStore): void {
-  test('a key is known when the store is opened again, and again', async (t) => {
+  test('a reopened store still has its keys', async (t) => {
     const open = newStorage(t);
     for (const isReplayed of [false, true, true]) {
       const store = await open();
@@ -387,14 +354,14 @@ const KEY = '9f86d081884c7d659a2feaa0c55ad015';
 const OTHER_KEY = '60303ae22b998861bce3b28f33eec1be';
 
 function testClose(open: OpenForTest): void {
-  test('close finishes the creates under way', async (t) => {
+  test('close completes the creates in progress', async (t) => {
     const store = await open(t);
     const creates = Array.from({ length: 50 }, () => store.create(rex));
     await store.close();
     assert.equal(new Set((await Promise.all(creates)).map(({ id }) => id)).size, 50);
   });
 
-  test('a closed store adds nothing and tells why', async (t) => {
+  test('a closed store refuses creates and reports why', async (t) => {
     const store = await open(t);
     await store.create(rex);
     const closing = store.close();
@@ -405,7 +372,7 @@ function testClose(open: OpenForTest): void {
     assert.equal(store.count().total, 1);
   });
 
-  test('closing a store twice, or while it closes, is no mistake', async (t) => {
+  test('close can be called again, and during a close', async (t) => {
     const store = await open(t);
     await store.create(rex);
     await Promise.all([store.close(), store.close()]);
@@ -414,7 +381,7 @@ function testClose(open: OpenForTest): void {
 }
 
 function testReopening(newStorage: (t: TestContext) => OpenStore): void {
-  test('everything is there when the store is opened again, and ids go on', async (t) => {
+  test('a reopened store has all pets, and its ids continue', async (t) => {
     const open = newStorage(t);
     const first = await open();
     const creates = Array.from({ length: 3000 }, (_, index) =>
@@ -441,7 +408,7 @@ function testReopening(newStorage: (t: TestContext) => OpenStore): void {
 
 function testGenerated(newStorage: (t: TestContext) => OpenStore, isDurable: boolean): void {
   for (const seed of [1, 2, 3]) {
-    test(`generated calls have the answers of a plain array (seed ${seed})`, async (t) => {
+    test(`generated calls return the same as a plain array (seed ${seed})`, async (t) => {
       const random = createRandom(seed);
       const open = newStorage(t);
       let store = await open();
@@ -506,17 +473,12 @@ async function compareList(
 }
 
 function compareCount(store: PetStore, model: readonly ModelPet[]): void {
-  const countOf = (status: PetStatus): number =>
-    model.filter((pet) => pet.status === status).length;
-  const byStatus = {
-    available: countOf('available'),
-    pending: countOf('pending'),
-    sold: countOf('sold'),
-  };
+  const byStatus = { available: 0, pending: 0, sold: 0 };
+  for (const { status } of model) if (status !== undefined) byStatus[status] += 1;
   assert.deepEqual(store.count(), { total: model.length, byStatus });
 }
 
-/** All pets that match, page after page, as texts. */
+/** Resolves with the texts of all pets that match, page by page. */
 async function followPages(
   store: PetStore,
   limit: number,
@@ -534,7 +496,7 @@ async function followPages(
   return texts;
 }
 
-/** The texts of the pets in a list, whose separators no name of these tests holds. */
+/** Returns the texts of the pets in a list. No name in these tests contains the separator. */
 function petTexts(list: string): readonly string[] {
   assert.ok(list.startsWith('[') && list.endsWith(']'));
   return list === '[]' ? [] : list.slice(1, -1).split(',\n');
@@ -546,31 +508,28 @@ function newPet(name: string, status?: PetStatus): NewPet {
 
 const rex = newPet('Rex');
 
-/** A sold Rex on prototype getters, each of which has another value from the second call on. */
+/** A sold Rex with prototype getters, whose values change after the first call. */
 class ChangingPet implements NewPet {
-  #reads: Record<string, number> = {};
+  #names = ['Rex'];
+  #categoryIds = [7n];
+  #statuses: PetStatus[] = ['sold'];
 
   get name(): string {
-    return this.#isFirst('name') ? 'Rex' : 'Tom';
+    return this.#names.pop() ?? 'Tom';
   }
 
   get categoryId(): bigint {
-    return this.#isFirst('categoryId') ? 7n : 8n;
+    return this.#categoryIds.pop() ?? 8n;
   }
 
   get status(): PetStatus {
-    return this.#isFirst('status') ? 'sold' : 'pending';
-  }
-
-  #isFirst(field: string): boolean {
-    this.#reads[field] = (this.#reads[field] ?? 0) + 1;
-    return this.#reads[field] === 1;
+    return this.#statuses.pop() ?? 'pending';
   }
 }
 
 const missingIds: readonly bigint[] = [0n, -1n, INT64_MIN, 5n, 1000n, INT64_MAX];
 
-/** Each field, since a store may keep a pet as something else than a plain object. */
+/** Compares each field, since a store's pet need not be a plain object. */
 function assertPet(pet: StoredPet | undefined, expected: Omit<StoredPet, 'text'>): void {
   assert.ok(pet !== undefined);
   assert.equal(pet.id, expected.id);
@@ -580,7 +539,7 @@ function assertPet(pet: StoredPet | undefined, expected: Omit<StoredPet, 'text'>
   assert.equal(pet.text, formatPet(expected.id, formatMembers(expected)));
 }
 
-/** Shows the names from where they differ on, since they may be long, and much in them unseen. */
+/** Shows the names from their first difference on, since they can be long. */
 function assertName(actual: string, expected: string, what: string): void {
   assert.equal(typeof actual, 'string', `${what} is not a string`);
   if (actual === expected) return;

@@ -1,15 +1,13 @@
-/**
- * Random numbers from a seed, so that every run tests the same and a failure comes again.
- */
+/** Pseudorandom numbers from a seed, so that a failure can be reproduced. */
 
 export interface Random {
-  /** An integer from 0 up to, but not including, `bound`. */
+  /** Returns an integer from 0 to `bound` − 1. */
   below(bound: number): number;
 }
 
 export function createRandom(seed: number): Random {
   let state = seed >>> 0;
-  // mulberry32: 32 bits of state are plenty for a few thousand cases.
+  // mulberry32: 32 bits of state are enough for a few thousand cases.
   const next = (): number => {
     state = (state + 0x6d2b79f5) >>> 0;
     let mixed = Math.imul(state ^ (state >>> 15), state | 1);

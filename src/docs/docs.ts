@@ -1,6 +1,6 @@
 /**
- * The reference for people: `GET /docs`, rendered once, at the start, from the description that
- * `GET /openapi.json` serves. Nobody needs a key for it, and it has no script.
+ * The reference for people: `GET /docs`. It is rendered once, at start, from the description that
+ * `GET /openapi.json` serves. It needs no API key. Its script only puts in the service's address.
  */
 
 import type { Operation } from '../http/operation.ts';
@@ -16,6 +16,7 @@ export function docsOperation(description: OpenApi): Operation {
     address: 'docs',
     title: 'Petstore reference',
     intro: 'Every operation, parameter, response, schema and error code of this service.',
+    script: 'address',
     body: referenceBody(description),
   });
   return pageOperation(DOCS_PATH, 'text/html', text, 'docs');

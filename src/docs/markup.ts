@@ -1,7 +1,7 @@
 /**
- * HTML that is put together safely: whatever is put into a template is escaped, unless it is markup
- * already. Descriptions are CommonMark; `prose` and `inline` know as much of it as the description
- * of this service uses: paragraphs and code. Headings are the reference's own affair.
+ * Safe HTML templates: every value in a template is escaped, unless it is markup already.
+ * Descriptions are CommonMark. `prose` and `inline` support what the description of this service
+ * uses: paragraphs and code. The reference handles headings.
  */
 
 export interface Markup {
@@ -32,18 +32,18 @@ export function joined(parts: readonly Markup[], separator: string): Markup {
   return markup`${parts.map((part, index) => (index === 0 ? part : markup`${separator}${part}`))}`;
 }
 
-/** Paragraphs, parted by empty lines. */
+/** Converts paragraphs, which are separated by empty lines. */
 export function prose(text: string): Markup {
   return markup`${text.split('\n\n').map((paragraph) => markup`<p>${inline(paragraph)}</p>\n`)}`;
 }
 
-/** Text in which `…` is code. */
+/** Converts a text in which `…` is code. */
 export function inline(text: string): Markup {
   const pieces = text.split('`');
   return markup`${pieces.map((piece, index) => (index % 2 === 1 ? code(piece) : markup`${piece}`))}`;
 }
 
-/** A name, which may be broken after each underscore: some codes are wider than half a phone. */
+/** Marks a name as code. A line may break after each underscore, since some codes are long. */
 export function code(text: string): Markup {
   return { html: markup`<code>${text}</code>`.html.replaceAll('_', '_<wbr>') };
 }

@@ -1,9 +1,10 @@
 /**
- * One operation of the description: what it takes, what it returns, and a curl line for it. The
- * line has the API key and the service's address as variables of the shell, since whoever reads may
- * have come through a proxy, and a line with an API key in it ends in somebody's notes.
+ * One operation of the description: its parameters, body and responses, and a curl line. The line
+ * has the service's address and the API key as shell variables: the address depends on how a reader
+ * reaches the service, and a line without the key can be shared.
  */
 
+import { quoted } from '../page/curl-line.ts';
 import { PANEL_IDS } from '../page/html.ts';
 import type * as api from '../openapi/types.ts';
 import { code, inline, markup, NOTHING, prose, type Markup } from './markup.ts';
@@ -11,7 +12,7 @@ import { entry, presence, refLink, schemaFacts } from './schema-markup.ts';
 
 export interface DescribedOperation {
   readonly method: string;
-  /** With what the app is mounted under. */
+  /** With the prefix of the app. */
   readonly path: string;
   readonly needsKey: boolean;
   readonly operation: api.OperationObject;
@@ -72,7 +73,7 @@ function bodyOf({ description, required, content }: api.RequestBody): Markup {
 ${contentOf(content)}`;
 }
 
-/** A response: of an operation, with its status for a title, or one that several share. */
+/** A response of an operation, whose title is the status, or a response that several share. */
 export function responseMarkup(id: string, title: Markup, response: api.ResponseObject): Markup {
   const { description, headers = {}, content } = response;
   const entries = Object.entries(headers).map(([name, { required = false, schema, ...header }]) => {
@@ -88,7 +89,7 @@ export function responseMarkup(id: string, title: Markup, response: api.Response
 </div><div>${contentOf(content)}</div></div>`;
 }
 
-/** A response that several operations share: its fields and examples are in its own section. */
+/** A reference to a shared response, whose fields and examples are in its own section. */
 function sharedMarkup(id: string, title: Markup, ref: string, shared: Responses): Markup {
   const { description, content } = shared[ref.split('/').at(-1)!]!;
   return markup`
@@ -97,7 +98,7 @@ function sharedMarkup(id: string, title: Markup, ref: string, shared: Responses)
 <p class="row">${codesIn(content)}</p></div>`;
 }
 
-/** Links to the codes of the errors among the examples. */
+/** Returns links to the error codes of the examples. */
 function codesIn(content: api.Named<api.MediaType>): readonly Markup[] {
   const values = Object.values(content).flatMap(({ examples = {} }) => Object.values(examples));
   const codes = values.flatMap(({ value }) => (value as { code?: string }).code ?? []);
@@ -114,7 +115,7 @@ function contentOf(content: api.Named<api.MediaType>): Markup {
   })}`;
 }
 
-/** For a POSIX shell. It has what the operation's examples give, and no optional header field. */
+/** Returns a line for a POSIX shell, with the operation's examples but no header parameters. */
 function curlLine({ path, needsKey, operation }: DescribedOperation): string {
   const { parameters = [], requestBody } = operation;
   const query: string[] = [];
@@ -126,14 +127,14 @@ function curlLine({ path, needsKey, operation }: DescribedOperation): string {
   }
   const parts = needsKey ? ['-H "Authorization: Bearer $API_KEY"'] : [];
   for (const [type, { examples = {} }] of Object.entries(requestBody?.content ?? {})) {
-    const body = JSON.stringify(Object.values(examples)[0]?.value).replaceAll("'", "'\\''");
-    parts.push(`-H 'Content-Type: ${type}'`, `-d '${body}'`);
+    const body = JSON.stringify(Object.values(examples)[0]?.value);
+    parts.push(`-H 'Content-Type: ${type}'`, `-d ${quoted(body)}`);
   }
   parts.push(`"$PETSTORE${filled}${query.length === 0 ? '' : `?${query.join('&')}`}"`);
   return `curl ${parts.join(' \\\n  ')}`;
 }
 
-/** The page has a panel for most operations; what needs no API key opens in the browser itself. */
+/** Links the page's panel for the operation, or the path itself if it needs no API key. */
 function tryIt({ method, path, needsKey, operation }: DescribedOperation): Markup {
   const panel = PANEL_IDS[operation.operationId];
   if (panel !== undefined) return markup`<p><a href="./#${panel}">Try it on the page</a></p>`;

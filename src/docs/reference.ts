@@ -1,6 +1,6 @@
 /**
- * The reference as one page: all that the OpenAPI description says, in the order in which a reader
- * needs it. Each part has an anchor, which its heading links.
+ * The reference on one page: the whole OpenAPI description, in the order in which a reader needs
+ * it. Each part has an anchor, and its heading links to it.
  */
 
 import type { OpenApi, Tag } from '../openapi/types.ts';
@@ -10,8 +10,8 @@ import { schemaSections } from './schema-markup.ts';
 
 interface Chapter {
   readonly title: string;
-  readonly text: Markup;
-  /** What the list of contents names of it: an anchor, and its text. */
+  readonly text: Markup | readonly Markup[];
+  /** The chapter's entries in the table of contents: an anchor and a text each. */
   readonly parts?: readonly (readonly [id: string, text: string])[];
 }
 
@@ -25,7 +25,7 @@ export function referenceBody(description: OpenApi): string {
     ...tags.map((tag) => operationChapter(description, tag)),
     {
       title: 'Schemas',
-      text: markup`${schemaSections(components.schemas)}`,
+      text: schemaSections(components.schemas),
       parts: Object.keys(components.schemas).map((name) => [`schemas-${name}`, name]),
     },
     { title: 'Shared responses', text: sharedResponses(description) },
@@ -38,9 +38,7 @@ export function referenceBody(description: OpenApi): string {
 `.html;
 }
 
-function idOf(title: string): string {
-  return title.toLowerCase().replaceAll(' ', '-');
-}
+const idOf = (title: string): string => title.toLowerCase().replaceAll(' ', '-');
 
 function contentsEntry({ title, parts = [] }: Chapter): Markup {
   const items = parts.map(([id, text]) => markup`<li><a href="#${id}">${text}</a></li>`);
@@ -57,23 +55,20 @@ ${text}</section>`;
 
 function facts({ openapi, info, servers }: OpenApi): Markup {
   const { title, version, license, contact } = info;
-  const from = servers.map(
-    ({ url, description = '' }) => markup`server ${code(url)}: ${description}`,
-  );
+  const from = servers.map(({ url, description }) => markup`server ${code(url)}: ${description}`);
   return markup`<p>The curl lines below need the service’s address, without a slash at its end, and an
 API key:</p>
-<pre>PETSTORE='http://127.0.0.1:8080'
+<pre>PETSTORE=<span id="address">'http://127.0.0.1:8080'</span>
 API_KEY='…'</pre>
 <p class="hint">${title} ${version} · <a href="openapi.json">OpenAPI ${openapi}</a> ·
 ${from} · licence ${license.identifier} · contact: ${contact.name}</p>`;
 }
 
-function authentication({ components }: OpenApi): Markup {
-  const schemes = Object.entries(components.securitySchemes).map(
+function authentication({ components }: OpenApi): readonly Markup[] {
+  return Object.entries(components.securitySchemes).map(
     ([name, { type, scheme, description }]) => markup`${prose(description)}
 <p class="hint">${name} · ${type} · ${scheme}</p>`,
   );
-  return markup`${schemes}`;
 }
 
 function readChapter(section: string): Chapter {
@@ -94,13 +89,12 @@ function operationChapter(description: OpenApi, { name, description: words }: Ta
   };
 }
 
-function sharedResponses({ components }: OpenApi): Markup {
-  const cards = Object.entries(components.responses).map(([name, response]) => {
+function sharedResponses({ components }: OpenApi): readonly Markup[] {
+  return Object.entries(components.responses).map(([name, response]) => {
     const id = `responses-${name}`;
     const title = markup`<b><a href="#${id}">${name}</a></b>`;
     return markup`<div class="card">${responseMarkup(id, title, response)}</div>`;
   });
-  return markup`${cards}`;
 }
 
 function errorCodes(description: OpenApi): Markup {
@@ -110,5 +104,5 @@ function errorCodes(description: OpenApi): Markup {
 <td>${inline(words)}. <b>${inline(remedy)}.</b></td></tr>`,
   );
   return markup`<table><thead><tr><th scope="col">Code</th><th scope="col">Status</th>
-<th scope="col">When, and what to do</th></tr></thead><tbody>${rows}</tbody></table>`;
+<th scope="col">Meaning, and what to do</th></tr></thead><tbody>${rows}</tbody></table>`;
 }

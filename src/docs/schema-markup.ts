@@ -3,18 +3,17 @@
 import type { Named, Schema } from '../openapi/types.ts';
 import { code, inline, joined, markup, type Markup } from './markup.ts';
 
-/** An entry of a list: a parameter, a header field or a property, each with its own anchor. */
+/** A list entry with its own anchor: a parameter, a header field or a property. */
 export function entry(id: string, name: string, facts: readonly Markup[], text = ''): Markup {
   return markup`
 <div id="${id}"><dt>${code(name)}</dt><dd class="hint">${joined(facts, ' · ')}</dd>
 <dd>${inline(text)}</dd></div>`;
 }
 
-export function presence(isRequired: boolean): Markup {
-  return markup`${isRequired ? 'required' : 'optional'}`;
-}
+export const presence = (isRequired: boolean): Markup =>
+  isRequired ? markup`required` : markup`optional`;
 
-/** What a schema allows, one fact for each keyword, in words. */
+/** Returns what a schema allows, in words, one fact per keyword. */
 export function schemaFacts(schema: Schema): readonly Markup[] {
   const { $ref, type, format, items, minimum, maximum, minLength, maxLength } = schema;
   const facts: Markup[] = [];
@@ -32,7 +31,7 @@ export function schemaFacts(schema: Schema): readonly Markup[] {
   return facts;
 }
 
-/** A link to a shared part. The anchor for `#/components/schemas/Pet` is `schemas-Pet`. */
+/** Returns a link to a shared part. The anchor of `#/components/schemas/Pet` is `schemas-Pet`. */
 export function refLink(ref: string): Markup {
   const parts = ref.split('/').slice(-2);
   return markup`<a href="#${parts.join('-')}">${parts.at(-1)!}</a>`;

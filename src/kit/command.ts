@@ -24,7 +24,7 @@ Usage: petstore conformance BASE_URL [options]
   --wait TIME               wait for a service that is starting: 10s, 2m
   --header 'Name: value'    add a header field to each request; can be repeated
   --category ID             a category id that the service accepts (1)
-  --expected-failures FILE  ids of checks that are known to fail, one per line, # for comments
+  --expected-failures FILE  ids of checks that are known to fail, one per line, # comments
   --strict                  require the decisions of this project, too
   --reporter NAME           one of Node's (spec, tap, junit, dot) instead of the report
   --output FILE             write that reporter's output to FILE, and print the report, too

@@ -1,5 +1,6 @@
 /**
- * Prepares requests and responses for a report: truncated, safe for a terminal, without the API key.
+ * Prepares requests and responses for a report: truncated, safe for a terminal, and without the
+ * API key.
  *
  * A long key is replaced everywhere, and so is the key without its last letter, which the checks
  * send as an invalid key. A short key is replaced only as a whole word: otherwise the key `a` would

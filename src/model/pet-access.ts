@@ -18,7 +18,7 @@ import type { PetCount, PetStore } from './pet-store.ts';
 
 /** Each rejects with StoreUnavailableError while the store is not open. */
 export interface PetAccess {
-  /** A page in ascending order of id; RangeError for a query that is none. */
+  /** Resolves with a page, by ascending id. Rejects with RangeError if the query is invalid. */
   list(query?: PetAccessQuery): Promise<PetAccessPage>;
   /** All pets that match, page by page: pets that are added meanwhile come last. */
   all(query?: { readonly status?: PetStatus | undefined }): AsyncGenerator<Pet, void, undefined>;
@@ -28,13 +28,13 @@ export interface PetAccess {
    */
   get(id: Int64): Promise<Pet | undefined>;
   /**
-   * Resolves when the pet is durable. Rejects with InvalidPetError or StoreUnavailableError when
-   * nothing of it is stored, and with OutcomeUnknownError when nobody can tell.
+   * Resolves when the pet is durable. Rejects with InvalidPetError or StoreUnavailableError if
+   * nothing of it is stored, and with OutcomeUnknownError if that is unknown.
    *
    * With an idempotency key it may be called again: for 24 hours the key stores one pet, which each
-   * of these calls gives. These keys never meet those of requests. Rejects with KeyReusedError when
-   * the key has stored another pet, with RangeError for a key that is none, and with TypeError
-   * where the store remembers no keys.
+   * of these calls returns. These keys are separate from those of requests. Rejects with
+   * KeyReusedError if the key has stored another pet, with RangeError if the key is invalid, and
+   * with TypeError if the store does not support keys.
    */
   create(newPet: GivenPet, options?: PetAccessCreateOptions): Promise<Pet>;
   count(): Promise<PetCount>;
@@ -60,14 +60,14 @@ export interface PetAccessQuery {
 
 export interface PetAccessPage {
   readonly pets: readonly Pet[];
-  /** The next page's `after`; undefined where no more pets match. */
+  /** The next page's `after`, or undefined if no more pets match. */
   readonly next: bigint | undefined;
 }
 
 /**
- * Both stores are given, or StoreUnavailableError thrown while there is none for such a call.
- * `hashKey` is what the store knows an idempotency key by; it throws RangeError for what is
- * none.
+ * Both functions return the store, or throw StoreUnavailableError if none is open for such a call.
+ * `hashKey` returns the hash under which the store keeps an idempotency key. It throws RangeError
+ * if the key is invalid.
  */
 export function createPetAccess(
   storeForRead: () => PetStore,
@@ -122,7 +122,7 @@ function valueOf({ id, name, categoryId, status }: StoredPet): Pet {
 }
 
 const DEFAULT_LIMIT = 20;
-/** As many as a request may ask for: so many fit in one string, however long they are. */
+/** The most that a request may ask for: a page of the longest pets fits in one string. */
 const PAGE_LENGTH = 100;
 
 /** The types are no help to a program in JavaScript. */

@@ -1,9 +1,9 @@
 /**
- * PetStore: what the interface's operations need of a collection of pets, and its promises.
+ * PetStore: the collection of pets that the API's operations need, and its promises.
  *
- * It takes a NewPet and gives Pets and pages of them. Each has its JSON text in it, ready to be
- * sent (pet-text.ts), so that nobody but the store has to know how a pet is kept. `count` and
- * `problem` answer at once, from what the store knows.
+ * It takes a NewPet, and returns Pets and pages of them. Each has its JSON text, ready to be sent
+ * (pet-text.ts), so that only the store has to know how it keeps a pet. `count` and `problem` are
+ * synchronous.
  */
 
 import type { Eventual } from '../base/eventual.ts';
@@ -13,15 +13,15 @@ import type { NewPet, PetStatus, StoredPet } from './pet.ts';
 
 export interface PetStore {
   /**
-   * A page of the pets that match, in ascending order of id. What has been answered or seen once is
-   * there from then on.
+   * Returns a page of the pets that match, in ascending order of id. Once a pet was acknowledged or
+   * returned, each later read has it.
    *
-   * A store that has the page at hand returns it without a promise, which makes a request cheaper
-   * by a tenth. It may throw or reject: with StoreUnavailableError the response is 503, else 500.
+   * A store that has the page in memory returns it without a promise, which makes a request 10 %
+   * cheaper. It may throw or reject: with StoreUnavailableError the response is 503, else 500.
    */
   list(query: PetQuery): Eventual<PetPage>;
 
-  /** The pet with this id, or undefined if there is none. It may fail as `list` may. */
+  /** Returns the pet with this id, or undefined if there is none. It may fail as `list` may. */
   get(id: bigint): Eventual<StoredPet | undefined>;
 
   /**
@@ -29,17 +29,17 @@ export interface PetStore {
    *
    * When the promise resolves, the pet is as durable as the store can make it, and only from then
    * on does any read show it. When it rejects, nothing was added, and nothing of it will appear:
-   * with InvalidPetError for what is no NewPet, with StoreUnavailableError when the same call may
+   * with InvalidPetError if the NewPet is invalid, with StoreUnavailableError if the same call may
    * succeed later. Only with OutcomeUnknownError it is not known whether the pet was added.
    */
   create(newPet: NewPet): Promise<StoredPet>;
 
   /**
-   * As `create`, but once for each key for 24 hours: when the key has stored this pet already, that
-   * one is given back. The key is 32 hex digits that nobody can guess.
+   * As `create`, but once for each key for 24 hours: if the key has stored this pet already,
+   * resolves with that pet. The key is 32 unguessable hex digits.
    *
-   * It rejects as `create` does, and with KeyReusedError when the key has stored another pet. A
-   * store that has no such method cannot promise this.
+   * It rejects as `create` does, and with KeyReusedError if the key has stored another pet. A store
+   * that cannot promise this has no such method.
    */
   createOnce?(newPet: NewPet, key: string): Promise<CreatedPet>;
 
@@ -50,8 +50,8 @@ export interface PetStore {
   problem(): string | undefined;
 
   /**
-   * Finishes the creates under way, refuses new ones, and lets go of what the store holds. After
-   * that `count` and `problem` still answer.
+   * Finishes the creates in progress, refuses new ones, and releases what the store holds. `count`
+   * and `problem` still work afterwards.
    */
   close(): Promise<void>;
 
@@ -64,7 +64,7 @@ export interface PetStore {
    */
   readonly lost?: Promise<Error>;
 
-  /** Called when the end is near, before `close`: shortens what may take long. */
+  /** Called when a stop begins, before `close`: shortens what may take long. */
   drain?(): void;
 
   /** Where the acknowledged pets are, for a store that keeps files. */
@@ -78,7 +78,7 @@ export function isSafe(location: PetsLocation): boolean {
   return location === 'snapshot' || location === 'journal' || location === 'saved';
 }
 
-/** What a store measures. The last five are those of one kind of store each. */
+/** What a store measures. The optional ones belong to one kind of store each. */
 export interface StoreStats {
   readonly commitPets: Histogram;
   readonly commitSeconds: Histogram;
@@ -112,7 +112,7 @@ export interface CreatedPet {
 }
 
 export interface PetQuery {
-  /** At most so many pets, 1 or more. */
+  /** The most pets of the page, 1 or more. */
   readonly limit: number;
   readonly status?: PetStatus | undefined;
   /** Only pets with a greater id than this. */
@@ -134,7 +134,7 @@ export interface PetCount {
   readonly byStatus: Readonly<Record<PetStatus, number>>;
 }
 
-/** The store cannot add a pet now, and added nothing; the message tells why. */
+/** The store cannot add a pet now, and added nothing; the message says why. */
 export class StoreUnavailableError extends Error {
   override readonly name: string = 'StoreUnavailableError';
   /** When the same call may succeed. */
@@ -147,8 +147,8 @@ export class StoreUnavailableError extends Error {
 }
 
 /**
- * Nobody can tell whether the pet was added: it may be there after the next start, or after the
- * store has recovered. The message tells why.
+ * It is unknown whether the pet was added: it may appear after the next start, or after the store
+ * has recovered. The message says why.
  */
 export class OutcomeUnknownError extends Error {
   override readonly name: string = 'OutcomeUnknownError';

@@ -22,7 +22,7 @@ import { cut } from '../base/quote.ts';
 import { isPetStatus, PET_STATUSES, type NewPet, type Pet, type PetStatus } from './pet.ts';
 import { joinMembers } from './stringify-pet.ts';
 
-/** What stands between two pets, in the data file, in memory and in a list that is answered. */
+/** The text between two pets, in the data file, in memory and in the response of a list. */
 export const PET_SEPARATOR = ',\n';
 
 /** A hundred of these, a page, fit into one string, which has at most 512 MiB. */
@@ -43,7 +43,7 @@ export function readNewPet({ name, categoryId, status }: NewPet): NewPet {
   return status === undefined ? { name, categoryId } : { name, categoryId, status };
 }
 
-/** The members of a NewPet as they stand in a Pet's text. Throws InvalidPetError. */
+/** Returns the members of a NewPet as in a Pet's text. Throws InvalidPetError. */
 export function formatMembers({ name, categoryId, status }: NewPet): string {
   // A program in JavaScript may pass anything.
   const invalid: string[] = [];
@@ -65,7 +65,7 @@ export function formatPet(id: bigint, members: string): string {
   return `{"id":${id},${members}}`;
 }
 
-/** The text of a list, from those of its pets; each may be several, the separator between them. */
+/** Returns the text of a list. Each text is a pet, or several with separators between them. */
 export function formatPets(texts: readonly string[]): string {
   return `[${texts.join(PET_SEPARATOR)}]`;
 }
@@ -75,8 +75,8 @@ export type ParsedNewPet =
   { readonly newPet: NewPet } | { readonly invalid: readonly [string, ...string[]] };
 
 /**
- * The NewPet whose JSON text is `bytes`, valid UTF-8. Other members, `id` among them, are ignored;
- * of one given twice the last counts. Throws JsonSyntaxError.
+ * Returns the NewPet whose JSON text is `bytes`, valid UTF-8. Other members, such as `id`, are
+ * ignored; the last of duplicate members counts. Throws JsonSyntaxError.
  */
 export function parseNewPet(bytes: Buffer): ParsedNewPet {
   const start = skipSpace(bytes, 0);
@@ -95,7 +95,7 @@ export function parseNewPet(bytes: Buffer): ParsedNewPet {
   return first === undefined ? { newPet } : { invalid: [first, ...others] };
 }
 
-/** The Pet whose JSON text is `text`. Throws JsonSyntaxError or InvalidPetError. */
+/** Returns the Pet whose JSON text is `text`. Throws JsonSyntaxError or InvalidPetError. */
 export function parsePet(text: string): Pet {
   const bytes = Buffer.from(text);
   const { pet, end } = parsePetAt(bytes, skipSpace(bytes, 0));
@@ -106,8 +106,7 @@ export function parsePet(text: string): Pet {
 /**
  * Reads the Pet at `at`, in any layout.
  *
- * A member that no Pet has, or that is given twice, is refused: to drop it would lose what somebody
- * stored. Throws JsonSyntaxError or InvalidPetError.
+ * An unknown or a duplicate member is refused, since it must not be lost. Throws JsonSyntaxError or InvalidPetError.
  */
 export function parsePetAt(bytes: Buffer, at: number): { readonly pet: Pet; readonly end: number } {
   const members: Members = { bytes, values: new Map(), invalid: [] };
@@ -178,7 +177,7 @@ function expectEnd(bytes: Buffer, at: number): void {
   if (rest < bytes.length) throw new JsonSyntaxError('the end', bytes, rest);
 }
 
-/** The value as it stands in the text, cut short where it is long. */
+/** Returns the value's text, shortened if it is long. */
 function shown(bytes: Buffer, { start, end }: JsonValue): string {
   return cut(bytes.toString('utf8', start, end));
 }

@@ -1,6 +1,6 @@
 /**
- * Pets and pages of stores that keep texts: what they say is read from the text only where somebody
- * asks, which the service itself never does.
+ * Pets and pages of stores that keep texts. Their values are parsed from the text only if a program
+ * reads them, which the service itself never does.
  */
 
 import type { Pet, PetStatus, StoredPet } from './pet.ts';

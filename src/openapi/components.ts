@@ -1,6 +1,6 @@
 /**
- * What the OpenAPI description says in more than one place: schemas, header fields, and the answers
- * that several operations share.
+ * The shared parts of the OpenAPI description: schemas, header fields, and responses that several
+ * operations have.
  */
 
 import { INT64_MAX, INT64_MIN } from '../base/int64.ts';
@@ -19,7 +19,7 @@ import type {
 import { GET_PET_DEPRECATION } from '../api/operations.ts';
 import { PETS_PATH } from '../api/paths.ts';
 
-/** With its bounds: to a validator a format only says what is meant. */
+/** It has bounds, since a validator may ignore the format. */
 export const INT64: Schema = {
   type: 'integer',
   format: 'int64',
@@ -35,13 +35,13 @@ export function responseRef(name: string): Reference {
   return { $ref: `#/components/responses/${name}` };
 }
 
-/** Content of JSON. `examples` maps a name to a value. */
+/** Describes JSON content. `examples` maps a name to a value. */
 export function jsonContent(schema: Schema, examples: Named<unknown>): Named<MediaType> {
   const named = Object.entries(examples).map(([name, value]) => [name, { value }]);
   return { 'application/json': { schema, examples: Object.fromEntries(named) } };
 }
 
-/** An answer with an Error body. `examples` maps a name to the code and the message. */
+/** Describes a response with an Error body. `examples` maps a name to code and message. */
 export function describedError(
   description: string,
   examples: Named<readonly [ErrorCode, string]>,
@@ -56,23 +56,23 @@ export function describedError(
 }
 
 const NEW_PET_PROPERTIES: Named<Schema> = {
-  name: { type: 'string', description: 'Any string; it comes back character for character' },
+  name: { type: 'string', description: 'Any string. It comes back character for character' },
   categoryId: { ...INT64, description: 'Identifier of the category the animal belongs to' },
   status: {
     ...schemaRef('PetStatus'),
-    description: 'Stays absent where none was given; such a pet matches no status filter',
+    description: 'Stays absent if none was given. Such a pet matches no status filter',
   },
 };
 
 const SCHEMAS: Named<Schema> = {
   PetStatus: {
     type: 'string',
-    description: 'Availability status; case matters',
+    description: 'Availability status. Case matters',
     enum: PET_STATUSES,
   },
   NewPet: {
     type: 'object',
-    description: 'A pet to add. Other fields are ignored, a sent id among them',
+    description: 'A pet to add. Other fields, including an id, are ignored',
     required: ['name', 'categoryId'],
     properties: NEW_PET_PROPERTIES,
   },
@@ -95,7 +95,7 @@ const SCHEMAS: Named<Schema> = {
         description: 'For programs: one word for each kind of failure, from a closed list',
         enum: Object.keys(STATUS_OF_CODE),
       },
-      message: { type: 'string', description: 'For people: names all that was wrong' },
+      message: { type: 'string', description: 'For people: names everything that is wrong' },
       status: {
         type: 'integer',
         description: 'The HTTP status code of the response',
@@ -113,7 +113,7 @@ const SCHEMAS: Named<Schema> = {
 };
 
 const RETRY_AFTER: HeaderObject = {
-  description: 'Seconds after which another try makes sense',
+  description: 'How many seconds to wait before a retry',
   required: true,
   schema: { type: 'integer', minimum: 1 },
   example: 1,
@@ -142,7 +142,7 @@ const UNAUTHORIZED: ResponseObject = describedError(
   },
   {
     'WWW-Authenticate': {
-      description: 'The challenge (RFC 6750); it has an error only where a credential was sent',
+      description: 'The challenge (RFC 6750). It has an error only if a credential was sent',
       required: true,
       schema: { type: 'string' },
       example: 'Bearer realm="petstore", error="invalid_token"',
@@ -150,12 +150,11 @@ const UNAUTHORIZED: ResponseObject = describedError(
   },
 );
 
-/** What the request's way to an operation, or a fault of our own, can end in. */
+/** Failures before a request reaches its operation, and failures of the service itself. */
 const FAILURE: ResponseObject = describedError(
-  'Any other failure: the request has a method that the path does not answer (405), did not ' +
-    'arrive in time (408), expects what is not known (417), has too large a header (431), a ' +
-    'transfer coding (501) or an HTTP version (505) that is not supported; or the service failed ' +
-    '(500)',
+  'Any other failure: the path does not support the method (405), the request did not arrive in ' +
+    'time (408), has an unknown Expect (417), too large a header (431), an unsupported transfer ' +
+    'coding (501) or HTTP version (505), or the service failed (500)',
   {
     expectation: ['expectation_failed', 'Expect must be 100-continue, not "200-ok"'],
     header: ['headers_too_large', 'The header is longer than 16384 bytes'],
@@ -172,7 +171,7 @@ const FAILURE: ResponseObject = describedError(
   },
   {
     Allow: {
-      description: 'With 405: the methods that the path answers',
+      description: 'With 405: the methods that the path supports',
       schema: { type: 'string' },
       example: 'GET, HEAD, OPTIONS',
     },
@@ -190,8 +189,8 @@ export const COMPONENTS: OpenApi['components'] = {
       type: 'http',
       scheme: 'bearer',
       description:
-        'Send the API key as the token: `Authorization: Bearer <API_KEY>`. Whoever runs the ' +
-        'service makes the keys. A missing or invalid one is 401.',
+        'Send the API key as the token: `Authorization: Bearer <API_KEY>`. The operator of the ' +
+        'service issues the keys. A missing or invalid key is 401.',
     },
   },
   schemas: SCHEMAS,
@@ -204,23 +203,23 @@ export const COMPONENTS: OpenApi['components'] = {
   },
 };
 
-/** The Link that every answer of getPet carries, and after its removal nothing else. */
+/** The Link of every response of getPet, which 410 has, too. */
 export const SUCCESSOR_LINK: Named<HeaderObject> = {
-  Link: deprecationHeader('Link', 'The path of what replaces getPet (RFC 8288)'),
+  Link: deprecationHeader('Link', 'The path of the replacement of getPet (RFC 8288)'),
 };
 
-/** The header fields of every answer that getPet itself gives until it is removed. */
+/** The header fields of every response that getPet itself returns until it is removed. */
 export const DEPRECATION: Named<HeaderObject> = {
   Deprecation: deprecationHeader('Deprecation', 'Since when getPet is deprecated (RFC 9745)'),
   Sunset: deprecationHeader('Sunset', 'When getPet is removed (RFC 8594)'),
   ...SUCCESSOR_LINK,
 };
 
-/** The shared answers as getPet gives them. A failure may come before getPet is reached. */
+/** The shared responses as getPet returns them. A failure may occur before getPet is reached. */
 export const DEPRECATED_STARTING: ResponseObject = withHeaders(STARTING, DEPRECATION);
 export const DEPRECATED_FAILURE: ResponseObject = withHeaders(FAILURE, optional(DEPRECATION));
 
-/** What lets any web page read a response. */
+/** The header field that lets any web page read a response. */
 export const PUBLIC: Named<HeaderObject> = {
   'Access-Control-Allow-Origin': {
     description: 'Any web page may read it',
@@ -230,7 +229,7 @@ export const PUBLIC: Named<HeaderObject> = {
   },
 };
 
-/** Not required, since the service sends some failures before it knows the path. */
+/** Without `required`, since the service sends some failures before it knows the path. */
 export const PUBLIC_MALFORMED: ResponseObject = withHeaders(MALFORMED, optional(PUBLIC));
 export const PUBLIC_FAILURE: ResponseObject = withHeaders(FAILURE, optional(PUBLIC));
 

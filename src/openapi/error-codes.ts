@@ -1,7 +1,7 @@
 /**
- * What each code of an Error means, and what a client does about it (the interface's part 7 leaves
- * the codes open). The description carries the table as the extension `x-error-codes`, since
- * OpenAPI has no place for it: an enum names its values only.
+ * What each code of an Error means, and what a client should do (spec section 7 leaves the codes
+ * open). The description has the table as the extension `x-error-codes`, since an enum of OpenAPI
+ * has no descriptions for its values.
  */
 
 import { STATUS_OF_CODE, type ErrorCode } from '../http/api-error.ts';
@@ -18,15 +18,15 @@ const MEANINGS: Readonly<Record<ErrorCode, readonly [description: string, remedy
   ],
   invalid_json: [
     'The body is not JSON in UTF-8',
-    'Send valid JSON: the message says at which byte it is not',
+    'Send valid JSON: the message names the byte of the error',
   ],
   invalid_body: [
-    'The body is JSON, but misses required fields or contains invalid values',
+    'The body is JSON, but required fields are missing or values are invalid',
     'Correct each field that the message names',
   ],
   invalid_idempotency_key: [
-    'The header field `Idempotency-Key` is not one key, or the service cannot remember keys',
-    'Send one key of 1 to 255 visible ASCII characters, or none if the message says so',
+    'The `Idempotency-Key` is not one valid key, or the service does not support such keys',
+    'Send one key of 1 to 255 visible ASCII characters, or no key if the message says so',
   ],
   unauthorized: [
     'The API key is missing or invalid',
@@ -37,13 +37,10 @@ const MEANINGS: Readonly<Record<ErrorCode, readonly [description: string, remedy
     'Take an id from a list, or from the response to a create',
   ],
   unknown_path: [
-    'There is no such path',
-    'Correct the path: the message names the one that was meant, or where all are listed',
+    'The path is unknown',
+    'Correct the path: the message names a similar path, or the one that lists all paths',
   ],
-  method_not_allowed: [
-    'The path is known, but not with this method',
-    'Use a method that `Allow` names',
-  ],
+  method_not_allowed: ['The path does not support this method', 'Use a method that `Allow` names'],
   request_timeout: [
     'The request did not arrive in time, and had no effect',
     'Send it again on a new connection',
@@ -57,37 +54,37 @@ const MEANINGS: Readonly<Record<ErrorCode, readonly [description: string, remedy
     'Send a shorter body: the message names the limit',
   ],
   unsupported_media_type: [
-    'The body is declared as something other than JSON, or has a content coding',
+    'The Content-Type is not JSON, or the body has a content coding',
     'Send `application/json` without a content coding',
   ],
   expectation_failed: [
-    'An `Expect` header field asks for something other than `100-continue`',
-    'Send no `Expect`, or that one',
+    'The `Expect` header field is not `100-continue`',
+    'Send `Expect: 100-continue`, or no `Expect`',
   ],
   idempotency_key_reused: [
-    'The idempotency key was used for another animal; nothing was stored',
-    'Make a new key for each animal',
+    'The idempotency key was used for another animal. Nothing was stored',
+    'Use a new key for each animal',
   ],
   headers_too_large: [
     'The header fields are longer than the limit',
-    'Send fewer or shorter ones: the message names the limit',
+    'Send fewer or shorter header fields: the message names the limit',
   ],
   outcome_unknown: [
     'The animal may be stored, now or later',
-    'Send the same request again if it had an `Idempotency-Key`. Otherwise look for the animal ' +
-      'in the list before you add it again',
+    'Retry the request if it had an `Idempotency-Key`. Otherwise look for the animal in the list ' +
+      'before you add it again',
   ],
   internal_error: [
-    'The service failed to answer; its log has the cause',
-    'Tell whoever runs the service',
+    'The service failed to respond. Its log has the cause',
+    'Report it to the operator of the service',
   ],
   unsupported_transfer_coding: [
     'The transfer coding is not supported',
     'Send a `Content-Length`, or `Transfer-Encoding: chunked`',
   ],
   unavailable: [
-    'The service is starting, stopping, or unable to store; the request had no effect',
-    'Send it again after as many seconds as `Retry-After` says',
+    'The service is starting, stopping, or cannot store. The request had no effect',
+    'Retry it after the seconds in `Retry-After`',
   ],
   unsupported_http_version: ['The request is not HTTP/1.0 or HTTP/1.1', 'Use HTTP/1.1'],
 };

@@ -1,9 +1,9 @@
 /**
  * The OpenAPI 3.1 description of the service, and the operation that serves it.
  *
- * It says what this service does, not only what the interface asks of any: each status that an
- * operation answers, the header fields that come with it, and examples that are real answers. A
- * test walks it against a running service, and so it can be believed.
+ * It describes what this service does, not only what the specification requires: each status of an
+ * operation, its header fields, and examples that are real responses. A test compares all of it
+ * with a running service.
  */
 
 import type { Operation } from '../http/operation.ts';
@@ -32,16 +32,16 @@ import { DEFAULT_LIMIT, MAX_LIMIT } from '../api/read-parameters.ts';
 
 export const OPENAPI_PATH = '/openapi.json';
 
-/** GET /openapi.json, which needs no key. Its examples are those of an app without a prefix. */
+/** GET /openapi.json, which needs no API key. Its examples are those of an app without a prefix. */
 export function openapiOperation(prefix: string): Operation {
-  const reply = jsonResponse(200, encodeDescription(describeService(prefix)));
+  const response = jsonResponse(200, encodeDescription(describeService(prefix)));
   return {
     name: 'openapi',
     method: 'GET',
     path: OPENAPI_PATH,
     needsKey: false,
     isPublic: true,
-    handle: () => reply,
+    handle: () => response,
   };
 }
 
@@ -50,53 +50,53 @@ by its id.
 
 ## Requests
 
-Bodies are JSON in UTF-8. Under \`${BASE_PATH}\` authentication comes first: without a valid API key
-even an unknown path is 401, and 404 with one. A method that a path does not answer is 405 with
-\`Allow\`. HEAD is answered wherever GET is, and OPTIONS everywhere, by 204 with \`Allow\`. Every
+Bodies are JSON in UTF-8. Under \`${BASE_PATH}\` authentication comes first: an unknown path is 401
+without a valid API key, and 404 with one. A method that a path does not support is 405 with
+\`Allow\`. HEAD works wherever GET does, and OPTIONS on every path returns 204 with \`Allow\`. Every
 response has \`Cache-Control: no-store\` and \`X-Content-Type-Options: nosniff\`.
 
 ## Integers
 
-Integers of the format int64 use its whole range, exactly, as JSON numbers: read and write them with
+Integers of the format int64 use the whole range, exactly, as JSON numbers. Read and write them with
 a JSON library that does not round them to doubles.
 
 ## Paging
 
 A list has at most \`limit\` animals, in ascending order of id. If more match, the response has a
 \`Link\` to the next page, which keeps \`limit\` and \`status\`. Follow it until a response has
-none. Animals that are added meanwhile come at the end: they shift no page.
+none. Animals that are added meanwhile are at the end of the list, so no page changes.
 
 ## Retries
 
-A GET can be sent again at any time, and a create after 503: nothing was stored. If the connection
-broke, or after 500 with \`outcome_unknown\`, the animal may be stored. Send an \`Idempotency-Key\`
-with each create, a new one for each animal, and for 24 hours the same request can be sent again
-after anything: the animal is stored once. If a response has \`Retry-After\`, wait as many seconds.
+A GET can be retried at any time, and a create after 503, which means that nothing was stored. If
+the connection broke, or after 500 with \`outcome_unknown\`, the animal may be stored. If each
+create has an \`Idempotency-Key\`, a new one for each animal, it can be retried after any failure
+for 24 hours: the animal is stored once. If a response has \`Retry-After\`, wait that many seconds.
 
 ## Errors
 
-Every failure has an Error body. Programs decide by its \`code\`, from a closed list. Its
-\`message\` is for people: it names everything that was wrong, and its words may change.`;
+Every failure has an Error body. Its \`code\`, from a closed list, is for programs. Its \`message\`
+is for people: it names everything that is wrong, and its words may change.`;
 
-const SERVER = `Where this description comes from: the base URL of a client is this and ${BASE_PATH}`;
+const SERVER = `The server of this description. Add ${BASE_PATH} for the base URL of a client`;
 
-/** Below the prefix that the app is mounted under. */
+/** Describes the service below the prefix of the app. */
 export function describeService(prefix: string): OpenApi {
   return {
     openapi: '3.1.0',
     info: {
       title: 'Pet Store',
-      // The version of the interface (its part 9), which is not that of the service.
+      // The version of the specification (section 9), not of the service.
       version: '1.0.0',
       description: OVERVIEW,
       contact: { name: 'Whoever runs this service' },
       license: { name: 'MIT', identifier: 'MIT' },
     },
     tags: [
-      { name: PETS, description: 'The interface: animals offered in a store' },
-      { name: OPERATION, description: 'For those who run the service' },
+      { name: PETS, description: 'Animals offered in a store' },
+      { name: OPERATION, description: 'For operators of the service' },
     ],
-    // Of the host that serves this description. Many tools read no other place for it than this.
+    // Relative to the host that serves this. Many tools read servers only at the top level.
     servers: [{ url: prefix || '/', description: SERVER }],
     security: [{ apiKey: [] }],
     paths: {
@@ -112,7 +112,7 @@ export function describeService(prefix: string): OpenApi {
   };
 }
 
-/** As JSON. JSON.stringify takes no bigint: each goes through it as a string with a mark. */
+/** Returns the description as JSON. JSON.stringify refuses bigints: they pass as marked strings. */
 function encodeDescription(description: OpenApi): string {
   const mark = (_key: string, value: unknown): unknown =>
     typeof value === 'bigint' ? `bigint:${value}` : value;
@@ -144,14 +144,14 @@ const LIST_PARAMETERS: readonly Parameter[] = [
     name: 'after',
     in: 'query',
     description:
-      'Only animals with a greater id. An extension of this service, which the Link to the next ' +
-      'page uses: follow that instead of building a query',
+      'Only animals with a greater id. This is an extension of this service: follow the Link to ' +
+      'the next page, which uses it, instead of building a query',
     schema: INT64,
   },
 ];
 
 const NEXT_LINK: HeaderObject = {
-  description: 'The next page (RFC 8288), where more animals match than were returned',
+  description: 'The next page (RFC 8288), if more animals match',
   schema: { type: 'string' },
   example: `<${PETS_PATH}?limit=2&after=2>; rel="next"`,
 };
@@ -161,12 +161,12 @@ const LIST_PETS: OperationObject = {
   tags: [PETS],
   summary: 'List animals',
   description:
-    'Returns a page of animals in ascending order of id. Each parameter may be given once; ' +
-    'others are ignored.',
+    'Returns a page of animals in ascending order of id. Each parameter may be given once. ' +
+    'Other parameters are ignored.',
   parameters: LIST_PARAMETERS,
   responses: {
     200: {
-      description: 'The animals, or an empty array where none match',
+      description: 'The animals, or an empty array if none match',
       headers: { Link: NEXT_LINK },
       content: jsonContent(schemaRef('Pets'), {
         page: [
@@ -194,10 +194,10 @@ const IDEMPOTENCY_KEY: Parameter = {
   name: 'Idempotency-Key',
   in: 'header',
   description:
-    'Makes it safe to send the request again: for 24 hours the key stores one animal, and each ' +
-    'request with it and that animal gets the same answer. The newest 100,000 keys are kept, each ' +
-    'with the API key that it came with. 1 to 255 visible ASCII characters, in quotes or without: ' +
-    'best a random UUID',
+    'Makes it safe to retry the request: for 24 hours the key stores one animal, and each ' +
+    'request with the key and that animal gets the same response. The service keeps the newest ' +
+    '100,000 keys, each together with the API key of its request. 1 to 255 visible ASCII ' +
+    'characters, with or without quotes. Best is a random UUID',
   schema: { type: 'string', minLength: 1, maxLength: 257 },
   example: '8e03978e-40d5-43dd-bc93-6894a57f9324',
 };
@@ -207,12 +207,12 @@ const CREATE_PET: OperationObject = {
   tags: [PETS],
   summary: 'Add an animal',
   description:
-    'Answers when the animal is stored durably. What was refused leaves nothing behind, and after ' +
-    '503 the same request may be sent again; only after 500 with outcome_unknown it may be there. ' +
-    'With an Idempotency-Key it may be sent again after anything.',
+    'Responds when the animal is stored durably. A refused animal is not stored, so the request ' +
+    'can be retried after 503. After 500 with outcome_unknown the animal may be stored. With an ' +
+    'Idempotency-Key the request can be retried after any failure.',
   parameters: [IDEMPOTENCY_KEY],
   requestBody: {
-    description: 'JSON in UTF-8; an absent Content-Type is taken as application/json',
+    description: 'JSON in UTF-8. A missing Content-Type means application/json',
     required: true,
     content: jsonContent(schemaRef('NewPet'), { withStatus: REX, withoutStatus: MIA }),
   },
@@ -227,7 +227,7 @@ const CREATE_PET: OperationObject = {
           example: `${PETS_PATH}/1`,
         },
         'Idempotent-Replayed': {
-          description: 'Where an earlier request with the same Idempotency-Key stored the animal',
+          description: 'If an earlier request with the same Idempotency-Key stored the animal',
           schema: { type: 'string', enum: ['true'] },
           example: 'true',
         },
@@ -253,14 +253,14 @@ const CREATE_PET: OperationObject = {
       ],
     }),
     401: responseRef('Unauthorized'),
-    413: describedError('The body is longer than the limit, which can be configured', {
+    413: describedError('The body is longer than the limit, which the operator can configure', {
       byDefault: [
         'body_too_large',
         `The body is longer than the limit of ${DEFAULT_BODY_LIMIT_BYTES} bytes`,
       ],
     }),
     415: describedError(
-      'The body is sent as something else than application/json, or with a content coding',
+      'The Content-Type is not application/json, or the body has a content coding',
       {
         contentType: [
           'unsupported_media_type',
@@ -273,12 +273,12 @@ const CREATE_PET: OperationObject = {
       },
       {
         Accept: {
-          description: 'Where the Content-Type was at fault: what is accepted',
+          description: 'If the Content-Type is wrong: what is accepted',
           schema: { type: 'string' },
           example: 'application/json',
         },
         'Accept-Encoding': {
-          description: 'Where the Content-Encoding was at fault: what is accepted',
+          description: 'If the Content-Encoding is wrong: what is accepted',
           schema: { type: 'string' },
           example: 'identity',
         },
@@ -291,8 +291,8 @@ const CREATE_PET: OperationObject = {
       ],
     }),
     500: describedError(
-      'Nobody can tell whether the animal was stored, because a sync of the disk failed: it may be ' +
-        'there later (outcome_unknown); or the service failed (internal_error)',
+      'It is not known whether the animal is stored, or will be, because a disk sync failed ' +
+        '(outcome_unknown). Or the service failed (internal_error)',
       {
         unknown: [
           'outcome_unknown',
@@ -311,8 +311,8 @@ const GET_PET: OperationObject = {
   tags: [PETS],
   summary: 'Get an animal',
   description:
-    `Removed on ${GET_PET_DEPRECATION.removedOn.slice(0, 10)}; ` +
-    'use listPets with the status filter instead.',
+    `Removed on ${GET_PET_DEPRECATION.removedOn.slice(0, 10)}. ` +
+    'Use listPets with the status filter instead.',
   deprecated: true,
   parameters: [
     {
@@ -333,7 +333,7 @@ const GET_PET: OperationObject = {
     400: responseRef('Malformed'),
     401: responseRef('Unauthorized'),
     404: describedError(
-      'The animal cannot be found: no animal has this id, or petId is no int64 at all',
+      'The animal cannot be found: no animal has this id, or petId is not an int64',
       {
         noSuchPet: ['not_found', 'There is no pet with the id "4711"'],
         noInt64: ['not_found', 'There is no pet with the id "Rex"'],
@@ -341,8 +341,8 @@ const GET_PET: OperationObject = {
       DEPRECATION,
     ),
     410: describedError(
-      `The operation was removed: from ${GET_PET_DEPRECATION.removedOn} on, every answer to a ` +
-        'valid API key',
+      `The operation is removed. From ${GET_PET_DEPRECATION.removedOn} on it returns this for ` +
+        'every valid API key',
       {
         removed: [
           'operation_removed',
@@ -359,8 +359,9 @@ const GET_PET: OperationObject = {
 const LIVEZ: OperationObject = {
   operationId: 'livez',
   tags: [OPERATION],
-  summary: 'Tell whether the process is alive',
-  description: 'Asks nothing of the store: a process that does not answer should be started again.',
+  summary: 'Show whether the process is alive',
+  description:
+    'Does not use the store. A supervisor should restart a process that does not respond.',
   security: [],
   responses: {
     200: {
@@ -375,8 +376,9 @@ const LIVEZ: OperationObject = {
 const READYZ: OperationObject = {
   operationId: 'readyz',
   tags: [OPERATION],
-  summary: 'Tell whether the service is ready for requests',
-  description: 'While it starts or stops, or cannot store animals, the answer is 503 and says why.',
+  summary: 'Show whether the service is ready for requests',
+  description:
+    'Returns 503, with the reason, while the service starts, stops, or cannot store animals.',
   security: [],
   responses: {
     200: {
@@ -394,11 +396,11 @@ const METRICS: OperationObject = {
   tags: [OPERATION],
   summary: 'Show metrics for Prometheus',
   description:
-    'Requests, uses of API keys, animals, commits and how busy the service is. An API key for ' +
-    'metrics only opens it, too, and nothing else.',
+    'Requests, uses of API keys, animals, commits and load. An API key that may only read ' +
+    'metrics is valid here, and nowhere else.',
   responses: {
     200: {
-      description: 'The metrics in the text format, version 0.0.4',
+      description: 'The metrics in the text format 0.0.4',
       content: { 'text/plain; version=0.0.4; charset=utf-8': { schema: { type: 'string' } } },
     },
     400: responseRef('Malformed'),

@@ -1,29 +1,29 @@
 /**
- * What the 404 of an unknown path adds: the path that was probably meant, or where all are listed.
+ * The hint in the 404 of an unknown path: a similar path, or the path that lists all paths.
  *
- * One mistake is taken for granted, not two: a wrong base with the right name after it (`/pets`,
- * `/v1/v1/pets`, `/V1/Pets/`), or the right base with a misspelt name (`/v1/pet`). A guess further
- * off would send somebody from `/v1/dogs` to `/docs`. If the listener is mounted at a path with
- * which no known path begins, none can be found, and the message says so.
+ * A hint corrects one mistake, not two: a wrong base before the right name (`/pets`, `/v1/v1/pets`,
+ * `/V1/Pets/`), or a misspelt name after the right base (`/v1/pet`). With two corrections
+ * `/v1/dogs` would lead to `/docs`. If the listener is mounted at a path with which no known path
+ * begins, no path can match, and the message says so.
  */
 
 import { edits } from '../base/nearest.ts';
 import { cut } from '../base/quote.ts';
 import { normalizePath } from '../http/request-target.ts';
 
-/** The longest path that is looked at: nobody misspells more, and a longer one costs nothing. */
+/** The longest path that gets a suggestion, which bounds the cost. */
 const MAX_PATH_LENGTH = 200;
 
 export interface KnownPaths {
-  /** A router's patterns: all begin with the prefix, and some of those with the guarded path. */
+  /** A router's patterns. All begin with the prefix, and some with the protected path. */
   readonly patterns: readonly string[];
   readonly prefix: string;
   readonly protectedPath: string;
-  /** The path that lists them all. */
+  /** The path that lists all paths. */
   readonly listPath: string;
 }
 
-/** Returns the function that makes hints: what follows "Unknown path X" in the message. */
+/** Returns a function that makes hints: the text after "Unknown path X" in the message. */
 export function createPathHint(paths: KnownPaths): (path: string, mount?: string) => string {
   const { prefix, protectedPath, listPath } = paths;
   const known = paths.patterns.map((pattern) => {
@@ -32,7 +32,7 @@ export function createPathHint(paths: KnownPaths): (path: string, mount?: string
   });
   const lowercase = paths.patterns.map((pattern) => pattern.toLowerCase());
   return (path, mount = '') => {
-    // A mount may match without regard to case, as in Express. One at /v1 needs no prefix.
+    // A mount may ignore case, as in Express. A mount at /v1 needs no prefix.
     const mountedAt = `${mount.toLowerCase()}/`;
     if (!lowercase.some((pattern) => `${pattern}/`.startsWith(mountedAt))) {
       return `: the listener is mounted at ${cut(mount)}, and its prefix must begin with that`;
@@ -62,7 +62,7 @@ function isParameter(segment: string): boolean {
   return segment.startsWith('{');
 }
 
-/** How many letters of the names are wrong; Infinity if it is no plausible mistake. */
+/** Returns how many letters of the names are wrong, or Infinity if it is not a single mistake. */
 function compare(
   asked: readonly string[],
   base: readonly string[],

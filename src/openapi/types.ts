@@ -1,4 +1,4 @@
-/** As much of OpenAPI 3.1 as the description of this service uses, in the specification's words. */
+/** The part of OpenAPI 3.1 that the description of this service uses, with OpenAPI's names. */
 
 export interface OpenApi {
   readonly openapi: '3.1.0';
@@ -18,15 +18,15 @@ export interface OpenApi {
     readonly schemas: Named<Schema>;
     readonly responses: Named<ResponseObject>;
   };
-  /** An extension, by the code of an Error. */
+  /** An extension. The names are the codes of an Error. */
   readonly 'x-error-codes': Named<ErrorCodeObject>;
 }
 
 export interface ErrorCodeObject {
   readonly status: number;
-  /** When the code occurs. CommonMark, as every description is. */
+  /** When the code occurs. Every description is CommonMark. */
   readonly description: string;
-  /** What a client does about it. */
+  /** What a client should do. */
   readonly remedy: string;
 }
 
@@ -39,10 +39,10 @@ export interface Tag {
 
 export interface ServerObject {
   readonly url: string;
-  readonly description?: string;
+  readonly description: string;
 }
 
-/** Scheme names; an empty object or list asks for none. */
+/** Names of schemes. An empty object or list requires none. */
 export type SecurityRequirement = Named<readonly string[]>;
 
 export interface SecurityScheme {
@@ -65,7 +65,7 @@ export interface OperationObject {
   readonly security?: readonly SecurityRequirement[];
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: RequestBody;
-  /** By status, or `default` for those that are not listed. */
+  /** By status, or `default` for every other status. */
   readonly responses: Named<ResponseObject | Reference>;
 }
 
@@ -92,7 +92,7 @@ export interface ResponseObject {
 
 export interface HeaderObject {
   readonly description: string;
-  /** True where each such answer carries the field. */
+  /** True if each such response has the field. */
   readonly required?: true;
   readonly schema: Schema;
   readonly example: string | number;
@@ -111,7 +111,7 @@ export interface Reference {
   readonly $ref: string;
 }
 
-/** The keywords of JSON Schema 2020-12 in use. */
+/** The keywords of JSON Schema 2020-12 that the description uses. */
 export interface Schema {
   readonly $ref?: string;
   readonly description?: string;
@@ -120,7 +120,7 @@ export interface Schema {
   readonly enum?: readonly string[];
   readonly minLength?: number;
   readonly maxLength?: number;
-  /** A bigint where a number would be rounded; it goes out as a JSON number. */
+  /** A bigint if a number would be rounded. It is sent as a JSON number. */
   readonly minimum?: number | bigint;
   readonly maximum?: number | bigint;
   readonly default?: number;

@@ -1,19 +1,19 @@
 /**
  * CORS: which web pages may use the service from a browser (the Fetch standard, section 3.3).
  *
- * A browser asks first, without the API key, whether it may send one: such a preflight is answered
- * before authentication. It tells nothing but what is written here.
+ * A browser first asks, without the API key, whether it may send one. The response to this preflight
+ * comes before authentication, and contains only the constants below.
  */
 
 import type { CorsPolicy } from '../http/cors-policy.ts';
 import { emptyResponse } from '../http/api-response.ts';
 
-/** `origins` are such as `https://shop.example`, or `*` for all. */
+/** `origins` has origins such as `https://shop.example`, or `*` for all. */
 export function createCors(origins: readonly string[]): CorsPolicy {
   const allowsAll = origins.includes('*');
   const isAllowed = (origin: string | undefined): origin is string =>
     origin !== undefined && (allowsAll || origins.includes(origin));
-  // An answer that depends on the origin must not be taken from a cache for another.
+  // A cache must not reuse a response that depends on the origin for another origin.
   const vary = allowsAll ? [] : ['Vary', 'Origin'];
   return {
     preflight({ method, headers }) {
@@ -44,7 +44,7 @@ const EXPOSED: readonly string[] = [
     'WWW-Authenticate, X-Request-Id',
 ];
 
-/** True for an origin as browsers send it, and for '*'. */
+/** Returns true for an origin as browsers send it, and for '*'. */
 export function isOrigin(text: string): boolean {
   return text === '*' || (URL.canParse(text) && new URL(text).origin === text);
 }

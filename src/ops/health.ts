@@ -1,10 +1,10 @@
-/** Health: what a supervisor asks, without a key. */
+/** Health checks for supervisors, without an API key. */
 
 import { unavailable } from '../http/api-error.ts';
 import type { Operation } from '../http/operation.ts';
 import { jsonResponse, type ApiResponse } from '../http/api-response.ts';
 
-/** `problem` tells why the service is not ready for requests; undefined while it is. */
+/** `problem` returns why the service is not ready for requests, or undefined if it is ready. */
 export function healthOperations(problem: () => string | undefined): readonly Operation[] {
   return [
     {

@@ -1,8 +1,8 @@
-/** The log as JSON, one line for each event: `{"time":…,"level":…,"event":…,…details}`. */
+/** The log as JSON, one line per event: `{"time":…,"level":…,"event":…,…details}`. */
 
 import type { Log } from '../base/log.ts';
 
-/** JSON.stringify escapes every line feed, so no value can forge a line. */
+/** JSON.stringify escapes each line feed, so no value can forge a line. */
 export function createJsonLog(writeLine: (line: string) => void): Log {
   return (level, event, details = {}) => {
     const entry = { time: new Date().toISOString(), level, event, ...details };
@@ -14,7 +14,7 @@ export function createJsonLog(writeLine: (line: string) => void): Log {
   };
 }
 
-/** So that a line has a bound, whatever a client sent or a disk said; a stack trace fits in. */
+/** Limits a line, whatever a client sent or a disk reported. A stack trace fits. */
 const MAX_TEXT_LENGTH = 4096;
 
 function bounded(text: string): string {

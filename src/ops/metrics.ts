@@ -1,8 +1,8 @@
 /**
- * Metrics, for a scraper that has a key.
+ * Metrics, for a scraper with an API key.
  *
- * What happens on each request costs a few additions here; all else is asked of those who know it
- * when somebody reads the metrics.
+ * Each request costs a few additions here. All other figures are collected when the metrics are
+ * read.
  */
 
 import { monitorEventLoopDelay } from 'node:perf_hooks';
@@ -13,7 +13,7 @@ import type { KeyUse } from '../http/keyring.ts';
 import type { RequestRecord } from '../http/request-record.ts';
 import { PET_STATUSES } from '../model/pet.ts';
 import type { PetCount, StoreStats } from '../model/pet-store.ts';
-import { encodeHistogram, encodeHistograms, metric, type Sample } from './prometheus.ts';
+import { encodeHistogram, encodeHistograms, metric, single, type Sample } from './prometheus.ts';
 import { encodeKeyUses, encodeRuntime, type Runtime } from './runtime-metrics.ts';
 
 export interface Metrics {
@@ -25,23 +25,23 @@ export interface Metrics {
   close(): void;
 }
 
-/** Where the figures come from that are not counted here. */
+/** The sources of the figures that are not counted here. */
 export interface MetricsSources {
   readonly version: string;
   pets(): PetCount;
-  /** What the store measures; undefined if it measures nothing. */
+  /** Returns what the store measures, or undefined if it measures nothing. */
   store(): StoreStats | undefined;
-  /** True while a create can be stored, as far as the service knows. */
+  /** Returns true if a create can be stored, as far as the service knows. */
   canStore(): boolean;
   keyUses(): readonly KeyUse[];
   /** The time of day in milliseconds since 1970. */
   now(): number;
-  /** What the program around the app knows; undefined for what it does not tell. */
+  /** What the program around the app reports, if it reports anything. */
   readonly runtime: Runtime | undefined;
 }
 
 export function createMetrics(sources: MetricsSources): Metrics {
-  const answers = new RequestCounts();
+  const requests = new RequestCounts();
   const eventLoop = monitorEventLoopDelay({ resolution: EVENT_LOOP_RESOLUTION_MS });
   eventLoop.enable();
   const encode = (): string => {
@@ -52,10 +52,10 @@ export function createMetrics(sources: MetricsSources): Metrics {
     ];
     eventLoop.reset();
     return [
-      answers.encode(),
+      requests.encode(),
       encodeKeyUses(sources.keyUses(), sources.now()),
       encodePetCounts(sources.pets()),
-      gauge('can_store', CAN_STORE_HELP, sources.canStore() ? 1 : 0),
+      single('petstore_store_can_store', CAN_STORE_HELP, sources.canStore() ? 1 : 0),
       encodeStore(sources.store()),
       encodeRuntime(sources.runtime),
       metric(
@@ -64,7 +64,7 @@ export function createMetrics(sources: MetricsSources): Metrics {
         'Delay of the event loop since the last scrape, by percentile',
         delay,
       ),
-      metric('petstore_build_info', 'gauge', 'Always 1; the labels tell what runs', [
+      metric('petstore_build_info', 'gauge', 'Always 1; the labels are the versions', [
         {
           labels: { version: sources.version, node: sources.runtime?.nodeVersion ?? '' },
           value: 1,
@@ -80,7 +80,7 @@ export function createMetrics(sources: MetricsSources): Metrics {
         keyUse.lastUsedAt = record.startedAt;
       }
       const operation = prepared === undefined ? '' : prepared.operation.name;
-      answers.count(operation, record.status, seconds, record.bodyBytes);
+      requests.count(operation, record.status, seconds, record.bodyBytes);
     },
     operation: {
       name: 'metrics',
@@ -96,12 +96,12 @@ export function createMetrics(sources: MetricsSources): Metrics {
 const TEXT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 const EVENT_LOOP_RESOLUTION_MS = 20;
 
-/** Seconds: from a read out of memory to a create on a slow disk. */
+/** In seconds: from a read in memory to a create on a slow disk. */
 const DURATION_BOUNDS: readonly number[] = [
   0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 ];
 
-/** What was answered for one operation. */
+/** The responses of one operation. */
 interface OperationCounts {
   readonly byStatus: Map<number, { value: number }>;
   readonly seconds: Histogram;
@@ -140,18 +140,21 @@ class RequestCounts {
       metric(
         'petstore_http_requests_total',
         'counter',
-        'Answered requests by operation, empty where there was none, and HTTP status; without ' +
-          'those that node:http refuses while it reads them',
+        'Responses by operation, empty without one, and HTTP status; without requests that ' +
+          'node:http refuses while it parses them',
         samples,
       ),
       encodeHistograms(
         'petstore_http_request_duration_seconds',
-        'Time from the turn of a request on its connection to its answer, by operation',
+        'Time from the start of a request to its response, by operation; the time in the ' +
+          'pipeline queue is not counted',
         durations,
       ),
-      metric('petstore_http_response_body_bytes_total', 'counter', 'Bytes of all bodies answered', [
-        { value: this.#bytes },
-      ]),
+      single(
+        'petstore_http_response_body_bytes_total',
+        'Bytes of all response bodies',
+        this.#bytes,
+      ),
     ].join('');
   }
 }
@@ -163,83 +166,70 @@ function encodePetCounts({ total, byStatus }: PetCount): string {
   }));
   const withStatus = samples.reduce((sum, { value }) => sum + value, 0);
   samples.push({ labels: { status: '' }, value: total - withStatus });
-  return metric('petstore_pets', 'gauge', 'Pets by status, empty for those without one', samples);
+  return metric(
+    'petstore_pets',
+    'gauge',
+    'Pets by status, empty for pets without a status',
+    samples,
+  );
 }
 
-function encodeCommon(stats: StoreStats, commitHelp: string): string {
-  return [
-    counter('refused_creates', 'Creates that the store refused', stats.refusedCreates),
-    counter(
-      'unknown_creates',
-      'Creates of which nobody can tell whether they were stored',
-      stats.unknownCreates,
-    ),
-    counter(
-      'evicted_idempotency_keys',
-      'Idempotency keys that were forgotten before their time, to make room for newer ones',
-      stats.keysEvicted,
-    ),
-    gauge('idempotency_keys', 'Idempotency keys that are held', stats.keysHeld),
-    gauge('queue_length', 'Creates that wait for a commit', stats.queueLength),
-    encodeHistogram('petstore_store_commit_pets', 'Pets in a commit', stats.commitPets),
-    encodeHistogram('petstore_store_commit_duration_seconds', commitHelp, stats.commitSeconds),
-  ].join('');
-}
-
+/** Returns the lines of what the store measures: a figure that it does not have has no line. */
 function encodeStore(stats: StoreStats | undefined): string {
   if (stats === undefined) return '';
-  const { syncSeconds, journalBytes = 0, snapshotBytes = 0 } = stats;
-  if (syncSeconds === undefined) return encodeEtcd(stats);
+  const { calls } = stats;
   return [
-    encodeCommon(stats, 'Time of a commit: one write and one sync'),
-    gauge('journal_bytes', 'Length of the journal', journalBytes),
-    gauge('snapshot_bytes', 'Length of the snapshot', snapshotBytes),
+    single(
+      'petstore_store_refused_creates_total',
+      'Creates that the store refused',
+      stats.refusedCreates,
+    ),
+    single(
+      'petstore_store_unknown_creates_total',
+      'Creates of which nobody knows whether they were stored',
+      stats.unknownCreates,
+    ),
+    single(
+      'petstore_store_evicted_idempotency_keys_total',
+      'Idempotency keys that were dropped before their time, to make room for newer keys',
+      stats.keysEvicted,
+    ),
+    single('petstore_store_idempotency_keys', 'Idempotency keys in memory', stats.keysHeld),
+    single('petstore_store_queue_length', 'Creates that wait for a commit', stats.queueLength),
+    single('petstore_store_journal_bytes', 'Length of the journal', stats.journalBytes),
+    single('petstore_store_snapshot_bytes', 'Length of the data file', stats.snapshotBytes),
+    encodeHistogram('petstore_store_commit_pets', 'Pets in a commit', stats.commitPets),
+    encodeHistogram(
+      'petstore_store_commit_duration_seconds',
+      'Time of a commit, until it is durable',
+      stats.commitSeconds,
+    ),
     encodeHistogram(
       'petstore_store_sync_duration_seconds',
       'Time of a sync of the journal',
-      syncSeconds,
+      stats.syncSeconds,
     ),
-  ].join('');
-}
-
-function encodeEtcd(stats: StoreStats): string {
-  const { conflicts = 0, barrierSeconds } = stats;
-  const calls = (stats.calls ?? []).map(({ call, outcome, endpoint, value }) => ({
-    labels: { call, outcome, endpoint },
-    value,
-  }));
-  return [
-    encodeCommon(stats, 'Time of a commit, from its first transaction until it is settled'),
-    metric(
-      'petstore_etcd_calls_total',
-      'counter',
-      'Calls to etcd, by what for, how they ended, and the endpoint',
-      calls,
-    ),
-    metric(
-      'petstore_etcd_lost_rounds_total',
-      'counter',
-      'Commits that found their place taken by another process, and took the next',
-      [{ value: conflicts }],
-    ),
-    barrierSeconds === undefined
+    calls === undefined
       ? ''
-      : encodeHistogram(
-          'petstore_etcd_barrier_duration_seconds',
-          'Time of a catching up with the cluster, which the reads that wait share',
-          barrierSeconds,
+      : metric(
+          'petstore_etcd_calls_total',
+          'counter',
+          'Calls to etcd, by purpose, result and endpoint',
+          calls.map(({ value, ...labels }) => ({ labels, value })),
         ),
+    single(
+      'petstore_etcd_lost_rounds_total',
+      'Proposals whose slot another process had already taken',
+      stats.conflicts,
+    ),
+    encodeHistogram(
+      'petstore_etcd_barrier_duration_seconds',
+      'Time of a catch-up with the cluster, which waiting reads share',
+      stats.barrierSeconds,
+    ),
   ].join('');
-}
-
-function counter(name: string, help: string, value: number): string {
-  return metric(`petstore_store_${name}_total`, 'counter', help, [{ value }]);
-}
-
-function gauge(name: string, help: string, value: number): string {
-  return metric(`petstore_store_${name}`, 'gauge', help, [{ value }]);
 }
 
 const CAN_STORE_HELP =
-  '1 while creates can be stored; 0 in each state in which none can, and for five seconds after ' +
-  'one that could not be';
+  '1 while creates can be stored; 0 while they cannot, and for five seconds after a create that ' +
+  'could not be stored';

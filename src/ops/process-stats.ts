@@ -1,4 +1,4 @@
-/** What a process takes of its machine, under the names that Prometheus has for it. */
+/** What the process uses of its machine: memory, CPU time and file descriptors. */
 
 import { readdirSync } from 'node:fs';
 
@@ -8,7 +8,7 @@ export interface ProcessStats {
   readonly residentMemoryBytes: number;
   /** User and system time. */
   readonly cpuSeconds: number;
-  /** Undefined where the system does not list them. */
+  /** Undefined if the system does not list them. */
   readonly openFds: number | undefined;
 }
 
@@ -22,7 +22,7 @@ export function readProcessStats(running: NodeJS.Process): ProcessStats {
   };
 }
 
-/** Linux lists a process's descriptors, among them the one that reads the list. */
+/** Linux lists the descriptors of a process, including the one that reads the list. */
 function countOpenFds(): number | undefined {
   try {
     return readdirSync('/proc/self/fd').length - 1;

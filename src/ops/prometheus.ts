@@ -1,4 +1,4 @@
-/** The text format of Prometheus, version 0.0.4: what a metric's lines look like. */
+/** The text format of Prometheus, version 0.0.4. */
 
 import type { Histogram } from '../base/histogram.ts';
 
@@ -9,7 +9,7 @@ export interface Sample {
   readonly value: number;
 }
 
-/** The lines of one metric. */
+/** Returns the lines of one metric. */
 export function metric(
   name: string,
   type: 'counter' | 'gauge',
@@ -20,9 +20,15 @@ export function metric(
   return `${header(name, type, help)}${lines.join('')}`;
 }
 
-/** The lines of a histogram without labels. */
-export function encodeHistogram(name: string, help: string, histogram: Histogram): string {
-  return encodeHistograms(name, help, [{ labels: {}, histogram }]);
+/** Returns the lines of a counter, whose name ends in `_total`, or a gauge. '' without a value. */
+export function single(name: string, help: string, value: number | undefined): string {
+  const type = name.endsWith('_total') ? 'counter' : 'gauge';
+  return value === undefined ? '' : metric(name, type, help, [{ value }]);
+}
+
+/** Returns the lines of a histogram without labels. '' without a histogram. */
+export function encodeHistogram(name: string, help: string, histogram?: Histogram): string {
+  return histogram === undefined ? '' : encodeHistograms(name, help, [{ labels: {}, histogram }]);
 }
 
 export interface HistogramSample {
@@ -30,7 +36,7 @@ export interface HistogramSample {
   readonly histogram: Histogram;
 }
 
-/** The lines of a histogram with labels; its buckets are cumulative, as the format has them. */
+/** Returns the lines of a histogram with labels. The format has cumulative buckets. */
 export function encodeHistograms(
   name: string,
   help: string,

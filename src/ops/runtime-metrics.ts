@@ -1,29 +1,29 @@
 /**
- * Metrics of what is around the pets: who uses which API key, connections and the process.
+ * Metrics of API keys, connections and the process.
  *
- * Those of the process have the names that Prometheus and its dashboards expect of any process.
+ * The metrics of the process have the names that Prometheus and its dashboards expect.
  */
 
 import type { KeyUse } from '../http/keyring.ts';
 import type { ProcessStats } from './process-stats.ts';
-import { metric } from './prometheus.ts';
+import { metric, single } from './prometheus.ts';
 
-/** What the program around an app tells of itself. */
+/** What the program around an app reports about itself. */
 export interface Runtime {
   readonly nodeVersion: string;
-  /** How many connections the server has. */
+  /** The number of open connections. */
   openConnections(): number;
-  /** How many connections it refused, since it had too many. */
+  /** How many connections the server refused, since it had too many. */
   refusedConnections?(): number;
-  /** How often the API keys were to be read again, and were left as they were. */
+  /** How often a reload of the API keys failed, so that the keys in force stayed. */
   failedKeyReloads?(): number;
-  /** What the process takes. */
+  /** What the process uses of its machine. */
   processStats?(): ProcessStats;
 }
 
 /** `now` is the time of day in milliseconds since 1970. */
 export function encodeKeyUses(uses: readonly KeyUse[], now: number): string {
-  // From the monotonic clock, since the time of day may have been corrected since.
+  // The monotonic clock measures the age of a use, since the time of day may have been corrected.
   const startOfClock = now - performance.now();
   const lastUsed = ({ lastUsedAt }: KeyUse): number =>
     lastUsedAt === 0 ? 0 : Math.floor((startOfClock + lastUsedAt) / 1000);
@@ -43,50 +43,36 @@ export function encodeKeyUses(uses: readonly KeyUse[], now: number): string {
   ].join('');
 }
 
-/** Leaves out what the program does not tell. */
+/** Returns the lines of the metrics that the program reports. */
 export function encodeRuntime(runtime: Runtime | undefined): string {
   const stats = runtime?.processStats?.();
   return [
-    encode('petstore_http_connections', 'gauge', 'Open connections', runtime?.openConnections()),
-    encode(
+    single('petstore_http_connections', 'Open connections', runtime?.openConnections()),
+    single(
       'petstore_http_refused_connections_total',
-      'counter',
       'Connections that were refused, since too many were open',
       runtime?.refusedConnections?.(),
     ),
-    encode(
+    single(
       'petstore_api_key_reload_failures_total',
-      'counter',
-      'How often the API keys could not be read again, and were left as they were',
+      'Failed reloads of the API keys, which left the keys in force',
       runtime?.failedKeyReloads?.(),
     ),
-    encode(
+    single(
       'process_start_time_seconds',
-      'gauge',
       'Start time of the process, in seconds since 1970',
       stats?.startTime,
     ),
-    encode(
+    single(
       'process_resident_memory_bytes',
-      'gauge',
       'Resident memory size in bytes',
       stats?.residentMemoryBytes,
     ),
-    encode(
+    single(
       'process_cpu_seconds_total',
-      'counter',
       'User and system CPU time of the process in seconds',
       stats?.cpuSeconds,
     ),
-    encode('process_open_fds', 'gauge', 'Open file descriptors', stats?.openFds),
+    single('process_open_fds', 'Open file descriptors', stats?.openFds),
   ].join('');
-}
-
-function encode(
-  name: string,
-  type: 'counter' | 'gauge',
-  help: string,
-  value: number | undefined,
-): string {
-  return value === undefined ? '' : metric(name, type, help, [{ value }]);
 }

@@ -1,18 +1,21 @@
 /**
- * The frame that the page and the reference share: head, style sheet and one header. `/` and
- * `/docs` are siblings, so the same relative addresses lead from either to the other, below any
- * prefix. All texts are this service's own, and may be markup.
+ * What the page and the reference share: head, style sheet and header. `/` and `/docs` are
+ * siblings, so the same relative addresses work on both, below any prefix. All texts are this
+ * service's own, and may be markup.
  */
 
 import { VERSION } from '../base/version.ts';
+
+/** The suffix of this module, and so of all others: `.js`, or `.ts` if the sources run. */
+export const SUFFIX: string = import.meta.url.slice(-3);
 
 export interface HtmlDocument {
   readonly address: './' | 'docs';
   readonly title: string;
   /** The sentence below the title. */
   readonly intro: string;
-  /** The module that runs in the browser, if any. */
-  readonly script?: string;
+  /** The module of this folder that runs in the browser. */
+  readonly script: string;
   readonly body: string;
 }
 
@@ -24,7 +27,7 @@ export function htmlDocument({ address, title, intro, script, body }: HtmlDocume
 <meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title}</title>
 <link rel="icon" href="data:,"><link rel="stylesheet" href="page/style.css">
-${script === undefined ? '' : `<script type="module" src="${script}"></script>`}
+<script type="module" src="page/page/${script}${SUFFIX}"></script>
 <header>
   <nav class="row ends" aria-label="Petstore">
     ${link('./', 'Pets')} ${link('docs', 'Reference')} ${link('openapi.json', 'openapi.json')}

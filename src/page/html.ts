@@ -1,7 +1,7 @@
 /**
- * The page's HTML: a text in a module, as the style sheet is, so that whatever carries the modules
- * carries the page. Nothing of a request or a pet is put in, and addresses in it are relative, so
- * that it works below any prefix; `script` is that of the page's module.
+ * The page's HTML. It is a string in a module, as the style sheet is, so that it is packed with the
+ * code. It has no data of a request or a pet. Its addresses are relative, so that the page works
+ * below any prefix.
  */
 
 import { htmlDocument } from './html-document.ts';
@@ -11,7 +11,7 @@ const requestPanel = (id: string): string => `<div id="${id}">
       <div class="curl" hidden><p class="row ends"><span class="hint">The same with curl</span>
         <button type="button">Copy</button></p><pre tabindex="0"><code></code></pre></div></div>`;
 
-/** Where the page has an operation, for those who come to try it: the id of its panel. */
+/** The id of the page's panel for an operation, by operationId: the target of “Try it”. */
 export const PANEL_IDS: Readonly<Record<string, string>> = {
   listPets: 'list',
   createPet: 'add-form',
@@ -20,19 +20,19 @@ export const PANEL_IDS: Readonly<Record<string, string>> = {
 
 const BODY = `<noscript><p>This page needs JavaScript; the service does not. The <a href="docs">reference</a> has a
   curl line for each operation.</p></noscript>
-<p id="start">Loading. If this stays, the page’s module did not arrive: load the page again.</p>
+<p id="start">Loading. If this text stays, the page’s module did not load: reload the page.</p>
 <main id="main" hidden>
   <form id="key-form" class="card">
-    <label>API key, configured or shown when the service started
+    <label>API key, as configured or as printed when the service started
       <input id="key" type="password" autocomplete="off" spellcheck="false"></label>
-    <label class="side"><input id="keep" type="checkbox"> Keep it while this tab is open</label>
+    <label class="side"><input id="keep" type="checkbox"> Keep it until this tab is closed</label>
     <button class="main">Use this key</button>
   </form>
   <section id="list" class="card" aria-labelledby="list-title">
     <div class="row ends"><h2 id="list-title">Pets</h2><label class="side">Status
       <select id="filter"><option value="">any</option><option>available</option>
       <option>pending</option><option>sold</option></select></label></div>
-    ${requestPanel('list-answer')}
+    ${requestPanel('list-response')}
     <div id="pets" class="stack"><table id="table" hidden><caption id="caption" tabindex="-1"></caption>
       <thead><tr><th scope="col" class="number">Id</th><th scope="col">Name</th>
         <th scope="col" class="number">Category</th><th scope="col">Status</th></tr></thead>
@@ -49,23 +49,21 @@ const BODY = `<noscript><p>This page needs JavaScript; the service does not. The
     <label>Status <select id="status"><option value="">none</option><option selected>available
       </option><option>pending</option><option>sold</option></select></label>
     <button class="main">Add the pet</button>
-    ${requestPanel('add-answer')}
+    ${requestPanel('add-response')}
   </form>
   <section id="more" class="card" aria-labelledby="more-title">
     <div class="row ends"><h2 id="more-title">Metrics</h2>
       <button id="metrics" type="button">Show the metrics</button></div>
-    ${requestPanel('metrics-answer')}
+    ${requestPanel('metrics-response')}
     <pre id="metrics-text" role="region" tabindex="0" aria-label="Text of the metrics" hidden></pre>
   </section>
 </main>
 `;
 
-export function pageHtml(script: string): string {
-  return htmlDocument({
-    address: './',
-    title: 'Petstore',
-    intro: 'List the pets, add one, and see the request behind each answer.',
-    script,
-    body: BODY,
-  });
-}
+export const PAGE_HTML: string = htmlDocument({
+  address: './',
+  title: 'Petstore',
+  intro: 'List the pets, add one, and see the request for each response.',
+  script: 'main',
+  body: BODY,
+});

@@ -1,13 +1,13 @@
 /**
- * The page's module, which runs in the browser. It asks the service through the typed client, so
- * that an int64 is exact here, too. The key stays in memory, or in this tab's sessionStorage where
- * that is asked for: never in an address. What comes from the service is put in as text, never as
- * markup. Nothing is sent twice by itself, so that each answer is that of one request.
+ * The page's module, which runs in the browser. It uses the typed client, so that an int64 is exact
+ * here, too. The API key stays in memory, or in the tab's sessionStorage if the visitor wants that,
+ * and is never in an address. Data from the service is inserted as text, never as markup. Nothing
+ * is retried automatically, so that each response belongs to one request.
  */
 
 import { parseInt64 } from '../base/int64.ts';
 import { errorFrom } from '../client/responses.ts';
-import { createClient, type NewPet, type Pet, type PetStoreClient } from '../client/client.ts';
+import { createClient, type NewPet, type Pet } from '../client/client.ts';
 import { encodeNewPet, listPetsUrl, petsUrl, readBaseUrl } from '../client/requests.ts';
 import { isPetStatus, type PetStatus } from '../model/pet.ts';
 import { makeRequestPanel, type Element } from './request-panel.ts';
@@ -17,10 +17,12 @@ declare const sessionStorage: Record<string, string>;
 
 const find = (selector: string): Element => document.querySelector(selector);
 const baseUrl = readBaseUrl(new URL('v1', document.baseURI));
-const askList = makeRequestPanel('#list-answer');
-const askAdd = makeRequestPanel('#add-answer');
-const askMetrics = makeRequestPanel('#metrics-answer');
-/** The addresses of the pages up to the one that is shown, and of the one after it. */
+/** A new client for each request, since the key may have changed. */
+const client = () => createClient({ baseUrl, apiKey: readKey(), retries: 0 });
+const askList = makeRequestPanel('#list-response');
+const askAdd = makeRequestPanel('#add-response');
+const askMetrics = makeRequestPanel('#metrics-response');
+/** The addresses of the pages up to the shown one, and of the next page. */
 let pages: readonly string[] = [];
 let next: string | undefined;
 let newest: bigint | undefined;
@@ -33,7 +35,7 @@ on('#next', 'click', () => list([...pages, next!], '#caption'));
 on('#add-form', 'submit', addPet);
 on('#metrics', 'click', showMetrics);
 [find('#start').hidden, find('#main').hidden] = [true, false];
-// Last, since a browser that is told to keep nothing throws here.
+// Last, since a browser that blocks storage throws here.
 if (sessionStorage['petstore-key'] !== undefined) {
   [find('#key').value, find('#keep').checked] = [sessionStorage['petstore-key'], true];
   void list();
@@ -54,26 +56,21 @@ function readKey(): string {
   return key;
 }
 
-/** Made for each request, since the key may be another one. */
-function client(): PetStoreClient {
-  return createClient({ baseUrl, apiKey: readKey(), retries: 0 });
-}
-
 function readStatus(selector: string): PetStatus | undefined {
   const { value } = find(selector);
   return isPetStatus(value) ? value : undefined;
 }
 
-/** Shows the last of these pages, or the first one of all. */
+/** Shows the last of the wanted pages, or the first page if none is given. */
 async function list(wanted: readonly string[] = [], focusOn?: string): Promise<void> {
   const url = wanted.at(-1) ?? listPetsUrl(baseUrl, { status: readStatus('#filter') }).href;
-  const prepare = () => ({ url, answer: client().listPets(url) });
+  const prepare = () => ({ url, response: client().listPets(url) });
   await askList(prepare, (page) => {
     [pages, next] = [wanted.length === 0 ? [url] : wanted, page.next];
     showPets(page.pets);
     if (focusOn !== undefined) find(focusOn).focus();
     const count = page.pets.length === 1 ? '1 pet' : `${page.pets.length} pets`;
-    return `Answer 200: ${count}${next === undefined ? '' : ', and there are more'}.`;
+    return `Response 200: ${count}${next === undefined ? '' : ', and there are more'}.`;
   });
 }
 
@@ -98,7 +95,7 @@ function rowOf({ id, name, categoryId, status }: Pet): Element {
 function make(tag: string, className: string, text: string): Element {
   const made = document.createElement(tag);
   [made.className, made.textContent] = [className, text];
-  // A name in Arabic or Hebrew must not turn its neighbours round.
+  // A name in Arabic or Hebrew must not change the direction of its neighbours.
   made.setAttribute('dir', 'auto');
   return made;
 }
@@ -106,28 +103,28 @@ function make(tag: string, className: string, text: string): Element {
 async function addPet(): Promise<void> {
   const prepare = () => {
     const [pet, url] = [readNewPet(), petsUrl(baseUrl).href];
-    return { url, body: encodeNewPet(pet), answer: client().createPet(pet) };
+    return { url, body: encodeNewPet(pet), response: client().createPet(pet) };
   };
   await askAdd(prepare, ({ id }) => {
     [newest, find('#name').value] = [id, ''];
     void list(pages);
-    return `Answer 201: pet ${id} is stored. It comes at the end of the list.`;
+    return `Response 201: pet ${id} is stored. It is at the end of the list.`;
   });
 }
 
 function readNewPet(): NewPet {
   const categoryId = parseInt64(find('#category').value.trim());
   find('#category').setAttribute('aria-invalid', `${categoryId === undefined}`);
-  if (categoryId === undefined) throw new TypeError('Category id must be an integer of 64 bits');
+  if (categoryId === undefined) throw new TypeError('Category id must be a 64-bit integer');
   return { name: find('#name').value, categoryId, status: readStatus('#status') };
 }
 
 async function showMetrics(): Promise<void> {
   const url = new URL('metrics', document.baseURI).href;
-  const prepare = () => ({ url, answer: fetchMetrics(url, readKey()) });
+  const prepare = () => ({ url, response: fetchMetrics(url, readKey()) });
   await askMetrics(prepare, (text) => {
     [find('#metrics-text').textContent, find('#metrics-text').hidden] = [text, false];
-    return 'Answer 200.';
+    return 'Response 200.';
   });
 }
 

@@ -1,43 +1,42 @@
 /**
- * The page for people: `GET /`, and what it needs, below `/page/`, for which nobody needs a key.
+ * The page for people: `GET /`, and its files below `/page/`. It needs no API key.
  *
- * Its modules are those of this package: a fixed list, and nothing else, is served. They are read
- * once, at start. If TypeScript runs without a build, they are served with their types stripped.
+ * The service serves a fixed list of this package's modules, and no other file. It reads them once,
+ * at start. If TypeScript runs without a build, it removes the types.
  */
 
 import { readFileSync } from 'node:fs';
 import * as node from 'node:module';
 import { textResponse } from '../http/api-response.ts';
 import type { Operation } from '../http/operation.ts';
-import { pageHtml } from './html.ts';
+import { SUFFIX } from './html-document.ts';
+import { PAGE_HTML } from './html.ts';
 import { PAGE_STYLE } from './style.ts';
 
-/** All that the page's module imports, by their path from the root of the modules. */
+/** The modules of page and reference, with all that they import, by their path below `src`. */
 export const PAGE_MODULES: readonly string[] = [
   ...['page/main', 'page/request-panel', 'base/int64', 'base/quote', 'client/retry-delay'],
   ...['base/exact-json', 'base/link-header', 'client/client', 'client/send', 'model/stringify-pet'],
+  ...['page/address', 'page/curl-line'],
   ...['client/requests', 'client/responses', 'client/clock', 'client/pet-store-error', 'model/pet'],
 ];
-
-/** Of this module, and so of those beside it: `.js`, or `.ts` where the sources run. */
-const SUFFIX: string = import.meta.url.slice(-3);
 
 export function pageOperations(): readonly Operation[] {
   const modules = PAGE_MODULES.map((name) => `${name}${SUFFIX}`);
   return [
-    pageOperation('/', 'text/html', pageHtml(`page/page/main${SUFFIX}`)),
+    pageOperation('/', 'text/html', PAGE_HTML),
     pageOperation('/page/style.css', 'text/css', PAGE_STYLE),
     ...modules.map((name) => pageOperation(`/page/${name}`, 'text/javascript', readModule(name))),
   ];
 }
 
-/** Serves a text to anybody, under the page's strict policy. */
+/** Serves a text without an API key, with a strict Content-Security-Policy. */
 export function pageOperation(path: string, type: string, text: string, name = 'page'): Operation {
   const response = textResponse(200, `${type}; charset=utf-8`, text, SAFE_HEADERS);
   return { name, method: 'GET', path, needsKey: false, handle: () => response };
 }
 
-/** Nothing from elsewhere, nothing inline, in nobody's frame, and no address told to others. */
+/** Allows nothing from other hosts, nothing inline, no framing and no Referer. */
 const SAFE_HEADERS: readonly string[] = [
   ...['Referrer-Policy', 'no-referrer', 'Content-Security-Policy'],
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " +
@@ -54,5 +53,5 @@ function readModule(name: string): string {
   }
 }
 
-/** Instead of a module that is not there, or that this Node cannot strip of its types. */
-const NO_MODULE = `document.querySelector('#start').textContent = 'Build the service: npm run build'`;
+/** Replaces a module that is missing, or whose types this Node cannot remove. */
+const NO_MODULE = "document.querySelector('#start').textContent = 'Run npm run build'";

@@ -1,11 +1,12 @@
 /**
- * A panel of the page that sends requests, and shows what came of the last one: its status or its
- * Error in words, and the curl line that does the same. An error gets the focus.
+ * A panel of the page that sends requests. It shows the result of the last one, as a status or an
+ * Error in words, and the curl line that sends the same request. An error gets the focus.
  */
 
 import { PetStoreError } from '../client/pet-store-error.ts';
+import { curlLine } from './curl-line.ts';
 
-/** What is used of a browser: the compiler's own list would make `name` known to every file. */
+/** What the page uses of the DOM. The compiler's DOM types would declare `name` globally. */
 export interface Element {
   textContent: string;
   className: string;
@@ -23,9 +24,9 @@ export interface Element {
 declare const document: Element;
 declare const navigator: { readonly clipboard?: { writeText(text: string): Promise<void> } };
 
-/** Sends what `prepare` gives, unless that throws, and shows what `show` says of the answer. */
+/** Sends the request that `prepare` returns. Shows the text that `show` returns for its value. */
 export type Ask = <T>(
-  prepare: () => { readonly url: string; readonly body?: string; readonly answer: Promise<T> },
+  prepare: () => { readonly url: string; readonly body?: string; readonly response: Promise<T> },
   show: (value: T) => string,
 ) => Promise<void>;
 
@@ -33,23 +34,23 @@ export function makeRequestPanel(selector: string): Ask {
   const panel = document.querySelector(selector);
   const [words, curl] = [panel.querySelector('.words'), panel.querySelector('.curl')];
   const [line, copy] = [curl.querySelector('code'), curl.querySelector('button')];
-  // Without a clipboard, as on a page that came by http from elsewhere, the line can be selected.
+  // On a page that another machine served by http there is no clipboard.
   copy.addEventListener('click', async () => {
     await navigator.clipboard?.writeText(line.textContent);
     copy.textContent = navigator.clipboard === undefined ? 'Select it by hand' : 'Copied';
   });
   let [last, isPosting] = [0, false];
   return async (prepare, show) => {
-    // A list replaces one that is in progress; a pet must not be added twice.
+    // A list replaces a list in progress. A create does not, since a pet must not be added twice.
     if (isPosting) return;
     const own = (last += 1);
     curl.hidden = true;
     try {
-      const { url, body, answer } = prepare();
+      const { url, body, response } = prepare();
       isPosting = body !== undefined;
-      [words.className, words.textContent] = ['words wait', 'Asking …'];
+      [words.className, words.textContent] = ['words wait', 'Waiting …'];
       [line.textContent, copy.textContent, curl.hidden] = [curlLine(url, body), 'Copy', false];
-      const value = await answer;
+      const value = await response;
       if (own === last) [words.className, words.textContent] = ['words good', show(value)];
     } catch (error) {
       if (own !== last) return;
@@ -64,12 +65,5 @@ export function makeRequestPanel(selector: string): Ask {
 function inWords(error: unknown): string {
   if (!(error instanceof PetStoreError)) return `Not sent. ${(error as Error).message}.`;
   const { status, code, message } = error;
-  return `${status === undefined ? 'No answer' : `Answer ${status}`}, ${code}: ${message}.`;
-}
-
-/** For a POSIX shell, with the key in $API_KEY: so the line can be shown to anybody. */
-export function curlLine(url: string, body?: string): string {
-  const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
-  const post = body === undefined ? '' : ` -H 'Content-Type: application/json' -d ${quoted(body)}`;
-  return `curl -H "Authorization: Bearer $API_KEY"${post} ${quoted(url)}`;
+  return `${status === undefined ? 'No response' : `Response ${status}`}, ${code}: ${message}.`;
 }

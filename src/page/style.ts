@@ -1,6 +1,6 @@
 /**
- * The style sheet of the page and the reference: light and dark, from a phone's width up, on paper,
- * and no image or font. What is in `.reference` is the reference's own.
+ * The style sheet of the page and the reference: light and dark, for phones, wide screens and
+ * paper, without images or fonts. Rules with `.reference` are for the reference only.
  */
 export const PAGE_STYLE = `
 :root { color-scheme: light dark;

@@ -14,7 +14,7 @@ import type { Outcome } from './commits/commit-queue.ts';
 import type { KeyTable, KeyHash } from './idempotency/key-table.ts';
 import type { PetTable } from './table/pet-table.ts';
 
-/** The key of a create was stored by another process meanwhile: its pet is there already. */
+/** Another process has stored the key of a create meanwhile, with its pet. */
 export class KeyAlreadyStoredError extends Error {
   override readonly name: string = 'KeyAlreadyStoredError';
 }
@@ -32,7 +32,7 @@ export interface CommitLimits {
   readonly fullCommitBytes: number;
   /** The longest pet, without its id. */
   readonly petBytes: number;
-  /** About what a pet takes in a commit in addition to its members. */
+  /** The approximate size of a pet in a commit, without its members. */
   readonly bytesAroundPet: number;
   /** True if creates are refused after they have waited for some time. */
   readonly refusesLate: boolean;
@@ -57,7 +57,7 @@ export interface CommitLog {
   /** Resolves when the tables have all that was committed before the call; else they always do. */
   caughtUp?(): Promise<void>;
 
-  /** What creates are refused with at once; undefined while the log takes them. */
+  /** Returns the error for all new creates, or undefined if the log accepts them. */
   refusal(): StoreUnavailableError | undefined;
 
   /** Why pets cannot be stored, or could not be stored a moment ago. */
@@ -66,10 +66,10 @@ export interface CommitLog {
   /** Why it is unknown whether the key is stored, after a create with it was refused. */
   doubtOf(key: KeyHash): string | undefined;
 
-  /** Waits for what is tried at present to end a doubt, if anything is; true if it has waited. */
+  /** Waits for a try in progress that may end the doubt. Resolves with false if there is none. */
   resolveDoubt(): Promise<boolean>;
 
-  /** As those of PetStore. */
+  /** As in PetStore. */
   readonly lost: Promise<Error>;
   drain?(): void;
   whereAreThePets?(): PetsLocation;

@@ -38,7 +38,7 @@ const PETS_BOUNDS: readonly number[] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1
 const SECONDS_BOUNDS: readonly number[] = [
   0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15,
 ];
-/** About what an idempotency key takes in a commit. */
+/** The approximate size of an idempotency key in a commit. */
 const KEY_BYTES = 80;
 
 /** A create that waits for a commit. */
@@ -66,7 +66,7 @@ export async function openLogStore<Log extends CommitLog>(
 export class LogStore<Log extends CommitLog> implements PetStore {
   readonly #pets: PetTable;
   readonly #keys: KeyTable;
-  /** For tests: the log behind the store. */
+  /** For tests: the store's log. */
   readonly log: Log;
   readonly #queue: CommitQueue<QueuedPet, StoredPet>;
   readonly #keyedCreates: IdempotentCreates;
@@ -114,7 +114,7 @@ export class LogStore<Log extends CommitLog> implements PetStore {
         if (this.#closed !== undefined) throw new StoreUnavailableError(CLOSED);
         return await this.#keyedCreates.create(values, key);
       } catch (error) {
-        // The next turn responds with what another process stored, or the key has expired.
+        // The next iteration finds what another process stored, or the key has expired.
         if (error instanceof KeyAlreadyStoredError) continue;
         if (!(error instanceof StoreUnavailableError)) throw error;
         if (this.#closed === undefined && this.#find(key) !== undefined) continue;
@@ -152,7 +152,7 @@ export class LogStore<Log extends CommitLog> implements PetStore {
 
   whereAreThePets(): PetsLocation | undefined {
     if (this.log.whereAreThePets === undefined) return undefined;
-    // As long as a commit hangs nobody can tell, not even whether the disk still works.
+    // A commit in progress may hang: then it is not even known whether the disk still works.
     if (this.#queue.pendingCount > 0) return 'cannot be told';
     return this.log.whereAreThePets();
   }

@@ -1,4 +1,4 @@
-/** What the client is given: options, and arguments that are sent exactly or refused. */
+/** Options and arguments of the client: it sends them exactly, or refuses them. */
 
 import assert from 'node:assert/strict';
 import { inspect } from 'node:util';
@@ -32,7 +32,7 @@ for (const [baseUrl, pets] of BASE_URLS) {
   });
 }
 
-test('The base URL that was given may be changed later without any effect', async () => {
+test('A later change of the base URL object has no effect', async () => {
   const baseUrl = new URL(BASE_URL);
   const { client, sent } = scriptedClient([answers(200, '[]')], { baseUrl });
   baseUrl.host = 'evil.example';
@@ -70,7 +70,7 @@ const BAD_OPTIONS: readonly (readonly [options: Partial<ClientOptions>, complain
 ];
 
 for (const [options, complaint] of BAD_OPTIONS) {
-  test(`The options ${inspect(options)} are refused without a word of the key`, () => {
+  test(`The options ${inspect(options)} are refused, and the error does not contain the API key`, () => {
     assert.throws(
       () => createClient({ baseUrl: BASE_URL, apiKey: API_KEY, ...options }),
       (error) => {
@@ -108,7 +108,7 @@ for (const [query, search] of QUERIES) {
   });
 }
 
-test('A list of all pets asks for the longest pages, unless it is told otherwise', async () => {
+test('allPets fetches pages of 100 pets by default', async () => {
   const { client, sent } = scriptedClient([answers(200, '[]'), answers(200, '[]')]);
   await client.allPets({ status: 'sold', limit: undefined }).next();
   await client.allPets({ limit: 5 }).next();
@@ -116,7 +116,7 @@ test('A list of all pets asks for the longest pages, unless it is told otherwise
   assert.deepEqual(urlsOf(sent), [`${pets}?limit=100&status=sold`, `${pets}?limit=5`]);
 });
 
-test('A GET has the key and no body', async () => {
+test('A GET has the API key and no body', async () => {
   const { client, sent } = scriptedClient([answers(200, '[]')]);
   await client.listPets();
   const { method, headers, body } = sent[0]!.init;
@@ -171,19 +171,19 @@ for (const [value, error] of BAD_INT64) {
   });
 }
 
-test('An id that is a text is shown in quotes', async () => {
+test('The error about an id that is a string quotes it', async () => {
   const { client } = scriptedClient([]);
   const message = 'id must be a bigint or a safe integer, not "1"';
   await assert.rejects(client.getPet('1' as unknown as bigint), new TypeError(message));
 });
 
-test('A name that is no string is refused before anything is sent', async () => {
+test('A name that is not a string is refused before anything is sent', async () => {
   const { client } = scriptedClient([]);
   const newPet = { name: 7 as unknown as string, categoryId: 7 };
   await assert.rejects(client.createPet(newPet), new TypeError('name must be a string'));
 });
 
-test('Options of a call that are invalid are refused before anything is sent', async () => {
+test('Invalid options of a call are refused before anything is sent', async () => {
   const { client } = scriptedClient([]);
   await assert.rejects(client.listPets({}, { timeoutMs: -1 }), TypeError);
   await assert.rejects(client.getPet(1, { retries: 0.5 }), TypeError);

@@ -1,6 +1,6 @@
 /**
- * Runs the built client in a realm that has what the language has, and five things of the web: a
- * part of Node that it used would be missing there, and a package could not be imported.
+ * Runs the built client in a realm with the language and five functions of the web only. There the
+ * client fails if it uses a module of Node or a package.
  *
  *     node --experimental-vm-modules browser-realm.js CLIENT_JS BASE_URL API_KEY
  */
@@ -12,7 +12,7 @@ import type * as Client from '../../src/client/client.ts';
 const context = createContext({
   URL,
   AbortController,
-  // As in a browser, where it refuses to be called as a method of something else.
+  // As in a browser, where fetch must not be called as a method.
   fetch(this: unknown, ...args: Parameters<typeof fetch>) {
     if (this !== undefined) throw new TypeError('Illegal invocation');
     return fetch(...args);

@@ -1,4 +1,4 @@
-/** The client as other programs get it: in a browser, by its types, and as its page shows it. */
+/** The client in other programs: in a browser's realm, with its types, and as README.md shows it. */
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -26,7 +26,7 @@ function runNode(args: readonly string[], cwd = root): Promise<Output> {
   });
 }
 
-test('The client works where there is nothing but the language and the web', async (t) => {
+test('The client needs only the language and five functions of the web', async (t) => {
   const service = await startService();
   t.after(() => service.close());
   const realm = fileURLToPath(new URL('browser-realm.js', import.meta.url));
@@ -77,7 +77,7 @@ const CONSUMERS: readonly (readonly [where: string, options: object])[] = [
 ];
 
 for (const [where, options] of CONSUMERS) {
-  test(`A strict program for ${where} compiles with the client's types`, async (t) => {
+  test(`A strict program for ${where} compiles with the types of the client`, async (t) => {
     const folder = tempDir(t);
     mkdirSync(join(folder, 'node_modules'));
     symlinkSync(root, join(folder, 'node_modules', 'petstore'), 'junction');
@@ -96,7 +96,7 @@ for (const [where, options] of CONSUMERS) {
   });
 }
 
-test('The example of its page prints what it says', async (t) => {
+test('The example in src/client/README.md prints what its comments say', async (t) => {
   const service = await startService();
   t.after(() => service.close());
   const readme = readFileSync(join(root, 'src', 'client', 'README.md'), 'utf8');

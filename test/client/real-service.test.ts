@@ -1,13 +1,12 @@
-/** The client and the service together: each operation, what it keeps exact, and its failures. */
+/** The client with a real service: each operation, exact values, and failures of the network. */
 
 import assert from 'node:assert/strict';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { after, before, test } from 'node:test';
+import type { Clock } from '../../src/client/clock.ts';
 import { createClient, type NewPet, type PetStoreClient } from '../../src/client/client.ts';
-import type { PetStore } from '../../src/model/pet-store.ts';
-import { StoreUnavailableError } from '../../src/model/pet-store.ts';
+import { StoreUnavailableError, type PetStore } from '../../src/model/pet-store.ts';
 import { createMemoryStore } from '../../src/stores/memory-store.ts';
-import { forAll, randomInt64, randomText } from '../support/random.ts';
 import { KEY, listen, startService, type Service } from '../support/http/service.ts';
 
 let service: Service;
@@ -23,7 +22,7 @@ function clientOf({ origin }: Service, apiKey = KEY): PetStoreClient {
   return createClient({ baseUrl: `${origin}/v1`, apiKey, retries: 0 });
 }
 
-test('A pet that was created is the one that is got, and listed', async () => {
+test('A created pet is the one that getPet and listPets return', async () => {
   const rex = await client.createPet({ name: 'Rex', categoryId: 7, status: 'available' });
   assert.deepEqual(rex, { id: rex.id, name: 'Rex', categoryId: 7n, status: 'available' });
   assert.equal(typeof rex.id, 'bigint');
@@ -32,7 +31,7 @@ test('A pet that was created is the one that is got, and listed', async () => {
   assert.deepEqual(page, { pets: [rex], next: undefined });
 });
 
-test('A pet without a status has none when it comes back', async () => {
+test('A pet that is created without a status has none', async () => {
   const pet = await client.createPet({ name: 'Rex', categoryId: 7 });
   assert.deepEqual(Object.keys(pet), ['id', 'name', 'categoryId']);
   const copy = await client.createPet(pet);
@@ -41,30 +40,27 @@ test('A pet without a status has none when it comes back', async () => {
 
 const EXACT: readonly NewPet[] = [
   { name: '', categoryId: 2n ** 63n - 1n },
-  { name: '1', categoryId: -(2n ** 63n) },
-  { name: '"\\"1', categoryId: 2n ** 53n + 1n },
-  { name: '\ud800', categoryId: 0 },
-  { name: '\udc00x\ud83d', categoryId: -1 },
-  { name: '🐶👨‍👩‍👧\u0000\u2028\ufeff', categoryId: Number.MAX_SAFE_INTEGER },
-  { name: '\ufeff', categoryId: Number.MIN_SAFE_INTEGER },
+  { name: '"\\"1', categoryId: -(2n ** 63n) },
+  { name: '\ud800🐶\u0000\u2028\ufeff', categoryId: Number.MIN_SAFE_INTEGER },
 ];
 
-test('Integers come back exactly, and names character for character', async () => {
-  const newPets = [...EXACT];
-  forAll(50, (random) => {
-    newPets.push({ name: randomText(random, 12), categoryId: randomInt64(random) });
-  });
-  for (const { name, categoryId } of newPets) {
+test('Integers and names are exact in both directions', async () => {
+  for (const { name, categoryId } of EXACT) {
     const pet = await client.createPet({ name, categoryId });
     assert.deepEqual(pet, { id: pet.id, name, categoryId: BigInt(categoryId) });
     assert.deepEqual(await client.getPet(pet.id), pet);
   }
 });
 
-test('All pets come, each once and in order, over many pages', async (t) => {
+test('allPets yields each pet once and in order, and fetches no page too many', async (t) => {
   const own = await startService();
   t.after(() => own.close());
-  const filled = clientOf(own);
+  let requests = 0;
+  const counted: typeof fetch = (...args) => {
+    requests += 1;
+    return fetch(...args);
+  };
+  const filled = createClient({ baseUrl: `${own.origin}/v1`, apiKey: KEY, fetch: counted });
   const statuses = ['available', 'sold', 'pending', undefined] as const;
   for (let i = 0; i < 250; i += 1) {
     await filled.createPet({ name: `Pet ${i}`, categoryId: i, status: statuses[i % 4] });
@@ -86,24 +82,13 @@ test('All pets come, each once and in order, over many pages', async (t) => {
   const second = await filled.listPets(first.next);
   assert.equal(second.pets[0]!.id, 21n);
   assert.deepEqual(await idsOf(second.next), all.slice(40));
-});
 
-test('Pages are asked for only as far as the pets are', async (t) => {
-  const own = await startService();
-  t.after(() => own.close());
-  let requests = 0;
-  const counted: typeof fetch = (...args) => {
-    requests += 1;
-    return fetch(...args);
-  };
-  const counting = createClient({ baseUrl: `${own.origin}/v1`, apiKey: KEY, fetch: counted });
-  for (let i = 0; i < 5; i += 1) await counting.createPet({ name: 'Rex', categoryId: i });
   requests = 0;
-  for await (const { id } of counting.allPets({ limit: 2 })) if (id === 3n) break;
+  for await (const { id } of filled.allPets({ limit: 2 })) if (id === 3n) break;
   assert.equal(requests, 2);
 });
 
-test('A service that cannot be reached is told as such, with the reason', async () => {
+test('If no connection can be opened, the error says why, and that no pet was added', async () => {
   const closed = await startService();
   await closed.close();
   const { host } = new URL(closed.origin);
@@ -112,11 +97,15 @@ test('A service that cannot be reached is told as such, with the reason', async 
   await assert.rejects(alone.createPet({ name: 'Rex', categoryId: 7 }), {
     code: 'network_failure',
     message: `createPet ${message}; no pet was added`,
+    status: undefined,
   });
-  await assert.rejects(alone.listPets(), { message: `listPets ${message}` });
+  await assert.rejects(alone.listPets(), (error: Error) => {
+    assert.equal(error.message, `listPets ${message}`);
+    return error.cause instanceof Error;
+  });
 });
 
-test('A failure has the code, the message and the status of the Error body', async () => {
+test('An error has the code, the message and the status of the Error body', async () => {
   await assert.rejects(client.getPet(2n ** 62n), {
     name: 'PetStoreError',
     code: 'not_found',
@@ -138,7 +127,7 @@ for (const [path, code] of [
   ['/v2', 'unknown_path'],
   ['/v1/pets', 'not_found'],
 ] as const) {
-  test(`A base URL that ends in '${path}' fails with a hint to the right one`, async () => {
+  test(`With a base URL that ends in '${path}' the error has a hint`, async () => {
     const lost = createClient({ baseUrl: `${service.origin}${path}`, apiKey: KEY, retries: 0 });
     const message = /; check the base URL: it ends in \/v1, such as https:\/\/host\/v1$/;
     await assert.rejects(lost.listPets(), { code, status: 404, message });
@@ -148,7 +137,7 @@ for (const [path, code] of [
   });
 }
 
-test('A key that is not valid is refused with unauthorized', async () => {
+test('An invalid API key is refused with unauthorized', async () => {
   const stranger = clientOf(service, 'another-key');
   const expected = { name: 'PetStoreError', code: 'unauthorized', status: 401 };
   await assert.rejects(stranger.listPets(), expected);
@@ -162,49 +151,39 @@ test('After its removal getPet is refused with operation_removed', async (t) => 
   await assert.rejects(clientOf(own).getPet(1n), { code: 'operation_removed', status: 410 });
 });
 
-test('A create that the store cannot take is tried again, and adds one pet', async (t) => {
-  const store = createMemoryStore();
-  let refusals = 2;
-  const failing: PetStore = {
-    ...methodsOf(store),
-    create(pet) {
-      refusals -= 1;
-      if (refusals >= 0) return Promise.reject(new StoreUnavailableError('The disk is full'));
-      return store.create(pet);
-    },
-  };
-  const own = await startService({ store: failing });
-  t.after(() => own.close());
-  const waits: number[] = [];
-  const clock = {
+/** A clock on which retries do not wait, and no time limit passes. It records the waits. */
+function patientClock(waits: number[] = []): Clock {
+  return {
     now: () => 0,
     random: () => 0,
-    startTimer(ms: number, callback: () => void) {
+    startTimer(ms, callback) {
       if (ms === 30_000) return () => undefined;
       waits.push(ms);
       queueMicrotask(callback);
       return () => undefined;
     },
   };
+}
+
+test('A create that the store refuses twice is retried, and adds one pet', async (t) => {
+  const { createOnce: _, ...memory } = createMemoryStore();
+  let refusals = 2;
+  const create: PetStore['create'] = (pet) => {
+    refusals -= 1;
+    if (refusals < 0) return memory.create(pet);
+    return Promise.reject(new StoreUnavailableError('The disk is full'));
+  };
+  const own = await startService({ store: { ...memory, create } });
+  t.after(() => own.close());
+  const waits: number[] = [];
+  const clock = patientClock(waits);
   const patient = createClient({ baseUrl: `${own.origin}/v1`, apiKey: KEY, clock });
   await patient.createPet({ name: 'Rex', categoryId: 1 });
   assert.equal((await patient.listPets()).pets.length, 1);
   assert.ok(waits.length === 2 && waits.every((ms) => ms > 1000), `${waits}`);
 });
 
-test('A service that cannot be reached is a network_failure, with its cause', async () => {
-  const server = createServer();
-  const port = await listen(server);
-  await new Promise((resolve) => server.close(resolve));
-  const nobody = createClient({ baseUrl: `http://127.0.0.1:${port}/v1`, apiKey: KEY, retries: 0 });
-  await assert.rejects(nobody.listPets(), (error: Error & { code?: string }) => {
-    assert.equal(error.code, 'network_failure');
-    assert.ok(error.cause instanceof Error);
-    return true;
-  });
-});
-
-test('A connection that breaks in mid answer is a network_failure', async (t) => {
+test('A connection that breaks during a response is a network_failure', async (t) => {
   let asked = 0;
   const server = createServer((request: IncomingMessage, response: ServerResponse) => {
     asked += 1;
@@ -213,12 +192,7 @@ test('A connection that breaks in mid answer is a network_failure', async (t) =>
   });
   const baseUrl = `http://127.0.0.1:${await listen(server)}/v1`;
   t.after(() => server.close());
-  const startTimer = (ms: number, callback: () => void): (() => void) => {
-    if (ms < 30_000) queueMicrotask(callback);
-    return () => undefined;
-  };
-  const clock = { now: () => 0, random: () => 0, startTimer };
-  const unlucky = createClient({ baseUrl, apiKey: KEY, clock });
+  const unlucky = createClient({ baseUrl, apiKey: KEY, clock: patientClock() });
   await assert.rejects(unlucky.listPets(), { code: 'network_failure' });
   assert.equal(asked, 3);
   const adding = unlucky.createPet({ name: 'Rex', categoryId: 1 });
@@ -226,7 +200,7 @@ test('A connection that breaks in mid answer is a network_failure', async (t) =>
   assert.equal(asked, 4);
 });
 
-test('A request that is aborted, or takes too long, ends without its answer', async (t) => {
+test('A call that is aborted, or takes too long, ends without its response', async (t) => {
   const arrived: (() => void)[] = [];
   const server = createServer(() => arrived.shift()!());
   const baseUrl = `http://127.0.0.1:${await listen(server)}/v1`;
@@ -242,14 +216,3 @@ test('A request that is aborted, or takes too long, ends without its answer', as
   arrived.push(() => undefined);
   await assert.rejects(slow.listPets({}, { timeoutMs: 1 }), { code: 'timeout' });
 });
-
-function methodsOf(store: PetStore): PetStore {
-  return {
-    list: (query) => store.list(query),
-    get: (id) => store.get(id),
-    create: (pet) => store.create(pet),
-    count: () => store.count(),
-    problem: () => store.problem(),
-    close: () => store.close(),
-  };
-}

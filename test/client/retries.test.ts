@@ -1,9 +1,14 @@
-/** Retries, time limits and aborts: what is sent again, when, and what ends it. */
+/** Retries, time limits and aborts: what is retried, when, and what ends a call. */
 
 import assert from 'node:assert/strict';
 import { inspect } from 'node:util';
 import { describe, test } from 'node:test';
-import { PetStoreError, type ClientOptions } from '../../src/client/client.ts';
+import {
+  PetStoreError,
+  type ClientOptions,
+  type PetPage,
+  type PetStoreClient,
+} from '../../src/client/client.ts';
 import {
   answers,
   answersError,
@@ -26,7 +31,7 @@ function scripted(steps: readonly Step[], options: Partial<ClientOptions> = {}):
   return scriptedClient(steps, { timeoutMs: TIMEOUT_MS, ...options });
 }
 
-/** An answer that breaks off in the middle of its body. */
+/** A response that ends in the middle of its body. */
 const breaksInBody: Step = () => {
   const body = new ReadableStream({
     start(controller) {
@@ -37,103 +42,61 @@ const breaksInBody: Step = () => {
   return new Response(body, { status: 200 });
 };
 
-const PASSING: readonly (readonly [what: string, step: Step, code: string])[] = [
-  ['no answer', breaks, 'network_failure'],
-  ['half an answer', breaksInBody, 'network_failure'],
-  ["a proxy's 502", answers(502, '<h1>Bad Gateway</h1>'), 'unexpected_status'],
-  ["a proxy's 503", answers(503, ''), 'unexpected_status'],
-  ["the service's 503", answersError(503, 'unavailable'), 'unavailable'],
-  ["a proxy's 504", answers(504, 'null'), 'unexpected_status'],
-];
+type Kind = 'GET' | 'POST' | 'POST with a key';
+const KINDS: readonly Kind[] = ['GET', 'POST', 'POST with a key'];
 
-for (const [what, step, code] of PASSING) {
-  test(`A GET that got ${what} is sent again, twice at most`, async () => {
-    const { client, sent, clock } = scripted([step, step, PAGE]);
-    assert.deepEqual((await client.listPets()).pets, [REX]);
-    assert.equal(sent.length, 3);
-    assert.equal(clock.waits.length, 2);
-    const hopeless = scripted([step, step, step]);
-    await assert.rejects(hopeless.client.getPet(1n), { name: 'PetStoreError', code });
-    assert.equal(hopeless.sent.length, 3);
-  });
+/** Sends a request of this kind, with the default of two retries. */
+function sendOne(client: PetStoreClient, kind: Kind): Promise<unknown> {
+  if (kind === 'GET') return client.listPets();
+  const options = kind === 'POST' ? {} : { idempotencyKey: 'order-4711' };
+  return client.createPet({ name: 'Rex', categoryId: 7 }, options);
 }
 
-const LASTING: readonly (readonly [what: string, step: Step])[] = [
-  ['400', answersError(400, 'invalid_parameter')],
-  ['401', answersError(401, 'unauthorized')],
-  ['404', answersError(404, 'not_found')],
-  ['408', answersError(408, 'request_timeout')],
-  ['410', answersError(410, 'operation_removed')],
-  ['429', answers(429, '')],
-  ['500', answersError(500, 'internal_error')],
-  ['200 that is no JSON', answers(200, '<h1>Hello</h1>')],
-];
+/** The kinds that are safe to repeat, whether or not the service executed the request. */
+const SAFE: readonly Kind[] = ['GET', 'POST with a key'];
 
-for (const [what, step] of LASTING) {
-  test(`A GET that got a ${what} is not sent again`, async () => {
-    const { client, sent } = scripted([step]);
-    await assert.rejects(client.listPets(), PetStoreError);
-    assert.equal(sent.length, 1);
-  });
-}
-
-test('A POST is sent again when the service says that nothing was added', async () => {
-  const refused = answersError(503, 'unavailable', { 'Retry-After': '1' });
-  const { client, sent, clock } = scripted([refused, refused, CREATED]);
-  assert.deepEqual(await client.createPet({ name: 'Rex', categoryId: 7 }), REX);
-  assert.equal(new Set(sent.map(({ init }) => init.body)).size, 1);
-  assert.ok(clock.waits.every((ms) => ms > 1000));
-});
-
+const NO_BACKEND = '<h1>Try later</h1>';
 const OTHER_STATUS = '{"code":"unavailable","message":"","status":502}';
 
-const DOUBTFUL: readonly (readonly [what: string, step: Step])[] = [
-  ['no answer', breaks],
-  ['half an answer', breaksInBody],
-  ["a proxy's 502", answers(502, '')],
-  ["a proxy's 503", answers(503, '<h1>Try later</h1>', { 'Retry-After': '1' })],
-  ["a proxy's 503 in JSON", answersError(503, 'no_backend')],
-  ["a proxy's 504", answers(504, '')],
-  ['a 502 with our code', answersError(502, 'unavailable')],
-  ['a 503 whose body has another status', answers(503, OTHER_STATUS)],
-  ['a 500', answersError(500, 'internal_error')],
+/** What a request got, the code of the error, and which kinds of requests the client retries. */
+const RETRIED: readonly (readonly [what: string, Step, code: string, readonly Kind[]])[] = [
+  ['no response', breaks, 'network_failure', SAFE],
+  ['half a response', breaksInBody, 'network_failure', SAFE],
+  ["a proxy's 502", answers(502, ''), 'unexpected_status', SAFE],
+  ["a proxy's 503", answers(503, NO_BACKEND), 'unexpected_status', SAFE],
+  ["a proxy's 504", answers(504, 'null'), 'unexpected_status', SAFE],
+  ["a proxy's 503 in JSON", answersError(503, 'no_backend'), 'no_backend', SAFE],
+  ['a 502 with our code', answersError(502, 'unavailable'), 'unavailable', SAFE],
+  ['a 503 with another status in its body', answers(503, OTHER_STATUS), 'unexpected_status', SAFE],
+  ["the service's 503", answersError(503, 'unavailable'), 'unavailable', KINDS],
+  ['a 500', answersError(500, 'internal_error'), 'internal_error', ['POST with a key']],
+  ['a 500 in doubt', answersError(500, 'outcome_unknown'), 'outcome_unknown', ['POST with a key']],
+  ...[400, 401, 404, 408, 410, 413, 415, 422].map(
+    (status) => [`a ${status}`, answersError(status, 'x'), 'x', []] as const,
+  ),
+  ['a 429', answers(429, ''), 'unexpected_status', []],
+  ['a 200 that is not JSON', answers(200, '<h1>Hello</h1>'), '', []],
 ];
 
-for (const [what, step] of DOUBTFUL) {
-  test(`A POST that got ${what} is not sent again, for the pet may have been added`, async () => {
-    const { client, sent } = scripted([step]);
-    const adding = client.createPet({ name: 'Rex', categoryId: 7 }, { retries: 5 });
-    await assert.rejects(adding, PetStoreError);
-    assert.equal(sent.length, 1);
-  });
+for (const [what, step, code, retried] of RETRIED) {
+  for (const kind of KINDS) {
+    const isRetried = retried.includes(kind);
+    test(`A ${kind} that got ${what} is ${isRetried ? 'retried twice' : 'not retried'}`, async () => {
+      const failing = scripted([step, step, step]);
+      const expected = code === '' ? { name: 'PetStoreError' } : { name: 'PetStoreError', code };
+      await assert.rejects(sendOne(failing.client, kind), expected);
+      assert.equal(failing.sent.length, isRetried ? 3 : 1);
+      if (!isRetried) return;
+      const { client, sent, clock } = scripted([step, step, kind === 'GET' ? PAGE : CREATED]);
+      const value = await sendOne(client, kind);
+      assert.deepEqual(kind === 'GET' ? (value as PetPage).pets : [value], [REX]);
+      assert.equal(clock.waits.length, 2);
+      assert.equal(new Set(sent.map(({ init }) => `${keySent({ init })} ${init.body}`)).size, 1);
+    });
+  }
 }
 
-const SAFE_WITH_KEY: typeof DOUBTFUL = [
-  ...DOUBTFUL,
-  ["the service's 503", answersError(503, 'unavailable')],
-  ['a 500 that tells of doubt', answersError(500, 'outcome_unknown')],
-];
-
-for (const [what, step] of SAFE_WITH_KEY) {
-  test(`A POST with a key that got ${what} is sent again, with the same key`, async () => {
-    const { client, sent } = scripted([step, step, CREATED]);
-    const options = { idempotencyKey: 'order-4711' };
-    assert.deepEqual(await client.createPet({ name: 'Rex', categoryId: 7 }, options), REX);
-    assert.deepEqual(sent.map(keySent), ['order-4711', 'order-4711', 'order-4711']);
-    assert.equal(new Set(sent.map(({ init }) => init.body)).size, 1);
-  });
-}
-
-for (const status of [400, 401, 413, 415, 422]) {
-  test(`A POST with a key that got ${status} is not sent again`, async () => {
-    const { client, sent } = scripted([answersError(status, 'x')]);
-    const adding = client.createPet({ name: 'Rex', categoryId: 7 }, { idempotencyKey: 'k' });
-    await assert.rejects(adding, PetStoreError);
-    assert.equal(sent.length, 1);
-  });
-}
-
-test('The client makes a key where it is asked to: one for a call, another for the next', async () => {
+test('With `true` the client makes a new key for each call, and keeps it for the retries', async () => {
   const { client, sent } = scripted([breaks, CREATED, breaks, CREATED]);
   for (let call = 0; call < 2; call += 1) {
     await client.createPet({ name: 'Rex', categoryId: 7 }, { idempotencyKey: true });
@@ -145,7 +108,7 @@ test('The client makes a key where it is asked to: one for a call, another for t
   for (const key of keys) assert.match(key ?? '', /^[0-9a-f-]{36}$/);
 });
 
-test('Without an idempotency key none is sent, and a GET has none', async () => {
+test('Without an idempotency key a POST has no Idempotency-Key, and a GET never has one', async () => {
   const { client, sent } = scripted([CREATED, CREATED, PAGE]);
   await client.createPet({ name: 'Rex', categoryId: 7 });
   await client.createPet({ name: 'Rex', categoryId: 7 }, { idempotencyKey: false });
@@ -153,7 +116,7 @@ test('Without an idempotency key none is sent, and a GET has none', async () => 
   assert.deepEqual(sent.map(keySent), [undefined, undefined, undefined]);
 });
 
-test('A key is sent as it is, except that one that begins with a quote is sent in quotes', async () => {
+test('An idempotency key is sent unchanged, except that one that begins with a quote is quoted', async () => {
   const cases = [
     ['a"b\\', 'a"b\\'],
     ['"a', '"\\"a"'],
@@ -167,7 +130,7 @@ test('A key is sent as it is, except that one that begins with a quote is sent i
 });
 
 for (const key of ['', 'two words', 'é', 'x'.repeat(256), 7 as unknown as string]) {
-  test(`The key ${JSON.stringify(key).slice(0, 20)} is refused, and nothing is sent`, async () => {
+  test(`The idempotency key ${JSON.stringify(key).slice(0, 20)} is refused, and nothing is sent`, async () => {
     const { client, sent } = scripted([]);
     const adding = client.createPet({ name: 'Rex', categoryId: 7 }, { idempotencyKey: key });
     await assert.rejects(adding, TypeError);
@@ -175,16 +138,9 @@ for (const key of ['', 'two words', 'é', 'x'.repeat(256), 7 as unknown as strin
   });
 }
 
-function keySent({ init }: ScriptedClient['sent'][number]): string | undefined {
+function keySent({ init }: { readonly init: RequestInit }): string | undefined {
   return (init.headers as Record<string, string>)['Idempotency-Key'];
 }
-
-test('A POST without an answer says what is not known, and a GET does not', async () => {
-  const { client } = scripted([breaks, breaks], { retries: 0 });
-  const adding = client.createPet({ name: 'Rex', categoryId: 7 });
-  await assert.rejects(adding, { message: /^createPet at http:.*whether the pet was added/ });
-  await assert.rejects(client.listPets(), { message: /^listPets at http:\/\/pets.example got no/ });
-});
 
 const CAUSES: readonly (readonly [what: string, cause: unknown, reason: string | undefined])[] = [
   ['a refused connection', systemError('connect', 'a'), 'a'],
@@ -192,12 +148,12 @@ const CAUSES: readonly (readonly [what: string, cause: unknown, reason: string |
   ['two refused addresses', { errors: ['c', 'd'].map((m) => systemError('connect', m)) }, 'c'],
   ['a reset', systemError('read', 'e'), undefined],
   [
-    'a reset beside a refusal',
+    'a reset and a refusal',
     { errors: ['connect', 'read'].map((call) => systemError(call, call)) },
     undefined,
   ],
   ['no address', { errors: [] }, undefined],
-  ['errors that are no list', { errors: 'connect' }, undefined],
+  ['errors that are not a list', { errors: 'connect' }, undefined],
   ['a text', 'connect', undefined],
   ['null', null, undefined],
 ];
@@ -211,13 +167,13 @@ function failsFor(cause: unknown): Step {
 }
 
 for (const [what, cause, reason] of CAUSES) {
-  const tells = reason === undefined ? 'is in doubt' : 'says that no pet was added';
-  test(`A POST that failed for ${what} ${tells}`, async () => {
+  const result = reason === undefined ? 'leaves a POST in doubt' : 'means that no pet was added';
+  test(`A failure because of ${what} ${result}`, async () => {
     const { client } = scripted([failsFor(cause)]);
     const at = 'createPet at http://pets.example';
     const message =
       reason === undefined
-        ? `${at} got no whole answer; whether the pet was added is not known`
+        ? `${at} got no complete response; whether the pet was added is not known`
         : `${at} cannot reach the service: ${reason}; no pet was added`;
     await assert.rejects(client.createPet({ name: 'Rex', categoryId: 7 }), {
       code: 'network_failure',
@@ -226,7 +182,7 @@ for (const [what, cause, reason] of CAUSES) {
   });
 }
 
-test('A refused connection after a request that was sent leaves the doubt', async () => {
+test('If a request was sent before, a refused connection leaves the create in doubt', async () => {
   const refused = failsFor(systemError('connect', 'refused'));
   const { client } = scripted([breaks, refused, refused]);
   const adding = client.createPet({ name: 'Rex', categoryId: 7 }, { idempotencyKey: 'k' });
@@ -234,7 +190,7 @@ test('A refused connection after a request that was sent leaves the doubt', asyn
   await assert.rejects(adding, { message });
 });
 
-test('retries is for the client or for one call, and 0 turns them off', async () => {
+test('The option retries applies to the client or to one call, and 0 disables retries', async () => {
   const off = scripted([breaks, breaks, PAGE], { retries: 0 });
   await assert.rejects(off.client.listPets(), { code: 'network_failure' });
   await off.client.listPets({}, { retries: 1 });
@@ -243,13 +199,13 @@ test('retries is for the client or for one call, and 0 turns them off', async ()
   await many.client.listPets();
 });
 
-test('The waits grow, to 5 s at most, and half of each is chance', async () => {
+test('The waits between retries grow to at most 5 s, and half of each is random', async () => {
   const { client, clock } = scripted([...Array<Step>(8).fill(breaks), PAGE], { retries: 8 });
   await client.listPets();
   assert.deepEqual(clock.waits, [150, 300, 600, 1200, 2400, 3750, 3750, 3750]);
 });
 
-describe('Retry-After', () => {
+describe('Retry-After:', () => {
   const at = (ms: number): string => new Date(START + ms).toUTCString();
   const FIELDS: readonly (readonly [field: string, askedMs: number])[] = [
     ['0', 0],
@@ -267,7 +223,7 @@ describe('Retry-After', () => {
     ['Sat, 99 Nov 2026 12:00:03 GMT', 0],
   ];
   for (const [field, askedMs] of FIELDS) {
-    test(`'${field}' is ${askedMs} ms more than the backoff`, async () => {
+    test(`with '${field}' the client waits ${askedMs} ms more than the backoff`, async () => {
       const step = answersError(503, 'unavailable', { 'Retry-After': field });
       const { client, clock } = scripted([step, PAGE]);
       await client.listPets();
@@ -276,7 +232,7 @@ describe('Retry-After', () => {
   }
 
   for (const field of ['31', '99999999999999999999999999', at(31_000), at(1e9)]) {
-    test(`'${field}' is too long to wait for: the failure comes at once`, async () => {
+    test(`with '${field}' the client does not wait, and rejects immediately`, async () => {
       const step = answersError(503, 'unavailable', { 'Retry-After': field });
       const { client, clock } = scripted([step]);
       await assert.rejects(client.listPets(), { code: 'unavailable', status: 503 });
@@ -286,7 +242,7 @@ describe('Retry-After', () => {
 });
 
 describe('The time limit', () => {
-  test('ends a call without an answer', async () => {
+  test('ends a call without a response', async () => {
     const { client, clock } = scripted([hangs]);
     const listing = client.listPets();
     clock.fireTimeLimit();
@@ -294,7 +250,7 @@ describe('The time limit', () => {
     assert.deepEqual(clock.running(), []);
   });
 
-  test('ends an answer that does not end', async () => {
+  test('ends a response that does not end', async () => {
     const endless: Step = ({ init }) => {
       const start = (controller: ReadableStreamDefaultController): void => {
         init.signal!.addEventListener('abort', () => controller.error(init.signal!.reason));
@@ -308,7 +264,7 @@ describe('The time limit', () => {
     await assert.rejects(listing, { code: 'timeout' });
   });
 
-  test('is that of the whole call, the waits included', async () => {
+  test('includes the waits before retries', async () => {
     const { client, clock, sent } = scripted([breaks]);
     clock.passes = false;
     const listing = client.listPets();
@@ -320,7 +276,7 @@ describe('The time limit', () => {
     assert.deepEqual(clock.running(), []);
   });
 
-  test('that would pass in a wait ends the call at once, with the failure itself', async () => {
+  test('prevents a wait that would exceed it: the call rejects with the failure itself', async () => {
     const step = answersError(503, 'unavailable', { 'Retry-After': '30' });
     const { client, clock } = scripted([step, step, step], { retries: 9 });
     await assert.rejects(client.listPets(), { code: 'unavailable' });
@@ -328,7 +284,7 @@ describe('The time limit', () => {
     assert.deepEqual(clock.running(), []);
   });
 
-  test('may be none, or that of one call', async () => {
+  test('can be infinite, and can be set for one call', async () => {
     const { client, clock } = scripted([hangs, hangs, hangs]);
     const signal = AbortSignal.abort();
     const list = (timeoutMs: number): Promise<unknown> => client.listPets({}, { timeoutMs });
@@ -342,14 +298,14 @@ describe('The time limit', () => {
 });
 
 describe('An abort', () => {
-  test('before the call sends nothing', async () => {
+  test('before the call prevents the request', async () => {
     const { client, sent } = scripted([]);
     const reason = new Error('Never mind');
     await assert.rejects(client.getPet(1n, { signal: AbortSignal.abort(reason) }), reason);
     assert.equal(sent.length, 0);
   });
 
-  test('during the call ends it with the reason, and nothing is sent again', async () => {
+  test('during the call ends it with the reason, without a retry', async () => {
     const { client, sent, clock } = scripted([hangs]);
     const controller = new AbortController();
     const listing = client.listPets({}, { signal: controller.signal });
@@ -359,7 +315,7 @@ describe('An abort', () => {
     assert.deepEqual(clock.running(), []);
   });
 
-  test('during a wait ends it at once', async () => {
+  test('during a wait ends the call immediately', async () => {
     const { client, clock } = scripted([breaks]);
     clock.passes = false;
     const controller = new AbortController();
@@ -371,7 +327,7 @@ describe('An abort', () => {
     assert.deepEqual(clock.running(), []);
   });
 
-  test('between two pages ends the list', async () => {
+  test('between two pages ends the iteration', async () => {
     const link = { Link: '</v1/pets?after=1>; rel="next"' };
     const { client, sent } = scripted([answers(200, `[${PET_TEXT}]`, link)]);
     const controller = new AbortController();
@@ -382,7 +338,7 @@ describe('An abort', () => {
     assert.equal(sent.length, 1);
   });
 
-  test('of one signal that many calls share leaves nothing behind on it', async () => {
+  test('signal that several calls share has no listeners after them', async () => {
     const { client } = scripted([PAGE, PAGE, breaks, PAGE]);
     const signal = new AbortController().signal;
     let listeners = 0;
@@ -400,7 +356,7 @@ describe('An abort', () => {
   });
 });
 
-test('A failure of the network has its cause, and the key is nowhere in it', async () => {
+test('The error of a network failure has its cause, and does not contain the API key', async () => {
   const { client } = scripted([breaks], { retries: 0, apiKey: 'k-123456' });
   await assert.rejects(client.listPets(), (error: PetStoreError) => {
     assert.equal(error.code, 'network_failure');

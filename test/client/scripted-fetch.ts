@@ -1,4 +1,4 @@
-/** A fetch that answers from a script, and a clock that does not wait: no test here takes time. */
+/** A fetch with scripted responses, and a clock that does not wait. */
 
 import assert from 'node:assert/strict';
 import { createClient, type ClientOptions, type PetStoreClient } from '../../src/client/client.ts';
@@ -7,7 +7,7 @@ import type { Clock } from '../../src/client/clock.ts';
 export const BASE_URL = 'http://pets.example/v1';
 export const API_KEY = 'secret-Key-1';
 
-/** The time of day on a test's clock when it starts. */
+/** The time at the start of a test. */
 export const START: number = Date.parse('2026-11-21T12:00:00Z');
 
 export interface SentRequest {
@@ -15,7 +15,7 @@ export interface SentRequest {
   readonly init: RequestInit;
 }
 
-/** What one request is answered with: an answer, or the error that fetch rejects with. */
+/** Returns the response to one request, or rejects as fetch does. */
 export type Step = (request: SentRequest) => Response | Promise<Response>;
 
 export interface ScriptedClient {
@@ -24,7 +24,7 @@ export interface ScriptedClient {
   readonly clock: TestClock;
 }
 
-/** A client whose requests are answered by these steps in turn; one more is a failure. */
+/** Returns a client whose requests take these steps in order. One more request fails. */
 export function scriptedClient(
   steps: readonly Step[],
   options: Partial<ClientOptions> = {},
@@ -35,7 +35,7 @@ export function scriptedClient(
     assert.ok(typeof url === 'string');
     const request = { url, init };
     const step = steps[sent.length];
-    // A request too many looks like a broken network to the client, but is counted here.
+    // For the client one request too many is a network failure, but the test counts it.
     sent.push(request);
     if (step === undefined) throw new Error(`Request ${sent.length} was not expected: ${url}`);
     return step(request);
@@ -62,7 +62,7 @@ export function answersError(
 
 export const breaks: Step = () => Promise.reject(new TypeError('fetch failed'));
 
-/** Never answers, but ends when the request is aborted, as fetch does. */
+/** Never responds, but rejects when the request is aborted, as fetch does. */
 export const hangs: Step = ({ init }) =>
   new Promise((_resolve, reject) => {
     init.signal!.addEventListener('abort', () => reject(init.signal!.reason));
@@ -71,17 +71,17 @@ export const hangs: Step = ({ init }) =>
 export const PET_TEXT = '{"id":1,"name":"Rex","categoryId":7}';
 
 export interface TestClock extends Clock {
-  /** How long each wait before a retry was to take, in milliseconds. */
+  /** The milliseconds of each wait before a retry. */
   readonly waits: readonly number[];
-  /** What stands at the moment: a wait that does not pass, or a time limit. */
+  /** The running timers: a wait that does not pass, or a time limit. */
   running(): readonly number[];
   /** Lets the time limit pass. */
   fireTimeLimit(): void;
-  /** When false, a wait does not pass. */
+  /** If false, a wait does not pass. */
   passes: boolean;
 }
 
-/** Timers of up to 60 s are waits, which pass at once, and set the clock; longer ones do not. */
+/** Timers of up to 60 s are waits, which pass immediately. Longer timers are time limits. */
 export const LONGEST_WAIT_MS = 60_000;
 
 function createTestClock(): TestClock {

@@ -1,6 +1,6 @@
 /**
- * The reference at /docs, as the service sends it, held against the description at /openapi.json:
- * what one says, the other says, at the place where a reader looks for it.
+ * The reference at /docs compared with the description at /openapi.json: each part of one is in the
+ * other, at the anchor where a reader expects it.
  */
 
 import assert from 'node:assert/strict';
@@ -31,7 +31,7 @@ const subjects: readonly Subject[] = await Promise.all(
   Object.entries(services).map(async ([prefix, service]) => {
     const get = async (path: string): Promise<string> =>
       (await fetch(`${service.origin}${prefix}${path}`)).text();
-    // Bounds of 64 bits are compared by their digits.
+    // 64-bit bounds become strings, since JSON.parse rounds them.
     const json = (await get('/openapi.json')).replace(/:(-?[0-9]{16,})/g, ':"$1"');
     const document = readHtml(await get('/docs'));
     return { prefix, service, description: JSON.parse(json) as OpenApi, document };
@@ -149,13 +149,13 @@ for (const subject of subjects) {
     }
   });
 
-  test(`The reference leaves out no word and no number of the description${suffix}`, () => {
+  test(`The reference has every text and number of the description${suffix}`, () => {
     const text = squeeze(textOf(document));
     const missing = [...wordsIn(description)].filter((words) => !text.includes(words));
     assert.deepEqual(missing, []);
   });
 
-  test(`The reference has no operation, schema or response of its own${suffix}`, () => {
+  test(`The reference has no other operation, schema or shared response${suffix}`, () => {
     const { schemas, responses } = description.components;
     const cards = [...elementsOf(document)].filter(
       ({ attributes }) => attributes.get('class') === 'card' && attributes.has('id'),
@@ -175,8 +175,12 @@ for (const subject of subjects) {
     );
   });
 
-  test(`Each anchor is there once, and each link of the reference leads somewhere${suffix}`, async () => {
+  test(`Each anchor of the reference is unique, each link has a target, and each section is listed${suffix}`, async () => {
     const elements = [...elementsOf(document)];
+    const contents = elements.find(({ attributes }) => attributes.get('class') === 'contents')!;
+    const listed = [...elementsOf(contents)].flatMap((one) => one.attributes.get('href') ?? []);
+    const headings = [...byId].filter(([, { tag }]) => tag === 'section').map(([id]) => `#${id}`);
+    assert.deepEqual(listed.sort(), headings.sort());
     const ids = elements.flatMap(({ attributes }) => attributes.get('id') ?? []);
     assert.deepEqual(ids.length, new Set(ids).size);
     const base = `${service.origin}${prefix}/docs`;
@@ -195,9 +199,10 @@ for (const subject of subjects) {
     }
   });
 
-  test(`The reference has no script and no style of its own, which the policy forbids${suffix}`, () => {
+  test(`The reference has no inline script and no inline style, which its policy forbids${suffix}`, () => {
     for (const { tag, attributes } of elementsOf(document)) {
-      assert.ok(!['script', 'style'].includes(tag));
+      assert.notEqual(tag, 'style');
+      if (tag === 'script') assert.equal(attributes.get('src'), 'page/page/address.js');
       for (const name of attributes.keys()) assert.doesNotMatch(name, /^(style|on.*)$/);
     }
   });
@@ -218,7 +223,7 @@ for (const subject of subjects) {
   });
 }
 
-test('What is put into a template is text, unless it is markup already', () => {
+test('A value in a template is escaped, unless it is markup already', () => {
   const hostile = '<img src="x" onerror="a&b">';
   const escaped = '&lt;img src=&quot;x&quot; onerror=&quot;a&amp;b&quot;>';
   assert.equal(
@@ -229,7 +234,7 @@ test('What is put into a template is text, unless it is markup already', () => {
   assert.equal(prose('a\nb\n\nc').html, '<p>a\nb</p>\n<p>c</p>\n');
 });
 
-/** What a schema says, but for its properties; a reference is named by its last part. */
+/** Returns what a schema says, except its properties. A reference has the name of its target. */
 function factsOf({ description: _, properties, required, ...schema }: Schema): readonly unknown[] {
   const { $ref, items, enum: names = [], additionalProperties, ...facts } = schema;
   const ref = $ref === undefined ? [] : [$ref.split('/').at(-1)];
@@ -262,7 +267,7 @@ function anchorOf(ref: string): string {
   return `#${ref.split('/').slice(-2).join('-')}`;
 }
 
-/** Every text and number of a part of the description; examples of bodies are compared whole. */
+/** Yields every text and number of a part of the description. Each example body is one text. */
 function* wordsIn(part: unknown, name = ''): Generator<string> {
   if (name === 'value') yield squeeze(JSON.stringify(part));
   else if (name === '$ref') yield String(part).split('/').at(-1)!;
@@ -275,7 +280,7 @@ function* wordsIn(part: unknown, name = ''): Generator<string> {
   }
 }
 
-/** CommonMark without its marks. */
+/** Removes the marks of CommonMark. */
 function plain(text: string): string {
   return text.replaceAll('`', '').replace(/^## /, '');
 }
@@ -284,7 +289,7 @@ function squeeze(text: string): string {
   return text.replace(/\s+/g, ' ').trim();
 }
 
-/** Lets a shell read a curl line, and returns the request that curl would send. */
+/** Runs a curl line in a shell, and returns the request that curl would send. */
 function runCurl(line: string, env: Record<string, string>): { url: string; init: RequestInit } {
   const script = `curl() { printf '%s\\0' "$@"; }; ${line}`;
   const { stdout } = spawnSync('sh', ['-c', script], { encoding: 'utf8', env });

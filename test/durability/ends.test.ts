@@ -163,7 +163,7 @@ for (const row of ROWS) {
 }
 
 /** When SIGTERM comes, in milliseconds after the lock file is removed. */
-const OFFSETS = Array.from({ length: rounds(8, 40) }, (_, index) => index * rounds(5, 1) - 8);
+const OFFSETS = Array.from({ length: rounds(6, 40) }, (_, index) => index * rounds(7, 1) - 8);
 
 test('If SIGTERM comes while the lock is lost, the exit code is 0 only if it came first', async (t) => {
   const codes: (number | string)[] = [];

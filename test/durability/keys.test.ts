@@ -1,6 +1,7 @@
 /**
- * Clients with keys, through many ends of the real process: each sends a pet with its key until it
- * is answered, over connections that break, and then the next one. Each pet is there exactly once.
+ * Clients with idempotency keys while the real process ends many times: each client sends a pet
+ * until it gets a response, over connections that break, and then the next pet. Each pet is stored
+ * exactly once.
  */
 
 import assert from 'node:assert/strict';
@@ -18,7 +19,7 @@ import { tempDir } from '../support/disk/temp-dir.ts';
 const ROUNDS = Number(process.env['ROUNDS'] ?? rounds(4, 25));
 const CLIENTS = 8;
 
-test('Eight clients with keys have each pet once, and none missing, after many ends', async (t) => {
+test('Each pet that a client sends again with its key is stored once, however the process ends', async (t) => {
   const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
   t.diagnostic(`SEED=${seed}`);
   const random = createRandom(seed);
@@ -30,7 +31,7 @@ test('Eight clients with keys have each pet once, and none missing, after many e
     const service = startOn(t, dataFile);
     shop.port = await portOf(service);
     await shop.answers(random.below(100));
-    // In some rounds the process is killed in the middle of its last checkpoint.
+    // In some rounds the process is killed during its last checkpoint.
     const isClean = random.oneIn(3);
     if (random.oneIn(2)) service.child.kill('SIGTERM');
     if (!isClean) {
@@ -56,15 +57,15 @@ test('Eight clients with keys have each pet once, and none missing, after many e
   assert.ok(failures > 0, 'Nothing was ever sent again');
 });
 
-/** What the clients share: where the service is just now, and what it told them. */
+/** What the clients share: the current port of the service, and its responses. */
 class Shop {
   port = 0;
-  /** True when clients are to finish the pet at hand, and stop. */
+  /** True if clients must finish the current pet, and stop. */
   isClosing = false;
   answered = 0;
   replays = 0;
   failures = 0;
-  /** The id that was answered for each pet, by name. */
+  /** The id in the response for each pet, by name. */
   readonly idOf: Map<string, number> = new Map();
   readonly #random: Random;
 
@@ -72,7 +73,7 @@ class Shop {
     this.#random = random;
   }
 
-  /** Resolves when so many more pets were answered. */
+  /** Resolves when so many more pets were acknowledged. */
   async answers(pets: number): Promise<void> {
     const goal = this.answered + pets;
     while (this.answered < goal) await sleep(1);
@@ -85,7 +86,7 @@ class Shop {
       const id = await this.#sendUntilAnswered(name, key);
       this.idOf.set(name, id);
       this.answered += 1;
-      // An answer that the client has lost: it sends the pet once more.
+      // As a client that lost the response.
       if (this.#random.oneIn(4)) {
         assert.equal(await this.#sendUntilAnswered(name, key), id, `${name} has two ids`);
       }
@@ -101,7 +102,7 @@ class Shop {
     }
   }
 
-  /** The id that is answered; undefined for any other answer. Rejects without one. */
+  /** Resolves with the id of a 201, or undefined for another response. Rejects without one. */
   async #send(name: string, key: string): Promise<number | undefined> {
     const answer = await fetch(`http://127.0.0.1:${this.port}/v1/pets`, {
       method: 'POST',
@@ -111,7 +112,7 @@ class Shop {
         'Idempotency-Key': key,
       },
       body: JSON.stringify({ name, categoryId: 7 }),
-      // Some give up early, and try again while the first is under way.
+      // Some abandon a request early, and send it again while the first one is in progress.
       signal: AbortSignal.timeout(this.#random.oneIn(5) ? 1 + this.#random.below(10) : 5000),
     });
     if (answer.status !== 201) return void (await answer.arrayBuffer());

@@ -1,4 +1,4 @@
-/** kill -9 of the real process, under load and at any moment: nothing that was told is lost. */
+/** kill -9 of the real process, under load and at any moment: no acknowledged or seen pet is lost. */
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -15,8 +15,8 @@ import { tempDir } from '../support/disk/temp-dir.ts';
 const ROUNDS = rounds(3, 15);
 const CONNECTIONS = 6;
 
-test('What was answered or seen is there once, byte for byte, after many kill -9', async (t) => {
-  // Another one on each run: SEED=… takes the same choices again, if not the same moments.
+test('Each pet that was acknowledged or seen is stored once, byte for byte, after many kill -9', async (t) => {
+  // SEED=… makes the same choices again, but not at the same moments.
   const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
   t.diagnostic(`SEED=${seed}`);
   const random = createRandom(seed);
@@ -43,7 +43,7 @@ test('What was answered or seen is there once, byte for byte, after many kill -9
   );
 });
 
-/** The process reads, repairs or replaces the files just then. */
+/** Kills a process that reads or replaces its files. */
 async function killWhileStarting(t: TestContext, dataFile: string, random: Random): Promise<void> {
   const service = startOn(t, dataFile);
   await sleep(random.below(200));
@@ -58,7 +58,7 @@ async function killUnderLoad(
 ): Promise<void> {
   const load = startLoad(port, ledger, random, CONNECTIONS);
   await load.answered(random.below(400));
-  // In some rounds the process is in the middle of its last checkpoint.
+  // In some rounds the process is killed during its last checkpoint.
   if (random.oneIn(3)) service.child.kill('SIGTERM');
   await sleep(random.below(20));
   service.child.kill('SIGKILL');

@@ -1,4 +1,4 @@
-/** SIGTERM to the real process: every request has its answer, and the data file has every pet. */
+/** SIGTERM to the real process: each request gets its response, and the data file has each pet. */
 
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ import { tempDir } from '../support/disk/temp-dir.ts';
 const ROUNDS = rounds(2, 4);
 const CONNECTIONS = 24;
 
-test('Under load SIGTERM cuts no answer, and the data file has what was answered', async (t) => {
+test('SIGTERM under load cuts no response, and the data file has the acknowledged pets', async (t) => {
   const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
   t.diagnostic(`SEED=${seed}`);
   const random = createRandom(seed);
@@ -37,13 +37,13 @@ test('Under load SIGTERM cuts no answer, and the data file has what was answered
     const snapshot = readFileSync(dataFile, 'utf8');
     const pets = snapshot.slice('[\n'.length, snapshot.lastIndexOf('\n]')).split(',\n');
     ledger.check(pets);
-    // None is there that was not answered, either.
+    // And no other pet.
     assert.equal(pets.length, ledger.answered);
   }
   t.diagnostic(`Outcomes: ${JSON.stringify(Object.fromEntries(counts))}`);
 });
 
-test('SIGTERM while a client reads slowly: it gets all of a long answer', async (t) => {
+test('A client that reads slowly gets all of a long response after SIGTERM', async (t) => {
   const service = startOn(t, join(tempDir(t), 'pets.json'));
   const port = await portOf(service);
   const connection = await openWire(t, port);
@@ -71,7 +71,7 @@ function whole(outcome: Outcome): Exclude<Outcome, { status: 'cut' }> {
   return outcome;
 }
 
-/** A 200 or 201, an Error, or not one byte: the request came too late to be taken. */
+/** A 200 or 201, an Error, or no byte if the request came too late. */
 function assertWhole(outcome: Outcome): void {
   if (outcome.status === 'cut') {
     assert.equal(outcome.received, '');

@@ -73,11 +73,15 @@ const WRONG: readonly (readonly [options: object, message: string])[] = [
       corsOrigins: ['https://a.example', '*', 'https://a.example/'],
       bodyLimitBytes: 0,
     },
-    'apiKeys[1]: a key must be of visible ASCII characters, without a space; ' +
-      'apiKeys[2]: a key must not be empty; ' +
-      'corsOrigins[2]: expected an origin such as https://shop.example, or *, not "https://a.example/"; ' +
-      'dataFile, memory, etcd, store: expected one of them; ' +
-      'dataFile: expected a path or a file: URL, not URL …',
+    [
+      'apiKeys[1]: a key must be of visible ASCII characters, without a space',
+      'apiKeys[2]: a key must not be empty',
+      'prefix: expected segments such as /shop, not "shop"',
+      'bodyLimitBytes: expected an integer from 1 to 5242880, not 0',
+      'corsOrigins[2]: expected an origin such as https://shop.example, or *, not "https://a.example/"',
+      'dataFile, memory, etcd, store: expected one of them',
+      `${FILE}, not URL…`,
+    ].join('; '),
   ],
 ];
 

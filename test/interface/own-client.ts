@@ -7,9 +7,10 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { AppOptions } from '../../src/app-options.ts';
 import { STATUS_OF_CODE, type ErrorCode } from '../../src/http/api-error.ts';
 import { fieldsOf, TestClient, type ServiceResponse } from '../../src/kit/test-client.ts';
-import { KEY, startService, type Service } from '../support/http/service.ts';
+import { KEY, openService, type Service } from '../support/http/service.ts';
 import { talk } from '../support/http/wire.ts';
 
 export const REX = '{"name":"Rex","categoryId":1}';
@@ -44,10 +45,9 @@ export function createOwnClient(port: number): OwnClient {
 /** A service with its own clock, store or limit, for one test or for a file of tests. */
 export async function openOwnService(
   context: { after(fn: () => Promise<void>): void },
-  options: Parameters<typeof startService>[0] = {},
+  options: Partial<AppOptions> = {},
 ): Promise<{ readonly service: Service; readonly client: OwnClient }> {
-  const service = await startService(options);
-  context.after(() => service.close());
+  const service = await openService(context, options);
   return { service, client: createOwnClient(service.port) };
 }
 

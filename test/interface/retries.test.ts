@@ -4,24 +4,17 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import type { AppOptions } from '../../src/app-options.ts';
 import { OutcomeUnknownError, StoreUnavailableError } from '../../src/model/pet-store.ts';
 import { createMemoryStore } from '../../src/stores/memory-store.ts';
-import { KEY, startService, type Service } from '../support/http/service.ts';
+import { KEY, openService, startService, type Service } from '../support/http/service.ts';
 import { lastRequestOf, talk } from '../support/http/wire.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 
 const REX = '{"name":"Rex","categoryId":7,"status":"sold"}';
 const REX_1 = '{"id":1,"name":"Rex","categoryId":7,"status":"sold"}';
 
-async function start(t: TestContext, options: Partial<AppOptions> = {}): Promise<Service> {
-  const service = await startService(options);
-  t.after(() => service.close());
-  return service;
-}
-
 async function startOnFile(t: TestContext): Promise<Service> {
-  return start(t, { dataFile: join(tempDir(t), 'pets.json') });
+  return openService(t, { dataFile: join(tempDir(t), 'pets.json') });
 }
 
 const keyed = (key: string): Record<string, string> => ({ 'Idempotency-Key': key });
@@ -68,7 +61,7 @@ const SAME_KEYS: readonly (readonly [one: string, other: string])[] = [
 ];
 
 test('A key in quotes is the same key as without them', async (t) => {
-  const service = await start(t);
+  const service = await openService(t);
   for (const [one, other] of SAME_KEYS) {
     const [, , pet] = await told(await service.post(REX, keyed(one)));
     assert.deepEqual(await told(await service.post(REX, keyed(other))), [201, 'true', pet], other);
@@ -76,7 +69,7 @@ test('A key in quotes is the same key as without them', async (t) => {
 });
 
 test('Keys that differ in case or in a character are different keys', async (t) => {
-  const service = await start(t);
+  const service = await openService(t);
   for (const key of ['key', 'Key', 'key2', 'ke', 'k"ey"', 'key"']) {
     assert.equal((await told(await service.post(REX, keyed(key))))[1], null, key);
   }
@@ -88,7 +81,7 @@ const INVALID: readonly string[] = [
 ];
 
 test('An invalid key is 400 invalid_idempotency_key, before the body is looked at', async (t) => {
-  const service = await start(t);
+  const service = await openService(t);
   for (const key of INVALID) {
     const answer = await service.post('{ no JSON', keyed(key));
     assert.deepEqual(await codeOf(answer), [400, 'invalid_idempotency_key'], key);
@@ -96,7 +89,7 @@ test('An invalid key is 400 invalid_idempotency_key, before the body is looked a
 });
 
 test('Two lines of the header field are 400, even when they are alike', async (t) => {
-  const service = await start(t);
+  const service = await openService(t);
   const two = ['Idempotency-Key: k', 'idempotency-key: k'];
   const [answer] = await talk(service.port, lastRequestOf('POST /v1/pets', two, REX));
   assert.equal(answer?.status, 400);
@@ -107,13 +100,13 @@ test('Two lines of the header field are 400, even when they are alike', async (t
 });
 
 test('An invalid key is told to those only who have an API key', async (t) => {
-  const service = await start(t);
+  const service = await openService(t);
   const answer = await service.post(REX, { ...keyed(''), Authorization: '' });
   assert.deepEqual(await codeOf(answer), [401, 'unauthorized']);
 });
 
 test('On any other request the header field is ignored', async (t) => {
-  const service = await start(t);
+  const service = await openService(t);
   await service.post(REX);
   for (const path of ['/v1/pets', '/v1/pets/1', '/livez', '/metrics']) {
     const answer = await service.fetch(path, { headers: keyed('not a key') });
@@ -122,7 +115,7 @@ test('On any other request the header field is ignored', async (t) => {
 });
 
 test('The key of one API key is not met by another', async (t) => {
-  const service = await start(t, { apiKeys: [KEY, 'other'] });
+  const service = await openService(t, { apiKeys: [KEY, 'other'] });
   await service.post(REX, keyed('k'));
   const other = await service.post(REX, { ...keyed('k'), Authorization: 'Bearer other' });
   const [status, replayed, body] = await told(other);
@@ -132,7 +125,7 @@ test('The key of one API key is not met by another', async (t) => {
 
 test('An API key known by its digest has the same scope as in plain text', async (t) => {
   const digest = createHash('sha256').update(KEY).digest('hex');
-  const service = await start(t, { apiKeys: [`sha256:${digest}`] });
+  const service = await openService(t, { apiKeys: [`sha256:${digest}`] });
   await service.post(REX, keyed('k'));
   service.app.setApiKeys([KEY]);
   assert.equal((await told(await service.post(REX, keyed('k'))))[1], 'true');
@@ -192,7 +185,7 @@ test('A key that was refused with 503 leaves nothing that a retry is stuck on', 
     if (isFull) throw new StoreUnavailableError('The disk is full');
     return (await store.createOnce?.(pet, key)) ?? assert.fail();
   };
-  const service = await start(t, { store: { ...store, createOnce } });
+  const service = await openService(t, { store: { ...store, createOnce } });
   const refused = await service.post(REX, keyed('k'));
   assert.ok(refused.headers.has('Retry-After'));
   assert.deepEqual(await codeOf(refused), [503, 'unavailable']);
@@ -204,13 +197,13 @@ test('A key whose outcome is unknown is 500 outcome_unknown', async (t) => {
   const createOnce = async (): Promise<never> => {
     throw new OutcomeUnknownError('Nobody can tell');
   };
-  const service = await start(t, { store: { ...createMemoryStore(), createOnce } });
+  const service = await openService(t, { store: { ...createMemoryStore(), createOnce } });
   assert.deepEqual(await codeOf(await service.post(REX, keyed('k'))), [500, 'outcome_unknown']);
 });
 
 test('Where the store remembers no keys, one is 400 and never ignored', async (t) => {
   const { createOnce: _, ...store } = createMemoryStore();
-  const service = await start(t, { store });
+  const service = await openService(t, { store });
   const answer = await service.post(REX, keyed('k'));
   assert.deepEqual(await codeOf(answer), [400, 'invalid_idempotency_key']);
   assert.equal(await (await service.fetch('/v1/pets')).text(), '[]');
@@ -236,7 +229,7 @@ test('The keys that are held are counted, and those that went before their time'
 
 test('A page from elsewhere may send a key, and sees whether it was replayed', async (t) => {
   const origin = 'https://shop.example';
-  const service = await start(t, { corsOrigins: [origin] });
+  const service = await openService(t, { corsOrigins: [origin] });
   const preflight = await service.fetch('/v1/pets', {
     method: 'OPTIONS',
     headers: { Origin: origin, 'Access-Control-Request-Method': 'POST', Authorization: '' },

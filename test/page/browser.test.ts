@@ -1,40 +1,28 @@
 /** The page in a real browser: what a person does there, and what they must not have to fear. */
 
 import assert from 'node:assert/strict';
-import { after, before, test, type TestContext } from 'node:test';
-import { browserProblem, openBrowser, type Browser } from '../support/browser/browser.ts';
-import { KEY, startService, type Service } from '../support/http/service.ts';
+import {
+  browser,
+  disableScripts,
+  inBrowser,
+  inLightAndDark,
+  requestsOf,
+  service,
+  setWidth,
+  until,
+  untilTrue,
+  useBrowser,
+} from '../support/browser/in-browser.ts';
+import { KEY, startService } from '../support/http/service.ts';
 
 const TAB = '\uE004';
 const ENTER = '\uE007';
 
-const problem = browserProblem();
-// Where a browser was installed for the tests, to pass over them would be a lie.
-const isSkipped = problem !== undefined && process.env['TEST_BROWSER'] !== 'required';
-if (isSkipped) test('The page in a real browser', { skip: problem }, () => undefined);
-
-function inBrowser(name: string, run: (t: TestContext) => Promise<void>): void {
-  if (!isSkipped) test(name, run);
-}
-
-let browser: Browser;
-let service: Service;
-
-before(async () => {
-  if (isSkipped) return;
-  assert.equal(problem, undefined);
-  service = await startService({ page: true });
-  browser = await openBrowser();
-});
-
-after(async () => {
-  await browser?.close();
-  await service?.close();
-});
+useBrowser('The page', { page: true });
 
 async function openPage(path = '/'): Promise<void> {
   await browser.open(`${service.origin}${path}`);
-  await until(async () => (await browser.run('return !main.hidden')) === true);
+  await untilTrue('return !main.hidden');
 }
 
 async function useKey(key: string): Promise<void> {
@@ -49,25 +37,14 @@ async function addPet(name: string, category = '1', status = 'available'): Promi
   await browser.click('#add-form button.main');
 }
 
-/** Waits for the words of a place. */
-async function says(place: 'list' | 'add' | 'metrics', words: RegExp): Promise<void> {
+/** Waits until a panel shows the words. */
+async function says(panel: 'list' | 'add' | 'metrics', words: RegExp): Promise<void> {
   let text = '';
   const isSaid = async (): Promise<boolean> => {
-    text = await browser.text(`#${place}-answer .words`);
+    text = await browser.text(`#${panel}-response .words`);
     return words.test(text);
   };
   await until(isSaid, () => `${words} is not in: ${text}`);
-}
-
-async function until(
-  isTrue: () => Promise<boolean>,
-  complaint = () => 'It did not come true',
-): Promise<void> {
-  const endsAt = Date.now() + 10_000;
-  while (!(await isTrue())) {
-    assert.ok(Date.now() < endsAt, complaint());
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
 }
 
 const names = async (): Promise<unknown> =>
@@ -84,45 +61,47 @@ async function tabTo(id: string): Promise<void> {
 }
 
 inBrowser(
-  'By keyboard alone: enter a key, see that there is nothing, add a pet, see it',
-
+  'With the keyboard alone a person enters a key, sees an empty list, adds a pet and sees it',
   async () => {
     await openPage();
     await tabTo('key');
     await browser.press(`${KEY}${ENTER}`);
-    await says('list', /^Answer 200: 0 pets\.$/);
+    await says('list', /^Response 200: 0 pets\.$/);
     assert.equal(await browser.text('#empty'), 'There are no pets yet: add one.');
     await tabTo('name');
     await browser.press(`Rex${ENTER}`);
-    await says('add', /^Answer 201: pet 1 is stored/);
-    await says('list', /^Answer 200: 1 pet\.$/);
+    await says('add', /^Response 201: pet 1 is stored/);
+    await says('list', /^Response 200: 1 pet\.$/);
     assert.equal(await browser.text('#rows'), '1\tRex\t1\tavailable');
   },
 );
 
-inBrowser('An int64 is exact both ways, and what is none is not sent', async () => {
-  await openPage();
-  await useKey(KEY);
-  for (const [id, digits] of [
-    [2, '9223372036854775807'],
-    [3, '-9223372036854775808'],
-  ] as const) {
-    await addPet('Big', digits, '');
-    await says('add', new RegExp(`^Answer 201: pet ${id} `));
-    assert.ok((await browser.text('#add-answer code')).includes(`"categoryId":${digits}}`));
-    await until(async () => (await browser.text('#rows')).includes(`Big\t${digits}\tnone`));
-  }
-  for (const wrong of ['9223372036854775808', '1.5', 'x', '']) {
-    await addPet('Big', wrong);
-    await says('add', /^Not sent\. Category id must be an integer of 64 bits\.$/);
-    assert.equal(await focused(), 'words bad');
-    const shown = await browser.run(`return [category.getAttribute('aria-invalid'),
-      document.querySelector('#add-answer .curl').hidden]`);
-    assert.deepEqual(shown, ['true', true]);
-  }
-});
+inBrowser(
+  'The page sends and shows an int64 exactly, and does not send another value',
+  async () => {
+    await openPage();
+    await useKey(KEY);
+    for (const [id, digits] of [
+      [2, '9223372036854775807'],
+      [3, '-9223372036854775808'],
+    ] as const) {
+      await addPet('Big', digits, '');
+      await says('add', new RegExp(`^Response 201: pet ${id} `));
+      assert.ok((await browser.text('#add-response code')).includes(`"categoryId":${digits}}`));
+      await until(async () => (await browser.text('#rows')).includes(`Big\t${digits}\tnone`));
+    }
+    for (const wrong of ['9223372036854775808', '1.5', 'x', '']) {
+      await addPet('Big', wrong);
+      await says('add', /^Not sent\. Category id must be a 64-bit integer\.$/);
+      assert.equal(await focused(), 'words bad');
+      const shown = await browser.run(`return [category.getAttribute('aria-invalid'),
+      document.querySelector('#add-response .curl').hidden]`);
+      assert.deepEqual(shown, ['true', true]);
+    }
+  },
+);
 
-inBrowser('Markup in a name, and text of any kind, is shown as it is', async () => {
+inBrowser('The page shows markup in a name as text', async () => {
   await openPage();
   await useKey(KEY);
   const wild = [
@@ -139,74 +118,79 @@ inBrowser('Markup in a name, and text of any kind, is shown as it is', async () 
   assert.equal(await browser.run('return typeof hit + document.images.length'), 'undefined0');
 });
 
-inBrowser('A filter and paging show what the curl line asks for', async () => {
-  for (let i = 0; i < 50; i += 1) {
-    await service.post({ name: `Sold ${i}`, categoryId: i, status: 'sold' });
-  }
-  await openPage();
-  await useKey(KEY);
-  await says('list', /^Answer 200: 20 pets, and there are more\.$/);
-  await browser.run(`filter.value = 'sold'; filter.dispatchEvent(new Event('change'))`);
-  const first = Array.from({ length: 20 }, (_, index) => `Sold ${index}`);
-  await until(async () => JSON.stringify(await names()) === JSON.stringify(first));
-  await browser.click('#next');
-  await until(async () => ((await names()) as string[])[0] === 'Sold 20');
-  assert.equal(await focused(), 'caption');
-  assert.match(await browser.text('#caption'), /^Page 2/);
-  await browser.click('#next');
-  await says('list', /^Answer 200: 10 pets\.$/);
-  assert.equal(await browser.run('return next.hidden'), true);
-  const line = await browser.text('#list-answer code');
-  const wanted = `^curl -H "Authorization: Bearer \\$API_KEY" '${service.origin}/v1/pets\\?`;
-  assert.match(line, new RegExp(`${wanted}[^']*status=sold[^']*'$`));
-  await browser.click('#previous');
-  await browser.click('#previous');
-  await until(async () => JSON.stringify(await names()) === JSON.stringify(first));
-  await browser.run(`filter.value = 'pending'; filter.dispatchEvent(new Event('change'))`);
-  await until(async () => (await browser.text('#empty')) === 'No pet is pending.');
-});
+inBrowser(
+  'The filter and the paging buttons show the pets that the curl line requests',
+  async () => {
+    for (let i = 0; i < 50; i += 1) {
+      await service.post({ name: `Sold ${i}`, categoryId: i, status: 'sold' });
+    }
+    await openPage();
+    await useKey(KEY);
+    await says('list', /^Response 200: 20 pets, and there are more\.$/);
+    await browser.run(`filter.value = 'sold'; filter.dispatchEvent(new Event('change'))`);
+    const first = Array.from({ length: 20 }, (_, index) => `Sold ${index}`);
+    await until(async () => JSON.stringify(await names()) === JSON.stringify(first));
+    await browser.click('#next');
+    await until(async () => ((await names()) as string[])[0] === 'Sold 20');
+    assert.equal(await focused(), 'caption');
+    assert.match(await browser.text('#caption'), /^Page 2/);
+    await browser.click('#next');
+    await says('list', /^Response 200: 10 pets\.$/);
+    assert.equal(await browser.run('return next.hidden'), true);
+    const line = await browser.text('#list-response code');
+    const wanted = `^curl -H "Authorization: Bearer \\$API_KEY" '${service.origin}/v1/pets\\?`;
+    assert.match(line, new RegExp(`${wanted}[^']*status=sold[^']*'$`));
+    await browser.click('#previous');
+    await browser.click('#previous');
+    await until(async () => JSON.stringify(await names()) === JSON.stringify(first));
+    await browser.run(`filter.value = 'pending'; filter.dispatchEvent(new Event('change'))`);
+    await until(async () => (await browser.text('#empty')) === 'No pet is pending.');
+  },
+);
 
-inBrowser('A wrong key, and none, is told in words that get the focus', async () => {
-  await openPage();
-  await browser.click('#key-form button');
-  await says('list', /^Not sent\. Enter an API key first\.$/);
-  await useKey(KEY);
-  await says('list', /^Answer 200/);
-  await browser.console();
-  await useKey('wrong-key');
-  await says('list', /^Answer 401, unauthorized: /);
-  assert.equal(await focused(), 'words bad');
-  // What the key before it showed is gone.
-  assert.equal(await browser.run('return pets.hidden'), true);
-  await browser.click('#metrics');
-  await says('metrics', /^Answer 401, unauthorized: /);
-  const complaints = await browser.console();
-  assert.equal(complaints.length, 2);
-  for (const line of complaints) assert.match(line, /status of 401 /);
-});
+inBrowser(
+  'An error about a missing or wrong key is shown in words, and gets the focus',
+  async () => {
+    await openPage();
+    await browser.click('#key-form button');
+    await says('list', /^Not sent\. Enter an API key first\.$/);
+    await useKey(KEY);
+    await says('list', /^Response 200/);
+    await browser.console();
+    await useKey('wrong-key');
+    await says('list', /^Response 401, unauthorized: /);
+    assert.equal(await focused(), 'words bad');
+    // The pets that the previous key showed are gone.
+    assert.equal(await browser.run('return pets.hidden'), true);
+    await browser.click('#metrics');
+    await says('metrics', /^Response 401, unauthorized: /);
+    const complaints = await browser.console();
+    assert.equal(complaints.length, 2);
+    for (const line of complaints) assert.match(line, /status of 401 /);
+  },
+);
 
-inBrowser('The metrics come with the key', async () => {
+inBrowser('The page shows the metrics if the key is valid', async () => {
   await openPage();
   await useKey(KEY);
   await browser.click('#metrics');
-  await says('metrics', /^Answer 200\.$/);
+  await says('metrics', /^Response 200\.$/);
   assert.match(await browser.text('#metrics-text'), /^petstore_pets\{/m);
 });
 
 inBrowser(
-  'A key stays in the tab only where that is asked for, and is shown nowhere',
-
+  'The page keeps a key in the tab only if the visitor wants that, and shows it nowhere',
   async () => {
     const places = `return [sessionStorage, localStorage].map((storage) => JSON.stringify(storage))
     .concat(location.href, document.cookie, document.body.innerText)`;
     await openPage();
     await useKey(KEY);
-    await says('list', /^Answer 200/);
+    await says('list', /^Response 200/);
     for (const place of (await browser.run(places)) as string[])
       assert.ok(!place.includes(KEY), place);
     await browser.click('#keep');
     await openPage('/?again#there');
-    await says('list', /^Answer 200/);
+    await says('list', /^Response 200/);
     const [session, ...others] = (await browser.run(places)) as [string, ...string[]];
     assert.equal(session, `{"petstore-key":"${KEY}"}`);
     for (const place of others) assert.ok(!place.includes(KEY), place);
@@ -217,17 +201,16 @@ inBrowser(
   },
 );
 
-inBrowser('A curl line can be copied', async () => {
+inBrowser('The copy button copies the curl line', async () => {
   await openPage();
   await useKey(KEY);
-  await says('list', /^Answer 200/);
-  await browser.click('#list-answer button');
-  await until(async () => (await browser.text('#list-answer button')) === 'Copied');
+  await says('list', /^Response 200/);
+  await browser.click('#list-response button');
+  await until(async () => (await browser.text('#list-response button')) === 'Copied');
 });
 
 inBrowser(
-  'Each field has its label, the table its caption, and words are read out',
-
+  'Each field has a label, the table a caption, and a screen reader reads the messages',
   async () => {
     await openPage();
     const nameless =
@@ -242,36 +225,21 @@ inBrowser(
   },
 );
 
-inBrowser(
-  'It fits a narrow phone, with long names, too, and follows the dark',
+inBrowser('The page fits a narrow phone, even with long names, and has a dark mode', async (t) => {
+  await setWidth(t, 320);
+  await service.post({ name: 'A'.repeat(300), categoryId: 1 });
+  // A line cannot break within one letter and its combining characters.
+  await service.post({ name: `a${'\u0489'.repeat(300)}`, categoryId: 1 });
+  await openPage();
+  await useKey(KEY);
+  await says('list', /^Response 200/);
+  await inLightAndDark(async () => {
+    assert.equal(await browser.run('return document.documentElement.scrollWidth'), 320);
+  });
+});
 
-  async (t) => {
-    const size = { width: 320, height: 640, deviceScaleFactor: 1, mobile: true };
-    await browser.command('Emulation.setDeviceMetricsOverride', size);
-    t.after(() => browser.command('Emulation.clearDeviceMetricsOverride', {}));
-    await service.post({ name: 'A'.repeat(300), categoryId: 1 });
-    // One letter with so many signs about it has no place to break a line.
-    await service.post({ name: `a${'\u0489'.repeat(300)}`, categoryId: 1 });
-    await openPage();
-    await useKey(KEY);
-    await says('list', /^Answer 200/);
-    const width = 'return document.documentElement.scrollWidth';
-    assert.equal(await browser.run(width), 320);
-    const back = async (value: string): Promise<unknown> => {
-      const features = [{ name: 'prefers-color-scheme', value }];
-      await browser.command('Emulation.setEmulatedMedia', { features });
-      return browser.run('return getComputedStyle(document.body).backgroundColor');
-    };
-    assert.equal(await back('light'), 'rgb(244, 246, 248)');
-    assert.equal(await back('dark'), 'rgb(17, 21, 26)');
-  },
-);
-
-inBrowser('Without JavaScript it says how to use curl', async (t) => {
-  const disable = (value: boolean): Promise<unknown> =>
-    browser.command('Emulation.setScriptExecutionDisabled', { value });
-  await disable(true);
-  t.after(() => disable(false));
+inBrowser('Without JavaScript the page links to the curl lines of the reference', async (t) => {
+  await disableScripts(t);
   await browser.open(`${service.origin}/`);
   const text = await browser.text('body');
   assert.match(text, /The reference has a\s+curl line for each operation/);
@@ -280,37 +248,31 @@ inBrowser('Without JavaScript it says how to use curl', async (t) => {
   assert.match(await browser.text('#listPets'), /curl -H "Authorization: Bearer \$API_KEY"/);
 });
 
-inBrowser('Under a prefix it does the same', async (t) => {
+inBrowser('The page works under a prefix', async (t) => {
   const mounted = await startService({ page: true, prefix: '/shop' });
   t.after(mounted.close);
   await browser.open(`${mounted.origin}/shop/`);
   await useKey(KEY);
   await addPet('Rex');
-  await says('add', /^Answer 201: pet 1 /);
-  await says('list', /^Answer 200: 1 pet\.$/);
+  await says('add', /^Response 201: pet 1 /);
+  await says('list', /^Response 200: 1 pet\.$/);
 });
 
-inBrowser('No request went to another host, and the console has no error', async () => {
-  await browser.console();
-  await browser.requests();
-  await openPage();
-  await useKey(KEY);
-  await addPet('Last');
-  await says('add', /^Answer 201/);
-  assert.deepEqual(await browser.console(), []);
-  const requests = await browser.requests();
-  assert.ok(requests.length > 15, requests.join());
-  const elsewhere = requests.filter(
-    (url) => !/^data:/.test(url) && !url.startsWith(service.origin),
-  );
-  assert.deepEqual(elsewhere, []);
+inBrowser('The page loads its own files only, without an error in the console', async () => {
+  const requested = await requestsOf(async () => {
+    await openPage();
+    await useKey(KEY);
+    await addPet('Last');
+    await says('add', /^Response 201/);
+  });
+  assert.ok(requested.length > 15, requested.join());
 });
 
-inBrowser('A service that is gone is told in words', async () => {
+inBrowser('If the service has stopped, the page says so in words', async () => {
   await openPage();
   await useKey(KEY);
-  await says('list', /^Answer 200/);
+  await says('list', /^Response 200/);
   await service.close();
   await browser.click('#key-form button');
-  await says('list', /^No answer, network_failure: /);
+  await says('list', /^No response, network_failure: /);
 });

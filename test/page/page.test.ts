@@ -1,4 +1,4 @@
-/** The page for people, as the service sends it: who gets it, what comes with it, and what else. */
+/** The page for people, as the service sends it: its files, header fields, and where it is off. */
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -7,7 +7,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { VERSION } from '../../src/base/version.ts';
-import { curlLine } from '../../src/page/request-panel.ts';
+import { curlLine } from '../../src/page/curl-line.ts';
 import { PAGE_MODULES } from '../../src/page/page.ts';
 import { ROOT } from '../support/process/carry.ts';
 import { end, startProcess, startProgram, type Process } from '../support/process/process.ts';
@@ -31,7 +31,7 @@ async function start(t: TestContext, options: object): Promise<Service> {
   return service;
 }
 
-test('Anybody gets the page and its files, with header fields that shut everything else out', async (t) => {
+test('The page and its files need no API key, and have a strict Content-Security-Policy', async (t) => {
   const { origin } = await start(t, { page: true });
   for (const [path, type] of ADDRESSES) {
     const response = await fetch(`${origin}${path}`);
@@ -54,9 +54,9 @@ test('Anybody gets the page and its files, with header fields that shut everythi
   }
 });
 
-test('No file is opened for the page: its modules were read at the start', async (t) => {
+test('The service reads the modules of the page at start, and opens no file for a request', async (t) => {
   const { origin } = await start(t, { page: true });
-  // `fetch` reads a part of Node on its first use.
+  // fetch itself loads a file of Node on its first use.
   await (await fetch(`${origin}/livez`)).text();
   const opened: unknown[] = [];
   t.after(() => {
@@ -82,7 +82,7 @@ test('No file is opened for the page: its modules were read at the start', async
   assert.deepEqual(opened, []);
 });
 
-test('An embedded app has no page unless it is asked for', async (t) => {
+test('An embedded app has no page by default', async (t) => {
   const { origin } = await start(t, {});
   for (const [path] of ADDRESSES) {
     const response = await fetch(`${origin}${path}`);
@@ -91,7 +91,7 @@ test('An embedded app has no page unless it is asked for', async (t) => {
   }
 });
 
-test('Under a prefix the page is there, and nowhere else', async (t) => {
+test('With a prefix the page is below the prefix only', async (t) => {
   const { origin } = await start(t, { page: true, prefix: '/shop' });
   for (const [path] of ADDRESSES) {
     assert.equal((await fetch(`${origin}/shop${path}`)).status, 200, path);
@@ -99,7 +99,7 @@ test('Under a prefix the page is there, and nowhere else', async (t) => {
   }
 });
 
-test('No other file is served: no other module, nothing by a way round', async (t) => {
+test('The service serves no other file of the package, by no form of its path', async (t) => {
   const { origin } = await start(t, { page: true });
   const names = ['server.js', 'app.js', 'page/page.js', 'page/html.js', 'client/client.ts', ''];
   const around = ['..%2fserver.js', 'client%2fclient.js', 'client/..%2f..%2fpackage.json', '%00'];
@@ -108,9 +108,9 @@ test('No other file is served: no other module, nothing by a way round', async (
   }
 });
 
-test('The modules that are served are those that the page imports, and no more', () => {
-  const needed = new Set(['page/main']);
-  // A set is walked to what is added on the way.
+test('The service serves exactly the modules that the page and the reference import', () => {
+  const needed = new Set(['page/main', 'page/address']);
+  // The loop also visits what is added during it.
   for (const name of needed) {
     const text = readFileSync(join(ROOT, 'dist', `${name}.js`), 'utf8');
     for (const [, target] of text.matchAll(/^(?:import|export)\b[^;]*?from '(\.[^']+)\.js'/gm)) {
@@ -121,9 +121,9 @@ test('The modules that are served are those that the page imports, and no more',
 });
 
 test('The page has at most 400 lines of code, and 700 together with the reference', () => {
-  const linesOf = (room: string): number => {
-    const folder = join(ROOT, 'src', room);
-    const texts = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'));
+  const linesOf = (name: string): number => {
+    const folder = join(ROOT, 'src', name);
+    const texts = readdirSync(folder).map((file) => readFileSync(join(folder, file), 'utf8'));
     const withoutComments = texts.join('').replace(/^\s*(\/\*\*?[^]*?\*\/|\/\/.*)$/gm, '');
     return withoutComments.split('\n').filter((line) => line.trim() !== '').length;
   };
@@ -131,7 +131,7 @@ test('The page has at most 400 lines of code, and 700 together with the referenc
   assert.ok(page <= 400 && page + reference <= 700, `${page} and ${reference} lines`);
 });
 
-test('The page and the reference have one header, which links both and tells the version', async (t) => {
+test('The page and the reference have the same header, with links to both and the version', async (t) => {
   const { origin } = await start(t, { page: true });
   const headers = await Promise.all(
     ['/', '/docs'].map(async (path) => {
@@ -151,29 +151,33 @@ test('The page and the reference have one header, which links both and tells the
 
 const POSIX = { skip: process.platform === 'win32' && 'needs a POSIX shell' };
 
-test('A curl line gives curl what was meant, whatever is in a name', POSIX, () => {
-  const url = 'http://127.0.0.1:8080/v1/pets?status=sold';
-  for (const name of [
-    'Rex',
-    "O'Hara",
-    '$HOME `id` $(id) "\\',
-    "'; id; '",
-    '-d @/etc/passwd',
-    '\n',
-  ]) {
-    const body = JSON.stringify({ name });
-    const script = `curl() { printf '%s\\0' "$@"; }; ${curlLine(url, body)}`;
-    const { stdout } = spawnSync('sh', ['-c', script], {
-      encoding: 'utf8',
-      env: { API_KEY: 'a-key' },
-    });
-    const type = ['-H', 'Content-Type: application/json'];
-    const expected = ['-H', 'Authorization: Bearer a-key', ...type, '-d', body, url, ''];
-    assert.deepEqual(stdout.split('\0'), expected);
-  }
-});
+test(
+  'A shell passes the arguments of a curl line to curl unchanged, whatever a name contains',
+  POSIX,
+  () => {
+    const url = 'http://127.0.0.1:8080/v1/pets?status=sold';
+    for (const name of [
+      'Rex',
+      "O'Hara",
+      '$HOME `id` $(id) "\\',
+      "'; id; '",
+      '-d @/etc/passwd',
+      '\n',
+    ]) {
+      const body = JSON.stringify({ name });
+      const script = `curl() { printf '%s\\0' "$@"; }; ${curlLine(url, body)}`;
+      const { stdout } = spawnSync('sh', ['-c', script], {
+        encoding: 'utf8',
+        env: { API_KEY: 'a-key' },
+      });
+      const type = ['-H', 'Content-Type: application/json'];
+      const expected = ['-H', 'Authorization: Bearer a-key', ...type, '-d', body, url, ''];
+      assert.deepEqual(stdout.split('\0'), expected);
+    }
+  },
+);
 
-test('The greeting names the page; PETSTORE_PAGE=off takes it away, and the reference', async (t) => {
+test('The greeting names the page, and PETSTORE_PAGE=off removes the page and the reference', async (t) => {
   const serve = (env: Record<string, string>): Process => {
     const dataFile = join(tempDir(t), 'pets.json');
     const service = startProcess(['--port', '0', '--data-file', dataFile], env);
@@ -197,16 +201,20 @@ const needsStripping = {
   skip: !canRunSources && `needs a Node that runs TypeScript (22.18), not ${process.version}`,
 };
 
-test('From bare sources the modules come without their types', needsStripping, async (t) => {
-  const args = ['src/server.ts', '--port', '0', '--data-file', join(tempDir(t), 'pets.json')];
-  const service = startProgram(process.execPath, args, { cwd: ROOT });
-  t.after(() => end(service, 'SIGKILL'));
-  const url = await service.ready();
-  assert.match(await (await fetch(`${url}/`)).text(), /src="page\/page\/main\.ts"/);
-  for (const name of PAGE_MODULES) {
-    const response = await fetch(`${url}/page/${name}.ts`);
-    assert.equal(response.headers.get('Content-Type'), 'text/javascript; charset=utf-8');
-    assert.doesNotMatch(await response.text(), /^(import type|export interface)/m);
-  }
-  for (const line of service.stderr().trim().split('\n')) JSON.parse(line);
-});
+test(
+  'If the sources run without a build, the modules are served without types',
+  needsStripping,
+  async (t) => {
+    const args = ['src/server.ts', '--port', '0', '--data-file', join(tempDir(t), 'pets.json')];
+    const service = startProgram(process.execPath, args, { cwd: ROOT });
+    t.after(() => end(service, 'SIGKILL'));
+    const url = await service.ready();
+    assert.match(await (await fetch(`${url}/`)).text(), /src="page\/page\/main\.ts"/);
+    for (const name of PAGE_MODULES) {
+      const response = await fetch(`${url}/page/${name}.ts`);
+      assert.equal(response.headers.get('Content-Type'), 'text/javascript; charset=utf-8');
+      assert.doesNotMatch(await response.text(), /^(import type|export interface)/m);
+    }
+    for (const line of service.stderr().trim().split('\n')) JSON.parse(line);
+  },
+);

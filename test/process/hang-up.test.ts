@@ -60,8 +60,8 @@ test('SIGHUP reads the API keys file again, and a bad file changes nothing', POS
   const after = [[401, 200, 200, 401], '0', ',shop-2,prometheus'];
   assert.deepEqual(await state(), after);
 
-  const old = 'The API keys were left as they are';
-  await reload(`shop-2: key-new\nshop-2: key-old\n${scraper}`, old);
+  const kept = '"Kept the API keys in force"';
+  await reload(`shop-2: key-new\nshop-2: key-old\n${scraper}`, kept);
   assert.ok(service.stderr().includes('line 2: the name is there already'));
   after[1] = '1';
   assert.deepEqual(await state(), after);

@@ -6,6 +6,7 @@
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { runBeforeTests } from '../support/run-before-tests.ts';
 import { BREAKS, CHECKPOINTS, createsInDoubtByMemory } from './breaks.ts';
 import {
   growLongJournal,
@@ -15,7 +16,6 @@ import {
   liveShortly,
   type Script,
 } from './callers.ts';
-import { runBeforeTests } from '../support/run-before-tests.ts';
 import { CLOCK_FAULTS, stepClockEverywhere } from './clock-steps.ts';
 import { flipEveryByte, overwriteTails, swapSnapshots } from './damage.ts';
 import { JOURNAL, live } from './life.ts';

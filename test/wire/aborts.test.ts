@@ -7,7 +7,7 @@ import { test, type TestContext } from 'node:test';
 import type { PetStore } from '../../src/model/pet-store.ts';
 import { createMemoryStore } from '../../src/stores/memory-store.ts';
 import { createHeldStore } from '../support/pets/held-store.ts';
-import { startService, type Service } from '../support/http/service.ts';
+import { openService, type Service } from '../support/http/service.ts';
 import { assertErrorAnswer, openWire, requestOf, statusesOf, talk } from '../support/http/wire.ts';
 
 const REX = '{"name":"Rex","categoryId":1}';
@@ -17,8 +17,7 @@ const CHUNKED = 'Transfer-Encoding: chunked';
 /** A service that must log nothing. */
 async function start(t: TestContext, store: PetStore = createMemoryStore()): Promise<Service> {
   const log = (...entry: readonly unknown[]): void => assert.fail(JSON.stringify(entry));
-  const service = await startService({ log, store });
-  t.after(() => service.close());
+  const service = await openService(t, { log, store });
   return service;
 }
 

@@ -8,11 +8,10 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { after, describe, test } from 'node:test';
 import type { ErrorCode } from '../../src/http/api-error.ts';
-import { startService } from '../support/http/service.ts';
+import { openService } from '../support/http/service.ts';
 import { assertErrorAnswer, openWire, requestOf, statusesOf, talk } from '../support/http/wire.ts';
 
-const service = await startService();
-after(() => service.close());
+const service = await openService({ after });
 
 const REX = '{"name":"Rex","categoryId":1}';
 const BODY_BYTES = 3_000_000;

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { createHeldStore } from '../support/pets/held-store.ts';
-import { startService } from '../support/http/service.ts';
+import { openService } from '../support/http/service.ts';
 import {
   assertErrorAnswer,
   lastRequestOf,
@@ -13,8 +13,7 @@ import {
   talk,
 } from '../support/http/wire.ts';
 
-const service = await startService();
-after(() => service.close());
+const service = await openService({ after });
 
 const REX = '{"name":"Rex","categoryId":1}';
 const REX_LENGTH = `Content-Length: ${REX.length}`;
@@ -44,8 +43,7 @@ describe('Expect', () => {
   ] as const) {
     test(`Behind a create under way, an expectation ${what} is met in its turn`, async (t) => {
       const store = createHeldStore();
-      const own = await startService({ store });
-      t.after(() => own.close());
+      const own = await openService(t, { store });
       const wire = await openWire(t, own.port);
       const expecting = requestOf('POST /v1/pets', [EXPECT, REX_LENGTH]) + sooner;
       wire.socket.write(requestOf('POST /v1/pets', [], REX) + expecting);
@@ -63,8 +61,7 @@ describe('Expect', () => {
 
   test('A client that goes away before it is asked for its body harms nobody', async (t) => {
     const store = createHeldStore();
-    const own = await startService({ store });
-    t.after(() => own.close());
+    const own = await openService(t, { store });
     const wire = await openWire(t, own.port);
     const expecting = requestOf('POST /v1/pets', [EXPECT, REX_LENGTH]);
     wire.socket.write(requestOf('POST /v1/pets', [], REX) + expecting);

@@ -5,7 +5,7 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { after, test, type TestContext } from 'node:test';
+import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connectionsOf } from '../../src/http/http-server.ts';
 import { createMemoryStore } from '../../src/stores/memory-store.ts';
@@ -13,7 +13,7 @@ import { startBystander } from '../support/http/bystander.ts';
 import { usedBytes } from '../support/process/heap.ts';
 import { createHeldStore } from '../support/pets/held-store.ts';
 import { rounds } from '../support/extent.ts';
-import { addLongPets, startService, type Service } from '../support/http/service.ts';
+import { addLongPets, openService, type Service } from '../support/http/service.ts';
 import {
   lastRequestOf,
   openWire,
@@ -28,17 +28,7 @@ const CHUNKED = 'Transfer-Encoding: chunked';
 const CREATE = requestOf('POST /v1/pets', [], REX);
 const LIVEZ = 'GET /livez HTTP/1.1\r\nHost: a\r\n\r\n';
 
-const service = await startService();
-after(() => service.close());
-
-async function start(
-  t: TestContext,
-  ...options: Parameters<typeof startService>
-): Promise<Service> {
-  const own = await startService(...options);
-  t.after(() => own.close());
-  return own;
-}
+const service = await openService({ after });
 
 /** Resolves when the service has so many connections. */
 async function connections({ server }: Service, count: number): Promise<void> {
@@ -93,7 +83,7 @@ const END_OF: Readonly<Record<string, string>> = { '\n': '\r\n\r\n', '}': '}', '
 
 test('A second batch is answered while the first is, in its order', async (t) => {
   const store = createHeldStore();
-  const own = await start(t, { store });
+  const own = await openService(t, { store });
   const wire = await openWire(t, own.port);
   wire.socket.write(CREATE + LIVEZ);
   await store.waiting();
@@ -107,7 +97,7 @@ test('A second batch is answered while the first is, in its order', async (t) =>
 });
 
 test('Connections that pipelined and went away make room for others', async (t) => {
-  const own = await start(t, {}, { maxConnections: 50 });
+  const own = await openService(t, {}, { maxConnections: 50 });
   for (let round = 0; round < rounds(2, 3); round += 1) {
     const wires = await Promise.all(Array.from({ length: 50 }, () => openWire(t, own.port)));
     for (let batch = 0; batch < 2; batch += 1) {
@@ -124,7 +114,7 @@ test('Connections that pipelined and went away make room for others', async (t) 
 });
 
 test('A client that reads nothing is cut off after some time, and others are not', async (t) => {
-  const own = await start(t, {}, { timeout: 300, connectionsCheckingInterval: 20 });
+  const own = await openService(t, {}, { timeout: 300, connectionsCheckingInterval: 20 });
   await addLongPets(own, 20);
   const bystander = await startBystander(own.port);
   const others = connectionsOf(own.server).size;
@@ -150,7 +140,7 @@ test('A client that reads nothing is cut off after some time, and others are not
 
 test('An answer that never comes ends its connection after some time', async (t) => {
   const get = (): Promise<undefined> => new Promise(() => undefined);
-  const own = await start(
+  const own = await openService(
     t,
     { store: { ...createMemoryStore(), get } },
     { timeout: 200, connectionsCheckingInterval: 20 },
@@ -168,7 +158,7 @@ const FLOOD = rounds(60_000, 160_000);
 const MAX_FLOOD_BYTES: number = rounds(150, 200) << 20;
 
 test('A flood of short requests takes bounded memory, and holds up nobody', async (t) => {
-  const own = await start(t);
+  const own = await openService(t);
   const request = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
   const wire = await openWire(t, own.port);
   wire.socket.write(request);
@@ -194,7 +184,7 @@ test('A flood of short requests takes bounded memory, and holds up nobody', asyn
 
 test('With one request too many that waits, the answer under way is the last', async (t) => {
   const store = createHeldStore();
-  const own = await start(t, { store }, { maxWaitingRequests: 10 });
+  const own = await openService(t, { store }, { maxWaitingRequests: 10 });
   const first = await openWire(t, own.port);
   first.socket.write(CREATE + LIVEZ.repeat(8));
   await store.waiting();
@@ -214,7 +204,7 @@ test('With one request too many that waits, the answer under way is the last', a
 
 test('A request that waits counts as several when it has many header fields', async (t) => {
   const store = createHeldStore();
-  const own = await start(t, { store }, { maxWaitingRequests: 10 });
+  const own = await openService(t, { store }, { maxWaitingRequests: 10 });
   const wire = await openWire(t, own.port);
   const heavy = requestOf('GET /livez', Array<string>(600).fill('a:'));
   wire.socket.write(CREATE + heavy.repeat(2));
@@ -228,7 +218,7 @@ test('A request that waits counts as several when it has many header fields', as
 test('A request that is only half read because others wait before it is not too late', async (t) => {
   const store = createHeldStore();
   const limits = { headersTimeout: 100, requestTimeout: 200, connectionsCheckingInterval: 20 };
-  const own = await start(t, { store }, limits);
+  const own = await openService(t, { store }, limits);
   const wire = await openWire(t, own.port);
   wire.socket.write(CREATE + LIVEZ + LIVEZ.slice(0, -2));
   await store.waiting();
@@ -242,7 +232,7 @@ test('A request that is only half read because others wait before it is not too 
 
 test('A body in chunks of one byte takes little more than its length', async (t) => {
   // On a busy machine so many chunks take longer than the limit in force.
-  const own = await start(t, {}, { requestTimeout: 0 });
+  const own = await openService(t, {}, { requestTimeout: 0 });
   const body = REX.padEnd(60_000);
   const chunks = [...body].map((byte) => `1\r\n${byte}\r\n`).join('');
   const count = rounds(5, 20);
@@ -259,7 +249,7 @@ test('A body in chunks of one byte takes little more than its length', async (t)
 });
 
 test('When all connections are taken, those that nobody uses are closed', async (t) => {
-  const own = await start(t, {}, { maxConnections: 5 });
+  const own = await openService(t, {}, { maxConnections: 5 });
   const used = await Promise.all(Array.from({ length: 3 }, () => openWire(t, own.port)));
   for (const { socket } of used) socket.write(LIVEZ);
   for (const wire of used) await wire.answers(1);
@@ -291,7 +281,7 @@ test('When all connections are taken, those that nobody uses are closed', async 
 });
 
 test('When all connections are taken, one whose first header takes over a second is closed', async (t) => {
-  const own = await start(t, {}, { maxConnections: 3 });
+  const own = await openService(t, {}, { maxConnections: 3 });
   const dribbling = await Promise.all(Array.from({ length: 3 }, () => openWire(t, own.port)));
   for (const { socket } of dribbling) socket.write('G');
   await connections(own, 3);
@@ -319,7 +309,7 @@ test('Another trailer leaves the connection open', async (t) => {
 
 test('A GET whose announced body never comes has one answer', async (t) => {
   const limits = { headersTimeout: 100, requestTimeout: 200, connectionsCheckingInterval: 20 };
-  const own = await start(t, {}, limits);
+  const own = await openService(t, {}, limits);
   const bytes = requestOf('GET /livez', ['Content-Length: 10']);
   assert.deepEqual(statusesOf(await talk(own.port, bytes)), [200]);
 });

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { createHeldStore } from '../support/pets/held-store.ts';
 import { rounds } from '../support/extent.ts';
-import { addLongPets, startService } from '../support/http/service.ts';
+import { addLongPets, openService } from '../support/http/service.ts';
 import {
   assertErrorAnswer,
   lastRequestOf,
@@ -14,8 +14,7 @@ import {
   talk,
 } from '../support/http/wire.ts';
 
-const service = await startService();
-after(() => service.close());
+const service = await openService({ after });
 
 const REX = '{"name":"Rex","categoryId":1}';
 const CHUNKED = 'Transfer-Encoding: chunked';
@@ -43,8 +42,7 @@ test('A create without a body is refused, and the connection stays', async () =>
 });
 
 test('It does not matter where the bytes of requests are cut', async (t) => {
-  const own = await startService();
-  t.after(() => own.close());
+  const own = await openService(t);
   const bytes =
     requestOf('GET /livez', [], 'body') +
     CREATE +
@@ -85,8 +83,7 @@ const FAULTS = [
 for (const [what, bytes, code] of FAULTS) {
   test(`Behind requests under way, ${what} is answered in its turn`, async (t) => {
     const store = createHeldStore();
-    const own = await startService({ store });
-    t.after(() => own.close());
+    const own = await openService(t, { store });
     const wire = await openWire(t, own.port);
     wire.socket.write(CREATE + requestOf('GET /livez') + bytes);
     if (what.includes('cut')) wire.socket.end();
@@ -123,8 +120,7 @@ test('A GET with a body of exactly the limit is answered at once, and its connec
 });
 
 test('Behind a long answer that goes out in pieces, CONNECT is answered in its turn', async (t) => {
-  const own = await startService();
-  t.after(() => own.close());
+  const own = await openService(t);
   await addLongPets(own, 100);
   const bytes = requestOf('GET /v1/pets?limit=100') + requestOf('CONNECT b:443');
   const answers = await talk(own.port, bytes);

@@ -7,11 +7,10 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import type { ErrorCode } from '../../src/http/api-error.ts';
-import { KEY, startService } from '../support/http/service.ts';
+import { KEY, openService } from '../support/http/service.ts';
 import { assertErrorAnswer, lastRequestOf, requestOf, talk } from '../support/http/wire.ts';
 
-const service = await startService();
-after(() => service.close());
+const service = await openService({ after });
 
 const REX = '{"name":"Rex","categoryId":1}';
 const LENGTH = 'Content-Length: 29';

@@ -9,7 +9,7 @@ import { test, type TestContext } from 'node:test';
 import { stopServer } from '../../src/http/stop-server.ts';
 import { createHeldStore } from '../support/pets/held-store.ts';
 import { portOf, startOn, type Process } from '../support/process/process.ts';
-import { addLongPets, startService, type Service } from '../support/http/service.ts';
+import { addLongPets, openService, type Service } from '../support/http/service.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 import {
   assertErrorAnswer,
@@ -106,8 +106,7 @@ function stop({ app, server }: Service, drainMs: number): Promise<void> {
 
 test('A create under way is answered, and its connection closed', async (t) => {
   const store = createHeldStore();
-  const service = await startService({ store });
-  t.after(() => service.close());
+  const service = await openService(t, { store });
   const wire = await openWire(t, service.port);
   wire.socket.write(requestOf('POST /v1/pets', [], REX));
   await store.waiting();
@@ -122,8 +121,7 @@ test('A create under way is answered, and its connection closed', async (t) => {
 });
 
 test('A client that reads slowly gets all of its answer', async (t) => {
-  const service = await startService();
-  t.after(() => service.close());
+  const service = await openService(t);
   await addLongPets(service, 100);
   const wire = await openWire(t, service.port);
   wire.socket.write(requestOf('GET /v1/pets?limit=100'));
@@ -144,8 +142,7 @@ test('A client that reads slowly gets all of its answer', async (t) => {
 });
 
 test('The last answer is whole for a client that has sent more behind it', async (t) => {
-  const service = await startService();
-  t.after(() => service.close());
+  const service = await openService(t);
   await addLongPets(service, 100);
   const body = JSON.stringify({ name: 'x'.repeat(65_000), categoryId: 1 });
   const list = requestOf('GET /v1/pets?limit=100');
@@ -176,8 +173,7 @@ test('The last answer is whole for a client that has sent more behind it', async
 });
 
 test('A connection that is still busy when the time is over is cut', async (t) => {
-  const service = await startService();
-  t.after(() => service.close());
+  const service = await openService(t);
   const half = await halfSent(t, service.port, requestOf('GET /livez'));
   const reader = await openWire(t, service.port);
   await addLongPets(service, 100);
@@ -194,8 +190,7 @@ test('A connection that is still busy when the time is over is cut', async (t) =
 
 test('Who is too slow is told so while the service stops, too', async (t) => {
   const limits = { headersTimeout: 200, requestTimeout: 300, connectionsCheckingInterval: 20 };
-  const service = await startService({}, limits);
-  t.after(() => service.close());
+  const service = await openService(t, {}, limits);
   const half = await halfSent(t, service.port, requestOf('GET /livez'));
   const stopped = stop(service, FOR_EVER_MS);
   const [, late] = await half.allAnswers();
@@ -204,14 +199,14 @@ test('Who is too slow is told so while the service stops, too', async (t) => {
 });
 
 test('What comes behind the last answer of a connection is not processed', async (t) => {
-  const service = await startService();
-  t.after(() => service.close());
+  const service = await openService(t);
   const half = await halfSent(t, service.port, requestOf('GET /livez'));
   let answered = 0;
   service.server.on('request', (_request, response) => {
     response.on('finish', () => (answered += 1));
   });
   const stopped = stop(service, FOR_EVER_MS);
+  await refusing(service.port);
   half.socket.write(`\n${requestOf('GET /livez').repeat(5)}`);
   assert.deepEqual(statusesOf(await half.allAnswers()), [200, 200]);
   await stopped;

@@ -11,7 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { connectionsOf } from '../../src/http/http-server.ts';
 import type { Limits } from '../../src/http/limits.ts';
 import { createHeldStore } from '../support/pets/held-store.ts';
-import { addLongPets, startService, type Service } from '../support/http/service.ts';
+import { addLongPets, openService, type Service } from '../support/http/service.ts';
 import {
   assertErrorAnswer,
   lastRequestOf,
@@ -33,8 +33,7 @@ const SHORT: Partial<Limits> = {
 /** A service with short limits that must log nothing. */
 async function start(t: TestContext, limits: Partial<Limits> = SHORT): Promise<Service> {
   const log = (...entry: readonly unknown[]): void => assert.fail(JSON.stringify(entry));
-  const service = await startService({ log }, limits);
-  t.after(() => service.close());
+  const service = await openService(t, { log }, limits);
   return service;
 }
 
@@ -112,8 +111,7 @@ async function connections({ server }: Service, count: number): Promise<void> {
 const LIST = requestOf('GET /v1/pets?limit=100');
 
 test('A client that reads nothing is cut off, though it sends empty lines or CONNECT', async (t) => {
-  const service = await startService({}, { ...SHORT, timeout: 300, keepAliveTimeout: 200 });
-  t.after(() => service.close());
+  const service = await openService(t, {}, { ...SHORT, timeout: 300, keepAliveTimeout: 200 });
   await addLongPets(service, 100);
   for (const bytes of [LIST, LIST + requestOf('CONNECT b:443')]) {
     const wire = await openWire(t, service.port);
@@ -126,8 +124,7 @@ test('A client that reads nothing is cut off, though it sends empty lines or CON
 });
 
 test('A client that reads slowly goes forward, and is not cut off', async (t) => {
-  const service = await startService({}, { ...SHORT, timeout: 1000 });
-  t.after(() => service.close());
+  const service = await openService(t, {}, { ...SHORT, timeout: 1000 });
   await addLongPets(service, 100);
   const wire = await openWire(t, service.port);
   wire.socket.write(LIST);
@@ -142,8 +139,7 @@ test('A client that reads slowly goes forward, and is not cut off', async (t) =>
 
 test('A connection that brings empty lines and no request is closed', async (t) => {
   const limits = { ...SHORT, headersTimeout: 200, keepAliveTimeout: 200 };
-  const service = await startService({}, limits);
-  t.after(() => service.close());
+  const service = await openService(t, {}, limits);
   for (const first of ['', requestOf('GET /livez')]) {
     const wire = await openWire(t, service.port);
     wire.socket.write(first);
@@ -155,8 +151,7 @@ test('A connection that brings empty lines and no request is closed', async (t) 
 
 test('A request that expired while others waited before it has its own time after them', async (t) => {
   const store = createHeldStore();
-  const service = await startService({ store }, { ...SHORT, keepAliveTimeout: 200 });
-  t.after(() => service.close());
+  const service = await openService(t, { store }, { ...SHORT, keepAliveTimeout: 200 });
   const wire = await openWire(t, service.port);
   wire.socket.write(
     requestOf('POST /v1/pets', [], REX) + requestOf('GET /livez').repeat(2) + 'GET',

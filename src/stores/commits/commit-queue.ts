@@ -1,15 +1,15 @@
 /**
- * Group commit: everything that arrives while a commit is under way goes together in the next one.
+ * Group commit: all items that arrive during a commit share the next one.
  *
- * A sync of the disk takes as long for a thousand pets as for one. So nobody waits on purpose, a
- * lone create goes out at once, and under load each sync is shared by all who came during the one
- * before. The queue has a bound, since a disk may be slower than its clients.
+ * A sync of the disk takes as long for 1,000 pets as for one. So no create waits on purpose: a lone
+ * create is committed immediately, and under load each sync is shared by all that came during the
+ * one before. The queue has a bound, since a disk may be slower than its clients.
  */
 
 /** How a create came out. */
 export type Outcome<Result> = { readonly result: Result } | { readonly error: Error };
 
-/** Makes the items durable together, and tells how each came out. */
+/** Makes the items durable together, and resolves with the outcome of each. */
 export type CommitItems<Item, Result> = (
   items: readonly Item[],
 ) => Promise<readonly Outcome<Result>[]>;
@@ -21,7 +21,7 @@ const MAX_QUEUED_BYTES: number = 64 << 20;
 /** A commit takes no more bytes, except for the item that reaches them. */
 export const FULL_COMMIT_BYTES: number = 16 << 20;
 
-/** No commit is longer: a full one, with one more of the longest pets, and what is around them. */
+/** No commit is longer: a full one, one more of the longest pets, and the text around them. */
 export const MAX_COMMIT_BYTES: number = FULL_COMMIT_BYTES + (8 << 20);
 
 interface Queued<Item, Result> {
@@ -46,9 +46,9 @@ export class CommitQueue<Item, Result> {
   /** How many wait elsewhere, and their bytes. */
   #held = 0;
   #heldBytes = 0;
-  /** Those in the commit under way. */
+  /** Items in the current commit. */
   #committing = 0;
-  /** Settles when the queue is empty; undefined while nothing is under way. */
+  /** Resolves when the queue is empty; undefined if no commit is in progress. */
   #running: Promise<void> | undefined;
 
   constructor(commit: CommitItems<Item, Result>, options: CommitQueueOptions = {}) {
@@ -62,12 +62,12 @@ export class CommitQueue<Item, Result> {
     return this.#queue.length;
   }
 
-  /** Items that wait, or are in the commit under way. */
+  /** Items that wait, or are in the current commit. */
   get pendingCount(): number {
     return this.#queue.length + this.#committing;
   }
 
-  /** True when nothing more is to be added for now. */
+  /** True if no more items should be added for now. */
   get isFull(): boolean {
     return (
       this.#queue.length + this.#held >= MAX_QUEUED_ITEMS ||
@@ -75,7 +75,7 @@ export class CommitQueue<Item, Result> {
     );
   }
 
-  /** Counts an item that waits for another one's outcome, until what this returns is called. */
+  /** Counts an item that waits for another one's outcome, until the returned function is called. */
   hold(bytes: number): () => void {
     this.#held += 1;
     this.#heldBytes += bytes;
@@ -85,7 +85,10 @@ export class CommitQueue<Item, Result> {
     };
   }
 
-  /** Resolves when the item is durable; `bytes` is about how long it is. */
+  /**
+   * Queues an item of about `bytes` bytes. Resolves with its result when its commit is durable, and
+   * rejects with the error of its outcome.
+   */
   add(item: Item, bytes: number): Promise<Result> {
     return new Promise((resolve, reject) => {
       const settle = (outcome: Outcome<Result>): void => {
@@ -99,7 +102,7 @@ export class CommitQueue<Item, Result> {
   }
 
   /**
-   * Refuses items that still wait, from the first on, as long as they are to be; returns how many.
+   * Refuses waiting items, from the first one until one that is not to be; returns their number.
    */
   refuse(isRefused: (item: Item) => boolean, error: Error): number {
     let count = 0;
@@ -111,7 +114,7 @@ export class CommitQueue<Item, Result> {
     return count;
   }
 
-  /** Resolves when all that was added is whenIdle. */
+  /** Resolves when every added item has its outcome. */
   async whenIdle(): Promise<void> {
     await this.#running;
   }
@@ -130,7 +133,7 @@ export class CommitQueue<Item, Result> {
     this.#running = undefined;
   }
 
-  /** A commit that throws, or forgets an item, is a fault of ours: nobody must wait for ever. */
+  /** If a commit throws or loses an outcome, which is a bug, all its items fail. */
   async #outcomesOf(items: readonly Item[]): Promise<readonly Outcome<Result>[]> {
     try {
       const outcomes = await this.#commit(items);

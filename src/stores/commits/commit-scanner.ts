@@ -1,9 +1,9 @@
 /**
- * The fast way through a commit's text: pets in exactly the form that we write are added to a run
- * where they lie, without building anything.
+ * The fast path for a commit's text: it finds the byte ranges of pets in canonical form, without
+ * building anything.
  *
- * Whatever it does not know, decodeCommit decides: the two agree on every text, which a test checks
- * on generated ones. A start from a journal of a million commits takes a tenth of the time with it.
+ * decodeCommit decides about all other texts. The two agree on every text, which a test checks on
+ * generated ones. A start from a journal of a million commits takes a tenth of the time with it.
  */
 
 import { COMMA, isDigit, ZERO } from '../../base/ascii.ts';
@@ -16,16 +16,15 @@ const PETS: Buffer = Buffer.from(',"pets":[');
 const END: Buffer = Buffer.from(COMMIT_END);
 const BETWEEN: Buffer = Buffer.from([COMMA]);
 
-/** What a commit has beside its pets. */
+/** The content of a commit, except for its pets. */
 export interface ScannedCommit {
   readonly lastId: bigint;
   readonly keys: readonly CommittedKey[];
 }
 
 /**
- * Adds the pets of the commit from `start` up to `end` to the run; or returns undefined, with the
- * run as it was, where the text is not of that form, does not follow on `after`, or has more pets
- * than the run has room for.
+ * Adds the pets of the commit from `start` to `end` to the scanned pets. Returns undefined, and
+ * adds none, if the text is not canonical, does not follow `after`, or has too many pets.
  */
 export function scanCommit(
   scanned: ScannedBytes,
@@ -56,7 +55,7 @@ export function scanCommit(
   return undefined;
 }
 
-/** True when the ids from `first` on are those that follow `after`. */
+/** True if the ids from `first` on are after + 1, after + 2 and so on. */
 function isInOrder(run: ScannedPets, first: number, after: number): boolean {
   for (let i = first; i < run.length; i += 1) {
     if (run.ids[i] !== after + 1 + i - first) return false;

@@ -21,7 +21,7 @@ export interface Commit {
   readonly after: bigint;
   /** With the ids after + 1, after + 2 and so on, unless they were imported; one pet at least. */
   readonly pets: readonly TablePet[];
-  /** Of those pets that came with one, in their order. */
+  /** The keys of the pets that came with one, in the order of their ids. */
   readonly keys: readonly CommittedKey[];
 }
 
@@ -69,7 +69,7 @@ function encodeKeys(keys: readonly CommittedKey[]): string {
   return `,"keys":[${keys.map(({ key, id, expiresAt }) => `["${key}",${id},${expiresAt}]`).join(',')}]`;
 }
 
-/** The keys behind the pets of a commit with these ids; undefined when they have another form. */
+/** Returns the keys after the pets of a commit, or undefined if the text has another form. */
 export function decodeKeys(
   text: string,
   after: bigint,
@@ -99,12 +99,12 @@ export function commitStart(after: bigint): string {
 /** What follows the pets of a commit without keys. */
 export const COMMIT_END = ']}';
 
-/** What no other text of ours has: a quote inside a name is escaped. */
+/** Only a commit has this text: a quote in a name is escaped. */
 export const COMMIT_MARK = '{"after":';
 
 /**
- * The commit that a text holds; undefined when it has another form. `mayHaveGaps` is for a log that
- * pets with ids of their own were brought into: those need only be ascending.
+ * Returns the commit in a text, or undefined if the text has another form. `mayHaveGaps` is for a
+ * log with imported pets: their ids need only be ascending.
  */
 export function decodeCommit(text: Buffer, mayHaveGaps = false): Commit | undefined {
   const match = /^\{"after":(0|[1-9][0-9]{0,18}),"pets":\[/.exec(text.toString('latin1', 0, 50));

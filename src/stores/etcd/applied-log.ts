@@ -95,39 +95,27 @@ export class AppliedLog {
       }
       if (key < this.nextSlot) continue;
       if (key !== this.nextSlot) {
-        throw new LogLostError(`${key} does not follow the last pet, ${this.lastId}: damage`);
+        throw new LogLostError(
+          `${key} does not follow the last pet, ${this.lastId}: the log is damaged`,
+        );
       }
       this.#applyNext(keyValue);
     }
   }
 
-  /** Applies a commit of this process, unless a range had it already. */
-  applyOwn(commit: Commit, value: Buffer): void {
-    const key = slotKey(this.layout, commit.after);
-    if (key < this.nextSlot) return;
-    this.#add(commit);
-    this.#advance(key, value);
-  }
-
   #applyNext({ key, value }: KeyValue): void {
-    const decoded = decodeValue(value);
-    if (decoded.kind === 'unknown format') {
-      throw new LogLostError(
-        `${key} has a format that this release cannot read: perhaps a newer release wrote it`,
-      );
-    }
-    if (decoded.kind === 'damaged') throw new LogLostError(`${key} does not match its CRC`);
-    if (decoded.previous !== this.#digest) {
+    const { previous, text } = decodeValue(key, value);
+    if (previous !== this.#digest) {
       throw new LogLostError(`${key} follows another commit than the one that was read here`);
     }
-    const { text } = decoded;
     if (!isUtf8(text)) throw new LogLostError(`${key} is not UTF-8`);
     if (!this.#addScanned(text)) {
       const commit = decodeCommit(text, true);
       if (commit?.after !== this.lastId) throw new LogLostError(`${key} has no valid commit`);
       this.#add(commit);
     }
-    this.#advance(key, value);
+    this.#last = { key, head: headOf(value) };
+    this.#digest = digestOf(value);
   }
 
   /** The fast path of `#add`, for commits in canonical form. Returns false for any other commit. */
@@ -156,11 +144,6 @@ export class AppliedLog {
     const leftMs = expiresAt + this.#graceMs - this.#clock.timeOfDay();
     const lifetimeMs = Math.min(leftMs, KEY_LIFETIME_MS);
     this.keys.add({ key, id, petCrc: zlib.crc32(petText) }, lifetimeMs);
-  }
-
-  #advance(key: string, value: Buffer): void {
-    this.#last = { key, head: headOf(value) };
-    this.#digest = digestOf(value);
   }
 }
 

@@ -5,30 +5,34 @@
  * never rejects: whether a failed transaction took effect depends on how it failed.
  */
 
+import type { StoreStats } from '../../model/pet-store.ts';
 import type { TxnResponse } from './etcd-json.ts';
 
-export type CallResult =
-  | { readonly kind: 'answered'; readonly answer: TxnResponse }
+type CallCount = NonNullable<StoreStats['calls']>[number];
+
+export type CallResult = { readonly kind: 'answered'; readonly answer: TxnResponse } | FailedCall;
+
+export interface FailedCall {
+  readonly kind: FailureKind;
+  readonly cause: string;
+  /** For ten seconds most endpoints have belonged to another cluster: this log's one is gone. */
+  readonly isOtherCluster?: true;
+}
+
+export type FailureKind =
   /** The member refused it before it was proposed, or as corrupt: it has no effect. */
-  | { readonly kind: 'refused'; readonly cause: string }
+  | 'refused'
   /** The member's quota is used up. A put may have taken effect nevertheless. */
-  | { readonly kind: 'no space'; readonly cause: string }
+  | 'no space'
   /** No part of it reached a connected socket: it has no effect. */
-  | { readonly kind: 'unsent'; readonly cause: string; readonly isOtherCluster?: true }
+  | 'unsent'
   /** It may have taken effect, or may still do so. */
-  | { readonly kind: 'in doubt'; readonly cause: string; readonly isOtherCluster?: true }
+  | 'in doubt'
   /** The response exceeds the limit. A put may have taken effect. */
-  | { readonly kind: 'too long'; readonly cause: string };
-
-/*
- * `isOtherCluster`: for ten seconds most endpoints have belonged to another cluster. The cluster
- * with this process's log is gone.
- */
-
-export type FailedCall = Exclude<CallResult, { readonly kind: 'answered' }>;
+  | 'too long';
 
 /** The purpose of a call, as in the metrics. */
-export type CallKind = 'start' | 'read' | 'create' | 'look' | 'import';
+export type CallKind = 'start' | 'read' | 'create' | 'look';
 
 export interface EtcdCalls {
   txn(text: string, kind: CallKind): Promise<CallResult>;
@@ -51,11 +55,4 @@ export class CallCounts {
   entries(): readonly CallCount[] {
     return [...this.#counts.values()];
   }
-}
-
-export interface CallCount {
-  readonly call: string;
-  readonly outcome: string;
-  readonly endpoint: string;
-  readonly value: number;
 }

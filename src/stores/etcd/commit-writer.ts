@@ -25,19 +25,21 @@
  */
 
 import { INT64_MAX } from '../../base/int64.ts';
+import type { Log } from '../../base/log.ts';
 import type { StoredPet } from '../../model/pet.ts';
 import { NO_ID_LEFT, OutcomeUnknownError, StoreUnavailableError } from '../../model/pet-store.ts';
 import { storedPetOf } from '../../model/stored-pet.ts';
 import { createCommit, encodeCommit, type Commit, type PendingPet } from '../commits/commit.ts';
 import { KeyAlreadyStoredError } from '../commit-log.ts';
 import type { Outcome } from '../commits/commit-queue.ts';
-import { KEY_LIFETIME_MS } from '../idempotency/key-table.ts';
+import { KEY_LIFETIME_MS, type KeyHash } from '../idempotency/key-table.ts';
 import type { AppliedLog } from './applied-log.ts';
 import type { EtcdCalls } from './calls.ts';
 import { logDiverged, type CatchUp } from './catch-up.ts';
-import type { CreateFailures } from './create-failures.ts';
 import { retried, type EtcdClock } from './etcd-clock.ts';
-import { encodeTxn, ifAbsent, put, range, type RangeResponse } from './etcd-json.ts';
+import { encodeTxn, ifAbsent, put, range } from './etcd-json.ts';
+import type { KeyValue, RangeResponse } from './etcd-json.ts';
+import { FailureReport } from './failure-report.ts';
 import { encodeValue, slotBound } from './slots.ts';
 
 /** After this time a create is refused, if it is certain that nothing of it is stored. */
@@ -54,18 +56,18 @@ const CONFLICT_WINDOW = 4096n;
 /** After this many commits in a row without one of another process, no other one is active. */
 const COMMITS_IN_ROW = 16;
 
-export interface CommitWriterDeps {
+/** What the etcd log and its writer work with. */
+export interface SharedDeps {
   readonly calls: EtcdCalls;
   readonly log: AppliedLog;
   readonly catchUp: CatchUp;
   readonly clock: EtcdClock;
-  readonly failures: CreateFailures;
-  /** From 0 up to 1. */
-  random(): number;
-  /** Returns why a proposal would fail at present, or undefined if the cluster serves reads. */
-  noCluster(): string | undefined;
-  /** Called before the creates, which were proposed after the id `after`, get their outcome. */
-  onUnknown(creates: readonly PendingPet[], after: bigint, message: string): void;
+  readonly tell: Log;
+}
+
+export interface CommitWriterDeps extends SharedDeps {
+  /** Returns why nothing may be proposed at present, or undefined if the cluster serves reads. */
+  whyNot(): string | undefined;
   /** Called if this process cannot continue with the log; returns the message. */
   onLost(error: unknown): string;
 }
@@ -78,8 +80,8 @@ type ProposalResult =
 /** One batch for one slot. */
 interface Proposal {
   readonly commit: Commit;
-  readonly value: Buffer;
-  readonly slot: string;
+  /** The slot, and its value if the proposal takes it. */
+  readonly keyValue: KeyValue;
   /** The transaction, as it is sent. */
   readonly text: string;
   /** The same transaction without the put. */
@@ -88,25 +90,29 @@ interface Proposal {
 
 export class CommitWriter {
   conflicts = 0;
+  readonly failures: FailureReport;
   readonly #deps: CommitWriterDeps;
+  /** Why it is unknown whether a key is stored, for creates proposed after the id `#doubtAfter`. */
+  readonly #keysInDoubt: Map<KeyHash, string> = new Map();
+  #doubtAfter: bigint | undefined;
   #hasWon = false;
-  /** The last id of the last commit, how many pets it had, and how many in a row are ours. */
+  /** The last id of this process's last commit, and how many such commits were in a row. */
   #ownLastId: bigint;
-  #lastCount = 0;
   #commitsInRow = Infinity;
   #roundTripMs = 0;
-  /** Why nothing is proposed any more. */
-  #stopped: string | undefined;
   #closingAt: number | undefined;
 
   constructor(deps: CommitWriterDeps) {
     this.#deps = deps;
     this.#ownLastId = deps.log.lastId;
+    const { tell, clock } = deps;
+    this.failures = new FailureReport(tell, clock, 'Creates fail', 'Creates are stored again');
   }
 
-  /** Makes no more proposals. A proposal in doubt is still retried for its time. */
-  stop(reason: string): void {
-    this.#stopped ??= reason;
+  /** Returns why it is unknown whether a key is stored. Once its slot is taken, it is known. */
+  doubtOf(key: KeyHash): string | undefined {
+    const isOpen = this.#doubtAfter === this.#deps.log.lastId;
+    return isOpen ? this.#keysInDoubt.get(key) : undefined;
   }
 
   /** Shortens the time for which a proposal in doubt is retried. */
@@ -121,17 +127,16 @@ export class CommitWriter {
    * lost a slot retries immediately.
    */
   async waitForFairness(): Promise<void> {
-    const { clock, log, random } = this.#deps;
+    const { clock, log } = this.#deps;
     // Callers that were just served, and create again immediately, are to share one commit.
-    if (this.#lastCount > 1) await clock.yieldToEventLoop();
+    await clock.yieldToEventLoop();
     const isAlone = log.lastId === this.#ownLastId && this.#commitsInRow >= COMMITS_IN_ROW;
-    if (this.#hasWon && !isAlone) await clock.sleep((0.5 + random()) * this.#roundTripMs);
+    if (this.#hasWon && !isAlone) await clock.sleep((0.5 + clock.random()) * this.#roundTripMs);
   }
 
   /** Stores the pets together. Resolves with the outcome of each. */
   async commit(creates: readonly PendingPet[]): Promise<readonly Outcome<StoredPet>[]> {
     const startedAt = this.#deps.clock.now();
-    this.#lastCount = creates.length;
     let rest = creates;
     let outcomes: readonly Outcome<StoredPet>[] | undefined;
     while (outcomes === undefined) {
@@ -147,36 +152,55 @@ export class CommitWriter {
     creates: readonly PendingPet[],
     startedAt: number,
   ): Promise<readonly Outcome<StoredPet>[] | undefined> {
-    const { clock, log, failures, noCluster, onUnknown } = this.#deps;
+    const { clock, log, whyNot } = this.#deps;
     const refuse = (cause: string): readonly Outcome<StoredPet>[] => {
-      failures.record(cause);
+      this.failures.record({ cause });
       const error = new StoreUnavailableError(`Pets cannot be stored: ${cause}`);
       return creates.map((create) => (this.#isKeyStored(create) ? keyStored() : { error }));
     };
-    const stopped = this.#stopped ?? noCluster();
-    if (stopped !== undefined) return refuse(stopped);
+    const cause = whyNot();
+    if (cause !== undefined) return refuse(cause);
     if (log.lastId + BigInt(creates.length) > INT64_MAX) return refuse(NO_ID_LEFT);
     const proposal = this.#propose(creates);
+    const { commit } = proposal;
     const result = await this.#runProposal(proposal, startedAt);
     this.#hasWon = result.kind === 'stored';
     switch (result.kind) {
       case 'stored':
-        failures.clear();
-        return this.#applyOwn(proposal);
+        this.failures.record(undefined);
+        this.#commitsInRow = commit.after === this.#ownLastId ? this.#commitsInRow + 1 : 1;
+        this.#ownLastId = commit.pets.at(-1)?.id ?? commit.after;
+        return commit.pets.map(({ id, text }) => ({ result: storedPetOf(id, text) }));
       case 'conflict': {
         this.conflicts += 1;
         const elapsedMs = clock.now() - startedAt;
-        return elapsedMs < CREATE_MS ? undefined : refuse(tooSlow(elapsedMs));
+        if (elapsedMs < CREATE_MS) return undefined;
+        const seconds = Math.round(elapsedMs / 1000);
+        const taken = 'other processes took each slot that was tried';
+        return refuse(`${taken}, and ${seconds} seconds have passed`);
       }
       case 'refused':
         return refuse(result.cause);
-      case 'unknown': {
-        failures.record(result.cause);
-        const message = `It is not known whether the pet was stored: ${result.cause}`;
-        onUnknown(creates, proposal.commit.after, message);
-        return creates.map(() => ({ error: new OutcomeUnknownError(message) }));
-      }
+      case 'unknown':
+        return this.#leaveUnknown(creates, proposal, result.cause);
     }
+  }
+
+  #leaveUnknown(
+    creates: readonly PendingPet[],
+    { commit, keyValue }: Proposal,
+    cause: string,
+  ): readonly Outcome<StoredPet>[] {
+    this.failures.record({ cause });
+    const message = `It is not known whether the pet was stored: ${cause}`;
+    if (this.#doubtAfter !== commit.after) this.#keysInDoubt.clear();
+    this.#doubtAfter = commit.after;
+    for (const { key } of commit.keys) this.#keysInDoubt.set(key, message);
+    this.#deps.tell('error', 'It is not known whether pets were stored', {
+      pets: creates.length,
+      slot: keyValue.key,
+    });
+    return creates.map(() => ({ error: new OutcomeUnknownError(message) }));
   }
 
   /** True if another process has stored the create's idempotency key. */
@@ -193,7 +217,8 @@ export class CommitWriter {
     const compare = [...log.compares, ifAbsent(slot)];
     const failure = [range(slot, rangeEnd, CONFLICT_COMMITS)];
     const text = encodeTxn({ compare, success: [put(slot, value)], failure });
-    return { commit, value, slot, text, lookText: encodeTxn({ compare, success: [], failure }) };
+    const lookText = encodeTxn({ compare, success: [], failure });
+    return { commit, keyValue: { key: slot, value }, text, lookText };
   }
 
   /** Sends a proposal until its outcome is known, or its time is over. */
@@ -209,8 +234,8 @@ export class CommitWriter {
       if (result.kind === 'answered') {
         this.#roundTripMs = clock.now() - sentAt;
         const { succeeded, ranges } = result.answer;
-        if (succeeded) return { kind: 'stored' };
-        return this.#readSlot(proposal, ranges[0], isInDoubt || isUnread);
+        const found = succeeded ? { keyValues: [proposal.keyValue], hasMore: false } : ranges[0];
+        return this.#applySlot(proposal, found, isInDoubt || isUnread);
       }
       const { kind, cause } = result;
       if (kind === 'no space') {
@@ -218,7 +243,7 @@ export class CommitWriter {
         const look = await calls.txn(proposal.lookText, 'look');
         isUnread = look.kind !== 'answered';
         if (look.kind === 'answered' && !look.answer.succeeded) {
-          return this.#readSlot(proposal, look.answer.ranges[0], true);
+          return this.#applySlot(proposal, look.answer.ranges[0], true);
         }
       }
       if (kind === 'in doubt' || kind === 'too long') isInDoubt = true;
@@ -236,18 +261,18 @@ export class CommitWriter {
     return isClosing || now - since >= ms;
   }
 
-  /** After a compare failed: the slot has a value, perhaps the proposed one, or the log is lost. */
-  async #readSlot(
-    proposal: Proposal,
+  /** Applies what the slot has, perhaps the proposal. If it has nothing, the log is lost. */
+  async #applySlot(
+    { keyValue }: Proposal,
     found: RangeResponse | undefined,
     isInDoubt: boolean,
   ): Promise<ProposalResult> {
     const { log, catchUp, onLost } = this.#deps;
     const [first] = found?.keyValues ?? [];
-    if (found === undefined || first?.key !== proposal.slot) {
+    if (found === undefined || first?.key !== keyValue.key) {
       return { kind: isInDoubt ? 'unknown' : 'refused', cause: onLost(logDiverged(log)) };
     }
-    const isOwn = first.value.equals(proposal.value);
+    const isOwn = first.value.equals(keyValue.value);
     try {
       log.apply(found.keyValues);
       // A process that is far behind would only lose the next slot, too.
@@ -258,27 +283,8 @@ export class CommitWriter {
     }
     return { kind: isOwn ? 'stored' : 'conflict' };
   }
-
-  /** Applies a proposal that etcd has stored, and returns its outcomes. */
-  #applyOwn({ commit, value }: Proposal): readonly Outcome<StoredPet>[] {
-    const { log, onLost } = this.#deps;
-    this.#commitsInRow = commit.after === this.#ownLastId ? this.#commitsInRow + 1 : 1;
-    this.#ownLastId = commit.pets.at(-1)?.id ?? commit.after;
-    try {
-      log.applyOwn(commit, value);
-    } catch (error) {
-      // The pets are stored, but this process cannot continue.
-      onLost(error);
-    }
-    return commit.pets.map(({ id, text }) => ({ result: storedPetOf(id, text) }));
-  }
 }
 
 function keyStored(): Outcome<StoredPet> {
   return { error: new KeyAlreadyStoredError('The key was found in the log') };
-}
-
-function tooSlow(elapsedMs: number): string {
-  const seconds = Math.round(elapsedMs / 1000);
-  return `other processes took each slot that was tried, and ${seconds} seconds have passed`;
 }

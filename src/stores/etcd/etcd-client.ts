@@ -175,7 +175,7 @@ export class EtcdClient implements EtcdCalls {
         if (failure !== undefined) return failure;
       }
       const token = this.#token;
-      const response = await member.post({ path, body, token, timeoutMs });
+      const response = await member.post(path, body, timeoutMs, token);
       if (response.kind === 'answered' && response.status === 200) {
         const cause = `${member.endpoint}: the response is not from etcd`;
         return decodeTxnResponse(response.text) ?? { kind: 'in doubt', cause };
@@ -192,9 +192,8 @@ export class EtcdClient implements EtcdCalls {
     try {
       const { user = '', passwordFile = '' } = this.#options;
       const password = (await readFile(passwordFile, 'utf8')).replace(/\r?\n$/, '');
-      const body = asciiJson({ name: user, password });
-      const path = '/v3/auth/authenticate';
-      const response = await member.post({ path, body, timeoutMs: CALL_MS });
+      const body = JSON.stringify({ name: user, password });
+      const response = await member.post('/v3/auth/authenticate', body, CALL_MS);
       const token = response.kind === 'answered' ? decodeToken(response.text) : undefined;
       const { kind, cause } = withoutEffect(failureOf(member, response));
       this.counts.count('log in', token === undefined ? kind : 'answered', member.endpoint);
@@ -209,8 +208,7 @@ export class EtcdClient implements EtcdCalls {
 
 /** Returns what is known after any response except one with status 200. */
 function failureOf(member: Member, response: MemberResponse): FailedCall {
-  if (response.kind === 'cut') return { kind: 'in doubt', cause: response.cause };
-  if (response.kind !== 'answered') return { kind: response.kind, cause: response.cause };
+  if (response.kind !== 'answered') return response;
   const error = decodeError(response.text);
   if (error === undefined) {
     return { kind: 'in doubt', cause: `${member.endpoint}: HTTP status ${response.status}` };
@@ -231,12 +229,4 @@ function isStaleToken(response: MemberResponse): boolean {
   const error = decodeError(response.text);
   if (error?.code === UNAUTHENTICATED) return true;
   return error?.code === INVALID_ARGUMENT && /revision.* is old/.test(error.message);
-}
-
-/** A request is sent as ASCII; JSON can escape all other characters. */
-function asciiJson(value: unknown): string {
-  return JSON.stringify(value).replace(
-    /[\u007f-\uffff]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
 }

@@ -1,4 +1,4 @@
-/** The clock and timers of the etcd store. Tests replace them. */
+/** The clock, the timers and the random numbers of the etcd store. Tests replace them. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KeyClock } from '../idempotency/key-table.ts';
@@ -9,6 +9,8 @@ export interface EtcdClock extends KeyClock {
   yieldToEventLoop(): Promise<void>;
   /** Calls back at this interval until the returned function is called. Keeps no process alive. */
   every(ms: number, callback: () => void): () => void;
+  /** Returns a number from 0 up to 1. */
+  random(): number;
 }
 
 export const systemClock: EtcdClock = {
@@ -20,6 +22,7 @@ export const systemClock: EtcdClock = {
     const timer = setInterval(callback, ms).unref();
     return () => clearInterval(timer);
   },
+  random: Math.random,
 };
 
 /**

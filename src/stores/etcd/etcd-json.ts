@@ -103,14 +103,10 @@ function decodeRange({ kvs = [], more = false }: GatewayRange): RangeResponse {
   return { keyValues, hasMore: more };
 }
 
-export interface GatewayError {
-  /** A gRPC status code, such as 8 for "resource exhausted". */
-  readonly code: number;
-  readonly message: string;
-}
-
-/** Returns the gateway's error, or undefined if the text is not one. */
-export function decodeError(text: string): GatewayError | undefined {
+/** Returns the gateway's error, whose code is one of gRPC, or undefined if the text is not one. */
+export function decodeError(
+  text: string,
+): { readonly code: number; readonly message: string } | undefined {
   return decode(text, ({ code, message, error }: Record<string, unknown>) =>
     typeof code === 'number' ? { code, message: String(message ?? error) } : undefined,
   );

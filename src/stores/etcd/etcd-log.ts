@@ -6,32 +6,20 @@
  * when the log is lost. The README of the folder has the drawing.
  */
 
-import { messageOf, type Log } from '../../base/log.ts';
+import { messageOf } from '../../base/log.ts';
 import type { StoredPet } from '../../model/pet.ts';
 import { CLOSED, StoreUnavailableError, type StoreStats } from '../../model/pet-store.ts';
 import type { CommitLimits, CommitLog, LogTarget } from '../commit-log.ts';
 import type { PendingPet } from '../commits/commit.ts';
 import type { Outcome } from '../commits/commit-queue.ts';
 import type { KeyHash } from '../idempotency/key-table.ts';
-import type { AppliedLog } from './applied-log.ts';
-import type { EtcdCalls } from './calls.ts';
-import type { CatchUp } from './catch-up.ts';
-import { CommitWriter, CREATE_MS } from './commit-writer.ts';
-import { CreateFailures } from './create-failures.ts';
-import type { EtcdClock } from './etcd-clock.ts';
+import { CommitWriter, CREATE_MS, type SharedDeps } from './commit-writer.ts';
+import { FailureReport } from './failure-report.ts';
 import { LogLostError } from './log-lost-error.ts';
 import { ReadBarrier } from './read-barrier.ts';
-import { slotKey } from './slots.ts';
 
-export interface EtcdLogDeps {
+export interface EtcdLogDeps extends SharedDeps {
   readonly target: LogTarget;
-  readonly calls: EtcdCalls;
-  readonly log: AppliedLog;
-  readonly catchUp: CatchUp;
-  readonly clock: EtcdClock;
-  /** From 0 up to 1. */
-  random(): number;
-  readonly tell: Log;
 }
 
 /** The statistics that only a log in etcd has. */
@@ -62,15 +50,11 @@ export class EtcdLog implements CommitLog {
   readonly #deps: EtcdLogDeps;
   readonly #barrier: ReadBarrier;
   readonly #writer: CommitWriter;
-  readonly #failures: CreateFailures;
-  /** Keys of proposals in doubt, by the id after which they were proposed. */
-  readonly #keysInDoubt: Map<KeyHash, { readonly after: bigint; readonly message: string }> =
-    new Map();
+  readonly #outage: FailureReport;
+  readonly #strayKey: FailureReport;
   readonly #timers: readonly (() => void)[];
   #resolveLost: (error: LogLostError) => void = () => undefined;
   #lostBecause: string | undefined;
-  #wasReachable = true;
-  #reportedStrayKey: string | undefined;
 
   constructor(deps: EtcdLogDeps) {
     this.#deps = deps;
@@ -78,17 +62,17 @@ export class EtcdLog implements CommitLog {
     this.lost = new Promise((resolve) => (this.#resolveLost = resolve));
     const onLost = (error: unknown): string => this.#lose(error);
     this.#barrier = new ReadBarrier(catchUp, clock, onLost);
-    this.#failures = new CreateFailures(() => clock.now(), tell);
-    this.#writer = new CommitWriter({
-      ...deps,
-      onLost,
-      failures: this.#failures,
-      noCluster: () => this.#barrier.problem,
-      onUnknown: (creates, after, message) => this.#recordUnknown(creates, after, message),
-    });
+    this.#writer = new CommitWriter({ ...deps, onLost, whyNot: () => this.#whyNot() });
+    const report = (began: string, ended: string): FailureReport =>
+      new FailureReport(tell, clock, began, ended);
+    this.#outage = report('The etcd cluster is out of reach', 'The etcd cluster answers again');
+    this.#strayKey = report(
+      'A key is not part of the log',
+      'All keys under the prefix are part of the log again',
+    );
     this.#timers = [
       clock.every(TICK_MS, () => this.#tick()),
-      clock.every(BEAT_MS, () => this.#beat()),
+      clock.every(BEAT_MS, () => void this.#barrier.wait().catch(() => undefined)),
     ];
   }
 
@@ -109,18 +93,16 @@ export class EtcdLog implements CommitLog {
   }
 
   refusal(): StoreUnavailableError | undefined {
-    const cause = this.#lostBecause ?? this.#barrier.problem;
+    const cause = this.#whyNot();
     return cause === undefined ? undefined : new StoreUnavailableError(cause);
   }
 
   problem(): string | undefined {
-    return this.#failures.recent;
+    return this.#writer.failures.recent;
   }
 
-  /** As soon as the slot of a proposal is taken, its outcome is known. */
   doubtOf(key: KeyHash): string | undefined {
-    const doubt = this.#keysInDoubt.get(key);
-    return doubt?.after === this.#deps.log.lastId ? doubt.message : undefined;
+    return this.#writer.doubtOf(key);
   }
 
   /**
@@ -149,57 +131,30 @@ export class EtcdLog implements CommitLog {
     this.#deps.calls.close();
   }
 
-  #recordUnknown(creates: readonly PendingPet[], after: bigint, message: string): void {
-    for (const { key } of creates) {
-      if (key !== undefined) this.#keysInDoubt.set(key, { after, message });
-    }
-    this.#deps.tell('error', 'It is not known whether pets were stored', {
-      pets: creates.length,
-      slot: slotKey(this.#deps.log.layout, after),
-    });
+  /** Returns why nothing can be stored at present. */
+  #whyNot(): string | undefined {
+    return this.#lostBecause ?? this.#barrier.problem;
   }
 
   #tick(): void {
-    const { clock, log, target } = this.#deps;
+    const { clock, target } = this.#deps;
+    const { problem } = this.#barrier;
+    const { strayKey } = this.#deps.catchUp;
     this.#barrier.expire();
     const message = 'Pets cannot be stored: earlier creates are waiting for the etcd cluster';
     target.refuseWaiting(new StoreUnavailableError(message), clock.now() - CREATE_MS);
-    for (const [key, { after }] of this.#keysInDoubt) {
-      if (log.lastId !== after) this.#keysInDoubt.delete(key);
-    }
-    this.#reportReachable();
-    this.#reportStrayKey();
-  }
-
-  #beat(): void {
-    if (this.#barrier.isIdle) this.#barrier.wait().catch(() => undefined);
-  }
-
-  /** Logs once that the cluster is out of reach, and once that it responds again. */
-  #reportReachable(): void {
-    const { problem } = this.#barrier;
-    if (this.#wasReachable === (problem === undefined)) return;
-    this.#wasReachable = problem === undefined;
-    if (problem === undefined) this.#deps.tell('info', 'The etcd cluster answers again');
-    else this.#deps.tell('error', 'The etcd cluster is out of reach', { cause: problem });
-  }
-
-  /** Logs once if the prefix has a key that is not part of the log: it would refuse a start. */
-  #reportStrayKey(): void {
-    const { strayKey } = this.#deps.catchUp;
-    if (strayKey === this.#reportedStrayKey) return;
-    this.#reportedStrayKey = strayKey;
-    if (strayKey === undefined) {
-      this.#deps.tell('info', 'No key under the prefix is left that is not part of the log');
-    } else {
-      const cause = 'a start is refused until it is deleted';
-      this.#deps.tell('error', 'A key is not part of the log', { key: strayKey, cause });
-    }
+    this.#outage.record(problem === undefined ? undefined : { cause: problem });
+    const cause = 'a start is refused until it is deleted';
+    this.#strayKey.record(strayKey === undefined ? undefined : { key: strayKey, cause });
   }
 
   /** Stops using the log permanently. Returns the message of the error. */
   #lose(error: unknown): string {
-    const lost = error instanceof LogLostError ? error : applyFailed(error);
+    // If memory runs out, for example, half of a commit may have been applied.
+    const lost =
+      error instanceof LogLostError
+        ? error
+        : new LogLostError(`A commit could not be applied: ${messageOf(error)}`);
     if (this.#lostBecause !== undefined) return lost.message;
     this.#lostBecause = lost.message;
     const { layout, nextSlot: slot } = this.#deps.log;
@@ -209,14 +164,8 @@ export class EtcdLog implements CommitLog {
       slot,
     });
     this.#barrier.end(lost.message);
-    this.#writer.stop(lost.message);
     this.#writer.shortenDeadline();
     this.#resolveLost(lost);
     return lost.message;
   }
-}
-
-/** Any other error: if memory runs out, for example, half of a commit may have been applied. */
-function applyFailed(error: unknown): LogLostError {
-  return new LogLostError(`A commit could not be applied: ${messageOf(error)}`);
 }

@@ -53,7 +53,8 @@ export const DEFAULT_PREFIX = 'petstore/';
 export const MAX_ETCD_BODY_BYTES: number = 1 << 20;
 
 const MAX_ENDPOINTS = 100;
-const MAX_PREFIX_LENGTH = 200;
+/** At most 200 visible ASCII characters. */
+const PREFIX = /^[\x21-\x7e]{0,199}\/$/;
 
 export const ETCD_OPTION_NAMES: readonly EtcdOptionName[] = [
   'endpoints',
@@ -81,7 +82,7 @@ export function etcdProblems(options: Readonly<Record<string, unknown>>): readon
   const endpoints = options['endpoints'];
   for (const sentence of endpointSentences(endpoints)) report('endpoints', sentence);
   const { prefix } = options;
-  if (typeof prefix === 'string' && !isPrefix(prefix)) {
+  if (typeof prefix === 'string' && !PREFIX.test(prefix)) {
     report('prefix', `must be visible ASCII characters that end in a slash, not ${quote(prefix)}`);
   }
   const has = (name: EtcdOptionName): boolean => options[name] !== undefined;
@@ -90,7 +91,8 @@ export function etcdProblems(options: Readonly<Record<string, unknown>>): readon
   if (has('keyFile') && !has('certFile')) report('keyFile', 'needs the certificate too');
   if (has('user') && !has('passwordFile')) report('user', 'needs a file with the password too');
   if (has('passwordFile') && !has('user')) report('passwordFile', 'needs the name of the user too');
-  const isSecure = Array.isArray(endpoints) && endpoints.some((url) => isSecureUrl(url));
+  const isSecure =
+    Array.isArray(endpoints) && endpoints.some((url) => /^https:/i.test(String(url)));
   for (const name of ['caFile', 'certFile'] as const) {
     if (has(name) && !isSecure) report(name, 'requires an https:// endpoint');
   }
@@ -127,12 +129,4 @@ function endpointOrigin(endpoint: unknown): string | undefined {
   const isWeb = url.protocol === 'http:' || url.protocol === 'https:';
   const hasAddress = url.hostname !== '' && url.port !== '0';
   return isWeb && isPlain && !hasUser && hasAddress ? url.origin : undefined;
-}
-
-function isSecureUrl(endpoint: unknown): boolean {
-  return typeof endpoint === 'string' && endpoint.toLowerCase().startsWith('https:');
-}
-
-function isPrefix(prefix: string): boolean {
-  return prefix.length <= MAX_PREFIX_LENGTH && /^[\x21-\x7e]*\/$/.test(prefix);
 }

@@ -23,10 +23,7 @@ export type EtcdStore = Omit<LogStore<EtcdLog>, 'list' | 'get'> & {
   get(id: bigint): Promise<StoredPet | undefined>;
 };
 
-export interface EtcdStoreOptions extends ClusterOptions {
-  /** For tests: from 0 up to 1. */
-  readonly random?: (() => number) | undefined;
-}
+export type EtcdStoreOptions = ClusterOptions;
 
 /** How often a long start logs what it does. */
 const START_REPORT_MS = 3_000;
@@ -36,7 +33,7 @@ const START_REPORT_MS = 3_000;
  * this release can read: `initEtcd` makes one.
  */
 export async function openEtcdStore(options: EtcdStoreOptions): Promise<EtcdStore> {
-  const { prefix = DEFAULT_PREFIX, clock = systemClock, random = Math.random } = options;
+  const { prefix = DEFAULT_PREFIX, clock = systemClock } = options;
   const tell = safeLog(options.log ?? silent);
   const tables = { pets: new PetTable(), keys: new KeyTable(clock) };
   let log: AppliedLog | undefined;
@@ -49,8 +46,8 @@ export async function openEtcdStore(options: EtcdStoreOptions): Promise<EtcdStor
     start = await joinCluster(options);
     log = new AppliedLog(await openLog(start, prefix), tables, clock);
     const catchUp = new CatchUp(start.calls, log, clock);
-    await readLog(start, log, catchUp, 'start');
-    const deps = { ...start, log, catchUp, random, tell };
+    await readLog(start, log, catchUp);
+    const deps = { ...start, log, catchUp, tell };
     const store = await openLogStore(tables, async (target) => new EtcdLog({ ...deps, target }));
     return store as EtcdStore;
   } catch (error) {

@@ -43,33 +43,23 @@ export async function importPets(
   if (found.state !== state) {
     throw new LogLostError(
       found.state === 'ready'
-        ? `There is a log under ${prefix} already: take another prefix`
-        : `Another import into ${prefix} was begun: take another prefix`,
+        ? `${prefix} already has a log: use another prefix`
+        : `Another import into ${prefix} has begun: use another prefix`,
     );
   }
   const log = await readWhole(deps, found);
-  for (const { text, id } of log.pets.pets()) {
-    if (pets.get(id)?.text !== text) throw new LogLostError(`${prefix} has another pet ${id}`);
-  }
   let done = log.pets.length;
   const keyOf = new Map(keys.map((key) => [key.id, key]));
   for (const batch of batchesOf(pets, log.lastId)) {
     const batchKeys = batch.flatMap(({ id }) => keyOf.get(id) ?? []);
-    const commit = { after: log.lastId, pets: batch, keys: batchKeys };
-    const value = encodeValue(log.digest, encodeCommit(commit));
-    if (!(await putNext(deps, log, log.nextSlot, value))) {
-      throw new LogLostError(
-        `Another process writes under ${prefix}: stop it, and run the import again`,
-      );
-    }
-    log.applyOwn(commit, value);
+    const text = encodeCommit({ after: log.lastId, pets: batch, keys: batchKeys });
+    const value = encodeValue(log.digest, text);
+    await putNext(deps, log, log.nextSlot, value);
+    log.apply([{ key: log.nextSlot, value }]);
     done += batch.length;
     onProgress(done, pets.length);
   }
-  const ready = encodeMeta({ logId: found.logId, state: 'ready' });
-  if (!(await putNext(deps, log, found.layout.meta, ready))) {
-    throw new LogLostError(`Another process changed ${prefix} during the import`);
-  }
+  await putNext(deps, log, log.layout.meta, encodeMeta({ ...found, state: 'ready' }));
 }
 
 /** Resolves with all pets and idempotency keys of a log, as of one moment. */
@@ -83,7 +73,7 @@ export async function exportPets(
 async function readWhole(deps: StartDeps, id: LogId): Promise<AppliedLog> {
   const tables = { pets: new PetTable(), keys: new KeyTable(stoppedClock) };
   const log = new AppliedLog(id, tables, stoppedClock, 0);
-  await readLog(deps, log, new CatchUp(deps.calls, log, deps.clock), 'import');
+  await readLog(deps, log, new CatchUp(deps.calls, log, deps.clock));
   return log;
 }
 
@@ -110,13 +100,17 @@ function* batchesOf(pets: PetTable, after: bigint): Generator<readonly TablePet[
   if (batch.length > 0) yield batch;
 }
 
-/** Puts a value if no other process has changed the log. Resolves with whether the key has it. */
+/** Puts a value. Rejects if another process has changed the log. */
 async function putNext(
   deps: StartDeps,
   log: AppliedLog,
   key: string,
   value: Buffer,
-): Promise<boolean> {
+): Promise<void> {
   const compare = [...log.compares, ifAbsent(log.nextSlot)];
-  return (await putIf(deps, compare, key, value, 'import'))?.equals(value) === true;
+  if ((await putIf(deps, compare, key, value))?.equals(value) === true) return;
+  const { prefix } = log.layout;
+  throw new LogLostError(
+    `Another process writes under ${prefix}: stop it, and run the import again`,
+  );
 }

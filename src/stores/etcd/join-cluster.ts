@@ -15,13 +15,13 @@
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import { messageOf } from '../../base/log.ts';
-import { StoreUnavailableError } from '../../model/pet-store.ts';
+import type { FailedCall } from './calls.ts';
 import { EtcdClient, type ClusterResponse } from './etcd-client.ts';
-import { retried, systemClock } from './etcd-clock.ts';
+import { systemClock } from './etcd-clock.ts';
 import { etcdProblems, type ClusterOptions, type EtcdOptions } from './etcd-options.ts';
 import { LogLostError } from './log-lost-error.ts';
 import { readCertificates } from './member.ts';
-import { noAnswer, START_MS, type StartDeps } from './open-log.ts';
+import { repeatUntilDone, type StartDeps } from './open-log.ts';
 
 /** Throws TypeError for invalid options, and Error for a file that cannot be read. */
 function checkEtcdOptions(options: EtcdOptions): void {
@@ -51,19 +51,15 @@ export async function joinCluster(
   if (calls !== undefined) return { calls, clock, signal };
   const neededCount = needed === 'all' ? endpoints.length : Math.ceil(endpoints.length / 2);
   const client = new EtcdClient(options);
-  const startedAt = clock.now();
+  const start = { calls: client, clock, signal };
   try {
-    return await retried(clock, async () => {
-      signal?.throwIfAborted();
+    await repeatUntilDone(start, async () => {
       const responses = await client.clusters();
-      const { clusterId, cause } = joiningOf(endpoints, responses, neededCount);
-      if (clusterId !== undefined) {
-        client.join(clusterId, responses);
-        return { calls: client, clock, signal };
-      }
-      if (clock.now() - startedAt >= START_MS) throw noAnswer(cause);
-      return undefined;
+      const joining = joiningOf(endpoints, responses, neededCount);
+      if (!('cause' in joining)) client.join(joining.clusterId, responses);
+      return joining;
     });
+    return start;
   } catch (error) {
     client.close();
     throw error;
@@ -71,14 +67,14 @@ export async function joinCluster(
 }
 
 /**
- * Returns the cluster that the responses of the endpoints, in their order, are for; or why they are
- * too few. Throws if the start is refused.
+ * Returns the cluster that the responses of the endpoints, in their order, are for; or the refusal
+ * of one of them; or why they are too few. Throws LogLostError if they are for different clusters.
  */
 export function joiningOf(
   endpoints: readonly string[],
   responses: readonly ClusterResponse[],
   needed: number,
-): { readonly clusterId?: string | undefined; readonly cause: string } {
+): { readonly clusterId: string } | FailedCall {
   const causes: string[] = [];
   const members = new Map<string, string[]>();
   for (const [index, response] of responses.entries()) {
@@ -86,21 +82,21 @@ export function joiningOf(
     if ('clusterId' in response) {
       members.set(response.clusterId, [...(members.get(response.clusterId) ?? []), endpoint]);
     } else if (response.kind === 'refused') {
-      throw new StoreUnavailableError(`The etcd cluster refuses: ${response.cause}`);
+      return response;
     } else {
       causes.push(response.cause);
     }
   }
-  const [first, second] = [...members];
-  if (first !== undefined && second !== undefined) {
+  const [first = ['', []] as const, second] = [...members];
+  if (second !== undefined) {
     throw new LogLostError(
       `The endpoints belong to different clusters, ${first[1].join(', ')} to one and ` +
         `${second[1].join(', ')} to another: name the members of one cluster, or add a ` +
         'recreated member with etcdctl member add',
     );
   }
-  const count = first?.[1].length ?? 0;
-  const clusterId = count >= needed ? first?.[0] : undefined;
-  const counts = `${count} of ${endpoints.length} endpoints have answered, ${needed} must`;
-  return { clusterId, cause: [counts, ...causes].join('; ') };
+  const [clusterId, { length }] = first;
+  if (length >= needed) return { clusterId };
+  const count = `${length} of ${endpoints.length} endpoints have answered, ${needed} must`;
+  return { kind: 'unsent', cause: [count, ...causes].join('; ') };
 }

@@ -10,11 +10,11 @@ import { readFileSync } from 'node:fs';
 import http from 'node:http';
 import https from 'node:https';
 import tls from 'node:tls';
+import type { FailedCall } from './calls.ts';
 import type { EtcdOptions } from './etcd-options.ts';
 
 export type MemberResponse =
-  | { readonly kind: 'answered'; readonly status: number; readonly text: string }
-  | { readonly kind: 'unsent' | 'cut' | 'too long'; readonly cause: string };
+  { readonly kind: 'answered'; readonly status: number; readonly text: string } | FailedCall;
 
 /** The longest response: decoding it into an array of commits takes about a gigabyte. */
 const MAX_RESPONSE_BYTES: number = 64 << 20;
@@ -24,15 +24,6 @@ const MIN_BYTES_PER_MS = 64;
 
 /** How long an idle connection is kept open. */
 const IDLE_MS = 60_000;
-
-export interface MemberRequest {
-  readonly path: string;
-  /** ASCII only. */
-  readonly body: string;
-  readonly token?: string | undefined;
-  /** The longest time without a byte; a long response gets more, by MIN_BYTES_PER_MS. */
-  readonly timeoutMs: number;
-}
 
 export class Member {
   /** As configured, for messages. */
@@ -51,18 +42,21 @@ export class Member {
       : new http.Agent(agentOptions);
   }
 
-  /** Sends the request. It never rejects. */
-  post({ path, body, token, timeoutMs }: MemberRequest): Promise<MemberResponse> {
+  /**
+   * Sends a request. It never rejects. `timeoutMs` is the longest time without a byte of the
+   * response; in all a long response may take longer, by MIN_BYTES_PER_MS.
+   */
+  post(path: string, body: string, timeoutMs: number, token?: string): Promise<MemberResponse> {
     return new Promise((resolve) => {
-      const headers: Record<string, string | number> = {
+      const headers = {
         'Content-Type': 'application/json',
-        'Content-Length': body.length,
+        'Content-Length': Buffer.byteLength(body),
+        ...(token === undefined ? {} : { Authorization: token }),
       };
-      if (token !== undefined) headers['Authorization'] = token;
       const { request: send } = this.#isSecure ? https : http;
       const request = send(this.#url, { path, method: 'POST', headers, agent: this.#agent });
       let isSent = false;
-      const fail = (cause: string, kind: 'cut' | 'too long' = 'cut'): void => {
+      const fail = (cause: string, kind: 'in doubt' | 'too long' = 'in doubt'): void => {
         clearTimeout(timer);
         // The first call counts.
         resolve({ kind: isSent ? kind : 'unsent', cause: `${this.endpoint}: ${cause}` });
@@ -122,14 +116,8 @@ function secureAgent(agentOptions: https.AgentOptions, options: EtcdOptions): ht
 }
 
 /** Throws if a file cannot be read. */
-export function readCertificates({
-  caFile,
-  certFile,
-  keyFile,
-}: EtcdOptions): tls.ConnectionOptions {
-  return {
-    ...(caFile === undefined ? {} : { ca: readFileSync(caFile) }),
-    ...(certFile === undefined ? {} : { cert: readFileSync(certFile) }),
-    ...(keyFile === undefined ? {} : { key: readFileSync(keyFile) }),
-  };
+export function readCertificates(options: EtcdOptions): tls.ConnectionOptions {
+  const read = (path: string | undefined): Buffer | undefined =>
+    path === undefined ? undefined : readFileSync(path);
+  return { ca: read(options.caFile), cert: read(options.certFile), key: read(options.keyFile) };
 }

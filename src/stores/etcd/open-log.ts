@@ -10,7 +10,7 @@
 
 import { StoreUnavailableError } from '../../model/pet-store.ts';
 import type { AppliedLog, LogId } from './applied-log.ts';
-import type { CallKind, EtcdCalls, FailedCall } from './calls.ts';
+import type { EtcdCalls, FailedCall } from './calls.ts';
 import type { CatchUp } from './catch-up.ts';
 import { retried, type EtcdClock } from './etcd-clock.ts';
 import {
@@ -29,7 +29,7 @@ import { LogLostError } from './log-lost-error.ts';
 import { decodeMeta, encodeMeta, layoutOf, newLogId, type Layout } from './slots.ts';
 
 /** How long a step of a start may take without progress. */
-export const START_MS = 10_000;
+const START_MS = 10_000;
 
 export interface StartDeps {
   readonly calls: EtcdCalls;
@@ -71,8 +71,8 @@ export async function openOrMakeLog(
   // An existing log is found without a put, which etcd would refuse if its quota is used up.
   const meta =
     (await findMeta(deps, layout)) ??
-    (await putIf(deps, [ifAbsent(layout.prefix, layout.end)], layout.meta, own, 'start'));
-  if (meta === undefined) throw noMeta(layout, 'another key');
+    (await putIf(deps, [ifAbsent(layout.prefix, layout.end)], layout.meta, own));
+  if (meta === undefined) throw noMeta(layout, `A key under ${prefix}`);
   return { log: await identifyLog(deps, layout, meta), isNew: meta.equals(own) };
 }
 
@@ -87,15 +87,15 @@ export function assertReady({ layout, state }: LogId): void {
 /** Resolves with the value of the meta key, or undefined if the prefix has no key. */
 async function findMeta(deps: StartDeps, layout: Layout): Promise<Buffer | undefined> {
   const success = [range(layout.meta), firstKey(layout.prefix, layout.end)];
-  const { ranges } = await transact(deps, { compare: [], success, failure: [] }, 'start');
+  const { ranges } = await transact(deps, { compare: [], success, failure: [] });
   const [meta, first] = ranges.map(({ keyValues }) => keyValues[0]);
   if (meta === undefined && first !== undefined) throw noMeta(layout, first.key);
   return meta?.value;
 }
 
-function noMeta({ prefix, meta }: Layout, key: string): LogLostError {
+function noMeta({ meta }: Layout, key: string): LogLostError {
   return new LogLostError(
-    `There is ${key} under ${prefix}, and no meta: damage. Take another prefix, or restore ${meta}`,
+    `${key} exists, but ${meta} is missing: the log is damaged. Restore it, or use another prefix`,
   );
 }
 
@@ -109,38 +109,29 @@ async function identifyLog(deps: StartDeps, layout: Layout, meta: Buffer): Promi
   const absent = [ifAbsent(layout.prefix, layout.end), ifAbsent(key)];
   const responses = await Promise.all(
     [...absent, ifValueIs(key, other), isGreater, isLess].map((compare) =>
-      transact(deps, { compare: [compare], success: [], failure: [range(key)] }, 'start'),
+      transact(deps, { compare: [compare], success: [], failure: [range(key)] }),
     ),
   );
   const isFalse = ({ succeeded, ranges }: TxnResponse): boolean =>
     !succeeded && ranges[0]?.keyValues[0]?.value.equals(meta) === true;
   if (!responses.every(isFalse)) {
-    throw new LogLostError('The endpoints do not compare before they write: is that etcd?');
+    throw new LogLostError('The endpoints ignore the compares of a transaction: are they etcd?');
   }
-  const decoded = decodeMeta(meta);
-  if (decoded !== undefined) return { layout, meta, ...decoded };
-  throw new LogLostError(
-    `${key} has a format that this release cannot read: perhaps a newer release wrote it`,
-  );
+  return { layout, meta, ...decodeMeta(key, meta) };
 }
 
 /** Applies all commits. Rejects if the prefix has a key that is not part of the log. */
-export async function readLog(
-  deps: StartDeps,
-  log: AppliedLog,
-  catchUp: CatchUp,
-  kind: CallKind,
-): Promise<void> {
+export async function readLog(deps: StartDeps, log: AppliedLog, catchUp: CatchUp): Promise<void> {
   await repeatUntilDone(
     deps,
-    () => catchUp.run(kind),
+    () => catchUp.run('start'),
     () => log.lastId,
   );
   const { strayKey } = catchUp;
   if (strayKey === undefined) return;
   throw new LogLostError(
-    `There are keys under ${log.layout.prefix} that belong to no log, ${strayKey} first: delete ` +
-      'them if you know what they are',
+    `${strayKey} is not part of the log: delete it, and all other such keys, if you know what ` +
+      'they are',
   );
 }
 
@@ -153,22 +144,21 @@ export async function putIf(
   compare: readonly TxnPart[],
   key: string,
   value: Buffer,
-  kind: CallKind,
 ): Promise<Buffer | undefined> {
   const txn = { compare, success: [put(key, value)], failure: [range(key)] };
-  const { succeeded, ranges } = await transact(deps, txn, kind);
+  const { succeeded, ranges } = await transact(deps, txn);
   return succeeded ? value : ranges[0]?.keyValues[0]?.value;
 }
 
 /** Resolves with the response to a transaction that may be sent any number of times. */
-async function transact(deps: StartDeps, txn: Txn, kind: CallKind): Promise<TxnResponse> {
+async function transact(deps: StartDeps, txn: Txn): Promise<TxnResponse> {
   const text = encodeTxn(txn);
-  const { answer } = await repeatUntilDone(deps, () => deps.calls.txn(text, kind));
+  const { answer } = await repeatUntilDone(deps, () => deps.calls.txn(text, 'start'));
   return answer;
 }
 
 /** Repeats a step until it succeeds. Rejects if it is refused, or makes no progress for 10 s. */
-async function repeatUntilDone<Success extends { readonly kind: 'answered' | 'caught up' }>(
+export async function repeatUntilDone<Success extends object>(
   { clock, signal }: StartDeps,
   step: () => Promise<Success | FailedCall>,
   progress: () => bigint = () => 0n,
@@ -184,13 +174,9 @@ async function repeatUntilDone<Success extends { readonly kind: 'answered' | 'ca
     if (result.kind === 'refused') {
       throw new StoreUnavailableError(`The etcd cluster refuses: ${result.cause}`);
     }
-    if (clock.now() - progressAt >= START_MS) throw noAnswer(result.cause);
-    return undefined;
+    if (clock.now() - progressAt < START_MS) return undefined;
+    throw new StoreUnavailableError(
+      `The etcd cluster gives no answer within ${START_MS / 1000} seconds: ${result.cause}`,
+    );
   });
-}
-
-export function noAnswer(cause: string): StoreUnavailableError {
-  return new StoreUnavailableError(
-    `The etcd cluster gives no answer within ${START_MS / 1000} seconds: ${cause}`,
-  );
 }

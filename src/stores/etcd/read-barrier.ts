@@ -42,11 +42,6 @@ export class ReadBarrier {
     this.#onLost = onLost;
   }
 
-  /** True if no read waits. */
-  get isIdle(): boolean {
-    return !this.#isRunning;
-  }
-
   /** Why reads are refused, if catching up has failed for five seconds. */
   get problem(): string | undefined {
     const failure = this.#failure;

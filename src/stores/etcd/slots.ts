@@ -18,13 +18,13 @@
 import crypto, { randomBytes } from 'node:crypto';
 import zlib from 'node:zlib';
 import { INT64_MAX } from '../../base/int64.ts';
+import { LogLostError } from './log-lost-error.ts';
 
 /** The etcd keys of a log. */
 export interface Layout {
   readonly prefix: string;
   readonly meta: string;
-  /** The beginning of each slot, and the first key after all slots. */
-  readonly slots: string;
+  /** The first key after all slots. */
   readonly slotsEnd: string;
   /** The first key after those with the prefix. */
   readonly end: string;
@@ -34,7 +34,6 @@ export function layoutOf(prefix: string): Layout {
   return {
     prefix,
     meta: `${prefix}meta`,
-    slots: `${prefix}c/`,
     slotsEnd: `${prefix}c0`,
     end: `${prefix.slice(0, -1)}0`,
   };
@@ -44,7 +43,7 @@ const ID_DIGITS = 19;
 
 /** Returns the slot of the commit after the id `after`. */
 export function slotKey(layout: Layout, after: bigint): string {
-  return `${layout.slots}${String(after).padStart(ID_DIGITS, '0')}`;
+  return `${layout.prefix}c/${String(after).padStart(ID_DIGITS, '0')}`;
 }
 
 /** Returns the exclusive end of a range of slots up to the id `end`. */
@@ -68,10 +67,11 @@ export function encodeMeta({ logId, state }: Meta): Buffer {
   return Buffer.from(`{"petstore":1,"log":"${logId}","state":"${state}"}`);
 }
 
-/** Returns the meta in a value, or undefined if it has another form, perhaps a newer release's. */
-export function decodeMeta(value: Buffer): Meta | undefined {
+/** Returns the content of a meta key. Throws LogLostError if it has another form. */
+export function decodeMeta(key: string, value: Buffer): Meta {
   const [, logId, state] = META.exec(value.toString('latin1')) ?? [];
-  return logId === undefined || state === undefined ? undefined : { logId, state };
+  if (logId === undefined || state === undefined) throw unknownFormat(key);
+  return { logId, state };
 }
 
 const META: RegExp =
@@ -89,20 +89,23 @@ export function headOf(value: Buffer): string {
   return value.toString('latin1', 0, NONCE_END);
 }
 
-/** What the value of a slot is. */
-export type DecodedValue =
-  | { readonly kind: 'commit'; readonly previous: string; readonly text: Buffer }
-  /** Perhaps a newer release's, or another program's. */
-  | { readonly kind: 'unknown format' }
-  | { readonly kind: 'damaged' };
+/** Returns what the value of a slot has. Throws LogLostError if the value is invalid. */
+export function decodeValue(
+  key: string,
+  value: Buffer,
+): { readonly previous: string; readonly text: Buffer } {
+  if (!value.toString('latin1', 0, 2).startsWith(`${FORMAT} `)) throw unknownFormat(key);
+  const [, crc, previous] = HEAD.exec(value.toString('latin1', 0, HEAD_LENGTH)) ?? [];
+  if (previous === undefined || hex(zlib.crc32(value.subarray(CRC_END))) !== crc) {
+    throw new LogLostError(`${key} does not match its CRC`);
+  }
+  return { previous, text: value.subarray(HEAD_LENGTH) };
+}
 
-export function decodeValue(value: Buffer): DecodedValue {
-  if (!value.toString('latin1', 0, 2).startsWith(`${FORMAT} `)) return { kind: 'unknown format' };
-  const head = HEAD.exec(value.toString('latin1', 0, HEAD_LENGTH));
-  const [, crc, previous] = head ?? [];
-  if (crc === undefined || previous === undefined) return { kind: 'damaged' };
-  if (hex(zlib.crc32(value.subarray(CRC_END))) !== crc) return { kind: 'damaged' };
-  return { kind: 'commit', previous, text: value.subarray(HEAD_LENGTH) };
+function unknownFormat(key: string): LogLostError {
+  return new LogLostError(
+    `${key} has a format that this release cannot read: perhaps a newer release wrote it`,
+  );
 }
 
 const FORMAT = '1';

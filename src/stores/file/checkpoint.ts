@@ -2,7 +2,7 @@
  * A checkpoint: all pets in a new snapshot, in place of the old one.
  *
  * Pets are never changed or deleted, so a journal holds no garbage, and a checkpoint is needed only
- * when the store closes, and when its journal is renewed (store-files.ts). The journal is removed
+ * when the store closes and when its journal is renewed (store-files.ts). The journal is removed
  * last: if the process ends before that, the next start finds all its pets in the snapshot.
  */
 
@@ -39,7 +39,7 @@ export interface CheckpointDeps {
   assertLockHeld(): void;
 }
 
-/** What a checkpoint holds: all of the tables, and pets and keys in doubt that follow them. */
+/** What a checkpoint holds: all of the tables, and then the pets and keys of a commit in doubt. */
 export interface CheckpointContent {
   readonly pets: PetTable;
   readonly keys: KeyTable;
@@ -48,8 +48,8 @@ export interface CheckpointContent {
 }
 
 /**
- * Writes the keys, and then all pets in place of the snapshot that is known. The folder has to be
- * synced afterwards. `beforeRename` is called with the new snapshot right before that gets its
+ * Writes the keys, and then all pets in place of the `known` snapshot. The caller has to sync the
+ * folder afterwards. `beforeRename` is called with the new snapshot right before that gets its
  * name. Rejects with ReadOnlyError or the disk's error; the old snapshot then has its name, unless
  * the rename itself failed and it is unknown whether it took effect.
  */
@@ -81,7 +81,7 @@ export async function writeSnapshot(
   await file.close().catch(() => undefined);
 }
 
-/** Makes the keys durable. If there are none, and were none, there is no file for them. */
+/** Makes the keys durable. Without keys and without an old file it writes no file. */
 async function writeKeys(
   { disk, paths, memory, assertOwned }: CheckpointDeps & Pick<Replacement, 'assertOwned'>,
   { keys, moreKeys = [] }: CheckpointContent,
@@ -96,22 +96,22 @@ async function writeKeys(
   await disk.syncDirectory(dirname(paths.keys));
 }
 
-/** Those of the old snapshot; else for its owner only, who is that of the folder. */
+/** Returns those of the old snapshot, or else owner-only access for the folder's owner. */
 export function snapshotAttributes(disk: Disk, { snapshot }: StorePaths): FileAttributes {
   const old = disk.stat(snapshot);
   return { mode: old?.mode, owner: old?.owner ?? disk.stat(dirname(snapshot))?.owner };
 }
 
-/** Those of the snapshot, except that the owner may always write. */
+/** Returns those of the snapshot, except that the owner may always write. */
 export function journalAttributes(disk: Disk, paths: StorePaths): FileAttributes {
   const { mode, owner } = snapshotAttributes(disk, paths);
   return { mode: mode === undefined ? undefined : mode | 0o600, owner };
 }
 
 /**
- * Returns what is known of the snapshot, with the file that is at its path now. A file of the same
- * length and CRC is the same snapshot, though it was touched, or restored from a copy. Rejects with
- * ReadOnlyError for any other one.
+ * Resolves with the known snapshot and the file that is at its path now. A file of the same length
+ * and CRC is the same snapshot, even if it was touched, or restored from a copy. Rejects with
+ * ReadOnlyError if the file is another one.
  */
 export async function recognizeSnapshot(
   { disk, paths, memory }: CheckpointDeps,
@@ -123,7 +123,7 @@ export async function recognizeSnapshot(
   if (known === undefined || !mayBeSame) throw snapshotReplaced();
   const crc = await withFile(disk, paths.snapshot, (file) => crcOf(file, known.arrayBytes, memory));
   if (crc !== known.id.crc) throw snapshotReplaced();
-  // Whoever put it there may not have synced it.
+  // The program that put it there may not have synced it.
   return { ...known, entry, isDurable: false };
 }
 
@@ -132,7 +132,7 @@ function snapshotReplaced(): ReadOnlyError {
   return new ReadOnlyError(cause, false);
 }
 
-/** True if the file at the snapshot's path is the one that is known. Throws the disk's error. */
+/** Returns true if the known snapshot is at its path. Throws the disk's error. */
 export function isAtItsPath(
   disk: Disk,
   { snapshot }: StorePaths,

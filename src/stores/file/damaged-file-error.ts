@@ -1,14 +1,14 @@
-/** A file that cannot be what the store wrote: it is refused, and left as it is. */
+/** A file is not what the store wrote. The store refuses it, and does not change it. */
 
 export interface Damage {
   readonly path: string;
   /** Where, in bytes from the start of the file; undefined if no position is known. */
   readonly offset?: number | undefined;
-  /** The line of that byte, counted from 1; found out when it is told (line-number.ts). */
+  /** The line of that byte, counted from 1; added for the report (line-number.ts). */
   readonly line?: number | undefined;
-  /** What was found there. */
+  /** What is wrong there. */
   readonly complaint: string;
-  /** What somebody can do about it. */
+  /** What an operator can do about it. */
   readonly advice: string;
 }
 

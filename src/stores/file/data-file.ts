@@ -113,8 +113,8 @@ export async function loadDataFile(disk: Disk, path: string): Promise<WholeData>
   try {
     if ((disk.stat(paths.journal)?.sizeBytes ?? 0) > 0) {
       throw new Error(
-        `${paths.journal} has pets that the data file has not: start the service on this data ` +
-          'file once, and stop it, which brings them into the data file',
+        `${paths.journal} has pets that the data file lacks: start the service on this data file ` +
+          'once, and stop it, which brings them into the data file',
       );
     }
     const pets = new PetTable();

@@ -1,10 +1,9 @@
 /**
- * Disk: every file operation that the store needs, and no more.
+ * Disk: every file operation that the store needs, and no others.
  *
- * The store takes it from outside, so that the tests can run it on a simulated disk which fails,
- * stops or forgets at any operation. node-disk.ts is the real one. Each operation may reject with
- * an error that carries a system `code` (ENOSPC, EIO …); one that rejects may have taken effect all
- * the same.
+ * It is injected, so that tests can run the store on a simulated disk which fails, stops or forgets
+ * at any operation. node-disk.ts is the real one. Each operation may reject with an error that has
+ * a system `code` (ENOSPC, EIO …). An operation that rejects may still have taken effect.
  */
 
 export interface Disk {
@@ -12,8 +11,8 @@ export interface Disk {
   readonly processId: number;
 
   /**
-   * `read` opens a file as it is, `edit` for reading and writing; `create` makes one that must not
-   * be there yet.
+   * `read` opens a file for reading, `edit` for reading and writing. `create` makes a new file, and
+   * rejects if the path exists.
    */
   open(
     path: string,
@@ -21,41 +20,41 @@ export interface Disk {
     attributes?: FileAttributes,
   ): Promise<DiskFile>;
 
-  /** What is at the path, undefined when nothing is; at once, since it only asks the system. */
+  /** Returns what is at the path, or undefined if nothing is. It is synchronous. */
   stat(path: string): FileStat | undefined;
 
-  /** The path with every symbolic link followed; the last name need not exist. */
+  /** Resolves with the path with every symbolic link followed; its last name need not exist. */
   resolve(path: string): Promise<string>;
 
-  /** Makes the folder and those above it, where they are missing. */
+  /** Makes the folder and its missing parents. */
   makeDirectory(path: string): Promise<void>;
 
   rename(from: string, to: string): Promise<void>;
 
-  /** Gives the file a second name, which must not be there yet. */
+  /** Gives the file a second name, which must not exist yet. */
   link(from: string, to: string): Promise<void>;
 
-  /** Removes the file; that there is none is no error. */
+  /** Removes the file, if it exists. */
   remove(path: string): Promise<void>;
 
-  /** Makes the folder's entries durable: files and folders made, renamed and removed in it. */
+  /** Makes durable which files and folders were made, renamed and removed in the folder. */
   syncDirectory(path: string): Promise<void>;
 
   /** The names in a folder. */
   list(path: string): Promise<readonly string[]>;
 
-  /** How many bytes may still be written to the file system; rejects if it does not tell. */
+  /** Resolves with the free bytes of the file system. Rejects if it does not report them. */
   freeBytes(path: string): Promise<number>;
 
-  /** Takes the lock that only one open process can hold; undefined when another holds it. */
+  /** Takes a lock that one process can hold. Resolves with undefined if another one holds it. */
   lock(path: string, attributes?: FileAttributes): Promise<DiskLock | undefined>;
 }
 
-/** How a new file is made. */
+/** Mode and owner of a new file. */
 export interface FileAttributes {
-  /** The permission bits; for its owner only, unless given. */
+  /** The permission bits; by default for its owner only. */
   readonly mode?: number | undefined;
-  /** Whose it is to be, where the process may decide that. */
+  /** The owner. It is set only if the process runs as root. */
   readonly owner?: FileOwner | undefined;
 }
 
@@ -65,21 +64,21 @@ export interface FileOwner {
 }
 
 export interface DiskFile {
-  /** Reads up to `length` bytes into the buffer; 0 at the end of the file. */
+  /** Reads up to `length` bytes. Resolves with their number, which is 0 at the file's end. */
   read(bytes: Buffer, offset: number, length: number, position: number): Promise<number>;
 
-  /** Writes some of the bytes, at least one, and returns how many. */
+  /** Writes some of the bytes, and resolves with how many. */
   write(bytes: Buffer, offset: number, position: number): Promise<number>;
 
-  /** `write` at once, for what is short and only goes to the system's cache. */
+  /** As `write`, but synchronous, for a few bytes that only go to the page cache. */
   writeNow(bytes: Buffer, offset: number, position: number): number;
 
-  /** Makes the content durable; after a failure it must never be tried again on this file. */
+  /** Makes the content durable. After a failure it must never be called again for this file. */
   sync(): Promise<void>;
 
   truncate(length: number): Promise<void>;
 
-  /** What the open file is now; its name may be gone. */
+  /** Returns the open file's state, though it may have no name any more. */
   stat(): FileStat;
 
   close(): Promise<void>;
@@ -94,9 +93,9 @@ export interface FileStat {
   /** Which file it is: the device and the number on it. */
   readonly device: bigint;
   readonly number: bigint;
-  /** How many names it has; 0 when it is open only. */
+  /** How many names it has; 0 if it was removed. */
   readonly links: bigint;
-  /** When its content was changed last, in nanoseconds. */
+  /** When its content last changed, in nanoseconds. */
   readonly changedAt: bigint;
 }
 

@@ -1,26 +1,26 @@
 /**
- * The states of the file log (file-log.ts), and what leads from one to the next.
+ * The states of the file log (file-log.ts), and their transitions.
  *
- *   state     event                                                   next state
- *   working   a sync or a roll-back failed                            reviving, the commit in doubt
- *   working   the journal is missing or changed before a write        reviving
- *   working   the same, or it cannot be told, after the sync          reviving, the commit in doubt
- *   working   the lock is lost, or another file is in place           readOnly, after the sync in doubt
- *   working   memory fails after a sync                               readOnly, the commit in doubt
- *   reviving  a try failed                                            reviving, the doubt stays
- *   reviving  the doubt is durable, the journal still in the way      reviving, nothing in doubt
- *   reviving  the journal is renewed, and the doubt published         working
- *   reviving  as from working                                         readOnly, the doubt stays
- *   any       close, after the try in progress                        closing
- *   closing   the files are secured                                   closed
+ *   state     event                                                 next state
+ *   working   a sync or a roll-back fails                           reviving, the commit in doubt
+ *   working   the journal is missing or changed before a write      reviving
+ *   working   the same after the sync, or the stat fails            reviving, the commit in doubt
+ *   working   the lock is lost, or another file is in place         readOnly, in doubt after a sync
+ *   working   memory fails after a sync                             readOnly, the commit in doubt
+ *   reviving  a try fails                                           reviving, the doubt stays
+ *   reviving  the doubt is durable, the journal cannot be removed   reviving, nothing in doubt
+ *   reviving  the journal is renewed, and the doubt published       working
+ *   reviving  as from working                                       readOnly, the doubt stays
+ *   any       close, after the try in progress                      closing
+ *   closing   the files are secured                                 closed
  *
  * Invariants:
  *  1. A pet in memory is durable.
  *  2. The journal is written only while working; every other file only while working, reviving or
- *     closing, except for the saved file, which belongs to nobody else.
- *  3. One commit at most is in doubt. It follows the last id in memory, and each checkpoint and each
- *     new journal has it. It stays in doubt until it is published or the process ends.
- *  4. While reviving or readOnly no create waits in the queue, and each new one is refused at once.
+ *     closing, except for the saved file, which no other process uses.
+ *  3. At most one commit is in doubt. It follows the last id in memory. Each checkpoint and each new
+ *     journal has it. It stays in doubt until it is published or the process ends.
+ *  4. While reviving or readOnly no create waits in the queue; each new one is refused immediately.
  *  5. A sync that failed is never repeated on the same file.
  */
 
@@ -60,7 +60,7 @@ export const NEXT_STATES: Readonly<Record<FileLogState['name'], readonly FileLog
     closed: [],
   };
 
-/** The commit in doubt, of which nobody can tell whether the journal has it. */
+/** Returns the commit in doubt: it is unknown whether the journal has it. */
 export function doubtOf(state: FileLogState): Commit | undefined {
   return 'doubt' in state ? state.doubt : undefined;
 }

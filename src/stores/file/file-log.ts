@@ -1,9 +1,9 @@
 /**
- * The file log: a CommitLog in a journal and a snapshot. It has one state, which decides what is
- * written, what creates are told, and how it ends.
+ * The file log: a CommitLog in a journal and a snapshot. It has one state, which decides what it
+ * writes, how creates end, and how it closes.
  *
- * file-log-state.ts has the states, the table of what leads from one to the next, and the
- * invariants; `#become` is the one place where the state changes, and holds it against them.
+ * file-log-state.ts has the states, the table of their transitions, and the invariants. Only
+ * `#become` changes the state, and it checks each transition.
  */
 
 import { dirname } from 'node:path';
@@ -41,10 +41,10 @@ export interface FileLogDeps extends StoreFilesDeps {
   readonly lock: DiskLock;
 }
 
-/** Why the log cannot continue as it is: it must write no more, or the cause to begin a journal. */
+/** Why the log cannot continue: it must become read-only, or the cause to renew the journal. */
 type Fault = ReadOnlyError | string;
 
-/** How often the files are looked at, and a try is made if it is due. */
+/** How often the log checks its files, and makes a try if one is due. */
 const TICK_MS = 1000;
 const FIRST_PAUSE_MS = 1000;
 const MAX_PAUSE_MS = 10_000;
@@ -69,7 +69,7 @@ export class FileLog implements CommitLog {
   #loggedAt = -Infinity;
   #resolveLost: (error: Error) => void = () => undefined;
 
-  /** `staleCause` is why the journal at its path cannot be removed, if it has to be. */
+  /** `staleCause` is why a stale journal cannot be removed; undefined if there is none. */
   constructor(deps: FileLogDeps, files: StoreFiles, staleCause?: string) {
     this.#deps = deps;
     this.#files = files;
@@ -113,7 +113,7 @@ export class FileLog implements CommitLog {
     } else {
       this.#fail(fault, commit);
     }
-    // The commit in doubt waits for the first try; all other creates have been refused.
+    // The commit in doubt waits for the first try; all other creates are refused already.
     await this.#work;
     return this.#outcomesOf(commit);
   }
@@ -182,7 +182,7 @@ export class FileLog implements CommitLog {
     }
   }
 
-  /** The one place where the state changes. */
+  /** The only function that changes the state. */
   #become(next: FileLogState): void {
     assertNext(this.#state, next, this.#deps.pets.lastId);
     this.#state = next;
@@ -202,7 +202,7 @@ export class FileLog implements CommitLog {
     return { name: 'reviving', cause, doubt, nextTryAt, pauseMs, freeBytes };
   }
 
-  /** Throws if no line can be added. The first try after a fault is waited for. */
+  /** Waits for the first try after a fault. Rejects if no line can be added. */
   async #prepare(): Promise<void> {
     if (this.#state.name === 'working') {
       const fault = this.#fault(0);
@@ -210,13 +210,13 @@ export class FileLog implements CommitLog {
       this.#fail(fault, undefined);
       await this.#work;
     }
-    // The cast undoes what the compiler concludes from before the await.
+    // The cast is for the compiler, which ignores that the await may change the state.
     if ((this.#state as FileLogState).name !== 'working') throw this.refusal()!;
   }
 
   /**
-   * What is wrong with lock and journal, which has `extra` bytes more than its complete lines;
-   * undefined if nothing is. Throws if the system cannot tell.
+   * Returns what is wrong with the lock or the journal, or undefined. The journal's file has
+   * `extra` bytes after its complete lines. Throws if a stat fails.
    */
   #fault(extra: number | undefined): Fault | undefined {
     try {
@@ -239,7 +239,7 @@ export class FileLog implements CommitLog {
     }
   }
 
-  /** If it cannot be told, the line may be nowhere that a start would look. */
+  /** As `#fault`. If a stat fails, the line may be in a file that a start would not read. */
   #faultAfterSync(lineBytes: number): Fault | undefined {
     try {
       return this.#fault(lineBytes);
@@ -253,7 +253,7 @@ export class FileLog implements CommitLog {
     if (fault !== undefined) throw new Error(messageOf(fault));
   }
 
-  /** Leaves `working`, refuses all creates that wait, and begins what has to be done at once. */
+  /** Leaves `working`, refuses all waiting creates, and begins the first try. */
   #fail(fault: Fault, doubt: Commit | undefined): void {
     if (typeof fault === 'string') this.#become(this.#reviving(fault, doubt));
     else this.#becomeReadOnly(fault, doubt);
@@ -296,14 +296,14 @@ export class FileLog implements CommitLog {
     this.#become(this.#reviving(messageOf(error), this.#doubt, pauseMs, freeBytes));
   }
 
-  /** Unknown counts as endless: then only the clock decides when it is tried again. */
+  /** An unknown number counts as infinite: then only the clock decides about the next try. */
   async #freeBytes(): Promise<number> {
     const { disk, paths } = this.#deps;
     return disk.freeBytes(dirname(paths.snapshot)).catch(() => Infinity);
   }
 
   /**
-   * Puts a durable commit into memory, where there is room for its pets: reads see it from now on.
+   * Puts a durable commit into memory, which has room reserved for it. From now on reads see it.
    */
   #publish(commit: Commit): void {
     const { pets, keys } = this.#deps;
@@ -311,7 +311,7 @@ export class FileLog implements CommitLog {
       for (const pet of commit.pets) pets.append(pet);
       for (const entry of withPetCrcs(commit)) keys.add(entry);
     } catch (error) {
-      // Memory is behind the disk now: nothing that is made of it may be written.
+      // Memory lacks a durable pet now: it must not be written to any file.
       const cause = `Memory failed after a pet was stored: ${messageOf(error)}`;
       const fault = new ReadOnlyError(cause, true);
       if (this.#state.name !== 'working') throw fault;
@@ -371,7 +371,7 @@ export class FileLog implements CommitLog {
       const fault = this.#fault(0);
       if (fault !== undefined) this.#fail(fault, undefined);
     } catch {
-      // It cannot be told: the next create, or the next look, will.
+      // The stat failed: the next create or the next tick checks again.
     }
   }
 
@@ -383,7 +383,7 @@ export class FileLog implements CommitLog {
     if (isSafe(where) && state.canRestart) this.#resolveLost(new Error(state.cause));
   }
 
-  /** Logs once a minute what a read-only store needs. */
+  /** Logs once a minute what an operator should do. */
   #repeatAdvice({ cause, canRestart }: FileLogState & { readonly name: 'readOnly' }): void {
     const { clock, log, paths } = this.#deps;
     if (clock.now() - this.#loggedAt < REPEAT_LOG_MS) return;

@@ -6,10 +6,10 @@
  *     pets.json.journal  the creates since, one line for each commit, with their keys
  *     pets.json.lock     held while the store is open, never removed
  *
- * A create is answered when its line in the journal is synced, and seen by reads from then on. All
- * creates that arrive while a sync is under way share the next one (commits/commit-queue.ts). What
- * can be known of a create is told as it is: it is stored; or nothing of it is there, nor will be;
- * or, after a sync that failed, nobody can tell.
+ * A create resolves when its line in the journal is synced, and reads see it from then on. All
+ * creates that arrive during a sync share the next one (commits/commit-queue.ts). A create has one
+ * of three outcomes: stored; refused, and nothing of it will ever appear; or, after a sync that
+ * failed, unknown.
  */
 
 import { dirname, resolve } from 'node:path';
@@ -37,18 +37,18 @@ import { storePaths } from './store-paths.ts';
 export type FileStore = LogStore<FileLog>;
 
 export interface FileStoreOptions {
-  /** The data file. Its folder is made; a symbolic link is followed first. */
+  /** The data file. A symbolic link is followed, and a missing folder is made. */
   readonly path: string;
   readonly log?: Log | undefined;
   /** For tests: where the files are. */
   readonly disk?: Disk | undefined;
   /** For tests: where memory comes from. */
   readonly memory?: Memory | undefined;
-  /** For tests: where the pets are put, an empty table. */
+  /** For tests: an empty table for the pets. */
   readonly pets?: PetTable | undefined;
-  /** For tests: where the keys are put, an empty table. */
+  /** For tests: an empty table for the keys. */
   readonly keys?: KeyTable | undefined;
-  /** For tests: from when on a journal is worth a checkpoint at a start, in bytes. */
+  /** For tests: the length in bytes beyond which a start may replace a journal by a checkpoint. */
   readonly longJournalBytes?: number | undefined;
   /** For tests: a clock in milliseconds that never goes back. */
   readonly now?: (() => number) | undefined;
@@ -62,7 +62,7 @@ export interface FileStoreOptions {
 }
 
 /**
- * Opens the store. Rejects, with snapshot and journal as they were, if they are damaged or in use.
+ * Opens the store. Rejects if its files are damaged or in use; snapshot and journal are unchanged.
  */
 export async function openFileStore(options: FileStoreOptions): Promise<FileStore> {
   const { disk = nodeDisk, memory = systemMemory, longJournalBytes = LONG_JOURNAL_BYTES } = options;
@@ -84,7 +84,7 @@ export async function openFileStore(options: FileStoreOptions): Promise<FileStor
   };
   return openLogStore({ pets, keys }, async (target) => {
     try {
-      // The folders above may have been made just now.
+      // Its parent folders may have been made a moment ago.
       const isNew = fileAt(disk, paths.snapshot) === undefined;
       if (isNew) await syncFolders(disk, dirname(paths.snapshot));
       const { files, staleCause } = await recover(deps);
@@ -109,7 +109,7 @@ function clockOf(options: FileStoreOptions): StoreClock {
   };
 }
 
-/** What is no data file at all is refused before a lock file is made beside it. */
+/** Refuses a file of another kind before a lock file is made next to it. */
 async function expectArray(disk: Disk, path: string): Promise<void> {
   if (fileAt(disk, path) === undefined) return;
   const bytes = Buffer.alloc(4096);
@@ -125,8 +125,9 @@ async function expectArray(disk: Disk, path: string): Promise<void> {
 }
 
 /**
- * Makes the names of the folder and of those above it durable: they may have been made just now, or
- * by a process that was killed before it came to this. A folder that may not be read is not ours.
+ * Makes the names of the folder and of its parents durable: they may have been made a moment ago,
+ * or by a process that was killed before this step. A folder without read access is skipped: this
+ * store did not make it.
  */
 async function syncFolders(disk: Disk, path: string): Promise<void> {
   for (let folder = resolve(path); folder !== dirname(folder); folder = dirname(folder)) {

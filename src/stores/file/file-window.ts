@@ -1,7 +1,7 @@
 /**
- * A window that moves over a file of any size: what both readers, of the snapshot and of the
- * journal, read through. It holds a whole item, however long, because it grows when nothing could
- * be used up; but only so far, since behind damage there may be gigabytes without an end.
+ * A window that moves over a file of any size, for the readers of the snapshot and of the journal.
+ * It grows until it holds a complete item. The growth is limited, since gigabytes without an item's
+ * end may follow a damaged byte.
  */
 
 import type { Memory } from '../../base/memory.ts';
@@ -12,11 +12,11 @@ export class FileWindow {
   readonly #memory: Memory;
   readonly #maxBytes: number;
   #buffer: Buffer;
-  /** What is in the window. It changes with every `fill`. */
+  /** The window's content. It changes with every `fill`. */
   bytes: Buffer;
   /** The position of bytes[0] in the file. */
   position = 0;
-  /** True when the file ends where the window does. */
+  /** True if the file ends at the window's end. */
   atEnd = false;
 
   /** `maxBytes` is the length of the longest item. */
@@ -28,12 +28,12 @@ export class FileWindow {
     this.bytes = this.#buffer.subarray(0, 0);
   }
 
-  /** True when it holds as much as an item can have. */
+  /** True if it is as long as the longest item. */
   get isFull(): boolean {
     return this.bytes.length >= this.#maxBytes;
   }
 
-  /** Drops the first `used` bytes and reads on, as far as there is room; one read at least. */
+  /** Drops the first `used` bytes, and fills the rest of the window from the file. */
   async fill(used: number): Promise<void> {
     const rest = this.bytes.subarray(used);
     const hasNoRoom = used === 0 && rest.length === this.#buffer.length;

@@ -1,12 +1,12 @@
 /**
- * The keys file: the idempotency keys that a checkpoint remembers, beside the snapshot.
+ * The idempotency file: the idempotency keys of the last checkpoint.
  *
  *     91dc63af 0000007b {"keys":1,"entries":[["9f86d081884c7d659a2feaa0c55ad015",8,1795356000000,"5b4e8c1a"],…]}␊
  *     └──────┘ └──────┘                      key                                id expires at    CRC-32 of
  *      CRC-32   length of the line                                                               its pet
  *
- * It is on the disk for good before the snapshot of the same checkpoint gets its name: otherwise a
- * power cut could leave that snapshot alone, and a create that is sent again would be stored twice.
+ * It is durable before the snapshot of the same checkpoint gets its name. Otherwise a power failure
+ * could leave that snapshot without its keys, and a retried create would be stored twice.
  */
 
 import zlib from 'node:zlib';
@@ -18,10 +18,10 @@ import type { DiskFile } from './disk.ts';
 import { encodeLine, hex, isIntact, lineLengthAt, PREFIX_LENGTH } from './journal-line.ts';
 import { readAll } from './read-file.ts';
 
-/** More than so many entries can have. */
+/** No file is longer: an entry has less than 100 bytes. */
 const MAX_BYTES: number = 100 * MAX_IDEMPOTENCY_KEYS;
 
-/** The bytes of a keys file with these entries. */
+/** Returns the bytes of an idempotency file with these entries. */
 export function encodeIdempotencyFile(memory: Memory, entries: readonly KeyEntry[]): Buffer {
   const items = entries.map(
     ({ key, id, expiresAt, petCrc }) => `["${key}",${id},${expiresAt},"${hex(petCrc)}"]`,
@@ -29,7 +29,7 @@ export function encodeIdempotencyFile(memory: Memory, entries: readonly KeyEntry
   return encodeLine(memory, `${START}${items.join(',')}${END}`, 0).bytes;
 }
 
-/** The entries of a keys file, in ascending order of id. Rejects with DamagedFileError. */
+/** Resolves with the entries in ascending order of id. Rejects with DamagedFileError. */
 export async function readIdempotencyFile(
   path: string,
   file: DiskFile,
@@ -51,7 +51,7 @@ export async function readIdempotencyFile(
   });
 }
 
-/** True when the entry's pet is there, and is the one that its key stored. */
+/** True if the entry's pet is stored, and is the one that the key stored. */
 export function fitsPets({ id, petCrc }: KeyEntry, pets: PetTable): boolean {
   const pet = pets.get(id);
   return pet !== undefined && zlib.crc32(pet.text) === petCrc;

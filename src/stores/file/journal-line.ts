@@ -4,12 +4,12 @@
  *     1e0d9802 00000041 {"journal":1,"snapshot":"709ddd80","lastId":0}␊
  *     4e9bc562 0000004c {"after":0,"pets":[{"id":1,"name":"Rex","categoryId":1}]}␊
  *     └──────┘ └──────┘ the line's length in bytes, in hex, the line feed included
- *     └─ CRC-32 of the file up to this line, and of the line behind the CRC
+ *     └─ CRC-32 of the file up to this line, and of the line after the CRC
  *
- * The header names the snapshot that the journal follows: by the CRC-32 of that file through its
- * closing bracket, and the last id there. As each CRC goes on from the bytes before, a line is only
- * good in its own place: not one of another journal, nor one with another line missing before it.
- * And the last line's CRC vouches for all of them, which makes a long journal quick to check.
+ * The header names the snapshot that the journal follows by its last id and by the CRC-32 of that
+ * file through its closing bracket. Each CRC also covers all bytes before the line. So a line is
+ * valid only at its own position: not in another journal, and not after a missing line. The CRC of
+ * the last line covers all lines, which makes a long journal quick to check.
  */
 
 import zlib from 'node:zlib';
@@ -20,7 +20,7 @@ import type { Memory } from '../../base/memory.ts';
 export interface SnapshotId {
   /** CRC-32 of the file from its first byte through the closing bracket. */
   readonly crc: number;
-  /** The greatest id in it, 0 where it has no pets. */
+  /** The greatest id in it, 0 if it has no pets. */
   readonly lastId: bigint;
 }
 
@@ -30,7 +30,7 @@ export interface EncodedLine {
   readonly crc: number;
 }
 
-/** What stands before the text of a line: its CRC and its length. */
+/** A line begins with its CRC and its length. */
 export const PREFIX_LENGTH = 18;
 const CRC_LENGTH = 8;
 const LENGTH_START = 9;
@@ -39,7 +39,7 @@ const LENGTH_END = 17;
 /** Longer than any header, and shorter than a sector. */
 export const MAX_HEADER_LENGTH = 100;
 
-/** The line of a text, behind bytes with the CRC `crc`. */
+/** Returns the line with this text, for a file whose CRC is `crc` so far. */
 export function encodeLine(memory: Memory, text: string, crc: number): EncodedLine {
   const length = PREFIX_LENGTH + Buffer.byteLength(text) + 1;
   const bytes = memory.bytes(length);
@@ -64,7 +64,7 @@ export function readHeader(bytes: Buffer): SnapshotId | undefined {
   return { crc: parseInt(match[1]!, 16), lastId: BigInt(match[2]!) };
 }
 
-/** True if a header's line can begin with the text, as long as the text is not all of it. */
+/** True if a header's line can begin with this text. */
 export function isBeginningOfHeader(text: string): boolean {
   const start = text.slice(0, HEADER_START.length);
   const rest = text.slice(HEADER_START.length);
@@ -82,7 +82,7 @@ export function isLike(text: string, expected: string): boolean {
 export const LINE_PREFIX = '######## ######## ';
 const HEADER_START = `${LINE_PREFIX}{"journal":1,"snapshot":"########","lastId":`;
 
-/** Returns the length that the line at `at` states, or undefined if those are no hex digits. */
+/** Returns the length that the line at `at` states, or undefined if it has no valid length. */
 export function lengthAt(bytes: Buffer, at: number): number | undefined {
   let length = 0;
   for (let i = at + LENGTH_START; i < at + LENGTH_END; i += 1) {
@@ -105,7 +105,7 @@ export function lineLengthAt(bytes: Buffer, at: number): number | undefined {
   return isComplete ? length : undefined;
 }
 
-/** True if the CRC of the complete line is right after bytes with the CRC `crc`. */
+/** True if the complete line has the right CRC, for a file whose CRC is `crc` up to the line. */
 export function isIntact(bytes: Buffer, at: number, length: number, crc: number): boolean {
   const expected = hex(zlib.crc32(bytes.subarray(at + CRC_LENGTH, at + length), crc));
   return bytes.toString('latin1', at, at + CRC_LENGTH) === expected;

@@ -1,13 +1,13 @@
 /**
- * Reading a journal: what it holds, and how that stands to the snapshot beside it.
+ * Reads a journal, and decides by its beginning what to do with it:
  *
- *     nothing, zeros, or a first write that was cut off   nothing: it may go
- *     a header that names this snapshot                   its commits follow on: they are applied
- *     a header that names another one                     fine if the snapshot has all its pets: a
- *                                                         checkpoint was cut off before its end
- *     anything else                                       DamagedFileError
+ *     empty, zeros, or a torn first write    `nothing`: it may be removed
+ *     a header that names this snapshot      `follows`: its commits are applied
+ *     a header that names another snapshot   `passed over` if the snapshot has all its pets: a
+ *                                            checkpoint was interrupted; else damaged
+ *     anything else                          DamagedFileError
  *
- * Behind the last whole line only the beginning of one more may lie (torn-tail.ts).
+ * Only a torn line may follow the last complete line (torn-tail.ts).
  */
 
 import { isUtf8 } from 'node:buffer';
@@ -33,21 +33,19 @@ import {
 import { isTornBeginning, isTornLine } from './torn-tail.ts';
 
 export interface JournalContent {
-  /** What is to be done with it. */
   readonly kind: 'nothing' | 'follows' | 'passed over';
-  /** How many bytes are whole lines. */
+  /** How many bytes are complete lines, and their CRC-32. */
   readonly lengthBytes: number;
-  /** CRC-32 of those. */
   readonly crc: number;
-  /** Where the last of them starts. */
+  /** The offset of the last complete line. */
   readonly lastOffset: number;
-  /** What follows them: the beginning of a line that was never answered. */
+  /** The length of the torn line after them, which was never acknowledged. */
   readonly tornBytes: number;
-  /** The idempotency keys of its commits, the newest of them where there are very many. */
+  /** The newest idempotency keys of its commits. */
   readonly keys: readonly CommittedKey[];
 }
 
-/** No line of ours is longer. */
+/** The length of the longest line that the store writes. */
 const MAX_LINE_BYTES: number = PREFIX_LENGTH + MAX_COMMIT_BYTES;
 
 /**
@@ -72,15 +70,15 @@ class JournalReader {
   readonly #snapshot: SnapshotId;
   readonly #pets: PetTable;
   readonly #run: ScannedPets = new ScannedPets();
-  /** Where the next line starts in the window. */
+  /** The offset of the next line in the window. */
   #at = 0;
-  /** CRC-32 of the file up to there. */
+  /** CRC-32 of the file up to the next line. */
   #crc = 0;
   #lastOffset = 0;
-  /** The last id of the commits so far. */
+  /** The last id of the commits that were read. */
   #lastId = 0n;
   #isPassedOver = false;
-  /** The newest ones, at least as many as are kept. */
+  /** The newest keys, at least as many as are returned. */
   #keys: CommittedKey[] = [];
 
   constructor(path: string, window: FileWindow, snapshot: SnapshotId, pets: PetTable) {
@@ -108,8 +106,8 @@ class JournalReader {
   }
 
   /**
-   * The end of the intact lines in the window. The CRC of the last complete line covers all lines
-   * before it; only if it is wrong, they are checked one by one.
+   * Returns the end of the intact lines in the window. The CRC of the last complete line covers all
+   * lines before it; only if it is wrong, they are checked one by one.
    */
   #intactEnd(): number {
     const { bytes } = this.#window;
@@ -179,14 +177,14 @@ class JournalReader {
     }
   }
 
-  /** A journal may have millions of them: of those only the newest are needed. */
+  /** A journal may have millions of keys: only the newest are kept. */
   #addKeys(keys: readonly CommittedKey[]): void {
     for (const key of keys) this.#keys.push(key);
     if (this.#keys.length >= 2 * MAX_IDEMPOTENCY_KEYS)
       this.#keys = this.#keys.slice(-MAX_IDEMPOTENCY_KEYS);
   }
 
-  /** Reads the header. Resolves with false if there is only a torn one, or none. */
+  /** Reads the header. Resolves with false if the journal has none, or a torn one. */
   async #readHeader(): Promise<boolean> {
     const { bytes } = this.#window;
     const named = readHeader(bytes);

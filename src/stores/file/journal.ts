@@ -32,12 +32,12 @@ export interface JournalFile {
   readonly crc: number;
 }
 
-/** What became of a line. */
+/** The outcome of a write. */
 export type Written =
   | { readonly kind: 'durable' }
-  /** No part of it is there, and none will be. */
+  /** No part of the line is in the file, and none will appear. */
   | { readonly kind: 'rolled back'; readonly cause: unknown }
-  /** It may be there, now or after the next start: nothing may be written after it. */
+  /** The line may appear, now or after the next start: nothing may be written after it. */
   | { readonly kind: 'in doubt'; readonly cause: unknown };
 
 export interface JournalDeps {
@@ -57,14 +57,14 @@ export class Journal {
   readonly snapshot: SnapshotId;
   #file: DiskFile | undefined;
   #entry: FileStat | undefined;
-  /** A copy that may have got this journal's name, though its rename reported failure. */
+  /** A copy that may have this journal's name although its rename reported failure. */
   #copy: FileStat | undefined;
   /** False once another program has changed the file: nothing of it may be copied. */
   isTrusted = true;
   #length: number;
   #crc: number;
 
-  /** A journal that follows the snapshot: one that was found, or one with no file yet. */
+  /** A journal that follows the snapshot, without a file unless one was `found`. */
   constructor(deps: JournalDeps, snapshot: SnapshotId, found?: JournalFile) {
     this.#deps = deps;
     this.snapshot = snapshot;
@@ -94,9 +94,9 @@ export class Journal {
   }
 
   /**
-   * What its path leads to; without a file of its own, nothing or an empty file is `same`. If
-   * `extra` is given, the size is compared: that of the complete lines and so many bytes. Throws if
-   * the system cannot tell.
+   * Returns what its path leads to. Without a file of its own, a free path or an empty file is
+   * `same`. If `extra` is given, the file must have the complete lines and that many bytes. Throws
+   * if the stat fails.
    */
   pathState(extra?: number): PathState {
     const { disk, paths } = this.#deps;
@@ -109,7 +109,7 @@ export class Journal {
     return pathState(disk, paths.journal, this.#entry, sizeBytes);
   }
 
-  /** Takes the file with this entry for its own if that is found at its path. */
+  /** From now on this file, too, counts as the journal if it is at the journal's path. */
   acceptCopy(entry: FileStat): void {
     this.#copy = entry;
   }
@@ -129,8 +129,8 @@ export class Journal {
   }
 
   /**
-   * Writes the line and makes it durable; the caller has to `append` it then. `assertOwned` is
-   * called before each step that would harm a file of another process; it throws if there is one.
+   * Writes the line and makes it durable; the caller then has to `append` it. Calls `assertOwned`
+   * before each step that could harm a file of another process; it throws if there is one.
    */
   async write(line: EncodedLine, assertOwned: () => void): Promise<Written> {
     const isNew = this.#file === undefined;
@@ -155,7 +155,7 @@ export class Journal {
     return { kind: 'durable' };
   }
 
-  /** Counts a line that is durable in its file. */
+  /** Adds a durable line to the complete ones. */
   append({ bytes, crc }: EncodedLine): void {
     this.#length += bytes.length;
     this.#crc = crc;
@@ -170,7 +170,7 @@ export class Journal {
   async #create(): Promise<DiskFile> {
     const { disk, paths } = this.#deps;
     const attributes = journalAttributes(disk, paths);
-    // One that `pathState` takes for none.
+    // An empty file, which `pathState` accepts.
     if (disk.stat(paths.journal)?.sizeBytes === 0) await disk.remove(paths.journal);
     const file = await disk.open(paths.journal, 'create', attributes);
     try {

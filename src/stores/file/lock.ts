@@ -1,13 +1,13 @@
 /**
- * The lock that keeps a second process from the same data file.
+ * The lock that keeps a second process away from a data file.
  *
- * It must end with its holder, however that dies: a file with a process id in it outlives a kill
- * -9, and the id is soon somebody else's, in another container perhaps. A lock on an open file is
- * kept by the kernel and freed by it. Node cannot take one, but `flock` (util-linux, busybox) can
- * be handed the open file: what it locks is the open file itself, so the lock stays when flock is
- * gone. On macOS and Windows, opening a file can take the lock.
+ * It must end with its holder, even after a kill -9. A file with a process id outlives its process,
+ * and another process, perhaps in another container, may get the same id. The kernel frees a lock
+ * on an open file. Node cannot take such a lock, but the command `flock` (util-linux, busybox) can
+ * lock an open file that it inherits, and the lock stays after flock has ended. On macOS and
+ * Windows, opening a file can take the lock.
  *
- * The lock file is never removed by us. Should somebody else do so, whoever holds the lock notices
+ * The store never removes the lock file. If another program does, the holder notices it
  * (store-lock.ts).
  */
 
@@ -21,7 +21,7 @@ import { messageOf } from '../../base/log.ts';
 /**
  * Takes the lock, which lasts until the returned file is closed. Resolves with undefined if another
  * process has it. Rejects if there is no way to lock.
- * `prepare` gives the file its mode and owner: one that all may open, all may hold.
+ * `prepare` sets the file's mode and owner: every process that may open it may lock it.
  */
 export async function lockFile(
   path: string,
@@ -31,7 +31,7 @@ export async function lockFile(
   const file = await openLockFile(path, flags ?? 0);
   if (file === undefined) return undefined;
   try {
-    // A file that was there may be another user's: to lock it is what counts.
+    // An existing file may be another user's, whose mode cannot be set. Only the lock matters.
     await prepare(file).catch(() => undefined);
     if (flags !== undefined || (await flock(file))) {
       await expectLocked(path, flags);
@@ -67,7 +67,7 @@ async function openLockFile(path: string, flags: number): Promise<FileHandle | u
 
 async function flock(file: FileHandle): Promise<boolean> {
   const child = spawn('flock', ['-n', '3'], {
-    // The rest of the environment may hold keys.
+    // The rest of the environment may have secrets.
     env: { PATH: process.env['PATH'] },
     stdio: ['ignore', 'ignore', 'pipe', file.fd],
   });
@@ -79,15 +79,14 @@ async function flock(file: FileHandle): Promise<boolean> {
     throw new Error(`The command flock, which keeps a second process away, ${problem}`);
   })) as [number | null];
   if (code === 0) return true;
-  // flock says nothing when the lock is taken, and something whenever it could not try.
+  // flock prints nothing if another process has the lock, and an error if it could not try.
   const said = Buffer.concat(complaint).toString().trim();
   if (code === 1 && said === '') return false;
   throw new Error(`The command flock failed (${code}): ${said}`);
 }
 
 /**
- * Throws if a second lock of the same file is granted: on such a system, or with such a flock, a
- * lock keeps nobody away.
+ * Rejects if a second lock of the same file is granted: then a lock keeps no process away.
  */
 async function expectLocked(path: string, flags: number | undefined): Promise<void> {
   const second = await openLockFile(path, flags ?? 0);
@@ -103,7 +102,7 @@ async function expectLocked(path: string, flags: number | undefined): Promise<vo
   );
 }
 
-/** For people: the lock is the kernel's, and not what the file says. */
+/** Writes the process id for error messages; only the kernel's lock counts. */
 async function noteHolder(file: FileHandle): Promise<void> {
   await file
     .truncate(0)

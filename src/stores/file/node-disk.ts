@@ -1,9 +1,9 @@
 /**
  * The real disk, on node:fs.
  *
- * What differs between platforms is marked where it does. A directory cannot be synced on Windows,
- * nor on some file systems, which do not need it; and a rename on Windows fails for a moment while
- * a virus scanner or an indexer holds the file open, so it is tried again for a few seconds.
+ * A folder cannot be synced on Windows and on some file systems, which do not need it. A rename on
+ * Windows fails while a virus scanner or an indexer has the file open, so it is retried for a few
+ * seconds.
  */
 
 import { fdatasync, fstatSync, lstatSync, statSync, writeSync, type BigIntStats } from 'node:fs';
@@ -49,7 +49,7 @@ export const nodeDisk: Disk = {
 const IS_WINDOWS: boolean = platform() === 'win32';
 const RENAME_TRIES = 30;
 const RENAME_PAUSE_MS = 100;
-/** A new file's mode, unless another is asked for: pets are nobody else's business. */
+/** A new file's default mode: other users may not read the pets. */
 const OWNER_ONLY = 0o600;
 const ROOT = 0;
 
@@ -64,7 +64,7 @@ async function openFile(
   const file = await open(path, FLAGS[how], OWNER_ONLY).catch(throwNamed);
   if (how === 'create') {
     await prepare(file, attributes, attributes.mode ?? OWNER_ONLY).catch(async (error: unknown) => {
-      // What was not made as it should be is not there.
+      // A file with the wrong owner or mode must not stay.
       await file.close().catch(() => undefined);
       await rm(path, { force: true }).catch(() => undefined);
       throw error;
@@ -84,7 +84,7 @@ async function openFile(
         return throwNamed(error);
       }
     },
-    // Windows syncs only what may be written.
+    // Windows syncs only files that are open for writing.
     sync: () =>
       IS_WINDOWS && how === 'read' ? Promise.resolve() : syncData(file.fd).catch(throwNamed),
     truncate: (length) => file.truncate(length),
@@ -93,19 +93,19 @@ async function openFile(
   };
 }
 
-/** Gives a new file its owner and mode, where it has them not already: some systems have none. */
+/** Sets the owner and mode of a new file, unless it has them: some file systems have none. */
 async function prepare(file: FileHandle, { owner }: FileAttributes, mode: number): Promise<void> {
   const entry = statOf(file);
   const isRoot = process.getuid?.() === ROOT;
   const isOwned = entry.owner.user === owner?.user && entry.owner.group === owner.group;
   if (isRoot && owner !== undefined && !isOwned) await file.chown(owner.user, owner.group);
-  // The process's umask took bits off.
+  // The process's umask may have removed bits.
   if (entry.mode !== mode) await file.chmod(mode);
 }
 
 function stat(path: string): FileStat | undefined {
   const options = { bigint: true, throwIfNoEntry: false } as const;
-  // A symbolic link that leads nowhere is there, too: no file can be made at its path.
+  // A symbolic link without a target counts: no file can be made at its path.
   const stats = statSync(path, options) ?? lstatSync(path, options);
   return stats === undefined ? undefined : entryOf(stats);
 }
@@ -142,7 +142,7 @@ async function resolveLinks(path: string): Promise<string> {
   return isLink ? resolveLinks(resolve(folder, await readlink(named))) : named;
 }
 
-/** By hand, since mkdir with `recursive` never ends where no folder can be made, as in /proc. */
+/** Not by mkdir with `recursive`, which never ends if no folder can be made, as in /proc. */
 async function makeDirectory(path: string): Promise<void> {
   const make = (): Promise<void> => mkdir(path, { mode: 0o700 });
   try {
@@ -168,27 +168,27 @@ async function renameFile(from: string, to: string): Promise<void> {
   }
 }
 
-/** Root may also use the blocks that a file system reserves for it. */
+/** The superuser may also use the blocks that a file system reserves. */
 async function freeBytes(path: string): Promise<number> {
   const { bavail, bfree, bsize } = await statfs(path);
   return (process.getuid?.() === ROOT ? bfree : bavail) * bsize;
 }
 
 async function syncDirectory(path: string): Promise<void> {
-  // There is nothing to sync, but a folder that is gone is an error there as well.
+  // There is nothing to sync, but a missing folder is an error.
   if (IS_WINDOWS) return access(path);
   const directory = await open(path, 'r');
   try {
     await directory.sync();
   } catch (error) {
-    // A file system that has no such thing.
+    // This file system cannot sync a folder.
     if (!['EINVAL', 'ENOTSUP'].includes(codeOf(error))) throw error;
   } finally {
     await directory.close();
   }
 }
 
-/** Gives EDQUOT its name, which libuv does not know. */
+/** Gives EDQUOT its name: libuv has none for it. */
 export function throwNamed(error: unknown): never {
   const { errno, syscall } = error as NodeJS.ErrnoException;
   const isQuota = errno !== undefined && errno === -constants.errno.EDQUOT;

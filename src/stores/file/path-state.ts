@@ -18,7 +18,7 @@ export type PathState =
   /** Another file is there. */
   | 'replaced';
 
-/** The store must write its files no more: they may belong to another process or program. */
+/** The store must not write its files any more: another process may be using them. */
 export class ReadOnlyError extends Error {
   override readonly name: string = 'ReadOnlyError';
   /** True if a new process can continue with the files. */
@@ -30,7 +30,7 @@ export class ReadOnlyError extends Error {
   }
 }
 
-/** Compares what is at `path` with the file `entry`. Throws if the system cannot tell. */
+/** Compares what is at `path` with the file `entry`. Throws if the stat fails. */
 export function pathState(
   disk: Disk,
   path: string,

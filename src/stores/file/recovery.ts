@@ -1,19 +1,19 @@
 /**
- * Recovery: what the files hold when a store opens, after whatever became of the last process.
+ * Recovery: what a store does with the files that it finds when it opens.
  *
  *     snapshot   journal                                 then
  *     none       none                                    start empty
- *     there      none                                    load it
- *     there      one that follows it                     apply it
- *     there      one of another, whose pets it has       pass it over: a checkpoint was cut off
- *     any        a first write that was cut off          drop it: it was never answered
- *     any        whole lines, and one cut off            drop that one, and say so
- *     any        anything else                           refuse, naming file, byte and line
+ *     exists     none                                    load the snapshot
+ *     exists     follows the snapshot                    apply the journal
+ *     exists     follows another, all its pets known     pass it over: a checkpoint was interrupted
+ *     any        a torn first write                      drop it: it was never acknowledged
+ *     any        complete lines and a torn one           drop the torn line, and log it
+ *     any        anything else                           refuse, with file, byte and line
  *
- * A refusal changes neither. What was read is made durable before anybody can see it, since a
- * process that was killed may have left it in the system's cache only: the snapshot is synced, and
- * the journal is copied to a new file, so that we share none with a process that still hangs, nor
- * with a back-up that linked it.
+ * A refusal changes no file. What was read is made durable before any client can see it, since a
+ * killed process may have left it in the page cache only. The snapshot is synced. The journal is
+ * copied to a new file, so that this store shares no file with a process that still hangs, or with
+ * a backup of hard links.
  */
 
 import { basename, dirname } from 'node:path';
@@ -29,15 +29,14 @@ import { StoreFiles, type StoreFilesDeps } from './store-files.ts';
 
 export interface Recovered {
   readonly files: StoreFiles;
-  /** Why the journal at its path, which is not needed, cannot be removed; undefined if it was. */
+  /** Why a stale journal cannot be removed; undefined if there is none. */
   readonly staleCause: string | undefined;
 }
 
 /**
- * Loads pets and keys into the empty tables, and makes durable what they were read from.
- *
- * The journal's file stays open, for the caller to close. Rejects with DamagedFileError, or with
- * the disk's own error; no file is open then.
+ * Loads pets and keys into the empty tables, and makes durable what it has read. The caller has to
+ * close the journal's file. Rejects with DamagedFileError or the disk's error; no file is open
+ * then.
  */
 export async function recover(deps: StoreFilesDeps): Promise<Recovered> {
   const { disk, paths, log } = deps;
@@ -55,8 +54,8 @@ export async function recover(deps: StoreFilesDeps): Promise<Recovered> {
     await removeFile(disk, path);
   }
   await expectNoMountPoint(deps);
-  // The snapshot may have got its name from a process that was killed before that was durable: not
-  // until then may its journal go.
+  // A killed process may have renamed the snapshot without syncing the folder. The journal may be
+  // removed only after the sync.
   await disk.syncDirectory(dirname(paths.snapshot));
   const snapshot = loaded === undefined ? undefined : { ...loaded, isDurable: true };
   if (content === undefined) {
@@ -112,8 +111,8 @@ async function renewFound(
 }
 
 /**
- * Saved files were made when the store must not write its data file. Throws if there are only such
- * files: to begin an empty store beside them would hide them.
+ * Looks for files that a store saved when it must not write its data file. Rejects if they are the
+ * only files: an empty store next to them would hide them.
  */
 async function checkSavedFiles({ disk, paths, log }: StoreFilesDeps): Promise<void> {
   const folder = dirname(paths.snapshot);
@@ -139,16 +138,16 @@ async function checkSavedFiles({ disk, paths, log }: StoreFilesDeps): Promise<vo
 }
 
 /**
- * Throws if the data file is a mount point by itself. Its lock and its journal would be in the
- * folder around it, which another container does not see; and no rename replaces it. A link tells:
- * it cannot leave a mount.
+ * Rejects if the data file is a mount point by itself. Its lock and its journal would be in the
+ * parent folder, which another container does not see, and no rename can replace it. A hard link
+ * shows it: it cannot leave a mount.
  */
 async function expectNoMountPoint({ disk, paths }: StoreFilesDeps): Promise<void> {
   if (disk.stat(paths.snapshot) === undefined) return;
   try {
     await disk.link(paths.snapshot, paths.tmp);
   } catch (error) {
-    // Some file systems have no links.
+    // Some file systems have no hard links.
     if ((error as { readonly code?: unknown }).code !== 'EXDEV') return;
     throw new Error(
       `${paths.snapshot} is a mount point by itself, beside which nothing can be kept: ` +

@@ -1,9 +1,9 @@
 /**
- * Atomic replace: a file's new content in full or its old one, whatever happens in between.
+ * Atomic replace: after a crash at any point a file has either its old content or its new one.
  *
- * Write a second file, sync it, rename it over the first, sync the directory. The order matters: a
- * rename before the sync may leave an empty file after a power failure, and without the last step,
- * which is the caller's, the rename itself may be lost.
+ * Write a second file, sync it, rename it over the first, sync the folder. The order matters: a
+ * rename before the sync may leave an empty file after a power failure. Without the last step,
+ * which is left to the caller, the rename itself may be lost.
  */
 
 import type { Disk, FileStat, DiskFile, FileAttributes } from './disk.ts';
@@ -12,18 +12,18 @@ import { pathState } from './path-state.ts';
 export interface Replacement {
   readonly disk: Disk;
   readonly path: string;
-  /** In the same directory. */
+  /** In the same folder. */
   readonly tmpPath: string;
   readonly attributes: FileAttributes;
-  /** Called before each step that would harm a file that is not ours; throws when one is not. */
+  /** Called before each step that changes a path. Throws if the path may belong to others. */
   assertOwned(): void;
-  /** Called with the new file, complete and synced, right before its rename. */
+  /** Called with the new file, complete and synced, just before its rename. */
   beforeRename?: ((file: DiskFile) => void) | undefined;
 }
 
 /**
- * Replaces the file, and returns the new one, open, for the caller to close. When it rejects, the
- * old one has its name, and nothing is at `tmpPath` where that could be removed.
+ * Replaces the file, and resolves with the new one, which the caller has to close. If it rejects,
+ * the old file has its name, and it has tried to remove the one at `tmpPath`.
  */
 export async function replaceFile(
   { disk, path, tmpPath, attributes, assertOwned, beforeRename }: Replacement,
@@ -56,20 +56,20 @@ export async function removeOwn(disk: Disk, path: string, entry: FileStat): Prom
   if (pathState(disk, path, entry) === 'same') await disk.remove(path);
 }
 
-/** Writes all of the bytes, however few the disk takes at a time. */
+/** Writes all bytes, in as many writes as the disk needs. */
 export async function writeAll(file: DiskFile, bytes: Buffer, position: number): Promise<void> {
   for (let at = 0; at < bytes.length;) {
     at += checkWritten(await file.write(bytes, at, position + at));
   }
 }
 
-/** Some file systems report that they have written nothing, and no error: again, and forever. */
+/** Throws if nothing was written: some file systems report neither progress nor an error. */
 export function checkWritten(count: number): number {
   if (count > 0) return count;
   throw new Error('The file system wrote nothing, and reported no error');
 }
 
-/** A rename that reports failure may have taken effect: what counts is what is there. */
+/** Renames the file. A rename that reports failure may have taken effect: the path decides. */
 export async function renameFile(
   disk: Disk,
   from: string,
@@ -83,7 +83,7 @@ export async function renameFile(
   }
 }
 
-/** Removes a file; rejects only when it is still there. */
+/** Removes a file. Rejects only if it still exists. */
 export async function removeFile(disk: Disk, path: string): Promise<void> {
   try {
     await disk.remove(path);

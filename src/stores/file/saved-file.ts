@@ -3,8 +3,8 @@
  * store must not write its data file. It has no idempotency keys.
  *
  * It is written under a name that no other process uses (with `.part` at its end), synced, and then
- * renamed, so that a file with the final name is complete. It may be written although the lock was
- * lost, and its folder is made again if that is gone.
+ * renamed, so that a file with the final name is complete. The store may write it without the lock.
+ * A missing folder is made again.
  */
 
 import { dirname } from 'node:path';

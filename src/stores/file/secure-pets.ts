@@ -7,11 +7,11 @@ import { messageOf } from '../../base/log.ts';
 import { isSafe, type PetsLocation } from '../../model/pet-store.ts';
 import type { StoreFiles, StoreFilesDeps } from './store-files.ts';
 
-/** How long a close goes on trying while memory has the only copy, and how often. */
+/** How long a close retries while memory has the only copy, and how often. */
 const SECURE_MS = 60_000;
 const PAUSE_MS = 1000;
 
-/** Saves the pets to a file of their own if memory may have the only copy. */
+/** Saves the pets to a separate file if memory may have the only copy. */
 export async function saveIfNeeded(
   files: StoreFiles,
   { log, pets }: StoreFilesDeps,
@@ -32,8 +32,8 @@ export async function saveIfNeeded(
 }
 
 /**
- * Brings all pets into the snapshot by `checkpoint`, if the store may write; else makes sure that
- * they are safe. Rejects if they are not, and says where they are.
+ * Brings all pets into the snapshot by `checkpoint`, which is undefined if the store must not
+ * write, or else makes sure that they are safe. Rejects with where the pets are if they are not.
  */
 export async function secureAtClose(
   files: StoreFiles,

@@ -7,15 +7,14 @@
  *     ]␊
  *     ␠␉␠␠␉…␊      the seal: 32 spaces and tabs
  *
- * An empty snapshot has 32 random ones between its brackets, too. The CRC-32 of a snapshot is the
- * id that its journal names, so even those of new data files differ.
+ * An empty snapshot also has 32 random spaces and tabs between its brackets. The CRC-32 of a
+ * snapshot is the id that its journal names, so even those of new data files differ.
  *
- * JSON cannot tell that a letter in a name was flipped. The seal can, and any JSON reader passes
- * over it: it is the CRC-32 of all bytes up to the closing bracket, in white space, the highest bit
- * first, a tab for 1. A file without a seal is as good, only not protected: so anybody's JSON array
- * of pets, in any layout, can be put in the data file's place, with no blanks behind its bracket.
- * Pets in the form that we write go the fast way (table/pet-scanner.ts), all others the general one
- * (parsePetAt).
+ * JSON does not detect a changed letter in a name. The seal does, and every JSON reader skips it:
+ * it is the CRC-32 of all bytes up to the closing bracket as whitespace, the highest bit first, a
+ * tab for 1. A file without a seal is as valid, but not protected. So an operator can replace the
+ * data file by any JSON array of pets, in any layout, without spaces after its bracket. Pets in
+ * canonical form take a fast path (table/pet-scanner.ts), all others the parser (parsePetAt).
  */
 
 import { randomInt } from 'node:crypto';
@@ -32,21 +31,21 @@ import { DamagedFileError } from './damaged-file-error.ts';
 import type { DiskFile } from './disk.ts';
 import { FileWindow } from './file-window.ts';
 
-/** A snapshot to be written. */
+/** The text of a snapshot, for a writer. */
 export class SnapshotText {
   readonly #memory: Memory;
   readonly #pets: PetTable;
   readonly #more: readonly TablePet[];
   readonly #randomBits: () => number;
   /**
-   * CRC-32 through the closing bracket, once all chunks were taken, and how many bytes those are.
+   * After the last chunk: the CRC-32 through the closing bracket, and the number of its bytes.
    */
   crc = 0;
   arrayBytes = 0;
 
   /**
-   * Of the pets of the table, and of more that follow them. `randomBits` returns 32 bits: for
-   * tests, those of an empty snapshot.
+   * The text has the pets of the table, and `more` that follow them. `randomBits` returns the 32
+   * bits of an empty snapshot.
    */
   constructor(
     memory: Memory,
@@ -91,11 +90,11 @@ export class SnapshotText {
   }
 }
 
-/** What a snapshot was found to be, beside its pets. */
+/** What is known of a snapshot, in addition to its pets. */
 export interface ReadSnapshot {
   /** CRC-32 of the file from its first byte through the closing bracket. */
   readonly crc: number;
-  /** How many bytes those are. */
+  /** The number of those bytes. */
   readonly arrayBytes: number;
   readonly hasChecksum: boolean;
 }
@@ -109,7 +108,7 @@ export async function readSnapshot(
   pets: PetTable,
   memory: Memory,
 ): Promise<ReadSnapshot> {
-  // A pet, with as much white space around it as anybody may want.
+  // A pet, and as much whitespace around it.
   const window = new FileWindow(file, memory, 2 * MAX_PET_BYTES);
   const reader = new SnapshotReader(path, pets);
   await window.fill(0);
@@ -128,7 +127,7 @@ class SnapshotReader {
   #expected: 'array' | 'first pet' | 'pet' | 'separator' | 'seal' = 'array';
   #crc = 0;
   #arrayBytes = 0;
-  /** What is behind the closing bracket, up to what a seal can have. */
+  /** What follows the closing bracket, up to the length of a seal. */
   #checksumText = '';
 
   constructor(path: string, pets: PetTable) {
@@ -136,7 +135,7 @@ class SnapshotReader {
     this.#pets = pets;
   }
 
-  /** Reads what the window holds in full, and returns how many bytes that were. */
+  /** Reads the complete items in the window, and returns the number of their bytes. */
   read(window: FileWindow): number {
     const { bytes } = window;
     const scanned = scannedBytes(bytes);
@@ -158,7 +157,7 @@ class SnapshotReader {
     return this.#expected === 'seal' ? this.#readSeal(window, at) : at;
   }
 
-  /** To be called when the file is at its end, `used` being what `read` returned. */
+  /** Called at the file's end; `used` is what `read` returned. */
   finish(window: FileWindow, used: number): ReadSnapshot {
     if (this.#expected !== 'seal') {
       const isEmpty = window.position + used === 0;
@@ -206,7 +205,7 @@ class SnapshotReader {
     }
   }
 
-  /** Reads a pet, or as many as the fast way takes at once. */
+  /** Reads a pet by the parser, or several by the fast path. */
   #readPets(scanned: ScannedBytes, at: number): number {
     const run = this.#run;
     run.length = 0;
@@ -231,7 +230,7 @@ class SnapshotReader {
     if (end < bytes.length) {
       throw this.#damage(window, end, 'Something follows the closing bracket');
     }
-    // Only a short rest can be a seal; of a longer one it is enough to know that.
+    // A long rest is not a seal: it is enough to keep its beginning.
     if (this.#checksumText.length <= SEAL_LENGTH) {
       this.#checksumText += bytes.toString('latin1', at, Math.min(end, at + 2 * SEAL_LENGTH));
     }
@@ -268,7 +267,7 @@ function blanksOf(bits: number): string {
 
 const SEAL_LENGTH: number = encodeChecksum(0).length;
 
-/** White space as nobody leaves it behind a bracket: a seal, or what is left of one. */
+/** True for whitespace that no editor leaves after a bracket: a seal, or a part of one. */
 function looksLikeChecksum(text: string): boolean {
   const blanks = text.replace(/[\r\n]/g, '');
   return blanks.includes('\t') || (blanks.length >= 8 && blanks.length <= SEAL_LENGTH);

@@ -1,4 +1,4 @@
-/** Time as the file store takes it from outside, so that a test can have its own. */
+/** The clock and the timers of the file store, which tests replace. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KeyClock } from '../idempotency/key-table.ts';
@@ -6,7 +6,7 @@ import type { KeyClock } from '../idempotency/key-table.ts';
 export interface StoreClock extends KeyClock {
   sleep(ms: number): Promise<void>;
   /**
-   * Calls back every so many milliseconds, and returns what ends that. It keeps no process alive.
+   * Calls back every `ms` milliseconds. Returns a function that ends it. Keeps no process alive.
    */
   every(ms: number, callback: () => void | Promise<void>): () => void;
 }

@@ -2,8 +2,8 @@
  * The files of an open store: its snapshot and its journal, how a journal is renewed, and where the
  * pets are.
  *
- * There is one way back from a journal that must not be written any more, used by a start and by a
- * running store: `renewJournal`. It takes the cheaper of two ways, and the other one if that fails:
+ * If a journal must not be written any more, a start and a running store both call `renewJournal`.
+ * It takes the cheaper of two ways, and the other one if the first fails:
  *
  *     copy         the complete lines and the commit in doubt go to a new journal, which is synced,
  *                  renamed over the old one, and its folder synced
@@ -12,8 +12,8 @@
  * The commit in doubt is taken from memory, never from the file. A copy is possible only as long as
  * the snapshot is the one that the journal follows, and its path still leads to the journal.
  *
- * After a rename whose folder could not be synced, either file may be back after a power failure.
- * Both are good then, and nothing may be added to them: the next try makes a new file.
+ * After a rename whose folder could not be synced, a power failure may bring back either file. Both
+ * are complete, and nothing may be added to them: the next try makes a new file.
  */
 
 import { dirname } from 'node:path';
@@ -40,10 +40,10 @@ import { removeFile, replaceFile, writeAll } from './replace-file.ts';
 import { savePets, type SavedFile } from './saved-file.ts';
 import type { StoreClock } from './store-clock.ts';
 
-/** A journal up to this length is copied; a longer one only if the pets take more room. */
+/** A journal up to this length is copied; a longer one only if it is shorter than the pets. */
 export const LONG_JOURNAL_BYTES: number = 64 << 20;
 
-/** About what an idempotency key takes in its file. */
+/** The approximate size of an entry in the idempotency file. */
 const KEY_BYTES = 80;
 
 export interface StoreFilesDeps extends CheckpointDeps {
@@ -63,7 +63,7 @@ type Way = 'copy' | 'checkpoint';
 export class StoreFiles {
   readonly #deps: StoreFilesDeps;
   #snapshot: KnownSnapshot | undefined;
-  /** One that may have got its name, though its rename reported failure. */
+  /** A new snapshot that may have its name although its rename reported failure. */
   #renamed: KnownSnapshot | undefined;
   #journal: Journal;
   #saved: SavedFile | undefined;
@@ -144,7 +144,7 @@ export class StoreFiles {
   }
 
   /**
-   * Finds the snapshot that is known at its path, though it was touched. Rejects if it is another.
+   * Finds the known snapshot at its path, even if it was touched. Rejects if another one is there.
    */
   async recognize(): Promise<void> {
     const { disk, paths } = this.#deps;
@@ -155,7 +155,7 @@ export class StoreFiles {
     this.#snapshot = await recognizeSnapshot(this.#deps, this.#snapshot);
   }
 
-  /** Writes all pets to a file of their own, durably. */
+  /** Writes all pets to a separate file, durably. */
   async save(): Promise<void> {
     const { disk, pets, clock } = this.#deps;
     if (!this.#isSavedThere()) {
@@ -166,7 +166,7 @@ export class StoreFiles {
     this.#isSavedDurable = true;
   }
 
-  /** The one question that decides every end: where are the pets that were acknowledged? */
+  /** Returns where the acknowledged pets are. This decides how the store and the process end. */
   whereAreThePets(): PetsLocation {
     const { disk, paths, pets } = this.#deps;
     try {
@@ -199,7 +199,7 @@ export class StoreFiles {
     if (way === 'checkpoint') await this.#removeJournal();
   }
 
-  /** Takes the first of the ways that succeeds, and returns it. */
+  /** Tries the ways in turn, and resolves with the first that succeeds. */
   async #takeFirst(ways: readonly Way[], doubt: Commit | undefined): Promise<Way> {
     const errors: unknown[] = [];
     for (const way of ways) {
@@ -226,7 +226,7 @@ export class StoreFiles {
     return id?.crc === snapshot.crc && id.lastId === snapshot.lastId;
   }
 
-  /** A commit in doubt follows the last pet in memory: otherwise it would be written twice. */
+  /** Throws unless a commit in doubt follows the last pet in memory: it would be written twice. */
   #assertFollows(doubt: Commit | undefined): void {
     if (doubt === undefined || doubt.after === this.#deps.pets.lastId) return;
     throw new Error(`A commit in doubt follows pet ${doubt.after}, which is not the last one`);
@@ -340,10 +340,10 @@ export class StoreFiles {
     this.#deps.assertLockHeld();
     this.#assertNotReplaced();
     if (disk.stat(paths.journal) !== undefined) {
-      // From here on it is the only file that has the pets.
+      // From here on the snapshot is the only file that has the pets.
       await this.recognize();
       await removeFile(disk, paths.journal);
-      // Otherwise it may be back after a power failure, with what was cut off from it.
+      // Otherwise a power failure may bring it back, with what was cut off from it.
       await disk.syncDirectory(dirname(paths.journal));
     }
     const old = this.#journal;
@@ -351,7 +351,7 @@ export class StoreFiles {
     await old.close().catch(() => undefined);
   }
 
-  /** Throws if the file system says that it has less room. If it does not tell, it is tried. */
+  /** Rejects if the file system reports less room. If it reports none, the write is tried. */
   async #expectRoom(bytes: number): Promise<void> {
     const { disk, paths } = this.#deps;
     const free = await disk.freeBytes(dirname(paths.snapshot)).catch(() => Infinity);
@@ -365,7 +365,7 @@ export class StoreFiles {
   }
 }
 
-/** The entries of the commit's keys, which are those of some of its pets. */
+/** Returns the entries of a commit's keys, with the CRCs of their pets. */
 export function withPetCrcs({ pets, keys }: Commit): readonly KeyEntry[] {
   // The ids of a commit follow each other.
   const firstId = pets[0]?.id ?? 0n;

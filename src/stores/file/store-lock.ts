@@ -1,7 +1,7 @@
 /**
- * The lock of an open store: taken at the name where it stays, and asked before each step whether
- * it is still there. A lock file that was removed or replaced no longer keeps a second process
- * away.
+ * The lock of an open store. It is taken of the file at the lock's path, and the store checks
+ * before each step that this file is still there: a lock file that was removed or replaced no
+ * longer keeps a second process away.
  */
 
 import { dirname } from 'node:path';
@@ -10,7 +10,7 @@ import { pathState, ReadOnlyError } from './path-state.ts';
 import { withFile } from './read-file.ts';
 import type { StorePaths } from './store-paths.ts';
 
-/** Returns a function that throws ReadOnlyError once the lock file is not the one that was locked. */
+/** Returns a function that throws ReadOnlyError if the lock file is not the locked one any more. */
 export function createLockAssertion(disk: Disk, paths: StorePaths, lock: DiskLock): () => void {
   const entry = lock.stat();
   return () => {
@@ -24,7 +24,7 @@ export function createLockAssertion(disk: Disk, paths: StorePaths, lock: DiskLoc
 
 const LOCK_TRIES = 3;
 
-/** Takes the lock of the file that is at the name, and stays there. */
+/** Takes the lock of the file at the lock's path. Rejects if another process holds it. */
 export async function takeLock(disk: Disk, paths: StorePaths): Promise<DiskLock> {
   const owner = disk.stat(paths.snapshot)?.owner ?? disk.stat(dirname(paths.lock))?.owner;
   for (let tries = 1; ; tries += 1) {
@@ -49,7 +49,7 @@ export async function takeLock(disk: Disk, paths: StorePaths): Promise<DiskLock>
   }
 }
 
-/** What the holder of the lock wrote of itself: ' by process 4711', or nothing. */
+/** Returns what the holder wrote into the lock file, as ' by process 4711', or ''. */
 async function holderOf(disk: Disk, path: string): Promise<string> {
   try {
     const bytes = Buffer.alloc(64);
@@ -57,7 +57,7 @@ async function holderOf(disk: Disk, path: string): Promise<string> {
     const match = /^process [0-9]+(?=\n)/.exec(bytes.toString('latin1', 0, length));
     return match === null ? '' : ` by ${match[0]}`;
   } catch {
-    // Another user's file, say.
+    // For example another user's file.
     return '';
   }
 }

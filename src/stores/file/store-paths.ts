@@ -1,4 +1,4 @@
-/** Where a store's files are: beside the data file, under its name. */
+/** The paths of a store's files: next to the data file, and beginning with its name. */
 export interface StorePaths {
   readonly snapshot: string;
   readonly journal: string;
@@ -8,11 +8,11 @@ export interface StorePaths {
   /** A snapshot or a journal that is being written. */
   readonly tmp: string;
   readonly keysTmp: string;
-  /** A file for all pets if the store must not write the data file. */
+  /** The file for all pets if the store must not write the data file. */
   saved(at: Date): string;
 }
 
-/** `snapshot` is the data file's path, every symbolic link followed. */
+/** Returns the paths for the data file `snapshot`, whose symbolic links were followed. */
 export function storePaths(snapshot: string): StorePaths {
   return {
     snapshot,
@@ -21,7 +21,7 @@ export function storePaths(snapshot: string): StorePaths {
     lock: `${snapshot}.lock`,
     tmp: `${snapshot}.tmp`,
     keysTmp: `${snapshot}.keys.tmp`,
-    // 20261121T201500123Z: no colon, which Windows has for something else.
+    // 20261121T201500123Z: without colons, which Windows allows in no file name.
     saved: (at) => `${snapshot}.saved-${at.toISOString().replace(/[-:.]/g, '')}`,
   };
 }

@@ -1,10 +1,11 @@
 /**
- * What a crash can leave behind the last whole line of a journal: the beginning of one more write.
+ * A torn write: what a crash can leave after the last complete line of a journal, namely a part of
+ * the next write.
  *
- * Only that may be dropped, for it was never answered. So the rule is a positive one: the bytes
- * must be what the next write leaves when it is cut off, or when some of its sectors did not get to
- * the disk and are zero. Whatever else is there (a whole line with a wrong CRC, bytes that no line
- * of ours has, more than one write) is damage to something that may have been answered.
+ * Only a torn write may be dropped, since it was never acknowledged. The bytes must be what the
+ * next write leaves if it is cut off, or if some of its sectors did not reach the disk and are
+ * zero. Everything else (a complete line with a wrong CRC, bytes that no line has, more than one
+ * write) is damage to something that may have been acknowledged.
  */
 
 import { LINE_FEED } from '../../base/ascii.ts';
@@ -21,8 +22,8 @@ import {
 export const SECTOR_BYTES = 512;
 
 /**
- * True when `tail`, all that lies behind the last whole line, is what one more line can have left.
- * It begins at `offset` in the file, and its text would begin with `start`.
+ * Returns true if `tail`, all bytes after the last complete line, can be a torn line. It begins at
+ * `offset` in the file, and the line's text would begin with `start`.
  */
 export function isTornLine(tail: Buffer, offset: number, start: string): boolean {
   const sectors = sectorsOf(tail, offset);
@@ -31,24 +32,24 @@ export function isTornLine(tail: Buffer, offset: number, start: string): boolean
 }
 
 /**
- * True when `tail`, all of a journal, is what its first write, of a header and a commit, can have
- * left of the header. The snapshot that it names may have been replaced since.
+ * Returns true if `tail`, all of a journal, can be what its torn first write left of the header.
+ * The snapshot that the header names may have been replaced since.
  */
 export function isTornBeginning(tail: Buffer): boolean {
-  // A header is shorter than a sector: some of it is there when the file ends within it, else none.
+  // A header is shorter than a sector: it is cut off by the file's end, or all zero.
   if (isBeginningOfHeader(tail.toString('latin1', 0, MAX_HEADER_LENGTH + 1))) return true;
   const sectors = sectorsOf(tail, 0);
   return sectors?.[0]?.isZero === true && isTornText(tail, sectors, undefined, 0);
 }
 
-/** The part of a sector that is in the tail: as it was written, or all zero bytes. */
+/** The part of a sector that the tail has: as it was written, or all zero bytes. */
 interface Sector {
   readonly start: number;
   readonly end: number;
   readonly isZero: boolean;
 }
 
-/** Undefined where a sector is zero in part only: no write leaves that. */
+/** Returns undefined if a sector is zero only in part: no write leaves that. */
 function sectorsOf(tail: Buffer, offset: number): readonly Sector[] | undefined {
   const sectors: Sector[] = [];
   for (let start = 0; start < tail.length;) {
@@ -62,7 +63,7 @@ function sectorsOf(tail: Buffer, offset: number): readonly Sector[] | undefined 
   return sectors;
 }
 
-/** True if the tail begins as a line with this text would, as far as its sectors were written. */
+/** True if the written sectors of the tail begin as a line with this text. */
 function hasPrefix(tail: Buffer, sectors: readonly Sector[], start: string): boolean {
   const expected = LINE_PREFIX + start;
   return sectors.every(
@@ -76,8 +77,8 @@ function hasPrefix(tail: Buffer, sectors: readonly Sector[], start: string): boo
 }
 
 /**
- * True when the rest of the tail can be that of one line, cut off or with sectors missing. The line
- * says itself that it has `length` bytes, where that came. No commit begins from `from` on.
+ * Returns true if the tail can be one line, cut off or with sectors missing. The line states that
+ * it has `length` bytes, if its length was written. No commit may begin from `from` on.
  */
 function isTornText(
   tail: Buffer,
@@ -88,7 +89,7 @@ function isTornText(
   const isComplete = sectors.every(({ isZero }) => !isZero);
   if (length !== undefined && tail.length > length) return false;
   if (length !== undefined && tail.length === length && isComplete) return false;
-  // The line feed is a line's last byte, and there once the line has come to its end.
+  // A line has one line feed, its last byte, which is missing only if that sector is.
   const lineFeed = tail.indexOf(LINE_FEED);
   const last = (length ?? tail.length) - 1;
   if (lineFeed !== -1 && lineFeed !== last) return false;
@@ -96,7 +97,7 @@ function isTornText(
   return !tail.includes(COMMIT_MARK, from) && isUtf8InPieces(tail, sectors);
 }
 
-/** True if what was written is UTF-8, though characters may be cut off where sectors are missing. */
+/** True if the written sectors are UTF-8; characters may be cut off next to missing sectors. */
 function isUtf8InPieces(tail: Buffer, sectors: readonly Sector[]): boolean {
   for (let i = 0; i < sectors.length; i += 1) {
     if (sectors[i]!.isZero) continue;

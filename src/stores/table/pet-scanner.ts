@@ -1,10 +1,9 @@
 /**
- * The fast way through a data file or a journal: pets in exactly the form that pet-text.ts writes,
- * checked in place without building anything.
+ * The fast path for a data file or a journal: it finds pets in canonical form, exactly as
+ * pet-text.ts writes them, and checks them in place without building anything.
  *
- * Whatever is not in that form, or has an escape in its name, ends a run, and parsePetAt of
- * pet-text.ts then decides: what is accepted here is a text that it would write, which a test
- * checks on generated ones.
+ * It stops at any other text, and at an escape in a name: parsePetAt of pet-text.ts then decides. A
+ * test checks on generated texts that it accepts only what pet-text.ts would write.
  */
 
 import * as ascii from '../../base/ascii.ts';
@@ -12,7 +11,7 @@ import { startsWithAt } from '../../base/json.ts';
 import type { PetStatus } from '../../model/pet.ts';
 import { MAX_PET_BYTES } from '../../model/pet-text.ts';
 
-/** Pets that were scanned, in order, and where they lie. */
+/** The byte ranges, ids and statuses of scanned pets, in order. */
 export class ScannedPets {
   static readonly maxLength = 1024;
 
@@ -36,9 +35,9 @@ export function scannedBytes(bytes: Buffer): ScannedBytes {
 }
 
 /**
- * Adds pets in the written form from `at` on to the run, as long as there is room and they have
- * just `separator` between them, and returns the offset after the last of them; `at` where there
- * was none. Those in the last 64 bytes are left to parsePetAt.
+ * Adds pets in canonical form from `at` on to the scanned ones, as long as there is room and only
+ * `separator` is between them. Returns the offset after the last one, or `at` if it finds none. It
+ * leaves a pet that ends in the last 64 bytes to parsePetAt.
  */
 export function scanPets(
   { bytes, view }: ScannedBytes,
@@ -96,7 +95,7 @@ const MARGIN = 64;
 const MAX_ID_DIGITS = 15;
 const MAX_CATEGORY_DIGITS = 18;
 
-/** Adds the pet at `at` to the run; false when there is none in the written form. */
+/** Adds the pet at `at` to the scanned ones. Returns false if there is none in canonical form. */
 function scanPet(bytes: Buffer, view: DataView, at: number, run: ScannedPets): boolean {
   if (at + MARGIN > bytes.length) return false;
   const start = at;

@@ -1,13 +1,12 @@
 /**
- * The pets in memory, as the bytes that are sent: what the stores answer reads from.
+ * The pets in memory, as the bytes that are sent in responses.
  *
  *     chunk  {"id":1,…},␊{"id":2,…},␊{"id":3,…},␊
  *                        ^ends[0]    ^ends[1]    ^ends[2]
  *
- * Pets lie behind each other in chunks, in the layout of the data file, so that a page without a
- * filter is one copy. Beside its text a pet costs 4 bytes for its end and 4 in the index of its
- * status; its id costs nothing while ids follow each other. Pets are only ever added, in ascending
- * order of id, which is what makes all this so simple.
+ * The pets are in chunks, in the layout of the data file, so that a page without a filter is one
+ * copy. In addition to its text a pet takes 4 bytes for its end and 4 in the index of its status; a
+ * consecutive id takes none. This is simple because pets are only added, in ascending order of id.
  */
 
 import { systemMemory, type Memory } from '../../base/memory.ts';
@@ -46,9 +45,9 @@ export class PetTable {
   readonly #memory: Memory;
   readonly #chunks: Chunk[] = [];
   readonly #chunkStarts: Column<Uint32Array>;
-  /** Bytes that were reserved for pets to come, beyond what is left in the last chunk. */
+  /** A chunk that was reserved for the next pets, for which the last chunk has no room. */
   #spare: Buffer | undefined;
-  /** Where each pet ends in its chunk, the separator behind it included. */
+  /** The offset in its chunk at which each pet ends, including its separator. */
   readonly #ends: Column<Uint32Array>;
   readonly #ids: IdRanges;
   readonly #byStatus: Readonly<Record<PetStatus, Column<Uint32Array>>>;
@@ -77,7 +76,7 @@ export class PetTable {
     return this.#ids.last;
   }
 
-  /** The length of all texts, with what stands between them. */
+  /** The length of all texts, with their separators. */
   get textBytes(): number {
     return this.#chunks.reduce((sum, { usedBytes }) => sum + usedBytes, 0);
   }
@@ -107,8 +106,8 @@ export class PetTable {
   }
 
   /**
-   * Adds the pets of a run, which lie in `source`: the fast way of `append`. Their ids must be
-   * ascending and greater than `lastId`.
+   * Adds scanned pets of `source`: the fast path of `append`. Their ids must be ascending and greater
+   * than `lastId`.
    */
   appendScanned(source: Buffer, run: ScannedPets): void {
     const { starts, ends, length } = run;
@@ -175,7 +174,7 @@ export class PetTable {
     if (status !== undefined) this.#byStatus[status].push(this.length);
   }
 
-  /** The last chunk, or a new one where that has no room for so many bytes more. */
+  /** Returns the last chunk, or a new one if the last one has no room for the bytes. */
   #chunkFor(bytes: number): Chunk {
     if (this.#roomInChunk() >= bytes) return this.#chunks.at(-1)!;
     const spare = this.#spare;
@@ -200,7 +199,7 @@ export class PetTable {
     return last === undefined ? 0 : last.bytes.length - last.usedBytes;
   }
 
-  /** The page of `limit` pets from the `first` on, of all or of those with the status. */
+  /** Makes the page of `limit` pets from position `first` on, of all pets or of one status. */
   #makePage(first: number, limit: number, status: PetStatus | undefined): PetPage {
     const indexes = status === undefined ? undefined : this.#byStatus[status];
     const length = indexes === undefined ? this.length : indexes.length;
@@ -212,7 +211,7 @@ export class PetTable {
     return petPageOf(formatPets(texts), this.#ids.at(last));
   }
 
-  /** Pets that follow each other, a text for those of each chunk: most pages lie in one. */
+  /** Returns consecutive pets, as one text for each chunk: most pages are in one chunk. */
   #textsBetween(from: number, to: number): readonly string[] {
     const texts: string[] = [];
     while (from < to) {
@@ -243,7 +242,7 @@ export class PetTable {
   }
 }
 
-/** True when nothing but our separator is between this pet of the run and the one before. */
+/** True if only the separator is between this scanned pet and the one before. */
 function isNext({ starts, ends }: ScannedPets, index: number): boolean {
   return starts[index] === ends[index - 1]! + SEPARATOR.length;
 }

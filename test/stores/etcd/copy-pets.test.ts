@@ -80,7 +80,7 @@ test(
     const { id } = await store.create({ name: 'Next', categoryId: 1n });
     assert.equal(id, BigInt(900_001 + PETS));
     // Neither side is overwritten.
-    assert.match(intoEtcd(from, 'copy/'), /^1 petstore: There is a log under copy\/ already/);
+    assert.match(intoEtcd(from, 'copy/'), /^1 petstore: copy\/ already has a log/);
     assert.match(fromEtcd('copy/', to), /^1 petstore: .* is there already/);
   },
 );

@@ -1,125 +1,101 @@
-/** The table in endpoints.ts: which endpoint is asked, what is logged, and when the cluster is lost. */
+/** The table in endpoints.ts: the endpoint that is asked, what is logged, and a lost cluster. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Endpoints } from '../../../src/stores/etcd/endpoints.ts';
 
-interface Life {
-  readonly endpoints: Endpoints;
-  readonly lines: string[];
-  seconds: number;
+const EVENTS: Readonly<Record<string, string>> = {
+  'An etcd endpoint fails': 'fails',
+  'An etcd endpoint works again': 'works',
+  'An etcd endpoint belongs to another cluster': 'strange',
+};
+
+/**
+ * What happens to the endpoints a, b and c: `fa` a fails, `sa` it belongs to another cluster, `wa`
+ * it answers a check, `ok` the cluster answers a transaction, `+9` nine seconds pass, and
+ * `near:10,-,3` their round trips are measured, with none for b.
+ */
+const ROWS: readonly (readonly [
+  what: string,
+  happens: string,
+  asked: string,
+  log: string,
+  isLost?: boolean,
+])[] = [
+  ['The first endpoint is asked', '', 'a', ''],
+  ['After a failure the next one is asked', 'fa', 'b', 'a fails'],
+  ['A failure is logged once', 'fa fa', 'b', 'a fails'],
+  ['The failure of another one is only logged', 'fa fc', 'b', 'a fails, c fails'],
+  ['After the last comes the first', 'fa fb fc', 'a', 'a fails, b fails, c fails'],
+  ['A failed one works again after ten seconds', 'ok fa +1 ok +10 wa', 'b', 'a fails, a works'],
+  ['A failed one does not work again earlier', 'ok fa +1 ok +8 wa', 'b', 'a fails'],
+  ['A failed one does not work again if the cluster does not', 'ok +1 fa +11 wa', 'b', 'a fails'],
+  ['One of another cluster is not asked', 'sa sa', 'b', 'a strange'],
+  ['One of another cluster may come back immediately', 'sa wa', 'b', 'a strange, a works'],
+  ['A much nearer one is asked', 'near:10,2,3', 'b', ''],
+  ['One that is half as far away is not asked', 'near:10,5,6', 'a', ''],
+  ['A millisecond is near enough', 'near:1.9,0.5,0.5', 'a', ''],
+  ['One without an answer is not nearer', 'near:50,-,2', 'c', ''],
+  ['One with an answer is nearer than none', 'near:-,9,8', 'c', ''],
+  ['Without answers nothing changes', 'near:-,-,-', 'a', ''],
+  ['One that failed is not nearer', 'fb near:50,1,2', 'c', 'b fails'],
+  ['The cluster is lost after ten seconds', 'sa +1 sb +9', 'c', 'a strange, b strange', true],
+  ['The cluster is not lost earlier', 'sa +1 sb +8.9', 'c', 'a strange, b strange'],
+  [
+    'Failures do not bring the cluster back',
+    'sa sb +10 fa fb fc',
+    'a',
+    'a strange, b strange, c fails',
+    true,
+  ],
+  ['A check brings the cluster back', 'sa sb +10 wa', 'c', 'a strange, b strange, a works'],
+  ['One of three does not lose the cluster', 'sa +99', 'b', 'a strange'],
+];
+
+for (const [what, happens, asked, log, isLost = false] of ROWS) {
+  test(`${what}: after "${happens}" ${asked} is asked, the log has "${log}"`, () => {
+    const { endpoints, lines } = live(3, happens);
+    assert.equal('abc'[endpoints.current], asked);
+    assert.equal(lines.join(', '), log);
+    assert.equal(endpoints.isOtherCluster, isLost);
+  });
 }
 
-function live(count: number): Life {
+for (const [count, most] of [
+  [1, 1],
+  [2, 2],
+  [3, 2],
+  [4, 3],
+  [5, 3],
+] as const) {
+  test(`${most} of ${count} strange endpoints lose the cluster, and no fewer`, () => {
+    const strange = [...'abcde'].slice(0, most).map((name) => `s${name}`);
+    assert.equal(live(count, [...strange, '+10'].join(' ')).endpoints.isOtherCluster, true);
+    const fewer = [...strange.slice(1), '+99'].join(' ');
+    assert.equal(live(count, fewer).endpoints.isOtherCluster, false);
+  });
+}
+
+function live(count: number, happens: string): { endpoints: Endpoints; lines: readonly string[] } {
   const lines: string[] = [];
-  const urls = [...'abcde'].slice(0, count);
-  const life: Life = {
-    endpoints: new Endpoints(
-      urls,
-      () => life.seconds * 1000,
-      (_level, event, details) => lines.push(`${String(details?.['endpoint'])}: ${event}`),
-    ),
-    lines,
-    seconds: 0,
-  };
-  return life;
+  let seconds = 0;
+  const endpoints = new Endpoints(
+    [...'abcde'].slice(0, count),
+    () => seconds * 1000,
+    (_level, event, details) => lines.push(`${String(details?.['endpoint'])} ${EVENTS[event]}`),
+  );
+  for (const step of happens.split(' ').filter((part) => part !== '')) {
+    const index = 'abcde'.indexOf(step[1] ?? '');
+    if (step.startsWith('+')) seconds += Number(step);
+    else if (step === 'ok') endpoints.answered();
+    else if (step.startsWith('f')) endpoints.failed(index, 'x');
+    else if (step.startsWith('s')) endpoints.strange(index, 'x');
+    else if (step.startsWith('w')) endpoints.works(index);
+    else endpoints.chooseNearest(roundTrips(step.slice('near:'.length)));
+  }
+  return { endpoints, lines };
 }
 
-test('After an endpoint fails the next one is asked, and the failure is logged once', () => {
-  const { endpoints, lines } = live(3);
-  assert.equal(endpoints.current, 0);
-  endpoints.failed(0, 'x');
-  assert.equal(endpoints.current, 1);
-  // The failure of an endpoint that is not asked is logged, too, and changes nothing else.
-  endpoints.failed(0, 'x');
-  endpoints.failed(2, 'x');
-  assert.equal(endpoints.current, 1);
-  endpoints.failed(1, 'x');
-  endpoints.failed(2, 'x');
-  assert.equal(endpoints.current, 0);
-  assert.deepEqual(
-    lines,
-    ['a', 'c', 'b'].map((url) => `${url}: An etcd endpoint fails`),
-  );
-});
-
-test('An endpoint works again after ten seconds, if the cluster has answered since', () => {
-  for (const [seconds, hasAnswered, isAgain] of [
-    [11, true, true],
-    [9, true, false],
-    [11, false, false],
-  ] as const) {
-    const life = live(2);
-    life.endpoints.answered();
-    life.seconds = 1;
-    life.endpoints.failed(0, 'x');
-    life.seconds = 2;
-    if (hasAnswered) life.endpoints.answered();
-    life.seconds = 1 + seconds;
-    life.endpoints.works(0);
-    const again = life.lines.includes('a: An etcd endpoint works again');
-    assert.equal(again, isAgain, `${seconds} s, ${hasAnswered}`);
-  }
-});
-
-test('The nearest endpoint that works is chosen, if it is much nearer', () => {
-  const cases: readonly (readonly [readonly (number | undefined)[], number])[] = [
-    [[10, 2, 3], 1],
-    [[10, 5, 6], 0],
-    [[1.9, 0.5, 0.5], 0],
-    [[50, undefined, 2], 2],
-    [[undefined, 9, 8], 2],
-    [[undefined, undefined, undefined], 0],
-  ];
-  for (const [roundTripsMs, expected] of cases) {
-    const { endpoints } = live(3);
-    endpoints.chooseNearest(roundTripsMs);
-    assert.equal(endpoints.current, expected, roundTripsMs.join(', '));
-  }
-  const { endpoints } = live(3);
-  endpoints.failed(1, 'x');
-  endpoints.chooseNearest([50, 1, 2]);
-  assert.equal(endpoints.current, 2, 'one that failed is not chosen');
-});
-
-test('The cluster is lost ten seconds after the first endpoint of most became strange', () => {
-  for (const [count, most] of [
-    [1, 1],
-    [2, 2],
-    [3, 2],
-    [4, 3],
-    [5, 3],
-  ] as const) {
-    const life = live(count);
-    const { endpoints } = life;
-    for (let i = 0; i < most - 1; i += 1) endpoints.strange(i, 'x');
-    life.seconds = 100;
-    assert.equal(endpoints.isOtherCluster, false, `${most - 1} of ${count} are not most`);
-    const late = live(count);
-    for (let i = 0; i < most; i += 1) {
-      late.seconds = i;
-      late.endpoints.strange(i, 'x');
-    }
-    late.seconds = 9.9;
-    assert.equal(late.endpoints.isOtherCluster, false);
-    late.seconds = 10;
-    assert.equal(late.endpoints.isOtherCluster, true);
-    // An endpoint that does not answer changes nothing.
-    for (let i = 0; i < count; i += 1) late.endpoints.failed(i, 'x');
-    assert.equal(late.endpoints.isOtherCluster, true);
-    late.endpoints.works(0);
-    assert.equal(late.endpoints.isOtherCluster, false, 'one belongs to the cluster again');
-  }
-});
-
-test('An endpoint of another cluster is logged once, and so is its return', () => {
-  const { endpoints, lines } = live(2);
-  endpoints.strange(0, 'x');
-  endpoints.strange(0, 'x');
-  assert.equal(endpoints.current, 1);
-  endpoints.works(0);
-  assert.deepEqual(lines, [
-    'a: An etcd endpoint belongs to another cluster',
-    'a: An etcd endpoint works again',
-  ]);
-});
+function roundTrips(text: string): readonly (number | undefined)[] {
+  return text.split(',').map((ms) => (ms === '-' ? undefined : Number(ms)));
+}

@@ -51,7 +51,7 @@ async function open(t: TestContext, etcd = new SimulatedEtcd()): Promise<Life> {
   const endpoints = ['http://127.0.0.1:2379'];
   const events: string[] = [];
   const log = (_level: string, event: string): void => void events.push(event);
-  const store = await openInitialized({ endpoints, calls, clock, log, random: () => 0.5 });
+  const store = await openInitialized({ endpoints, calls, clock, log });
   const life: Life = {
     ...{ etcd, clock, calls, store, fates, events },
     beforeCreate: () => undefined,

@@ -55,7 +55,7 @@ const put =
 const NEXT_SLOT = `c/${'3'.padStart(19, '0')}`;
 const LOST = /is not the one/;
 
-/** A damage, what a running store reports, and what a start reports; undefined if it is unnoticed. */
+/** A damage, and what a running store and a start report; undefined if it is unnoticed. */
 const DAMAGES: readonly (readonly [
   what: string,
   damage: Damage,
@@ -78,7 +78,12 @@ const DAMAGES: readonly (readonly [
     LOST,
     /follows another commit/,
   ],
-  ['its meta was deleted', (etcd) => etcd.entries.delete('petstore/meta'), LOST, /no meta: damage/],
+  [
+    'its meta was deleted',
+    (etcd) => etcd.entries.delete('petstore/meta'),
+    LOST,
+    /petstore\/meta is missing/,
+  ],
   ['all of it was deleted', (etcd) => etcd.entries.clear(), LOST, /There is no log/],
   [
     'its meta is that of another log',
@@ -132,7 +137,7 @@ const DAMAGES: readonly (readonly [
       [
         `there is a key ${key}`,
         put(key, 'x'),
-        ...[undefined, new RegExp(`belong to no log, petstore/${key} first`)],
+        ...[undefined, new RegExp(`petstore/${key} is not part of the log`)],
       ] as const,
   ),
 ];
@@ -164,10 +169,10 @@ test('A start is refused if the server ignores compares', async (t) => {
   const [etcd] = await withPets(t);
   const { txn } = etcd;
   etcd.txn = (text) => txn.call(etcd, text.replace(/"compare":\[.*?\],/, '"compare":[],'));
-  await assert.rejects(open(t, etcd), /do not compare before they write/);
+  await assert.rejects(open(t, etcd), /ignore the compares of a transaction/);
 });
 
-test('A start ends after ten seconds without a response, and immediately if it is refused', async () => {
+test('A start without a response ends after ten seconds, a refused one immediately', async () => {
   for (const [fate, seconds, message] of [
     ['unsent', 10, /gives no answer within 10 seconds: simulated/],
     ['refused', 0, /refuses: simulated/],

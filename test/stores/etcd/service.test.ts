@@ -6,7 +6,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { initEtcd } from '../../../src/stores/etcd/new-log.ts';
 import { rangeOf, startCluster, withoutEtcd, type Cluster } from '../../support/etcd/cluster.ts';
 import { startLinks } from '../../support/etcd/link.ts';
-import { rounds } from '../../support/extent.ts';
 import { end, KEY, startProcess, type Process } from '../../support/process/process.ts';
 
 const cluster: Cluster | undefined =
@@ -77,26 +76,6 @@ describe('The service on etcd', { concurrency: 3 }, () => {
     assert.equal(await end(services[1], 'SIGTERM'), 0);
   });
 
-  test('A service that is killed loses no pet, and stores none twice', { skip }, async (t) => {
-    const names: string[] = [];
-    for (let life = rounds(2, 4); life >= 0; life -= 1) {
-      const service = await start(t, 'killed/');
-      const url = await service.ready();
-      // The last life only repeats the create whose response was lost.
-      const count = life === 0 ? names.length + 1 : Infinity;
-      const killed = life === 0 ? undefined : setTimeout(() => void end(service, 'SIGKILL'), 700);
-      while (names.length < count) {
-        const name = `pet-${names.length}`;
-        const response = await call(`${url}/v1/pets`, post(name, name)).catch(() => undefined);
-        if (response === undefined) break;
-        assert.equal(response[0], 201);
-        names.push(name);
-      }
-      clearTimeout(killed);
-      if (life === 0) assert.deepEqual(await allNames(url), names);
-    }
-  });
-
   test('A stop answers a create in doubt before it ends', { skip }, async (t) => {
     const links = await startLinks(t, endpoints);
     const urls = links.map(({ endpoint }) => endpoint);
@@ -122,17 +101,3 @@ describe('The service on etcd', { concurrency: 3 }, () => {
     assert.match(service.stderr(), /petstore: The log under gone\/ is not the one/);
   });
 });
-
-/** The names of all pets, in the order of their ids, which have no gap. */
-async function allNames(url: string): Promise<readonly string[]> {
-  const names: string[] = [];
-  for (;;) {
-    const [, text] = await call(`${url}/v1/pets?limit=100&after=${names.length}`);
-    const page = JSON.parse(text) as readonly { readonly id: number; readonly name: string }[];
-    if (page.length === 0) return names;
-    for (const { id, name } of page) {
-      names.push(name);
-      assert.equal(id, names.length);
-    }
-  }
-}

@@ -156,9 +156,9 @@ class Cluster implements Site {
       txn: async (...[text, kind]: Parameters<typeof simulated.txn>) =>
         result(await simulated.txn(kind === 'create' ? create(text) : text, kind)),
     };
-    const random = (): number => this.#random.below(1000) / 1000;
+    this.clock.random = () => this.#random.below(1000) / 1000;
     const endpoints = ['http://127.0.0.1:2379'];
-    return openInitialized({ endpoints, calls, clock: this.clock, random });
+    return openInitialized({ endpoints, calls, clock: this.clock });
   }
 
   #fateOf(isCreate: boolean, text: string): Fate {

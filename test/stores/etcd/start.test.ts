@@ -44,7 +44,7 @@ const JOININGS: readonly (readonly [answers: string, expected: string | RegExp])
   ['211', /a to one and b, c to another/],
   ['112', /a, b to one and c to another/],
   ['1-2', /a to one and c to another/],
-  ['11!', /refuses: c: no rights/],
+  ['11!', /refused: c: no rights/],
   ['11--', 'joined 1'],
   ['1---', /1 of 4 endpoints have answered, 2 must/],
   ['111--', 'joined 1'],
@@ -61,9 +61,9 @@ for (const [answers, expected] of JOININGS) {
       return { clusterId: answer, roundTripMs: 1 };
     });
     const join = (): string => {
-      const { clusterId, cause } = joiningOf(urls, responses, Math.ceil(urls.length / 2));
-      if (clusterId === undefined) throw new Error(cause);
-      return `joined ${clusterId}`;
+      const joining = joiningOf(urls, responses, Math.ceil(urls.length / 2));
+      if ('cause' in joining) throw new Error(`${joining.kind}: ${joining.cause}`);
+      return `joined ${joining.clusterId}`;
     };
     if (typeof expected === 'string') assert.equal(join(), expected);
     else assert.throws(join, expected);
@@ -158,7 +158,7 @@ test('init-etcd ends with 1 if it cannot make the log', { skip }, async () => {
   const state = `importing ${'1'.repeat(32)}`;
   await put('half/meta', encodeMeta({ logId: '0'.repeat(32), state }).toString());
   for (const [prefix, expected] of [
-    ['stray/', /^petstore: There is stray\/x under stray\/, and no meta: damage/],
+    ['stray/', /^petstore: stray\/x exists, but stray\/meta is missing/],
     ['half/', /^petstore: An import into half\/ is not finished/],
   ] as const) {
     const [status, text] = run(settings(prefix), 'init-etcd');

@@ -98,67 +98,103 @@ function told(name: string, run: (t: TestContext) => Promise<void>): void {
   test(name, { skip: withoutEtcd, timeout: 90_000 }, run);
 }
 
-/** What root takes from the user of a running service, and how its calls fail then. */
-const LOSSES: readonly {
-  readonly lost: string;
+interface Refusal {
+  readonly fault: string;
   readonly cause: string;
+  /** How a create ends; each call, if a user cannot read. */
+  readonly outcome: 'refused' | 'no space';
   readonly canRead: boolean;
-  take(auth: Auth): Promise<void>;
-  giveBack(auth: Auth): void | Promise<void>;
-}[] = [
+  begin(watched: Watched): Promise<unknown>;
+  end(watched: Watched): Promise<unknown>;
+}
+
+const alarmed = (alarm: string): Pick<Refusal, 'fault' | 'canRead' | 'begin' | 'end'> => {
+  const change = async (action: string, { call }: Watched): Promise<string> =>
+    call('/v3/maintenance/alarm', { action, memberID: '0', alarm });
+  return {
+    ...{ fault: `the alarm ${alarm}`, canRead: true },
+    begin: (watched) => change('ACTIVATE', watched),
+    end: (watched) => change('DEACTIVATE', watched),
+  };
+};
+
+const denied = { cause: 'permission denied', outcome: 'refused' } as const;
+
+/** The faults in which etcd refuses calls. */
+const REFUSALS: readonly Refusal[] = [
+  { ...alarmed('NOSPACE'), cause: 'database space exceeded', outcome: 'no space' },
+  { ...alarmed('CORRUPT'), cause: 'corrupt cluster', outcome: 'refused' },
   {
-    ...{ lost: 'the right to write', cause: 'permission denied', canRead: true },
-    take: (auth) => auth.permit('READ'),
-    giveBack: (auth) => auth.permit('READWRITE'),
+    ...{ ...denied, fault: 'no right to write', canRead: true },
+    begin: async ({ auth }) => auth?.permit('READ'),
+    end: async ({ auth }) => auth?.permit('READWRITE'),
   },
   {
-    ...{ lost: 'all rights', cause: 'permission denied', canRead: false },
-    take: (auth) => auth.permit('NONE'),
-    giveBack: (auth) => auth.permit('READWRITE'),
+    ...{ ...denied, fault: 'no right to read', canRead: false },
+    begin: async ({ auth }) => auth?.permit('NONE'),
+    end: async ({ auth }) => auth?.permit('READWRITE'),
   },
   {
-    ...{
-      lost: 'the password',
-      cause: 'Cannot log in: .*invalid user ID or password',
-      canRead: false,
-    },
-    take: (auth) => auth.changePassword('other'),
-    giveBack: ({ user }) => writeFileSync(user.passwordFile, 'other'),
+    ...{ ...denied, fault: 'a wrong password', canRead: false },
+    cause: 'Cannot log in: .*invalid user ID or password',
+    begin: async ({ auth }) => auth?.changePassword('other'),
+    end: async ({ auth }) => auth && writeFileSync(auth.user.passwordFile, 'other'),
   },
 ];
 
 describe('In each fault', { concurrency: 3 }, () => {
-  for (const [alarm, cause, outcome] of [
-    ['NOSPACE', 'database space exceeded', 'no space'],
-    ['CORRUPT', 'corrupt cluster', 'refused'],
-  ] as const) {
-    told(`The alarm ${alarm} refuses creates, and nothing else`, async (t) => {
-      const { endpoints, store, lines, call, calls, exported } = await watch(t);
-      await store.create(rex);
-      assert.deepEqual(lines(), []);
-      await call('/v3/maintenance/alarm', { action: 'ACTIVATE', memberID: '0', alarm });
-      const startedAt = fastClock.now();
-      for (let i = 0; i < 3; i += 1) await assert.rejects(store.create(rex), unavailable);
-      // A create in doubt takes 15 seconds.
-      assert.ok(fastClock.now() - startedAt < 15_000);
-      const [line = '', ...others] = lines();
-      assert.match(line, new RegExp(`^error Creates fail: .*${cause}`));
-      assert.deepEqual(others, []);
-      assert.match(store.problem() ?? '', new RegExp(cause));
-      assert.ok(calls('create', outcome) >= 3);
-      assert.equal((await store.list({ limit: 5 })).pets.length, 1);
-      // It is ready again without a create.
-      await untilReady(store);
-      const next = await openEtcdStore({ endpoints });
-      assert.equal((await next.get(1n))?.name, 'Rex');
-      await next.close();
-      assert.equal(await initEtcd({ endpoints }), 'found');
-      assert.match(exported(), /^0 1 pets from etcd, under petstore\/, are in /);
-      await call('/v3/maintenance/alarm', { action: 'DEACTIVATE', memberID: '0', alarm });
-      assert.equal((await store.create(rex)).id, 2n);
-      assert.equal(store.problem(), undefined);
-      assert.deepEqual(lines(), ['info Creates are stored again']);
-    });
+  for (const { fault, cause: text, outcome, canRead, begin, end } of REFUSALS) {
+    told(
+      `With ${fault} creates fail${canRead ? '' : ', and reads'}; its end is logged`,
+      async (t) => {
+        const watched = await watch(t, { hasAuth: !fault.includes('alarm') });
+        const { endpoints, store, auth, lines, until, calls, exported, started } = watched;
+        const cause = new RegExp(text);
+        await store.create(rex);
+        assert.deepEqual(lines(), []);
+        await begin(watched);
+        const startedAt = fastClock.now();
+        await assert.rejects(store.create(rex), { ...unavailable, message: cause });
+        // A create in doubt takes 15 seconds.
+        assert.ok(fastClock.now() - startedAt < 15_000);
+        assert.match(store.problem() ?? '', cause);
+        assert.equal(calls('create', outcome), 1);
+        if (canRead) {
+          await assert.rejects(store.create(rex), unavailable);
+          assert.equal((await store.get(1n))?.name, 'Rex');
+          // It is ready again without a create.
+          await untilReady(store);
+          const next = await openEtcdStore({ endpoints, ...auth?.user });
+          assert.equal((await next.list({ limit: 5 })).pets.length, 1);
+          await next.close();
+          assert.equal(await initEtcd({ endpoints, ...auth?.user }), 'found');
+          assert.match(exported(), /^0 1 pets from etcd, under petstore\/, are in /);
+        } else {
+          await until('The etcd cluster is out of reach');
+          assert.match(store.problem() ?? '', cause);
+          assert.ok(calls('read', outcome) > 0);
+          await assert.rejects(store.get(1n), { ...unavailable, message: cause });
+          await assert.rejects(store.create(rex), unavailable);
+          assert.equal(calls('create', outcome), 1, 'no create is proposed any more');
+          // A start that waits logs that after three seconds.
+          const refused = new RegExp(`^1 petstore: The etcd cluster refuses: .*${text}\n$`);
+          assert.match(started(), refused);
+          assert.match(exported(), refused);
+        }
+        await end(watched);
+        if (!canRead) await until('The etcd cluster answers again');
+        await untilReady(store);
+        assert.equal((await store.create(rex)).id, 2n);
+        const [failing = '', ...others] = lines();
+        assert.match(failing, new RegExp(`^error Creates fail: .*${text}$`));
+        const [unreachable = '', reachable] = canRead ? [] : others.splice(0, 2);
+        if (!canRead) {
+          assert.match(unreachable, new RegExp(`^error The etcd cluster is out of .*${text}$`));
+          assert.equal(reachable, 'info The etcd cluster answers again');
+        }
+        assert.deepEqual(others, ['info Creates are stored again']);
+      },
+    );
   }
 
   told('With a used-up quota services read and start, and creates are refused', async (t) => {
@@ -192,59 +228,13 @@ describe('In each fault', { concurrency: 3 }, () => {
     const { revision } = (JSON.parse(deleted) as { header: { readonly revision: string } }).header;
     await call('/v3/kv/compaction', { revision, physical: true });
     await call('/v3/maintenance/defragment', {});
-    const alarm = { action: 'DEACTIVATE', memberID: '0', alarm: 'NOSPACE' };
-    const { alarms } = JSON.parse(await call('/v3/maintenance/alarm', { action: 'GET' })) as {
-      readonly alarms: readonly object[];
-    };
-    for (const found of alarms) await call('/v3/maintenance/alarm', { ...alarm, ...found });
+    const alarms = await call('/v3/maintenance/alarm', { action: 'GET' });
+    const { alarms: [alarm] = [] } = JSON.parse(alarms) as { readonly alarms: readonly object[] };
+    await call('/v3/maintenance/alarm', { ...alarm, action: 'DEACTIVATE' });
     assert.equal((await next.create(rex)).id, BigInt(total) + 1n);
   });
 
-  for (const { lost, cause, canRead, take, giveBack } of LOSSES) {
-    told(`A user who loses ${lost} is reported, and so is the end of that`, async (t) => {
-      const watched = await watch(t, { hasAuth: true });
-      const { endpoints, store, auth, lines, until, calls, exported, started } = watched;
-      assert.ok(auth);
-      await store.create(rex);
-      await take(auth);
-      await assert.rejects(store.create(rex), { ...unavailable, message: new RegExp(cause) });
-      assert.match(lines().join('\n'), new RegExp(`^error Creates fail: .*${cause}$`));
-      assert.match(store.problem() ?? '', new RegExp(cause));
-      assert.equal(calls('create', 'refused'), 1);
-      if (canRead) {
-        assert.equal((await store.get(1n))?.name, 'Rex');
-        await untilReady(store);
-        const next = await openEtcdStore({ endpoints, ...auth.user });
-        assert.equal((await next.list({ limit: 5 })).pets.length, 1);
-        await next.close();
-        assert.match(exported(), /^0 1 pets from etcd/);
-        const other = { endpoints, ...auth.user, prefix: 'petstore/x/' };
-        await assert.rejects(initEtcd(other), new RegExp(cause));
-      } else {
-        await until('The etcd cluster is out of reach');
-        const [line = '', ...others] = lines();
-        assert.match(line, new RegExp(`^error .*: The etcd cluster gives no answer: .*${cause}$`));
-        assert.deepEqual(others, []);
-        assert.match(store.problem() ?? '', new RegExp(cause));
-        assert.ok(calls('read', 'refused') > 0);
-        await assert.rejects(store.get(1n), { ...unavailable, message: new RegExp(cause) });
-        await assert.rejects(store.create(rex), unavailable);
-        assert.equal(calls('create', 'refused'), 1, 'no create is proposed any more');
-        // A start that waits logs that after three seconds.
-        const refused = new RegExp(`^1 petstore: The etcd cluster refuses: .*${cause}\n$`);
-        assert.match(started(), refused);
-        assert.match(exported(), refused);
-      }
-      await giveBack(auth);
-      if (!canRead) await until('The etcd cluster answers again');
-      await untilReady(store);
-      assert.equal((await store.create(rex)).id, 2n);
-      assert.equal(lines().at(-1), 'info Creates are stored again');
-    });
-  }
-
-  const members = isWhole ? [0, 1, 2] : [0];
-  for (const index of members) {
+  for (const index of isWhole ? [0, 1, 2] : [0]) {
     told(`The loss of member ${index} is logged once, and so is its return`, async (t) => {
       const { members, endpoints, store, lines, until, calls } = await watch(t, { size: 3 });
       const [member, endpoint] = [members[index], endpoints[index]];
@@ -309,16 +299,16 @@ describe('In each fault', { concurrency: 3 }, () => {
     await until('A key is not part of the log');
     assert.equal((await store.create(rex)).id, 1n);
     assert.equal(store.problem(), undefined);
-    await assert.rejects(openEtcdStore({ endpoints }), /petstore\/notes first/);
+    await assert.rejects(openEtcdStore({ endpoints }), /petstore\/notes is not part of the log/);
     await call('/v3/kv/deleterange', { key: base64('petstore/notes') });
-    await until('No key under the prefix');
+    await until('All keys under the prefix');
     assert.deepEqual(lines(), [
       'error A key is not part of the log: petstore/notes',
-      'info No key under the prefix is left that is not part of the log',
+      'info All keys under the prefix are part of the log again',
     ]);
   });
 
-  told('A process asks the nearest member again after that was cut off', async (t) => {
+  told('The nearest member is asked again after it was cut off', async (t) => {
     const cluster = await startCluster(t);
     const [near, far, farther] = await startLinks(t, cluster.endpoints);
     assert.ok(near && far && farther);

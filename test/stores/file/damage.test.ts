@@ -1,9 +1,8 @@
 /**
  * Damage: every truncation and every flipped bit of the files that a store wrote.
  *
- * Whatever one such fault does, a store that opens has exactly the pets it may have, and a store
- * that refuses names the file and leaves every byte as it was. Nothing is ever changed silently.
- * Thousands of cases run on files in memory, some of them on real ones too.
+ * A start then finds exactly the pets that it may find, or is refused, names the file and changes no
+ * byte. Thousands of cases run on files in memory, and some of them on real files.
  */
 
 import assert from 'node:assert/strict';
@@ -44,7 +43,7 @@ interface Files {
   readonly keys: Buffer;
 }
 
-/** What a store wrote: a snapshot of some pets, and commits of one and of several pets after it. */
+/** The files of a store: a snapshot, and after it commits of one and of several pets. */
 const { files, texts } = await writeFiles();
 const snapshotEnd = files.snapshot.indexOf('\n]') + 2;
 const [, ...commitEnds] = lineEnds(files.journal);
@@ -54,14 +53,14 @@ const commits = commitEnds.map((end) => ({
 }));
 const snapshotPets = texts.length - countPets(files.journal);
 
-test('The files under test hold what they are meant to hold', async () => {
+test('The files under test have the expected pets and commits', async () => {
   assert.deepEqual(await outcomeOf(files), texts);
   assert.equal(snapshotPets, 5);
   const sizes = commits.map(({ pets }, index) => pets - (commits[index - 1]?.pets ?? snapshotPets));
   assert.deepEqual(sizes, [1, 3, 1, 2, 1]);
 });
 
-test('A journal cut off anywhere holds the commits before the cut, and they stay', async (t) => {
+test('A start with a journal that is cut off anywhere finds the commits before the cut', async (t) => {
   let cases = 0;
   for (let length = 0; length <= files.journal.length; length += 1) {
     const whole = commits.filter(({ end }) => end <= length).at(-1);
@@ -73,15 +72,17 @@ test('A journal cut off anywhere holds the commits before the cut, and they stay
   t.diagnostic(`${cases} truncations of the journal`);
 });
 
-test('A journal with any bit flipped is refused', async (t) => {
-  const journal = Buffer.from(files.journal);
-  const cases = await eachBitFlip(journal, async (_, offset) => {
-    assert.equal(await outcomeOf({ ...files, journal }), 'refused', `byte ${offset}`);
+for (const name of ['snapshot', 'journal', 'keys'] as const) {
+  test(`The file ${name} with any bit flipped is refused`, async (t) => {
+    const bytes = Buffer.from(files[name]);
+    const cases = await eachBitFlip(bytes, async (_, offset) => {
+      assert.equal(await outcomeOf({ ...files, [name]: bytes }), 'refused', `byte ${offset}`);
+    });
+    t.diagnostic(`${cases} bit flips of the file`);
   });
-  t.diagnostic(`${cases} bit flips of the journal`);
-});
+}
 
-test('A snapshot cut off before its bracket or in its seal is refused, else whole', async (t) => {
+test('A snapshot that is cut off before its bracket or in its checksum line is refused', async (t) => {
   let cases = 0;
   for (let length = 0; length <= files.snapshot.length; length += 1) {
     const snapshot = files.snapshot.subarray(0, length);
@@ -95,38 +96,22 @@ test('A snapshot cut off before its bracket or in its seal is refused, else whol
   t.diagnostic(`${cases} truncations of the snapshot`);
 });
 
-test('A snapshot with any bit flipped is refused', async (t) => {
-  const snapshot = Buffer.from(files.snapshot);
-  const cases = await eachBitFlip(snapshot, async (_, offset) => {
-    assert.equal(await outcomeOf({ ...files, snapshot }), 'refused', `byte ${offset}`);
-  });
-  t.diagnostic(`${cases} bit flips of the snapshot`);
-});
-
-test('A keys file cut off anywhere is refused', async (t) => {
+test('An idempotency file that is cut off anywhere is refused', async (t) => {
   for (let length = 0; length < files.keys.length; length += 1) {
     const keys = files.keys.subarray(0, length);
     assert.equal(await outcomeOf({ ...files, keys }), 'refused', `${length} bytes`);
   }
-  t.diagnostic(`${files.keys.length} truncations of the keys file`);
+  t.diagnostic(`${files.keys.length} truncations of the idempotency file`);
 });
 
-test('A keys file with any bit flipped is refused', async (t) => {
-  const keys = Buffer.from(files.keys);
-  const cases = await eachBitFlip(keys, async (_, offset) => {
-    assert.equal(await outcomeOf({ ...files, keys }), 'refused', `byte ${offset}`);
-  });
-  t.diagnostic(`${cases} bit flips of the keys file`);
-});
-
-test('A keys file with bytes behind it is refused', async () => {
+test('An idempotency file with bytes after its line is refused', async () => {
   for (const more of ['\n', '\0', ' ', files.keys.toString(), 'x'.repeat(20_000_000)]) {
     const keys = Buffer.concat([files.keys, Buffer.from(more)]);
     assert.equal(await outcomeOf({ ...files, keys }), 'refused', more.slice(0, 20));
   }
 });
 
-test('Real files behave as those in memory: some cuts and flips of all', async (t) => {
+test('A start on real files finds the same as on files in memory', async (t) => {
   let cases = 0;
   for (const name of ['snapshot', 'journal', 'keys'] as const) {
     for (let offset = 3; offset < files[name].length; offset += 61) {
@@ -145,9 +130,8 @@ test('Real files behave as those in memory: some cuts and flips of all', async (
 type Outcome = readonly string[] | 'refused';
 
 /**
- * The texts of the pets that these files hold, or `refused`; asserts that a refusal names the file
- * and changes nothing, and that all else changes nothing but to cut the journal to whole
- * commits, or to remove it where there are none.
+ * Returns the texts of the pets in these files, or `refused`. A refusal must name the file and
+ * change nothing. Otherwise only the journal may change: to its complete commits, or to no file.
  */
 async function outcomeOf({ snapshot, journal, keys }: Files): Promise<Outcome> {
   const disk = createMemoryDisk({

@@ -1,4 +1,4 @@
-/** The file store: what every PetStore does, on real files, and where its ids go on and end. */
+/** The file store: the contract of a PetStore on real files, and its first and last ids. */
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ testPetStoreContract(
 
 const rex = { name: 'Rex', categoryId: 7n };
 
-test('Options that are undefined are as good as none', async (t) => {
+test('An option that is undefined has its default', async (t) => {
   const options: Required<FileStoreOptions> = {
     path: join(tempDir(t), 'pets.json'),
     log: undefined,
@@ -41,7 +41,7 @@ test('Options that are undefined are as good as none', async (t) => {
   await store.close();
 });
 
-test('New ids follow the greatest of the starting data, and its gaps stay', async () => {
+test('New ids follow the greatest id of the starting data', async () => {
   const disk = createMemoryDisk({ 'pets.json': `[${petText(3)},${petText(7)}]` });
   const store = await openFileStore({ path: 'pets.json', disk });
   assert.equal((await store.create(rex)).text, petText(8));

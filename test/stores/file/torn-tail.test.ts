@@ -1,4 +1,4 @@
-/** What counts as the beginning of one more write, and so may be dropped; and what does not. */
+/** Which bytes after the last complete line are a torn write, which may be dropped. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -18,7 +18,7 @@ function lineOf(bytes: number): Buffer {
 /** Where lines may begin: anywhere in a sector, its prefix in one or two. */
 const OFFSETS = [65, 511, 512, 512 + 495, 500, 4096, 4090];
 
-test('A line that is cut off anywhere is torn, and a whole one is not', () => {
+test('A line that is cut off anywhere is torn, and a complete one is not', () => {
   for (const offset of OFFSETS) {
     const line = lineOf(1500);
     for (let length = 0; length < line.length; length += 1) {
@@ -28,7 +28,7 @@ test('A line that is cut off anywhere is torn, and a whole one is not', () => {
   }
 });
 
-test('A line some of whose sectors are zero is torn, whichever they are', () => {
+test('A line with any of its sectors zero is torn', () => {
   for (const offset of OFFSETS) {
     const line = lineOf(1500);
     const first = Math.floor(offset / SECTOR_BYTES);
@@ -45,7 +45,7 @@ test('A line some of whose sectors are zero is torn, whichever they are', () => 
   }
 });
 
-test('Any byte of a whole line changed is no torn line', () => {
+test('A complete line with any byte changed is not torn', () => {
   const line = lineOf(1500);
   for (const offset of OFFSETS) {
     for (let at = 0; at < line.length; at += 1) {
@@ -66,22 +66,18 @@ test('Any byte of a whole line changed is no torn line', () => {
 const LINE = lineOf(1500);
 const OTHER_LINE = lineOf(10);
 const CASES: readonly (readonly [what: string, tail: Buffer, offset: number])[] = [
-  ['a second line behind it', Buffer.concat([LINE, OTHER_LINE]), 65],
-  [
-    'the beginning of a second line behind it',
-    Buffer.concat([LINE, OTHER_LINE.subarray(0, 9)]),
-    65,
-  ],
-  ['a zero byte behind it', Buffer.concat([LINE, Buffer.alloc(1)]), 65],
+  ['a second line after it', Buffer.concat([LINE, OTHER_LINE]), 65],
+  ['the beginning of a second line after it', Buffer.concat([LINE, OTHER_LINE.subarray(0, 9)]), 65],
+  ['a zero byte after it', Buffer.concat([LINE, Buffer.alloc(1)]), 65],
   [
     'another id before it',
     Buffer.from(`${LINE}`.replace('"after":7', '"after":6').slice(0, 90)),
     65,
   ],
   ['another first id', Buffer.from(`${LINE}`.replace('"id":8', '"id":9').slice(0, 90)), 65],
-  ['a CRC that is none', Buffer.concat([Buffer.from('ABCDEF00'), LINE.subarray(8, 90)]), 65],
+  ['a CRC that is not hex', Buffer.concat([Buffer.from('ABCDEF00'), LINE.subarray(8, 90)]), 65],
   [
-    'a length that is none',
+    'a length that is not hex',
     Buffer.concat([LINE.subarray(0, 9), Buffer.from('0000zzzz'), LINE.subarray(17, 90)]),
     65,
   ],
@@ -91,7 +87,7 @@ const CASES: readonly (readonly [what: string, tail: Buffer, offset: number])[] 
     65,
   ],
   [
-    'no space behind its CRC',
+    'no space after its CRC',
     Buffer.concat([LINE.subarray(0, 8), Buffer.from('_'), LINE.subarray(9, 90)]),
     65,
   ],
@@ -100,7 +96,7 @@ const CASES: readonly (readonly [what: string, tail: Buffer, offset: number])[] 
     Buffer.concat([LINE.subarray(0, 90), Buffer.from('\n'), LINE.subarray(91, 200)]),
     65,
   ],
-  ['bytes that are no UTF-8', Buffer.concat([LINE.subarray(0, 90), Buffer.alloc(9, 0xff)]), 65],
+  ['bytes that are not UTF-8', Buffer.concat([LINE.subarray(0, 90), Buffer.alloc(9, 0xff)]), 65],
   ['zeros from within a sector', Buffer.concat([LINE.subarray(0, 90), Buffer.alloc(90)]), 65],
   [
     'zeros within a sector',
@@ -108,12 +104,12 @@ const CASES: readonly (readonly [what: string, tail: Buffer, offset: number])[] 
     65,
   ],
   [
-    'another commit where its first sector is missing',
+    'another commit, and its first sector missing',
     withoutFirstSector(Buffer.concat([LINE.subarray(0, 900), OTHER_LINE])),
     512,
   ],
   [
-    'a line feed within, where its first sector is missing',
+    'a line feed within, and its first sector missing',
     withoutFirstSector(Buffer.concat([LINE.subarray(0, 900), Buffer.from('\nx')])),
     512,
   ],
@@ -121,19 +117,19 @@ const CASES: readonly (readonly [what: string, tail: Buffer, offset: number])[] 
 ];
 
 for (const [what, tail, offset] of CASES) {
-  test(`A tail with ${what} is no torn line`, () => {
+  test(`A tail with ${what} is not a torn line`, () => {
     assert.equal(isTornLine(tail, offset, START), false);
   });
 }
 
-test('Zeros only are a line of which nothing came', () => {
+test('A tail of zeros is a torn line', () => {
   for (const length of [0, 1, 511, 512, 5000]) {
     assert.equal(isTornLine(Buffer.alloc(length), 65, START), true);
     assert.equal(isTornBeginning(Buffer.alloc(length)), true);
   }
 });
 
-test('Of the first write any part of the header is torn, but not all of it', () => {
+test('Any part of the header is a torn first write, and the complete header is not', () => {
   const [header, line] = journalLines(SNAPSHOT, [[{ name: 'é'.repeat(600), categoryId: 1n }]]);
   for (let length = 0; length < header!.length; length += 1) {
     assert.equal(isTornBeginning(header!.subarray(0, length)), true, `${length} bytes`);

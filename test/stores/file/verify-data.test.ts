@@ -65,9 +65,10 @@ for (const [what, text, journal, position] of DAMAGED) {
     const path = filesIn(t, text, journal);
     const file = journal === undefined ? path : `${path}\\.journal`;
     const at = journal === undefined ? position : `at byte ${joined(1).length}, ${position}`;
-    await assert.rejects(verifyUnchanged(path), {
-      message: new RegExp(`^${file} is damaged ${at}: [^\n]*\\. ${LEFT}`),
-    });
+    const error = { message: new RegExp(`^${file} is damaged ${at}: [^\n]*\\. ${LEFT}`) };
+    await assert.rejects(verifyUnchanged(path), error);
+    // As a start says it.
+    await assert.rejects(openFileStore({ path }), error);
   });
 }
 

@@ -9,20 +9,20 @@ import { once } from 'node:events';
 export interface Browser {
   open(url: string): Promise<void>;
   /**
-   * Runs a function's body in the page; what it returns, or a promise of it, comes back as JSON.
+   * Runs a function body in the page. Resolves with what it returns, as JSON.
    */
   run(body: string, ...args: readonly unknown[]): Promise<unknown>;
-  /** The text that is seen of an element, or its property. */
+  /** Resolves with the visible text of an element. */
   text(selector: string): Promise<string>;
-  /** Clicks as a person does: it fails where something lies over the element. */
+  /** Clicks as a person does. Rejects if another element covers it. */
   click(selector: string): Promise<void>;
-  /** Presses keys where the focus is; `\uE004` is Tab, `\uE007` Enter, `\uE00C` Escape. */
+  /** Presses keys in the focused element; `\uE004` is Tab, `\uE007` Enter, `\uE00C` Escape. */
   press(keys: string): Promise<void>;
-  /** Replaces what stands in a field. */
+  /** Replaces the text of a field. */
   type(selector: string, text: string): Promise<void>;
-  /** A command of the DevTools protocol. */
+  /** Sends a command of the DevTools protocol. */
   command(cmd: string, params: object): Promise<unknown>;
-  /** The severe lines of the console, and the addresses of all requests, since the last call. */
+  /** The errors in the console, and the addresses of all requests, since the last call. */
   console(): Promise<readonly string[]>;
   requests(): Promise<readonly string[]>;
   /** As PNG. */
@@ -30,13 +30,13 @@ export interface Browser {
   close(): Promise<void>;
 }
 
-/** Why there is no browser here; undefined where there is one. */
+/** Returns why no browser can be used, or undefined. */
 export function browserProblem(): string | undefined {
   const { status } = spawnSync('chromedriver', ['--version']);
   return status === 0 ? undefined : 'needs Chromium and chromedriver (Debian: chromium-driver)';
 }
 
-/** As root, and in a container without /dev/shm, Chromium starts with these only. */
+/** Chromium needs them if it runs as root, or in a container without /dev/shm. */
 const FLAGS = ['--headless=new', '--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'];
 
 const CAPABILITIES = {
@@ -45,7 +45,7 @@ const CAPABILITIES = {
   'goog:loggingPrefs': { browser: 'ALL', performance: 'ALL' },
 };
 
-/** Starts chromedriver on a port of its choice, and a browser. */
+/** Starts chromedriver on a free port, and a browser. */
 export async function openBrowser(): Promise<Browser> {
   const driver = spawn('chromedriver', ['--port=0'], { stdio: ['ignore', 'pipe', 'ignore'] });
   const base = `http://127.0.0.1:${await portOf(driver.stdout)}/session`;

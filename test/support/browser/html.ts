@@ -1,6 +1,6 @@
 /**
- * A strict reader of HTML, for the pages of this service: every element is closed, every attribute
- * quoted, every reference one of those that are written. What is not so is a mistake, not repaired.
+ * A strict HTML parser for the pages of this service: it requires that every element is closed, every
+ * attribute quoted, and every character reference known. It does not repair mistakes.
  */
 
 import assert from 'node:assert/strict';
@@ -15,7 +15,7 @@ export interface HtmlElement {
 const VOID = new Set(['meta', 'link', 'input', 'wbr']);
 const TOKEN = /<!doctype html>|<(\/?)([a-z][a-z0-9]*)((?:\s+[a-z-]+(?:="[^"<]*")?)*)\s*>|[^<]+/gy;
 
-/** Reads a whole document, and returns a root that has it. The end of `html` may be left out. */
+/** Parses a document. Returns a root element. The end tag of `html` may be missing. */
 export function readHtml(text: string): HtmlElement {
   const root: HtmlElement = { tag: '', attributes: new Map(), children: [] };
   const open = [root];
@@ -52,13 +52,13 @@ function decode(text: string): string {
   });
 }
 
-/** The element and all below it, in the order of the document. */
+/** Yields the element and all its descendants, in document order. */
 export function* elementsOf(element: HtmlElement): Generator<HtmlElement> {
   yield element;
   for (const child of element.children) if (typeof child !== 'string') yield* elementsOf(child);
 }
 
-/** The text of an element, with its whitespace as it is. */
+/** Returns the text of an element with its whitespace. */
 export function textOf({ children }: HtmlElement): string {
   return children.map((child) => (typeof child === 'string' ? child : textOf(child))).join('');
 }

@@ -1,4 +1,4 @@
-/** The fenced blocks of a page, so that what it shows can be run. */
+/** Reads the fenced code blocks of a page, so that tests can run them. */
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 /** Found from this file's compiled place, .build/test/support. */
 const root = new URL('../../../../', import.meta.url);
 
-/** The only block of a language on a page of the project that has the text in it. */
+/** Returns the only block of this language, on a page of the project, that contains the text. */
 export function blockOf(page: string, language: string, text = ''): string {
   const found = readPage(page)
     .split('\n```')

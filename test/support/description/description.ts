@@ -1,4 +1,4 @@
-/** The OpenAPI description as a client gets it, and its parts one by one. */
+/** The OpenAPI description as a client gets it, and its parts. */
 
 import type {
   HeaderObject,
@@ -11,7 +11,7 @@ import type {
 import { resolveRef, type Json } from './json-schema.ts';
 import { startService } from '../http/service.ts';
 
-/** Fetches the description from a service of its own, without a key. */
+/** Fetches the description from a new service, without an API key. */
 export async function fetchDescription(): Promise<OpenApi> {
   const service = await startService();
   try {
@@ -40,7 +40,7 @@ export function describedOperations(description: OpenApi): readonly Described[] 
   });
 }
 
-/** The operation's answers by status or `default`, references followed. */
+/** Returns the operation's responses by status or `default`, with references resolved. */
 export function describedResponses(
   description: OpenApi,
   operation: OperationObject,
@@ -61,7 +61,7 @@ export function examplesOf(content: Readonly<Record<string, MediaType>>): readon
   );
 }
 
-/** The description as plain JSON, for what walks it without knowing it. */
+/** Returns a part of the description as plain JSON, for code that needs no types. */
 export function asJson(part: unknown): Json {
   return part as Json;
 }

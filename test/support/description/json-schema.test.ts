@@ -1,4 +1,4 @@
-/** The tests' own reader of JSON Schema: it must find what it is there to find. */
+/** The tests' own validator of JSON Schema. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -30,7 +30,7 @@ const CASES: readonly { schema: Json; good: readonly Json[]; bad: readonly Json[
 ];
 
 for (const { schema, good, bad } of CASES) {
-  test(`The schema ${JSON.stringify(schema)} tells what matches it`, () => {
+  test(`The validator accepts what matches ${JSON.stringify(schema)}, and nothing else`, () => {
     for (const value of good) assert.deepEqual(schemaProblems(schema, value, ROOT), []);
     for (const value of bad) {
       assert.notDeepEqual(schemaProblems(schema, value, ROOT), [], JSON.stringify(value));
@@ -38,7 +38,7 @@ for (const { schema, good, bad } of CASES) {
   });
 }
 
-test('What is not known of JSON Schema is refused instead of passed over', () => {
+test('The validator refuses unknown keywords, types, formats and references', () => {
   const unknown: readonly Json[] = [
     { pattern: 'a' },
     { type: 'number' },

@@ -1,7 +1,7 @@
 /**
- * JSON Schema, as much of it as the OpenAPI description uses.
+ * A validator for the part of JSON Schema that the OpenAPI description uses.
  *
- * A keyword that is not known here throws: what is not checked must not look as if it were.
+ * An unknown keyword throws, so that nothing is accepted unchecked.
  */
 
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
@@ -9,7 +9,7 @@ export interface JsonObject {
   readonly [key: string]: Json;
 }
 
-/** What is wrong with a value, each problem with its place; empty when it matches the schema. */
+/** Returns the problems of a value, each with its path, or an empty list if it is valid. */
 export function schemaProblems(schema: Json, value: Json, root: Json, at = '$'): readonly string[] {
   const keywords = asObject(schema);
   return Object.entries(keywords).flatMap(([keyword, operand]) => {
@@ -20,7 +20,7 @@ export function schemaProblems(schema: Json, value: Json, root: Json, at = '$'):
   });
 }
 
-/** The target of a reference within the document (RFC 6901). Throws where there is none. */
+/** Returns the target of a reference within the document (RFC 6901). Throws if it has none. */
 export function resolveRef(root: Json, ref: Json): Json {
   if (typeof ref !== 'string' || !ref.startsWith('#/')) throw new Error(`Unknown reference ${ref}`);
   let target: Json | undefined = root;
@@ -40,7 +40,7 @@ interface Situation {
   /** The value of the keyword. */
   readonly operand: Json;
   readonly value: Json;
-  /** The schema that the keyword stands in. */
+  /** The schema that contains the keyword. */
   readonly keywords: JsonObject;
   readonly root: Json;
   readonly at: string;

@@ -1,4 +1,4 @@
-/** A copy of the built sources with a fault in it, to see whether a test finds the fault. */
+/** A copy of the built sources with a planted fault, to see if a test finds it. */
 
 import assert from 'node:assert/strict';
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
@@ -6,18 +6,18 @@ import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { tempDir } from '../disk/temp-dir.ts';
 
-/** Found from this file's compiled place, .build/test/support/etcd. */
+/** Relative to this file's compiled path, .build/test/support/etcd. */
 const SOURCES: string = fileURLToPath(new URL('../../../src', import.meta.url));
 
 export interface PlantedFault {
   readonly what: string;
-  /** A built file, from `src` on; a text that it has once; and what takes its place. */
+  /** A path of a built file in `src`; a text that it has once; and its replacement. */
   readonly file: string;
   readonly from: string;
   readonly to: string;
 }
 
-/** The URL of the store's module: of the copy with the fault, or of the build itself. */
+/** Returns the URL of the store's module: of a copy with the fault, or of the build itself. */
 export function storeModule(
   t: { after(hook: () => void | Promise<void>): void },
   fault?: PlantedFault,

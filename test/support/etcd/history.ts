@@ -1,11 +1,10 @@
 /**
- * A history: what clients asked several processes, when, and what they were told; and whether a log
- * of pets can explain it.
+ * A history: the calls of clients to several processes, with times and results. It checks if one log
+ * of pets explains them.
  *
- * The log only grows: it is known at the end, so each answer comes down to how long the log was at
- * a moment between the question and the answer. A pet that was found says "at least its id", one
- * that was not "less than its id". The history is linearizable if no question that was asked after
- * an answer finds the log shorter than that answer did.
+ * The log only grows, and is known at the end. So each result says how long the log was at a moment
+ * of the call: at least its id for a pet that was found, less than its id for one that was not. The
+ * history is linearizable if no call that starts after another one's end finds a shorter log.
  */
 
 import assert from 'node:assert/strict';
@@ -19,7 +18,7 @@ interface Operation {
   readonly what: string;
   readonly startedAt: number;
   readonly endedAt: number;
-  /** The log had at least so many pets at a moment of the operation, and at most so many. */
+  /** The fewest and the most pets that the log can have had at a moment of the operation. */
   readonly least: number;
   readonly most: number;
 }
@@ -33,17 +32,17 @@ export class History {
   readonly #refused: Set<string> = new Set();
   #violation: string | undefined;
 
-  /** How many operations were answered. */
+  /** The number of operations with a result. */
   get length(): number {
     return this.#operations.length;
   }
 
-  /** What was found wrong already, before the end; undefined if nothing was. */
+  /** The first violation that was found before the end, if any. */
   get violation(): string | undefined {
     return this.#violation;
   }
 
-  /** Something is wrong, of which no log of pets can be the cause. */
+  /** Records a violation that no log of pets explains. */
   violated(what: string): void {
     this.#violation ??= what;
   }
@@ -64,7 +63,7 @@ export class History {
     this.#add({ what: `create ${name}`, startedAt, endedAt, least: id, most: Infinity });
   }
 
-  /** A create without a key that was answered: nothing of it is stored. */
+  /** Records a create that was refused: its pet must not be stored. */
   refused(name: string): void {
     this.#refused.add(name);
   }
@@ -75,7 +74,7 @@ export class History {
     this.#add({ what: `get ${id}`, startedAt, endedAt, ...bounds });
   }
 
-  /** A page of at most `limit` pets behind the id `after`. */
+  /** Records a page of at most `limit` pets after the id `after`. */
   listed(
     { after, limit }: { readonly after: number; readonly limit: number },
     pets: readonly SeenPet[],
@@ -89,7 +88,7 @@ export class History {
     this.#add({ what: `list after ${after}`, startedAt, endedAt, least, most });
   }
 
-  /** Holds all answers against the pets that the log has in the end. */
+  /** Checks all results against the pets that the log has at the end. */
   check(pets: readonly SeenPet[]): void {
     if (this.#violation !== undefined) assert.fail(this.#violation);
     const names = pets.map(({ name }) => name);
@@ -118,7 +117,7 @@ export class History {
     this.#checkOrder(idOf);
   }
 
-  /** No answer finds the log shorter than one that came before its question. */
+  /** Throws if an operation found a shorter log than one that ended before it started. */
   #checkOrder(idOf: ReadonlyMap<string, number>): void {
     // Before a pet was sent, the log did not have it.
     const unsent = [...this.#sentAt].flatMap(([name, at]): Operation[] => {

@@ -1,4 +1,4 @@
-/** An etcd store on a log that is made first, as the command `init-etcd` does. */
+/** An etcd store whose log is made first, as by the command `init-etcd`. */
 
 import {
   openEtcdStore,
@@ -7,7 +7,7 @@ import {
 } from '../../../src/stores/etcd/etcd-store.ts';
 import { initEtcd } from '../../../src/stores/etcd/new-log.ts';
 
-/** Opens the store; a log that exists is left as it is. */
+/** Opens the store. An existing log is not changed. */
 export async function openInitialized(options: EtcdStoreOptions): Promise<EtcdStore> {
   await initEtcd(options);
   return openEtcdStore(options);

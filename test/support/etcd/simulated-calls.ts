@@ -1,31 +1,31 @@
-/** Calls to a simulated etcd, each of which may end in any of the ways that a real one can. */
+/** Calls to a simulated etcd. Each may end in any way that a real call can. */
 
 import type { CallKind, CallResult, EtcdCalls } from '../../../src/stores/etcd/calls.ts';
 import { decodeTxnResponse } from '../../../src/stores/etcd/etcd-json.ts';
 import type { SimulatedEtcd } from './simulated-etcd.ts';
 
-/** What becomes of a call. */
+/** How a call ends. */
 export type Fate =
   | 'answered'
-  /** It is done, and the answer is lost. */
+  /** It is done, and its response is lost. */
   | 'done, cut'
-  /** It is not done, and nobody can tell. */
+  /** It is not done, and has no response. */
   | 'not done, cut'
-  /** It is done when the test says so: see `late`. */
+  /** It is done when the test calls `late`. */
   | 'done later, cut'
   | 'unsent'
   | 'refused'
-  /** It is done, and the answer says that there is no space. */
+  /** It is done, and the response is "no space". */
   | 'done, no space'
   | 'not done, no space'
   | 'too long';
 
 export interface SimulatedCalls extends EtcdCalls {
-  /** What was sent and is still on its way: does it now, and returns the answer. */
+  /** Each does a transaction that was sent and has not arrived yet. */
   readonly late: (() => void)[];
 }
 
-/** `fateOf` is asked for each call in turn, and may wait. */
+/** `fateOf` decides how each call ends, and may wait. */
 export function simulatedCalls(
   etcd: SimulatedEtcd,
   fateOf: (kind: CallKind, text: string) => Fate | Promise<Fate> = () => 'answered',

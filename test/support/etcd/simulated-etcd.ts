@@ -1,8 +1,7 @@
 /**
- * A simulated etcd: one that answers transactions as the real one does, and holds its keys in
- * memory. A test gives the same transactions to both and compares what they answer.
- *
- * It knows what the store uses and nothing else: compares of CREATE and VALUE, put, range.
+ * A simulated etcd, with its keys in memory. real.test.ts sends the same transactions to it and a
+ * real one, and compares the responses. It has only what the store uses: compares of CREATE and
+ * VALUE, put and range.
  */
 
 interface Entry {
@@ -40,12 +39,12 @@ interface Txn {
 }
 
 export class SimulatedEtcd {
-  /** By their keys, which are plain here, and base64 in JSON. */
+  /** The entries by their keys, which are base64 in JSON only. */
   readonly entries: Map<string, Entry> = new Map();
   revision = 1n;
   clusterId = '1';
 
-  /** Does a transaction: from the JSON of a request to that of its answer. */
+  /** Does the transaction of a JSON request. Returns the JSON of the response. */
   txn(text: string): string {
     const { compare, success, failure } = JSON.parse(text) as Txn;
     const succeeded = compare.every((one) => this.#holds(one));
@@ -80,7 +79,7 @@ export class SimulatedEtcd {
         Buffer.from(entry.value, 'base64').compare(bytes) === order;
       return entries.length > 0 && entries.every(([, entry]) => isSo(entry));
     }
-    // A key that is not there compares as one that was created at 0.
+    // A missing key compares as if it was created at revision 0.
     if (entries.length === 0) return revision === '0';
     return entries.every(([, { createRevision }]) => String(createRevision) === revision);
   }
@@ -125,7 +124,7 @@ export class SimulatedEtcd {
     };
   }
 
-  /** In the order of their keys. */
+  /** Returns entries in the order of their keys. */
   #between(key: string, end: string | undefined): readonly (readonly [string, Entry])[] {
     if (end === undefined) {
       const entry = this.entries.get(key);

@@ -1,4 +1,4 @@
-/** A process with an etcd store: it can be asked, stopped and killed, and is started again then. */
+/** A process with an etcd store, for calls and signals. It is restarted whenever it ends. */
 
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -65,7 +65,7 @@ export class StoreProcess {
 
   #start(): ChildProcess {
     const child = fork(PROGRAM, [...this.#args], {
-      // Those of a test runner are not for it.
+      // Without the arguments of the test runner.
       execArgv: [],
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     });

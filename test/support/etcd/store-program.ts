@@ -1,6 +1,6 @@
 /**
- * A program with an etcd store, which a test asks over the channel to its parent. Its arguments are
- * the module of the store, so that a broken one can be tried, and the options as JSON.
+ * A program with an etcd store that a test calls over the IPC channel. Its arguments are the module
+ * of the store, which may have a planted fault, and the options as JSON.
  */
 
 import type * as storeModule from '../../../src/stores/etcd/etcd-store.ts';
@@ -49,6 +49,6 @@ async function answerTo(question: Question): Promise<Answer> {
 }
 
 function send(message: unknown): void {
-  // The parent may be gone.
+  // The parent may have ended.
   process.send?.(message, () => undefined);
 }

@@ -1,6 +1,6 @@
 /**
- * A clock of a test's own: time passes only when nobody has anything to do before the next moment
- * that somebody waits for. So fifteen seconds take none, and every run has the same order.
+ * A virtual clock: its time jumps to the next moment that something waits for, as soon as nothing
+ * else can run. So fifteen seconds take no time, and each run has the same order.
  */
 
 import type { EtcdClock } from '../../../src/stores/etcd/etcd-clock.ts';
@@ -14,6 +14,7 @@ export class VirtualClock implements EtcdClock {
   #now = 0;
   #alarms: Alarm[] = [];
   #isRunning = false;
+  random: () => number = () => 0.5;
 
   now(): number {
     return this.#now;
@@ -51,9 +52,9 @@ export class VirtualClock implements EtcdClock {
   async #run(): Promise<void> {
     this.#isRunning = true;
     for (;;) {
-      // All that follows from the last alarm comes first.
+      // Everything that follows from the last alarm runs first.
       await new Promise((resolve) => setImmediate(resolve));
-      // The earliest, and of those at the same moment the first that was set.
+      // The earliest alarm; of several at the same moment, the first that was set.
       const next = this.#alarms.reduce<Alarm | undefined>(
         (first, alarm) => (first === undefined || alarm.at < first.at ? alarm : first),
         undefined,

@@ -25,6 +25,16 @@ export interface Service {
   close(): Promise<void>;
 }
 
+/** Starts a service that is closed with the test, or with the file of tests. */
+export async function openService(
+  t: { after(close: () => Promise<void>): void },
+  ...settings: Parameters<typeof startService>
+): Promise<Service> {
+  const service = await startService(...settings);
+  t.after(() => service.close());
+  return service;
+}
+
 /** Starts a service with an in-memory store, unless the options name another. */
 export async function startService(
   options: Partial<AppOptions> = {},
