@@ -2,13 +2,11 @@
  * The file store in a simulation: every operation fails, every moment is the last one, memory is
  * exhausted, other programs change files. What was acknowledged or read exists afterwards, and
  * nothing that was refused.
- *
- * The cases run before the first test begins: node:test follows each promise of a test, which
- * takes a quarter of the time.
  */
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { runBeforeTests } from '../support/run-before-tests.ts';
 import { BREAKS, CHECKPOINTS, createsInDoubtByMemory } from './breaks.ts';
 import {
   growLongJournal,
@@ -133,18 +131,10 @@ const RUNS: Readonly<Record<string, Run>> = {
   'Failing memory leaves no create in doubt': tryAll(createsInDoubtByMemory),
 };
 
-async function outcomeOf<T>(run: () => Promise<T>): Promise<() => T> {
-  const [settled] = await Promise.allSettled([run()]);
-  return () => {
-    if (settled.status === 'rejected') throw settled.reason;
-    return settled.value;
-  };
-}
-
 const outcomes = new Map<string, () => Result>();
-for (const [name, run] of Object.entries(RUNS)) outcomes.set(name, await outcomeOf(run));
+for (const [name, run] of Object.entries(RUNS)) outcomes.set(name, await runBeforeTests(run));
 const catches = new Map<string, () => readonly string[]>();
-for (const { what, run } of BREAKS) catches.set(what, await outcomeOf(run));
+for (const { what, run } of BREAKS) catches.set(what, await runBeforeTests(run));
 
 const sums = { cases: 0, different: 0, breaks: 0 };
 after(() => {
