@@ -101,7 +101,9 @@ test('A changed letter in a data file with a checksum line is found', async (t) 
   await (await openFileStore({ path })).close();
   writeFileSync(path, readFileSync(path, 'utf8').replace('Rex', 'Rax'));
   await assert.rejects(verifyUnchanged(path), {
-    message: new RegExp(`^${path} is damaged: Its content does not match the.* ${LEFT}`),
+    message: new RegExp(
+      `^${path} is damaged: Its content does not match its checksum line\\. ${LEFT}`,
+    ),
   });
 });
 
