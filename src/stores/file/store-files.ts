@@ -149,8 +149,9 @@ export class StoreFiles {
   async recognize(): Promise<void> {
     const { disk, paths } = this.#deps;
     if (this.#renamed !== undefined && isAtItsPath(disk, paths, this.#renamed)) {
-      this.#snapshot = this.#renamed;
-      this.#renamed = undefined;
+      if (this.#snapshot?.entry.number !== this.#renamed.entry.number) {
+        this.#snapshot = this.#renamed;
+      }
     }
     this.#snapshot = await recognizeSnapshot(this.#deps, this.#snapshot);
   }
@@ -288,7 +289,8 @@ export class StoreFiles {
     await writeSnapshot(this.#deps, this.#snapshot, { pets, keys, ...more }, (snapshot) => {
       this.#renamed = snapshot;
     });
-    await this.recognize();
+    // Without a stat, which may fail: a copy of the journal would follow the old snapshot.
+    this.#snapshot = this.#renamed;
     await disk.syncDirectory(dirname(paths.snapshot));
     this.#markDurable();
   }
