@@ -17,7 +17,7 @@ test('The bench shows its parts, and measures the one that is asked for', async 
   const { code, stdout, stderr } = await measureMetrics();
   assert.equal(code, 0, stderr);
   assert.match(stdout, /^one pet, 64 connections, rate +without counting +≥ 0\.97 +[0-9.]+ \(/m);
-  // Without a terminal, progress is told in lines.
+  // Without a terminal, progress is printed in lines.
   assert.match(stderr, /^metrics, uncounted: round 1$/m);
 });
 

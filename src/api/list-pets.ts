@@ -3,7 +3,7 @@
  *
  * The body stays the plain array of the spec. If there are more pets, the Link header field leads
  * to the next page (RFC 8288). That page starts after the last id of this one, so it does not shift
- * if pets are added, and the last page costs no more than the first.
+ * if pets are added, and the last page costs at most as much as the first.
  */
 
 import { whenKnown } from '../base/eventual.ts';
@@ -23,7 +23,7 @@ export function listPets(store: PetStore, request: ApiRequest): ApiResponse | Pr
   });
 }
 
-/** Returns the same query, but for pets after the id `next`. No value needs percent-encoding. */
+/** Returns the same query for pets after the id `next`. No value needs percent-encoding. */
 function nextQuery({ limit, status }: ListParameters, next: bigint): string {
   const limitPart = limit === undefined ? '' : `limit=${limit}&`;
   const statusPart = status === undefined ? '' : `status=${status}&`;

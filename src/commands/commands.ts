@@ -44,7 +44,7 @@ export const COMMANDS: Readonly<Record<CommandName, Command>> = {
 export function runCommand(args: readonly string[]): Promise<unknown> | undefined {
   const [name = '', ...rest] = args;
   if (!Object.hasOwn(COMMANDS, name)) return undefined;
-  // The command reads its arguments as if it were a program of its own.
+  // The command reads its arguments as if it were a separate program.
   process.argv.splice(2, Infinity, ...rest);
   return COMMANDS[name as CommandName].load();
 }

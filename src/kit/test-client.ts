@@ -83,7 +83,7 @@ export class TestClient {
     const authorization = { Authorization: `Bearer ${this.target.key}` };
     const headers = new Headers({ ...authorization, ...this.target.headers, ...fields });
     if (headers.get('Authorization') === '') headers.delete('Authorization');
-    // Bytes, because fetch adds a Content-Type of its own for a string.
+    // Bytes, because fetch adds its own Content-Type to a string.
     const content = body === undefined ? undefined : Buffer.from(body);
     for (let retries = 0; ; retries += 1) {
       const response = await this.#fetch(method, path, headers, content);

@@ -4,8 +4,8 @@
  *     {"id":1,"name":"Rex","categoryId":7,"status":"available"}
  *
  * A pet is the bytes that are sent: its text is written once, when it is created or loaded, and the
- * same text goes to the client, the journal and the data file. What is read may have any layout; a
- * text of ours has this one.
+ * same text goes to the client, the journal and the data file. A text that is read may have any
+ * layout; a text that the service writes has this one.
  */
 
 import { OPEN_BRACE, QUOTE } from '../base/ascii.ts';
@@ -30,7 +30,7 @@ export const MAX_PET_BYTES: number = (5 << 20) + 1024;
 /** Leaves 64 bytes for `{"id":`, an id, a comma and the brace behind it. */
 const MAX_NEW_PET_BYTES: number = MAX_PET_BYTES - 64;
 
-/** A value that is no NewPet or no Pet; the message names every field at fault. */
+/** A value is not a NewPet, or not a Pet. The message names every invalid field. */
 export class InvalidPetError extends Error {
   override readonly name: string = 'InvalidPetError';
 }
@@ -106,7 +106,8 @@ export function parsePet(text: string): Pet {
 /**
  * Reads the Pet at `at`, in any layout.
  *
- * An unknown or a duplicate member is refused, since it must not be lost. Throws JsonSyntaxError or InvalidPetError.
+ * An unknown or a duplicate member is refused, since it must not be lost. Throws JsonSyntaxError or
+ * InvalidPetError.
  */
 export function parsePetAt(bytes: Buffer, at: number): { readonly pet: Pet; readonly end: number } {
   const members: Members = { bytes, values: new Map(), invalid: [] };

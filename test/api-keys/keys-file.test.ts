@@ -1,4 +1,4 @@
-/** The file of API keys: whatever lies in its place, reading it ends soon and takes little. */
+/** The API keys file: whatever its path leads to, reading it ends soon and takes little memory. */
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -32,7 +32,7 @@ test('A pipe is read to its end, whether reader or writer opens it first', POSIX
   const path = join(tempDir(t), 'keys');
   execFileSync('mkfifo', [path]);
   const text = readApiKeysFile(path);
-  // It waits for somebody to write.
+  // It waits for a writer.
   await new Promise((resolve) => setTimeout(resolve, 50));
   const pipe = createWriteStream(path);
   pipe.write('a\n');

@@ -1,4 +1,4 @@
-/** JSON with exact integers: the same texts as JSON.parse, the same values but for the numbers. */
+/** JSON with exact integers: the same texts as JSON.parse, the same values except numbers. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

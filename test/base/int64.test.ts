@@ -141,12 +141,12 @@ function shiftedLiteral(random: Random, digits: bigint, decimals: number): strin
   const sign = digits < 0n ? '-' : '';
   const padding = digits === 0n ? 0 : random.below(4);
   const written = `${digits < 0n ? -digits : digits}${'0'.repeat(padding)}`;
-  const places = random.below(30);
+  const fractionDigits = random.below(30);
   // Zeros in front make room for the point; JSON wants one digit, and no zero, before it.
-  const padded = written.padStart(places + 1, '0');
-  const whole = padded.slice(0, padded.length - places);
-  const fraction = padded.slice(padded.length - places);
-  const exponent = places - padding - decimals;
+  const padded = written.padStart(fractionDigits + 1, '0');
+  const whole = padded.slice(0, padded.length - fractionDigits);
+  const fraction = padded.slice(padded.length - fractionDigits);
+  const exponent = fractionDigits - padding - decimals;
   const exponentSign = exponent < 0 ? '-' : random.pick(['', '+']);
   const exponentDigits = `${'0'.repeat(random.below(3))}${Math.abs(exponent)}`;
   const power = `${random.pick(['e', 'E'])}${exponentSign}${exponentDigits}`;

@@ -218,7 +218,7 @@ test('A string is skipped and decoded as by JSON.parse, wherever it is', () => {
   });
 });
 
-/** The members that are told of, the text of each value, and where the object ends. */
+/** The members that are reported, the text of each value, and the end of the object. */
 function membersOf(
   bytes: Buffer,
   at: number,

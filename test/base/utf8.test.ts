@@ -12,7 +12,7 @@ const CASES: readonly (readonly [bytes: string, offset: number | undefined])[] =
   ['a\xc3', 1],
   ['a\xc3b', 1],
   ['\xc3\xa9\xf0\x9f\x90', 2],
-  // These begin as U+FFFD does, which takes the place of what is broken.
+  // These begin as U+FFFD does, which replaces invalid bytes.
   ['a\xefb', 1],
   ['a\xef\xbfb', 1],
   ['\xef\xbf\xbd\xef\xbf', 3],

@@ -1,4 +1,6 @@
-/** The client in other programs: in a browser's realm, with its types, and as README.md shows it. */
+/**
+ * The client in other programs: in a browser's realm, with its types, and as README.md shows it.
+ */
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';

@@ -1,4 +1,6 @@
-/** Responses as the specification describes them, and wrong ones, whose errors say what is wrong. */
+/**
+ * Responses as the specification describes them, and wrong ones, whose errors say what is wrong.
+ */
 
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';

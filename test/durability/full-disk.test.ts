@@ -51,7 +51,7 @@ interface Scene {
   setFault(fault: SyncFault): void;
 }
 
-/** A service on a file system of its own; undefined, and the test is skipped, without one. */
+/** A service on its own file system, or undefined, and the test is skipped, without one. */
 async function begin(t: TestContext): Promise<Scene | undefined> {
   const folder = mountTmpfs(t, DISK_BYTES);
   if (folder === undefined) return undefined;

@@ -21,7 +21,7 @@ const NO_AFTER = [
 ];
 
 testRefused(
-  'An after that is no int64',
+  'An after that is not an int64',
   'invalid_parameter',
   NO_AFTER,
   (value) => client.get(`/pets?after=${value}`),

@@ -1,5 +1,5 @@
 /**
- * A client of this service for the tests of its own decisions: the kit's, and raw connections.
+ * A client for the tests of this project's decisions: the kit's client, and raw connections.
  *
  * The kit asks what any service may be asked. These tests ask for this service's own Error: its
  * closed list of codes, its three fields, its header fields and its messages.

@@ -1,5 +1,5 @@
 /**
- * The tests that need a service of their own: with a clock, a limit, keys or a state they choose.
+ * The tests that need their own service: with a clock, a limit, keys or a state they choose.
  *
  * All that can be asked of any service, by its base address and a key, is the kit (src/kit).
  */

@@ -1,6 +1,7 @@
 /**
  * The command `petstore conformance` from outside: its report, options and exit codes. What one
- * module decides (obstacles, evidence, causes, progress) is in run-check.test.ts and report.test.ts.
+ * module decides (obstacles, evidence, causes, progress) is in run-check.test.ts and
+ * report.test.ts.
  */
 
 import assert from 'node:assert/strict';
@@ -181,7 +182,7 @@ for (const [args, message, key] of UNCHECKED) {
   });
 }
 
-test('--help names the options, and --list every check, each with an id of its own', async (t) => {
+test('--help names the options, and --list every check, each with its own id', async (t) => {
   const { code, text } = await runHere(t, ['--help']);
   for (const option of ['--key', '--level', '--only', '--list', '--header', '--strict', '--wait']) {
     assert.ok(text.includes(option), option);

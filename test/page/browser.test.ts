@@ -181,19 +181,19 @@ inBrowser('The page shows the metrics if the key is valid', async () => {
 inBrowser(
   'The page keeps a key in the tab only if the visitor wants that, and shows it nowhere',
   async () => {
-    const places = `return [sessionStorage, localStorage].map((storage) => JSON.stringify(storage))
+    const storages = `return [sessionStorage, localStorage].map((storage) => JSON.stringify(storage))
     .concat(location.href, document.cookie, document.body.innerText)`;
     await openPage();
     await useKey(KEY);
     await says('list', /^Response 200/);
-    for (const place of (await browser.run(places)) as string[])
-      assert.ok(!place.includes(KEY), place);
+    for (const content of (await browser.run(storages)) as string[])
+      assert.ok(!content.includes(KEY), content);
     await browser.click('#keep');
     await openPage('/?again#there');
     await says('list', /^Response 200/);
-    const [session, ...others] = (await browser.run(places)) as [string, ...string[]];
+    const [session, ...others] = (await browser.run(storages)) as [string, ...string[]];
     assert.equal(session, `{"petstore-key":"${KEY}"}`);
-    for (const place of others) assert.ok(!place.includes(KEY), place);
+    for (const content of others) assert.ok(!content.includes(KEY), content);
     await browser.click('#keep');
     assert.equal(await browser.run('return JSON.stringify(sessionStorage)'), '{}');
     await openPage();

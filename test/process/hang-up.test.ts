@@ -176,7 +176,7 @@ for (const [left, redirected, isStarting] of STREAMS) {
 }
 
 /**
- * Runs a command on a terminal of its own, with some streams in a log, and closes the terminal:
+ * Runs a command on its own terminal, with some streams in a log, and closes the terminal:
  * after the service has read its keys again, or while it reads them from a pipe.
  */
 const TERMINAL = `

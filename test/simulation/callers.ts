@@ -37,7 +37,7 @@ export interface Site {
   awkwardLength?(pet: NewPet): number;
 }
 
-/** Deliberate breaks: what clients are told of creates in doubt, and what they make of it. */
+/** Deliberate breaks: which responses clients get for creates in doubt, and what they do then. */
 export interface CallerBreaks {
   /** Creates in doubt are reported as refused. */
   readonly hidesDoubt?: boolean | undefined;

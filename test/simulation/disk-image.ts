@@ -1,6 +1,6 @@
 /**
  * A disk image: what a simulated disk holds at one moment, with what was written and what would
- * survive a power cut kept apart.
+ * survive a power failure kept apart.
  *
  * A file has its durable content, the changes since, and the cached content that reads show. Names,
  * those of folders too, are held apart from files, in the same three parts: syncing a file does not
@@ -38,7 +38,7 @@ export interface FileChange {
 /** Names that change together: one name, or the two of a rename. */
 export type NameChange = readonly (readonly [path: string, file: number | undefined])[];
 
-/** What stands for a folder in the place of a file. */
+/** The content that marks a folder at the path of a file. */
 export const FOLDER = -1;
 
 export const EMPTY_DISK: DiskImage = {
@@ -75,7 +75,7 @@ export function changeFile(
   return setFile(image, id, { ...file, cached, changes, version: file.version + 1 });
 }
 
-/** The file with another content, as somebody else left it, durable. */
+/** Gives the file another content, durably, as another program would. */
 export function overwriteFile(image: DiskImage, id: number, content: Buffer): DiskImage {
   const file = image.files.get(id)!;
   const version = file.version + 1;

@@ -87,7 +87,7 @@ export interface LifeOptions extends CallerBreaks {
   readonly longJournalBytes?: number | undefined;
 }
 
-/** Lives a script to its end. */
+/** Runs a script to its end. */
 export async function live(script: Script, options: LifeOptions = {}): Promise<Life> {
   const life = new Life(options);
   await script(life.callers);

@@ -3,7 +3,7 @@
  *
  * The hardware is one object, a process on it another: `startProcess` hands out the Disk of a new
  * process and ends the one before as kill -9 does. A crash needs no operation that fails: whoever
- * watches the operations keeps the image at any of them, and survival.ts tells what a power cut
+ * watches the operations keeps the image at any of them, and survival.ts says what a power failure
  * would leave of it. The image before operation N + 1 is that of a crash after operation N.
  */
 
@@ -111,7 +111,7 @@ export class SimulatedDisk {
           if (isThere === (how === 'create'))
             throw systemError(isThere ? 'EEXIST' : 'ENOENT', path);
           if (!isThere) this.image = createFile(this.image, path, mode);
-          // Whoever is told that it failed cannot close it.
+          // A caller that gets an error cannot close it.
           if (!this.#isLate) this.openCount += 1;
           return this.#openFile(this.image.names.get(path)!, path, run);
         }),
@@ -175,7 +175,7 @@ export class SimulatedDisk {
     };
   }
 
-  /** The file is removed by somebody else, or another one with this content is put in its place. */
+  /** Another program removes the file, or replaces it by one with this content. */
   intrude(path: string, content: Buffer | undefined): void {
     this.image = changeNames(this.image, [[path, undefined]]);
     if (content !== undefined) {

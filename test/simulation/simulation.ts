@@ -1,5 +1,5 @@
 /**
- * The simulation of the file store: it lives a script on a disk on which any operation may fail,
+ * The simulation of the file store: it runs a script on a disk on which any operation may fail,
  * ends that life at every moment in every way, and starts the store again on what is left. That
  * start is ended at every moment, too.
  *
@@ -69,7 +69,9 @@ export class Simulation {
     await this.#endAll(life.moments, 'a sound disk', this.#depth);
   }
 
-  /** Fails each operation that `fails` accepts in turn, and ends the rest of the life everywhere. */
+  /**
+   * Fails each operation that `fails` accepts in turn, and ends the rest of the life everywhere.
+   */
   async failEverywhere(
     kinds: readonly Fault['kind'][],
     lasts: Fault['lasts'],

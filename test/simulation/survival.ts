@@ -1,11 +1,11 @@
 /**
- * Survival: what may be left of a disk image, after a kill -9 or a power cut.
+ * Survival: what may be left of a disk image, after a kill -9 or a power failure.
  *
- * A kill leaves the system's cache. A power cut leaves what is durable, and of the rest anything:
- * all, nothing, the first few changes, the first part of a write, some sectors of it and not others
- * (what is missing is the old content, or zero where the file was shorter), and the names that
- * changed independently of the content; what is in a folder goes with the folder's name. These are
- * systematic, but for a few seeded choices of sectors.
+ * A kill leaves the system's cache. A power failure leaves what is durable, and of the rest
+ * anything: all, nothing, the first few changes, the first part of a write, some sectors of it and
+ * not others (what is missing is the old content, or zero where the file was shorter), and the
+ * names that changed independently of the content; what is in a folder goes with the folder's name.
+ * These are systematic, except for a few seeded choices of sectors.
  */
 
 import { dirname } from 'node:path';
@@ -37,33 +37,33 @@ export function* everyEnd(image: DiskImage): Generator<Survivor> {
 /** All that was written, and all that was synced: for files that are too long for more. */
 export function* plainEnds(image: DiskImage): Generator<Survivor> {
   yield { how: 'kill -9', image };
-  yield { how: 'power cut, nothing unsynced', image: afterWorstPowerCut(image) };
+  yield { how: 'power failure, nothing unsynced', image: afterWorstPowerCut(image) };
 }
 
-/** Every image that a power cut is tried with. */
+/** Every image after a power failure that is tried. */
 function* afterPowerCut(image: DiskImage): Generator<Survivor> {
   for (const [names, how] of nameChoices(image)) {
     const reached = new Set([...names.values()].filter((id) => id !== FOLDER));
     const open = [...reached].filter((id) => image.files.get(id)!.changes.length > 0);
     const none = new Map([...reached].map((id) => [id, image.files.get(id)!.durable]));
     const all = new Map([...reached].map((id) => [id, allOf(image.files.get(id)!)]));
-    yield { how: `power cut, ${how}, no content`, image: settledImage(image, names, none) };
+    yield { how: `power failure, ${how}, no content`, image: settledImage(image, names, none) };
     if (open.length === 0) continue;
-    yield { how: `power cut, ${how}, all content`, image: settledImage(image, names, all) };
+    yield { how: `power failure, ${how}, all content`, image: settledImage(image, names, all) };
     for (const id of open) {
       for (const [content, part] of contentChoices(image.files.get(id)!)) {
         // What the other files kept is varied less: all or nothing.
         for (const others of open.length > 1 ? [none, all] : [none]) {
           const contents = new Map(others).set(id, content);
           const survivor = settledImage(image, names, contents);
-          yield { how: `power cut, ${how}, ${part}`, image: survivor };
+          yield { how: `power failure, ${how}, ${part}`, image: survivor };
         }
       }
     }
   }
 }
 
-/** The image after a power cut that loses everything that is not durable. */
+/** The image after a power failure that loses everything that is not durable. */
 function afterWorstPowerCut(image: DiskImage): DiskImage {
   const names = withoutLostFolders(image.durableNames);
   const contents = [...names.values()]
@@ -183,7 +183,7 @@ function* sectorPatterns(count: number): Generator<[isKept: Pattern, how: string
   yield [() => false, 'none'];
   for (const one of [0, 1, count >> 1, count - 2, count - 1]) {
     yield [(index) => index === one, `only ${one}`];
-    yield [(index) => index !== one, `all but ${one}`];
+    yield [(index) => index !== one, `all except ${one}`];
   }
   yield [(index) => index % 2 === 0, 'the even'];
   yield [(index) => index % 2 === 1, 'the odd'];

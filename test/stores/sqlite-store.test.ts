@@ -28,14 +28,14 @@ if (isBuiltin('node:sqlite')) {
   assert.ok(program.includes('synchronous = FULL'));
   writeFileSync(file, program.replace('synchronous = FULL', 'synchronous = OFF'));
   const { openSqliteStore } = (await import(pathToFileURL(file).href)) as SqliteStoreModule;
-  // Of the package that the program imports, since its errors are told by their class.
+  // Of the package that the program imports, since its errors are recognized by their class.
   const { testPetStoreContract } = (await import(CONTRACT)) as typeof Contract;
   let count = 0;
-  const newPlace = () => {
+  const newStorage = () => {
     const path = join(folder, `pets-${(count += 1)}.db`);
     return () => openSqliteStore(path);
   };
-  testPetStoreContract('The store on node:sqlite', newPlace, { isDurable: true });
+  testPetStoreContract('The store on node:sqlite', newStorage, { isDurable: true });
 } else {
   const skip = 'This Node has no node:sqlite: it comes with 22.13';
   test('The store on node:sqlite keeps the contract of PetStore', { skip }, () => undefined);

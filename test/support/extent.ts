@@ -1,6 +1,6 @@
 /**
- * How many cases the long tests try: a sample (`npm test`), or all of them (`npm test -- --all`, for
- * which scripts/test.mjs sets TEST_EXTENT).
+ * How many cases the long tests try: a sample (`npm test`), or all of them (`npm test -- --all`,
+ * for which scripts/test.mjs sets TEST_EXTENT).
  */
 
 export const isWhole: boolean = process.env['TEST_EXTENT'] === 'all';

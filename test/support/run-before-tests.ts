@@ -5,7 +5,9 @@
  * the time of a simulation.
  */
 
-/** Runs `run` to its end. Returns what returns its value, or throws its error, as often as asked. */
+/**
+ * Runs `run` to its end. Returns what returns its value, or throws its error, as often as asked.
+ */
 export async function runBeforeTests<T>(run: () => Promise<T>): Promise<() => T> {
   const [settled] = await Promise.allSettled([run()]);
   return () => {

@@ -35,9 +35,9 @@ function closeOf(socket: Socket): Promise<void> {
 const HALVES: readonly (readonly [what: string, bytes: string])[] = [
   ['a header', 'POST /v1/pets HTTP/1.1\r\nHost: a\r\n'],
   ['a body', requestOf('POST /v1/pets', ['Content-Length: 100']) + REX],
-  ['a body but for one byte', requestOf('POST /v1/pets', [], REX).slice(0, -1)],
+  ['a body without its last byte', requestOf('POST /v1/pets', [], REX).slice(0, -1)],
   ['a body in chunks', requestOf('POST /v1/pets', [CHUNKED], `1d\r\n${REX}\r\n`)],
-  ['a body but for its last chunk', requestOf('POST /v1/pets', [CHUNKED], `1d\r\n${REX}\r\n0\r\n`)],
+  ['a body without its last chunk', requestOf('POST /v1/pets', [CHUNKED], `1d\r\n${REX}\r\n0\r\n`)],
   ['a body after an early answer', requestOf('PUT /v1/pets', ['Content-Length: 100'])],
   ['what it expected to send', requestOf('POST /v1/pets', EXPECTING)],
 ];

@@ -1,5 +1,5 @@
 /**
- * Connections of hostile and unlucky clients: each ends, costs no more than its share, and holds up
+ * Connections of hostile and unlucky clients: each ends, costs at most its share, and delays
  * nobody else.
  */
 
@@ -130,7 +130,7 @@ test('A client that reads nothing is disconnected after the timeout, and others 
     most = Math.max(most, process.memoryUsage().external);
     await sleep(20);
   }
-  // What was sent lies about until the next collection, some hundred megabytes.
+  // What was sent stays in memory until the next collection, about a hundred megabytes.
   assert.ok(most < 500 << 20, `${most} bytes`);
   for (const { socket } of wires) socket.destroy();
   await bystander.stop();

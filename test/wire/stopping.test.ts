@@ -25,7 +25,10 @@ const REX = '{"name":"Rex","categoryId":1}';
 /** Longer than any test takes: nothing is cut. */
 const FOR_EVER_MS = 3_600_000;
 
-/** A connection on which a request was answered, and all but the end of another was read. */
+/**
+ * A connection on which a request was answered, and of another one everything except the end was
+ * read.
+ */
 async function halfSent(t: TestContext, port: number, bytes: string): Promise<Wire> {
   const wire = await openWire(t, port);
   wire.socket.write(requestOf('GET /livez'));
@@ -146,7 +149,7 @@ test('A stop does not cut off the last response to a client that has sent more r
   await addLongPets(service, 100);
   const body = JSON.stringify({ name: 'x'.repeat(65_000), categoryId: 1 });
   const list = requestOf('GET /v1/pets?limit=100');
-  // More than one read takes: the rest lies unread while the answers wait for their client.
+  // More than one read takes: the rest is not read while the responses wait for their client.
   const more = requestOf('POST /v1/pets', [], body).repeat(20);
   const wires = await Promise.all([openWire(t, service.port), openWire(t, service.port)]);
   const [closing, stopped] = wires as [Wire, Wire];

@@ -31,7 +31,7 @@ interface Queued<Item, Result> {
 }
 
 export interface CommitQueueOptions {
-  /** A commit takes no more bytes than this, but for the item that reaches it. */
+  /** A commit takes at most this many bytes, except for the last item, which may exceed them. */
   readonly fullCommitBytes?: number | undefined;
   /** Waited for before each commit takes its items. It does not reject. */
   readonly beforeCommit?: (() => Promise<void>) | undefined;

@@ -3,7 +3,7 @@
  * building anything.
  *
  * decodeCommit decides about all other texts. The two agree on every text, which a test checks on
- * generated ones. A start from a journal of a million commits takes a tenth of the time with it.
+ * generated ones. A start from a journal of a million commits takes 10 % of the time with it.
  */
 
 import { COMMA, isDigit, ZERO } from '../../base/ascii.ts';

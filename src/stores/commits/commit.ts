@@ -2,7 +2,7 @@
  * A commit: all creates that are made durable together, as one JSON text.
  *
  *     {"after":7,"pets":[{"id":8,…},{"id":9,…}]}
- *     {"after":9,"pets":[{"id":10,…}],"keys":[["9f86d081884c7d659a2feaa0c55ad015",10,1795356000000]]}
+ *     {"after":9,"pets":[{"id":10,…}],"keys":[["9f86d081…c55ad015",10,1795356000000]]}
  *
  * `after` is the last id before the commit. It chains the commits to each other and to the
  * snapshot, so that a missing one, or a snapshot from another day, is noticed. `keys` has the

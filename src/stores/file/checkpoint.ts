@@ -1,5 +1,5 @@
 /**
- * A checkpoint: all pets in a new snapshot, in place of the old one.
+ * A checkpoint: writes all pets to a new snapshot, which replaces the old one.
  *
  * Pets are never changed or deleted, so a journal holds no garbage, and a checkpoint is needed only
  * when the store closes and when its journal is renewed (store-files.ts). The journal is removed
@@ -48,8 +48,8 @@ export interface CheckpointContent {
 }
 
 /**
- * Writes the keys, and then all pets in place of the `known` snapshot. The caller has to sync the
- * folder afterwards. `beforeRename` is called with the new snapshot right before that gets its
+ * Writes the keys, and then all pets, which replace the `known` snapshot. The caller has to sync
+ * the folder afterwards. `beforeRename` is called with the new snapshot right before that gets its
  * name. Rejects with ReadOnlyError or the disk's error; the old snapshot then has its name, unless
  * the rename itself failed and it is unknown whether it took effect.
  */

@@ -18,8 +18,8 @@
  *  1. A pet in memory is durable.
  *  2. The journal is written only while working; every other file only while working, reviving or
  *     closing, except for the saved file, which no other process uses.
- *  3. At most one commit is in doubt. It follows the last id in memory. Each checkpoint and each new
- *     journal has it. It stays in doubt until it is published or the process ends.
+ *  3. At most one commit is in doubt. It follows the last id in memory. Each checkpoint and each
+ *     new journal has it. It stays in doubt until it is published or the process ends.
  *  4. While reviving or readOnly no create waits in the queue; each new one is refused immediately.
  *  5. A sync that failed is never repeated on the same file.
  */

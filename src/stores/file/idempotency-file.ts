@@ -1,9 +1,9 @@
 /**
  * The idempotency file: the idempotency keys of the last checkpoint.
  *
- *     91dc63af 0000007b {"keys":1,"entries":[["9f86d081884c7d659a2feaa0c55ad015",8,1795356000000,"5b4e8c1a"],…]}␊
- *     └──────┘ └──────┘                      key                                id expires at    CRC-32 of
- *      CRC-32   length of the line                                                               its pet
+ *     91dc63af 0000007b {"keys":1,"entries":[["9f86d081…c55ad015",8,1795356000000,"5b4e8c1a"],…]}␊
+ *     └──────┘ └──────┘                       └───────────────┘  │ └───────────┘  └──────┘
+ *      CRC-32   length of the line             key hash         id  expires at    CRC-32 of its pet
  *
  * It is durable before the snapshot of the same checkpoint gets its name. Otherwise a power failure
  * could leave that snapshot without its keys, and a retried create would be stored twice.

@@ -94,7 +94,7 @@ export class Journal {
   }
 
   /**
-   * Returns what its path leads to. Without a file of its own, a free path or an empty file is
+   * Returns what its path leads to. Without its own file, a free path or an empty file is
    * `same`. If `extra` is given, the file must have the complete lines and that many bytes. Throws
    * if the stat fails.
    */

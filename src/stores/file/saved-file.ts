@@ -1,5 +1,5 @@
 /**
- * The saved file: all acknowledged pets in a file of their own, `pets.json.saved-<time>`, when the
+ * The saved file: all acknowledged pets in a separate file, `pets.json.saved-<time>`, when the
  * store must not write its data file. It has no idempotency keys.
  *
  * It is written under a name that no other process uses (with `.part` at its end), synced, and then

@@ -169,7 +169,7 @@ class SnapshotReader {
         path: this.#path,
         complaint: 'Its content does not match its checksum line',
         advice:
-          'Restore it from a backup; or, if it was changed on purpose, remove the white space ' +
+          'Restore it from a backup; or, if it was changed on purpose, remove the whitespace ' +
           'after the closing bracket',
       });
     }
@@ -260,7 +260,7 @@ function encodeChecksum(crc: number): string {
   return `\n${blanksOf(crc)}\n`;
 }
 
-/** 32 bits in white space, the highest first: a tab for 1. */
+/** 32 bits in whitespace, the highest first: a tab for 1. */
 function blanksOf(bits: number): string {
   return bits.toString(2).padStart(32, '0').replaceAll('0', ' ').replaceAll('1', '\t');
 }

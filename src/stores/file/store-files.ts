@@ -56,7 +56,7 @@ export interface StoreFilesDeps extends CheckpointDeps {
   readonly clock: StoreClock;
 }
 
-export const JOURNAL_REPLACED = 'Another file is in the place of the journal';
+export const JOURNAL_REPLACED = 'Another file has replaced the journal';
 
 type Way = 'copy' | 'checkpoint';
 
@@ -99,7 +99,7 @@ export class StoreFiles {
   }
 
   /**
-   * Puts a new journal in place of one that gets no more lines; see above. `doubt` is the commit
+   * Replaces a journal that gets no more lines by a new one; see above. `doubt` is the commit
    * that the old one may or may not have; `onDurable` is called once it is durable. Rejects with
    * ReadOnlyError, or else with the first error.
    */

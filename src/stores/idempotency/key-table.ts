@@ -36,7 +36,7 @@ interface HeldKey {
   readonly id: bigint;
   /** By the monotonic clock. */
   readonly endsAt: number;
-  /** As a signed number, which takes no memory of its own. */
+  /** As a signed number, which takes no extra memory. */
   readonly petCrc: number;
 }
 

@@ -106,8 +106,8 @@ export class PetTable {
   }
 
   /**
-   * Adds scanned pets of `source`: the fast path of `append`. Their ids must be ascending and greater
-   * than `lastId`.
+   * Adds scanned pets of `source`: the fast path of `append`. Their ids must be ascending and
+   * greater than `lastId`.
    */
   appendScanned(source: Buffer, run: ScannedPets): void {
     const { starts, ends, length } = run;

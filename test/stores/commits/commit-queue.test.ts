@@ -104,10 +104,10 @@ test('whenIdle resolves when all added items have their outcomes', async () => {
 test('If a commit throws, all its items fail, and the queue continues', async () => {
   let fails = true;
   const queue = new CommitQueue<number, number>(async (items) => {
-    if (fails) throw new Error('A fault of ours');
+    if (fails) throw new Error('A planted fault');
     return items.map((result) => ({ result }));
   });
-  await assert.rejects(queue.add(1, 1), /A fault of ours/);
+  await assert.rejects(queue.add(1, 1), /A planted fault/);
   fails = false;
   assert.equal(await queue.add(2, 1), 2);
 });

@@ -1,4 +1,4 @@
-/** A commit's text: its form to the byte, that no other is taken for one, and the fast way. */
+/** A commit's text: its form to the byte, that no other is taken for one, and the fast path. */
 
 import assert from 'node:assert/strict';
 import { isUtf8 } from 'node:buffer';
@@ -114,7 +114,7 @@ test('The scanner takes what the store writes, and agrees with the parser', () =
     const after = BigInt(random.below(1000));
     const newPets = Array.from({ length: 1 + random.below(3) }, () => {
       const newPet = randomNewPet(random);
-      // Most of the random names have an escape, which the fast way does not take.
+      // Most of the random names have an escape, which the fast path does not take.
       const key = random.oneIn(3) ? requestKey(random.below(1000)) : undefined;
       const isPlain = !random.oneIn(4);
       const plain = { ...newPet, name: 'é€😀'.repeat(random.below(3)) };
@@ -154,7 +154,7 @@ function scan(text: string | Buffer, after: bigint): bigint | undefined {
   return scanAll(text, after)?.lastId;
 }
 
-/** What the fast way says of a text with more bytes behind it. */
+/** What the fast path says of a text with more bytes behind it. */
 function scanAll(text: string | Buffer, after: bigint): ScannedCommit | undefined {
   const bytes = Buffer.from(text as string);
   run.length = 0;

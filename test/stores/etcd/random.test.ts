@@ -252,10 +252,10 @@ for (const { expected, ...fault } of PLANTED) {
     { skip: withoutEtcd, timeout: 120_000 },
     async (t) => {
       // Two clients have to meet at the right time, which may take more than one life.
-      const lives = async (): Promise<void> => {
+      const life = async (): Promise<void> => {
         for (let life = 0; life < 10; life += 1) await live(t, 1_000, SEED + life, fault);
       };
-      await assert.rejects(lives, expected);
+      await assert.rejects(life, expected);
     },
   );
 }

@@ -1,5 +1,5 @@
 /**
- * Failures of the disk while a store runs: what creates are told, what is written, and how the
+ * Failures of the disk while a store runs: what creates get, what is written, and how the
  * store recovers. After each failure the files are opened as if the process had been killed then:
  * they have the acknowledged pets, and no refused pet.
  */

@@ -139,7 +139,7 @@ const WORKING: readonly Row[] = [
     ...{ told: 'refused', then: 'readOnly', where: 'memory only' },
   },
   {
-    what: 'another file is in the place of the journal',
+    what: 'another file has replaced the journal',
     event: (scene) => replace(scene, JOURNAL),
     ...{ told: 'refused', then: 'readOnly', where: 'saved' },
   },
@@ -173,12 +173,12 @@ const REVIVING: readonly Row[] = [
     ...{ told: 'unknown', then: 'readOnly, in doubt', where: 'journal', lost: /lock file/ },
   },
   {
-    what: 'another file is in the place of the journal',
+    what: 'another file has replaced the journal',
     event: (scene) => replace(scene, JOURNAL),
     ...{ told: 'unknown', then: 'readOnly, in doubt', where: 'saved' },
   },
   {
-    what: 'another file is in the place of the snapshot',
+    what: 'another file has replaced the snapshot',
     event: (scene) => replace(scene, SNAPSHOT),
     ...{ told: 'unknown', then: 'readOnly, in doubt', where: 'saved' },
   },

@@ -206,7 +206,7 @@ function begin(memoryDisk = createMemoryDisk(), found?: JournalFile) {
       }
       return written;
     },
-    /** The operations since this was asked last, but for looks. */
+    /** The operations since the last call of this function, without stat. */
     steps(): readonly Operation[] {
       const steps = disk.calls.slice(told).map(({ operation }) => operation);
       told = disk.calls.length;

@@ -169,7 +169,7 @@ const DAMAGED_JOURNALS: readonly Refused[] = (
       const text = journal(1, [1]).padEnd(LENGTH, filler);
       return [`lines of ${JSON.stringify(filler)} in a journal`, text, SECOND, NO_LINE] as const;
     }),
-    ['another text in the place of the journal', 'Remember the milk\n', 0, NO_HEADER],
+    ['another text instead of the journal', 'Remember the milk\n', 0, NO_HEADER],
     [
       'a journal of an earlier version',
       '91dc63af {"after":1,"pets":[{"id":2,"name":"Rex","categoryId":7}]}\n',
@@ -225,7 +225,7 @@ test('A file that is not a data file is refused before a lock file is made', asy
 });
 
 for (const name of ['pets.json', 'pets.json.journal']) {
-  test(`A folder in the place of ${name} is refused`, async (t) => {
+  test(`A folder instead of ${name} is refused`, async (t) => {
     const folder = tempDir(t);
     mkdirSync(join(folder, name));
     await assert.rejects(openFileStore({ path: join(folder, 'pets.json') }), {

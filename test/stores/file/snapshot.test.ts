@@ -71,9 +71,9 @@ test('A snapshot of many blocks is read back and written again to the byte', asy
 
 const UNCHECKED: Readonly<Record<string, string>> = {
   'no checksum line': '\n',
-  'no white space at all': '',
+  'no whitespace at all': '',
   'a few spaces and line ends': ' \r\n  \r\n    \n',
-  'a megabyte of white space': ' '.repeat(WINDOW + 7),
+  'a megabyte of whitespace': ' '.repeat(WINDOW + 7),
 };
 
 for (const [what, ending] of Object.entries(UNCHECKED)) {
@@ -107,7 +107,7 @@ const layouts: Readonly<Record<string, string>> = {
   'in one line': `[${REX},${TOM}]`,
   'pretty-printed': JSON.stringify([JSON.parse(REX), JSON.parse(TOM)], null, 2),
   'with CRLF line ends': ARRAY.replaceAll('\n', '\r\n'),
-  'with white space everywhere':
+  'with whitespace everywhere':
     ' \t\r\n[ { "id" : 1 , "name" : "Rex" , "categoryId" : 7 } , {\n"id"\t:2,"name":"Tom",' +
     '"categoryId":\r7,"status": "sold" }\t] \n',
   'with fields in another order':
@@ -137,7 +137,7 @@ const BOM = '\ufeff';
 /** The mistake, the text of the file, the mistake's offset, and how the message begins. */
 const refusals: readonly (readonly [string, string, number, string])[] = [
   ['an empty file', '', 0, 'The file is empty'],
-  ['white space only', ' \n', 2, 'The array has no end'],
+  ['whitespace only', ' \n', 2, 'The array has no end'],
   ['a byte order mark', BOM + ARRAY, 0, 'Expected an array of pets but found byte 0xef'],
   ['an object', '{}', 0, "Expected an array of pets but found '{'"],
   ['null', 'null', 0, "Expected an array of pets but found 'n'"],
@@ -324,8 +324,8 @@ async function assertDamaged(
   complaint: string,
 ): Promise<void> {
   await assert.rejects(load(content), (error: Error) => {
-    const place = at === undefined ? '' : ` at byte ${at}`;
-    const start = `pets.json is damaged${place}: ${complaint}`;
+    const position = at === undefined ? '' : ` at byte ${at}`;
+    const start = `pets.json is damaged${position}: ${complaint}`;
     assert.equal(error.message.slice(0, start.length), start);
     assert.equal(error.name, 'DamagedFileError');
     return true;

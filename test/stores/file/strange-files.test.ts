@@ -225,7 +225,7 @@ test('The error of a quota that is used up names EDQUOT', () => {
 });
 
 for (const suffix of ['.journal', '.keys', '.tmp']) {
-  test(`A symbolic link to nothing in the place of ${suffix} is refused`, POSIX, async (t) => {
+  test(`A symbolic link to nothing instead of ${suffix} is refused`, POSIX, async (t) => {
     const path = join(tempDir(t), 'pets.json');
     await (await openFileStore({ path })).close();
     symlinkSync(join(path, '..', 'nothing'), `${path}${suffix}`);

@@ -9,7 +9,7 @@ import { journalLines } from '../../support/disk/journal-text.ts';
 const SNAPSHOT = { crc: 0x5b4e8c1a, lastId: 7n };
 const START = `${commitStart(7n)}{"id":8,`;
 
-/** A line that is so many bytes long at the least, with characters of several bytes. */
+/** A line of at least this many bytes, with characters of several bytes. */
 function lineOf(bytes: number): Buffer {
   const name = 'aé€😀'.repeat(Math.ceil(bytes / 10));
   return journalLines(SNAPSHOT, [[{ name, categoryId: 7n }]])[1]!;

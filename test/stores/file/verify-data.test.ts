@@ -29,7 +29,9 @@ const REPORT = {
   hasChecksum: false,
 };
 
-/** The content of a data file and of its journal, and the values of the report that are not zero. */
+/**
+ * The content of a data file and of its journal, and the values of the report that are not zero.
+ */
 const SOUND: readonly (readonly [string, string, Buffer | undefined, Partial<DataReport>])[] = [
   ['an empty array', '[]', undefined, {}],
   ['two pets in one line', `[${REX},${TOM}]`, undefined, { pets: 2, lastId: 9n }],

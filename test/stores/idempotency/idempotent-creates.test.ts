@@ -22,7 +22,7 @@ const KEY = requestKey(1);
 /** A store whose creates end when the test says so. */
 class HeldStore implements IdempotentCreatesDeps {
   readonly known: Map<string, StoredPet> = new Map();
-  /** The creates under way, in their order. */
+  /** The creates in progress, in their order. */
   readonly creates: { readonly newPet: NewPet; succeed(): void; fail(error: Error): void }[] = [];
   held = 0;
   maxHeld = Infinity;

@@ -19,13 +19,13 @@ const steps: Readonly<Record<string, (random: Random) => bigint>> = {
 };
 
 for (const [how, step] of Object.entries(steps)) {
-  for (const place of ['from 1 on', 'up to 2^63 - 1']) {
-    test(`Ids ${how}, ${place}, are found as in a plain array`, () => {
-      const random = createRandom(how.length + place.length);
+  for (const range of ['from 1 on', 'up to 2^63 - 1']) {
+    test(`Ids ${how}, ${range}, are found as in a plain array`, () => {
+      const random = createRandom(how.length + range.length);
       const count = 1500;
       const gaps = Array.from({ length: count - 1 }, () => step(random));
       const span = gaps.reduce((sum, gap) => sum + gap, 0n);
-      const firstId = place === 'from 1 on' ? 1n : INT64_MAX - span;
+      const firstId = range === 'from 1 on' ? 1n : INT64_MAX - span;
       const { table, model } = fill(firstId, gaps, random);
       assert.equal(table.length, count);
       assert.equal(table.lastId, firstId + span);
@@ -59,7 +59,7 @@ test('A cached page equals the page of a table without a cache, at each length',
     const fresh = copyOf(kept);
     for (const query of QUERIES) {
       const { text, next } = fresh.list(query);
-      // Asked twice: put together, and kept.
+      // The second time it comes from the cache.
       for (const page of [kept.list(query), kept.list(query)]) {
         assert.equal(page.text, text);
         assert.equal(page.next, next);

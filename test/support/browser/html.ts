@@ -1,6 +1,6 @@
 /**
- * A strict HTML parser for the pages of this service: it requires that every element is closed, every
- * attribute quoted, and every character reference known. It does not repair mistakes.
+ * A strict HTML parser for the pages of this service: it requires that every element is closed,
+ * every attribute quoted, and every character reference known. It does not repair mistakes.
  */
 
 import assert from 'node:assert/strict';

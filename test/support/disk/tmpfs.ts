@@ -1,4 +1,4 @@
-/** A small file system of its own, to be filled or made read-only: for root on Linux alone. */
+/** A small file system that a test fills or makes read-only; only root on Linux can mount it. */
 
 import { execFileSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';

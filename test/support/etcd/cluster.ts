@@ -36,7 +36,7 @@ export interface EtcdMember {
   kill(): Promise<void>;
   /** Starts the member again on its data; later arguments override earlier ones. */
   restart(moreArgs?: readonly string[]): void;
-  /** Starts the member as a new cluster of its own, in a new data folder. */
+  /** Starts the member as a new cluster by itself, in a new data folder. */
   restartAlone(dataFolder: string): void;
 }
 

@@ -1,6 +1,6 @@
 /**
- * A history: the calls of clients to several processes, with times and results. It checks if one log
- * of pets explains them.
+ * A history: the calls of clients to several processes, with times and results. It checks if one
+ * log of pets explains them.
  *
  * The log only grows, and is known at the end. So each result says how long the log was at a moment
  * of the call: at least its id for a pet that was found, less than its id for one that was not. The

@@ -24,7 +24,7 @@ export async function startBystander(port: number): Promise<Bystander> {
     }
   };
   const asking = ask();
-  // It is told of by `stop`.
+  // `stop` reports it.
   asking.catch(() => undefined);
   return {
     async stop() {

@@ -2,10 +2,10 @@
  * Thousands of random requests, many of them broken, from clients of every conduct, against a
  * service.
  *
- * Whatever comes, the service lives, every answer is well-formed HTTP with a known status, every
- * failure is an Error, every connection ends, a bystander is answered throughout, and in the end
- * the store holds the pets that were answered. FUZZ_SEED and FUZZ_COUNT choose other requests and
- * more of them.
+ * Whatever is sent, the service goes on, every response is well-formed HTTP with a known status,
+ * every failure is an Error, every connection ends, a bystander is answered throughout, and in the
+ * end the store holds the pets that were answered. FUZZ_SEED and FUZZ_COUNT choose other requests
+ * and more of them.
  */
 
 import assert from 'node:assert/strict';
@@ -33,7 +33,7 @@ const LIMITS = {
   connectionsCheckingInterval: 100,
   timeout: 1500,
 };
-/** Only for a failure to be told: no connection takes so long otherwise. */
+/** Only reached if a test fails: no connection takes so long otherwise. */
 const PATIENCE_MS = 20_000;
 const FAILURES: ReadonlySet<number> = new Set(Object.values(STATUS_OF_CODE));
 
@@ -86,7 +86,7 @@ const neverReads: Conduct = (socket, _random, batches) => {
     }
   };
   const pouring = setInterval(pour, 10);
-  // Whoever reads nothing does not notice either that nobody is there any more.
+  // A side that reads nothing does not notice either that the other side is gone.
   const looking = setTimeout(() => {
     clearInterval(pouring);
     socket.end();
@@ -107,7 +107,7 @@ const CONDUCTS: readonly Conduct[] = [
 ];
 
 /** Where the pets of the service are kept, and how they are found there afterwards. */
-export interface FuzzedPlace {
+export interface FuzzedService {
   readonly options: Partial<AppOptions>;
   /** How many requests are sent; `FUZZ_COUNT` by default. */
   readonly count?: number;
@@ -117,7 +117,7 @@ export interface FuzzedPlace {
 
 export async function fuzz(
   t: TestContext,
-  { options, storedPets, count: wanted = COUNT }: FuzzedPlace,
+  { options, storedPets, count: wanted = COUNT }: FuzzedService,
 ): Promise<void> {
   const logged: unknown[] = [];
   const log: Log = (level, event, details) => {

@@ -1,4 +1,4 @@
-/** A service for tests: the real app behind a real node:http server, on a port of its own. */
+/** A service for tests: the real app behind a real node:http server, on its own port. */
 
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -130,5 +130,5 @@ export function statusesOf(answers: readonly RawAnswer[]): readonly number[] {
 
 const HOST_AND_KEY: readonly string[] = ['Host: a', `Authorization: Bearer ${KEY}`];
 const EVENTS = ['data', 'end', 'close'] as const;
-/** Only for a failure to be told; no test waits so long otherwise. */
+/** Only reached if a test fails: no test waits so long otherwise. */
 const PATIENCE_MS = 30_000;

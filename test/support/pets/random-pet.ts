@@ -17,7 +17,7 @@ export function randomPet(random: Random): Pet {
 }
 
 /**
- * The fields as a JSON object in some order, with white space and escapes, and with keys given
+ * The fields as a JSON object in some order, with whitespace and escapes, and with keys given
  * twice where that is allowed, as in a request.
  */
 export function randomPetText(

@@ -1,0 +1,106 @@
+/**
+ * The words of the project: one word for one thing, and plain English. What a machine can hold of
+ * that is held here; the glossary is in src/READING.md.
+ */
+
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+
+/** Lines by the path of their file, such as `src/app.ts`. */
+const files = new Map<string, readonly string[]>();
+for (const folder of ['src', 'test', 'scripts']) {
+  for (const name of readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })) {
+    if (!/\.(ts|mjs|md)$/.test(name) || name === 'words.test.ts') continue;
+    files.set(`${folder}/${name.replaceAll('\\', '/')}`, linesOf(join(folder, name)));
+  }
+}
+files.set('README.md', linesOf('README.md'));
+
+function linesOf(path: string): readonly string[] {
+  return readFileSync(join(root, path), 'utf8').split('\n');
+}
+
+/** Each word or phrase, with what is written instead. */
+const PHRASES: readonly (readonly [RegExp, string])[] = [
+  [
+    /\b(is|are|was|were|(?<!cannot )be|been) told\b|\btell(s|ing)? of\b/i,
+    'is reported, logs, returns',
+  ],
+  [/\bbut for\b|\bbut that\b|\ball but\b/i, 'except'],
+  [/\bunder way\b|\bat work\b/i, 'in progress, running'],
+  [/\bof (ours|theirs)\b|\bnot ours any more\b/i, "this store's, its own"],
+  [/\bfor good\b/i, 'durably, permanently'],
+  [/\blet(s|ting)? go of\b|\bg(i|a)v(e|es|en|ing) up\b/i, 'releases, abandons'],
+  [/\b(in|take|takes|took) the place of\b|\bin place of\b/i, 'instead of, replaces'],
+  [/\bput together\b/i, 'assembled'],
+  [/\b(fast|general|slow) way\b/i, 'the fast path, the parser'],
+  [/\bas good as\b|\bno more than\b|\bat the (least|most)\b/i, 'as valid as, at most, at least'],
+  [/\bsome [0-9][0-9,]* \w/i, 'about 50 bytes, 5 %'],
+  [/\b(lies|lives|dies|heals|heal)\b|\bis dead\b/i, 'is, is stored, ends, recovers'],
+  [/\bshould (it|they|he|that|one)\b|\bbe it\b/i, 'if'],
+  [
+    /\bback-ups?\b|\btime-outs?\b|\bwhite space\b|\bpower cuts?\b/i,
+    'backup, timeout, power failure',
+  ],
+  [/(^|[.:;(] |\* |\/\/ |')Who(ever)? /, 'a client that, a process that: "who" is for people'],
+  [/\bsomebody\b/i, 'the client, another process: name the actor'],
+  [/\b(that|which|what) (is|are) none\b|\bwhat is no\b/i, 'name the noun'],
+];
+
+/** A phrase that is meant as it stands: the file, and a part of the line. */
+const EXCEPTIONS: readonly (readonly [string, string])[] = [
+  ['src/stores/file/README.md', 'a disk that lies about flushing'],
+];
+
+test('No line has a phrase that the glossary replaces', () => {
+  const found: string[] = [];
+  for (const [file, lines] of files) {
+    for (const [index, line] of lines.entries()) {
+      if (EXCEPTIONS.some(([path, part]) => path === file && line.includes(part))) continue;
+      for (const [phrase, instead] of PHRASES) {
+        const [match] = phrase.exec(line) ?? [];
+        if (match === undefined) continue;
+        found.push(`${file}:${index + 1} has "${match.trim()}", write: ${instead}`);
+      }
+    }
+  }
+  assert.equal(found.join('\n'), '');
+});
+
+test('Each exception is still needed', () => {
+  for (const [file, part] of EXCEPTIONS) {
+    const lines = files.get(file)?.filter((line) => line.includes(part)) ?? [];
+    const isNeeded = lines.some((line) => PHRASES.some(([phrase]) => phrase.test(line)));
+    assert.ok(isNeeded, `${file} has no such phrase in a line with "${part}"`);
+  }
+});
+
+test('No identifier is called place', () => {
+  const found: string[] = [];
+  for (const [file, lines] of files) {
+    if (file.endsWith('.md')) continue;
+    const code = lines.join('\n').replace(/^\s*\/\*[^]*?\*\/|(?<=^|\s)\/\/.*/gm, '');
+    const bare = code.replace(/'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`/g, "''");
+    for (const [name] of bare.matchAll(/\bplaceOf\b|\b\w*Place\b|\bplaces?\b/g)) {
+      found.push(`${file}: ${name}`);
+    }
+  }
+  assert.deepEqual(found, []);
+});
+
+test('A comment has at most 100 columns', () => {
+  const found: string[] = [];
+  for (const [file, lines] of files) {
+    if (file.endsWith('.md')) continue;
+    for (const [index, line] of lines.entries()) {
+      const isComment = /^\s*(\/\/|\/\*|\*)/.test(line);
+      if (isComment && line.length > 100) found.push(`${file}:${index + 1} has ${line.length}`);
+    }
+  }
+  assert.deepEqual(found, []);
+});
