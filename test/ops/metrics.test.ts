@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { platform } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { VERSION } from '../../src/base/version.ts';
 import { readProcessStats } from '../../src/ops/process-stats.ts';
 import { createMemoryStore } from '../../src/stores/memory-store.ts';
 import { KEY, startService, type Service } from '../support/http/service.ts';
@@ -92,7 +93,7 @@ test('The metrics have pets, commits, files and the version', async (t) => {
   assert.equal(samples.get('petstore_store_refused_creates_total'), 0);
   assert.equal(samples.get('petstore_store_can_store'), 1);
   assert.equal(samples.get('petstore_http_connections'), 7);
-  assert.equal(samples.get('petstore_build_info{version="1.1.0",node="v20.0.0"}'), 1);
+  assert.equal(samples.get(`petstore_build_info{version="${VERSION}",node="v20.0.0"}`), 1);
   assert.ok(samples.has('petstore_event_loop_delay_seconds{percentile="99"}'));
 });
 

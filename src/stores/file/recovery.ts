@@ -193,6 +193,6 @@ function logContent(
     log('warn', 'Dropped a torn commit that was never acknowledged', position);
   }
   if (kind === 'passed over') {
-    log('info', 'Passed over a journal whose pets the data file has', { file });
+    log('info', 'Ignored a journal whose pets are all in the data file', { file });
   }
 }
