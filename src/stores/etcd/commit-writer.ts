@@ -129,8 +129,8 @@ export class CommitWriter {
    * Waits until it is time for the next commit. After a process wins a slot, it pauses for about
    * one round trip, as long as other processes are also writing. Without the pause, the process
    * nearest to the leader would win every slot. One round trip is enough between processes at a
-   * similar distance, because a process that lost a slot retries immediately. A process much farther
-   * away still loses each slot (README).
+   * similar distance, because a process that lost a slot retries immediately. A process that is
+   * much farther away still loses each slot (README).
    */
   async waitForFairness(): Promise<void> {
     const { clock, log } = this.#deps;

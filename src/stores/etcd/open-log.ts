@@ -176,7 +176,7 @@ export async function repeatUntilDone<Success extends object>(
     }
     if (clock.now() - progressAt < START_MS) return undefined;
     throw new StoreUnavailableError(
-      `The etcd cluster gives no answer within ${START_MS / 1000} seconds: ${result.cause}`,
+      `The etcd cluster could not be used for ${START_MS / 1000} seconds: ${result.cause}`,
     );
   });
 }

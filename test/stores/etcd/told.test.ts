@@ -292,7 +292,7 @@ describe('In each fault', { concurrency: 4 }, () => {
     await Promise.all([second?.kill(), third?.kill()]);
     await assert.rejects(store.list({ limit: 1 }), unavailable);
     await until('The etcd cluster is out of reach');
-    assert.match(store.problem() ?? '', /The etcd cluster gives no answer/);
+    assert.match(store.problem() ?? '', /The etcd cluster cannot be used/);
     await assert.rejects(store.create(rex), unavailable);
     assert.equal(calls('create'), 0, 'no create is proposed any more');
     second?.restart();
