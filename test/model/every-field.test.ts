@@ -20,7 +20,7 @@ import {
 } from '../../src/model/pet-text.ts';
 import { storedPetOf } from '../../src/model/stored-pet.ts';
 import { COMPONENTS } from '../../src/openapi/components.ts';
-import { samePet } from '../../src/stores/idempotency/idempotent-creates.ts';
+import { replayedPet } from '../../src/stores/idempotency/idempotent-creates.ts';
 import { createMemoryStore } from '../../src/stores/memory-store.ts';
 
 const SAMPLE: Required<NewPet> = { name: 'Rex', categoryId: 7n, status: 'sold' };
@@ -59,11 +59,15 @@ for (const [way, pet] of WAYS) {
   });
 }
 
-test('samePet compares every field', () => {
-  assert.equal(samePet(stored, SAMPLE), stored);
+test('replayedPet compares every field', () => {
+  assert.equal(replayedPet(stored, SAMPLE), stored);
   for (const field of FIELDS) {
     const other = { ...SAMPLE, [field]: OTHER[field] };
-    assert.throws(() => samePet(stored, other), KeyReusedError, `samePet passes over ${field}`);
+    assert.throws(
+      () => replayedPet(stored, other),
+      KeyReusedError,
+      `replayedPet passes over ${field}`,
+    );
   }
 });
 

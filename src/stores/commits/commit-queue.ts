@@ -18,7 +18,7 @@ export type CommitItems<Item, Result> = (
 const MAX_QUEUED_ITEMS = 16_384;
 const MAX_QUEUED_BYTES: number = 64 << 20;
 
-/** A commit takes no more bytes, except for the item that reaches them. */
+/** A commit takes at most this many bytes, except for the last item, which may exceed them. */
 export const FULL_COMMIT_BYTES: number = 16 << 20;
 
 /** No commit is longer: a full one, one more of the longest pets, and the text around them. */
