@@ -18,7 +18,7 @@ import { createPathHint } from './openapi/path-hint.ts';
 import { hashEmbeddedKey } from './api/idempotency-key.ts';
 import { petOperations } from './api/operations.ts';
 import { BASE_PATH } from './api/paths.ts';
-import { toApiError } from './api/store-errors.ts';
+import { fromStoreError } from './api/store-errors.ts';
 import { VERSION } from './base/version.ts';
 import { createPetAccess, type PetAccess } from './model/pet-access.ts';
 import type { PetsLocation, PetStore } from './model/pet-store.ts';
@@ -103,7 +103,7 @@ export function createApp(options: AppOptions): App {
     now,
     isDraining: () => state.isStopping,
     log,
-    toApiError,
+    fromStoreError,
     onResponse(record) {
       const seconds = (performance.now() - record.startedAt) / 1000;
       metrics.countRequest(record, seconds);
