@@ -3,8 +3,8 @@
  *
  *     rules of HTTP → preflight → path → key → query → Expect → method → removal → call
  *
- * Below the protected path a client without an API key learns nothing, not even which paths exist.
- * So authentication comes before any error about path, method or body.
+ * Below the protected path, after the rules of HTTP and the preflight, authentication comes before
+ * every error that depends on which paths exist: a client without an API key does not learn that.
  */
 
 import type { IncomingMessage } from 'node:http';

@@ -31,8 +31,8 @@ export interface PetStore {
    * pet before it is durable; each read after the promise resolves does.
    *
    * Rejects with InvalidPetError if the NewPet is invalid, and with StoreUnavailableError if the
-   * same call may succeed later: then nothing was added, and nothing of it will appear. Rejects with
-   * OutcomeUnknownError if it is not known whether the pet was added.
+   * same call may succeed later: then nothing was added, and nothing of it will appear. Rejects
+   * with OutcomeUnknownError if it is not known whether the pet was added.
    */
   create(newPet: NewPet): Promise<StoredPet>;
 
