@@ -15,7 +15,7 @@ export interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly headers: RequestHeaders;
-  /** By performance.now(). */
+  /** When the listener got the request, by performance.now(). */
   readonly startedAt: number;
   /** '' if requests have none. */
   readonly requestId: string;

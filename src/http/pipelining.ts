@@ -62,7 +62,7 @@ export class PipelineQueue {
     this.connections.set(socket, connection);
     if (this.#isHolding) connection.state = 'held';
     // node:http resumes a new connection, and any connection after a response, or after a slow
-    // client has read a part of one.
+    // client has read a part of one. A connection that must not be read is paused again.
     socket.on('resume', () => {
       if (!connection.isPaused || !socket.writable) return;
       socket.pause();
@@ -272,7 +272,7 @@ function isOut(response: ServerResponse): boolean {
   return response.writableEnded && response.socket === null;
 }
 
-/** A create has no effect before its handler has the body, and a read never has one. */
+/** A read never has an effect, and a create has none before its handler has the body. */
 function mayHaveTakenEffect({ req }: ServerResponse): boolean {
   return req.method === 'POST' && req.readableEnded;
 }

@@ -10,7 +10,7 @@ export interface RequestRecord {
   readonly status: number;
   /** Bytes of the response body, 0 for HEAD. */
   readonly bodyBytes: number;
-  /** When the earlier requests of its connection had their responses, by performance.now(). */
+  /** When the listener got the request, after all earlier responses, by performance.now(). */
   readonly startedAt: number;
   /** '' if requests have none. */
   readonly requestId: string;

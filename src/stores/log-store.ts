@@ -3,7 +3,7 @@
  * store are this one, over two logs (commit-log.ts).
  *
  *     list, get ──▶ caught up? ──▶ tables
- *     create ──▶ check ──▶ idempotency ──▶ queue ──▶ log.commit(batch) ──▶ outcomes
+ *     create ──▶ idempotency ──▶ check ──▶ queue ──▶ log.commit(batch) ──▶ outcomes
  *
  * Each create that fails is counted once, with the error that its caller gets. The store keeps no
  * list of the keys in doubt: it asks the log after a create with a key was refused.
@@ -43,6 +43,7 @@ const KEY_BYTES = 80;
 
 /** A create that waits for a commit. */
 interface QueuedPet extends PendingPet {
+  /** When it arrived, by the log's clock. Only set if the log refuses late creates, else 0. */
   readonly since: number;
 }
 

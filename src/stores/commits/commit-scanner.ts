@@ -1,6 +1,6 @@
 /**
  * The fast path for a commit's text: it finds the byte ranges of pets in canonical form, without
- * building anything.
+ * creating an object for each.
  *
  * decodeCommit decides about all other texts. What the scanner accepts, decodeCommit reads as the
  * same commit; a test checks that on generated texts. With the scanner, a start from a journal of a

@@ -41,7 +41,7 @@ export interface PendingPet {
   readonly key?: KeyHash | undefined;
 }
 
-/** Returns the commit that adds these pets after the id `after`, with the end of their keys. */
+/** Returns the commit that adds these pets after the id `after`. Their keys end at `expiresAt`. */
 export function createCommit(
   after: bigint,
   newPets: readonly PendingPet[],

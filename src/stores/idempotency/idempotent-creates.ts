@@ -34,7 +34,7 @@ const MAX_REFUSALS = 2;
 export class IdempotentCreates {
   readonly #store: IdempotentCreatesDeps;
   /** By key, the failure, if any, of the create in progress. The promise does not reject. */
-  readonly #underWay: Map<KeyHash, Promise<Error | undefined>> = new Map();
+  readonly #inProgress: Map<KeyHash, Promise<Error | undefined>> = new Map();
 
   constructor(store: IdempotentCreatesDeps) {
     this.#store = store;
@@ -43,9 +43,9 @@ export class IdempotentCreates {
   async create(newPet: NewPet, key: KeyHash): Promise<CreatedPet> {
     let refusals = 0;
     for (;;) {
-      const underWay = this.#underWay.get(key);
-      if (underWay !== undefined) {
-        const refusal = await this.#waitFor(underWay, newPet);
+      const inProgress = this.#inProgress.get(key);
+      if (inProgress !== undefined) {
+        const refusal = await this.#waitFor(inProgress, newPet);
         if (refusal instanceof StoreUnavailableError) refusals += 1;
         if (refusals >= MAX_REFUSALS) throw refusal;
         continue;
@@ -61,10 +61,13 @@ export class IdempotentCreates {
    * Resolves with the failure of the create in progress, or undefined. Rejects if its outcome is
    * unknown: then the outcome of all waiting creates is unknown, too.
    */
-  async #waitFor(underWay: Promise<Error | undefined>, newPet: NewPet): Promise<Error | undefined> {
+  async #waitFor(
+    inProgress: Promise<Error | undefined>,
+    newPet: NewPet,
+  ): Promise<Error | undefined> {
     const release = this.#store.hold(newPet);
     try {
-      const failure = await underWay;
+      const failure = await inProgress;
       if (failure instanceof OutcomeUnknownError) throw failure;
       return failure;
     } finally {
@@ -75,10 +78,10 @@ export class IdempotentCreates {
   #createFirst(newPet: NewPet, key: KeyHash): Promise<StoredPet> {
     const creating = this.#store.create(newPet, key);
     const settle = (failure?: Error): Error | undefined => {
-      this.#underWay.delete(key);
+      this.#inProgress.delete(key);
       return failure;
     };
-    this.#underWay.set(
+    this.#inProgress.set(
       key,
       creating.then(() => settle(), settle),
     );

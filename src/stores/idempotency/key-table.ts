@@ -91,7 +91,7 @@ export class KeyTable {
     this.#lastId = id;
   }
 
-  /** All entries, in ascending order of id. */
+  /** Yields all entries, in ascending order of id. */
   *entries(): Generator<KeyEntry> {
     const toTimeOfDay = this.#clock.timeOfDay() - this.#clock.now();
     for (const [key, { id, endsAt, petCrc }] of this.#keys) {

@@ -41,7 +41,7 @@ export class IdRanges {
     this.#lastNumber = Number(id);
   }
 
-  /** `push` for an id of at most 53 bits: most ids come in here, and need no bigint. */
+  /** The fast path of `push`, without a bigint, for an id of at most 53 bits. */
   pushNumber(id: number): void {
     if (id === this.#lastNumber + 1 && this.length > 0) {
       this.length += 1;

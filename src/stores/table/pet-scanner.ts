@@ -1,6 +1,6 @@
 /**
  * The fast path for a data file or a journal: it finds pets in canonical form, exactly as
- * pet-text.ts writes them, and checks them in place without building anything.
+ * pet-text.ts writes them, and checks them in place without creating an object for each.
  *
  * It stops at any other text, and at an escape in a name: parsePetAt of pet-text.ts then decides. A
  * test checks on generated texts that it accepts only what pet-text.ts would write.
