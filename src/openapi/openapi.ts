@@ -71,7 +71,8 @@ none. Animals that are added meanwhile are at the end of the list, so no page ch
 A GET can be retried at any time, and a create after 503, which means that nothing was stored. If
 the connection broke, or after 500 with \`outcome_unknown\`, the animal may be stored. If each
 create has an \`Idempotency-Key\`, a new one for each animal, it can be retried after any failure
-for 24 hours: the animal is stored once. If a response has \`Retry-After\`, wait that many seconds.
+for 24 hours, as long as its key is among the newest 100,000: the animal is stored once. If a
+response has \`Retry-After\`, wait that many seconds.
 
 ## Errors
 
