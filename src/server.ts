@@ -63,7 +63,9 @@ async function main(args: readonly string[]): Promise<void> {
   // crc32 and crypto.hash are the newest functions that the service needs. They are taken from the
   // default exports of their modules, since a named import would fail before this message.
   if (zlib.crc32 === undefined) {
-    printError(`Node.js 20.19.2 or later is needed, not ${process.version}`);
+    printError(
+      `Node.js 20 from 20.19.2 on, or 22.15.1 or later, is needed, not ${process.version}`,
+    );
     process.exit(1);
   }
   await (runCommand(args) ?? serve(args));

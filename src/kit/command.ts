@@ -33,8 +33,9 @@ Usage: petstore conformance BASE_URL [options]
 The checks add a few hundred pets, most of whose names begin with Conformance, and remove none.
 For a private certificate authority, set NODE_EXTRA_CA_CERTS to its certificate file.
 
-Exit code: 0 if all required checks pass, 1 if one fails, 2 if nothing could be checked: wrong
-usage, a key that is not accepted, no service at the address, or one that stopped responding.
+Exit code: 0 if all required checks pass, 1 if one fails, 2 if nothing was checked (wrong usage, a
+key that is not accepted, no service at the address), or if the service stopped responding, so that
+the result is incomplete.
 `;
 
 const OPTIONS = {

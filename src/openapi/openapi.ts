@@ -52,8 +52,9 @@ by its id.
 
 Bodies are JSON in UTF-8. Under \`${BASE_PATH}\` authentication comes first: an unknown path is 401
 without a valid API key, and 404 with one. A method that a path does not support is 405 with
-\`Allow\`. HEAD works wherever GET does, and OPTIONS on every path returns 204 with \`Allow\`. Every
-response has \`Cache-Control: no-store\` and \`X-Content-Type-Options: nosniff\`.
+\`Allow\`. HEAD works wherever GET does. OPTIONS on a known path returns 204 with \`Allow\` (under
+\`${BASE_PATH}\` with a valid key). Every response has \`Cache-Control: no-store\` and
+\`X-Content-Type-Options: nosniff\`.
 
 ## Integers
 
@@ -292,8 +293,8 @@ const CREATE_PET: OperationObject = {
       ],
     }),
     500: describedError(
-      'It is not known whether the animal is stored, or will be, because a disk sync failed ' +
-        '(outcome_unknown). Or the service failed (internal_error)',
+      'It is not known whether the animal is stored, or will be, because a disk sync or a call to ' +
+        'etcd failed (outcome_unknown). Or the service failed (internal_error)',
       {
         unknown: [
           'outcome_unknown',
