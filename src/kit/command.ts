@@ -114,7 +114,7 @@ function reporterArguments({ reporter, output }: Values): readonly string[] {
   ]);
 }
 
-/** Returns the location of a module in this folder, compiled or not, as this module is. */
+/** Returns the location of a module of this folder: `.js` if this one is compiled, else `.ts`. */
 function pathOf(name: string): string {
   const file = import.meta.url.replace(/command(\.[jt]s)$/, `${name}$1`);
   return name === 'report' ? file : fileURLToPath(file);
