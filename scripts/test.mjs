@@ -17,8 +17,8 @@ import { build, fail, isMain, root, run } from './build.mjs';
 
 const REPORTER = new URL('test-reporter.mjs', import.meta.url);
 const TIMEOUT_MS = 840_000;
-/** At least two: while one test file waits for a disk or the clock, another one computes. */
-const CONCURRENCY = Math.max(2, availableParallelism() - 1);
+/** At least four, also on two cores: many test files wait for a process, a disk or the clock. */
+const CONCURRENCY = Math.max(4, availableParallelism());
 
 export function buildTests() {
   build('tsconfig.json', 'dist');

@@ -35,7 +35,7 @@ export class Tried {
 }
 
 /** Without --all, one in this many is tried. Ended starts are a part of the tried starts. */
-const SAMPLE = { faults: 3, moments: 2, starts: 2, endedStarts: 12 };
+const SAMPLE = { faults: 5, moments: 2, starts: 2, endedStarts: 12 };
 
 /** True for one in `oneIn` of the things with different keys, and for all with --all. */
 export function isInSample(key: string, oneIn: number): boolean {
