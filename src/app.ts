@@ -3,7 +3,7 @@
  * programs. It joins the folders of src; open-backend.ts opens the store.
  *
  * It listens on no port, handles no signal and ends no process: any node:http server can call
- * `listener`. Before `open` and after `drain` it responds, too, with 503 if it needs a store or
+ * `listener`. Before `open` it responds with 503 to whatever needs the store, and after `drain` to
  * creates (app-state.ts has its states).
  */
 

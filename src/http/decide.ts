@@ -137,7 +137,7 @@ function checkExpectation({ expect }: RequestHeaders): void {
 function operationFor(route: Route, method: string, path: string): PreparedOperation {
   const prepared = route.operations.get(method);
   if (prepared !== undefined) return prepared;
-  const message = `${cut(path)} does not answer ${method}, only ${route.allow}`;
+  const message = `${cut(path)} does not support ${method}, only ${route.allow}`;
   throw new ApiError('method_not_allowed', message, ['Allow', route.allow]);
 }
 

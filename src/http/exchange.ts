@@ -60,5 +60,5 @@ export function failureResponse(exchange: Exchange, path: string, error: unknown
   const { method = '' } = request;
   const cause = error instanceof Error ? (error.stack ?? error.message) : messageOf(error);
   options.log('error', 'A request failed', { requestId, method, path, cause });
-  return errorResponse(new ApiError('internal_error', 'The service failed to answer'));
+  return errorResponse(new ApiError('internal_error', 'The service failed to respond'));
 }

@@ -3,7 +3,7 @@
  * commit that any process made before the read began.
  *
  * One catch-up serves all reads that waited before its request was sent. Later reads share the next
- * one, since its response may have been created before they began.
+ * one, since the response of the first may be older than they are.
  */
 
 import { Histogram } from '../../base/histogram.ts';
@@ -42,7 +42,7 @@ export class ReadBarrier {
     this.#onLost = onLost;
   }
 
-  /** Why reads are refused, if catching up has failed for five seconds. */
+  /** Why reads are refused; undefined unless catching up has failed for five seconds. */
   get problem(): string | undefined {
     const failure = this.#failure;
     if (failure === undefined || this.#clock.now() - failure.since < READ_MS) return undefined;
