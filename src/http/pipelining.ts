@@ -10,7 +10,7 @@
  *     reading  is read     is served      queued, if the response before is still to go out
  *                                         held, if many requests wait on other connections
  *     queued   is paused   waits, too     reading or held, when the last that waited is served
- *                                         ending, by rule 2
+ *                                         ending, by rule 2, or closed, by rule 1 or 2
  *     held     is paused   –              reading, when there is nothing more to serve at present
  *     ending   is paused   is discarded   closed, after the response in progress, or by rule 1
  *     closed   is closed   is discarded
