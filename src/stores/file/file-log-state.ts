@@ -30,7 +30,7 @@ export type FileLogState =
   | { readonly name: 'working' }
   | {
       readonly name: 'reviving';
-      readonly cause: string;
+      readonly cause: Error | string;
       /** What the journal may show after the next start. */
       readonly doubt: Commit | undefined;
       /**

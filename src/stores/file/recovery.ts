@@ -26,6 +26,7 @@ import { ReadOnlyError } from './path-state.ts';
 import { fileAt } from './read-file.ts';
 import { removeFile } from './replace-file.ts';
 import { StoreFiles, type StoreFilesDeps } from './store-files.ts';
+import { clientMessage } from './write-failures.ts';
 
 export interface Recovered {
   readonly files: StoreFiles;
@@ -40,9 +41,10 @@ export interface Recovered {
  */
 export async function recover(deps: StoreFilesDeps): Promise<Recovered> {
   const { disk, paths, log } = deps;
-  await checkSavedFiles(deps);
+  const saved = await findSavedFile(deps);
   const data = await readDataFile(deps, (file) => file.sync());
   const { snapshot: loaded, journal: content } = data;
+  if (loaded === undefined && saved !== undefined) throw onlySaved(paths.snapshot, saved);
   if (loaded?.hasChecksum === false) {
     const event = 'The data file has no checksum line: a changed letter in it would not be noticed';
     log('info', event, { file: paths.snapshot });
@@ -100,8 +102,9 @@ async function renewFound(
         const event =
           'Cannot remove an obsolete journal: creates are refused until it can be removed';
         log('warn', event, details);
-        return `an obsolete journal cannot be removed: ${details.cause}`;
+        return `an obsolete journal cannot be removed: ${clientMessage(error)}`;
       }
+      files.assertSyncable();
       log('warn', 'Cannot copy the journal: syncing the existing file instead', details);
     }
     await files.rewriteLastLine(lastOffset);
@@ -111,31 +114,37 @@ async function renewFound(
 }
 
 /**
- * Looks for files that a store saved when it must not write its data file. Rejects if they are the
- * only files: an empty store next to them would hide them.
+ * Looks for files that a store saved when it must not write its data file, and resolves with the
+ * last complete one. Logs each that is unfinished or newer than the data file.
  */
-async function checkSavedFiles({ disk, paths, log }: StoreFilesDeps): Promise<void> {
+async function findSavedFile({ disk, paths, log }: StoreFilesDeps): Promise<string | undefined> {
   const folder = dirname(paths.snapshot);
   const start = basename(`${paths.snapshot}.saved-`);
   const names = (await disk.list(folder)).filter((name) => name.startsWith(start)).sort();
   const snapshot = disk.stat(paths.snapshot);
+  let saved: string | undefined;
   for (const name of names) {
     const file = `${folder}/${name}`;
-    const entry = disk.stat(file);
     if (name.endsWith('.part')) {
       log('warn', 'An unfinished saved file is next to the data file', { file });
-    } else if (snapshot !== undefined && entry !== undefined) {
-      if (entry.changedAt <= snapshot.changedAt) continue;
-      const event =
-        'A saved file is newer than the data file: it may have pets that the data file lacks';
-      log('warn', event, { file, dataFile: paths.snapshot });
-    } else if (disk.stat(paths.journal) === undefined) {
-      throw new Error(
-        `There is no data file ${paths.snapshot}, but ${file} has the pets that a service saved: ` +
-          'rename it to the data file, or move it away to start with no pets',
-      );
+      continue;
     }
+    saved = file;
+    if (snapshot === undefined || (disk.stat(file)?.changedAt ?? 0n) <= snapshot.changedAt)
+      continue;
+    const event =
+      'A saved file is newer than the data file: it may have pets that the data file lacks';
+    log('warn', event, { file, dataFile: paths.snapshot });
   }
+  return saved;
+}
+
+/** Returns the refusal of an empty store: it would hide the pets of the saved file next to it. */
+function onlySaved(snapshot: string, saved: string): Error {
+  return new Error(
+    `There is no data file ${snapshot}, but ${saved} has the pets that a service saved: ` +
+      'rename it to the data file, or move it away to start with no pets',
+  );
 }
 
 /**

@@ -299,6 +299,24 @@ for (const step of [
   });
 }
 
+test('A start is refused if a sync of the journal fails, and makes no second one', async () => {
+  const memory = createMemoryDisk(filesOfTwoPets());
+  const disk = createFailingDisk(memory);
+  let syncs = 0;
+  disk.fault = ({ operation, path }) => {
+    // There is no room for a copy, so the start tries a checkpoint.
+    if (operation === 'open' && path === TMP) throw systemError('ENOSPC', path);
+    if (operation !== 'sync' || path !== JOURNAL) return;
+    if ((syncs += 1) === 1) throw systemError('EIO', path);
+  };
+  await assert.rejects(openFileStore({ path: SNAPSHOT, disk }), {
+    message: /^\/d\/pets\.json\.journal cannot be synced: EIO: /,
+  });
+  assert.equal(syncs, 1);
+  assert.equal(disk.openFiles.size, 0);
+  await assertHeld(memory, [1, 2]);
+});
+
 test('Creates that arrive during a sync share the next one, and are seen after it', async () => {
   const scene = await openScene(2);
   const { store, disk, memory } = scene;
