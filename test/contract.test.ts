@@ -44,10 +44,44 @@ test('A store that replaces lone surrogates fails, and the report shows both nam
   }
 });
 
-/** Runs the contract in a child process, on a store that a JavaScript expression creates. */
+/** The pets of `list` after reopening, as a JavaScript expression, and whether it is wrong. */
+const REOPENED: readonly (readonly [what: string, pet: string, isWrong: boolean])[] = [
+  ['the same pets', 'pet', false],
+  ['rounded categories', '({ ...pet, categoryId: BigInt(Number(pet.categoryId)) })', true],
+  ['names without surrogates', '({ ...pet, name: pet.name.toWellFormed() })', true],
+  ['no status', '({ ...pet, status: undefined })', true],
+];
+
+for (const [what, pet, isWrong] of REOPENED) {
+  test(`A reopened store that lists ${what} ${isWrong ? 'fails' : 'passes'}`, (t) => {
+    const wrap = `({
+      ...store,
+      createOnce: undefined,
+      async create(newPet) {
+        const pet = await store.create(newPet);
+        pets.push(pet);
+        return pet;
+      },
+      async list(query) {
+        const page = await store.list(query);
+        return { ...page, pets: page.pets.map((pet) => pet.id > openedWith ? pet : ${pet}) };
+      },
+    })`;
+    const { status, stdout } = runContract(t, wrap, true);
+    assert.equal(status, isWrong ? 1 : 0, stdout);
+    const failed = stdout.match(/^ +not ok \d+ - .*/gm) ?? [];
+    assert.equal(failed.length, isWrong ? 1 : 0, failed.join('\n'));
+  });
+}
+
+/**
+ * Runs the contract in a child process, on a store that a JavaScript expression creates. `store` is
+ * an open store, `pets` what the storage keeps, and `openedWith` the last id when it was opened.
+ */
 function runContract(
   t: TestContext,
   expression: string,
+  isDurable = false,
 ): { readonly status: number | null; readonly stdout: string } {
   const path = (name: string): string => JSON.stringify(fileURLToPath(new URL(name, dist)));
   const file = join(tempDir(t), 'store.test.mjs');
@@ -55,8 +89,12 @@ function runContract(
     file,
     `import { createMemoryStore } from ${path('index.js')};
 import { testPetStoreContract } from ${path('contract/pet-store-contract.js')};
-const wrap = (store) => ${expression};
-testPetStoreContract('The store', () => () => wrap(createMemoryStore()), { isDurable: false });
+const wrap = (store, pets, openedWith) => ${expression};
+const newStorage = () => {
+  const pets = [];
+  return () => wrap(createMemoryStore(pets), pets, pets.at(-1)?.id ?? 0n);
+};
+testPetStoreContract('The store', newStorage, { isDurable: ${isDurable} });
 `,
   );
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;

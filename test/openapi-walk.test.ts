@@ -161,9 +161,9 @@ const PROVOCATIONS: Readonly<Record<string, readonly Provocation[]>> = {
   'openapi default': failures('/openapi.json'),
 };
 
-/** Malformed requests to a path. */
-function malformed(path: string): readonly Provocation[] {
-  const head = `GET ${path} HTTP/1.1\r\nConnection: close\r\nAuthorization: Bearer ${KEY}\r\n`;
+/** Malformed requests to a path. Every operation describes the response to them. */
+function malformed(path: string, method = 'GET'): readonly Provocation[] {
+  const head = `${method} ${path} HTTP/1.1\r\nConnection: close\r\nAuthorization: Bearer ${KEY}\r\n`;
   return [
     { path, raw: `${head}Host: a,b\r\n\r\n` },
     { path, raw: `${head.replace(path, `${path}?%zz`)}Host: a\r\n\r\n` },
@@ -213,6 +213,16 @@ for (const { operation } of described) {
       }
     });
   }
+}
+
+for (const { method, path, operation } of described) {
+  test(`The description of ${operation.operationId} has a malformed request's status`, async () => {
+    const statuses = describedResponses(description, operation).map(([status]) => status);
+    for (const provocation of malformed(path.replace(/\{.*?\}/g, '1'), method)) {
+      const { status, body } = await provoke(provocation);
+      assert.ok(statuses.includes(String(status)), `${statuses}: ${body}`);
+    }
+  });
 }
 
 test('Every example in the description is a real response', async () => {

@@ -1,12 +1,14 @@
 /**
- * Every field of a pet is kept on every way that a pet takes. A field that is added to `NewPet` has
- * to be added to the samples below before this compiles; then a test fails for each way that
- * forgets it.
+ * Every way that a pet takes keeps every field of the pet, and checks it if a value can be wrong.
+ *
+ * A field that is added to `NewPet` has to be added to the samples below before this compiles; then
+ * a test fails for each way that forgets it. Each way gets all fields, none of the optional ones,
+ * and each optional one alone, since a way may lose a field only if another one is absent.
  */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { petFrom } from '../../src/client/responses.ts';
+import { petFrom, type ServiceResponse } from '../../src/client/responses.ts';
 import { encodeNewPet } from '../../src/client/requests.ts';
 import type { NewPet } from '../../src/model/pet.ts';
 import { createPetAccess } from '../../src/model/pet-access.ts';
@@ -14,13 +16,14 @@ import { KeyReusedError } from '../../src/model/pet-store.ts';
 import {
   formatMembers,
   formatPet,
+  InvalidPetError,
   parseNewPet,
   parsePet,
   readNewPet,
 } from '../../src/model/pet-text.ts';
 import { storedPetOf } from '../../src/model/stored-pet.ts';
 import { COMPONENTS } from '../../src/openapi/components.ts';
-import { samePet } from '../../src/stores/idempotency/idempotent-creates.ts';
+import { replayedPet } from '../../src/stores/idempotency/idempotent-creates.ts';
 import { createMemoryStore } from '../../src/stores/memory-store.ts';
 
 const SAMPLE: Required<NewPet> = { name: 'Rex', categoryId: 7n, status: 'sold' };
@@ -28,11 +31,16 @@ const SAMPLE: Required<NewPet> = { name: 'Rex', categoryId: 7n, status: 'sold' }
 const OTHER: Required<NewPet> = { name: 'Mia', categoryId: 8n, status: 'pending' };
 const FIELDS = Object.keys(SAMPLE) as (keyof NewPet)[];
 
-const text = `{"id":1,${FIELDS.map((field) => `"${field}":${json(SAMPLE[field])}`).join()}}`;
-const stored = storedPetOf(1n, text);
+/** Returns the text of a pet, written without the code under test. */
+function textOf(sample: NewPet): string {
+  const json = (value: unknown): string =>
+    typeof value === 'bigint' ? String(value) : JSON.stringify(value);
+  const members = Object.entries(sample).map(([field, value]) => `"${field}":${json(value)}`);
+  return `{"id":1,${members.join()}}`;
+}
 
-function json(value: unknown): string {
-  return typeof value === 'bigint' ? String(value) : JSON.stringify(value);
+function responseWith(text: string): ServiceResponse {
+  return { status: 200, headers: new Headers(), text };
 }
 
 const pets = createPetAccess(
@@ -41,29 +49,67 @@ const pets = createPetAccess(
   () => '',
 );
 
-const WAYS: readonly (readonly [way: string, pet: () => unknown])[] = [
-  ['parseNewPet', () => (parseNewPet(Buffer.from(text)) as { newPet: NewPet }).newPet],
-  ['readNewPet', () => readNewPet(SAMPLE)],
-  ['formatMembers', () => parsePet(formatPet(1n, formatMembers(SAMPLE)))],
-  ['parsePet', () => parsePet(text)],
-  ['storedPetOf', () => stored],
-  ['createPetAccess', () => pets.create(SAMPLE)],
-  ['encodeNewPet of the client', () => parsePet(`{"id":1,${encodeNewPet(SAMPLE).slice(1)}`)],
-  ['petFrom of the client', () => petFrom({ status: 200, headers: new Headers(), text })],
+type Way = readonly [way: string, keep: (sample: NewPet) => unknown];
+const WAYS: readonly Way[] = [
+  ['parseNewPet', (sample) => parsed(sample).newPet],
+  ['readNewPet', (sample) => readNewPet(sample)],
+  ['formatMembers', (sample) => parsePet(formatPet(1n, formatMembers(sample)))],
+  ['parsePet', (sample) => parsePet(textOf(sample))],
+  ['storedPetOf', (sample) => storedPetOf(1n, textOf(sample))],
+  ['createPetAccess', (sample) => pets.create(sample)],
+  ['encodeNewPet of the client', (sample) => parsePet(`{"id":1,${encodeNewPet(sample).slice(1)}`)],
+  ['petFrom of the client', (sample) => petFrom(responseWith(textOf(sample)))],
 ];
 
-for (const [way, pet] of WAYS) {
+function parsed(sample: NewPet): { readonly newPet?: NewPet; readonly invalid?: unknown } {
+  return parseNewPet(Buffer.from(textOf(sample)));
+}
+
+/** All fields, the required ones, and these with each optional field alone. */
+const OPTIONAL = FIELDS.filter((field) => field !== 'name' && field !== 'categoryId');
+const { name, categoryId } = SAMPLE;
+const SAMPLES: readonly NewPet[] = [
+  SAMPLE,
+  { name, categoryId },
+  ...OPTIONAL.map((field) => ({ name, categoryId, [field]: SAMPLE[field] })),
+];
+
+for (const [way, keep] of WAYS) {
   test(`${way} keeps every field of a pet`, async () => {
-    const kept = (await pet()) as NewPet;
-    for (const field of FIELDS) assert.equal(kept[field], SAMPLE[field], `${way} loses ${field}`);
+    for (const sample of SAMPLES) {
+      const kept = (await keep(sample)) as NewPet;
+      for (const field of FIELDS) {
+        const given = `${way} loses ${field} of ${Object.keys(sample).join()}`;
+        assert.equal(kept[field], sample[field], given);
+      }
+    }
   });
 }
 
-test('samePet compares every field', () => {
-  assert.equal(samePet(stored, SAMPLE), stored);
+/** An array is invalid in each field. A store must not keep a pet that it cannot read again. */
+test('formatMembers, the parsers and the client check every field of a pet', () => {
+  for (const field of FIELDS) {
+    const wrong = { ...SAMPLE, [field]: [7] };
+    const text = textOf(wrong);
+    const checked = `${field} is not checked by`;
+    assert.throws(() => formatMembers(wrong), InvalidPetError, `${checked} formatMembers`);
+    assert.ok(parsed(wrong).invalid !== undefined, `${checked} parseNewPet`);
+    assert.throws(() => parsePet(text), InvalidPetError, `${checked} parsePet`);
+    const petFromWrong = (): unknown => petFrom(responseWith(text));
+    assert.throws(petFromWrong, { code: 'invalid_answer' }, `${checked} petFrom`);
+  }
+});
+
+test('replayedPet compares every field', () => {
+  const stored = storedPetOf(1n, textOf(SAMPLE));
+  assert.equal(replayedPet(stored, SAMPLE), stored);
   for (const field of FIELDS) {
     const other = { ...SAMPLE, [field]: OTHER[field] };
-    assert.throws(() => samePet(stored, other), KeyReusedError, `samePet passes over ${field}`);
+    assert.throws(
+      () => replayedPet(stored, other),
+      KeyReusedError,
+      `replayedPet passes over ${field}`,
+    );
   }
 });
 

@@ -26,6 +26,7 @@ import {
   TMP,
   told,
 } from '../../support/disk/store-scene.ts';
+import { requestKey } from '../../support/pets/request-keys.ts';
 
 for (const code of ['ENOSPC', 'EDQUOT', 'EFBIG', 'EIO']) {
   for (const bytes of [0, 10]) {
@@ -67,6 +68,17 @@ for (const [operation, outcome, counter] of [
     assert.equal(store.stats()[counter], 20);
   });
 }
+
+test('Each create with a key that the store refuses is counted once', async () => {
+  const { store, disk } = await openScene(2);
+  disk.fault = failing('writeNow');
+  const creates = Array.from({ length: 20 }, () => told(store.createOnce(REX, requestKey(1))));
+  assert.deepEqual(new Set(await Promise.all(creates)), new Set(['refused']));
+  assert.equal(store.stats().refusedCreates, 20);
+  await store.close();
+  assert.equal(await told(store.createOnce(REX, requestKey(1))), 'refused');
+  assert.equal(store.stats().refusedCreates, 21);
+});
 
 /** A fault of the journal's file after 30 bytes of the next line were written. */
 function afterShortWrite(operation: 'truncate' | 'sync'): FailingDisk['fault'] {
