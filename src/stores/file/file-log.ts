@@ -69,13 +69,13 @@ export class FileLog implements CommitLog {
   #loggedAt = -Infinity;
   #resolveLost: (error: Error) => void = () => undefined;
 
-  /** `staleCause` is why a stale journal cannot be removed; undefined if there is none. */
-  constructor(deps: FileLogDeps, files: StoreFiles, staleCause?: string) {
+  /** `obsoleteCause` is why an obsolete journal cannot be removed; undefined if there is none. */
+  constructor(deps: FileLogDeps, files: StoreFiles, obsoleteCause?: string) {
     this.#deps = deps;
     this.#files = files;
     this.#failures = new WriteFailures(deps.log, deps.clock.now, deps.paths.snapshot);
     this.lost = new Promise((resolve) => (this.#resolveLost = resolve));
-    if (staleCause !== undefined) this.#become(this.#reviving(staleCause, undefined));
+    if (obsoleteCause !== undefined) this.#become(this.#reviving(obsoleteCause, undefined));
     this.#stopTicking = deps.clock.every(TICK_MS, () => this.#tick());
   }
 
@@ -111,7 +111,7 @@ export class FileLog implements CommitLog {
     } else {
       this.#fail(fault, commit);
     }
-    // The commit in doubt waits for the first try; all other creates are refused already.
+    // The commit that met the fault waits for the first try; all waiting creates are refused.
     await this.#work;
     return this.#outcomesOf(commit);
   }

@@ -2,18 +2,21 @@
  * Recovery: what a store does with the files that it finds when it opens.
  *
  *     snapshot   journal                                 then
- *     none       none                                    start empty
+ *     none       none, or a torn first write             start empty; refuse next to a saved file
  *     exists     none                                    load the snapshot
  *     exists     follows the snapshot                    apply the journal
- *     exists     follows another, all its pets known     pass it over: a checkpoint was interrupted
- *     any        a torn first write                      drop it: it was never acknowledged
- *     any        complete lines and a torn one           drop the torn line, and log it
- *     any        anything else                           refuse, with file, byte and line
+ *     exists     obsolete: follows an earlier snapshot,  remove it: a checkpoint was interrupted
+ *                and all its pets are in this one
+ *     exists     a torn first write                      drop it: it was never acknowledged
+ *     exists     complete lines and a torn one           drop the torn line, and log it
+ *     any        anything else                           refuse
  *
- * A refusal changes no file. What was read is made durable before any client can see it, since a
- * killed process may have left it in the page cache only. The snapshot is synced. The journal is
+ * A refusal changes no pet and no key in the files. What was read is made durable before any client
+ * can see it, since a killed process may have left it in the page cache only. The snapshot is
+ * synced (except on Windows, which syncs no file that is open for reading only). The journal is
  * copied to a new file, so that this store shares no file with a process that still hangs, or with
- * a backup of hard links.
+ * a backup of hard links. A long one goes into a checkpoint; if both fail, it stays in use, and its
+ * last line is written again.
  */
 
 import { basename, dirname } from 'node:path';
@@ -30,8 +33,8 @@ import { clientMessage } from './write-failures.ts';
 
 export interface Recovered {
   readonly files: StoreFiles;
-  /** Why a stale journal cannot be removed; undefined if there is none. */
-  readonly staleCause: string | undefined;
+  /** Why an obsolete journal cannot be removed; undefined if there is none. */
+  readonly obsoleteCause: string | undefined;
 }
 
 /**
@@ -67,7 +70,7 @@ export async function recover(deps: StoreFilesDeps): Promise<Recovered> {
       await files.checkpoint();
       log('info', 'Made an empty data file', { file: paths.snapshot });
     }
-    return { files, staleCause: undefined };
+    return { files, obsoleteCause: undefined };
   }
   logContent(deps, content);
   const entry = disk.stat(paths.journal);
@@ -75,7 +78,7 @@ export async function recover(deps: StoreFilesDeps): Promise<Recovered> {
   const { lengthBytes, crc } = hasCommits ? content : { lengthBytes: 0, crc: 0 };
   const files = new StoreFiles(deps, snapshot, entry && { entry, lengthBytes, crc });
   try {
-    return { files, staleCause: await renewFound(deps, files, content) };
+    return { files, obsoleteCause: await renewFound(deps, files, content) };
   } catch (error) {
     await files.journal.close().catch(() => undefined);
     throw error;
@@ -150,7 +153,7 @@ function onlySaved(snapshot: string, saved: string): Error {
 /**
  * Rejects if the data file is a mount point by itself. Its lock and its journal would be in the
  * parent folder, which another container does not see, and no rename can replace it. A hard link
- * shows it: it cannot leave a mount.
+ * shows it: link() to the parent folder then fails with EXDEV.
  */
 async function expectNoMountPoint({ disk, paths }: StoreFilesDeps): Promise<void> {
   if (disk.stat(paths.snapshot) === undefined) return;
@@ -201,7 +204,7 @@ function logContent(
     const position = { file, offset: lengthBytes, bytes: tornBytes };
     log('warn', 'Dropped a torn commit that was never acknowledged', position);
   }
-  if (kind === 'passed over') {
+  if (kind === 'obsolete') {
     log('info', 'Ignored a journal whose pets are all in the data file', { file });
   }
 }

@@ -2,8 +2,8 @@
  * The files of an open store: its snapshot and its journal, how a journal is renewed, and where the
  * pets are.
  *
- * If a journal must not be written any more, a start and a running store both call `renewJournal`.
- * It takes the cheaper of two ways, and the other one if the first fails:
+ * A start, and a running store whose journal must not be written any more, call `renewJournal`. It
+ * takes the cheaper of two ways, and the other one if the first fails:
  *
  *     copy         the complete lines and the commit in doubt go to a new journal, which is synced,
  *                  renamed over the old one, and its folder synced
