@@ -30,14 +30,11 @@ test('The programs in src/README.md do what the page says', async (t) => {
   shop.kill('SIGTERM');
   assert.deepEqual(await once(shop, 'exit'), [0, null]);
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
-  const { stdout } = await run(
-    process.execPath,
-    ['--test', '--test-reporter=tap', 'map-store.test.mjs'],
-    {
-      cwd: folder,
-      env,
-    },
-  );
+  const args = ['--test', '--test-reporter=tap', 'map-store.test.mjs'];
+  const options = { cwd: folder, env };
+  // The error of a failed run has the output too, which names the test that failed.
+  const failed = (error: { readonly stdout: string }): typeof error => error;
+  const { stdout } = await run(process.execPath, args, options).catch(failed);
   assert.match(stdout, /# pass [2-9][0-9]\n# fail 0/);
 });
 
