@@ -168,8 +168,7 @@ async function readFile(
 async function assertDamaged(bytes: Buffer, offset: number): Promise<void> {
   await assert.rejects(read(bytes), (error: Error) => {
     assert.equal(error.name, 'DamagedFileError');
-    const complaint =
-      offset === 0 ? 'It does not begin like a j' : 'This line of the journal is n';
+    const complaint = offset === 0 ? 'It does not begin like a j' : 'This line of the journal is n';
     assert.ok(
       error.message.startsWith(`${PATH} is damaged at byte ${offset}: ${complaint}`),
       `${error.message}, and not at ${offset}`,
