@@ -21,7 +21,9 @@ import zlib from 'node:zlib';
 export const root = fileURLToPath(new URL('..', import.meta.url));
 
 // The newest function that the service needs. Without this check, an import would fail.
-if (zlib.crc32 === undefined) fail(`Node.js 20.19.2 or later is needed, not ${process.version}`);
+if (zlib.crc32 === undefined) {
+  fail(`Node.js 20 from 20.19.2 on, or 22.15.1 or later, is needed, not ${process.version}`);
+}
 
 /** Compiles a configuration into its folder. Ends the process if that fails. */
 export function build(configuration, outputFolder) {

@@ -26,11 +26,11 @@ import {
 export interface AppOptions {
   /** The data file. Exactly one of `dataFile`, `memory`, `etcd` and `store` is given. */
   readonly dataFile?: string | URL | undefined;
-  /** In memory only. A data file is read as starting data and never written. */
+  /** The pets are in memory only. A data file is read as starting data and never written. */
   readonly memory?: true | { readonly dataFile: string | URL } | undefined;
-  /** In an etcd cluster, which several processes may share. */
+  /** The pets are in an etcd cluster, which several processes may share. */
   readonly etcd?: EtcdOptions | undefined;
-  /** In a store of the program, which `close` closes, too. */
+  /** The pets are in a store of the program. `app.close()` closes it, too. */
   readonly store?: PetStore | undefined;
   /**
    * The API keys. Each is its text, or `sha256:` and its digest in hex, or an object with that as
@@ -178,7 +178,8 @@ const BACKENDS = ['dataFile', 'memory', 'etcd', 'store'] as const;
 
 function backendProblems(options: AppOptions): readonly string[] {
   const given = BACKENDS.filter((name) => options[name] !== undefined);
-  return given.length === 1 ? [] : [`${BACKENDS.join(', ')}: expected one of them`];
+  if (given.length === 1) return [];
+  return [`${BACKENDS.join(', ')}: expected exactly one of them, not ${given.length}`];
 }
 
 function etcdOptionProblems(etcd: unknown): readonly string[] {

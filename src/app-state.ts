@@ -7,10 +7,12 @@
  *               its store                                   response       store's problem
  *     draining  drain, in any state   as before; without a  503 stopping   503 stopping
  *               except closed         store, 503 stopping
- *     closed    close, in any state   as in draining        503 stopping   503 stopping
+ *     closed    close, in any state   the store's response; 503 stopping   503 stopping
+ *                                     503 stopping if there
+ *                                     never was a store
  *
- * If `open` completes while the app is draining, its store serves reads. In `closed`, `open`
- * rejects. An app never returns to an earlier state.
+ * If `open` completes while the app is draining, its store serves reads. If `open` is first called
+ * in `closed`, it rejects. An app never returns to an earlier state.
  */
 
 import { StoreUnavailableError, type PetStore } from './model/pet-store.ts';

@@ -3,7 +3,7 @@
  * programs. It joins the folders of src; open-backend.ts opens the store.
  *
  * It listens on no port, handles no signal and ends no process: any node:http server can call
- * `listener`. Before `open` and after `drain` it responds, too, with 503 if it needs a store or
+ * `listener`. Before `open` it responds with 503 to whatever needs the store, and after `drain` to
  * creates (app-state.ts has its states).
  */
 
@@ -18,7 +18,7 @@ import { createPathHint } from './openapi/path-hint.ts';
 import { hashEmbeddedKey } from './api/idempotency-key.ts';
 import { petOperations } from './api/operations.ts';
 import { BASE_PATH } from './api/paths.ts';
-import { toApiError } from './api/store-errors.ts';
+import { fromStoreError } from './api/store-errors.ts';
 import { VERSION } from './base/version.ts';
 import { createPetAccess, type PetAccess } from './model/pet-access.ts';
 import type { PetsLocation, PetStore } from './model/pet-store.ts';
@@ -103,7 +103,7 @@ export function createApp(options: AppOptions): App {
     now,
     isDraining: () => state.isStopping,
     log,
-    toApiError,
+    fromStoreError,
     onResponse(record) {
       const seconds = (performance.now() - record.startedAt) / 1000;
       metrics.countRequest(record, seconds);

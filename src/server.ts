@@ -32,9 +32,10 @@ import { DEFAULT_PREFIX } from './stores/etcd/etcd-options.ts';
 
 /** How long a graceful shutdown waits before it closes connections with a request in progress. */
 const DRAIN_MS = 5_000;
-/** How long a graceful shutdown may take, and how long if only memory has the pets. */
+/** How long a graceful shutdown may take. */
 const STOP_DEADLINE_MS = 10_000;
-const LAST_DEADLINE_MS = 60_000;
+/** How long it may take if only memory has the pets. */
+const LAST_DEADLINE_MS = 70_000;
 
 /**
  * The backlog of an inherited socket: how many connections may wait while the next process starts.
@@ -62,7 +63,9 @@ async function main(args: readonly string[]): Promise<void> {
   // crc32 and crypto.hash are the newest functions that the service needs. They are taken from the
   // default exports of their modules, since a named import would fail before this message.
   if (zlib.crc32 === undefined) {
-    printError(`Node.js 20.19.2 or later is needed, not ${process.version}`);
+    printError(
+      `Node.js 20 from 20.19.2 on, or 22.15.1 or later, is needed, not ${process.version}`,
+    );
     process.exit(1);
   }
   await (runCommand(args) ?? serve(args));
@@ -264,18 +267,18 @@ async function stopAndExit(app: App, server: Server, exitCode: number): Promise<
   process.exit(exitCode);
 }
 
-/** Ends the process at the deadline of a graceful shutdown. */
-function endAfter(deadlineMs: number, app: App, exitCode: number): void {
+/** Ends the process at the deadline of a graceful shutdown, of which `passedMs` have passed. */
+function endAfter(deadlineMs: number, app: App, exitCode: number, passedMs = 0): void {
   setTimeout(() => {
     const pets = app.whereAreThePets();
     const mayWait = pets === 'memory only' && deadlineMs < LAST_DEADLINE_MS;
-    if (mayWait) return endAfter(LAST_DEADLINE_MS, app, exitCode);
+    if (mayWait) return endAfter(LAST_DEADLINE_MS, app, exitCode, deadlineMs);
     log('error', 'Graceful shutdown timed out', {
       deadlineMs,
       ...(pets === undefined ? {} : { pets }),
     });
     process.exit(pets !== undefined && isSafe(pets) ? exitCode : 1);
-  }, deadlineMs);
+  }, deadlineMs - passedMs);
 }
 
 /** Sets what a SIGHUP does, and does it for a SIGHUP that came before. */

@@ -1,7 +1,7 @@
 /**
- * The table of settings of the process and of an app. A row has the names of a setting, the reader
- * of its values, and its line of the help. The process has an environment variable and a flag for
- * it. An app has an option with the name of the row.
+ * The table of settings of the process and of an app. A row may have the names of a setting, the
+ * reader of its values, and its line of the help. The process may have an environment variable and
+ * a flag for it. An app may have an option with the name of the row.
  *
  * The process parses a text into a value first. Each rule about a value is therefore here once, and
  * the process and the app report it in the same words, each under its own name.
@@ -39,7 +39,7 @@ export interface Setting {
   /** What follows the flag, in the help. In brackets: the flag alone means on. */
   readonly placeholder?: string;
   readonly help?: string;
-  /** Absent for paths, API keys (api-keys/api-key.ts), etcd (etcd-options.ts) and a store. */
+  /** Absent for the host, paths, API keys (see api-key.ts), etcd (see etcd-options.ts), a store. */
   readonly reader?: Reader;
   /** True if it is not an option of an app. */
   readonly isProcessOnly?: true;
@@ -57,7 +57,7 @@ export interface Reader {
 export interface Problem {
   /** The element of a list, such as `[2]`; '' for the value itself. */
   readonly at: string;
-  /** What follows "must be". */
+  /** What follows "must be" or "expected". */
   readonly expected: string;
   readonly value: unknown;
 }

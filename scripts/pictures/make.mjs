@@ -24,7 +24,7 @@ const PETS = [
 const SIZE = { width: 1040, height: 900, deviceScaleFactor: 1, mobile: false };
 
 buildTests();
-const { openBrowser } = await import(join(root, '.build', 'test', 'support', 'browser.js'));
+const { openBrowser } = await import(join(root, '.build', 'test', 'support', 'browser', 'browser.js'));
 const { openApp } = await import(join(root, 'dist', 'app.js'));
 const { createHttpServer } = await import(join(root, 'dist', 'http', 'http-server.js'));
 

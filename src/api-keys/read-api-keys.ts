@@ -72,7 +72,8 @@ const PIPE_PAUSE_MS = 20;
 
 /** Resolves with the text of a file or a pipe. Rejects if it exceeds 1 MiB or takes over 5 s. */
 export async function readApiKeysFile(path: string): Promise<string> {
-  // Without O_NONBLOCK, the open of a pipe waits for a writer. Windows has neither.
+  // Without O_NONBLOCK, the open of a pipe waits for a writer. Windows has neither O_NONBLOCK nor
+  // such pipes.
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const isFile = (await file.stat()).isFile();
@@ -89,7 +90,7 @@ export async function readApiKeysFile(path: string): Promise<string> {
       );
       length += read ?? 0;
       if (length > MAX_FILE_BYTES) throw new Error(`it is longer than ${MAX_FILE_BYTES} bytes`);
-      // A pipe without a writer is at its end, too.
+      // A read of 0 bytes from a pipe may mean that its writer has not come yet, so wait.
       if (read === 0 && (isFile || length > 0)) return bytes.toString('utf8', 0, length);
       if (performance.now() > endsAt) throw new Error(`it did not end within ${MAX_FILE_MS} ms`);
       if (!isFile && !read) await sleep(PIPE_PAUSE_MS);
@@ -123,7 +124,6 @@ type ParsedLine = { readonly option: ApiKeyOption } | { readonly problem: string
 
 function parseLine(line: string): ParsedLine {
   const words = line.split(/[ \t]+/);
-  // A digest with a space in it would be a key with the name sha256.
   const hasName = words.length > 1 && words[0]!.endsWith(':');
   const name = hasName ? words.shift()!.slice(0, -1) : undefined;
   const [key = '', right, ...others] = words;

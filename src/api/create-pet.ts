@@ -13,7 +13,7 @@ import { PETS_PATH } from './paths.ts';
 export async function createPet(store: PetStore, request: ApiRequest): Promise<ApiResponse> {
   const key = readKeyHash(request);
   if (key !== undefined && store.createOnce === undefined) throw notSupported();
-  const newPet = readNewPet(await request.readBody());
+  const newPet = parseBody(await request.readBody());
   const created =
     key === undefined || store.createOnce === undefined
       ? { pet: await store.create(newPet), isReplayed: false }
@@ -34,7 +34,7 @@ function notSupported(): ApiError {
 /**
  * Returns the NewPet in the body (spec section 2). Throws an ApiError (400) that names each fault.
  */
-function readNewPet(body: Buffer): NewPet {
+function parseBody(body: Buffer): NewPet {
   try {
     const parsed = parseNewPet(body);
     if ('newPet' in parsed) return parsed.newPet;

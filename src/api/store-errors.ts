@@ -4,7 +4,7 @@ import { ApiError, unavailable } from '../http/api-error.ts';
 import { KeyReusedError, OutcomeUnknownError, StoreUnavailableError } from '../model/pet-store.ts';
 
 /** Converts a documented error of a store to an ApiError. Returns undefined for any other error. */
-export function toApiError(error: unknown): ApiError | undefined {
+export function fromStoreError(error: unknown): ApiError | undefined {
   if (error instanceof StoreUnavailableError) {
     return unavailable(error.message, error.retryAfterSeconds);
   }

@@ -36,7 +36,7 @@ export function parseExactJson(text: string): unknown {
 
 /**
  * Matches a quote, with the colon that makes a string a key; an escape, which may hide a quote; or
- * a number, unless a colon follows: as a string, it would be a valid key.
+ * a number, unless a colon follows: else `{1:2}`, which is invalid, would become valid.
  */
 const TOKEN: RegExp =
   /"(\s*:)?|\\[^]|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?!\s*:)/g;

@@ -1,10 +1,10 @@
 /**
- * The Link header field (RFC 8288 section 3): the first target that it holds of a relation type.
+ * The Link header field (RFC 8288 section 3): finds the first target with a relation type.
  *
  *     </v1/pets?after=20>; rel="next", <https://example.org/>; rel="up help"; title="a, \"b\""
  *
  * A field that cannot be read to its end is an error. If it counted as a field without links, a
- * list would end early, and nobody would notice.
+ * client would silently miss the rest of a list.
  */
 
 /**

@@ -5,7 +5,7 @@ export function quote(text: string): string {
   return JSON.stringify(cut(text));
 }
 
-/** Returns a value of any type: a text in quotes, to distinguish '1' from 1, and 'an object'. */
+/** Returns a text that shows any value. A string is in quotes, to distinguish '1' from 1. */
 export function quoteValue(value: unknown): string {
   if (typeof value === 'string') return quote(value);
   return typeof value === 'object' && value !== null ? 'an object' : cut(String(value));

@@ -57,12 +57,12 @@ export interface PetStoreClient {
   /**
    * Adds a pet. Resolves with the pet and its id when it is durably stored (`POST /pets`).
    *
-   * It is not known whether the pet was added after the codes `network_failure` (unless its message
-   * says that no pet was added), `timeout`, the service's own `outcome_unknown`, and after a
-   * proxy's failure (`unexpected_status`). Without an idempotency key the client retries only if
-   * the service says that no pet was added. With a key it also retries after no response, 500, 502,
-   * 503 and 504, always with that key. If it rejects, the caller can use the same key again for 24
-   * hours.
+   * It is not known whether the pet was added after an abort by the caller, after the codes
+   * `network_failure` (unless its message says that no pet was added), `timeout`, the service's own
+   * `outcome_unknown`, and after a proxy's failure (`unexpected_status`). After `invalid_answer` to
+   * a 201 it was probably added. Without an idempotency key the client retries only if the service
+   * says that no pet was added. With a key it also retries after no response, 500, 502, 503 and
+   * 504, always with that key. If it rejects, the caller can use the same key again for 24 hours.
    */
   createPet(newPet: NewPet, options?: CreateOptions): Promise<Pet>;
 

@@ -18,7 +18,10 @@ export const systemClock: Clock = {
   random: () => Math.random(),
 };
 
-/** Resolves after `ms`. Rejects with the reason of `signal` (of one call) if that is aborted. */
+/**
+ * Resolves after `ms`. Rejects with the reason of `signal` if that is aborted. The listener is not
+ * removed, because each call has a new signal.
+ */
 export function wait(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     signal.throwIfAborted();

@@ -44,12 +44,14 @@ try {
     `${path}: ${pets} ${pets === 1 ? 'pet' : 'pets'}, the greatest id is ${lastId}${inJournal}`,
   );
   if (keys > 0) console.log(`${keys} idempotency ${keys === 1 ? 'key' : 'keys'} in their own file`);
-  if (strayKeys > 0)
+  if (strayKeys > 0) {
+    const belong = strayKeys === 1 ? 'belongs to a pet' : 'belong to pets';
     console.log(
-      `${strayKeys} of them ${strayKeys === 1 ? 'is' : 'are'} of other pets, and will be forgotten`,
+      `${strayKeys} of them ${belong} that this data file does not have, and will be forgotten`,
     );
+  }
   if (!hasChecksum)
-    console.log('It has no checksum line: a changed letter in it would not be noticed');
+    console.log('The data file has no checksum line: a changed letter in it would not be noticed');
   if (tornBytes > 0) {
     console.log(`${tornBytes} bytes at the journal's end are a commit that is not complete`);
   }

@@ -24,7 +24,7 @@ export const COMMANDS: Readonly<Record<CommandName, Command>> = {
     load: () => import('./check-data.ts'),
   },
   'copy-pets': {
-    args: '--help',
+    args: '<options>',
     help: 'copy pets between a data file and an etcd cluster',
     load: () => import('./copy-pets.ts'),
   },
@@ -34,7 +34,7 @@ export const COMMANDS: Readonly<Record<CommandName, Command>> = {
     load: () => import('./init-etcd.ts'),
   },
   conformance: {
-    args: '<address>',
+    args: 'URL --key KEY',
     help: 'check a service against the API specification',
     load: () => import('./conformance.ts'),
   },

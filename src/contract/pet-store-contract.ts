@@ -514,7 +514,7 @@ async function followPages(
   return texts;
 }
 
-/** Returns the texts of the pets in a list. No name in these tests contains the separator. */
+/** Returns the texts of the pets in a list. JSON escapes a line feed in a name. */
 function petTexts(list: string): readonly string[] {
   assert.ok(list.startsWith('[') && list.endsWith(']'));
   return list === '[]' ? [] : list.slice(1, -1).split(',\n');

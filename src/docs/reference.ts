@@ -61,7 +61,7 @@ API key:</p>
 <pre>PETSTORE=<span id="address">'http://127.0.0.1:8080'</span>
 API_KEY='…'</pre>
 <p class="hint">${title} ${version} · <a href="openapi.json">OpenAPI ${openapi}</a> ·
-${from} · licence ${license.identifier} · contact: ${contact.name}</p>`;
+${from} · license ${license.identifier} · contact: ${contact.name}</p>`;
 }
 
 function authentication({ components }: OpenApi): readonly Markup[] {

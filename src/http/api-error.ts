@@ -81,18 +81,18 @@ export class ApiError extends Error {
   }
 }
 
-/** The request breaks a rule of HTTP. */
+/** Returns the error (400) of a request that breaks a rule of HTTP. */
 export function malformed(message: string): ApiError {
   return new ApiError('malformed_request', message);
 }
 
-/** `which` is the version that the request names. */
+/** Returns the error (505) of a request with another version of HTTP, which `which` names. */
 export function unsupportedVersion(which: string): ApiError {
   const message = `${which} is not supported, only HTTP/1.0 and HTTP/1.1`;
   return new ApiError('unsupported_http_version', message);
 }
 
-/** The service is unavailable: the same request may succeed after `retryAfterSeconds`. */
+/** Returns the error (503) of a request that may succeed after `retryAfterSeconds`. */
 export function unavailable(message: string, retryAfterSeconds = 1): ApiError {
   return new ApiError('unavailable', message, ['Retry-After', `${retryAfterSeconds}`]);
 }

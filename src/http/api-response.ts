@@ -85,8 +85,9 @@ const PIECE_BYTES: number = 64 << 10;
 /**
  * Once `end` is called, node:http considers a response finished, and a graceful shutdown could cut
  * off data that the kernel has not accepted. So `end` is called only after the last piece of a long
- * response. A client that does not read costs one piece. A callback of `write` would do as well,
- * but a wrapper around the response (Express's compression) may not call it.
+ * response, and only one piece at a time is in the socket's queue. Waiting for the callback of
+ * `write` instead of `drain` would work too, but a wrapper around the response (Express's
+ * compression) may not call it.
  */
 function sendLongBody(response: ServerResponse, body: Buffer, start: number): void {
   for (let at = start; at < body.length; at += PIECE_BYTES) {

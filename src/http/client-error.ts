@@ -17,8 +17,8 @@ export function toApiError(error: NodeJS.ErrnoException, maxHeaderSize: number):
     case 'HPE_PAUSED_H2_UPGRADE':
       return unsupportedVersion('HTTP/2');
     case 'HPE_INVALID_VERSION':
-      // Two numbers that are not a version of HTTP. Otherwise the reason is what the parser
-      // expected.
+      // The request names a version that is not one of HTTP's. With any other reason, the text is
+      // not a version at all.
       if (reason === 'Invalid HTTP version') return unsupportedVersion('This version of HTTP');
   }
   return malformed(`The request is not well-formed HTTP: ${reason}`);

@@ -3,8 +3,8 @@
  *
  *     rules of HTTP → preflight → path → key → query → Expect → method → removal → call
  *
- * Below the protected path a client without an API key learns nothing, not even which paths exist.
- * So authentication comes before any error about path, method or body.
+ * Below the protected path, after the rules of HTTP and the preflight, authentication comes before
+ * every error that depends on which paths exist: a client without an API key does not learn that.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -137,7 +137,7 @@ function checkExpectation({ expect }: RequestHeaders): void {
 function operationFor(route: Route, method: string, path: string): PreparedOperation {
   const prepared = route.operations.get(method);
   if (prepared !== undefined) return prepared;
-  const message = `${cut(path)} does not answer ${method}, only ${route.allow}`;
+  const message = `${cut(path)} does not support ${method}, only ${route.allow}`;
   throw new ApiError('method_not_allowed', message, ['Allow', route.allow]);
 }
 

@@ -15,7 +15,7 @@ export interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly headers: RequestHeaders;
-  /** By performance.now(). */
+  /** When the listener got the request, by performance.now(). */
   readonly startedAt: number;
   /** '' if requests have none. */
   readonly requestId: string;
@@ -23,13 +23,13 @@ export interface Exchange {
 
 export interface ListenerOptions {
   readonly operations: readonly Operation[];
-  /** The prefix of their paths: '' or '/shop'. */
+  /** What all paths begin with (PETSTORE_PREFIX): '' or '/shop'. */
   readonly prefix: string;
   /** Below this path every response requires an API key: '/v1'. */
   readonly protectedPath: string;
   /**
    * Returns what the 404 of an unknown path adds to its message, for example the probable path.
-   * `mount` is the path that the embedding program has removed.
+   * `mount` is the path that the embedding program has removed from the target, or ''.
    */
   hintFor(path: string, mount: string): string;
   /** Returns the API keys in force for `needsKey`. Called for each request. */
@@ -41,8 +41,8 @@ export interface ListenerOptions {
   isDraining(): boolean;
   readonly log: Log;
   /** Converts a documented error of the store. Returns undefined for any other error. */
-  toApiError?: ((error: unknown) => ApiError | undefined) | undefined;
-  /** Called with each response as it goes out. */
+  fromStoreError?: ((error: unknown) => ApiError | undefined) | undefined;
+  /** Called with each response just before it is sent, even if its client has gone. */
   onResponse(record: RequestRecord): void;
   /**
    * Returns the id of a request, which its response carries. If it is not set, there are no ids.
@@ -55,10 +55,10 @@ export interface ListenerOptions {
 /** Returns the response to a thrown error. If it is not an API error, logs it and returns 500. */
 export function failureResponse(exchange: Exchange, path: string, error: unknown): ApiResponse {
   const { options, request, requestId } = exchange;
-  const apiError = error instanceof ApiError ? error : options.toApiError?.(error);
+  const apiError = error instanceof ApiError ? error : options.fromStoreError?.(error);
   if (apiError !== undefined) return errorResponse(apiError);
   const { method = '' } = request;
   const cause = error instanceof Error ? (error.stack ?? error.message) : messageOf(error);
   options.log('error', 'A request failed', { requestId, method, path, cause });
-  return errorResponse(new ApiError('internal_error', 'The service failed to answer'));
+  return errorResponse(new ApiError('internal_error', 'The service failed to respond'));
 }

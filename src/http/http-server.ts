@@ -59,7 +59,10 @@ const queues = new WeakMap<Server, PipelineQueue>();
 
 /** If all connections are in use, one whose first header takes longer than this is closed. */
 const UNUSED_MS = 1000;
-/** How long new connections have for their first byte: Node 26 counts unused ones as idle. */
+/**
+ * How long after a connection is refused the idle and unused ones are closed. New connections have
+ * this time for their first byte: Node 26 counts unused ones as idle.
+ */
 const MAKE_ROOM_MS = 20;
 
 /** If a connection is refused because all are in use, closes the idle and unused ones. */
@@ -85,13 +88,13 @@ function handleClientErrors(
   maxHeaderSize: number,
 ): void {
   const faulty = new WeakSet<Duplex>();
-  const respond = (socket: Duplex, error: ApiError, headerOrigin: string | undefined): void => {
-    // If the error is in the body, the request is known.
-    const end = (request: IncomingMessage | undefined): void => {
+  const refuse = (socket: Duplex, error: ApiError, headerOrigin: string | undefined): void => {
+    // `request` is given if the parser accepted its header, and rejected its body.
+    const writeError = (request: IncomingMessage | undefined): void => {
       const origin = request === undefined ? headerOrigin : request.headers.origin;
       endWithError(socket, error, listener.clientErrorHeaders?.(origin) ?? NO_HEADERS);
     };
-    queue.endWith(socket, end, () => lingeringClose(socket));
+    queue.endWith(socket, writeError, () => lingeringClose(socket));
   };
   server.on('connect', ({ headers }: IncomingMessage, socket: Duplex) => {
     // node:http has removed its own listeners from this socket. Without a listener, an error of the
@@ -100,7 +103,7 @@ function handleClientErrors(
     // A long response that is in progress waits for this event.
     socket.on('drain', () => queue.connections.get(socket)?.current?.emit('drain'));
     const message = 'CONNECT is not supported';
-    respond(socket, new ApiError('method_not_allowed', message, ALLOW_NONE), headers.origin);
+    refuse(socket, new ApiError('method_not_allowed', message, ALLOW_NONE), headers.origin);
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
     // The parser reports the error again at each later chunk, and at the end.
@@ -112,7 +115,7 @@ function handleClientErrors(
       return;
     faulty.add(socket);
     const origin = listener.clientErrorHeaders === undefined ? undefined : findOrigin(error);
-    respond(socket, toApiError(error, maxHeaderSize), origin);
+    refuse(socket, toApiError(error, maxHeaderSize), origin);
   });
   // node:http's timeout of an idle connection. A listener replaces its action.
   server.on('timeout', (socket) => {

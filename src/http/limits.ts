@@ -3,14 +3,14 @@
  * ops/README.md lists all limits.
  *
  * The limits of a body are in request-body.ts and lingering-close.ts, those of the store's queue in
- * the store.
+ * stores/commits/commit-queue.ts.
  */
 
 /** Times in milliseconds, sizes in bytes, and the names of node:http if it has the limit. */
 export interface Limits {
   /** How long a client may take to send a header. */
   readonly headersTimeout: number;
-  /** For the header and the body together. */
+  /** How long a client may take to send the header and the body together. */
   readonly requestTimeout: number;
   /** How often connections are checked: with node:http's 30 s the timeouts would be coarse. */
   readonly connectionsCheckingInterval: number;
@@ -24,9 +24,9 @@ export interface Limits {
    * client does not read, or the response never comes, whatever the cause.
    */
   readonly timeout: number;
-  /** The default of node:http, and what most proxies send at most. */
+  /** The longest header: the default of node:http, and the longest that most proxies send. */
   readonly maxHeaderSize: number;
-  /** 1,000 clients, and some more for those who operate the service. */
+  /** The most connections: 1,000 clients, and some more for those who operate the service. */
   readonly maxConnections: number;
   /**
    * Pipelined requests that wait, on all connections together: about 3 KB each. A request counts

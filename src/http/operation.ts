@@ -30,7 +30,7 @@ export interface Deprecation {
 
 /** The part of a request that a handler sees. */
 export interface ApiRequest {
-  /** The prefix of the operation's path: '' or the path under which the app is mounted. */
+  /** What all paths begin with (PETSTORE_PREFIX), or ''. */
   readonly prefix: string;
   /** The values of the path's parameters, decoded, in their order. */
   readonly pathParameters: readonly string[];
@@ -38,8 +38,11 @@ export interface ApiRequest {
   readonly query: string;
   /** The API key of the request, or '' if none is needed. */
   readonly apiKey: string;
-  /** The values of the header field Idempotency-Key, one for each line. */
+  /** The values of the header field Idempotency-Key, one for each of its lines. */
   readonly idempotencyKeys: readonly string[];
-  /** Resolves with the body: valid UTF-8, not empty, within the limit. Rejects like readBody. */
+  /**
+   * Resolves with the body: valid UTF-8, not empty, within the limit. Rejects as readBody does
+   * (request-body.ts).
+   */
   readBody(): Promise<Buffer>;
 }

@@ -8,25 +8,26 @@
  *
  *     state    its socket  a new request  becomes
  *     reading  is read     is served      queued, if the response before is still to go out
- *                                         held, if too many requests wait on other connections
+ *                                         held, if many requests wait on other connections
  *     queued   is paused   waits, too     reading or held, when the last that waited is served
- *                                         ending, if too many wait and its response takes its time
+ *                                         ending, by rule 2, or closed, by rule 1 or 2
  *     held     is paused   –              reading, when there is nothing more to serve at present
  *     ending   is paused   is discarded   closed, after the response in progress, or by rule 1
  *     closed   is closed   is discarded
  *
- * Too many are more than `maxWaiting` on all connections together. Then, in this order:
+ * The requests that wait on all connections are counted together, each with its weight. Above an
+ * eighth of `maxWaiting`, the connections without a waiting request are held. Above `maxWaiting`:
  *
  * 1. Connections whose clients do not read their response are closed, the longest queued first,
- *    until the other connections have few enough.
- * 2. If a response waits for the store, its connection is ending: the requests after it, none of
- *    which has begun, are discarded. Above twice `maxWaiting`, the connection is closed at once, if
- *    its request cannot have taken effect.
- * 3. All other connections are held.
+ *    until at most `maxWaiting` requests wait.
+ * 2. If that is not enough, and the connection with the newest request still waits for its handler,
+ *    this connection is ending: the requests that wait on it, none of which has begun, are
+ *    discarded. Above twice `maxWaiting`, it is closed instead, unless the request in progress may
+ *    have taken effect.
  *
  * So a client that does not read never delays others, and thousands of clients that read get every
- * response, as long as a response fits into the buffers of its connection. If long responses exceed
- * the bound, rule 1 cannot distinguish a client that reads slowly from one that does not read.
+ * response, as long as a response fits into the buffers of its connection. If it does not fit, rule
+ * 1 cannot distinguish a client that reads slowly from one that does not read.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -45,7 +46,9 @@ export class PipelineQueue {
   #waiting = 0;
   /** How many connections are served in the next iteration of the event loop. */
   #scheduled = 0;
+  /** True while connections without a waiting request are held, and new ones, too. */
   #isHolding = false;
+  /** The order among equals at the last release: see #release. */
   #isNewestFirst = false;
 
   constructor(listener: Listener, maxWaiting: number) {
@@ -59,7 +62,7 @@ export class PipelineQueue {
     this.connections.set(socket, connection);
     if (this.#isHolding) connection.state = 'held';
     // node:http resumes a new connection, and any connection after a response, or after a slow
-    // client has read a part of one.
+    // client has read a part of one. A connection that must not be read is paused again.
     socket.on('resume', () => {
       if (!connection.isPaused || !socket.writable) return;
       socket.pause();
@@ -86,26 +89,25 @@ export class PipelineQueue {
   }
 
   /**
-   * Calls `respond` for what the parser rejected, after the earlier responses: it writes the last
-   * response of the connection. If the error is in the body of a request, `respond` gets the
-   * request. If that request's own response has begun, `end` is called instead, since a request has
-   * one response.
+   * Ends a connection whose bytes the parser rejected. After the earlier responses, `writeLast`
+   * writes the last one. It gets the request if the error is in a request's body. If that request's
+   * own response has begun, `closeOnly` is called instead, since a request has one response.
    */
   endWith(
     socket: Duplex,
-    respond: (request: IncomingMessage | undefined) => void,
-    end: () => void,
+    writeLast: (request: IncomingMessage | undefined) => void,
+    closeOnly: () => void,
   ): void {
     const connection = this.connections.get(socket);
     const last = connection?.waiting.at(-1);
     const response = last?.response ?? connection?.current;
-    if (connection === undefined || response === undefined) return respond(undefined);
+    if (connection === undefined || response === undefined) return writeLast(undefined);
     const { req } = response;
-    if (!req.complete && response.headersSent) end();
-    else if (!req.complete && last !== undefined) last.begin = () => respond(req);
-    else if (!req.complete) respond(req);
-    else if (isOut(response)) respond(undefined);
-    else this.#enqueue(connection, { response, begin: () => respond(undefined) });
+    if (!req.complete && response.headersSent) closeOnly();
+    else if (!req.complete && last !== undefined) last.begin = () => writeLast(req);
+    else if (!req.complete) writeLast(req);
+    else if (isOut(response)) writeLast(undefined);
+    else this.#enqueue(connection, { response, begin: () => writeLast(undefined) });
   }
 
   #enqueue(connection: Connection, queued: QueuedRequest): void {
@@ -125,7 +127,7 @@ export class PipelineQueue {
     if (this.#waiting > this.#maxWaiting / 8 && !this.#isHolding) this.#hold();
   }
 
-  /** Too many requests wait, and `connection` has one more. */
+  /** Applies rules 1 and 2. `connection` has the newest request. */
   #relieve(connection: Connection): void {
     for (const other of this.#queued) {
       if (other.isBlocked) this.#close(other);
@@ -214,14 +216,16 @@ const MAX_RELEASED = 64;
 
 export class Connection {
   readonly socket: Socket;
-  /** By performance.now(): when it was opened, or held last. */
+  /** Since when the service has been reading the connection, by performance.now(). */
   readSince: number = performance.now();
+  /** A closed connection has no state: it is removed from `connections`. */
   state: 'reading' | 'queued' | 'held' | 'ending' = 'reading';
   /** The response in progress, or the last one; undefined before the first request. */
   current: ServerResponse | undefined;
   readonly waiting: QueuedRequest[] = [];
   /** The weights of the requests that wait or were discarded. */
   weight = 0;
+  /** Pipelined requests that were served since it last waited for the event loop. */
   servedInARow = 0;
   /** When a request last had to wait, by performance.now(). */
   queuedAt = 0;
@@ -268,7 +272,7 @@ function isOut(response: ServerResponse): boolean {
   return response.writableEnded && response.socket === null;
 }
 
-/** A create has no effect before its handler has the body, and a read never has one. */
+/** A read never has an effect, and a create has none before its handler has the body. */
 function mayHaveTakenEffect({ req }: ServerResponse): boolean {
   return req.method === 'POST' && req.readableEnded;
 }

@@ -25,7 +25,10 @@ export class ClientGoneError extends Error {
   override readonly name: string = 'ClientGoneError';
 }
 
-/** Resolves with the body. Rejects with an ApiError (400, 413, 415), or with ClientGoneError. */
+/**
+ * Resolves with the body. Rejects with an ApiError (400, 413, 415), with ClientGoneError, or with a
+ * plain Error (a 500) if another program has read the body.
+ */
 export async function readBody(
   { request, response, headers }: Exchange,
   limitBytes: number,
@@ -37,7 +40,7 @@ export async function readBody(
   // HTTP/1.0 has no interim responses (RFC 9110 section 15.2).
   const isWaiting = headers.expect !== undefined && request.httpVersionMinor > 0;
   if (isWaiting) response.writeContinue();
-  // Without a body the stream may never end: see optimizeEmptyRequests in http-server.ts.
+  // With optimizeEmptyRequests (http-server.ts) an empty body's stream may emit no event.
   const body = announcesBody(headers) ? await readBytes(request, limitBytes) : EMPTY;
   if (body.length === 0) throw invalidJson('A body is required, and it must be JSON');
   if (body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf) {
@@ -74,7 +77,7 @@ function checkMediaType({ contentType, contentEncoding }: RequestHeaders): void 
  */
 function readBytes(request: IncomingMessage, limitBytes: number): Promise<Buffer> {
   if (request.readableDidRead || request.destroyed) {
-    // The event `end` does not come again.
+    // The stream does not emit `end` again.
     throw new Error('The body was read already: put the listener before any body parser');
   }
   return new Promise((resolve, reject) => {

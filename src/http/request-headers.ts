@@ -16,7 +16,7 @@ export interface RequestHeaders {
   asksToUpgrade: boolean;
   /** The parser refuses a second one. */
   contentLength: string | undefined;
-  /** Several lines are joined with a comma, and so never match a value. */
+  /** Several lines are joined with a comma, so a repeated Content-Type never matches. */
   contentType: string | undefined;
   contentEncoding: string | undefined;
   transferEncoding: string | undefined;
@@ -74,7 +74,10 @@ const JOINED: ReadonlyMap<string, JoinedField> = new Map<string, JoinedField>([
 type JoinedField =
   'contentLength' | 'contentType' | 'contentEncoding' | 'transferEncoding' | 'expect';
 
-/** Returns true if a body follows the header. node:http shows it in no other way before the end. */
+/**
+ * Returns true if a body follows the header. Before the end of the request, node:http has no other
+ * sign of a body.
+ */
 export function announcesBody(headers: RequestHeaders): boolean {
   if (headers.transferEncoding !== undefined) return true;
   return headers.contentLength !== undefined && Number(headers.contentLength) > 0;

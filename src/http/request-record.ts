@@ -8,9 +8,9 @@ export interface RequestRecord {
   readonly request: IncomingMessage;
   readonly facts: RequestFacts;
   readonly status: number;
-  /** Bytes of the body that are sent: 0 for HEAD. */
+  /** Bytes of the response body, 0 for HEAD. */
   readonly bodyBytes: number;
-  /** When the earlier requests of its connection had their responses, by performance.now(). */
+  /** When the listener got the request, after all earlier responses, by performance.now(). */
   readonly startedAt: number;
   /** '' if requests have none. */
   readonly requestId: string;

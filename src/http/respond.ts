@@ -21,7 +21,7 @@ export function respond(exchange: Exchange, facts: RequestFacts, apiResponse: Ap
   const headers = extraHeaders(exchange, facts, status);
   const isEarly = isEarlyResponse(exchange, status);
   const { socket } = request;
-  // Set for servers that createHttpServer did not make, too: node:http would reset the connection.
+  // createHttpServer sets it already. On another server, node:http would reset the connection.
   if (isEarly) socket.destroySoon = () => lingeringClose(socket);
   const isLast = isEarly || endsConnection(exchange, facts);
   sendResponse(response, apiResponse, isLast ? [...headers, ...CLOSE] : headers);
@@ -32,7 +32,9 @@ const CLOSE: readonly string[] = ['Connection', 'close'];
 /**
  * Returns true if the response does not wait for the rest of the request body. An error response
  * does not wait. Neither does any other response, unless Content-Length shows that the body is
- * within the limit: then node:http discards it, and the connection stays open.
+ * within the limit: then node:http discards it, and the connection stays open. A request
+ * with Expect is not bounded: after a final response its client may omit the body, and node:http
+ * would discard the next request as the body.
  */
 function isEarlyResponse({ options, request, headers }: Exchange, status: number): boolean {
   if (!announcesBody(headers) || request.complete) return false;

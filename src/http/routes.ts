@@ -27,7 +27,7 @@ export interface PreparedOperation {
   readonly removal: { readonly at: number; error(): ApiError } | undefined;
 }
 
-/** Returns the routes by their pattern, with the prefix. */
+/** Returns the routes by their pattern, which begins with the prefix. */
 export function groupByPath(
   operations: readonly Operation[],
   prefix: string,
@@ -66,10 +66,10 @@ const PUBLIC_PREFLIGHT: readonly string[] = [
 function prepare(operation: Operation, prefix: string): PreparedOperation {
   const { name, deprecation } = operation;
   if (deprecation === undefined) return { operation, headers: NO_HEADERS, removal: undefined };
-  const mounted = { ...deprecation, successor: `${prefix}${deprecation.successor}` };
+  const prefixed = { ...deprecation, successor: `${prefix}${deprecation.successor}` };
   return {
     operation,
-    headers: deprecationHeaders(mounted),
-    removal: { at: Date.parse(mounted.removedOn), error: () => removedError(name, mounted) },
+    headers: deprecationHeaders(prefixed),
+    removal: { at: Date.parse(prefixed.removedOn), error: () => removedError(name, prefixed) },
   };
 }

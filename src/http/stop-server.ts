@@ -15,7 +15,8 @@ import { connectionsOf } from './http-server.ts';
  * 2. The server stops listening, and `drain` is called: from then on the listener closes each
  *    connection with its next response.
  * 3. Idle connections stay open for another moment, for requests in transit.
- * 4. Connections are closed when they become idle. Those still busy after `drainMs` are cut off.
+ * 4. Idle connections are closed together, as soon as no response is still on its way. Connections
+ *    that are still busy after `drainMs` are cut off.
  *
  * With 2 before 1, clients that reconnect after each response met about ten resets per stop.
  */

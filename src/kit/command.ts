@@ -30,11 +30,12 @@ Usage: petstore conformance BASE_URL [options]
   --output FILE             write that reporter's output to FILE, and print the report, too
   --version, --help
 
-The checks add a few hundred pets whose names begin with Conformance, and remove none. For a
-private certificate authority, set NODE_EXTRA_CA_CERTS to its certificate file.
+The checks add a few hundred pets, most of whose names begin with Conformance, and remove none.
+For a private certificate authority, set NODE_EXTRA_CA_CERTS to its certificate file.
 
-Exit code: 0 if all required checks pass, 1 if one fails, 2 if nothing could be checked: wrong
-usage, a key that is not accepted, no service at the address, or one that stopped responding.
+Exit code: 0 if all required checks pass, 1 if one fails, 2 if nothing was checked (wrong usage, a
+key that is not accepted, no service at the address), or if the service stopped responding, so that
+the result is incomplete.
 `;
 
 const OPTIONS = {
@@ -113,7 +114,7 @@ function reporterArguments({ reporter, output }: Values): readonly string[] {
   ]);
 }
 
-/** Returns the location of a module in this folder, compiled or not, as this module is. */
+/** Returns the location of a module of this folder: `.js` if this one is compiled, else `.ts`. */
 function pathOf(name: string): string {
   const file = import.meta.url.replace(/command(\.[jt]s)$/, `${name}$1`);
   return name === 'report' ? file : fileURLToPath(file);

@@ -121,7 +121,10 @@ export class TestClient {
     return { name: 'Conformance Kit', categoryId: this.target.categoryId ?? 1n, ...fields };
   }
 
-  /** Adds pets until a list of 100 has this many. 101 are more than any list has. */
+  /**
+   * Adds pets until a list of 100 has this many. With 101 it always adds at least one, since a list
+   * has at most 100.
+   */
   async havePets(count: number, status?: string): Promise<void> {
     const query = status === undefined ? '' : `&status=${status}`;
     let missing = count - petsOf(await this.get(`/pets?limit=100${query}`)).length;

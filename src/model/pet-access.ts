@@ -20,16 +20,17 @@ import type { PetCount, PetStore } from './pet-store.ts';
 export interface PetAccess {
   /** Resolves with a page, by ascending id. Rejects with RangeError if the query is invalid. */
   list(query?: PetAccessQuery): Promise<PetAccessPage>;
-  /** All pets that match, page by page: pets that are added meanwhile come last. */
+  /** Yields all pets that match. Reads page by page: pets that are added meanwhile come last. */
   all(query?: { readonly status?: PetStatus | undefined }): AsyncGenerator<Pet, void, undefined>;
   /**
-   * The pet with this id; undefined if there is no such pet. Rejects with TypeError or RangeError
-   * if the id is not an int64.
+   * Resolves with the pet with this id, or undefined if there is none. Rejects with TypeError or
+   * RangeError if the id is not an int64.
    */
   get(id: Int64): Promise<Pet | undefined>;
   /**
-   * Resolves when the pet is durable. Rejects with InvalidPetError or StoreUnavailableError if
-   * nothing of it is stored, and with OutcomeUnknownError if that is unknown.
+   * Resolves with the pet when it is durable. Rejects with InvalidPetError or
+   * StoreUnavailableError if nothing of it is stored, and with OutcomeUnknownError if that is
+   * unknown.
    *
    * With an idempotency key it may be called again: for 24 hours the key stores one pet, which each
    * of these calls returns. These keys are separate from those of requests. Rejects with
@@ -46,7 +47,7 @@ export interface GivenPet extends Omit<NewPet, 'categoryId'> {
 }
 
 export interface PetAccessCreateOptions {
-  /** 1 to 255 visible ASCII characters that no other create has. */
+  /** 1 to 255 visible ASCII characters, different for each pet. */
   readonly idempotencyKey?: string | undefined;
 }
 
@@ -109,20 +110,20 @@ export function createPetAccess(
   };
 }
 
-/** Returns the NewPet, whose other values the store checks. */
+/** Returns the NewPet, with categoryId as a bigint if it is exact. The store checks the values. */
 function readGivenPet({ name, categoryId, status }: GivenPet): NewPet {
   const exact = Number.isSafeInteger(categoryId) ? BigInt(categoryId) : categoryId;
   return { name, categoryId: exact as bigint, status };
 }
 
-/** The Pet alone, as a plain object. */
+/** Returns the Pet as a plain object, without its text. */
 function valueOf({ id, name, categoryId, status }: StoredPet): Pet {
   const pet = { id, name, categoryId };
   return status === undefined ? pet : { ...pet, status };
 }
 
 const DEFAULT_LIMIT = 20;
-/** The most that a request may ask for: a page of the longest pets fits in one string. */
+/** The greatest limit of a request: a page of the longest pets fits into one string. */
 const PAGE_LENGTH = 100;
 
 /** The types are no help to a program in JavaScript. */

@@ -27,10 +27,12 @@ export interface PetStore {
   /**
    * Adds a pet under an id one greater than the greatest so far.
    *
-   * When the promise resolves, the pet is as durable as the store can make it, and only from then
-   * on does any read show it. When it rejects, nothing was added, and nothing of it will appear:
-   * with InvalidPetError if the NewPet is invalid, with StoreUnavailableError if the same call may
-   * succeed later. Only with OutcomeUnknownError it is not known whether the pet was added.
+   * When the promise resolves, the pet is as durable as the store can make it. No read shows the
+   * pet before it is durable; each read after the promise resolves does.
+   *
+   * Rejects with InvalidPetError if the NewPet is invalid, and with StoreUnavailableError if the
+   * same call may succeed later: then nothing was added, and nothing of it will appear. Rejects
+   * with OutcomeUnknownError if it is not known whether the pet was added.
    */
   create(newPet: NewPet): Promise<StoredPet>;
 
@@ -46,7 +48,7 @@ export interface PetStore {
   /** How many pets there are, in all and of each status, as far as the store knows. */
   count(): PetCount;
 
-  /** Why the store cannot add pets at present; undefined while it can. */
+  /** Why pets cannot be added now, or could not a moment ago; undefined if all is well. */
   problem(): string | undefined;
 
   /**
@@ -59,8 +61,8 @@ export interface PetStore {
   stats?(): StoreStats;
 
   /**
-   * Resolves with the reason when the store cannot continue, its pets are safe, and a new process
-   * can continue with them. Otherwise it never settles.
+   * Resolves with the reason once all three are true: the store cannot continue, its pets are safe,
+   * and a new process can continue with them. Otherwise it never settles.
    */
   readonly lost?: Promise<Error>;
 
@@ -71,6 +73,12 @@ export interface PetStore {
   whereAreThePets?(): PetsLocation | undefined;
 }
 
+/**
+ * 'snapshot': all are in the data file. 'journal': in the data file and its journal. 'saved': in an
+ * extra file, written because the store could no longer write to those two. 'memory only': some are
+ * in no file. 'cannot be told': the store cannot read the disk, or a commit is in
+ * progress.
+ */
 export type PetsLocation = 'snapshot' | 'journal' | 'saved' | 'memory only' | 'cannot be told';
 
 /** True if the pets outlive the process. */
@@ -80,8 +88,11 @@ export function isSafe(location: PetsLocation): boolean {
 
 /** What a store measures. The optional ones belong to one kind of store each. */
 export interface StoreStats {
+  /** Pets of each commit. */
   readonly commitPets: Histogram;
+  /** Duration of each commit. */
   readonly commitSeconds: Histogram;
+  /** Creates that failed with StoreUnavailableError. */
   readonly refusedCreates: number;
   /** Creates whose outcome is unknown. */
   readonly unknownCreates: number;
@@ -102,17 +113,18 @@ export interface StoreStats {
     readonly value: number;
   }[];
   readonly conflicts?: number;
+  /** How long each catch-up with the cluster took, which reads wait for. */
   readonly barrierSeconds?: Histogram;
 }
 
 export interface CreatedPet {
   readonly pet: StoredPet;
-  /** True when it was stored before, by an earlier call with the same key. */
+  /** True if it was stored before, by an earlier call with the same key. */
   readonly isReplayed: boolean;
 }
 
 export interface PetQuery {
-  /** The most pets of the page, 1 or more. */
+  /** The maximum number of pets on the page, 1 or more. */
   readonly limit: number;
   readonly status?: PetStatus | undefined;
   /** Only pets with a greater id than this. */
@@ -121,11 +133,11 @@ export interface PetQuery {
 
 export interface PetPage {
   readonly pets: readonly StoredPet[];
-  /** All of them as formatPets puts their texts together. */
+  /** Their texts as one JSON array, as formatPets writes it. */
   readonly text: string;
   /** The length of the text in UTF-8, if the store has counted it. */
   readonly textBytes?: number | undefined;
-  /** The last pet's id when more pets match beyond this page: the next query's `after`. */
+  /** The last pet's id if more pets match beyond this page: the next query's `after`. */
   readonly next: bigint | undefined;
 }
 
@@ -159,6 +171,6 @@ export class KeyReusedError extends Error {
   override readonly name: string = 'KeyReusedError';
 }
 
-/** Why our stores add no pet any more. */
+/** Why the stores of this package add no more pets. */
 export const CLOSED = 'The store is closed';
 export const NO_ID_LEFT: string = `No id is left: the greatest one, ${INT64_MAX}, is taken`;

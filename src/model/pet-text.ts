@@ -1,11 +1,11 @@
 /**
- * The text of a Pet, and the way from a text to a NewPet or a Pet (the interface's part 2).
+ * Writes the JSON text of a Pet, and reads a NewPet or a Pet from a text (spec section 2).
  *
  *     {"id":1,"name":"Rex","categoryId":7,"status":"available"}
  *
- * A pet is the bytes that are sent: its text is written once, when it is created or loaded, and the
- * same text goes to the client, the journal and the data file. A text that is read may have any
- * layout; a text that the service writes has this one.
+ * A pet's text is written once, when the pet is created or loaded, and the same text goes to the
+ * client, the journal and the data file. A text that is read may have any layout; a text that the
+ * service writes has this one.
  */
 
 import { OPEN_BRACE, QUOTE } from '../base/ascii.ts';
@@ -22,12 +22,15 @@ import { cut } from '../base/quote.ts';
 import { isPetStatus, PET_STATUSES, type NewPet, type Pet, type PetStatus } from './pet.ts';
 import { joinMembers } from './stringify-pet.ts';
 
-/** The text between two pets, in the data file, in memory and in the response of a list. */
+/**
+ * The text between two pets, in the data file, in memory and in the response of a list. No pet's
+ * text contains it, because JSON escapes a line feed in a name.
+ */
 export const PET_SEPARATOR = ',\n';
 
-/** A hundred of these, a page, fit into one string, which has at most 512 MiB. */
+/** A page of 100 such pets fits into one string, which has at most 512 MiB in V8. */
 export const MAX_PET_BYTES: number = (5 << 20) + 1024;
-/** Leaves 64 bytes for `{"id":`, an id, a comma and the brace behind it. */
+/** Leaves 64 bytes for `{"id":`, an id, a comma and the closing brace. */
 const MAX_NEW_PET_BYTES: number = MAX_PET_BYTES - 64;
 
 /** A value is not a NewPet, or not a Pet. The message names every invalid field. */
@@ -60,7 +63,7 @@ export function formatMembers({ name, categoryId, status }: NewPet): string {
   throw new InvalidPetError(`without its id a pet has at most ${MAX_NEW_PET_BYTES} bytes`);
 }
 
-/** The text of the Pet that has this id and the members that formatMembers wrote. */
+/** Returns the text of the Pet with this id and the members that formatMembers wrote. */
 export function formatPet(id: bigint, members: string): string {
   return `{"id":${id},${members}}`;
 }
@@ -129,14 +132,14 @@ function isMember(key: string): boolean {
   return key === 'id' || key === 'name' || key === 'categoryId' || key === 'status';
 }
 
-/** The members of an object, and a sentence for each that is invalid. */
+/** The members of an object, and a sentence for each invalid one. */
 interface Members {
   readonly bytes: Buffer;
   readonly values: Map<string, JsonValue>;
   readonly invalid: string[];
 }
 
-/** Returns the values of a NewPet, which are not to be used if any is invalid. */
+/** Returns the values of a NewPet. They must not be used if there is an invalid member. */
 function parseMembers(members: Members): NewPet {
   const name = parseName(members);
   const categoryId = parseInteger(members, 'categoryId');

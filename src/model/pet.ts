@@ -1,5 +1,5 @@
 /**
- * PetStatus, NewPet and Pet (the interface's parts 2 and 3), as a program holds them.
+ * PetStatus, NewPet and Pet (spec sections 2 and 3), as a program holds them.
  *
  * The two integers are int64 and so bigint here: a number would round them above 2^53.
  */

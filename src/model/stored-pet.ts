@@ -11,7 +11,7 @@ export function storedPetOf(id: bigint, text: string): StoredPet {
   return new TextPet(id, text);
 }
 
-/** Returns the page whose text formatPets has made of such texts. */
+/** Returns the page whose text formatPets wrote. */
 export function petPageOf(text: string, next: bigint | undefined): PetPage {
   return new TextPage(text, next);
 }
@@ -56,6 +56,7 @@ class TextPage implements PetPage {
   }
 
   get pets(): readonly StoredPet[] {
+    // No pet's text contains the separator: JSON escapes a line feed in a name.
     const texts = this.text === '[]' ? [] : this.text.slice(1, -1).split(PET_SEPARATOR);
     this.#pets ??= texts.map((text) => ({ ...parsePet(text), text }));
     return this.#pets;

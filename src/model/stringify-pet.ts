@@ -1,5 +1,5 @@
 /**
- * The JSON text of a pet, for programs, in Node.js and in browsers (the interface's part 2).
+ * The JSON text of a pet, for programs, in Node.js and in browsers (spec section 2).
  *
  * JSON.stringify throws a TypeError for a bigint, and a number would round an int64.
  */

@@ -152,22 +152,22 @@ const UNAUTHORIZED: ResponseObject = describedError(
 
 /** Failures before a request reaches its operation, and failures of the service itself. */
 const FAILURE: ResponseObject = describedError(
-  'Any other failure: the path does not support the method (405), the request did not arrive in ' +
-    'time (408), has an unknown Expect (417), too large a header (431), an unsupported transfer ' +
-    'coding (501) or HTTP version (505), or the service failed (500)',
+  'Any other failure: 405 the path does not support the method, 408 the request did not arrive ' +
+    'in time, 417 unknown Expect, 431 header too large, 500 the service failed, 501 unsupported ' +
+    'transfer coding, 505 unsupported HTTP version',
   {
     expectation: ['expectation_failed', 'Expect must be 100-continue, not "200-ok"'],
     header: ['headers_too_large', 'The header is longer than 16384 bytes'],
     method: [
       'method_not_allowed',
-      `${PETS_PATH}/1 does not answer DELETE, only GET, HEAD, OPTIONS`,
+      `${PETS_PATH}/1 does not support DELETE, only GET, HEAD, OPTIONS`,
     ],
     coding: [
       'unsupported_transfer_coding',
       'Transfer-Encoding must be chunked, not "gzip, chunked"',
     ],
     version: ['unsupported_http_version', 'HTTP/2.0 is not supported, only HTTP/1.0 and HTTP/1.1'],
-    internal: ['internal_error', 'The service failed to answer'],
+    internal: ['internal_error', 'The service failed to respond'],
   },
   {
     Allow: {
@@ -203,7 +203,7 @@ export const COMPONENTS: OpenApi['components'] = {
   },
 };
 
-/** The Link of every response of getPet, which 410 has, too. */
+/** getPet sends this Link with every response, also with its 410. */
 export const SUCCESSOR_LINK: Named<HeaderObject> = {
   Link: deprecationHeader('Link', 'The path of the replacement of getPet (RFC 8288)'),
 };

@@ -38,7 +38,8 @@ const MEANINGS: Readonly<Record<ErrorCode, readonly [description: string, remedy
   ],
   unknown_path: [
     'The path is unknown',
-    'Correct the path: the message names a similar path, or the one that lists all paths',
+    'Correct the path: the message names a similar path, what every path begins with, or where ' +
+      'the paths of the API are listed',
   ],
   method_not_allowed: ['The path does not support this method', 'Use a method that `Allow` names'],
   request_timeout: [

@@ -52,8 +52,9 @@ by its id.
 
 Bodies are JSON in UTF-8. Under \`${BASE_PATH}\` authentication comes first: an unknown path is 401
 without a valid API key, and 404 with one. A method that a path does not support is 405 with
-\`Allow\`. HEAD works wherever GET does, and OPTIONS on every path returns 204 with \`Allow\`. Every
-response has \`Cache-Control: no-store\` and \`X-Content-Type-Options: nosniff\`.
+\`Allow\`. HEAD works wherever GET does. OPTIONS on a known path returns 204 with \`Allow\` (under
+\`${BASE_PATH}\` with a valid key). Every response has \`Cache-Control: no-store\` and
+\`X-Content-Type-Options: nosniff\`.
 
 ## Integers
 
@@ -71,7 +72,8 @@ none. Animals that are added meanwhile are at the end of the list, so no page ch
 A GET can be retried at any time, and a create after 503, which means that nothing was stored. If
 the connection broke, or after 500 with \`outcome_unknown\`, the animal may be stored. If each
 create has an \`Idempotency-Key\`, a new one for each animal, it can be retried after any failure
-for 24 hours: the animal is stored once. If a response has \`Retry-After\`, wait that many seconds.
+for 24 hours, as long as its key is among the newest 100,000: the animal is stored once. If a
+response has \`Retry-After\`, wait that many seconds.
 
 ## Errors
 
@@ -94,7 +96,7 @@ export function describeService(prefix: string): OpenApi {
     },
     tags: [
       { name: PETS, description: 'Animals offered in a store' },
-      { name: OPERATION, description: 'For operators of the service' },
+      { name: OPERATORS, description: 'For operators of the service' },
     ],
     // Relative to the host that serves this. Many tools read servers only at the top level.
     servers: [{ url: prefix || '/', description: SERVER }],
@@ -120,7 +122,7 @@ function encodeDescription(description: OpenApi): string {
 }
 
 const PETS = 'pets';
-const OPERATION = 'operation';
+const OPERATORS = 'operators';
 
 const REX = { name: 'Rex', categoryId: 7, status: 'available' } as const;
 const MIA = { name: 'Mia', categoryId: 3 } as const;
@@ -227,7 +229,8 @@ const CREATE_PET: OperationObject = {
           example: `${PETS_PATH}/1`,
         },
         'Idempotent-Replayed': {
-          description: 'If an earlier request with the same Idempotency-Key stored the animal',
+          description:
+            'Present if an earlier request with the same Idempotency-Key stored the animal',
           schema: { type: 'string', enum: ['true'] },
           example: 'true',
         },
@@ -291,14 +294,14 @@ const CREATE_PET: OperationObject = {
       ],
     }),
     500: describedError(
-      'It is not known whether the animal is stored, or will be, because a disk sync failed ' +
-        '(outcome_unknown). Or the service failed (internal_error)',
+      'It is not known whether the animal is stored, or will be, because a disk sync or a call ' +
+        'to etcd failed (outcome_unknown). Or the service failed (internal_error)',
       {
         unknown: [
           'outcome_unknown',
           'It is not known whether the pet was stored: pets cannot be stored: EIO: i/o error',
         ],
-        internal: ['internal_error', 'The service failed to answer'],
+        internal: ['internal_error', 'The service failed to respond'],
       },
     ),
     503: responseRef('Unavailable'),
@@ -311,7 +314,7 @@ const GET_PET: OperationObject = {
   tags: [PETS],
   summary: 'Get an animal',
   description:
-    `Removed on ${GET_PET_DEPRECATION.removedOn.slice(0, 10)}. ` +
+    `Will be removed on ${GET_PET_DEPRECATION.removedOn.slice(0, 10)}. ` +
     'Use listPets with the status filter instead.',
   deprecated: true,
   parameters: [
@@ -358,7 +361,7 @@ const GET_PET: OperationObject = {
 
 const LIVEZ: OperationObject = {
   operationId: 'livez',
-  tags: [OPERATION],
+  tags: [OPERATORS],
   summary: 'Show whether the process is alive',
   description:
     'Does not use the store. A supervisor should restart a process that does not respond.',
@@ -375,7 +378,7 @@ const LIVEZ: OperationObject = {
 
 const READYZ: OperationObject = {
   operationId: 'readyz',
-  tags: [OPERATION],
+  tags: [OPERATORS],
   summary: 'Show whether the service is ready for requests',
   description:
     'Returns 503, with the reason, while the service starts, stops, or cannot store animals.',
@@ -393,7 +396,7 @@ const READYZ: OperationObject = {
 
 const METRICS: OperationObject = {
   operationId: 'metrics',
-  tags: [OPERATION],
+  tags: [OPERATORS],
   summary: 'Show metrics for Prometheus',
   description:
     'Requests, uses of API keys, animals, commits and load. An API key that may only read ' +
@@ -412,7 +415,7 @@ const METRICS: OperationObject = {
 
 const OPENAPI: OperationObject = {
   operationId: 'openapi',
-  tags: [OPERATION],
+  tags: [OPERATORS],
   summary: 'Show this description',
   description: 'Any web page may read it.',
   security: [],

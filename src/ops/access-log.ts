@@ -12,7 +12,10 @@ import type { Log } from '../base/log.ts';
 import type { RequestRecord } from '../http/request-record.ts';
 import { requestIdOf } from './request-id.ts';
 
-/** Returns the request's id, and has its socket keep the address, which a closed one has not. */
+/**
+ * Returns the request's id. Reading `remoteAddress` makes Node.js remember it; a closed socket no
+ * longer knows it.
+ */
 export function identifyRequest(request: IncomingMessage): string {
   void request.socket.remoteAddress;
   return requestIdOf(request);

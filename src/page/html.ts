@@ -23,7 +23,7 @@ const BODY = `<noscript><p>This page needs JavaScript; the service does not. The
 <p id="start">Loading. If this text stays, the page’s module did not load: reload the page.</p>
 <main id="main" hidden>
   <form id="key-form" class="card">
-    <label>API key, as configured or as printed when the service started
+    <label>API key: the key itself, not its sha256: digest
       <input id="key" type="password" autocomplete="off" spellcheck="false"></label>
     <label class="side"><input id="keep" type="checkbox"> Keep it until this tab is closed</label>
     <button class="main">Use this key</button>
@@ -63,7 +63,7 @@ const BODY = `<noscript><p>This page needs JavaScript; the service does not. The
 export const PAGE_HTML: string = htmlDocument({
   address: './',
   title: 'Petstore',
-  intro: 'List the pets, add one, and see the request for each response.',
+  intro: 'List the pets, add one, and see each request as a curl line, with its response.',
   script: 'main',
   body: BODY,
 });

@@ -108,7 +108,7 @@ async function addPet(): Promise<void> {
   await askAdd(prepare, ({ id }) => {
     [newest, find('#name').value] = [id, ''];
     void list(pages);
-    return `Response 201: pet ${id} is stored. It is at the end of the list.`;
+    return `Response 201: pet ${id} is stored. It is at the end of the list of all pets.`;
   });
 }
 

@@ -2,7 +2,7 @@
  * The page for people: `GET /`, and its files below `/page/`. It needs no API key.
  *
  * The service serves a fixed list of this package's modules, and no other file. It reads them once,
- * at start. If TypeScript runs without a build, it removes the types.
+ * at start. If TypeScript runs without a build, the service removes the types.
  */
 
 import { readFileSync } from 'node:fs';

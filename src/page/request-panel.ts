@@ -3,7 +3,7 @@
  * Error in words, and the curl line that sends the same request. An error gets the focus.
  */
 
-import { PetStoreError } from '../client/pet-store-error.ts';
+import type { PetStoreError } from '../client/pet-store-error.ts';
 import { curlLine } from './curl-line.ts';
 
 /** What the page uses of the DOM. The compiler's DOM types would declare `name` globally. */
@@ -34,7 +34,7 @@ export function makeRequestPanel(selector: string): Ask {
   const panel = document.querySelector(selector);
   const [words, curl] = [panel.querySelector('.words'), panel.querySelector('.curl')];
   const [line, copy] = [curl.querySelector('code'), curl.querySelector('button')];
-  // On a page that another machine served by http there is no clipboard.
+  // Without https, a page from another machine has no clipboard.
   copy.addEventListener('click', async () => {
     await navigator.clipboard?.writeText(line.textContent);
     copy.textContent = navigator.clipboard === undefined ? 'Select it by hand' : 'Copied';
@@ -54,7 +54,7 @@ export function makeRequestPanel(selector: string): Ask {
       if (own === last) [words.className, words.textContent] = ['words good', show(value)];
     } catch (error) {
       if (own !== last) return;
-      [words.className, words.textContent] = ['words bad', inWords(error)];
+      [words.className, words.textContent] = ['words bad', inWords(error, !curl.hidden)];
       words.focus();
     } finally {
       isPosting = false;
@@ -62,8 +62,9 @@ export function makeRequestPanel(selector: string): Ask {
   };
 }
 
-function inWords(error: unknown): string {
-  if (!(error instanceof PetStoreError)) return `Not sent. ${(error as Error).message}.`;
-  const { status, code, message } = error;
-  return `${status === undefined ? 'No response' : `Response ${status}`}, ${code}: ${message}.`;
+/** An error without a code is from `prepare`, or from a fetch without the client. */
+function inWords(error: unknown, isSent: boolean): string {
+  const { status, code, message } = error as Partial<PetStoreError>;
+  const outcome = status !== undefined ? `Response ${status}` : isSent ? 'No response' : 'Not sent';
+  return `${outcome}${code === undefined ? '.' : `, ${code}:`} ${message}.`;
 }

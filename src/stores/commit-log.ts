@@ -3,8 +3,8 @@
  *
  * A log makes commits durable, in the order of ids, and puts into the tables what is durable: its
  * own commits, and those of other processes if there are any. Only the log writes to the tables.
- * There are two: the journal and snapshot of a data file (file/file-log.ts), and the slots of an
- * etcd cluster.
+ * There are two logs: the journal and the data file, which the code calls the snapshot
+ * (file/file-log.ts), and the slots of an etcd cluster (etcd/etcd-log.ts).
  */
 
 import type { StoredPet } from '../model/pet.ts';
@@ -23,12 +23,15 @@ export class KeyAlreadyStoredError extends Error {
 export interface LogTarget {
   readonly pets: PetTable;
   readonly keys: KeyTable;
-  /** Refuses the creates that wait since `since` or longer, by the log's clock; or all of them. */
-  refuseWaiting(error: StoreUnavailableError, since?: number): void;
+  /**
+   * Refuses the waiting creates that arrived at `latest` or before (by the log's clock); without
+   * `latest`, all.
+   */
+  refuseWaiting(error: StoreUnavailableError, latest?: number): void;
 }
 
 export interface CommitLimits {
-  /** A commit takes no more bytes, except for the create that reaches it. */
+  /** A commit takes at most this many bytes, except for the last create, which may exceed them. */
   readonly fullCommitBytes: number;
   /** The longest pet, without its id. */
   readonly petBytes: number;
@@ -48,25 +51,37 @@ export interface CommitLog {
   beforeCommit?(): Promise<void>;
 
   /**
-   * Makes the creates durable together and puts them into the tables; returns how each came out:
-   * stored, or refused with StoreUnavailableError and nothing of it will appear, or in doubt with
-   * OutcomeUnknownError, or its key was found (KeyAlreadyStoredError). It does not reject.
+   * Makes the creates durable together and puts them into the tables. Resolves with the outcome of
+   * each: stored; or refused with StoreUnavailableError, and then nothing of it will appear; or in
+   * doubt, with OutcomeUnknownError; or KeyAlreadyStoredError. It does not reject.
    */
   commit(creates: readonly PendingPet[]): Promise<readonly Outcome<StoredPet>[]>;
 
-  /** Resolves when the tables have all that was committed before the call; else they always do. */
+  /**
+   * Resolves when the tables have all that was committed before the call. The tables of a log
+   * without this method always have it.
+   */
   caughtUp?(): Promise<void>;
 
   /** Returns the error for all new creates, or undefined if the log accepts them. */
   refusal(): StoreUnavailableError | undefined;
 
-  /** Why pets cannot be stored, or could not be stored a moment ago. */
+  /**
+   * As in PetStore. While `refusal` returns undefined, creates are tried, but this may still be the
+   * reason of a recent failure.
+   */
   problem(): string | undefined;
 
-  /** Why it is unknown whether the key is stored, after a create with it was refused. */
+  /**
+   * Called after a create with the key was refused. Returns why it is unknown whether an earlier
+   * create has stored the key, or undefined if it is known.
+   */
   doubtOf(key: KeyHash): string | undefined;
 
-  /** Waits for a try in progress that may end the doubt. Resolves with false if there is none. */
+  /**
+   * Resolves with true after it has waited for a try in progress, which may have ended the doubt,
+   * and with false if no try is in progress.
+   */
   resolveDoubt(): Promise<boolean>;
 
   /** As in PetStore. */

@@ -3,10 +3,10 @@
  * store are this one, over two logs (commit-log.ts).
  *
  *     list, get ──▶ caught up? ──▶ tables
- *     create ──▶ check ──▶ idempotency ──▶ queue ──▶ log.commit(batch) ──▶ outcomes
+ *     create ──▶ idempotency ──▶ check ──▶ queue ──▶ log.commit(batch) ──▶ outcomes
  *
- * A create is refused, and counted, in one place. The store keeps no list of the keys in doubt: it
- * asks the log after a create with a key was refused.
+ * Each create that fails is counted once, with the error that its caller gets. The store keeps no
+ * list of the keys in doubt: it asks the log after a create with a key was refused.
  */
 
 import { Histogram } from '../base/histogram.ts';
@@ -43,6 +43,7 @@ const KEY_BYTES = 80;
 
 /** A create that waits for a commit. */
 interface QueuedPet extends PendingPet {
+  /** When it arrived, by the log's clock. Only set if the log refuses late creates, else 0. */
   readonly since: number;
 }
 
@@ -104,27 +105,11 @@ export class LogStore<Log extends CommitLog> implements PetStore {
   }
 
   create(newPet: NewPet): Promise<StoredPet> {
-    return this.#create(newPet);
+    return this.#countFailure(this.#create(newPet));
   }
 
-  async createOnce(newPet: NewPet, key: KeyHash): Promise<CreatedPet> {
-    const values = readNewPet(newPet);
-    for (let hasWaited = false; ;) {
-      try {
-        if (this.#closed !== undefined) throw new StoreUnavailableError(CLOSED);
-        return await this.#keyedCreates.create(values, key);
-      } catch (error) {
-        // The next iteration finds what another process stored, or the key has expired.
-        if (error instanceof KeyAlreadyStoredError) continue;
-        if (!(error instanceof StoreUnavailableError)) throw error;
-        if (this.#closed === undefined && this.#find(key) !== undefined) continue;
-        // This call stored nothing, but an earlier one with the key may have.
-        const doubt = this.log.doubtOf(key);
-        if (doubt === undefined) throw error;
-        if (hasWaited || !(await this.log.resolveDoubt())) throw new OutcomeUnknownError(doubt);
-        hasWaited = true;
-      }
-    }
+  createOnce(newPet: NewPet, key: KeyHash): Promise<CreatedPet> {
+    return this.#countFailure(this.#createOnce(newPet, key));
   }
 
   problem(): string | undefined {
@@ -166,9 +151,9 @@ export class LogStore<Log extends CommitLog> implements PetStore {
     return this.#closed;
   }
 
-  /** As that of LogTarget. */
+  /** As in LogTarget. */
   refuseWaiting(error: StoreUnavailableError, latest: number = Infinity): void {
-    this.#refusedCreates += this.#queue.refuse(({ since }) => since <= latest, error);
+    this.#queue.refuse(({ since }) => since <= latest, error);
   }
 
   async #close(): Promise<void> {
@@ -192,6 +177,26 @@ export class LogStore<Log extends CommitLog> implements PetStore {
     return this.#queue.add(create, bytes + (key === undefined ? 0 : KEY_BYTES));
   }
 
+  async #createOnce(newPet: NewPet, key: KeyHash): Promise<CreatedPet> {
+    const values = readNewPet(newPet);
+    for (let hasWaited = false; ;) {
+      try {
+        if (this.#closed !== undefined) throw new StoreUnavailableError(CLOSED);
+        return await this.#keyedCreates.create(values, key);
+      } catch (error) {
+        // The next iteration finds what another process stored, or the key has expired.
+        if (error instanceof KeyAlreadyStoredError) continue;
+        if (!(error instanceof StoreUnavailableError)) throw error;
+        if (this.#closed === undefined && this.#find(key) !== undefined) continue;
+        // This call stored nothing, but an earlier one with the key may have.
+        const doubt = this.log.doubtOf(key);
+        if (doubt === undefined) throw error;
+        if (hasWaited || !(await this.log.resolveDoubt())) throw new OutcomeUnknownError(doubt);
+        hasWaited = true;
+      }
+    }
+  }
+
   #find(key: KeyHash): StoredPet | undefined {
     const id = this.#keys.find(key);
     return id === undefined ? undefined : this.#pets.get(id);
@@ -202,7 +207,10 @@ export class LogStore<Log extends CommitLog> implements PetStore {
     return this.#queue.hold(this.#checkTakes(formatMembers(values)));
   }
 
-  /** Returns how long the pet is in a commit. Throws if it is too long, or no pets are taken. */
+  /**
+   * Returns how many bytes the pet takes in a commit. Throws InvalidPetError if they are too many,
+   * and StoreUnavailableError if the store refuses creates.
+   */
   #checkTakes(members: string): number {
     const { petBytes, bytesAroundPet } = this.log.limits;
     const bytes = Buffer.byteLength(members);
@@ -210,10 +218,7 @@ export class LogStore<Log extends CommitLog> implements PetStore {
       throw new InvalidPetError(`a pet in this store has at most ${petBytes} bytes`);
     }
     const refusal = this.#refusal();
-    if (refusal !== undefined) {
-      this.#refusedCreates += 1;
-      throw refusal;
-    }
+    if (refusal !== undefined) throw refusal;
     return bytes + bytesAroundPet;
   }
 
@@ -233,11 +238,16 @@ export class LogStore<Log extends CommitLog> implements PetStore {
     const outcomes = await this.log.commit(creates);
     this.#commitSeconds.observe((this.log.now() - startedAt) / 1000);
     this.#commitPets.observe(creates.length);
-    for (const outcome of outcomes) {
-      if (!('error' in outcome)) continue;
-      if (outcome.error instanceof StoreUnavailableError) this.#refusedCreates += 1;
-      if (outcome.error instanceof OutcomeUnknownError) this.#unknownCreates += 1;
-    }
     return outcomes;
+  }
+
+  async #countFailure<T>(creating: Promise<T>): Promise<T> {
+    try {
+      return await creating;
+    } catch (error) {
+      if (error instanceof StoreUnavailableError) this.#refusedCreates += 1;
+      if (error instanceof OutcomeUnknownError) this.#unknownCreates += 1;
+      throw error;
+    }
   }
 }

@@ -1,6 +1,6 @@
 /**
  * The simplest PetStore, and the one to read first: pets in a Map, for tests and for programs that
- * want no file. Its promise is the least that PetStore allows: a pet is as durable as the process.
+ * want no file. It promises the least that PetStore allows: a pet is lost when the process ends.
  */
 
 import { INT64_MAX } from '../base/int64.ts';
@@ -8,7 +8,7 @@ import type { NewPet, PetStatus, StoredPet } from '../model/pet.ts';
 import { CLOSED, NO_ID_LEFT, StoreUnavailableError, type PetStore } from '../model/pet-store.ts';
 import { formatMembers, formatPet, formatPets, readNewPet } from '../model/pet-text.ts';
 import { KeyTable } from './idempotency/key-table.ts';
-import { samePet } from './idempotency/idempotent-creates.ts';
+import { replayedPet } from './idempotency/idempotent-creates.ts';
 
 /** A store that begins with these pets, in ascending order of id. */
 export function createMemoryStore(startingPets: Iterable<StoredPet> = []): PetStore {
@@ -33,10 +33,12 @@ export function createMemoryStore(startingPets: Iterable<StoredPet> = []): PetSt
     create: async (newPet) => add(readNewPet(newPet)),
     async createOnce(newPet, key) {
       const values = readNewPet(newPet);
+      // No pet has the id 0.
       const stored = pets.get(keys.find(key) ?? 0n);
       if (stored !== undefined && !isClosed)
-        return { pet: samePet(stored, values), isReplayed: true };
+        return { pet: replayedPet(stored, values), isReplayed: true };
       const pet = add(values);
+      // Only the file store reads the CRC.
       keys.add({ key, id: pet.id, petCrc: 0 });
       return { pet, isReplayed: false };
     },

@@ -155,7 +155,7 @@ for (const row of ROWS) {
       if (row.state !== 'closing') service.child.kill('SIGTERM');
       const [code, pets, where] = row.hung;
       assert.equal(await service.exit(), code, service.stderr());
-      const deadlineMs = pets === 'memory only' ? 60_000 : 10_000;
+      const deadlineMs = pets === 'memory only' ? 70_000 : 10_000;
       const ending = `"deadlineMs":${deadlineMs},"pets":"${pets}"}`;
       assert.ok(service.stderr().includes(ending), service.stderr());
       await assertAllThere(scene, where);

@@ -52,7 +52,7 @@ const WRONG: readonly (readonly [options: object, message: string])[] = [
     'store: expected a PetStore, but it has no list, get, create, count, problem, close',
   ],
   [{ store: { ...store, get: 1 } }, 'store: expected a PetStore, but it has no get'],
-  [{ store: undefined }, 'dataFile, memory, etcd, store: expected one of them'],
+  [{ store: undefined }, 'dataFile, memory, etcd, store: expected exactly one of them, not 0'],
   [{ apiKey: 'k' }, 'apiKey: unknown option, did you mean apiKeys?'],
   [
     { store: undefined, etcd: { endpoints: ['http://e:1'] }, bodyLimitBytes: 1_048_577 },
@@ -79,7 +79,7 @@ const WRONG: readonly (readonly [options: object, message: string])[] = [
       'prefix: expected segments such as /shop, not "shop"',
       'bodyLimitBytes: expected an integer from 1 to 5242880, not 0',
       'corsOrigins[2]: expected an origin such as https://shop.example, or *, not "https://a.example/"',
-      'dataFile, memory, etcd, store: expected one of them',
+      'dataFile, memory, etcd, store: expected exactly one of them, not 2',
       `${FILE}, not URL…`,
     ].join('; '),
   ],

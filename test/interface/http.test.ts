@@ -96,7 +96,7 @@ const BROKEN_TARGETS = ['%', '%3g', '%FF'].flatMap((text) => [
   ...[`/v1/pets?${text}`, `/v1/pets?limit=1&a=b&${text}=c`, `/v1/pets/1?a=${text}`],
 ]);
 
-testRefused('Paths match exactly, and any other', 'unknown_path', UNKNOWN_PATHS, (path) =>
+testRefused('A path that does not match exactly', 'unknown_path', UNKNOWN_PATHS, (path) =>
   sendRaw(`GET ${path}`),
 );
 

@@ -160,7 +160,7 @@ test('500 has a fixed message, and its cause goes to the log', async (t) => {
   };
   const { client: own } = await openOwnService(t, { store, log });
   for (const answer of [await own.get('/pets'), await own.post(REX)]) {
-    assert.equal(assertError(answer, 'internal_error'), 'The service failed to answer');
+    assert.equal(assertError(answer, 'internal_error'), 'The service failed to respond');
   }
   assert.equal(causes.length, 2);
   for (const cause of causes) assert.match(cause, /secret detail/);

@@ -23,7 +23,7 @@ import {
 } from '../../src/model/pet-text.ts';
 import { storedPetOf } from '../../src/model/stored-pet.ts';
 import { COMPONENTS } from '../../src/openapi/components.ts';
-import { samePet } from '../../src/stores/idempotency/idempotent-creates.ts';
+import { replayedPet } from '../../src/stores/idempotency/idempotent-creates.ts';
 import { createMemoryStore } from '../../src/stores/memory-store.ts';
 
 const SAMPLE: Required<NewPet> = { name: 'Rex', categoryId: 7n, status: 'sold' };
@@ -100,12 +100,16 @@ test('formatMembers, the parsers and the client check every field of a pet', () 
   }
 });
 
-test('samePet compares every field', () => {
+test('replayedPet compares every field', () => {
   const stored = storedPetOf(1n, textOf(SAMPLE));
-  assert.equal(samePet(stored, SAMPLE), stored);
+  assert.equal(replayedPet(stored, SAMPLE), stored);
   for (const field of FIELDS) {
     const other = { ...SAMPLE, [field]: OTHER[field] };
-    assert.throws(() => samePet(stored, other), KeyReusedError, `samePet passes over ${field}`);
+    assert.throws(
+      () => replayedPet(stored, other),
+      KeyReusedError,
+      `replayedPet passes over ${field}`,
+    );
   }
 });
 

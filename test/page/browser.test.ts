@@ -179,6 +179,18 @@ inBrowser('The page shows the metrics if the key is valid', async () => {
 });
 
 inBrowser(
+  'A lost request for the metrics is not called unsent, and has its curl line',
+  async () => {
+    await openPage();
+    await useKey(KEY);
+    await browser.run(`fetch = () => Promise.reject(new TypeError('Failed to fetch'))`);
+    await browser.click('#metrics');
+    await says('metrics', /^No response\. Failed to fetch\.$/);
+    assert.match(await browser.text('#metrics-response code'), /\/metrics'$/);
+  },
+);
+
+inBrowser(
   'The page keeps a key in the tab only if the visitor wants that, and shows it nowhere',
   async () => {
     const storages = `return [sessionStorage, localStorage].map((storage) => JSON.stringify(storage))

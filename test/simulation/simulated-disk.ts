@@ -224,13 +224,7 @@ export class SimulatedDisk {
   }
 
   #entryOf(id: number): FileStat {
-    const links = [...this.image.names.values()].filter((named) => named === id).length;
-    const entry = {
-      owner: { user: 0, group: 0 },
-      device: 1n,
-      number: BigInt(id),
-      links: BigInt(links),
-    };
+    const entry = { owner: { user: 0, group: 0 }, device: 1n, number: BigInt(id) };
     if (id === FOLDER) return { ...entry, isFile: false, sizeBytes: 0, mode: 0o700, changedAt: 0n };
     const { cached, mode, version } = this.image.files.get(id)!;
     const [sizeBytes, changedAt] = [cached.length, BigInt(version)];

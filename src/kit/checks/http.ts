@@ -26,7 +26,7 @@ const postAs: Send = (client, type) => client.post(REX, { 'Content-Type': type }
 
 const REFUSALS: readonly Refusal[] = [
   ['no-key-first', 'Authentication comes first', 401, 'unauthorized', WITHOUT_KEY, sendLine],
-  ['paths', 'Paths match exactly, any other', 404, 'unknown_path', PATHS, get],
+  ['paths', 'A path that does not match exactly', 404, 'unknown_path', PATHS, get],
   ['broken-encoding', 'Broken percent-encoding', 400, 'malformed_request', BROKEN, get],
   ['method', 'Another method', 405, 'method_not_allowed', METHODS, sendMethod],
   ['other-type', 'Another Content-Type', 415, 'unsupported_media_type', TYPES, postAs],

@@ -6,7 +6,7 @@
  * one before. The queue has a bound, since a disk may be slower than its clients.
  */
 
-/** How a create came out. */
+/** The result of an item, or why it failed. */
 export type Outcome<Result> = { readonly result: Result } | { readonly error: Error };
 
 /** Makes the items durable together, and resolves with the outcome of each. */
@@ -14,11 +14,11 @@ export type CommitItems<Item, Result> = (
   items: readonly Item[],
 ) => Promise<readonly Outcome<Result>[]>;
 
-/** Past either bound the queue is full. */
+/** At either bound the queue is full. */
 const MAX_QUEUED_ITEMS = 16_384;
 const MAX_QUEUED_BYTES: number = 64 << 20;
 
-/** A commit takes no more bytes, except for the item that reaches them. */
+/** A commit takes at most this many bytes, except for the last item, which may exceed them. */
 export const FULL_COMMIT_BYTES: number = 16 << 20;
 
 /** No commit is longer: a full one, one more of the longest pets, and the text around them. */
@@ -43,7 +43,7 @@ export class CommitQueue<Item, Result> {
   readonly #beforeCommit: (() => Promise<void>) | undefined;
   #queue: Queued<Item, Result>[] = [];
   #queuedBytes = 0;
-  /** How many wait elsewhere, and their bytes. */
+  /** How many items wait elsewhere (see `hold`), and their bytes. */
   #held = 0;
   #heldBytes = 0;
   /** Items in the current commit. */
@@ -101,17 +101,14 @@ export class CommitQueue<Item, Result> {
     });
   }
 
-  /**
-   * Refuses waiting items, from the first one until one that is not to be; returns their number.
-   */
-  refuse(isRefused: (item: Item) => boolean, error: Error): number {
+  /** Refuses the items at the head of the queue for which `isRefused` is true. */
+  refuse(isRefused: (item: Item) => boolean, error: Error): void {
     let count = 0;
     while (count < this.#queue.length && isRefused(this.#queue[count]!.item)) count += 1;
     for (const { bytes, settle } of this.#queue.splice(0, count)) {
       this.#queuedBytes -= bytes;
       settle({ error });
     }
-    return count;
   }
 
   /** Resolves when every added item has its outcome. */
@@ -144,7 +141,7 @@ export class CommitQueue<Item, Result> {
     }
   }
 
-  /** All that waits, or as much as makes a full commit. */
+  /** Removes and returns all items that wait, or as many as make a full commit. */
   #takeBatch(): readonly Queued<Item, Result>[] {
     let bytes = 0;
     let count = 0;

@@ -6,8 +6,9 @@
  *
  * `after` is the last id before the commit. It chains the commits to each other and to the
  * snapshot, so that a missing one, or a snapshot from another day, is noticed. `keys` has the
- * idempotency keys of those pets that came with one: the key, the id, and when it is forgotten, in
- * milliseconds since 1970.
+ * idempotency keys of those pets that came with one: the key, the id, and when its 24 hours end by
+ * the time of day, in milliseconds since 1970. On etcd a key is found for another hour; the file
+ * store gives each key 24 hours again at each start.
  */
 
 import { COMMA } from '../../base/ascii.ts';
@@ -19,7 +20,7 @@ import type { TablePet } from '../table/pet-table.ts';
 
 export interface Commit {
   readonly after: bigint;
-  /** With the ids after + 1, after + 2 and so on, unless they were imported; one pet at least. */
+  /** At least one. The ids are after + 1, after + 2 and so on, unless the pets were imported. */
   readonly pets: readonly TablePet[];
   /** The keys of the pets that came with one, in the order of their ids. */
   readonly keys: readonly CommittedKey[];
@@ -28,21 +29,19 @@ export interface Commit {
 export interface CommittedKey {
   readonly key: KeyHash;
   readonly id: bigint;
-  /** In milliseconds since 1970. */
+  /** When its 24 hours end, in milliseconds since 1970. */
   readonly expiresAt: number;
 }
 
 /** A NewPet that waits for its id. */
 export interface PendingPet {
-  /** As formatMembers wrote them. */
+  /** The members in its text, as formatMembers wrote them. */
   readonly members: string;
   readonly status: PetStatus | undefined;
   readonly key?: KeyHash | undefined;
 }
 
-/**
- * The commit that adds these pets after the id `after`; their keys are forgotten at `expiresAt`.
- */
+/** Returns the commit that adds these pets after the id `after`. Their keys end at `expiresAt`. */
 export function createCommit(
   after: bigint,
   newPets: readonly PendingPet[],
@@ -99,7 +98,7 @@ export function commitStart(after: bigint): string {
 /** What follows the pets of a commit without keys. */
 export const COMMIT_END = ']}';
 
-/** Only a commit has this text: a quote in a name is escaped. */
+/** The beginning of a commit. No name contains it, because JSON escapes a quote in a name. */
 export const COMMIT_MARK = '{"after":';
 
 /**

@@ -17,8 +17,8 @@ import { LogLostError } from './log-lost-error.ts';
 import { decodeValue, digestOf, headOf, slotKey, type Layout, type Meta } from './slots.ts';
 
 /**
- * By the time of day an idempotency key is forgotten an hour after it expires: processes whose
- * clocks differ by less than that agree on each key until it expires.
+ * A process that reads a key from the log later may keep it for this much longer than 24 hours, so
+ * clocks may differ by up to an hour: no process forgets a key that has not expired.
  */
 const KEY_GRACE_MS: number = 60 * 60 * 1000;
 
@@ -75,8 +75,9 @@ export class AppliedLog {
   }
 
   /**
-   * True as long as etcd has the log that was applied. The create revision of the last slot would
-   * not be enough: after a restore another process may have taken that slot at that revision.
+   * Compares that are true as long as etcd has the log that was applied. The create revision of the
+   * last slot would not be enough: after a restore another process may have taken that slot at the
+   * same revision.
    */
   get compares(): readonly TxnPart[] {
     const meta = ifValueIs(this.layout.meta, this.#meta);

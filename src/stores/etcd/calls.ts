@@ -15,12 +15,12 @@ export type CallResult = { readonly kind: 'answered'; readonly answer: TxnRespon
 export interface FailedCall {
   readonly kind: FailureKind;
   readonly cause: string;
-  /** For ten seconds most endpoints have belonged to another cluster: this log's one is gone. */
+  /** Most endpoints belong to another cluster, and the first of them has for ten seconds. */
   readonly isOtherCluster?: true;
 }
 
 export type FailureKind =
-  /** The member refused it before it was proposed, or as corrupt: it has no effect. */
+  /** The member refused it before replicating it, or has the alarm CORRUPT: it has no effect. */
   | 'refused'
   /** The member's quota is used up. A put may have taken effect nevertheless. */
   | 'no space'

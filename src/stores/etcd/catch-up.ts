@@ -98,7 +98,7 @@ export class CatchUp {
   #aroundSlots(rangeEnd: string): readonly TxnPart[] {
     const { layout } = this.#log;
     const { prefix, slotsEnd, meta, end } = layout;
-    // At the highest ids no slot is after the window. To etcd an empty range is one key.
+    // At the highest ids no slot is after the window, and the range would be empty.
     const later = rangeEnd === slotsEnd ? [] : [firstKey(rangeEnd, slotsEnd)];
     return [
       firstKey(prefix, slotKey(layout, 0n)),
@@ -119,7 +119,7 @@ export class CatchUp {
   }
 }
 
-/** Returns the error for a compare that failed although it is true for the applied log. */
+/** Returns the error for a failed compare: the log in etcd is not the applied one. */
 export function logDiverged({ layout, lastId }: AppliedLog): LogLostError {
   return new LogLostError(
     `The log under ${layout.prefix} is not the one that was read up to the pet ${lastId}: it was ` +

@@ -3,19 +3,23 @@
  *
  *     what is known                                      outcome            the slot
  *     the read barrier finds no cluster at present       refused            nothing is sent
- *     it succeeded, or the slot has our whole value      stored             used
- *     the slot has another value                         the next slot;     not ours
+ *     it succeeded, or the slot has the whole value      stored             has the batch
+ *     that was sent
+ *     the slot has another value                         the next slot;     another process's
  *                                                        refused after 5 s
  *     no part of it reached a connected socket           sent again;        free
  *                                                        refused after 5 s
  *     each attempt was refused, and so has no effect     refused            free
  *     each attempt found no space, and the slot is       refused            free
  *     empty
- *     any other attempt                                  sent again         reserved for this batch
- *     any other attempt, after 15 s or at the end of     unknown            open
- *     a shutdown
+ *     any other attempt                                  sent again         kept for this batch
+ *     any other attempt, after 15 s, or 3 s after the    unknown            open
+ *     store began to close
  *     a compare failed, and the slot is empty            refused, or        the log is lost
  *                                                        unknown
+ *
+ * A free slot is for the next batch. An open slot, too: the next batch that is sent to it takes it,
+ * or finds what took it, perhaps the batch in doubt.
  *
  * All attempts of a transaction count, not only the last one: an empty slot proves nothing while an
  * attempt is unanswered. Sending the same bytes again is safe, to any member: they can be put only
@@ -89,6 +93,7 @@ interface Proposal {
 }
 
 export class CommitWriter {
+  /** How often another process took the slot first; the metric calls them lost rounds. */
   conflicts = 0;
   readonly failures: FailureReport;
   readonly #deps: CommitWriterDeps;
@@ -123,8 +128,9 @@ export class CommitWriter {
   /**
    * Waits until it is time for the next commit. After a process wins a slot, it pauses for about
    * one round trip, as long as other processes are also writing. Without the pause, the process
-   * nearest to the leader would win every slot. One round trip is enough, because a process that
-   * lost a slot retries immediately.
+   * nearest to the leader would win every slot. One round trip is enough between processes at a
+   * similar distance, because a process that lost a slot retries immediately. A process that is
+   * much farther away still loses each slot (README).
    */
   async waitForFairness(): Promise<void> {
     const { clock, log } = this.#deps;

@@ -7,20 +7,20 @@
  *     failed a call, or did not respond to a check;        failed     "fails", once
  *     the next endpoint is used
  *     responded to a check ten seconds after it failed,    working    "works again"
- *     and the cluster to a transaction in between
+ *     and any endpoint has answered a transaction since
  *     responded for another cluster                        strange    "belongs to another cluster"
  *     responded to a check for this cluster again          working    "works again"
  *
  * All endpoints are checked every fifteen seconds. A check also measures their round trips: if one
  * is much nearer than the one in use, it is used from then on.
  *
- * The cluster is lost ten seconds after the first of more than half of the endpoints responded for
- * another one. An endpoint that does not respond changes nothing about that.
+ * The cluster is lost when more than half of the endpoints are strange, and the first of them has
+ * been so for ten seconds. An endpoint that does not respond changes nothing about that.
  */
 
 import type { Log, LogLevel } from '../../base/log.ts';
 
-/** How long most endpoints must have responded for another cluster before this one is lost. */
+/** How long the first strange endpoint must have been strange before the cluster is lost. */
 const OTHER_CLUSTER_MS = 10_000;
 /** The shortest time in the state `failed`: it keeps the log short. */
 const FAILED_MS = 10_000;

@@ -40,7 +40,7 @@ export type EtcdOptionName = keyof EtcdOptions;
 
 export interface EtcdProblem {
   readonly name: EtcdOptionName;
-  /** What was expected and what was given: "must …, not …". */
+  /** What is wrong, to follow the name: "must …, not …". */
   readonly sentence: string;
 }
 

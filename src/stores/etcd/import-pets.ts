@@ -22,7 +22,10 @@ import { encodeMeta, encodeValue } from './slots.ts';
 const MAX_COMMIT_PETS = 900;
 const FULL_COMMIT_BYTES: number = 64 << 10;
 
-/** By this clock all idempotency keys have expired, so that none of their times is shortened. */
+/**
+ * A time of day after every expiry: AppliedLog then never caps a lifetime at 24 hours, and an
+ * export returns the stored times.
+ */
 const stoppedClock: KeyClock = { now: () => 0, timeOfDay: () => 2 ** 52 };
 
 export interface ImportedData {

@@ -7,9 +7,9 @@
  *     one has refused (no rights, a wrong password)            is refused immediately
  *     too few have responded                                   asks again; is refused after 10 s
  *
- * For a service half of them are enough: one of one or two, two of three, three of five. With
- * fewer, a member that was recreated by mistake, and is the only one running, would be taken for
- * the cluster. With one endpoint, or two, the start cannot detect that: name all members.
+ * For a service at least half of them are needed: one of one or two, two of three, three of five.
+ * With fewer, a member that was recreated by mistake, and is the only one running, would be taken
+ * for the cluster. With one endpoint, or two, the start cannot detect that: name all members.
  */
 
 import { readFileSync } from 'node:fs';

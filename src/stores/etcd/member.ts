@@ -19,7 +19,7 @@ export type MemberResponse =
 /** The longest response: decoding it into an array of commits takes about a gigabyte. */
 const MAX_RESPONSE_BYTES: number = 64 << 20;
 
-/** The slowest response. Without it an occasional byte would keep a request waiting forever. */
+/** The lowest speed of a response. Without it an occasional byte would keep a request forever. */
 const MIN_BYTES_PER_MS = 64;
 
 /** How long an idle connection is kept open. */
@@ -44,7 +44,7 @@ export class Member {
 
   /**
    * Sends a request. It never rejects. `timeoutMs` is the longest time without a byte of the
-   * response; in all a long response may take longer, by MIN_BYTES_PER_MS.
+   * response. In all, it may take one more millisecond for each MIN_BYTES_PER_MS bytes.
    */
   post(path: string, body: string, timeoutMs: number, token?: string): Promise<MemberResponse> {
     return new Promise((resolve) => {

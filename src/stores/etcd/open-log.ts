@@ -58,8 +58,8 @@ export async function openLog(deps: StartDeps, prefix: string): Promise<LogId> {
 }
 
 /**
- * Resolves with the log under the prefix, which is made with this state if the prefix has no key,
- * and with whether this call made it.
+ * Makes a log with this state if the prefix has no key. Resolves with the log under the prefix, and
+ * with whether this call made it.
  */
 export async function openOrMakeLog(
   deps: StartDeps,
@@ -176,7 +176,7 @@ export async function repeatUntilDone<Success extends object>(
     }
     if (clock.now() - progressAt < START_MS) return undefined;
     throw new StoreUnavailableError(
-      `The etcd cluster gives no answer within ${START_MS / 1000} seconds: ${result.cause}`,
+      `The etcd cluster could not be used for ${START_MS / 1000} seconds: ${result.cause}`,
     );
   });
 }

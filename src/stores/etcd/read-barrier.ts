@@ -3,7 +3,7 @@
  * commit that any process made before the read began.
  *
  * One catch-up serves all reads that waited before its request was sent. Later reads share the next
- * one, since its response may have been created before they began.
+ * one, since the response of the first may be older than they are.
  */
 
 import { Histogram } from '../../base/histogram.ts';
@@ -42,11 +42,11 @@ export class ReadBarrier {
     this.#onLost = onLost;
   }
 
-  /** Why reads are refused, if catching up has failed for five seconds. */
+  /** Why reads are refused; undefined unless catching up has failed for five seconds. */
   get problem(): string | undefined {
     const failure = this.#failure;
     if (failure === undefined || this.#clock.now() - failure.since < READ_MS) return undefined;
-    return unreachable(failure.cause);
+    return unusable(failure.cause);
   }
 
   /** Resolves after a catch-up. Rejects with StoreUnavailableError after five seconds. */
@@ -60,8 +60,8 @@ export class ReadBarrier {
 
   /** Refuses the reads that have waited for too long. The caller repeats this regularly. */
   expire(): void {
-    const cause = this.#failure?.cause ?? 'no answer yet';
-    this.#refuse(unreachable(cause), this.#clock.now() - READ_MS);
+    const cause = this.#failure?.cause ?? 'no response yet';
+    this.#refuse(unusable(cause), this.#clock.now() - READ_MS);
   }
 
   /** Refuses all reads from now on. */
@@ -119,6 +119,6 @@ function otherCluster(cause: string): LogLostError {
   );
 }
 
-function unreachable(cause: string): string {
-  return `The etcd cluster gives no answer: ${cause}`;
+function unusable(cause: string): string {
+  return `The etcd cluster cannot be used: ${cause}`;
 }

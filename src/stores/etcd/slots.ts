@@ -24,7 +24,7 @@ import { LogLostError } from './log-lost-error.ts';
 export interface Layout {
   readonly prefix: string;
   readonly meta: string;
-  /** The first key after all slots. */
+  /** The first key after all slots: they begin with `c/`, and `0` follows `/` in ASCII. */
   readonly slotsEnd: string;
   /** The first key after those with the prefix. */
   readonly end: string;

@@ -2,9 +2,9 @@
  * Reads and makes a data file as a whole: for a start (recovery.ts), for a check (verify-data.ts),
  * and for an import or an export.
  *
- * An import and an export hold the lock, since a running service has pets in its journal that the
- * snapshot lacks. For the same reason `loadDataFile` refuses a data file that has a journal, as
- * after a kill -9 or in a backup.
+ * An import holds the lock, since a running service has pets in its journal that the snapshot
+ * lacks; an export, so that no service starts on the half-made file. `loadDataFile` also refuses a
+ * data file that has a journal, as after a kill -9 or in a backup.
  */
 
 import { dirname } from 'node:path';
@@ -71,7 +71,10 @@ export async function readDataFile(
   return (await withFileIfPresent(disk, paths.journal, read)) ?? read();
 }
 
-/** The first snapshot is made before the first journal: one without a snapshot must be empty. */
+/**
+ * The first snapshot is made before the first journal: a journal without a snapshot must have no
+ * complete line.
+ */
 async function followJournal(
   { paths, memory, pets }: DataFileDeps,
   snapshot: Pick<KnownSnapshot, 'id'> | undefined,
@@ -113,8 +116,8 @@ export async function loadDataFile(disk: Disk, path: string): Promise<WholeData>
   try {
     if ((disk.stat(paths.journal)?.sizeBytes ?? 0) > 0) {
       throw new Error(
-        `${paths.journal} has pets that the data file lacks: start the service on this data file ` +
-          'once, and stop it, which brings them into the data file',
+        `${paths.journal} may have pets that the data file lacks: start the service on this data ` +
+          'file once, and stop it, which brings them into the data file',
       );
     }
     const pets = new PetTable();

@@ -73,7 +73,7 @@ export interface DiskFile {
   /** As `write`, but synchronous, for a few bytes that only go to the page cache. */
   writeNow(bytes: Buffer, offset: number, position: number): number;
 
-  /** Makes the content durable. After a failure it must never be called again for this file. */
+  /** Makes the content durable. After a failure this process must not call it for this file. */
   sync(): Promise<void>;
 
   truncate(length: number): Promise<void>;
@@ -93,8 +93,6 @@ export interface FileStat {
   /** Which file it is: the device and the number on it. */
   readonly device: bigint;
   readonly number: bigint;
-  /** How many names it has; 0 if it was removed. */
-  readonly links: bigint;
   /** When its content last changed, in nanoseconds. */
   readonly changedAt: bigint;
 }

@@ -10,14 +10,18 @@
  *   reviving  a try fails                                           reviving, the doubt stays
  *   reviving  the doubt is durable, the journal cannot be removed   reviving, nothing in doubt
  *   reviving  the journal is renewed, and the doubt published       working
- *   reviving  as from working                                       readOnly, the doubt stays
- *   any       close, after the try in progress                      closing
- *   closing   the files are secured                                 closed
+ *   reviving  the lock is lost, another file is in place, or memory
+ *             fails                                                 readOnly, the doubt stays
+ *   working, reviving, readOnly
+ *             close, after the try in progress                      closing, the doubt stays
+ *   closing   the doubt is durable and published                    closing, nothing in doubt
+ *   closing   the files are secured, or cannot be                   closed, the doubt stays
  *
  * Invariants:
  *  1. A pet in memory is durable.
- *  2. The journal is written only while working; every other file only while working, reviving or
- *     closing, except for the saved file, which no other process uses.
+ *  2. A journal gets lines only while working. It is replaced, removed or cut, and a snapshot is
+ *     made, only while reviving or closing. A saved file is made only while readOnly or closing: no
+ *     other process uses it.
  *  3. At most one commit is in doubt. It follows the last id in memory. Each checkpoint and each
  *     new journal has it. It stays in doubt until it is published or the process ends.
  *  4. While reviving or readOnly no create waits in the queue; each new one is refused immediately.
@@ -30,7 +34,7 @@ export type FileLogState =
   | { readonly name: 'working' }
   | {
       readonly name: 'reviving';
-      readonly cause: string;
+      readonly cause: Error | string;
       /** What the journal may show after the next start. */
       readonly doubt: Commit | undefined;
       /**

@@ -34,15 +34,15 @@ import {
   type StoreFiles,
   type StoreFilesDeps,
 } from './store-files.ts';
-import { WriteFailures, withoutPath } from './write-failures.ts';
+import { clientMessage, WriteFailures } from './write-failures.ts';
 
 export interface FileLogDeps extends StoreFilesDeps {
   readonly target: LogTarget;
   readonly lock: DiskLock;
 }
 
-/** Why the log cannot continue: it must become read-only, or the cause to renew the journal. */
-type Fault = ReadOnlyError | string;
+/** Why the log cannot continue: it must become read-only, or (any other) renew its journal. */
+type Fault = ReadOnlyError | Error | string;
 
 /** How often the log checks its files, and makes a try if one is due. */
 const TICK_MS = 1000;
@@ -69,13 +69,13 @@ export class FileLog implements CommitLog {
   #loggedAt = -Infinity;
   #resolveLost: (error: Error) => void = () => undefined;
 
-  /** `staleCause` is why a stale journal cannot be removed; undefined if there is none. */
-  constructor(deps: FileLogDeps, files: StoreFiles, staleCause?: string) {
+  /** `obsoleteCause` is why an obsolete journal cannot be removed; undefined if there is none. */
+  constructor(deps: FileLogDeps, files: StoreFiles, obsoleteCause?: string) {
     this.#deps = deps;
     this.#files = files;
     this.#failures = new WriteFailures(deps.log, deps.clock.now, deps.paths.snapshot);
     this.lost = new Promise((resolve) => (this.#resolveLost = resolve));
-    if (staleCause !== undefined) this.#become(this.#reviving(staleCause, undefined));
+    if (obsoleteCause !== undefined) this.#become(this.#reviving(obsoleteCause, undefined));
     this.#stopTicking = deps.clock.every(TICK_MS, () => this.#tick());
   }
 
@@ -104,16 +104,14 @@ export class FileLog implements CommitLog {
     this.#isWriting = false;
     if (written.kind === 'rolled back') return this.#refuse(creates, written.cause);
     const fault =
-      written.kind === 'durable'
-        ? this.#faultAfterSync(line.bytes.length)
-        : messageOf(written.cause);
+      written.kind === 'durable' ? this.#faultAfterSync(line.bytes.length) : asError(written.cause);
     if (fault === undefined) {
       this.#files.journal.append(line);
       this.#publish(commit);
     } else {
       this.#fail(fault, commit);
     }
-    // The commit in doubt waits for the first try; all other creates are refused already.
+    // The commit that met the fault waits for the first try; all waiting creates are refused.
     await this.#work;
     return this.#outcomesOf(commit);
   }
@@ -127,12 +125,12 @@ export class FileLog implements CommitLog {
         const waitMs = Math.max(0, state.nextTryAt - this.#deps.clock.now());
         const seconds = Math.max(1, Math.ceil(waitMs / 1000));
         return new StoreUnavailableError(
-          `Pets cannot be stored: ${withoutPath(state.cause)}; the next try is in ${seconds} s`,
+          `Pets cannot be stored: ${clientMessage(state.cause)}; the next try is in ${seconds} s`,
           seconds,
         );
       }
       case 'readOnly':
-        return new StoreUnavailableError(withoutPath(state.cause), MAX_PAUSE_MS / 1000);
+        return new StoreUnavailableError(clientMessage(state.cause), MAX_PAUSE_MS / 1000);
       case 'closing':
       case 'closed':
         return new StoreUnavailableError(CLOSED);
@@ -193,7 +191,7 @@ export class FileLog implements CommitLog {
   }
 
   #reviving(
-    cause: string,
+    cause: Error | string,
     doubt: Commit | undefined,
     pauseMs = 0,
     freeBytes = Infinity,
@@ -244,19 +242,19 @@ export class FileLog implements CommitLog {
     try {
       return this.#fault(lineBytes);
     } catch (error) {
-      return messageOf(error);
+      return asError(error);
     }
   }
 
   #assertOwned(): void {
     const fault = this.#fault(undefined);
-    if (fault !== undefined) throw new Error(messageOf(fault));
+    if (fault !== undefined) throw asError(fault);
   }
 
   /** Leaves `working`, refuses all waiting creates, and begins the first try. */
   #fail(fault: Fault, doubt: Commit | undefined): void {
-    if (typeof fault === 'string') this.#become(this.#reviving(fault, doubt));
-    else this.#becomeReadOnly(fault, doubt);
+    if (fault instanceof ReadOnlyError) this.#becomeReadOnly(fault, doubt);
+    else this.#become(this.#reviving(fault, doubt));
     this.#deps.target.refuseWaiting(this.refusal()!);
     this.#begin();
   }
@@ -279,7 +277,8 @@ export class FileLog implements CommitLog {
       await this.#files.renewJournal(doubt, () => this.#publishDoubt());
       this.#become({ name: 'working' });
       this.#failures.clear();
-      this.#deps.log('info', 'Began a new journal', { cause, pets: this.#deps.pets.length });
+      const details = { cause: messageOf(cause), pets: this.#deps.pets.length };
+      this.#deps.log('info', 'Began a new journal', details);
     } catch (error) {
       await this.#reviveLater(error, pauseMs);
     }
@@ -293,7 +292,7 @@ export class FileLog implements CommitLog {
     this.#failures.record(error);
     const pauseMs = Math.min(Math.max(FIRST_PAUSE_MS, 2 * lastPauseMs), MAX_PAUSE_MS);
     const freeBytes = await this.#freeBytes();
-    this.#become(this.#reviving(messageOf(error), this.#doubt, pauseMs, freeBytes));
+    this.#become(this.#reviving(asError(error), this.#doubt, pauseMs, freeBytes));
   }
 
   /** An unknown number counts as infinite: then only the clock decides about the next try. */
@@ -338,7 +337,7 @@ export class FileLog implements CommitLog {
   }
 
   #doubtMessage(): string {
-    const cause = 'cause' in this.#state ? withoutPath(this.#state.cause) : CLOSED;
+    const cause = 'cause' in this.#state ? clientMessage(this.#state.cause) : CLOSED;
     return `It is not known whether the pet was stored: ${lowerFirst(cause)}`;
   }
 
@@ -394,6 +393,10 @@ export class FileLog implements CommitLog {
         'data file and move the journal away; then start it';
     log('error', 'The store has become read-only', { cause, advice, dataFile: paths.snapshot });
   }
+}
+
+function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown));
 }
 
 function lowerFirst(text: string): string {

@@ -1,5 +1,5 @@
 /**
- * The file store: a PetStore that loses nothing, in four files.
+ * The file store: a PetStore whose acknowledged pets outlive the process. Its files:
  *
  *     pets.json          the snapshot, replaced as a whole at a checkpoint
  *     pets.json.keys     the idempotency keys of that checkpoint (../idempotency/key-table.ts)
@@ -87,8 +87,8 @@ export async function openFileStore(options: FileStoreOptions): Promise<FileStor
       // Its parent folders may have been made a moment ago.
       const isNew = fileAt(disk, paths.snapshot) === undefined;
       if (isNew) await syncFolders(disk, dirname(paths.snapshot));
-      const { files, staleCause } = await recover(deps);
-      return new FileLog({ ...deps, target }, files, staleCause);
+      const { files, obsoleteCause } = await recover(deps);
+      return new FileLog({ ...deps, target }, files, obsoleteCause);
     } catch (error) {
       await lock.release();
       throw await withLine(disk, error);

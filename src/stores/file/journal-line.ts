@@ -4,7 +4,7 @@
  *     1e0d9802 00000041 {"journal":1,"snapshot":"709ddd80","lastId":0}␊
  *     4e9bc562 0000004c {"after":0,"pets":[{"id":1,"name":"Rex","categoryId":1}]}␊
  *     └──────┘ └──────┘ the line's length in bytes, in hex, the line feed included
- *     └─ CRC-32 of the file up to this line, and of the line after the CRC
+ *     └─ CRC-32 of all bytes before this line, and of this line from the space after the CRC on
  *
  * The header names the snapshot that the journal follows by its last id and by the CRC-32 of that
  * file through its closing bracket. Each CRC also covers all bytes before the line. So a line is

@@ -3,7 +3,7 @@
  *
  *     empty, zeros, or a torn first write    `nothing`: it may be removed
  *     a header that names this snapshot      `follows`: its commits are applied
- *     a header that names another snapshot   `passed over` if the snapshot has all its pets: a
+ *     a header that names another snapshot   `obsolete` if the snapshot has all its pets: a
  *                                            checkpoint was interrupted; else damaged
  *     anything else                          DamagedFileError
  *
@@ -33,7 +33,7 @@ import {
 import { isTornBeginning, isTornLine } from './torn-tail.ts';
 
 export interface JournalContent {
-  readonly kind: 'nothing' | 'follows' | 'passed over';
+  readonly kind: 'nothing' | 'follows' | 'obsolete';
   /** How many bytes are complete lines, and their CRC-32. */
   readonly lengthBytes: number;
   readonly crc: number;
@@ -77,7 +77,7 @@ class JournalReader {
   #lastOffset = 0;
   /** The last id of the commits that were read. */
   #lastId = 0n;
-  #isPassedOver = false;
+  #isObsolete = false;
   /** The newest keys, at least as many as are returned. */
   #keys: CommittedKey[] = [];
 
@@ -138,7 +138,7 @@ class JournalReader {
       const at = this.#at;
       const length = lengthAt(bytes, at) ?? 0;
       const [start, textEnd] = [at + PREFIX_LENGTH, at + length - 1];
-      const commit = this.#isPassedOver
+      const commit = this.#isObsolete
         ? undefined
         : scanCommit(scanned, start, textEnd, this.#lastId, this.#run);
       if (commit === undefined) {
@@ -172,7 +172,7 @@ class JournalReader {
     this.#lastId = after + BigInt(pets.length);
     this.#addKeys(keys);
     for (const pet of pets) {
-      if (!this.#isPassedOver) this.#pets.append(pet);
+      if (!this.#isObsolete) this.#pets.append(pet);
       else if (this.#pets.get(pet.id)?.text !== pet.text) throw this.#otherSnapshot(pet.id, at);
     }
   }
@@ -189,7 +189,7 @@ class JournalReader {
     const { bytes } = this.#window;
     const named = readHeader(bytes);
     if (named !== undefined) {
-      this.#isPassedOver = !isSame(named, this.#snapshot);
+      this.#isObsolete = !isSame(named, this.#snapshot);
       this.#lastId = named.lastId;
       this.#at = lineLengthAt(bytes, 0) ?? 0;
       this.#crc = zlib.crc32(bytes.subarray(0, this.#at));
@@ -203,7 +203,8 @@ class JournalReader {
       complaint: 'It does not begin like a journal of this version',
       advice:
         'Put it back where it came from; or, if another version wrote it, stop that version ' +
-        'cleanly first, which brings its pets into the data file',
+        'cleanly first, which brings its pets into the data file; or, if it is damaged, restore ' +
+        'the data file and its journal from one backup, or move it away, as evidence',
     });
   }
 
@@ -213,10 +214,13 @@ class JournalReader {
     const lengthBytes = position + this.#at;
     const next = `${commitStart(this.#lastId)}{"id":${this.#lastId + 1n},`;
     if (!atEnd || !isTornLine(tail, lengthBytes, next)) {
-      throw this.#damage(this.#at, 'This line of the journal is not a complete commit');
+      throw this.#damage(
+        this.#at,
+        'This line of the journal is neither intact nor a torn last line',
+      );
     }
     return {
-      kind: this.#isPassedOver ? 'passed over' : 'follows',
+      kind: this.#isObsolete ? 'obsolete' : 'follows',
       lengthBytes,
       crc: this.#crc,
       lastOffset: this.#lastOffset,

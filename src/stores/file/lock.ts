@@ -21,7 +21,7 @@ import { messageOf } from '../../base/log.ts';
 /**
  * Takes the lock, which lasts until the returned file is closed. Resolves with undefined if another
  * process has it. Rejects if there is no way to lock.
- * `prepare` sets the file's mode and owner: every process that may open it may lock it.
+ * `prepare` sets the file's mode and owner, since any process that may open it could lock it.
  */
 export async function lockFile(
   path: string,

@@ -1,9 +1,9 @@
 /**
  * The real disk, on node:fs.
  *
- * A folder cannot be synced on Windows and on some file systems, which do not need it. A rename on
- * Windows fails while a virus scanner or an indexer has the file open, so it is retried for a few
- * seconds.
+ * A folder cannot be synced on Windows and on some file systems: there a power failure may undo a
+ * rename. A rename on Windows fails while a virus scanner or an indexer has the file open, so it is
+ * retried for a few seconds.
  */
 
 import { fdatasync, fstatSync, lstatSync, statSync, writeSync, type BigIntStats } from 'node:fs';
@@ -122,7 +122,6 @@ function entryOf(stats: BigIntStats): FileStat {
     owner: { user: Number(stats.uid), group: Number(stats.gid) },
     device: stats.dev,
     number: stats.ino,
-    links: stats.nlink,
     changedAt: stats.mtimeNs,
   };
 }

@@ -18,7 +18,10 @@ export type PathState =
   /** Another file is there. */
   | 'replaced';
 
-/** The store must not write its files any more: another process may be using them. */
+/**
+ * The store must become read-only: another process may be using its files, another file is at the
+ * path of one of them, or memory failed after a sync.
+ */
 export class ReadOnlyError extends Error {
   override readonly name: string = 'ReadOnlyError';
   /** True if a new process can continue with the files. */

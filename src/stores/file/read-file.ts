@@ -1,6 +1,6 @@
 /**
- * Reading files: one item of work with an open file, and its content in chunks of a megabyte. A
- * path that leads to a folder, or to a symbolic link without a target, is refused.
+ * Opens a file for one task, and reads files in chunks of a megabyte. A path that leads to a
+ * folder, or to a symbolic link without a target, is refused.
  */
 
 import zlib from 'node:zlib';

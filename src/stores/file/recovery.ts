@@ -2,18 +2,21 @@
  * Recovery: what a store does with the files that it finds when it opens.
  *
  *     snapshot   journal                                 then
- *     none       none                                    start empty
+ *     none       none, or a torn first write             start empty; refuse next to a saved file
  *     exists     none                                    load the snapshot
  *     exists     follows the snapshot                    apply the journal
- *     exists     follows another, all its pets known     pass it over: a checkpoint was interrupted
- *     any        a torn first write                      drop it: it was never acknowledged
- *     any        complete lines and a torn one           drop the torn line, and log it
- *     any        anything else                           refuse, with file, byte and line
+ *     exists     obsolete: follows an earlier snapshot,  remove it: a checkpoint was interrupted
+ *                and all its pets are in this one
+ *     exists     a torn first write                      drop it: it was never acknowledged
+ *     exists     complete lines and a torn one           drop the torn line, and log it
+ *     any        anything else                           refuse
  *
- * A refusal changes no file. What was read is made durable before any client can see it, since a
- * killed process may have left it in the page cache only. The snapshot is synced. The journal is
+ * A refusal changes no pet and no key in the files. What was read is made durable before any client
+ * can see it, since a killed process may have left it in the page cache only. The snapshot is
+ * synced (except on Windows, which syncs no file that is open for reading only). The journal is
  * copied to a new file, so that this store shares no file with a process that still hangs, or with
- * a backup of hard links.
+ * a backup of hard links. A long one goes into a checkpoint; if both fail, it stays in use, and its
+ * last line is written again.
  */
 
 import { basename, dirname } from 'node:path';
@@ -26,11 +29,12 @@ import { ReadOnlyError } from './path-state.ts';
 import { fileAt } from './read-file.ts';
 import { removeFile } from './replace-file.ts';
 import { StoreFiles, type StoreFilesDeps } from './store-files.ts';
+import { clientMessage } from './write-failures.ts';
 
 export interface Recovered {
   readonly files: StoreFiles;
-  /** Why a stale journal cannot be removed; undefined if there is none. */
-  readonly staleCause: string | undefined;
+  /** Why an obsolete journal cannot be removed; undefined if there is none. */
+  readonly obsoleteCause: string | undefined;
 }
 
 /**
@@ -40,9 +44,10 @@ export interface Recovered {
  */
 export async function recover(deps: StoreFilesDeps): Promise<Recovered> {
   const { disk, paths, log } = deps;
-  await checkSavedFiles(deps);
+  const saved = await findSavedFile(deps);
   const data = await readDataFile(deps, (file) => file.sync());
   const { snapshot: loaded, journal: content } = data;
+  if (loaded === undefined && saved !== undefined) throw onlySaved(paths.snapshot, saved);
   if (loaded?.hasChecksum === false) {
     const event = 'The data file has no checksum line: a changed letter in it would not be noticed';
     log('info', event, { file: paths.snapshot });
@@ -65,7 +70,7 @@ export async function recover(deps: StoreFilesDeps): Promise<Recovered> {
       await files.checkpoint();
       log('info', 'Made an empty data file', { file: paths.snapshot });
     }
-    return { files, staleCause: undefined };
+    return { files, obsoleteCause: undefined };
   }
   logContent(deps, content);
   const entry = disk.stat(paths.journal);
@@ -73,7 +78,7 @@ export async function recover(deps: StoreFilesDeps): Promise<Recovered> {
   const { lengthBytes, crc } = hasCommits ? content : { lengthBytes: 0, crc: 0 };
   const files = new StoreFiles(deps, snapshot, entry && { entry, lengthBytes, crc });
   try {
-    return { files, staleCause: await renewFound(deps, files, content) };
+    return { files, obsoleteCause: await renewFound(deps, files, content) };
   } catch (error) {
     await files.journal.close().catch(() => undefined);
     throw error;
@@ -100,8 +105,9 @@ async function renewFound(
         const event =
           'Cannot remove an obsolete journal: creates are refused until it can be removed';
         log('warn', event, details);
-        return `an obsolete journal cannot be removed: ${details.cause}`;
+        return `an obsolete journal cannot be removed: ${clientMessage(error)}`;
       }
+      files.assertSyncable();
       log('warn', 'Cannot copy the journal: syncing the existing file instead', details);
     }
     await files.rewriteLastLine(lastOffset);
@@ -111,37 +117,43 @@ async function renewFound(
 }
 
 /**
- * Looks for files that a store saved when it must not write its data file. Rejects if they are the
- * only files: an empty store next to them would hide them.
+ * Looks for files that a store saved when it must not write its data file, and resolves with the
+ * last complete one. Logs each that is unfinished or newer than the data file.
  */
-async function checkSavedFiles({ disk, paths, log }: StoreFilesDeps): Promise<void> {
+async function findSavedFile({ disk, paths, log }: StoreFilesDeps): Promise<string | undefined> {
   const folder = dirname(paths.snapshot);
   const start = basename(`${paths.snapshot}.saved-`);
   const names = (await disk.list(folder)).filter((name) => name.startsWith(start)).sort();
   const snapshot = disk.stat(paths.snapshot);
+  let saved: string | undefined;
   for (const name of names) {
     const file = `${folder}/${name}`;
-    const entry = disk.stat(file);
     if (name.endsWith('.part')) {
       log('warn', 'An unfinished saved file is next to the data file', { file });
-    } else if (snapshot !== undefined && entry !== undefined) {
-      if (entry.changedAt <= snapshot.changedAt) continue;
-      const event =
-        'A saved file is newer than the data file: it may have pets that the data file lacks';
-      log('warn', event, { file, dataFile: paths.snapshot });
-    } else if (disk.stat(paths.journal) === undefined) {
-      throw new Error(
-        `There is no data file ${paths.snapshot}, but ${file} has the pets that a service saved: ` +
-          'rename it to the data file, or move it away to start with no pets',
-      );
+      continue;
     }
+    saved = file;
+    if (snapshot === undefined || (disk.stat(file)?.changedAt ?? 0n) <= snapshot.changedAt)
+      continue;
+    const event =
+      'A saved file is newer than the data file: it may have pets that the data file lacks';
+    log('warn', event, { file, dataFile: paths.snapshot });
   }
+  return saved;
+}
+
+/** Returns the refusal of an empty store: it would hide the pets of the saved file next to it. */
+function onlySaved(snapshot: string, saved: string): Error {
+  return new Error(
+    `There is no data file ${snapshot}, but ${saved} has the pets that a service saved: ` +
+      'rename it to the data file, or move it away to start with no pets',
+  );
 }
 
 /**
  * Rejects if the data file is a mount point by itself. Its lock and its journal would be in the
  * parent folder, which another container does not see, and no rename can replace it. A hard link
- * shows it: it cannot leave a mount.
+ * shows it: link() to the parent folder then fails with EXDEV.
  */
 async function expectNoMountPoint({ disk, paths }: StoreFilesDeps): Promise<void> {
   if (disk.stat(paths.snapshot) === undefined) return;
@@ -192,7 +204,7 @@ function logContent(
     const position = { file, offset: lengthBytes, bytes: tornBytes };
     log('warn', 'Dropped a torn commit that was never acknowledged', position);
   }
-  if (kind === 'passed over') {
+  if (kind === 'obsolete') {
     log('info', 'Ignored a journal whose pets are all in the data file', { file });
   }
 }

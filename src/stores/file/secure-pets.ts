@@ -32,8 +32,9 @@ export async function saveIfNeeded(
 }
 
 /**
- * Brings all pets into the snapshot by `checkpoint`, which is undefined if the store must not
- * write, or else makes sure that they are safe. Rejects with where the pets are if they are not.
+ * Tries `checkpoint`, which is undefined if the store must not write. If the pets are not safe
+ * then, saves them to a separate file. Rejects if they are still not safe; the message says where
+ * they are.
  */
 export async function secureAtClose(
   files: StoreFiles,

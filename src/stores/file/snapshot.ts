@@ -11,10 +11,11 @@
  * snapshot is the id that its journal names, so even those of new data files differ.
  *
  * JSON does not detect a changed letter in a name. The checksum line does, and every JSON reader
- * skips it: it is the CRC-32 of all bytes up to the closing bracket as whitespace, the highest bit
- * first, a tab for 1. A file without it is as valid, but not protected. So an operator can replace
- * the data file by any JSON array of pets, in any layout, without spaces after its bracket. Pets in
- * canonical form take a fast path (table/pet-scanner.ts), all others the parser (parsePetAt).
+ * skips it: it is the CRC-32 of all bytes through the closing bracket as whitespace, the highest
+ * bit first, a tab for 1. A file without it is as valid, but not protected. So an operator can
+ * replace the data file by any JSON array of pets, in any layout, without spaces after its bracket.
+ * Pets in canonical form take a fast path (table/pet-scanner.ts), all others the parser
+ * (parsePetAt).
  */
 
 import { randomInt } from 'node:crypto';
@@ -38,7 +39,7 @@ export class SnapshotText {
   readonly #more: readonly TablePet[];
   readonly #randomBits: () => number;
   /**
-   * After the last chunk: the CRC-32 through the closing bracket, and the number of its bytes.
+   * After the last chunk: the CRC-32 through the closing bracket, and how many bytes it covers.
    */
   crc = 0;
   arrayBytes = 0;

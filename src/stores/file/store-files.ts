@@ -2,8 +2,8 @@
  * The files of an open store: its snapshot and its journal, how a journal is renewed, and where the
  * pets are.
  *
- * If a journal must not be written any more, a start and a running store both call `renewJournal`.
- * It takes the cheaper of two ways, and the other one if the first fails:
+ * A start, and a running store whose journal must not be written any more, call `renewJournal`. It
+ * takes the cheaper of two ways, and the other one if the first fails:
  *
  *     copy         the complete lines and the commit in doubt go to a new journal, which is synced,
  *                  renamed over the old one, and its folder synced
@@ -19,7 +19,7 @@
 import { dirname } from 'node:path';
 import zlib from 'node:zlib';
 import type { Histogram } from '../../base/histogram.ts';
-import type { Log } from '../../base/log.ts';
+import { messageOf, type Log } from '../../base/log.ts';
 import type { PetsLocation } from '../../model/pet-store.ts';
 import { encodeCommit, type Commit } from '../commits/commit.ts';
 import type { KeyEntry, KeyTable } from '../idempotency/key-table.ts';
@@ -68,6 +68,8 @@ export class StoreFiles {
   #journal: Journal;
   #saved: SavedFile | undefined;
   #isSavedDurable = false;
+  /** Why the journal that a start found could not be synced. */
+  #syncError: Error | undefined;
 
   /** `found` is the journal at its path; undefined if there is none. */
   constructor(
@@ -110,6 +112,11 @@ export class StoreFiles {
   /** Brings all pets and `doubt` into the snapshot, durably, and removes the journal. */
   checkpoint(doubt?: Commit, onDurable?: () => void): Promise<void> {
     return this.#renew(['checkpoint'], doubt, onDurable);
+  }
+
+  /** Throws if a sync of the found journal failed: it must not be synced again. */
+  assertSyncable(): void {
+    if (this.#syncError !== undefined) throw this.#syncError;
   }
 
   /**
@@ -274,9 +281,13 @@ export class StoreFiles {
     const { disk, paths, assertLockHeld } = this.#deps;
     const { lengthBytes } = this.#journal;
     assertLockHeld();
+    this.assertSyncable();
     const cut = async (file: DiskFile): Promise<void> => {
       await file.truncate(lengthBytes);
-      await file.sync();
+      await file.sync().catch((error: unknown) => {
+        const message = `${paths.journal} cannot be synced: ${messageOf(error)}`;
+        throw (this.#syncError = new Error(message));
+      });
     };
     await withFile(disk, paths.journal, cut, 'edit');
   }

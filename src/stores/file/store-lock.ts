@@ -1,5 +1,5 @@
 /**
- * The lock of an open store. It is taken of the file at the lock's path, and the store checks
+ * The lock of an open store. It is taken on the file at the lock's path, and the store checks
  * before each step that this file is still there: a lock file that was removed or replaced no
  * longer keeps a second process away.
  */
@@ -24,7 +24,7 @@ export function createLockAssertion(disk: Disk, paths: StorePaths, lock: DiskLoc
 
 const LOCK_TRIES = 3;
 
-/** Takes the lock of the file at the lock's path. Rejects if another process holds it. */
+/** Takes the lock on the file at the lock's path. Rejects if another process holds it. */
 export async function takeLock(disk: Disk, paths: StorePaths): Promise<DiskLock> {
   const owner = disk.stat(paths.snapshot)?.owner ?? disk.stat(dirname(paths.lock))?.owner;
   for (let tries = 1; ; tries += 1) {

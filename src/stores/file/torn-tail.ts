@@ -78,7 +78,8 @@ function hasPrefix(tail: Buffer, sectors: readonly Sector[], start: string): boo
 
 /**
  * Returns true if the tail can be one line, cut off or with sectors missing. The line states that
- * it has `length` bytes, if its length was written. No commit may begin from `from` on.
+ * it has `length` bytes, if its length was written. After the offset `from` the text must not
+ * contain the start of another commit.
  */
 function isTornText(
   tail: Buffer,

@@ -40,7 +40,7 @@ export class WriteFailures {
       this.#loggedAt = at;
       this.#log('error', 'Pets cannot be stored', { cause, dataFile: this.#dataFile });
     }
-    const message = `Pets cannot be stored: ${withoutPath(cause)}`;
+    const message = `Pets cannot be stored: ${clientMessage(error)}`;
     this.#last = { message, at };
     return message;
   }
@@ -52,7 +52,13 @@ export class WriteFailures {
   }
 }
 
-/** Returns the part of a system's message that clients may see: it ends before the path. */
-export function withoutPath(cause: string): string {
-  return cause.replace(/, .*$/s, '');
+/**
+ * Returns the message for clients, which names no path. A message of the system is cut off before
+ * its system call and path. Any other message with a path is for the log only.
+ */
+export function clientMessage(error: unknown): string {
+  const message = messageOf(error);
+  const { syscall } = Object(error) as { readonly syscall?: unknown };
+  const cut = syscall === undefined ? undefined : /^[A-Z0-9]+: [^,]*(?=, )/.exec(message)?.[0];
+  return cut ?? (/(^|\W)[/\\]/.test(message) ? 'the log shows the cause' : message);
 }

@@ -17,13 +17,13 @@ import {
 import type { KeyHash } from './key-table.ts';
 
 export interface IdempotentCreatesDeps {
-  /** What the key stored; undefined if it stored nothing. */
+  /** Returns the pet that the key stored, or undefined if it stored none. */
   find(key: KeyHash): StoredPet | undefined;
   /** Stores the pet and the key together. */
   create(newPet: NewPet, key: KeyHash): Promise<StoredPet>;
   /**
-   * Counts a pet that waits for another one's outcome, until the returned function is called.
-   * Throws StoreUnavailableError if too many wait.
+   * Counts a create that waits for the outcome of another one, until the returned function is
+   * called. Throws StoreUnavailableError if too many wait.
    */
   hold(newPet: NewPet): () => void;
 }
@@ -33,8 +33,8 @@ const MAX_REFUSALS = 2;
 
 export class IdempotentCreates {
   readonly #store: IdempotentCreatesDeps;
-  /** The failure, if any, of the create in progress with a key; it does not reject. */
-  readonly #underWay: Map<KeyHash, Promise<Error | undefined>> = new Map();
+  /** By key, the failure, if any, of the create in progress. The promise does not reject. */
+  readonly #inProgress: Map<KeyHash, Promise<Error | undefined>> = new Map();
 
   constructor(store: IdempotentCreatesDeps) {
     this.#store = store;
@@ -43,28 +43,31 @@ export class IdempotentCreates {
   async create(newPet: NewPet, key: KeyHash): Promise<CreatedPet> {
     let refusals = 0;
     for (;;) {
-      const underWay = this.#underWay.get(key);
-      if (underWay !== undefined) {
-        const refusal = await this.#waitFor(underWay, newPet);
+      const inProgress = this.#inProgress.get(key);
+      if (inProgress !== undefined) {
+        const refusal = await this.#waitFor(inProgress, newPet);
         if (refusal instanceof StoreUnavailableError) refusals += 1;
         if (refusals >= MAX_REFUSALS) throw refusal;
         continue;
       }
       // No await from here to the create: else another one with the key could begin in between.
       const stored = this.#store.find(key);
-      if (stored !== undefined) return { pet: samePet(stored, newPet), isReplayed: true };
+      if (stored !== undefined) return { pet: replayedPet(stored, newPet), isReplayed: true };
       return { pet: await this.#createFirst(newPet, key), isReplayed: false };
     }
   }
 
   /**
-   * Resolves with why that create failed, or undefined. Rejects if its outcome is unknown: then so
-   * is the outcome of all that wait.
+   * Resolves with the failure of the create in progress, or undefined. Rejects if its outcome is
+   * unknown: then the outcome of all waiting creates is unknown, too.
    */
-  async #waitFor(underWay: Promise<Error | undefined>, newPet: NewPet): Promise<Error | undefined> {
+  async #waitFor(
+    inProgress: Promise<Error | undefined>,
+    newPet: NewPet,
+  ): Promise<Error | undefined> {
     const release = this.#store.hold(newPet);
     try {
-      const failure = await underWay;
+      const failure = await inProgress;
       if (failure instanceof OutcomeUnknownError) throw failure;
       return failure;
     } finally {
@@ -75,10 +78,10 @@ export class IdempotentCreates {
   #createFirst(newPet: NewPet, key: KeyHash): Promise<StoredPet> {
     const creating = this.#store.create(newPet, key);
     const settle = (failure?: Error): Error | undefined => {
-      this.#underWay.delete(key);
+      this.#inProgress.delete(key);
       return failure;
     };
-    this.#underWay.set(
+    this.#inProgress.set(
       key,
       creating.then(() => settle(), settle),
     );
@@ -87,10 +90,10 @@ export class IdempotentCreates {
 }
 
 /**
- * Returns the pet that the key stored. Throws KeyReusedError unless the new pet has the same
+ * Returns `pet`, which the key stored. Throws KeyReusedError unless the new pet has the same
  * values; its JSON text may differ.
  */
-export function samePet(pet: StoredPet, { name, categoryId, status }: NewPet): StoredPet {
+export function replayedPet(pet: StoredPet, { name, categoryId, status }: NewPet): StoredPet {
   if (pet.name === name && pet.categoryId === categoryId && pet.status === status) return pet;
   throw new KeyReusedError(`The key was used for another pet, the one with the id ${pet.id}`);
 }

@@ -1,11 +1,13 @@
 /**
  * The idempotency keys that are remembered: which pet each of them stored, and until when.
  *
- * The newest 100,000, and none for longer than 24 hours. A Map has them in the order of their pets'
- * ids: V8 seeds its hashes, so that chosen keys do not collide, and it keeps the order of
- * insertion, so that the oldest key is the first one. A key takes 100 to 200 bytes.
+ * Holds the newest 100,000. In one process a key is found for 24 hours; an expired one stays until
+ * it is evicted, but is not found. The keys are in a Map, in the order of their pets' ids: V8 seeds
+ * its hashes, so that chosen keys do not collide, and it keeps the order of insertion, so that the
+ * oldest key is the first one. A key takes 100 to 200 bytes.
  *
- * Keys age by a monotonic clock. The time of day is for the disk only: a step of it forgets no key.
+ * Keys age by a monotonic clock. The time of day is only for what is stored: if the system clock is
+ * set, no key expires early.
  */
 
 /** The first 16 bytes of a SHA-256, as 32 hex digits (api/idempotency-key.ts). */
@@ -16,14 +18,14 @@ export interface KeyEntry {
   readonly key: KeyHash;
   /** The id of its pet. */
   readonly id: bigint;
-  /** When it is forgotten, in milliseconds since 1970. */
+  /** When its 24 hours end by the time of day, in milliseconds since 1970. */
   readonly expiresAt: number;
   /** CRC-32 of the pet's text. */
   readonly petCrc: number;
 }
 
 export interface KeyClock {
-  /** Milliseconds that never go back. */
+  /** Milliseconds of a monotonic clock. */
   now(): number;
   /** Milliseconds since 1970. */
   timeOfDay(): number;
@@ -36,7 +38,7 @@ interface HeldKey {
   readonly id: bigint;
   /** By the monotonic clock. */
   readonly endsAt: number;
-  /** As a signed number, which takes no extra memory. */
+  /** As a signed 32-bit integer, which V8 keeps in the field itself (a Smi). */
   readonly petCrc: number;
 }
 
@@ -44,7 +46,7 @@ export class KeyTable {
   readonly #clock: KeyClock;
   readonly #capacity: number;
   readonly #keys: Map<KeyHash, HeldKey> = new Map();
-  /** Goes over the keys once, from the oldest on: the next one is the next to be evicted. */
+  /** The next key is the next to be evicted. A Map's iterator also reaches keys added later. */
   readonly #oldestFirst: MapIterator<KeyHash> = this.#keys.keys();
   #lastId = 0n;
   #evicted = 0;
@@ -74,8 +76,8 @@ export class KeyTable {
   }
 
   /**
-   * Adds a key for `lifetimeMs` from now. Its id must be greater than those before; a key with
-   * another id is in the table already, and is ignored.
+   * Adds a key for `lifetimeMs` from now. A key whose id is not greater than the last one was added
+   * before, and is ignored.
    */
   add(
     { key, id, petCrc }: Omit<KeyEntry, 'expiresAt'>,
@@ -89,7 +91,7 @@ export class KeyTable {
     this.#lastId = id;
   }
 
-  /** All entries, in ascending order of id. */
+  /** Yields all entries, in ascending order of id. */
   *entries(): Generator<KeyEntry> {
     const toTimeOfDay = this.#clock.timeOfDay() - this.#clock.now();
     for (const [key, { id, endsAt, petCrc }] of this.#keys) {

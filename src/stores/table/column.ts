@@ -1,5 +1,5 @@
 /**
- * A column: numbers in ascending order, millions of them, at 4 or 8 bytes each.
+ * A column: millions of numbers, at 4 or 8 bytes each.
  *
  * It doubles as it fills; the half that is not used yet was never touched, and so takes no memory
  * of the machine.
@@ -34,7 +34,7 @@ export class Column<A extends Uint32Array | BigInt64Array> {
     return this.#values[index]!;
   }
 
-  /** How many values are less than `bound`: binary search. */
+  /** Returns how many values are less than `bound`, by binary search. They must be ascending. */
   countBelow(bound: A[number]): number {
     let low = 0;
     let high = this.length;

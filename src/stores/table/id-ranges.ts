@@ -5,10 +5,11 @@
 import type { Memory } from '../../base/memory.ts';
 import { Column } from './column.ts';
 
-/** For each range, its first id and the index of that id. */
+/** Holds two numbers for each range: its first id, and the index of that id. */
 export class IdRanges {
   readonly #firstIds: Column<BigInt64Array>;
   readonly #firstIndexes: Column<Uint32Array>;
+  /** The number of ids. */
   length = 0;
   /** The greatest id as a number, exact if it has at most 53 bits. */
   #lastNumber = 0;
@@ -18,6 +19,7 @@ export class IdRanges {
     this.#firstIndexes = new Column((length) => memory.uint32s(length));
   }
 
+  /** The greatest id, 0 if there are no ids. */
   get last(): bigint {
     if (this.length === 0) return 0n;
     const range = this.#firstIds.length - 1;
@@ -39,7 +41,7 @@ export class IdRanges {
     this.#lastNumber = Number(id);
   }
 
-  /** `push` for an id of at most 53 bits: most ids come in here, and need no bigint. */
+  /** The fast path of `push`, without a bigint, for an id of at most 53 bits. */
   pushNumber(id: number): void {
     if (id === this.#lastNumber + 1 && this.length > 0) {
       this.length += 1;
@@ -62,18 +64,18 @@ export class IdRanges {
     return index < this.#endOf(range) ? index : undefined;
   }
 
-  /** How many ids are no greater than `id`: the index of the first that is. */
+  /** How many ids are `id` or less, that is, the index of the first greater id. */
   countUpTo(id: bigint): number {
     const range = this.#rangeOf(id);
     return range < 0 ? 0 : Math.min(this.#positionIn(range, id) + 1, this.#endOf(range));
   }
 
-  /** Returns the last range that begins with `id` or a smaller id, or -1. */
+  /** Returns the number of the last range that begins with `id` or a smaller id, or -1. */
   #rangeOf(id: bigint): number {
     return this.#firstIds.countBelow(id + 1n) - 1;
   }
 
-  /** Returns the index of the id in the range. It is not exact if the range is shorter. */
+  /** Returns the index of the id. If the range ends before the id, the result is past its end. */
   #positionIn(range: number, id: bigint): number {
     return this.#firstIndexes.at(range) + Number(id - this.#firstIds.at(range));
   }

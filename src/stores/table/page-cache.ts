@@ -9,7 +9,7 @@
 import type { PetPage } from '../../model/pet-store.ts';
 
 export class PageCache {
-  /** The oldest first. */
+  /** By keyOf, in the order in which they were kept. */
   readonly #pages: Map<number, PetPage> = new Map();
 
   /**
@@ -36,6 +36,7 @@ export class PageCache {
 /** Together they bound a cache to 4 Mi characters, of one or two bytes each. */
 const MAX_PAGES = 256;
 const MAX_PAGE_LENGTH: number = 16 << 10;
+/** Pages with this limit or a greater one are not kept: keyOf puts both numbers into one. */
 const LIMIT_BOUND = 1024;
 
 function keyOf(first: number, limit: number): number {

@@ -28,10 +28,10 @@ export interface TablePet {
   readonly status: PetStatus | undefined;
 }
 
-/** Memory that was not touched yet costs nothing, so that a chunk may be large from the start. */
+/** Memory that was never written takes no space, so a chunk may be large from the start. */
 const CHUNK_BYTES: number = 1 << 20;
 
-/** So many of the longest pets fit into one string. */
+/** This many of the longest pets fit into one string. */
 const PAGE_LENGTH = 100;
 
 interface Chunk {
@@ -45,7 +45,7 @@ export class PetTable {
   readonly #memory: Memory;
   readonly #chunks: Chunk[] = [];
   readonly #chunkStarts: Column<Uint32Array>;
-  /** A chunk that was reserved for the next pets, for which the last chunk has no room. */
+  /** The bytes of the next chunk, reserved for pets for which the last chunk has no room. */
   #spare: Buffer | undefined;
   /** The offset in its chunk at which each pet ends, including its separator. */
   readonly #ends: Column<Uint32Array>;
@@ -101,7 +101,7 @@ export class PetTable {
   append({ id, text, status }: TablePet): void {
     const chunk = this.#chunkFor(Buffer.byteLength(text) + SEPARATOR.length);
     const end = chunk.usedBytes + chunk.bytes.write(text, chunk.usedBytes);
-    this.#seal(chunk, end, status);
+    this.#endPet(chunk, end, status);
     this.#ids.push(id);
   }
 
@@ -120,7 +120,7 @@ export class PetTable {
       const shift = chunk.usedBytes - start;
       copyShort(source, start, ends[to - 1]!, chunk.bytes, chunk.usedBytes);
       for (let i = from; i < to; i += 1) {
-        this.#seal(chunk, ends[i]! + shift, run.statuses[i]);
+        this.#endPet(chunk, ends[i]! + shift, run.statuses[i]);
         this.#ids.pushNumber(run.ids[i]!);
       }
       from = to;
@@ -146,7 +146,7 @@ export class PetTable {
     return { total: this.length, byStatus: Object.fromEntries(entries) as PetCount['byStatus'] };
   }
 
-  /** The pets with a greater id in turn, each with its values. */
+  /** Yields the pets with a greater id than `after`, or all, in ascending order of id. */
   *pets(after?: bigint): Generator<StoredPet> {
     do {
       const page = this.list({ limit: PAGE_LENGTH, after });
@@ -156,8 +156,8 @@ export class PetTable {
   }
 
   /**
-   * The text of all pets in turn, without a separator at either end, as the data file has it. The
-   * chunks are views: they must not be written to.
+   * Yields the texts of all pets, one chunk after the other, as the data file has them. A chunk has
+   * no separator at either end. The chunks are views: they must not be written to.
    */
   *chunks(): Generator<Buffer> {
     for (const { bytes, usedBytes } of this.#chunks) {
@@ -165,8 +165,8 @@ export class PetTable {
     }
   }
 
-  /** What follows a pet's text that was put into a chunk up to `end`. */
-  #seal(chunk: Chunk, end: number, status: PetStatus | undefined): void {
+  /** Finishes a pet whose text ends at `end`: writes the separator, records its end and status. */
+  #endPet(chunk: Chunk, end: number, status: PetStatus | undefined): void {
     chunk.bytes[end] = SEPARATOR[0]!;
     chunk.bytes[end + 1] = SEPARATOR[1]!;
     chunk.usedBytes = end + SEPARATOR.length;
@@ -211,7 +211,7 @@ export class PetTable {
     return petPageOf(formatPets(texts), this.#ids.at(last));
   }
 
-  /** Returns consecutive pets, as one text for each chunk: most pages are in one chunk. */
+  /** Returns the texts of consecutive pets, one text for each chunk that they are in. */
   #textsBetween(from: number, to: number): readonly string[] {
     const texts: string[] = [];
     while (from < to) {
@@ -234,7 +234,7 @@ export class PetTable {
     return this.#textBetween(index, index + 1);
   }
 
-  /** Pets of one chunk, with the separators between them. */
+  /** Returns the text of consecutive pets of one chunk, with the separators between them. */
   #textBetween(from: number, to: number): string {
     const { bytes, firstIndex } = this.#chunks[this.#chunkStarts.countBelow(from + 1) - 1]!;
     const start = from === firstIndex ? 0 : this.#ends.at(from - 1);
@@ -247,7 +247,7 @@ function isNext({ starts, ends }: ScannedPets, index: number): boolean {
   return starts[index] === ends[index - 1]! + SEPARATOR.length;
 }
 
-/** Up to here a loop is faster than a call. */
+/** For up to this many bytes a loop is faster than a call of `copy`. */
 const SHORT_COPY = 100;
 
 function copyShort(source: Buffer, start: number, end: number, target: Buffer, at: number): void {

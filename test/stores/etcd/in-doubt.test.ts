@@ -215,7 +215,7 @@ test('While reads find no cluster no create is proposed; recovery needs none', a
   let sent = 0;
   life.beforeCreate = () => void (sent += 1);
   const startedAt = life.clock.now();
-  const message = 'The etcd cluster gives no answer: simulated';
+  const message = 'The etcd cluster cannot be used: simulated';
   await Promise.all(
     Array.from({ length: 8 }, () =>
       assert.rejects(life.store.create(rex), { ...REFUSED, message }),
@@ -241,7 +241,7 @@ test('A create that waited is not proposed while reads find no cluster', async (
   await life.clock.sleep(4_500);
   const refused = assert.rejects(life.store.create(tom), {
     ...REFUSED,
-    message: /^Pets cannot be stored: The etcd cluster gives no answer/,
+    message: /^Pets cannot be stored: The etcd cluster cannot be used/,
   });
   assert.equal((await first).id, 1n);
   await refused;

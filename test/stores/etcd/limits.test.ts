@@ -99,7 +99,7 @@ describe('What etcd refuses', { concurrency: 4 }, () => {
         { ...options, certFile: undefined, keyFile: undefined },
         { ...options, certFile: files.expiredCert },
       ].map((wrong, index) => {
-        const cause = index === 0 ? /within 10 seconds: .*certificate/ : /within 10 seconds/;
+        const cause = index === 0 ? /for 10 seconds: .*certificate/ : /for 10 seconds/;
         return assert.rejects(openEtcdStore(wrong), cause);
       }),
     );

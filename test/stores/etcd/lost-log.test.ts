@@ -174,7 +174,7 @@ test('A start is refused if the server ignores compares', async (t) => {
 
 test('A start without a response ends after ten seconds, a refused one immediately', async () => {
   for (const [fate, seconds, message] of [
-    ['unsent', 10, /gives no answer within 10 seconds: simulated/],
+    ['unsent', 10, /could not be used for 10 seconds: simulated/],
     ['refused', 0, /refuses: simulated/],
   ] as const) {
     const clock = new VirtualClock();

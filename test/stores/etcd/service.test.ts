@@ -46,7 +46,7 @@ describe('The service on etcd', { concurrency: 3 }, () => {
     assert.equal(await service.exit(), 1);
     const log = service.stderr();
     assert.match(log, /"event":"The start waits for the etcd cluster"/);
-    assert.match(log, /\npetstore: The etcd cluster gives no answer within 10 seconds: .*\n$/);
+    assert.match(log, /\npetstore: The etcd cluster could not be used for 10 seconds: .*\n$/);
   });
 
   test('Two processes are one service, and one survives the other', { skip }, async (t) => {

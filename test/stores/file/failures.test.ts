@@ -26,6 +26,7 @@ import {
   TMP,
   told,
 } from '../../support/disk/store-scene.ts';
+import { requestKey } from '../../support/pets/request-keys.ts';
 
 for (const code of ['ENOSPC', 'EDQUOT', 'EFBIG', 'EIO']) {
   for (const bytes of [0, 10]) {
@@ -67,6 +68,17 @@ for (const [operation, outcome, counter] of [
     assert.equal(store.stats()[counter], 20);
   });
 }
+
+test('Each create with a key that the store refuses is counted once', async () => {
+  const { store, disk } = await openScene(2);
+  disk.fault = failing('writeNow');
+  const creates = Array.from({ length: 20 }, () => told(store.createOnce(REX, requestKey(1))));
+  assert.deepEqual(new Set(await Promise.all(creates)), new Set(['refused']));
+  assert.equal(store.stats().refusedCreates, 20);
+  await store.close();
+  assert.equal(await told(store.createOnce(REX, requestKey(1))), 'refused');
+  assert.equal(store.stats().refusedCreates, 21);
+});
 
 /** A fault of the journal's file after 30 bytes of the next line were written. */
 function afterShortWrite(operation: 'truncate' | 'sync'): FailingDisk['fault'] {
@@ -286,6 +298,24 @@ for (const step of [
     assert.deepEqual(await idsIn(await openFileStore({ path: SNAPSHOT, disk })), [1, 2]);
   });
 }
+
+test('A start is refused if a sync of the journal fails, and makes no second one', async () => {
+  const memory = createMemoryDisk(filesOfTwoPets());
+  const disk = createFailingDisk(memory);
+  let syncs = 0;
+  disk.fault = ({ operation, path }) => {
+    // There is no room for a copy, so the start tries a checkpoint.
+    if (operation === 'open' && path === TMP) throw systemError('ENOSPC', path);
+    if (operation !== 'sync' || path !== JOURNAL) return;
+    if ((syncs += 1) === 1) throw systemError('EIO', path);
+  };
+  await assert.rejects(openFileStore({ path: SNAPSHOT, disk }), {
+    message: /^\/d\/pets\.json\.journal cannot be synced: EIO: /,
+  });
+  assert.equal(syncs, 1);
+  assert.equal(disk.openFiles.size, 0);
+  await assertHeld(memory, [1, 2]);
+});
 
 test('Creates that arrive during a sync share the next one, and are seen after it', async () => {
   const scene = await openScene(2);

@@ -1,13 +1,16 @@
 /** Idempotency keys in the files: what a checkpoint, a start and a restore do with them. */
 
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import zlib from 'node:zlib';
 import { systemMemory } from '../../../src/base/memory.ts';
 import type { NewPet } from '../../../src/model/pet.ts';
 import { KeyReusedError, type CreatedPet } from '../../../src/model/pet-store.ts';
 import { createCommit, encodeCommit } from '../../../src/stores/commits/commit.ts';
 import { openFileStore, type FileStore } from '../../../src/stores/file/file-store.ts';
-import { headerText } from '../../../src/stores/file/journal-line.ts';
+import { encodeIdempotencyFile } from '../../../src/stores/file/idempotency-file.ts';
+import { encodeLine, headerText } from '../../../src/stores/file/journal-line.ts';
 import { readJournal } from '../../../src/stores/file/journal-reader.ts';
 import {
   KEY_LIFETIME_MS,
@@ -51,6 +54,19 @@ async function stoppedDisk(): Promise<MemoryDisk> {
   await store.close();
   return disk;
 }
+
+test('The examples of the page are what the store writes', () => {
+  // The compiled tests are in .build/test.
+  const path = new URL('../../../../src/stores/file/README.md', import.meta.url);
+  const page = readFileSync(path, 'utf8');
+  const pet = '{"id":1,"name":"Rex","categoryId":1}';
+  const [key, expiresAt] = ['9f86d081884c7d659a2feaa0c55ad015', 1795305600000];
+  const entry = { key, id: 1n, expiresAt, petCrc: zlib.crc32(pet) };
+  const header = encodeLine(systemMemory, headerText({ crc: 0x709d_dd80, lastId: 0n }), 0);
+  const line = encodeLine(systemMemory, `{"after":0,"pets":[${pet}]}`, header.crc);
+  assert.ok(page.includes(`\n${header.bytes}${line.bytes}`));
+  assert.ok(page.includes(`\n${encodeIdempotencyFile(systemMemory, [entry])}`));
+});
 
 test('A store that gets no idempotency keys writes no idempotency file', async () => {
   const disk = createMemoryDisk();

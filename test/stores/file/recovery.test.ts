@@ -112,7 +112,7 @@ test('A start copies a torn journal without its tail to a new file, and goes on 
 });
 
 const MISSING = /\/pets\.json is damaged: It is missing, but its journal .*\.journal exists\. /;
-const NO_LINE = 'This line of the journal is not a complete commit';
+const NO_LINE = 'This line of the journal is neither intact nor a torn last line';
 const NO_HEADER = 'It does not begin like a journal of this version';
 
 type Refused = readonly [

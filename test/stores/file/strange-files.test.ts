@@ -105,14 +105,23 @@ test('If a close cannot write the keys of pets in memory only, it saves the pets
   assert.match(readFileSync(join(dirname(path), saved), 'utf8'), /"id":3,/);
 });
 
-test('A start that finds only a saved file is refused, and names it', async () => {
-  const disk = createMemoryDisk({ [`${PATH}.saved-20261121T201500123Z`]: '[]' });
-  await assert.rejects(openFileStore({ path: PATH, disk }), {
-    message:
-      /^There is no data file \/d\/pets\.json, but .*saved-20261121T201500123Z has the pets.*: rename/,
+for (const [what, journal] of [
+  ['only a saved file', undefined],
+  ['a saved file and an empty journal', ''],
+  ['a saved file and a journal of zeros', '\0'.repeat(700)],
+  ['a saved file and a torn header of a journal', '1e0d9802 00000041 {"jour'],
+] as const) {
+  test(`A start that finds ${what} is refused, and names the saved file`, async () => {
+    const disk = createMemoryDisk({ [`${PATH}.saved-20261121T201500123Z`]: '[]' });
+    if (journal !== undefined) disk.write(`${PATH}.journal`, journal);
+    await assert.rejects(openFileStore({ path: PATH, disk }), {
+      message:
+        /^There is no data file \/d\/pets\.json, but .*saved-20261121T201500123Z has the pets.*: rename/,
+    });
+    assert.equal(disk.contents()[PATH], undefined);
+    assert.equal(disk.contents()[`${PATH}.journal`], journal);
   });
-  assert.equal(disk.contents()[PATH], undefined);
-});
+}
 
 test('A start that finds a newer or unfinished saved file logs its name', async (t) => {
   const path = join(tempDir(t), 'pets.json');

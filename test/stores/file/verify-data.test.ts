@@ -21,7 +21,8 @@ import { tempDir } from '../../support/disk/temp-dir.ts';
 const REX = '{"id":1,"name":"Rex","categoryId":7}';
 const TOM = '{"id":9,"name":"Tom","categoryId":7,"status":"sold"}';
 const SNAPSHOT = `[${REX}]`;
-const NO_CHECKSUM = 'It has no checksum line: a changed letter in it would not be noticed\n';
+const NO_CHECKSUM =
+  'The data file has no checksum line: a changed letter in it would not be noticed\n';
 const LEFT = 'It was left as it is\\. [^\n]*$';
 
 const REPORT = {
@@ -123,7 +124,7 @@ test('The command prints one line for each part of a report, and exits with 0', 
   assert.deepEqual(await checkDataFile(path), { code: 0, stdout, stderr: '' });
   rmSync(`${path}.journal`);
   const { stdout: stray } = await checkDataFile(path);
-  assert.match(stray, /\n1 of them is of other pets, and will be forgotten\n/);
+  assert.match(stray, /\n1 of them belongs to a pet that this data file does not have, and will/);
 });
 
 test('The command prints a missing file or a folder in one line, and exits with 1', async (t) => {

@@ -42,5 +42,5 @@ export function createMemoryDisk(
 
 /** An error as node:fs throws it. */
 export function systemError(code: string, path: string): NodeJS.ErrnoException {
-  return Object.assign(new Error(`${code}: simulated, '${path}'`), { code });
+  return Object.assign(new Error(`${code}: simulated, '${path}'`), { code, syscall: 'simulated' });
 }

@@ -1,0 +1,77 @@
+/** What clients see of a failed write: its cause, but no path. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { clientMessage } from '../../../src/stores/file/write-failures.ts';
+import { REX } from '../../support/disk/journal-text.ts';
+import { systemError } from '../../support/disk/memory-disk.ts';
+import {
+  assertRefused,
+  failing,
+  JOURNAL,
+  LOCK,
+  openScene,
+  told,
+} from '../../support/disk/store-scene.ts';
+
+for (const [what, error, message] of [
+  ['no path of a system error', systemError('EIO', JOURNAL), 'EIO: simulated'],
+  [
+    'no system call of a system error',
+    Object.assign(new Error('EIO: i/o error, fsync'), { code: 'EIO', syscall: 'fsync' }),
+    'EIO: i/o error',
+  ],
+  ['no path of any other error', new Error(`${JOURNAL} is not a file`), 'the log shows the cause'],
+  [
+    'no path of a Windows disk',
+    new Error('C:\\pets.json is not a file'),
+    'the log shows the cause',
+  ],
+  [
+    'all of an error of the store',
+    Object.assign(new Error('ENOSPC: no room: 5, 2 are free'), { code: 'ENOSPC' }),
+    'ENOSPC: no room: 5, 2 are free',
+  ],
+  ['all of a text without a path', 'no i/o, but a, b', 'no i/o, but a, b'],
+] as const) {
+  test(`Clients get ${what}`, () => {
+    assert.equal(clientMessage(error), message);
+  });
+}
+
+for (const [operation, kind] of [
+  ['writeNow', 'refused'],
+  ['sync', 'unknown'],
+] as const) {
+  test(`A create that is ${kind} after a ${operation} shows no path to clients`, async () => {
+    const { store, disk, events } = await openScene(2);
+    disk.fault = ({ operation: called, path }) => {
+      if (called === operation) throw new Error(`${path} is not a file`);
+    };
+    const messages = [
+      await store.create(REX).catch((error: Error) => error.message),
+      await store.create(REX).catch((error: Error) => error.message),
+      store.problem(),
+    ];
+    for (const message of messages) assert.match(`${message}`, /the log shows the cause/);
+    assert.doesNotMatch(messages.join(), /pets\.json/);
+    assert.match(JSON.stringify(events), /pets\.json\S* is not a file/);
+  });
+}
+
+test('Clients get the whole message if the lock is lost', async () => {
+  const { store, memory } = await openScene(2);
+  await memory.remove(LOCK);
+  await assertRefused(
+    store,
+    /^The lock file was removed, or its folder moved: another process may be writing$/,
+  );
+});
+
+test('Clients get the bytes that are needed and free if there is too little room', async () => {
+  const { store, disk } = await openScene(2);
+  disk.freeBytes = async () => 20;
+  disk.fault = failing(`sync ${JOURNAL}`);
+  assert.equal(await told(store.create(REX)), 'unknown');
+  await assertRefused(store, /device: [0-9]+ bytes are needed, 20 are free; the next try/);
+});
