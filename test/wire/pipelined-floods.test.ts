@@ -1,5 +1,5 @@
 /**
- * Floods: 300 connections, or 60 in the sample, each with 64 KiB of pipelined requests, on the
+ * Floods: 300 connections, or 100 in the sample, each with 64 KiB of pipelined requests, on the
  * real process. Its memory stays bounded, and a client that comes meanwhile is served.
  */
 
@@ -12,11 +12,11 @@ import { rounds } from '../support/extent.ts';
 import { KEY, portOf, startOn, type Process } from '../support/process/process.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 
-const CONNECTIONS = rounds(60, 300);
+const CONNECTIONS = rounds(100, 300);
 /** What node:http reads at once. */
 const FLOOD_BYTES = 65_536;
-/** With the bound it is about 140 MB. Without it, the sample takes 330 MB, and the whole 1 GB. */
-const MAX_PEAK_BYTES: number = rounds(200e6, 300e6);
+/** With the bound, 140 MB on Node 20 and up to 280 MB on Node 24; without it, 500 MB to 1 GB. */
+const MAX_PEAK_BYTES = 300e6;
 
 const FORMS = [
   ['read', 'every one of them is answered'],

@@ -322,8 +322,8 @@ describe('In each fault', { concurrency: 4 }, () => {
     const [endpoint = ''] = (await startCluster(t, { size: 1 })).endpoints;
     const [near, far, farther] = await startLinks(t, [endpoint, endpoint, endpoint]);
     assert.ok(near && far && farther);
-    far.delayMs = 40;
-    farther.delayMs = 60;
+    far.delayMs = 300;
+    farther.delayMs = 400;
     const endpoints = [farther, near, far].map(({ endpoint }) => endpoint);
     await initEtcd({ endpoints });
     const store = await openFast((clock) => openEtcdStore({ endpoints, clock }));
