@@ -182,7 +182,7 @@ function describeBackend({ dataFile, memory, etcd }: Config): Backend {
     : {
         options: file,
         details: file,
-        sentence: `keeps its pets in ${file.dataFile}, with a journal beside it`,
+        sentence: `keeps its pets in ${file.dataFile}, with a journal next to it`,
       };
 }
 
