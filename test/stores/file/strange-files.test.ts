@@ -6,6 +6,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import {
+  appendFileSync,
   chmodSync,
   chownSync,
   existsSync,
@@ -93,6 +94,15 @@ test('If a journal is truncated in place, a kill -9 after the next create loses 
   const next = await openFileStore({ path: join(killed, 'pets.json') });
   assert.equal(next.count().total, isStored ? 3 : 2);
   await next.close();
+});
+
+test('A journal to which another program appended is not copied: its pets go to the snapshot', async (t) => {
+  const { store, path } = await openTwoPets(t);
+  appendFileSync(`${path}.journal`, 'Remember the milk\n');
+  assert.equal((await store.create(REX)).id, 3n);
+  assert.match(readFileSync(path, 'utf8'), /"id":2,/);
+  assert.doesNotMatch(readFileSync(`${path}.journal`, 'utf8'), /"id":2,|milk/);
+  await store.close();
 });
 
 test('If a close cannot write the keys of pets in memory only, it saves the pets', async (t) => {
