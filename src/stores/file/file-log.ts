@@ -259,8 +259,19 @@ export class FileLog implements CommitLog {
     this.#begin();
   }
 
-  #becomeReadOnly({ message, canRestart }: ReadOnlyError, doubt: Commit | undefined): void {
+  #becomeReadOnly(found: ReadOnlyError, doubt: Commit | undefined): void {
+    // Another file may be a next process's, which took the lock after it was last checked here.
+    const { message, canRestart } = this.#lockLoss() ?? found;
     this.#become({ name: 'readOnly', cause: message, doubt, canRestart });
+  }
+
+  #lockLoss(): ReadOnlyError | undefined {
+    try {
+      this.#deps.assertLockHeld();
+      return undefined;
+    } catch (error) {
+      return error instanceof ReadOnlyError ? error : undefined;
+    }
   }
 
   /** Begins a try to revive the journal, or to secure the pets. */

@@ -46,6 +46,21 @@ function atSync({ disk }: Scene, act: () => unknown): void {
   };
 }
 
+/**
+ * Replaces lock and journal, as the next process does while this one is halted: between two of its
+ * operations, the second of which is a stat of the journal.
+ */
+function takeOver({ disk, memory }: Scene): void {
+  disk.fault = ({ operation, path }) => {
+    if (operation !== 'stat' || path !== JOURNAL) return;
+    disk.fault = () => undefined;
+    for (const file of [LOCK, JOURNAL]) {
+      void memory.remove(file);
+      memory.write(file, 'of the next process');
+    }
+  };
+}
+
 /** Puts another file at the path. */
 async function replace({ memory }: Scene, path: string): Promise<void> {
   await memory.remove(path);
@@ -139,6 +154,11 @@ const WORKING: readonly Row[] = [
     ...{ told: 'refused', then: 'readOnly', where: 'memory only' },
   },
   {
+    what: 'another process takes over between the looks at lock and journal',
+    event: takeOver,
+    ...{ told: 'refused', then: 'readOnly', where: 'saved', lost: /lock file was replaced/ },
+  },
+  {
     what: 'another file has replaced the journal',
     event: (scene) => replace(scene, JOURNAL),
     ...{ told: 'refused', then: 'readOnly', where: 'saved' },
@@ -171,6 +191,11 @@ const REVIVING: readonly Row[] = [
     what: 'the lock is lost',
     event: ({ memory }) => memory.remove(LOCK),
     ...{ told: 'unknown', then: 'readOnly, in doubt', where: 'journal', lost: /lock file/ },
+  },
+  {
+    what: 'another process takes over between the looks at lock and journal',
+    event: takeOver,
+    ...{ told: 'unknown', then: 'readOnly, in doubt', where: 'saved', lost: /lock file was replaced/ },
   },
   {
     what: 'another file has replaced the journal',

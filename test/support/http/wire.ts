@@ -42,6 +42,11 @@ export async function connectWire(port: number): Promise<Wire> {
   socket.on('end', () => (isClosed = true));
   socket.on('close', () => (isClosed = true));
   await once(socket, 'connect');
+  // The system may choose the port itself for this end: then nobody listens there.
+  if (socket.localPort === port) {
+    socket.destroy();
+    throw new Error(`The connection to port ${port} is one to itself`);
+  }
   socket.on('error', () => undefined);
 
   /** Resolves when that holds, or nothing more can come. */

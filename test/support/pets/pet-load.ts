@@ -52,12 +52,16 @@ export function startLoad(
   };
 }
 
+/** Only reached if a service does not end: no test loads one so long otherwise. */
+const PATIENCE_MS = 120_000;
+
 /** Sends on one connection after the other, until none is to be had. */
 async function repeat(
   port: number,
   send: (connection: Wire) => Promise<Outcome>,
   outcomes: Outcome[],
 ): Promise<void> {
+  const endsAt = performance.now() + PATIENCE_MS;
   for (;;) {
     const connection = await connectWire(port).catch(() => undefined);
     if (connection === undefined) return;
@@ -65,6 +69,8 @@ async function repeat(
       for (let isOpen = true; isOpen;) {
         const outcome = await send(connection);
         outcomes.push(outcome);
+        const last = JSON.stringify(outcome).slice(0, 300);
+        assert.ok(performance.now() < endsAt, `The load does not end: ${last}`);
         isOpen = outcome.status !== 'cut';
       }
     } finally {
