@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import type { Server } from 'node:http';
 import { test } from 'node:test';
 import { Duplex } from 'node:stream';
 import type { ErrorCode } from '../../src/http/api-error.ts';
@@ -10,17 +11,15 @@ import { LIMITS } from '../../src/http/limits.ts';
 import { parseAnswers } from '../support/http/answers.ts';
 import { assertErrorAnswer } from '../support/http/wire.ts';
 
-test('The server checks its timeouts every second', () => {
-  // node:http has it as a property, which its types leave out.
-  const server = createHttpServer(() => undefined) as { connectionsCheckingInterval?: number };
-  assert.equal(server.connectionsCheckingInterval, 1000);
-});
-
-test('The server has the limits of time and connections', () => {
-  const server = createHttpServer(() => undefined);
+test('The server has the limits of time and connections, and checks them every second', () => {
+  // node:http has the interval as a property, which its types leave out.
+  const server: Server & { connectionsCheckingInterval?: number } = createHttpServer(
+    () => undefined,
+  );
   const { headersTimeout, requestTimeout, keepAliveTimeout, maxConnections } = server;
-  const limits = [headersTimeout, requestTimeout, keepAliveTimeout, maxConnections, LIMITS.timeout];
-  assert.deepEqual(limits, [10_000, 20_000, 65_000, 1024, 60_000]);
+  const { connectionsCheckingInterval: interval } = server;
+  const limits = [headersTimeout, requestTimeout, keepAliveTimeout, maxConnections, interval];
+  assert.deepEqual([...limits, LIMITS.timeout], [10_000, 20_000, 65_000, 1024, 1000, 60_000]);
 });
 
 const FORM = 'The request is not well-formed HTTP:';
@@ -44,19 +43,37 @@ const FAULTS: readonly (readonly [fault: object, code: ErrorCode, message: strin
 
 for (const [fault, code, message] of FAULTS) {
   test(`The client error ${JSON.stringify(fault)} gets ${code}`, async () => {
-    const [answer] = parseAnswers(await answerTo(Object.assign(new Error('Parse Error'), fault)));
-    assertErrorAnswer(answer, code);
-    assert.equal((JSON.parse(answer!.body) as { message: string }).message, message);
+    const { texts, closed } = emitClientErrors(fault);
+    await closed;
+    const [answer] = parseAnswers(texts.join(''));
+    assert.equal(assertErrorAnswer(answer, code), message);
     assert.equal(answer!.headers.get('connection'), 'close');
   });
 }
 
 test('A second client error of a connection does not cut off the response to the first', async () => {
+  const codes = ['HPE_INVALID_METHOD', 'HPE_INVALID_EOF_STATE'].map((code) => ({ code }));
+  const { socket, texts, closed, flush } = emitClientErrors(...codes);
+  assert.equal(socket.destroyed, false);
+  flush();
+  await closed;
+  assert.equal(parseAnswers(texts.join('')).length, 1);
+});
+
+test('A client that has disconnected gets no response', async () => {
+  const { texts, closed } = emitClientErrors({ code: 'ECONNRESET' });
+  await closed;
+  assert.deepEqual(texts, []);
+});
+
+/** A connection with these errors. Of several, the first response goes out by `flush`. */
+function emitClientErrors(...faults: readonly object[]) {
   const server = createHttpServer(() => undefined);
   const texts: string[] = [];
-  let flush: (() => void) | undefined;
+  let flush = (): void => undefined;
   const socket = new Duplex({
     read: () => undefined,
+    // The client closes its side when we have.
     final(done) {
       this.push(null);
       done();
@@ -64,43 +81,12 @@ test('A second client error of a connection does not cut off the response to the
     write(chunk: Buffer, _encoding, done) {
       texts.push(chunk.toString());
       flush = done;
+      if (faults.length === 1) done();
     },
   });
-  for (const code of ['HPE_INVALID_METHOD', 'HPE_INVALID_EOF_STATE']) {
-    server.emit('clientError', Object.assign(new Error('Parse Error'), { code }), socket);
-  }
-  assert.equal(socket.destroyed, false);
   const closed = once(socket, 'close');
-  flush?.();
-  await closed;
-  assert.deepEqual(
-    parseAnswers(texts.join('')).map(({ status }) => status),
-    [400],
-  );
-});
-
-test('A client that has disconnected gets no response', async () => {
-  const error = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' });
-  assert.equal(await answerTo(error), '');
-});
-
-/** What the server writes to a socket with this error, until it destroys that. */
-function answerTo(error: Error): Promise<string> {
-  const chunks: Buffer[] = [];
-  return new Promise((resolve) => {
-    const socket = new Duplex({
-      read: () => undefined,
-      // The client closes its side when we have.
-      final(done) {
-        this.push(null);
-        done();
-      },
-      write(chunk: Buffer, _encoding, done) {
-        chunks.push(chunk);
-        done();
-      },
-    });
-    socket.on('close', () => resolve(Buffer.concat(chunks).toString()));
-    createHttpServer(() => undefined).emit('clientError', error, socket);
-  });
+  for (const fault of faults) {
+    server.emit('clientError', Object.assign(new Error('Parse Error'), fault), socket);
+  }
+  return { socket, texts, closed, flush: () => flush() };
 }
