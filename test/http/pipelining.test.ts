@@ -156,12 +156,9 @@ test('queued → ending → closed: if too many wait, a response that waits for 
   assert.deepEqual(connection.waiting, []);
   assert.equal(connection.socket.isPaused(), true);
   bench.held[0]!.end('held');
-  const answers = await wire.allAnswers();
-  assert.deepEqual(
-    answers.map(({ body }) => body),
-    ['held'],
-  );
-  assert.equal(answers[0]!.headers.get('connection'), 'close');
+  const [answer, ...more] = await wire.allAnswers();
+  assert.deepEqual([answer?.body, more], ['held', []]);
+  assert.equal(answer?.headers.get('connection'), 'close');
   await until(() => bench.queue.connections.size === 0);
 });
 
@@ -190,11 +187,8 @@ test('A create that may have taken effect gets its response, however many reques
   await until(() => second.connection.weight === 9);
   assert.equal(second.connection.state, 'ending');
   bench.held[0]!.end('created');
-  const answers = await second.wire.allAnswers();
-  assert.deepEqual(
-    answers.map(({ body }) => body),
-    ['created'],
-  );
+  const [answer, ...more] = await second.wire.allAnswers();
+  assert.deepEqual([answer?.body, more], ['created', []]);
 });
 
 test('If too many wait, clients that do not read are closed first, the longest queued first', async (t) => {

@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { stopServer } from '../../src/http/stop-server.ts';
-import { createHeldStore } from '../support/pets/held-store.ts';
 import { portOf, startOn, type Process } from '../support/process/process.ts';
 import { addLongPets, openService, type Service } from '../support/http/service.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
@@ -107,21 +107,42 @@ function stop({ app, server }: Service, drainMs: number): Promise<void> {
   return stopServer(server, drainMs, () => app.drain());
 }
 
-test('A create in progress gets its response during a stop, and its connection is closed', async (t) => {
-  const store = createHeldStore();
-  const service = await openService(t, { store });
-  const wire = await openWire(t, service.port);
-  wire.socket.write(requestOf('POST /v1/pets', [], REX));
-  await store.waiting();
-  const stopped = stop(service, FOR_EVER_MS);
-  await refusing(service.port);
-  store.release();
-  const answers = await wire.allAnswers();
-  assert.deepEqual(statusesOf(answers), [201]);
-  assert.equal(answers[0]?.headers.get('connection'), 'close');
-  wire.socket.end();
-  await stopped;
-});
+for (const [what, request, pets] of [
+  ['its last response', lastRequestOf('GET /v1/pets?limit=100'), 5],
+  ['a response', requestOf('GET /v1/pets?limit=100'), 100],
+] as const) {
+  test(`A stop closes no connection whose client has not read ${what}`, async (t) => {
+    const service = await openService(t);
+    await addLongPets(service, pets);
+    const accepted = once(service.server, 'connection') as Promise<[Socket]>;
+    const wire = await openWire(t, service.port);
+    const [serverSide] = await accepted;
+    wire.socket.pause();
+    wire.socket.write(request);
+    // The kernel has taken all of the short response, and a part of the long one.
+    while (pets === 5 ? !serverSide.writableFinished : serverSide.writableLength === 0)
+      await sleep(5);
+    const idle = await openWire(t, service.port);
+    idle.socket.write(requestOf('GET /livez'));
+    await idle.answers(1);
+    let isCut = false;
+    const { closeIdleConnections } = service.server;
+    t.mock.method(service.server, 'closeIdleConnections', () => {
+      isCut ||= !serverSide.destroyed && !wire.socket.readableFlowing;
+      closeIdleConnections.call(service.server);
+    });
+    const stopped = stop(service, FOR_EVER_MS);
+    // Time for several looks at the idle connections.
+    await sleep(500);
+    assert.equal(isCut, false);
+    wire.socket.resume();
+    const [answer] = await wire.allAnswers();
+    assert.ok(answer!.body.length > pets * 65_000);
+    wire.socket.end();
+    assert.deepEqual(statusesOf(await idle.allAnswers()), [200]);
+    await stopped;
+  });
+}
 
 test('A stop does not cut off the last response to a client that has sent more requests', async (t) => {
   const service = await openService(t);
