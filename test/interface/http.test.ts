@@ -8,11 +8,10 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { ErrorCode } from '../../src/http/api-error.ts';
 import { KEY, openService } from '../support/http/service.ts';
-import { ask, assertErrorAnswer, lastRequestOf, talk } from '../support/http/wire.ts';
+import { REX, ask, assertErrorAnswer, lastRequestOf, talk } from '../support/http/wire.ts';
 
 const service = await openService({ after }, { bodyLimitBytes: 1 << 20 });
 
-const REX = '{"name":"Rex","categoryId":1}';
 const create = (fields: readonly string[], body = REX): string =>
   lastRequestOf('POST /v1/pets', fields, body);
 const withoutKey = (bytes: string): string => bytes.replace(/Authorization: .*\r\n/, '');

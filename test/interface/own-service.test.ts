@@ -11,10 +11,8 @@ import { createApp } from '../../src/app.ts';
 import { createHttpServer } from '../../src/http/http-server.ts';
 import { createMemoryStore } from '../../src/stores/memory-store.ts';
 import { KEY, listen, openService } from '../support/http/service.ts';
-import { ask, assertErrorAnswer } from '../support/http/wire.ts';
+import { REX, REX_1, ask, assertErrorAnswer } from '../support/http/wire.ts';
 
-const REX = '{"name":"Rex","categoryId":1}';
-const REX_1 = '{"id":1,"name":"Rex","categoryId":1}';
 const NO_KEY = { headers: { Authorization: '' } };
 
 test('From 2030-12-05T00:00:00Z on it answers 410 to every petId', async (t) => {

@@ -9,6 +9,10 @@ import { createMemoryStore } from '../../src/stores/memory-store.ts';
 import { createHeldStore } from '../support/pets/held-store.ts';
 import { openService, type Service } from '../support/http/service.ts';
 import {
+  CHUNKED,
+  CREATE,
+  LIVEZ,
+  REX,
   assertErrorAnswer,
   openWire,
   requestOf,
@@ -17,10 +21,7 @@ import {
   type Wire,
 } from '../support/http/wire.ts';
 
-const REX = '{"name":"Rex","categoryId":1}';
 const EXPECTING = ['Expect: 100-continue', 'Content-Length: 29'];
-const CHUNKED = 'Transfer-Encoding: chunked';
-const CREATE = requestOf('POST /v1/pets', [], REX);
 
 /** A service that must log nothing. */
 async function start(t: TestContext, store: PetStore = createMemoryStore()): Promise<Service> {
@@ -86,7 +87,7 @@ test('A client that half-closes after its requests gets all responses', async (t
   const store = createHeldStore();
   const service = await start(t, store);
   const wire = await openWire(t, service.port);
-  wire.socket.end(CREATE.repeat(2) + requestOf('GET /livez'));
+  wire.socket.end(CREATE.repeat(2) + LIVEZ);
   await store.waiting();
   await talk(service.port, 'x\r\n\r\n');
   store.release();

@@ -9,15 +9,21 @@ import type { Socket } from 'node:net';
 import { after, describe, test } from 'node:test';
 import type { ErrorCode } from '../../src/http/api-error.ts';
 import { openService } from '../support/http/service.ts';
-import { assertErrorAnswer, openWire, requestOf, statusesOf, talk } from '../support/http/wire.ts';
+import {
+  CHUNKED,
+  REX,
+  assertErrorAnswer,
+  openWire,
+  requestOf,
+  statusesOf,
+  talk,
+} from '../support/http/wire.ts';
 
 const service = await openService({ after });
 
-const REX = '{"name":"Rex","categoryId":1}';
 const BODY_BYTES = 3_000_000;
 const BODY: string = ' '.repeat(BODY_BYTES);
 const TYPE = 'Content-Type: a/b';
-const CHUNKED = 'Transfer-Encoding: chunked';
 const CHUNKED_BODY = `${BODY_BYTES.toString(16)}\r\n${BODY}\r\n0\r\n\r\n`;
 
 const EARLY: readonly (readonly [what: string, code: ErrorCode, request: string])[] = [
@@ -91,15 +97,6 @@ test('The service does not wait for the rest of a body after an early response',
     assert.deepEqual(statusesOf(answers), [status], fields.join());
     assert.equal(answers[0]?.headers.get('connection'), 'close');
   }
-});
-
-test('A request after an early response on its connection is not processed', async (t) => {
-  const before = await (await service.fetch('/v1/pets')).text();
-  const wire = await openWire(t, service.port);
-  const early = requestOf('POST /v1/pets', ['Content-Type: a/b'], REX);
-  wire.socket.write(early + requestOf('POST /v1/pets', [], REX).repeat(3));
-  assert.deepEqual(statusesOf(await wire.allAnswers()), [415]);
-  assert.equal(await (await service.fetch('/v1/pets')).text(), before);
 });
 
 test('A body that is malformed after its early response gets no second response', async (t) => {

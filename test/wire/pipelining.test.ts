@@ -8,6 +8,10 @@ import { rounds } from '../support/extent.ts';
 import { addLongPets, openService } from '../support/http/service.ts';
 import { usedBytes } from '../support/process/heap.ts';
 import {
+  CHUNKED,
+  CREATE,
+  LIVEZ,
+  REX,
   assertErrorAnswer,
   lastRequestOf,
   openWire,
@@ -17,11 +21,6 @@ import {
 } from '../support/http/wire.ts';
 
 const service = await openService({ after });
-
-const REX = '{"name":"Rex","categoryId":1}';
-const CHUNKED = 'Transfer-Encoding: chunked';
-const CREATE = requestOf('POST /v1/pets', [], REX);
-const LIVEZ = requestOf('GET /livez');
 
 test('Unread bodies do not disturb the next requests of a connection', async () => {
   const requests = [
@@ -117,15 +116,6 @@ test('A waiting request with many header fields counts as several', async (t) =>
   // The first of the two fills the bound alone.
   assert.deepEqual(statusesOf(await wire.allAnswers()), [201]);
 });
-
-for (const name of ['Connection', 'proxy-connection']) {
-  test(`The response to a request with ${name}: close in its trailer is the last`, async () => {
-    const body = `1d\r\n${REX}\r\n0\r\n${name}: close\r\n\r\n`;
-    const [answer, ...more] = await talk(service.port, requestOf('POST /v1/pets', [CHUNKED], body));
-    assert.deepEqual([answer?.status, more], [201, []]);
-    assert.equal(answer?.headers.get('connection'), 'close');
-  });
-}
 
 test('A body in chunks of one byte takes little more than its length', async (t) => {
   // On a busy machine so many chunks take longer than the limit in force.

@@ -8,14 +8,19 @@ import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import type { ErrorCode } from '../../src/http/api-error.ts';
 import { KEY, openService } from '../support/http/service.ts';
-import { assertErrorAnswer, lastRequestOf, requestOf, talk } from '../support/http/wire.ts';
+import {
+  CHUNKED,
+  REX,
+  assertErrorAnswer,
+  lastRequestOf,
+  requestOf,
+  talk,
+} from '../support/http/wire.ts';
 
 const service = await openService({ after });
 
-const REX = '{"name":"Rex","categoryId":1}';
 const LENGTH = 'Content-Length: 29';
 const GZIP = 'Transfer-Encoding: gzip';
-const CHUNKED = 'Transfer-Encoding: chunked';
 const GET = requestOf('GET /v1/pets');
 /** What follows a refused request on its connection; no answer to it may come. */
 const NEXT = lastRequestOf('GET /livez');

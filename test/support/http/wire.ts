@@ -118,6 +118,13 @@ export async function ask(
   return answers[0]!;
 }
 
+const HOST_AND_KEY: readonly string[] = ['Host: a', `Authorization: Bearer ${KEY}`];
+
+/** A pet, its text as the first one of a service, and requests. */
+export const REX = '{"name":"Rex","categoryId":1}';
+export const REX_1 = '{"id":1,"name":"Rex","categoryId":1}';
+export const CHUNKED = 'Transfer-Encoding: chunked';
+
 /** A request with a host and the key; with a Content-Length if there is a body. */
 export function requestOf(line: string, fields: readonly string[] = [], body = ''): string {
   const isSized = body !== '' && !fields.some((field) => /^transfer-encoding/i.test(field));
@@ -147,11 +154,13 @@ export function assertErrorAnswer(
   return String(body['message']);
 }
 
+export const CREATE: string = requestOf('POST /v1/pets', [], REX);
+export const LIVEZ: string = requestOf('GET /livez');
+
 export function statusesOf(answers: readonly RawAnswer[]): readonly number[] {
   return answers.map(({ status }) => status);
 }
 
-const HOST_AND_KEY: readonly string[] = ['Host: a', `Authorization: Bearer ${KEY}`];
 const EVENTS = ['data', 'end', 'close'] as const;
 /** Only reached if a test fails: no test waits so long otherwise. */
 const PATIENCE_MS = 60_000;
