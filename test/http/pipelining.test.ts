@@ -64,21 +64,18 @@ async function startBench(t: TestContext, maxWaiting: number): Promise<Bench> {
 }
 
 function spyOnStates(t: TestContext): (connection: Connection) => Connection['state'][] {
-  const states = new Map<Connection, Connection['state'][]>();
-  const statesOf = (connection: Connection): Connection['state'][] => {
-    if (!states.has(connection)) states.set(connection, []);
-    return states.get(connection)!;
-  };
+  const states = new WeakMap<Connection, Connection['state'][]>();
   const { enter } = Connection.prototype;
-  t.mock.method(
-    Connection.prototype,
-    'enter',
-    function (this: Connection, state: Connection['state']) {
-      enter.call(this, state);
-      statesOf(this).push(state);
-    },
-  );
-  return statesOf;
+  const spied = function (this: Connection, state: Connection['state']): void {
+    enter.call(this, state);
+    states.get(this)?.push(state);
+  };
+  t.mock.method(Connection.prototype, 'enter', spied);
+  return (connection) => {
+    const entered: Connection['state'][] = [];
+    states.set(connection, entered);
+    return entered;
+  };
 }
 
 async function until(holds: () => boolean): Promise<void> {
@@ -197,19 +194,20 @@ test('If too many wait, clients that do not read are closed first, the longest q
   for (let i = 0; i < 3; i += 1) {
     const client = await bench.connect();
     client.wire.socket.pause();
-    client.wire.socket.write(LONG + NOW.repeat(2));
-    await until(() => client.connection.waiting.length === 2 && client.connection.isBlocked);
+    client.wire.socket.write(LONG + NOW);
+    await until(() => client.connection.waiting.length === 1 && client.connection.isBlocked);
     blocked.push(client);
   }
   const { wire, connection } = await bench.connect();
-  wire.socket.write(HELD + NOW.repeat(4));
-  await until(() => connection.waiting.length === 4);
+  // The last one is one too many: one connection is enough.
+  wire.socket.write(HELD + NOW.repeat(6));
+  await until(() => connection.waiting.length === 6);
   const isOpen = (client: Client): boolean => bench.queue.connections.has(client.connection.socket);
   await until(() => !isOpen(blocked[0]!));
   assert.deepEqual(blocked.map(isOpen), [false, true, true]);
   assert.equal(connection.state, 'queued');
   bench.held[0]!.end('held');
-  await wire.answers(5);
+  await wire.answers(7);
 });
 
 test('ending → closed: a client that does not read its last response is closed, and its requests discarded', async (t) => {

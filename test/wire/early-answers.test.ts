@@ -5,13 +5,12 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import type { Socket } from 'node:net';
 import { after, describe, test } from 'node:test';
 import type { ErrorCode } from '../../src/http/api-error.ts';
+import { openBothSides } from './connections.ts';
 import { openService } from '../support/http/service.ts';
 import {
   CHUNKED,
-  REX,
   assertErrorAnswer,
   openWire,
   requestOf,
@@ -50,29 +49,8 @@ describe('A client that sends 3 MB before it reads gets the whole response', () 
   }
 });
 
-test('A body of exactly the limit is accepted, and a longer one refused, also in chunks', async (t) => {
-  for (const [length, status] of [
-    [65_536, 201],
-    [65_537, 413],
-  ] as const) {
-    const body = REX + ' '.repeat(length - REX.length);
-    const [head, rest] = [body.slice(0, 8), body.slice(8)];
-    const inChunks = `8\r\n${head}\r\n${rest.length.toString(16)}\r\n${rest}\r\n`;
-    for (const request of [
-      requestOf('POST /v1/pets', ['Connection: close'], body),
-      requestOf('POST /v1/pets', ['Connection: close', CHUNKED], `${inChunks}0\r\n\r\n`),
-    ]) {
-      const wire = await openWire(t, service.port);
-      wire.socket.write(request);
-      assert.deepEqual(statusesOf(await wire.allAnswers()), [status]);
-    }
-  }
-});
-
 test('The service reads little more than 8 MiB of an endless body', async (t) => {
-  const accepted = once(service.server, 'connection') as Promise<[Socket]>;
-  const wire = await openWire(t, service.port);
-  const [serverSide] = await accepted;
+  const { wire, serverSide } = await openBothSides(t, service);
   const closed = once(serverSide, 'close');
   wire.socket.write(requestOf('POST /v1/pets', ['Content-Type: a/b', 'Content-Length: 99000000']));
   const pour = (): void => {
@@ -90,6 +68,7 @@ test('The service does not wait for the rest of a body after an early response',
     ['POST /v1/pets', [TYPE, 'Content-Length: 100'], 415],
     ['POST /v1/pets', ['Content-Length: 65537'], 413],
     ['POST /v1/pets', ['Expect: 100-continue', 'Content-Length: 70000'], 413],
+    ['GET /v1/pets?limit=0', ['Content-Length: 100'], 400],
     ['GET /v1/pets', [CHUNKED], 200],
     ['GET /livez', ['Content-Length: 65537'], 200],
   ] as const) {

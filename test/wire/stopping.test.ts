@@ -1,11 +1,11 @@
 /** Stopping, as clients see it: nobody who is being answered is cut off, and nobody else waits. */
 
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import { connect } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stopServer } from '../../src/http/stop-server.ts';
+import { openBothSides } from './connections.ts';
 import { addLongPets, openService, type Service } from '../support/http/service.ts';
 import {
   CREATE,
@@ -86,9 +86,7 @@ for (const [what, request, pets] of [
   test(`A stop closes no connection whose client has not read ${what}`, async (t) => {
     const service = await openService(t);
     await addLongPets(service, pets);
-    const accepted = once(service.server, 'connection') as Promise<[Socket]>;
-    const wire = await openWire(t, service.port);
-    const [serverSide] = await accepted;
+    const { wire, serverSide } = await openBothSides(t, service);
     wire.socket.pause();
     wire.socket.write(request);
     // The kernel has taken all of the short response, and a part of the long one.

@@ -10,11 +10,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { connectionsOf } from '../../src/http/http-server.ts';
 import type { Limits } from '../../src/http/limits.ts';
 import { createMemoryStore } from '../../src/stores/memory-store.ts';
-import { createHeldStore } from '../support/pets/held-store.ts';
+import { holdCreate } from './connections.ts';
 import { addLongPets, openService, type Service } from '../support/http/service.ts';
 import {
   CHUNKED,
-  CREATE,
   LIVEZ,
   REX,
   assertErrorAnswer,
@@ -138,15 +137,12 @@ test('A request that waited for others has its own time after them', async (t) =
     [LIVEZ.slice(0, -2), LIVEZ.slice(-2), '', [201, 200, 200]],
     ['GET', '', ` /${ENDLESS}`, [201, 200]],
   ] as const) {
-    const store = createHeldStore();
-    const service = await openService(t, { store }, { ...SHORT, keepAliveTimeout: 200 });
-    const wire = await openWire(t, service.port);
-    wire.socket.write(CREATE + LIVEZ + now);
-    await store.waiting();
+    const limits = { ...SHORT, keepAliveTimeout: 200 };
+    const { service, wire, release } = await holdCreate(t, LIVEZ + now, limits);
     wire.socket.write(later);
     // A client that says nothing is cut off meanwhile: the time is over for certain, twice.
     for (let time = 0; time < 2; time += 1) await talk(service.port, '');
-    store.release();
+    release();
     await wire.answers(statuses.length);
     drip(t, wire, rest);
     assert.deepEqual(statusesOf(await wire.allAnswers()), statuses);
