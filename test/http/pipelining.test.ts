@@ -92,7 +92,8 @@ test('A new connection is reading', async (t) => {
 test('reading → queued → reading: a request waits for the response before it', async (t) => {
   const bench = await startBench(t, 100);
   const { wire, connection, entered } = await bench.connect();
-  wire.socket.write(HELD + NOW + NOW);
+  // node:http resumes the connection after the first one.
+  wire.socket.write(NOW + HELD + NOW + NOW);
   await until(() => connection.waiting.length === 2);
   assert.equal(connection.state, 'queued');
   assert.equal(connection.socket.isPaused(), true);
@@ -101,7 +102,7 @@ test('reading → queued → reading: a request waits for the response before it
   for (let turn = 0; turn < 20; turn += 1) await nextTurn();
   assert.equal(connection.waiting.length, 2);
   bench.held[0]!.end();
-  await wire.answers(4);
+  await wire.answers(5);
   assert.deepEqual(entered, ['queued', 'reading']);
   assert.equal(connection.socket.isPaused(), false);
 });

@@ -5,10 +5,11 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { createServer } from 'node:http';
 import { after, describe, test } from 'node:test';
 import type { ErrorCode } from '../../src/http/api-error.ts';
 import { openBothSides } from './connections.ts';
-import { openService } from '../support/http/service.ts';
+import { listen, openService } from '../support/http/service.ts';
 import {
   CHUNKED,
   assertErrorAnswer,
@@ -47,6 +48,17 @@ describe('A client that sends 3 MB before it reads gets the whole response', () 
       assert.equal(answers[0]?.headers.get('connection'), 'close');
     });
   }
+});
+
+test('On a server that createHttpServer did not make the client gets the whole response, too', async (t) => {
+  const server = createServer(service.app.listener);
+  const wire = await openWire(t, await listen(server));
+  t.after(() => server.close().closeAllConnections());
+  wire.socket.pause();
+  const request = requestOf('POST /v1/pets', [TYPE], BODY);
+  await new Promise<void>((resolve) => wire.socket.write(request, () => resolve()));
+  wire.socket.resume();
+  assertErrorAnswer((await wire.allAnswers())[0], 'unsupported_media_type');
 });
 
 test('The service reads little more than 8 MiB of an endless body', async (t) => {
