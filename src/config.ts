@@ -172,7 +172,7 @@ function readFlags(
     const { name, rawName } = token;
     const takesValue = VALUE_FLAGS.includes(name);
     if (!takesValue && !PLAIN_FLAGS.includes(name)) {
-      // Only the position is shown of an argument that may be an API key: the one after an unknown
+      // An argument that may be an API key is shown by its position only: the one after an unknown
       // option such as --api-key, and -kSECRET, which parseArgs takes for a list of letters.
       const isValue = token.index === lastUnknown + 1;
       const isShown = rawName.startsWith('--') && !isValue;
