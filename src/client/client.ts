@@ -218,7 +218,7 @@ function linkUrl(baseUrl: URL, link: string): URL {
   throw new TypeError('A page must be the `next` URL of another page, below the base URL');
 }
 
-/** Returns the URL of the next page, if any. Throws a PetStoreError (invalid_answer). */
+/** Returns the URL of the next page, if any. Throws a PetStoreError if its Link is invalid. */
 function readNext(response: ServiceResponse, url: URL, baseUrl: URL): string | undefined {
   const { status, headers } = response;
   const field = headers.get('Link');
