@@ -253,7 +253,7 @@ function stopOnSignals(
   return { onSignal, isStopping: () => isStopping };
 }
 
-/** Exits with `exitCode` after a close, or at the deadline if the pets are safe; with 1 otherwise. */
+/** Exits with `exitCode` after a close, or at the deadline if the pets are safe; else with 1. */
 async function stopAndExit(app: App, server: Server, exitCode: number): Promise<never> {
   endAfter(STOP_DEADLINE_MS, app, exitCode);
   try {
