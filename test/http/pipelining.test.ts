@@ -82,16 +82,10 @@ async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await nextTurn();
 }
 
-test('A new connection is reading', async (t) => {
-  const bench = await startBench(t, 100);
-  const { connection } = await bench.connect();
-  assert.equal(connection.state, 'reading');
-  assert.equal(connection.isDue, false);
-});
-
 test('reading → queued → reading: a request waits for the response before it', async (t) => {
   const bench = await startBench(t, 100);
   const { wire, connection, entered } = await bench.connect();
+  assert.deepEqual([connection.state, connection.isDue], ['reading', false]);
   // node:http resumes the connection after the first one.
   wire.socket.write(NOW + HELD + NOW + NOW);
   await until(() => connection.waiting.length === 2);

@@ -75,7 +75,7 @@ test('The limit is configurable, and exact', async (t) => {
   }
 });
 
-/** Fails unless the service lives, is not ready, refuses creates, and answers lists with this. */
+/** Fails unless the service responds, is not ready, refuses creates, and lists this. */
 async function assertNotReady(service: { readonly port: number }, list: string): Promise<void> {
   assert.equal((await ask(service, 'GET /livez')).status, 200);
   const ready = await ask(service, 'GET /readyz');

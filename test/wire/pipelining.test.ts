@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { holdCreate } from './connections.ts';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { holdCreate, openBothSides } from './connections.ts';
 import { rounds } from '../support/extent.ts';
 import { addLongPets, openService } from '../support/http/service.ts';
 import { usedBytes } from '../support/process/heap.ts';
@@ -145,11 +145,17 @@ test('A GET with a body of exactly the limit gets its response before the body, 
   assert.deepEqual(statusesOf(await wire.allAnswers()), [200, 404]);
 });
 
-test('After a long response that goes out in pieces, CONNECT gets its response in its turn', async (t) => {
+test('A long response goes out in pieces, as its client reads, and CONNECT gets its response after it', async (t) => {
   const own = await openService(t);
   await addLongPets(own, 100);
-  const bytes = requestOf('GET /v1/pets?limit=100') + requestOf('CONNECT b:443');
-  const answers = await talk(own.port, bytes);
+  const { wire, serverSide } = await openBothSides(t, own);
+  wire.socket.pause();
+  wire.socket.write(requestOf('GET /v1/pets?limit=100') + requestOf('CONNECT b:443'));
+  while (serverSide.writableLength === 0) await sleep(5);
+  for (let turn = 0; turn < 200; turn += 1) await nextTurn();
+  assert.ok(serverSide.writableLength < 200_000, `${serverSide.writableLength} bytes are queued`);
+  wire.socket.resume();
+  const answers = await wire.allAnswers();
   assert.deepEqual(statusesOf(answers), [200, 405]);
   assert.ok(answers[0]!.body.length > 6_000_000);
 });
