@@ -135,7 +135,10 @@ test('A connection that is opened while others are held is held, too', async (t)
   await until(() => connection.waiting.length === 3);
   const late = bench.queue.connections.get(opened)!;
   assert.equal(late.state, 'held');
+  // Its client has its time from now on.
+  late.readSince = 0;
   await until(() => late.state === 'reading');
+  assert.ok(late.readSince > 0);
   assert.equal(opened.isPaused(), false);
   opened.destroy();
 });

@@ -86,6 +86,14 @@ test('A batch that arrives during another gets its responses in order', async (t
   assert.deepEqual(statusesOf(await wire.answers(5)), [201, 200, 200, 201, 200]);
 });
 
+test('A client that half-closes after its requests gets all responses', async (t) => {
+  const { service: own, wire, release } = await holdCreate(t, LIVEZ);
+  wire.socket.end();
+  await talk(own.port, lastRequestOf('GET /livez'));
+  release();
+  assert.deepEqual(statusesOf(await wire.allAnswers()), [201, 200]);
+});
+
 test('A waiting request with many header fields counts as several', async (t) => {
   const heavy = requestOf('GET /livez', Array<string>(600).fill('a:'));
   const { wire, release } = await holdCreate(t, heavy.repeat(2), { maxWaitingRequests: 10 });
