@@ -98,21 +98,10 @@ for (const [name, texts, complaint] of [
     [HEADER, '{"after":0,"pets":[{"id":1,\xff'],
     /is not a commit of this/,
   ],
-  ['a commit without pets', [HEADER, '{"after":0,"pets":[]}'], /is not a commit of this version/],
-  [
-    'a commit with a space after it',
-    [HEADER, '{"after":0,"pets":[{"id":1,"name":"","categoryId":7}]} '],
-    /is not a commit of this version/,
-  ],
   [
     'a commit that does not follow on',
     [HEADER, '{"after":1,"pets":[{"id":2,"name":"","categoryId":7}]}'],
     /This commit follows pet 1, but the line before it ends with pet 0/,
-  ],
-  [
-    'a pet whose id does not follow on',
-    [HEADER, '{"after":0,"pets":[{"id":2,"name":"","categoryId":7}]}'],
-    /is not a commit of this version/,
   ],
   [
     'a header of another version',

@@ -2,7 +2,6 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { crc32 } from 'node:zlib';
 import { Histogram } from '../../../src/base/histogram.ts';
 import { systemMemory } from '../../../src/base/memory.ts';
 import { createCommit, encodeCommit } from '../../../src/stores/commits/commit.ts';
@@ -28,24 +27,6 @@ test('A line is durable once it is synced, the first one with its header and its
   assert.equal(content(), textOf(2));
   assert.equal(journal.lengthBytes, textOf(2).length);
   assert.equal(countSyncs(), 2);
-});
-
-test('A journal that a start found continues after its lines', async () => {
-  const disk = createMemoryDisk({ [PATH]: textOf(1) });
-  const file = await disk.open(PATH, 'edit');
-  const [lengthBytes, crc] = [textOf(1).length, crc32(textOf(1))];
-  const { journal, add, steps, content } = begin(disk, {
-    file,
-    entry: file.stat(),
-    lengthBytes,
-    crc,
-  });
-  assert.deepEqual(await add(8n), DURABLE);
-  // Its own file was opened elsewhere, and its name is durable.
-  assert.deepEqual(steps(), []);
-  assert.equal(content(), textOf(2));
-  await disk.remove(PATH);
-  assert.equal(journal.pathState(0), 'missing');
 });
 
 test('A short write is continued until all bytes are written', async () => {
@@ -111,18 +92,6 @@ for (const before of [0, 1]) {
     assert.equal(content().length, textOf(before).length + 9);
   });
 }
-
-test('A journal that cannot be made has no line, and the next line makes it', async () => {
-  const { journal, disk, add, failAt, content } = begin();
-  failAt(['open']);
-  assert.equal(causeOf(await add(), 'rolled back'), 'EIO: open');
-  // The file of a create that took effect and reported failure.
-  disk.fault = () => undefined;
-  await (await disk.open(PATH, 'create')).close();
-  assert.equal(journal.pathState(0), 'same');
-  assert.deepEqual(await add(), DURABLE);
-  assert.equal(content(), textOf(1));
-});
 
 test('A new journal that another program owns gets no line', async () => {
   const { add, steps, content } = begin();
