@@ -6,8 +6,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isSafe, type PetsLocation } from '../../../src/model/pet-store.ts';
-import { NEXT_STATES } from '../../../src/stores/file/file-log-state.ts';
-import { REX } from '../../support/disk/journal-text.ts';
+import { createCommit } from '../../../src/stores/commits/commit.ts';
+import {
+  assertNext,
+  NEXT_STATES,
+  type FileLogState,
+} from '../../../src/stores/file/file-log-state.ts';
+import { EXPIRES_AT, pendingPet, REX } from '../../support/disk/journal-text.ts';
 import { systemError } from '../../support/disk/memory-disk.ts';
 import {
   failing,
@@ -271,13 +276,43 @@ async function assertRow(row: Row, scene: Scene): Promise<void> {
 }
 
 test('The log goes from a state only to those that the table names', () => {
-  assert.deepEqual(NEXT_STATES, {
-    working: ['reviving', 'readOnly', 'closing'],
-    reviving: ['reviving', 'working', 'readOnly', 'closing'],
-    readOnly: ['closing'],
-    closing: ['closing', 'closed'],
-    closed: [],
-  });
+  const names = Object.keys(NEXT_STATES) as FileLogState['name'][];
+  const stateOf = (name: string): FileLogState => ({ name, doubt: undefined }) as FileLogState;
+  const next = (from: string): readonly string[] =>
+    names.filter((name) => isNext(stateOf(from), stateOf(name)));
+  assert.deepEqual(next('working'), ['reviving', 'readOnly', 'closing']);
+  assert.deepEqual(next('reviving'), ['working', 'reviving', 'readOnly', 'closing']);
+  assert.deepEqual(next('readOnly'), ['closing']);
+  assert.deepEqual(next('closing'), ['closing', 'closed']);
+  assert.deepEqual(next('closed'), []);
+});
+
+test('A commit stays in doubt until its pets are in memory', () => {
+  const doubt = createCommit(7n, [pendingPet(REX)], EXPIRES_AT);
+  const closing: FileLogState = { name: 'closing', doubt };
+  assert.ok(isNext(closing, { name: 'closed', doubt }, 7n));
+  assert.ok(!isNext(closing, { name: 'closed', doubt: undefined }, 7n));
+  assert.ok(isNext(closing, { name: 'closed', doubt: undefined }, 8n));
+});
+
+function isNext(from: FileLogState, next: FileLogState, lastId = 0n): boolean {
+  try {
+    assertNext(from, next, lastId);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+test('A store that has lost its lock writes nothing at its close, though the lock is back', async () => {
+  const { store, memory } = await begin();
+  await memory.link(LOCK, '/d/moved');
+  await memory.remove(LOCK);
+  assert.equal(await told(store.create(REX)), 'refused');
+  await memory.link('/d/moved', LOCK);
+  const before = memory.contents();
+  await store.close();
+  assert.deepEqual(memory.contents(), before);
 });
 
 test('All creates that wait are refused when the log begins to revive', async () => {

@@ -1,7 +1,15 @@
 /** The lock: one store at a time, and free as soon as its holder ends, however it ends. */
 
 import assert from 'node:assert/strict';
-import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { platform } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -98,7 +106,7 @@ test('A lock file that cannot be made is an error', async (t) => {
   await assert.rejects(lockFile(join(tempDir(t), 'none', 'lock'), asItIs), { code: 'ENOENT' });
 });
 
-test('A command flock that is missing or cannot be run is an error', FLOCK, async (t) => {
+test('A command flock that is missing, cannot be run or fails is an error', FLOCK, async (t) => {
   const folder = tempDir(t);
   const { PATH } = process.env;
   process.env['PATH'] = folder;
@@ -110,6 +118,11 @@ test('A command flock that is missing or cannot be run is an error', FLOCK, asyn
   writeFileSync(join(folder, 'flock'), 'no program', { mode: 0o644 });
   await assert.rejects(lockFile(join(folder, 'lock'), asItIs), {
     message: `${start} cannot be run: spawn flock EACCES`,
+  });
+  rmSync(join(folder, 'flock'));
+  writeFileSync(join(folder, 'flock'), '#!/bin/sh\necho no locks >&2\nexit 1\n', { mode: 0o755 });
+  await assert.rejects(lockFile(join(folder, 'lock'), asItIs), {
+    message: 'The command flock failed (1): no locks',
   });
 });
 
