@@ -94,6 +94,7 @@ const wrongTexts: Readonly<Record<string, string>> = {
   'with a key that never expires': keyed(`["${KEY}",8]`),
   'with a comma too many behind a key': keyed(`["${KEY}",8,1],`),
   'with the keys twice': keyed(`["${KEY}",8,1]],"keys":[["${KEY}",8,1]`),
+  'with a zero before its number': `{"after":07,"pets":[${PET}]}`,
   'with a negative id before it': `{"after":-1,"pets":[{"id":0,"name":"","categoryId":7}]}`,
 };
 

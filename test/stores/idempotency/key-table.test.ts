@@ -84,6 +84,8 @@ test('Entries that are added again, as from a journal that is read twice, change
   for (const id of [1, 2, 3]) add(id, id);
   const entries = [...table.entries()];
   for (const entry of entries) table.add(entry);
+  add(3, 2);
+  add(4, 2);
   assert.deepEqual([...table.entries()], entries);
 });
 
