@@ -93,6 +93,18 @@ for (const before of [0, 1]) {
   });
 }
 
+test('A journal that cannot be made has no line, and the next line makes it', async () => {
+  const { journal, disk, add, failAt, content } = begin();
+  failAt(['open']);
+  assert.equal(causeOf(await add(), 'rolled back'), 'EIO: open');
+  // The file of a create that took effect and reported failure.
+  disk.fault = () => undefined;
+  await (await disk.open(PATH, 'create')).close();
+  assert.equal(journal.pathState(0), 'same');
+  assert.deepEqual(await add(), DURABLE);
+  assert.equal(content(), textOf(1));
+});
+
 test('A new journal that another program owns gets no line', async () => {
   const { add, steps, content } = begin();
   assert.equal(causeOf(await add(7n, () => false), 'rolled back'), 'The journal is not owned');
