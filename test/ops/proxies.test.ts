@@ -13,7 +13,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { CERTIFICATE_PEM, KEY_PEM } from '../support/process/certificate.ts';
 import { blockOf } from '../support/browser/page-block.ts';
 import { needs, pathOf, run } from '../support/process/program.ts';
-import { KEY, listen, startService, type Service } from '../support/http/service.ts';
+import { KEY, listen, openService } from '../support/http/service.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 
 const PAGE = 'src/ops/README.md';
@@ -108,15 +108,13 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-async function setUp(t: TestContext): Promise<Setup & { readonly service: Service }> {
+async function setUp(t: TestContext): Promise<Setup> {
   const folder = tempDir(t);
   writeTo(folder, 'cert.pem', CERTIFICATE_PEM);
   writeTo(folder, 'key.pem', KEY_PEM);
   writeTo(folder, 'both.pem', CERTIFICATE_PEM + KEY_PEM);
-  const service = await startService({ prefix: '/shop' });
-  t.after(() => service.close());
-  const upstream = service.origin.slice('http://'.length);
-  return { folder, service, upstream, port: await freePort() };
+  const service = await openService(t, { prefix: '/shop' });
+  return { folder, upstream: `127.0.0.1:${service.port}`, port: await freePort() };
 }
 
 /** Sends a request with the key, and resolves with the response and its body. */
@@ -139,47 +137,46 @@ async function send(
 for (const proxy of [NGINX, CADDY, HAPROXY]) {
   const { program, scheme } = proxy;
 
-  test(`${program} accepts its block without a warning`, needs(program), async (t) => {
-    const where = await setUp(t);
-    const file = proxy.write(where);
-    const home = { HOME: where.folder, XDG_DATA_HOME: where.folder, XDG_CONFIG_HOME: where.folder };
-    const { status, text } = run(program, proxy.check(file), home);
-    assert.equal(status, 0, text);
-    assert.doesNotMatch(text, /warn|alert|emerg|not formatted/i);
-  });
-
-  test(`${program} serves the service with its block`, needs(program), async (t) => {
-    const where = await setUp(t);
-    const file = proxy.write(where);
-    const home = { HOME: where.folder, XDG_DATA_HOME: where.folder, XDG_CONFIG_HOME: where.folder };
-    const child = spawn(pathOf(program)!, proxy.serve(file), {
-      stdio: 'ignore',
-      env: { PATH: process.env['PATH'], ...home },
-    });
-    const ended = once(child, 'exit');
-    t.after(async () => {
-      child.kill('SIGKILL');
-      await ended;
-    });
-    const origin = `${scheme}://127.0.0.1:${where.port}`;
-    const statusNow = async (): Promise<number | undefined> =>
-      (await send(origin, '/shop/livez').catch(() => undefined))?.response.statusCode;
-    let status = await statusNow();
-    for (; status === undefined; status = await statusNow()) {
-      assert.equal(child.exitCode, null, `${program} ended`);
-      await sleep(50);
-    }
-    assert.equal(status, 200);
-    const created = await send(origin, '/shop/v1/pets', '{"name":"Rex","categoryId":7}');
-    assert.equal(created.response.statusCode, 201);
-    assert.equal(created.response.headers.location, '/shop/v1/pets/1');
-    const list = await send(origin, '/shop/v1/pets?limit=1');
-    assert.equal(list.text, `[${created.text}]`);
-    // An encoded slash stays in its segment only if the proxy passes the path unchanged.
-    const unknown = await send(origin, '/shop/v1/pets/%2F1');
-    assert.match(unknown.text, /^\{"code":"not_found",/);
-    assert.notEqual((await send(origin, '/v1/pets')).text, list.text);
-  });
+  test(
+    `${program} accepts its block, and serves the service with it`,
+    needs(program),
+    async (t) => {
+      const setup = await setUp(t);
+      const { folder, port } = setup;
+      const file = proxy.write(setup);
+      const home = { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
+      const { status: checked, text } = run(program, proxy.check(file), home);
+      assert.equal(checked, 0, text);
+      assert.doesNotMatch(text, /warn|alert|emerg|not formatted/i);
+      const child = spawn(pathOf(program)!, proxy.serve(file), {
+        stdio: 'ignore',
+        env: { PATH: process.env['PATH'], ...home },
+      });
+      const ended = once(child, 'exit');
+      t.after(async () => {
+        child.kill('SIGKILL');
+        await ended;
+      });
+      const origin = `${scheme}://127.0.0.1:${port}`;
+      const statusNow = async (): Promise<number | undefined> =>
+        (await send(origin, '/shop/livez').catch(() => undefined))?.response.statusCode;
+      let status = await statusNow();
+      for (; status === undefined; status = await statusNow()) {
+        assert.equal(child.exitCode, null, `${program} ended`);
+        await sleep(50);
+      }
+      assert.equal(status, 200);
+      const created = await send(origin, '/shop/v1/pets', '{"name":"Rex","categoryId":7}');
+      assert.equal(created.response.statusCode, 201);
+      assert.equal(created.response.headers.location, '/shop/v1/pets/1');
+      const list = await send(origin, '/shop/v1/pets?limit=1');
+      assert.equal(list.text, `[${created.text}]`);
+      // An encoded slash stays in its segment only if the proxy passes the path unchanged.
+      const unknown = await send(origin, '/shop/v1/pets/%2F1');
+      assert.match(unknown.text, /^\{"code":"not_found",/);
+      assert.notEqual((await send(origin, '/v1/pets')).text, list.text);
+    },
+  );
 }
 
 test('All blocks and units of the page have the same address', () => {

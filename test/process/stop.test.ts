@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
@@ -19,6 +19,8 @@ import {
   type Process,
 } from '../support/process/process.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
+
+const POSIX = { skip: process.platform === 'win32' && 'Windows has no SIGHUP' };
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   test(`${signal} puts all pets into the data file, and the process exits with 0`, async (t) => {
@@ -53,7 +55,7 @@ net.Server.prototype.listen = function (...args) {
   assert.deepEqual(events, ['Stopping', 'Stopped']);
 });
 
-test('A service that is stopped while it waits for its cluster exits with 0', async (t) => {
+test('While a service waits for its cluster, it heeds SIGHUP and SIGTERM', POSIX, async (t) => {
   const connections: Socket[] = [];
   const silent = createServer((socket) => connections.push(socket)).listen(0, '127.0.0.1');
   t.after(() => {
@@ -62,10 +64,16 @@ test('A service that is stopped while it waits for its cluster exits with 0', as
   });
   await once(silent, 'listening');
   const { port } = silent.address() as AddressInfo;
-  const service = startFor(t, ['--port', '0', '--etcd', `http://127.0.0.1:${port}`]);
+  const keysFile = join(tempDir(t), 'keys');
+  writeFileSync(keysFile, 'a-key\n');
+  const etcd = ['--etcd', `http://127.0.0.1:${port}`];
+  const service = startFor(t, ['--port', '0', ...etcd, '--api-keys-file', keysFile]);
   await once(silent, 'connection');
+  service.child.kill('SIGHUP');
+  await logged(service, '"Read the API keys again"');
   assert.equal(await end(service, 'SIGTERM'), 0);
-  assert.deepEqual(eventsOf(service), ['Stopping', 'Stopped']);
+  const events = ['Read the API keys again', 'Stopping', 'Stopped'];
+  assert.deepEqual(eventsOf(service), events);
 });
 
 test('A graceful shutdown ends after ten seconds, with 0 if the pets are in a file', async (t) => {
