@@ -53,7 +53,7 @@ const MISTAKES: readonly (readonly [given: string, mistake: string])[] = [
   ['make-secrets', `${NO_COMMAND}: see --help`],
   ['start', `${NO_COMMAND}: see --help`],
   ['--port 1 make-key', 'Unexpected argument 3: see --help'],
-  ['-- --port', 'Unexpected argument 2: see --help'],
+  ['--', 'Unknown option --: see --help'],
   ['PETSTORE_DATAFILE=x', 'Unknown variable PETSTORE_DATAFILE: did you mean PETSTORE_DATA_FILE?'],
   ['PETSTORE_API_KEY=x', 'Unknown variable PETSTORE_API_KEY: did you mean PETSTORE_API_KEYS?'],
   ['PETSTORE_PORT=9999', 'Unknown variable PETSTORE_PORT: did you mean PORT?'],
