@@ -81,15 +81,11 @@ const ROWS: Readonly<Record<RowName, Row>> = {
 
 for (const [name, { flag, variable, valid, expected, invalid = [] }] of Object.entries(ROWS)) {
   test(`${variable}, ${flag} and an app's option ${name} are read alike`, async () => {
-    assert.deepEqual(
-      [SETTINGS[name as RowName].variable, `--${SETTINGS[name as RowName].flag}`],
-      [variable, flag],
-    );
     const isOption = OPTION_NAMES.includes(name) && name !== 'dataFile';
-    const check = (value: unknown): unknown =>
-      checkOptions({ store: createMemoryStore(), apiKeys: ['k'], [name]: value } as AppOptions)[
-        name as 'page'
-      ];
+    const check = (value: unknown): unknown => {
+      const options = { store: createMemoryStore(), apiKeys: ['k'], [name]: value };
+      return checkOptions(options as AppOptions)[name as 'page'];
+    };
     for (const [text, value] of Object.entries(valid)) {
       const result = { kind: 'run', config: { ...DEFAULTS, [name]: value }, apiKeys: [] };
       assert.deepEqual(await read({ [variable]: text }, []), result);
@@ -100,16 +96,14 @@ for (const [name, { flag, variable, valid, expected, invalid = [] }] of Object.e
     }
     for (const text of invalid) {
       const sentence = `must be ${expected}, not ${JSON.stringify(text.split(',').at(-1))}`;
-      const mistakesOf = (given: string) => ({
-        kind: 'mistakes',
-        mistakes: [`${given} ${sentence}`],
-      });
-      assert.deepEqual(await read({ [variable]: text }, []), mistakesOf(variable));
-      assert.deepEqual(await read({}, [`${flag}=${text}`]), mistakesOf(flag));
-      const value =
-        name === 'corsOrigins' ? text.split(',') : Number.isNaN(Number(text)) ? text : Number(text);
-      if (isOption)
-        assert.throws(() => check(value), new RegExp(`^TypeError: ${name}.*: expected `));
+      const [ofVariable, ofFlag] = [variable, flag].map((given) => [`${given} ${sentence}`]);
+      const kind = 'mistakes';
+      assert.deepEqual(await read({ [variable]: text }, []), { kind, mistakes: ofVariable });
+      assert.deepEqual(await read({}, [`${flag}=${text}`]), { kind, mistakes: ofFlag });
+      const list = name === 'corsOrigins' ? text.split(',') : text;
+      const value = Number.isNaN(Number(list)) ? list : Number(list);
+      const isRefused = new RegExp(`^TypeError: ${name}.*: expected `);
+      if (isOption) assert.throws(() => check(value), isRefused);
     }
   });
 }

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
@@ -14,6 +14,7 @@ import {
   logged,
   PET,
   portOf,
+  startFaulty,
   startFor,
   startOn,
   type Process,
@@ -86,6 +87,17 @@ globalThis.setTimeout = (work, ms, ...rest) => setTimeout(work, ms === 10_000 ? 
   assert.equal(await end(service, 'SIGTERM'), 0);
   const last = /"Graceful shutdown timed out","deadlineMs":10000,"pets":"snapshot"\}\n$/;
   assert.match(service.stderr(), last);
+});
+
+test('A stop that cannot save the pets exits with 1, and logs the reason', async (t) => {
+  const dataFile = join(tempDir(t), 'pets.json');
+  const { service, setFault } = startFaulty(t, dataFile, 20);
+  await addPet(await service.ready());
+  setFault('EIO');
+  rmSync(`${dataFile}.journal`);
+  assert.equal(await end(service, 'SIGTERM'), 1);
+  const cause = 'The 1 acknowledged pets were in memory, and could not be saved: ';
+  assert.match(service.stderr(), new RegExp(`"Graceful shutdown failed","cause":"${cause}.*EIO`));
 });
 
 test('A second signal ends the process with 1, and every pet is in the journal', async (t) => {
