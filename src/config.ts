@@ -250,5 +250,5 @@ function unknownVariables(env: Environment): readonly string[] {
  */
 function isOfKubernetes(name: string, env: Environment): boolean {
   if (name === 'PETSTORE_PORT') return !/^[0-9]+$/.test(env[name] ?? '');
-  return /^PETSTORE_(?:SERVICE_|PORT)/.test(name);
+  return /^PETSTORE_(?:SERVICE_(?:HOST|PORT)|PORT)(?:_|$)/.test(name);
 }

@@ -1,10 +1,10 @@
 /**
  * Reads the API keys from a variable and a file. No message quotes a key.
  *
- * A line of the file is `[NAME: ]KEY[ read-metrics]`, a comment after `#`, or empty. A name ends
- * with a colon and a space, so a line without a space is a key, even with colons. On SIGHUP the
- * running service reads the file again. If the path is a pipe, a device or a huge file, the read
- * must soon end with a message, and leave the old keys in force.
+ * A line of the file is `[NAME: ]KEY[ read-metrics]`, empty, or a comment that begins with `#`. A
+ * name ends with a colon and a space, so a line without a space is a key, even with colons. On
+ * SIGHUP the running service reads the file again. If the path is a pipe, a device or a huge file,
+ * the read must soon end with a message, and leave the old keys in force.
  */
 
 import { constants } from 'node:fs';

@@ -54,8 +54,8 @@ function hashKey(scope: string, key: string): string {
 const MAX_LENGTH = 255;
 
 /**
- * Returns the value of a string of structured fields (RFC 9651 section 3.3.3), as which the draft
- * sends the key, or undefined if it is not such a string, or has parameters.
+ * Returns the value of a quoted string (RFC 9651 section 3.3.3), the form that the draft requires,
+ * or undefined if the text is not such a string, or has parameters.
  */
 function parseString(value: string): string | undefined {
   const quoted = /^"((?:[ !#-[\]-~]|\\["\\])*)"$/.exec(value)?.[1];

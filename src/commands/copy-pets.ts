@@ -85,7 +85,7 @@ function fromEnvironment(): Partial<EtcdOptions> {
 async function run({ file, isImport, etcd }: Copy): Promise<void> {
   const { prefix = DEFAULT_PREFIX } = etcd;
   const data = isImport ? await loadDataFile(nodeDisk, file) : undefined;
-  // An import makes a log: all endpoints must respond for one cluster.
+  // An import makes a log, so every endpoint must respond, and belong to the same cluster.
   const deps = await joinCluster(etcd, isImport ? 'all' : 'half');
   try {
     if (data !== undefined) {

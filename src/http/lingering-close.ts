@@ -9,7 +9,7 @@
 
 import type { Duplex } from 'node:stream';
 
-/** Eight times 1 MiB: curl waits for "100 Continue" before it sends a longer body. */
+/** curl sends a body of up to 1 MiB without waiting for "100 Continue": eight times that. */
 const MAX_DISCARDED_BYTES: number = 8 << 20;
 const MAX_LINGER_MS = 2000;
 

@@ -31,7 +31,7 @@ export interface LogTarget {
 }
 
 export interface CommitLimits {
-  /** A commit takes at most this many bytes, except for the last create, which may exceed them. */
+  /** A commit takes creates until they have this many bytes, so the last one may exceed them. */
   readonly fullCommitBytes: number;
   /** The longest pet, without its id. */
   readonly petBytes: number;
@@ -67,8 +67,8 @@ export interface CommitLog {
   refusal(): StoreUnavailableError | undefined;
 
   /**
-   * As in PetStore. While `refusal` returns undefined, creates are tried, but this may still be the
-   * reason of a recent failure.
+   * As in PetStore. It may still return the reason of a recent failure when `refusal` returns
+   * undefined, and creates are tried again.
    */
   problem(): string | undefined;
 

@@ -51,6 +51,8 @@ const MISTAKES: readonly (readonly [given: string, mistake: string])[] = [
   ['--', 'Unknown option --: see --help'],
   ['PETSTORE_DATAFILE=x', 'Unknown variable PETSTORE_DATAFILE: did you mean PETSTORE_DATA_FILE?'],
   ['PETSTORE_PORT=9999', 'Unknown variable PETSTORE_PORT: did you mean PORT?'],
+  ['PETSTORE_PORTS=9999', 'Unknown variable PETSTORE_PORTS: did you mean PORT?'],
+  ['PETSTORE_SERVICE_X=', 'Unknown variable PETSTORE_SERVICE_X: did you mean PETSTORE_PREFIX?'],
   ['PETSTORE_HOST=0.0.0.0', 'Unknown variable PETSTORE_HOST: did you mean HOST?'],
   ['PETSTORE_PAEG=on', 'Unknown variable PETSTORE_PAEG: did you mean PETSTORE_PAGE?'],
 ];

@@ -94,7 +94,10 @@ export class CatchUp {
     };
   }
 
-  /** The ranges that are empty if the last slot is before `rangeEnd`. */
+  /**
+   * The prefix without the applied slots and the window. If no slot is after the window, only stray
+   * keys are there.
+   */
   #aroundSlots(rangeEnd: string): readonly TxnPart[] {
     const { layout } = this.#log;
     const { prefix, slotsEnd, meta, end } = layout;

@@ -35,10 +35,10 @@ export type FileLogState =
   | {
       readonly name: 'reviving';
       readonly cause: Error | string;
-      /** What the journal may show after the next start. */
+      /** The next start may find this commit in the journal, or not. */
       readonly doubt: Commit | undefined;
       /**
-       * The next try, by the monotonic clock; the pause before it; the free bytes at the last one.
+       * The next try, by the monotonic clock; the pause before it; the free bytes at the last try.
        */
       readonly nextTryAt: number;
       readonly pauseMs: number;
@@ -70,8 +70,8 @@ export function doubtOf(state: FileLogState): Commit | undefined {
 }
 
 /**
- * Throws unless `next` may follow `from`, and keeps what is in doubt until it is in memory, whose
- * last id is `lastId`.
+ * Throws unless `next` may follow `from`, and `next` has the commit in doubt until that is in
+ * memory, whose last id is `lastId`.
  */
 export function assertNext(from: FileLogState, next: FileLogState, lastId: bigint): void {
   const isAllowed = NEXT_STATES[from.name].includes(next.name);

@@ -111,7 +111,7 @@ async function renewFound(
       log('warn', 'Cannot copy the journal: syncing the existing file instead', details);
     }
     await files.rewriteLastLine(lastOffset);
-    // A checkpoint may have got its name after all: then the journal is not needed any more.
+    // A failed rename of a snapshot may have taken effect: then the journal is not needed any more.
   } while (files.isSnapshotCurrent);
   return undefined;
 }
