@@ -7,15 +7,9 @@ import { forAll, mutate, type Random } from '../support/random.ts';
 import { randomJson } from '../support/random-json.ts';
 
 const NUMBERS: readonly (readonly [literal: string, value: bigint | number])[] = [
-  ['0', 0n],
   ['-0', 0n],
-  ['1.0', 1n],
-  ['1e2', 100n],
-  ['100E-2', 1n],
   ['-1.50e+1', -15n],
-  ['9007199254740993', 9007199254740993n],
   ['9223372036854775807', 2n ** 63n - 1n],
-  ['-9223372036854775808', -(2n ** 63n)],
   ['9223372036854775808', 2 ** 63],
   ['1.5', 1.5],
   ['1e400', Infinity],

@@ -10,31 +10,32 @@ import { inline, markup, prose } from '../../src/docs/markup.ts';
 import type { Named, OpenApi, ResponseObject, Schema } from '../../src/openapi/types.ts';
 import { describedOperations, describedResponses } from '../support/description/description.ts';
 import { elementsOf, readHtml, textOf, type HtmlElement } from '../support/browser/html.ts';
-import { KEY, startService } from '../support/http/service.ts';
+import { KEY, openService } from '../support/http/service.ts';
 
-const services = {
-  '': await startService({ page: true }),
-  '/shop': await startService({ page: true, prefix: '/shop' }),
-};
-after(async () => {
-  for (const service of Object.values(services)) await service.close();
-});
+/** With a prefix, so that each address below shows whether it has the prefix. */
+const PREFIX = '/shop';
+const service = await openService({ after }, { page: true, prefix: PREFIX });
 
-const subjects = await Promise.all(
-  Object.entries(services).map(async ([prefix, service]) => {
-    const get = async (path: string): Promise<string> =>
-      (await fetch(`${service.origin}${prefix}${path}`)).text();
-    // 64-bit bounds become strings, since JSON.parse rounds them.
-    const json = (await get('/openapi.json')).replace(/:(-?[0-9]{16,})/g, ':"$1"');
-    const document = readHtml(await get('/docs'));
-    return { prefix, service, description: JSON.parse(json) as OpenApi, document };
+async function textAt(path: string): Promise<string> {
+  return (await fetch(`${service.origin}${PREFIX}${path}`)).text();
+}
+
+// 64-bit bounds become strings, since JSON.parse rounds them.
+const json = (await textAt('/openapi.json')).replace(/:(-?[0-9]{16,})/g, ':"$1"');
+const description = JSON.parse(json) as OpenApi;
+const document = readHtml(await textAt('/docs'));
+const elements = [...elementsOf(document)];
+const byId = new Map(
+  elements.flatMap((element) => {
+    const id = element.attributes.get('id');
+    return id === undefined ? [] : [[id, element] as const];
   }),
 );
 
 type Part = readonly [id: string, ...facts: unknown[]];
 
 /** Yields each anchor of the reference, with what a reader finds there: texts, and `#` links. */
-function* partsOf(prefix: string, description: OpenApi): Generator<Part> {
+function* partsOf(): Generator<Part> {
   const { responses, schemas, securitySchemes } = description.components;
   for (const { method, path, operation } of describedOperations(description)) {
     const { operationId: id, summary, parameters = [], requestBody: body } = operation;
@@ -44,7 +45,7 @@ function* partsOf(prefix: string, description: OpenApi): Generator<Part> {
       id,
       id,
       method,
-      `${prefix}${path}`,
+      `${PREFIX}${path}`,
       summary,
       operation.description,
       access,
@@ -90,97 +91,86 @@ function* responseParts(id: string, title: string, response: ResponseObject): Ge
   }
 }
 
-for (const { prefix, service, description, document } of subjects) {
-  const suffix = prefix === '' ? '' : `, under ${prefix}`;
-  const elements = [...elementsOf(document)];
-  const byId = new Map(
-    elements.flatMap((element) => {
-      const id = element.attributes.get('id');
-      return id === undefined ? [] : [[id, element] as const];
-    }),
+test('The reference has each part of the description at its anchor', () => {
+  for (const [id, ...facts] of partsOf()) {
+    const element = byId.get(id);
+    assert.ok(element !== undefined, `No element has the id ${id}`);
+    const text = squeeze(textOf(element));
+    const links = hrefsIn(element);
+    for (const fact of facts) {
+      const words = squeeze(plain(`${fact}`));
+      const count = links.filter((link) => link === fact).length;
+      const isThere = words.startsWith('#') ? count === 1 : text.includes(words);
+      assert.ok(isThere, `${id} does not have ${words}, but ${text}`);
+    }
+  }
+  for (const { operation } of describedOperations(description)) {
+    const isMarked = /Deprecated/.test(textOf(byId.get(operation.operationId)!));
+    assert.equal(isMarked, operation.deprecated === true, operation.operationId);
+  }
+});
+
+test('The reference has every text and number of the description', () => {
+  const text = squeeze(textOf(document));
+  const missing = [...wordsIn(description)].filter((words) => !text.includes(words));
+  assert.deepEqual(missing, []);
+});
+
+test('The reference has no part that the description does not have', () => {
+  const described = new Set(Array.from(partsOf(), ([id]) => id));
+  const isChapter = ({ tag, attributes }: HtmlElement): boolean =>
+    tag === 'section' && attributes.get('class') !== 'card';
+  const others = [...byId].filter(([id, element]) => !described.has(id) && !isChapter(element));
+  assert.deepEqual(
+    others.map(([id]) => id),
+    ['address'],
   );
+});
 
-  test(`The reference has each part of the description at its anchor${suffix}`, () => {
-    for (const [id, ...facts] of partsOf(prefix, description)) {
-      const element = byId.get(id);
-      assert.ok(element !== undefined, `No element has the id ${id}`);
-      const text = squeeze(textOf(element));
-      const links = hrefsIn(element);
-      for (const fact of facts) {
-        const words = squeeze(plain(`${fact}`));
-        const count = links.filter((link) => link === fact).length;
-        const isThere = words.startsWith('#') ? count === 1 : text.includes(words);
-        assert.ok(isThere, `${id} does not have ${words}, but ${text}`);
-      }
-    }
-    for (const { operation } of describedOperations(description)) {
-      const isMarked = /Deprecated/.test(textOf(byId.get(operation.operationId)!));
-      assert.equal(isMarked, operation.deprecated === true, operation.operationId);
-    }
-  });
+test('Each anchor of the reference is unique, each link has a target, and each section is listed', async () => {
+  const contents = elements.find(({ attributes }) => attributes.get('class') === 'contents')!;
+  const listed = [...hrefsIn(contents)];
+  const headings = [...byId].filter(([, { tag }]) => tag === 'section').map(([id]) => `#${id}`);
+  assert.deepEqual(listed.sort(), headings.sort());
+  assert.equal(elements.filter(({ attributes }) => attributes.has('id')).length, byId.size);
+  const base = `${service.origin}${PREFIX}/docs`;
+  const targets = new Set(hrefsIn(document));
+  assert.ok(targets.size > 50);
+  for (const target of targets) {
+    if (target.startsWith('#')) assert.ok(byId.has(target.slice(1)), target);
+    if (/^(#|data:)/.test(target)) continue;
+    const response = await fetch(new URL(target, base));
+    assert.equal(response.status, 200, target);
+    const [, panel = ''] = target.split('#');
+    if (panel !== '') assert.ok((await response.text()).includes(`id="${panel}"`), target);
+  }
+  for (const to of ['./', 'docs', 'openapi.json', './#list', './#add-form', './#more']) {
+    assert.ok(targets.has(to), to);
+  }
+});
 
-  test(`The reference has every text and number of the description${suffix}`, () => {
-    const text = squeeze(textOf(document));
-    const missing = [...wordsIn(description)].filter((words) => !text.includes(words));
-    assert.deepEqual(missing, []);
-  });
+test('The reference has no inline script and no inline style, which its policy forbids', () => {
+  for (const { tag, attributes } of elements) {
+    assert.notEqual(tag, 'style');
+    if (tag === 'script') assert.equal(attributes.get('src'), 'page/page/address.js');
+    for (const name of attributes.keys()) assert.doesNotMatch(name, /^(style|on.*)$/);
+  }
+});
 
-  test(`The reference has no part that the description does not have${suffix}`, () => {
-    const described = new Set(Array.from(partsOf(prefix, description), ([id]) => id));
-    const isChapter = ({ tag, attributes }: HtmlElement): boolean =>
-      tag === 'section' && attributes.get('class') !== 'card';
-    const others = [...byId].filter(([id, element]) => !described.has(id) && !isChapter(element));
-    assert.deepEqual(
-      others.map(([id]) => id),
-      ['address'],
-    );
-  });
+const POSIX = { skip: process.platform === 'win32' && 'needs a POSIX shell' };
 
-  test(`Each anchor of the reference is unique, each link has a target, and each section is listed${suffix}`, async () => {
-    const contents = elements.find(({ attributes }) => attributes.get('class') === 'contents')!;
-    const listed = [...hrefsIn(contents)];
-    const headings = [...byId].filter(([, { tag }]) => tag === 'section').map(([id]) => `#${id}`);
-    assert.deepEqual(listed.sort(), headings.sort());
-    assert.equal(elements.filter(({ attributes }) => attributes.has('id')).length, byId.size);
-    const base = `${service.origin}${prefix}/docs`;
-    const targets = new Set(hrefsIn(document));
-    assert.ok(targets.size > 50);
-    for (const target of targets) {
-      if (target.startsWith('#')) assert.ok(byId.has(target.slice(1)), target);
-      if (/^(#|data:)/.test(target)) continue;
-      const response = await fetch(new URL(target, base));
-      assert.equal(response.status, 200, target);
-      const [, panel = ''] = target.split('#');
-      if (panel !== '') assert.ok((await response.text()).includes(`id="${panel}"`), target);
-    }
-    for (const to of ['./', 'docs', 'openapi.json', './#list', './#add-form', './#more']) {
-      assert.ok(targets.has(to), to);
-    }
-  });
-
-  test(`The reference has no inline script and no inline style, which its policy forbids${suffix}`, () => {
-    for (const { tag, attributes } of elements) {
-      assert.notEqual(tag, 'style');
-      if (tag === 'script') assert.equal(attributes.get('src'), 'page/page/address.js');
-      for (const name of attributes.keys()) assert.doesNotMatch(name, /^(style|on.*)$/);
-    }
-  });
-
-  const POSIX = { skip: process.platform === 'win32' && 'needs a POSIX shell' };
-
-  test(`Each curl line of the reference does what its operation says${suffix}`, POSIX, async () => {
-    await service.app.pets.create({ name: 'Rex', categoryId: 7n });
-    for (const { operation } of describedOperations(description)) {
-      const section = byId.get(operation.operationId)!;
-      const lines = [...elementsOf(section)].filter(({ tag }) => tag === 'pre').map(textOf);
-      const [line = '', ...others] = lines.filter((text) => text.startsWith('curl '));
-      assert.deepEqual(others, []);
-      const { url, init } = runCurl(line, { PETSTORE: service.origin, API_KEY: KEY });
-      const { status } = await fetch(url, init);
-      assert.ok(status < 300 && String(status) in operation.responses, `${line}: ${status}`);
-    }
-  });
-}
+test('Each curl line of the reference does what its operation says', POSIX, async () => {
+  await service.app.pets.create({ name: 'Rex', categoryId: 7n });
+  for (const { operation } of describedOperations(description)) {
+    const section = byId.get(operation.operationId)!;
+    const lines = [...elementsOf(section)].filter(({ tag }) => tag === 'pre').map(textOf);
+    const [line = '', ...others] = lines.filter((text) => text.startsWith('curl '));
+    assert.deepEqual(others, []);
+    const { url, init } = runCurl(line, { PETSTORE: service.origin, API_KEY: KEY });
+    const { status } = await fetch(url, init);
+    assert.ok(status < 300 && String(status) in operation.responses, `${line}: ${status}`);
+  }
+});
 
 test('A value in a template is escaped, unless it is markup already', () => {
   const hostile = '<img src="x" onerror="a&b">';

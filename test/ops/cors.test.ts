@@ -22,7 +22,7 @@ function preflight(service: Service, origin: string, path = '/v1/pets'): Promise
   });
 }
 
-/** What every response says of an origin: who may read it, and what of it, and what it depends on. */
+/** What every response says: who may read it, what of it, and what that depends on. */
 function corsOf(headers: { get(name: string): string | null | undefined }): readonly unknown[] {
   const names = ['access-control-allow-origin', 'access-control-expose-headers', 'vary'];
   return names.map((name) => headers.get(name) ?? null);

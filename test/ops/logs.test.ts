@@ -116,14 +116,12 @@ test('A request cannot forge a line of the log', async (t) => {
   for (const { level } of entries()) assert.equal(level, 'info');
 });
 
-test('A text of over 4,096 characters is truncated in the log, with an ellipsis', () => {
-  const lines: string[] = [];
-  const log = createJsonLog((line) => lines.push(line));
-  for (const length of [4096, 4097]) log('info', 'Told', { cause: 'x'.repeat(length) });
-  assert.deepEqual(
-    lines.map((line) => (JSON.parse(line) as { cause: string }).cause),
-    ['x'.repeat(4096), `${'x'.repeat(4096)}…`],
-  );
+test('The log has bigints as text, and texts of over 4,096 characters truncated', () => {
+  const causes: unknown[] = [];
+  const log = createJsonLog((line) => causes.push((JSON.parse(line) as { cause: unknown }).cause));
+  const longest = 'x'.repeat(4096);
+  for (const cause of [longest, `${longest}x`, 2n ** 63n]) log('info', 'Told', { cause });
+  assert.deepEqual(causes, [longest, `${longest}…`, '9223372036854775808']);
 });
 
 test('A failure of the service is logged with its cause and the request', async (t) => {

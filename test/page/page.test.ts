@@ -111,20 +111,18 @@ test('The page has at most 400 lines of code, and 700 together with the referenc
 
 test('The page and the reference have the same header, with links to both and the version', async (t) => {
   const { origin } = await openService(t, { page: true });
-  const headers = await Promise.all(
-    ['/', '/docs'].map(async (path) => {
-      const text = await (await fetch(`${origin}${path}`)).text();
-      const [nav = ''] = /<nav class="row ends"[^]*?<\/nav>/.exec(text) ?? [];
-      return nav;
-    }),
-  );
-  const [page = '', reference = ''] = headers;
+  const textOf = async (path: string): Promise<string> => (await fetch(origin + path)).text();
+  const texts = [await textOf('/'), await textOf('/docs')];
+  const headerOf = (text = ''): string => /<nav class="row ends"[^]*?<\/nav>/.exec(text)?.[0] ?? '';
+  const [page = '', reference = ''] = texts.map(headerOf);
   const current = ' aria-current="page"';
   assert.ok(page.includes(`<a href="./"${current}>`) && reference.includes(`"docs"${current}`));
   assert.equal(page.replace(current, ''), reference.replace(current, ''));
   for (const part of ['href="./"', 'href="docs"', 'href="openapi.json"', `Petstore ${VERSION}`]) {
     assert.ok(page.includes(part), part);
   }
+  // Without a prefix, a path begins with one slash.
+  assert.ok(texts[1]?.includes('<code>/v1/pets</code>'));
 });
 
 const POSIX = { skip: process.platform === 'win32' && 'needs a POSIX shell' };

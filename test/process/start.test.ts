@@ -52,16 +52,11 @@ test('The process reads its variables and prints its addresses and its data file
 });
 
 test('The service listens on its one address and on no other', LINUX, async (t) => {
-  for (const [args, address] of [
-    [[], '127.0.0.1'],
-    [['--host', '127.0.0.2'], '127.0.0.2'],
-  ] as const) {
-    const service = startFor(t, [...args, '--port', '0', '--memory']);
-    const { port, hostname } = new URL(await service.ready());
-    assert.equal(hostname, address);
-    assert.equal((await fetch(`http://${address}:${port}/livez`)).status, 200);
-    await assert.rejects(fetch(`http://127.0.0.3:${port}/livez`));
-  }
+  const service = startFor(t, ['--host', '127.0.0.2', '--port', '0', '--memory']);
+  const { port, hostname } = new URL(await service.ready());
+  assert.equal(hostname, '127.0.0.2');
+  assert.equal((await fetch(`http://127.0.0.2:${port}/livez`)).status, 200);
+  await assert.rejects(fetch(`http://127.0.0.1:${port}/livez`));
 });
 
 test('The files of the store are for their owner only', POSIX, async (t) => {
@@ -89,19 +84,17 @@ test('With --memory, a named data file is read and never written', async (t) => 
   assert.deepEqual(readdirSync(folder), ['pets.json']);
 });
 
-test('A generated API key is shown, works, and is not logged', async (t) => {
-  const keys = new Set<string>();
-  for (let start = 0; start < 2; start += 1) {
+test('A generated API key is shown, works, differs, and is not logged', async (t) => {
+  const keys = [0, 1].map(async () => {
     const service = startFor(t, ['--port', '0', '--memory'], { env: {} });
     const url = await service.ready();
-    const key = /^No API key is configured, .*: (\S+)$/m.exec(service.stdout())?.[1];
-    assert.ok(key !== undefined && key.length >= 32, service.stdout());
+    const key = /^No API key is configured, .*: (\S{32,})$/m.exec(service.stdout())![1]!;
     assert.equal((await addPet(url, key)).status, 201);
     assert.equal((await listPets(url, `${key}x`)).status, 401);
     assert.equal(service.stderr().includes(key), false);
-    keys.add(key);
-  }
-  assert.equal(keys.size, 2);
+    return key;
+  });
+  assert.equal(new Set(await Promise.all(keys)).size, 2);
 });
 
 test('No API key is left in the environment, nor passed on to `flock`', POSIX, async (t) => {

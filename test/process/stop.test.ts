@@ -2,10 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { pathToFileURL } from 'node:url';
 import {
   addPet,
   end,
@@ -14,11 +15,12 @@ import {
   logged,
   PET,
   portOf,
-  startFaulty,
+  SERVER_JS,
   startFor,
   startOn,
   type Process,
 } from '../support/process/process.ts';
+import { openSupervisor } from '../support/process/supervisor.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 
 const POSIX = { skip: process.platform === 'win32' && 'Windows has no SIGHUP' };
@@ -68,7 +70,11 @@ test('While a service waits for its cluster, it heeds SIGHUP and SIGTERM', POSIX
   const keysFile = join(tempDir(t), 'keys');
   writeFileSync(keysFile, 'a-key\n');
   const etcd = ['--etcd', `http://127.0.0.1:${port}`];
-  const service = startFor(t, ['--port', '0', ...etcd, '--api-keys-file', keysFile]);
+  const supervisor = openSupervisor();
+  t.after(() => supervisor.close());
+  // With an inherited socket, the service opens its store before it listens.
+  const service = supervisor.start([...etcd, '--api-keys-file', keysFile], {});
+  t.after(() => end(service, 'SIGKILL'));
   await once(silent, 'connection');
   service.child.kill('SIGHUP');
   await logged(service, '"Read the API keys again"');
@@ -89,15 +95,14 @@ globalThis.setTimeout = (work, ms, ...rest) => setTimeout(work, ms === 10_000 ? 
   assert.match(service.stderr(), last);
 });
 
-test('A stop that cannot save the pets exits with 1, and logs the reason', async (t) => {
-  const dataFile = join(tempDir(t), 'pets.json');
-  const { service, setFault } = startFaulty(t, dataFile, 20);
-  await addPet(await service.ready());
-  setFault('EIO');
-  rmSync(`${dataFile}.journal`);
+test('A stop that fails exits with 1, and logs the reason', async (t) => {
+  const module = new URL('stores/log-store.js', pathToFileURL(SERVER_JS));
+  const hook = `const { LogStore } = await import('${module}');
+LogStore.prototype.close = () => Promise.reject(new Error('The pets are not safe'));`;
+  const service = startFor(t, ['--port', '0', '--data-file', join(tempDir(t), 'p')], { hook });
+  await service.ready();
   assert.equal(await end(service, 'SIGTERM'), 1);
-  const cause = 'The 1 acknowledged pets were in memory, and could not be saved: ';
-  assert.match(service.stderr(), new RegExp(`"Graceful shutdown failed","cause":"${cause}.*EIO`));
+  assert.match(service.stderr(), /"Graceful shutdown failed","cause":"The pets are not safe"\}\n$/);
 });
 
 test('A second signal ends the process with 1, and every pet is in the journal', async (t) => {
