@@ -20,6 +20,7 @@ import {
   DEFAULT_HOST,
   DEFAULT_PORT,
   ETCD_SETTINGS,
+  flagOf,
   PROCESS_SETTINGS,
   SETTINGS,
   type SettingName,
@@ -112,7 +113,8 @@ function createSource(
 ): Source {
   const report = (mistake: string): void => void mistakes.push(mistake);
   const given = (name: SettingName): Given | undefined => {
-    const { flag = '', variable = '' } = SETTINGS[name];
+    const { variable = '' } = SETTINGS[name];
+    const flag = flagOf(SETTINGS[name]) ?? '';
     const flagText = flags.get(flag);
     if (flagText !== undefined) return { name: `--${flag}`, text: flagText };
     const text = env[variable];
@@ -134,11 +136,11 @@ function createSource(
 }
 
 const VARIABLES: readonly string[] = PROCESS_SETTINGS.flatMap(({ variable }) => variable ?? []);
-const VALUE_FLAGS: readonly string[] = PROCESS_SETTINGS.flatMap(({ flag }) => flag ?? []);
+const VALUE_FLAGS: readonly string[] = PROCESS_SETTINGS.flatMap((setting) => flagOf(setting) ?? []);
 const PLAIN_FLAGS: readonly string[] = ['help', 'version'];
 /** Flags that mean on if they have no value. */
-const SWITCHES: readonly string[] = PROCESS_SETTINGS.flatMap(({ flag, placeholder }) =>
-  flag !== undefined && placeholder?.startsWith('[') === true ? flag : [],
+const SWITCHES: readonly string[] = PROCESS_SETTINGS.flatMap((setting) =>
+  setting.placeholder?.startsWith('[') === true ? (flagOf(setting) ?? []) : [],
 );
 
 /** Returns the values of the flags, '' for a flag that takes none. */
