@@ -131,13 +131,15 @@ test('On etcd, the endpoints and all settings of the cluster are read together',
     PETSTORE_ETCD_KEY_FILE: 'key.pem',
     PETSTORE_ETCD_USER: 'pets',
     PETSTORE_ETCD_PASSWORD_FILE: 'password',
+    // The greatest limit on etcd.
+    PETSTORE_BODY_LIMIT: '1048576',
   };
   const etcd = {
     endpoints: ['https://a:2379', 'https://b:2379'],
     ...{ prefix: 'shop/', caFile: 'ca.pem', certFile: 'cert.pem', keyFile: 'key.pem' },
     ...{ user: 'pets', passwordFile: 'password' },
   };
-  const config = { ...DEFAULTS, dataFile: undefined, etcd };
+  const config = { ...DEFAULTS, dataFile: undefined, etcd, bodyLimitBytes: 1_048_576 };
   assert.deepEqual(await read(env, []), { kind: 'run', config, apiKeys: [] });
 });
 
