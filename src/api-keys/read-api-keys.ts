@@ -142,8 +142,8 @@ function parseLine(line: string): ParsedLine {
 const READ_METRICS = 'read-metrics';
 
 /**
- * Returns why a valid key is refused in a file: it looks like a digest, which is not a secret, or
- * like a comment or a right after a name without a key.
+ * Returns why a valid key is refused in a file: it looks like a digest, which is not a secret; or a
+ * name comes before it, and it is `read-metrics` or looks like a comment, so the key is missing.
  */
 function lineProblem(key: string, hasName: boolean): string | undefined {
   if (/^[0-9a-fA-F]{64}$/.test(key)) return LIKE_A_DIGEST;

@@ -2,8 +2,8 @@
  * Idempotency-Key (after the IETF draft of that name): a create that is repeated with its key
  * stores one pet.
  *
- * Stores see only a hash of the idempotency key and of the API key that it came with. So two API
- * keys never share an idempotency key, and neither of the two keys is on the disk.
+ * Stores see only one hash, of the idempotency key together with the API key of the request. So
+ * two API keys never share an idempotency key, and no key is on the disk as it was sent.
  */
 
 import crypto from 'node:crypto';

@@ -67,7 +67,10 @@ export interface PetStore {
    */
   readonly lost?: Promise<Error>;
 
-  /** Called when a shutdown begins, before `close`. Shortens how long a create may be retried. */
+  /**
+   * Called when a shutdown begins, before `close`. From then on the store spends less time on a
+   * create that fails.
+   */
   drain?(): void;
 
   /** Where the acknowledged pets are, for a store that keeps files. */

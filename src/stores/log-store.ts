@@ -184,7 +184,8 @@ export class LogStore<Log extends CommitLog> implements PetStore {
         if (this.#closed !== undefined) throw new StoreUnavailableError(CLOSED);
         return await this.#keyedCreates.create(values, key);
       } catch (error) {
-        // The next iteration finds what another process stored, or the key has expired.
+        // The next iteration returns what another process stored. If the key has expired, it
+        // stores the pet.
         if (error instanceof KeyAlreadyStoredError) continue;
         if (!(error instanceof StoreUnavailableError)) throw error;
         if (this.#closed === undefined && this.#find(key) !== undefined) continue;

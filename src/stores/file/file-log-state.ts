@@ -21,7 +21,7 @@
  *  1. A pet in memory is durable.
  *  2. A journal gets lines, and loses one that failed, only while working. A journal with pets is
  *     replaced or removed, and a snapshot is made, only while reviving or closing. A saved file is
- *     made only while readOnly or closing: no other process uses it.
+ *     made only while readOnly or closing. No other process uses its name.
  *  3. At most one commit is in doubt. It follows the last id in memory. Each checkpoint and each
  *     new journal has it. It stays in doubt until it is published or the process ends.
  *  4. While reviving or readOnly no create waits in the queue; each new one is refused immediately.
@@ -70,8 +70,8 @@ export function doubtOf(state: FileLogState): Commit | undefined {
 }
 
 /**
- * Throws unless `next` may follow `from`, and `next` has the commit in doubt until that is in
- * memory, whose last id is `lastId`.
+ * Throws unless `next` may follow `from`, and still has the commit in doubt if memory lacks it.
+ * `lastId` is the last id in memory.
  */
 export function assertNext(from: FileLogState, next: FileLogState, lastId: bigint): void {
   const isAllowed = NEXT_STATES[from.name].includes(next.name);

@@ -300,7 +300,7 @@ export class StoreFiles {
     await writeSnapshot(this.#deps, this.#snapshot, { pets, keys, ...more }, (snapshot) => {
       this.#renamed = snapshot;
     });
-    // Not by a stat, which may fail: the next try could then copy the old snapshot's journal.
+    // A stat may fail here: then the next try could copy the journal of the old snapshot.
     this.#snapshot = this.#renamed;
     await disk.syncDirectory(dirname(paths.snapshot));
     this.#markDurable();

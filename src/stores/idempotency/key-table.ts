@@ -46,7 +46,10 @@ export class KeyTable {
   readonly #clock: KeyClock;
   readonly #capacity: number;
   readonly #keys: Map<KeyHash, HeldKey> = new Map();
-  /** The next key is the next to be evicted. A Map's iterator also reaches keys added later. */
+  /**
+   * The keys in the order in which they are evicted. The iterator also reaches keys that
+   * are added later.
+   */
   readonly #oldestFirst: MapIterator<KeyHash> = this.#keys.keys();
   #lastId = 0n;
   #evicted = 0;
@@ -76,8 +79,8 @@ export class KeyTable {
   }
 
   /**
-   * Adds a key for `lifetimeMs` from now. A key whose id is not greater than the last one was added
-   * before, and is ignored.
+   * Adds a key for `lifetimeMs` from now. A key is ignored if its id is not greater than the
+   * last id: then it was added already.
    */
   add(
     { key, id, petCrc }: Omit<KeyEntry, 'expiresAt'>,
