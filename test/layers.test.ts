@@ -110,23 +110,6 @@ test('No imports form a cycle', () => {
   for (const file of sources.keys()) visit(file, []);
 });
 
-test('The client and everything that it imports need no module of Node', () => {
-  const needed = new Set(['client/client.ts']);
-  // The loop also reaches what it adds to the set.
-  for (const file of needed) {
-    for (const name of imports.get(file) ?? []) needed.add(targetOf(file, name));
-  }
-  for (const shared of ['base/exact-json.ts', 'base/link-header.ts', 'model/pet.ts']) {
-    assert.ok(needed.has(shared), shared);
-  }
-  const ofNode =
-    /\bnode:|\b(Buffer|process|require|global|setImmediate|NodeJS|__dirname|__filename)\b/;
-  for (const file of needed) {
-    const found = ofNode.exec(sources.get(file)!);
-    assert.equal(found, null, `${file}, which the client needs, has ${found?.[0]}`);
-  }
-});
-
 test('Only programs use the process, except node-disk.ts and lock.ts for owner and holder', () => {
   const touchesProcess = /\bprocess(\?\.|[.[])\S|[=({]\s*process\b|\bnode:process\b|\bglobalThis\b/;
   const files = [...sources].filter(([, text]) => touchesProcess.test(text)).map(([file]) => file);

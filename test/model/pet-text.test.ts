@@ -99,15 +99,12 @@ test('An invalid NewPet of a program is refused, and never written', () => {
   const statuses = 'status must be one of available, pending, sold';
   const cases: readonly (readonly [changes: object, message: string])[] = [
     [{ name: { toJSON: () => 'Rex' } }, 'name must be a string'],
-    [{ name: undefined }, 'name must be a string'],
     [{ categoryId: 7 }, 'categoryId must be a bigint'],
     [{ categoryId: 2 ** 53 }, `${exact} ${2 ** 53}`],
-    [{ categoryId: undefined }, `${exact} undefined`],
     [{ categoryId: '7' }, `${exact} "7"`],
     [{ categoryId: { toString: () => '1,"status":"sold"' } }, `${exact} an object`],
     [{ categoryId: MAX + 1n }, `categoryId must be from ${MIN} to ${MAX}, not ${MAX + 1n}`],
     [{ categoryId: MIN - 1n }, `categoryId must be from ${MIN} to ${MAX}, not ${MIN - 1n}`],
-    [{ status: 'gone' }, statuses],
     [{ status: { toString: () => 'sold' } }, statuses],
     [{ status: null }, statuses],
     [{ name: 1, categoryId: 1.5, status: 1 }, `name must be a string; ${exact} 1.5; ${statuses}`],
@@ -176,31 +173,23 @@ test('A text may have whitespace around its Pet, and nothing else', () => {
 });
 
 test('An invalid Pet is refused with a message that names every invalid field', () => {
+  const long = `${'é"'.repeat(70).replaceAll('"', '\\"')}`;
   const cases: readonly (readonly [text: string, message: string])[] = [
     ['{}', 'id is required; name is required; categoryId is required'],
     ['{"id":-0,"name":"a","categoryId":1}', 'id must be positive, not 0'],
     [
-      '{"id":-1,"name":2,"categoryId":1}',
-      'id must be positive, not -1; name must be a string, not 2',
-    ],
-    [
-      '{"id":1.5,"name":"a","categoryId":"é"}',
-      'id must be an integer of 64 bits, not 1.5; ' +
+      '{"id":1.5,"name":2,"categoryId":"é"}',
+      'id must be an integer of 64 bits, not 1.5; name must be a string, not 2; ' +
         'categoryId must be an integer of 64 bits, not "é"',
     ],
-    ['{"id":1,"name":"a","categoryId":1,"age":3}', '"age" is no field of a Pet'],
+    ['{"id":1,"name":"a","categoryId":1,"__proto__":{}}', '"__proto__" is no field of a Pet'],
     [
-      '{"id":1,"name":"a","status":1,"__proto__":{}}',
-      '"__proto__" is no field of a Pet; categoryId is required; ' +
-        'status must be one of available, pending, sold, not 1',
-    ],
-    [
-      '{"id":1,"name":"a","n\\u0061me":"b","id":2,"categoryId":1}',
-      'name is given twice; id is given twice',
-    ],
-    [
-      `{"id":1,"name":"a","categoryId":1,"${'é"'.repeat(70).replaceAll('"', '\\"')}":1}`,
+      `{"id":1,"name":"a","categoryId":1,"${long}":1}`,
       `"${'é\\"'.repeat(19)}é\\… is no field of a Pet`,
+    ],
+    [
+      '{"id":-1,"name":"a","n\\u0061me":"b","id":2,"categoryId":1}',
+      'name is given twice; id is given twice; id must be positive, not -1',
     ],
   ];
   for (const [text, message] of cases) {

@@ -2,8 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import fs, { readdirSync, readFileSync } from 'node:fs';
-import { syncBuiltinESMExports } from 'node:module';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { VERSION } from '../../src/base/version.ts';
@@ -47,26 +46,6 @@ test('The page and its files need no API key, and have a strict Content-Security
       assert.equal(got, status);
       assert.equal(headers.get('Allow'), method === 'HEAD' ? null : 'GET, HEAD, OPTIONS');
     }
-  }
-});
-
-test('The service reads the modules of the page at start, not for a request', async (t) => {
-  const { origin } = await openService(t, { page: true });
-  // fetch itself loads a file of Node on its first use.
-  await (await fetch(`${origin}/livez`)).text();
-  t.after(() => {
-    t.mock.restoreAll();
-    syncBuiltinESMExports();
-  });
-  const opened = ['open', 'openSync', 'readFile', 'readFileSync', 'createReadStream'] as const;
-  for (const name of opened) {
-    t.mock.method(fs, name as 'openSync', () => assert.fail(`${name} was called`));
-  }
-  syncBuiltinESMExports();
-  for (const [path] of ADDRESSES) {
-    const response = await fetch(`${origin}${path}`);
-    assert.equal(response.status, 200, path);
-    await response.text();
   }
 });
 
