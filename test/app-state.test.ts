@@ -57,12 +57,16 @@ test('An open app whose store has no problem is ready', () => {
 });
 
 test('A draining app that opens serves reads and no creates, and a closed one does not open', async (t) => {
-  const app = createApp({ memory: true, apiKeys: ['a-key'] });
+  let drains = 0;
+  const store = { ...createMemoryStore(), drain: () => (drains += 1) };
+  const app = createApp({ store, apiKeys: ['a-key'] });
   t.after(() => app.close());
   app.drain();
   await app.open();
   assert.equal(await app.pets.get(1), undefined);
   await assert.rejects(app.pets.create({ name: 'Rex', categoryId: 1 }), { message: STOPPING });
+  app.drain();
+  assert.equal(drains, 1);
   const closed = createApp({ memory: true, apiKeys: ['a-key'] });
   await closed.close();
   await assert.rejects(closed.open(), { message: 'The app is closed' });

@@ -39,7 +39,7 @@ const REFUSED: readonly (readonly [bytes: string, status: number])[] = [
   [requestOf('CONNECT a:1', [`Origin: ${SHOP}`]), 405],
 ];
 
-/** Configured origins, who may read a response to the shop's page, and its Vary. */
+/** Configured origins, who may read a response to a page of the shop, and its Vary. */
 const CONFIGURED: readonly (readonly [
   origins: readonly string[] | undefined,
   allowed: string | null,
@@ -52,8 +52,9 @@ const CONFIGURED: readonly (readonly [
 ];
 
 for (const [corsOrigins, allowed, vary] of CONFIGURED) {
-  const listed = corsOrigins?.join(' and ') ?? 'no origins';
-  test(`With ${listed}, ${allowed ?? 'no'} page may read responses and send keys`, async (t) => {
+  const listed = corsOrigins?.join(' and ') ?? 'no origin';
+  const can = allowed === null ? 'cannot' : 'can';
+  test(`If ${listed} is configured, a page of the shop ${can} read responses`, async (t) => {
     const service = await openService(t, corsOrigins === undefined ? {} : { corsOrigins });
     const expected = [allowed, allowed === null ? null : EXPOSED, vary];
     for (const path of ['/v1/pets', '/v1/pets/1']) {
