@@ -1,7 +1,7 @@
 /**
  * The table of settings of the process and of an app. A row may have the names of a setting, the
  * reader of its values, and its line of the help. The process may have an environment variable and
- * a flag for it. An app may have an option with the name of the row.
+ * a flag of the same name for it. An app may have an option with the name of the row.
  *
  * The process parses a text into a value first. Each rule about a value is therefore here once, and
  * the process and the app report it in the same words, each under its own name.
