@@ -80,6 +80,14 @@ export async function addLongPets({ app }: Service, count: number): Promise<void
   for (let pet = 0; pet < count; pet += 1) await app.pets.create(newPet);
 }
 
+/** Resolves with a port that was free a moment ago. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  const port = await listen(server);
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
 export async function listen(server: ReturnType<typeof createServer>): Promise<number> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return (server.address() as AddressInfo).port;
