@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test, type TestContext } from 'node:test';
-import { runScript } from './support/process/run-script.ts';
+import { runScript } from './support/process/process.ts';
 
 test('The bench shows its parts, and measures the one that is asked for', async () => {
   const help = await runScript('bench.mjs', ['--help']);

@@ -42,7 +42,7 @@ export const otherDecisions: Partial<Rules> = {
     typeof value === 'bigint' &&
     ((value >= 0n && value < 10n) || (value > 2n ** 53n && value < 2n ** 60n)),
   newId: (pets) => 2n ** 53n + BigInt(pets.size + 1) * 7919n,
-  list: (pets, limit, status, query) => pageOf([...pets].reverse(), limit, status, query),
+  list: (pets, query) => pageOf([...pets].reverse(), query),
   show: (pet) => ({ status: pet.status, links: { self: { id: 1n } }, ...pet }),
   error: (status, message) => ({
     status,
@@ -52,10 +52,9 @@ export const otherDecisions: Partial<Rules> = {
   reply: linked,
 };
 
-/** Returns the page that the query names. The first is 0. */
-export const pageOf: Rules['list'] = (pets, limit, status, query) => {
-  const start = Number(query.get('page') ?? '0') * limit;
-  return plainRules.list(pets, 1e9, status, query).slice(start, start + limit);
+export const pageOf: Rules['list'] = (pets, query) => {
+  const start = query.page * query.limit;
+  return plainRules.list(pets, { ...query, limit: start + query.limit }).slice(start);
 };
 
 /** Adds a Link to the next page if the page is full. */
@@ -81,8 +80,7 @@ export function thirdDecisions(): Partial<Rules> {
       return plainRules.readBody(text);
     },
     newId: (pets) => BigInt.asIntN(62, -BigInt(pets.size + 1) * 0x9e3779b97f4a7c15n),
-    list: (pets, limit, status, query) =>
-      plainRules.list([...pets].sort(byHash), limit, status, query),
+    list: (pets, query) => plainRules.list([...pets].sort(byHash), query),
     find(pets, petId) {
       if (!/^-?[0-9]{1,19}$/.test(petId)) throw new Invalid('A petId is a number');
       return pets.get(BigInt(petId));

@@ -1,6 +1,6 @@
 /** A service for tests: the real app behind a real node:http server, on its own port. */
 
-import { createServer, type Server } from 'node:http';
+import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { openApp, type App } from '../../../src/app.ts';
 import type { AppOptions } from '../../../src/app-options.ts';
@@ -80,7 +80,13 @@ export async function addLongPets({ app }: Service, count: number): Promise<void
   for (let pet = 0; pet < count; pet += 1) await app.pets.create(newPet);
 }
 
-export async function listen(server: ReturnType<typeof createServer>): Promise<number> {
+/** Listens on a free port until the test, or the file of tests, ends. Resolves with the port. */
+export function listenFor(t: { after(close: () => void): void }, server: Server): Promise<number> {
+  t.after(() => void server.close().closeAllConnections());
+  return listen(server);
+}
+
+export async function listen(server: Server): Promise<number> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return (server.address() as AddressInfo).port;
 }

@@ -81,6 +81,31 @@ export function startProgram(
   };
 }
 
+export interface Result {
+  readonly code: number | string;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs Node to its end, as `startProgram` starts a program. */
+export async function runNode(
+  args: readonly string[],
+  options: ProgramOptions = {},
+): Promise<Result> {
+  const run = startProgram(process.execPath, args, options);
+  return { code: await run.exit(), stdout: run.stdout(), stderr: run.stderr() };
+}
+
+/** Runs a script of the folder `scripts` to its end. */
+export function runScript(
+  name: string,
+  args: readonly string[],
+  env: Record<string, string> = {},
+): Promise<Result> {
+  const script = fileURLToPath(new URL(`../../../../scripts/${name}`, import.meta.url));
+  return runNode([script, ...args], { env });
+}
+
 export interface ServiceOptions extends ProgramOptions {
   /** A module that Node runs before the service. */
   readonly hook?: string;
