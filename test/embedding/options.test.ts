@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createApp, type App } from '../../src/app.ts';
 import { createMemoryStore } from '../../src/stores/memory-store.ts';
-import { KEY } from './program.ts';
+import { KEY } from '../support/http/service.ts';
 
 const store = createMemoryStore();
 const create = (options: object): App => createApp({ store, apiKeys: [KEY], ...options });
