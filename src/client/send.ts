@@ -11,7 +11,7 @@
 import { cut } from '../base/quote.ts';
 import { errorFrom, type ServiceResponse } from './responses.ts';
 import { wait, type Clock } from './clock.ts';
-import { clientError, PetStoreError } from './pet-store-error.ts';
+import { PetStoreError } from './pet-store-error.ts';
 import { retryDelayMs } from './retry-delay.ts';
 
 export interface PetStoreRequest {
@@ -98,7 +98,7 @@ async function sendOnce(
       : `cannot reach the service: ${cut(reason)}`;
     const outcome = mayBeSent || wasSent ? doubt(request) : noPet(request);
     const message = `${describe(request)} ${failure}${outcome}`;
-    const error = clientError('network_failure', message, undefined, { cause });
+    const error = new PetStoreError('network_failure', message, undefined, { cause });
     const isSafeToRepeat = method === 'GET' || idempotencyKey !== undefined;
     return { error, isSafeToRepeat, mayBeSent, retryAfter: null };
   }
@@ -164,7 +164,7 @@ function startTimeLimit(request: PetStoreRequest, options: SendOptions): TimeLim
   signal?.addEventListener('abort', abort, { once: true });
   const onTime = (): void => {
     const message = `${describe(request)} took longer than ${timeoutMs} ms${doubt(request)}`;
-    controller.abort(clientError('timeout', message));
+    controller.abort(new PetStoreError('timeout', message));
   };
   const stopTimer = timeoutMs === Infinity ? undefined : clock.startTimer(timeoutMs, onTime);
   return {
