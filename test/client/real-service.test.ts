@@ -7,15 +7,22 @@ import { systemClock, type Clock } from '../../src/client/clock.ts';
 import { createClient, type PetStoreClient } from '../../src/client/client.ts';
 import { StoreUnavailableError, type PetStore } from '../../src/model/pet-store.ts';
 import { createMemoryStore } from '../../src/stores/memory-store.ts';
-import { KEY, listenFor, openService, type Service } from '../support/http/service.ts';
+import {
+  KEY,
+  listenFor,
+  openService,
+  startService,
+  type Service,
+} from '../support/http/service.ts';
 
 let service: Service;
 let client: PetStoreClient;
 
 before(async () => {
-  service = await openService({ after });
+  service = await startService();
   client = clientOf(service);
 });
+after(() => service.close());
 
 /** Returns a client, which retries only on the given clock. */
 function clientOf({ origin }: Service, apiKey = KEY, clock?: Clock): PetStoreClient {

@@ -10,19 +10,20 @@ import { readPage } from '../support/browser/page-block.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 import { linkPackage } from '../support/process/carry.ts';
 import { runNode } from '../support/process/process.ts';
-import { HEADERS } from './program.ts';
 
 test('The programs in src/README.md do what the page says', async (t) => {
   const folder = linkPackage(tempDir(t));
   for (const [name, text] of readmePrograms()) writeFileSync(join(folder, name), text);
   const shop = spawn(process.execPath, ['shop.mjs'], { cwd: folder, stdio: ['ignore', 'pipe', 2] });
+  t.after(() => shop.kill());
   let printed = '';
   for await (const chunk of shop.stdout!) {
     printed += String(chunk);
     if (/^port [0-9]+$/m.test(printed) && printed.includes('1n Rex\n')) break;
   }
   const origin = `http://127.0.0.1:${/^port ([0-9]+)$/m.exec(printed)![1]}`;
-  const answer = await fetch(`${origin}/shop/v1/pets`, { headers: HEADERS });
+  const headers = { Authorization: 'Bearer a-key' };
+  const answer = await fetch(`${origin}/shop/v1/pets`, { headers });
   assert.equal(await answer.text(), '[{"id":1,"name":"Rex","categoryId":7,"status":"sold"}]');
   assert.match(await (await fetch(origin)).text(), /^The pets are at/);
   shop.kill('SIGTERM');

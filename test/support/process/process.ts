@@ -156,10 +156,9 @@ export function startFaulty(
   timersFaster = 1,
 ): { readonly service: Process; setFault(fault: SyncFault): void } {
   const faultFile = join(tempDir(t), 'fault');
-  const args = ['--import', FAULTY_CALLS, SERVER_JS, '--port', '0', '--data-file', dataFile];
   const env = { PETSTORE_API_KEYS: KEY, FAULT_FILE: faultFile, FASTER: `${timersFaster}` };
-  const service = startProgram(process.execPath, args, { env });
-  t.after(() => end(service, 'SIGKILL'));
+  const hook = `import '${FAULTY_CALLS}'`;
+  const service = startFor(t, ['--port', '0', '--data-file', dataFile], { hook, env });
   return { service, setFault: (fault) => writeFileSync(faultFile, fault) };
 }
 
