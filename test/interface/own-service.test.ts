@@ -1,7 +1,7 @@
 /**
  * The tests that need their own service: with a clock, a limit, keys or a state they choose.
  *
- * All that can be asked of any service, by its base address and a key, is the kit (src/kit).
+ * What can be asked of any service, by its base URL and an API key, is in the kit (src/kit).
  */
 
 import assert from 'node:assert/strict';
@@ -11,7 +11,7 @@ import { createApp } from '../../src/app.ts';
 import { createHttpServer } from '../../src/http/http-server.ts';
 import type { PetStore } from '../../src/model/pet-store.ts';
 import { createMemoryStore } from '../../src/stores/memory-store.ts';
-import { KEY, listenFor } from '../support/http/service.ts';
+import { KEY, listen } from '../support/http/service.ts';
 import { assertError, createOwnClient, openOwnService, REX, type OwnClient } from './own-client.ts';
 
 test('The ids of a service without pets are 1, 2, 3', async (t) => {
@@ -117,7 +117,12 @@ describe('Health, while starting, draining or unable to store', () => {
   test('While starting /readyz is 503, and so is all that needs the pets', async (t) => {
     const app = createApp({ store: createMemoryStore(), apiKeys: [KEY] });
     const server = createHttpServer(app.listener);
-    const own = createOwnClient(await listenFor(t, server));
+    const port = await listen(server);
+    t.after(() => {
+      server.close();
+      server.closeAllConnections();
+    });
+    const own = createOwnClient(port);
     await assertNotReady(own);
     assertError(await own.get('/pets'), 'unavailable');
     assertError(await own.get('/pets/1'), 'unavailable');
