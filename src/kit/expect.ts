@@ -99,7 +99,7 @@ export async function assertKept(client: TestClient, pet: Fields): Promise<void>
  * Resolves with the pet from the lists, on any page that a Link with rel="next" leads to. Rejects
  * with NotObserved if there may be more pets than the lists show.
  */
-export async function findListed(client: TestClient, pet: Fields): Promise<Fields> {
+async function findListed(client: TestClient, pet: Fields): Promise<Fields> {
   const status = pet['status'] === undefined ? '' : `&status=${String(pet['status'])}`;
   const path = `/pets?limit=${LONGEST_LIST}${status}`;
   let [pages, lastLength] = [0, 0];
