@@ -5,8 +5,8 @@
  *     list, get ──▶ caught up? ──▶ tables
  *     create ──▶ idempotency ──▶ check ──▶ queue ──▶ log.commit(batch) ──▶ outcomes
  *
- * Each create that fails is counted once, with the error that its caller gets. The store keeps no
- * list of the keys in doubt: it asks the log after a create with a key was refused.
+ * A create that is refused or in doubt is counted once, by the error that its caller gets. The
+ * store keeps no list of the keys in doubt: it asks the log after a create with a key was refused.
  */
 
 import { Histogram } from '../base/histogram.ts';
@@ -184,7 +184,8 @@ export class LogStore<Log extends CommitLog> implements PetStore {
         if (this.#closed !== undefined) throw new StoreUnavailableError(CLOSED);
         return await this.#keyedCreates.create(values, key);
       } catch (error) {
-        // The next iteration finds what another process stored, or the key has expired.
+        // The next iteration returns what another process stored. If the key has expired, it
+        // stores the pet.
         if (error instanceof KeyAlreadyStoredError) continue;
         if (!(error instanceof StoreUnavailableError)) throw error;
         if (this.#closed === undefined && this.#find(key) !== undefined) continue;

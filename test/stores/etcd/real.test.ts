@@ -1,6 +1,6 @@
 /**
- * The etcd store on real members, of which --all starts three: the simulated etcd of other tests
- * answers as they do, random requests, and, with --all, the contract of PetStore.
+ * The etcd store on a real member, or on three with --all: random requests, a comparison with the
+ * simulated etcd of other tests, and, with --all, the contract of PetStore.
  */
 
 import assert from 'node:assert/strict';
