@@ -45,13 +45,10 @@ test('A later change of the base URL object has no effect', async () => {
 
 const BAD_OPTIONS: readonly (readonly [options: Partial<ClientOptions>, complaint: RegExp])[] = [
   [{ baseUrl: '/v1' }, /absolute/],
-  [{ baseUrl: '' }, /absolute/],
   [{ baseUrl: 'file:///v1' }, /http: or https:, not file:/],
-  [{ baseUrl: 'ftp://pets.example/v1' }, /not ftp:/],
   [{ baseUrl: 'http://me@pets.example/v1' }, /user name or password/],
   [{ baseUrl: `http://:${API_KEY}@pets.example/v1` }, /user name or password/],
   [{ baseUrl: `http://pets.example:x${API_KEY}/v1` }, /absolute/],
-  [{ baseUrl: 'http://pets.example/v1?a=1' }, /query or fragment/],
   [{ baseUrl: 'http://pets.example/v1?' }, /query or fragment/],
   [{ baseUrl: 'http://pets.example/v1#' }, /query or fragment/],
   [{ apiKey: undefined as unknown as string }, /^apiKey is required$/],
@@ -61,13 +58,10 @@ const BAD_OPTIONS: readonly (readonly [options: Partial<ClientOptions>, complain
   [{ apiKey: `${API_KEY}é` }, /visible ASCII/],
   [{ timeoutMs: 0 }, /timeoutMs must be an integer from 1 to 2147483647 or Infinity, not 0$/],
   [{ timeoutMs: NaN }, /timeoutMs .* not NaN$/],
-  [{ timeoutMs: 0.5 }, /timeoutMs .* not 0.5$/],
   [{ timeoutMs: 1000.5 }, /timeoutMs .* not 1000.5$/],
   [{ timeoutMs: 2 ** 31 }, /timeoutMs .* not 2147483648$/],
-  [{ timeoutMs: -Infinity }, /timeoutMs .* not -Infinity$/],
   [{ timeoutMs: '1s' as unknown as number }, /timeoutMs .* not "1s"$/],
   [{ retries: -1 }, /retries must be an integer from 0 on, not -1$/],
-  [{ retries: 1.5 }, /retries .* not 1.5$/],
   [{ retries: Infinity }, /retries .* not Infinity$/],
   [{ retries: null as unknown as number }, /retries .* not null$/],
 ];
