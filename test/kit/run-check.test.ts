@@ -76,6 +76,17 @@ for (const [id, what, rules, texts] of EVIDENCE) {
   });
 }
 
+test('A request that gets 429 is sent again after its Retry-After', async () => {
+  let requests = 0;
+  const reply: Rules['reply'] = (right) => {
+    requests += 1;
+    return requests > 1 ? right : { ...plainRules.error(429, 'Too often'), retryAfter: '1' };
+  };
+  const checks = checksOf('interface', ['4.2/created']);
+  const results = await resultsOf(createPlainServer(KEY, { reply }), checks);
+  assert.deepEqual([results.get('4.2/created')?.kind, requests], ['holds', 2]);
+});
+
 test('A check is gone if the service no longer responds, not if one request gets no response', async (t) => {
   const [check] = checksOf('interface', ['2/status-optional']);
   const run = (baseUrl: string): Promise<CheckResult> => runCheck(check!, { baseUrl, key: KEY });
