@@ -4,11 +4,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Random } from '../random.ts';
 import type { Cluster, EtcdMember } from './cluster.ts';
 import type { Link } from './link.ts';
-import type { StoreProcess } from './store-process.ts';
+import type { ServiceProcess } from './service-process.ts';
 
 export interface World {
   readonly cluster: Cluster;
-  readonly processes: readonly StoreProcess[];
+  readonly processes: readonly ServiceProcess[];
   /** For each process, its links to the members. */
   readonly links: readonly (readonly Link[])[];
 }
@@ -51,15 +51,6 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     link.delayMs = random.below(200);
     await someTime(random);
     link.delayMs = 0;
-  },
-  async 'transactions are cut off'({ links }, random) {
-    const cuts: Link['cuts'] = () => {
-      const lot = random.below(10);
-      return lot < 3 ? 'after' : lot < 4 && 'before';
-    };
-    for (const link of links.flat()) link.cuts = cuts;
-    await someTime(random);
-    for (const link of links.flat()) link.cuts = () => false;
   },
   'a process is stopped': ({ processes }, random) => stop(random.pick(processes), random),
   async 'a process is killed'({ processes }, random) {
