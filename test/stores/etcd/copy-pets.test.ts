@@ -7,7 +7,6 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { systemClock } from '../../../src/stores/etcd/etcd-clock.ts';
-import { openEtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
 import { exportPets, importPets } from '../../../src/stores/etcd/import-pets.ts';
 import { openFileStore } from '../../../src/stores/file/file-store.ts';
 import { nodeDisk } from '../../../src/stores/file/node-disk.ts';
@@ -132,7 +131,7 @@ test('An import that fails at any call is completed by the next one', async (t) 
     // The first call only reads.
     const isBegun = last > 1;
     const expected = isBegun ? /An import into p\/ is not finished/ : /There is no log under p\//;
-    await assert.rejects(openEtcdStore(whole), expected);
+    await assert.rejects(openStore(t, whole), expected);
     if (isBegun) {
       // The import of another file is refused.
       const other = { pets: new PetTable(), keys: [] };

@@ -9,7 +9,6 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../../../src/stores/etcd/etcd-clock.ts';
-import { openEtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
 import { initEtcd } from '../../../src/stores/etcd/new-log.ts';
 import { enableAuth } from '../../support/etcd/auth.ts';
 import { startCluster, withoutEtcd } from '../../support/etcd/cluster.ts';
@@ -56,7 +55,7 @@ describe('What etcd refuses', { concurrency: 4 }, () => {
         [{ ...user, prefix: 'other/' }, /refuses: .*permission denied/],
         [missing, /cannot be read: ENOENT/],
       ] as const) {
-        await assert.rejects(openEtcdStore({ endpoints, ...options }), expected);
+        await assert.rejects(openStore(t, { endpoints, ...options }), expected);
       }
       // An idle store reads once a second, which would keep the token valid: this one does not.
       const clock = { ...systemClock, every: () => () => undefined };
@@ -90,10 +89,10 @@ describe('What etcd refuses', { concurrency: 4 }, () => {
     const none = { certFile: undefined, keyFile: undefined };
     await Promise.all([
       assert.rejects(
-        openEtcdStore({ ...options, clock, caFile: undefined }),
+        openStore(t, { ...options, clock, caFile: undefined }),
         /for 10 seconds: .*certificate/,
       ),
-      assert.rejects(openEtcdStore({ ...options, clock, ...none }), /for 10 seconds/),
+      assert.rejects(openStore(t, { ...options, clock, ...none }), /for 10 seconds/),
     ]);
     const store = await openFast(t, options);
     assert.equal((await store.create(rex)).id, 1n);

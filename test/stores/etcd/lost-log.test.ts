@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { openEtcdStore, type EtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
+import type { EtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
 import { digestOf, encodeMeta, encodeValue } from '../../../src/stores/etcd/slots.ts';
-import { openInitialized, simulated } from '../../support/etcd/opened-store.ts';
+import { openInitialized, openStore, simulated } from '../../support/etcd/opened-store.ts';
 import { SimulatedEtcd } from '../../support/etcd/simulated-etcd.ts';
 import { VirtualClock } from '../../support/etcd/virtual-clock.ts';
 
@@ -115,7 +115,7 @@ for (const [what, whileRunning, atStart, damage] of DAMAGES) {
     const [etcd, store, slots] = await withPets(t);
     await store.close();
     damage(etcd, slots);
-    await assert.rejects(openEtcdStore(simulated(etcd)), atStart);
+    await assert.rejects(openStore(t, simulated(etcd)), atStart);
   });
 }
 
@@ -123,7 +123,7 @@ test('A start is refused if the server ignores compares', async (t) => {
   const [etcd] = await withPets(t);
   const { txn } = etcd;
   etcd.txn = (text) => txn.call(etcd, text.replace(/"compare":\[.*?\],/, '"compare":[],'));
-  await assert.rejects(openEtcdStore(simulated(etcd)), /ignore the compares of a transaction/);
+  await assert.rejects(openStore(t, simulated(etcd)), /ignore the compares of a transaction/);
 });
 
 test('A key that is not part of the log is named while the service runs', async (t) => {
@@ -148,7 +148,7 @@ test('A key that is not part of the log is named while the service runs', async 
   assert.deepEqual(await told(), ['info All keys under the prefix are part of the log again {}']);
 });
 
-test('A start without a response ends after ten seconds, a refused one immediately', async () => {
+test('A start without a response ends after ten seconds, a refused one immediately', async (t) => {
   for (const [fate, seconds, message] of [
     ['unsent', 10, /could not be used for 10 seconds: simulated/],
     ['refused', 0, /refuses: simulated/],
@@ -156,7 +156,7 @@ test('A start without a response ends after ten seconds, a refused one immediate
     const clock = new VirtualClock();
     const etcd = new SimulatedEtcd();
     const options = simulated(etcd, { calls: etcd.calls(() => fate), clock });
-    await assert.rejects(openEtcdStore(options), message);
+    await assert.rejects(openStore(t, options), message);
     assert.ok(Math.abs(clock.now() / 1000 - seconds) < 1);
   }
 });
