@@ -1,11 +1,9 @@
 /** copy-pets: a data file is the same, byte for byte, after it was in etcd; and what is refused. */
 
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { systemClock } from '../../../src/stores/etcd/etcd-clock.ts';
 import { exportPets, importPets } from '../../../src/stores/etcd/import-pets.ts';
 import { openFileStore } from '../../../src/stores/file/file-store.ts';
@@ -16,10 +14,9 @@ import { startCluster, withoutEtcd, type Cluster } from '../../support/etcd/clus
 import { openStore, simulated } from '../../support/etcd/opened-store.ts';
 import { SimulatedEtcd } from '../../support/etcd/simulated-etcd.ts';
 import { tempDir } from '../../support/disk/temp-dir.ts';
+import { SERVER_JS } from '../../support/process/process.ts';
+import { run } from '../../support/process/program.ts';
 
-const COPY_PETS: string = fileURLToPath(
-  new URL('../../../../dist/commands/copy-pets.js', import.meta.url),
-);
 const cluster: Cluster | undefined =
   withoutEtcd === false ? await startCluster({ after }, { size: 1 }) : undefined;
 const skip = withoutEtcd;
@@ -27,11 +24,8 @@ const urls = cluster?.endpoints.join(',') ?? '';
 
 /** Runs the command; returns its exit code and all that it wrote. */
 function copyPets(...args: readonly string[]): string {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [COPY_PETS, ...args], {
-    encoding: 'utf8',
-    env: { PATH: process.env['PATH'] },
-  });
-  return `${status} ${stdout}${stderr}`;
+  const { status, text } = run(process.execPath, [SERVER_JS, 'copy-pets', ...args]);
+  return `${status} ${text}`;
 }
 
 const intoEtcd = (from: string, prefix: string): string =>

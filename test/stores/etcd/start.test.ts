@@ -1,7 +1,6 @@
 /** Starts of the etcd store under difficulties, and the command init-etcd. */
 
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { after, test } from 'node:test';
 import type { ClusterResponse } from '../../../src/stores/etcd/etcd-client.ts';
 import type { EtcdStoreOptions } from '../../../src/stores/etcd/etcd-store.ts';
@@ -24,6 +23,7 @@ import {
 import { SimulatedEtcd } from '../../support/etcd/simulated-etcd.ts';
 import { VirtualClock } from '../../support/etcd/virtual-clock.ts';
 import { SERVER_JS } from '../../support/process/process.ts';
+import { run } from '../../support/process/program.ts';
 
 const cluster: Cluster | undefined =
   withoutEtcd === false ? await startCluster({ after }, { size: 1 }) : undefined;
@@ -105,12 +105,9 @@ test('A start that takes long logs what it waits for', async (t) => {
 });
 
 /** Runs a command of the service with these settings. */
-function run(env: Record<string, string>, ...args: readonly string[]): [number, string] {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [SERVER_JS, ...args], {
-    encoding: 'utf8',
-    env: { PATH: process.env['PATH'], ...env },
-  });
-  return [status ?? -1, stdout + stderr];
+function command(env: Record<string, string>, ...args: readonly string[]): [number | null, string] {
+  const { status, text } = run(process.execPath, [SERVER_JS, ...args], env);
+  return [status, text];
 }
 
 const settings = (prefix: string): Record<string, string> => ({
@@ -122,16 +119,16 @@ test('init-etcd makes a log once, and a service never makes one', { skip }, asyn
   const options = { endpoints, prefix: 'init/' };
   await assert.rejects(openStore(t, options), /There is no log under init\/ in etcd/);
   const env = settings('init/');
-  assert.deepEqual(run(env, 'init-etcd'), [0, 'A new log was made in etcd, under init/\n']);
+  assert.deepEqual(command(env, 'init-etcd'), [0, 'A new log was made in etcd, under init/\n']);
   const store = await openStore(t, options);
   assert.equal((await store.create(rex)).id, 1n);
   await store.close();
   const found = 'A ready log was found in etcd, under init/, and left as it is\n';
-  assert.deepEqual(run(env, 'init-etcd'), [0, found]);
+  assert.deepEqual(command(env, 'init-etcd'), [0, found]);
   assert.equal((await openStore(t, options)).count().total, 1);
   // After the log is deleted a service gives no id again.
   await cluster?.call('/v3/kv/deleterange', rangeOf('init/'));
-  const [status, text] = run(env, '--port', '0');
+  const [status, text] = command(env, '--port', '0');
   const refused = /^petstore: There is no log under init\/ in etcd\. .* petstore init-etcd.*\n$/;
   assert.match(text, refused);
   assert.equal(status, 1);
@@ -153,7 +150,7 @@ test('init-etcd ends with 1 if it cannot make the log', { skip }, async () => {
     ['stray/', /^petstore: stray\/x exists, but stray\/meta is missing/],
     ['half/', /^petstore: An import into half\/ is not finished/],
   ] as const) {
-    const [status, text] = run(settings(prefix), 'init-etcd');
+    const [status, text] = command(settings(prefix), 'init-etcd');
     assert.match(text, expected);
     assert.equal(status, 1);
   }
@@ -169,13 +166,13 @@ test('init-etcd ends with 2 for mistakes, and helps', () => {
     [{ PETSTORE_ETCD: 'e:1' }, /PETSTORE_ETCD must be URLs/],
     [{ PETSTORE_ETCD_PREFX: 'p/' }, /did you mean PETSTORE_ETCD_PREFIX/],
   ] as const) {
-    const [status, text] = run(env, 'init-etcd');
+    const [status, text] = command(env, 'init-etcd');
     assert.match(text, expected);
     assert.equal(status, 2);
   }
   // It does not check the settings of the service that are not for etcd.
   const env = { PETSTORE_API_KEYS_FILE: '/nowhere', PORT: 'x' };
-  const [status, text] = run(env, 'init-etcd', '--help');
+  const [status, text] = command(env, 'init-etcd', '--help');
   assert.match(text, /^Usage: petstore init-etcd/);
   assert.equal(status, 0);
 });
