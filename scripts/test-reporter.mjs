@@ -25,7 +25,7 @@ export default async function* report(events) {
     // A sum that a file writes itself, as the simulation does.
     if (event.type === 'test:stdout') yield message.replace(/^(?=.)/gm, '  ');
     if (message !== undefined && file !== undefined) {
-      // What a file writes comes with its path as it was given, a result with the whole one.
+      // An event of output has the file's path as it was given, and a result the absolute one.
       const path = resolve(file);
       notes.set(path, [...(notes.get(path) ?? []), message.trimEnd()]);
     }
@@ -54,7 +54,7 @@ function folderOf(result) {
   return folder === '.' ? fileOf(result) : folder;
 }
 
-/** `stores/file/lock`. Of a file that ended before its end there is only the name of the test. */
+/** Returns `stores/file/lock`, for example. The result of a crashed file has its path as name. */
 function fileOf({ file, name }) {
   const path = relative(TESTS, resolve(file ?? name)).replaceAll('\\', '/');
   return join(dirname(path), basename(path, '.test.js')).replaceAll('\\', '/');

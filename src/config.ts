@@ -172,7 +172,7 @@ function readFlags(
     const { name, rawName } = token;
     const takesValue = VALUE_FLAGS.includes(name);
     if (!takesValue && !PLAIN_FLAGS.includes(name)) {
-      // Only the position is shown of an argument that may be an API key: the one after an unknown
+      // An argument that may be an API key is shown by its position only: the one after an unknown
       // option such as --api-key, and -kSECRET, which parseArgs takes for a list of letters.
       const isValue = token.index === lastUnknown + 1;
       const isShown = rawName.startsWith('--') && !isValue;
@@ -265,5 +265,5 @@ function unknownVariables(env: Environment): readonly string[] {
  */
 function isOfKubernetes(name: string, env: Environment): boolean {
   if (name === 'PETSTORE_PORT') return !/^[0-9]+$/.test(env[name] ?? '');
-  return /^PETSTORE_(?:SERVICE_|PORT)/.test(name);
+  return /^PETSTORE_(?:SERVICE_(?:HOST|PORT)|PORT)(?:_|$)/.test(name);
 }

@@ -241,7 +241,7 @@ function stopOnSignals(
     log('info', 'Stopping', { signal });
     void stopAndExit(app, server, 0);
   };
-  // The supervisor then starts a new process, which can continue with the pets.
+  // After exit code 1 the supervisor starts a new process, which can continue with the pets.
   void app.lost.then((error) => {
     printError(error.message);
     if (isStopping) return;
@@ -253,7 +253,7 @@ function stopOnSignals(
   return { onSignal, isStopping: () => isStopping };
 }
 
-/** Exits with `exitCode` if the store was closed in time or its pets are safe, and else with 1. */
+/** Exits with `exitCode` after a close, or at the deadline if the pets are safe; else with 1. */
 async function stopAndExit(app: App, server: Server, exitCode: number): Promise<never> {
   endAfter(STOP_DEADLINE_MS, app, exitCode);
   try {

@@ -46,7 +46,7 @@ export interface Setting {
 }
 
 export interface Reader {
-  /** Returns the value of a text, or the text if it has no value. */
+  /** Returns the value that a text stands for, or the text itself if it stands for none. */
   parse(text: string): unknown;
   /** Returns what is wrong with a value. */
   problems(value: unknown): readonly Problem[];

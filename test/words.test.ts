@@ -57,7 +57,7 @@ const EXCEPTIONS: readonly (readonly [string, string])[] = [
   ['src/stores/file/README.md', 'a disk that lies about flushing'],
 ];
 
-test('No line has a phrase that the glossary replaces', () => {
+test('No line has a phrase that this test replaces by another', () => {
   const found: string[] = [];
   for (const [file, lines] of files) {
     for (const [index, line] of lines.entries()) {

@@ -48,7 +48,7 @@ export function apiKeyProblem(key: string): string | undefined {
 
 /** Returns why a text cannot be the name of a key, or undefined if it can. */
 export function keyNameProblem(name: string): string | undefined {
-  // In the API keys file, a digest with a space in it would be a key with the name sha256.
+  // Else a file's line `sha256: 80d7…`, with a space by mistake, would name a key sha256.
   if (/^sha256$/i.test(name)) return 'a name must not be sha256';
   if (/^[A-Za-z0-9._-]{1,64}$/.test(name)) return undefined;
   return 'a name must be 1 to 64 letters, digits, dots, underscores and hyphens';

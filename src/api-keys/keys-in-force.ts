@@ -1,7 +1,7 @@
 /**
  * The API keys in force, and their use.
  *
- * A key for metrics only is in the second keyring alone. So under `/v1` it is refused like an
+ * A key for metrics only is in `forMetrics`, not in `forAll`. So under `/v1` it is refused like an
  * unknown key: with the same message, after the same time.
  */
 

@@ -1,10 +1,10 @@
 /**
  * Reads the API keys from a variable and a file. No message quotes a key.
  *
- * A line of the file is `[NAME: ]KEY[ read-metrics]`, a comment after `#`, or empty. A name ends
- * with a colon and a space, so a line without a space is a key, even with colons. On SIGHUP the
- * running service reads the file again. If the path is a pipe, a device or a huge file, the read
- * must soon end with a message, and leave the old keys in force.
+ * A line of the file is `[NAME: ]KEY[ read-metrics]`, empty, or a comment that begins with `#`. A
+ * name ends with a colon and a space, so a line without a space is a key, even with colons. On
+ * SIGHUP the running service reads the file again. If the path is a pipe, a device or a huge file,
+ * the read must soon end with a message, and leave the old keys in force.
  */
 
 import { constants } from 'node:fs';
@@ -142,8 +142,8 @@ function parseLine(line: string): ParsedLine {
 const READ_METRICS = 'read-metrics';
 
 /**
- * Returns why a valid key is refused in a file: it looks like a digest, which is not a secret, or
- * like a comment or a right after a name without a key.
+ * Returns why a valid key is refused in a file: it looks like a digest, which is not a secret; or a
+ * name comes before it, and it is `read-metrics` or looks like a comment, so the key is missing.
  */
 function lineProblem(key: string, hasName: boolean): string | undefined {
   if (/^[0-9a-fA-F]{64}$/.test(key)) return LIKE_A_DIGEST;

@@ -2,8 +2,8 @@
  * Idempotency-Key (after the IETF draft of that name): a create that is repeated with its key
  * stores one pet.
  *
- * Stores see only a hash of the idempotency key and of the API key that it came with. So two API
- * keys never share an idempotency key, and neither of the two keys is on the disk.
+ * Stores see only one hash, of the idempotency key together with the API key of the request. So
+ * two API keys never share an idempotency key, and no key is on the disk as it was sent.
  */
 
 import crypto from 'node:crypto';
@@ -54,8 +54,8 @@ function hashKey(scope: string, key: string): string {
 const MAX_LENGTH = 255;
 
 /**
- * Returns the value of a string of structured fields (RFC 9651 section 3.3.3), as which the draft
- * sends the key, or undefined if it is not such a string, or has parameters.
+ * Returns the value of a quoted string (RFC 9651 section 3.3.3), the form that the draft requires,
+ * or undefined if the text is not such a string, or has parameters.
  */
 function parseString(value: string): string | undefined {
   const quoted = /^"((?:[ !#-[\]-~]|\\["\\])*)"$/.exec(value)?.[1];

@@ -1,4 +1,4 @@
-/** The paths below the base address. The version is the first segment (spec section 9). */
+/** The paths of the API, after the prefix. The version is the first segment (spec section 9). */
 
 export const BASE_PATH = '/v1';
 export const PETS_PATH: string = `${BASE_PATH}/pets`;

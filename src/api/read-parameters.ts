@@ -10,7 +10,7 @@ export interface ListParameters {
   /** 1 to 100, or undefined if it is not given. */
   readonly limit: number | undefined;
   readonly status: PetStatus | undefined;
-  /** The only extension of the spec: pets with a greater id. */
+  /** The only parameter that is not in the spec: pets with a greater id. */
   readonly after: bigint | undefined;
 }
 

@@ -211,14 +211,14 @@ function isIntegerWithin(value: number, min: number, max: number): boolean {
   return Number.isSafeInteger(value) && value >= min && value <= max;
 }
 
-/** Returns the URL of a caller's page. Throws a TypeError if it is not below the base URL. */
+/** Returns the URL of a page that the caller passed. Throws a TypeError if it is elsewhere. */
 function linkUrl(baseUrl: URL, link: string): URL {
   const url = URL.canParse(link) ? new URL(link) : undefined;
   if (url !== undefined && isBelow(baseUrl, url)) return url;
   throw new TypeError('A page must be the `next` URL of another page, below the base URL');
 }
 
-/** Returns the URL of the next page, if any. Throws a PetStoreError (invalid_answer). */
+/** Returns the URL of the next page, if any. Throws a PetStoreError if its Link is invalid. */
 function readNext(response: ServiceResponse, url: URL, baseUrl: URL): string | undefined {
   const { status, headers } = response;
   const field = headers.get('Link');

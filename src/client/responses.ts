@@ -16,12 +16,12 @@ export interface ServiceResponse {
   readonly text: string;
 }
 
-/** Returns the Pet in the response. Throws a PetStoreError (invalid_answer). */
+/** Returns the Pet in the response. Throws a PetStoreError (invalid_answer) if it has none. */
 export function petFrom(response: ServiceResponse): Pet {
   return petOf(readJson(response), 'The response', response.status);
 }
 
-/** Returns the Pets in the response. Throws a PetStoreError (invalid_answer). */
+/** Returns the Pets in the response. Throws a PetStoreError (invalid_answer) if it has none. */
 export function petsFrom(response: ServiceResponse): readonly Pet[] {
   const value = readJson(response);
   if (!Array.isArray(value)) throw invalidAnswer('The response is not an array', response.status);

@@ -4,9 +4,10 @@
  *     petstore copy-pets --from data/pets.json --to-etcd http://127.0.0.1:2379 [--prefix petstore/]
  *     petstore copy-pets --from-etcd http://127.0.0.1:2379 [--prefix petstore/] --to pets.json
  *
- * The prefix must have no pets, and the target file must not exist. The same command resumes an
- * import that was interrupted. Certificates, user and password come from the environment, as for
- * the service. Exit code 0: everything was copied. 1: it was not. 2: the arguments are invalid.
+ * The target of an import must have no log, and that of an export must not exist. The same command
+ * resumes an import that was interrupted. Certificates, user and password come from the
+ * environment, as for the service. Exit code 0: everything was copied. 1: it was not. 2: the
+ * arguments are invalid.
  */
 
 import { parseArgs } from 'node:util';
@@ -22,7 +23,7 @@ const USAGE = `Usage: petstore copy-pets --from FILE --to-etcd URLS [--prefix PR
        petstore copy-pets --from-etcd URLS [--prefix PREFIX] --to FILE
 
 Copies all pets and idempotency keys from a data file into an etcd cluster, or back into a new file.
-The prefix (${DEFAULT_PREFIX}) must have no pets. Stop the service of the data file first. If a
+The prefix (${DEFAULT_PREFIX}) must have no log before. Stop the service of the data file first. If a
 journal remains, as in a backup, start the service on the data file once, and stop it.
 PETSTORE_ETCD_CA_FILE, _CERT_FILE, _KEY_FILE, _USER and _PASSWORD_FILE are as for the service.
 `;
@@ -85,7 +86,7 @@ function fromEnvironment(): Partial<EtcdOptions> {
 async function run({ file, isImport, etcd }: Copy): Promise<void> {
   const { prefix = DEFAULT_PREFIX } = etcd;
   const data = isImport ? await loadDataFile(nodeDisk, file) : undefined;
-  // An import makes a log: all endpoints must respond for one cluster.
+  // An import makes a log, so every endpoint must respond, and belong to the same cluster.
   const deps = await joinCluster(etcd, isImport ? 'all' : 'half');
   try {
     if (data !== undefined) {

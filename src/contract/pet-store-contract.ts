@@ -1,7 +1,8 @@
 /**
  * The contract of PetStore (model/pet-store.ts) as a suite of tests for every implementation.
  *
- * The author of another store calls it in a node:test file, with a function that opens the store:
+ * The author of another store calls it in a node:test file, with a function that is called for
+ * each test, and returns the function that opens the store:
  *
  *     testPetStoreContract('My store', () => () => openMyStore(), { isDurable: false });
  *
@@ -22,7 +23,7 @@ import {
 import { formatPet, formatMembers, InvalidPetError } from '../model/pet-text.ts';
 import { createRandom, type Random } from './random.ts';
 
-/** Opens a store on one storage: a durable store finds the pets of the store before it. */
+/** Opens a store on a storage. A durable store finds the pets of earlier stores on it. */
 export type OpenStore = () => PetStore | Promise<PetStore>;
 
 /** Declares the suite. It calls `newStorage` once per test. Each storage begins without pets. */
@@ -268,7 +269,7 @@ function testPages(open: OpenForTest): void {
   });
 }
 
-/** They are skipped if the store has no `createOnce`. */
+/** Tests `createOnce`. These tests are skipped if the store does not have it. */
 function testKeys(open: OpenForTest): void {
   const keyed = (name: string, run: (store: KeyedStore) => Promise<void>): void => {
     test(name, async (t) => {
@@ -532,7 +533,7 @@ const OTHER: Required<NewPet> = { name: 'Tom', categoryId: 8n, status: 'pending'
 const FIELDS = Object.keys(FULL) as (keyof NewPet)[];
 const OPTIONAL = FIELDS.filter((field) => field !== 'name' && field !== 'categoryId');
 
-/** All fields, the required ones, and these with each optional field alone. */
+/** A pet with all fields, one without the optional fields, and one with each optional field. */
 const SAMPLES: readonly NewPet[] = [
   FULL,
   rex,

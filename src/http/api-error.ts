@@ -13,7 +13,7 @@ export const STATUS_OF_CODE = {
   invalid_json: 400,
   /** The body is JSON, but misses required fields or contains invalid values. */
   invalid_body: 400,
-  /** The header field Idempotency-Key is not one key, or the service cannot remember keys. */
+  /** The Idempotency-Key is not one valid key, or the service does not support such keys. */
   invalid_idempotency_key: 400,
   /** The API key is missing or invalid. */
   unauthorized: 401,

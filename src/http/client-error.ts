@@ -1,4 +1,7 @@
-/** Requests that node:http's parser rejects: as an ApiError, and as the last response. */
+/**
+ * Requests that node:http's parser rejects: which ApiError each one is, and how that is sent as the
+ * last response of its connection.
+ */
 
 import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';

@@ -25,7 +25,7 @@ export interface ListenerOptions {
   readonly operations: readonly Operation[];
   /** What all paths begin with (PETSTORE_PREFIX): '' or '/shop'. */
   readonly prefix: string;
-  /** Below this path every response requires an API key: '/v1'. */
+  /** Below this path even the 404 of an unknown path requires an API key: '/v1'. */
   readonly protectedPath: string;
   /**
    * Returns what the 404 of an unknown path adds to its message, for example the probable path.

@@ -20,8 +20,8 @@ import { closeStalledConnections } from './stalled-connections.ts';
 
 /**
  * A request without a body needs no stream: measured, that gives 20 % more responses on Node 24 and
- * later, which have the option. node:http refuses a missing Host with an empty body, so
- * request-rules.ts does that instead.
+ * later, which have the option. If Host is missing, node:http would respond with an empty body, so
+ * request-rules.ts checks it instead.
  */
 const FIXED_OPTIONS = { requireHostHeader: false, optimizeEmptyRequests: true };
 
@@ -60,8 +60,8 @@ const queues = new WeakMap<Server, PipelineQueue>();
 /** If all connections are in use, one whose first header takes longer than this is closed. */
 const UNUSED_MS = 1000;
 /**
- * How long after a connection is refused the idle and unused ones are closed. New connections have
- * this time for their first byte: Node 26 counts unused ones as idle.
+ * The time between a refused connection and the closing of the idle and unused ones. New
+ * connections have this time for their first byte: Node 26 counts unused ones as idle.
  */
 const MAKE_ROOM_MS = 20;
 
@@ -109,8 +109,8 @@ function handleClientErrors(
     // The parser reports the error again at each later chunk, and at the end.
     if (faulty.has(socket) && error.code !== 'ECONNRESET') return;
     if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
-    // The rest of the request may have arrived: the service itself has paused the connection.
-    // node:http does not report it again; stalled-connections.ts measures the time that follows.
+    // The service itself has paused the connection, so the rest of the request may have arrived.
+    // node:http reports this timeout once; from then on stalled-connections.ts does the checks.
     if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && queue.connections.get(socket)?.isPaused)
       return;
     faulty.add(socket);

@@ -9,7 +9,7 @@
 
 import type { Duplex } from 'node:stream';
 
-/** Eight times 1 MiB: curl waits for "100 Continue" before it sends a longer body. */
+/** curl sends a body of up to 1 MiB without waiting for "100 Continue": eight times that. */
 const MAX_DISCARDED_BYTES: number = 8 << 20;
 const MAX_LINGER_MS = 2000;
 
@@ -28,7 +28,7 @@ export function lingeringClose(socket: Duplex): void {
     if (discardedBytes >= MAX_DISCARDED_BYTES) socket.pause();
   };
   // node:http's parser would read what comes as requests, so its `data` listener is replaced. If
-  // the parser has paused the socket, it must resume it first.
+  // the socket is paused, this waits until the parser has resumed it.
   const takeOver = (): unknown => socket.removeAllListeners('data').on('data', discard);
   if (socket.isPaused()) socket.once('resume', takeOver).resume();
   else takeOver();

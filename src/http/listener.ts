@@ -15,7 +15,7 @@ import { respond } from './respond.ts';
 
 export interface Listener {
   (request: IncomingMessage, response: ServerResponse): void;
-  /** Header fields of the error for a request that the parser rejects; by its origin, if known. */
+  /** Returns the CORS fields of the response to a request that the parser rejects. */
   clientErrorHeaders?(origin: string | undefined): readonly string[];
 }
 

@@ -62,7 +62,7 @@ export class PipelineQueue {
     this.connections.set(socket, connection);
     if (this.#isHolding) connection.state = 'held';
     // node:http resumes a new connection, and any connection after a response, or after a slow
-    // client has read a part of one. A connection that must not be read is paused again.
+    // client has read a part of a response. A connection that must not be read is paused again.
     socket.on('resume', () => {
       if (!connection.isPaused || !socket.writable) return;
       socket.pause();
@@ -161,8 +161,8 @@ export class PipelineQueue {
     if (this.#scheduled > 0) return void setImmediate(() => this.#release());
     this.#isHolding = false;
     const held = [...this.connections.values()].filter(({ state }) => state === 'held');
-    // First those that have not pipelined, or not for the longest time. Among equals, the newest
-    // and the oldest come first by turns, so that neither waits forever.
+    // First those that have never pipelined, then those that did so the longest time ago. Among
+    // equals, the newest and the oldest come first by turns, so that neither waits forever.
     this.#isNewestFirst = !this.#isNewestFirst;
     if (this.#isNewestFirst) held.reverse();
     held.sort((a, b) => a.queuedAt - b.queuedAt);

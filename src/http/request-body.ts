@@ -27,7 +27,7 @@ export class ClientGoneError extends Error {
 
 /**
  * Resolves with the body. Rejects with an ApiError (400, 413, 415), with ClientGoneError, or with a
- * plain Error (a 500) if another program has read the body.
+ * plain Error (a 500) if other code of the process, such as a body parser, has read the body.
  */
 export async function readBody(
   { request, response, headers }: Exchange,

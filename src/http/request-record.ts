@@ -19,7 +19,8 @@ export interface RequestRecord {
 /** What the header of a request says. */
 export interface RequestFacts {
   /**
-   * The path as it was sent, or '' if the target is invalid. Query and host are private.
+   * The path as it was sent, or '' if the request breaks a rule of HTTP. It has neither the query
+   * nor the host, which may be secret.
    */
   readonly path: string;
   /** The use of its API key, or undefined without a valid one. */

@@ -1,8 +1,8 @@
 /**
  * The rules of HTTP/1.1 that node:http's parser does not enforce (RFC 9110 and RFC 9112).
  *
- * A proxy may understand a request that breaks one differently, which makes request smuggling
- * possible. So such a request is refused before any other check, and its connection is closed.
+ * If a request breaks one of them, a proxy may understand it differently, which makes request
+ * smuggling possible. So it is refused before any other check, and its connection is closed.
  *
  * One violation cannot be seen here: the parser accepts RTSP/1.0 and RTSP/1.1 as HTTP, and ICE/1.0
  * with the method SOURCE. They get the same responses as HTTP.

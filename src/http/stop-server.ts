@@ -6,7 +6,7 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import { connectionsOf } from './http-server.ts';
 
 /**
- * Accepts no new connections. Resolves when the last one is closed.
+ * Stops accepting connections. Resolves when the last connection is closed.
  *
  * If a connection is closed while a request is in transit, the kernel resets it, and the client
  * cannot know whether the request took effect. So a stop has these steps:
@@ -71,9 +71,10 @@ async function allAccepted(server: Server): Promise<void> {
 }
 
 /**
- * To node:http an unused connection is in use, and a connection is idle once its response is
- * written, even if a slow reader has not yet taken it, its client has not closed, or its next
- * request is unread. node:http closes all idle connections or none, so they wait for each other.
+ * Closes the unused connections, which node:http counts as busy, and all idle ones together.
+ * node:http counts a connection as idle once its response is written, even if a slow reader has not
+ * taken it, the client has not closed, or the next request is unread. While there is such a
+ * connection, no idle one is closed.
  */
 function closeIdle(server: Server): void {
   let isFlushed = true;

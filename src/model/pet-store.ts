@@ -37,11 +37,12 @@ export interface PetStore {
   create(newPet: NewPet): Promise<StoredPet>;
 
   /**
-   * As `create`, but once for each key for 24 hours: if the key has stored this pet already,
-   * resolves with that pet. The key is 32 unguessable hex digits.
+   * As `create`, but if an earlier call with this key has stored the same pet, adds nothing and
+   * resolves with the stored pet. The key is 32 unguessable hex digits. A store keeps it for 24
+   * hours, or until it has too many.
    *
-   * It rejects as `create` does, and with KeyReusedError if the key has stored another pet. A store
-   * that cannot promise this has no such method.
+   * It rejects as `create` does, and with KeyReusedError if an earlier call with this key has
+   * stored another pet. A store that cannot promise this has no such method.
    */
   createOnce?(newPet: NewPet, key: string): Promise<CreatedPet>;
 
@@ -66,7 +67,10 @@ export interface PetStore {
    */
   readonly lost?: Promise<Error>;
 
-  /** Called when a stop begins, before `close`: shortens what may take long. */
+  /**
+   * Called when a shutdown begins, before `close`. From then on the store spends less time on a
+   * create that fails.
+   */
   drain?(): void;
 
   /** Where the acknowledged pets are, for a store that keeps files. */
@@ -76,8 +80,7 @@ export interface PetStore {
 /**
  * 'snapshot': all are in the data file. 'journal': in the data file and its journal. 'saved': in an
  * extra file, written because the store could no longer write to those two. 'memory only': some are
- * in no file. 'cannot be told': the store cannot read the disk, or a commit is in
- * progress.
+ * in no file. 'cannot be told': the store cannot read the disk, or a commit is in progress.
  */
 export type PetsLocation = 'snapshot' | 'journal' | 'saved' | 'memory only' | 'cannot be told';
 

@@ -65,7 +65,7 @@ a JSON library that does not round them to doubles.
 
 A list has at most \`limit\` animals, in ascending order of id. If more match, the response has a
 \`Link\` to the next page, which keeps \`limit\` and \`status\`. Follow it until a response has
-none. Animals that are added meanwhile are at the end of the list, so no page changes.
+none. Animals that are added meanwhile are at the end of the list, so no earlier page changes.
 
 ## Retries
 

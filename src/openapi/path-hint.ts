@@ -32,7 +32,7 @@ export function createPathHint(paths: KnownPaths): (path: string, mount?: string
   });
   const lowercase = paths.patterns.map((pattern) => pattern.toLowerCase());
   return (path, mount = '') => {
-    // A mount may ignore case, as in Express. A mount at /v1 needs no prefix.
+    // A mount may ignore case, as in Express. With a mount at /v1, the prefix may be empty.
     const mountedAt = `${mount.toLowerCase()}/`;
     if (!lowercase.some((pattern) => `${pattern}/`.startsWith(mountedAt))) {
       return `: the listener is mounted at ${cut(mount)}, and its prefix must begin with that`;

@@ -2,7 +2,7 @@
  * CORS: which web pages may use the service from a browser (the Fetch standard, section 3.3).
  *
  * A browser first asks, without the API key, whether it may send one. The response to this
- * preflight comes before authentication, and contains only the constants below.
+ * preflight comes before authentication: it has only the constants below, and the allowed origin.
  */
 
 import type { CorsPolicy } from '../http/cors-policy.ts';

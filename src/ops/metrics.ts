@@ -140,8 +140,8 @@ class RequestCounts {
       metric(
         'petstore_http_requests_total',
         'counter',
-        'Responses by operation, empty without one, and HTTP status; without requests that ' +
-          'node:http refuses while it parses them',
+        'Responses by operation (empty if the request has none) and HTTP status, except for ' +
+          'requests that node:http refuses while it parses them',
         samples,
       ),
       encodeHistograms(

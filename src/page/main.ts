@@ -61,7 +61,7 @@ function readStatus(selector: string): PetStatus | undefined {
   return isPetStatus(value) ? value : undefined;
 }
 
-/** Shows the last of the wanted pages, or the first page if none is given. */
+/** `wanted` has the addresses of the pages up to the one to show. Without any: the first page. */
 async function list(wanted: readonly string[] = [], focusOn?: string): Promise<void> {
   const url = wanted.at(-1) ?? listPetsUrl(baseUrl, { status: readStatus('#filter') }).href;
   const prepare = () => ({ url, response: client().listPets(url) });

@@ -24,7 +24,7 @@ export interface Element {
 declare const document: Element;
 declare const navigator: { readonly clipboard?: { writeText(text: string): Promise<void> } };
 
-/** Sends the request that `prepare` returns. Shows the text that `show` returns for its value. */
+/** `prepare` sends a request. `show` returns the text to show for the value of its response. */
 export type Ask = <T>(
   prepare: () => { readonly url: string; readonly body?: string; readonly response: Promise<T> },
   show: (value: T) => string,

@@ -3,8 +3,8 @@
  *
  * A log makes commits durable, in the order of ids, and puts into the tables what is durable: its
  * own commits, and those of other processes if there are any. Only the log writes to the tables.
- * There are two logs: the journal and the data file, which the code calls the snapshot
- * (file/file-log.ts), and the slots of an etcd cluster (etcd/etcd-log.ts).
+ * There are two logs. One is the journal with the data file, which the code calls the snapshot
+ * (file/file-log.ts). The other is the slots of an etcd cluster (etcd/etcd-log.ts).
  */
 
 import type { StoredPet } from '../model/pet.ts';
@@ -26,7 +26,7 @@ export interface LogTarget {
 }
 
 export interface CommitLimits {
-  /** A commit takes at most this many bytes, except for the last create, which may exceed them. */
+  /** A commit takes creates until they have this many bytes, so the last one may exceed them. */
   readonly fullCommitBytes: number;
   /** The longest pet, without its id. */
   readonly petBytes: number;
@@ -63,8 +63,8 @@ export interface CommitLog {
   refusal(): StoreUnavailableError | undefined;
 
   /**
-   * As in PetStore. While `refusal` returns undefined, creates are tried, but this may still be the
-   * reason of a recent failure.
+   * As in PetStore. It may still return the reason of a recent failure when `refusal` returns
+   * undefined, and creates are tried again.
    */
   problem(): string | undefined;
 
@@ -75,8 +75,8 @@ export interface CommitLog {
   doubtOf(key: KeyHash): string | undefined;
 
   /**
-   * Resolves with true after it has waited for a try in progress, which may have ended the doubt,
-   * and with false if no try is in progress.
+   * Waits for the try in progress to make the commit in doubt durable, and resolves with true.
+   * Resolves with false if no try is in progress.
    */
   resolveDoubt(): Promise<boolean>;
 

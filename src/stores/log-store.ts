@@ -5,8 +5,8 @@
  *     list, get ──▶ caught up? ──▶ tables
  *     create ──▶ idempotency ──▶ check ──▶ queue ──▶ log.commit(batch) ──▶ outcomes
  *
- * Each create that fails is counted once, with the error that its caller gets. The store keeps no
- * list of the keys in doubt: it asks the log after a create with a key was refused.
+ * A create that is refused or in doubt is counted once, by the error that its caller gets. The
+ * store keeps no list of the keys in doubt: it asks the log after a create with a key was refused.
  */
 
 import { Histogram } from '../base/histogram.ts';

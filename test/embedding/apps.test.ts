@@ -1,4 +1,4 @@
-/** The app as a value: its files, its store, its prefix, and what it leaves of a process. */
+/** The app as a value: its files, its store, its prefix, and that it changes nothing else. */
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';

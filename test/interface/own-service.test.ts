@@ -1,7 +1,7 @@
 /**
  * The tests that need their own service: with a clock, a limit, keys or a state they choose.
  *
- * All that can be asked of any service, by its base address and a key, is the kit (src/kit).
+ * What can be asked of any service, by its base URL and an API key, is in the kit (src/kit).
  */
 
 import assert from 'node:assert/strict';

@@ -1,4 +1,4 @@
-/** The systemd units in src/ops/README.md: systemd-analyze accepts them, and the wait ends. */
+/** The systemd units in src/ops/README.md: systemd-analyze accepts them, and a start waits. */
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';

@@ -3,8 +3,8 @@
  * is known are kept at every moment.
  *
  * Time does not pass by itself: the clock belongs to the script. Whenever the number of pets
- * changes, all reads are made before the next disk operation, so that a pet that shows too early
- * is known to have been read.
+ * changes, all reads are made before the next disk operation, so that the model knows of each pet
+ * that a client could have read.
  */
 
 import { systemMemory, type Memory } from '../../src/base/memory.ts';

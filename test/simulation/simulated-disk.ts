@@ -2,9 +2,9 @@
  * The simulated disk: a Disk in memory whose every operation is counted, and can be made to fail.
  *
  * The hardware is one object, a process on it another: `startProcess` hands out the Disk of a new
- * process and ends the one before as kill -9 does. A crash needs no operation that fails: whoever
- * watches the operations keeps the image at any of them, and survival.ts says what a power failure
- * would leave of it. The image before operation N + 1 is that of a crash after operation N.
+ * process and ends the one before as kill -9 does. A crash needs no operation that fails: a
+ * test keeps the image before any of them, and survival.ts says what a power failure would leave of
+ * it. The image before operation N + 1 is that of a crash after operation N.
  */
 
 import { basename, dirname } from 'node:path';

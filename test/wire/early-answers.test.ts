@@ -1,6 +1,6 @@
 /**
- * Answers that are known before the body is there: the client sees the whole answer, even one that
- * sends everything before it reads, and no client can make the service read without an end.
+ * Early responses: the client gets the whole response, even if it sends the whole request before it
+ * reads, and no client can make the service read without an end.
  */
 
 import assert from 'node:assert/strict';

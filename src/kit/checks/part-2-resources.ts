@@ -14,7 +14,7 @@ import {
 } from '../expect.ts';
 import { fieldsOf, petsOf, type Fields, type TestClient } from '../test-client.ts';
 
-/** Adds a pet. Rejects with NotObserved if the service refuses it, which must be valid here. */
+/** Adds a pet. Rejects with NotObserved if the service refuses it, as a valid service may. */
 async function addIfAccepted(client: TestClient, fields: Fields): Promise<Fields> {
   const response = await client.post(client.newPet(fields));
   if (isRefused(response.status)) throw new NotObserved('the service refuses such a NewPet');

@@ -18,10 +18,10 @@ export type CommitItems<Item, Result> = (
 const MAX_QUEUED_ITEMS = 16_384;
 const MAX_QUEUED_BYTES: number = 64 << 20;
 
-/** A commit takes at most this many bytes, except for the last item, which may exceed them. */
+/** A commit takes items until they have this many bytes, so the last one may exceed them. */
 export const FULL_COMMIT_BYTES: number = 16 << 20;
 
-/** No commit is longer: a full one, one more of the longest pets, and the text around them. */
+/** The length that no commit exceeds: full, plus one of the longest pets, plus the other text. */
 export const MAX_COMMIT_BYTES: number = FULL_COMMIT_BYTES + (8 << 20);
 
 interface Queued<Item, Result> {
@@ -31,7 +31,7 @@ interface Queued<Item, Result> {
 }
 
 export interface CommitQueueOptions {
-  /** A commit takes at most this many bytes, except for the last item, which may exceed them. */
+  /** A commit takes items until they have this many bytes, so the last one may exceed them. */
   readonly fullCommitBytes?: number | undefined;
   /** Waited for before each commit takes its items. It does not reject. */
   readonly beforeCommit?: (() => Promise<void>) | undefined;

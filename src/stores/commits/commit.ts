@@ -7,8 +7,8 @@
  * `after` is the last id before the commit. It chains the commits to each other and to the
  * snapshot, so that a missing one, or a snapshot from another day, is noticed. `keys` has the
  * idempotency keys of those pets that came with one: the key, the id, and when its 24 hours end by
- * the time of day, in milliseconds since 1970. On etcd a key is found for another hour; the file
- * store gives each key 24 hours again at each start.
+ * the time of day, in milliseconds since 1970. A process that reads a key from etcd later may keep
+ * it for up to an hour more; the file store gives each key 24 hours again at each start.
  */
 
 import { COMMA } from '../../base/ascii.ts';

@@ -22,7 +22,7 @@ import { decodeValue, digestOf, headOf, slotKey, type Layout, type Meta } from '
  */
 const KEY_GRACE_MS: number = 60 * 60 * 1000;
 
-/** The fast path for commits skips pets that end closer than this to the end of the bytes. */
+/** Put after a commit's text: the fast path does not read a pet close to the end of the bytes. */
 const MARGIN: Buffer = Buffer.alloc(128);
 
 /** A log, as its meta key identifies it. */
@@ -44,7 +44,7 @@ export class AppliedLog {
   #last: { readonly key: string; readonly head: string } | undefined;
   #digest: string;
 
-  /** What is applied goes into `tables`, which are empty. */
+  /** What is applied goes into the two tables, which are empty. */
   constructor(
     { layout, meta, logId }: LogId,
     { pets, keys }: Pick<AppliedLog, 'pets' | 'keys'>,

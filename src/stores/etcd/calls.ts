@@ -15,7 +15,7 @@ export type CallResult = { readonly kind: 'answered'; readonly answer: TxnRespon
 export interface FailedCall {
   readonly kind: FailureKind;
   readonly cause: string;
-  /** Most endpoints belong to another cluster, and the first of them has for ten seconds. */
+  /** Most endpoints belong to another cluster, the first of them for ten seconds or more. */
   readonly isOtherCluster?: true;
 }
 
@@ -31,7 +31,7 @@ export type FailureKind =
   /** The response exceeds the limit. A put may have taken effect. */
   | 'too long';
 
-/** The purpose of a call, as in the metrics. */
+/** The purpose of a call, as in the metrics. `look` reads a slot after a create got `no space`. */
 export type CallKind = 'start' | 'read' | 'create' | 'look';
 
 export interface EtcdCalls {

@@ -6,9 +6,10 @@
  * limited: etcd counts all keys of a range, whatever the limit, and a value may have 1 MiB.
  *
  * Catching up ends only if the slot after the last id was in a range that etcd returned, and was
- * empty there: an imported pet may have an id far from the one before. The same transaction shows
- * whether the prefix has keys that are not part of the log, so a start does not need a moment
- * without writes by other processes.
+ * empty there. An imported pet may have an id far from the one before, so that the range ends
+ * before its slot, and another step is needed. The same transaction shows whether the prefix has
+ * keys that are not part of the log, so a start does not need a moment without writes by other
+ * processes.
  */
 
 import type { AppliedLog } from './applied-log.ts';
@@ -94,7 +95,10 @@ export class CatchUp {
     };
   }
 
-  /** The ranges that are empty if the last slot is before `rangeEnd`. */
+  /**
+   * The prefix without the applied slots and the window. If no slot is after the window, only stray
+   * keys are there.
+   */
   #aroundSlots(rangeEnd: string): readonly TxnPart[] {
     const { layout } = this.#log;
     const { prefix, slotsEnd, meta, end } = layout;

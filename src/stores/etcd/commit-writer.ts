@@ -3,12 +3,12 @@
  *
  *     what is known                                      outcome            the slot
  *     the read barrier finds no cluster at present       refused            nothing is sent
- *     it succeeded, or the slot has the whole value      stored             has the batch
- *     that was sent
+ *     an attempt succeeded, or the slot has the whole    stored             has the batch
+ *     value that was sent
  *     the slot has another value                         the next slot;     another process's
  *                                                        refused after 5 s
- *     no part of it reached a connected socket           sent again;        free
- *                                                        refused after 5 s
+ *     no part of the request reached a connected         sent again;        free
+ *     socket                                             refused after 5 s
  *     each attempt was refused, and so has no effect     refused            free
  *     each attempt found no space, and the slot is       refused            free
  *     empty
@@ -56,7 +56,7 @@ const CLOSING_MS = 3_000;
 const CONFLICT_COMMITS = 8;
 const CONFLICT_WINDOW = 4096n;
 
-/** After this many commits in a row without one of another process, no other one is active. */
+/** After this many own commits in a row, this process counts as the only one that writes. */
 const COMMITS_IN_ROW = 16;
 
 /** What the etcd log and its writer work with. */

@@ -97,7 +97,7 @@ export class Endpoints {
     this.#enter(index, 'working');
   }
 
-  /** Chooses the nearest endpoint by the round trips; undefined if one did not respond. */
+  /** Chooses the nearest endpoint. The round trip of one that did not respond is undefined. */
   chooseNearest(roundTripsMs: readonly (number | undefined)[]): void {
     const known = roundTripsMs.map((ms, index) =>
       this.#endpoints[index]?.state === 'working' ? (ms ?? Infinity) : Infinity,

@@ -31,7 +31,7 @@ const RESOURCE_EXHAUSTED = 8;
 const DATA_LOSS = 15;
 const UNAUTHENTICATED = 16;
 /**
- * With these codes a request has no effect. A member finds most of them before it replicates the
+ * With these codes a request has no effect: a member returns most of them before it replicates the
  * request. Data loss is the alarm CORRUPT: while it is raised, each write is refused.
  */
 const REFUSALS: readonly number[] = [

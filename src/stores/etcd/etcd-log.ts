@@ -26,8 +26,8 @@ export interface EtcdLogDeps extends SharedDeps {
 export type EtcdStats = Required<Pick<StoreStats, 'calls' | 'conflicts' | 'barrierSeconds'>>;
 
 /**
- * The most bytes in a commit's text, except for the pet that exceeds it: about 900 pets, which the
- * fast path for commits reads together.
+ * A commit takes pets until they have this many bytes: about 900 pets, which the fast path for
+ * commits reads together.
  */
 const FULL_COMMIT_BYTES: number = 64 << 10;
 /** The longest pet, without its id: a commit of one such pet fits into a transaction. */

@@ -1,7 +1,7 @@
 /**
  * Reports a failure to operators: one log line when it begins, with its cause, and one when it is
- * over. If only another attempt can find out whether it persists, `recent` has its cause for five
- * seconds after the last attempt.
+ * over. For a failure that only another attempt can show to be over, `recent` has its cause for
+ * five seconds after the last attempt.
  */
 
 import type { Log } from '../../base/log.ts';

@@ -18,7 +18,7 @@ import { LogLostError } from './log-lost-error.ts';
 import { openLog, openOrMakeLog, putIf, readLog, type StartDeps } from './open-log.ts';
 import { encodeMeta, encodeValue } from './slots.ts';
 
-/** The most pets in a commit, and the most bytes of its text except for the pet that exceeds it. */
+/** A commit takes pets until they are this many, or have this many bytes. */
 const MAX_COMMIT_PETS = 900;
 const FULL_COMMIT_BYTES: number = 64 << 10;
 

@@ -1,6 +1,6 @@
 /**
  * The log in etcd is not the one that this process has applied, or this process cannot read it any
- * further. The process must stop using it: no other process might find what it would store.
+ * further. The process must stop using it: other processes might not find what it stores.
  */
 export class LogLostError extends Error {
   override readonly name: string = 'LogLostError';

@@ -44,7 +44,7 @@ export class Member {
 
   /**
    * Sends a request. It never rejects. `timeoutMs` is the longest time without a byte of the
-   * response. In all, it may take one more millisecond for each MIN_BYTES_PER_MS bytes.
+   * response. The whole response may take that long, and 1 ms more for each MIN_BYTES_PER_MS bytes.
    */
   post(path: string, body: string, timeoutMs: number, token?: string): Promise<MemberResponse> {
     return new Promise((resolve) => {

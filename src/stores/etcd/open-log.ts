@@ -2,10 +2,10 @@
  * Opening a log: finds its meta key, and reads the whole log once. A service never makes a log: if
  * its log was deleted, it would assign the ids from 1 on again. `init-etcd` makes one (new-log.ts).
  *
- * First it tests that the server evaluates compares: each kind that the store uses must fail if it
- * is false. If one succeeds, the server ignores compares, and any slot could be overwritten. The
- * test writes nothing, so a cluster whose quota is used up can be read. If a step makes no progress
- * for ten seconds, the start ends: a supervisor starts the service again.
+ * Before it reads the log, it tests that the server evaluates compares: each kind that the store
+ * uses must fail if it is false. If one succeeds, the server ignores compares, and any slot could
+ * be overwritten. The test writes nothing, so a cluster whose quota is used up can be read. If a
+ * step makes no progress for ten seconds, the start ends: a supervisor starts the service again.
  */
 
 import { StoreUnavailableError } from '../../model/pet-store.ts';

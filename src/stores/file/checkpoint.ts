@@ -49,9 +49,9 @@ export interface CheckpointContent {
 
 /**
  * Writes the keys, and then all pets, which replace the `known` snapshot. The caller has to sync
- * the folder afterwards. `beforeRename` is called with the new snapshot right before that gets its
- * name. Rejects with ReadOnlyError or the disk's error; the old snapshot then has its name, unless
- * the rename itself failed and it is unknown whether it took effect.
+ * the folder afterwards. `beforeRename` is called with the new snapshot right before its rename.
+ * Rejects with ReadOnlyError or the disk's error; the old snapshot then has its name, unless the
+ * rename itself failed and it is unknown whether it took effect.
  */
 export async function writeSnapshot(
   deps: CheckpointDeps,
@@ -96,22 +96,22 @@ async function writeKeys(
   await disk.syncDirectory(dirname(paths.keys));
 }
 
-/** Returns those of the old snapshot, or else owner-only access for the folder's owner. */
+/** Returns the old snapshot's mode and owner, or else owner-only access for the folder's owner. */
 export function snapshotAttributes(disk: Disk, { snapshot }: StorePaths): FileAttributes {
   const old = disk.stat(snapshot);
   return { mode: old?.mode, owner: old?.owner ?? disk.stat(dirname(snapshot))?.owner };
 }
 
-/** Returns those of the snapshot, except that the owner may always write. */
+/** Returns the snapshot's mode and owner, except that the owner may always read and write. */
 export function journalAttributes(disk: Disk, paths: StorePaths): FileAttributes {
   const { mode, owner } = snapshotAttributes(disk, paths);
   return { mode: mode === undefined ? undefined : mode | 0o600, owner };
 }
 
 /**
- * Resolves with the known snapshot and the file that is at its path now. A file of the same length
- * and CRC is the same snapshot, even if it was touched, or restored from a copy. Rejects with
- * ReadOnlyError if the file is another one.
+ * Resolves with the known snapshot, whose `entry` is the file at its path now. A file of the same
+ * length and CRC is the same snapshot, even if it was touched, or restored from a copy. Rejects
+ * with ReadOnlyError if the file is another one.
  */
 export async function recognizeSnapshot(
   { disk, paths, memory }: CheckpointDeps,

@@ -2,9 +2,9 @@
  * Reads and makes a data file as a whole: for a start (recovery.ts), for a check (verify-data.ts),
  * and for an import or an export.
  *
- * An import holds the lock, since a running service has pets in its journal that the snapshot
- * lacks; an export, so that no service starts on the half-made file. `loadDataFile` also refuses a
- * data file that has a journal, as after a kill -9 or in a backup.
+ * Both hold the lock. A running service has pets in its journal that an import would miss, and no
+ * service may start on a file that an export has half made. `loadDataFile` also refuses a data file
+ * that has a journal, as after a kill -9 or in a backup.
  */
 
 import { dirname } from 'node:path';

@@ -21,7 +21,7 @@
  *  1. A pet in memory is durable.
  *  2. A journal gets lines, and loses one that failed, only while working. A journal with pets is
  *     replaced or removed, and a snapshot is made, only while reviving or closing. A saved file is
- *     made only while readOnly or closing: no other process uses it.
+ *     made only while readOnly or closing. No other process uses its name.
  *  3. At most one commit is in doubt. It follows the last id in memory. Each checkpoint and each
  *     new journal has it. It stays in doubt until it is published or the process ends.
  *  4. While reviving or readOnly no create waits in the queue; each new one is refused immediately.
@@ -35,10 +35,10 @@ export type FileLogState =
   | {
       readonly name: 'reviving';
       readonly cause: Error | string;
-      /** What the journal may show after the next start. */
+      /** The next start may find this commit in the journal, or not. */
       readonly doubt: Commit | undefined;
       /**
-       * The next try, by the monotonic clock; the pause before it; the free bytes at the last one.
+       * The next try, by the monotonic clock; the pause before it; the free bytes at the last try.
        */
       readonly nextTryAt: number;
       readonly pauseMs: number;
@@ -70,8 +70,8 @@ export function doubtOf(state: FileLogState): Commit | undefined {
 }
 
 /**
- * Throws unless `next` may follow `from`, and keeps what is in doubt until it is in memory, whose
- * last id is `lastId`.
+ * Throws unless `next` may follow `from`, and still has the commit in doubt if memory lacks it.
+ * `lastId` is the last id in memory.
  */
 export function assertNext(from: FileLogState, next: FileLogState, lastId: bigint): void {
   const isAllowed = NEXT_STATES[from.name].includes(next.name);

@@ -41,7 +41,7 @@ export interface FileLogDeps extends StoreFilesDeps {
   readonly lock: DiskLock;
 }
 
-/** Why the log cannot continue: it must become read-only, or (any other) renew its journal. */
+/** Why the log cannot continue. At a ReadOnlyError it stops writing, else it renews its journal. */
 type Fault = ReadOnlyError | Error | string;
 
 /** How often the log checks its files, and makes a try if one is due. */
@@ -213,7 +213,7 @@ export class FileLog implements CommitLog {
   }
 
   /**
-   * Returns what is wrong with the lock or the journal, or undefined. The journal's file has
+   * Returns what is wrong with the lock or the journal, or undefined. The journal's file must have
    * `extra` bytes after its complete lines. Throws if a stat fails.
    */
   #fault(extra: number | undefined): Fault | undefined {
@@ -260,7 +260,7 @@ export class FileLog implements CommitLog {
   }
 
   #becomeReadOnly(found: ReadOnlyError, doubt: Commit | undefined): void {
-    // Another file may be a next process's, which took the lock after it was last checked here.
+    // The file that was found may belong to a process that took the lock since the last check.
     const { message, canRestart } = this.#lockLoss() ?? found;
     this.#become({ name: 'readOnly', cause: message, doubt, canRestart });
   }
@@ -321,7 +321,7 @@ export class FileLog implements CommitLog {
       for (const pet of commit.pets) pets.append(pet);
       for (const entry of withPetCrcs(commit)) keys.add(entry);
     } catch (error) {
-      // Memory lacks a durable pet now: it must not be written to any file.
+      // Memory lacks a durable pet now: the data file must not be written from it.
       const cause = `Memory failed after a pet was stored: ${messageOf(error)}`;
       const fault = new ReadOnlyError(cause, true);
       if (this.#state.name !== 'working') throw fault;

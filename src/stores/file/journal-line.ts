@@ -78,7 +78,7 @@ export function isLike(text: string, expected: string): boolean {
   );
 }
 
-/** How each line begins, and that of a header; # is any hex digit. */
+/** How each line begins, and how a header does; # is any hex digit. */
 export const LINE_PREFIX = '######## ######## ';
 const HEADER_START = `${LINE_PREFIX}{"journal":1,"snapshot":"########","lastId":`;
 

@@ -95,8 +95,8 @@ export class Journal {
 
   /**
    * Returns what its path leads to. Without its own file, a free path or an empty file is
-   * `same`. If `extra` is given, the file must have the complete lines and that many bytes. Throws
-   * if the stat fails.
+   * `same`. If `extra` is given, the file must have that many bytes after its complete lines.
+   * Throws if the stat fails.
    */
   pathState(extra?: number): PathState {
     const { disk, paths } = this.#deps;
@@ -114,9 +114,7 @@ export class Journal {
     this.#copy = entry;
   }
 
-  /**
-   * Returns the bytes that `write` takes: the line of a text, after the header if there is none.
-   */
+  /** Returns the bytes that `write` takes: a text's line, and before the first line the header. */
   encode(text: string): EncodedLine {
     const { memory } = this.#deps;
     if (this.#length > 0) return encodeLine(memory, text, this.#crc);
@@ -129,8 +127,9 @@ export class Journal {
   }
 
   /**
-   * Writes the line and makes it durable; the caller then has to `append` it. Calls `assertOwned`
-   * before each step that could harm a file of another process; it throws if there is one.
+   * Writes the line and makes it durable; the caller then has to `append` it. `assertOwned` throws
+   * if the lock or the journal is not this store's any more. It is called before a write to a new
+   * file, and before a truncation.
    */
   async write(line: EncodedLine, assertOwned: () => void): Promise<Written> {
     const isNew = this.#file === undefined;

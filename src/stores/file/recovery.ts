@@ -111,7 +111,8 @@ async function renewFound(
       log('warn', 'Cannot copy the journal: syncing the existing file instead', details);
     }
     await files.rewriteLastLine(lastOffset);
-    // A checkpoint may have got its name after all: then the journal is not needed any more.
+    // A checkpoint that failed may have put its snapshot in place: then the next round only has to
+    // remove the journal.
   } while (files.isSnapshotCurrent);
   return undefined;
 }

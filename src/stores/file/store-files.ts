@@ -10,7 +10,7 @@
  *     checkpoint   all pets and the commit in doubt go into a new snapshot; the journal is removed
  *
  * The commit in doubt is taken from memory, never from the file. A copy is possible only as long as
- * the snapshot is the one that the journal follows, and its path still leads to the journal.
+ * the journal follows the snapshot, and the journal's path still leads to it.
  *
  * After a rename whose folder could not be synced, a power failure may bring back either file. Both
  * are complete, and nothing may be added to them: the next try makes a new file.
@@ -234,7 +234,7 @@ export class StoreFiles {
     return id?.crc === snapshot.crc && id.lastId === snapshot.lastId;
   }
 
-  /** Throws unless a commit in doubt follows the last pet in memory: it would be written twice. */
+  /** Throws if memory has pets of the commit in doubt already: they would be written twice. */
   #assertFollows(doubt: Commit | undefined): void {
     if (doubt === undefined || doubt.after === this.#deps.pets.lastId) return;
     throw new Error(`A commit in doubt follows pet ${doubt.after}, which is not the last one`);
@@ -300,7 +300,7 @@ export class StoreFiles {
     await writeSnapshot(this.#deps, this.#snapshot, { pets, keys, ...more }, (snapshot) => {
       this.#renamed = snapshot;
     });
-    // Without a stat, which may fail: a copy of the journal would follow the old snapshot.
+    // A stat may fail here: then the next try could copy the journal of the old snapshot.
     this.#snapshot = this.#renamed;
     await disk.syncDirectory(dirname(paths.snapshot));
     this.#markDurable();
@@ -364,7 +364,7 @@ export class StoreFiles {
     await old.close().catch(() => undefined);
   }
 
-  /** Rejects if the file system reports less room. If it reports none, the write is tried. */
+  /** Rejects if the file system reports less room. If it cannot report it, the write is tried. */
   async #expectRoom(bytes: number): Promise<void> {
     const { disk, paths } = this.#deps;
     const free = await disk.freeBytes(dirname(paths.snapshot)).catch(() => Infinity);

@@ -33,7 +33,7 @@ export function isTornLine(tail: Buffer, offset: number, start: string): boolean
 
 /**
  * Returns true if `tail`, all of a journal, can be what its torn first write left of the header.
- * The snapshot that the header names may have been replaced since.
+ * The header may name any snapshot, since the one that it follows may have been replaced.
  */
 export function isTornBeginning(tail: Buffer): boolean {
   // A header is shorter than a sector: it is cut off by the file's end, or all zero.

@@ -1,10 +1,10 @@
 /**
  * The idempotency keys that are remembered: which pet each of them stored, and until when.
  *
- * Holds the newest 100,000. In one process a key is found for 24 hours; an expired one stays until
- * it is evicted, but is not found. The keys are in a Map, in the order of their pets' ids: V8 seeds
- * its hashes, so that chosen keys do not collide, and it keeps the order of insertion, so that the
- * oldest key is the first one. A key takes 100 to 200 bytes.
+ * Holds the newest 100,000. A key is found for 24 hours, or for the lifetime that `add` gets; an
+ * expired one is not found, but stays until it is evicted. The keys are in a Map, in the order of
+ * their pets' ids: V8 seeds its hashes, so that chosen keys do not collide, and it keeps the order
+ * of insertion, so that the oldest key is the first one. A key takes 100 to 200 bytes.
  *
  * Keys age by a monotonic clock. The time of day is only for what is stored: if the system clock is
  * set, no key expires early.
@@ -46,7 +46,10 @@ export class KeyTable {
   readonly #clock: KeyClock;
   readonly #capacity: number;
   readonly #keys: Map<KeyHash, HeldKey> = new Map();
-  /** The next key is the next to be evicted. A Map's iterator also reaches keys added later. */
+  /**
+   * The keys in the order in which they are evicted. The iterator also reaches keys that
+   * are added later.
+   */
   readonly #oldestFirst: MapIterator<KeyHash> = this.#keys.keys();
   #lastId = 0n;
   #evicted = 0;
@@ -76,8 +79,8 @@ export class KeyTable {
   }
 
   /**
-   * Adds a key for `lifetimeMs` from now. A key whose id is not greater than the last one was added
-   * before, and is ignored.
+   * Adds a key for `lifetimeMs` from now. A key is ignored if its id is not greater than the
+   * last id: then it was added already.
    */
   add(
     { key, id, petCrc }: Omit<KeyEntry, 'expiresAt'>,
@@ -108,9 +111,7 @@ export class KeyTable {
   }
 }
 
-/**
- * The same string without the longer one that it may be a part of, which it would keep in memory.
- */
+/** Returns a copy. A key that was cut out of a longer string would keep that string in memory. */
 function flat(key: KeyHash): KeyHash {
   return Buffer.from(key, 'latin1').toString('latin1');
 }

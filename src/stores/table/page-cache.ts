@@ -36,7 +36,7 @@ export class PageCache {
 /** Together they bound a cache to 4 Mi characters, of one or two bytes each. */
 const MAX_PAGES = 256;
 const MAX_PAGE_LENGTH: number = 16 << 10;
-/** Pages with this limit or a greater one are not kept: keyOf puts both numbers into one. */
+/** Pages with a limit this great are not kept: keyOf has room only for a smaller one. */
 const LIMIT_BOUND = 1024;
 
 function keyOf(first: number, limit: number): number {

@@ -92,7 +92,7 @@ const { BACKSLASH, CLOSE_BRACE, MINUS, QUOTE, SPACE, ZERO, isDigit } = ascii;
  */
 const MARGIN = 64;
 
-/** With so few digits an id is exact as a number, and a category is an int64 for any digits. */
+/** An id of this many digits is exact as a number; a category of this many is always an int64. */
 const MAX_ID_DIGITS = 15;
 const MAX_CATEGORY_DIGITS = 18;
 

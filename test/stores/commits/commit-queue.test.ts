@@ -1,4 +1,4 @@
-/** Group commit: who goes together, what is bounded, and that everybody is whenIdle. */
+/** Group commit: which items share a commit, what is bounded, and that each has an outcome. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-/** What the client makes of each response of a member, and of none. The tests are the gateway. */
+/** What the client does after each response of a member, or none. The tests play the member. */
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';

@@ -45,7 +45,7 @@ const CASES: readonly (readonly [
     /linear/,
   ],
   ['a page with another pet', listed(0, 9, [a, { ...b, name: 'x' }], 7), 'ab', /x was seen as 2/],
-  ['a page that leaves out a pet', listed(0, 9, [b], 7), 'ab', /the pet 2 in the place of 1/],
+  ['a page that leaves out a pet', listed(0, 9, [b], 7), 'ab', /the pet 2 instead of 1/],
   ['a pet that is lost', nothing, 'a', /b was seen as 2/],
   ['a pet under another id', nothing, 'ba', /was seen as/],
   ['a gap', nothing, 'a-b', /a gap before 3/],

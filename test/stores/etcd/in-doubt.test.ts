@@ -140,7 +140,7 @@ for (const [what, fates, outcome, names, happens] of CONFLICTS) {
   test(`A create that ${what}, if another process took its slot`, async (t) => {
     const [life, other] = await openTwo(t);
     life.fates.push(...fates);
-    // The other one's key has expired by this clock, but for less than an hour.
+    // By this clock the key of the other process expired less than an hour ago.
     life.clock.timeOfDay = () => other.clock.timeOfDay() + 24.9 * 60 * 60 * 1000;
     life.beforeCreate = async () => {
       if (life.fates.length > 0) return;

@@ -1,4 +1,4 @@
-/** The pet scanner: it takes the written form only, and never differs from parsePetAt. */
+/** The pet scanner: it takes the canonical form only, and never differs from parsePetAt. */
 
 import assert from 'node:assert/strict';
 import { isUtf8 } from 'node:buffer';

@@ -75,7 +75,7 @@ export class History {
     pets.forEach((pet, index) => {
       this.#saw(pet);
       const id = after + index + 1;
-      if (pet.id !== id) this.violated(`a page has the pet ${pet.id} in the place of ${id}`);
+      if (pet.id !== id) this.violated(`a page has the pet ${pet.id} instead of ${id}`);
     });
     const least = pets.length === 0 ? 0 : after + pets.length;
     // A page that is not full is the end of the log.
