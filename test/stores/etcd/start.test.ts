@@ -20,7 +20,7 @@ import {
   openStore,
   simulated,
 } from '../../support/etcd/opened-store.ts';
-import { SimulatedEtcd } from '../../support/etcd/simulated-etcd.ts';
+import { SimulatedEtcd, type Fate } from '../../support/etcd/simulated-etcd.ts';
 import { VirtualClock } from '../../support/etcd/virtual-clock.ts';
 import { SERVER_JS } from '../../support/process/process.ts';
 import { run } from '../../support/process/program.ts';
@@ -88,6 +88,30 @@ test('A start at 50 ms succeeds while eight clients create pets', async (t) => {
   await Promise.all(clients);
   assert.equal((await far.get(stored))?.name, 'Rex');
 });
+
+/** How the reads of a start may end, by the most commits that they ask for, if it is to succeed. */
+const READS: readonly (readonly [what: string, fateOf: (limit: number, count: number) => Fate])[] =
+  [
+    ['each second read is unsent', (_limit, count) => (count % 2 === 0 ? 'unsent' : 'answered')],
+    ['more than two commits are too long', (limit) => (limit > 2 ? 'too long' : 'answered')],
+  ];
+
+for (const [what, fateOf] of READS) {
+  test(`A start that makes progress takes longer than ten seconds if ${what}`, async (t) => {
+    const etcd = new SimulatedEtcd();
+    const writer = await openInitialized(t, simulated(etcd));
+    for (let count = 0; count < 20; count += 1) await writer.create(rex);
+    const clock = new VirtualClock();
+    let count = 0;
+    const calls = etcd.calls(async (kind, text) => {
+      await clock.sleep(6_000);
+      const limit = Number(/"limit":"(\d+)"/.exec(text)?.[1] ?? 0);
+      return kind === 'start' && limit > 1 ? fateOf(limit, (count += 1)) : 'answered';
+    });
+    assert.equal((await openStore(t, simulated(etcd, { calls, clock }))).count().total, 20);
+    assert.ok(clock.now() > 20_000);
+  });
+}
 
 test('A start that takes long logs what it waits for', async (t) => {
   const etcd = new SimulatedEtcd();
