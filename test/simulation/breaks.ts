@@ -15,7 +15,13 @@ import { liveInDoubt, liveManyCreates, liveOnce, liveShortly, type Script } from
 import { stepClockEverywhere } from './clock-steps.ts';
 import { flipBits, overwriteTails, swapSnapshots } from './damage.ts';
 import { DATA_FILE, JOURNAL, live, LOCK, type Wrap } from './life.ts';
-import { MEDDLING, meddleEverywhere, saveEverywhere, type Cases } from './meddling.ts';
+import {
+  MEDDLING,
+  meddleEverywhere,
+  saveEverywhere,
+  takeOverEverywhere,
+  type Cases,
+} from './meddling.ts';
 import { Simulation, type SimulationOptions } from './simulation.ts';
 import type { Fault, OperationKind } from './simulated-disk.ts';
 
@@ -146,6 +152,10 @@ const CASES: readonly (readonly [what: string, cases: () => Cases])[] = [
   ['takes any tail for torn', () => overwriteTails(broken.dropAnyTail)],
   ['reports pets as saved whose file is not synced', () => saveEverywhere(broken.skipSyncOfSaved)],
   ['reports pets as saved of which it wrote half', () => saveEverywhere(broken.writeHalfOfSaved)],
+  [
+    'does not look at its lock when it finds another journal',
+    () => takeOverEverywhere(broken.blindForLock),
+  ],
   [
     'ages keys by the time of day',
     () => stepClockEverywhere(liveInDoubt, undefined, { agesByTimeOfDay: true }),

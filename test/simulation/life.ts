@@ -107,6 +107,8 @@ export class Life implements Site {
   requests = 0;
   /** True if the last stop reported that the pets are safe. */
   isSafe = false;
+  /** True if the store was read-only at the last stop, and had not asked for a new process. */
+  isStuck = false;
   /** Why the last start failed. */
   startError: unknown;
   #store: PetStore | undefined;
@@ -180,10 +182,14 @@ export class Life implements Site {
   async stop(): Promise<void> {
     const store = this.#store;
     if (store === undefined) return;
+    let isLost = false;
+    void store.lost?.then(() => (isLost = true));
+    const isReadOnly = (store as FileStore).log.state === 'readOnly';
     this.isSafe = await store.close().then(
       () => isSafe((store as FileStore).whereAreThePets() ?? 'cannot be told'),
       () => false,
     );
+    this.isStuck = isReadOnly && !isLost;
     this.#store = undefined;
     this.#expectAllClosed();
     this.#keep('the next start');

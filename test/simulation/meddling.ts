@@ -101,6 +101,23 @@ export async function* saveEverywhere(wrap?: Wrap): Cases {
   }
 }
 
+/**
+ * Before any operation, as if the process was halted there, a next process takes over: the lock is
+ * lost, and another file is at the journal's path. The process must leave it alone, and end.
+ */
+export async function* takeOverEverywhere(wrap?: Wrap): Cases {
+  const { operations } = await live(liveAndStop, { wrap });
+  for (const at of operations.keys()) {
+    if (at < operations.findIndex(({ path }) => path === JOURNAL)) continue;
+    const intrusion = { at, path: JOURNAL, content: FOREIGN, also: LOCK };
+    const life = await live(liveAndStop, { wrap, intrusion });
+    const complaints: string[] = [];
+    if (life.isStuck) complaints.push('stays read-only without an end');
+    if (mutationsOf(life, at) > 1) complaints.push('writes without the lock');
+    yield complaints.map((complaint) => `before ${nameOf(operations, at)}: ${complaint}`);
+  }
+}
+
 function missingFrom(image: DiskImage, pets: readonly string[]): string | undefined {
   const contents = contentsOf(image);
   return pets.find((pet) => !contents.includes(pet))?.slice(0, 40);

@@ -19,7 +19,13 @@ import {
 import { CLOCK_FAULTS, stepClockEverywhere } from './clock-steps.ts';
 import { cutFiles, flipBits, overwriteTails, swapSnapshots } from './damage.ts';
 import { JOURNAL, live } from './life.ts';
-import { MEDDLING, meddleEverywhere, saveEverywhere, type Cases } from './meddling.ts';
+import {
+  MEDDLING,
+  meddleEverywhere,
+  saveEverywhere,
+  takeOverEverywhere,
+  type Cases,
+} from './meddling.ts';
 import { Simulation, Tried, type SimulationOptions } from './simulation.ts';
 import type { Fault } from './simulated-disk.ts';
 import { plainEnds } from './survival.ts';
@@ -129,6 +135,7 @@ const RUNS: Readonly<Record<string, Run>> = {
     tryAll(overwriteTails),
   'A start with the journal of another snapshot is refused': tryAll(swapSnapshots),
   'A stop that reports the pets as safe has saved every pet': tryAll(saveEverywhere),
+  'A process whose files are taken over before any operation ends': tryAll(takeOverEverywhere),
   'Failing memory leaves no create in doubt': tryAll(createsInDoubtByMemory),
 };
 
