@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { createServer, type RequestListener } from 'node:http';
 import { test, type TestContext } from 'node:test';
 import { listen } from './support/http/service.ts';
-import { runScript } from './support/process/run-script.ts';
+import { runScript } from './support/process/process.ts';
 
 test('The bench shows its parts, and measures the one that is asked for', async () => {
   const help = await runScript('bench.mjs', ['--help']);

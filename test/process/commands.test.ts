@@ -8,8 +8,7 @@ import { test } from 'node:test';
 import { apiKeyProblem } from '../../src/api-keys/api-key.ts';
 import { COMMANDS } from '../../src/commands/commands.ts';
 import { HELP } from '../../src/commands/help.ts';
-import { startFor } from '../support/process/process.ts';
-import { runScript } from '../support/process/run-script.ts';
+import { runScript, startFor } from '../support/process/process.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 
 const MANIFEST = new URL('../../../package.json', import.meta.url);

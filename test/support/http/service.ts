@@ -88,7 +88,13 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-export async function listen(server: ReturnType<typeof createServer>): Promise<number> {
+/** Listens on a free port until the test, or the file of tests, ends. Resolves with the port. */
+export function listenFor(t: { after(close: () => void): void }, server: Server): Promise<number> {
+  t.after(() => void server.close().closeAllConnections());
+  return listen(server);
+}
+
+export async function listen(server: Server): Promise<number> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return (server.address() as AddressInfo).port;
 }
