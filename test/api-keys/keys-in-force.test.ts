@@ -20,7 +20,8 @@ test('A key for metrics only is not one of the keys for everything', () => {
     assert.equal(forMetrics('all')?.use.name, '');
     assert.equal(forMetrics('scraper')?.use.name, 'prometheus');
     assert.equal(forMetrics('hashed')?.use.name, 'grafana');
-    for (const token of ['scraper', 'hashed', 'none']) assert.equal(forAll(token), undefined);
+    const others = ['scraper', 'hashed', 'none', 'al', 'alll'];
+    for (const token of others) assert.equal(forAll(token), undefined, token);
     assert.equal(forMetrics('none'), undefined);
   }
 });
