@@ -22,7 +22,7 @@ export interface Wire {
   /** Resolves with all answers when the service has closed the connection. */
   allAnswers(mayBeHead?: boolean): Promise<readonly RawAnswer[]>;
   /** Sends one request with the key, and resolves with its outcome, however late it comes. */
-  send(method: string, path: string, body?: string): Promise<Outcome>;
+  send(method: string, path: string, body?: string, fields?: readonly string[]): Promise<Outcome>;
   close(): void;
 }
 
@@ -83,9 +83,9 @@ export async function connectWire(port: number): Promise<Wire> {
       return firstAnswers(count);
     },
     allAnswers: async (mayBeHead) => parseAnswers(await until(() => isClosed), mayBeHead),
-    async send(method, path, body) {
+    async send(method, path, body, fields) {
       received = '';
-      if (!isClosed) socket.write(requestOf(`${method} ${path}`, [], body));
+      if (!isClosed) socket.write(requestOf(`${method} ${path}`, fields, body));
       const isWhole = (): boolean => endOfAnswers(received, 1) !== undefined;
       await settled(isWhole);
       return isWhole() ? firstAnswers(1)[0]! : { status: 'cut', received };
