@@ -105,6 +105,40 @@ test('A journal whose bytes another program has changed is not copied', async ()
   await assertPets(scene, [1, 2, 3]);
 });
 
+for (const [what, path, outcome] of [
+  ['copy of the journal', JOURNAL, 'stored'],
+  ['snapshot', SNAPSHOT, 'unknown'],
+] as const) {
+  test(`A new ${what} is recognized after its rename reported failure and a stat failed`, async () => {
+    const scene = await openScene(2);
+    const { store, disk, memory, clock } = scene;
+    const fails = failing(`sync ${JOURNAL}`, ...(path === SNAPSHOT ? [`read ${JOURNAL}`] : []));
+    let isRenamed = false;
+    let isBlind = false;
+    disk.fault = (call) => {
+      const name = nameOf(call);
+      if (name === `rename ${TMP}` && !isRenamed) {
+        isRenamed = true;
+        return memory.rename(TMP, path).then(() => {
+          isBlind = true;
+          throw systemError('EIO', TMP);
+        });
+      }
+      if (isBlind && name === `stat ${path}`) {
+        isBlind = false;
+        throw systemError('EIO', path);
+      }
+      return fails(call);
+    };
+    assert.equal(await told(store.create(REX)), outcome);
+    disk.fault = () => undefined;
+    await clock.pass(1000);
+    assert.equal(store.log.state, 'working');
+    assert.equal(await createId(store), 4);
+    await assertPets(scene, [1, 2, 3, 4]);
+  });
+}
+
 test('New files are tried 1, 2, 4, 8 and then each 10 seconds after a failure', async () => {
   const scene = await openScene(2);
   const { store, disk, memory, clock } = scene;
