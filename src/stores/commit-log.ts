@@ -14,11 +14,6 @@ import type { Outcome } from './commits/commit-queue.ts';
 import type { KeyTable, KeyHash } from './idempotency/key-table.ts';
 import type { PetTable } from './table/pet-table.ts';
 
-/** Another process has stored the key of a create meanwhile, with its pet. */
-export class KeyAlreadyStoredError extends Error {
-  override readonly name: string = 'KeyAlreadyStoredError';
-}
-
 /** What the store gives to its log. */
 export interface LogTarget {
   readonly pets: PetTable;
@@ -52,8 +47,9 @@ export interface CommitLog {
 
   /**
    * Makes the creates durable together and puts them into the tables. Resolves with the outcome of
-   * each: stored; or refused with StoreUnavailableError, and then nothing of it will appear; or in
-   * doubt, with OutcomeUnknownError; or KeyAlreadyStoredError. It does not reject.
+   * each: stored; or refused with StoreUnavailableError, and then nothing of it will appear, but
+   * its key may be in the table meanwhile; or in doubt, with OutcomeUnknownError. It does not
+   * reject.
    */
   commit(creates: readonly PendingPet[]): Promise<readonly Outcome<StoredPet>[]>;
 

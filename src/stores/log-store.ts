@@ -27,7 +27,7 @@ import {
   type StoreStats,
 } from '../model/pet-store.ts';
 import { formatMembers, InvalidPetError, readNewPet } from '../model/pet-text.ts';
-import { KeyAlreadyStoredError, type CommitLog, type LogTarget } from './commit-log.ts';
+import type { CommitLog, LogTarget } from './commit-log.ts';
 import type { PendingPet } from './commits/commit.ts';
 import { CommitQueue, type Outcome } from './commits/commit-queue.ts';
 import type { KeyTable, KeyHash } from './idempotency/key-table.ts';
@@ -184,10 +184,8 @@ export class LogStore<Log extends CommitLog> implements PetStore {
         if (this.#closed !== undefined) throw new StoreUnavailableError(CLOSED);
         return await this.#keyedCreates.create(values, key);
       } catch (error) {
-        // The next iteration returns what another process stored. If the key has expired, it
-        // stores the pet.
-        if (error instanceof KeyAlreadyStoredError) continue;
         if (!(error instanceof StoreUnavailableError)) throw error;
+        // The next iteration finds what another process stored.
         if (this.#closed === undefined && this.#find(key) !== undefined) continue;
         // This call stored nothing, but an earlier one with the key may have.
         const doubt = this.log.doubtOf(key);

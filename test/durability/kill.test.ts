@@ -10,9 +10,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { rounds } from '../support/extent.ts';
 import { PetLedger } from '../support/pets/pet-ledger.ts';
 import { listAllPets, startLoad } from '../support/pets/pet-load.ts';
-import { end, portOf, startOn, type Process } from '../support/process/process.ts';
+import { end, portOf, runScript, startOn, type Process } from '../support/process/process.ts';
 import { createRandom, type Random } from '../support/random.ts';
-import { runScript } from '../support/process/run-script.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 
 const ROUNDS = rounds(4, 25);

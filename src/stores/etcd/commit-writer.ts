@@ -34,7 +34,6 @@ import type { StoredPet } from '../../model/pet.ts';
 import { NO_ID_LEFT, OutcomeUnknownError, StoreUnavailableError } from '../../model/pet-store.ts';
 import { storedPetOf } from '../../model/stored-pet.ts';
 import { createCommit, encodeCommit, type Commit, type PendingPet } from '../commits/commit.ts';
-import { KeyAlreadyStoredError } from '../commit-log.ts';
 import type { Outcome } from '../commits/commit-queue.ts';
 import { KEY_LIFETIME_MS, type KeyHash } from '../idempotency/key-table.ts';
 import type { AppliedLog } from './applied-log.ts';
@@ -150,7 +149,9 @@ export class CommitWriter {
       outcomes = rest.length === 0 ? [] : await this.#commitOnce(rest, startedAt);
     }
     const outcomeOf = new Map(rest.map((create, index) => [create, outcomes[index]]));
-    return creates.map((create) => outcomeOf.get(create) ?? keyStored());
+    // The store looks up the key of a refused create again.
+    const stored = { error: new StoreUnavailableError('Another process has stored the key') };
+    return creates.map((create) => outcomeOf.get(create) ?? stored);
   }
 
   /** Proposes the creates once. Resolves with their outcomes, or undefined after a conflict. */
@@ -162,7 +163,7 @@ export class CommitWriter {
     const refuse = (cause: string): readonly Outcome<StoredPet>[] => {
       this.failures.record({ cause });
       const error = new StoreUnavailableError(`Pets cannot be stored: ${cause}`);
-      return creates.map((create) => (this.#isKeyStored(create) ? keyStored() : { error }));
+      return creates.map(() => ({ error }));
     };
     const cause = whyNot();
     if (cause !== undefined) return refuse(cause);
@@ -289,8 +290,4 @@ export class CommitWriter {
     }
     return { kind: isOwn ? 'stored' : 'conflict' };
   }
-}
-
-function keyStored(): Outcome<StoredPet> {
-  return { error: new KeyAlreadyStoredError('The key was found in the log') };
 }

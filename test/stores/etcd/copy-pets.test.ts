@@ -1,27 +1,22 @@
 /** copy-pets: a data file is the same, byte for byte, after it was in etcd; and what is refused. */
 
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import type { CallResult } from '../../../src/stores/etcd/calls.ts';
-import { openEtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
+import { systemClock } from '../../../src/stores/etcd/etcd-clock.ts';
 import { exportPets, importPets } from '../../../src/stores/etcd/import-pets.ts';
 import { openFileStore } from '../../../src/stores/file/file-store.ts';
 import { nodeDisk } from '../../../src/stores/file/node-disk.ts';
 import { loadDataFile } from '../../../src/stores/file/data-file.ts';
 import { PetTable } from '../../../src/stores/table/pet-table.ts';
 import { startCluster, withoutEtcd, type Cluster } from '../../support/etcd/cluster.ts';
-import { simulatedCalls } from '../../support/etcd/simulated-calls.ts';
+import { openStore, simulated } from '../../support/etcd/opened-store.ts';
 import { SimulatedEtcd } from '../../support/etcd/simulated-etcd.ts';
-import { VirtualClock } from '../../support/etcd/virtual-clock.ts';
 import { tempDir } from '../../support/disk/temp-dir.ts';
+import { SERVER_JS } from '../../support/process/process.ts';
+import { run } from '../../support/process/program.ts';
 
-const COPY_PETS: string = fileURLToPath(
-  new URL('../../../../dist/commands/copy-pets.js', import.meta.url),
-);
 const cluster: Cluster | undefined =
   withoutEtcd === false ? await startCluster({ after }, { size: 1 }) : undefined;
 const skip = withoutEtcd;
@@ -29,11 +24,8 @@ const urls = cluster?.endpoints.join(',') ?? '';
 
 /** Runs the command; returns its exit code and all that it wrote. */
 function copyPets(...args: readonly string[]): string {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [COPY_PETS, ...args], {
-    encoding: 'utf8',
-    env: { PATH: process.env['PATH'] },
-  });
-  return `${status} ${stdout}${stderr}`;
+  const { status, text } = run(process.execPath, [SERVER_JS, 'copy-pets', ...args]);
+  return `${status} ${text}`;
 }
 
 const intoEtcd = (from: string, prefix: string): string =>
@@ -68,8 +60,7 @@ test(
     await writeData(from);
     const count = PETS + 2;
     assert.equal(intoEtcd(from, 'copy/'), `0 ${count} pets of ${from} are in etcd, under copy/\n`);
-    const store = await openEtcdStore({ endpoints: cluster?.endpoints ?? [], prefix: 'copy/' });
-    t.after(() => store.close());
+    const store = await openStore(t, { endpoints: cluster?.endpoints ?? [], prefix: 'copy/' });
     assert.equal(store.count().total, count);
     const keyed = { name: 'pet 10', categoryId: 10n, status: 'sold' } as const;
     assert.equal((await store.createOnce(keyed, 'a'.padStart(32, '0'))).isReplayed, true);
@@ -116,39 +107,28 @@ test('An import that fails at any call is completed by the next one', async (t) 
   const from = join(tempDir(t), 'pets.json');
   await writeData(from);
   const data = await loadDataFile(nodeDisk, from);
-  const clock = new VirtualClock();
   const ignore = (): void => undefined;
   for (let last = 0; ; last += 1) {
     const etcd = new SimulatedEtcd();
-    const whole = simulatedCalls(etcd);
-    let calls = 0;
-    const broken = {
-      ...whole,
-      async txn(...args: Parameters<typeof whole.txn>): Promise<CallResult> {
-        calls += 1;
-        if (calls > last) throw new Error('failed');
-        return whole.txn(...args);
-      },
-    };
-    const isWhole = await importPets({ calls: broken, clock }, 'p/', data, ignore).then(
+    let sent = 0;
+    const breaking = etcd.calls(() => ((sent += 1) > last ? 'refused' : 'answered'));
+    const whole = simulated(etcd, { prefix: 'p/' });
+    const deps = { calls: etcd.calls(), clock: systemClock };
+    const isWhole = await importPets({ ...deps, calls: breaking }, 'p/', data, ignore).then(
       () => true,
       () => false,
     );
-    const opened = openEtcdStore({ endpoints: ['http://e:1'], prefix: 'p/', calls: whole, clock });
     if (isWhole) {
-      const store = await opened;
-      assert.equal(store.count().total, PETS + 2);
-      await store.close();
+      assert.equal((await openStore(t, whole)).count().total, PETS + 2);
       break;
     }
     // The first call only reads.
     const isBegun = last > 1;
     const expected = isBegun ? /An import into p\/ is not finished/ : /There is no log under p\//;
-    await assert.rejects(opened, expected);
+    await assert.rejects(openStore(t, whole), expected);
     if (isBegun) {
       // The import of another file is refused.
       const other = { pets: new PetTable(), keys: [] };
-      const deps = { calls: whole, clock };
       await assert.rejects(importPets(deps, 'p/', other, ignore), /Another import/);
       await importPets(deps, 'p/', data, ignore);
       const { pets } = await exportPets(deps, 'p/');

@@ -6,13 +6,8 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { EtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
-import {
-  simulatedCalls,
-  type Fate,
-  type SimulatedCalls,
-} from '../../support/etcd/simulated-calls.ts';
-import { openInitialized } from '../../support/etcd/initialized-store.ts';
-import { SimulatedEtcd } from '../../support/etcd/simulated-etcd.ts';
+import { openInitialized, simulated } from '../../support/etcd/opened-store.ts';
+import { SimulatedEtcd, type Fate } from '../../support/etcd/simulated-etcd.ts';
 import { VirtualClock } from '../../support/etcd/virtual-clock.ts';
 
 const rex = { name: 'Rex', categoryId: 7n } as const;
@@ -21,58 +16,47 @@ const KEY = '0123456789abcdef0123456789abcdef';
 const REFUSED = { name: 'StoreUnavailableError' } as const;
 const UNKNOWN = { name: 'OutcomeUnknownError' } as const;
 
-interface Life {
+/** A store on a simulated etcd, and what a test decides about its calls. */
+class Life {
+  readonly clock: VirtualClock = new VirtualClock();
   readonly etcd: SimulatedEtcd;
-  readonly clock: VirtualClock;
-  readonly calls: SimulatedCalls;
-  readonly store: EtcdStore;
   /** How the next creates and looks end; after these they are answered. */
-  readonly fates: Fate[];
-  /** Called before each create is sent. */
-  beforeCreate: () => void | Promise<void>;
-  /** How each read ends. */
-  beforeRead: () => Fate;
+  readonly fates: Fate[] = [];
   /** The log's events. */
-  readonly events: string[];
+  readonly events: string[] = [];
+  /** Called before each create is sent. */
+  beforeCreate: () => void | Promise<void> = () => undefined;
+  /** How each read ends. */
+  readFate: Fate = 'answered';
+  store!: EtcdStore;
+
+  constructor(etcd: SimulatedEtcd) {
+    this.etcd = etcd;
+  }
+
+  async open(t: TestContext): Promise<this> {
+    const { clock, etcd } = this;
+    const calls = etcd.calls(async (kind) => {
+      // A call takes a millisecond.
+      await clock.sleep(1);
+      if (kind === 'read') return this.readFate;
+      if (kind === 'start') return 'answered';
+      if (kind === 'create') await this.beforeCreate();
+      return this.fates.shift() ?? 'answered';
+    });
+    const log = (_level: string, event: string): void => void this.events.push(event);
+    this.store = await openInitialized(t, simulated(etcd, { calls, clock, log }));
+    return this;
+  }
 }
 
 /** Opens a store on a simulated etcd, which other stores may use, too. */
-async function open(t: TestContext, etcd = new SimulatedEtcd()): Promise<Life> {
-  const clock = new VirtualClock();
-  const fates: Fate[] = [];
-  const calls = simulatedCalls(etcd, async (kind) => {
-    // A call takes a millisecond.
-    await clock.sleep(1);
-    if (kind === 'read') return life.beforeRead();
-    if (kind !== 'create' && kind !== 'look') return 'answered';
-    if (kind === 'create') await life.beforeCreate();
-    return fates.shift() ?? 'answered';
-  });
-  const endpoints = ['http://127.0.0.1:2379'];
-  const events: string[] = [];
-  const log = (_level: string, event: string): void => void events.push(event);
-  const store = await openInitialized({ endpoints, calls, clock, log });
-  const life: Life = {
-    ...{ etcd, clock, calls, store, fates, events },
-    beforeCreate: () => undefined,
-    beforeRead: () => 'answered',
-  };
-  t.after(() => store.close());
-  return life;
-}
+const open = (t: TestContext, etcd = new SimulatedEtcd()): Promise<Life> => new Life(etcd).open(t);
 
-/** Two stores on one log. Before the first one's next create is sent, `meddle` is called. */
-async function openTwo(
-  t: TestContext,
-  meddle?: (other: EtcdStore) => Promise<unknown>,
-): Promise<readonly [Life, Life]> {
+/** Two stores on one log. */
+async function openTwo(t: TestContext): Promise<readonly [Life, Life]> {
   const life = await open(t);
-  const other = await open(t, life.etcd);
-  life.beforeCreate = async () => {
-    life.beforeCreate = () => undefined;
-    await meddle?.(other.store);
-  };
-  return [life, other];
+  return [life, await open(t, life.etcd)];
 }
 
 /** Resolves with what a new process finds. */
@@ -89,93 +73,90 @@ const FULL_AND_UNSEEN = Array.from({ length: 1000 }, (_, i): Fate =>
   i % 2 === 0 ? 'done, no space' : 'unsent',
 );
 
-/** How the calls end, what the create comes to, after how many seconds, and if it is stored. */
+/** The error of a create, after how many seconds it comes, and what is stored. */
+const OUTCOMES = {
+  stored: [undefined, 0, STORED],
+  refused: [REFUSED, 0, '[]'],
+  'refused after 5 s': [REFUSED, 5, '[]'],
+  'unknown, and stored': [UNKNOWN, 15, STORED],
+  'unknown, and not stored': [UNKNOWN, 15, '[]'],
+} as const;
+
+/** What a create comes to, and how its calls end. */
 const ROWS: readonly (readonly [
   what: string,
+  outcome: keyof typeof OUTCOMES,
   fates: readonly Fate[],
-  outcome: 'stored' | 'refused' | 'unknown',
-  seconds: number,
-  isStored: boolean,
 ])[] = [
-  ['answered', [], 'stored', 0, true],
-  ['done, cut, then answered', ['done, cut'], 'stored', 0, true],
-  ['not done, cut, then answered', [CUT], 'stored', 0, true],
-  ['too long, then answered', ['too long'], 'stored', 0, true],
-  ['unsent, then answered', ['unsent'], 'stored', 0, true],
-  ['never sent', always('unsent'), 'refused', 5, false],
-  ['refused', ['refused'], 'refused', 0, false],
-  ['not sent, then refused', ['unsent', 'refused'], 'refused', 0, false],
-  ['cut, then always refused', ['done, cut', ...always('refused')], 'unknown', 15, true],
-  ['always cut, and never done', always(CUT), 'unknown', 15, false],
-  [
-    'always cut, and done at last',
-    [...always(CUT).slice(0, 30), ...always('done, cut')],
-    ...(['unknown', 15, true] as const),
-  ],
-  ['not done for lack of space', [FULL, 'answered'], 'refused', 0, false],
-  ['done in spite of "no space"', ['done, no space', 'answered'], 'stored', 0, true],
-  [
-    'not done for lack of space, and looked for twice',
-    [FULL, 'unsent', FULL, CUT],
-    'stored',
-    0,
-    true,
-  ],
-  [
-    'done in spite of "no space", unseen, then refused',
-    ['done, no space', 'unsent', 'refused'],
-    'stored',
-    0,
-    true,
-  ],
-  ['always "no space", and never looked for', FULL_AND_UNSEEN, 'unknown', 15, true],
-  ['cut, then "no space", and not in its slot', [CUT, FULL, 'answered'], 'stored', 0, true],
+  ['answered', 'stored', []],
+  ['done, cut, then answered', 'stored', ['done, cut']],
+  ['not done, cut, then answered', 'stored', [CUT]],
+  ['too long, then answered', 'stored', ['too long']],
+  ['unsent, then answered', 'stored', ['unsent']],
+  ['never sent', 'refused after 5 s', always('unsent')],
+  ['refused', 'refused', ['refused']],
+  ['not sent, then refused', 'refused', ['unsent', 'refused']],
+  ['cut, then always refused', 'unknown, and stored', ['done, cut', ...always('refused')]],
+  ['always cut, and never done', 'unknown, and not stored', always(CUT)],
+  ['always cut', 'unknown, and stored', [...always(CUT).slice(0, 30), ...always('done, cut')]],
+  ['not done for lack of space', 'refused', [FULL, 'answered']],
+  ['done in spite of "no space"', 'stored', ['done, no space', 'answered']],
+  ['not done for lack of space, and looked for twice', 'stored', [FULL, 'unsent', FULL, CUT]],
+  ['done, unseen, then refused', 'stored', ['done, no space', 'unsent', 'refused']],
+  ['always "no space", and never looked for', 'unknown, and stored', FULL_AND_UNSEEN],
+  ['cut, then "no space", and not in its slot', 'stored', [CUT, FULL, 'answered']],
 ];
 
-for (const [what, fates, outcome, seconds, isStored] of ROWS) {
+for (const [what, outcome, fates] of ROWS) {
   test(`A create that was ${what} is ${outcome}`, async (t) => {
+    const [error, seconds, stored] = OUTCOMES[outcome];
     const life = await open(t);
     life.fates.push(...fates);
     const startedAt = life.clock.now();
     const create = life.store.create(rex);
-    if (outcome === 'stored') assert.equal((await create).id, 1n);
-    else await assert.rejects(create, outcome === 'refused' ? REFUSED : UNKNOWN);
+    if (error === undefined) assert.equal((await create).id, 1n);
+    else await assert.rejects(create, error);
     const late = (life.clock.now() - startedAt) / 1000 - seconds;
     assert.ok(late >= 0 && late <= (seconds === 0 ? 0.2 : 1), `${late} s later`);
-    assert.equal(await petsIn(t, life.etcd), isStored ? STORED : '[]');
+    assert.equal(await petsIn(t, life.etcd), stored);
   });
 }
 
-test('A create takes the next slot if another process takes the first', async (t) => {
-  const [life] = await openTwo(t, (other) => other.create(tom));
-  assert.equal((await life.store.create(rex)).id, 2n);
-  assert.equal(life.store.stats().conflicts, 1);
-  assert.match(await petsIn(t, life.etcd), /"id":1,"name":"Tom".*\n.*"id":2,"name":"Rex"/);
-});
+/** How a create with a key ends after another process did something before the last sending. */
+const CONFLICTS: readonly (readonly [
+  what: string,
+  fates: readonly Fate[],
+  outcome: string,
+  names: string,
+  happens: (other: EtcdStore) => Promise<unknown>,
+])[] = [
+  ['is sent once takes the next slot', [], '2', 'Tom Rex', (other) => other.create(tom)],
+  ['was cut first is stored once', [CUT], '2', 'Tom Rex', (other) => other.create(tom)],
+  ['finds its key is a replay', [], '1, replayed', 'Rex', (other) => other.createOnce(rex, KEY)],
+  ['finds its key used is refused', [], 'KeyReusedError', 'Tom', (o) => o.createOnce(tom, KEY)],
+];
 
-test('A create that is cut and loses its slot to another process is stored once', async (t) => {
-  const [life, other] = await openTwo(t);
-  life.fates.push(CUT);
-  let sent = 0;
-  life.beforeCreate = async () => {
-    sent += 1;
-    if (sent === 2) await other.store.create(tom);
-  };
-  assert.equal((await life.store.create(rex)).id, 2n);
-  assert.equal((await other.store.list({ limit: 9 })).pets.length, 2);
-});
-
-test('A transaction that arrives late takes only its own slot', async (t) => {
-  const [life, other] = await openTwo(t);
-  life.fates.push(...always('done later, cut'));
-  await assert.rejects(life.store.create(rex), UNKNOWN);
-  life.fates.length = 0;
-  assert.equal((await other.store.create(tom)).id, 1n);
-  for (const arrive of life.calls.late) arrive();
-  const { text } = await life.store.list({ limit: 9 });
-  assert.equal(text, '[{"id":1,"name":"Tom","categoryId":7}]');
-  assert.equal((await life.store.create(rex)).id, 2n);
-});
+for (const [what, fates, outcome, names, happens] of CONFLICTS) {
+  test(`A create that ${what}, if another process took its slot`, async (t) => {
+    const [life, other] = await openTwo(t);
+    life.fates.push(...fates);
+    // By this clock the key of the other process expired less than an hour ago.
+    life.clock.timeOfDay = () => other.clock.timeOfDay() + 24.9 * 60 * 60 * 1000;
+    life.beforeCreate = async () => {
+      if (life.fates.length > 0) return;
+      life.beforeCreate = () => undefined;
+      await happens(other.store);
+    };
+    const found = await life.store.createOnce(rex, KEY).then(
+      ({ pet, isReplayed }) => `${pet.id}${isReplayed ? ', replayed' : ''}`,
+      (error: Error) => error.name,
+    );
+    assert.equal(found, outcome);
+    const { pets } = await other.store.list({ limit: 9 });
+    assert.equal(pets.map(({ name }) => name).join(' '), names);
+    assert.equal(life.store.stats().conflicts, 1);
+  });
+}
 
 test('A create that loses its slot for five seconds is refused, and not stored', async (t) => {
   const [life, other] = await openTwo(t);
@@ -195,22 +176,18 @@ test('A create that loses its slot for five seconds is refused, and not stored',
   assert.deepEqual(life.events, ['Creates fail', 'Creates are stored again']);
 });
 
-test('A create in doubt that loses its slot after 15 seconds names that time', async (t) => {
+test('A create that loses its slot after five seconds is a replay if its key is found', async (t) => {
   const [life, other] = await openTwo(t);
-  life.fates.push(...always(CUT).slice(0, 34));
-  const create = assert.rejects(life.store.create(rex), {
-    ...REFUSED,
-    message: /other processes took each slot that was tried, and 1[0-9] seconds have passed/,
-  });
-  await life.clock.sleep(10);
-  await other.store.create(tom);
-  await create;
+  life.beforeCreate = async () => {
+    await life.clock.sleep(5_000);
+    await other.store.createOnce(rex, KEY);
+  };
+  assert.equal((await life.store.createOnce(rex, KEY)).isReplayed, true);
 });
 
 test('While reads find no cluster no create is proposed; recovery needs none', async (t) => {
   const life = await open(t);
-  let isCut = true;
-  life.beforeRead = () => (isCut ? CUT : 'answered');
+  life.readFate = CUT;
   await life.clock.sleep(6_500);
   let sent = 0;
   life.beforeCreate = () => void (sent += 1);
@@ -223,7 +200,7 @@ test('While reads find no cluster no create is proposed; recovery needs none', a
   );
   assert.equal(life.clock.now(), startedAt, 'refused immediately');
   assert.equal(sent, 0);
-  isCut = false;
+  life.readFate = 'answered';
   while (life.store.problem() !== undefined) await life.clock.sleep(100);
   assert.ok(life.clock.now() - startedAt < 2_000);
   assert.equal((await life.store.create(rex)).id, 1n);
@@ -234,7 +211,7 @@ test('While reads find no cluster no create is proposed; recovery needs none', a
 
 test('A create that waited is not proposed while reads find no cluster', async (t) => {
   const life = await open(t);
-  life.beforeRead = () => CUT;
+  life.readFate = CUT;
   // The first is in doubt for seven seconds, in which reads find out that there is no cluster.
   life.fates.push(...always(CUT).slice(0, 18));
   const first = life.store.create(rex);
@@ -281,34 +258,6 @@ for (const [what, happens, withinMs] of MEANWHILE) {
   });
 }
 
-test('A key that another process stored meanwhile is replayed', async (t) => {
-  const [life] = await openTwo(t, (other) => other.createOnce(rex, KEY));
-  const { pet, isReplayed } = await life.store.createOnce(rex, KEY);
-  assert.deepEqual([pet.id, isReplayed], [1n, true]);
-  assert.equal(await petsIn(t, life.etcd), STORED);
-});
-
-test('A key that another process used for another pet meanwhile is refused', async (t) => {
-  const [life] = await openTwo(t, (other) => other.createOnce(tom, KEY));
-  await assert.rejects(life.store.createOnce(rex, KEY), { name: 'KeyReusedError' });
-});
-
-test('A key of another process that expires before the outcome creates a new pet', async (t) => {
-  const [life, other] = await openTwo(t, async (store) => {
-    await store.createOnce(rex, KEY);
-    // The proposal loses its slot; the rest of the commit is stored after more than 50 ms.
-    life.fates.push('answered', ...always('unsent').slice(0, 8));
-  });
-  // For this process, a key that the other one stores now expires in 50 ms: a key is kept for 24
-  // hours, and one more for clocks that differ.
-  life.clock.timeOfDay = () => other.clock.timeOfDay() + 25 * 60 * 60 * 1000 - 50;
-  const creates = [life.store.create(tom), life.store.createOnce(rex, KEY)] as const;
-  const [pet, keyed] = await Promise.all(creates);
-  assert.equal(pet.id, 2n);
-  assert.deepEqual([keyed.pet.id, keyed.isReplayed], [3n, false]);
-  assert.ok(life.clock.now() < 5_000);
-});
-
 for (const fate of ['done, cut', CUT, 'done later, cut'] as const) {
   test(`A retry with the key of a create in doubt (${fate}) finds its pet once`, async (t) => {
     const life = await open(t);
@@ -322,7 +271,7 @@ for (const fate of ['done, cut', CUT, 'done later, cut'] as const) {
     }
     life.fates.length = 0;
     assert.equal((await life.store.createOnce(rex, KEY)).pet.id, 1n);
-    for (const arrive of life.calls.late) arrive();
+    for (const arrive of life.etcd.late) arrive();
     assert.equal(await petsIn(t, life.etcd), STORED);
   });
 }

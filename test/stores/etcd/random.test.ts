@@ -1,5 +1,5 @@
 /**
- * A random test in the manner of Jepsen: three processes on three real members, with clients that
+ * A random test in the manner of Jepsen: three services on three real members, with clients that
  * create, retry through another process, read and list, while members and processes are killed and
  * stopped, and links between them fail. All responses must be those of one log.
  *
@@ -12,12 +12,16 @@ import { after, test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { initEtcd } from '../../../src/stores/etcd/new-log.ts';
 import { rounds } from '../../support/extent.ts';
-import { storeModule, type PlantedFault } from '../../support/etcd/broken-build.ts';
 import { startCluster, withoutEtcd, type Cluster } from '../../support/etcd/cluster.ts';
 import { bringFaults, type World } from '../../support/etcd/faults.ts';
 import { History, type SeenPet } from '../../support/etcd/history.ts';
 import { startLinks } from '../../support/etcd/link.ts';
-import { StoreProcess } from '../../support/etcd/store-process.ts';
+import {
+  brokenServer,
+  ServiceProcess,
+  type PlantedFault,
+} from '../../support/etcd/service-process.ts';
+import { SERVER_JS } from '../../support/process/process.ts';
 import { createRandom, type Random } from '../../support/random.ts';
 
 const SEED: number = Number(process.env['ETCD_SEED'] ?? Math.floor(Math.random() * 1e9));
@@ -34,6 +38,9 @@ const cluster: Cluster | undefined =
   withoutEtcd === false ? await startCluster({ after }) : undefined;
 let prefixes = 0;
 
+/** The status and the value of a response; undefined if there is none. */
+type Answer = readonly [status: number, body: unknown] | undefined;
+
 class Life {
   readonly history: History = new History();
   readonly world: World;
@@ -44,13 +51,14 @@ class Life {
   constructor(
     cluster: Cluster,
     links: World['links'],
-    { module, prefix, seed }: { module: string; prefix: string; seed: number },
+    { program, prefix, seed }: { program: string; prefix: string; seed: number },
   ) {
     this.#random = createRandom(seed);
     const processes = links.map((ofOne) => {
-      const endpoints = ofOne.map(({ endpoint }) => endpoint);
-      return new StoreProcess(module, { endpoints, prefix }, (message) =>
-        this.history.violated(`a process has lost the log: ${message}`),
+      const PETSTORE_ETCD = ofOne.map(({ endpoint }) => endpoint).join(',');
+      const env = { PETSTORE_ETCD, PETSTORE_ETCD_PREFIX: prefix };
+      return new ServiceProcess(program, env, (log) =>
+        this.history.violated(`a process has lost the log: ${log}`),
       );
     });
     this.world = { cluster, processes, links };
@@ -92,7 +100,6 @@ class Life {
       const lot = this.#random.below(10);
       if (lot < 4) await this.#createOnce();
       else if (lot < 6) await this.#create();
-      else if (lot < 8) await this.#get();
       else await this.#list();
     }
   }
@@ -103,20 +110,15 @@ class Life {
    */
   async #createOnce(): Promise<void> {
     const name = this.#newName();
-    const key = Buffer.from(name).toString('hex').padStart(32, '0');
     const startedAt = performance.now();
-    this.history.sent(name, startedAt);
     let isCreated = false;
-    const attempt = async (process: StoreProcess): Promise<void> => {
-      const answer = await process.ask({ kind: 'create', name, key });
-      if ('error' in answer) return this.#expect(answer.error, answer.message);
-      const [pet] = answer.value ?? [];
-      if (pet !== undefined) this.history.created(pet, startedAt, performance.now());
-      isCreated = true;
+    const attempt = async (): Promise<void> => {
+      const answer = await this.#send(name, { 'Idempotency-Key': name });
+      isCreated ||= answer?.[0] === 201;
     };
     while (!isCreated && !this.#isViolated) {
-      const attempts = [attempt(this.#process())];
-      if (this.#random.oneIn(4)) attempts.push(attempt(this.#process()));
+      const attempts = [attempt()];
+      if (this.#random.oneIn(4)) attempts.push(attempt());
       await Promise.race([Promise.all(attempts), sleep(this.#random.below(PATIENCE_MS))]);
       if (!isCreated) await sleep(this.#random.below(100));
       const isLate = this.#isOver && performance.now() - startedAt > END_MS;
@@ -127,66 +129,68 @@ class Life {
   /** Creates a pet once. Its outcome may be unknown. */
   async #create(): Promise<void> {
     const name = this.#newName();
-    const startedAt = performance.now();
-    this.history.sent(name, startedAt);
-    const answer = await this.#process().ask({ kind: 'create', name });
-    if ('error' in answer) {
-      this.#expect(answer.error, answer.message);
-      const isRefused = ['StoreUnavailableError', 'not sent'].includes(answer.error);
-      if (isRefused) this.history.refused(name);
-      return;
-    }
-    const [pet] = answer.value ?? [];
-    if (pet !== undefined) this.history.created(pet, startedAt, performance.now());
+    const answer = await this.#send(name);
+    if (answer?.[0] === 503) this.history.refused(name);
   }
 
-  async #get(): Promise<void> {
-    const id = Math.max(1, this.history.lastId - this.#random.below(3) + 1);
+  async #send(name: string, headers: Record<string, string> = {}): Promise<Answer> {
     const startedAt = performance.now();
-    const answer = await this.#process().ask({ kind: 'get', id });
-    if ('error' in answer) return this.#expect(answer.error, answer.message);
-    this.history.got(id, answer.value?.[0], startedAt, performance.now());
+    this.history.sent(name, startedAt);
+    const body = JSON.stringify({ name, categoryId: 1 });
+    const answer = await this.#ask('', { method: 'POST', headers, body });
+    if (answer?.[0] === 201) {
+      this.history.created(answer[1] as SeenPet, startedAt, performance.now());
+    }
+    return answer;
   }
 
   async #list(): Promise<void> {
-    const page = { after: this.#random.below(this.history.lastId + 2), limit: 20 };
-    if (this.#random.oneIn(2)) page.after = Math.max(0, this.history.lastId - 10);
+    const { lastId } = this.history;
+    const after = this.#random.below(this.#random.pick([3, 12, lastId + 2]));
+    const page = { after: Math.max(0, lastId + 1 - after), limit: this.#random.pick([1, 20]) };
     const startedAt = performance.now();
-    const answer = await this.#process().ask({ kind: 'list', ...page });
-    if ('error' in answer) return this.#expect(answer.error, answer.message);
-    this.history.listed(page, answer.value ?? [], startedAt, performance.now());
+    const pets = await this.#page(page, this.#process());
+    if (pets !== undefined) this.history.listed(page, pets, startedAt, performance.now());
   }
 
-  async #wholeList(process: StoreProcess): Promise<readonly SeenPet[]> {
+  async #page(
+    { after, limit }: { readonly after: number; readonly limit: number },
+    process: ServiceProcess,
+  ): Promise<readonly SeenPet[] | undefined> {
+    const [status, body] = (await this.#ask(`?limit=${limit}&after=${after}`, {}, process)) ?? [];
+    return status === 200 ? (body as readonly SeenPet[]) : undefined;
+  }
+
+  async #wholeList(process: ServiceProcess): Promise<readonly SeenPet[]> {
     const pets: SeenPet[] = [];
     const until = performance.now() + END_MS;
     for (;;) {
-      const after = pets.at(-1)?.id ?? 0;
-      const answer = await process.ask({ kind: 'list', after, limit: 1000 });
-      if ('error' in answer) {
-        this.#expect(answer.error, answer.message);
-        assert.ok(performance.now() < until, `a process does not work again: ${answer.message}`);
-        await sleep(100);
-        continue;
-      }
-      if (answer.value?.length === 0) return pets;
-      pets.push(...(answer.value ?? []));
+      const page = await this.#page({ after: pets.at(-1)?.id ?? 0, limit: 100 }, process);
+      if (page?.length === 0) return pets;
+      if (page !== undefined) pets.push(...page);
+      assert.ok(performance.now() < until, this.history.violation ?? 'a process does not work');
+      if (page === undefined) await sleep(100);
     }
   }
 
-  #process(): StoreProcess {
+  /** Records a response that faults do not explain as a violation. */
+  async #ask(path: string, init: RequestInit = {}, process = this.#process()): Promise<Answer> {
+    const answer = await process.request(path, init);
+    if (answer === undefined) return undefined;
+    const [status, body] = answer;
+    const text = JSON.stringify(body);
+    const isExpected = [200, 201, 503].includes(status) || text.includes('outcome_unknown');
+    if (!isExpected) this.history.violated(`${status} ${text}`);
+    return answer;
+  }
+
+  #process(): ServiceProcess {
     return this.#random.pick(this.world.processes);
   }
 
   #newName(): string {
     this.#names += 1;
-    return `pet ${this.#names}`;
-  }
-
-  /** Records an error that faults do not explain as a violation. */
-  #expect(error: string, message: string): void {
-    const isExpected = ['StoreUnavailableError', 'OutcomeUnknownError', 'gone', 'not sent'];
-    if (!isExpected.includes(error)) this.history.violated(`${error}: ${message}`);
+    return `pet-${this.#names}`;
   }
 }
 
@@ -203,7 +207,8 @@ async function live(
   const links = await Promise.all(
     Array.from({ length: PROCESSES }, () => startLinks(t, endpoints)),
   );
-  const life = new Life(cluster, links, { module: storeModule(t, fault), prefix, seed });
+  const program = fault === undefined ? SERVER_JS : brokenServer(t, fault);
+  const life = new Life(cluster, links, { program, prefix, seed });
   try {
     const counts = await life.run(ms, fault === undefined);
     return Object.assign(life, { counts });
@@ -228,21 +233,21 @@ const PLANTED: readonly (PlantedFault & { readonly expected: RegExp })[] = [
     file: 'stores/etcd/etcd-log.js',
     from: 'return this.#barrier.wait();',
     to: 'return Promise.resolve();',
-    expected: /not linearizable/,
+    expected: /not linearizable|the processes differ/,
   },
   {
     what: 'a slot that is overwritten',
     file: 'stores/etcd/commit-writer.js',
     from: '[...log.compares, ifAbsent(slot)]',
     to: 'log.compares',
-    expected: /was (created|acknowledged) as|has another pet|has lost the log|never acknowledged/,
+    expected: /was seen as|has lost the log|never acknowledged/,
   },
   {
     what: 'an idempotency key that is not looked up again after a conflict',
     file: 'stores/etcd/commit-writer.js',
     from: 'rest = rest.filter(',
     to: 'if (rest === creates) rest = rest.filter(',
-    expected: /was created as \d+ and as|is stored twice/,
+    expected: /was seen as \d+ and as|is stored twice/,
   },
 ];
 

@@ -38,17 +38,6 @@ const post = (name: string, key?: string): RequestInit => ({
 });
 
 describe('The service on etcd', { concurrency: 3 }, () => {
-  test('A service without a cluster ends with 1, and one line has the cause', async (t) => {
-    const service = startProcess(['--port', '0', '--etcd', 'http://127.0.0.1:9'], {
-      PETSTORE_API_KEYS: KEY,
-    });
-    t.after(() => end(service, 'SIGKILL'));
-    assert.equal(await service.exit(), 1);
-    const log = service.stderr();
-    assert.match(log, /"event":"The start waits for the etcd cluster"/);
-    assert.match(log, /\npetstore: The etcd cluster could not be used for 10 seconds: .*\n$/);
-  });
-
   test('Two processes are one service, and one survives the other', { skip }, async (t) => {
     const services = [await start(t, 'two/'), await start(t, 'two/')] as const;
     const [a, b] = await Promise.all(services.map((service) => service.ready()));

@@ -3,20 +3,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { testPetStoreContract } from '../../../src/contract/pet-store-contract.ts';
-import type { EtcdCalls } from '../../../src/stores/etcd/calls.ts';
-import { openInitialized } from '../../support/etcd/initialized-store.ts';
-import { simulatedCalls } from '../../support/etcd/simulated-calls.ts';
+import { systemClock } from '../../../src/stores/etcd/etcd-clock.ts';
+import { openInitialized, simulated } from '../../support/etcd/opened-store.ts';
 import { SimulatedEtcd } from '../../support/etcd/simulated-etcd.ts';
 import { VirtualClock } from '../../support/etcd/virtual-clock.ts';
 import { createRandom } from '../../support/random.ts';
 
-const endpoints = ['http://127.0.0.1:2379'];
-
 testPetStoreContract(
   'The etcd store on a simulated etcd',
-  () => {
+  (t) => {
     const etcd = new SimulatedEtcd();
-    return () => openInitialized({ endpoints, calls: simulatedCalls(etcd) });
+    return () => openInitialized(t, simulated(etcd, { clock: systemClock }));
   },
   { isDurable: true },
 );
@@ -27,13 +24,11 @@ test('A process makes at least a tenth of the commits if another is nearer', asy
   const { below } = createRandom(1);
   const stores = await Promise.all(
     [1, 1.5].map((ms) => {
-      const wait = (): Promise<void> => clock.sleep(ms + below(10) / 10);
-      const calls = simulatedCalls(etcd, () => wait().then(() => 'answered' as const));
+      const calls = etcd.calls(() => clock.sleep(ms + below(10) / 10).then(() => 'answered'));
       clock.random = () => below(100) / 100;
-      return openInitialized({ endpoints, calls, clock });
+      return openInitialized(t, simulated(etcd, { calls, clock }));
     }),
   );
-  t.after(() => Promise.all(stores.map((store) => store.close())));
   const clients = Array.from({ length: 4 }, async (_, i) => {
     while (clock.now() < 1_000) await stores[i % 2]?.create({ name: 'Rex', categoryId: 1n });
   });
@@ -49,9 +44,9 @@ test('A process makes at least a tenth of the commits if another is nearer', asy
 test('A read that begins after the request of a catch-up waits for the next one', async (t) => {
   const etcd = new SimulatedEtcd();
   const clock = new VirtualClock();
-  const calls = simulatedCalls(etcd);
+  const calls = etcd.calls();
   let responseMs = 0;
-  const lateCalls: EtcdCalls = {
+  const slow: typeof calls = {
     ...calls,
     async txn(text, kind) {
       const result = await calls.txn(text, kind);
@@ -59,9 +54,8 @@ test('A read that begins after the request of a catch-up waits for the next one'
       return result;
     },
   };
-  const reader = await openInitialized({ endpoints, calls: lateCalls, clock });
-  const writer = await openInitialized({ endpoints, calls, clock });
-  t.after(() => Promise.all([reader.close(), writer.close()]));
+  const reader = await openInitialized(t, simulated(etcd, { calls: slow, clock }));
+  const writer = await openInitialized(t, simulated(etcd, { clock }));
   responseMs = 100;
   const early = reader.list({ limit: 1 });
   await clock.sleep(10);

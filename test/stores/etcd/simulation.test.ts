@@ -14,7 +14,8 @@ import {
   type PetStore,
 } from '../../../src/model/pet-store.ts';
 import type { CallResult } from '../../../src/stores/etcd/calls.ts';
-import type { EtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
+import { openEtcdStore, type EtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
+import { initEtcd } from '../../../src/stores/etcd/new-log.ts';
 import { ReadBarrier } from '../../../src/stores/etcd/read-barrier.ts';
 import { KeyTable } from '../../../src/stores/idempotency/key-table.ts';
 import {
@@ -27,9 +28,8 @@ import {
 } from '../../simulation/callers.ts';
 import { Model } from '../../simulation/model.ts';
 import { isWhole, SEED } from '../../support/extent.ts';
-import { openInitialized } from '../../support/etcd/initialized-store.ts';
-import { simulatedCalls, type Fate } from '../../support/etcd/simulated-calls.ts';
-import { SimulatedEtcd } from '../../support/etcd/simulated-etcd.ts';
+import { simulated } from '../../support/etcd/opened-store.ts';
+import { SimulatedEtcd, type Fate } from '../../support/etcd/simulated-etcd.ts';
 import { VirtualClock } from '../../support/etcd/virtual-clock.ts';
 import { createRandom, type Random } from '../../support/random.ts';
 import { runBeforeTests } from '../../support/run-before-tests.ts';
@@ -72,8 +72,6 @@ class Cluster implements Site {
   readonly #random: Random;
   readonly #fault: Fault | undefined;
   readonly #break: CallBreak;
-  /** Transactions that were sent, and have not arrived yet. */
-  readonly #late: (() => void)[] = [];
   readonly #ended: Promise<void>[] = [];
   /** Changes when the processes are killed. */
   #generation = 0;
@@ -120,7 +118,7 @@ class Cluster implements Site {
   /** Ends the script: all transactions arrive, and every process shows what a new one shows. */
   async finish(): Promise<void> {
     try {
-      for (const arrive of this.#late.splice(0)) arrive();
+      for (const arrive of this.#etcd.late) arrive();
       const { callers } = this;
       const fresh = await this.#open();
       this.stores = [...this.stores, fresh];
@@ -141,34 +139,29 @@ class Cluster implements Site {
     await Promise.all(stores.map((store) => store.close()));
   }
 
-  #open(): Promise<EtcdStore> {
+  async #open(): Promise<EtcdStore> {
     const generation = this.#generation;
-    const simulated = simulatedCalls(this.#etcd, async (kind, text) => {
+    const calls = this.#etcd.calls(async (kind) => {
       await this.clock.sleep(1 + this.#random.below(5));
       // A killed process sends nothing.
       if (generation !== this.#generation) return 'unsent';
-      if (this.#random.oneIn(3)) this.#late.shift()?.();
-      return kind === 'start' ? 'answered' : this.#fateOf(kind === 'create', text);
+      if (this.#random.oneIn(3)) this.#etcd.late.shift()?.();
+      return kind === 'start' ? 'answered' : this.#fateOf(kind === 'create');
     });
     const { create = (text) => text, result = (one) => one } = this.#break;
-    const calls = {
-      ...simulated,
-      txn: async (...[text, kind]: Parameters<typeof simulated.txn>) =>
-        result(await simulated.txn(kind === 'create' ? create(text) : text, kind)),
-    };
+    const txn: typeof calls.txn = async (text, kind) =>
+      result(await calls.txn(kind === 'create' ? create(text) : text, kind));
     this.clock.random = () => this.#random.below(1000) / 1000;
-    const endpoints = ['http://127.0.0.1:2379'];
-    return openInitialized({ endpoints, calls, clock: this.clock });
+    const options = simulated(this.#etcd, { calls: { ...calls, txn }, clock: this.clock });
+    await initEtcd(options);
+    return openEtcdStore(options);
   }
 
-  #fateOf(isCreate: boolean, text: string): Fate {
+  #fateOf(isCreate: boolean): Fate {
     this.calls += 1;
     const { atCall = Infinity, calls = 0, fate = 'answered' } = this.#fault ?? {};
     if (this.calls < atCall || this.calls >= atCall + calls) return 'answered';
-    if (!(isCreate ? FATES : READ_FATES).includes(fate)) return 'answered';
-    if (fate !== 'done later, cut') return fate;
-    this.#late.push(() => void this.#etcd.txn(text));
-    return 'not done, cut';
+    return isCreate || READ_FATES.includes(fate) ? fate : 'answered';
   }
 }
 
@@ -190,26 +183,30 @@ async function live(
   return { calls, complaints: cluster.callers.complaints };
 }
 
-/** Lets the failure begin at each call, lasting for one call and for long. */
+const SCRIPTS: readonly Script[] = [liveTogether, liveShortly, liveInDoubt];
+
+/**
+ * Lets the failure begin at each call of each script, lasting for one call and for long. Yields the
+ * complaints of each case.
+ */
 async function* failEverywhere(
-  script: Script,
   seed: number,
   fate: Fate,
   broken?: CallBreak,
 ): AsyncGenerator<readonly string[]> {
-  const { calls } = await live(script, seed);
   const random = createRandom(seed);
-  for (const length of [1, 40]) {
-    for (let atCall = 1; atCall <= calls; atCall += 1) {
-      if (broken === undefined && !isWhole && !random.oneIn(SAMPLE)) continue;
-      const fault = { atCall, calls: length, fate };
-      const { complaints } = await live(script, seed, fault, broken);
-      yield complaints.map((complaint) => `${JSON.stringify(fault)}, seed ${seed}: ${complaint}`);
+  for (const script of SCRIPTS) {
+    const { calls: last } = await live(script, seed);
+    for (const calls of [1, 40]) {
+      for (let atCall = 1; atCall <= last; atCall += 1) {
+        if (broken === undefined && !isWhole && !random.oneIn(SAMPLE)) continue;
+        const fault = { atCall, calls, fate };
+        const { complaints } = await live(script, seed, fault, broken);
+        yield complaints.map((complaint) => `${JSON.stringify(fault)}, seed ${seed}: ${complaint}`);
+      }
     }
   }
 }
-
-const SCRIPTS: readonly Script[] = [liveTogether, liveShortly, liveInDoubt];
 
 interface Sum {
   cases: number;
@@ -218,11 +215,9 @@ interface Sum {
 
 async function tryAll(seed: number, fate: Fate): Promise<Sum> {
   const sum: Sum = { cases: 0, complaints: [] };
-  for (const script of SCRIPTS) {
-    for await (const complaints of failEverywhere(script, seed, fate)) {
-      sum.cases += 1;
-      sum.complaints.push(...complaints);
-    }
+  for await (const complaints of failEverywhere(seed, fate)) {
+    sum.cases += 1;
+    sum.complaints.push(...complaints);
   }
   return sum;
 }
@@ -247,35 +242,24 @@ const CALL_BREAKS: readonly (readonly [what: string, fate: Fate, broken: CallBre
 ];
 
 async function firstComplaint(fate: Fate, broken: CallBreak = {}): Promise<string | undefined> {
-  for (const script of SCRIPTS) {
-    for await (const [complaint] of failEverywhere(script, 1, fate, broken)) {
-      if (complaint !== undefined) return complaint;
-    }
+  for await (const [complaint] of failEverywhere(1, fate, broken)) {
+    if (complaint !== undefined) return complaint;
   }
   return undefined;
 }
+
+const skipBarrier = (): (() => Promise<void>) => () => Promise.resolve();
+const findNothing = (): (() => undefined) => () => undefined;
 
 const BREAKS: readonly (readonly [what: string, run: () => Promise<string | undefined>])[] = [
   ...CALL_BREAKS.map(([what, fate, broken]) => [what, () => firstComplaint(fate, broken)] as const),
   [
     'reads without the barrier',
-    () =>
-      withMethod(
-        ReadBarrier,
-        'wait',
-        () => () => Promise.resolve(),
-        () => firstComplaint('answered'),
-      ),
+    () => withMethod(ReadBarrier, 'wait', skipBarrier, () => firstComplaint('answered')),
   ],
   [
     'finds no keys',
-    () =>
-      withMethod(
-        KeyTable,
-        'find',
-        () => () => undefined,
-        () => firstComplaint('unsent'),
-      ),
+    () => withMethod(KeyTable, 'find', findNothing, () => firstComplaint('unsent')),
   ],
 ];
 

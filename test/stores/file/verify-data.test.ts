@@ -11,11 +11,10 @@ import { nodeDisk } from '../../../src/stores/file/node-disk.ts';
 import { journalLines, REX as NEW_REX, snapshotId } from '../../support/disk/journal-text.ts';
 import { PetLedger } from '../../support/pets/pet-ledger.ts';
 import { startLoad } from '../../support/pets/pet-load.ts';
-import { end, portOf, startOn } from '../../support/process/process.ts';
+import { end, portOf, runScript, startOn, type Result } from '../../support/process/process.ts';
 import { createRandom } from '../../support/random.ts';
 import { rounds } from '../../support/extent.ts';
 import { requestKey } from '../../support/pets/request-keys.ts';
-import { runScript, type ScriptResult } from '../../support/process/run-script.ts';
 import { tempDir } from '../../support/disk/temp-dir.ts';
 
 const REX = '{"id":1,"name":"Rex","categoryId":7}';
@@ -228,6 +227,6 @@ function joined(commits: number): Buffer {
   return Buffer.concat(lines(commits));
 }
 
-function checkDataFile(...args: readonly string[]): Promise<ScriptResult> {
+function checkDataFile(...args: readonly string[]): Promise<Result> {
   return runScript('check-data.mjs', args);
 }

@@ -8,7 +8,6 @@
 
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import http from 'node:http';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -37,7 +36,7 @@ export interface EtcdMember {
   /** Starts the member again on its data; later arguments override earlier ones. */
   restart(moreArgs?: readonly string[]): void;
   /** Starts the member as a new cluster by itself, in a new data folder. */
-  restartAlone(dataFolder: string): void;
+  restartAlone(folder: string): void;
 }
 
 export interface Cluster {
@@ -76,12 +75,8 @@ export async function startCluster(
   const members = names.map((name, i) =>
     startMember(endpoints[i] ?? '', join(folder, name), peers[i] ?? '', [
       ...['--name', name, '--data-dir', join(folder, name), '--log-level', 'error'],
-      ...[
-        '--listen-peer-urls',
-        `${peerUrls[i]}`,
-        '--initial-advertise-peer-urls',
-        `${peerUrls[i]}`,
-      ],
+      ...['--listen-peer-urls', `${peerUrls[i]}`],
+      ...['--initial-advertise-peer-urls', `${peerUrls[i]}`],
       ...['--listen-client-urls', `${endpoints[i]}`, '--advertise-client-urls', `${endpoints[i]}`],
       ...['--initial-cluster', peers.join(','), '--initial-cluster-state', 'new'],
       // An election takes half as long as by default, and the hash of a password no time.
@@ -141,31 +136,18 @@ async function freePorts(count: number): Promise<readonly number[]> {
   return ports;
 }
 
-/** POSTs to a gateway, on a new connection. Resolves with the text of the response. */
-export function gateway(
+/** POSTs to a gateway. Resolves with the text of the response. */
+export async function gateway(
   endpoint: string,
   path: string,
-  body: object | string,
+  body: object,
   token?: string,
 ): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const request = http.request(`${endpoint}${path}`, {
-      method: 'POST',
-      headers: token === undefined ? {} : { Authorization: token },
-      agent: false,
-      timeout: 5_000,
-    });
-    request.on('timeout', () => request.destroy(new Error('No response from etcd')));
-    request.on('error', reject);
-    request.on('response', (response) => {
-      let text = '';
-      response.setEncoding('utf8');
-      response.on('data', (chunk: string) => (text += chunk));
-      response.on('end', () => resolve(text));
-      response.on('error', reject);
-    });
-    request.end(typeof body === 'string' ? body : JSON.stringify(body));
+  const response = await fetch(`${endpoint}${path}`, {
+    ...{ method: 'POST', body: JSON.stringify(body), signal: AbortSignal.timeout(5_000) },
+    headers: token === undefined ? {} : { Authorization: token },
   });
+  return response.text();
 }
 
 export const base64 = (text: string): string => Buffer.from(text).toString('base64');
@@ -178,16 +160,13 @@ export const rangeOf = (prefix: string): { readonly key: string; readonly range_
 
 async function answering(endpoint: string): Promise<void> {
   const until = Date.now() + START_MS;
-  // A linearizable read is answered if the cluster has a leader.
-  while (!(await isAnswering(endpoint))) {
+  for (;;) {
+    // A linearizable read is answered if the cluster has a leader.
+    const read = gateway(endpoint, '/v3/kv/range', { key: base64('a') });
+    if ((await read.catch(() => '')).includes('cluster_id')) return;
     if (Date.now() > until) throw new Error(`${endpoint} does not answer`);
     await sleep(20);
   }
-}
-
-async function isAnswering(endpoint: string): Promise<boolean> {
-  const text = await gateway(endpoint, '/v3/kv/range', { key: base64('a') }).catch(() => '');
-  return text.includes('cluster_id');
 }
 
 async function findLeader(members: readonly EtcdMember[]): Promise<EtcdMember> {

@@ -4,71 +4,54 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Random } from '../random.ts';
 import type { Cluster, EtcdMember } from './cluster.ts';
 import type { Link } from './link.ts';
-import type { StoreProcess } from './store-process.ts';
+import type { ServiceProcess } from './service-process.ts';
 
 export interface World {
   readonly cluster: Cluster;
-  readonly processes: readonly StoreProcess[];
+  readonly processes: readonly ServiceProcess[];
   /** For each process, its links to the members. */
   readonly links: readonly (readonly Link[])[];
 }
 
-type Fault = (world: World, random: Random) => Promise<void>;
+/** Begins a fault. Resolves with the function that ends it. */
+type Fault = (world: World, random: Random) => Promise<() => void>;
 
 /** The longest pause between two faults, and the longest time that a fault takes. */
 const PAUSE_MS = 400;
 const FAULT_MS = 1_500;
 
-const someTime = (random: Random): Promise<void> => sleep(random.below(FAULT_MS));
-
-async function stop(
-  stopped: { signal(signal: NodeJS.Signals): void },
-  random: Random,
-): Promise<void> {
+function stop(stopped: { signal(signal: NodeJS.Signals): void }): () => void {
   stopped.signal('SIGSTOP');
-  await someTime(random);
-  stopped.signal('SIGCONT');
+  return () => stopped.signal('SIGCONT');
 }
 
-async function kill(member: EtcdMember, random: Random): Promise<void> {
+async function kill(member: EtcdMember): Promise<() => void> {
   await member.kill();
-  await someTime(random);
-  member.restart();
+  return () => member.restart();
 }
 
-async function disturb(links: readonly Link[], random: Random): Promise<void> {
+function disturb(links: readonly Link[], random: Random): () => void {
   const state = random.pick(['hanging', 'deaf', 'cut'] as const);
   for (const link of links) link.set(state);
-  await someTime(random);
-  for (const link of links) link.set('open');
+  return () => links.forEach((link) => link.set('open'));
 }
 
 const FAULTS: Readonly<Record<string, Fault>> = {
-  'a link fails': ({ links }, random) => disturb([random.pick(random.pick(links))], random),
-  'a process is cut off': ({ links }, random) => disturb(random.pick(links), random),
+  'a link fails': async ({ links }, random) => disturb([random.pick(random.pick(links))], random),
+  'a process is cut off': async ({ links }, random) => disturb(random.pick(links), random),
   async 'a link is slow'({ links }, random) {
     const link = random.pick(random.pick(links));
     link.delayMs = random.below(200);
-    await someTime(random);
-    link.delayMs = 0;
+    return () => void (link.delayMs = 0);
   },
-  async 'transactions are cut off'({ links }, random) {
-    const cuts: Link['cuts'] = () => {
-      const lot = random.below(10);
-      return lot < 3 ? 'after' : lot < 4 && 'before';
-    };
-    for (const link of links.flat()) link.cuts = cuts;
-    await someTime(random);
-    for (const link of links.flat()) link.cuts = () => false;
-  },
-  'a process is stopped': ({ processes }, random) => stop(random.pick(processes), random),
+  'a process is stopped': async ({ processes }, random) => stop(random.pick(processes)),
   async 'a process is killed'({ processes }, random) {
     random.pick(processes).signal('SIGKILL');
-    await someTime(random);
+    return () => undefined;
   },
-  'a member is stopped': ({ cluster }, random) => stop(random.pick(cluster.members), random),
-  'a member is killed': ({ cluster }, random) => kill(random.pick(cluster.members), random),
-  'the leader is killed': async ({ cluster }, random) => kill(await cluster.leader(), random),
+  'a member is stopped': async ({ cluster }, random) => stop(random.pick(cluster.members)),
+  'a member is killed': ({ cluster }, random) => kill(random.pick(cluster.members)),
+  'the leader is killed': async ({ cluster }) => kill(await cluster.leader()),
 };
 
 /**
@@ -87,7 +70,9 @@ export async function bringFaults(
     const name = random.pick(names);
     names = names.filter((other) => other !== name);
     counts[name] = (counts[name] ?? 0) + 1;
-    await FAULTS[name]?.(world, random);
+    const end = await FAULTS[name]?.(world, random);
+    await sleep(random.below(FAULT_MS));
+    end?.();
     await sleep(random.below(PAUSE_MS));
   }
   return counts;

@@ -25,9 +25,9 @@ interface Operation {
 
 export class History {
   readonly #operations: Operation[] = [];
-  readonly #pages: { readonly after: number; readonly pets: readonly SeenPet[] }[] = [];
   /** When each pet was first sent, by its name. */
   readonly #sentAt: Map<string, number> = new Map();
+  /** The ids of the pets that were acknowledged or read, by their names. */
   readonly #idOf: Map<string, number> = new Map();
   readonly #refused: Set<string> = new Set();
   #violation: string | undefined;
@@ -54,24 +54,15 @@ export class History {
     if (!this.#sentAt.has(name)) this.#sentAt.set(name, at);
   }
 
-  created({ id, name }: SeenPet, startedAt: number, endedAt: number): void {
-    const known = this.#idOf.get(name);
-    if (known !== undefined && known !== id) {
-      this.violated(`${name} was created as ${known} and as ${id}`);
-    }
-    this.#idOf.set(name, id);
+  created(pet: SeenPet, startedAt: number, endedAt: number): void {
+    this.#saw(pet);
+    const { id, name } = pet;
     this.#add({ what: `create ${name}`, startedAt, endedAt, least: id, most: Infinity });
   }
 
   /** Records a create that was refused: its pet must not be stored. */
   refused(name: string): void {
     this.#refused.add(name);
-  }
-
-  got(id: number, pet: SeenPet | undefined, startedAt: number, endedAt: number): void {
-    const bounds = pet === undefined ? { least: 0, most: id - 1 } : { least: id, most: Infinity };
-    if (pet !== undefined) this.#pages.push({ after: id - 1, pets: [pet] });
-    this.#add({ what: `get ${id}`, startedAt, endedAt, ...bounds });
   }
 
   /** Records a page of at most `limit` pets after the id `after`. */
@@ -81,7 +72,11 @@ export class History {
     startedAt: number,
     endedAt: number,
   ): void {
-    this.#pages.push({ after, pets });
+    pets.forEach((pet, index) => {
+      this.#saw(pet);
+      const id = after + index + 1;
+      if (pet.id !== id) this.violated(`a page has the pet ${pet.id} instead of ${id}`);
+    });
     const least = pets.length === 0 ? 0 : after + pets.length;
     // A page that is not full is the end of the log.
     const most = pets.length < limit ? after + pets.length : Infinity;
@@ -99,20 +94,11 @@ export class History {
     const twice = names.find((name, index) => idOf.get(name) !== index + 1);
     assert.equal(twice, undefined, `${twice} is stored twice`);
     for (const [name, id] of this.#idOf) {
-      assert.equal(idOf.get(name), id, `${name} was acknowledged as ${id}`);
+      assert.equal(idOf.get(name), id, `${name} was seen as ${id}`);
     }
     for (const name of names) {
       assert.ok(this.#sentAt.has(name), `${name} was never sent`);
       assert.ok(!this.#refused.has(name), `${name} was refused, and is stored`);
-    }
-    for (const page of this.#pages) {
-      const expected = pets.slice(page.after, page.after + page.pets.length);
-      const differs = page.pets.findIndex(({ name }, index) => name !== expected[index]?.name);
-      assert.equal(
-        differs,
-        -1,
-        `a page after ${page.after} has another pet ${page.after + differs + 1}`,
-      );
     }
     this.#checkOrder(idOf);
   }
@@ -125,20 +111,19 @@ export class History {
       if (id === undefined) return [];
       return [{ what: `before ${name}`, startedAt: at, endedAt: at, least: 0, most: id - 1 }];
     });
-    const byStart = [...this.#operations, ...unsent].sort((a, b) => a.startedAt - b.startedAt);
-    const byEnd = [...this.#operations].sort((a, b) => a.endedAt - b.endedAt);
-    let longest: Operation | undefined;
-    let next = 0;
-    for (const operation of byStart) {
-      for (; next < byEnd.length && byEnd[next]!.endedAt < operation.startedAt; next += 1) {
-        const ended = byEnd[next]!;
-        if (ended.least > (longest?.least ?? 0)) longest = ended;
-      }
-      const { what, most } = operation;
-      const isStale = longest !== undefined && longest.least > most;
-      const why = `${what} found at most ${most} pets, after ${longest?.what} found ${longest?.least}`;
-      assert.ok(!isStale, `not linearizable: ${why}`);
+    for (const { what, startedAt, most } of [...this.#operations, ...unsent]) {
+      const isLonger = ({ endedAt, least }: Operation): boolean =>
+        endedAt < startedAt && least > most;
+      const ended = this.#operations.find(isLonger);
+      const why = `${what} found at most ${most} pets, after ${ended?.what} found ${ended?.least}`;
+      assert.equal(ended, undefined, `not linearizable: ${why}`);
     }
+  }
+
+  #saw({ id, name }: SeenPet): void {
+    const known = this.#idOf.get(name) ?? id;
+    if (known !== id) this.violated(`${name} was seen as ${known} and as ${id}`);
+    this.#idOf.set(name, id);
   }
 
   #add(operation: Operation): void {

@@ -5,7 +5,6 @@
 
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
  * `open`; `hanging`: nothing gets through, and connections stay; `deaf`: requests get through, and
@@ -17,16 +16,11 @@ export interface Link {
   readonly endpoint: string;
   /** How much longer a round trip takes than without the link. */
   delayMs: number;
-  /**
-   * Decides for each transaction: true cuts its connection, after the request has reached the
-   * member or before.
-   */
-  cuts: () => 'after' | 'before' | false;
   set(state: LinkState): void;
   close(): void;
 }
 
-export async function startLink(target: string): Promise<Link> {
+async function startLink(target: string): Promise<Link> {
   const { hostname, port } = new URL(target);
   const sockets = new Set<Socket>();
   let state: LinkState = 'open';
@@ -54,14 +48,6 @@ export async function startLink(target: string): Promise<Link> {
         member.end();
       });
     }
-    client.on('data', (chunk) => {
-      const isTxn = chunk.subarray(0, 20).toString('latin1').startsWith('POST /v3/kv/txn');
-      const cut = isTxn && link.cuts();
-      if (cut === false) return;
-      member.pause();
-      if (cut === 'before') member.destroy();
-      else void sleep(20 + link.delayMs).then(() => client.destroy());
-    });
     pass(client, member, ['hanging']);
     pass(member, client, ['hanging', 'deaf']);
   });
@@ -71,7 +57,6 @@ export async function startLink(target: string): Promise<Link> {
   const link: Link = {
     endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     delayMs: 0,
-    cuts: () => false,
     set(next) {
       state = next;
       if (state === 'cut') reset();

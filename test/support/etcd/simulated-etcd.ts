@@ -1,35 +1,51 @@
 /**
- * A simulated etcd, with its keys in memory. real.test.ts sends the same transactions to it and a
- * real one, and compares the responses. It has only what the store uses: compares of CREATE and
- * VALUE, put and range.
+ * A simulated etcd, with its keys in memory, and calls to it, each of which may end in any way that
+ * a real call can. real.test.ts sends the same transactions to it and a real one, and compares the
+ * responses. It has only what the store uses: compares, put and range.
  */
 
-interface Entry {
-  value: string;
-  createRevision: bigint;
-  modRevision: bigint;
-  version: bigint;
-}
+import type { CallKind, CallResult, EtcdCalls } from '../../../src/stores/etcd/calls.ts';
+import { decodeTxnResponse } from '../../../src/stores/etcd/etcd-json.ts';
 
-interface Compare {
-  readonly target: 'CREATE' | 'VALUE';
-  readonly result: 'EQUAL' | 'GREATER' | 'LESS';
+/** How a call ends. */
+export type Fate =
+  | 'answered'
+  /** It is done, and its response is lost. */
+  | 'done, cut'
+  /** It is not done, and has no response. */
+  | 'not done, cut'
+  /** It is done when the test calls `late`. */
+  | 'done later, cut'
+  | 'unsent'
+  | 'refused'
+  /** It is done, and the response is "no space". */
+  | 'done, no space'
+  | 'not done, no space'
+  | 'too long';
+
+const RESULTS: Readonly<
+  Record<Exclude<Fate, 'answered'>, Exclude<CallResult['kind'], 'answered'>>
+> = {
+  ...{ 'done, cut': 'in doubt', 'not done, cut': 'in doubt', 'done later, cut': 'in doubt' },
+  ...{ unsent: 'unsent', refused: 'refused', 'too long': 'too long' },
+  ...{ 'done, no space': 'no space', 'not done, no space': 'no space' },
+};
+
+interface Range {
   readonly key: string;
   readonly range_end?: string;
+}
+
+interface Compare extends Range {
+  readonly target: 'CREATE' | 'VALUE';
+  readonly result: 'EQUAL' | 'GREATER' | 'LESS';
   readonly create_revision?: string;
   readonly value?: string;
 }
 
-interface RangeRequest {
-  readonly key: string;
-  readonly range_end?: string;
-  readonly limit?: string;
-  readonly keys_only?: boolean;
-}
-
 interface Request {
   readonly request_put?: { readonly key: string; readonly value: string };
-  readonly request_range?: RangeRequest;
+  readonly request_range?: Range & { readonly limit?: string; readonly keys_only?: boolean };
 }
 
 interface Txn {
@@ -39,103 +55,74 @@ interface Txn {
 }
 
 export class SimulatedEtcd {
-  /** The entries by their keys, which are base64 in JSON only. */
-  readonly entries: Map<string, Entry> = new Map();
-  revision = 1n;
-  clusterId = '1';
+  readonly entries: Map<string, Buffer> = new Map();
+  /** Each does a transaction that was sent and has not arrived yet. */
+  readonly late: (() => void)[] = [];
 
   /** Does the transaction of a JSON request. Returns the JSON of the response. */
   txn(text: string): string {
     const { compare, success, failure } = JSON.parse(text) as Txn;
     const succeeded = compare.every((one) => this.#holds(one));
-    const requests = succeeded ? success : failure;
-    if (requests.some((request) => request.request_put !== undefined)) this.revision += 1n;
-    const header = this.#header();
-    const responses = requests.map((request) => this.#do(request));
-    return JSON.stringify({
-      header,
-      ...(succeeded ? { succeeded } : {}),
-      ...(responses.length > 0 ? { responses } : {}),
-    });
+    const responses = (succeeded ? success : failure).map((request) => this.#do(request));
+    return JSON.stringify({ header: { cluster_id: '1' }, succeeded, responses });
   }
 
-  #header(): object {
-    return { cluster_id: this.clusterId, revision: String(this.revision) };
-  }
-
-  #holds({
-    target,
-    result,
-    key,
-    range_end: end,
-    create_revision: revision = '0',
-    value,
-  }: Compare): boolean {
-    const entries = this.#between(decode(key), end === undefined ? undefined : decode(end));
-    if (target === 'VALUE') {
-      const order = { EQUAL: 0, GREATER: 1, LESS: -1 }[result];
-      const bytes = Buffer.from(value ?? '', 'base64');
-      const isSo = (entry: Entry): boolean =>
-        Buffer.from(entry.value, 'base64').compare(bytes) === order;
-      return entries.length > 0 && entries.every(([, entry]) => isSo(entry));
-    }
-    // A missing key compares as if it was created at revision 0.
-    if (entries.length === 0) return revision === '0';
-    return entries.every(([, { createRevision }]) => String(createRevision) === revision);
-  }
-
-  #do({ request_put: put, request_range: range }: Request): object {
-    const header = { revision: String(this.revision) };
-    if (put !== undefined) {
-      const key = decode(put.key);
-      const old = this.entries.get(key);
-      this.entries.set(key, {
-        value: put.value,
-        createRevision: old?.createRevision ?? this.revision,
-        modRevision: this.revision,
-        version: (old?.version ?? 0n) + 1n,
-      });
-      return { response_put: { header } };
-    }
-    if (range === undefined) throw new Error('A request that is not simulated');
-    return { response_range: { header, ...this.#range(range) } };
-  }
-
-  #range({
-    key,
-    range_end: end,
-    limit = '0',
-    keys_only: isKeysOnly = false,
-  }: RangeRequest): object {
-    const found = this.#between(decode(key), end === undefined ? undefined : decode(end));
-    const count = found.length === 0 ? {} : { count: String(found.length) };
-    const most = limit === '0' ? found.length : Number(limit);
-    const kvs = found.slice(0, most).map(([name, entry]) => ({
-      key: Buffer.from(name, 'latin1').toString('base64'),
-      create_revision: String(entry.createRevision),
-      mod_revision: String(entry.modRevision),
-      version: String(entry.version),
-      ...(entry.value === '' || isKeysOnly ? {} : { value: entry.value }),
-    }));
+  /** Returns calls to it. `fateOf` decides how each of them ends, and may wait. */
+  calls(
+    fateOf: (kind: CallKind, text: string) => Fate | Promise<Fate> = () => 'answered',
+  ): EtcdCalls {
     return {
-      ...(kvs.length > 0 ? { kvs } : {}),
-      ...(found.length > most ? { more: true } : {}),
-      ...count,
+      txn: async (text, kind): Promise<CallResult> => {
+        const fate = await fateOf(kind, text);
+        if (fate === 'answered') {
+          const answer = decodeTxnResponse(this.txn(text));
+          if (answer === undefined) throw new Error('A simulated answer cannot be read');
+          return { kind: 'answered', answer };
+        }
+        if (fate === 'done later, cut') this.late.push(() => void this.txn(text));
+        else if (fate.startsWith('done')) this.txn(text);
+        return { kind: RESULTS[fate], cause: 'simulated' };
+      },
+      close: () => undefined,
     };
   }
 
-  /** Returns entries in the order of their keys. */
-  #between(key: string, end: string | undefined): readonly (readonly [string, Entry])[] {
-    if (end === undefined) {
-      const entry = this.entries.get(key);
-      return entry === undefined ? [] : [[key, entry]];
+  #holds({ target, result, create_revision: revision, value, ...range }: Compare): boolean {
+    const entries = this.#between(range);
+    if (target === 'CREATE' && revision === '0') return entries.length === 0;
+    if (target !== 'VALUE') throw new Error('A compare that is not simulated');
+    const order = { EQUAL: 0, GREATER: 1, LESS: -1 }[result];
+    const bytes = Buffer.from(value ?? '', 'base64');
+    return entries.length > 0 && entries.every(([, found]) => found.compare(bytes) === order);
+  }
+
+  #do({ request_put: put, request_range: range }: Request): object {
+    if (put !== undefined) {
+      this.entries.set(decode(put.key), Buffer.from(put.value, 'base64'));
+      return { response_put: {} };
     }
+    if (range === undefined) throw new Error('A request that is not simulated');
+    const found = this.#between(range);
+    const most = Number(range.limit ?? found.length);
+    const kvs = found.slice(0, most).map(([name, value]) => ({
+      key: Buffer.from(name, 'latin1').toString('base64'),
+      value: range.keys_only === true ? undefined : value.toString('base64'),
+    }));
+    return { response_range: { kvs, more: found.length > most } };
+  }
+
+  /** Returns entries in the order of their keys. */
+  #between({ key, range_end: end }: Range): readonly (readonly [string, Buffer])[] {
+    const first = decode(key);
+    // The range of a single key ends before the next possible key.
+    const last = end === undefined ? `${first}\0` : decode(end);
     return [...this.entries]
-      .filter(([name]) => name >= key && name < end)
+      .filter(([name]) => name >= first && name < last)
       .sort(([a], [b]) => (a < b ? -1 : 1));
   }
 }
 
+/** Keys are base64 in JSON only. */
 function decode(key: string): string {
   return Buffer.from(key, 'base64').toString('latin1');
 }
