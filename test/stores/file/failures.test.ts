@@ -258,6 +258,22 @@ test('A start is refused if a sync of the journal fails, and makes no second one
   await assertHeld(memory, [1, 2]);
 });
 
+test('A start removes the journal if its folder is synced only after a checkpoint failed', async () => {
+  const { memory, disk } = await killedDisk();
+  let isRenamed = false;
+  disk.fault = ({ operation, path }) => {
+    if (operation === 'syncDirectory' && isRenamed) {
+      isRenamed = false;
+      throw systemError('EIO', path);
+    }
+    if (operation === 'rename') isRenamed = true;
+  };
+  const store = await openFileStore({ path: SNAPSHOT, disk, longJournalBytes: -1 });
+  assert.equal(memory.stat(JOURNAL), undefined);
+  assert.equal(await createId(store), 3);
+  await assertHeld(memory, [1, 2, 3]);
+});
+
 test('A running store makes no second sync of a journal that it found, if the first one fails', async () => {
   const { memory, disk } = await killedDisk();
   const clock = new TestClock();
