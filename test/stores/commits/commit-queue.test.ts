@@ -108,7 +108,13 @@ test('Items that are refused while a commit is prepared are in no commit', async
       commits.push(items);
       return items.map((result) => ({ result }));
     },
-    { beforeCommit: async () => queue.refuse((item) => item < 2, new Error('refused')) },
+    {
+      async beforeCommit() {
+        // Both items wait then.
+        await Promise.resolve();
+        queue.refuse((item) => item < 2, new Error('refused'));
+      },
+    },
   );
   await assert.rejects(queue.add(0, 64 << 20), /refused/);
   assert.equal(queue.isFull, false);

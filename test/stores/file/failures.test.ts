@@ -105,6 +105,40 @@ test('A journal whose bytes another program has changed is not copied', async ()
   await assertPets(scene, [1, 2, 3]);
 });
 
+for (const [what, path, outcome] of [
+  ['copy of the journal', JOURNAL, 'stored'],
+  ['snapshot', SNAPSHOT, 'unknown'],
+] as const) {
+  test(`A new ${what} is recognized after its rename reported failure and a stat failed`, async () => {
+    const scene = await openScene(2);
+    const { store, disk, memory, clock } = scene;
+    const fails = failing(`sync ${JOURNAL}`, ...(path === SNAPSHOT ? [`read ${JOURNAL}`] : []));
+    let isRenamed = false;
+    let isBlind = false;
+    disk.fault = (call) => {
+      const name = nameOf(call);
+      if (name === `rename ${TMP}` && !isRenamed) {
+        isRenamed = true;
+        return memory.rename(TMP, path).then(() => {
+          isBlind = true;
+          throw systemError('EIO', TMP);
+        });
+      }
+      if (isBlind && name === `stat ${path}`) {
+        isBlind = false;
+        throw systemError('EIO', path);
+      }
+      return fails(call);
+    };
+    assert.equal(await told(store.create(REX)), outcome);
+    disk.fault = () => undefined;
+    await clock.pass(1000);
+    assert.equal(store.log.state, 'working');
+    assert.equal(await createId(store), 4);
+    await assertPets(scene, [1, 2, 3, 4]);
+  });
+}
+
 test('New files are tried 1, 2, 4, 8 and then each 10 seconds after a failure', async () => {
   const scene = await openScene(2);
   const { store, disk, memory, clock } = scene;
@@ -222,6 +256,22 @@ test('A start is refused if a sync of the journal fails, and makes no second one
   assert.equal(syncsOf(disk), 1);
   assert.equal(disk.openFiles.size, 0);
   await assertHeld(memory, [1, 2]);
+});
+
+test('A start removes the journal if its folder is synced only after a checkpoint failed', async () => {
+  const { memory, disk } = await killedDisk();
+  let isRenamed = false;
+  disk.fault = ({ operation, path }) => {
+    if (operation === 'syncDirectory' && isRenamed) {
+      isRenamed = false;
+      throw systemError('EIO', path);
+    }
+    if (operation === 'rename') isRenamed = true;
+  };
+  const store = await openFileStore({ path: SNAPSHOT, disk, longJournalBytes: -1 });
+  assert.equal(memory.stat(JOURNAL), undefined);
+  assert.equal(await createId(store), 3);
+  await assertHeld(memory, [1, 2, 3]);
 });
 
 test('A running store makes no second sync of a journal that it found, if the first one fails', async () => {
