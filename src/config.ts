@@ -5,7 +5,6 @@
  * compose files and shells leave out a value in this way.
  */
 
-import { parseArgs } from 'node:util';
 import type { ApiKeyOption } from './api-keys/api-key.ts';
 import {
   parseKeyList,
@@ -21,6 +20,7 @@ import {
   DEFAULT_HOST,
   DEFAULT_PORT,
   ETCD_SETTINGS,
+  flagOf,
   PROCESS_SETTINGS,
   SETTINGS,
   type SettingName,
@@ -113,7 +113,8 @@ function createSource(
 ): Source {
   const report = (mistake: string): void => void mistakes.push(mistake);
   const given = (name: SettingName): Given | undefined => {
-    const { flag = '', variable = '' } = SETTINGS[name];
+    const { variable = '' } = SETTINGS[name];
+    const flag = flagOf(SETTINGS[name]) ?? '';
     const flagText = flags.get(flag);
     if (flagText !== undefined) return { name: `--${flag}`, text: flagText };
     const text = env[variable];
@@ -135,11 +136,11 @@ function createSource(
 }
 
 const VARIABLES: readonly string[] = PROCESS_SETTINGS.flatMap(({ variable }) => variable ?? []);
-const VALUE_FLAGS: readonly string[] = PROCESS_SETTINGS.flatMap(({ flag }) => flag ?? []);
+const VALUE_FLAGS: readonly string[] = PROCESS_SETTINGS.flatMap((setting) => flagOf(setting) ?? []);
 const PLAIN_FLAGS: readonly string[] = ['help', 'version'];
 /** Flags that mean on if they have no value. */
-const SWITCHES: readonly string[] = PROCESS_SETTINGS.flatMap(({ flag, placeholder }) =>
-  flag !== undefined && placeholder?.startsWith('[') === true ? flag : [],
+const SWITCHES: readonly string[] = PROCESS_SETTINGS.flatMap((setting) =>
+  setting.placeholder?.startsWith('[') === true ? (flagOf(setting) ?? []) : [],
 );
 
 /** Returns the values of the flags, '' for a flag that takes none. */
@@ -148,47 +149,39 @@ function readFlags(
   commands: readonly string[],
   mistakes: string[],
 ): ReadonlyMap<string, string> {
-  const options = Object.fromEntries([
-    ...VALUE_FLAGS.map((flag) => [flag, { type: 'string' }] as const),
-    ...PLAIN_FLAGS.map((flag) => [flag, { type: 'boolean' }] as const),
-    ['help', { type: 'boolean', short: 'h' }] as const,
-  ]);
-  // Not strict, since strict parsing stops at the first mistake.
-  const withValues = args.map((arg, index) => switchedOn(arg, args[index + 1]));
-  const { tokens } = parseArgs({ args: withValues, options, strict: false, tokens: true });
   const flags = new Map<string, string>();
-  let lastUnknown = -2;
-  for (const token of tokens) {
-    // The argument after an unknown option may be its value.
-    if (token.kind === 'positional' && token.index !== lastUnknown + 1) {
-      // The argument is not quoted, since it may be an API key that was meant for an option.
+  let unknownAt = -2;
+  for (let index = 0; index < args.length; index += 1) {
+    const [, option, inline] = /^(-[^=]*)(?:=([^]*))?$/.exec(args[index]!) ?? [];
+    const name = option === '-h' ? 'help' : (/^--(.*)/.exec(option ?? '')?.[1] ?? '');
+    const takesValue = VALUE_FLAGS.includes(name);
+    // No argument is quoted that may be an API key: one that is not an option, -kSECRET, and the
+    // argument after an unknown option such as --api-key.
+    const isAfterUnknown = index === unknownAt + 1;
+    if (option === undefined && !isAfterUnknown) {
       mistakes.push(
-        token.index === 0
-          ? `Argument 1 is neither an option nor a command: ${hintFor(token.value, commands, '')}`
-          : `Unexpected argument ${token.index + 1}: see --help`,
+        index === 0
+          ? `Argument 1 is neither an option nor a command: ${hintFor(args[0]!, commands, '')}`
+          : `Unexpected argument ${index + 1}: see --help`,
       );
     }
-    if (token.kind !== 'option' || token.index === lastUnknown) continue;
-    const { name, rawName } = token;
-    const takesValue = VALUE_FLAGS.includes(name);
+    if (option === undefined) continue;
     if (!takesValue && !PLAIN_FLAGS.includes(name)) {
-      // An argument that may be an API key is shown by its position only: the one after an unknown
-      // option such as --api-key, and -kSECRET, which parseArgs takes for a list of letters.
-      const isValue = token.index === lastUnknown + 1;
-      const isShown = rawName.startsWith('--') && !isValue;
-      const what = isShown ? rawName : `in argument ${token.index + 1}`;
-      lastUnknown = token.index;
+      const isShown = option.startsWith('--') && !isAfterUnknown;
       const hint = hintFor(name, isShown ? [...VALUE_FLAGS, ...PLAIN_FLAGS] : [], '--');
-      mistakes.push(`Unknown option ${what}: ${hint}`);
-    } else if (takesValue && (token.value === undefined || token.value === '')) {
-      mistakes.push(`${rawName} needs a value`);
-    } else if (!takesValue && token.value !== undefined) {
-      mistakes.push(`${rawName} takes no value`);
-    } else if (flags.has(name)) {
-      mistakes.push(`${rawName} is given twice`);
-    } else {
-      flags.set(name, token.value ?? '');
+      mistakes.push(`Unknown option ${isShown ? option : `in argument ${index + 1}`}: ${hint}`);
+      unknownAt = index;
+      continue;
     }
+    let value = inline ?? '';
+    if (takesValue && inline === undefined) {
+      const isAlone = SWITCHES.includes(name) && !/^(on|off)$/.test(args[index + 1] ?? '');
+      value = isAlone ? 'on' : (args[(index += 1)] ?? '');
+    }
+    if (takesValue && value === '') mistakes.push(`${option} needs a value`);
+    else if (!takesValue && inline !== undefined) mistakes.push(`${option} takes no value`);
+    else if (flags.has(name)) mistakes.push(`${option} is given twice`);
+    else flags.set(name, value);
   }
   return flags;
 }
@@ -198,12 +191,6 @@ function hintFor(text: string, names: readonly string[], dashes: string): string
   const best = names.length === 0 ? '' : nearest(text.toLowerCase(), names);
   const isNear = best !== '' && edits(text.toLowerCase(), best) <= 2;
   return isNear ? `did you mean ${dashes}${best}?` : 'see --help';
-}
-
-/** `--memory` alone is `--memory=on`. */
-function switchedOn(arg: string, next: string | undefined): string {
-  const hasValue = next === 'on' || next === 'off';
-  return SWITCHES.some((flag) => arg === `--${flag}`) && !hasValue ? `${arg}=on` : arg;
 }
 
 /** The backend: a data file, memory or etcd. */

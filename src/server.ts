@@ -48,6 +48,12 @@ const ACCEPT_LOG_MS = 1000;
 
 const log = createJsonLog((line) => process.stderr.write(`${line}\n`));
 
+/**
+ * The standard streams on a terminal at the start: any of them, since output is often redirected.
+ * Under nohup and systemd there is none.
+ */
+const terminals = [0, 1, 2].filter((stream) => isatty(stream));
+
 let failedKeyReloads = 0;
 
 // Without a listener, EPIPE would end the service when the reader of its log ends.
@@ -73,7 +79,9 @@ async function main(args: readonly string[]): Promise<void> {
 
 async function serve(args: readonly string[]): Promise<void> {
   // Before anything that takes time: without a listener, SIGHUP would end the process.
-  const hangUps = catchHangUps();
+  let setHangUpHandler: (handler: () => void) => void = () => undefined;
+  const hangUpHandler = new Promise<() => void>((resolve) => (setHangUpHandler = resolve));
+  process.on('SIGHUP', () => void hangUpHandler.then((handle) => handle()));
   const result = await readConfig(process.env, args, readApiKeysFile, Object.keys(COMMANDS));
   // Diagnostic reports and child processes have the environment, and must not have an API key.
   delete process.env['PETSTORE_API_KEYS'];
@@ -90,7 +98,7 @@ async function serve(args: readonly string[]): Promise<void> {
       return;
     case 'run':
       try {
-        await run(result.config, result.apiKeys, hangUps);
+        await run(result.config, result.apiKeys, setHangUpHandler);
       } catch (error) {
         printError(messageOf(error));
         process.exit(1);
@@ -101,7 +109,7 @@ async function serve(args: readonly string[]): Promise<void> {
 async function run(
   config: Config,
   apiKeys: readonly ApiKeyOption[],
-  hangUps: HangUps,
+  setHangUpHandler: (handler: () => void) => void,
 ): Promise<void> {
   const generatedKey = apiKeys.length === 0 ? randomBytes(24).toString('base64url') : undefined;
   const backend = describeBackend(config);
@@ -131,7 +139,7 @@ async function run(
     app.open().catch((error: unknown) => {
       if (!isStopping()) throw error;
     });
-  handleHangUps(hangUps, app, config.apiKeySource, () => onSignal('SIGHUP'));
+  setHangUpHandler(createHangUpHandler(app, config.apiKeySource, () => onSignal('SIGHUP')));
   const inheritedSocket = readInheritedSocket(process.env, process.pid);
   // The service listens first: while a large file loads, it responds that it is starting. With an
   // inherited socket, clients wait in its queue until the service has started.
@@ -281,36 +289,16 @@ function endAfter(deadlineMs: number, app: App, exitCode: number, passedMs = 0):
   }, deadlineMs - passedMs);
 }
 
-/** Sets what a SIGHUP does, and does it for a SIGHUP that came before. */
-type HangUps = (onHangUp: (isTerminalClosed: boolean) => void) => void;
-
-/** Catches SIGHUP from the start of the process on. */
-function catchHangUps(): HangUps {
-  // Any of the three streams, since output is often redirected. Under nohup and systemd none is a
-  // terminal. After a hang-up, `isatty` returns false for the closed terminal.
-  const terminals = [0, 1, 2].filter((stream) => isatty(stream));
-  let isPending = false;
-  let handleOne = (): void => void (isPending = true);
-  process.on('SIGHUP', () => handleOne());
-  return (onHangUp) => {
-    handleOne = () => onHangUp(terminals.length > 0 && !terminals.some((stream) => isatty(stream)));
-    if (isPending) handleOne();
-  };
-}
-
-/** SIGHUP means "read the API keys file again", or that the terminal was closed. */
-function handleHangUps(
-  hangUps: HangUps,
-  app: App,
-  source: ApiKeySource,
-  stopService: () => void,
-): void {
+/** Returns what a SIGHUP does: it means "read the API keys file again", or a closed terminal. */
+function createHangUpHandler(app: App, source: ApiKeySource, stopService: () => void): () => void {
   let reading: Promise<void> = Promise.resolve();
-  hangUps((isTerminalClosed) => {
+  return () => {
+    // After a hang-up, `isatty` returns false for the closed terminal.
+    const isTerminalClosed = terminals.length > 0 && !terminals.some((stream) => isatty(stream));
     if (isTerminalClosed) stopService();
     else if (source.file === undefined) log('warn', 'There is no API keys file to read again');
     else reading = reading.then(() => reloadKeys(app, source));
-  });
+  };
 }
 
 /** Puts the keys of the file in force, unless the file has a mistake. */

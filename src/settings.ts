@@ -1,7 +1,7 @@
 /**
  * The table of settings of the process and of an app. A row may have the names of a setting, the
  * reader of its values, and its line of the help. The process may have an environment variable and
- * a flag for it. An app may have an option with the name of the row.
+ * a flag of the same name for it. An app may have an option with the name of the row.
  *
  * The process parses a text into a value first. Each rule about a value is therefore here once, and
  * the process and the app report it in the same words, each under its own name.
@@ -35,8 +35,7 @@ export type SettingName =
 
 export interface Setting {
   readonly variable?: string;
-  readonly flag?: string;
-  /** What follows the flag, in the help. In brackets: the flag alone means on. */
+  /** What follows the flag, if there is one, in the help. In brackets: the flag alone means on. */
   readonly placeholder?: string;
   readonly help?: string;
   /** Absent for the host, paths, API keys (see api-key.ts), etcd (see etcd-options.ts), a store. */
@@ -124,7 +123,6 @@ const runtime: Reader = reader('an object with nodeVersion and openConnections',
 export const SETTINGS: Readonly<Record<SettingName, Setting>> = {
   port: {
     variable: 'PORT',
-    flag: 'port',
     placeholder: '<number>',
     help: `port to listen on, 0 for any (${DEFAULT_PORT})`,
     reader: integer(0, 65_535),
@@ -132,34 +130,29 @@ export const SETTINGS: Readonly<Record<SettingName, Setting>> = {
   },
   host: {
     variable: 'HOST',
-    flag: 'host',
     placeholder: '<address>',
     help: `address to bind to (${DEFAULT_HOST})`,
     isProcessOnly: true,
   },
   prefix: {
     variable: 'PETSTORE_PREFIX',
-    flag: 'prefix',
     placeholder: '<path>',
     help: 'what every path begins with, for example /shop (none)',
     reader: prefix,
   },
   dataFile: {
     variable: 'PETSTORE_DATA_FILE',
-    flag: 'data-file',
     placeholder: '<path>',
     help: `the data file (${DEFAULT_DATA_FILE})`,
   },
   memory: {
     variable: 'PETSTORE_MEMORY',
-    flag: 'memory',
     placeholder: '[on|off]',
     help: 'keep pets in memory only; a data file is read and never written (off)',
     reader: onOrOff,
   },
   etcd: {
     variable: 'PETSTORE_ETCD',
-    flag: 'etcd',
     placeholder: '<urls>',
     help: 'keep the pets in an etcd cluster: its endpoints, separated by commas (none)',
   },
@@ -190,7 +183,6 @@ export const SETTINGS: Readonly<Record<SettingName, Setting>> = {
   store: {},
   apiKeysFile: {
     variable: 'PETSTORE_API_KEYS_FILE',
-    flag: 'api-keys-file',
     placeholder: '<path>',
     help: 'API keys, one per line: [NAME: ]KEY[ read-metrics]; read again on SIGHUP',
     isProcessOnly: true,
@@ -201,28 +193,24 @@ export const SETTINGS: Readonly<Record<SettingName, Setting>> = {
   },
   bodyLimitBytes: {
     variable: 'PETSTORE_BODY_LIMIT',
-    flag: 'body-limit',
     placeholder: '<bytes>',
     help: `longest request body (${DEFAULT_BODY_LIMIT_BYTES})`,
     reader: integer(1, MAX_BODY_LIMIT_BYTES),
   },
   accessLog: {
     variable: 'PETSTORE_ACCESS_LOG',
-    flag: 'access-log',
     placeholder: '[on|off]',
     help: 'log each response (off)',
     reader: onOrOff,
   },
   corsOrigins: {
     variable: 'PETSTORE_CORS_ORIGIN',
-    flag: 'cors-origin',
     placeholder: '<list>',
     help: 'origins of web pages that may use the service, separated by commas, or * for all (none)',
     reader: origins,
   },
   page: {
     variable: 'PETSTORE_PAGE',
-    flag: 'page',
     placeholder: '<on|off>',
     help: 'a page at / and a reference at /docs (on)',
     reader: onOrOff,
@@ -236,6 +224,12 @@ export const SETTINGS: Readonly<Record<SettingName, Setting>> = {
 export const PROCESS_SETTINGS: readonly Setting[] = Object.values(SETTINGS).filter(
   ({ variable }) => variable !== undefined,
 );
+
+/** Returns the flag of a setting, if it has one: the name of its variable without PETSTORE_. */
+export function flagOf({ variable, placeholder }: Setting): string | undefined {
+  if (placeholder === undefined) return undefined;
+  return variable?.replace('PETSTORE_', '').toLowerCase().replaceAll('_', '-');
+}
 
 /** The options of an app. */
 export const OPTION_NAMES: readonly string[] = Object.entries(SETTINGS)

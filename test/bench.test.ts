@@ -1,11 +1,10 @@
 /** The bench: that it runs, and that its load generator takes no wrong answer for a fast one. */
 
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { test, type TestContext } from 'node:test';
-import { runScript } from './support/process/run-script.ts';
+import { listen } from './support/http/service.ts';
+import { runScript } from './support/process/process.ts';
 
 test('The bench shows its parts, and measures the one that is asked for', async () => {
   const help = await runScript('bench.mjs', ['--help']);
@@ -76,13 +75,12 @@ async function load(
   listener: RequestListener,
   options: object,
 ): ReturnType<typeof runScript> {
-  const server = createServer(listener).listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const server = createServer(listener);
+  const port = await listen(server);
   t.after(() => {
     server.close();
     server.closeAllConnections();
   });
-  const { port } = server.address() as AddressInfo;
   const request = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
   const all = { port, request, connections: 2, count: 20, seconds: 20, ...options };
   return runScript('bench/load.mjs', [JSON.stringify(all)]);

@@ -1,18 +1,16 @@
 /** The contract of a store, run on stores that break a part of it. */
 
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { pathToFileURL } from 'node:url';
 import { tempDir } from './support/disk/temp-dir.ts';
+import { ROOT } from './support/process/carry.ts';
+import { runNode, type Result } from './support/process/process.ts';
 
-/** Found from this file's compiled place, .build/test. */
-const dist = new URL('../../dist/', import.meta.url);
-
-test('A store that throws for an id outside int64, as a database does, passes the contract', (t) => {
-  const { status, stdout } = runContract(
+test('A store that throws for an id outside int64, as a database does, passes the contract', async (t) => {
+  const { code, stdout } = await runContract(
     t,
     `({
       ...store,
@@ -27,15 +25,15 @@ test('A store that throws for an id outside int64, as a database does, passes th
       },
     })`,
   );
-  assert.equal(status, 0, stdout);
+  assert.equal(code, 0, stdout);
 });
 
-test('A store that replaces lone surrogates fails, and the report shows both names', (t) => {
-  const { status, stdout } = runContract(
+test('A store that replaces lone surrogates fails, and the report shows both names', async (t) => {
+  const { code, stdout } = await runContract(
     t,
     '({ ...store, create: (pet) => store.create({ ...pet, name: pet.name.toWellFormed() }) })',
   );
-  assert.equal(status, 1);
+  assert.equal(code, 1);
   const escaped = (message: string): boolean => stdout.includes(message.replaceAll('\\', '\\\\'));
   const high = 'The name must be "\\ud83d" from character 0 on, not "\ufffd"';
   const low = 'The name must be "\\udc36b" from character 1 on, not "\ufffdb"';
@@ -53,7 +51,7 @@ const REOPENED: readonly (readonly [what: string, pet: string, isWrong: boolean]
 ];
 
 for (const [what, pet, isWrong] of REOPENED) {
-  test(`A reopened store that lists ${what} ${isWrong ? 'fails' : 'passes'}`, (t) => {
+  test(`A reopened store that lists ${what} ${isWrong ? 'fails' : 'passes'}`, async (t) => {
     const wrap = `({
       ...store,
       createOnce: undefined,
@@ -67,10 +65,9 @@ for (const [what, pet, isWrong] of REOPENED) {
         return { ...page, pets: page.pets.map((pet) => pet.id > openedWith ? pet : ${pet}) };
       },
     })`;
-    const { status, stdout } = runContract(t, wrap, true);
-    assert.equal(status, isWrong ? 1 : 0, stdout);
-    const failed = stdout.match(/^ +not ok \d+ - .*/gm) ?? [];
-    assert.equal(failed.length, isWrong ? 1 : 0, failed.join('\n'));
+    const { code, stdout } = await runContract(t, wrap, true);
+    assert.equal(code, isWrong ? 1 : 0, stdout);
+    assert.equal(stdout.match(/^ +not ok \d+ - .*/gm)?.length ?? 0, isWrong ? 1 : 0, stdout);
   });
 }
 
@@ -78,17 +75,14 @@ for (const [what, pet, isWrong] of REOPENED) {
  * Runs the contract in a child process, on a store that a JavaScript expression creates. `store` is
  * an open store, `pets` what the storage keeps, and `openedWith` the last id when it was opened.
  */
-function runContract(
-  t: TestContext,
-  expression: string,
-  isDurable = false,
-): { readonly status: number | null; readonly stdout: string } {
-  const path = (name: string): string => JSON.stringify(fileURLToPath(new URL(name, dist)));
+async function runContract(t: TestContext, expression: string, isDurable = false): Promise<Result> {
+  const url = (name: string): string =>
+    JSON.stringify(pathToFileURL(join(ROOT, 'dist', name)).href);
   const file = join(tempDir(t), 'store.test.mjs');
   writeFileSync(
     file,
-    `import { createMemoryStore } from ${path('index.js')};
-import { testPetStoreContract } from ${path('contract/pet-store-contract.js')};
+    `import { createMemoryStore } from ${url('index.js')};
+import { testPetStoreContract } from ${url('contract/pet-store-contract.js')};
 const wrap = (store, pets, openedWith) => ${expression};
 const newStorage = () => {
   const pets = [];
@@ -97,7 +91,5 @@ const newStorage = () => {
 testPetStoreContract('The store', newStorage, { isDurable: ${isDurable} });
 `,
   );
-  const { NODE_TEST_CONTEXT: _, ...env } = process.env;
-  const args = ['--test', '--test-reporter=tap', file];
-  return spawnSync(process.execPath, args, { env, encoding: 'utf8', timeout: 60_000 });
+  return runNode(['--test', '--test-reporter=tap', file]);
 }

@@ -2,8 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { DEFAULT_LIMIT, MAX_LIMIT } from '../src/api/read-parameters.ts';
 import { petOperations } from '../src/api/operations.ts';
 import { STATUS_OF_CODE } from '../src/http/api-error.ts';
+import { PET_STATUSES } from '../src/model/pet.ts';
 import { openapiOperation } from '../src/openapi/openapi.ts';
 import type { Schema } from '../src/openapi/types.ts';
 import { healthOperations } from '../src/ops/health.ts';
@@ -27,7 +29,7 @@ import { startService } from './support/http/service.ts';
 const description = await fetchDescription();
 const described = describedOperations(description);
 
-test('The description is served as JSON without an API key', async (t) => {
+test('The interface description version is 1.0.0', async (t) => {
   const service = await startService();
   t.after(service.close);
   const response = await fetch(`${service.origin}/openapi.json`);
@@ -142,20 +144,23 @@ test('Every operation has what linters require: a name, tags, texts, and a 2XX a
   }
 });
 
-test('Each operation has exactly the parameters that the service reads, with schemas', () => {
+test('Each operation has exactly the parameters that the service reads, with their bounds', () => {
   const all = described.flatMap(({ operation: { operationId, parameters = [] } }) =>
-    parameters.map(({ in: where, name, required, schema }) => {
-      if (schema.default !== undefined) assertMatches(schema, schema.default, name);
-      return [operationId, where, name, required ?? false];
+    parameters.map(({ in: where, name, required = false, schema }) => {
+      const { $ref = '', minimum, maximum, default: byDefault } = schema;
+      return [operationId, where, name, required, $ref || [minimum, maximum, byDefault]];
     }),
   );
+  const int64 = [-(2 ** 63), 2 ** 63, undefined];
+  const none = [undefined, undefined, undefined];
   assert.deepEqual(all, [
-    ['listPets', 'query', 'limit', false],
-    ['listPets', 'query', 'status', false],
-    ['listPets', 'query', 'after', false],
-    ['createPet', 'header', 'Idempotency-Key', false],
-    ['getPet', 'path', 'petId', true],
+    ['listPets', 'query', 'limit', false, [1, MAX_LIMIT, DEFAULT_LIMIT]],
+    ['listPets', 'query', 'status', false, '#/components/schemas/PetStatus'],
+    ['listPets', 'query', 'after', false, int64],
+    ['createPet', 'header', 'Idempotency-Key', false, none],
+    ['getPet', 'path', 'petId', true, int64],
   ]);
+  assert.deepEqual(description.components.schemas['PetStatus']?.enum, PET_STATUSES);
 });
 
 test('The examples of a request body match its schema', () => {

@@ -2,26 +2,20 @@
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { tempDir } from './support/disk/temp-dir.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
 /** The end of a test, as the runner tells it. */
 function result(path: string, name: string, error?: string, skip?: string): object {
   const file = join(root, '.build', 'test', path);
-  const details = {
-    duration_ms: 1500,
-    ...(error === undefined ? {} : { error: { cause: error } }),
-  };
+  const details = { duration_ms: 1500, ...(error !== undefined && { error: { cause: error } }) };
   const type = error === undefined ? 'test:pass' : 'test:fail';
-  return {
-    type,
-    data: { name, file, nesting: 0, details, ...(skip === undefined ? {} : { skip }) },
-  };
+  return { type, data: { name, file, nesting: 0, details, ...(skip !== undefined && { skip }) } };
 }
 
 const EVENTS: readonly object[] = [
@@ -62,9 +56,7 @@ Failed:
 });
 
 test('A failure shows what differs and where, without the lists and the frames of Node', (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'petstore-reporter-'));
-  t.after(() => rmSync(folder, { recursive: true }));
-  const file = join(folder, 'lists.test.mjs');
+  const file = join(tempDir(t), 'lists.test.mjs');
   writeFileSync(
     file,
     `import assert from 'node:assert/strict';

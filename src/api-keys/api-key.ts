@@ -57,20 +57,16 @@ export function keyNameProblem(name: string): string | undefined {
 /** Returns a problem for each name and each key that occurs twice. Each key must be valid. */
 export function duplicateProblems(keys: readonly LocatedKey[]): readonly string[] {
   const problems: string[] = [];
-  const keyIn = new Map<string, string>();
-  const nameIn = new Map<string, string>();
+  const found = new Map<string, string>();
+  const check = (kind: 'key' | 'name', value: string, where: string): void => {
+    const earlier = found.get(`${kind} ${value}`);
+    if (earlier === undefined) found.set(`${kind} ${value}`, where);
+    else problems.push(`${where}: the ${kind} is configured already (${earlier})`);
+  };
   for (const { option, where } of keys) {
     const { key, name } = namedKey(option);
-    const digest = digestIn(key)?.toLowerCase() ?? crypto.hash('sha256', key, 'hex');
-    const sameKey = keyIn.get(digest);
-    if (sameKey !== undefined)
-      problems.push(`${where}: the key is configured already (${sameKey})`);
-    else keyIn.set(digest, where);
-    if (name === undefined) continue;
-    const sameName = nameIn.get(name);
-    if (sameName !== undefined)
-      problems.push(`${where}: the name is configured already (${sameName})`);
-    else nameIn.set(name, where);
+    check('key', digestIn(key)?.toLowerCase() ?? crypto.hash('sha256', key, 'hex'), where);
+    if (name !== undefined) check('name', name, where);
   }
   return problems;
 }

@@ -1,11 +1,11 @@
 /**
  * JSON in which a 64-bit integer stays exact: it becomes a bigint, however it is written.
  *
- * The client, which browsers load, and the conformance kit use it. The service reads requests with
- * json.ts instead, which reports the position of a mistake. JSON.parse returns doubles, and only
- * newer engines show a number's text to a reviver. So each number becomes a string before the
- * parse, and a number again after it. A mark at the end of each string value tells the two kinds
- * apart:
+ * The client, which browsers load, the conformance kit and the OpenAPI description use it. The
+ * service reads requests with json.ts instead, which reports the position of a mistake. JSON.parse
+ * returns doubles, and only newer engines show a number's text to a reviver. So each number becomes
+ * a string before the parse, and a number again after it. A mark at the end of each string value
+ * tells the two kinds apart:
  *
  *     {"id":12,"name":"12"}  →  {"id":"12#","name":"12$"}  →  { id: 12n, name: '12' }
  */

@@ -138,8 +138,7 @@ export function createClient(options: ClientOptions): PetStoreClient {
   async function listPets(query: PetQuery | string = {}, options?: CallOptions): Promise<PetPage> {
     const isLink = typeof query === 'string';
     const url = isLink ? linkUrl(baseUrl, query) : listPetsUrl(baseUrl, query);
-    const request = { operation: 'listPets', method: 'GET', url, expectedStatus: 200 } as const;
-    const response = await call(request, options);
+    const response = await call({ operation: 'listPets', url }, options);
     return { pets: petsFrom(response), next: readNext(response, url, baseUrl) };
   }
 
@@ -173,13 +172,11 @@ export function createClient(options: ClientOptions): PetStoreClient {
     async createPet(newPet, options) {
       const [url, body] = [petsUrl(baseUrl), encodeNewPet(newPet)];
       const idempotencyKey = readIdempotencyKey(options?.idempotencyKey);
-      const post = { operation: 'createPet', method: 'POST', url, expectedStatus: 201 } as const;
-      return petFrom(await call({ ...post, body, idempotencyKey }, options));
+      const request = { operation: 'createPet', url, body, idempotencyKey } as const;
+      return petFrom(await call(request, options));
     },
     async getPet(id, options) {
-      const url = petUrl(baseUrl, id);
-      const request = { operation: 'getPet', method: 'GET', url, expectedStatus: 200 } as const;
-      return petFrom(await call(request, options));
+      return petFrom(await call({ operation: 'getPet', url: petUrl(baseUrl, id) }, options));
     },
   };
 }

@@ -24,13 +24,3 @@ export class PetStoreError extends Error {
     this.status = status;
   }
 }
-
-/** Returns a PetStoreError with one of the client's own codes. */
-export function clientError(
-  code: ClientErrorCode,
-  message: string,
-  status?: number,
-  options?: { cause?: unknown },
-): PetStoreError {
-  return new PetStoreError(code, message, status, options);
-}

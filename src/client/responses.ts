@@ -7,7 +7,7 @@
 
 import { parseExactJson } from '../base/exact-json.ts';
 import { isPetStatus, PET_STATUSES, type Pet } from '../model/pet.ts';
-import { clientError, PetStoreError } from './pet-store-error.ts';
+import { PetStoreError } from './pet-store-error.ts';
 
 export interface ServiceResponse {
   /** The HTTP status. A browser shows a redirect as 0. */
@@ -34,7 +34,7 @@ export function errorFrom(response: ServiceResponse, apiKey: string): PetStoreEr
   if (status === 0 || (status >= 300 && status < 400)) {
     const message =
       'The response is a redirect, which the client does not follow, to protect the API key';
-    return clientError('unexpected_status', message, status === 0 ? undefined : status);
+    return new PetStoreError('unexpected_status', message, status === 0 ? undefined : status);
   }
   const body = jsonOrUndefined(response.text);
   if (isObject(body) && body['status'] === BigInt(status)) {
@@ -45,11 +45,11 @@ export function errorFrom(response: ServiceResponse, apiKey: string): PetStoreEr
     }
   }
   const message = `The response has the status ${status} and no Error body`;
-  return clientError('unexpected_status', message, status);
+  return new PetStoreError('unexpected_status', message, status);
 }
 
 export function invalidAnswer(message: string, status: number): PetStoreError {
-  return clientError('invalid_answer', message, status);
+  return new PetStoreError('invalid_answer', message, status);
 }
 
 function petOf(value: unknown, what: string, httpStatus: number): Pet {

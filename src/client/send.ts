@@ -11,14 +11,13 @@
 import { cut } from '../base/quote.ts';
 import { errorFrom, type ServiceResponse } from './responses.ts';
 import { wait, type Clock } from './clock.ts';
-import { clientError, PetStoreError } from './pet-store-error.ts';
+import { PetStoreError } from './pet-store-error.ts';
 import { retryDelayMs } from './retry-delay.ts';
 
 export interface PetStoreRequest {
   readonly operation: 'listPets' | 'createPet' | 'getPet';
-  readonly method: 'GET' | 'POST';
   readonly url: URL;
-  readonly expectedStatus: 200 | 201;
+  /** The NewPet of a POST. A request without a body is a GET. */
   readonly body?: string;
   readonly idempotencyKey?: string | undefined;
 }
@@ -75,7 +74,7 @@ async function sendOnce(
   signal: AbortSignal,
   wasSent: boolean,
 ): Promise<ServiceResponse | Failure> {
-  const { url, method, body = null, idempotencyKey } = request;
+  const { url, body = null, idempotencyKey } = request;
   const headers: Record<string, string> = {
     Authorization: `Bearer ${apiKey}`,
     Accept: 'application/json',
@@ -85,6 +84,7 @@ async function sendOnce(
   let received: ServiceResponse;
   try {
     // A redirect may change POST to GET, and may lead to another host.
+    const method = body === null ? 'GET' : 'POST';
     const init = { method, headers, body, signal, redirect: 'manual' } as const;
     const response = await fetch(url.href, init);
     const text = await response.text();
@@ -96,21 +96,16 @@ async function sendOnce(
     const failure = mayBeSent
       ? 'got no complete response'
       : `cannot reach the service: ${cut(reason)}`;
-    const outcome = mayBeSent || wasSent ? doubt(request) : noPet(request);
-    const message = `${describe(request)} ${failure}${outcome}`;
-    const error = clientError('network_failure', message, undefined, { cause });
-    const isSafeToRepeat = method === 'GET' || idempotencyKey !== undefined;
-    return { error, isSafeToRepeat, mayBeSent, retryAfter: null };
+    const message = `${describe(request)} ${failure}${effect(request, mayBeSent || wasSent)}`;
+    const error = new PetStoreError('network_failure', message, undefined, { cause });
+    return { error, isSafeToRepeat: isSafeToRepeat(request), mayBeSent, retryAfter: null };
   }
-  if (received.status === request.expectedStatus) return received;
+  const { status } = received;
+  if (status === (body === null ? 200 : 201)) return received;
   const error = withBaseUrlHint(request, errorFrom(received, apiKey));
-  const isSafeToRepeat = isTransient(request, received.status, error.code);
-  return {
-    error,
-    isSafeToRepeat,
-    mayBeSent: true,
-    retryAfter: received.headers.get('Retry-After'),
-  };
+  const retryAfter = received.headers.get('Retry-After');
+  const isSafe = isSafeToRepeat(request, status, error.code);
+  return { error, isSafeToRepeat: isSafe, mayBeSent: true, retryAfter };
 }
 
 /**
@@ -143,11 +138,12 @@ function withBaseUrlHint({ operation }: PetStoreRequest, error: PetStoreError): 
 
 const BASE_URL_HINT = 'check the base URL: it ends in /v1, such as https://host/v1';
 
-function isTransient(request: PetStoreRequest, status: number, code: string): boolean {
+/** Without a status there was no response. */
+function isSafeToRepeat(request: PetStoreRequest, status?: number, code?: string): boolean {
   const hasKey = request.idempotencyKey !== undefined;
-  if (request.method === 'POST' && !hasKey) return status === 503 && code === 'unavailable';
+  if (request.body !== undefined && !hasKey) return status === 503 && code === 'unavailable';
   if (hasKey && status === 500) return true;
-  return status === 502 || status === 503 || status === 504;
+  return status === undefined || status === 502 || status === 503 || status === 504;
 }
 
 interface TimeLimit {
@@ -163,8 +159,8 @@ function startTimeLimit(request: PetStoreRequest, options: SendOptions): TimeLim
   if (signal?.aborted) abort();
   signal?.addEventListener('abort', abort, { once: true });
   const onTime = (): void => {
-    const message = `${describe(request)} took longer than ${timeoutMs} ms${doubt(request)}`;
-    controller.abort(clientError('timeout', message));
+    const message = `${describe(request)} took longer than ${timeoutMs} ms${effect(request, true)}`;
+    controller.abort(new PetStoreError('timeout', message));
   };
   const stopTimer = timeoutMs === Infinity ? undefined : clock.startTimer(timeoutMs, onTime);
   return {
@@ -180,10 +176,8 @@ function describe({ operation, url }: PetStoreRequest): string {
   return `${operation} at ${url.origin}`;
 }
 
-function noPet({ method }: PetStoreRequest): string {
-  return method === 'POST' ? '; no pet was added' : '';
-}
-
-function doubt({ method }: PetStoreRequest): string {
-  return method === 'POST' ? '; whether the pet was added is not known' : '';
+/** Returns what a message says of the pet that a POST should add. */
+function effect({ body }: PetStoreRequest, mayBeSent: boolean): string {
+  if (body === undefined) return '';
+  return mayBeSent ? '; whether the pet was added is not known' : '; no pet was added';
 }

@@ -12,10 +12,7 @@
 import { messageOf } from '../base/log.ts';
 import { DEFAULT_DATA_FILE } from '../settings.ts';
 import { verifyData } from '../stores/file/verify-data.ts';
-import type { Disk } from '../stores/file/disk.ts';
 import { nodeDisk } from '../stores/file/node-disk.ts';
-
-const PROGRESS_STEP_BYTES: number = 16 << 20;
 
 const USAGE = `Usage: petstore check-data [file]
 
@@ -36,9 +33,8 @@ if (path === undefined) {
 }
 
 try {
-  const report = await verifyData(withProgress(nodeDisk), path);
+  const report = await verifyData(nodeDisk, path);
   const { pets, lastId, journalPets, keys, strayKeys, tornBytes, hasChecksum } = report;
-  clearProgress();
   const inJournal = journalPets === 0 ? '' : `, ${journalPets} of them in the journal only`;
   console.log(
     `${path}: ${pets} ${pets === 1 ? 'pet' : 'pets'}, the greatest id is ${lastId}${inJournal}`,
@@ -56,7 +52,6 @@ try {
     console.log(`${tornBytes} bytes at the journal's end are a commit that is not complete`);
   }
 } catch (error) {
-  clearProgress();
   console.error(messageOf(error));
   process.exit(1);
 }
@@ -68,31 +63,4 @@ function configuredFile(): string | undefined {
   if (etcd !== undefined && etcd !== '') return undefined;
   if (file !== undefined && file !== '') return file;
   return memory === 'on' ? undefined : DEFAULT_DATA_FILE;
-}
-
-/** Wraps the disk so that a terminal shows how much of a large file was read. */
-function withProgress(disk: Disk): Disk {
-  if (!process.stderr.isTTY) return disk;
-  return {
-    ...disk,
-    async open(path, how) {
-      const file = await disk.open(path, how);
-      const sizeBytes = disk.stat(path)?.sizeBytes ?? 0;
-      let told = 0;
-      return {
-        ...file,
-        read(bytes, offset, length, position) {
-          if (position - told >= PROGRESS_STEP_BYTES) {
-            told = position;
-            process.stderr.write(`\r${Math.floor((100 * position) / sizeBytes)} % of ${path} `);
-          }
-          return file.read(bytes, offset, length, position);
-        },
-      };
-    },
-  };
-}
-
-function clearProgress(): void {
-  if (process.stderr.isTTY) process.stderr.write('\r\x1b[K');
 }

@@ -54,11 +54,11 @@ function readCopy(args: readonly string[]): Copy | string {
   try {
     const { values } = parseArgs({ args: [...args], options: { ...options, ...help } });
     if (values.help === true) return USAGE;
-    const isImport = values.from !== undefined && values['to-etcd'] !== undefined;
-    const isExport = values.to !== undefined && values['from-etcd'] !== undefined;
-    const ends = [values.from, values.to, values['from-etcd'], values['to-etcd']];
-    const count = ends.filter((end) => end !== undefined).length;
-    if (isImport === isExport || count !== 2) {
+    const ends = Object.keys(values)
+      .filter((name) => name !== 'prefix')
+      .sort();
+    const isImport = ends.join() === 'from,to-etcd';
+    if (!isImport && ends.join() !== 'from-etcd,to') {
       return 'Expected --from and --to-etcd, or --from-etcd and --to: see --help';
     }
     const urls = values['to-etcd'] ?? values['from-etcd'] ?? '';

@@ -1,6 +1,6 @@
 /** What `petstore --help` shows: the commands, and the settings of the process. */
 
-import { PROCESS_SETTINGS } from '../settings.ts';
+import { flagOf, PROCESS_SETTINGS } from '../settings.ts';
 import { COMMANDS } from './commands.ts';
 
 const COLUMNS = [26, 30] as const;
@@ -17,8 +17,9 @@ ${Object.entries(COMMANDS)
   .join('')}  help [command]            show this help, or that of a command
 
 Options, and the environment variables that they override:
-${PROCESS_SETTINGS.map(({ variable = '', flag, placeholder = '', help = '' }) => {
-  const first = flag === undefined ? '' : `--${flag} ${placeholder}`;
+${PROCESS_SETTINGS.map((setting) => {
+  const { variable = '', placeholder, help = '' } = setting;
+  const first = placeholder === undefined ? '' : `--${flagOf(setting)} ${placeholder}`;
   return `  ${first.padEnd(COLUMNS[0])}${variable.padEnd(COLUMNS[1])}${help}\n`;
 }).join('')}  -h, --help                show this help and exit
   --version                 show the version and exit

@@ -18,7 +18,7 @@ export interface Check {
   readonly id: string;
   readonly level: Level;
   readonly sentence: string;
-  run(client: TestClient): Promise<void>;
+  run(client: TestClient): Promise<unknown>;
 }
 
 type Run = Check['run'];

@@ -35,7 +35,7 @@ export class Differences extends Error {
 export async function eachCase<T>(
   client: TestClient,
   cases: readonly T[],
-  run: (own: TestClient, item: T) => Promise<void>,
+  run: (own: TestClient, item: T) => Promise<unknown>,
   atOnce = 1,
 ): Promise<void> {
   const differences: Difference[] = [];

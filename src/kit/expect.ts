@@ -68,6 +68,24 @@ export function assertPet(pet: Fields, expected: Fields = {}): void {
   }
 }
 
+/** Adds a pet with this status. Asserts that the response and a later one have the Pet. */
+export async function assertAdds(client: TestClient, status?: string): Promise<void> {
+  const newPet = client.newPet({ status });
+  const { pet } = await client.add(newPet);
+  assertPet(pet, newPet);
+  await assertKept(client, pet);
+}
+
+/** Adds a pet with this status, and asserts that the lists with the status as filter have it. */
+export async function assertLists(client: TestClient, status?: string): Promise<void> {
+  const { pet } = await client.add(client.newPet({ status }));
+  if (status !== undefined) {
+    assertFiltered(petsOf(await client.get(`/pets?status=${status}`)), status);
+  }
+  const { id, name, categoryId } = pet;
+  assertPet(await findListed(client, pet), { id, name, categoryId });
+}
+
 /** Asserts that the service still has the pet as it was added: by its id, or else in a list. */
 export async function assertKept(client: TestClient, pet: Fields): Promise<void> {
   const response = await client.get(`/pets/${pet['id']}`);
@@ -81,7 +99,7 @@ export async function assertKept(client: TestClient, pet: Fields): Promise<void>
  * Resolves with the pet from the lists, on any page that a Link with rel="next" leads to. Rejects
  * with NotObserved if there may be more pets than the lists show.
  */
-export async function findListed(client: TestClient, pet: Fields): Promise<Fields> {
+async function findListed(client: TestClient, pet: Fields): Promise<Fields> {
   const status = pet['status'] === undefined ? '' : `&status=${String(pet['status'])}`;
   const path = `/pets?limit=${LONGEST_LIST}${status}`;
   let [pages, lastLength] = [0, 0];

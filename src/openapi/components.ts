@@ -41,18 +41,33 @@ export function jsonContent(schema: Schema, examples: Named<unknown>): Named<Med
   return { 'application/json': { schema, examples: Object.fromEntries(named) } };
 }
 
-/** Describes a response with an Error body. `examples` maps a name to code and message. */
+/** Describes a response with an Error body. `examples` maps a name to a code and its message. */
 export function describedError(
   description: string,
-  examples: Named<readonly [ErrorCode, string]>,
+  examples: Named<`${ErrorCode}: ${string}`>,
   headers: Named<HeaderObject> = {},
 ): ResponseObject {
-  const bodies = Object.entries(examples).map(([name, [code, message]]) => [
-    name,
-    new ApiError(code, message).body,
-  ]);
+  const bodies = Object.entries(examples).map(([name, example]) => {
+    const end = example.indexOf(': ');
+    return [name, new ApiError(example.slice(0, end) as ErrorCode, example.slice(end + 2)).body];
+  });
   const content = jsonContent(schemaRef('Error'), Object.fromEntries(bodies));
   return { description, headers, content };
+}
+
+/** Describes a header field that only some of the responses have. */
+export function optionalField(
+  description: string,
+  example: string | number,
+  schema: Schema = { type: 'string' },
+): HeaderObject {
+  return { description, schema, example };
+}
+
+/** Describes a header field that each such response has. */
+export function requiredField(...field: Parameters<typeof optionalField>): HeaderObject {
+  const { description, ...rest } = optionalField(...field);
+  return { description, required: true, ...rest };
 }
 
 const NEW_PET_PROPERTIES: Named<Schema> = {
@@ -112,41 +127,39 @@ const SCHEMAS: Named<Schema> = {
   },
 };
 
-const RETRY_AFTER: HeaderObject = {
-  description: 'How many seconds to wait before a retry',
-  required: true,
-  schema: { type: 'integer', minimum: 1 },
-  example: 1,
+const RETRY_AFTER: Named<HeaderObject> = {
+  'Retry-After': requiredField('How many seconds to wait before a retry', 1, {
+    type: 'integer',
+    minimum: 1,
+  }),
 };
 
 const STARTING: ResponseObject = describedError(
   'The service is starting',
-  { starting: ['unavailable', 'The service is starting'] },
-  { 'Retry-After': RETRY_AFTER },
+  { starting: 'unavailable: The service is starting' },
+  RETRY_AFTER,
 );
 
 const UNAVAILABLE: ResponseObject = describedError(
   'The service is starting, stopping, or unable to store animals',
   {
-    starting: ['unavailable', 'The service is starting'],
-    stopping: ['unavailable', 'The service is stopping'],
+    starting: 'unavailable: The service is starting',
+    stopping: 'unavailable: The service is stopping',
   },
-  { 'Retry-After': RETRY_AFTER },
+  RETRY_AFTER,
 );
 
 const UNAUTHORIZED: ResponseObject = describedError(
   'The API key is missing or invalid',
   {
-    missing: ['unauthorized', 'An API key is required: Authorization: Bearer <API_KEY>'],
-    invalid: ['unauthorized', 'The API key is not valid'],
+    missing: 'unauthorized: An API key is required: Authorization: Bearer <API_KEY>',
+    invalid: 'unauthorized: The API key is not valid',
   },
   {
-    'WWW-Authenticate': {
-      description: 'The challenge (RFC 6750). It has an error only if a credential was sent',
-      required: true,
-      schema: { type: 'string' },
-      example: 'Bearer realm="petstore", error="invalid_token"',
-    },
+    'WWW-Authenticate': requiredField(
+      'The challenge (RFC 6750). It has an error only if a credential was sent',
+      'Bearer realm="petstore", error="invalid_token"',
+    ),
   },
 );
 
@@ -156,31 +169,21 @@ const FAILURE: ResponseObject = describedError(
     'in time, 417 unknown Expect, 431 header too large, 500 the service failed, 501 unsupported ' +
     'transfer coding, 505 unsupported HTTP version',
   {
-    expectation: ['expectation_failed', 'Expect must be 100-continue, not "200-ok"'],
-    header: ['headers_too_large', 'The header is longer than 16384 bytes'],
-    method: [
-      'method_not_allowed',
-      `${PETS_PATH}/1 does not support DELETE, only GET, HEAD, OPTIONS`,
-    ],
-    coding: [
-      'unsupported_transfer_coding',
-      'Transfer-Encoding must be chunked, not "gzip, chunked"',
-    ],
-    version: ['unsupported_http_version', 'HTTP/2.0 is not supported, only HTTP/1.0 and HTTP/1.1'],
-    internal: ['internal_error', 'The service failed to respond'],
+    expectation: 'expectation_failed: Expect must be 100-continue, not "200-ok"',
+    header: 'headers_too_large: The header is longer than 16384 bytes',
+    method: `method_not_allowed: ${PETS_PATH}/1 does not support DELETE, only GET, HEAD, OPTIONS`,
+    coding: 'unsupported_transfer_coding: Transfer-Encoding must be chunked, not "gzip, chunked"',
+    version: 'unsupported_http_version: HTTP/2.0 is not supported, only HTTP/1.0 and HTTP/1.1',
+    internal: 'internal_error: The service failed to respond',
   },
   {
-    Allow: {
-      description: 'With 405: the methods that the path supports',
-      schema: { type: 'string' },
-      example: 'GET, HEAD, OPTIONS',
-    },
+    Allow: optionalField('With 405: the methods that the path supports', 'GET, HEAD, OPTIONS'),
   },
 );
 
 const MALFORMED: ResponseObject = describedError('The request is not well-formed', {
-  brokenEncoding: ['malformed_request', 'The query "%zz" has broken percent-encoding'],
-  host: ['malformed_request', 'Host "a,b" is not a host'],
+  brokenEncoding: 'malformed_request: The query "%zz" has broken percent-encoding',
+  host: 'malformed_request: Host "a,b" is not a host',
 });
 
 export const COMPONENTS: OpenApi['components'] = {
@@ -221,12 +224,7 @@ export const DEPRECATED_FAILURE: ResponseObject = withHeaders(FAILURE, optional(
 
 /** The header field that lets any web page read a response. */
 export const PUBLIC: Named<HeaderObject> = {
-  'Access-Control-Allow-Origin': {
-    description: 'Any web page may read it',
-    required: true,
-    schema: { type: 'string' },
-    example: '*',
-  },
+  'Access-Control-Allow-Origin': requiredField('Any web page may read it', '*'),
 };
 
 /** Without `required`, since the service sends some failures before it knows the path. */
@@ -235,8 +233,7 @@ export const PUBLIC_FAILURE: ResponseObject = withHeaders(FAILURE, optional(PUBL
 
 function deprecationHeader(name: string, description: string): HeaderObject {
   const fields = deprecationHeaders(GET_PET_DEPRECATION);
-  const example = fields[fields.indexOf(name) + 1] ?? '';
-  return { description, required: true, schema: { type: 'string' }, example };
+  return requiredField(description, fields[fields.indexOf(name) + 1] ?? '');
 }
 
 function withHeaders(response: ResponseObject, headers: Named<HeaderObject>): ResponseObject {

@@ -6,6 +6,7 @@
  * with a running service.
  */
 
+import { stringifyExactJson } from '../base/exact-json.ts';
 import type { Operation } from '../http/operation.ts';
 import { jsonResponse } from '../http/api-response.ts';
 import { DEFAULT_BODY_LIMIT_BYTES } from '../http/request-body.ts';
@@ -20,12 +21,14 @@ import {
   PUBLIC_FAILURE,
   PUBLIC_MALFORMED,
   jsonContent,
+  optionalField,
+  requiredField,
   responseRef,
   schemaRef,
   SUCCESSOR_LINK,
 } from './components.ts';
 import { ERROR_CODES } from './error-codes.ts';
-import type { HeaderObject, OpenApi, OperationObject, Parameter } from './types.ts';
+import type { OpenApi, OperationObject, Parameter } from './types.ts';
 import { GET_PET_DEPRECATION } from '../api/operations.ts';
 import { BASE_PATH, PET_PATH, PETS_PATH } from '../api/paths.ts';
 import { DEFAULT_LIMIT, MAX_LIMIT } from '../api/read-parameters.ts';
@@ -34,7 +37,7 @@ export const OPENAPI_PATH = '/openapi.json';
 
 /** GET /openapi.json, which needs no API key. Its examples are those of an app without a prefix. */
 export function openapiOperation(prefix: string): Operation {
-  const response = jsonResponse(200, encodeDescription(describeService(prefix)));
+  const response = jsonResponse(200, stringifyExactJson(describeService(prefix)));
   return {
     name: 'openapi',
     method: 'GET',
@@ -114,18 +117,20 @@ export function describeService(prefix: string): OpenApi {
   };
 }
 
-/** Returns the description as JSON. JSON.stringify refuses bigints: they pass as marked strings. */
-function encodeDescription(description: OpenApi): string {
-  const mark = (_key: string, value: unknown): unknown =>
-    typeof value === 'bigint' ? `bigint:${value}` : value;
-  return JSON.stringify(description, mark).replace(/"bigint:(-?[0-9]+)"/g, '$1');
-}
-
 const PETS = 'pets';
 const OPERATORS = 'operators';
 
 const REX = { name: 'Rex', categoryId: 7, status: 'available' } as const;
 const MIA = { name: 'Mia', categoryId: 3 } as const;
+
+/** Parts of messages in the examples. */
+const NO_LIMIT = 'limit must be an integer from 1 to 100, not "0"';
+const NO_STATUS = 'status must be one of available, pending, sold, not "lost"';
+const NO_CATEGORY = 'categoryId must be an integer of 64 bits, not 1.5';
+const NO_END = "expected ',' or '}' but found the end at byte 13";
+const SYNC_FAILED = 'pets cannot be stored: EIO: i/o error';
+const BODY_LIMIT = `the limit of ${DEFAULT_BODY_LIMIT_BYTES} bytes`;
+const { removedOn } = GET_PET_DEPRECATION;
 
 const LIST_PARAMETERS: readonly Parameter[] = [
   {
@@ -152,12 +157,6 @@ const LIST_PARAMETERS: readonly Parameter[] = [
   },
 ];
 
-const NEXT_LINK: HeaderObject = {
-  description: 'The next page (RFC 8288), if more animals match',
-  schema: { type: 'string' },
-  example: `<${PETS_PATH}?limit=2&after=2>; rel="next"`,
-};
-
 const LIST_PETS: OperationObject = {
   operationId: 'listPets',
   tags: [PETS],
@@ -169,7 +168,12 @@ const LIST_PETS: OperationObject = {
   responses: {
     200: {
       description: 'The animals, or an empty array if none match',
-      headers: { Link: NEXT_LINK },
+      headers: {
+        Link: optionalField(
+          'The next page (RFC 8288), if more animals match',
+          `<${PETS_PATH}?limit=2&after=2>; rel="next"`,
+        ),
+      },
       content: jsonContent(schemaRef('Pets'), {
         page: [
           { id: 1, ...REX },
@@ -179,12 +183,8 @@ const LIST_PETS: OperationObject = {
       }),
     },
     400: describedError('A parameter is invalid, or the request is malformed', {
-      invalidParameters: [
-        'invalid_parameter',
-        'limit must be an integer from 1 to 100, not "0"; ' +
-          'status must be one of available, pending, sold, not "lost"',
-      ],
-      brokenEncoding: ['malformed_request', 'The query "%zz" has broken percent-encoding'],
+      invalidParameters: `invalid_parameter: ${NO_LIMIT}; ${NO_STATUS}`,
+      brokenEncoding: 'malformed_request: The query "%zz" has broken percent-encoding',
     }),
     401: responseRef('Unauthorized'),
     503: responseRef('Starting'),
@@ -222,18 +222,12 @@ const CREATE_PET: OperationObject = {
     201: {
       description: 'The animal was added',
       headers: {
-        Location: {
-          description: 'The path of the new animal',
-          required: true,
-          schema: { type: 'string' },
-          example: `${PETS_PATH}/1`,
-        },
-        'Idempotent-Replayed': {
-          description:
-            'Present if an earlier request with the same Idempotency-Key stored the animal',
-          schema: { type: 'string', enum: ['true'] },
-          example: 'true',
-        },
+        Location: requiredField('The path of the new animal', `${PETS_PATH}/1`),
+        'Idempotent-Replayed': optionalField(
+          'Present if an earlier request with the same Idempotency-Key stored the animal',
+          'true',
+          { type: 'string', enum: ['true'] },
+        ),
       },
       content: jsonContent(schemaRef('Pet'), {
         withStatus: { id: 1, ...REX },
@@ -241,67 +235,40 @@ const CREATE_PET: OperationObject = {
       }),
     },
     400: describedError('The body is not a NewPet, or the request is malformed', {
-      invalidKey: [
-        'invalid_idempotency_key',
-        'Idempotency-Key must be 1 to 255 visible ASCII characters',
-      ],
-      invalidFields: [
-        'invalid_body',
-        'name is required; categoryId must be an integer of 64 bits, not 1.5; ' +
-          'status must be one of available, pending, sold, not "lost"',
-      ],
-      brokenJson: [
-        'invalid_json',
-        "The body is not valid JSON: expected ',' or '}' but found the end at byte 13",
-      ],
+      invalidKey:
+        'invalid_idempotency_key: Idempotency-Key must be 1 to 255 visible ASCII characters',
+      invalidFields: `invalid_body: name is required; ${NO_CATEGORY}; ${NO_STATUS}`,
+      brokenJson: `invalid_json: The body is not valid JSON: ${NO_END}`,
     }),
     401: responseRef('Unauthorized'),
     413: describedError('The body is longer than the limit, which the operator can configure', {
-      byDefault: [
-        'body_too_large',
-        `The body is longer than the limit of ${DEFAULT_BODY_LIMIT_BYTES} bytes`,
-      ],
+      byDefault: `body_too_large: The body is longer than ${BODY_LIMIT}`,
     }),
     415: describedError(
       'The Content-Type is not application/json, or the body has a content coding',
       {
-        contentType: [
-          'unsupported_media_type',
-          'Content-Type must be application/json, not "text/plain"',
-        ],
-        contentEncoding: [
-          'unsupported_media_type',
-          'Content-Encoding "gzip" is not supported, send none',
-        ],
+        contentType:
+          'unsupported_media_type: Content-Type must be application/json, not "text/plain"',
+        contentEncoding:
+          'unsupported_media_type: Content-Encoding "gzip" is not supported, send none',
       },
       {
-        Accept: {
-          description: 'If the Content-Type is wrong: what is accepted',
-          schema: { type: 'string' },
-          example: 'application/json',
-        },
-        'Accept-Encoding': {
-          description: 'If the Content-Encoding is wrong: what is accepted',
-          schema: { type: 'string' },
-          example: 'identity',
-        },
+        Accept: optionalField('If the Content-Type is wrong: what is accepted', 'application/json'),
+        'Accept-Encoding': optionalField(
+          'If the Content-Encoding is wrong: what is accepted',
+          'identity',
+        ),
       },
     ),
     422: describedError('The Idempotency-Key was used for another animal; nothing was stored', {
-      otherPet: [
-        'idempotency_key_reused',
-        'The key was used for another pet, the one with the id 1',
-      ],
+      otherPet: 'idempotency_key_reused: The key was used for another pet, the one with the id 1',
     }),
     500: describedError(
       'It is not known whether the animal is stored, or will be, because a disk sync or a call ' +
         'to etcd failed (outcome_unknown). Or the service failed (internal_error)',
       {
-        unknown: [
-          'outcome_unknown',
-          'It is not known whether the pet was stored: pets cannot be stored: EIO: i/o error',
-        ],
-        internal: ['internal_error', 'The service failed to respond'],
+        unknown: `outcome_unknown: It is not known whether the pet was stored: ${SYNC_FAILED}`,
+        internal: 'internal_error: The service failed to respond',
       },
     ),
     503: responseRef('Unavailable'),
@@ -314,7 +281,7 @@ const GET_PET: OperationObject = {
   tags: [PETS],
   summary: 'Get an animal',
   description:
-    `Will be removed on ${GET_PET_DEPRECATION.removedOn.slice(0, 10)}. ` +
+    `Will be removed on ${removedOn.slice(0, 10)}. ` +
     'Use listPets with the status filter instead.',
   deprecated: true,
   parameters: [
@@ -338,19 +305,15 @@ const GET_PET: OperationObject = {
     404: describedError(
       'The animal cannot be found: no animal has this id, or petId is not an int64',
       {
-        noSuchPet: ['not_found', 'There is no pet with the id "4711"'],
-        noInt64: ['not_found', 'There is no pet with the id "Rex"'],
+        noSuchPet: 'not_found: There is no pet with the id "4711"',
+        noInt64: 'not_found: There is no pet with the id "Rex"',
       },
       DEPRECATION,
     ),
     410: describedError(
-      `The operation is removed. From ${GET_PET_DEPRECATION.removedOn} on it returns this for ` +
-        'every valid API key',
+      `The operation is removed. From ${removedOn} on it returns this for ` + 'every valid API key',
       {
-        removed: [
-          'operation_removed',
-          `getPet was removed on ${GET_PET_DEPRECATION.removedOn}, use ${PETS_PATH}`,
-        ],
+        removed: `operation_removed: getPet was removed on ${removedOn}, use ${PETS_PATH}`,
       },
       SUCCESSOR_LINK,
     ),

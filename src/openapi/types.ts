@@ -10,9 +10,9 @@ export interface OpenApi {
     readonly license: { readonly name: string; readonly identifier: string };
   };
   readonly tags: readonly Tag[];
-  readonly servers: readonly ServerObject[];
+  readonly servers: readonly { readonly url: string; readonly description: string }[];
   readonly security: readonly SecurityRequirement[];
-  readonly paths: Named<PathItem>;
+  readonly paths: Named<{ readonly get?: OperationObject; readonly post?: OperationObject }>;
   readonly components: {
     readonly securitySchemes: Named<SecurityScheme>;
     readonly schemas: Named<Schema>;
@@ -37,11 +37,6 @@ export interface Tag {
   readonly description: string;
 }
 
-export interface ServerObject {
-  readonly url: string;
-  readonly description: string;
-}
-
 /** Names of schemes. An empty object or list requires none. */
 export type SecurityRequirement = Named<readonly string[]>;
 
@@ -49,11 +44,6 @@ export interface SecurityScheme {
   readonly type: 'http';
   readonly scheme: 'bearer';
   readonly description: string;
-}
-
-export interface PathItem {
-  readonly get?: OperationObject;
-  readonly post?: OperationObject;
 }
 
 export interface OperationObject {
@@ -100,11 +90,7 @@ export interface HeaderObject {
 
 export interface MediaType {
   readonly schema: Schema;
-  readonly examples?: Named<Example>;
-}
-
-export interface Example {
-  readonly value: unknown;
+  readonly examples?: Named<{ readonly value: unknown }>;
 }
 
 export interface Reference {

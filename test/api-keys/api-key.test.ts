@@ -5,61 +5,49 @@ import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { apiKeyProblem, duplicateProblems, keyNameProblem } from '../../src/api-keys/api-key.ts';
 
-const digestKey = (key: string): string =>
-  `sha256:${createHash('sha256').update(key).digest('hex')}`;
+const DIGEST = `sha256:${createHash('sha256').update('k').digest('hex')}`;
 
-test('A key is visible ASCII, or a whole digest', () => {
-  const keys = ['a', 'k'.repeat(4096), '!~', 'a,b', '#k', 'sha256', 'xSHA256:', 'shop:', 'a:b'];
-  for (const key of [...keys, digestKey('k')]) assert.equal(apiKeyProblem(key), undefined, key);
-});
+const VISIBLE = 'a key must be of visible ASCII characters, without a space';
+const NOT_HEX = 'sha256: must be followed by 64 hex digits';
+const CHARACTERS = 'a name must be 1 to 64 letters, digits, dots, underscores and hyphens';
 
-test('A message about a key does not quote the key', () => {
-  const visible = 'a key must be of visible ASCII characters, without a space';
-  const digits = 'sha256: must be followed by 64 hex digits';
-  const cases: readonly (readonly [key: string, problem: string])[] = [
-    ['', 'a key must not be empty'],
-    [' ', visible],
-    ['a b', visible],
-    ['k'.repeat(4097), 'a key must not be longer than 4096 bytes'],
-    ['a\n', visible],
-    ['a\0', visible],
-    ['schlüssel', visible],
-    ['a\u2028', visible],
-    ['sha256:', digits],
-    ['sha256:abc', digits],
-    ['SHA256:abc', 'sha256: is written in small letters'],
-    [digestKey('k').slice(0, -1), digits],
-    [`${digestKey('k')}0`, digits],
-    [`${digestKey('k').slice(0, -1)}g`, digits],
-  ];
-  for (const [key, problem] of cases) assert.equal(apiKeyProblem(key), problem, key);
-});
+/** Texts by the problem that each of them has as a key; none quotes its key. */
+const KEYS: readonly (readonly [problem: string | undefined, keys: readonly string[]])[] = [
+  [undefined, ['a', 'k'.repeat(4096), '!~', 'a,b', '#k', 'sha256', 'xSHA256:', 'a:b', DIGEST]],
+  ['a key must not be empty', ['']],
+  ['a key must not be longer than 4096 bytes', ['k'.repeat(4097)]],
+  [VISIBLE, [' ', 'a b', 'a\n', 'a\0', 'schlüssel', 'a\u2028']],
+  [NOT_HEX, ['sha256:', DIGEST.slice(0, -1), `${DIGEST}0`, `${DIGEST.slice(0, -1)}g`]],
+  ['sha256: is written in small letters', ['SHA256:abc', DIGEST.replace('sha', 'Sha')]],
+];
 
-test('A name has 1 to 64 letters, digits, dots, underscores and hyphens, and is not sha256', () => {
-  for (const name of ['a', 'shop-2026', 'A.b_c-9', 'n'.repeat(64), 'sha256x']) {
-    assert.equal(keyNameProblem(name), undefined, name);
+const NAMES: typeof KEYS = [
+  [undefined, ['a', 'shop-2026', 'A.b_c-9', 'n'.repeat(64), 'sha256x']],
+  [CHARACTERS, ['', 'n'.repeat(65), 'a b', 'a:b', 'ä', 'a"', 'a\n', 'a/b']],
+  ['a name must not be sha256', ['sha256', 'SHA256', 'Sha256']],
+];
+
+for (const [what, rows, problemOf] of [
+  ['key', KEYS, apiKeyProblem],
+  ['name', NAMES, keyNameProblem],
+] as const) {
+  for (const [problem, texts] of rows) {
+    test(`A text is a ${what}${problem === undefined ? '' : `, except if ${problem}`}`, () => {
+      for (const text of texts) assert.equal(problemOf(text), problem, text);
+    });
   }
-  const characters = 'a name must be 1 to 64 letters, digits, dots, underscores and hyphens';
-  for (const name of ['', 'n'.repeat(65), 'a b', 'a:b', 'ä', 'a"', 'a\n', 'a/b']) {
-    assert.equal(keyNameProblem(name), characters, name);
-  }
-  for (const name of ['sha256', 'SHA256', 'Sha256']) {
-    assert.equal(keyNameProblem(name), 'a name must not be sha256', name);
-  }
-});
+}
 
 test('A duplicate name or key is refused, and so is a key with its digest', () => {
-  const named = (...options: readonly (string | { key: string; name: string })[]): string[] => [
-    ...duplicateProblems(options.map((option, index) => ({ option, where: `key ${index}` }))),
-  ];
-  assert.deepEqual(named('a', 'b', { key: 'c', name: 'x' }, { key: 'd', name: 'X' }), []);
-  assert.deepEqual(named('a', 'b', 'a'), ['key 2: the key is configured already (key 0)']);
-  const digest = digestKey('a');
+  const problems = (...options: readonly (string | { key: string; name: string })[]): unknown =>
+    duplicateProblems(options.map((option, index) => ({ option, where: `key ${index}` })));
+  assert.deepEqual(problems('a', 'b', { key: 'c', name: 'x' }, { key: 'd', name: 'X' }), []);
   const again = ['key 1: the key is configured already (key 0)'];
-  assert.deepEqual(named('a', digest), again);
-  assert.deepEqual(named({ key: digest, name: 'x' }, 'a'), again);
-  assert.deepEqual(named(digest, `sha256:${digest.slice(7).toUpperCase()}`), again);
-  assert.deepEqual(named({ key: 'a', name: 'x' }, { key: 'b', name: 'x' }), [
+  assert.deepEqual(problems('a', 'a'), again);
+  assert.deepEqual(problems('k', DIGEST), again);
+  assert.deepEqual(problems({ key: DIGEST, name: 'x' }, 'k'), again);
+  assert.deepEqual(problems(DIGEST, `sha256:${DIGEST.slice(7).toUpperCase()}`), again);
+  assert.deepEqual(problems({ key: 'a', name: 'x' }, { key: 'b', name: 'x' }), [
     'key 1: the name is configured already (key 0)',
   ]);
 });

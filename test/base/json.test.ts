@@ -40,49 +40,26 @@ test('A JsonSyntaxError has the exact offset, what was expected and what was fou
     ['!', 0, "Expected a value but found '!'"],
     ['~', 0, "Expected a value but found '~'"],
     ['\x7f', 0, 'Expected a value but found byte 0x7f'],
-    ["'a'", 0, "Expected a value but found '''"],
-    ['+1', 0, "Expected a value but found '+'"],
-    ['.5', 0, "Expected a value but found '.'"],
-    ['NaN', 0, "Expected a value but found 'N'"],
-    ['True', 0, "Expected a value but found 'T'"],
     ['nul', 3, 'Expected a value but found the end'],
     ['nulL', 0, "Expected a value but found 'n'"],
     ['tru ', 0, "Expected a value but found 't'"],
     ['-', 1, 'Expected a digit but found the end'],
-    ['-a', 1, "Expected a digit but found 'a'"],
     ['1.', 2, 'Expected a digit but found the end'],
-    ['1.e5', 2, "Expected a digit but found 'e'"],
-    ['1e', 2, 'Expected a digit but found the end'],
-    ['1e+', 3, 'Expected a digit but found the end'],
     ['1e+-5', 3, "Expected a digit but found '-'"],
     ['"', 1, "Expected '\"' at the end of a string but found the end"],
     ['"a\nb"', 2, "Expected '\"' at the end of a string but found byte 0x0a"],
-    ['"a\tb"', 2, "Expected '\"' at the end of a string but found byte 0x09"],
-    ['"\\"', 3, "Expected '\"' at the end of a string but found the end"],
     ['"\\', 2, `Expected one of the escapes ${ESCAPES} but found the end`],
     ['"\\x41"', 2, `Expected one of the escapes ${ESCAPES} but found 'x'`],
-    ['"\\U0041"', 2, `Expected one of the escapes ${ESCAPES} but found 'U'`],
-    ['"\\u12', 5, 'Expected a hex digit but found the end'],
     ['"\\u12g4"', 5, "Expected a hex digit but found 'g'"],
     ['"\\u123"', 6, "Expected a hex digit but found '\"'"],
-    ['[', 1, 'Expected a value but found the end'],
-    ['[1', 2, "Expected ',' or ']' but found the end"],
     ['[1 2]', 3, "Expected ',' or ']' but found '2'"],
     ['[1,]', 3, "Expected a value but found ']'"],
-    ['[,1]', 1, "Expected a value but found ','"],
     ['[01]', 2, "Expected ',' or ']' but found '1'"],
     ['[1}', 2, "Expected ',' or ']' but found '}'"],
-    ['[{}}', 3, "Expected ',' or ']' but found '}'"],
-    ['[1/**/]', 2, "Expected ',' or ']' but found '/'"],
-    ['{', 1, 'Expected a string but found the end'],
     ['{1:2}', 1, "Expected a string but found '1'"],
     ['{"a"}', 4, "Expected ':' but found '}'"],
-    ['{"a" 1}', 5, "Expected ':' but found '1'"],
     ['{"a":}', 5, "Expected a value but found '}'"],
     ['{"a":1', 6, "Expected ',' or '}' but found the end"],
-    ['{"a":1]', 6, "Expected ',' or '}' but found ']'"],
-    ['{"a":1,}', 7, "Expected a string but found '}'"],
-    ['{"a":1 "b":2}', 7, "Expected ',' or '}' but found '\"'"],
     ['{"a":[1,{"b":tru}]}', 13, "Expected a value but found 't'"],
     ['[1,\u00a02]', 3, 'Expected a value but found byte 0xc2'],
   ];
@@ -95,14 +72,6 @@ test('A JsonSyntaxError has the exact offset, what was expected and what was fou
 
 const ESCAPES = '\\" \\\\ \\/ \\b \\f \\n \\r \\t \\u';
 
-test('Every generated text that is JSON is accepted, and read to its end', () => {
-  forAll(4000, (random) => {
-    const text = Buffer.from(randomJson(random, 5).text);
-    JSON.parse(text.toString());
-    assert.equal(skipValue(text, skipSpace(text, 0)), text.length, text.toString());
-  });
-});
-
 test('A text with random mistakes is accepted exactly if JSON.parse accepts it', () => {
   let accepted = 0;
   let refused = 0;
@@ -110,26 +79,17 @@ test('A text with random mistakes is accepted exactly if JSON.parse accepts it',
     const text = mutate(random, Buffer.from(randomJson(random, 3).text));
     if (!isUtf8(text)) return;
     const isJson = accepts(() => JSON.parse(text.toString()));
-    assert.equal(
-      accepts(() => skipDocument(text)),
-      isJson,
-      JSON.stringify(text.toString()),
-    );
+    const mistake = mistakeIn(() => skipDocument(text));
+    assert.equal(mistake === undefined, isJson, JSON.stringify(text.toString()));
     if (isJson) accepted += 1;
     else refused += 1;
-  });
-  assert.ok(accepted > 250 && refused > 250, `${accepted} accepted, ${refused} refused`);
-});
-
-test('The bytes before the offset of a JsonSyntaxError have no mistake', () => {
-  forAll(5000, (random) => {
-    const text = mutate(random, Buffer.from(randomObject(random, 3).text));
-    const mistake = mistakeIn(() => skipValue(text, 0));
     if (mistake === undefined) return;
+    // The bytes before the offset have no mistake, except that the text ends too early.
     const before = text.subarray(0, mistake.offset);
-    const earlier = mistakeIn(() => skipValue(before, 0));
+    const earlier = mistakeIn(() => skipDocument(before));
     assert.ok(earlier === undefined || earlier.offset >= before.length, text.toString());
   });
+  assert.ok(accepted > 250 && refused > 250, `${accepted} accepted, ${refused} refused`);
 });
 
 test('A JsonSyntaxError in a truncated object has an offset at its end or later', () => {
@@ -181,29 +141,24 @@ test('Only an object has members', () => {
   }
 });
 
-for (const depth of [rounds(200_000, 1_000_000)]) {
-  test(`Nesting ${depth} deep is read, and a truncated one is reported`, () => {
-    const texts = [
-      ['['.repeat(depth), ']'.repeat(depth)],
-      ['{"a":'.repeat(depth), `0${'}'.repeat(depth)}`],
-      ['[{"a":'.repeat(depth / 2), `[]${'}]'.repeat(depth / 2)}`],
-    ] as const;
-    for (const [open, close] of texts) {
-      const text = Buffer.from(open + close);
-      assert.equal(skipValue(text, 0), text.length);
-      assert.throws(() => skipValue(text.subarray(0, open.length), 0), { offset: open.length });
-      const cut = text.subarray(0, text.length - 1);
-      assert.throws(() => skipValue(cut, 0), { offset: cut.length });
-    }
-    const object = Buffer.from(`{"a":${texts[1][0]}${texts[1][1]}}`);
+test('Nesting of any depth is read, and a truncated one is reported', () => {
+  const depth = rounds(200_000, 1_000_000);
+  for (const [open, close] of [
+    ['['.repeat(depth), ']'.repeat(depth)],
+    ['{"a":'.repeat(depth), `0${'}'.repeat(depth)}`],
+    ['[{"a":'.repeat(depth / 2), `[]${'}]'.repeat(depth / 2)}`],
+  ] as const) {
+    const text = Buffer.from(`{"a":${open}${close}}`);
+    const span = { start: 5, end: text.length - 1 };
+    const read = (bytes: Buffer): unknown =>
+      readObject(bytes, 0, (_key, value) => spans.push(value));
     const spans: JsonValue[] = [];
-    assert.equal(
-      readObject(object, 0, (_key, value) => spans.push(value)),
-      object.length,
-    );
-    assert.deepEqual(spans, [{ start: 5, end: object.length - 1 }]);
-  });
-}
+    assert.equal(read(text), text.length);
+    assert.deepEqual(spans, [span]);
+    assert.throws(() => read(text.subarray(0, 5 + open.length)), { offset: 5 + open.length });
+    assert.throws(() => read(text.subarray(0, -1)), { offset: span.end });
+  }
+});
 
 test('A string is skipped and decoded as by JSON.parse, wherever it is', () => {
   forAll(3000, (random) => {
@@ -240,7 +195,7 @@ function accepts(read: () => unknown): boolean {
     read();
     return true;
   } catch (error) {
-    assert.ok(error instanceof SyntaxError || error instanceof JsonSyntaxError, String(error));
+    assert.ok(error instanceof SyntaxError, String(error));
     return false;
   }
 }

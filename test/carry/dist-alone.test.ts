@@ -2,12 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { chmodSync, chownSync, cpSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { test, type TestContext } from 'node:test';
+import { test } from 'node:test';
 import { assertServes, ROOT } from '../support/process/carry.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
-import { makeReadOnly, mountTmpfs } from '../support/disk/tmpfs.ts';
 
 /** A user id without an entry in /etc/passwd. */
 const STRANGER_UID = 54_321;
@@ -30,48 +29,36 @@ test("dist/ alone serves, and has the operator's tools", async (t) => {
 
 const CHECKED = 'data/pets.json: 1 pet, the greatest id is 1\n';
 
-test('dist/ serves in a CommonJS project whose path is hard to quote', async (t) => {
-  const cwd = join(tempDir(t), HARD_NAME);
-  copyDist(cwd);
-  writeFileSync(join(cwd, 'package.json'), '{ "type": "commonjs" }');
-  await assertServes(t, { command: process.execPath, args: ['dist/server.js'], cwd });
+test('A read-only dist/ in a CommonJS project with a hard path serves through a link', async (t) => {
+  const readOnly: string[] = [];
+  t.after(() => readOnly.forEach((path) => chmodSync(path, 0o755)));
+  const folder = tempDir(t);
+  chmodSync(folder, 0o755);
+  const project = join(folder, HARD_NAME);
+  copyDist(project);
+  writeFileSync(join(project, 'package.json'), '{ "type": "commonjs" }');
+  readOnly.push(project, join(project, 'dist'));
+  for (const path of readOnly) chmodSync(path, 0o555);
+  const cwd = join(folder, `data of${HARD_NAME}`);
+  mkdirSync(cwd);
+  symlinkSync(project, join(cwd, 'current'));
+  const program = { command: process.execPath, args: [join('current', 'dist', 'server.js')], cwd };
+  const stranger = strangerOf(cwd);
+  await assertServes(t, { ...program, ...stranger });
+  if (stranger === undefined) t.skip('needs root, and a Node that another user can run');
 });
 
-test('A read-only dist/ serves through a symbolic link, from another folder', async (t) => {
-  const folder = readOnlyCopy(t);
-  if (folder === undefined) return;
-  const cwd = tempDir(t);
-  symlinkSync(folder, join(cwd, 'current'));
-  const args = [join(cwd, 'current', 'dist', 'server.js')];
-  await assertServes(t, { command: process.execPath, args, cwd });
-});
-
-test('dist/ serves as a user without a name, whose home is missing', async (t) => {
-  if (process.getuid?.() !== 0) return t.skip('needs root to become another user');
-  const probe = spawnSync(process.execPath, ['--version'], { uid: STRANGER_UID });
-  if (probe.status !== 0) return t.skip(`another user cannot run ${process.execPath}`);
-  const cwd = tempDir(t);
-  copyDist(cwd);
+/** Root ignores the mode of a file. So root runs it as a user without a name and without a home. */
+function strangerOf(cwd: string): { readonly uid: number; readonly env: Env } | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  if (spawnSync(process.execPath, ['--version'], { uid: STRANGER_UID }).status !== 0)
+    return undefined;
   chownSync(cwd, STRANGER_UID, 0);
-  const program = { command: process.execPath, args: ['dist/server.js'], cwd };
-  await assertServes(t, { ...program, uid: STRANGER_UID, env: { HOME: '/nonexistent' } });
-});
+  return { uid: STRANGER_UID, env: { HOME: '/nonexistent' } };
+}
+
+type Env = Record<string, string>;
 
 function copyDist(folder: string): void {
   cpSync(join(ROOT, 'dist'), join(folder, 'dist'), { recursive: true });
-}
-
-/** Root ignores the mode of a file, and so needs a file system that is read-only. */
-function readOnlyCopy(t: TestContext): string | undefined {
-  const isRoot = process.getuid?.() === 0;
-  const folder = isRoot ? mountTmpfs(t, 16 << 20) : tempDir(t);
-  if (folder === undefined) return undefined;
-  copyDist(folder);
-  if (isRoot) {
-    makeReadOnly(folder);
-  } else {
-    for (const path of [join(folder, 'dist'), folder]) chmodSync(path, 0o555);
-    t.after(() => chmodSync(folder, 0o755));
-  }
-  return folder;
 }

@@ -1,7 +1,7 @@
 /** Carried as a tarball: `npm pack` here, `npm install --offline` in an empty folder there. */
 
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import {
   cpSync,
   existsSync,
@@ -14,13 +14,19 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { promisify } from 'node:util';
-import { assertServes, findNpm, npmEnv, pathWithThisNode, ROOT } from '../support/process/carry.ts';
-import { startService } from '../support/http/service.ts';
+import {
+  assertCompiles,
+  assertServes,
+  findNpm,
+  npmEnv,
+  pathWithThisNode,
+  ROOT,
+} from '../support/process/carry.ts';
+import { openService } from '../support/http/service.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
+import { runNode } from '../support/process/process.ts';
 
 const MAX_TARBALL_BYTES = 352 << 10;
-const TSC = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
 
 const npm = findNpm() ?? '';
 const needsNpm = { skip: npm === '' && 'needs npm, which is not in PATH' };
@@ -48,7 +54,7 @@ before(async () => {
 test(
   'A pack builds a fresh clone, and the tarball has what is built from each source, no more',
   needsNpm,
-  async () => {
+  () => {
     const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' });
     const modules = sources.filter((name) => name.endsWith('.ts')).map((name) => name.slice(0, -3));
     const built = modules.flatMap((name) => [`dist/${name}.js`, `dist/${name}.d.ts`]);
@@ -56,7 +62,7 @@ test(
     const forwarders = ['dist/check-data.js', 'dist/make-key.js'];
     const fixed = ['package.json', 'README.md', 'dist/LICENSE', 'dist/package.json'];
     const expected = [...fixed, ...built, ...forwarders];
-    assert.deepEqual(await entriesOf(tarballIn(folder)), expected.sort());
+    assert.deepEqual(entriesOf(tarballIn(folder)), expected.sort());
     assert.ok(statSync(tarballIn(folder)).size < MAX_TARBALL_BYTES);
   },
 );
@@ -75,18 +81,15 @@ test('The tarball installs without a registry and without another package', need
 });
 
 test('The kit in the tarball checks a service, by npx and as a library', needsNpm, async (t) => {
-  const service = await startService({ apiKeys: ['key'] });
-  t.after(() => service.close());
+  const service = await openService(t, { apiKeys: ['key'] });
   const baseUrl = `${service.origin}/v1`;
   const args = ['--', 'petstore', 'conformance', baseUrl, '--key', 'key', '--only', '8'];
   assert.match(await runNpm(consumer, 'exec', ...args), /\n3 hold; 0 fail; 0 not observed\n$/);
   const options = JSON.stringify({ baseUrl, key: 'key', only: ['8'] });
   const program = `import { testConformance } from 'petstore/conformance'; testConformance(${options});`;
   writeFileSync(join(consumer, 'own.test.mjs'), program);
-  const run = [process.execPath, ['--test', '--test-reporter=tap', 'own.test.mjs']] as const;
-  // `env` is without NODE_TEST_CONTEXT, with which the inner test runner reports to the outer one.
-  const { stdout } = await promisify(execFile)(run[0], run[1], { cwd: consumer, env });
-  assert.match(stdout, /\n# pass [34]\n# fail 0\n/);
+  const run = ['--test', '--test-reporter=tap', 'own.test.mjs'];
+  assert.match(await output(run), /\n# pass [34]\n# fail 0\n/);
 });
 
 test('The command in the tarball serves', needsNpm, async (t) => {
@@ -94,58 +97,29 @@ test('The command in the tarball serves', needsNpm, async (t) => {
   await assertServes(t, { command, args: [], cwd: consumer, env });
 });
 
-test('A program imports openApp from the package', needsNpm, async () => {
-  writeFileSync(join(consumer, 'program.mjs'), PROGRAM);
-  const { stdout } = await run(process.execPath, ['program.mjs'], consumer);
-  assert.equal(stdout, '201 {"id":1,"name":"Rex","categoryId":1}\n');
+test('The package has each file that its exports and bin name', needsNpm, () => {
+  const { bin } = manifest();
+  const targets = [...Object.values(bin), ...targetsOf(manifest().exports)] as string[];
+  assert.ok(targets.length >= 2);
+  const missing = targets.filter((target) => !existsSync(join(installed, target)));
+  assert.deepEqual(missing, []);
 });
 
-test(
-  'The package has each file that its exports and bin name, and a program can import it',
-  needsNpm,
-  async () => {
-    const { bin, exports } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));
-    const targets = [...Object.values(bin), ...targetsOf(exports)] as string[];
-    assert.ok(targets.length >= 2);
-    const missing = targets.filter((target) => !existsSync(join(installed, target)));
-    assert.deepEqual(missing, []);
-    const lines = specifiersIn(exports).map((name) => `await import('${name}');\n`);
-    writeFileSync(join(consumer, 'imports.mjs'), lines.join(''));
-    await run(process.execPath, ['imports.mjs'], consumer);
-  },
-);
+test('A program can import all that the package exports, and opens an app', needsNpm, async () => {
+  const program = `${allImports()}
+import { openApp } from 'petstore';
+const app = await openApp({ dataFile: 'own.json', apiKeys: ['key'] });
+console.log(await app.pets.create({ name: 'Rex', categoryId: 1n }));
+await app.close();`;
+  const printed = await output(['--input-type=module', '--eval', program]);
+  assert.equal(printed, "{ id: 1n, name: 'Rex', categoryId: 1n }\n");
+});
 
 test(
   'A strict TypeScript program compiles with the types of everything that the package exports',
   needsNpm,
-  async () => {
-    const { exports } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));
-    const imports = specifiersIn(exports).map((name) => `import '${name}';\n`);
-    writeFileSync(join(consumer, 'program.mts'), imports.join('') + TYPED_PROGRAM);
-    writeFileSync(join(consumer, 'tsconfig.json'), JSON.stringify(TYPED_CONFIGURATION));
-    await run(process.execPath, [TSC], consumer).catch((error: { stdout: string }) => {
-      assert.fail(error.stdout);
-    });
-  },
+  () => assertCompiles(consumer, allImports() + TYPED_PROGRAM),
 );
-
-const PROGRAM = `
-import { createServer } from 'node:http';
-import { openApp } from 'petstore';
-
-const app = await openApp({ dataFile: 'own.json', apiKeys: ['key'] });
-const server = createServer(app.listener);
-await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
-const answer = await fetch(\`http://127.0.0.1:\${server.address().port}/v1/pets\`, {
-  method: 'POST',
-  headers: { Authorization: 'Bearer key', 'Content-Type': 'application/json' },
-  body: '{"name":"Rex","categoryId":1}',
-});
-console.log(answer.status, await answer.text());
-server.close();
-server.closeAllConnections();
-await app.close();
-`;
 
 const TYPED_PROGRAM = `
 import { createServer } from 'node:http';
@@ -168,28 +142,16 @@ await app.pets.list({ status: 'lost' });
 testPetStoreContract('The memory store', () => () => store, { isDurable: false });
 `;
 
-const TYPED_CONFIGURATION = {
-  compilerOptions: {
-    module: 'nodenext',
-    target: 'es2023',
-    lib: ['es2023'],
-    strict: true,
-    exactOptionalPropertyTypes: true,
-    skipLibCheck: false,
-    noEmit: true,
-    types: ['node'],
-    typeRoots: [join(ROOT, 'node_modules', '@types')],
-    noUncheckedSideEffectImports: true,
-  },
-  files: ['program.mts'],
-};
-
-async function runNpm(cwd: string, ...args: readonly string[]): Promise<string> {
-  return (await run(process.execPath, [npm, ...args], cwd)).stdout;
+/** Runs npm, and returns what it printed. */
+function runNpm(cwd: string, ...args: readonly string[]): Promise<string> {
+  return output([npm, ...args], cwd);
 }
 
-function run(command: string, args: readonly string[], cwd: string): Promise<{ stdout: string }> {
-  return promisify(execFile)(command, args, { cwd, env });
+/** Runs Node to its end, which must be a success, and returns what it printed. */
+async function output(args: readonly string[], cwd = consumer): Promise<string> {
+  const { code, stdout, stderr } = await runNode(args, { cwd, env });
+  assert.equal(code, 0, stdout + stderr);
+  return stdout;
 }
 
 function tarballIn(path: string): string {
@@ -198,13 +160,17 @@ function tarballIn(path: string): string {
 }
 
 /** Returns the sorted paths in a tarball, without the folder `package` that npm adds. */
-async function entriesOf(tarball: string): Promise<readonly string[]> {
-  const { stdout } = await run('tar', ['-tzf', tarball], folder);
-  return stdout
-    .trim()
+function entriesOf(tarball: string): readonly string[] {
+  const entries = execFileSync('tar', ['-tzf', tarball], { encoding: 'utf8' });
+  return entries
     .replaceAll(/^package\//gm, '')
+    .trim()
     .split('\n')
     .sort();
+}
+
+function manifest(): { readonly bin: object; readonly exports: object } {
+  return JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));
 }
 
 /** Returns all paths in an exports field, however its conditions are nested. */
@@ -213,8 +179,8 @@ function targetsOf(exports: unknown): readonly string[] {
   return Object.values(exports as object).flatMap((value) => targetsOf(value));
 }
 
-/** Returns what a program can import: `petstore`, `petstore/client` and so on. */
-function specifiersIn(exports: object): readonly string[] {
-  const modules = Object.keys(exports).filter((key) => !key.endsWith('.json'));
-  return modules.map((key) => key.replace('.', 'petstore'));
+/** Returns imports of what a program can import: `petstore`, `petstore/client` and so on. */
+function allImports(): string {
+  const modules = Object.keys(manifest().exports).filter((key) => !key.endsWith('.json'));
+  return modules.map((key) => `import '${key.replace('.', 'petstore')}';\n`).join('');
 }

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { inspect } from 'node:util';
 import { test } from 'node:test';
-import { createClient, type ClientOptions } from '../../src/client/client.ts';
+import { createClient, type ClientOptions, type PetQuery } from '../../src/client/client.ts';
 import {
   answers,
   API_KEY,
@@ -12,6 +12,10 @@ import {
   scriptedClient,
   type SentRequest,
 } from './scripted-fetch.ts';
+
+const LIST = answers(200, '[]');
+const CREATED = answers(201, PET_TEXT);
+const FOUND = answers(200, PET_TEXT);
 
 const BASE_URLS: readonly (readonly [baseUrl: string | URL, pets: string])[] = [
   ['http://pets.example/v1', 'http://pets.example/v1/pets'],
@@ -23,8 +27,7 @@ const BASE_URLS: readonly (readonly [baseUrl: string | URL, pets: string])[] = [
 
 for (const [baseUrl, pets] of BASE_URLS) {
   test(`With the base URL ${String(baseUrl)} the pets are at ${pets}`, async () => {
-    const steps = [answers(200, '[]'), answers(201, PET_TEXT), answers(200, PET_TEXT)];
-    const { client, sent } = scriptedClient(steps, { baseUrl });
+    const { client, sent } = scriptedClient([LIST, CREATED, FOUND], { baseUrl });
     await client.listPets();
     await client.createPet({ name: 'Rex', categoryId: 7 });
     await client.getPet(1);
@@ -34,7 +37,7 @@ for (const [baseUrl, pets] of BASE_URLS) {
 
 test('A later change of the base URL object has no effect', async () => {
   const baseUrl = new URL(BASE_URL);
-  const { client, sent } = scriptedClient([answers(200, '[]')], { baseUrl });
+  const { client, sent } = scriptedClient([LIST], { baseUrl });
   baseUrl.host = 'evil.example';
   await client.listPets();
   assert.deepEqual(urlsOf(sent), [`${BASE_URL}/pets`]);
@@ -42,13 +45,10 @@ test('A later change of the base URL object has no effect', async () => {
 
 const BAD_OPTIONS: readonly (readonly [options: Partial<ClientOptions>, complaint: RegExp])[] = [
   [{ baseUrl: '/v1' }, /absolute/],
-  [{ baseUrl: '' }, /absolute/],
   [{ baseUrl: 'file:///v1' }, /http: or https:, not file:/],
-  [{ baseUrl: 'ftp://pets.example/v1' }, /not ftp:/],
   [{ baseUrl: 'http://me@pets.example/v1' }, /user name or password/],
   [{ baseUrl: `http://:${API_KEY}@pets.example/v1` }, /user name or password/],
   [{ baseUrl: `http://pets.example:x${API_KEY}/v1` }, /absolute/],
-  [{ baseUrl: 'http://pets.example/v1?a=1' }, /query or fragment/],
   [{ baseUrl: 'http://pets.example/v1?' }, /query or fragment/],
   [{ baseUrl: 'http://pets.example/v1#' }, /query or fragment/],
   [{ apiKey: undefined as unknown as string }, /^apiKey is required$/],
@@ -58,13 +58,10 @@ const BAD_OPTIONS: readonly (readonly [options: Partial<ClientOptions>, complain
   [{ apiKey: `${API_KEY}é` }, /visible ASCII/],
   [{ timeoutMs: 0 }, /timeoutMs must be an integer from 1 to 2147483647 or Infinity, not 0$/],
   [{ timeoutMs: NaN }, /timeoutMs .* not NaN$/],
-  [{ timeoutMs: 0.5 }, /timeoutMs .* not 0.5$/],
   [{ timeoutMs: 1000.5 }, /timeoutMs .* not 1000.5$/],
   [{ timeoutMs: 2 ** 31 }, /timeoutMs .* not 2147483648$/],
-  [{ timeoutMs: -Infinity }, /timeoutMs .* not -Infinity$/],
   [{ timeoutMs: '1s' as unknown as number }, /timeoutMs .* not "1s"$/],
   [{ retries: -1 }, /retries must be an integer from 0 on, not -1$/],
-  [{ retries: 1.5 }, /retries .* not 1.5$/],
   [{ retries: Infinity }, /retries .* not Infinity$/],
   [{ retries: null as unknown as number }, /retries .* not null$/],
 ];
@@ -83,46 +80,31 @@ for (const [options, complaint] of BAD_OPTIONS) {
   });
 }
 
-const QUERIES: readonly (readonly [
-  query: Parameters<ReturnType<typeof createClient>['listPets']>[0],
-  search: string,
-])[] = [
+const QUERIES: readonly (readonly [query: PetQuery | undefined, search: string])[] = [
   [undefined, ''],
-  [{}, ''],
   [{ limit: undefined, status: undefined, after: undefined }, ''],
   [{ limit: 5 }, '?limit=5'],
-  [{ status: 'sold' }, '?status=sold'],
-  [{ after: 7 }, '?after=7'],
-  [
-    { limit: 100, status: 'pending', after: 2n ** 63n - 1n },
-    '?limit=100&status=pending&after=9223372036854775807',
-  ],
+  [{ status: 'pending', after: 2n ** 63n - 1n }, '?status=pending&after=9223372036854775807'],
   [{ status: 'a&limit=1' as 'sold' }, '?status=a%26limit%3D1'],
 ];
 
 for (const [query, search] of QUERIES) {
-  test(`The query ${inspect(query)} is sent as '${search}'`, async () => {
-    const { client, sent } = scriptedClient([answers(200, '[]')]);
+  test(`The query ${inspect(query)} is sent as '${search}', with the API key and no body`, async () => {
+    const { client, sent } = scriptedClient([LIST]);
     await client.listPets(query);
     assert.deepEqual(urlsOf(sent), [`${BASE_URL}/pets${search}`]);
+    const { method, headers, body } = sent[0]!.init;
+    const fields = { Authorization: `Bearer ${API_KEY}`, Accept: 'application/json' };
+    assert.deepEqual([method, body, headers], ['GET', null, fields]);
   });
 }
 
 test('allPets fetches pages of 100 pets by default', async () => {
-  const { client, sent } = scriptedClient([answers(200, '[]'), answers(200, '[]')]);
+  const { client, sent } = scriptedClient([LIST, LIST]);
   await client.allPets({ status: 'sold', limit: undefined }).next();
   await client.allPets({ limit: 5 }).next();
   const pets = `${BASE_URL}/pets`;
   assert.deepEqual(urlsOf(sent), [`${pets}?limit=100&status=sold`, `${pets}?limit=5`]);
-});
-
-test('A GET has the API key and no body', async () => {
-  const { client, sent } = scriptedClient([answers(200, '[]')]);
-  await client.listPets();
-  const { method, headers, body } = sent[0]!.init;
-  assert.deepEqual([method, body], ['GET', null]);
-  const fields = { Authorization: `Bearer ${API_KEY}`, Accept: 'application/json' };
-  assert.deepEqual(headers, fields);
 });
 
 const NEW_PETS: readonly (readonly [newPet: object, body: string])[] = [
@@ -141,7 +123,7 @@ const NEW_PETS: readonly (readonly [newPet: object, body: string])[] = [
 
 for (const [newPet, expected] of NEW_PETS) {
   test(`The pet ${inspect(newPet)} is sent as ${expected}`, async () => {
-    const { client, sent } = scriptedClient([answers(201, PET_TEXT)]);
+    const { client, sent } = scriptedClient([CREATED]);
     await client.createPet(newPet as { name: string; categoryId: bigint });
     const { method, headers, body } = sent[0]!.init;
     assert.deepEqual([method, body], ['POST', expected]);
@@ -149,22 +131,21 @@ for (const [newPet, expected] of NEW_PETS) {
   });
 }
 
-const BAD_INT64: readonly (readonly [value: unknown, error: typeof TypeError])[] = [
-  [2 ** 53, TypeError],
-  [1.5, TypeError],
-  [NaN, TypeError],
-  [Infinity, TypeError],
-  ['1', TypeError],
-  [undefined, TypeError],
-  [null, TypeError],
-  [2n ** 63n, RangeError],
-  [-(2n ** 63n) - 1n, RangeError],
-];
-
-for (const [value, error] of BAD_INT64) {
+for (const value of [
+  2 ** 53,
+  1.5,
+  NaN,
+  Infinity,
+  '1',
+  undefined,
+  null,
+  2n ** 63n,
+  -(2n ** 63n) - 1n,
+]) {
   test(`The integer ${inspect(value)} is refused before anything is sent`, async () => {
     const { client } = scriptedClient([]);
     const int64 = value as bigint;
+    const error = typeof value === 'bigint' ? RangeError : TypeError;
     await assert.rejects(client.getPet(int64), error);
     await assert.rejects(client.createPet({ name: 'Rex', categoryId: int64 }), error);
     if (value !== undefined) await assert.rejects(client.listPets({ after: int64 }), error);

@@ -3,39 +3,22 @@
  */
 
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { KEY, startService } from '../support/http/service.ts';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { blockOf } from '../support/browser/page-block.ts';
+import { KEY, openService } from '../support/http/service.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
-
-/** Found from this file's compiled place, .build/test/client. */
-const root = fileURLToPath(new URL('../../../', import.meta.url));
-
-interface Output {
-  readonly failed: boolean;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-function runNode(args: readonly string[], cwd = root): Promise<Output> {
-  return new Promise((resolve) => {
-    execFile(process.execPath, args, { cwd }, (error, stdout, stderr) => {
-      resolve({ failed: error !== null, stdout, stderr });
-    });
-  });
-}
+import { assertCompiles, linkPackage, ROOT } from '../support/process/carry.ts';
+import { runNode } from '../support/process/process.ts';
 
 test('The client needs only the language and five functions of the web', async (t) => {
-  const service = await startService();
-  t.after(() => service.close());
+  const service = await openService(t);
   const realm = fileURLToPath(new URL('browser-realm.js', import.meta.url));
-  const client = new URL('../../../dist/client/client.js', import.meta.url).href;
+  const client = pathToFileURL(join(ROOT, 'dist', 'client', 'client.js')).href;
   const args = ['--experimental-vm-modules', realm, client, `${service.origin}/v1`, KEY];
-  const { failed, stdout, stderr } = await runNode(args);
-  assert.ok(!failed, stderr);
+  const { code, stdout, stderr } = await runNode(args);
+  assert.equal(code, 0, stderr);
   const pets = ['Rex', '\ud800', 'Ada'].map((name, index) => {
     return { id: `${index + 1}n`, name, categoryId: '9223372036854775807n' };
   });
@@ -75,38 +58,21 @@ const BUNDLER = { module: 'esnext', moduleResolution: 'bundler' };
 
 const CONSUMERS: readonly (readonly [where: string, options: object])[] = [
   ['a browser', { lib: ['es2020', 'dom'], types: [], ...BUNDLER }],
-  ['Node', { lib: ['es2023'], types: ['node'], module: 'nodenext' }],
+  ['Node', {}],
 ];
 
 for (const [where, options] of CONSUMERS) {
   test(`A strict program for ${where} compiles with the types of the client`, async (t) => {
-    const folder = tempDir(t);
-    mkdirSync(join(folder, 'node_modules'));
-    symlinkSync(root, join(folder, 'node_modules', 'petstore'), 'junction');
-    writeFileSync(join(folder, 'consumer.ts'), CONSUMER);
-    writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
-    const compilerOptions = {
-      ...{ strict: true, skipLibCheck: false, exactOptionalPropertyTypes: true, noEmit: true },
-      ...{ noUncheckedIndexedAccess: true, target: 'es2022' },
-      ...{ typeRoots: [join(root, 'node_modules', '@types')], ...options },
-    };
-    const configuration = { compilerOptions, files: ['consumer.ts'] };
-    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(configuration));
-    const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
-    const { failed, stdout, stderr } = await runNode([tsc, '--project', folder]);
-    assert.ok(!failed, stdout + stderr);
+    await assertCompiles(linkPackage(tempDir(t)), CONSUMER, options);
   });
 }
 
 test('The example in src/client/README.md prints what its comments say', async (t) => {
-  const service = await startService();
-  t.after(() => service.close());
-  const readme = readFileSync(join(root, 'src', 'client', 'README.md'), 'utf8');
-  const example = /```js\n([^]*?)```/.exec(readme)?.[1] ?? '';
+  const service = await openService(t);
+  const example = blockOf('src/client/README.md', 'js', 'allPets');
   const expected = Array.from(example.matchAll(/\/\/ (.*)/g), (match) => match[1]);
   assert.ok(expected.length > 0);
-  const code = example.replace('http://127.0.0.1:8080', service.origin).replace('<API_KEY>', KEY);
-  const { failed, stdout, stderr } = await runNode(['--input-type=module', '--eval', code]);
-  assert.ok(!failed, stderr);
-  assert.deepEqual(stdout.trimEnd().split('\n'), expected);
+  const text = example.replace('http://127.0.0.1:8080', service.origin).replace('<API_KEY>', KEY);
+  const run = await runNode(['--input-type=module', '--eval', text], { cwd: ROOT });
+  assert.deepEqual([run.code, run.stdout.trimEnd().split('\n')], [0, expected], run.stderr);
 });

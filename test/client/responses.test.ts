@@ -7,14 +7,16 @@ import { createServer } from 'node:http';
 import { inspect } from 'node:util';
 import { describe, test } from 'node:test';
 import { createClient, PetStoreError } from '../../src/client/client.ts';
-import { listen } from '../support/http/service.ts';
+import { listenFor } from '../support/http/service.ts';
 import {
   answers,
   answersError,
   API_KEY,
   BASE_URL,
+  breaks,
   PET_TEXT,
   scriptedClient,
+  type Step,
 } from './scripted-fetch.ts';
 
 const INT64_MAX = 2n ** 63n - 1n;
@@ -48,17 +50,11 @@ const NO_PETS: readonly (readonly [text: string, complaint: RegExp])[] = [
   ['{"id":1,"name":"Rex"', /not JSON/],
   ['['.repeat(1_000_000), /not JSON/],
   ['null', /it is not an object/],
-  ['7', /it is not an object/],
-  ['"Rex"', /it is not an object/],
   [`[${PET_TEXT}]`, /it is not an object/],
-  ['{}', /id must be a 64-bit integer/],
   ['{"id":"1","name":"Rex","categoryId":7}', /id must be a 64-bit integer/],
-  ['{"id":1.5,"name":"Rex","categoryId":7}', /id must be a 64-bit integer/],
   ['{"id":9223372036854775808,"name":"Rex","categoryId":7}', /id must be a 64-bit integer/],
   ['{"__proto__":{"id":1},"name":"Rex","categoryId":7}', /id must be a 64-bit integer/],
-  ['{"id":1,"categoryId":7}', /name must be a string/],
   ['{"id":1,"name":5,"categoryId":7}', /name must be a string/],
-  ['{"id":1,"name":"Rex"}', /categoryId must be a 64-bit integer/],
   ['{"id":1,"name":"Rex","categoryId":null}', /categoryId must be a 64-bit integer/],
   ['{"id":1,"name":"Rex","categoryId":7,"status":"lost"}', /status must be one of available/],
   ['{"id":1,"name":"Rex","categoryId":7,"status":null}', /status must be one of available/],
@@ -91,11 +87,9 @@ const FAILURES: readonly (readonly [status: number, body: string, code: string])
   [404, '{"code":"not_found","status":404}', 'unexpected_status'],
   [404, '{"code":404,"message":"None","status":404}', 'unexpected_status'],
   [404, '[]', 'unexpected_status'],
-  [404, 'null', 'unexpected_status'],
   [403, '<h1>Forbidden</h1>', 'unexpected_status'],
   [500, '', 'unexpected_status'],
   [201, PET_TEXT, 'unexpected_status'],
-  [206, PET_TEXT, 'unexpected_status'],
 ];
 
 for (const [status, body, code] of FAILURES) {
@@ -118,12 +112,14 @@ test('No error contains the API key, even if the service sends it back', async (
     answers(200, `[{"${API_KEY}":1}]`),
     answers(200, '[]', link),
     answers(200, '[]', { Link: API_KEY }),
+    breaks,
   ];
-  const { client } = scriptedClient(steps);
-  for (const _ of steps) {
+  const { client } = scriptedClient(steps, { retries: 0, timeoutMs: Infinity });
+  for (const step of steps) {
     await assert.rejects(client.listPets(), (thrown) => {
       assert.ok(thrown instanceof PetStoreError);
       assert.ok(!inspect(thrown, { depth: 9, showHidden: true }).includes(API_KEY));
+      if (step === breaks) assert.match(String(thrown.cause), /fetch failed/);
       return true;
     });
   }
@@ -131,30 +127,20 @@ test('No error contains the API key, even if the service sends it back', async (
 
 test('The client follows no redirect, neither to the same origin nor to another', async (t) => {
   const asked: string[] = [];
-  const server = createServer(({ method, url = '', headers }, response) => {
-    asked.push(`${method} ${url} ${headers.authorization}`);
+  const server = createServer(({ url = '', headers }, response) => {
+    asked.push(`${url} ${headers.authorization}`);
     const location = url === '/v1/pets' ? '/v1/elsewhere' : 'http://localhost:1/';
     response.writeHead(307, { Location: location }).end();
   });
-  const baseUrl = `http://127.0.0.1:${await listen(server)}/v1`;
-  t.after(() => {
-    server.close();
-    server.closeAllConnections();
-  });
+  const baseUrl = `http://127.0.0.1:${await listenFor(t, server)}/v1`;
   const client = createClient({ baseUrl, apiKey: API_KEY });
   const expected = { code: 'unexpected_status', status: 307, message: /redirect/ };
   await assert.rejects(client.listPets(), expected);
   await assert.rejects(client.getPet(1), expected);
-  const key = `Bearer ${API_KEY}`;
-  assert.deepEqual(asked, [`GET /v1/pets ${key}`, `GET /v1/pets/1 ${key}`]);
-});
-
-test('A redirect without a status, as in a browser, gives the same error', async () => {
-  const { client } = scriptedClient([
-    () => Object.defineProperty(new Response(''), 'status', { value: 0 }),
-  ]);
-  const expected = { code: 'unexpected_status', status: undefined, message: /redirect/ };
-  await assert.rejects(client.listPets(), expected);
+  assert.deepEqual(asked, [`/v1/pets Bearer ${API_KEY}`, `/v1/pets/1 Bearer ${API_KEY}`]);
+  // A browser hides the status.
+  const hidden = scriptedClient([() => Response.error()]);
+  await assert.rejects(hidden.client.listPets(), { ...expected, status: undefined });
 });
 
 describe('The Link to the next page:', () => {
@@ -197,58 +183,36 @@ describe('The Link to the next page:', () => {
       await assert.rejects(pets.next(), expected);
       assert.equal(sent.length, 1);
       const absolute = URL.canParse(target) ? target : new URL(target, BASE_URL).href;
-      await assert.rejects(client.listPets(absolute), TypeError);
+      for (const page of [target, absolute]) {
+        await assert.rejects(client.listPets(page), TypeError);
+        await assert.rejects(client.allPets(page).next(), TypeError);
+      }
       assert.equal(sent.length, 1);
     });
   }
 
-  for (const field of ['</v1/pets?after=1; rel="next"', 'next', '<http://[>; rel="next"']) {
-    test(`'${field}' is invalid, which is an error and not the end of the list`, async () => {
-      const { client } = scriptedClient([page(field)]);
-      const expected = { code: 'invalid_answer', message: /Link of the response is invalid/ };
-      await assert.rejects(client.listPets(), expected);
-    });
-  }
-
-  test('a Link with other relations only is the end of the list', async () => {
+  test('an invalid Link is an error, and one with other relations only the end of the list', async () => {
+    const expected = { code: 'invalid_answer', message: /Link of the response is invalid/ };
+    for (const field of ['</v1/pets?after=1; rel="next"', 'next', '<http://[>; rel="next"']) {
+      await assert.rejects(scriptedClient([page(field)]).client.listPets(), expected, field);
+    }
     const { client } = scriptedClient([page('</v1/pets>; rel="first", </docs>; rel="help"')]);
     assert.equal((await client.listPets()).next, undefined);
   });
 
-  test('a Link in a circle, or to an empty page, ends the iteration with an error', async () => {
-    const same = page('</v1/pets?after=0>; rel="next"');
-    const empty = answers(200, '[]', { Link: '</v1/pets?after=0>; rel="next"' });
-    for (const [steps, message] of [
-      [[same, same], /do not ascend/],
-      [[empty], /An empty page has a next page$/],
-    ] as const) {
-      const { client } = scriptedClient(steps);
-      const listing = (async () => {
-        for await (const pet of client.allPets()) assert.equal(pet.id, 1n);
-      })();
-      await assert.rejects(listing, { code: 'invalid_answer', message });
-    }
-  });
-});
-
-test('A page that is not the `next` of another page is refused', async () => {
-  const { client } = scriptedClient([]);
-  for (const next of ['', '/v1/pets', 'pets', 'https://evil.example/v1/pets']) {
-    await assert.rejects(client.listPets(next), TypeError);
-    await assert.rejects(client.allPets(next).next(), TypeError);
+  const CIRCLE = page('</v1/pets?after=0>; rel="next"');
+  const EMPTY = answers(200, '[]', { Link: '</v1/pets?after=0>; rel="next"' });
+  const AFTER_1 = page('<?after=1>; rel="next"');
+  const LATE_ERRORS: readonly (readonly [what: string, steps: Step[], expected: object])[] = [
+    ['a Link in a circle', [CIRCLE, CIRCLE], { message: /do not ascend/ }],
+    ['an empty next page', [CIRCLE, EMPTY], { message: /An empty page has a next page$/ }],
+    ['a failure', [AFTER_1, answersError(401, 'unauthorized')], { code: 'unauthorized' }],
+  ];
+  for (const [what, steps, expected] of LATE_ERRORS) {
+    test(`allPets yields the pets before ${what}, and then rejects`, async () => {
+      const pets = scriptedClient(steps).client.allPets();
+      assert.equal((await pets.next()).value?.id, 1n);
+      await assert.rejects(pets.next(), { name: 'PetStoreError', ...expected });
+    });
   }
-});
-
-test('allPets yields the pets before an error, and then rejects', async () => {
-  const link = { Link: '<?after=1>; rel="next"' };
-  const { client } = scriptedClient([
-    answers(200, `[${PET_TEXT}]`, link),
-    answersError(401, 'unauthorized'),
-  ]);
-  const ids: bigint[] = [];
-  const listing = (async () => {
-    for await (const { id } of client.allPets()) ids.push(id);
-  })();
-  await assert.rejects(listing, { code: 'unauthorized', status: 401 });
-  assert.deepEqual(ids, [1n]);
 });

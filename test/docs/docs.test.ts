@@ -10,218 +10,167 @@ import { inline, markup, prose } from '../../src/docs/markup.ts';
 import type { Named, OpenApi, ResponseObject, Schema } from '../../src/openapi/types.ts';
 import { describedOperations, describedResponses } from '../support/description/description.ts';
 import { elementsOf, readHtml, textOf, type HtmlElement } from '../support/browser/html.ts';
-import { KEY, startService, type Service } from '../support/http/service.ts';
+import { KEY, openService } from '../support/http/service.ts';
 
-const services = {
-  '': await startService({ page: true }),
-  '/shop': await startService({ page: true, prefix: '/shop' }),
-};
-after(async () => {
-  for (const service of Object.values(services)) await service.close();
-});
+/** With a prefix, so that each address below shows whether it has the prefix. */
+const PREFIX = '/shop';
+const service = await openService({ after }, { page: true, prefix: PREFIX });
 
-interface Subject {
-  readonly prefix: string;
-  readonly service: Service;
-  readonly description: OpenApi;
-  readonly document: HtmlElement;
+async function textAt(path: string): Promise<string> {
+  return (await fetch(`${service.origin}${PREFIX}${path}`)).text();
 }
 
-const subjects: readonly Subject[] = await Promise.all(
-  Object.entries(services).map(async ([prefix, service]) => {
-    const get = async (path: string): Promise<string> =>
-      (await fetch(`${service.origin}${prefix}${path}`)).text();
-    // 64-bit bounds become strings, since JSON.parse rounds them.
-    const json = (await get('/openapi.json')).replace(/:(-?[0-9]{16,})/g, ':"$1"');
-    const document = readHtml(await get('/docs'));
-    return { prefix, service, description: JSON.parse(json) as OpenApi, document };
+// 64-bit bounds become strings, since JSON.parse rounds them.
+const json = (await textAt('/openapi.json')).replace(/:(-?[0-9]{16,})/g, ':"$1"');
+const description = JSON.parse(json) as OpenApi;
+const document = readHtml(await textAt('/docs'));
+const elements = [...elementsOf(document)];
+const byId = new Map(
+  elements.flatMap((element) => {
+    const id = element.attributes.get('id');
+    return id === undefined ? [] : [[id, element] as const];
   }),
 );
 
-for (const subject of subjects) {
-  const { prefix, service, description, document } = subject;
-  const suffix = prefix === '' ? '' : `, under ${prefix}`;
-  const byId = new Map(
-    [...elementsOf(document)].flatMap((element) => {
-      const id = element.attributes.get('id');
-      return id === undefined ? [] : [[id, element] as const];
-    }),
-  );
-  const says = (id: string, ...facts: readonly unknown[]): void => {
+type Part = readonly [id: string, ...facts: unknown[]];
+
+/** Yields each anchor of the reference, with what a reader finds there: texts, and `#` links. */
+function* partsOf(): Generator<Part> {
+  const { responses, schemas, securitySchemes } = description.components;
+  for (const { method, path, operation } of describedOperations(description)) {
+    const { operationId: id, summary, parameters = [], requestBody: body } = operation;
+    const access = operation.security?.length === 0 ? 'needs no API key' : 'needs an API key';
+    const bodyFacts = body === undefined ? [] : [body.description, 'required', ...factsIn(body)];
+    yield [
+      id,
+      id,
+      method,
+      `${PREFIX}${path}`,
+      summary,
+      operation.description,
+      access,
+      ...bodyFacts,
+    ];
+    for (const { name, in: where, required, schema, example = '', ...rest } of parameters) {
+      const facts = [where, presence(required), rest.description, example, ...factsOf(schema)];
+      yield [`${id}-${name}`, name, ...facts];
+    }
+    const resolved = new Map(describedResponses(description, operation));
+    for (const [status, response] of Object.entries(operation.responses)) {
+      const part = `${id}-${status}`;
+      if ('$ref' in response) {
+        const whole = resolved.get(status)!;
+        yield [part, status, whole.description, anchorOf(response.$ref), ...codesOf(whole)];
+      } else yield* responseParts(part, status, response);
+    }
+  }
+  for (const [name, response] of Object.entries(responses)) {
+    yield* responseParts(`responses-${name}`, name, response);
+  }
+  for (const [name, schema] of Object.entries(schemas)) {
+    const { properties = {}, required = [], ...own } = schema;
+    yield [`schemas-${name}`, name, own.description ?? '', ...factsOf(own)];
+    for (const [property, its] of Object.entries(properties)) {
+      const facts = [presence(required.includes(property)), its.description ?? ''];
+      yield [`schemas-${name}-${property}`, property, ...facts, ...factsOf(its)];
+    }
+  }
+  for (const [name, { type, scheme, description: words }] of Object.entries(securitySchemes)) {
+    yield ['authentication', name, type, scheme, words];
+  }
+  for (const [code, { status, ...words }] of Object.entries(description['x-error-codes'])) {
+    yield [`code-${code}`, code, status, words.description, words.remedy];
+  }
+}
+
+function* responseParts(id: string, title: string, response: ResponseObject): Generator<Part> {
+  yield [id, title, response.description, ...factsIn(response), ...codesOf(response)];
+  for (const [name, { required, ...header }] of Object.entries(response.headers ?? {})) {
+    const facts = [required ? 'always' : 'sometimes', header.description, header.example];
+    yield [`${id}-${name}`, name, ...facts, ...factsOf(header.schema)];
+  }
+}
+
+test('The reference has each part of the description at its anchor', () => {
+  for (const [id, ...facts] of partsOf()) {
     const element = byId.get(id);
     assert.ok(element !== undefined, `No element has the id ${id}`);
     const text = squeeze(textOf(element));
+    const links = hrefsIn(element);
     for (const fact of facts) {
       const words = squeeze(plain(`${fact}`));
-      assert.ok(text.includes(words), `${id} does not say ${words}, but ${text}`);
+      const count = links.filter((link) => link === fact).length;
+      const isThere = words.startsWith('#') ? count === 1 : text.includes(words);
+      assert.ok(isThere, `${id} does not have ${words}, but ${text}`);
     }
-  };
-  const links = (id: string): readonly string[] =>
-    [...elementsOf(byId.get(id)!)].flatMap((element) => element.attributes.get('href') ?? []);
+  }
+  for (const { operation } of describedOperations(description)) {
+    const isMarked = /Deprecated/.test(textOf(byId.get(operation.operationId)!));
+    assert.equal(isMarked, operation.deprecated === true, operation.operationId);
+  }
+});
 
-  const saysContent = (id: string, { content }: Pick<ResponseObject, 'content'>): void => {
-    for (const [type, { schema, examples = {} }] of Object.entries(content)) {
-      says(id, type, ...factsOf(schema));
-      for (const [name, { value }] of Object.entries(examples)) {
-        says(id, name, JSON.stringify(value));
-        const { code } = value as { code?: string };
-        if (code !== undefined) assert.ok(links(id).includes(`#code-${code}`), `${id} ${code}`);
-      }
-    }
-  };
-  const saysResponse = (id: string, response: ResponseObject): void => {
-    says(id, response.description);
-    saysContent(id, response);
-    for (const [name, header] of Object.entries(response.headers ?? {})) {
-      const when = header.required ? 'always' : 'sometimes';
-      const facts = [when, header.description, header.example, ...factsOf(header.schema)];
-      says(`${id}-${name}`, name, ...facts);
-    }
-  };
+test('The reference has every text and number of the description', () => {
+  const text = squeeze(textOf(document));
+  const missing = [...wordsIn(description)].filter((words) => !text.includes(words));
+  assert.deepEqual(missing, []);
+});
 
-  test(`The reference has every operation of the description, and its parts${suffix}`, () => {
-    for (const { method, path, operation } of describedOperations(description)) {
-      const { operationId: id, summary, description: words, parameters = [] } = operation;
-      const isOpen = operation.security?.length === 0;
-      says(id, id, method, `${prefix}${path}`, summary, words);
-      says(id, isOpen ? 'needs no API key' : 'needs an API key');
-      assert.equal(/Deprecated/.test(textOf(byId.get(id)!)), operation.deprecated === true, id);
-      for (const { name, in: where, required, schema, example = '', ...rest } of parameters) {
-        const facts = [name, where, required ? 'required' : 'optional', rest.description];
-        says(`${id}-${name}`, ...facts, example, ...factsOf(schema));
-      }
-      if (operation.requestBody === undefined) continue;
-      says(id, operation.requestBody.description, 'required');
-      saysContent(id, operation.requestBody);
-    }
-  });
+test('The reference has no part that the description does not have', () => {
+  const described = new Set(Array.from(partsOf(), ([id]) => id));
+  const isChapter = ({ tag, attributes }: HtmlElement): boolean =>
+    tag === 'section' && attributes.get('class') !== 'card';
+  const others = [...byId].filter(([id, element]) => !described.has(id) && !isChapter(element));
+  assert.deepEqual(
+    others.map(([id]) => id),
+    ['address'],
+  );
+});
 
-  test(`The reference has every status of every operation, with its codes${suffix}`, () => {
-    for (const { operation } of describedOperations(description)) {
-      const resolved = new Map(describedResponses(description, operation));
-      for (const [status, response] of Object.entries(operation.responses)) {
-        const id = `${operation.operationId}-${status}`;
-        if (!('$ref' in response)) {
-          says(id, status);
-          saysResponse(id, response);
-          continue;
-        }
-        const whole = resolved.get(status)!;
-        says(id, status, whole.description);
-        const expected = [
-          anchorOf(response.$ref),
-          ...codesOf(whole).map((code) => `#code-${code}`),
-        ];
-        assert.deepEqual([...links(id)].sort(), expected.sort());
-      }
-    }
-  });
+test('Each anchor of the reference is unique, each link has a target, and each section is listed', async () => {
+  const contents = elements.find(({ attributes }) => attributes.get('class') === 'contents')!;
+  const listed = [...hrefsIn(contents)];
+  const headings = [...byId].filter(([, { tag }]) => tag === 'section').map(([id]) => `#${id}`);
+  assert.deepEqual(listed.sort(), headings.sort());
+  assert.equal(elements.filter(({ attributes }) => attributes.has('id')).length, byId.size);
+  const base = `${service.origin}${PREFIX}/docs`;
+  const targets = new Set(hrefsIn(document));
+  assert.ok(targets.size > 50);
+  for (const target of targets) {
+    if (target.startsWith('#')) assert.ok(byId.has(target.slice(1)), target);
+    if (/^(#|data:)/.test(target)) continue;
+    const response = await fetch(new URL(target, base));
+    assert.equal(response.status, 200, target);
+    const [, panel = ''] = target.split('#');
+    if (panel !== '') assert.ok((await response.text()).includes(`id="${panel}"`), target);
+  }
+  for (const to of ['./', 'docs', 'openapi.json', './#list', './#add-form', './#more']) {
+    assert.ok(targets.has(to), to);
+  }
+});
 
-  test(`The reference has every shared response and every schema with its limits${suffix}`, () => {
-    const { responses, schemas, securitySchemes } = description.components;
-    for (const [name, response] of Object.entries(responses)) {
-      says(`responses-${name}`, name);
-      saysResponse(`responses-${name}`, response);
-    }
-    for (const [name, schema] of Object.entries(schemas)) {
-      const { properties = {}, required = [], ...own } = schema;
-      says(`schemas-${name}`, name, own.description ?? '', ...factsOf(own));
-      for (const [property, its] of Object.entries(properties)) {
-        const presence = required.includes(property) ? 'required' : 'optional';
-        const facts = [property, presence, its.description ?? '', ...factsOf(its)];
-        says(`schemas-${name}-${property}`, ...facts);
-      }
-    }
-    for (const [name, { type, scheme, description: words }] of Object.entries(securitySchemes)) {
-      says('authentication', name, type, scheme, words);
-    }
-  });
+test('The reference has no inline script and no inline style, which its policy forbids', () => {
+  for (const { tag, attributes } of elements) {
+    assert.notEqual(tag, 'style');
+    if (tag === 'script') assert.equal(attributes.get('src'), 'page/page/address.js');
+    for (const name of attributes.keys()) assert.doesNotMatch(name, /^(style|on.*)$/);
+  }
+});
 
-  test(`The reference has every error code, its status, and what to do${suffix}`, () => {
-    const codes = description.components.schemas['Error']!.properties!['code']!.enum!;
-    const rows = [...byId.keys()].filter((id) => id.startsWith('code-'));
-    assert.deepEqual(
-      rows,
-      codes.map((code) => `code-${code}`),
-    );
-    for (const [code, { status, ...words }] of Object.entries(description['x-error-codes'])) {
-      says(`code-${code}`, code, status, words.description, words.remedy);
-    }
-  });
+const POSIX = { skip: process.platform === 'win32' && 'needs a POSIX shell' };
 
-  test(`The reference has every text and number of the description${suffix}`, () => {
-    const text = squeeze(textOf(document));
-    const missing = [...wordsIn(description)].filter((words) => !text.includes(words));
-    assert.deepEqual(missing, []);
-  });
-
-  test(`The reference has no other operation, schema or shared response${suffix}`, () => {
-    const { schemas, responses } = description.components;
-    const cards = [...elementsOf(document)].filter(
-      ({ attributes }) => attributes.get('class') === 'card' && attributes.has('id'),
-    );
-    const operations = describedOperations(description).map(({ operation }) => operation);
-    assert.deepEqual(
-      cards.map(({ attributes }) => attributes.get('id')),
-      [
-        ...operations.map(({ operationId }) => operationId),
-        ...Object.keys(schemas).map((name) => `schemas-${name}`),
-      ],
-    );
-    const shared = [...byId.keys()].filter((id) => /^responses-[^-]+$/.test(id));
-    assert.deepEqual(
-      shared,
-      Object.keys(responses).map((name) => `responses-${name}`),
-    );
-  });
-
-  test(`Each anchor of the reference is unique, each link has a target, and each section is listed${suffix}`, async () => {
-    const elements = [...elementsOf(document)];
-    const contents = elements.find(({ attributes }) => attributes.get('class') === 'contents')!;
-    const listed = [...elementsOf(contents)].flatMap((one) => one.attributes.get('href') ?? []);
-    const headings = [...byId].filter(([, { tag }]) => tag === 'section').map(([id]) => `#${id}`);
-    assert.deepEqual(listed.sort(), headings.sort());
-    const ids = elements.flatMap(({ attributes }) => attributes.get('id') ?? []);
-    assert.deepEqual(ids.length, new Set(ids).size);
-    const base = `${service.origin}${prefix}/docs`;
-    const targets = new Set(elements.flatMap(({ attributes }) => attributes.get('href') ?? []));
-    assert.ok(targets.size > 50);
-    for (const target of targets) {
-      if (target.startsWith('#')) assert.ok(byId.has(target.slice(1)), target);
-      if (/^(#|data:)/.test(target)) continue;
-      const response = await fetch(new URL(target, base));
-      assert.equal(response.status, 200, target);
-      const [, panel = ''] = target.split('#');
-      if (panel !== '') assert.ok((await response.text()).includes(`id="${panel}"`), target);
-    }
-    for (const to of ['./', 'docs', 'openapi.json', './#list', './#add-form', './#more']) {
-      assert.ok(targets.has(to), to);
-    }
-  });
-
-  test(`The reference has no inline script and no inline style, which its policy forbids${suffix}`, () => {
-    for (const { tag, attributes } of elementsOf(document)) {
-      assert.notEqual(tag, 'style');
-      if (tag === 'script') assert.equal(attributes.get('src'), 'page/page/address.js');
-      for (const name of attributes.keys()) assert.doesNotMatch(name, /^(style|on.*)$/);
-    }
-  });
-
-  const POSIX = { skip: process.platform === 'win32' && 'needs a POSIX shell' };
-
-  test(`Each curl line of the reference does what its operation says${suffix}`, POSIX, async () => {
-    await service.app.pets.create({ name: 'Rex', categoryId: 7n });
-    for (const { operation } of describedOperations(description)) {
-      const section = byId.get(operation.operationId)!;
-      const lines = [...elementsOf(section)].filter(({ tag }) => tag === 'pre').map(textOf);
-      const [line = '', ...others] = lines.filter((text) => text.startsWith('curl '));
-      assert.deepEqual(others, []);
-      const { url, init } = runCurl(line, { PETSTORE: service.origin, API_KEY: KEY });
-      const { status } = await fetch(url, init);
-      assert.ok(status < 300 && String(status) in operation.responses, `${line}: ${status}`);
-    }
-  });
-}
+test('Each curl line of the reference does what its operation says', POSIX, async () => {
+  await service.app.pets.create({ name: 'Rex', categoryId: 7n });
+  for (const { operation } of describedOperations(description)) {
+    const section = byId.get(operation.operationId)!;
+    const lines = [...elementsOf(section)].filter(({ tag }) => tag === 'pre').map(textOf);
+    const [line = '', ...others] = lines.filter((text) => text.startsWith('curl '));
+    assert.deepEqual(others, []);
+    const { url, init } = runCurl(line, { PETSTORE: service.origin, API_KEY: KEY });
+    const { status } = await fetch(url, init);
+    assert.ok(status < 300 && String(status) in operation.responses, `${line}: ${status}`);
+  }
+});
 
 test('A value in a template is escaped, unless it is markup already', () => {
   const hostile = '<img src="x" onerror="a&b">';
@@ -258,10 +207,29 @@ function limitOf(name: string, value: unknown): string {
   return `${LIMITS[name]} ${value}`;
 }
 
+/** Returns what the content of a body or a response says: its types, schemas and examples. */
+function factsIn({ content }: Pick<ResponseObject, 'content'>): readonly unknown[] {
+  return Object.entries(content).flatMap(([type, { schema, examples = {} }]) => {
+    const shown = Object.entries(examples).map(([name, { value }]) => [
+      name,
+      JSON.stringify(value),
+    ]);
+    return [type, ...factsOf(schema), ...shown.flat()];
+  });
+}
+
+/** Returns the links to the codes of a response. */
 function codesOf({ content }: ResponseObject): readonly string[] {
   const examples = Object.values(content).flatMap(({ examples = {} }) => Object.values(examples));
-  return [...new Set(examples.map(({ value }) => (value as { code: string }).code))];
+  const codes = examples.flatMap(({ value }) => (value as { code?: string }).code ?? []);
+  return [...new Set(codes)].map((code) => `#code-${code}`);
 }
+
+function hrefsIn(element: HtmlElement): readonly string[] {
+  return [...elementsOf(element)].flatMap(({ attributes }) => attributes.get('href') ?? []);
+}
+
+const presence = (isRequired = false): string => (isRequired ? 'required' : 'optional');
 
 function anchorOf(ref: string): string {
   return `#${ref.split('/').slice(-2).join('-')}`;

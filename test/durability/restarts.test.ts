@@ -9,7 +9,6 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { readInheritedSocket } from '../../src/socket-activation.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 import { rounds } from '../support/extent.ts';
 import { connectWire, type Wire } from '../support/http/wire.ts';
@@ -78,13 +77,6 @@ test('A request that comes between two processes waits for the next one', POSIX,
   assert.equal((await answer).status, 200);
   connection.close();
   assert.equal(await end(second, 'SIGTERM'), 0);
-});
-
-test('A socket for another process is ignored', () => {
-  assert.equal(readInheritedSocket({}, 7), undefined);
-  assert.equal(readInheritedSocket({ LISTEN_FDS: '1' }, 7), undefined);
-  assert.equal(readInheritedSocket({ LISTEN_FDS: '1', LISTEN_PID: '8' }, 7), undefined);
-  assert.equal(readInheritedSocket({ LISTEN_FDS: '1', LISTEN_PID: '7' }, 7), 3);
 });
 
 test('Two inherited sockets are refused in one line', POSIX, async (t) => {

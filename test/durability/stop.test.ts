@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { rounds } from '../support/extent.ts';
-import { connectWire, openWire, type Outcome } from '../support/http/wire.ts';
+import type { Outcome } from '../support/http/wire.ts';
 import { PetLedger } from '../support/pets/pet-ledger.ts';
 import { startLoad } from '../support/pets/pet-load.ts';
 import { end, portOf, startOn } from '../support/process/process.ts';
@@ -42,34 +42,6 @@ test('SIGTERM under load cuts no response, and the data file has the acknowledge
   }
   t.diagnostic(`Outcomes: ${JSON.stringify(Object.fromEntries(counts))}`);
 });
-
-test('A client that reads slowly gets all of a long response after SIGTERM', async (t) => {
-  const service = startOn(t, join(tempDir(t), 'pets.json'));
-  const port = await portOf(service);
-  const connection = await openWire(t, port);
-  // 100 of these are more than the buffers of a connection hold.
-  const body = JSON.stringify({ name: 'x'.repeat(65_000), categoryId: 1 });
-  for (let pet = 0; pet < 100; pet += 1) {
-    assert.equal((await connection.send('POST', '/v1/pets', body)).status, 201);
-  }
-
-  const answer = connection.send('GET', '/v1/pets?limit=100');
-  await connection.until((text) => text !== '');
-  connection.socket.pause();
-  service.child.kill('SIGTERM');
-  // Once it takes no new connection it is stopping for certain.
-  for (let other; (other = await connectWire(port).catch(() => undefined));) other.close();
-  connection.socket.resume();
-  const { status, body: pets } = whole(await answer);
-  assert.equal(status, 200);
-  assert.equal((JSON.parse(pets) as unknown[]).length, 100);
-  assert.equal(await service.exit(), 0);
-});
-
-function whole(outcome: Outcome): Exclude<Outcome, { status: 'cut' }> {
-  assert.ok(outcome.status !== 'cut', 'The connection was cut');
-  return outcome;
-}
 
 /** A 200 or 201, an Error, or no byte if the request came too late. */
 function assertWhole(outcome: Outcome): void {

@@ -3,8 +3,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createRouter } from '../../src/http/router.ts';
-import { rounds } from '../support/extent.ts';
-import { forAll } from '../support/random.ts';
 
 const PATTERNS = ['/', '/livez', '/v1/pets', '/v1/pets/{petId}', '/v1/{kind}/{id}/photos'];
 const router = createRouter(new Map(PATTERNS.map((pattern) => [pattern, pattern])));
@@ -45,42 +43,4 @@ for (const path of STRANGERS) {
   test(`The path '${path}' matches nothing`, () => {
     assert.equal(router.match(path), undefined);
   });
-}
-
-test('The router matches the same paths as a comparison of segments', () => {
-  let matches = 0;
-  forAll(rounds(4000, 20_000), (random) => {
-    const segments = Array.from({ length: 1 + random.below(5) }, () => random.pick(SEGMENTS));
-    const path = `/${segments.join('/')}`;
-    const found = router.match(path);
-    if (found !== undefined) matches += 1;
-    assert.deepEqual(found, matchSegments(path), path);
-  });
-  assert.ok(matches > 100, `${matches} matches`);
-});
-
-const SEGMENTS = [
-  ...['v1', 'v1', 'v1', 'pets', 'pets', 'pets', 'livez', 'photos', 'dogs', '1', '', 'V1'],
-  ...['%76%31', 'p%65ts', 'a%2Fb', '%', '%ff', '{petId}', '.'],
-];
-
-/** The same by decoding each segment, and comparing it with that of each pattern. */
-function matchSegments(path: string): unknown {
-  let segments: string[];
-  try {
-    segments = path.slice(1).split('/').map(decodeURIComponent);
-  } catch {
-    return undefined;
-  }
-  for (const pattern of PATTERNS) {
-    const wanted = pattern.slice(1).split('/');
-    const isMatch = wanted.every((name, index) => {
-      const segment = segments[index];
-      return name.startsWith('{') ? Boolean(segment) : segment === name;
-    });
-    if (!isMatch || wanted.length !== segments.length) continue;
-    const parameters = segments.filter((_, index) => wanted[index]!.startsWith('{'));
-    return { route: pattern, parameters };
-  }
-  return undefined;
 }

@@ -1,30 +1,87 @@
-/** Connections without progress: time in which the service itself does not read does not count. */
+/** Connections without progress, second by second: which are closed, and when. */
 
 import assert from 'node:assert/strict';
-import { EventEmitter, once } from 'node:events';
+import { EventEmitter } from 'node:events';
 import type { Server } from 'node:http';
-import { Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { test } from 'node:test';
 import { LIMITS } from '../../src/http/limits.ts';
-import { Connection, PipelineQueue } from '../../src/http/pipelining.ts';
+import { PipelineQueue, type Connection } from '../../src/http/pipelining.ts';
 import { closeStalledConnections } from '../../src/http/stalled-connections.ts';
 
-test('A connection that is held does not expire, and one that is read does', async (t) => {
-  const queue = new PipelineQueue(() => undefined, 1);
-  const [held, reading] = [new Connection(new Socket()), new Connection(new Socket())];
-  held.state = 'held';
-  for (const connection of [held, reading]) queue.connections.set(connection.socket, connection);
-  // Else it counts as a socket that another program has taken.
-  for (const { socket } of [held, reading]) socket.on('timeout', () => undefined);
-  const server = new EventEmitter() as Server;
-  const times = { keepAliveTimeout: 20, headersTimeout: 20, connectionsCheckingInterval: 5 };
-  closeStalledConnections(server, queue, { ...LIMITS, ...times });
-  const closed = once(reading.socket, 'close');
-  // The timer of the service does not keep the process.
-  const timer = setInterval(() => undefined, 1000);
-  t.after(() => clearInterval(timer));
-  server.emit('listening');
-  await closed;
-  server.emit('close');
-  assert.equal(held.socket.destroyed, false);
-});
+/** A connection: its socket, as far as it is looked at, and its state. */
+interface Watched {
+  isDue: boolean;
+  isPaused: boolean;
+  bytesWritten: number;
+  /** The bytes that the kernel has not accepted yet. */
+  writeQueueSize: number;
+  /** The listeners of its socket for `timeout`. */
+  listeners: number;
+}
+
+const IDLE: Watched = {
+  ...{ isDue: false, isPaused: false, bytesWritten: 0, writeQueueSize: 9000, listeners: 1 },
+};
+const DUE: Watched = { ...IDLE, isDue: true };
+
+/** Connections, what happens in each second, and the second in which they are closed. */
+const CASES: readonly (readonly [
+  what: string,
+  start: Watched,
+  change: (watched: Watched, second: number) => void,
+  closed: number | undefined,
+])[] = [
+  ['waits for a response', DUE, () => undefined, 62],
+  ['does not take a response', DUE, (it) => (it.bytesWritten = it.writeQueueSize += 10), 62],
+  [
+    'takes a byte every minute',
+    DUE,
+    (it, at) => (it.writeQueueSize = 9000 - Math.floor(at / 60)),
+    undefined,
+  ],
+  ['waits, and is not read meanwhile', { ...DUE, isPaused: true }, () => undefined, 62],
+  ['sends no request', IDLE, () => undefined, 77],
+  ['sends a request in time', IDLE, (it, at) => (it.isDue = at > 70), 132],
+  ['is not read', { ...IDLE, isPaused: true }, () => undefined, undefined],
+  ['is not read for a time', { ...IDLE, isPaused: true }, (it, at) => (it.isPaused = at < 90), 165],
+  ['another program has taken', { ...IDLE, listeners: 0 }, () => undefined, undefined],
+];
+
+for (const [what, start, change, closed] of CASES) {
+  test(`A connection that ${what} is closed ${closed === undefined ? 'never' : `after ${closed} s`}`, (t) => {
+    const watched = { ...start };
+    let second = 0;
+    let closedAt: number | undefined;
+    const socket = {
+      get bytesWritten() {
+        return watched.bytesWritten;
+      },
+      _handle: watched,
+      listenerCount: () => watched.listeners,
+      destroy: () => (closedAt ??= second),
+    } as unknown as Socket;
+    const connection = Object.defineProperties({ socket } as Connection, {
+      isDue: { get: () => watched.isDue },
+      isPaused: { get: () => watched.isPaused },
+    });
+    const queue = new PipelineQueue(() => undefined, 1);
+    queue.connections.set(socket, connection);
+    let check = (): void => assert.fail('Nothing is checked');
+    t.mock.method(globalThis, 'setInterval', (run: () => void, ms: number) => {
+      assert.equal(ms, 1000);
+      check = run;
+      return setTimeout(() => undefined, 0);
+    });
+    t.mock.method(performance, 'now', () => 1000 * second);
+    const server = new EventEmitter() as Server;
+    closeStalledConnections(server, queue, LIMITS);
+    server.emit('listening');
+    while (second < 300) {
+      second += 1;
+      change(watched, second);
+      check();
+    }
+    assert.equal(closedAt, closed);
+  });
+}

@@ -1,238 +1,165 @@
 /**
- * What this service does with every request: credentials, paths, methods, media types, and the
- * header fields of a response. The specification says nothing of it. The kit asks the same of other
- * services, as far as fetch can say it; here it is asked byte by byte, with this service's codes.
+ * What this service does with every request, byte by byte: credentials, methods, media types, bad
+ * bodies, and the header fields of an answer. The kit asks the same of other services, as far as
+ * fetch can say it, and is run against this one, too.
  */
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import type { ServiceResponse } from '../../src/kit/test-client.ts';
-import { KEY } from '../support/http/service.ts';
-import { assertError, message, openOwnService, REX, testRefused } from './own-client.ts';
+import type { ErrorCode } from '../../src/http/api-error.ts';
+import { KEY, openService } from '../support/http/service.ts';
+import { REX, ask, assertErrorAnswer, lastRequestOf, talk } from '../support/http/wire.ts';
 
-const { client } = await openOwnService({ after });
+const service = await openService({ after }, { bodyLimitBytes: 1 << 20 });
 
-const CHUNKED = 'Transfer-Encoding: chunked';
-const REX_LENGTH = `Content-Length: ${REX.length}`;
-const NO_KEY = { Authorization: '' };
+const create = (fields: readonly string[], body = REX): string =>
+  lastRequestOf('POST /v1/pets', fields, body);
+const withoutKey = (bytes: string): string => bytes.replace(/Authorization: .*\r\n/, '');
+const nested = (open: string, inner: string, close: string): string =>
+  open.repeat(30_000) + inner + close.repeat(30_000);
 
-/** Sends one request as its bytes, which fetch would normalise first. */
-async function sendRaw(
-  line: string,
-  fields: readonly string[] = [],
-  body = '',
-): Promise<ServiceResponse | undefined> {
-  return (await client.exchange(message(line, fields, body)))[0];
-}
-
-/** What a request without a valid key is 401 to, whatever else is wrong with it. */
-const WITHOUT_KEY: readonly [line: string, fields?: readonly string[], body?: string][] = [
-  ...['', '/', '/nothing', '/pets/', '/pets/%zz', '/pets?limit=0', '/pets?a=%zz'].map(
-    (path): [string] => [`GET /v1${path}`],
-  ),
-  ['GET /v%31/nothing'],
-  ['GET http://host/v1/pets'],
-  ['OPTIONS /v1/pets'],
-  ['DELETE /v1/pets'],
-  ['POST /v1/pets', ['Content-Length: 1'], '{'],
-  ['POST /v1/pets', ['Content-Length: 3000000'], '{'],
-  ['POST /v1/pets', [CHUNKED], '1\r\n{\r\n0\r\n\r\n'],
-  ['POST /v1/pets', ['Content-Type: text/plain', REX_LENGTH], REX],
-  ['POST /v1/pets', ['Content-Encoding: gzip', REX_LENGTH], REX],
-  ['POST /v1/pets', ['Expect: 100-continue', REX_LENGTH], ''],
-  ['POST /v1/pets', ['Expect: a-miracle', REX_LENGTH], REX],
-];
-
-async function sendWith(
-  bytes: string,
-  authorization: string,
-): Promise<ServiceResponse | undefined> {
-  const sent = bytes.replace(/Authorization: .*\r\n/, () => authorization);
-  return (await client.exchange(sent))[0];
-}
-
-for (const [what, line] of [
-  ['without a key', ''],
-  ['with a wrong key', 'Authorization: Bearer wrong\r\n'],
-] as const) {
-  testRefused(
-    `Under /v1 authentication comes first, ${what}`,
-    'unauthorized',
-    WITHOUT_KEY,
-    (given) => sendWith(message(...given), line),
-  );
-}
-
-testRefused('Of two Authorization lines neither counts', 'unauthorized', ['wrong', KEY], (key) =>
-  sendRaw('GET /v1/pets', [`Authorization: Bearer ${key}`]),
-);
-
-testRefused(
-  'A key in the query or in another header field is no credential',
-  'unauthorized',
-  ['?access_token=KEY', '?api_key=KEY', ''],
-  (query) => {
-    const headers = { ...NO_KEY, 'X-Api-Key': KEY, Cookie: `key=${KEY}` };
-    return client.send('GET', `/pets${query.replace('KEY', KEY)}`, headers);
-  },
-);
-
-/** Those that fetch would change before it sends them. */
-const UNKNOWN_PATHS = [
-  ...[
-    '/v1/./pets',
-    '/v1/../v1/pets',
-    '/v1/pets/../pets',
-    '//v1/pets',
-    '/v1\\pets',
-    '/pets',
-    '/v2/pets',
-  ],
-  ...['/v1%2fpets', '/v1/%2570ets', '/v1/pets%3Flimit=1', '/v1/pets;a=b', '/v1/pets%00'],
-];
-const SAME_PATHS = ['/v1/p%65ts', '/%76%31/%70%65%74%73', '/v1/pets?', 'http://h/v1/pets'];
-const BROKEN_TARGETS = ['%', '%3g', '%FF'].flatMap((text) => [
-  ...[`/v1/pets/${text}`, `/v1/${text}`, `/${text}`, `/v1/pets/1/${text}`],
-  ...[`/v1/pets?${text}`, `/v1/pets?limit=1&a=b&${text}=c`, `/v1/pets/1?a=${text}`],
-]);
-
-testRefused('A path that does not match exactly', 'unknown_path', UNKNOWN_PATHS, (path) =>
-  sendRaw(`GET ${path}`),
-);
-
-testRefused(
-  'Broken encoding in a path or a query',
-  'malformed_request',
-  BROKEN_TARGETS,
-  (target) => sendRaw(`GET ${target}`),
-  /path|query/,
-);
-
-test('A path segment is percent-decoded, once', async () => {
-  const list = (await client.get('/pets')).text;
-  for (const path of SAME_PATHS) assert.equal((await sendRaw(`GET ${path}`))?.text, list, path);
-  const { id, response } = await client.add(REX);
-  const digits = [...String(id)].map((digit) => `%3${digit}`).join('');
-  assert.equal((await sendRaw(`GET /v1/pets/${digits}`))?.text, response.text);
-  for (const petId of ['%2531', '1%2F2', '%C3%A9', '%c3%a9']) {
-    assertError(await sendRaw(`GET /v1/pets/${petId}`), 'not_found', petId);
-  }
-});
-
-const ALLOW: readonly [path: string, allow: string][] = [
-  ['/v1/pets', 'GET, HEAD, OPTIONS, POST'],
-  ['/v1/pets/1', 'GET, HEAD, OPTIONS'],
-  ['/v1/pets/no-id', 'GET, HEAD, OPTIONS'],
-  ['/livez', 'GET, HEAD, OPTIONS'],
-  ['/readyz', 'GET, HEAD, OPTIONS'],
-  ['/openapi.json', 'GET, HEAD, OPTIONS'],
-  ['/metrics', 'GET, HEAD, OPTIONS'],
-];
-const HEADS = ['/v1/pets', '/v1/pets?limit=1', '/livez', '/readyz', '/openapi.json', '/v1/pets/0'];
-
-function allowOf(response: ServiceResponse | undefined): string {
-  return (response?.headers.get('Allow') ?? '').split(', ').sort().join(', ');
-}
-
-test('Another method is 405 with Allow', async () => {
-  for (const [path, allow] of ALLOW) {
-    for (const method of ['PUT', 'PATCH', 'DELETE', 'TRACE', 'PROPFIND', 'M-SEARCH']) {
-      const response = await sendRaw(`${method} ${path}`);
-      assert.ok(assertError(response, 'method_not_allowed', path).includes(method), path);
-      assert.equal(allowOf(response), allow, `${method} ${path}`);
-    }
-  }
-});
-
-test('OPTIONS is 204 with Allow', async () => {
-  for (const [path, allow] of [...ALLOW, ['*', 'GET, HEAD, OPTIONS, POST']] as const) {
-    const response = await sendRaw(`OPTIONS ${path}`);
-    assert.deepEqual([response?.status, response?.text], [204, ''], path);
-    assert.equal(allowOf(response), allow, path);
-    assert.equal(response?.headers.get('Content-Length'), null, path);
-  }
-});
-
-test('HEAD is supported wherever GET is, with the same header fields', async () => {
-  for (const path of HEADS) {
-    const get = await sendRaw(`GET ${path}`);
-    const [head, ...rest] = await client.exchange(message(`HEAD ${path}`));
-    assert.deepEqual([head?.status, rest.length], [get?.status, 0], path);
-    for (const field of ['Content-Type', 'Content-Length', 'Link', 'Deprecation']) {
-      assert.equal(head?.headers.get(field), get?.headers.get(field), `${path}: ${field}`);
-    }
-  }
-});
-
-const JSON_TYPES = [
-  ...['application/json', 'Application/JSON', 'application/json; charset=utf-8'],
-  ...['application/json;charset="a\\"b"', 'Application/JSON ; charset="utf-8, or so"'],
-];
 const JSON_LINE = 'Content-Type: application/json';
-const OTHER_TYPES: readonly (readonly string[])[] = [
-  ...[
-    ...['text/plain', 'application/x-www-form-urlencoded', 'text/json', 'json', '*/*', ''],
-    ...['application/jsonx', 'application/json x', 'xapplication/json', 'application'],
-    ...['application/ld+json', 'application/json, text/json', 'application/json; a, b'],
-  ].map((type) => [`Content-Type: ${type}`]),
-  [JSON_LINE, JSON_LINE],
-  [JSON_LINE, 'Content-Type: text/plain'],
-  ['Content-Type: text/plain', JSON_LINE],
-  ...['gzip', 'deflate', 'br', 'identity', ''].map((coding) => [
-    `Content-Encoding: ${coding}`,
-    JSON_LINE,
-  ]),
-];
 
-test('POST takes application/json, with parameters, or no type', async () => {
-  for (const type of JSON_TYPES) {
-    assert.equal((await client.post(REX, { 'Content-Type': type })).status, 201, type);
-  }
-  assert.equal((await sendRaw('POST /v1/pets', [REX_LENGTH], REX))?.status, 201);
+/** Requests by the code of their Error. Characters are bytes. */
+const REFUSED: readonly (readonly [what: string, code: ErrorCode, requests: readonly string[]])[] =
+  [
+    [
+      'Under /v1 authentication comes first',
+      'unauthorized',
+      [
+        ...['', '/nothing', '/pets/%zz', '/pets?a=%zz', `/pets?access_token=${KEY}`].map((path) =>
+          lastRequestOf(`GET /v1${path}`, [`X-Api-Key: ${KEY}`, `Cookie: key=${KEY}`]),
+        ),
+        ...['GET /v%31/nothing', 'GET http://host/v1/x', 'OPTIONS /v1/pets', 'PUT /v1/pets'].map(
+          (line) => lastRequestOf(line),
+        ),
+        create(['Content-Length: 3000000'], '').concat('{'),
+        create(['Content-Type: text/plain']),
+        create(['Expect: 100-continue', `Content-Length: ${REX.length}`], ''),
+        create(['Expect: a-miracle']),
+      ].map(withoutKey),
+    ],
+    [
+      'Only application/json is taken, without a coding',
+      'unsupported_media_type',
+      [
+        ...['', 'json', '*/*', 'application/jsonx', 'application/json x', 'xapplication/json'],
+        ...[
+          'application',
+          'application/ld+json',
+          'application/json, a/b',
+          'application/json; a, b',
+        ],
+        ...[`application/json\r\n${JSON_LINE}`, `a/b\r\n${JSON_LINE}`],
+        ...['gzip', 'identity', ''].map(
+          (coding) => `application/json\r\nContent-Encoding: ${coding}`,
+        ),
+      ].map((type) => create([`Content-Type: ${type}`])),
+    ],
+    [
+      'A body that is not JSON in UTF-8',
+      'invalid_json',
+      [
+        ...['', ' ', `${REX}\0`, '{,}', '\xef\xbb\xbf', `\xef\xbb\xbf${REX}`],
+        ...['{"name":"a\xff","categoryId":1}', '{"name":"Rex","categoryId":1,"\xc3":1}'],
+        ...[`${REX}\xc0\x80`, Buffer.from(REX, 'utf16le').toString('latin1')],
+        ...[nested('[', '', ''), `${nested('{"a":', '1', '}')}}`],
+      ].map((body) => create([`Content-Length: ${body.length}`], '') + body),
+    ],
+    [
+      'JSON that is not a NewPet',
+      'invalid_body',
+      [
+        ...['[]', '{}', nested('[', '', ']'), nested('{"a":', '1', '}')],
+        `{"name":${nested('[{"a":', '{}', '}]')},"categoryId":1}`,
+      ].map((body) => create([], body)),
+    ],
+  ];
+
+for (const [what, code, requests] of REFUSED) {
+  test(`${what}: ${code}, and no pet is added`, async () => {
+    for (const bytes of requests) {
+      const answers = await talk(service.port, Buffer.from(bytes, 'latin1'));
+      assert.equal(answers.length, 1, bytes.slice(0, 200));
+      assertErrorAnswer(answers[0], code, bytes.slice(0, 200));
+    }
+    assert.equal(await (await service.fetch('/v1/pets')).text(), '[]');
+  });
+}
+
+test('A body with a byte order mark is refused with a message that names it', async () => {
+  const answer = await ask(service, 'POST /v1/pets', [], `\ufeff${REX}`);
+  assert.match(assertErrorAnswer(answer, 'invalid_json'), /byte order mark/);
 });
 
-testRefused(
-  'POST with another Content-Type or any Content-Encoding',
-  'unsupported_media_type',
-  OTHER_TYPES,
-  (fields) => sendRaw('POST /v1/pets', [...fields, REX_LENGTH], REX),
-);
+/** Header fields and bodies of creates of the first pet. */
+const ACCEPTED: readonly (readonly [field: string, body: string])[] = [
+  ...[
+    ...['Application/JSON', 'application/json; charset=utf-8', 'application/json;charset="a\\"b"'],
+    'Application/JSON ; charset="utf-8, or so"',
+  ].map((type) => [`Content-Type: ${type}`, REX] as const),
+  ['X-No-Type: x', REX],
+  ['X-Deep: x', `{"name":"Rex","x":${nested('[', '', ']')},"categoryId":1}`],
+];
+
+test('A create takes application/json, with parameters, or no type, and fields 30,000 deep', async (t) => {
+  for (const [field, body] of ACCEPTED) {
+    const own = await openService(t, { bodyLimitBytes: 1 << 20 });
+    const answer = await ask(own, 'POST /v1/pets', [field], body);
+    assert.equal(answer.body, '{"id":1,"name":"Rex","categoryId":1}', field);
+    assert.equal(answer.headers.get('location'), '/v1/pets/1');
+  }
+});
+
+const ALLOW: readonly (readonly [path: string, allow: string])[] = [
+  ['/v1/pets', 'GET, POST, HEAD, OPTIONS'],
+  ...['/v1/pets/no-id', '/livez', '/readyz', '/openapi.json', '/metrics'].map(
+    (path) => [path, 'GET, HEAD, OPTIONS'] as const,
+  ),
+];
+
+test('OPTIONS is 204 with Allow, and another method is 405 with the same', async () => {
+  for (const [path, allow] of ALLOW) {
+    const options = await ask(service, `OPTIONS ${path}`);
+    assert.deepEqual([options.status, options.headers.get('allow')], [204, allow], path);
+    for (const method of ['PUT', 'TRACE', 'M-SEARCH']) {
+      const refused = await ask(service, `${method} ${path}`);
+      assert.match(assertErrorAnswer(refused, 'method_not_allowed'), new RegExp(method));
+      assert.equal(refused.headers.get('allow'), allow, path);
+    }
+  }
+  const any = await ask(service, 'OPTIONS *');
+  assert.deepEqual([any.status, any.headers.get('allow')], [204, 'GET, HEAD, POST, OPTIONS']);
+});
+
+const HEADS = ['/v1/pets?limit=1', '/livez', '/readyz', '/openapi.json', '/v1/pets/0', '/x'];
+
+test('HEAD is supported wherever GET is, with the same header fields and no body', async (t) => {
+  const own = await openService(t);
+  for (const name of ['Rex', 'é😀']) await own.post({ name, categoryId: 1 });
+  for (const path of HEADS) {
+    const get = await ask(own, `GET ${path}`);
+    const head = await ask(own, `HEAD ${path}`);
+    const fields = ({ status, headers }: typeof get): unknown => [
+      status,
+      new Map([...headers, ['date', '']]),
+    ];
+    assert.deepEqual(fields(head), fields(get), path);
+    assert.equal(head.body, '');
+    assert.equal(get.headers.get('content-type'), 'application/json');
+    assert.equal(get.headers.get('x-content-type-options'), 'nosniff');
+    assert.equal(get.headers.get('cache-control'), 'no-store');
+  }
+});
 
 test('Request body: none, and one that is sent all the same is ignored', async () => {
-  const expected = (await client.get('/pets?limit=1')).text;
-  const fields = ['Content-Length: 7', 'Accept: text/html'];
-  const responses = await client.exchange(message('GET /v1/pets?limit=1', fields, '{"a":1}'));
-  const texts = responses.map(({ text }) => text);
-  assert.deepEqual(texts, [expected]);
+  const answer = await ask(service, 'GET /v1/pets', ['Accept: text/html'], '{"a":1}');
+  assert.equal(answer.body, '[]');
 });
 
-test('Responses are application/json, with Content-Length in bytes', async () => {
-  const { id, response } = await client.add('{"name":"é😀","categoryId":1}');
-  assert.equal(response.text, `{"id":${id},"name":"é😀","categoryId":1}`);
-  for (const { headers, text } of [
-    response,
-    await client.get(`/pets/${id}`),
-    await client.get(`/pets?after=${id - 1n}`),
-    await client.sendBeside('GET', '/livez', NO_KEY),
-    await client.sendBeside('GET', '/readyz', NO_KEY),
-    await client.sendBeside('GET', '/openapi.json', NO_KEY),
-  ]) {
-    assert.equal(headers.get('Content-Type'), 'application/json');
-    assert.equal(headers.get('Content-Length'), String(Buffer.byteLength(text)));
-    assert.equal(headers.get('X-Content-Type-Options'), 'nosniff');
-  }
-  assert.equal(response.headers.get('Cache-Control'), 'no-store');
-});
-
-const METRIC = /^(?:# (?:HELP|TYPE) [a-z_]+ .+|[a-z_]+(?:\{[^{}]*\})? [0-9.e+]+)$/;
-
-test('GET /metrics needs a key, and is the text of Prometheus', async () => {
-  const without = await client.sendBeside('GET', '/metrics', NO_KEY);
-  assertError(without, 'unauthorized');
-  assert.match(without.headers.get('WWW-Authenticate') ?? '', /^Bearer /);
-  const { status, headers, text } = await client.sendBeside('GET', '/metrics');
-  assert.equal(status, 200);
-  assert.match(headers.get('Content-Type') ?? '', /^text\/plain; version=0\.0\.4/);
-  for (const line of text.trimEnd().split('\n')) assert.match(line, METRIC);
-  assert.match(text, /^petstore_pets\{/m);
+test('A path is percent-decoded, and a query that getPet does not read is ignored', async (t) => {
+  const own = await openService(t);
+  await own.post(REX);
+  const answer = await ask(own, 'GET http://h/v1/p%65ts/%31?limit=0&status=lost');
+  assert.equal(answer.body, '{"id":1,"name":"Rex","categoryId":1}');
 });

@@ -6,162 +6,107 @@
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { before, describe, test } from 'node:test';
+import { test } from 'node:test';
 import { createApp } from '../../src/app.ts';
 import { createHttpServer } from '../../src/http/http-server.ts';
-import type { PetStore } from '../../src/model/pet-store.ts';
 import { createMemoryStore } from '../../src/stores/memory-store.ts';
-import { KEY, listen } from '../support/http/service.ts';
-import { assertError, createOwnClient, openOwnService, REX, type OwnClient } from './own-client.ts';
+import { KEY, listen, openService } from '../support/http/service.ts';
+import { CHUNKED, REX, REX_1, ask, assertErrorAnswer } from '../support/http/wire.ts';
 
-test('The ids of a service without pets are 1, 2, 3', async (t) => {
-  const { client: own } = await openOwnService(t, {});
-  assert.equal((await own.get('/pets')).text, '[]');
-  for (const expected of [1n, 2n, 3n]) {
-    const { id, response: answer } = await own.add({ name: 'Rex', categoryId: 1 });
-    assert.equal(id, expected);
-    assert.equal(answer.headers.get('Location'), `/v1/pets/${expected}`);
+const NO_KEY = { headers: { Authorization: '' } };
+
+test('From 2030-12-05T00:00:00Z on it answers 410 to every petId', async (t) => {
+  let time = Date.parse('2030-12-05T00:00:00Z') - 1;
+  const service = await openService(t, { now: () => time });
+  await service.post(REX);
+  const link = '</v1/pets>; rel="successor-version"';
+  const signs = async (line: string): Promise<readonly unknown[]> => {
+    const { headers } = await ask(service, line);
+    return ['deprecation', 'sunset', 'link'].map((name) => headers.get(name));
+  };
+  for (const line of ['GET /v1/pets/1', 'HEAD /v1/pets/1', 'GET /v1/pets/0']) {
+    assert.deepEqual(await signs(line), ['@1795219200', 'Thu, 05 Dec 2030 00:00:00 GMT', link]);
   }
+  assert.equal((await ask(service, 'GET /v1/pets/1')).body, REX_1);
+
+  // The clock is asked on each request.
+  time += 1;
+  const message = 'getPet was removed on 2030-12-05T00:00:00Z, use /v1/pets';
+  for (const petId of ['1', '0', 'x']) {
+    const answer = await ask(service, `GET /v1/pets/${petId}`);
+    assert.equal(assertErrorAnswer(answer, 'operation_removed'), message);
+    assert.deepEqual(await signs(`GET /v1/pets/${petId}`), [undefined, undefined, link]);
+  }
+  assert.equal((await service.fetch('/v1/pets/1', NO_KEY)).status, 401);
+  assertErrorAnswer(await ask(service, 'DELETE /v1/pets/1'), 'method_not_allowed');
+  assert.equal((await ask(service, 'GET /v1/pets')).body, `[${REX_1}]`);
+  assert.deepEqual(await signs('GET /v1/pets'), [undefined, undefined, undefined]);
 });
 
-describe('removal on 5 December 2030, by the clock', () => {
-  const REMOVAL_MS = Date.parse('2030-12-05T00:00:00Z');
-
-  test('One millisecond before it still answers 200', async (t) => {
-    const { client: own } = await openOwnService(t, { now: () => REMOVAL_MS - 1 });
-    const { id, response: answer } = await own.add({ name: 'Rex', categoryId: 1 });
-    const found = await own.get(`/pets/${id}`);
-    assert.equal(found.status, 200);
-    assert.equal(found.text, answer.text);
-  });
-
-  test('From 2030-12-05T00:00:00Z on it answers 410 to every petId', async (t) => {
-    const { client: own } = await openOwnService(t, { now: () => REMOVAL_MS });
-    const { id } = await own.add({ name: 'Rex', categoryId: 1 });
-    for (const petId of [id, 0n, 'x']) {
-      const answer = await own.get(`/pets/${petId}`);
-      assert.match(assertError(answer, 'operation_removed'), /2030-12-05.*\/v1\/pets/);
-      assert.equal(answer.headers.get('Link'), '</v1/pets>; rel="successor-version"');
-      assert.equal(answer.headers.get('Deprecation'), null);
-      assert.equal(answer.headers.get('Sunset'), null);
-    }
-  });
-
-  test('The clock is asked on each request, not once at start', async (t) => {
-    let time = REMOVAL_MS - 1;
-    const { client: own } = await openOwnService(t, { now: () => time });
-    const { id } = await own.add({ name: 'Rex', categoryId: 1 });
-    assert.equal((await own.get(`/pets/${id}`)).status, 200);
-    time += 1;
-    assert.equal((await own.get(`/pets/${id}`)).status, 410);
-  });
-
-  test('Without a key it stays 401, and the other operations stay', async (t) => {
-    const { client: own } = await openOwnService(t, { now: () => REMOVAL_MS });
-    assertError(await own.send('GET', '/pets/1', { Authorization: '' }), 'unauthorized');
-    const { id, response: answer } = await own.add({ name: 'Rex', categoryId: 1 });
-    assert.equal((await own.get(`/pets?after=${id - 1n}`)).text, `[${answer.text}]`);
-    assertError(await own.send('DELETE', `/pets/${id}`), 'method_not_allowed');
-  });
-});
-
-describe('issue and rotation of API keys', () => {
-  const statusWith = async (own: OwnClient, key: string): Promise<number> =>
-    (await own.send('GET', '/pets', { Authorization: `Bearer ${key}` })).status;
-
-  test('Several keys can be in force, as text or as a digest', async (t) => {
-    const digest = createHash('sha256').update('second').digest('hex');
-    const apiKeys = ['first', `sha256:${digest}`];
-    const { client: own } = await openOwnService(t, { apiKeys });
-    // Twice: a key known by its digest must be good on every request, not only on the first.
-    for (const key of ['first', 'second', 'second']) {
-      assert.equal(await statusWith(own, key), 200);
-    }
-    for (const key of ['third', digest, `sha256:${digest}`]) {
-      assert.equal(await statusWith(own, key), 401);
-    }
-  });
-
-  test('Other keys are in force from the next request on', async (t) => {
-    const { client: own, service } = await openOwnService(t, { apiKeys: ['old'] });
-    assert.equal(await statusWith(own, 'old'), 200);
-    service.app.setApiKeys(['new']);
-    assert.equal(await statusWith(own, 'old'), 401);
-    assert.equal(await statusWith(own, 'new'), 200);
-  });
+test('Several keys can be in force, as text or as a digest, and others from the next request on', async (t) => {
+  const digest = createHash('sha256').update('second').digest('hex');
+  const service = await openService(t, { apiKeys: ['first', `sha256:${digest}`] });
+  const statusesWith = (...keys: readonly string[]): Promise<readonly number[]> =>
+    Promise.all(
+      keys.map(async (key) => {
+        const headers = { Authorization: `Bearer ${key}` };
+        return (await service.fetch('/v1/pets', { headers })).status;
+      }),
+    );
+  assert.deepEqual(await statusesWith('first', 'second', 'second'), [200, 200, 200]);
+  assert.deepEqual(await statusesWith('third', digest, `sha256:${digest}`), [401, 401, 401]);
+  service.app.setApiKeys(['new']);
+  assert.deepEqual(await statusesWith('first', 'second', 'new'), [401, 401, 200]);
 });
 
 test('The limit is configurable, and exact', async (t) => {
-  const body = '{"name":"Rex","categoryId":1}';
-  const { client: own } = await openOwnService(t, { bodyLimitBytes: body.length });
-  await own.add(body);
-  assert.match(assertError(await own.post(`${body} `), 'body_too_large'), /29 bytes/);
-});
-
-describe('Health, while starting, draining or unable to store', () => {
-  let closedStore: PetStore;
-  before(async () => {
-    closedStore = createMemoryStore();
-    await closedStore.close();
-  });
-
-  const assertNotReady = async (own: OwnClient): Promise<void> => {
-    const noKey = { Authorization: '' };
-    assert.equal((await own.sendBeside('GET', '/livez', noKey)).status, 200);
-    const answer = await own.sendBeside('GET', '/readyz', noKey);
-    assertError(answer, 'unavailable');
-    assert.equal(answer.headers.get('Retry-After'), '1');
-    assertError(await own.post(REX), 'unavailable');
-  };
-
-  test('While starting /readyz is 503, and so is all that needs the pets', async (t) => {
-    const app = createApp({ store: createMemoryStore(), apiKeys: [KEY] });
-    const server = createHttpServer(app.listener);
-    const port = await listen(server);
-    t.after(() => {
-      server.close();
-      server.closeAllConnections();
-    });
-    const own = createOwnClient(port);
-    await assertNotReady(own);
-    assertError(await own.get('/pets'), 'unavailable');
-    assertError(await own.get('/pets/1'), 'unavailable');
-    assertError(await own.send('GET', '/pets', { Authorization: '' }), 'unauthorized');
-    await app.open();
-    assert.equal((await own.sendBeside('GET', '/readyz')).status, 200);
-    await own.add(REX);
-  });
-
-  test('While draining /readyz is 503, creates too, reads are answered', async (t) => {
-    const { client: own, service } = await openOwnService(t, {});
-    const { id, response: answer } = await own.add(REX);
-    service.app.drain();
-    await assertNotReady(own);
-    const listed = await own.get(`/pets?after=${id - 1n}`);
-    assert.equal(listed.text, `[${answer.text}]`);
-    assert.equal(listed.headers.get('Connection'), 'close');
-  });
-
-  test('While unable to store /readyz is 503, creates too, reads are answered', async (t) => {
-    const { client: own } = await openOwnService(t, { store: closedStore });
-    await assertNotReady(own);
-    assert.equal((await own.get('/pets')).text, '[]');
-  });
-});
-
-test('500 has a fixed message, and its cause goes to the log', async (t) => {
-  const fail = (): never => {
-    throw new Error('secret detail');
-  };
-  const store = { ...createMemoryStore(), list: fail, create: async () => fail() };
-  const causes: string[] = [];
-  const log = (_level: string, _event: string, details: object = {}): void => {
-    causes.push(JSON.stringify(details));
-  };
-  const { client: own } = await openOwnService(t, { store, log });
-  for (const answer of [await own.get('/pets'), await own.post(REX)]) {
-    assert.equal(assertError(answer, 'internal_error'), 'The service failed to respond');
+  const service = await openService(t, { bodyLimitBytes: REX.length });
+  const first = REX.slice(0, 8);
+  const inChunks = (rest: string): string =>
+    `8\r\n${first}\r\n${rest.length.toString(16)}\r\n${rest}\r\n0\r\n\r\n`;
+  for (const [fields, write] of [
+    [[], (rest: string) => first + rest],
+    [[CHUNKED], inChunks],
+  ] as const) {
+    const rest = REX.slice(8);
+    assert.equal((await ask(service, 'POST /v1/pets', fields, write(rest))).status, 201);
+    const answer = await ask(service, 'POST /v1/pets', fields, write(`${rest} `));
+    assert.match(assertErrorAnswer(answer, 'body_too_large'), /29 bytes/);
   }
-  assert.equal(causes.length, 2);
-  for (const cause of causes) assert.match(cause, /secret detail/);
+});
+
+/** Fails unless the service responds, is not ready, refuses creates, and lists this. */
+async function assertNotReady(service: { readonly port: number }, list: string): Promise<void> {
+  assert.equal((await ask(service, 'GET /livez')).status, 200);
+  const ready = await ask(service, 'GET /readyz');
+  assertErrorAnswer(ready, 'unavailable');
+  assert.equal(ready.headers.get('retry-after'), '1');
+  assertErrorAnswer(await ask(service, 'POST /v1/pets', [], REX), 'unavailable');
+  assert.equal((await ask(service, 'GET /v1/pets')).body, list);
+}
+
+test('While starting /readyz is 503, and so is all that needs the pets', async (t) => {
+  const app = createApp({ store: createMemoryStore(), apiKeys: [KEY] });
+  const server = createHttpServer(app.listener);
+  const service = { port: await listen(server) };
+  t.after(() => server.close().closeAllConnections());
+  const starting = { code: 'unavailable', message: 'The service is starting', status: 503 };
+  await assertNotReady(service, JSON.stringify(starting));
+  assertErrorAnswer(await ask(service, 'GET /v1/pets/1'), 'unavailable');
+  const withoutKey = await fetch(`http://127.0.0.1:${service.port}/v1/pets`);
+  assert.equal(withoutKey.status, 401);
+  await app.open();
+  assert.equal((await ask(service, 'GET /readyz')).status, 200);
+  assert.equal((await ask(service, 'POST /v1/pets', [], REX)).body, REX_1);
+});
+
+test('While draining or unable to store /readyz is 503, creates too, reads are answered', async (t) => {
+  const draining = await openService(t);
+  await draining.post(REX);
+  draining.app.drain();
+  await assertNotReady(draining, `[${REX_1}]`);
+  assert.equal((await draining.fetch('/v1/pets')).headers.get('Connection'), 'close');
+  const store = createMemoryStore();
+  await store.close();
+  await assertNotReady(await openService(t, { store }), '[]');
 });

@@ -13,8 +13,8 @@ import { test, type TestContext } from 'node:test';
 import { CHECKS } from '../../src/kit/checks.ts';
 import { runCommand } from '../../src/kit/command.ts';
 import { CERTIFICATE_PEM, KEY_PEM } from '../support/process/certificate.ts';
-import { runScript, type ScriptResult } from '../support/process/run-script.ts';
-import { listen, startService } from '../support/http/service.ts';
+import { runScript, type Result } from '../support/process/process.ts';
+import { listenFor, openService } from '../support/http/service.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 import { otherDecisions } from './other-decisions.ts';
 import { createPlainServer, plainRules, type Rules } from './plain-service.ts';
@@ -22,22 +22,13 @@ import { createPlainServer, plainRules, type Rules } from './plain-service.ts';
 const KEY = 'secret-of-the-client';
 const CREATED_200: Partial<Rules> = { created: (pet) => ({ status: 200, body: pet }) };
 
-function run(args: readonly string[], env: Record<string, string> = {}): Promise<ScriptResult> {
+function run(args: readonly string[], env: Record<string, string> = {}): Promise<Result> {
   return runScript('conformance.mjs', args, { CONFORMANCE_API_KEY: KEY, ...env });
 }
 
 /** Returns the base URL of a service that runs until the test ends. */
 async function open(t: TestContext, rules: Partial<Rules> = {}): Promise<string> {
-  return `http://127.0.0.1:${await portOf(t, createPlainServer(KEY, rules))}/v1`;
-}
-
-async function portOf(t: TestContext, server: Server): Promise<number> {
-  const port = await listen(server);
-  t.after(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  return port;
+  return `http://127.0.0.1:${await listenFor(t, createPlainServer(KEY, rules))}/v1`;
 }
 
 test('For a valid service the report counts the checks, and the exit code is 0', async (t) => {
@@ -107,12 +98,11 @@ test('--header adds a field to every request, which a gateway may require', asyn
 });
 
 test('The kit checks a service over TLS, with the certificate of a private authority', async (t) => {
-  const service = await startService({ apiKeys: [KEY] });
-  t.after(() => service.close());
+  const service = await openService(t, { apiKeys: [KEY] });
   const certificate = join(tempDir(t), 'localhost.pem');
   writeFileSync(certificate, CERTIFICATE_PEM);
   const options = { key: KEY_PEM, cert: CERTIFICATE_PEM };
-  const port = await portOf(t, createTlsServer(options, service.app.listener));
+  const port = await listenFor(t, createTlsServer(options, service.app.listener));
   const args = [`https://localhost:${port}/v1`, '--only', 'http/scheme', '--strict'];
   const { code, stdout, stderr } = await run(args, { NODE_EXTRA_CA_CERTS: certificate });
   assert.match(stdout, /\n1 hold; 0 fail; 0 not observed\n$/, stdout + stderr);

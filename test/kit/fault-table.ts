@@ -1,10 +1,10 @@
 /** Runs the checks against the wrong services, and makes the table of the results. */
 
 import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { Check } from '../../src/kit/check.ts';
 import { checksOf } from '../../src/kit/checks.ts';
 import { runCheck, type CheckResult } from '../../src/kit/run-check.ts';
+import { listen } from '../support/http/service.ts';
 import { FAULTS, type Fault } from './faults.ts';
 import { createPlainServer } from './plain-service.ts';
 
@@ -18,13 +18,10 @@ export async function resultsOf(
   server: Server,
   checks: readonly Check[],
 ): Promise<ReadonlyMap<string, CheckResult>> {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  const target = { baseUrl: `http://127.0.0.1:${port}/v1`, key: KEY };
+  const target = { baseUrl: `http://127.0.0.1:${await listen(server)}/v1`, key: KEY };
   const results = new Map<string, CheckResult>();
   for (const check of checks) results.set(check.id, await runCheck(check, target));
-  server.close();
-  server.closeAllConnections();
+  server.close().closeAllConnections();
   return results;
 }
 

@@ -6,7 +6,7 @@
 
 import { linked, pageOf } from './other-decisions.ts';
 import type { Fields } from '../../src/kit/test-client.ts';
-import { Invalid, plainRules, type Pet, type Rules } from './plain-service.ts';
+import { Invalid, plainRules, type NewPet, type Rules } from './plain-service.ts';
 
 export interface Fault {
   readonly what: string;
@@ -14,346 +14,270 @@ export interface Fault {
   readonly rules: Partial<Rules>;
 }
 
-const AFTER_REMOVAL_MS = Date.parse('2031-01-01T00:00:00Z');
+type Declare<T> = (what: string, foundBy: string, change: T) => Fault;
+
+const fault: Declare<Partial<Rules>> = (what, foundBy, rules) => ({ what, foundBy, rules });
+
+/** Returns a function that declares faults of a single rule. */
+function ofRule<K extends keyof Rules>(name: K): Declare<Rules[K]> {
+  return (what, foundBy, rule) => fault(what, foundBy, { [name]: rule });
+}
+
+const limit = ofRule('readLimit');
+const listing = ofRule('list');
+const listed = ofRule('listed');
+const category = ofRule('isCategory');
+const status = ofRule('isStatus');
+const fields = ofRule('readNewPet');
+const body = ofRule('readBody');
+const newId = ofRule('newId');
+const keep = ofRule('keep');
+const created = ofRule('created');
+const find = ofRule('find');
+const key = ofRule('hasKey');
+const error = ofRule('error');
+const reply = ofRule('reply');
+const show = ofRule('show');
 
 /** A service that returns changed names. */
-function names(change: (name: string) => string): Partial<Rules> {
-  return { show: (pet) => ({ ...pet, name: change(pet.name) }) };
-}
+const name: Declare<(name: string) => unknown> = (what, foundBy, change) =>
+  show(what, foundBy, (pet) => ({ ...pet, name: change(pet.name) }));
 
 /** A service that returns a changed categoryId. */
-function categories(change: (categoryId: bigint) => bigint): Partial<Rules> {
-  return { show: (pet) => ({ ...pet, categoryId: change(pet.categoryId) }) };
+const returned: Declare<(categoryId: bigint) => bigint> = (what, foundBy, change) =>
+  show(what, foundBy, (pet) => ({ ...pet, categoryId: change(pet.categoryId) }));
+
+/** A service whose errors have another body. */
+const errorBody: Declare<(body: Fields) => unknown> = (what, foundBy, change) =>
+  error(what, foundBy, (code, message) => {
+    const right = plainRules.error(code, message);
+    return { ...right, body: change(right.body as Fields) };
+  });
+
+/** A service whose errors with one status have another one. */
+const errorStatus = (what: string, foundBy: string, from: number, to: number): Fault =>
+  error(what, foundBy, (code, text) => plainRules.error(code === from ? to : code, text));
+
+function refuse(message: string): never {
+  throw new Invalid(message);
 }
 
-const anyLimit = (text: string | null): number => Number(text ?? '20');
+const { readLimit, list, isCategory, isStatus, readNewPet, hasKey } = plainRules;
+const AFTER_REMOVAL_MS = Date.parse('2031-01-01T00:00:00Z');
 
-function fault(what: string, foundBy: string, rules: Partial<Rules>): Fault {
-  return { what, foundBy, rules };
-}
+export const FAULTS: readonly Fault[] = [
+  limit('a default of 10', '4.1/limit-default', (text) => readLimit(text ?? '10')),
+  listing('no default with a filter', '8/default', (pets, query) =>
+    list(pets, query.isDefault && query.status !== undefined ? { ...query, limit: 100 } : query),
+  ),
+  limit('at most 50 in a list', '4.1/limit-maximum', (text) => Math.min(readLimit(text), 50)),
+  limit('limit=100 refused', '8/limit', (text) =>
+    text === '100' ? refuse('limit is below 100') : readLimit(text),
+  ),
+  limit('limit=1 refused', '4.1/limit-minimum', (text) =>
+    text === '1' ? refuse('limit is above 1') : readLimit(text),
+  ),
+  limit('limit ignored', '4.1/limit', () => 20),
+  limit('limit=101 accepted', '8/never-more', (text) => (text === '101' ? 101 : readLimit(text))),
+  limit('limit=1000 accepted', '8/never-more', (text) =>
+    text === '101' ? 100 : Number(text ?? '20'),
+  ),
+  limit('limit=0 is no limit', '8/never-more', (text) => (text === '0' ? 1e9 : readLimit(text))),
 
-const limits: readonly Fault[] = [
-  fault('a default of 10', '4.1/limit-default', {
-    readLimit: (text) => plainRules.readLimit(text ?? '10'),
+  listing('the filter is ignored', '4.1/filter', (pets, query) => pets.slice(0, query.limit)),
+  listing('the filter is ignored with a limit', '4.1/filter-limit', (pets, query) =>
+    list(pets, query.isDefault ? query : { ...query, status: undefined }),
+  ),
+  listing('limit counts before the filter', '4.1/filter-limit', (pets, query) =>
+    list(pets.slice(0, query.limit), query),
+  ),
+  listing('the filter sold finds pending, too', '3/status-filter', (pets, query) => {
+    const isPending = (one: unknown): boolean => query.status === 'sold' && one === 'pending';
+    return pets.filter((pet) => isPending(pet.status) || list([pet], query).length > 0);
   }),
-  fault('no default with a filter', '8/default', {
-    list: (pets, limit, status, query) =>
-      plainRules.list(
-        pets,
-        query.has('limit') || status === undefined ? limit : 100,
-        status,
-        query,
-      ),
-  }),
-  fault('at most 50 in a list', '4.1/limit-maximum', {
-    readLimit: (text) => Math.min(plainRules.readLimit(text), 50),
-  }),
-  fault('limit=100 refused', '8/limit', {
-    readLimit(text) {
-      if (text === '100') throw new Invalid('limit is below 100');
-      return plainRules.readLimit(text);
-    },
-  }),
-  fault('limit=1 refused', '4.1/limit-minimum', {
-    readLimit(text) {
-      if (text === '1') throw new Invalid('limit is above 1');
-      return plainRules.readLimit(text);
-    },
-  }),
-  fault('limit ignored', '4.1/limit', { readLimit: () => 20 }),
-  fault('limit=101 accepted', '8/never-more', {
-    readLimit: (text) => (text === '101' ? 101 : plainRules.readLimit(text)),
-  }),
-  fault('limit=1000 accepted', '8/never-more', {
-    readLimit: (text) => (text === '101' ? 100 : anyLimit(text)),
-  }),
-  fault('limit=0 is no limit', '8/never-more', {
-    readLimit: (text) => (text === '0' ? 1e9 : plainRules.readLimit(text)),
-  }),
-];
-
-const lists: readonly Fault[] = [
-  fault('the filter is ignored', '4.1/filter', {
-    list: (pets, limit) => pets.slice(0, limit),
-  }),
-  fault('the filter is ignored with a limit', '4.1/filter-limit', {
-    list: (pets, limit, status, query) =>
-      plainRules.list(pets, limit, query.has('limit') ? undefined : status, query),
-  }),
-  fault('limit counts before the filter', '4.1/filter-limit', {
-    list: (pets, limit, status, query) => plainRules.list(pets.slice(0, limit), 100, status, query),
-  }),
-  fault('the filter sold finds pending, too', '3/status-filter', {
-    list: (pets, limit, status) =>
-      pets
-        .filter(
-          (pet) =>
-            status === undefined ||
-            [status, status === 'sold' ? 'pending' : ''].includes(pet.status ?? '-'),
-        )
-        .slice(0, limit),
-  }),
-  fault('the newest pet is not listed yet', '4.1/complete', {
-    list: (pets, limit, status, query) => plainRules.list(pets.slice(0, -1), limit, status, query),
-  }),
-  fault('pets without a status are not listed', '4.1/complete', {
-    list: (pets, limit, status) =>
-      pets
-        .filter((pet) => pet.status !== undefined && (status ?? pet.status) === pet.status)
-        .slice(0, limit),
-  }),
-  fault('the first pet is listed twice', '4.1/once', {
-    list: (pets, limit, status, query) =>
-      plainRules.list([...pets.slice(0, 1), ...pets], limit, status, query),
-  }),
+  listing('the newest pet is not listed yet', '4.1/complete', (pets, query) =>
+    list(pets.slice(0, -1), query),
+  ),
+  listing('pets without a status are not listed', '4.1/complete', (pets, query) =>
+    list(
+      pets.filter((pet) => pet.status !== undefined),
+      query,
+    ),
+  ),
+  listing('the first pet is listed twice', '4.1/once', (pets, query) =>
+    list([...pets.slice(0, 1), ...pets], query),
+  ),
   fault('a page leaves out the pet after the page before', '4.1/pages', {
-    list: (pets, limit, status, query) =>
-      pageOf(
-        pets.filter((_pet, index) => !query.has('page') || index % 8 !== 7),
-        limit,
-        status,
-        query,
-      ),
+    list: (pets, query) => {
+      const shown = pets.filter((_pet, index) => query.page === 0 || index % 8 !== 7);
+      return pageOf(shown, query);
+    },
     reply: linked,
   }),
   fault('a Link to the next page loses the filter', '4.1/pages-filter', {
     list: pageOf,
-    reply(reply, request) {
-      const { link, ...rest } = linked(reply, request);
+    reply(right, request) {
+      const { link, ...rest } = linked(right, request);
       return link === undefined ? rest : { ...rest, link: link.replace(/status=\w+&?/, '') };
     },
   }),
-  fault('an empty list is null', '4.1/empty', {
-    listed: (pets) => ({ status: 200, body: pets.length === 0 ? null : pets }),
-  }),
-  fault('an empty list is 404', '4.1/empty', {
-    listed: (pets) =>
-      pets.length === 0 ? plainRules.error(404, 'There are no pets') : plainRules.listed(pets),
-  }),
-  fault('a list is an object', '2/pets-array', {
-    listed: (pets) => ({ status: 200, body: { pets } }),
-  }),
-];
+  listed('an empty list is null', '4.1/empty', (pets) => ({
+    status: 200,
+    body: pets.length === 0 ? null : pets,
+  })),
+  listed('an empty list is 404', '4.1/empty', (pets) =>
+    pets.length === 0 ? plainRules.error(404, 'There are no pets') : plainRules.listed(pets),
+  ),
+  listed('a list is an object', '2/pets-array', (pets) => ({ status: 200, body: { pets } })),
 
-type Change<T, R = T> = readonly [what: string, foundBy: string, change: (value: T) => R];
+  name('a name is trimmed', '2/name-spaces', (text) => text.trim()),
+  name('CRLF in a name becomes LF', '2/name-lines', (text) => text.replaceAll('\r\n', '\n')),
+  name('a name is composed (NFC)', '2/name-unicode', (text) => text.normalize('NFC')),
+  name('a name is decomposed (NFD)', '2/name-unicode', (text) => text.normalize('NFD')),
+  name('a name is escaped as HTML', '2/name-markup', (text) =>
+    text.replaceAll('&', '&amp;').replaceAll('<', '&lt;'),
+  ),
+  name('markup is removed from a name', '2/name-markup', (text) => text.replace(/<[^>]*>/g, '')),
+  name('a name is percent-decoded', '2/name-escapes', (text) => text.replaceAll('%20', ' ')),
+  name('a name loses characters beyond 16 bits', '2/name-plane', (text) =>
+    text.replace(/[\u{10000}-\u{10ffff}]/gu, '?'),
+  ),
+  name('a name gets a capital', '2/name-case', ([first = '', ...rest]) =>
+    [first.toUpperCase(), ...rest].join(''),
+  ),
+  name('a name is cut at 255', '2/name-300', (text) => text.slice(0, 255)),
+  name('a name is cut at 999', '2/name-1000', (text) => text.slice(0, 999)),
+  name('a name of digits is a number', '2/name-number', (text) =>
+    /^[0-9]+$/.test(text) ? BigInt(text) : text,
+  ),
+  category('categoryId 0 counts as missing', '2/category-zero', (value) =>
+    value === 0n ? false : isCategory(value),
+  ),
+  category('a negative categoryId is refused', '2/category-negative', (value) =>
+    isCategory(value) ? (value as bigint) >= 0n : false,
+  ),
+  category('categoryId has 32 bits, and refuses more', '2/category-32-bits', (value) =>
+    typeof value === 'bigint' ? BigInt.asIntN(32, value) === value : false,
+  ),
+  returned('categoryId wraps at 32 bits', '2/category-32-bits', (id) => BigInt.asIntN(32, id)),
+  returned('categoryId is rounded to a double', '2/category-53-bits', (id) => BigInt(Number(id))),
+  returned('categoryId ends one below 2^63', '2/category-64-bits', (id) =>
+    id === 2n ** 63n - 1n ? id - 1n : id,
+  ),
+  category('categoryId wraps beyond int64', '2/category-beyond', (value) =>
+    typeof value === 'bigint' ? true : Number.isInteger(value),
+  ),
+  fields('categoryId may be a string', '2/category-type', ({ name, categoryId: id, status }) => {
+    const categoryId = typeof id === 'string' && /^[0-9]+$/.test(id) ? BigInt(id) : id;
+    return { name, categoryId, status } as NewPet;
+  }),
+  fields('categoryId may be missing', '2/category-required', (members) =>
+    readNewPet({ categoryId: 0n, ...members }),
+  ),
+  fields('name may be missing', '2/name-required', (members) =>
+    readNewPet({ name: '', ...members }),
+  ),
+  status('any status will do', '2/status-others', (value) => typeof value === 'string'),
+  status('status pending is refused', '2/status-values', (value) =>
+    value === 'pending' ? false : isStatus(value),
+  ),
+  fields('status is required', '2/status-optional', (members) =>
+    members['status'] === undefined ? refuse('status is required') : readNewPet(members),
+  ),
+  show('a status that was not set is null', '2/pet-carries', (pet) => ({
+    ...pet,
+    status: pet.status ?? null,
+  })),
+  keep('status is always available at first', '3/status-set', (pets, pet) =>
+    plainRules.keep(pets, { ...pet, status: pet.status && 'available' }),
+  ),
 
-const NAMES: readonly Change<string>[] = [
-  ['a name is trimmed', '2/name-spaces', (name) => name.trim()],
-  ['CRLF in a name becomes LF', '2/name-lines', (name) => name.replaceAll('\r\n', '\n')],
-  ['a name is composed (NFC)', '2/name-unicode', (name) => name.normalize('NFC')],
-  ['a name is decomposed (NFD)', '2/name-unicode', (name) => name.normalize('NFD')],
-  [
-    'a name is escaped as HTML',
-    '2/name-markup',
-    (name) => name.replaceAll('&', '&amp;').replaceAll('<', '&lt;'),
-  ],
-  ['markup is removed from a name', '2/name-markup', (name) => name.replace(/<[^>]*>/g, '')],
-  ['a name is percent-decoded', '2/name-escapes', (name) => name.replaceAll('%20', ' ')],
-  [
-    'a name loses characters beyond 16 bits',
-    '2/name-plane',
-    (name) => name.replace(/[\u{10000}-\u{10ffff}]/gu, '?'),
-  ],
-  ['a name gets a capital', '2/name-case', (name) => name.charAt(0).toUpperCase() + name.slice(1)],
-  ['a name is cut at 255', '2/name-300', (name) => name.slice(0, 255)],
-  ['a name is cut at 999', '2/name-1000', (name) => name.slice(0, 999)],
-];
-
-const CATEGORIES: readonly Change<bigint>[] = [
-  ['categoryId wraps at 32 bits', '2/category-32-bits', (id) => BigInt.asIntN(32, id)],
-  ['categoryId is rounded to a double', '2/category-53-bits', (id) => BigInt(Number(id))],
-  [
-    'categoryId ends one below 2^63',
-    '2/category-64-bits',
-    (id) => (id === 2n ** 63n - 1n ? id - 1n : id),
-  ],
-];
-
-const fields: readonly Fault[] = [
-  ...NAMES.map(([what, foundBy, change]) => fault(what, foundBy, names(change))),
-  fault('a name of digits is a number', '2/name-number', {
-    show: (pet) => ({ ...pet, name: /^[0-9]+$/.test(pet.name) ? BigInt(pet.name) : pet.name }),
-  }),
-  fault('categoryId 0 counts as missing', '2/category-zero', {
-    isCategory: (value) => value !== 0n && plainRules.isCategory(value),
-  }),
-  fault('a negative categoryId is refused', '2/category-negative', {
-    isCategory: (value) => plainRules.isCategory(value) && (value as bigint) >= 0n,
-  }),
-  fault('categoryId has 32 bits, and refuses more', '2/category-32-bits', {
-    isCategory: (value) => typeof value === 'bigint' && BigInt.asIntN(32, value) === value,
-  }),
-  ...CATEGORIES.map(([what, foundBy, change]) => fault(what, foundBy, categories(change))),
-  fault('categoryId wraps beyond int64', '2/category-beyond', {
-    isCategory: (value) => typeof value === 'bigint' || Number.isInteger(value),
-  }),
-  fault('categoryId may be a string', '2/category-type', {
-    readNewPet: ({ name, categoryId, status }) =>
-      ({
-        name,
-        categoryId:
-          typeof categoryId === 'string' && /^[0-9]+$/.test(categoryId)
-            ? BigInt(categoryId)
-            : categoryId,
-        status,
-      }) as Pet,
-  }),
-  fault('categoryId may be missing', '2/category-required', {
-    readNewPet: ({ name, categoryId = 0n, status }) => ({ name, categoryId, status }) as Pet,
-  }),
-  fault('name may be missing', '2/name-required', {
-    readNewPet: ({ name = '', categoryId, status }) => ({ name, categoryId, status }) as Pet,
-  }),
-  fault('any status will do', '2/status-others', {
-    isStatus: (value) => typeof value === 'string',
-  }),
-  fault('status pending is refused', '2/status-values', {
-    isStatus: (value) => value !== 'pending' && plainRules.isStatus(value),
-  }),
-  fault('status is required', '2/status-optional', {
-    readNewPet(members) {
-      if (members['status'] === undefined) throw new Invalid('status is required');
-      return plainRules.readNewPet(members);
-    },
-  }),
-  fault('a status that was not set is null', '2/pet-carries', {
-    show: (pet) => ({ ...pet, status: pet.status ?? null }),
-  }),
-  fault('status is always available at first', '3/status-set', {
-    keep: (pets, pet) => void pets.set(pet.id, { ...pet, status: pet.status && 'available' }),
-  }),
-];
-
-const ids: readonly Fault[] = [
-  fault('the same id for every pet', '2/id-unique', { newId: () => 1n }),
-  fault("a client's id is adopted", '2/id-own', {
-    newId: (pets, sent) => (typeof sent === 'bigint' ? sent : plainRules.newId(pets, sent)),
-  }),
+  newId('the same id for every pet', '2/id-unique', () => 1n),
+  newId("a client's id is adopted", '2/id-own', (pets, sent) =>
+    typeof sent === 'bigint' ? sent : plainRules.newId(pets, sent),
+  ),
   fault('pets that are added concurrently share an id', '2/id-concurrent', {
     pause: () => new Promise((resolve) => setTimeout(resolve, 1)),
   }),
-  fault('an id is a string', '2/pet-fields', { show: (pet) => ({ ...pet, id: String(pet.id) }) }),
-  fault('an acknowledged pet is not stored', '4.2/pet', { keep: () => undefined }),
-];
+  show('an id is a string', '2/pet-fields', (pet) => ({ ...pet, id: String(pet.id) })),
+  keep('an acknowledged pet is not stored', '4.2/pet', () => undefined),
 
-const operations: readonly Fault[] = [
-  fault('creation is 200', '4.2/created', { created: (pet) => ({ status: 200, body: pet }) }),
-  fault('the Pet of a creation has no id', '4.2/pet', {
-    created: (pet) => ({ status: 201, body: { ...(pet as Pet), id: undefined } }),
-  }),
-  fault('a body is not needed', '4.2/body-required', {
-    readBody: (text) => (text === '' ? { name: '', categoryId: 1n } : plainRules.readBody(text)),
-  }),
-  fault('whitespace around JSON is refused', '4.2/any-order', {
-    readBody(text) {
-      if (text !== text.trim()) throw new Invalid('The body begins with a space');
-      return plainRules.readBody(text);
-    },
-  }),
-  fault('an invalid body is 422', '4.2/invalid', {
-    error: (status, message) => plainRules.error(status === 400 ? 422 : status, message),
-  }),
+  created('creation is 200', '4.2/created', (pet) => ({ status: 200, body: pet })),
+  created('the Pet of a creation has no id', '4.2/pet', (pet) =>
+    plainRules.created({ ...(pet as Fields), id: undefined }),
+  ),
+  body('a body is not needed', '4.2/body-required', (text) =>
+    text === '' ? { name: '', categoryId: 1n } : plainRules.readBody(text),
+  ),
+  body('whitespace around JSON is refused', '4.2/any-order', (text) =>
+    text === text.trim() ? plainRules.readBody(text) : refuse('The body begins with a space'),
+  ),
+  errorStatus('an invalid body is 422', '4.2/invalid', 400, 422),
   fault('a refused pet is added', '4.2/not-added', {
     isStatus: () => true,
     created(pet) {
-      const isKnown = plainRules.isStatus((pet as Pet).status ?? 'sold');
+      const isKnown = isStatus((pet as Fields)['status'] ?? 'sold');
       return isKnown ? plainRules.created(pet) : plainRules.error(400, 'No such status');
     },
   }),
-  fault('no pet is found', '4.3/found', { find: () => undefined }),
-  fault('a missing pet is 200', '4.3/not-found', {
-    error: (status, message) =>
-      status === 404 ? { status: 200, body: {} } : plainRules.error(status, message),
-  }),
-  fault('a petId of letters is a failure of the database', '4.3/no-id', {
-    reply: (reply, { url = '' }) =>
-      /pets\/.*[^0-9]/.test(url) && reply.status === 404
-        ? plainRules.error(500, 'invalid input syntax for type bigint')
-        : reply,
-  }),
-  fault('a petId is read up to the first letter', '4.3/whole-id', {
-    find: (pets, petId) => plainRules.find(pets, /^[0-9]+/.exec(petId)?.[0] ?? ''),
-  }),
+  find('no pet is found', '4.3/found', () => undefined),
+  errorStatus('a missing pet is 200', '4.3/not-found', 404, 200),
+  reply('a petId of letters is a failure of the database', '4.3/no-id', (right, { url = '' }) =>
+    /pets\/.*[^0-9]/.test(url) && right.status === 404
+      ? plainRules.error(500, 'invalid input syntax for type bigint')
+      : right,
+  ),
+  find('a petId is read up to the first letter', '4.3/whole-id', (pets, petId) =>
+    plainRules.find(pets, /^[0-9]+/.exec(petId)?.[0] ?? ''),
+  ),
   fault('the removal came early', '9/until-removal', { isRemoved: () => true }),
   fault('the removal never comes', '9/removal', {
     now: () => AFTER_REMOVAL_MS,
     isRemoved: () => false,
   }),
-];
 
-const withMethod =
-  (method: string): Rules['hasKey'] =>
-  (authorization, key, request) =>
-    request.method === method || plainRules.hasKey(authorization, key, request);
+  key('no key is needed', '5/required', () => true),
+  key('POST needs no key', '4.2/unauthorized', (given, right, request) =>
+    request.method === 'POST' ? true : hasKey(given, right, request),
+  ),
+  key('a list needs no key', '4.1/unauthorized', (given, right, request) =>
+    /^GET .*pets(\?|$)/.test(`${request.method} ${request.url}`)
+      ? true
+      : hasKey(given, right, request),
+  ),
+  key('a pet needs no key', '4.3/unauthorized', (given, right, request) =>
+    request.url?.includes('pets/') ? true : hasKey(given, right, request),
+  ),
+  key('a key may be longer', '5/invalid', (given = '', right) =>
+    given.startsWith(`Bearer ${right}`),
+  ),
+  key('a key may be shorter', '5/invalid', (given = '', right) =>
+    /^Bearer .{3}/.test(given) ? `Bearer ${right}`.startsWith(given) : false,
+  ),
+  key(
+    'a key is compared without regard to case',
+    '5/key-case',
+    (given = '', right) => given.toLowerCase() === `Bearer ${right}`.toLowerCase(),
+  ),
+  key('any scheme will do', '5/invalid', (given = '', right) => given.endsWith(` ${right}`)),
+  errorStatus('a missing key is 403', '7/status', 401, 403),
 
-const keys: readonly Fault[] = [
-  fault('no key is needed', '5/required', { hasKey: () => true }),
-  fault('POST needs no key', '4.2/unauthorized', { hasKey: withMethod('POST') }),
-  fault('a list needs no key', '4.1/unauthorized', {
-    hasKey: (authorization, key, request) =>
-      /pets(\?|$)/.test(request.url ?? '') && request.method === 'GET'
-        ? true
-        : plainRules.hasKey(authorization, key, request),
-  }),
-  fault('a pet needs no key', '4.3/unauthorized', {
-    hasKey: (authorization, key, request) =>
-      /pets\//.test(request.url ?? '') || plainRules.hasKey(authorization, key, request),
-  }),
-  fault('a key may be longer', '5/invalid', {
-    hasKey: (authorization, key) => (authorization ?? '').startsWith(`Bearer ${key}`),
-  }),
-  fault('a key may be shorter', '5/invalid', {
-    hasKey: (authorization, key) =>
-      /^Bearer .{3}/.test(authorization ?? '') && `Bearer ${key}`.startsWith(authorization ?? '-'),
-  }),
-  fault('a key is compared without regard to case', '5/key-case', {
-    hasKey: (authorization, key) =>
-      (authorization ?? '').toLowerCase() === `Bearer ${key}`.toLowerCase(),
-  }),
-  fault('any scheme will do', '5/invalid', {
-    hasKey: (authorization, key) => (authorization ?? '').endsWith(` ${key}`),
-  }),
-  fault('a missing key is 403', '7/status', {
-    error: (status, message) => plainRules.error(status === 401 ? 403 : status, message),
-  }),
-];
-
-/** A service whose errors have another body. */
-function errors(change: (body: Fields) => unknown): Partial<Rules> {
-  return {
-    error(status, message) {
-      const reply = plainRules.error(status, message);
-      return { ...reply, body: change(reply.body as Fields) };
-    },
-  };
-}
-
-const ERRORS: readonly Change<Fields, unknown>[] = [
-  ['errors are text', '7/error', ({ message }) => message],
-  ['errors repeat no status', '2/error-fields', ({ status: _, ...rest }) => rest],
-  [
-    'the status in errors is a string',
-    '7/error',
-    (body) => ({ ...body, status: `${body['status']}` }),
-  ],
-  ['errors have no code', '7/error', ({ code: _, ...rest }) => rest],
-  ['errors are inside an object error', '7/error', (error) => ({ error })],
-];
-
-const bodies: readonly Fault[] = [
-  ...ERRORS.map(([what, foundBy, change]) => fault(what, foundBy, errors(change))),
-  fault('errors that the specification does not list are text', '7/error-not-listed', {
-    error: (status, message) =>
-      message.startsWith('limit') ? { status, body: message } : plainRules.error(status, message),
-  }),
-  fault('JSON is sent as text/plain', '4/json', {
-    reply: (reply) => ({ ...reply, type: 'text/plain' }),
-  }),
-  fault('errors are sent as application/problem+json', '4/error-json', {
-    reply: (reply) => (reply.status < 400 ? reply : { ...reply, type: 'application/problem+json' }),
-  }),
-];
-
-export const FAULTS: readonly Fault[] = [
-  ...[limits, lists, fields, ids, operations, keys, bodies].flat(),
+  errorBody('errors are text', '7/error', ({ message }) => message),
+  errorBody('errors repeat no status', '2/error-fields', ({ status: _, ...rest }) => rest),
+  errorBody('the status in errors is a string', '7/error', (members) => ({
+    ...members,
+    status: `${members['status']}`,
+  })),
+  errorBody('errors have no code', '7/error', ({ code: _, ...rest }) => rest),
+  errorBody('errors are inside an object error', '7/error', (members) => ({ error: members })),
+  error(
+    'errors that the specification does not list are text',
+    '7/error-not-listed',
+    (code, text) =>
+      text.startsWith('limit') ? { status: code, body: text } : plainRules.error(code, text),
+  ),
+  reply('JSON is sent as text/plain', '4/json', (right) => ({ ...right, type: 'text/plain' })),
+  reply('errors are sent as application/problem+json', '4/error-json', (right) =>
+    right.status < 400 ? right : { ...right, type: 'application/problem+json' },
+  ),
 ];

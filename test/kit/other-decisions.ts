@@ -7,8 +7,8 @@
  * status is `available`, unknown fields are refused, and a Pet and an Error have more fields.
  *
  * The second: ids are negative and unordered, lists are unordered and without pages, an unknown
- * status matches no pet, integers are written as `7.0`, a petId that is not a number is 400, the
- * rate is limited, and a body of more than 500 bytes is 413.
+ * status matches no pet, integers are written as `7.0`, a petId that is not a number is 400, and a
+ * body of more than 500 bytes is 413.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -42,7 +42,7 @@ export const otherDecisions: Partial<Rules> = {
     typeof value === 'bigint' &&
     ((value >= 0n && value < 10n) || (value > 2n ** 53n && value < 2n ** 60n)),
   newId: (pets) => 2n ** 53n + BigInt(pets.size + 1) * 7919n,
-  list: (pets, limit, status, query) => pageOf([...pets].reverse(), limit, status, query),
+  list: (pets, query) => pageOf([...pets].reverse(), query),
   show: (pet) => ({ status: pet.status, links: { self: { id: 1n } }, ...pet }),
   error: (status, message) => ({
     status,
@@ -52,10 +52,9 @@ export const otherDecisions: Partial<Rules> = {
   reply: linked,
 };
 
-/** Returns the page that the query names. The first is 0. */
-export const pageOf: Rules['list'] = (pets, limit, status, query) => {
-  const start = Number(query.get('page') ?? '0') * limit;
-  return plainRules.list(pets, 1e9, status, query).slice(start, start + limit);
+export const pageOf: Rules['list'] = (pets, query) => {
+  const start = query.page * query.limit;
+  return plainRules.list(pets, { ...query, limit: start + query.limit }).slice(start);
 };
 
 /** Adds a Link to the next page if the page is full. */
@@ -68,39 +67,27 @@ export function linked(reply: Reply, { url = '', method }: IncomingMessage): Rep
   return { ...reply, link: `<${pathname}?${searchParams}>; rel="next"` };
 }
 
-/** The number of the request that gets 429: one is enough, since a client waits a second for it. */
-const LIMITED_REQUEST = 300;
-
-/** Returns the rules of the second service, with a new rate limit. */
-export function thirdDecisions(): Partial<Rules> {
-  let requests = 0;
-  return {
-    readStatus: (text) => text ?? undefined,
-    readBody(text) {
-      if (text.length > 500) throw new Invalid('The body is too long');
-      return plainRules.readBody(text);
-    },
-    newId: (pets) => BigInt.asIntN(62, -BigInt(pets.size + 1) * 0x9e3779b97f4a7c15n),
-    list: (pets, limit, status, query) =>
-      plainRules.list([...pets].sort(byHash), limit, status, query),
-    find(pets, petId) {
-      if (!/^-?[0-9]{1,19}$/.test(petId)) throw new Invalid('A petId is a number');
-      return pets.get(BigInt(petId));
-    },
-    error: (status, message) => {
-      const isLong = message === 'The body is too long';
-      return plainRules.error(isLong ? 413 : status, message);
-    },
-    reply(reply) {
-      requests += 1;
-      if (requests === LIMITED_REQUEST) {
-        return { ...plainRules.error(429, 'Too many requests'), retryAfter: '1' };
-      }
-      const text = stringifyExactJson(reply.body);
-      return { ...reply, body: text.replace(/"(id|categoryId)":(-?[0-9]+)/g, '"$1":$2.0') };
-    },
-  };
-}
+export const thirdDecisions: Partial<Rules> = {
+  readStatus: (text) => text ?? undefined,
+  readBody(text) {
+    if (text.length > 500) throw new Invalid('The body is too long');
+    return plainRules.readBody(text);
+  },
+  newId: (pets) => BigInt.asIntN(62, -BigInt(pets.size + 1) * 0x9e3779b97f4a7c15n),
+  list: (pets, query) => plainRules.list([...pets].sort(byHash), query),
+  find(pets, petId) {
+    if (!/^-?[0-9]{1,19}$/.test(petId)) throw new Invalid('A petId is a number');
+    return pets.get(BigInt(petId));
+  },
+  error: (status, message) => {
+    const isLong = message === 'The body is too long';
+    return plainRules.error(isLong ? 413 : status, message);
+  },
+  reply(reply) {
+    const text = stringifyExactJson(reply.body);
+    return { ...reply, body: text.replace(/"(id|categoryId)":(-?[0-9]+)/g, '"$1":$2.0') };
+  },
+};
 
 /** A stable order that is neither by id nor by creation. */
 function byHash(one: Pet, other: Pet): number {

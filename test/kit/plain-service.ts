@@ -27,6 +27,15 @@ export interface Reply {
   readonly retryAfter?: string;
 }
 
+export interface ListQuery {
+  readonly limit: number;
+  /** True if the request has no limit. */
+  readonly isDefault: boolean;
+  readonly status: string | undefined;
+  /** For services with numbered pages. The first is 0. */
+  readonly page: number;
+}
+
 type Pets = Map<bigint, Pet>;
 type Members = Readonly<Record<string, unknown>>;
 
@@ -46,12 +55,7 @@ export interface Rules {
   /** Called between the choice of an id and its use. Does nothing by default. */
   pause(): Promise<void>;
   keep(pets: Pets, pet: Pet): void;
-  list(
-    pets: readonly Pet[],
-    limit: number,
-    status: string | undefined,
-    query: URLSearchParams,
-  ): readonly Pet[];
+  list(pets: readonly Pet[], query: ListQuery): readonly Pet[];
   find(pets: Pets, petId: string): Pet | undefined;
   isRemoved(now: number): boolean;
   show(pet: Pet): unknown;
@@ -91,7 +95,7 @@ export const plainRules: Rules = {
   newId: (pets) => BigInt(pets.size + 1),
   pause: async () => undefined,
   keep: (pets, pet) => void pets.set(pet.id, pet),
-  list(pets, limit, status) {
+  list(pets, { limit, status }) {
     return pets.filter((pet) => status === undefined || pet.status === status).slice(0, limit);
   },
   find: (pets, petId) => (/^[0-9]{1,19}$/.test(petId) ? pets.get(BigInt(petId)) : undefined),
@@ -125,7 +129,9 @@ export function createPlainServer(key: string, changes: Partial<Rules> = {}): Se
   function list(query: URLSearchParams): Reply {
     const limit = rules.readLimit(query.get('limit'));
     const status = rules.readStatus(query.get('status'));
-    return rules.listed(rules.list([...pets.values()], limit, status, query).map(rules.show));
+    const page = Number(query.get('page') ?? '0');
+    const asked = { limit, isDefault: !query.has('limit'), status, page };
+    return rules.listed(rules.list([...pets.values()], asked).map(rules.show));
   }
 
   async function create(text: string): Promise<Reply> {

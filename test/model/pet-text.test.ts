@@ -25,33 +25,21 @@ const MIN = -(2n ** 63n);
 
 test('A NewPet of a request is written with only the necessary escapes, and integers in plain digits', () => {
   const cases: readonly (readonly [text: string, pet: string])[] = [
-    ['{"name":"Rex","categoryId":7}', '{"id":1,"name":"Rex","categoryId":7}'],
-    ['{"categoryId":7,"name":"Rex"}', '{"id":1,"name":"Rex","categoryId":7}'],
     [' {\n"name" : "" ,\t"categoryId" : -0 }\r\n', '{"id":1,"name":"","categoryId":0}'],
     [
-      '{"status":"sold","name":"\\u0052ex","categoryId":1e2}',
+      '{"st\\u0061tus":"s\\u006fld","name":"\\u0052ex","categoryId":1e2}',
       '{"id":1,"name":"Rex","categoryId":100,"status":"sold"}',
     ],
     [
       '{"name":"\\/é🐶\\ud83d\\udc36\\uD800\\u0000\\u000A\\"\\u005c\u2028","categoryId":0}',
       '{"id":1,"name":"/é🐶🐶\\ud800\\u0000\\n\\"\\\\\u2028","categoryId":0}',
     ],
-    [
-      '{"name":"a","categoryId":1.0,"st\\u0061tus":"s\\u006fld"}',
-      '{"id":1,"name":"a","categoryId":1,"status":"sold"}',
-    ],
-    [`{"name":"a","categoryId":${MAX}}`, `{"id":1,"name":"a","categoryId":${MAX}}`],
     [`{"name":"a","categoryId":${MIN}}`, `{"id":1,"name":"a","categoryId":${MIN}}`],
-    ['{"id":"x","name":"a","categoryId":1}', '{"id":1,"name":"a","categoryId":1}'],
     [
-      '{"name":"a","categoryId":1,"extra":{"name":[2]},"__proto__":3}',
+      '{"id":"x","name":"a","categoryId":1,"extra":{"name":[2]},"__proto__":3}',
       '{"id":1,"name":"a","categoryId":1}',
     ],
     ['{"name":1,"categoryId":"x","name":"b","categoryId":2}', '{"id":1,"name":"b","categoryId":2}'],
-    [
-      '{"status":null,"name":"a","categoryId":1,"status":"pending"}',
-      '{"id":1,"name":"a","categoryId":1,"status":"pending"}',
-    ],
   ];
   for (const [text, pet] of cases) {
     assert.equal(textOf({ id: 1n, ...newPetOf(text) }), pet, text);
@@ -63,7 +51,6 @@ test('JSON that is not a NewPet is refused with a sentence for each invalid fiel
   const statuses = 'status must be one of available, pending, sold, not';
   const cases: readonly (readonly [text: string, sentences: string])[] = [
     ['{}', 'name is required; categoryId is required'],
-    ['{"name":"a"}', 'categoryId is required'],
     ['{"Name":"a","categoryID":1}', 'name is required; categoryId is required'],
     [
       '{"name":1,"categoryId":"7","status":"gone"}',
@@ -73,22 +60,17 @@ test('JSON that is not a NewPet is refused with a sentence for each invalid fiel
       '{"name":null,"categoryId":null,"status":null}',
       `name must be a string, not null; categoryId ${expected} null; ${statuses} null`,
     ],
-    ['{"name":["a"],"categoryId":1}', 'name must be a string, not ["a"]'],
-    ['{"name":"a","categoryId":1.5}', `categoryId ${expected} 1.5`],
-    ['{"name":"a","categoryId":9007199254740993.5}', `categoryId ${expected} 9007199254740993.5`],
-    ['{"name":"a","categoryId":1e400}', `categoryId ${expected} 1e400`],
+    [
+      '{"name":["a"],"categoryId":1.5}',
+      `name must be a string, not ["a"]; categoryId ${expected} 1.5`,
+    ],
     [`{"name":"a","categoryId":${MAX + 1n}}`, `categoryId ${expected} ${MAX + 1n}`],
-    [`{"name":"a","categoryId":${MIN - 1n}}`, `categoryId ${expected} ${MIN - 1n}`],
-    ['{"name":"a","categoryId":true}', `categoryId ${expected} true`],
     ['{"name":"a","categoryId":{}}', `categoryId ${expected} {}`],
-    ['{"name":"a","categoryId":1,"status":""}', `${statuses} ""`],
     ['{"name":"a","categoryId":1,"status":"Sold"}', `${statuses} "Sold"`],
     ['{"name":"a","categoryId":1,"status":["sold"]}', `${statuses} ["sold"]`],
     ['{"name":"a","name":1,"categoryId":1}', 'name must be a string, not 1'],
-    ['[]', 'Expected an object but got []'],
     [' [] ', 'Expected an object but got []'],
     ['"{}"', 'Expected an object but got "{}"'],
-    ['null', 'Expected an object but got null'],
     [`"${'x'.repeat(70)}"`, `Expected an object but got "${'x'.repeat(59)}…`],
   ];
   for (const [text, sentences] of cases) {
@@ -100,14 +82,9 @@ test('JSON that is not a NewPet is refused with a sentence for each invalid fiel
 test('A text that is not JSON is refused with the position of the mistake', () => {
   const cases: readonly (readonly [text: string, offset: number])[] = [
     ['', 0],
-    ['  ', 2],
-    ['{', 1],
-    ['{"name":"a","categoryId":1', 26],
     ['{"name":"a","categoryId":01}', 26],
-    ['{"name":"a","categoryId":1}}', 27],
     ['{"name":"a","categoryId":1} {}', 28],
     ['{"name":1,"categoryId":1,}', 25],
-    ['{"name":"a","categoryId":1,"x":[}', 32],
     ['[] 1', 3],
     ['\ufeff{}', 0],
   ];
@@ -118,41 +95,23 @@ test('A text that is not JSON is refused with the position of the mistake', () =
 });
 
 test('An invalid NewPet of a program is refused, and never written', () => {
-  const name = { toJSON: () => 'Rex' };
-  const categoryId = { toString: () => '1,"status":"sold"' };
-  const status = { toString: () => 'sold' };
+  const exact = 'categoryId must be a bigint or a safe integer, not';
   const statuses = 'status must be one of available, pending, sold';
-  const cases: readonly (readonly [pet: object, message: string])[] = [
-    [{ name, categoryId: 1n }, 'name must be a string'],
-    [{ name: undefined, categoryId: 1n }, 'name must be a string'],
-    [{ name: 'a', categoryId: 7 }, 'categoryId must be a bigint'],
-    ...([2 ** 53, 1.5, NaN, null, undefined] as const).map(
-      (value) =>
-        [
-          { name: 'a', categoryId: value },
-          `categoryId must be a bigint or a safe integer, not ${value}`,
-        ] as const,
-    ),
-    [{ name: 'a', categoryId: '7' }, 'categoryId must be a bigint or a safe integer, not "7"'],
-    [{ name: 'a', categoryId }, 'categoryId must be a bigint or a safe integer, not an object'],
-    ...[MAX + 1n, MIN - 1n].map(
-      (value) =>
-        [
-          { name: 'a', categoryId: value },
-          `categoryId must be from ${MIN} to ${MAX}, not ${value}`,
-        ] as const,
-    ),
-    [{ name: 'a', categoryId: 1n, status: 'gone' }, statuses],
-    [{ name: 'a', categoryId: 1n, status }, statuses],
-    [{ name: 'a', categoryId: 1n, status: null }, statuses],
-    [
-      { status: 1 },
-      'name must be a string; ' +
-        `categoryId must be a bigint or a safe integer, not undefined; ${statuses}`,
-    ],
+  const cases: readonly (readonly [changes: object, message: string])[] = [
+    [{ name: { toJSON: () => 'Rex' } }, 'name must be a string'],
+    [{ categoryId: 7 }, 'categoryId must be a bigint'],
+    [{ categoryId: 2 ** 53 }, `${exact} ${2 ** 53}`],
+    [{ categoryId: '7' }, `${exact} "7"`],
+    [{ categoryId: { toString: () => '1,"status":"sold"' } }, `${exact} an object`],
+    [{ categoryId: MAX + 1n }, `categoryId must be from ${MIN} to ${MAX}, not ${MAX + 1n}`],
+    [{ categoryId: MIN - 1n }, `categoryId must be from ${MIN} to ${MAX}, not ${MIN - 1n}`],
+    [{ status: { toString: () => 'sold' } }, statuses],
+    [{ status: null }, statuses],
+    [{ name: 1, categoryId: 1.5, status: 1 }, `name must be a string; ${exact} 1.5; ${statuses}`],
   ];
-  for (const [pet, message] of cases) {
-    assert.throws(() => formatMembers(pet as NewPet), { name: 'InvalidPetError', message });
+  for (const [changes, message] of cases) {
+    const pet = { name: 'a', categoryId: 1n, ...changes } as NewPet;
+    assert.throws(() => formatMembers(pet), { name: 'InvalidPetError', message });
   }
 });
 
@@ -184,16 +143,11 @@ test('Every pet is read back from its text, including NUL and lone surrogates', 
   });
 });
 
-test('A NewPet is the same in every layout of its body', () => {
+test('A NewPet and a Pet are read in any layout, and a Pet at any offset, up to its end', () => {
   forAll(5000, (random) => {
     const newPet = randomNewPet(random);
-    const text = randomPetText(random, newPet, { withKeysTwice: true });
-    assert.deepEqual(newPetOf(text), newPet, text);
-  });
-});
-
-test('A Pet is read in any layout, at any offset, up to its end', () => {
-  forAll(5000, (random) => {
+    const body = randomPetText(random, newPet, { withKeysTwice: true });
+    assert.deepEqual(newPetOf(body), newPet, body);
     const pet = randomPet(random);
     const text = randomPetText(random, pet);
     const before = '[\n'.repeat(random.below(3));
@@ -201,17 +155,6 @@ test('A Pet is read in any layout, at any offset, up to its end', () => {
     const end = before.length + Buffer.byteLength(text);
     assert.deepEqual(parsePetAt(bytes, before.length), { pet, end }, text);
   });
-});
-
-test('A Pet is parsed with whitespace around it and integers in any form', () => {
-  const cases: readonly (readonly [text: string, categoryId: bigint])[] = [
-    ['{"id":1,"name":"a","categoryId":1.0}', 1n],
-    ['{"categoryId":-1e2,"name":"\\u0061","id":1.0}', -100n],
-    [` {"id" : 10e-1, "name":"a" , "categoryId":${MAX}.00 }\n`, MAX],
-  ];
-  for (const [text, categoryId] of cases) {
-    assert.deepEqual(parsePet(text), { id: 1n, name: 'a', categoryId }, text);
-  }
 });
 
 test('A page has the pets whose texts formatPets has joined', () => {
@@ -223,48 +166,33 @@ test('A page has the pets whose texts formatPets has joined', () => {
   });
 });
 
-test('A text with anything after its Pet is refused', () => {
-  const text = '{"id":1,"name":"a","categoryId":1},';
-  assert.throws(() => parsePet(text), { name: 'JsonSyntaxError', offset: 34 });
+test('A text may have whitespace around its Pet, and nothing else', () => {
+  const text = '{"id":1,"name":"a","categoryId":1}';
+  assert.deepEqual(parsePet(` ${text}\n`), { id: 1n, name: 'a', categoryId: 1n });
+  assert.throws(() => parsePet(`${text},`), { name: 'JsonSyntaxError', offset: 34 });
 });
 
 test('An invalid Pet is refused with a message that names every invalid field', () => {
+  const long = `${'é"'.repeat(70).replaceAll('"', '\\"')}`;
   const cases: readonly (readonly [text: string, message: string])[] = [
     ['{}', 'id is required; name is required; categoryId is required'],
-    ['{"name":"a","categoryId":1}', 'id is required'],
-    ['{"id":0,"name":"a","categoryId":1}', 'id must be positive, not 0'],
     ['{"id":-0,"name":"a","categoryId":1}', 'id must be positive, not 0'],
     [
-      '{"id":-1,"name":2,"categoryId":1}',
-      'id must be positive, not -1; name must be a string, not 2',
-    ],
-    [
-      '{"id":1.5,"name":"a","categoryId":"é"}',
-      'id must be an integer of 64 bits, not 1.5; ' +
+      '{"id":1.5,"name":2,"categoryId":"é"}',
+      'id must be an integer of 64 bits, not 1.5; name must be a string, not 2; ' +
         'categoryId must be an integer of 64 bits, not "é"',
     ],
+    ['{"id":1,"name":"a","categoryId":1,"__proto__":{}}', '"__proto__" is no field of a Pet'],
     [
-      `{"id":${MAX + 1n},"name":"a","categoryId":1}`,
-      `id must be an integer of 64 bits, not ${MAX + 1n}`,
-    ],
-    ['{"id":1,"name":"a","categoryId":1,"age":3}', '"age" is no field of a Pet'],
-    [
-      '{"id":1,"name":"a","status":1,"__proto__":{}}',
-      '"__proto__" is no field of a Pet; categoryId is required; ' +
-        'status must be one of available, pending, sold, not 1',
-    ],
-    [
-      '{"id":1,"name":"a","n\\u0061me":"b","id":2,"categoryId":1}',
-      'name is given twice; id is given twice',
-    ],
-    [
-      `{"id":1,"name":"a","categoryId":1,"${'é"'.repeat(70).replaceAll('"', '\\"')}":1}`,
+      `{"id":1,"name":"a","categoryId":1,"${long}":1}`,
       `"${'é\\"'.repeat(19)}é\\… is no field of a Pet`,
+    ],
+    [
+      '{"id":-1,"name":"a","n\\u0061me":"b","id":2,"categoryId":1}',
+      'name is given twice; id is given twice; id must be positive, not -1',
     ],
   ];
   for (const [text, message] of cases) {
-    const read = (): unknown => parsePetAt(Buffer.from(text), 0);
-    assert.throws(read, { name: 'InvalidPetError', message }, text);
     assert.throws(() => parsePet(text), { name: 'InvalidPetError', message }, text);
   }
 });

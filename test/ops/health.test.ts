@@ -4,14 +4,13 @@ import assert from 'node:assert/strict';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { startService } from '../support/http/service.ts';
+import { openService } from '../support/http/service.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 
 test('If another program has replaced the data file, 503 and /readyz name no path', async (t) => {
   const folder = tempDir(t);
   const dataFile = join(folder, 'pets.json');
-  const service = await startService({ dataFile });
-  t.after(() => service.close());
+  const service = await openService(t, { dataFile });
   assert.equal((await service.post({ name: 'Rex', categoryId: 1 })).status, 201);
   rmSync(`${dataFile}.journal`);
   writeFileSync(dataFile, '[{"id":1,"name":"Foreign","categoryId":7,"status":"sold"}]');

@@ -7,7 +7,7 @@ import { test, type TestContext } from 'node:test';
 import { readProcessStats } from '../../src/ops/process-stats.ts';
 import { blockOf, readPage } from '../support/browser/page-block.ts';
 import { needs, run } from '../support/process/program.ts';
-import { startService } from '../support/http/service.ts';
+import { openService } from '../support/http/service.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 
 const PAGE = 'src/ops/monitoring.md';
@@ -23,7 +23,7 @@ function writeFiles(t: TestContext): string {
 }
 
 async function metricsOfFileStore(t: TestContext): Promise<string> {
-  const service = await startService({
+  const service = await openService(t, {
     dataFile: join(tempDir(t), 'pets.json'),
     runtime: {
       nodeVersion: process.version,
@@ -33,7 +33,6 @@ async function metricsOfFileStore(t: TestContext): Promise<string> {
       processStats: () => readProcessStats(process),
     },
   });
-  t.after(() => service.close());
   await service.post({ name: 'Rex', categoryId: 1 });
   return (await service.fetch('/metrics')).text();
 }
@@ -48,7 +47,7 @@ function listedMetrics(): ReadonlyMap<string, string> {
   );
 }
 
-test('The page lists each metric with its type, and no other metric', async (t) => {
+test('The page lists each metric with its type, and names no other metric', async (t) => {
   const text = await metricsOfFileStore(t);
   const shown = new Map(
     [...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)].map(([, name = '', type = '']) => [name, type]),
@@ -60,27 +59,18 @@ test('The page lists each metric with its type, and no other metric', async (t) 
   assert.deepEqual(ofEtcd.map(([name]) => name).sort(), named.sort());
   const others = [...listed].filter(([name]) => !name.startsWith('petstore_etcd_'));
   assert.deepEqual(others.sort(), [...shown].sort());
+  const queries = blockOf(PAGE, 'yaml', 'alert:') + blockOf(PAGE, 'promql');
+  for (const [name] of queries.matchAll(/\b(?:petstore|process)_\w+/g)) {
+    assert.ok(listed.has(name.replace(/_bucket$/, '')), `A query names ${name}`);
+  }
 });
 
-test('The rules and the query for API keys name metrics that exist', () => {
-  const text = blockOf(PAGE, 'yaml', 'alert:') + blockOf(PAGE, 'promql');
-  const named = [...text.matchAll(/\b(?:petstore|process)_\w+/g)].map(([name]) => name);
-  assert.ok(named.length > 5);
-  const listed = listedMetrics();
-  for (const name of named) assert.ok(listed.has(name.replace(/_bucket$/, '')), name);
-});
-
-test('promtool accepts the metrics', PROMTOOL, async (t) => {
-  const file = join(tempDir(t), 'metrics');
-  writeFileSync(file, await metricsOfFileStore(t));
-  assert.deepEqual(run('sh', ['-c', 'promtool check metrics < "$0"', file]), {
-    status: 0,
-    text: '',
-  });
-});
-
-test('promtool accepts the configuration and the rules', PROMTOOL, (t) => {
+test('promtool accepts the metrics, the configuration and the rules', PROMTOOL, async (t) => {
   const folder = writeFiles(t);
+  const file = join(folder, 'metrics');
+  writeFileSync(file, await metricsOfFileStore(t));
+  const checked = run('sh', ['-c', 'promtool check metrics < "$0"', file]);
+  assert.deepEqual(checked, { status: 0, text: '' });
   const { status, text } = run('promtool', ['check', 'config', join(folder, 'prometheus.yml')]);
   assert.equal(status, 0, text);
   assert.match(text, /prometheus\.yml is valid/);
@@ -88,140 +78,84 @@ test('promtool accepts the configuration and the rules', PROMTOOL, (t) => {
   assert.doesNotMatch(text, /FAILED|warn/i);
 });
 
-const REQUESTS = 'petstore_http_requests_total{job="petstore",instance="a",operation="listPets"';
-/** Per 15 s, `half` requests take up to half a second, and `whole` requests up to a second. */
-function durations(operation: string, half: number, whole: number): Record<string, string> {
-  const bucket = (le: string): string =>
-    `petstore_http_request_duration_seconds_bucket{operation="${operation}",instance="a",le="${le}"}`;
-  return {
-    [bucket('0.5')]: `0+${half}x80`,
-    [bucket('1')]: `0+${whole}x80`,
-    [bucket('+Inf')]: `0+${whole}x80`,
-  };
-}
+/** Returns series: per 15 s, `fast` requests take up to 0.5 s, and `all` requests up to 1 s. */
+const durations = (operation: string, fast: number, all: number): readonly string[] =>
+  Object.entries({ '0.5': fast, 1: all, '+Inf': all }).map(
+    ([le, count]) =>
+      `petstore_http_request_duration_seconds_bucket{operation="${operation}",le="${le}"} 0+${count}x80`,
+  );
+const requests = (operation: string, status: number, values: string): string =>
+  `petstore_http_requests_total{operation="${operation}",status="${status}"} ${values}`;
 
-/** For each rule, series with a value each 15 s on which it fires, and on which it does not. */
-const ALERTS: readonly {
-  readonly alert: string;
-  readonly bad: readonly Readonly<Record<string, string>>[];
-  readonly good: readonly Readonly<Record<string, string>>[];
-}[] = [
-  {
-    alert: 'PetstoreDown',
-    bad: [{ 'up{job="petstore",instance="a"}': '1x20 0x60' }],
-    good: [
-      { 'up{job="petstore",instance="a"}': '1x80' },
-      { 'up{job="other",instance="a"}': '0x80' },
-      { 'up{job="petstore",instance="a"}': '1x77 0x2' },
-    ],
-  },
-  {
-    alert: 'PetstoreCannotStore',
-    bad: [
-      { 'petstore_store_can_store{instance="a"}': '1x20 0x60' },
-      {
-        'petstore_store_can_store{instance="a"}': '1x80',
-        'petstore_store_refused_creates_total{instance="a"}': '0x70 1x10',
-      },
-    ],
-    good: [
-      {
-        'petstore_store_can_store{instance="a"}': '1x80',
-        'petstore_store_refused_creates_total{instance="a"}': '4x80',
-      },
-    ],
-  },
-  {
-    alert: 'PetstoreFails',
-    bad: [{ [`${REQUESTS},status="200"}`]: '0+100x80', [`${REQUESTS},status="503"}`]: '0+1x80' }],
-    good: [
-      { [`${REQUESTS},status="200"}`]: '0+1000x80', [`${REQUESTS},status="503"}`]: '0+1x80' },
-      { [`${REQUESTS},status="200"}`]: '0+1x80', [`${REQUESTS},status="404"}`]: '0+100x80' },
-      {
-        'petstore_http_requests_total{instance="a",operation="readyz",status="503"}': '0+15x80',
-        [`${REQUESTS},status="200"}`]: '0+1x80',
-      },
-      { [`${REQUESTS},status="200"}`]: '7x80', [`${REQUESTS},status="503"}`]: '7x80' },
-    ],
-  },
-  {
-    alert: 'PetstoreSlow',
-    bad: [durations('createPet', 90, 100)],
-    good: [durations('createPet', 100, 100), durations('metrics', 90, 100)],
-  },
-  {
-    alert: 'PetstoreRefusesConnections',
-    bad: [{ 'petstore_http_refused_connections_total{instance="a"}': '0+1x80' }],
-    good: [{ 'petstore_http_refused_connections_total{instance="a"}': '3x80' }],
-  },
-  {
-    alert: 'PetstoreKeysNotReloaded',
-    bad: [{ 'petstore_api_key_reload_failures_total{instance="a"}': '0x40 1x40' }],
-    good: [{ 'petstore_api_key_reload_failures_total{instance="a"}': '1x80' }],
-  },
+/** For each rule, series on which it fires, and on which it does not. */
+const ALERTS: readonly (readonly [alert: string, isFiring: boolean, ...series: string[]])[] = [
+  ['PetstoreDown', true, 'up{job="petstore"} 1x20 0x60'],
+  ['PetstoreDown', false, 'up{job="petstore"} 1x80'],
+  ['PetstoreDown', false, 'up{job="other"} 0x80'],
+  ['PetstoreDown', false, 'up{job="petstore"} 1x77 0x2'],
+  ['PetstoreCannotStore', true, 'petstore_store_can_store 1x20 0x60'],
+  ['PetstoreCannotStore', true, 'petstore_store_refused_creates_total 0x70 1x10'],
+  ['PetstoreCannotStore', false, 'petstore_store_can_store 1x80'],
+  ['PetstoreCannotStore', false, 'petstore_store_refused_creates_total 4x80'],
+  ['PetstoreFails', true, requests('getPet', 200, '0+100x80'), requests('getPet', 503, '0+1x80')],
+  ['PetstoreFails', false, requests('getPet', 200, '0+1000x80'), requests('getPet', 503, '0+1x80')],
+  ['PetstoreFails', false, requests('getPet', 200, '0+1x80'), requests('getPet', 404, '0+100x80')],
+  ['PetstoreFails', false, requests('getPet', 200, '0+1x80'), requests('readyz', 503, '0+15x80')],
+  ['PetstoreFails', false, requests('getPet', 200, '7x80'), requests('getPet', 503, '7x80')],
+  ['PetstoreSlow', true, ...durations('createPet', 90, 100)],
+  ['PetstoreSlow', false, ...durations('createPet', 100, 100)],
+  ['PetstoreSlow', false, ...durations('metrics', 90, 100)],
+  ['PetstoreRefusesConnections', true, 'petstore_http_refused_connections_total 0+1x80'],
+  ['PetstoreRefusesConnections', false, 'petstore_http_refused_connections_total 3x80'],
+  ['PetstoreKeysNotReloaded', true, 'petstore_api_key_reload_failures_total 0x40 1x40'],
+  ['PetstoreKeysNotReloaded', false, 'petstore_api_key_reload_failures_total 1x80'],
 ];
 
 /** Returns a test of promtool: the samples of an expression after 20 minutes of the series. */
-function exampleOf(
-  series: Readonly<Record<string, string>>,
-  expr: string,
-  samples: object[],
-): object {
-  return {
-    interval: '15s',
-    input_series: Object.entries(series).map(([name, values]) => ({ series: name, values })),
-    promql_expr_test: [{ expr, eval_time: '20m', exp_samples: samples }],
-  };
+function exampleOf(series: readonly string[], expr: string, exp_samples: object[]): object {
+  const input_series = series.map((text) => {
+    const [, name, values] = /^(\w+(?:\{.*\})?) (.*)$/.exec(text)!;
+    return { series: name, values };
+  });
+  const promql_expr_test = [{ expr, eval_time: '20m', exp_samples }];
+  return { interval: '15s', input_series, promql_expr_test };
 }
 
-function testRules(
-  folder: string,
-  tests: readonly object[],
-): { status: number | null; text: string } {
+/** Checks that the rules of the page pass these tests of promtool. */
+function assertRules(t: TestContext, tests: readonly object[]): void {
+  const folder = writeFiles(t);
   const file = join(folder, 'test.yml');
   // JSON is YAML.
   const content = { rule_files: ['petstore-alerts.yml'], evaluation_interval: '15s', tests };
   writeFileSync(file, JSON.stringify(content));
-  return run('promtool', ['test', 'rules', file]);
+  const { status, text } = run('promtool', ['test', 'rules', file]);
+  assert.equal(status, 0, text);
 }
 
 test('Each alert rule fires on bad series, and not on good series', PROMTOOL, (t) => {
-  const folder = writeFiles(t);
-  const rules = [...blockOf(PAGE, 'yaml', 'alert:').matchAll(/alert: (\w+)/g)].map(
-    ([, name]) => name,
-  );
-  assert.deepEqual(
-    rules,
-    ALERTS.map(({ alert }) => alert),
-  );
-  const tests = ALERTS.flatMap(({ alert, bad, good }) => {
+  const names = blockOf(PAGE, 'yaml', 'alert:').matchAll(/(?<=alert: )\w+/g);
+  const rules = Array.from(names, ([name]) => name);
+  assert.deepEqual(rules, [...new Set(ALERTS.map(([alert]) => alert))]);
+  const tests = ALERTS.map(([alert, isFiring, ...series]) => {
     const expr = `count(ALERTS{alertname="${alert}",alertstate="firing"})`;
-    return [
-      ...bad.map((series) => exampleOf(series, expr, [{ labels: '{}', value: 1 }])),
-      ...good.map((series) => exampleOf(series, expr, [])),
-    ];
+    return exampleOf(series, expr, isFiring ? [{ labels: '{}', value: 1 }] : []);
   });
-  const { status, text } = testRules(folder, tests);
-  assert.equal(status, 0, text);
+  assertRules(t, tests);
 });
 
 test('The query for API keys returns the last use of each name, across restarts', PROMTOOL, (t) => {
-  const folder = writeFiles(t);
-  const used = (key: string, instance: string): string =>
-    `petstore_api_key_last_used_timestamp_seconds{job="petstore",key="${key}",instance="${instance}"}`;
-  const example = exampleOf(
-    {
-      [used('old', 'a')]: '200x40 0x40',
-      [used('old', 'b')]: '100x80',
-      [used('new', 'a')]: '0x79 1190',
-      [used('never', 'a')]: '0x80',
-    },
-    blockOf(PAGE, 'promql'),
-    [
-      { labels: '{key="old"}', value: 1000 },
-      { labels: '{key="new"}', value: 10 },
-    ],
-  );
-  const { status, text } = testRules(folder, [example]);
-  assert.equal(status, 0, text);
+  const name = 'petstore_api_key_last_used_timestamp_seconds';
+  const used = (key: string, instance: string, values: string): string =>
+    `${name}{job="petstore",key="${key}",instance="${instance}"} ${values}`;
+  const series = [
+    used('old', 'a', '200x40 0x40'),
+    used('old', 'b', '100x80'),
+    used('new', 'a', '0x79 1190'),
+    used('never', 'a', '0x80'),
+  ];
+  const expected = [
+    { labels: '{key="old"}', value: 1000 },
+    { labels: '{key="new"}', value: 10 },
+  ];
+  assertRules(t, [exampleOf(series, blockOf(PAGE, 'promql'), expected)]);
 });

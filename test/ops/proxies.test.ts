@@ -1,19 +1,18 @@
 /** The proxies in src/ops/README.md: each accepts its block, and serves the service with it. */
 
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { request as requestHttp, type IncomingMessage } from 'node:http';
 import { request as requestHttps } from 'node:https';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CERTIFICATE_PEM, KEY_PEM } from '../support/process/certificate.ts';
 import { blockOf } from '../support/browser/page-block.ts';
+import { end, startProgram } from '../support/process/process.ts';
 import { needs, pathOf, run } from '../support/process/program.ts';
-import { KEY, listen, startService, type Service } from '../support/http/service.ts';
+import { freePort, KEY, openService } from '../support/http/service.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 
 const PAGE = 'src/ops/README.md';
@@ -100,23 +99,13 @@ function writeTo(folder: string, name: string, text: string): string {
   return join(folder, name);
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer();
-  const port = await listen(server as never);
-  server.close();
-  await once(server, 'close');
-  return port;
-}
-
-async function setUp(t: TestContext): Promise<Setup & { readonly service: Service }> {
+async function setUp(t: TestContext): Promise<Setup> {
   const folder = tempDir(t);
   writeTo(folder, 'cert.pem', CERTIFICATE_PEM);
   writeTo(folder, 'key.pem', KEY_PEM);
   writeTo(folder, 'both.pem', CERTIFICATE_PEM + KEY_PEM);
-  const service = await startService({ prefix: '/shop' });
-  t.after(() => service.close());
-  const upstream = service.origin.slice('http://'.length);
-  return { folder, service, upstream, port: await freePort() };
+  const service = await openService(t, { prefix: '/shop' });
+  return { folder, upstream: `127.0.0.1:${service.port}`, port: await freePort() };
 }
 
 /** Sends a request with the key, and resolves with the response and its body. */
@@ -131,42 +120,28 @@ async function send(
   const sent = request(`${origin}${path}`, { method, headers, ca: CERTIFICATE_PEM, agent: false });
   sent.end(body);
   const [response] = (await once(sent, 'response')) as [IncomingMessage];
-  let text = '';
-  for await (const chunk of response.setEncoding('utf8')) text += String(chunk);
-  return { response, text };
+  return { response, text: (await response.toArray()).join('') };
 }
 
 for (const proxy of [NGINX, CADDY, HAPROXY]) {
   const { program, scheme } = proxy;
 
-  test(`${program} accepts its block without a warning`, needs(program), async (t) => {
-    const where = await setUp(t);
-    const file = proxy.write(where);
-    const home = { HOME: where.folder, XDG_DATA_HOME: where.folder, XDG_CONFIG_HOME: where.folder };
-    const { status, text } = run(program, proxy.check(file), home);
-    assert.equal(status, 0, text);
+  test(`${program} accepts its block, and serves with it`, needs(program), async (t) => {
+    const setup = await setUp(t);
+    const { folder, port } = setup;
+    const file = proxy.write(setup);
+    const home = { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
+    const { status: checked, text } = run(program, proxy.check(file), home);
+    assert.equal(checked, 0, text);
     assert.doesNotMatch(text, /warn|alert|emerg|not formatted/i);
-  });
-
-  test(`${program} serves the service with its block`, needs(program), async (t) => {
-    const where = await setUp(t);
-    const file = proxy.write(where);
-    const home = { HOME: where.folder, XDG_DATA_HOME: where.folder, XDG_CONFIG_HOME: where.folder };
-    const child = spawn(pathOf(program)!, proxy.serve(file), {
-      stdio: 'ignore',
-      env: { PATH: process.env['PATH'], ...home },
-    });
-    const ended = once(child, 'exit');
-    t.after(async () => {
-      child.kill('SIGKILL');
-      await ended;
-    });
-    const origin = `${scheme}://127.0.0.1:${where.port}`;
+    const started = startProgram(pathOf(program)!, proxy.serve(file), { env: home });
+    t.after(() => end(started, 'SIGKILL'));
+    const origin = `${scheme}://127.0.0.1:${port}`;
     const statusNow = async (): Promise<number | undefined> =>
       (await send(origin, '/shop/livez').catch(() => undefined))?.response.statusCode;
     let status = await statusNow();
     for (; status === undefined; status = await statusNow()) {
-      assert.equal(child.exitCode, null, `${program} ended`);
+      assert.equal(started.child.exitCode, null, started.stderr());
       await sleep(50);
     }
     assert.equal(status, 200);

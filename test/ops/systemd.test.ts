@@ -54,12 +54,7 @@ async function wait(port: number, mainPid: number | undefined): Promise<number |
   );
 }
 
-test('The unit waits until the service is ready', async (t) => {
-  const service = startFor(t, ['--port', '0', '--memory']);
-  assert.equal(await wait(await portOf(service), service.child.pid), 0);
-});
-
-test('The unit waits while the service responds with 503', async (t) => {
+test('The unit waits until the service is ready, while it responds with 503', async (t) => {
   let asked = 0;
   const server = createServer((_request, response) => {
     asked += 1;

@@ -2,17 +2,15 @@
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import fs, { readdirSync, readFileSync } from 'node:fs';
-import { syncBuiltinESMExports } from 'node:module';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { test, type TestContext } from 'node:test';
+import { test } from 'node:test';
 import { VERSION } from '../../src/base/version.ts';
 import { curlLine } from '../../src/page/curl-line.ts';
 import { PAGE_MODULES } from '../../src/page/page.ts';
 import { ROOT } from '../support/process/carry.ts';
-import { end, startProcess, startProgram, type Process } from '../support/process/process.ts';
-import { startService, type Service } from '../support/http/service.ts';
-import { tempDir } from '../support/disk/temp-dir.ts';
+import { end, startFor, startProgram } from '../support/process/process.ts';
+import { openService } from '../support/http/service.ts';
 
 const CSP =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " +
@@ -25,14 +23,8 @@ const ADDRESSES: readonly (readonly [path: string, type: string])[] = [
   ...PAGE_MODULES.map((name) => [`/page/${name}.js`, 'text/javascript'] as const),
 ];
 
-async function start(t: TestContext, options: object): Promise<Service> {
-  const service = await startService(options);
-  t.after(service.close);
-  return service;
-}
-
 test('The page and its files need no API key, and have a strict Content-Security-Policy', async (t) => {
-  const { origin } = await start(t, { page: true });
+  const { origin } = await openService(t, { page: true });
   for (const [path, type] of ADDRESSES) {
     const response = await fetch(`${origin}${path}`);
     assert.equal(response.status, 200, path);
@@ -45,46 +37,21 @@ test('The page and its files need no API key, and have a strict Content-Security
     assert.equal(headers.get('Set-Cookie'), null);
   }
   for (const path of ['/', '/docs']) {
-    const call = (method: string): Promise<Response> => fetch(`${origin}${path}`, { method });
-    assert.equal((await call('HEAD')).status, 200);
-    assert.equal((await call('OPTIONS')).headers.get('Allow'), 'GET, HEAD, OPTIONS');
-    const refused = await call('POST');
-    assert.equal(refused.status, 405);
-    assert.equal(refused.headers.get('Allow'), 'GET, HEAD, OPTIONS');
-  }
-});
-
-test('The service reads the modules of the page at start, and opens no file for a request', async (t) => {
-  const { origin } = await start(t, { page: true });
-  // fetch itself loads a file of Node on its first use.
-  await (await fetch(`${origin}/livez`)).text();
-  const opened: unknown[] = [];
-  t.after(() => {
-    t.mock.restoreAll();
-    syncBuiltinESMExports();
-  });
-  for (const from of [fs, fs.promises]) {
-    for (const name of ['open', 'openSync', 'readFile', 'readFileSync', 'createReadStream']) {
-      if (!(name in from)) continue;
-      const failing = (path: unknown): never => {
-        opened.push(path);
-        throw new Error(`${name} was called`);
-      };
-      t.mock.method(from as typeof fs, name as 'open', failing);
+    for (const [method, status] of [
+      ['HEAD', 200],
+      ['OPTIONS', 204],
+      ['POST', 405],
+    ] as const) {
+      const { status: got, headers } = await fetch(`${origin}${path}`, { method });
+      assert.equal(got, status);
+      assert.equal(headers.get('Allow'), method === 'HEAD' ? null : 'GET, HEAD, OPTIONS');
     }
   }
-  syncBuiltinESMExports();
-  for (const [path] of ADDRESSES) {
-    const response = await fetch(`${origin}${path}`);
-    assert.equal(response.status, 200, path);
-    await response.text();
-  }
-  assert.deepEqual(opened, []);
 });
 
 test('An embedded app has no page by default, and with a prefix below the prefix only', async (t) => {
-  const { origin } = await start(t, {});
-  const mounted = await start(t, { page: true, prefix: '/shop' });
+  const { origin } = await openService(t, {});
+  const mounted = await openService(t, { page: true, prefix: '/shop' });
   const statusOf = async (url: string): Promise<number> => (await fetch(url)).status;
   for (const [path] of ADDRESSES) {
     assert.equal(await statusOf(`${origin}${path}`), 404, path);
@@ -93,16 +60,7 @@ test('An embedded app has no page by default, and with a prefix below the prefix
   }
 });
 
-test('The service serves no other file of the package, by no form of its path', async (t) => {
-  const { origin } = await start(t, { page: true });
-  const names = ['server.js', 'app.js', 'page/page.js', 'page/html.js', 'client/client.ts', ''];
-  const around = ['..%2fserver.js', 'client%2fclient.js', 'client/..%2f..%2fpackage.json', '%00'];
-  for (const name of [...names, ...around, 'client', 'constructor', '/page/main.js']) {
-    assert.equal((await fetch(`${origin}/page/${name}`)).status, 404, name);
-  }
-});
-
-test('The service serves exactly the modules that the page and the reference import', () => {
+test('The service serves exactly the modules that the page and the reference import', async (t) => {
   const needed = new Set(['page/main', 'page/address']);
   // The loop also visits what is added during it.
   for (const name of needed) {
@@ -112,6 +70,11 @@ test('The service serves exactly the modules that the page and the reference imp
     }
   }
   assert.deepEqual([...needed].sort(), [...PAGE_MODULES].sort());
+  const { origin } = await openService(t, { page: true });
+  const others = ['server.js', 'page/page.js', 'client/client.ts', '..%2fserver.js', 'client', ''];
+  for (const name of [...others, 'client/..%2f..%2fpackage.json', '%00', '/page/main.js']) {
+    assert.equal((await fetch(`${origin}/page/${name}`)).status, 404, name);
+  }
 });
 
 test('The page has at most 400 lines of code, and 700 together with the reference', () => {
@@ -126,80 +89,55 @@ test('The page has at most 400 lines of code, and 700 together with the referenc
 });
 
 test('The page and the reference have the same header, with links to both and the version', async (t) => {
-  const { origin } = await start(t, { page: true });
-  const headers = await Promise.all(
-    ['/', '/docs'].map(async (path) => {
-      const text = await (await fetch(`${origin}${path}`)).text();
-      const [nav = ''] = /<nav class="row ends"[^]*?<\/nav>/.exec(text) ?? [];
-      return nav;
-    }),
-  );
-  const [page = '', reference = ''] = headers;
+  const { origin } = await openService(t, { page: true });
+  const textOf = async (path: string): Promise<string> => (await fetch(origin + path)).text();
+  const texts = [await textOf('/'), await textOf('/docs')];
+  const headerOf = (text = ''): string => /<nav class="row ends"[^]*?<\/nav>/.exec(text)?.[0] ?? '';
+  const [page = '', reference = ''] = texts.map(headerOf);
   const current = ' aria-current="page"';
   assert.ok(page.includes(`<a href="./"${current}>`) && reference.includes(`"docs"${current}`));
   assert.equal(page.replace(current, ''), reference.replace(current, ''));
   for (const part of ['href="./"', 'href="docs"', 'href="openapi.json"', `Petstore ${VERSION}`]) {
     assert.ok(page.includes(part), part);
   }
+  // Without a prefix, a path begins with one slash.
+  assert.ok(texts[1]?.includes('<code>/v1/pets</code>'));
 });
 
 const POSIX = { skip: process.platform === 'win32' && 'needs a POSIX shell' };
 
-test(
-  'A shell passes the arguments of a curl line to curl unchanged, whatever a name contains',
-  POSIX,
-  () => {
-    const url = 'http://127.0.0.1:8080/v1/pets?status=sold';
-    for (const name of [
-      'Rex',
-      "O'Hara",
-      '$HOME `id` $(id) "\\',
-      "'; id; '",
-      '-d @/etc/passwd',
-      '\n',
-    ]) {
-      const body = JSON.stringify({ name });
-      const script = `curl() { printf '%s\\0' "$@"; }; ${curlLine(url, body)}`;
-      const { stdout } = spawnSync('sh', ['-c', script], {
-        encoding: 'utf8',
-        env: { API_KEY: 'a-key' },
-      });
-      const type = ['-H', 'Content-Type: application/json'];
-      const expected = ['-H', 'Authorization: Bearer a-key', ...type, '-d', body, url, ''];
-      assert.deepEqual(stdout.split('\0'), expected);
-    }
-  },
-);
+test('A shell passes a curl line to curl unchanged, whatever a name contains', POSIX, () => {
+  const url = 'http://127.0.0.1:8080/v1/pets?status=sold';
+  for (const name of ["O'Hara", '$HOME `id` $(id) "\\', "'; id; '", '-d @/etc/passwd', '\n']) {
+    const body = JSON.stringify({ name });
+    const script = `curl() { printf '%s\\0' "$@"; }; ${curlLine(url, body)}`;
+    const env = { API_KEY: 'a-key' };
+    const { stdout } = spawnSync('sh', ['-c', script], { encoding: 'utf8', env });
+    const type = ['-H', 'Content-Type: application/json'];
+    const expected = ['-H', 'Authorization: Bearer a-key', ...type, '-d', body, url, ''];
+    assert.deepEqual(stdout.split('\0'), expected);
+  }
+});
 
-test('The greeting names the page, and PETSTORE_PAGE=off removes the page and the reference', async (t) => {
-  const serve = (env: Record<string, string>): Process => {
-    const dataFile = join(tempDir(t), 'pets.json');
-    const service = startProcess(['--port', '0', '--data-file', dataFile], env);
-    t.after(() => end(service, 'SIGKILL'));
-    return service;
-  };
-  const withPage = serve({});
-  const url = await withPage.ready();
-  assert.match(withPage.stdout(), new RegExp(`^Open ${url}/ in a browser`, 'm'));
-  assert.match(await (await fetch(`${url}/`)).text(), /^<!doctype html>/);
-  const without = serve({ PETSTORE_PAGE: 'off' });
-  const origin = await without.ready();
+test('PETSTORE_PAGE=off removes the page and the reference', async (t) => {
+  const service = startFor(t, ['--port', '0', '--memory'], { env: { PETSTORE_PAGE: 'off' } });
+  const origin = await service.ready();
   for (const path of ['/', '/docs', '/page/style.css']) {
     assert.equal((await fetch(`${origin}${path}`)).status, 404);
   }
-  assert.doesNotMatch(without.stdout(), /browser/);
+  assert.doesNotMatch(service.stdout(), /browser/);
 });
 
 const canRunSources = Boolean((process.features as { typescript?: unknown }).typescript);
-const needsStripping = {
+const SOURCES = {
   skip: !canRunSources && `needs a Node that runs TypeScript (22.18), not ${process.version}`,
 };
 
 test(
   'If the sources run without a build, the modules are served without types',
-  needsStripping,
+  SOURCES,
   async (t) => {
-    const args = ['src/server.ts', '--port', '0', '--data-file', join(tempDir(t), 'pets.json')];
+    const args = ['src/server.ts', '--port', '0', '--memory'];
     const service = startProgram(process.execPath, args, { cwd: ROOT });
     t.after(() => end(service, 'SIGKILL'));
     const url = await service.ready();

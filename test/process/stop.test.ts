@@ -2,10 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { pathToFileURL } from 'node:url';
 import {
   addPet,
   end,
@@ -14,11 +15,15 @@ import {
   logged,
   PET,
   portOf,
+  SERVER_JS,
   startFor,
   startOn,
   type Process,
 } from '../support/process/process.ts';
+import { openSupervisor } from '../support/process/supervisor.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
+
+const POSIX = { skip: process.platform === 'win32' && 'Windows has no SIGHUP' };
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   test(`${signal} puts all pets into the data file, and the process exits with 0`, async (t) => {
@@ -53,7 +58,7 @@ net.Server.prototype.listen = function (...args) {
   assert.deepEqual(events, ['Stopping', 'Stopped']);
 });
 
-test('A service that is stopped while it waits for its cluster exits with 0', async (t) => {
+test('While a service waits for its cluster, it heeds SIGHUP and SIGTERM', POSIX, async (t) => {
   const connections: Socket[] = [];
   const silent = createServer((socket) => connections.push(socket)).listen(0, '127.0.0.1');
   t.after(() => {
@@ -62,10 +67,20 @@ test('A service that is stopped while it waits for its cluster exits with 0', as
   });
   await once(silent, 'listening');
   const { port } = silent.address() as AddressInfo;
-  const service = startFor(t, ['--port', '0', '--etcd', `http://127.0.0.1:${port}`]);
+  const keysFile = join(tempDir(t), 'keys');
+  writeFileSync(keysFile, 'a-key\n');
+  const etcd = ['--etcd', `http://127.0.0.1:${port}`];
+  const supervisor = openSupervisor();
+  t.after(() => supervisor.close());
+  // With an inherited socket, the service opens its store before it listens.
+  const service = supervisor.start([...etcd, '--api-keys-file', keysFile], {});
+  t.after(() => end(service, 'SIGKILL'));
   await once(silent, 'connection');
+  service.child.kill('SIGHUP');
+  await logged(service, '"Read the API keys again"');
   assert.equal(await end(service, 'SIGTERM'), 0);
-  assert.deepEqual(eventsOf(service), ['Stopping', 'Stopped']);
+  const events = ['Read the API keys again', 'Stopping', 'Stopped'];
+  assert.deepEqual(eventsOf(service), events);
 });
 
 test('A graceful shutdown ends after ten seconds, with 0 if the pets are in a file', async (t) => {
@@ -78,6 +93,16 @@ globalThis.setTimeout = (work, ms, ...rest) => setTimeout(work, ms === 10_000 ? 
   assert.equal(await end(service, 'SIGTERM'), 0);
   const last = /"Graceful shutdown timed out","deadlineMs":10000,"pets":"snapshot"\}\n$/;
   assert.match(service.stderr(), last);
+});
+
+test('A stop that fails exits with 1, and logs the reason', async (t) => {
+  const module = new URL('stores/log-store.js', pathToFileURL(SERVER_JS));
+  const hook = `const { LogStore } = await import('${module}');
+LogStore.prototype.close = () => Promise.reject(new Error('The pets are not safe'));`;
+  const service = startFor(t, ['--port', '0', '--data-file', join(tempDir(t), 'p')], { hook });
+  await service.ready();
+  assert.equal(await end(service, 'SIGTERM'), 1);
+  assert.match(service.stderr(), /"Graceful shutdown failed","cause":"The pets are not safe"\}\n$/);
 });
 
 test('A second signal ends the process with 1, and every pet is in the journal', async (t) => {

@@ -13,7 +13,7 @@ import { withMethod } from '../support/replaced-method.ts';
 import * as broken from './broken-disks.ts';
 import { liveInDoubt, liveManyCreates, liveOnce, liveShortly, type Script } from './callers.ts';
 import { stepClockEverywhere } from './clock-steps.ts';
-import { flipEveryByte, overwriteTails, swapSnapshots } from './damage.ts';
+import { flipBits, overwriteTails, swapSnapshots } from './damage.ts';
 import { DATA_FILE, JOURNAL, live, LOCK, type Wrap } from './life.ts';
 import { MEDDLING, meddleEverywhere, saveEverywhere, type Cases } from './meddling.ts';
 import { Simulation, type SimulationOptions } from './simulation.ts';
@@ -138,7 +138,7 @@ async function* meddleWith(path: string, wrap: Wrap): Cases {
 }
 
 const CASES: readonly (readonly [what: string, cases: () => Cases])[] = [
-  ['accepts a wrong CRC', () => flipEveryByte(broken.acceptWrongCrc)],
+  ['accepts a wrong CRC', () => flipBits(broken.acceptWrongCrc)],
   [
     'does not check which snapshot a journal follows',
     () => swapSnapshots(broken.acceptAnySnapshot),

@@ -1,6 +1,7 @@
 /**
- * Damaged files: a bit is flipped, the end of a journal is overwritten, or a snapshot is exchanged.
- * Either a start shows every pet, or it is refused and changes no file.
+ * Damaged files: a bit is flipped, a file is cut off, the end of a journal is overwritten, or a
+ * snapshot is exchanged. A start is refused and changes no file, or it shows exactly the pets of
+ * the complete commits before the end of the file.
  */
 
 import { rounds } from '../support/extent.ts';
@@ -18,16 +19,38 @@ interface Found {
 /** A short name, and a name with which a commit takes more than a sector. */
 const NAME_LENGTHS: readonly number[] = [3, 300];
 
-/** Starts with one bit of each byte flipped in turn. */
-export async function* flipEveryByte(wrap?: Wrap): Cases {
+/** Starts with one bit of a file flipped; in the sample with one bit in nine. */
+export async function* flipBits(wrap?: Wrap): Cases {
   const found = await shortJournal(3);
   for (const path of [DATA_FILE, JOURNAL, KEYS]) {
     const bytes = contentOf(found, path);
-    for (const at of bytes.keys()) {
+    for (let bit = 0; bit < 8 * bytes.length; bit += rounds(9, 1)) {
       const flipped = Buffer.from(bytes);
-      flipped[at]! ^= 1 << (at % 8);
-      const complaints = await startOn(found, path, flipped, wrap);
-      yield complaints.map((complaint) => `${path}, byte ${at}: ${complaint}`);
+      flipped[bit >> 3]! ^= 1 << (bit & 7);
+      const complaints = await startOn(found, path, flipped, wrap, REFUSED);
+      yield complaints.map((complaint) => `${path}, byte ${bit >> 3}: ${complaint}`);
+    }
+  }
+}
+
+/** Starts with a file that is cut off after any byte, or that goes on. */
+export async function* cutFiles(): Cases {
+  const found = await shortJournal(rounds(30, 300));
+  const keys = contentOf(found, KEYS);
+  for (const more of [Buffer.from('\n'), Buffer.alloc(1), keys]) {
+    yield startOn(found, KEYS, Buffer.concat([keys, more]), undefined, REFUSED);
+  }
+  for (const path of [DATA_FILE, JOURNAL, KEYS]) {
+    const bytes = contentOf(found, path);
+    for (const length of bytes.keys()) {
+      const expected = {
+        [DATA_FILE]: undefined,
+        [JOURNAL]: commitsBefore(found, length),
+        [KEYS]: REFUSED,
+      };
+      const cut = bytes.subarray(0, length);
+      const complaints = await startOn(found, path, cut, undefined, expected[path]);
+      yield complaints.map((complaint) => `${path}, ${length} bytes: ${complaint}`);
     }
   }
 }
@@ -53,8 +76,8 @@ export async function* overwriteTails(wrap?: Wrap): Cases {
       for (const [what, tail] of Object.entries(tailsOf(bytes, at, other, starts.at(-1)!))) {
         const content = Buffer.concat([bytes.subarray(0, at), tail]);
         if (content.equals(bytes)) continue;
-        const mayDrop = isLikeACrash(what, at, starts);
-        const complaints = await startOn(found, JOURNAL, content, wrap, mayDrop);
+        const expected = isLikeACrash(what, at, starts) ? commitsBefore(found, at) : undefined;
+        const complaints = await startOn(found, JOURNAL, content, wrap, expected);
         yield complaints.map((complaint) => `${what} from ${at}: ${complaint}`);
       }
     }
@@ -96,26 +119,41 @@ function lineStarts(journal: Buffer): readonly number[] {
   return lines.map((line) => (at += line.length) - line.length);
 }
 
-/** Starts with another content of a file: either all pets exist, or no file is changed. */
+/** What a start must do; it is undefined if the start must show all pets or be refused. */
+type Expected = Pick<Knowledge, 'pets'> | typeof REFUSED | undefined;
+
+const REFUSED: 'refused' = 'refused';
+
+/** The pets of the snapshot, and of the lines that are complete in so many bytes of the journal. */
+function commitsBefore(found: Found, length: number): Expected {
+  const journal = contentOf(found, JOURNAL);
+  const end = journal.subarray(0, length).lastIndexOf('\n') + 1;
+  const missing = journal.toString('latin1', end).split('{"id":').length - 1;
+  const { pets } = found.known;
+  return { pets: pets.slice(0, pets.length - missing) };
+}
+
+/** Starts with another content of a file, and compares what the start does with `expected`. */
 async function startOn(
   { image, known }: Found,
   path: string,
   content: Buffer,
   wrap: Wrap | undefined,
-  mayDrop = false,
+  expected?: Expected,
 ): Promise<readonly string[]> {
   const id = image.names.get(path)!;
   const damaged = overwriteFile(image, id, content);
   const start = (callers: Callers): Promise<void> => callers.start();
-  const life = await live(start, { image: damaged, known: mayDrop ? undefined : known, wrap });
+  const pets = typeof expected === 'object' ? expected : {};
+  const life = await live(start, { image: damaged, known: { ...known, ...pets }, wrap });
+  if (life.stores.length > 0) {
+    return expected === REFUSED ? ['the file is accepted'] : life.complaints;
+  }
+  const isDamage = (life.startError as Error).name === 'DamagedFileError';
+  if (typeof expected === 'object' || !isDamage) return [String(life.startError)];
   const { names, files } = life.disk.image;
   const isAsItWas = names.size === damaged.names.size && files.get(id)!.cached.equals(content);
-  if (life.stores.length === 0) return isAsItWas ? [] : ['the file was changed'];
-  if (!mayDrop) return life.complaints;
-  // A crash takes the end only: the pets are the first ones of those that were stored.
-  const { pets } = life.model.knowledge();
-  const isBeginning = pets.every((pet, index) => pet === known.pets[index]);
-  return isBeginning ? [] : ['other pets than those that were stored'];
+  return isAsItWas ? [] : ['the file was changed'];
 }
 
 /** Pets in the snapshot and in the journal, all durable. */

@@ -2,9 +2,13 @@
 
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
-import { createHeldStore } from '../support/pets/held-store.ts';
+import { holdCreate } from './connections.ts';
 import { openService } from '../support/http/service.ts';
 import {
+  CHUNKED,
+  CREATE,
+  REX,
+  REX_1,
   assertErrorAnswer,
   lastRequestOf,
   openWire,
@@ -15,9 +19,7 @@ import {
 
 const service = await openService({ after });
 
-const REX = '{"name":"Rex","categoryId":1}';
 const REX_LENGTH = `Content-Length: ${REX.length}`;
-const CHUNKED = 'Transfer-Encoding: chunked';
 const EXPECT = 'Expect: 100-continue';
 const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n';
 
@@ -42,15 +44,10 @@ describe('Expect', () => {
     ['that waits with its body', '', REX],
   ] as const) {
     test(`After a create in progress, an expectation ${what} is met in its turn`, async (t) => {
-      const store = createHeldStore();
-      const own = await openService(t, { store });
-      const wire = await openWire(t, own.port);
       const expecting = requestOf('POST /v1/pets', [EXPECT, REX_LENGTH]) + sooner;
-      wire.socket.write(requestOf('POST /v1/pets', [], REX) + expecting);
-      await store.waiting();
-      await talk(own.port, lastRequestOf('GET /livez'));
+      const { wire, release } = await holdCreate(t, expecting);
       assert.equal(wire.text(), '');
-      store.release();
+      release();
       assert.deepEqual(statusesOf(await wire.answers(2)).slice(0, 2), [201, 100]);
       wire.socket.write(later + lastRequestOf('GET /livez'));
       const answers = await wire.allAnswers();
@@ -58,20 +55,6 @@ describe('Expect', () => {
       assert.equal(answers[2]?.body, '{"id":2,"name":"Rex","categoryId":1}');
     });
   }
-
-  test('A client that disconnects before its 100 does not disturb the service', async (t) => {
-    const store = createHeldStore();
-    const own = await openService(t, { store });
-    const wire = await openWire(t, own.port);
-    const expecting = requestOf('POST /v1/pets', [EXPECT, REX_LENGTH]);
-    wire.socket.write(requestOf('POST /v1/pets', [], REX) + expecting);
-    await store.waiting();
-    wire.socket.destroy();
-    store.release();
-    await talk(own.port, lastRequestOf('GET /livez'));
-    const pets = await (await own.fetch('/v1/pets')).text();
-    assert.equal(pets, '[{"id":1,"name":"Rex","categoryId":1}]');
-  });
 
   test('A body in chunks that is too large after the 100 is refused', async (t) => {
     const wire = await openWire(t, service.port);
@@ -92,23 +75,6 @@ describe('Expect', () => {
     assert.deepEqual(statusesOf(await wire.allAnswers()), [201]);
   });
 
-  test('A request whose body is not read gets no 100', async () => {
-    for (const line of ['GET /v1/pets', 'GET /livez', 'OPTIONS /v1/pets']) {
-      const answers = await talk(service.port, lastRequestOf(line, [EXPECT]));
-      assert.equal(answers.length, 1);
-      assert.ok(answers[0]!.status < 300, line);
-    }
-  });
-
-  test('A request after an expectation that was not met is not processed', async () => {
-    const before = await (await service.fetch('/v1/pets?limit=100')).text();
-    const create = requestOf('POST /v1/pets', [], REX);
-    const answers = await talk(service.port, requestOf('GET /livez', [EXPECT]) + create);
-    assert.deepEqual(statusesOf(answers), [200]);
-    assert.equal(answers[0]?.headers.get('connection'), 'close');
-    assert.equal(await (await service.fetch('/v1/pets?limit=100')).text(), before);
-  });
-
   for (const value of ['100', '100-continued', '100-continue, x', 'x=100-continue', '']) {
     test(`Expect: ${value} is 417`, async () => {
       const request = lastRequestOf('POST /v1/pets', [`Expect: ${value}`], REX);
@@ -119,60 +85,43 @@ describe('Expect', () => {
   }
 });
 
-describe('CONNECT', () => {
-  for (const target of ['b:443', '127.0.0.1:22', 'b', '/v1/pets', 'http://b/']) {
-    test(`CONNECT ${target} is 405, and the connection is closed`, async () => {
-      const [answer, ...more] = await talk(service.port, requestOf(`CONNECT ${target}`));
-      assert.deepEqual(more, []);
-      if (answer?.status === 400) return assertErrorAnswer(answer, 'malformed_request');
-      assertErrorAnswer(answer, 'method_not_allowed');
-      assert.equal(answer?.headers.get('allow'), '');
-      assert.equal(answer?.headers.get('connection'), 'close');
-    });
-  }
+const UPGRADE = ['Connection: keep-alive, Upgrade', 'Upgrade: websocket'];
+const CREATE_IN_CHUNKS = `1d\r\n${REX}\r\n0\r\n`;
 
-  test('Bytes after CONNECT are not processed as a request', async () => {
-    const before = await (await service.fetch('/v1/pets')).text();
-    const create = requestOf('POST /v1/pets', [], REX);
-    const answers = await talk(service.port, requestOf('CONNECT b:443') + create);
-    assert.deepEqual(statusesOf(answers), [405]);
-    assert.equal(await (await service.fetch('/v1/pets')).text(), before);
+/** Requests whose response is the last of its connection, and its status. */
+const LAST: readonly (readonly [what: string, bytes: string, status: number])[] = [
+  ['with Connection: close', lastRequestOf('GET /livez'), 200],
+  ['that expects 100 for no body', requestOf('GET /livez', [EXPECT]), 200],
+  ['with an early response', requestOf('POST /v1/pets', ['Content-Type: a/b'], REX), 415],
+  ['of CONNECT', requestOf('CONNECT b:443'), 405],
+  ...['Connection', 'proxy-connection'].map((name) => {
+    const body = `${CREATE_IN_CHUNKS}${name}: close\r\n\r\n`;
+    return [
+      `with ${name} in its trailer`,
+      requestOf('POST /v1/pets', [CHUNKED], body),
+      201,
+    ] as const;
+  }),
+  // What comes in with a request to upgrade is lost to node:http, so it must not count at all.
+  ['to upgrade a GET', requestOf('GET /v1/pets', UPGRADE), 200],
+  ['to upgrade a HEAD', requestOf('HEAD /livez', [...UPGRADE, 'Content-Length: 0']), 200],
+  ['to upgrade nothing', requestOf('GET /v1/nothing', UPGRADE), 404],
+  ['to upgrade a create', requestOf('POST /v1/pets', UPGRADE, REX), 201],
+  [
+    'to upgrade a create in chunks',
+    requestOf('POST /v1/pets', [...UPGRADE, CHUNKED], `${CREATE_IN_CHUNKS}\r\n`),
+    201,
+  ],
+  ['to upgrade a bad create', requestOf('POST /v1/pets', UPGRADE, '{}'), 400],
+];
+
+for (const [what, bytes, status] of LAST) {
+  test(`The response to a request ${what} is ${status}, and what follows is not processed`, async (t) => {
+    const own = await openService(t);
+    const answers = await talk(own.port, bytes + CREATE.repeat(3), what.endsWith('HEAD'));
+    assert.deepEqual(statusesOf(answers), [status]);
+    assert.equal(answers[0]?.headers.get('connection'), 'close');
+    assert.equal(answers[0]?.headers.get('allow'), status === 405 ? '' : undefined);
+    assert.equal(await (await own.fetch('/v1/pets')).text(), status === 201 ? `[${REX_1}]` : '[]');
   });
-});
-
-describe('Upgrade is ignored, and the connection is closed after the response', () => {
-  const H2C = ['Upgrade: h2c', 'HTTP2-Settings: AAMAAABkAAQAAP__'];
-  const WEBSOCKET = ['Upgrade: websocket', 'Sec-WebSocket-Key: x', 'Sec-WebSocket-Version: 13'];
-  for (const [what, fields] of [
-    ['h2c', ['Connection: Upgrade, HTTP2-Settings', ...H2C]],
-    ['websocket', ['Connection: Upgrade', ...WEBSOCKET]],
-    ['TLS', ['Connection: keep-alive, upgrade', 'Upgrade: TLS/1.2']],
-  ] as const) {
-    for (const [line, body, more, status] of [
-      ['GET /v1/pets?limit=1', '', [], 200],
-      ['HEAD /livez', '', ['Content-Length: 0'], 200],
-      ['GET /v1/nothing', '', [], 404],
-      ['POST /v1/pets', REX, [], 201],
-      ['POST /v1/pets', `1d\r\n${REX}\r\n0\r\n\r\n`, [CHUNKED], 201],
-      ['POST /v1/pets', '{}', [], 400],
-    ] as const) {
-      test(`${what}: ${[line, ...more].join(', ')} is ${status}`, async (t) => {
-        const count = async (): Promise<unknown> => {
-          const text = await (await service.fetch('/metrics')).text();
-          return Number(/^petstore_pets\{status=""\} ([0-9]+)$/m.exec(text)?.[1]);
-        };
-        const before = await count();
-        const request = requestOf(line, [...fields, ...more], body);
-        // What came in with the request is lost to node:http, so it must not count at all.
-        const wire = await openWire(t, service.port);
-        wire.socket.write(request + requestOf('POST /v1/pets', [], REX));
-        const text = await wire.until((all) => all.includes('\r\n\r\n'));
-        assert.match(text, new RegExp(`^HTTP/1\\.1 ${status} `));
-        assert.match(text, /\r\nConnection: close\r\n/);
-        await wire.until((all) => !all.includes('HTTP/1.1 ', 9) && wire.socket.readableEnded);
-        const expected = Number(before) + (status === 201 ? 1 : 0);
-        assert.equal(await count(), expected);
-      });
-    }
-  }
-});
+}

@@ -7,17 +7,21 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import type { ErrorCode } from '../../src/http/api-error.ts';
-import { KEY, openService } from '../support/http/service.ts';
-import { assertErrorAnswer, lastRequestOf, requestOf, talk } from '../support/http/wire.ts';
+import { openService } from '../support/http/service.ts';
+import {
+  CHUNKED,
+  REX,
+  assertErrorAnswer,
+  lastRequestOf,
+  requestOf,
+  talk,
+} from '../support/http/wire.ts';
 
 const service = await openService({ after });
 
-const REX = '{"name":"Rex","categoryId":1}';
 const LENGTH = 'Content-Length: 29';
 const GZIP = 'Transfer-Encoding: gzip';
-const CHUNKED = 'Transfer-Encoding: chunked';
 const GET = requestOf('GET /v1/pets');
-const POST = requestOf('POST /v1/pets', [], REX);
 /** What follows a refused request on its connection; no answer to it may come. */
 const NEXT = lastRequestOf('GET /livez');
 
@@ -27,6 +31,9 @@ const withHost = (...fields: readonly string[]): string =>
 const chunked = (body: string): string => requestOf('POST /v1/pets', [CHUNKED], body);
 const withLength = (length: string): string =>
   requestOf('POST /v1/pets', [`Content-Length: ${length}`]) + REX;
+
+/** More fields than the thousand that node:http keeps by default, within the limit of 16 KiB. */
+const MANY = Array<string>(2000).fill('X-A: y');
 
 type Case = readonly [what: string, bytes: string | Buffer];
 
@@ -39,24 +46,18 @@ const CASES: Readonly<Partial<Record<ErrorCode, readonly Case[]>>> = {
     ['a method in lower case', GET.replace('GET', 'get')],
     ['an unknown method', GET.replace('GET', 'BREW')],
     ['a target without a slash', GET.replace('/v1', 'v1')],
-    ['a target of another scheme', GET.replace('/v1', 'ftp://a/v1')],
-    ['a target without a host', GET.replace('/v1', 'http://:80/v1')],
-    ['a target with two hosts', GET.replace('/v1', 'http://a,b/v1')],
     ['a space in the target', GET.replace('pets', 'pe ts')],
     ['the target * of a GET', GET.replace('/v1/pets', '*')],
     ['a request line without a target', 'GET\r\n\r\n'],
     ['two spaces and no target', 'GET  HTTP/1.1\r\nHost: a\r\n\r\n'],
     ['a word after the version', GET.replace('HTTP/1.1', 'HTTP/1.1 x')],
     ['HTTP/1', GET.replace('HTTP/1.1', 'HTTP/1')],
-    ['HTTP/11.1', GET.replace('HTTP/1.1', 'HTTP/11.1')],
     ['HTTP/1.10', GET.replace('HTTP/1.1', 'HTTP/1.10')],
     ['http/1.1', GET.replace('HTTP/1.1', 'http/1.1')],
     ['another protocol', GET.replace('HTTP/1.1', 'ICY/1.1')],
     ['NUL in the target', GET.replace('/pets', '/pets\0')],
     ['8-bit characters in the target', GET.replace('/pets', '/pets?\xe9')],
     ['a control character in the target', GET.replace('/pets', '/pets\x7f')],
-    ['the target * of a POST', POST.replace('/v1/pets', '*')],
-    ['the target * of a HEAD and more', GET.replace('/v1/pets', '*/')],
     // Header fields.
     ['a space within a name', withHost('Host: a', 'X Y: z')],
     ['a tab before the colon', withHost('Host: a', 'X\t: y')],
@@ -71,15 +72,8 @@ const CASES: Readonly<Partial<Record<ErrorCode, readonly Case[]>>> = {
     ['bare LFs', GET.replaceAll('\r\n', '\n')],
     ['no Host', withHost()],
     ['two Hosts', withHost('Host: a', 'Host: a')],
-    ['two Hosts, in other letters', withHost('host: a', 'HOST: b')],
-    ['an empty Host', withHost('Host:')],
-    ['a Host of whitespace', withHost('Host: \t ')],
-    ['a Host with userinfo', withHost('Host: user@a')],
-    ['a Host with a path', withHost('Host: a/v1')],
-    ['a Host with a comma', withHost('Host: a,b')],
-    ['a Host with a scheme', withHost('Host: http://a')],
+    ['a second Host past the thousandth field', requestOf('GET /v1/pets', [...MANY, 'Host: h'])],
     ['a Host with 8-bit characters', withHost('Host: \xe4')],
-    ['two Hosts in HTTP/1.0', withHost('Host: a', 'Host: b').replace('HTTP/1.1', 'HTTP/1.0')],
     // How long is the body?
     ['two Content-Lengths', withLength('29\r\nContent-Length: 5')],
     ['an empty Content-Length', withLength('')],
@@ -96,7 +90,6 @@ const CASES: Readonly<Partial<Record<ErrorCode, readonly Case[]>>> = {
     // Chunks.
     ['an invalid chunk size', chunked('x\r\n')],
     ['an empty chunk size', chunked('\r\n0\r\n\r\n')],
-    ['a negative chunk size', chunked('-1\r\n')],
     ['a chunk size with 0x', chunked(`0x1d\r\n${REX}\r\n0\r\n\r\n`)],
     ['a chunk size past 64 bits', chunked('fffffffffffffffff\r\n')],
     ['a space before the chunk size', chunked(` 1d\r\n${REX}\r\n0\r\n\r\n`)],
@@ -108,15 +101,10 @@ const CASES: Readonly<Partial<Record<ErrorCode, readonly Case[]>>> = {
   ],
   unsupported_http_version: [
     ['a request line without a version', 'GET /\r\n\r\n'],
-    ['HTTP/0.9', GET.replace('HTTP/1.1', 'HTTP/0.9')],
-    ['HTTP/1.2', GET.replace('HTTP/1.1', 'HTTP/1.2')],
-    ['HTTP/3.0', GET.replace('HTTP/1.1', 'HTTP/3.0')],
     ['HTTP/2.0', GET.replace('HTTP/1.1', 'HTTP/2.0')],
-    ['HTTP/2.0 with a body', POST.replace('HTTP/1.1', 'HTTP/2.0')],
     ['the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
   ],
   unsupported_transfer_coding: [
-    ['gzip, chunked', chunked('0\r\n\r\n').replace('chunked', 'gzip, chunked')],
     ['gzip, then chunked', chunked('0\r\n\r\n').replace(CHUNKED, `${GZIP}\r\n$&`)],
   ],
   body_too_large: [['a Content-Length of 2^63', withLength(`${2n ** 63n}`)]],
@@ -141,64 +129,26 @@ for (const [code, cases] of Object.entries(CASES) as [ErrorCode, readonly Case[]
   });
 }
 
-/** More fields than the thousand that node:http keeps by default, within the limit of 16 KiB. */
-const MANY = Array<string>(2000).fill('X-A: y');
-const PAST_MANY: readonly (readonly [field: string, code: ErrorCode])[] = [
-  ['Host: h', 'malformed_request'],
-  [`Authorization: Bearer ${KEY}`, 'unauthorized'],
-  ['Expect: a-miracle', 'expectation_failed'],
-  ['Content-Encoding: gzip', 'unsupported_media_type'],
-];
-
-test('A field past the thousandth counts as any other', async () => {
-  for (const [field, code] of PAST_MANY) {
-    const [answer] = await talk(
-      service.port,
-      lastRequestOf('POST /v1/pets', [...MANY, field], REX),
-    );
-    assertErrorAnswer(answer, code);
-  }
-});
-
 test('None of these requests has added a pet', async () => {
   assert.equal(await (await service.fetch('/v1/pets')).text(), '[]');
 });
 
-test('HTTP/1.0 without a Host is served', async () => {
-  const [answer] = await talk(service.port, withHost().replace('HTTP/1.1', 'HTTP/1.0'));
-  assert.equal(answer?.status, 200);
-});
+for (const [what, bytes] of [
+  ['HTTP/1.0 without a Host', withHost().replace('HTTP/1.1', 'HTTP/1.0')],
+  ['a header of almost 16 KiB', lastRequestOf('GET /v1/pets', [`X: ${'x'.repeat(16_000)}`])],
+] as const) {
+  test(`A request of ${what} is served`, async () => {
+    const [answer] = await talk(service.port, bytes);
+    assert.equal(answer?.status, 200);
+  });
+}
 
-test('A header of almost 16 KiB is not too large', async () => {
-  const fields = [`X: ${'x'.repeat(16_000)}`];
-  const [answer] = await talk(service.port, lastRequestOf('GET /v1/pets', fields));
-  assert.equal(answer?.status, 200);
-});
-
-test('A target in absolute form is served, whatever host it names', async () => {
-  for (const target of ['http://b/v1/pets', 'HTTPS://b:1/v1/pets', 'http://[::1]:80/v1/pets']) {
-    const [answer] = await talk(service.port, lastRequestOf(`GET ${target}`));
-    assert.equal(answer?.status, 200, target);
-  }
-});
-
-test('A target in absolute form without a path is the root', async () => {
-  for (const target of ['http://b', 'http://b?a=b']) {
-    const [answer] = await talk(service.port, lastRequestOf(`GET ${target}`));
-    assertErrorAnswer(answer, 'unknown_path');
-    assert.match(answer!.body, /Unknown path \/: \/openapi\.json lists all paths"/);
-  }
-});
-
-const BROKEN_PATHS = ['/v1/', '/nothing/'].flatMap((start) =>
-  ['%/', '%ff/', 'a%/'].map((piece) => start + piece.repeat(14_000 / piece.length)),
-);
-
-for (const path of BROKEN_PATHS) {
-  const what = `14 KB of ${path.slice(0, 14)}…`;
-  test(`A path of ${what} is decoded as a whole, not in pieces`, async (t) => {
+for (const path of ['/v1/%/', '/nothing/%ff/']) {
+  test(`A path of 14 KB that repeats the end of ${path} is decoded as a whole, not in pieces`, async (t) => {
     const decode = t.mock.method(globalThis, 'decodeURIComponent');
-    const [answer] = await talk(service.port, lastRequestOf(`GET ${path}`));
+    const piece = path.slice(path.indexOf('%'));
+    const long = path + piece.repeat(14_000 / piece.length);
+    const [answer] = await talk(service.port, lastRequestOf(`GET ${long}`));
     assertErrorAnswer(answer, 'malformed_request');
     const count = decode.mock.callCount();
     assert.ok(count > 0 && count < 10, `${count} times`);

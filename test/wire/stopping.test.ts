@@ -1,17 +1,16 @@
 /** Stopping, as clients see it: nobody who is being answered is cut off, and nobody else waits. */
 
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { readdirSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
-import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { stopServer } from '../../src/http/stop-server.ts';
-import { createHeldStore } from '../support/pets/held-store.ts';
-import { portOf, startOn, type Process } from '../support/process/process.ts';
+import { openBothSides } from './connections.ts';
 import { addLongPets, openService, type Service } from '../support/http/service.ts';
-import { tempDir } from '../support/disk/temp-dir.ts';
 import {
+  CREATE,
+  LIVEZ,
+  REX,
   assertErrorAnswer,
   lastRequestOf,
   openWire,
@@ -21,7 +20,6 @@ import {
   type Wire,
 } from '../support/http/wire.ts';
 
-const REX = '{"name":"Rex","categoryId":1}';
 /** Longer than any test takes: nothing is cut. */
 const FOR_EVER_MS = 3_600_000;
 
@@ -31,22 +29,12 @@ const FOR_EVER_MS = 3_600_000;
  */
 async function halfSent(t: TestContext, port: number, bytes: string): Promise<Wire> {
   const wire = await openWire(t, port);
-  wire.socket.write(requestOf('GET /livez'));
+  wire.socket.write(LIVEZ);
   await wire.answers(1);
   wire.socket.write(bytes.slice(0, -1));
   // The service has read that when it answers on a later connection.
   await talk(port, 'x\r\n\r\n');
   return wire;
-}
-
-/** Resolves when the process stops: it takes no more connections then. */
-async function stopping(service: Process, port: number): Promise<void> {
-  const end = service.exit();
-  while (!service.stderr().includes('"Stopping"')) {
-    const event = await Promise.race([once(service.child.stderr!, 'data'), end]);
-    if (!Array.isArray(event)) throw new Error(`Ended with ${event}: ${service.stderr()}`);
-  }
-  await refusing(port);
 }
 
 /** Resolves when a connection is refused; one that was still taken is closed unused. */
@@ -58,91 +46,73 @@ async function refusing(port: number): Promise<void> {
   }
 }
 
-test('A stopping process closes idle connections and completes half-sent requests', async (t) => {
-  const folder = tempDir(t);
-  const dataFile = join(folder, 'pets.json');
-  const service = startOn(t, dataFile);
-  const port = await portOf(service);
-  const idle = await openWire(t, port);
-  idle.socket.write(requestOf('POST /v1/pets', [], REX));
-  assert.deepEqual(statusesOf(await idle.answers(1)), [201]);
-  const ready = await halfSent(t, port, requestOf('GET /readyz'));
-  const list = await halfSent(t, port, requestOf('GET /v1/pets'));
-  const created = await halfSent(t, port, requestOf('POST /v1/pets', [], REX));
-  const header = requestOf('POST /v1/pets', [`Content-Length: ${REX.length}`]);
-  const create = await halfSent(t, port, header);
-  const unused = await openWire(t, port);
-
-  service.child.kill('SIGTERM');
-  await stopping(service, port);
-  assert.deepEqual(statusesOf(await idle.allAnswers()), [201]);
-  assert.deepEqual(await unused.allAnswers(), []);
-  assert.equal(service.child.exitCode, null);
-
-  ready.socket.write('\n');
-  const [, notReady] = await ready.allAnswers();
-  assertErrorAnswer(notReady, 'unavailable');
-  list.socket.write('\n');
-  const [, listed] = await list.allAnswers();
-  assert.equal(listed?.body, '[{"id":1,"name":"Rex","categoryId":1}]');
-  create.socket.write(`\n${REX}`);
-  const [, refused] = await create.allAnswers();
-  assertErrorAnswer(refused, 'unavailable');
-  // This one had begun before.
-  created.socket.write('}');
-  const [, added] = await created.allAnswers();
-  assert.equal(added?.status, 201);
-  for (const answer of [notReady, listed, refused, added]) {
-    assert.equal(answer?.headers.get('connection'), 'close');
-  }
-
-  assert.equal(await service.exit(), 0);
-  assert.deepEqual(readdirSync(folder).sort(), ['pets.json', 'pets.json.lock']);
-  const pets = [1, 2].map((id) => ({ id, name: 'Rex', categoryId: 1 }));
-  assert.deepEqual(JSON.parse(readFileSync(dataFile, 'utf8')), pets);
-});
-
 /** A service within this process, stopped as the process stops its own. */
 function stop({ app, server }: Service, drainMs: number): Promise<void> {
   return stopServer(server, drainMs, () => app.drain());
 }
 
-test('A create in progress gets its response during a stop, and its connection is closed', async (t) => {
-  const store = createHeldStore();
-  const service = await openService(t, { store });
-  const wire = await openWire(t, service.port);
-  wire.socket.write(requestOf('POST /v1/pets', [], REX));
-  await store.waiting();
-  const stopped = stop(service, FOR_EVER_MS);
-  await refusing(service.port);
-  store.release();
-  const answers = await wire.allAnswers();
-  assert.deepEqual(statusesOf(answers), [201]);
-  assert.equal(answers[0]?.headers.get('connection'), 'close');
-  wire.socket.end();
-  await stopped;
-});
-
-test('A client that reads slowly gets its whole response during a stop', async (t) => {
+test('A stopping service closes idle connections and completes half-sent requests', async (t) => {
   const service = await openService(t);
-  await addLongPets(service, 100);
-  const wire = await openWire(t, service.port);
-  wire.socket.write(requestOf('GET /v1/pets?limit=100'));
-  await wire.until((text) => text !== '');
-  wire.socket.pause();
-  const idle = await openWire(t, service.port);
-  idle.socket.write(requestOf('GET /livez'));
-  await idle.answers(1);
-
+  const { port } = service;
+  const idle = await openWire(t, port);
+  idle.socket.write(CREATE);
+  assert.deepEqual(statusesOf(await idle.answers(1)), [201]);
+  const header = requestOf('POST /v1/pets', [`Content-Length: ${REX.length}`]);
+  const halves = await Promise.all(
+    [requestOf('GET /readyz'), requestOf('GET /v1/pets'), header, CREATE].map((bytes) =>
+      halfSent(t, port, bytes),
+    ),
+  );
+  const unused = await openWire(t, port);
   const stopped = stop(service, FOR_EVER_MS);
-  await refusing(service.port);
-  wire.socket.resume();
-  const [answer] = await wire.allAnswers();
-  assert.equal(answer?.body.length, Number(answer?.headers.get('content-length')));
-  assert.ok(answer!.body.length > 6_500_000);
-  assert.deepEqual(statusesOf(await idle.allAnswers()), [200]);
+  await refusing(port);
+  assert.deepEqual(statusesOf(await idle.allAnswers()), [201]);
+  assert.deepEqual(await unused.allAnswers(), []);
+
+  // The last one had begun before.
+  const rests = ['\n', '\n', `\n${REX}`, '}'];
+  for (const [index, { socket }] of halves.entries()) socket.write(rests[index]!);
+  const answers = await Promise.all(halves.map(async (half) => (await half.allAnswers())[1]!));
+  assert.deepEqual(statusesOf(answers), [503, 200, 503, 201]);
+  assert.equal(answers[1]!.body, '[{"id":1,"name":"Rex","categoryId":1}]');
+  for (const { headers } of answers) assert.equal(headers.get('connection'), 'close');
   await stopped;
 });
+
+for (const [what, request, pets] of [
+  ['its last response', lastRequestOf('GET /v1/pets?limit=100'), 5],
+  ['a response', requestOf('GET /v1/pets?limit=100'), 100],
+] as const) {
+  test(`A stop closes no connection whose client has not read ${what}`, async (t) => {
+    const service = await openService(t);
+    await addLongPets(service, pets);
+    const { wire, serverSide } = await openBothSides(t, service);
+    wire.socket.pause();
+    wire.socket.write(request);
+    // The kernel has taken all of the short response, and a part of the long one.
+    while (pets === 5 ? !serverSide.writableFinished : serverSide.writableLength === 0)
+      await sleep(5);
+    const idle = await openWire(t, service.port);
+    idle.socket.write(LIVEZ);
+    await idle.answers(1);
+    let isCut = false;
+    const { closeIdleConnections } = service.server;
+    t.mock.method(service.server, 'closeIdleConnections', () => {
+      isCut ||= !serverSide.destroyed && !wire.socket.readableFlowing;
+      closeIdleConnections.call(service.server);
+    });
+    const stopped = stop(service, FOR_EVER_MS);
+    // Time for several looks at the idle connections.
+    await sleep(500);
+    assert.equal(isCut, false);
+    wire.socket.resume();
+    const [answer] = await wire.allAnswers();
+    assert.ok(answer!.body.length > pets * 65_000);
+    wire.socket.end();
+    assert.deepEqual(statusesOf(await idle.allAnswers()), [200]);
+    await stopped;
+  });
+}
 
 test('A stop does not cut off the last response to a client that has sent more requests', async (t) => {
   const service = await openService(t);
@@ -177,7 +147,7 @@ test('A stop does not cut off the last response to a client that has sent more r
 
 test('A connection that is still busy at the deadline of a stop is cut off', async (t) => {
   const service = await openService(t);
-  const half = await halfSent(t, service.port, requestOf('GET /livez'));
+  const half = await halfSent(t, service.port, LIVEZ);
   const reader = await openWire(t, service.port);
   await addLongPets(service, 100);
   reader.socket.write(requestOf('GET /v1/pets?limit=100'));
@@ -194,7 +164,7 @@ test('A connection that is still busy at the deadline of a stop is cut off', asy
 test('A client that is too slow gets 408 during a graceful shutdown, too', async (t) => {
   const limits = { headersTimeout: 200, requestTimeout: 300, connectionsCheckingInterval: 20 };
   const service = await openService(t, {}, limits);
-  const half = await halfSent(t, service.port, requestOf('GET /livez'));
+  const half = await halfSent(t, service.port, LIVEZ);
   const stopped = stop(service, FOR_EVER_MS);
   const [, late] = await half.allAnswers();
   assertErrorAnswer(late, 'request_timeout');
@@ -203,14 +173,14 @@ test('A client that is too slow gets 408 during a graceful shutdown, too', async
 
 test('A stopping service does not process requests after the last response of a connection', async (t) => {
   const service = await openService(t);
-  const half = await halfSent(t, service.port, requestOf('GET /livez'));
+  const half = await halfSent(t, service.port, LIVEZ);
   let answered = 0;
   service.server.on('request', (_request, response) => {
     response.on('finish', () => (answered += 1));
   });
   const stopped = stop(service, FOR_EVER_MS);
   await refusing(service.port);
-  half.socket.write(`\n${requestOf('GET /livez').repeat(5)}`);
+  half.socket.write(`\n${LIVEZ.repeat(5)}`);
   assert.deepEqual(statusesOf(await half.allAnswers()), [200, 200]);
   await stopped;
   assert.equal(answered, 1);

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { demand, NotObserved, type Check } from '../check.ts';
 import { eachCase } from '../each-case.ts';
 import {
+  assertAdds,
   assertDifferent,
   assertErrorObject,
   assertKept,
@@ -102,22 +103,16 @@ const invalid = INVALID.map(([id, sentence, field, values]) =>
 
 export const resources: readonly Check[] = [
   demand('2/status-values', 'PetStatus allows available, pending and sold', (client) =>
-    eachCase(client, STATUSES, async (own, status) => {
-      const newPet = own.newPet({ status });
-      assertPet((await own.add(newPet)).pet, newPet);
-    }),
+    eachCase(client, STATUSES, assertAdds),
   ),
-  demand('2/status-optional', 'NewPet: status is not required', async (client) => {
-    await client.add(client.newPet());
-  }),
+  demand('2/status-optional', 'NewPet: status is not required', (client) => assertAdds(client)),
   ...invalid,
   ...names,
   ...categories,
 
-  demand('2/pet-fields', 'Pet: all fields of NewPet plus id', async (client) => {
-    const newPet = client.newPet({ status: 'sold' });
-    assertPet((await client.add(newPet)).pet, newPet);
-  }),
+  demand('2/pet-fields', 'Pet: all fields of NewPet plus id', (client) =>
+    assertAdds(client, 'sold'),
+  ),
 
   demand(
     '2/id-unique',
@@ -147,10 +142,7 @@ export const resources: readonly Check[] = [
     '2/pet-carries',
     'A Pet in a response always carries id, name and categoryId',
     async (client) => {
-      const newPet = client.newPet();
-      const { pet } = await client.add(newPet);
-      assertPet(pet, newPet);
-      await assertKept(client, pet);
+      await assertAdds(client);
       for (const one of petsOf(await client.get('/pets?limit=100'))) assertPet(one);
     },
   ),

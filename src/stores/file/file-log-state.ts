@@ -51,8 +51,7 @@ export type FileLogState =
       /** True if a new process can continue with the files. */
       readonly canRestart: boolean;
     }
-  | { readonly name: 'closing'; readonly mayWrite: boolean; readonly doubt: Commit | undefined }
-  | { readonly name: 'closed'; readonly doubt: Commit | undefined };
+  | { readonly name: 'closing' | 'closed'; readonly doubt: Commit | undefined };
 
 /** The states that may follow each other. */
 export const NEXT_STATES: Readonly<Record<FileLogState['name'], readonly FileLogState['name'][]>> =

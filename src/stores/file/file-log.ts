@@ -168,7 +168,7 @@ export class FileLog implements CommitLog {
     await this.#work;
     this.#stopTicking();
     const mayWrite = this.#state.name !== 'readOnly';
-    this.#become({ name: 'closing', mayWrite, doubt: this.#doubt });
+    this.#become({ name: 'closing', doubt: this.#doubt });
     try {
       const checkpoint = (): Promise<void> =>
         this.#files.checkpoint(this.#doubt, () => this.#publishDoubt());

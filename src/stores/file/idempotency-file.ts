@@ -15,7 +15,7 @@ import { MAX_IDEMPOTENCY_KEYS, type KeyEntry } from '../idempotency/key-table.ts
 import type { PetTable } from '../table/pet-table.ts';
 import { DamagedFileError } from './damaged-file-error.ts';
 import type { DiskFile } from './disk.ts';
-import { encodeLine, hex, isIntact, lineLengthAt, PREFIX_LENGTH } from './journal-line.ts';
+import { encodeLine, hex, isIntact, PREFIX_LENGTH } from './journal-line.ts';
 import { readAll } from './read-file.ts';
 
 /** No file is longer: an entry has less than 100 bytes. */
@@ -38,7 +38,7 @@ export async function readIdempotencyFile(
   const bytes = memory.bytes(Math.min(file.stat().sizeBytes, MAX_BYTES));
   await readAll(file, bytes, 0);
   const { length } = bytes;
-  const isWhole = lineLengthAt(bytes, 0) === length && isIntact(bytes, 0, length, 0);
+  const isWhole = isIntact(bytes, 0, length, 0);
   const text = isWhole ? bytes.toString('latin1', PREFIX_LENGTH, length - 1) : '';
   const entries = decodeEntries(text);
   if (entries !== undefined) return entries;

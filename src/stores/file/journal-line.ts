@@ -57,7 +57,7 @@ export function headerText({ crc, lastId }: SnapshotId): string {
 /** Returns the snapshot that the header names at the start of a file, or undefined without one. */
 export function readHeader(bytes: Buffer): SnapshotId | undefined {
   const length = lineLengthAt(bytes, 0);
-  if (length === undefined || length > MAX_HEADER_LENGTH) return undefined;
+  if (length === undefined) return undefined;
   const text = bytes.toString('latin1', PREFIX_LENGTH, length - 1);
   const match = /^\{"journal":1,"snapshot":"([0-9a-f]{8})","lastId":(0|[1-9][0-9]*)\}$/.exec(text);
   if (match === null || !isIntact(bytes, 0, length, 0)) return undefined;

@@ -118,7 +118,7 @@ export class PetTable {
       let to = from + 1;
       while (to < length && isNext(run, to) && ends[to]! - start <= room) to += 1;
       const shift = chunk.usedBytes - start;
-      copyShort(source, start, ends[to - 1]!, chunk.bytes, chunk.usedBytes);
+      source.copy(chunk.bytes, chunk.usedBytes, start, ends[to - 1]!);
       for (let i = from; i < to; i += 1) {
         this.#endPet(chunk, ends[i]! + shift, run.statuses[i]);
         this.#ids.pushNumber(run.ids[i]!);
@@ -245,12 +245,4 @@ export class PetTable {
 /** True if only the separator is between this scanned pet and the one before. */
 function isNext({ starts, ends }: ScannedPets, index: number): boolean {
   return starts[index] === ends[index - 1]! + SEPARATOR.length;
-}
-
-/** For up to this many bytes a loop is faster than a call of `copy`. */
-const SHORT_COPY = 100;
-
-function copyShort(source: Buffer, start: number, end: number, target: Buffer, at: number): void {
-  if (end - start > SHORT_COPY) source.copy(target, at, start, end);
-  else for (let from = start; from < end; from += 1) target[at++] = source[from]!;
 }

@@ -101,6 +101,23 @@ test('whenIdle resolves when all added items have their outcomes', async () => {
   await Promise.all(items);
 });
 
+test('Items that are refused while a commit is prepared are in no commit', async () => {
+  const commits: (readonly number[])[] = [];
+  const queue: CommitQueue<number, number> = new CommitQueue(
+    async (items) => {
+      commits.push(items);
+      return items.map((result) => ({ result }));
+    },
+    { beforeCommit: async () => queue.refuse((item) => item < 2, new Error('refused')) },
+  );
+  await assert.rejects(queue.add(0, 64 << 20), /refused/);
+  assert.equal(queue.isFull, false);
+  const [one, two] = [queue.add(1, 1), queue.add(2, 1)];
+  await assert.rejects(one, /refused/);
+  assert.equal(await two, 2);
+  assert.deepEqual(commits, [[2]]);
+});
+
 test('If a commit throws, all its items fail, and the queue continues', async () => {
   let fails = true;
   const queue = new CommitQueue<number, number>(async (items) => {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { StoreUnavailableError } from '../../../src/model/pet-store.ts';
-import { openFileStore, type FileStoreOptions } from '../../../src/stores/file/file-store.ts';
+import { openFileStore } from '../../../src/stores/file/file-store.ts';
 import { createMemoryDisk } from '../../support/disk/memory-disk.ts';
 import { testPetStoreContract } from '../../../src/contract/pet-store-contract.ts';
 import { tempDir } from '../../support/disk/temp-dir.ts';
@@ -19,37 +19,6 @@ testPetStoreContract(
 );
 
 const rex = { name: 'Rex', categoryId: 7n };
-
-test('An option that is undefined has its default', async (t) => {
-  const options: Required<FileStoreOptions> = {
-    path: join(tempDir(t), 'pets.json'),
-    log: undefined,
-    disk: undefined,
-    memory: undefined,
-    longJournalBytes: undefined,
-    now: undefined,
-    timeOfDay: undefined,
-    randomBits: undefined,
-    every: undefined,
-    sleep: undefined,
-    pets: undefined,
-    keys: undefined,
-  };
-  const store = await openFileStore(options);
-  assert.equal((await store.create(rex)).text, petText(1));
-  assert.equal(store.problem(), undefined);
-  await store.close();
-});
-
-test('New ids follow the greatest id of the starting data', async () => {
-  const disk = createMemoryDisk({ 'pets.json': `[${petText(3)},${petText(7)}]` });
-  const store = await openFileStore({ path: 'pets.json', disk });
-  assert.equal((await store.create(rex)).text, petText(8));
-  const page = await store.list({ limit: 2, after: 3n });
-  assert.equal(page.text, `[${petText(7)},\n${petText(8)}]`);
-  for (const id of [1n, 4n, 6n, 9n]) assert.equal(await store.get(id), undefined);
-  await store.close();
-});
 
 test('The greatest id is 2^63 - 1: the create after it is refused', async () => {
   const disk = createMemoryDisk({ 'pets.json': `[${petText(2n ** 63n - 6n)}]` });

@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { crc32 } from 'node:zlib';
 import { systemMemory, type Memory } from '../../../src/base/memory.ts';
 import type { DiskFile } from '../../../src/stores/file/disk.ts';
 import { readJournal, type JournalContent } from '../../../src/stores/file/journal-reader.ts';
 import { PetTable } from '../../../src/stores/table/pet-table.ts';
-import { eachBitFlip } from '../../support/disk/bit-flips.ts';
 import { createFailingDisk } from '../../support/disk/failing-disk.ts';
 import { countingMemory, floodedFile } from '../../support/disk/flooded-file.ts';
 import { journalLines, linesOf, REX } from '../../support/disk/journal-text.ts';
@@ -73,9 +73,11 @@ test('Reads may be as short as a single byte', async () => {
 test('A flipped bit is refused at the offset of its line', async () => {
   const lines = petLines([1, 2, 1]);
   const starts = lines.map((_, index) => sum(lines.slice(0, index)));
-  await eachBitFlip(Buffer.concat(lines), async (flipped, offset) => {
-    await assertDamaged(flipped, starts.findLast((start) => start <= offset) ?? 0);
-  });
+  for (const at of Buffer.concat(lines).keys()) {
+    const flipped = Buffer.concat(lines);
+    flipped[at]! ^= 1 << (at % 8);
+    await assertDamaged(flipped, starts.findLast((start) => start <= at) ?? 0);
+  }
 });
 
 test('A line without its middle is refused at its offset', async () => {
@@ -93,25 +95,9 @@ for (const [name, texts, complaint] of [
   ['an empty line', [HEADER, ''], /is not a (complete )?commit/],
   ['a line that is not JSON', [HEADER, 'Remember the milk'], /is not a commit of this version/],
   [
-    'a line that is not UTF-8',
-    [HEADER, '{"after":0,"pets":[{"id":1,\xff'],
-    /is not a commit of this/,
-  ],
-  ['a commit without pets', [HEADER, '{"after":0,"pets":[]}'], /is not a commit of this version/],
-  [
-    'a commit with a space after it',
-    [HEADER, '{"after":0,"pets":[{"id":1,"name":"","categoryId":7}]} '],
-    /is not a commit of this version/,
-  ],
-  [
     'a commit that does not follow on',
     [HEADER, '{"after":1,"pets":[{"id":2,"name":"","categoryId":7}]}'],
     /This commit follows pet 1, but the line before it ends with pet 0/,
-  ],
-  [
-    'a pet whose id does not follow on',
-    [HEADER, '{"after":0,"pets":[{"id":2,"name":"","categoryId":7}]}'],
-    /is not a commit of this version/,
   ],
   [
     'a header of another version',
@@ -126,6 +112,16 @@ for (const [name, texts, complaint] of [
     });
   });
 }
+
+test('A line that is not UTF-8 is refused, though its CRC is right', async () => {
+  const commit = '{"after":0,"pets":[{"id":1,"name":"ÿ","categoryId":7}]}';
+  const [header, line] = linesOf([HEADER, commit]) as [Buffer, Buffer];
+  line[line.indexOf(0xc3)] = 0xff;
+  const crc = crc32(line.subarray(8), crc32(header));
+  line.write(crc.toString(16).padStart(8, '0'));
+  const message = /at byte 65: This line of the journal is not a commit of this version/;
+  await assert.rejects(read(Buffer.concat([header, line])), message);
+});
 
 /** Gigabytes, as a file has them that was filled by something gone wild. */
 const FLOODS: readonly (readonly [string, string])[] = [

@@ -2,7 +2,6 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { crc32 } from 'node:zlib';
 import { Histogram } from '../../../src/base/histogram.ts';
 import { systemMemory } from '../../../src/base/memory.ts';
 import { createCommit, encodeCommit } from '../../../src/stores/commits/commit.ts';
@@ -28,24 +27,6 @@ test('A line is durable once it is synced, the first one with its header and its
   assert.equal(content(), textOf(2));
   assert.equal(journal.lengthBytes, textOf(2).length);
   assert.equal(countSyncs(), 2);
-});
-
-test('A journal that a start found continues after its lines', async () => {
-  const disk = createMemoryDisk({ [PATH]: textOf(1) });
-  const file = await disk.open(PATH, 'edit');
-  const [lengthBytes, crc] = [textOf(1).length, crc32(textOf(1))];
-  const { journal, add, steps, content } = begin(disk, {
-    file,
-    entry: file.stat(),
-    lengthBytes,
-    crc,
-  });
-  assert.deepEqual(await add(8n), DURABLE);
-  // Its own file was opened elsewhere, and its name is durable.
-  assert.deepEqual(steps(), []);
-  assert.equal(content(), textOf(2));
-  await disk.remove(PATH);
-  assert.equal(journal.pathState(0), 'missing');
 });
 
 test('A short write is continued until all bytes are written', async () => {

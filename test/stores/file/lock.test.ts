@@ -1,13 +1,18 @@
 /** The lock: one store at a time, and free as soon as its holder ends, however it ends. */
 
 import assert from 'node:assert/strict';
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { platform } from 'node:os';
 import { join } from 'node:path';
-import { test, type TestContext } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { test } from 'node:test';
 import type { Disk } from '../../../src/stores/file/disk.ts';
 import { openFileStore } from '../../../src/stores/file/file-store.ts';
 import { lockFile } from '../../../src/stores/file/lock.ts';
@@ -18,7 +23,6 @@ import { tempDir } from '../../support/disk/temp-dir.ts';
 const FLOCK = { skip: ['darwin', 'win32'].includes(platform()) && 'The lock needs no flock here' };
 const POSIX = { skip: platform() === 'win32' && 'Windows has no permission bits' };
 const IS_LINUX = platform() === 'linux';
-const HOLDER_JS = fileURLToPath(new URL('../../support/process/store-holder.js', import.meta.url));
 
 test('A second store in the process is refused, and the first one continues', async (t) => {
   const folder = tempDir(t);
@@ -44,24 +48,6 @@ test('A close, or a start that fails, frees the lock and leaves its file', async
   writeFileSync(path, '[]');
   await (await openFileStore({ path })).close();
   assert.ok(existsSync(`${path}.lock`));
-});
-
-test('A store in another process is refused until this one is closed', async (t) => {
-  const path = join(tempDir(t), 'pets.json');
-  const store = await openFileStore({ path });
-  assert.match((await startHolder(t, path)).said, /pets\.json is in use already/);
-  await store.close();
-  assert.equal((await startHolder(t, path)).said, 'open\n');
-});
-
-test('A kill -9 of the holder frees the lock', async (t) => {
-  const path = join(tempDir(t), 'pets.json');
-  const { child, said } = await startHolder(t, path);
-  assert.equal(said, 'open\n');
-  await assert.rejects(openFileStore({ path }), /in use/);
-  child.kill('SIGKILL');
-  await once(child, 'close');
-  await (await openFileStore({ path })).close();
 });
 
 test('If five callers take the lock at the same time, one gets it, and the others leave no file open', async (t) => {
@@ -120,7 +106,7 @@ test('A lock file that cannot be made is an error', async (t) => {
   await assert.rejects(lockFile(join(tempDir(t), 'none', 'lock'), asItIs), { code: 'ENOENT' });
 });
 
-test('A command flock that is missing or cannot be run is an error', FLOCK, async (t) => {
+test('A command flock that is missing, cannot be run or fails is an error', FLOCK, async (t) => {
   const folder = tempDir(t);
   const { PATH } = process.env;
   process.env['PATH'] = folder;
@@ -133,6 +119,11 @@ test('A command flock that is missing or cannot be run is an error', FLOCK, asyn
   await assert.rejects(lockFile(join(folder, 'lock'), asItIs), {
     message: `${start} cannot be run: spawn flock EACCES`,
   });
+  rmSync(join(folder, 'flock'));
+  writeFileSync(join(folder, 'flock'), '#!/bin/sh\necho no locks >&2\nexit 1\n', { mode: 0o755 });
+  await assert.rejects(lockFile(join(folder, 'lock'), asItIs), {
+    message: 'The command flock failed (1): no locks',
+  });
 });
 
 /** Prepares nothing. */
@@ -141,17 +132,6 @@ const asItIs = (): Promise<void> => Promise.resolve();
 /** On other systems it is not known. */
 function countOpenFiles(): number {
   return IS_LINUX ? readdirSync('/proc/self/fd').length : 0;
-}
-
-/** Starts a process that opens the store, and waits for its first output. */
-async function startHolder(
-  t: TestContext,
-  path: string,
-): Promise<{ child: ChildProcess; said: string }> {
-  const child = spawn(process.execPath, [HOLDER_JS, path], { stdio: ['pipe', 'pipe', 'inherit'] });
-  t.after(() => child.kill('SIGKILL'));
-  const [said] = (await once(child.stdout, 'data')) as [Buffer];
-  return { child, said: said.toString() };
 }
 
 function stateOf(folder: string): readonly string[] {

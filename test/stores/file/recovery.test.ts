@@ -1,12 +1,13 @@
-/** A start on real files: what it finds in each of them, and that a refusal changes nothing. */
+/** A start: what it finds in each file, what it logs, and that a refusal changes nothing. */
 
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { test, type TestContext } from 'node:test';
-import type { Log } from '../../../src/base/log.ts';
+import { test } from 'node:test';
 import { openFileStore } from '../../../src/stores/file/file-store.ts';
 import { journalLines, REX, snapshotId } from '../../support/disk/journal-text.ts';
+import { createMemoryDisk, type MemoryDisk } from '../../support/disk/memory-disk.ts';
+import { idsIn, JOURNAL, LOCK, SNAPSHOT, TMP } from '../../support/disk/store-scene.ts';
 import { tempDir } from '../../support/disk/temp-dir.ts';
 
 test('Without files the store starts empty, and makes its folders and a snapshot', async (t) => {
@@ -16,180 +17,146 @@ test('Without files the store starts empty, and makes its folders and a snapshot
   assert.match(readFileSync(path, 'latin1'), /^\[\n[ \t]{32}\n\]\n/);
 });
 
-test('A start does not change a snapshot, and a checkpoint adds to it', async (t) => {
-  const scene = makeScene(t, { snapshot: snapshotOf(3) });
-  const before = scene.files();
-  assert.deepEqual(await openedIds(scene), [1, 2, 3]);
-  assert.deepEqual(scene.files(), before);
-  const store = await openFileStore({ path: scene.path });
+test('A start does not change a snapshot, and a checkpoint adds to it', async () => {
+  const disk = diskOf(snapshotOf(3));
+  const before = disk.contents();
+  assert.deepEqual(await openedIds(disk), [1, 2, 3]);
+  assert.deepEqual(disk.contents(), before);
+  const store = await openFileStore({ path: SNAPSHOT, disk });
   assert.equal((await store.create(REX)).text, petText(4));
   await store.close();
-  assert.deepEqual(await openedIds(scene), [1, 2, 3, 4]);
+  assert.deepEqual(await openedIds(disk), [1, 2, 3, 4]);
 });
 
 const GAPS = `[${petText(5)},${petText(9)}]`;
 
-interface Files {
-  readonly snapshot?: string | undefined;
-  readonly journal?: string | undefined;
-  readonly tmp?: string | undefined;
-}
-
-type Started = readonly [what: string, files: Files, ids: readonly number[]];
-
-const AFTER_TWO: readonly Started[] = (
-  [
-    ['an empty journal', '', [1, 2]],
-    ['a journal of zero bytes', '\0'.repeat(700), [1, 2]],
-    ['the header of a journal, and zero bytes', journal(2, []) + '\0'.repeat(700), [1, 2]],
-    ['a journal that ends with zero bytes', journal(2, [1]) + '\0'.repeat(700), [1, 2, 3]],
-    ['a journal', journal(2, [1, 2]), [1, 2, 3, 4, 5]],
-  ] as const
-).map(([what, text, ids]) => [what, { snapshot: snapshotOf(2), journal: text }, ids]);
+type Text = string | undefined;
+type Started = readonly [what: string, snapshot: Text, journal: string, ids: readonly number[]];
 
 const STARTED: readonly Started[] = [
-  ...AFTER_TWO,
-  [
-    'a journal that follows an empty snapshot',
-    { snapshot: snapshotOf(0), journal: journal(0, [1, 3]) },
-    [1, 2, 3, 4],
-  ],
+  ['an empty journal', snapshotOf(2), '', [1, 2]],
   [
     'a journal that follows a snapshot whose ids have gaps',
-    { snapshot: GAPS, journal: linesAfter(GAPS, 9, [2]).join('') },
+    GAPS,
+    linesAfter(GAPS, 9, [2]).join(''),
     [5, 9, 10, 11],
   ],
   [
     'a journal that follows a snapshot without its last line end',
-    { snapshot: snapshotOf(2).trim(), journal: journal(2, [1]) },
+    snapshotOf(2).trim(),
+    journal(2, [1]),
     [1, 2, 3],
   ],
   [
     'a journal of an older snapshot, all of whose pets the new one has',
-    { snapshot: snapshotOf(4), journal: journal(1, [1, 2]) },
+    snapshotOf(4),
+    journal(1, [1, 2]),
     [1, 2, 3, 4],
   ],
   [
     'a journal of an older snapshot, with fewer pets than the new one',
-    { snapshot: snapshotOf(5), journal: journal(1, [1, 2]) },
+    snapshotOf(5),
+    journal(1, [1, 2]),
     [1, 2, 3, 4, 5],
   ],
   [
     'a torn journal of an older snapshot',
-    { snapshot: snapshotOf(4), journal: journal(1, [1, 2, 1]).slice(0, -20) },
+    snapshotOf(4),
+    journal(1, [1, 2, 1]).slice(0, -20),
     [1, 2, 3, 4],
   ],
-  [
-    'a journal of another snapshot, without a commit',
-    { snapshot: snapshotOf(4), journal: journal(1, []) },
-    [1, 2, 3, 4],
-  ],
-  ['a torn header of a journal, and no snapshot', { journal: journal(0, [2]).slice(0, 30) }, []],
-  ['an empty journal, and no snapshot', { journal: '' }, []],
+  ['a journal of another snapshot, without a commit', snapshotOf(2), journal(1, []), [1, 2]],
+  ['a torn header of a journal, and no snapshot', undefined, journal(0, [2]).slice(0, 30), []],
+  ['an empty journal, and no snapshot', undefined, '', []],
 ];
 
-for (const [what, files, ids] of STARTED) {
-  test(`A start with ${what} finds the pets ${ids.join()}`, async (t) => {
-    const scene = makeScene(t, files);
-    assert.deepEqual(await openedIds(scene), ids);
+for (const [what, snapshot, text, ids] of STARTED) {
+  test(`A start with ${what} finds the pets ${ids.join()}`, async () => {
+    const disk = diskOf(snapshot, text);
+    assert.deepEqual(await openedIds(disk), ids);
     // Once more, with the files that the first start and stop left.
-    assert.deepEqual(await openedIds(scene), ids);
+    assert.deepEqual(await openedIds(disk), ids);
   });
 }
 
-test('A start copies a torn journal without its tail to a new file, and goes on there', async (t) => {
-  const scene = makeScene(t, {
-    snapshot: snapshotOf(2),
-    journal: journal(2, [1, 2]).slice(0, -9),
-  });
-  const before = statSync(`${scene.path}.journal`).ino;
-  const store = await openFileStore({ path: scene.path });
-  assert.equal(scene.files()['pets.json.journal'], journal(2, [1]));
-  assert.notEqual(statSync(`${scene.path}.journal`).ino, before);
+test('A start copies a torn journal without its tail, and logs the torn commit once', async () => {
+  const offset = journal(2, [1]).length;
+  const disk = diskOf(snapshotOf(2), journal(2, [1, 2]).slice(0, offset + 50), '[\n{"id":1,"na');
+  disk.write(`${SNAPSHOT}.keys.tmp`, 'unfinished');
+  const before = disk.stat(JOURNAL)?.number;
+  const warned: unknown[] = [];
+  const log = (level: string, ...told: unknown[]): unknown =>
+    level === 'warn' && warned.push(...told);
+  const store = await openFileStore({ path: SNAPSHOT, disk, log });
+  assert.equal(`${disk.read(JOURNAL)}`, journal(2, [1]));
+  assert.notEqual(disk.stat(JOURNAL)?.number, before);
+  const names = Object.keys(disk.contents()).sort();
+  assert.deepEqual(names, [SNAPSHOT, JOURNAL, LOCK], 'An unfinished checkpoint is removed');
   await store.create(REX);
-  assert.equal(scene.files()['pets.json.journal'], journal(2, [1, 1]));
+  assert.equal(`${disk.read(JOURNAL)}`, journal(2, [1, 1]));
   await store.close();
+  await (await openFileStore({ path: SNAPSHOT, disk, log })).close();
+  const event = 'Dropped a torn commit that was never acknowledged';
+  assert.deepEqual(warned, [event, { file: JOURNAL, offset, bytes: 50 }]);
 });
 
 const MISSING = /\/pets\.json is damaged: It is missing, but its journal .*\.journal exists\. /;
 const NO_LINE = 'This line of the journal is neither intact nor a torn last line';
 const NO_HEADER = 'It does not begin like a journal of this version';
+const OTHER = 'The journal follows another snapshot than the one next to it, whose pet';
+const TEX_SNAPSHOT = snapshotOf(3).replace('Rex', 'Tex');
 
-type Refused = readonly [
-  what: string,
-  snapshot: string | undefined,
-  journal: string | undefined,
-  complaint: RegExp,
-];
-
-const OTHER_SNAPSHOTS: readonly Refused[] = (
-  [
-    ['an empty snapshot and a journal of another', snapshotOf(0), journal(2, [1]), 2, 3],
-    ['a snapshot from an earlier day than the journal', snapshotOf(2), journal(4, [1]), 4, 5],
-    ['a snapshot with some of the pets of the journal', snapshotOf(3), journal(2, [2]), 2, 4],
-    ['a snapshot with the same last id', texSnapshot(), journal(3, [3]), 3, 4],
-    ['a snapshot with other pets of the same ids', texSnapshot(), journal(0, [3]), 0, 1],
-    ['a snapshot with greater ids', `[${petText(50)}]`, journal(0, [1, 2]), 0, 1],
-  ] as const
-).map(([what, snapshot, text, follows, id]) => {
-  const complaint = 'The journal follows another snapshot than the one next to it, whose pet';
-  const at = journal(follows, []).length;
-  return [what, snapshot, text, atByte(at, `${complaint} ${id} is missing`)];
-});
-
-const [HEADER = '', ...LINES] = lines(1, [1, 1, 1]);
+const [HEADER = '', ...LINES] = linesAfter(snapshotOf(1), 1, [1, 1, 1]);
 const START = HEADER.length;
-const SECOND = START + LINES[0]!.length;
-const LENGTH = journal(1, [1, 1, 1]).length;
 
-/** Journals after a snapshot of one pet, and the byte at which each is refused. */
-const DAMAGED_JOURNALS: readonly Refused[] = (
-  [
-    ['a journal that lost its header', LINES.join(''), 0, NO_HEADER],
-    ['a journal that lost a line', HEADER + LINES[1] + LINES[2], START, NO_LINE],
-    ['a journal with a line twice', HEADER + LINES[0] + LINES[0], SECOND, NO_LINE],
-    ['a journal with its lines in another order', HEADER + LINES[1] + LINES[0], START, NO_LINE],
-    [
-      'the last line of another journal',
-      HEADER + LINES[0] + linesAfter(snapshotOf(1), 1, [2, 1])[2],
-      SECOND,
-      NO_LINE,
-    ],
-    [
-      'a damaged line before a torn one',
-      journal(1, [1, 1]).replace('Rex', 'Tex').slice(0, -3),
-      START,
-      NO_LINE,
-    ],
-    ...['\0', '\xff', 'x'].map((filler) => {
-      const text = journal(1, [1, 1, 1]).slice(0, -99).padEnd(LENGTH, filler);
-      return [`a journal filled up with ${JSON.stringify(filler)}`, text, SECOND, NO_LINE] as const;
-    }),
-    ...['\xff', 'x'].map((filler) => {
-      const text = journal(1, [1]).padEnd(LENGTH, filler);
-      return [`lines of ${JSON.stringify(filler)} in a journal`, text, SECOND, NO_LINE] as const;
-    }),
-    ['another text instead of the journal', 'Remember the milk\n', 0, NO_HEADER],
-    [
-      'a journal of an earlier version',
-      '91dc63af {"after":1,"pets":[{"id":2,"name":"Rex","categoryId":7}]}\n',
-      0,
-      `${NO_HEADER}.* if another version wrote it, stop that version cleanly first`,
-    ],
-  ] as const
-).map(([what, text, at, complaint]) => [what, snapshotOf(1), text, atByte(at, complaint)]);
+type Refused = readonly [what: string, snapshot: Text, journal: Text, complaint: RegExp];
 
 const REFUSED: readonly Refused[] = [
   ['a journal and no snapshot', undefined, journal(2, [1]), MISSING],
   ['a journal without commits and no snapshot', undefined, journal(2, []), MISSING],
   ['another text for a journal and no snapshot', undefined, 'Remember the milk\n', MISSING],
-  ...OTHER_SNAPSHOTS,
-  ...DAMAGED_JOURNALS,
+  [
+    'a snapshot from an earlier day than the journal',
+    snapshotOf(2),
+    journal(4, [1]),
+    atByte(journal(4, []).length, `${OTHER} 5 is missing`),
+  ],
+  [
+    'a snapshot with some of the pets of the journal',
+    snapshotOf(3),
+    journal(2, [2]),
+    atByte(journal(2, []).length, `${OTHER} 4 is missing`),
+  ],
+  [
+    'a snapshot with other pets of the same ids',
+    TEX_SNAPSHOT,
+    journal(0, [3]),
+    atByte(journal(0, []).length, `${OTHER} 1 is missing or different`),
+  ],
+  ['a journal that lost its header', snapshotOf(1), LINES.join(''), atByte(0, NO_HEADER)],
+  [
+    'a journal that lost a line',
+    snapshotOf(1),
+    HEADER + LINES[1] + LINES[2],
+    atByte(START, NO_LINE),
+  ],
   [
     'a journal that lost a line, and whose pets the snapshot has',
     snapshotOf(5),
     HEADER + LINES[1] + LINES[2],
     atByte(START, NO_LINE),
+  ],
+  [
+    'a damaged line before a torn one',
+    snapshotOf(1),
+    journal(1, [1, 1]).replace('Rex', 'Tex').slice(0, -3),
+    atByte(START, NO_LINE),
+  ],
+  [
+    'a journal of an earlier version',
+    snapshotOf(1),
+    '91dc63af {"after":1,"pets":[{"id":2,"name":"Rex","categoryId":7}]}\n',
+    atByte(0, `${NO_HEADER}.* if another version wrote it, stop that version cleanly first`),
   ],
   ['an empty snapshot', '', journal(0, [1]), /damaged at byte 0, line 1: The file is empty\. /],
   ['no array of pets', '{"pets":[]}', undefined, /byte 0, line 1: It is not an array of pets/],
@@ -202,26 +169,26 @@ const REFUSED: readonly Refused[] = [
 ];
 
 for (const [what, snapshot, text, complaint] of REFUSED) {
-  test(`A start with ${what} is refused, and changes nothing`, async (t) => {
-    const scene = makeScene(t, { snapshot, journal: text, tmp: 'unfinished' });
-    const before = scene.files();
-    await assert.rejects(openFileStore({ path: scene.path }), (error: Error) => {
+  test(`A start with ${what} is refused, and changes nothing`, async () => {
+    const disk = diskOf(snapshot, text, 'unfinished');
+    const before = disk.contents();
+    await assert.rejects(openFileStore({ path: SNAPSHOT, disk }), (error: Error) => {
       assert.equal(error.name, 'DamagedFileError');
       assert.match(error.message, complaint);
-      assert.ok(error.message.startsWith(scene.path));
+      assert.ok(error.message.startsWith(SNAPSHOT));
       assert.match(error.message, /It was left as it is\. ./);
       return true;
     });
-    assert.deepEqual(scene.files(), before);
+    // The lock file has the process id now.
+    assert.deepEqual({ ...disk.contents(), [LOCK]: '' }, { ...before, [LOCK]: '' });
   });
 }
 
-test('A file that is not a data file is refused before a lock file is made', async (t) => {
-  const folder = tempDir(t);
-  const path = join(folder, 'notes.txt');
-  writeFileSync(path, 'Remember the milk\n');
-  await assert.rejects(openFileStore({ path }), { name: 'DamagedFileError' });
-  assert.deepEqual(readdirSync(folder), ['notes.txt']);
+test('A file that is not a data file is refused before a lock file is made', async () => {
+  const disk = createMemoryDisk({ '/d/notes.txt': 'Remember the milk\n' });
+  const opening = openFileStore({ path: '/d/notes.txt', disk });
+  await assert.rejects(opening, { name: 'DamagedFileError' });
+  assert.deepEqual(Object.keys(disk.contents()), ['/d/notes.txt']);
 });
 
 for (const name of ['pets.json', 'pets.json.journal']) {
@@ -235,108 +202,69 @@ for (const name of ['pets.json', 'pets.json.journal']) {
   });
 }
 
-test('A torn commit is logged once, with its offset', async (t) => {
-  const offset = journal(2, [1]).length;
-  const scene = makeScene(t, {
-    snapshot: snapshotOf(2),
-    journal: journal(2, [1, 2]).slice(0, offset + 50),
-  });
-  const warned: unknown[][] = [];
-  const log: Log = (...told) => told[0] === 'warn' && warned.push(told.slice(1));
-  await (await openFileStore({ path: scene.path, log })).close();
-  const details = { file: `${scene.path}.journal`, offset, bytes: 50 };
-  const event = 'Dropped a torn commit that was never acknowledged';
-  assert.deepEqual(warned, [[event, details]]);
-  await (await openFileStore({ path: scene.path, log })).close();
-  assert.equal(warned.length, 1);
-});
-
-test('A snapshot without a checksum line is logged', async (t) => {
-  const { path } = makeScene(t, { snapshot: snapshotOf(2) });
+test('A snapshot without a checksum line is logged', async () => {
+  const disk = diskOf(snapshotOf(2));
   const events: string[] = [];
-  const log: Log = (_level, event) => events.push(event);
-  const store = await openFileStore({ path, log });
+  const log = (_level: string, event: string): unknown => events.push(event);
+  const store = await openFileStore({ path: SNAPSHOT, disk, log });
   await store.create(REX);
   await store.close();
-  await (await openFileStore({ path, log })).close();
+  await (await openFileStore({ path: SNAPSHOT, disk, log })).close();
   assert.equal(events.filter((event) => event.includes('has no checksum line')).length, 1);
 });
 
-test('A start removes an unfinished checkpoint', async (t) => {
-  const files = { snapshot: snapshotOf(2), journal: journal(2, [1]), tmp: '[\n{"id":1,"na' };
-  const { path } = makeScene(t, files);
-  const store = await openFileStore({ path });
-  assert.ok(!existsSync(`${path}.tmp`));
-  assert.equal(store.count().total, 3);
-  await store.close();
-});
-
-test('A start keeps a short journal, and merges a long one into a new snapshot', async (t) => {
+test('A start keeps a short journal, and merges a long one into a new snapshot', async () => {
   const length = journal(0, [1, 1]).length;
-  for (const [longJournalBytes, stays] of [
-    [length, true],
-    [length - 1, false],
+  for (const [snapshotPets, longJournalBytes, stays] of [
+    [0, length, true],
+    [0, length - 1, false],
+    // Shorter than all pets.
+    [50, 1, true],
   ] as const) {
-    const scene = makeScene(t, { snapshot: snapshotOf(0), journal: journal(0, [1, 1]) });
-    const store = await openFileStore({ path: scene.path, longJournalBytes });
-    assert.equal(existsSync(`${scene.path}.journal`), stays);
-    assert.equal(scene.files()['pets.json'] === snapshotOf(0), stays);
-    assert.equal((await store.create(REX)).text, petText(3));
+    const disk = diskOf(snapshotOf(snapshotPets), journal(snapshotPets, [1, 1]));
+    const store = await openFileStore({ path: SNAPSHOT, disk, longJournalBytes });
+    assert.equal(disk.stat(JOURNAL) !== undefined, stays);
+    assert.equal(`${disk.read(SNAPSHOT)}` === snapshotOf(snapshotPets), stays);
+    assert.equal((await store.create(REX)).text, petText(snapshotPets + 3));
     await store.close();
-    assert.deepEqual(await openedIds(scene), [1, 2, 3]);
+    assert.equal((await openedIds(disk)).length, snapshotPets + 3);
   }
 });
 
-test('A copy made during a checkpoint is refused, or has all pets', async (t) => {
-  const scene = makeScene(t, { snapshot: snapshotOf(2) });
-  const store = await openFileStore({ path: scene.path });
+test('A copy made during a checkpoint is refused, or has all pets', async () => {
+  const disk = diskOf(snapshotOf(2));
+  const store = await openFileStore({ path: SNAPSHOT, disk });
   await store.create(REX);
   // The journal first, as the page says: the newer snapshot has its pets.
-  const { 'pets.json': older, 'pets.json.journal': copied } = scene.files();
+  const [older, copied] = [disk.read(SNAPSHOT), disk.read(JOURNAL)];
   await store.close();
-  const good = makeScene(t, { snapshot: scene.files()['pets.json'], journal: copied });
-  assert.deepEqual(await openedIds(good), [1, 2, 3]);
-  const again = await openFileStore({ path: scene.path });
+  assert.deepEqual(await openedIds(diskOf(disk.read(SNAPSHOT), copied)), [1, 2, 3]);
+  const again = await openFileStore({ path: SNAPSHOT, disk });
   await again.create(REX);
   // The snapshot first: the newer journal does not follow it.
-  const bad = makeScene(t, { snapshot: older, journal: scene.files()['pets.json.journal'] });
-  await assert.rejects(openFileStore({ path: bad.path }), { name: 'DamagedFileError' });
-  await again.close();
+  const bad = diskOf(older, disk.read(JOURNAL));
+  await assert.rejects(openFileStore({ path: SNAPSHOT, disk: bad }), { name: 'DamagedFileError' });
 });
 
-interface Scene {
-  readonly path: string;
-  /** The content of each file in the folder. */
-  files(): Record<string, string>;
+/** A disk with these files, and with the lock file that every store leaves. */
+function diskOf(
+  snapshot: string | Buffer | undefined,
+  journal?: string | Buffer,
+  tmp?: string,
+): MemoryDisk {
+  const disk = createMemoryDisk({ [LOCK]: '' });
+  if (snapshot !== undefined) disk.write(SNAPSHOT, snapshot);
+  if (journal !== undefined) disk.write(JOURNAL, journal);
+  if (tmp !== undefined) disk.write(TMP, tmp);
+  return disk;
 }
 
-/** A folder with these files, and with the lock file that every store leaves. */
-function makeScene(t: TestContext, { snapshot, journal, tmp }: Files): Scene {
-  const folder = tempDir(t);
-  const path = join(folder, 'pets.json');
-  const contents = { '': snapshot, '.journal': journal, '.tmp': tmp, '.lock': '' };
-  for (const [suffix, content] of Object.entries(contents)) {
-    if (content !== undefined) writeFileSync(path + suffix, content);
-  }
-  const files = (): Record<string, string> =>
-    Object.fromEntries(
-      readdirSync(folder)
-        .sort()
-        // The content of a lock file is for people only.
-        .map((name) => [
-          name,
-          name.endsWith('.lock') ? '' : readFileSync(join(folder, name), 'latin1'),
-        ]),
-    );
-  return { path, files };
-}
-
-/** Opens the store, closes it, and gives the ids of the pets it had. */
-async function openedIds({ path }: Scene): Promise<readonly number[]> {
-  const store = await openFileStore({ path });
-  const { pets } = await store.list({ limit: 1000 });
+/** Opens the store, closes it, and returns the ids of the pets that it had. */
+async function openedIds(disk: MemoryDisk): Promise<readonly number[]> {
+  const store = await openFileStore({ path: SNAPSHOT, disk });
+  const ids = await idsIn(store);
   await store.close();
-  return pets.map(({ id }) => Number(id));
+  return ids;
 }
 
 function petText(id: number): string {
@@ -347,18 +275,9 @@ function snapshotOf(count: number): string {
   return `[${Array.from({ length: count }, (_, index) => petText(index + 1)).join(',\n')}]\n`;
 }
 
-/** The snapshot of three pets, the first of them with another name. */
-function texSnapshot(): string {
-  return snapshotOf(3).replace('Rex', 'Tex');
-}
-
 /** A journal after a snapshot of so many pets, with commits of so many each. */
 function journal(snapshotPets: number, sizes: readonly number[]): string {
-  return lines(snapshotPets, sizes).join('');
-}
-
-function lines(snapshotPets: number, sizes: readonly number[]): readonly string[] {
-  return linesAfter(snapshotOf(snapshotPets), snapshotPets, sizes);
+  return linesAfter(snapshotOf(snapshotPets), snapshotPets, sizes).join('');
 }
 
 function linesAfter(snapshot: string, lastId: number, sizes: readonly number[]): readonly string[] {

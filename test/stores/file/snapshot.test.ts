@@ -11,7 +11,6 @@ import {
   SnapshotText,
   type ReadSnapshot,
 } from '../../../src/stores/file/snapshot.ts';
-import { createFailingDisk } from '../../support/disk/failing-disk.ts';
 import { countingMemory, floodedFile } from '../../support/disk/flooded-file.ts';
 import { createMemoryDisk } from '../../support/disk/memory-disk.ts';
 
@@ -110,15 +109,6 @@ const layouts: Readonly<Record<string, string>> = {
   'with whitespace everywhere':
     ' \t\r\n[ { "id" : 1 , "name" : "Rex" , "categoryId" : 7 } , {\n"id"\t:2,"name":"Tom",' +
     '"categoryId":\r7,"status": "sold" }\t] \n',
-  'with fields in another order':
-    '[{"categoryId":7,"name":"Rex","id":1},{"status":"sold","id":2,"categoryId":7,"name":"Tom"}]',
-  'with escaped keys': `[${REX},${TOM}]`
-    .replace('"name"', '"n\\u0061me"')
-    .replaceAll('"id"', '"\\u0069d"'),
-  'with an escaped status': `[${REX},${TOM.replace('sold', 's\\u006fld')}]`,
-  'with integers in other forms':
-    '[{"id":1.0,"name":"Rex","categoryId":70e-1},' +
-    '{"id":0.2E+1,"name":"Tom","categoryId":7.00,"status":"sold"}]',
 };
 
 for (const [how, text] of Object.entries(layouts)) {
@@ -154,14 +144,8 @@ const refusals: readonly (readonly [string, string, number, string])[] = [
   ['a zero byte after the array', `${ARRAY}\0`, ARRAY.length, 'Something follows the closing'],
   ['an element that is not a pet', `[${REX},7]`, 38, "Expected an object but found '7'"],
   ['an array within the array', `[[${REX}]]`, 1, "Expected an object but found '['"],
-  ['an empty pet', '[{}]', 1, 'id is required; name is required; categoryId is required'],
   ['an id twice', `[${REX},\n${REX}]`, 39, 'id 1 does not come after 1: ids must be ascending'],
   ['an id that goes back', `[${TOM},${REX}]`, 54, 'id 1 does not come after 2'],
-  ['the id 0', `[${REX.replace('1', '0')}]`, 1, 'id must be positive, not 0'],
-  ['an id with a zero before it', `[${REX.replace('1', '01')}]`, 8, "Expected ',' or '}' but"],
-  ['a status twice in a pet', `[${TOM.replace('}', ',"status":"sold"}')}]`, 1, 'status is given'],
-  ['a control character in a name', `[${REX.replace('ex', '\t')}]`, 18, `Expected '"' at the end`],
-  ['an unknown escape in a name', `[${REX.replace('ex', '\\x')}]`, 19, 'Expected one of the'],
 ];
 
 for (const [what, text, at, complaint] of refusals) {
@@ -243,20 +227,6 @@ test('Whitespace may be longer than the window of the reader', async () => {
     REX,
     TOM,
   ]);
-});
-
-test('A snapshot is read although each read returns a single byte', async () => {
-  const disk = createFailingDisk(createMemoryDisk({ s: write([REX, TOM]) }));
-  disk.fault = ({ operation }) => (operation === 'read' ? 1 : undefined);
-  const table = new PetTable();
-  const { hasChecksum } = await readSnapshot(
-    's',
-    await disk.open('s', 'read'),
-    table,
-    systemMemory,
-  );
-  assert.deepEqual(textsIn(table), [REX, TOM]);
-  assert.equal(hasChecksum, true);
 });
 
 test('The offset of a mistake counts from the start of the file', async () => {

@@ -65,55 +65,45 @@ test('A complete line with any byte changed is not torn', () => {
 
 const LINE = lineOf(1500);
 const OTHER_LINE = lineOf(10);
+const BEGINNING = `${LINE.subarray(0, 90)}`;
+
+/** The beginning of the line, with another text from a position on. */
+const edited = (at: number, text: string): string =>
+  BEGINNING.slice(0, at) + text + BEGINNING.slice(at + text.length);
+
+const TAILS: readonly (readonly [what: string, ...parts: readonly (Buffer | string)[]])[] = [
+  ['a second line after it', LINE, OTHER_LINE],
+  ['the beginning of a second line after it', LINE, OTHER_LINE.subarray(0, 9)],
+  ['a zero byte after it', LINE, '\0'],
+  ['another id before it', BEGINNING.replace('"after":7', '"after":6')],
+  ['another first id', BEGINNING.replace('"id":8', '"id":9')],
+  ['a CRC that is not hex', edited(0, 'ABCDEF00')],
+  ['no space after its CRC', edited(8, '_')],
+  ['a length that is not hex', edited(9, '0000zzzz')],
+  ['a length shorter than itself', edited(9, '00000020')],
+  ['a line feed before its end', BEGINNING, '\n', LINE.subarray(91, 200)],
+  ['bytes that are not UTF-8', BEGINNING, Buffer.alloc(9, 0xff)],
+  ['zeros from within a sector', BEGINNING, Buffer.alloc(90)],
+  ['zeros within a sector', BEGINNING, Buffer.alloc(9), LINE.subarray(99, 200)],
+  ['some other text', 'Remember the milk\n'],
+];
+
+const joined = (...parts: readonly (Buffer | string)[]): Buffer =>
+  Buffer.concat(parts.map((part) => Buffer.from(part as string)));
+
 const CASES: readonly (readonly [what: string, tail: Buffer, offset: number])[] = [
-  ['a second line after it', Buffer.concat([LINE, OTHER_LINE]), 65],
-  ['the beginning of a second line after it', Buffer.concat([LINE, OTHER_LINE.subarray(0, 9)]), 65],
-  ['a zero byte after it', Buffer.concat([LINE, Buffer.alloc(1)]), 65],
-  [
-    'another id before it',
-    Buffer.from(`${LINE}`.replace('"after":7', '"after":6').slice(0, 90)),
-    65,
-  ],
-  ['another first id', Buffer.from(`${LINE}`.replace('"id":8', '"id":9').slice(0, 90)), 65],
-  ['a CRC that is not hex', Buffer.concat([Buffer.from('ABCDEF00'), LINE.subarray(8, 90)]), 65],
-  [
-    'a length that is not hex',
-    Buffer.concat([LINE.subarray(0, 9), Buffer.from('0000zzzz'), LINE.subarray(17, 90)]),
-    65,
-  ],
-  [
-    'a length shorter than itself',
-    Buffer.concat([LINE.subarray(0, 9), Buffer.from('00000020'), LINE.subarray(17, 90)]),
-    65,
-  ],
-  [
-    'no space after its CRC',
-    Buffer.concat([LINE.subarray(0, 8), Buffer.from('_'), LINE.subarray(9, 90)]),
-    65,
-  ],
-  [
-    'a line feed before its end',
-    Buffer.concat([LINE.subarray(0, 90), Buffer.from('\n'), LINE.subarray(91, 200)]),
-    65,
-  ],
-  ['bytes that are not UTF-8', Buffer.concat([LINE.subarray(0, 90), Buffer.alloc(9, 0xff)]), 65],
-  ['zeros from within a sector', Buffer.concat([LINE.subarray(0, 90), Buffer.alloc(90)]), 65],
-  [
-    'zeros within a sector',
-    Buffer.concat([LINE.subarray(0, 90), Buffer.alloc(9), LINE.subarray(99, 200)]),
-    65,
-  ],
+  ...TAILS.map(([what, ...parts]) => [what, joined(...parts), 65] as const),
   [
     'another commit, and its first sector missing',
-    withoutFirstSector(Buffer.concat([LINE.subarray(0, 900), OTHER_LINE])),
+    // From the beginning of a character on.
+    withoutFirstSector(joined(LINE.subarray(0, LINE.indexOf('a', 900)), OTHER_LINE)),
     512,
   ],
   [
     'a line feed within, and its first sector missing',
-    withoutFirstSector(Buffer.concat([LINE.subarray(0, 900), Buffer.from('\nx')])),
+    withoutFirstSector(joined(LINE.subarray(0, 900), '\nx')),
     512,
   ],
-  ['some other text', Buffer.from('Remember the milk\n'), 65],
 ];
 
 for (const [what, tail, offset] of CASES) {

@@ -60,16 +60,6 @@ function begin() {
 /** Long enough for all that waits for nothing but promises. */
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-test('The same key and pet return the stored pet, marked as a replay, and store nothing', async () => {
-  const { store, create } = begin();
-  const first = create();
-  store.creates[0]?.succeed();
-  const { pet, isReplayed } = await first;
-  assert.equal(isReplayed, false);
-  assert.deepEqual(await create(), { pet, isReplayed: true });
-  assert.equal(store.creates.length, 1);
-});
-
 const OTHERS: readonly [what: string, pet: NewPet][] = [
   ['name', { ...REX, name: 'Rex ' }],
   ['categoryId', { ...REX, categoryId: 8n }],
@@ -86,13 +76,6 @@ for (const [what, other] of OTHERS) {
     assert.equal(store.creates.length, 1);
   });
 }
-
-test('Another key stores the same pet again', async () => {
-  const { store, create } = begin();
-  void create();
-  void create(REX, requestKey(2));
-  assert.equal(store.creates.length, 2);
-});
 
 test('A create that arrives while the first one with its key is in progress gets its pet', async () => {
   const { store, create } = begin();

@@ -38,16 +38,8 @@ for (const { schema, good, bad } of CASES) {
   });
 }
 
-test('The validator refuses unknown keywords, types, formats and references', () => {
-  const unknown: readonly Json[] = [
-    { pattern: 'a' },
-    { type: 'number' },
-    { format: 'email' },
-    { additionalProperties: true },
-    { $ref: '#/schemas/c' },
-    { $ref: 'https://example.com/' },
-  ];
-  for (const schema of unknown) {
+test('The validator refuses an unknown keyword, type or reference', () => {
+  for (const schema of [{ pattern: 'a' }, { type: 'number' }, { $ref: '#/schemas/c' }]) {
     assert.throws(() => schemaProblems(schema, 'a', ROOT), Error, JSON.stringify(schema));
   }
 });

@@ -12,11 +12,28 @@ export interface JsonObject {
 /** Returns the problems of a value, each with its path, or an empty list if it is valid. */
 export function schemaProblems(schema: Json, value: Json, root: Json, at = '$'): readonly string[] {
   const keywords = asObject(schema);
+  const check = (inner: Json, part: Json, step: string): readonly string[] =>
+    schemaProblems(inner, part, root, `${at}${step}`);
   return Object.entries(keywords).flatMap(([keyword, operand]) => {
-    if (ANNOTATIONS.has(keyword)) return [];
-    const check = CHECKS.get(keyword);
-    if (check === undefined) throw new Error(`The schema keyword ${keyword} is not known`);
-    return check({ operand, value, keywords, root, at });
+    switch (keyword) {
+      case 'description':
+      case 'default':
+        return [];
+      case '$ref':
+        return check(resolveRef(root, operand), value, '');
+      case 'items':
+        return asArray(value).flatMap((item, index) => check(operand, item, `[${index}]`));
+      case 'properties':
+        return Object.entries(asObject(operand)).flatMap(([name, inner]) =>
+          isObject(value) && Object.hasOwn(value, name)
+            ? check(inner, value[name]!, `.${name}`)
+            : [],
+        );
+    }
+    const holds = RULES.get(keyword);
+    if (holds === undefined) throw new Error(`The schema keyword ${keyword} is not known`);
+    if (holds(operand, value, keywords)) return [];
+    return [`${at}: ${JSON.stringify(value)} breaks ${keyword} ${JSON.stringify(operand)}`];
   });
 }
 
@@ -36,19 +53,8 @@ export function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-interface Situation {
-  /** The value of the keyword. */
-  readonly operand: Json;
-  readonly value: Json;
-  /** The schema that contains the keyword. */
-  readonly keywords: JsonObject;
-  readonly root: Json;
-  readonly at: string;
-}
-
-type Check = (situation: Situation) => readonly string[];
-
-const ANNOTATIONS: ReadonlySet<string> = new Set(['description', 'default']);
+/** Returns true if a value keeps a rule, or is of a type for which the rule says nothing. */
+type Rule = (operand: Json, value: Json, keywords: JsonObject) => boolean;
 
 const TYPES: ReadonlyMap<Json, (value: Json) => boolean> = new Map([
   ['object', isObject],
@@ -57,94 +63,37 @@ const TYPES: ReadonlyMap<Json, (value: Json) => boolean> = new Map([
   ['integer', (value: Json) => Number.isInteger(value)],
 ]);
 
-const CHECKS: ReadonlyMap<string, Check> = new Map<string, Check>([
-  [
-    '$ref',
-    ({ operand, value, root, at }) => {
-      return schemaProblems(resolveRef(root, operand), value, root, at);
-    },
-  ],
-  [
-    'type',
-    ({ operand, value, at }) => {
-      const isOfType = TYPES.get(operand);
-      if (isOfType === undefined) throw new Error(`The type ${operand} is not known`);
-      return isOfType(value) ? [] : [`${at} is no ${operand}`];
-    },
-  ],
+const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
+  ['type', (operand, value) => TYPES.get(operand)!(value)],
+  ['enum', (operand, value) => asArray(operand).includes(value)],
+  ['minimum', (operand, value) => !(Number(value) < Number(operand))],
+  ['maximum', (operand, value) => !(Number(value) > Number(operand))],
   [
     'format',
-    ({ operand, value, at }) => {
+    (operand, value) => {
       if (operand !== 'int64') throw new Error(`The format ${operand} is not known`);
-      const isInt64 = typeof value !== 'number' || (value >= -(2 ** 63) && value < 2 ** 63);
-      return isInt64 ? [] : [`${at} is no int64`];
-    },
-  ],
-  [
-    'enum',
-    ({ operand, value, at }) => {
-      return asArray(operand).includes(value) ? [] : [`${at} is none of ${operand}`];
-    },
-  ],
-  [
-    'minimum',
-    ({ operand, value, at }) => {
-      const isBelow = typeof value === 'number' && value < Number(operand);
-      return isBelow ? [`${at} is below ${operand}`] : [];
-    },
-  ],
-  [
-    'maximum',
-    ({ operand, value, at }) => {
-      const isAbove = typeof value === 'number' && value > Number(operand);
-      return isAbove ? [`${at} is above ${operand}`] : [];
+      return typeof value !== 'number' || (value >= -(2 ** 63) && value < 2 ** 63);
     },
   ],
   [
     'required',
-    ({ operand, value, at }) => {
-      if (!isObject(value)) return [];
-      const missing = asArray(operand).filter((name) => !Object.hasOwn(value, String(name)));
-      return missing.map((name) => `${at}.${name} is missing`);
-    },
-  ],
-  [
-    'properties',
-    ({ operand, value, root, at }) => {
-      if (!isObject(value)) return [];
-      return Object.entries(asObject(operand)).flatMap(([name, schema]) => {
-        const isPresent = Object.hasOwn(value, name);
-        return isPresent ? schemaProblems(schema, value[name]!, root, `${at}.${name}`) : [];
-      });
-    },
+    (operand, value) => asArray(operand).every((name) => Object.hasOwn(asObject(value), `${name}`)),
   ],
   [
     'additionalProperties',
-    ({ operand, value, keywords, at }) => {
+    (operand, value, { properties = {} }) => {
       if (operand !== false) throw new Error('Only additionalProperties: false is known');
-      const known = asObject(keywords['properties'] ?? {});
-      const names = isObject(value) ? Object.keys(value) : [];
-      const unknown = names.filter((name) => !Object.hasOwn(known, name));
-      return unknown.map((name) => `${at}.${name} must not be there`);
-    },
-  ],
-  [
-    'items',
-    ({ operand, value, root, at }) => {
-      if (!Array.isArray(value)) return [];
-      return value.flatMap((item: Json, index) => {
-        return schemaProblems(operand, item, root, `${at}[${index}]`);
-      });
+      return Object.keys(asObject(value)).every((name) =>
+        Object.hasOwn(asObject(properties), name),
+      );
     },
   ],
 ]);
 
 function asObject(value: Json): JsonObject {
-  if (!isObject(value)) throw new Error(`Expected an object, not ${JSON.stringify(value)}`);
-  return value;
+  return isObject(value) ? value : {};
 }
 
 function asArray(value: Json): readonly Json[] {
-  if (!Array.isArray(value)) throw new Error(`Expected an array, not ${JSON.stringify(value)}`);
-  return value as readonly Json[];
+  return Array.isArray(value) ? (value as readonly Json[]) : [];
 }

@@ -24,6 +24,14 @@ export interface FailingDisk extends Disk {
   fault: Fault;
 }
 
+/** The operations on a path, except for `open`, and for `stat`, which is synchronous. */
+const OPERATIONS = [
+  ...(['resolve', 'makeDirectory', 'rename', 'link', 'remove'] as const),
+  ...(['syncDirectory', 'list', 'freeBytes', 'lock'] as const),
+];
+
+type Operation = (path: string, ...rest: readonly never[]) => unknown;
+
 export function createFailingDisk(disk: Disk): FailingDisk {
   const calls: DiskCall[] = [];
   const openFiles = new Map<number, string>();
@@ -32,95 +40,63 @@ export function createFailingDisk(disk: Disk): FailingDisk {
     calls.push(call);
     return failing.fault(call);
   };
+  const wrap =
+    (operation: (typeof OPERATIONS)[number]): Operation =>
+    async (path, ...rest) => {
+      await enter({ operation, path });
+      return (disk[operation] as Operation)(path, ...rest);
+    };
+  const wrapped = OPERATIONS.map((operation) => [operation, wrap(operation)]);
   const failing: FailingDisk = {
+    ...(Object.fromEntries(wrapped) as Pick<Disk, (typeof OPERATIONS)[number]>),
     processId: disk.processId,
     calls,
     openFiles,
     fault: () => undefined,
-    async open(path, how, making) {
-      await enter({ operation: 'open', path });
-      const wrapped = await disk.open(path, how, making);
-      const file = (opened += 1);
-      openFiles.set(file, path);
-      const close = async (): Promise<void> => {
-        // As on a real disk, a file is closed even when that fails.
-        await wrapped.close();
-        openFiles.delete(file);
-        await enter({ operation: 'close', path, file });
-      };
-      return { ...wrapFile(wrapped, path, file, enter), close };
-    },
     stat(path) {
       enter({ operation: 'stat', path });
       return disk.stat(path);
     },
-    async resolve(path) {
-      await enter({ operation: 'resolve', path });
-      return disk.resolve(path);
-    },
-    async makeDirectory(path) {
-      await enter({ operation: 'makeDirectory', path });
-      return disk.makeDirectory(path);
-    },
-    async rename(from, to) {
-      await enter({ operation: 'rename', path: from });
-      return disk.rename(from, to);
-    },
-    async link(from, to) {
-      await enter({ operation: 'link', path: from });
-      return disk.link(from, to);
-    },
-    async remove(path) {
-      await enter({ operation: 'remove', path });
-      return disk.remove(path);
-    },
-    async syncDirectory(path) {
-      await enter({ operation: 'syncDirectory', path });
-      return disk.syncDirectory(path);
-    },
-    async list(path) {
-      await enter({ operation: 'list', path });
-      return disk.list(path);
-    },
-    async freeBytes(path) {
-      await enter({ operation: 'freeBytes', path });
-      return disk.freeBytes(path);
-    },
-    async lock(path, making) {
-      await enter({ operation: 'lock', path });
-      return disk.lock(path, making);
+    async open(path, how, making) {
+      await enter({ operation: 'open', path });
+      const file = await disk.open(path, how, making);
+      const number = (opened += 1);
+      openFiles.set(number, path);
+      const close = async (): Promise<void> => {
+        // As on a real disk, a file is closed even when that fails.
+        await file.close();
+        openFiles.delete(number);
+        await enter({ operation: 'close', path, file: number });
+      };
+      const call = (operation: keyof DiskFile): ReturnType<Fault> =>
+        enter({ operation, path, file: number });
+      return { ...wrapFile(file, call), close };
     },
   };
   return failing;
 }
 
 function wrapFile(
-  wrapped: DiskFile,
-  path: string,
-  file: number,
-  enter: Fault,
+  file: DiskFile,
+  call: (operation: keyof DiskFile) => ReturnType<Fault>,
 ): Omit<DiskFile, 'close'> {
   return {
+    stat: () => file.stat(),
     async read(bytes, offset, length, position) {
-      const most = await enter({ operation: 'read', path, file });
-      return wrapped.read(bytes, offset, Math.min(length, most ?? length), position);
+      const most = await call('read');
+      return file.read(bytes, offset, Math.min(length, most ?? length), position);
     },
-    async write(bytes, offset, position) {
-      const most = await enter({ operation: 'write', path, file });
-      return wrapped.write(cut(bytes, offset, most), offset, position);
-    },
-    writeNow(bytes, offset, position) {
-      const most = enter({ operation: 'writeNow', path, file });
-      return wrapped.writeNow(cut(bytes, offset, most), offset, position);
-    },
+    write: async (bytes, offset, position) =>
+      file.write(cut(bytes, offset, await call('write')), offset, position),
+    writeNow: (bytes, offset, position) =>
+      file.writeNow(cut(bytes, offset, call('writeNow')), offset, position),
     async sync() {
-      await enter({ operation: 'sync', path, file });
-      return wrapped.sync();
+      await call('sync');
+      return file.sync();
     },
-    stat: () => wrapped.stat(),
     async truncate(length) {
-      await enter({ operation: 'truncate', path, file });
-      return wrapped.truncate(length);
+      await call('truncate');
+      return file.truncate(length);
     },
   };
 }

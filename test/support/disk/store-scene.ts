@@ -110,9 +110,15 @@ export async function assertPets(
 
 /** A start finds these pets in the files as they are now. */
 export async function assertHeld(memory: MemoryDisk, ids: readonly number[]): Promise<void> {
+  const store = await openFileStore({ path: SNAPSHOT, disk: copyOf(memory) });
+  assert.deepEqual(await idsIn(store), ids);
+}
+
+/** The files as they are now, without the process that uses them. */
+export function copyOf(memory: MemoryDisk): MemoryDisk {
   const disk = createMemoryDisk();
   for (const path of Object.keys(memory.contents())) disk.write(path, memory.read(path));
-  assert.deepEqual(await idsIn(await openFileStore({ path: SNAPSHOT, disk })), ids);
+  return disk;
 }
 
 export async function idsIn(store: FileStore): Promise<readonly number[]> {

@@ -80,7 +80,21 @@ export async function addLongPets({ app }: Service, count: number): Promise<void
   for (let pet = 0; pet < count; pet += 1) await app.pets.create(newPet);
 }
 
-export async function listen(server: ReturnType<typeof createServer>): Promise<number> {
+/** Resolves with a port that was free a moment ago. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  const port = await listen(server);
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** Listens on a free port until the test, or the file of tests, ends. Resolves with the port. */
+export function listenFor(t: { after(close: () => void): void }, server: Server): Promise<number> {
+  t.after(() => void server.close().closeAllConnections());
+  return listen(server);
+}
+
+export async function listen(server: Server): Promise<number> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return (server.address() as AddressInfo).port;
 }

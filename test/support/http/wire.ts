@@ -22,7 +22,7 @@ export interface Wire {
   /** Resolves with all answers when the service has closed the connection. */
   allAnswers(mayBeHead?: boolean): Promise<readonly RawAnswer[]>;
   /** Sends one request with the key, and resolves with its outcome, however late it comes. */
-  send(method: string, path: string, body?: string): Promise<Outcome>;
+  send(method: string, path: string, body?: string, fields?: readonly string[]): Promise<Outcome>;
   close(): void;
 }
 
@@ -83,9 +83,9 @@ export async function connectWire(port: number): Promise<Wire> {
       return firstAnswers(count);
     },
     allAnswers: async (mayBeHead) => parseAnswers(await until(() => isClosed), mayBeHead),
-    async send(method, path, body) {
+    async send(method, path, body, fields) {
       received = '';
-      if (!isClosed) socket.write(requestOf(`${method} ${path}`, [], body));
+      if (!isClosed) socket.write(requestOf(`${method} ${path}`, fields, body));
       const isWhole = (): boolean => endOfAnswers(received, 1) !== undefined;
       await settled(isWhole);
       return isWhole() ? firstAnswers(1)[0]! : { status: 'cut', received };
@@ -105,6 +105,26 @@ export async function talk(
   return wire.allAnswers(mayBeHead).finally(() => wire.close());
 }
 
+/** Sends one request with the key, and resolves with its only answer. */
+export async function ask(
+  { port }: { readonly port: number },
+  line: string,
+  fields: readonly string[] = [],
+  body = '',
+): Promise<RawAnswer> {
+  const bytes = lastRequestOf(line, fields, body);
+  const answers = await talk(port, bytes, line.startsWith('HEAD '));
+  assert.equal(answers.length, 1, `${line} has ${answers.length} answers`);
+  return answers[0]!;
+}
+
+const HOST_AND_KEY: readonly string[] = ['Host: a', `Authorization: Bearer ${KEY}`];
+
+/** A pet, its text as the first one of a service, and requests. */
+export const REX = '{"name":"Rex","categoryId":1}';
+export const REX_1 = '{"id":1,"name":"Rex","categoryId":1}';
+export const CHUNKED = 'Transfer-Encoding: chunked';
+
 /** A request with a host and the key; with a Content-Length if there is a body. */
 export function requestOf(line: string, fields: readonly string[] = [], body = ''): string {
   const isSized = body !== '' && !fields.some((field) => /^transfer-encoding/i.test(field));
@@ -118,22 +138,29 @@ export function lastRequestOf(line: string, fields: readonly string[] = [], body
   return requestOf(line, ['Connection: close', ...fields], body);
 }
 
-/** Fails unless the answer is a whole Error with this code. */
-export function assertErrorAnswer(answer: RawAnswer | undefined, code: ErrorCode): void {
-  assert.ok(answer !== undefined, `No answer, expected ${code}`);
+/** Fails unless the answer is a whole Error with this code. Returns its message. */
+export function assertErrorAnswer(
+  answer: RawAnswer | undefined,
+  code: ErrorCode,
+  about = '',
+): string {
+  assert.ok(answer !== undefined, `No answer, expected ${code} ${about}`);
   const body = JSON.parse(answer.body) as Record<string, unknown>;
   assert.deepEqual(Object.keys(body), ['code', 'message', 'status']);
-  assert.equal(body['code'], code, answer.body);
+  assert.equal(body['code'], code, `${about}: ${answer.body}`);
   assert.equal(answer.status, STATUS_OF_CODE[code]);
   assert.equal(body['status'], answer.status);
   assert.equal(answer.headers.get('content-type'), 'application/json');
+  return String(body['message']);
 }
+
+export const CREATE: string = requestOf('POST /v1/pets', [], REX);
+export const LIVEZ: string = requestOf('GET /livez');
 
 export function statusesOf(answers: readonly RawAnswer[]): readonly number[] {
   return answers.map(({ status }) => status);
 }
 
-const HOST_AND_KEY: readonly string[] = ['Host: a', `Authorization: Bearer ${KEY}`];
 const EVENTS = ['data', 'end', 'close'] as const;
 /** Only reached if a test fails: no test waits so long otherwise. */
-const PATIENCE_MS = 30_000;
+const PATIENCE_MS = 60_000;

@@ -15,6 +15,9 @@ export class PetLedger {
   readonly #told = new Map<number, string>();
   readonly #answered = new Set<number>();
 
+  /** The bodies of creates with a key that got no 201, to be sent again. */
+  readonly unanswered: string[] = [];
+
   /** How many pets were answered with 201. */
   get answered(): number {
     return this.#answered.size;

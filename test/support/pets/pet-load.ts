@@ -1,6 +1,7 @@
 /** Load on a service: connections that create and read pets until it takes no more of them. */
 
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { connectWire, type Outcome, type Wire } from '../http/wire.ts';
 import { petsOf, type PetLedger } from './pet-ledger.ts';
 import type { Random } from '../random.ts';
@@ -12,12 +13,16 @@ export interface PetLoad {
   readonly ended: Promise<readonly Outcome[]>;
 }
 
-/** Starts so many connections that create, and half as many that read. */
+/**
+ * Starts so many connections that create, and half as many that read. With keys, clients send a pet
+ * without a response again, and some pets with one.
+ */
 export function startLoad(
   port: number,
   ledger: PetLedger,
   random: Random,
   creators: number,
+  hasKeys = false,
 ): PetLoad {
   const outcomes: Outcome[] = [];
   let told = (): void => undefined;
@@ -28,6 +33,22 @@ export function startLoad(
     told();
     return outcome;
   };
+  const createOnce = async (connection: Wire): Promise<Outcome> => {
+    const body = ledger.unanswered.pop() ?? ledger.newPet(random);
+    const key = `Idempotency-Key: ${createHash('md5').update(body).digest('hex')}`;
+    let outcome = await connection.send('POST', '/v1/pets', body, [key]);
+    if (outcome.status === 201) {
+      ledger.addAnswer(outcome, body);
+      // As a client that lost the response.
+      const { body: first } = outcome;
+      if (random.oneIn(4)) outcome = await connection.send('POST', '/v1/pets', body, [key]);
+      if (outcome.status === 201) assert.equal(outcome.body, first);
+    } else {
+      ledger.unanswered.push(body);
+    }
+    told();
+    return outcome;
+  };
   const read = async (connection: Wire): Promise<Outcome> => {
     const near = Math.max(0, ledger.lastId - random.below(5));
     const path = random.oneIn(2) ? `/v1/pets?limit=100&after=${near}` : `/v1/pets/${near + 1}`;
@@ -35,7 +56,7 @@ export function startLoad(
     if (outcome.status === 200) ledger.addSeen(outcome);
     return outcome;
   };
-  const kinds = Array.from({ length: creators }, () => create);
+  const kinds = Array.from({ length: creators }, () => (hasKeys ? createOnce : create));
   const readers = Array.from({ length: Math.ceil(creators / 2) }, () => read);
   const runs = [...kinds, ...readers].map((send) => repeat(port, send, outcomes));
   const ended = Promise.all(runs).then(() => outcomes);

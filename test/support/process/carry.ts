@@ -1,11 +1,18 @@
 /** Copies of the service elsewhere on the machine, and a check that they work, for tests. */
 
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readFileSync, realpathSync, symlinkSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, delimiter, join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { end, KEY, startProgram, type ProgramOptions } from './process.ts';
+import { end, KEY, runNode, startProgram, type ProgramOptions } from './process.ts';
 
 /** The project's folder, found from `.build/test/support/process`. */
 export const ROOT: string = fileURLToPath(new URL('../../../../', import.meta.url));
@@ -43,6 +50,30 @@ async function assertHasPage(base: string): Promise<void> {
   for (const path of [`${main}${suffix}`, `page/client/send${suffix}`]) {
     assert.equal((await fetch(`${base}/${path}`)).status, 200, path);
   }
+}
+
+/** Lets the programs of a folder import the package, as built here. Returns the folder. */
+export function linkPackage(folder: string): string {
+  mkdirSync(join(folder, 'node_modules'));
+  symlinkSync(ROOT, join(folder, 'node_modules', 'petstore'), 'dir');
+  return folder;
+}
+
+const STRICT = {
+  ...{ strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true },
+  ...{ skipLibCheck: false, noUncheckedSideEffectImports: true, noEmit: true, target: 'es2022' },
+  ...{ lib: ['es2023'], module: 'nodenext', types: ['node'] },
+  typeRoots: [join(ROOT, 'node_modules', '@types')],
+};
+
+/** Checks that a TypeScript program in the folder compiles: for Node, if no options say more. */
+export async function assertCompiles(folder: string, text: string, options = {}): Promise<void> {
+  writeFileSync(join(folder, 'program.mts'), text);
+  const configuration = { compilerOptions: { ...STRICT, ...options }, files: ['program.mts'] };
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(configuration));
+  const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
+  const { code, stdout, stderr } = await runNode([tsc, '--project', folder]);
+  assert.equal(code, 0, stdout + stderr);
 }
 
 /** Returns a PATH that has this Node as `node`, for scripts that begin with `#!`. */

@@ -81,6 +81,31 @@ export function startProgram(
   };
 }
 
+export interface Result {
+  readonly code: number | string;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs Node to its end, as `startProgram` starts a program. */
+export async function runNode(
+  args: readonly string[],
+  options: ProgramOptions = {},
+): Promise<Result> {
+  const run = startProgram(process.execPath, args, options);
+  return { code: await run.exit(), stdout: run.stdout(), stderr: run.stderr() };
+}
+
+/** Runs a script of the folder `scripts` to its end. */
+export function runScript(
+  name: string,
+  args: readonly string[],
+  env: Record<string, string> = {},
+): Promise<Result> {
+  const script = fileURLToPath(new URL(`../../../../scripts/${name}`, import.meta.url));
+  return runNode([script, ...args], { env });
+}
+
 export interface ServiceOptions extends ProgramOptions {
   /** A module that Node runs before the service. */
   readonly hook?: string;
@@ -131,10 +156,9 @@ export function startFaulty(
   timersFaster = 1,
 ): { readonly service: Process; setFault(fault: SyncFault): void } {
   const faultFile = join(tempDir(t), 'fault');
-  const args = ['--import', FAULTY_CALLS, SERVER_JS, '--port', '0', '--data-file', dataFile];
   const env = { PETSTORE_API_KEYS: KEY, FAULT_FILE: faultFile, FASTER: `${timersFaster}` };
-  const service = startProgram(process.execPath, args, { env });
-  t.after(() => end(service, 'SIGKILL'));
+  const hook = `import '${FAULTY_CALLS}'`;
+  const service = startFor(t, ['--port', '0', '--data-file', dataFile], { hook, env });
   return { service, setFault: (fault) => writeFileSync(faultFile, fault) };
 }
 

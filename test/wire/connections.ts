@@ -1,0 +1,44 @@
+/** Connections for tests: both ends of one, and one whose create waits for the store. */
+
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import type { TestContext } from 'node:test';
+import type { Log } from '../../src/base/log.ts';
+import type { Limits } from '../../src/http/limits.ts';
+import { openService, type Service } from '../support/http/service.ts';
+import { CREATE, lastRequestOf, openWire, talk, type Wire } from '../support/http/wire.ts';
+import { createHeldStore } from '../support/pets/held-store.ts';
+
+export interface BothSides {
+  readonly wire: Wire;
+  readonly serverSide: Socket;
+}
+
+export async function openBothSides(t: TestContext, { server, port }: Service): Promise<BothSides> {
+  const accepted = once(server, 'connection') as Promise<[Socket]>;
+  const wire = await openWire(t, port);
+  return { wire, serverSide: (await accepted)[0] };
+}
+
+export interface HeldCreate extends BothSides {
+  readonly service: Service;
+  /** Lets the create go on. */
+  release(): void;
+}
+
+/** Sends a create, and more bytes after it. Resolves when the service has read all of them. */
+export async function holdCreate(
+  t: TestContext,
+  more: string,
+  limits: Partial<Limits> = {},
+  log: Log = () => undefined,
+): Promise<HeldCreate> {
+  const store = createHeldStore();
+  const service = await openService(t, { store, log }, limits);
+  const sides = await openBothSides(t, service);
+  sides.wire.socket.write(CREATE + more);
+  await store.waiting();
+  // It answers on a later connection.
+  await talk(service.port, lastRequestOf('GET /livez'));
+  return { ...sides, service, release: store.release };
+}
