@@ -7,6 +7,7 @@ import assert from 'node:assert/strict';
 import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { openEtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
 import { initEtcd } from '../../../src/stores/etcd/new-log.ts';
 import { startCluster, withoutEtcd } from '../../support/etcd/cluster.ts';
@@ -50,6 +51,8 @@ test('A process ends its work after a backup is restored, idle or not', options,
   while (!isLost) {
     // A create must not be acknowledged in the old state: it would have the id 4 there.
     await assert.rejects(busy.create(rex), /StoreUnavailableError|OutcomeUnknownError/);
+    // A create may be refused without a call; then only a pause lets reads go on.
+    await sleep(20);
   }
   for (const { message } of [await lost, await idle.lost]) {
     assert.match(message, /an older state was restored\. Restart the service/);
@@ -74,6 +77,7 @@ test('A process ends its work after a backup is restored, idle or not', options,
   let refused = '';
   while (!/belong to different clusters, .* to one and .* to another/.test(refused)) {
     refused = await openEtcdStore({ endpoints }).then(String, String);
+    await sleep(20);
   }
   await Promise.all(two.map((member) => member.kill()));
   const alone = { endpoints, clock: fastClock };

@@ -63,6 +63,8 @@ export class ServiceProcess {
       const response = await fetch(`${this.#url}/v1/pets${path}`, all);
       return [response.status, await response.json()];
     } catch {
+      // Without a service the failure is immediate, and callers repeat it.
+      await sleep(20);
       return undefined;
     }
   }
