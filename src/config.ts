@@ -5,6 +5,7 @@
  * compose files and shells leave out a value in this way.
  */
 
+import { parseArgs } from 'node:util';
 import type { ApiKeyOption } from './api-keys/api-key.ts';
 import {
   parseKeyList,
@@ -149,39 +150,47 @@ function readFlags(
   commands: readonly string[],
   mistakes: string[],
 ): ReadonlyMap<string, string> {
+  const options = Object.fromEntries([
+    ...VALUE_FLAGS.map((flag) => [flag, { type: 'string' }] as const),
+    ...PLAIN_FLAGS.map((flag) => [flag, { type: 'boolean' }] as const),
+    ['help', { type: 'boolean', short: 'h' }] as const,
+  ]);
+  // Not strict, since strict parsing stops at the first mistake.
+  const withValues = args.map((arg, index) => switchedOn(arg, args[index + 1]));
+  const { tokens } = parseArgs({ args: withValues, options, strict: false, tokens: true });
   const flags = new Map<string, string>();
-  let unknownAt = -2;
-  for (let index = 0; index < args.length; index += 1) {
-    const [, option, inline] = /^(-[^=]*)(?:=([^]*))?$/.exec(args[index]!) ?? [];
-    const name = option === '-h' ? 'help' : (/^--(.*)/.exec(option ?? '')?.[1] ?? '');
-    const takesValue = VALUE_FLAGS.includes(name);
-    // No argument is quoted that may be an API key: one that is not an option, -kSECRET, and the
-    // argument after an unknown option such as --api-key.
-    const isAfterUnknown = index === unknownAt + 1;
-    if (option === undefined && !isAfterUnknown) {
+  let lastUnknown = -2;
+  for (const token of tokens) {
+    // The argument after an unknown option may be its value.
+    if (token.kind === 'positional' && token.index !== lastUnknown + 1) {
+      // The argument is not quoted, since it may be an API key that was meant for an option.
       mistakes.push(
-        index === 0
-          ? `Argument 1 is neither an option nor a command: ${hintFor(args[0]!, commands, '')}`
-          : `Unexpected argument ${index + 1}: see --help`,
+        token.index === 0
+          ? `Argument 1 is neither an option nor a command: ${hintFor(token.value, commands, '')}`
+          : `Unexpected argument ${token.index + 1}: see --help`,
       );
     }
-    if (option === undefined) continue;
+    if (token.kind !== 'option' || token.index === lastUnknown) continue;
+    const { name, rawName } = token;
+    const takesValue = VALUE_FLAGS.includes(name);
     if (!takesValue && !PLAIN_FLAGS.includes(name)) {
-      const isShown = option.startsWith('--') && !isAfterUnknown;
+      // Only the position is shown of an argument that may be an API key: the one after an unknown
+      // option such as --api-key, and -kSECRET, which parseArgs takes for a list of letters.
+      const isValue = token.index === lastUnknown + 1;
+      const isShown = rawName.startsWith('--') && !isValue;
+      const what = isShown ? rawName : `in argument ${token.index + 1}`;
+      lastUnknown = token.index;
       const hint = hintFor(name, isShown ? [...VALUE_FLAGS, ...PLAIN_FLAGS] : [], '--');
-      mistakes.push(`Unknown option ${isShown ? option : `in argument ${index + 1}`}: ${hint}`);
-      unknownAt = index;
-      continue;
+      mistakes.push(`Unknown option ${what}: ${hint}`);
+    } else if (takesValue && (token.value === undefined || token.value === '')) {
+      mistakes.push(`${rawName} needs a value`);
+    } else if (!takesValue && token.value !== undefined) {
+      mistakes.push(`${rawName} takes no value`);
+    } else if (flags.has(name)) {
+      mistakes.push(`${rawName} is given twice`);
+    } else {
+      flags.set(name, token.value ?? '');
     }
-    let value = inline ?? '';
-    if (takesValue && inline === undefined) {
-      const isAlone = SWITCHES.includes(name) && !/^(on|off)$/.test(args[index + 1] ?? '');
-      value = isAlone ? 'on' : (args[(index += 1)] ?? '');
-    }
-    if (takesValue && value === '') mistakes.push(`${option} needs a value`);
-    else if (!takesValue && inline !== undefined) mistakes.push(`${option} takes no value`);
-    else if (flags.has(name)) mistakes.push(`${option} is given twice`);
-    else flags.set(name, value);
   }
   return flags;
 }
@@ -191,6 +200,12 @@ function hintFor(text: string, names: readonly string[], dashes: string): string
   const best = names.length === 0 ? '' : nearest(text.toLowerCase(), names);
   const isNear = best !== '' && edits(text.toLowerCase(), best) <= 2;
   return isNear ? `did you mean ${dashes}${best}?` : 'see --help';
+}
+
+/** `--memory` alone is `--memory=on`. */
+function switchedOn(arg: string, next: string | undefined): string {
+  const hasValue = next === 'on' || next === 'off';
+  return SWITCHES.some((flag) => arg === `--${flag}`) && !hasValue ? `${arg}=on` : arg;
 }
 
 /** The backend: a data file, memory or etcd. */

@@ -48,7 +48,7 @@ const MISTAKES: readonly (readonly [given: string, mistake: string])[] = [
   ['make-kee', `${NO_COMMAND}: did you mean make-key?`],
   ['make-secrets', `${NO_COMMAND}: see --help`],
   ['--port 1 make-key', 'Unexpected argument 3: see --help'],
-  ['--', 'Unknown option --: see --help'],
+  ['-- --port', 'Unexpected argument 2: see --help'],
   ['PETSTORE_DATAFILE=x', 'Unknown variable PETSTORE_DATAFILE: did you mean PETSTORE_DATA_FILE?'],
   ['PETSTORE_PORT=9999', 'Unknown variable PETSTORE_PORT: did you mean PORT?'],
   ['PETSTORE_PORTS=9999', 'Unknown variable PETSTORE_PORTS: did you mean PORT?'],
