@@ -55,7 +55,7 @@ const REFUSALS: readonly Refusal[] = [
   ['pet-id', 'petId that is not an int64', 404, 'not_found', NO_PET_ID, getPet],
   ['not-provided', 'GET /store/orders and the like', 404, 'unknown_path', NOT_PROVIDED, get],
   ['no-json', 'A body that is not one JSON text', 400, 'invalid_json', NO_JSON, post],
-  ['no-pet', 'JSON that is not a NewPet, int64 unrounded', 400, 'invalid_body', NO_PET, post],
+  ['no-pet', 'JSON that is not a NewPet, numbers exact', 400, 'invalid_body', NO_PET, post],
 ];
 
 /** Names as JSON strings. */
@@ -120,7 +120,7 @@ export const decisions: readonly Check[] = [
       assert.equal(pet['name'], JSON.parse(json), 'the name');
     }),
   ),
-  decision('int64', 'int64: exact in and out, and any one is a category', (client) =>
+  decision('int64', 'int64: exact in and out, and each one is accepted as a categoryId', (client) =>
     eachCase(client, EXACT, async (own, [literal, value]) => {
       assertPet((await own.add(withCategory(literal))).pet, { categoryId: value });
     }),

@@ -53,7 +53,7 @@ const CATEGORIES: readonly [id: string, what: string, values: readonly bigint[]]
   ['2/category-negative', 'which may be negative', [-1n, -ANY_CATEGORY]],
   ['2/category-32-bits', 'beyond 32 bits', [2n ** 31n, 2n ** 32n + 1n, -(2n ** 31n) - 1n]],
   ['2/category-53-bits', 'to the digit', [2n ** 53n + 1n, -(2n ** 53n) - 1n]],
-  ['2/category-64-bits', 'to its ends', [2n ** 63n - 1n, -(2n ** 63n)]],
+  ['2/category-64-bits', 'also the least and the greatest one', [2n ** 63n - 1n, -(2n ** 63n)]],
 ];
 
 const categories = CATEGORIES.map(([id, what, values]) =>

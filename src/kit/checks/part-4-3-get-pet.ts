@@ -37,7 +37,7 @@ export const getPet: readonly Check[] = [
     }),
   ),
 
-  demand('4.3/no-id', 'A petId that is no int64 is refused, and no failure', (client) =>
+  demand('4.3/no-id', 'A petId that is not an int64 is refused without a failure', (client) =>
     eachCase(client, NO_IDS, async (own, petId) => {
       assertRefused(await own.get(`/pets/${petId}`));
     }),

@@ -46,7 +46,7 @@ export const errors: readonly Check[] = [
 
   demand(
     '7/error-not-listed',
-    'Every error response body is an Error object, of those not listed, too',
+    'Every error response body is an Error object, even of an error that is not listed',
     (client) =>
       eachCase(client, NOT_LISTED, async (own, [, send]) => {
         const response = await send(own);
