@@ -125,7 +125,12 @@ const OUTCOMES: readonly (readonly [what: string, Handler, CallResult['kind']])[
 
 // Not at the same time as the others, whose limits of time it would exceed on a busy machine.
 test('After an endless response a transaction is: too long', async (t) => {
-  const client = clientOf(t, [await startGateway(t, member((_path, response) => pour(response)))]);
+  const client = clientOf(t, [
+    await startGateway(
+      t,
+      member((_path, response) => pour(response)),
+    ),
+  ]);
   assert.equal((await client.txn('{}', 'create')).kind, 'too long');
 });
 
