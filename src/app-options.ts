@@ -68,7 +68,7 @@ type DefaultedName =
 export type CheckedOptions = Pick<AppOptions, 'etcd' | 'store' | 'runtime'> & {
   readonly [Name in DefaultedName]: NonNullable<AppOptions[Name]>;
 } & {
-  /** The data file, or the starting data in memory. */
+  /** The path of the data file, or, with `memory`, of a file with starting data. */
   readonly dataFile: string | undefined;
   readonly memory: boolean;
 };

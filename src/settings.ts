@@ -1,7 +1,8 @@
 /**
- * The table of settings of the process and of an app. A row may have the names of a setting, the
- * reader of its values, and its line of the help. The process may have an environment variable and
- * a flag of the same name for it. An app may have an option with the name of the row.
+ * The table of settings of the process and of an app. A row may have an environment variable
+ * of the process, the reader of its values, and its line of the help. If it has a placeholder, the
+ * process has a flag, too, named after the variable. An app may have an option with the name of the
+ * row.
  *
  * The process parses a text into a value first. Each rule about a value is therefore here once, and
  * the process and the app report it in the same words, each under its own name.

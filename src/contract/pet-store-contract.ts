@@ -1,8 +1,8 @@
 /**
  * The contract of PetStore (model/pet-store.ts) as a suite of tests for every implementation.
  *
- * The author of another store calls it in a node:test file, with a function that is called for
- * each test, and returns the function that opens the store:
+ * The author of another store calls it in a node:test file, with a function. It is called for each
+ * test, and returns another function, which opens the store:
  *
  *     testPetStoreContract('My store', () => () => openMyStore(), { isDurable: false });
  *

@@ -2,8 +2,8 @@
  * The node:http server, with its limits set, and with Error bodies for the errors of node:http.
  *
  * Memory is bounded by connections × (header limit + body limit + one response), and by the
- * requests that wait (limits.ts). If node:http responds by itself, the body is empty; so each such
- * event has a listener here.
+ * requests that wait (limits.ts). For some events node:http would respond by itself, with an empty
+ * body; so each of them has a listener here.
  */
 
 import { createServer, type IncomingMessage, type Server } from 'node:http';
@@ -61,7 +61,7 @@ const queues = new WeakMap<Server, PipelineQueue>();
 const UNUSED_MS = 1000;
 /**
  * The time between a refused connection and the closing of the idle and unused ones. New
- * connections have this time for their first byte: Node 26 counts unused ones as idle.
+ * connections have this time for their first byte, since Node 26 counts unused ones as idle.
  */
 const MAKE_ROOM_MS = 20;
 

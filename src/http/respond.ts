@@ -30,11 +30,11 @@ export function respond(exchange: Exchange, facts: RequestFacts, apiResponse: Ap
 const CLOSE: readonly string[] = ['Connection', 'close'];
 
 /**
- * Returns true if the response does not wait for the rest of the request body. An error response
- * does not wait. Neither does any other response, unless Content-Length shows that the body is
- * within the limit: then node:http discards it, and the connection stays open. A request
- * with Expect is not bounded: after a final response its client may omit the body, and node:http
- * would discard the next request as the body.
+ * Returns true if the connection must end with this response, because the rest of the request body
+ * will not be read. That is so for an error response. It is so for any other response, unless
+ * Content-Length shows that the body is within the limit: then node:http discards the rest. A
+ * request with Expect is not bounded: after a final response its client may omit the body, and
+ * node:http would discard the next request as the body.
  */
 function isEarlyResponse({ options, request, headers }: Exchange, status: number): boolean {
   if (!announcesBody(headers) || request.complete) return false;

@@ -73,8 +73,8 @@ async function allAccepted(server: Server): Promise<void> {
 /**
  * Closes the unused connections, which node:http counts as busy, and all idle ones together.
  * node:http counts a connection as idle once its response is written, even if a slow reader has not
- * taken it, the client has not closed, or the next request is unread. While there is such a
- * connection, no idle one is closed.
+ * taken it, the service has ended its side and the client has not, or the next request is unread.
+ * While there is a connection in one of these three states, no idle one is closed.
  */
 function closeIdle(server: Server): void {
   let isFlushed = true;

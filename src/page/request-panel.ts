@@ -41,7 +41,8 @@ export function makeRequestPanel(selector: string): Ask {
   });
   let [last, isPosting] = [0, false];
   return async (prepare, show) => {
-    // A list replaces a list in progress. A create does not, since a pet must not be added twice.
+    // A list replaces a list in progress. While a create is in progress, a second one is ignored: a
+    // pet must not be added twice.
     if (isPosting) return;
     const own = (last += 1);
     curl.hidden = true;

@@ -48,7 +48,7 @@ export interface CommitLog {
   /**
    * Makes the creates durable together and puts them into the tables. Resolves with the outcome of
    * each: stored; or refused with StoreUnavailableError, and then nothing of it will appear, but
-   * its key may be in the table meanwhile; or in doubt, with OutcomeUnknownError. It does not
+   * another process may have stored its key; or in doubt, with OutcomeUnknownError. It does not
    * reject.
    */
   commit(creates: readonly PendingPet[]): Promise<readonly Outcome<StoredPet>[]>;
@@ -75,8 +75,8 @@ export interface CommitLog {
   doubtOf(key: KeyHash): string | undefined;
 
   /**
-   * Waits for the try in progress to make the commit in doubt durable, and resolves with true.
-   * Resolves with false if no try is in progress.
+   * If the log is trying to make the commit in doubt durable, waits for the end of that try, and
+   * resolves with true, even if the try failed. Resolves with false if no try is in progress.
    */
   resolveDoubt(): Promise<boolean>;
 

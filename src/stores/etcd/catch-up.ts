@@ -7,9 +7,9 @@
  *
  * Catching up ends only if the slot after the last id was in a range that etcd returned, and was
  * empty there. An imported pet may have an id far from the one before, so that the range ends
- * before its slot, and another step is needed. The same transaction shows whether the prefix has
- * keys that are not part of the log, so a start does not need a moment without writes by other
- * processes.
+ * before its slot, and another step is needed. The same transaction searches the prefix for
+ * keys that are not part of the log. So what it finds cannot be a commit that another process has
+ * made since, and a start does not need a moment without writes.
  */
 
 import type { AppliedLog } from './applied-log.ts';
@@ -96,8 +96,8 @@ export class CatchUp {
   }
 
   /**
-   * The prefix without the applied slots and the window. If no slot is after the window, only stray
-   * keys are there.
+   * The prefix without the meta key, the applied slots and the window. When catching up ends, no
+   * slot is after the window, so that any key in these ranges is a stray one.
    */
   #aroundSlots(rangeEnd: string): readonly TxnPart[] {
     const { layout } = this.#log;

@@ -23,8 +23,8 @@ const MAX_COMMIT_PETS = 900;
 const FULL_COMMIT_BYTES: number = 64 << 10;
 
 /**
- * A time of day after every expiry: AppliedLog then never caps a lifetime at 24 hours, and an
- * export returns the stored times.
+ * A time of day after every expiry: then no lifetime is longer than the 24 hours to which
+ * AppliedLog would shorten it, and an export returns the stored times.
  */
 const stoppedClock: KeyClock = { now: () => 0, timeOfDay: () => 2 ** 52 };
 

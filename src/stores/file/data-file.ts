@@ -2,9 +2,9 @@
  * Reads and makes a data file as a whole: for a start (recovery.ts), for a check (verify-data.ts),
  * and for an import or an export.
  *
- * Both hold the lock. A running service has pets in its journal that an import would miss, and no
- * service may start on a file that an export has half made. `loadDataFile` also refuses a data file
- * that has a journal, as after a kill -9 or in a backup.
+ * An import and an export hold the lock: a running service has pets in its journal that an import
+ * would miss, and no service may start on a file that an export has half made. `loadDataFile` also
+ * refuses a data file that has a journal, as after a kill -9 or in a backup.
  */
 
 import { dirname } from 'node:path';

@@ -21,7 +21,8 @@
  *  1. A pet in memory is durable.
  *  2. A journal gets lines, and loses one that failed, only while working. A journal with pets is
  *     replaced or removed, and a snapshot is made, only while reviving or closing. A saved file is
- *     made only while readOnly or closing. No other process uses its name.
+ *     made only while readOnly or closing, with or without the lock: no other process uses its
+ *     name.
  *  3. At most one commit is in doubt. It follows the last id in memory. Each checkpoint and each
  *     new journal has it. It stays in doubt until it is published or the process ends.
  *  4. While reviving or readOnly no create waits in the queue; each new one is refused immediately.

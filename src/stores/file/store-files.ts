@@ -273,9 +273,9 @@ export class StoreFiles {
 
   /**
    * Cuts off, durably, what follows the complete lines of a journal that a start found. A process
-   * that was killed while it rolled a line back may have left it on the disk, though the page cache
-   * does not show it: after a power failure the new snapshot would be beside a journal with a pet
-   * that it does not have.
+   * that was killed while it rolled a line back may have left that line on the disk, though the
+   * page cache does not show it. After a power failure the journal would have a pet that the new
+   * snapshot lacks.
    */
   async #cutTail(): Promise<void> {
     const { disk, paths, assertLockHeld } = this.#deps;
@@ -300,7 +300,7 @@ export class StoreFiles {
     await writeSnapshot(this.#deps, this.#snapshot, { pets, keys, ...more }, (snapshot) => {
       this.#renamed = snapshot;
     });
-    // A stat may fail here: then the next try could copy the journal of the old snapshot.
+    // Without a stat of the path: if it failed, the next try could copy the old snapshot's journal.
     this.#snapshot = this.#renamed;
     await disk.syncDirectory(dirname(paths.snapshot));
     this.#markDurable();
