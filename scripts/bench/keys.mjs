@@ -34,7 +34,7 @@ export async function measureKeys(bench) {
         perCpuSecond[kind].push(measured.perCpuSecond);
       }
     }
-    const what = `create with a key, ${connections} connections`;
+    const what = `create with a key, ${connections} connection${connections === 1 ? '' : 's'}`;
     rows.push(rowOf(`${what}, rate`, rates, '/s'));
     rows.push(rowOf(`${what}, in a second of processor time`, perCpuSecond, ''));
   }
