@@ -46,7 +46,7 @@ export function createHttpServer(listener: Listener, limits: Partial<Limits> = {
   });
   closeStalledConnections(server, queue, options);
   closeUnusedWhenFull(server, queue);
-  handleClientErrors(server, queue, listener, options.maxHeaderSize);
+  handleClientErrors(server, queue, listener, options);
   return server;
 }
 
@@ -85,9 +85,18 @@ function handleClientErrors(
   server: Server,
   queue: PipelineQueue,
   listener: Listener,
-  maxHeaderSize: number,
+  { maxHeaderSize, headersTimeout }: Limits,
 ): void {
   const faulty = new WeakSet<Duplex>();
+  // A client is not late if the service has not read its connection, or only a moment ago began to:
+  // its request may have arrived. node:http reports this timeout once; from then on
+  // stalled-connections.ts does the checks.
+  const mayBeUnread = (socket: Duplex): boolean => {
+    const connection = queue.connections.get(socket);
+    if (connection === undefined) return false;
+    const readFor = performance.now() - connection.readSince;
+    return connection.isPaused || readFor < headersTimeout / 2;
+  };
   const refuse = (socket: Duplex, error: ApiError, headerOrigin: string | undefined): void => {
     // `request` is given if the parser accepted its header, and rejected its body.
     const writeError = (request: IncomingMessage | undefined): void => {
@@ -109,10 +118,7 @@ function handleClientErrors(
     // The parser reports the error again at each later chunk, and at the end.
     if (faulty.has(socket) && error.code !== 'ECONNRESET') return;
     if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
-    // The service itself has paused the connection, so the rest of the request may have arrived.
-    // node:http reports this timeout once; from then on stalled-connections.ts does the checks.
-    if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && queue.connections.get(socket)?.isPaused)
-      return;
+    if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && mayBeUnread(socket)) return;
     faulty.add(socket);
     const origin = listener.clientErrorHeaders === undefined ? undefined : findOrigin(error);
     refuse(socket, toApiError(error, maxHeaderSize), origin);

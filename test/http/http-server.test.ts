@@ -3,12 +3,15 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
 import { test } from 'node:test';
 import { Duplex } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createHttpServer } from '../../src/http/http-server.ts';
 import { LIMITS } from '../../src/http/limits.ts';
 import { parseAnswers } from '../support/http/answers.ts';
-import { assertErrorAnswer } from '../support/http/wire.ts';
+import { listen } from '../support/http/service.ts';
+import { assertErrorAnswer, openWire, requestOf, statusesOf } from '../support/http/wire.ts';
 
 test('The server has the limits of time and connections, and checks them every second', () => {
   // node:http has the interval as a property, which its types leave out.
@@ -48,4 +51,32 @@ test('A second client error of a connection does not cut off the response to the
   const message = 'The request is not well-formed HTTP: Parse Error';
   assert.equal(assertErrorAnswer(answer, 'malformed_request'), message);
   assert.deepEqual(more, []);
+});
+
+test('A client whose connection was not read until now gets no 408', async (t) => {
+  let respond: () => void = () => undefined;
+  const server = createHttpServer(
+    ({ url }, response) => {
+      if (url === '/slow') respond = () => response.end();
+      else response.end();
+    },
+    { maxWaitingRequests: 16 },
+  );
+  t.after(() => server.close().closeAllConnections());
+  const port = await listen(server);
+  const first = once(server, 'connection');
+  const many = await openWire(t, port);
+  await first;
+  const second = once(server, 'connection') as Promise<[Socket]>;
+  const held = await openWire(t, port);
+  const [socket] = await second;
+  many.socket.write(requestOf('GET /slow') + requestOf('GET /').repeat(3));
+  while (!socket.isPaused()) await nextTurn();
+  respond();
+  while (socket.isPaused()) await nextTurn();
+  // node:http's check may come before the connection is read for the first time.
+  const timeout = Object.assign(new Error('Timeout'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
+  server.emit('clientError', timeout, socket);
+  held.socket.write(requestOf('GET /'));
+  assert.deepEqual(statusesOf(await held.answers(1)), [200]);
 });
