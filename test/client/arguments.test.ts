@@ -131,17 +131,7 @@ for (const [newPet, expected] of NEW_PETS) {
   });
 }
 
-for (const value of [
-  2 ** 53,
-  1.5,
-  NaN,
-  Infinity,
-  '1',
-  undefined,
-  null,
-  2n ** 63n,
-  -(2n ** 63n) - 1n,
-]) {
+for (const value of [2 ** 53, 1.5, '1', undefined, null, 2n ** 63n, -(2n ** 63n) - 1n]) {
   test(`The integer ${inspect(value)} is refused before anything is sent`, async () => {
     const { client } = scriptedClient([]);
     const int64 = value as bigint;

@@ -44,19 +44,13 @@ export function scriptedClient(
   return { client: createClient({ ...defaults, ...options }), sent, clock };
 }
 
-export function answers(
-  status: number,
-  body: string,
-  headers: Readonly<Record<string, string>> = {},
-): Step {
+type Fields = Readonly<Record<string, string>>;
+
+export function answers(status: number, body: string, headers: Fields = {}): Step {
   return () => new Response(body, { status, headers });
 }
 
-export function answersError(
-  status: number,
-  code: string,
-  headers: Readonly<Record<string, string>> = {},
-): Step {
+export function answersError(status: number, code: string, headers: Fields = {}): Step {
   return answers(status, JSON.stringify({ code, message: `It is ${code}`, status }), headers);
 }
 
