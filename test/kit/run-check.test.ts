@@ -14,7 +14,7 @@ type Failed = Extract<CheckResult, { kind: 'fails' | 'gone' }>;
 
 /** Resolves with the result of a check, which must fail, for a service with these rules. */
 async function failureOf(id: string, rules: Partial<Rules>): Promise<Failed> {
-  const results = await resultsOf(createPlainServer(KEY, rules), checksOf('http', [id]));
+  const results = await resultsOf(rules, checksOf('http', [id]));
   const result = results.get(id);
   assert.ok(result?.kind === 'fails', `${id} ${result?.kind}`);
   return result;
@@ -79,7 +79,7 @@ test('A request that gets 429 is sent again after its Retry-After', async () => 
     return requests > 1 ? right : { ...plainRules.error(429, 'Too often'), retryAfter: '1' };
   };
   const checks = checksOf('interface', ['4.2/created']);
-  const results = await resultsOf(createPlainServer(KEY, { reply }), checks);
+  const results = await resultsOf({ reply }, checks);
   assert.deepEqual([results.get('4.2/created')?.kind, requests], ['holds', 2]);
 });
 

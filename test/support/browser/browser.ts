@@ -25,8 +25,6 @@ export interface Browser {
   /** The errors in the console, and the addresses of all requests, since the last call. */
   console(): Promise<readonly string[]>;
   requests(): Promise<readonly string[]>;
-  /** As PNG. */
-  screenshot(): Promise<Buffer>;
   close(): Promise<void>;
 }
 
@@ -86,8 +84,6 @@ function browserOf(post: Post, close: () => Promise<void>): Browser {
   };
   const run = (script: string, ...args: readonly unknown[]): Promise<unknown> =>
     post('/execute/sync', { script, args });
-  const command = (cmd: string, params: object): Promise<unknown> =>
-    post('/goog/cdp/execute', { cmd, params });
   const log = async (type: string): Promise<readonly { level: string; message: string }[]> =>
     (await post('/se/log', { type })) as { level: string; message: string }[];
   return {
@@ -108,7 +104,7 @@ function browserOf(post: Post, close: () => Promise<void>): Browser {
       await post(`${field}/clear`, {});
       return post(`${field}/value`, { text });
     },
-    command,
+    command: (cmd, params) => post('/goog/cdp/execute', { cmd, params }),
     async console() {
       const lines = await log('browser');
       return lines.filter(({ level }) => level === 'SEVERE').map(({ message }) => message);
@@ -119,11 +115,6 @@ function browserOf(post: Post, close: () => Promise<void>): Browser {
       );
       const sent = events.filter(({ method }) => method === 'Network.requestWillBeSent');
       return sent.map(({ params }) => params.request.url);
-    },
-    async screenshot() {
-      const options = { format: 'png', captureBeyondViewport: true };
-      const { data } = (await command('Page.captureScreenshot', options)) as { data: string };
-      return Buffer.from(data, 'base64');
     },
     close,
   };
