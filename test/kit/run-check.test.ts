@@ -36,7 +36,12 @@ test('A check runs all its cases in order, and reports each cause with its cases
   const cases = '{"name":null}, {"name":[]}, {"name":["Rex"]}, {"name":{}} and 1 more';
   const others = '{"name":true}, {"name":false}, {"name":0}, {"name":1.5}';
   assert.deepEqual(causes, [`${accepted} (${cases})`, `${refused} (${others})`]);
-  for (const cause of [accepted, refused]) assert.ok(report.includes(`${cause}\n`));
+  for (const line of [`${accepted}\n  in        ${cases}\n`, `  ${refused}\n`]) {
+    assert.ok(report.includes(line), report);
+  }
+  // A case of a table has the name of its row.
+  const noCode = await failureOf('7/error', { error: (status) => ({ status, body: {} }) });
+  assert.match(noCode.causes[0] ?? '', /received 'undefined' \(missing fields, invalid values, /);
 });
 
 const EVIDENCE: readonly [id: string, what: string, rules: Partial<Rules>, RegExp[]][] = [
