@@ -1,4 +1,4 @@
-/** The client with a real service and the real fetch: pages, wrong base URLs, network failures. */
+/** The client with the real fetch: failures of the network, and wrong base URLs. */
 
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
@@ -9,27 +9,6 @@ import { KEY, listenFor, openService } from '../support/http/service.ts';
 function clientOf(baseUrl: string): PetStoreClient {
   return createClient({ baseUrl, apiKey: KEY, retries: 0 });
 }
-
-test('allPets yields each pet once and in order, and listPets follows `next`', async (t) => {
-  const { origin } = await openService(t);
-  const client = clientOf(`${origin}/v1`);
-  const statuses = ['available', 'sold', 'pending', undefined] as const;
-  for (let i = 0; i < 250; i += 1) {
-    await client.createPet({ name: `Pet ${i}`, categoryId: i, status: statuses[i % 4] });
-  }
-  const idsOf = async (...[query]: Parameters<PetStoreClient['allPets']>): Promise<number[]> => {
-    const ids: number[] = [];
-    for await (const { id } of client.allPets(query)) ids.push(Number(id));
-    return ids;
-  };
-  const all = Array.from({ length: 250 }, (_, index) => index + 1);
-  assert.deepEqual(await idsOf(), all);
-  assert.deepEqual(await idsOf({ limit: undefined, after: 245 }), all.slice(245));
-  const available = all.filter((id) => id % 4 === 1);
-  assert.deepEqual(await idsOf({ status: 'available', limit: 10 }), available);
-  const { next } = await client.listPets((await client.listPets()).next);
-  assert.deepEqual(await idsOf(next), all.slice(40));
-});
 
 test('If no connection can be opened, the error says why, and that no pet was added', async (t) => {
   const closed = await openService(t);
