@@ -27,7 +27,7 @@ import { connectionsOf, createHttpServer } from './http/http-server.ts';
 import { stopServer } from './http/stop-server.ts';
 import { isSafe } from './model/pet-store.ts';
 import { createJsonLog } from './ops/json-log.ts';
-import { readProcessStats } from './ops/process-stats.ts';
+import { readProcessStats } from './ops/runtime.ts';
 import { DEFAULT_PREFIX } from './stores/etcd/etcd-options.ts';
 
 /** How long a graceful shutdown waits before it closes connections with a request in progress. */

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { VERSION } from '../../src/base/version.ts';
-import { readProcessStats } from '../../src/ops/process-stats.ts';
+import { readProcessStats } from '../../src/ops/runtime.ts';
 import { createMemoryStore } from '../../src/stores/memory-store.ts';
 import { KEY, openService, type Service } from '../support/http/service.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
