@@ -21,8 +21,8 @@ import {
 } from './api-key.ts';
 
 export interface ApiKeySource {
-  /** The keys of the environment variable. */
-  readonly fixed: readonly string[];
+  /** Keys, separated by commas: the environment variable. */
+  readonly list: string | undefined;
   /** A file with more keys. */
   readonly file: string | undefined;
 }
@@ -31,13 +31,18 @@ export type ReadTextFile = (path: string) => Promise<string>;
 
 /** Resolves with all keys of a source. Adds its errors to `mistakes`. */
 export async function readApiKeys(
-  { fixed, file }: ApiKeySource,
+  { list, file }: ApiKeySource,
   readTextFile: ReadTextFile,
   mistakes: string[],
 ): Promise<readonly ApiKeyOption[]> {
-  const keys: LocatedKey[] = fixed
-    .map((option, index) => ({ option, where: `PETSTORE_API_KEYS, key ${index + 1}` }))
-    .filter(({ option }) => apiKeyProblem(option) === undefined);
+  const keys: LocatedKey[] = [];
+  for (const [index, text] of list?.split(',').entries() ?? []) {
+    const option = text.trim();
+    const where = `PETSTORE_API_KEYS, key ${index + 1}`;
+    const problem = apiKeyProblem(option);
+    if (problem === undefined) keys.push({ option, where });
+    else mistakes.push(`${where}: ${problem}`);
+  }
   if (file !== undefined) {
     try {
       keys.push(...parseKeysFile(await readTextFile(file), mistakes));
@@ -53,17 +58,6 @@ export async function readApiKeys(
     mistakes.push(...duplicateProblems(keys).slice(0, MAX_TOLD_LINES));
   }
   return keys.map(({ option }) => option);
-}
-
-/** Returns the keys of a comma-separated text. */
-export function parseKeyList(name: string, text: string, mistakes: string[]): readonly string[] {
-  if (text === '') return [];
-  const keys = text.split(',').map((key) => key.trim());
-  for (const [index, key] of keys.entries()) {
-    const problem = apiKeyProblem(key);
-    if (problem !== undefined) mistakes.push(`${name}, key ${index + 1}: ${problem}`);
-  }
-  return keys;
 }
 
 const MAX_FILE_BYTES: number = 1 << 20;

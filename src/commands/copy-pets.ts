@@ -12,8 +12,13 @@
 
 import { parseArgs } from 'node:util';
 import { messageOf } from '../base/log.ts';
-import { ETCD_SETTINGS, SETTINGS } from '../settings.ts';
-import { DEFAULT_PREFIX, etcdProblems, type EtcdOptions } from '../stores/etcd/etcd-options.ts';
+import { SETTINGS } from '../settings.ts';
+import {
+  DEFAULT_PREFIX,
+  ETCD_OPTION_NAMES,
+  etcdProblems,
+  type EtcdOptions,
+} from '../stores/etcd/etcd-options.ts';
 import { exportPets, importPets } from '../stores/etcd/import-pets.ts';
 import { joinCluster } from '../stores/etcd/join-cluster.ts';
 import { nodeDisk } from '../stores/file/node-disk.ts';
@@ -76,8 +81,8 @@ function readCopy(args: readonly string[]): Copy | string {
 
 function fromEnvironment(): Partial<EtcdOptions> {
   const options: Record<string, string> = {};
-  for (const [option, name] of ETCD_SETTINGS) {
-    const value = process.env[SETTINGS[name].variable ?? ''];
+  for (const option of ETCD_OPTION_NAMES) {
+    const value = process.env[SETTINGS[`etcd.${option}`].variable ?? ''];
     if (value !== undefined && value !== '') options[option] = value;
   }
   return options;

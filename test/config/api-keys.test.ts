@@ -22,13 +22,13 @@ const readFile = (keys: string, env: Env = {}): ReturnType<typeof read> =>
   read(env, ['--api-keys-file=keys'], { keys });
 
 test('PETSTORE_API_KEYS has keys and digests, separated by commas', async () => {
-  for (const [text, fixed] of [
+  for (const [text, apiKeys] of [
     ['a', ['a']],
     [' a , b\n', ['a', 'b']],
     [`#a,${DIGEST}`, ['#a', DIGEST]],
   ] as const) {
-    const config = { ...DEFAULTS, apiKeySource: { fixed, file: undefined } };
-    const expected = { kind: 'run', config, apiKeys: fixed };
+    const config = { ...DEFAULTS, apiKeySource: { list: text, file: undefined } };
+    const expected = { kind: 'run', config, apiKeys };
     assert.deepEqual(await read({ PETSTORE_API_KEYS: text }, []), expected);
   }
 });
@@ -53,7 +53,7 @@ test('The keys of the file, which a variable or a flag names, are added to the o
     [[], 'one', 'file-key'],
     [['--api-keys-file', 'two'], 'two', 'other-key'],
   ] as const) {
-    const config = { ...DEFAULTS, apiKeySource: { fixed: ['fixed-key'], file } };
+    const config = { ...DEFAULTS, apiKeySource: { list: 'fixed-key', file } };
     const apiKeys = ['fixed-key', key];
     assert.deepEqual(await read(env, args, files), { kind: 'run', config, apiKeys });
   }

@@ -126,8 +126,8 @@ test('Configuration errors are printed one per line, with exit code 2', async (t
     'petstore: Argument 1 is neither an option nor a command: did you mean make-key?',
     'petstore: Unknown option --what: see --help',
     'petstore: PORT must be an integer from 0 to 65535, not "x"',
-    'petstore: PETSTORE_API_KEYS, key 2: a key must not be empty',
     'petstore: --body-limit must be an integer from 1 to 5242880, not "0"',
+    'petstore: PETSTORE_API_KEYS, key 2: a key must not be empty',
     '',
   ]);
   assert.equal(service.stdout(), '');
