@@ -113,20 +113,6 @@ test('An API keys file that is missing, or without a key, is a mistake', async (
   assert.deepEqual(result, { kind: 'mistakes', mistakes: [missing] });
 });
 
-test('A key or a name that is given twice is a mistake', async () => {
-  const again = (what: string, line: number, where: string): string =>
-    `The API keys file, line ${line}: the ${what} is configured already (${where})`;
-  const keys = `a: ${SECRET}\nb: x\na: y\nc: ${DIGEST}\nfixed\n`;
-  assert.deepEqual(await readFile(keys, { PETSTORE_API_KEYS: 'fixed' }), {
-    kind: 'mistakes',
-    mistakes: [
-      again('name', 3, 'The API keys file, line 1'),
-      again('key', 4, 'The API keys file, line 1'),
-      again('key', 5, 'PETSTORE_API_KEYS, key 1'),
-    ],
-  });
-});
-
 test('The first twenty mistakes of an API keys file are reported, and how many more', async () => {
   const broken = await readFile('a b\n'.repeat(100_000));
   assert.ok(broken.kind === 'mistakes');

@@ -8,7 +8,8 @@ import { Histogram } from '../../src/base/histogram.ts';
 import type { StoreStats } from '../../src/model/pet-store.ts';
 import { readProcessStats } from '../../src/ops/runtime.ts';
 import { createMemoryStore } from '../../src/stores/memory-store.ts';
-import { blockOf, readPage } from '../support/browser/page-block.ts';
+import { blockOf } from '../support/browser/page-block.ts';
+import { readText } from '../support/project.ts';
 import { needs, run } from '../support/process/program.ts';
 import { openService } from '../support/http/service.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
@@ -52,7 +53,7 @@ async function scrape(t: TestContext): Promise<string> {
 
 /** Returns the names and types in the page's list. */
 function listedMetrics(): ReadonlyMap<string, string> {
-  const rows = readPage(PAGE).matchAll(/^\| (`[a-z_`, ]+`) \| (\w+) \|/gm);
+  const rows = readText(PAGE).matchAll(/^\| (`[a-z_`, ]+`) \| (\w+) \|/gm);
   return new Map(
     [...rows].flatMap(([, names = '', type = '']) =>
       [...names.matchAll(/`(\w+)`/g)].map(([, name = '']) => [name, type] as const),

@@ -146,12 +146,6 @@ test('If the port is in use, the start is refused in one line, and no file is ma
   assert.equal(existsSync(dataFile), false);
 });
 
-test('If the data file is damaged, the start is refused in one line', async (t) => {
-  const path = join(tempDir(t), 'pets.json');
-  writeFileSync(path, '[{"id":1,"name":"a","categoryId":x}]');
-  await assertRefused(startOn(t, path), /^petstore: .*is damaged at byte 33, line 1: .*\n$/);
-});
-
 test('If no folder can be made for the data file, the start is refused', PROC, async (t) => {
   // mkdir with `recursive` of node:fs never ends here.
   const service = startOn(t, '/proc/nope/sub/pets.json');
