@@ -18,6 +18,7 @@ import {
   MAX_API_KEYS,
   type ApiKeyOption,
   type LocatedKey,
+  type NamedApiKey,
 } from './api-key.ts';
 
 export interface ApiKeySource {
@@ -104,8 +105,8 @@ function parseKeysFile(text: string, mistakes: string[]): readonly LocatedKey[] 
     if (line === '' || line.startsWith('#')) continue;
     const where = `The API keys file, line ${index + 1}`;
     const parsed = parseLine(line);
-    if ('option' in parsed) keys.push({ option: parsed.option, where });
-    else if (++faults <= MAX_TOLD_LINES) mistakes.push(`${where}: ${parsed.problem}`);
+    if (typeof parsed !== 'string') keys.push({ option: parsed, where });
+    else if (++faults <= MAX_TOLD_LINES) mistakes.push(`${where}: ${parsed}`);
   }
   if (faults > MAX_TOLD_LINES) {
     mistakes.push(`The API keys file: ${faults - MAX_TOLD_LINES} more lines are not valid keys`);
@@ -114,23 +115,21 @@ function parseKeysFile(text: string, mistakes: string[]): readonly LocatedKey[] 
   return keys;
 }
 
-type ParsedLine = { readonly option: ApiKeyOption } | { readonly problem: string };
-
-function parseLine(line: string): ParsedLine {
+/** Returns the key of a line, or what is wrong with the line. */
+function parseLine(line: string): NamedApiKey | string {
   const words = line.split(/[ \t]+/);
   const hasName = words.length > 1 && words[0]!.endsWith(':');
   const name = hasName ? words.shift()!.slice(0, -1) : undefined;
   const [key = '', right, ...others] = words;
   if (others.length > 0 || (right !== undefined && right !== READ_METRICS)) {
-    return {
-      problem: `expected [NAME: ]KEY[ ${READ_METRICS}], with spaces only between the parts`,
-    };
+    return `expected [NAME: ]KEY[ ${READ_METRICS}], with spaces only between the parts`;
   }
-  const problem = (hasName ? keyNameProblem(name!) : undefined) ?? apiKeyProblem(key);
-  const inFile = problem ?? lineProblem(key, hasName);
-  if (inFile !== undefined) return { problem: inFile };
-  if (name === undefined && right === undefined) return { option: key };
-  return { option: { key, name, only: right === undefined ? undefined : 'metrics' } };
+  const problem = name === undefined ? undefined : keyNameProblem(name);
+  return (
+    problem ??
+    apiKeyProblem(key) ??
+    lineProblem(key, hasName) ?? { key, name, only: right === undefined ? undefined : 'metrics' }
+  );
 }
 
 const READ_METRICS = 'read-metrics';

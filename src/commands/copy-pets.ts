@@ -17,6 +17,7 @@ import {
   DEFAULT_PREFIX,
   ETCD_OPTION_NAMES,
   etcdProblems,
+  type EtcdOptionName,
   type EtcdOptions,
 } from '../stores/etcd/etcd-options.ts';
 import { exportPets, importPets } from '../stores/etcd/import-pets.ts';
@@ -67,25 +68,24 @@ function readCopy(args: readonly string[]): Copy | string {
       return 'Expected --from and --to-etcd, or --from-etcd and --to: see --help';
     }
     const urls = values['to-etcd'] ?? values['from-etcd'] ?? '';
-    const etcd = { ...fromEnvironment(), endpoints: urls.split(',').map((url) => url.trim()) };
-    const withPrefix = values.prefix === undefined ? etcd : { ...etcd, prefix: values.prefix };
-    const problems = etcdProblems({ ...withPrefix });
+    const endpoints = urls.split(',').map((url) => url.trim());
+    const environment = fromEnvironment();
+    const etcd = { ...environment, endpoints, prefix: values.prefix ?? environment.prefix };
+    const problems = etcdProblems(etcd);
     if (problems.length > 0) {
       return problems.map(({ name, sentence }) => `${name} ${sentence}`).join('; ');
     }
-    return { file: values.from ?? values.to ?? '', isImport, etcd: withPrefix };
+    return { file: values.from ?? values.to ?? '', isImport, etcd };
   } catch (error) {
     return messageOf(error);
   }
 }
 
 function fromEnvironment(): Partial<EtcdOptions> {
-  const options: Record<string, string> = {};
-  for (const option of ETCD_OPTION_NAMES) {
-    const value = process.env[SETTINGS[`etcd.${option}`].variable ?? ''];
-    if (value !== undefined && value !== '') options[option] = value;
-  }
-  return options;
+  // An empty variable counts as not set.
+  const textOf = (option: EtcdOptionName): string | undefined =>
+    process.env[SETTINGS[`etcd.${option}`].variable ?? ''] || undefined;
+  return Object.fromEntries(ETCD_OPTION_NAMES.map((option) => [option, textOf(option)]));
 }
 
 async function run({ file, isImport, etcd }: Copy): Promise<void> {

@@ -3,10 +3,9 @@
 import assert from 'node:assert/strict';
 import { resolve } from 'node:path';
 import { test } from 'node:test';
-import type { AppOptions } from '../../src/app-options.ts';
 import { HELP } from '../../src/commands/help.ts';
 import type { Config } from '../../src/config.ts';
-import { flagOf, OPTION_NAMES, SETTINGS, type SettingName } from '../../src/settings.ts';
+import { flagOf, OPTION_NAMES, SETTINGS } from '../../src/settings.ts';
 import { DEFAULTS, read, WITHOUT_BACKEND } from './read-config.ts';
 
 interface Row {
@@ -161,13 +160,4 @@ test('Each row has a variable, which the help explains, or is an option of an ap
   }
   assert.equal(new Set(shown).size, shown.length);
   for (const name of shown) assert.match(HELP, new RegExp(`(^|\\s)${name}\\s`, 'm'));
-});
-
-test('The options of an app are the members of its type', () => {
-  const names: Readonly<Record<keyof AppOptions, true>> = {
-    ...{ dataFile: true, memory: true, etcd: true, store: true, apiKeys: true, prefix: true },
-    ...{ bodyLimitBytes: true, log: true, accessLog: true, corsOrigins: true, page: true },
-    ...{ now: true, runtime: true },
-  };
-  assert.deepEqual([...OPTION_NAMES].sort(), (Object.keys(names) as SettingName[]).sort());
 });
