@@ -134,23 +134,20 @@ class Life {
   }
 
   async #send(name: string, headers: Record<string, string> = {}): Promise<Answer> {
-    const startedAt = performance.now();
-    this.history.sent(name, startedAt);
+    this.history.sent(name);
     const body = JSON.stringify({ name, categoryId: 1 });
     const answer = await this.#ask('', { method: 'POST', headers, body });
-    if (answer?.[0] === 201) {
-      this.history.created(answer[1] as SeenPet, startedAt, performance.now());
-    }
+    if (answer?.[0] === 201) this.history.created(answer[1] as SeenPet);
     return answer;
   }
 
   async #list(): Promise<void> {
     const { lastId } = this.history;
     const after = this.#random.below(this.#random.pick([3, 12, lastId + 2]));
-    const page = { after: Math.max(0, lastId + 1 - after), limit: this.#random.pick([1, 20]) };
-    const startedAt = performance.now();
+    const limit = this.#random.pick([1, 20]);
+    const page = { after: Math.max(0, lastId + 1 - after), limit, lastId };
     const pets = await this.#page(page, this.#process());
-    if (pets !== undefined) this.history.listed(page, pets, startedAt, performance.now());
+    if (pets !== undefined) this.history.listed(page, pets);
   }
 
   async #page(
