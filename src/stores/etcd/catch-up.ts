@@ -20,8 +20,6 @@ import type { TxnPart } from './etcd-json.ts';
 import { LogLostError } from './log-lost-error.ts';
 import { slotBound, slotKey } from './slots.ts';
 
-export type CaughtUp = { readonly kind: 'caught up' } | FailedCall;
-
 const FIRST_WINDOW = 4096n;
 const MAX_WINDOW = 1n << 20n;
 /** The first limit on the number of commits, which may have 1 MiB each. */
@@ -53,8 +51,11 @@ export class CatchUp {
     return this.#strayKey;
   }
 
-  /** Applies at least what was committed before the call. Rejects with LogLostError. */
-  async run(kind: CallKind): Promise<CaughtUp> {
+  /**
+   * Applies at least what was committed before the call. Resolves with the call that failed, or
+   * with undefined. Rejects with LogLostError.
+   */
+  async run(kind: CallKind): Promise<FailedCall | undefined> {
     const log = this.#log;
     const now = this.#clock.now();
     const seeksStray = now - this.#straySoughtAt >= STRAY_MS;
@@ -78,7 +79,7 @@ export class CatchUp {
           this.#straySoughtAt = now;
           this.#strayKey = strays.flatMap(({ keyValues }) => keyValues)[0]?.key;
         }
-        return { kind: 'caught up' };
+        return undefined;
       }
       this.#adapt(found);
     }
@@ -101,15 +102,9 @@ export class CatchUp {
    */
   #aroundSlots(rangeEnd: string): readonly TxnPart[] {
     const { layout } = this.#log;
-    const { prefix, slotsEnd, meta, end } = layout;
-    // At the highest ids no slot is after the window, and the range would be empty.
-    const later = rangeEnd === slotsEnd ? [] : [firstKey(rangeEnd, slotsEnd)];
-    return [
-      firstKey(prefix, slotKey(layout, 0n)),
-      ...later,
-      firstKey(slotsEnd, meta),
-      firstKey(`${meta}\0`, end),
-    ];
+    const { prefix, meta, end } = layout;
+    const firstSlot = slotKey(layout, 0n);
+    return [firstKey(prefix, firstSlot), firstKey(rangeEnd, meta), firstKey(`${meta}\0`, end)];
   }
 
   /** A window with too many commits loads the member; a nearly empty one wastes a round trip. */

@@ -9,10 +9,9 @@
 
 import { createHash } from 'node:crypto';
 import { encodeCommit } from '../commits/commit.ts';
-import { KeyTable, type KeyClock, type KeyEntry } from '../idempotency/key-table.ts';
-import { PetTable, type TablePet } from '../table/pet-table.ts';
+import type { KeyClock, KeyEntry, KeyTable } from '../idempotency/key-table.ts';
+import type { PetTable, TablePet } from '../table/pet-table.ts';
 import { AppliedLog, type LogId } from './applied-log.ts';
-import { CatchUp } from './catch-up.ts';
 import { ifAbsent } from './etcd-json.ts';
 import { LogLostError } from './log-lost-error.ts';
 import { openLog, openOrMakeLog, putIf, readLog, type StartDeps } from './open-log.ts';
@@ -74,9 +73,8 @@ export async function exportPets(
 }
 
 async function readWhole(deps: StartDeps, id: LogId): Promise<AppliedLog> {
-  const tables = { pets: new PetTable(), keys: new KeyTable(stoppedClock) };
-  const log = new AppliedLog(id, tables, stoppedClock, 0);
-  await readLog(deps, log, new CatchUp(deps.calls, log, deps.clock));
+  const log = new AppliedLog(id, stoppedClock, 0);
+  await readLog(deps, log);
   return log;
 }
 

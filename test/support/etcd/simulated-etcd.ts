@@ -83,6 +83,7 @@ export class SimulatedEtcd {
         else if (fate.startsWith('done')) this.txn(text);
         return { kind: RESULTS[fate], cause: 'simulated' };
       },
+      counts: [],
       close: () => undefined,
     };
   }
