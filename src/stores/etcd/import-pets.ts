@@ -15,11 +15,7 @@ import { AppliedLog, type LogId } from './applied-log.ts';
 import { ifAbsent } from './etcd-json.ts';
 import { LogLostError } from './log-lost-error.ts';
 import { openLog, openOrMakeLog, putIf, readLog, type StartDeps } from './open-log.ts';
-import { encodeMeta, encodeValue } from './slots.ts';
-
-/** A commit takes pets until they are this many, or have this many bytes. */
-const MAX_COMMIT_PETS = 900;
-const FULL_COMMIT_BYTES: number = 64 << 10;
+import { encodeMeta, encodeValue, FULL_COMMIT_BYTES } from './slots.ts';
 
 /**
  * A time of day after every expiry: then no lifetime is longer than the 24 hours to which
@@ -93,7 +89,7 @@ function* batchesOf(pets: PetTable, after: bigint): Generator<readonly TablePet[
   for (const { id, text, status } of pets.pets(after)) {
     batch.push({ id, text, status });
     bytes += Buffer.byteLength(text);
-    if (batch.length < MAX_COMMIT_PETS && bytes < FULL_COMMIT_BYTES) continue;
+    if (bytes < FULL_COMMIT_BYTES) continue;
     yield batch;
     batch = [];
     bytes = 0;

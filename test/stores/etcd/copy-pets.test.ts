@@ -33,7 +33,8 @@ const intoEtcd = (from: string, prefix: string): string =>
 const fromEtcd = (prefix: string, to: string): string =>
   copyPets('--from-etcd', urls, '--prefix', prefix, '--to', to);
 
-const PETS = 1000;
+/** More than one commit of an import takes. */
+const PETS = 1500;
 
 /** Makes a data file as a service writes it, with keys, and imported ids with a gap before. */
 async function writeData(path: string): Promise<void> {
