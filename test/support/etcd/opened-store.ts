@@ -42,10 +42,10 @@ export function callsOf(store: EtcdStore, values: Partial<Call>): number {
     .reduce((sum, { value }) => sum + value, 0);
 }
 
-const FACTOR = 5;
+const FACTOR = 3;
 
 /**
- * A clock for stores on real members on which time passes five times as fast: deadlines of seconds
+ * A clock for stores on real members on which time passes three times as fast: deadlines of seconds
  * pass sooner. The timeouts of single HTTP requests do not use it.
  */
 export const fastClock: EtcdClock = {
