@@ -164,6 +164,17 @@ describe('The client', { concurrency: 4 }, () => {
     assert.deepEqual(lines.slice(0, 4).sort(), expected.sort());
   });
 
+  test('A create is not sent if the member that was in use has ended', async (t) => {
+    const endpoint = await startGateway(t, (response) => response.end(answer()));
+    const [link] = await startLinks(t, [endpoint]);
+    const call = callerOf(t, [link?.endpoint ?? '']);
+    assert.equal(await call(), 'answered');
+    link?.close();
+    // The client learns that its connection is closed, also if the machine is busy.
+    for (let turn = 0; turn < 10; turn += 1) await sleep(5);
+    assert.equal(await call(), 'unsent');
+  });
+
   test('The client sends no transaction to a member of another cluster', async (t) => {
     let sent = 0;
     const endpoints = [
