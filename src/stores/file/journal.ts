@@ -13,14 +13,11 @@
  */
 
 import { dirname } from 'node:path';
-import type { Histogram } from '../../base/histogram.ts';
-import type { Memory } from '../../base/memory.ts';
-import { journalAttributes } from './checkpoint.ts';
-import type { Disk, FileStat, DiskFile } from './disk.ts';
+import type { FileStat, DiskFile, FileAttributes } from './disk.ts';
 import { encodeLine, headerText, type EncodedLine, type SnapshotId } from './journal-line.ts';
-import { isSameFile, pathState, type PathState } from './path-state.ts';
-import { checkWritten, writeAll } from './replace-file.ts';
-import type { StorePaths } from './store-paths.ts';
+import { pathState, type PathState } from './path-state.ts';
+import { attributesOf, writeAll } from './replace-file.ts';
+import type { StoreDeps } from './store-deps.ts';
 
 /** The file of a journal, and its complete lines. */
 export interface JournalFile {
@@ -40,13 +37,7 @@ export type Written =
   /** The line may appear, now or after the next start: nothing may be written after it. */
   | { readonly kind: 'in doubt'; readonly cause: unknown };
 
-export interface JournalDeps {
-  readonly disk: Disk;
-  readonly paths: StorePaths;
-  readonly memory: Memory;
-  /** Counts the syncs that succeed. */
-  readonly syncSeconds: Histogram;
-}
+type JournalDeps = Pick<StoreDeps, 'disk' | 'paths' | 'memory' | 'syncSeconds'>;
 
 /** A longer line is written without blocking the event loop. */
 const LONG_LINE_BYTES: number = 64 << 10;
@@ -61,8 +52,9 @@ export class Journal {
   #copy: FileStat | undefined;
   /** False once another program has changed the file: nothing of it may be copied. */
   isTrusted = true;
-  #length: number;
-  #crc: number;
+  /** How many bytes are complete lines, all of them durable, and their CRC-32. */
+  lengthBytes: number;
+  crc: number;
 
   /** A journal that follows the snapshot, without a file unless one was `found`. */
   constructor(deps: JournalDeps, snapshot: SnapshotId, found?: JournalFile) {
@@ -70,8 +62,8 @@ export class Journal {
     this.snapshot = snapshot;
     this.#file = found?.file;
     this.#entry = found?.entry;
-    this.#length = found?.lengthBytes ?? 0;
-    this.#crc = found?.crc ?? 0;
+    this.lengthBytes = found?.lengthBytes ?? 0;
+    this.crc = found?.crc ?? 0;
   }
 
   /** True if it has a file, which may be empty. */
@@ -82,15 +74,6 @@ export class Journal {
   /** True if this process writes to its file. */
   get isOpen(): boolean {
     return this.#file !== undefined;
-  }
-
-  /** How many bytes are complete lines, all of them durable, and their CRC-32. */
-  get lengthBytes(): number {
-    return this.#length;
-  }
-
-  get crc(): number {
-    return this.#crc;
   }
 
   /**
@@ -104,8 +87,9 @@ export class Journal {
       const there = disk.stat(paths.journal);
       return there === undefined || (there.isFile && there.sizeBytes === 0) ? 'same' : 'replaced';
     }
-    if (this.#copy !== undefined && this.#isCopyThere(this.#copy)) return 'same';
-    const sizeBytes = extra === undefined ? undefined : this.#length + extra;
+    const copy = this.#copy;
+    if (copy !== undefined && pathState(disk, paths.journal, copy) === 'same') return 'same';
+    const sizeBytes = extra === undefined ? undefined : this.lengthBytes + extra;
     return pathState(disk, paths.journal, this.#entry, sizeBytes);
   }
 
@@ -117,7 +101,7 @@ export class Journal {
   /** Returns the bytes that `write` takes: a text's line, and before the first line the header. */
   encode(text: string): EncodedLine {
     const { memory } = this.#deps;
-    if (this.#length > 0) return encodeLine(memory, text, this.#crc);
+    if (this.lengthBytes > 0) return encodeLine(memory, text, this.crc);
     const header = encodeLine(memory, headerText(this.snapshot), 0);
     const line = encodeLine(memory, text, header.crc);
     const bytes = memory.bytes(header.bytes.length + line.bytes.length);
@@ -132,6 +116,7 @@ export class Journal {
    * file, and before a truncation.
    */
   async write(line: EncodedLine, assertOwned: () => void): Promise<Written> {
+    const { disk, paths } = this.#deps;
     const isNew = this.#file === undefined;
     try {
       this.#file ??= await this.#create();
@@ -141,13 +126,14 @@ export class Journal {
     }
     const file = this.#file;
     try {
-      await this.#writeBytes(file, line.bytes);
+      const write = line.bytes.length > LONG_LINE_BYTES ? 'write' : 'writeNow';
+      await writeAll(file, line.bytes, this.lengthBytes, write);
     } catch (cause) {
       return this.#rollBack(file, cause, assertOwned);
     }
     try {
       await this.#sync(file);
-      if (isNew || this.#length === 0) await this.#syncName();
+      if (this.lengthBytes === 0) await disk.syncDirectory(dirname(paths.journal));
     } catch (cause) {
       return { kind: 'in doubt', cause };
     }
@@ -156,8 +142,8 @@ export class Journal {
 
   /** Adds a durable line to the complete ones. */
   append({ bytes, crc }: EncodedLine): void {
-    this.#length += bytes.length;
-    this.#crc = crc;
+    this.lengthBytes += bytes.length;
+    this.crc = crc;
   }
 
   async close(): Promise<void> {
@@ -168,31 +154,19 @@ export class Journal {
 
   async #create(): Promise<DiskFile> {
     const { disk, paths } = this.#deps;
-    const attributes = journalAttributes(disk, paths);
+    const attributes = journalAttributes(this.#deps);
     // An empty file, which `pathState` accepts.
     if (disk.stat(paths.journal)?.sizeBytes === 0) await disk.remove(paths.journal);
     const file = await disk.open(paths.journal, 'create', attributes);
-    try {
-      this.#entry = file.stat();
-      return file;
-    } catch (error) {
-      await file.close().catch(() => undefined);
-      throw error;
-    }
-  }
-
-  async #writeBytes(file: DiskFile, bytes: Buffer): Promise<void> {
-    if (bytes.length > LONG_LINE_BYTES) return writeAll(file, bytes, this.#length);
-    for (let at = 0; at < bytes.length;) {
-      at += checkWritten(file.writeNow(bytes, at, this.#length + at));
-    }
+    this.#entry = file.stat();
+    return file;
   }
 
   /** Truncates the file to its complete lines, durably. */
   async #rollBack(file: DiskFile, cause: unknown, assertOwned: () => void): Promise<Written> {
     try {
       assertOwned();
-      await file.truncate(this.#length);
+      await file.truncate(this.lengthBytes);
       await this.#sync(file);
       return { kind: 'rolled back', cause };
     } catch {
@@ -205,13 +179,13 @@ export class Journal {
     await file.sync();
     this.#deps.syncSeconds.observe((performance.now() - startedAt) / 1000);
   }
+}
 
-  async #syncName(): Promise<void> {
-    await this.#deps.disk.syncDirectory(dirname(this.#deps.paths.journal));
-  }
-
-  #isCopyThere(copy: FileStat): boolean {
-    const there = this.#deps.disk.stat(this.#deps.paths.journal);
-    return there !== undefined && isSameFile(there, copy);
-  }
+/** Returns the snapshot's mode and owner, except that the owner may always read and write. */
+export function journalAttributes({
+  disk,
+  paths,
+}: Pick<JournalDeps, 'disk' | 'paths'>): FileAttributes {
+  const { mode, owner } = attributesOf(disk, paths.snapshot);
+  return { mode: mode === undefined ? undefined : mode | 0o600, owner };
 }

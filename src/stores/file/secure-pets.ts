@@ -5,7 +5,8 @@
 
 import { messageOf } from '../../base/log.ts';
 import { isSafe, type PetsLocation } from '../../model/pet-store.ts';
-import type { StoreFiles, StoreFilesDeps } from './store-files.ts';
+import type { StoreDeps } from './store-deps.ts';
+import type { StoreFiles } from './store-files.ts';
 
 /** How long a close retries while memory has the only copy, and how often. */
 const SECURE_MS = 60_000;
@@ -14,7 +15,7 @@ const PAUSE_MS = 1000;
 /** Saves the pets to a separate file if memory may have the only copy. */
 export async function saveIfNeeded(
   files: StoreFiles,
-  { log, pets }: StoreFilesDeps,
+  { log, pets }: StoreDeps,
 ): Promise<PetsLocation> {
   await files.recognize().catch(() => undefined);
   const where = files.whereAreThePets();
@@ -38,7 +39,7 @@ export async function saveIfNeeded(
  */
 export async function secureAtClose(
   files: StoreFiles,
-  deps: StoreFilesDeps,
+  deps: StoreDeps,
   checkpoint: (() => Promise<void>) | undefined,
 ): Promise<void> {
   const { clock, log, pets, paths } = deps;

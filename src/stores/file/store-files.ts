@@ -18,27 +18,18 @@
 
 import { dirname } from 'node:path';
 import zlib from 'node:zlib';
-import type { Histogram } from '../../base/histogram.ts';
-import { messageOf, type Log } from '../../base/log.ts';
+import { messageOf } from '../../base/log.ts';
 import type { PetsLocation } from '../../model/pet-store.ts';
 import { encodeCommit, type Commit } from '../commits/commit.ts';
-import type { KeyEntry, KeyTable } from '../idempotency/key-table.ts';
-import type { PetTable } from '../table/pet-table.ts';
-import {
-  isAtItsPath,
-  journalAttributes,
-  recognizeSnapshot,
-  writeSnapshot,
-  type CheckpointDeps,
-  type KnownSnapshot,
-} from './checkpoint.ts';
-import type { DiskFile } from './disk.ts';
-import { Journal, type JournalFile } from './journal.ts';
-import { pathState, ReadOnlyError } from './path-state.ts';
+import { isAtItsPath, recognizeSnapshot, writeSnapshot, type KnownSnapshot } from './checkpoint.ts';
+import type { DiskFile, FileStat } from './disk.ts';
+import { Journal, journalAttributes, type JournalFile } from './journal.ts';
+import { JournalLostError, pathState, ReadOnlyError } from './path-state.ts';
 import { chunksOf, readAll, withFile } from './read-file.ts';
 import { removeFile, replaceFile, writeAll } from './replace-file.ts';
 import { savePets, type SavedFile } from './saved-file.ts';
-import type { StoreClock } from './store-clock.ts';
+import type { StoreDeps } from './store-deps.ts';
+import { replacedError } from './store-lock.ts';
 
 /** A journal up to this length is copied; a longer one only if it is shorter than the pets. */
 export const LONG_JOURNAL_BYTES: number = 64 << 20;
@@ -46,44 +37,30 @@ export const LONG_JOURNAL_BYTES: number = 64 << 20;
 /** The approximate size of an entry in the idempotency file. */
 const KEY_BYTES = 80;
 
-export interface StoreFilesDeps extends CheckpointDeps {
-  readonly pets: PetTable;
-  readonly keys: KeyTable;
-  readonly longJournalBytes: number;
-  /** Counts the journal's syncs that succeed. */
-  readonly syncSeconds: Histogram;
-  readonly log: Log;
-  readonly clock: StoreClock;
-}
-
-export const JOURNAL_REPLACED = 'Another file has replaced the journal';
+const JOURNAL_REPLACED = 'Another file has replaced the journal';
 
 type Way = 'copy' | 'checkpoint';
 
 export class StoreFiles {
-  readonly #deps: StoreFilesDeps;
+  readonly #deps: StoreDeps;
   #snapshot: KnownSnapshot | undefined;
   /** A new snapshot that may have its name although its rename reported failure. */
   #renamed: KnownSnapshot | undefined;
-  #journal: Journal;
+  /** The journal that gets the lines. Only `#renew` and a start replace it. */
+  journal: Journal;
   #saved: SavedFile | undefined;
-  #isSavedDurable = false;
   /** Why the journal that a start found could not be synced. */
   #syncError: Error | undefined;
 
   /** `found` is the journal at its path; undefined if there is none. */
   constructor(
-    deps: StoreFilesDeps,
+    deps: StoreDeps,
     snapshot: KnownSnapshot | undefined,
     found: JournalFile | undefined,
   ) {
     this.#deps = deps;
     this.#snapshot = snapshot;
-    this.#journal = this.#newJournal(found);
-  }
-
-  get journal(): Journal {
-    return this.#journal;
+    this.journal = this.#newJournal(found);
   }
 
   get snapshotBytes(): number {
@@ -114,6 +91,33 @@ export class StoreFiles {
     return this.#renew(['checkpoint'], doubt, onDurable);
   }
 
+  /**
+   * Throws ReadOnlyError if lock or journal are not this store's any more, and JournalLostError if
+   * the journal was removed or changed. Its file must have `extra` bytes after its complete lines,
+   * if that is given.
+   */
+  assertOwned(extra?: number): void {
+    this.#deps.lock.assertHeld();
+    const state = this.journal.pathState(extra);
+    switch (state) {
+      case 'same':
+        return;
+      case 'missing':
+        throw new JournalLostError('the journal was removed');
+      case 'changed':
+        this.journal.isTrusted = false;
+        throw new JournalLostError('another program has changed the journal');
+      case 'replaced':
+        throw replacedError(this.#deps.lock, JOURNAL_REPLACED);
+    }
+  }
+
+  /** Resolves with the free bytes of the disk: infinite if it does not report them. */
+  freeBytes(): Promise<number> {
+    const { disk, paths } = this.#deps;
+    return disk.freeBytes(dirname(paths.snapshot)).catch(() => Infinity);
+  }
+
   /** Throws if a sync of the found journal failed: it must not be synced again. */
   assertSyncable(): void {
     if (this.#syncError !== undefined) throw this.#syncError;
@@ -126,9 +130,9 @@ export class StoreFiles {
    * failed, so only the last line, at `lastOffset`, can be affected: it is written again.
    */
   async rewriteLastLine(lastOffset: number): Promise<void> {
-    const { disk, paths, memory, assertLockHeld } = this.#deps;
-    assertLockHeld();
-    const { lengthBytes, crc } = this.#journal;
+    const { disk, paths, memory, lock } = this.#deps;
+    lock.assertHeld();
+    const { lengthBytes, crc } = this.journal;
     const file = await disk.open(paths.journal, 'edit');
     try {
       const bytes = memory.bytes(lengthBytes - lastOffset);
@@ -145,9 +149,9 @@ export class StoreFiles {
     this.#markDurable();
     const isFollowed = this.#isFollowed();
     if (!isFollowed) await file.close().catch(() => undefined);
-    await this.#journal.close().catch(() => undefined);
+    await this.journal.close().catch(() => undefined);
     const open = isFollowed ? { file } : {};
-    this.#journal = this.#newJournal({ ...open, entry: file.stat(), lengthBytes, crc });
+    this.journal = this.#newJournal({ ...open, entry: file.stat(), lengthBytes, crc });
   }
 
   /**
@@ -155,23 +159,19 @@ export class StoreFiles {
    */
   async recognize(): Promise<void> {
     const { disk, paths } = this.#deps;
-    if (this.#renamed !== undefined && isAtItsPath(disk, paths, this.#renamed)) {
-      if (this.#snapshot?.entry.number !== this.#renamed.entry.number) {
-        this.#snapshot = this.#renamed;
-      }
+    const renamed = this.#renamed;
+    if (renamed !== undefined && isAtItsPath(disk, paths.snapshot, renamed)) {
+      [this.#snapshot, this.#renamed] = [renamed, undefined];
     }
     this.#snapshot = await recognizeSnapshot(this.#deps, this.#snapshot);
   }
 
   /** Writes all pets to a separate file, durably. */
   async save(): Promise<void> {
-    const { disk, pets, clock } = this.#deps;
-    if (!this.#isSavedThere()) {
-      this.#isSavedDurable = false;
-      this.#saved = await savePets(this.#deps, pets, clock.timeOfDay());
-    }
-    await disk.syncDirectory(dirname(this.#saved?.path ?? ''));
-    this.#isSavedDurable = true;
+    if (!this.#isSavedThere()) this.#saved = await savePets(this.#deps);
+    const saved = this.#saved!;
+    await this.#deps.disk.syncDirectory(dirname(saved.path));
+    this.#saved = { ...saved, isDurable: true };
   }
 
   /** Returns where the acknowledged pets are. This decides how the store and the process end. */
@@ -181,12 +181,12 @@ export class StoreFiles {
       const { lastId } = pets;
       if (lastId === 0n) return 'snapshot';
       const snapshot = this.#snapshot;
-      const hasSnapshot = snapshot !== undefined && isAtItsPath(disk, paths, snapshot);
+      const hasSnapshot = snapshot !== undefined && isAtItsPath(disk, paths.snapshot, snapshot);
       const isAll = hasSnapshot && snapshot.id.lastId >= lastId;
       if (isAll && snapshot.isDurable) return 'snapshot';
       const isFollowed = hasSnapshot && (isAll || this.#isFollowed());
       if (isFollowed && this.#isJournalWhole()) return 'journal';
-      if (this.#isSavedDurable && this.#isSavedThere()) return 'saved';
+      if (this.#saved?.isDurable === true && this.#isSavedThere()) return 'saved';
       return 'memory only';
     } catch {
       return 'cannot be told';
@@ -198,7 +198,7 @@ export class StoreFiles {
     doubt: Commit | undefined,
     onDurable: () => void = () => undefined,
   ): Promise<void> {
-    this.#assertNotReplaced();
+    this.#assertReplaceable();
     await this.recognize();
     this.#assertFollows(doubt);
     const isDone = doubt === undefined && this.isSnapshotCurrent;
@@ -229,7 +229,7 @@ export class StoreFiles {
 
   /** True if the snapshot is the one that the journal's header names. */
   #isFollowed(): boolean {
-    const { snapshot } = this.#journal;
+    const { snapshot } = this.journal;
     const id = this.#snapshot?.id;
     return id?.crc === snapshot.crc && id.lastId === snapshot.lastId;
   }
@@ -240,32 +240,34 @@ export class StoreFiles {
     throw new Error(`A commit in doubt follows pet ${doubt.after}, which is not the last one`);
   }
 
-  #assertNotReplaced(): void {
-    if (this.#journal.pathState() !== 'replaced') return;
-    throw new ReadOnlyError(JOURNAL_REPLACED, false);
+  /** Throws ReadOnlyError unless the journal at its path may be replaced or removed. */
+  #assertReplaceable(): void {
+    this.#deps.lock.assertHeld();
+    if (this.journal.pathState() !== 'replaced') return;
+    throw replacedError(this.#deps.lock, JOURNAL_REPLACED);
   }
 
   #isJournalWhole(): boolean {
     const { disk, paths } = this.#deps;
-    const isThere = this.#journal.hasFile && this.#journal.pathState() === 'same';
+    const isThere = this.journal.hasFile && this.journal.pathState() === 'same';
     // A line that failed may follow the complete ones.
-    return isThere && (disk.stat(paths.journal)?.sizeBytes ?? 0) >= this.#journal.lengthBytes;
+    return isThere && (disk.stat(paths.journal)?.sizeBytes ?? 0) >= this.journal.lengthBytes;
   }
 
   #isSavedThere(): boolean {
     const saved = this.#saved;
-    if (saved === undefined || saved.lastId < this.#deps.pets.lastId) return false;
+    if (saved === undefined || saved.id.lastId < this.#deps.pets.lastId) return false;
     return pathState(this.#deps.disk, saved.path, saved.entry, saved.entry.sizeBytes) === 'same';
   }
 
   #canCopy(doubt: Commit | undefined): boolean {
-    const hasLines = this.#journal.lengthBytes > 0 || doubt !== undefined;
-    const isGood = this.#isFollowed() && this.#journal.isTrusted;
-    return hasLines && isGood && this.#journal.pathState() === 'same';
+    const hasLines = this.journal.lengthBytes > 0 || doubt !== undefined;
+    const isGood = this.#isFollowed() && this.journal.isTrusted;
+    return hasLines && isGood && this.journal.pathState() === 'same';
   }
 
   #cheapestFirst(): readonly Way[] {
-    const { lengthBytes } = this.#journal;
+    const { lengthBytes } = this.journal;
     const { longJournalBytes, pets } = this.#deps;
     const isCopyCheaper = lengthBytes <= longJournalBytes || lengthBytes < pets.textBytes;
     return isCopyCheaper ? ['copy', 'checkpoint'] : ['checkpoint', 'copy'];
@@ -278,9 +280,9 @@ export class StoreFiles {
    * snapshot lacks.
    */
   async #cutTail(): Promise<void> {
-    const { disk, paths, assertLockHeld } = this.#deps;
-    const { lengthBytes } = this.#journal;
-    assertLockHeld();
+    const { disk, paths, lock } = this.#deps;
+    const { lengthBytes } = this.journal;
+    lock.assertHeld();
     this.assertSyncable();
     const cut = async (file: DiskFile): Promise<void> => {
       await file.truncate(lengthBytes);
@@ -294,14 +296,13 @@ export class StoreFiles {
 
   async #writeSnapshot(doubt: Commit | undefined): Promise<void> {
     const { disk, paths, pets, keys } = this.#deps;
-    if (!this.#journal.isOpen && this.#journal.lengthBytes > 0) await this.#cutTail();
+    if (!this.journal.isOpen && this.journal.lengthBytes > 0) await this.#cutTail();
     await this.#expectRoom(pets.textBytes + KEY_BYTES * keys.length);
-    const more = doubt === undefined ? {} : { morePets: doubt.pets, moreKeys: withPetCrcs(doubt) };
-    await writeSnapshot(this.#deps, this.#snapshot, { pets, keys, ...more }, (snapshot) => {
+    await writeSnapshot(this.#deps, this.#snapshot, doubt, (snapshot) => {
       this.#renamed = snapshot;
     });
     // Without a stat of the path: if it failed, the next try could copy the old snapshot's journal.
-    this.#snapshot = this.#renamed;
+    [this.#snapshot, this.#renamed] = [this.#renamed, undefined];
     await disk.syncDirectory(dirname(paths.snapshot));
     this.#markDurable();
   }
@@ -309,24 +310,21 @@ export class StoreFiles {
   /** Copies the complete lines, and adds the commit in doubt. */
   async #copyJournal(doubt: Commit | undefined): Promise<void> {
     const { disk, paths } = this.#deps;
-    const old = this.#journal;
+    const old = this.journal;
     const { lengthBytes, crc } = old;
     const line = doubt === undefined ? undefined : old.encode(encodeCommit(doubt));
     await this.#expectRoom(lengthBytes + (line?.bytes.length ?? 0));
     const replacement = {
       ...{ disk, path: paths.journal, tmpPath: paths.tmp },
-      attributes: journalAttributes(disk, paths),
-      assertOwned: () => {
-        this.#deps.assertLockHeld();
-        this.#assertNotReplaced();
-      },
-      beforeRename: (copy: { stat(): JournalFile['entry'] }) => old.acceptCopy(copy.stat()),
+      attributes: journalAttributes(this.#deps),
+      assertOwned: () => this.#assertReplaceable(),
+      beforeRename: (copy: FileStat) => old.acceptCopy(copy),
     };
     const file = await replaceFile(replacement, this.#copyOf(old, line?.bytes));
-    this.#journal = this.#newJournal({ file, entry: file.stat(), lengthBytes, crc });
+    this.journal = this.#newJournal({ file, entry: file.stat(), lengthBytes, crc });
     await old.close().catch(() => undefined);
     await disk.syncDirectory(dirname(paths.journal));
-    if (line !== undefined) this.#journal.append(line);
+    if (line !== undefined) this.journal.append(line);
   }
 
   async *#copyOf(old: Journal, line: Buffer | undefined): AsyncGenerator<Buffer> {
@@ -350,8 +348,7 @@ export class StoreFiles {
   /** Removes a journal whose pets are all in the snapshot, and prepares a new one. */
   async #removeJournal(): Promise<void> {
     const { disk, paths } = this.#deps;
-    this.#deps.assertLockHeld();
-    this.#assertNotReplaced();
+    this.#assertReplaceable();
     if (disk.stat(paths.journal) !== undefined) {
       // From here on the snapshot is the only file that has the pets.
       await this.recognize();
@@ -359,15 +356,14 @@ export class StoreFiles {
       // Otherwise a power failure may bring it back, with what was cut off from it.
       await disk.syncDirectory(dirname(paths.journal));
     }
-    const old = this.#journal;
-    this.#journal = this.#newJournal(undefined);
+    const old = this.journal;
+    this.journal = this.#newJournal(undefined);
     await old.close().catch(() => undefined);
   }
 
   /** Rejects if the file system reports less room. If it cannot report it, the write is tried. */
   async #expectRoom(bytes: number): Promise<void> {
-    const { disk, paths } = this.#deps;
-    const free = await disk.freeBytes(dirname(paths.snapshot)).catch(() => Infinity);
+    const free = await this.freeBytes();
     if (free >= bytes) return;
     const message = `ENOSPC: no space left on device: ${bytes} bytes are needed, ${free} are free`;
     throw Object.assign(new Error(message), { code: 'ENOSPC' });
@@ -376,12 +372,4 @@ export class StoreFiles {
   #newJournal(found: JournalFile | undefined): Journal {
     return new Journal(this.#deps, this.#snapshot?.id ?? { crc: 0, lastId: 0n }, found);
   }
-}
-
-/** Returns the entries of a commit's keys, with the CRCs of their pets. */
-export function withPetCrcs({ pets, keys }: Commit): readonly KeyEntry[] {
-  // The ids of a commit follow each other.
-  const firstId = pets[0]?.id ?? 0n;
-  const textOf = (id: bigint): string => pets[Number(id - firstId)]?.text ?? '';
-  return keys.map((key) => ({ ...key, petCrc: zlib.crc32(textOf(key.id)) }));
 }
