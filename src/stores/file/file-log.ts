@@ -163,7 +163,7 @@ export class FileLog implements CommitLog {
     this.#become({ name: 'closing', doubt: this.#doubt });
     try {
       const checkpoint = (): Promise<void> =>
-        this.#files.checkpoint(this.#doubt, () => this.#publishDoubt());
+        this.#files.renewJournal(this.#doubt, () => this.#publishDoubt(), ['checkpoint']);
       await secureAtClose(this.#files, this.#deps, mayWrite ? checkpoint : undefined);
     } finally {
       await this.#files.journal.close().catch(() => undefined);

@@ -13,9 +13,11 @@
  */
 
 import { dirname } from 'node:path';
+import { messageOf } from '../../base/log.ts';
 import type { FileStat, DiskFile, FileAttributes } from './disk.ts';
 import { encodeLine, headerText, type EncodedLine, type SnapshotId } from './journal-line.ts';
 import { pathState, type PathState } from './path-state.ts';
+import { readAll, withFile } from './read-file.ts';
 import { attributesOf, writeAll } from './replace-file.ts';
 import type { StoreDeps } from './store-deps.ts';
 
@@ -50,6 +52,8 @@ export class Journal {
   #entry: FileStat | undefined;
   /** A copy that may have this journal's name although its rename reported failure. */
   #copy: FileStat | undefined;
+  /** Why the file could not be synced. This is only for a file that a start has found. */
+  syncError: Error | undefined;
   /** False once another program has changed the file: nothing of it may be copied. */
   isTrusted = true;
   /** How many bytes are complete lines, all of them durable, and their CRC-32. */
@@ -64,16 +68,6 @@ export class Journal {
     this.#entry = found?.entry;
     this.lengthBytes = found?.lengthBytes ?? 0;
     this.crc = found?.crc ?? 0;
-  }
-
-  /** True if it has a file, which may be empty. */
-  get hasFile(): boolean {
-    return this.#entry !== undefined;
-  }
-
-  /** True if this process writes to its file. */
-  get isOpen(): boolean {
-    return this.#file !== undefined;
   }
 
   /**
@@ -144,6 +138,43 @@ export class Journal {
   append({ bytes, crc }: EncodedLine): void {
     this.lengthBytes += bytes.length;
     this.crc = crc;
+  }
+
+  /**
+   * Makes the complete lines of a journal that a start found durable in their place. If the last
+   * process was killed after a failed fsync, the page cache may show bytes that are not on disk and
+   * will not be written, and the next fsync would falsely succeed. No line follows one whose sync
+   * failed, so only the last line, at `lastOffset`, can be affected: it is written again.
+   */
+  async rewriteLastLine(lastOffset: number): Promise<void> {
+    const { disk, paths, memory } = this.#deps;
+    const file = (this.#file ??= await disk.open(paths.journal, 'edit'));
+    const bytes = memory.bytes(this.lengthBytes - lastOffset);
+    await readAll(file, bytes, lastOffset);
+    await writeAll(file, bytes, lastOffset);
+    await file.truncate(this.lengthBytes);
+    await file.sync();
+    await disk.syncDirectory(dirname(paths.journal));
+  }
+
+  /**
+   * Cuts off, durably, what follows the complete lines of a journal that a start found; this must
+   * precede a new snapshot. A process that was killed while it rolled a line back may have left
+   * that line on the disk, though the page cache does not show it. After a power failure the
+   * journal would have a pet that the snapshot lacks.
+   */
+  async cutFoundTail(): Promise<void> {
+    if (this.#file !== undefined || this.lengthBytes === 0) return;
+    if (this.syncError !== undefined) throw this.syncError;
+    const { disk, paths } = this.#deps;
+    const cut = async (file: DiskFile): Promise<void> => {
+      await file.truncate(this.lengthBytes);
+      await file.sync().catch((error: unknown) => {
+        const message = `${paths.journal} cannot be synced: ${messageOf(error)}`;
+        throw (this.syncError = new Error(message));
+      });
+    };
+    await withFile(disk, paths.journal, cut, 'edit');
   }
 
   async close(): Promise<void> {

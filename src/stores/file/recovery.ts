@@ -101,7 +101,8 @@ async function renewFound(
         log('warn', event, details);
         return `an obsolete journal cannot be removed: ${clientMessage(error)}`;
       }
-      files.assertSyncable();
+      // After a failed sync there is no second one of the same file.
+      if (files.journal.syncError !== undefined) throw files.journal.syncError;
       log('warn', 'Cannot copy the journal: syncing the existing file instead', details);
     }
     await files.rewriteLastLine(content.lastOffset);
@@ -123,13 +124,12 @@ async function findSavedFile({ disk, paths, log }: StoreDeps): Promise<string | 
   let saved: string | undefined;
   for (const name of names) {
     const file = `${folder}/${name}`;
-    if (name.endsWith('.part')) {
-      log('warn', 'An unfinished saved file is next to the data file', { file });
-      continue;
-    }
-    saved = file;
-    if (snapshot === undefined || (disk.stat(file)?.changedAt ?? 0n) <= snapshot.changedAt)
-      continue;
+    const isPart = name.endsWith('.part');
+    if (isPart) log('warn', 'An unfinished saved file is next to the data file', { file });
+    else saved = file;
+    const isOld =
+      snapshot === undefined || (disk.stat(file)?.changedAt ?? 0n) <= snapshot.changedAt;
+    if (isPart || isOld) continue;
     const event =
       'A saved file is newer than the data file: it may have pets that the data file lacks';
     log('warn', event, { file, dataFile: paths.snapshot });

@@ -21,11 +21,12 @@ export async function saveIfNeeded(
   const where = files.whereAreThePets();
   if (isSafe(where)) return where;
   try {
-    await files.save();
-    log('error', 'Saved all acknowledged pets to a separate file, without idempotency keys', {
-      file: files.savedPath ?? '',
-      pets: pets.length,
-    });
+    const details = { file: await files.save(), pets: pets.length };
+    log(
+      'error',
+      'Saved all acknowledged pets to a separate file, without idempotency keys',
+      details,
+    );
   } catch (error) {
     log('error', 'The acknowledged pets could not be saved', { cause: messageOf(error) });
   }
@@ -45,8 +46,7 @@ export async function secureAtClose(
   const { clock, log, pets, paths } = deps;
   const endsAt = clock.now() + SECURE_MS;
   for (;;) {
-    const isDue = files.journal.hasFile || !files.isSnapshotCurrent;
-    const cause = isDue ? await checkpoint?.().catch(messageOf) : undefined;
+    const cause = await checkpoint?.().catch(messageOf);
     const where = await saveIfNeeded(files, deps);
     if (where === 'journal' && cause !== undefined) {
       const journalBytes = files.journal.lengthBytes;

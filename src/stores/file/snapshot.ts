@@ -189,26 +189,21 @@ class SnapshotReader {
   #readItem(scanned: ScannedBytes, at: number): number {
     const { bytes } = scanned;
     const byte = bytes[at];
-    switch (this.#expected) {
-      case 'array':
-        if (byte !== OPEN_BRACKET) throw new JsonSyntaxError('an array of pets', bytes, at);
-        this.#expected = 'first pet';
-        return at + 1;
-      case 'separator':
-        if (byte !== COMMA && byte !== CLOSE_BRACKET) {
-          throw new JsonSyntaxError("',' or ']'", bytes, at);
-        }
-        this.#expected = byte === COMMA ? 'pet' : 'checksum';
-        return at + 1;
-      default:
-        if (byte === CLOSE_BRACKET && this.#expected === 'first pet') {
-          this.#expected = 'checksum';
-          return at + 1;
-        }
-        at = this.#readPets(scanned, at);
-        this.#expected = 'separator';
-        return at;
+    const expected = this.#expected;
+    if (expected === 'array') {
+      if (byte !== OPEN_BRACKET) throw new JsonSyntaxError('an array of pets', bytes, at);
+      this.#expected = 'first pet';
+    } else if (byte === CLOSE_BRACKET && expected !== 'pet') {
+      this.#expected = 'checksum';
+    } else if (expected === 'separator') {
+      if (byte !== COMMA) throw new JsonSyntaxError("',' or ']'", bytes, at);
+      this.#expected = 'pet';
+    } else {
+      const end = this.#readPets(scanned, at);
+      this.#expected = 'separator';
+      return end;
     }
+    return at + 1;
   }
 
   /** Reads a pet by the parser, or several by the fast path. */

@@ -18,15 +18,14 @@
 
 import { dirname } from 'node:path';
 import zlib from 'node:zlib';
-import { messageOf } from '../../base/log.ts';
 import type { PetsLocation } from '../../model/pet-store.ts';
 import { encodeCommit, type Commit } from '../commits/commit.ts';
 import { isAtItsPath, recognizeSnapshot, writeSnapshot, type KnownSnapshot } from './checkpoint.ts';
-import type { DiskFile, FileStat } from './disk.ts';
+import type { FileStat } from './disk.ts';
 import { Journal, journalAttributes, type JournalFile } from './journal.ts';
 import { JournalLostError, pathState, ReadOnlyError } from './path-state.ts';
-import { chunksOf, readAll, withFile } from './read-file.ts';
-import { removeFile, replaceFile, writeAll } from './replace-file.ts';
+import { chunksOf } from './read-file.ts';
+import { removeFile, replaceFile } from './replace-file.ts';
 import { savePets, type SavedFile } from './saved-file.ts';
 import type { StoreDeps } from './store-deps.ts';
 import { replacedError } from './store-lock.ts';
@@ -46,11 +45,9 @@ export class StoreFiles {
   #snapshot: KnownSnapshot | undefined;
   /** A new snapshot that may have its name although its rename reported failure. */
   #renamed: KnownSnapshot | undefined;
-  /** The journal that gets the lines. Only `#renew` and a start replace it. */
+  /** The journal that gets the lines. Only `renewJournal` replaces it. */
   journal: Journal;
   #saved: SavedFile | undefined;
-  /** Why the journal that a start found could not be synced. */
-  #syncError: Error | undefined;
 
   /** `found` is the journal at its path; undefined if there is none. */
   constructor(
@@ -73,22 +70,23 @@ export class StoreFiles {
     return snapshot?.isDurable === true && snapshot.id.lastId === this.#deps.pets.lastId;
   }
 
-  get savedPath(): string | undefined {
-    return this.#saved?.path;
-  }
-
   /**
    * Replaces a journal that gets no more lines by a new one; see above. `doubt` is the commit
-   * that the old one may or may not have; `onDurable` is called once it is durable. Rejects with
-   * ReadOnlyError, or else with the first error.
+   * that the old one may or may not have; `onDurable` is called once it is durable. The ways are
+   * tried in turn. Rejects with ReadOnlyError, or else with the first error.
    */
-  renewJournal(doubt?: Commit, onDurable?: () => void): Promise<void> {
-    return this.#renew(this.#cheapestFirst(), doubt, onDurable);
-  }
-
-  /** Brings all pets and `doubt` into the snapshot, durably, and removes the journal. */
-  checkpoint(doubt?: Commit, onDurable?: () => void): Promise<void> {
-    return this.#renew(['checkpoint'], doubt, onDurable);
+  async renewJournal(
+    doubt?: Commit,
+    onDurable: () => void = () => undefined,
+    ways: readonly Way[] = this.#cheapestFirst(),
+  ): Promise<void> {
+    this.#assertReplaceable();
+    await this.recognize();
+    this.#assertFollows(doubt);
+    const isDone = doubt === undefined && this.isSnapshotCurrent;
+    const way = isDone ? 'checkpoint' : await this.#takeFirst(ways, doubt);
+    onDurable();
+    if (way === 'checkpoint') await this.#removeJournal();
   }
 
   /**
@@ -118,40 +116,12 @@ export class StoreFiles {
     return disk.freeBytes(dirname(paths.snapshot)).catch(() => Infinity);
   }
 
-  /** Throws if a sync of the found journal failed: it must not be synced again. */
-  assertSyncable(): void {
-    if (this.#syncError !== undefined) throw this.#syncError;
-  }
-
-  /**
-   * Makes the complete lines durable in their place, if there is no room for a copy. If the last
-   * process was killed after a failed fsync, the page cache may show bytes that are not on disk and
-   * will not be written, and the next fsync would falsely succeed. No line follows one whose sync
-   * failed, so only the last line, at `lastOffset`, can be affected: it is written again.
-   */
+  /** Makes the complete lines durable in their place, if there is no room for a copy. */
   async rewriteLastLine(lastOffset: number): Promise<void> {
-    const { disk, paths, memory, lock } = this.#deps;
-    lock.assertHeld();
-    const { lengthBytes, crc } = this.journal;
-    const file = await disk.open(paths.journal, 'edit');
-    try {
-      const bytes = memory.bytes(lengthBytes - lastOffset);
-      await readAll(file, bytes, lastOffset);
-      await writeAll(file, bytes, lastOffset);
-      await file.truncate(lengthBytes);
-      await file.sync();
-      await disk.syncDirectory(dirname(paths.journal));
-    } catch (error) {
-      await file.close().catch(() => undefined);
-      throw error;
-    }
+    this.#deps.lock.assertHeld();
+    await this.journal.rewriteLastLine(lastOffset);
     // With the folder, the name of a new snapshot became durable, too.
     this.#markDurable();
-    const isFollowed = this.#isFollowed();
-    if (!isFollowed) await file.close().catch(() => undefined);
-    await this.journal.close().catch(() => undefined);
-    const open = isFollowed ? { file } : {};
-    this.journal = this.#newJournal({ ...open, entry: file.stat(), lengthBytes, crc });
   }
 
   /**
@@ -166,12 +136,13 @@ export class StoreFiles {
     this.#snapshot = await recognizeSnapshot(this.#deps, this.#snapshot);
   }
 
-  /** Writes all pets to a separate file, durably. */
-  async save(): Promise<void> {
+  /** Writes all pets to a separate file, durably. Resolves with its path. */
+  async save(): Promise<string> {
     if (!this.#isSavedThere()) this.#saved = await savePets(this.#deps);
     const saved = this.#saved!;
     await this.#deps.disk.syncDirectory(dirname(saved.path));
     this.#saved = { ...saved, isDurable: true };
+    return saved.path;
   }
 
   /** Returns where the acknowledged pets are. This decides how the store and the process end. */
@@ -191,20 +162,6 @@ export class StoreFiles {
     } catch {
       return 'cannot be told';
     }
-  }
-
-  async #renew(
-    ways: readonly Way[],
-    doubt: Commit | undefined,
-    onDurable: () => void = () => undefined,
-  ): Promise<void> {
-    this.#assertReplaceable();
-    await this.recognize();
-    this.#assertFollows(doubt);
-    const isDone = doubt === undefined && this.isSnapshotCurrent;
-    const way = isDone ? 'checkpoint' : await this.#takeFirst(ways, doubt);
-    onDurable();
-    if (way === 'checkpoint') await this.#removeJournal();
   }
 
   /** Tries the ways in turn, and resolves with the first that succeeds. */
@@ -249,9 +206,10 @@ export class StoreFiles {
 
   #isJournalWhole(): boolean {
     const { disk, paths } = this.#deps;
-    const isThere = this.journal.hasFile && this.journal.pathState() === 'same';
+    const { lengthBytes } = this.journal;
+    const isThere = lengthBytes > 0 && this.journal.pathState() === 'same';
     // A line that failed may follow the complete ones.
-    return isThere && (disk.stat(paths.journal)?.sizeBytes ?? 0) >= this.journal.lengthBytes;
+    return isThere && (disk.stat(paths.journal)?.sizeBytes ?? 0) >= lengthBytes;
   }
 
   #isSavedThere(): boolean {
@@ -273,30 +231,10 @@ export class StoreFiles {
     return isCopyCheaper ? ['copy', 'checkpoint'] : ['checkpoint', 'copy'];
   }
 
-  /**
-   * Cuts off, durably, what follows the complete lines of a journal that a start found. A process
-   * that was killed while it rolled a line back may have left that line on the disk, though the
-   * page cache does not show it. After a power failure the journal would have a pet that the new
-   * snapshot lacks.
-   */
-  async #cutTail(): Promise<void> {
-    const { disk, paths, lock } = this.#deps;
-    const { lengthBytes } = this.journal;
-    lock.assertHeld();
-    this.assertSyncable();
-    const cut = async (file: DiskFile): Promise<void> => {
-      await file.truncate(lengthBytes);
-      await file.sync().catch((error: unknown) => {
-        const message = `${paths.journal} cannot be synced: ${messageOf(error)}`;
-        throw (this.#syncError = new Error(message));
-      });
-    };
-    await withFile(disk, paths.journal, cut, 'edit');
-  }
-
   async #writeSnapshot(doubt: Commit | undefined): Promise<void> {
     const { disk, paths, pets, keys } = this.#deps;
-    if (!this.journal.isOpen && this.journal.lengthBytes > 0) await this.#cutTail();
+    this.#deps.lock.assertHeld();
+    await this.journal.cutFoundTail();
     await this.#expectRoom(pets.textBytes + KEY_BYTES * keys.length);
     await writeSnapshot(this.#deps, this.#snapshot, doubt, (snapshot) => {
       this.#renamed = snapshot;

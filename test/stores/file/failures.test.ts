@@ -274,6 +274,29 @@ test('A start removes the journal if its folder is synced only after a checkpoin
   await assertHeld(memory, [1, 2, 3]);
 });
 
+test('A start that replaced the snapshot does not copy the journal of the earlier one', async () => {
+  const { memory, disk } = await killedDisk();
+  const clock = new TestClock();
+  let tries = 0;
+  let isRenamed = false;
+  disk.fault = (call) => {
+    const name = nameOf(call);
+    if (name === `rename ${TMP}`) isRenamed = true;
+    const isCopy = name === `open ${TMP}` && (tries += 1) === 1;
+    const isCheckpoint = name === 'syncDirectory /d' && isRenamed;
+    if (isCheckpoint) isRenamed = false;
+    if (isCopy || isCheckpoint || name === `remove ${JOURNAL}`) throw systemError('EIO', call.path);
+  };
+  const store = await openFileStore({ path: SNAPSHOT, disk, ...clock.options });
+  assert.equal(store.log.state, 'reviving');
+  disk.fault = () => undefined;
+  // The same data file, put there by another program: it may not be durable.
+  memory.write(SNAPSHOT, memory.read(SNAPSHOT));
+  await clock.pass(1000);
+  assert.equal(await createId(store), 3);
+  await assertHeld(memory, [1, 2, 3]);
+});
+
 test('A running store makes no second sync of a journal that it found, if the first one fails', async () => {
   const { memory, disk } = await killedDisk();
   const clock = new TestClock();
