@@ -359,6 +359,11 @@ const ENDS: readonly End[] = [
     where: 'journal',
   },
   {
+    what: 'the journal removed, and no new snapshot possible',
+    event: (scene) => (failTries(scene), scene.memory.remove(JOURNAL)),
+    where: 'saved',
+  },
+  {
     what: 'the journal removed on a full disk',
     event({ memory, disk }) {
       disk.fault = NO_NEW_FILES;
