@@ -1,6 +1,6 @@
 /**
  * Unusual files and systems: a data file that was touched or is mounted by itself, a journal that
- * was truncated, a link to nothing, a write that writes nothing, a lock that locks nothing.
+ * was truncated, a link to nothing, a quota that is used up.
  */
 
 import assert from 'node:assert/strict';
