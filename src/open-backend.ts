@@ -5,7 +5,7 @@
 
 import type { CheckedOptions } from './app-options.ts';
 import type { PetStore } from './model/pet-store.ts';
-import { readData } from './stores/file/verify-data.ts';
+import { verifyData } from './stores/file/data-file.ts';
 import { openFileStore } from './stores/file/file-store.ts';
 import { nodeDisk } from './stores/file/node-disk.ts';
 import { createMemoryStore } from './stores/memory-store.ts';
@@ -21,6 +21,6 @@ export async function openBackend(
     return openEtcdStore({ ...etcd, log, signal });
   }
   if (dataFile === undefined) return createMemoryStore();
-  if (memory) return createMemoryStore((await readData(nodeDisk, dataFile)).pets.pets());
+  if (memory) return createMemoryStore((await verifyData(nodeDisk, dataFile)).pets.pets());
   return openFileStore({ path: dataFile, log });
 }

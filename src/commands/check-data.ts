@@ -11,7 +11,7 @@
 
 import { messageOf } from '../base/log.ts';
 import { DEFAULT_DATA_FILE } from '../settings.ts';
-import { verifyData } from '../stores/file/verify-data.ts';
+import { verifyData } from '../stores/file/data-file.ts';
 import { nodeDisk } from '../stores/file/node-disk.ts';
 
 const USAGE = `Usage: petstore check-data [file]
@@ -33,12 +33,15 @@ if (path === undefined) {
 }
 
 try {
-  const report = await verifyData(nodeDisk, path);
-  const { pets, lastId, journalPets, keys, strayKeys, tornBytes, hasChecksum } = report;
-  const inJournal = journalPets === 0 ? '' : `, ${journalPets} of them in the journal only`;
+  const data = await verifyData(nodeDisk, path);
+  const { length, lastId } = data.pets;
+  const { snapshot, snapshotPets, journal, strayKeys } = data;
+  const inJournal =
+    length === snapshotPets ? '' : `, ${length - snapshotPets} of them in the journal only`;
   console.log(
-    `${path}: ${pets} ${pets === 1 ? 'pet' : 'pets'}, the greatest id is ${lastId}${inJournal}`,
+    `${path}: ${length} ${length === 1 ? 'pet' : 'pets'}, the greatest id is ${lastId}${inJournal}`,
   );
+  const keys = data.keys.length + strayKeys;
   if (keys > 0) console.log(`${keys} idempotency ${keys === 1 ? 'key' : 'keys'} in their own file`);
   if (strayKeys > 0) {
     const belong = strayKeys === 1 ? 'belongs to a pet' : 'belong to pets';
@@ -46,10 +49,12 @@ try {
       `${strayKeys} of them ${belong} that this data file does not have, and will be forgotten`,
     );
   }
-  if (!hasChecksum)
+  if (snapshot?.hasChecksum === false)
     console.log('The data file has no checksum line: a changed letter in it would not be noticed');
-  if (tornBytes > 0) {
-    console.log(`${tornBytes} bytes at the journal's end are a commit that is not complete`);
+  if (journal !== undefined && journal.tornBytes > 0) {
+    console.log(
+      `${journal.tornBytes} bytes at the journal's end are a commit that is not complete`,
+    );
   }
 } catch (error) {
   console.error(messageOf(error));

@@ -7,17 +7,19 @@
  */
 
 import { dirname } from 'node:path';
-import type { Memory } from '../../base/memory.ts';
-import { MAX_IDEMPOTENCY_KEYS, type KeyEntry, type KeyTable } from '../idempotency/key-table.ts';
-import type { PetTable, TablePet } from '../table/pet-table.ts';
-import type { Disk, FileStat, FileAttributes } from './disk.ts';
-import type { SnapshotId } from './journal-line.ts';
+import zlib from 'node:zlib';
+import type { Commit } from '../commits/commit.ts';
+import { MAX_IDEMPOTENCY_KEYS, type KeyEntry } from '../idempotency/key-table.ts';
+import type { TablePet } from '../table/pet-table.ts';
+import type { Disk, FileStat } from './disk.ts';
 import { encodeIdempotencyFile } from './idempotency-file.ts';
-import { isUnchanged, ReadOnlyError } from './path-state.ts';
+import type { SnapshotId } from './journal-line.ts';
+import { isUnchanged } from './path-state.ts';
 import { crcOf, withFile } from './read-file.ts';
-import { replaceFile, type Replacement } from './replace-file.ts';
+import { attributesOf, replaceFile, type Replacement } from './replace-file.ts';
 import { SnapshotText } from './snapshot.ts';
-import type { StorePaths } from './store-paths.ts';
+import type { StoreDeps } from './store-deps.ts';
+import { replacedError } from './store-lock.ts';
 
 /** A snapshot's file as it was read or written. */
 export interface KnownSnapshot {
@@ -29,83 +31,85 @@ export interface KnownSnapshot {
   readonly isDurable: boolean;
 }
 
-export interface CheckpointDeps {
-  readonly disk: Disk;
-  readonly paths: StorePaths;
-  readonly memory: Memory;
-  /** For tests: the random bits of an empty snapshot. */
-  readonly randomBits?: (() => number) | undefined;
-  /** Throws ReadOnlyError if another process may be writing. */
-  assertLockHeld(): void;
-}
+type TableDeps = Pick<StoreDeps, 'disk' | 'paths' | 'memory' | 'pets' | 'randomBits'>;
+type CheckpointDeps = TableDeps & Pick<StoreDeps, 'lock' | 'keys'>;
+type Target = Pick<Replacement, 'path' | 'tmpPath' | 'assertOwned'>;
 
-/** What a checkpoint holds: all of the tables, and then the pets and keys of a commit in doubt. */
-export interface CheckpointContent {
-  readonly pets: PetTable;
-  readonly keys: KeyTable;
-  readonly morePets?: readonly TablePet[];
-  readonly moreKeys?: readonly KeyEntry[];
-}
+const REPLACED = 'The data file is not the one that this process read or wrote';
 
 /**
- * Writes the keys, and then all pets, which replace the `known` snapshot. The caller has to sync
- * the folder afterwards. `beforeRename` is called with the new snapshot right before its rename.
- * Rejects with ReadOnlyError or the disk's error; the old snapshot then has its name, unless the
- * rename itself failed and it is unknown whether it took effect.
+ * Writes the keys, and then all pets, with those of the commit in doubt; they replace the `known`
+ * snapshot. The caller has to sync the folder afterwards. `beforeRename` is called with the new
+ * snapshot right before its rename. Rejects with ReadOnlyError or the disk's error; the old
+ * snapshot then has its name, unless the rename itself failed and it is unknown whether it took
+ * effect.
  */
 export async function writeSnapshot(
   deps: CheckpointDeps,
   known: KnownSnapshot | undefined,
-  content: CheckpointContent,
-  beforeRename: (snapshot: KnownSnapshot) => void = () => undefined,
+  doubt?: Commit,
+  beforeRename?: (snapshot: KnownSnapshot) => void,
 ): Promise<void> {
-  const { disk, paths, memory, randomBits } = deps;
-  const { pets, morePets: more = [] } = content;
+  const { disk, paths, lock } = deps;
   // A program that replaces the snapshot may also have replaced the keys.
   const assertOwned = (): void => {
-    deps.assertLockHeld();
-    if (!isAtItsPath(disk, paths, known)) throw snapshotReplaced();
+    lock.assertHeld();
+    if (!isAtItsPath(disk, paths.snapshot, known)) throw replacedError(lock, REPLACED);
   };
-  await writeKeys({ ...deps, assertOwned }, content);
-  const text = new SnapshotText(memory, pets, more, randomBits);
-  const lastId = more.at(-1)?.id ?? pets.lastId;
-  const replacement = {
-    ...{ disk, path: paths.snapshot, tmpPath: paths.tmp, assertOwned },
-    attributes: snapshotAttributes(disk, paths),
-    beforeRename(file: { stat(): FileStat }): void {
-      const { crc, arrayBytes } = text;
-      beforeRename({ id: { crc, lastId }, arrayBytes, entry: file.stat(), isDurable: false });
-    },
-  };
-  const file = await replaceFile(replacement, text.chunks());
-  await file.close().catch(() => undefined);
+  const moreKeys = doubt === undefined ? [] : withPetCrcs(doubt);
+  await writeKeys(deps, { path: paths.keys, tmpPath: paths.keysTmp, assertOwned }, moreKeys);
+  const target = { path: paths.snapshot, tmpPath: paths.tmp, assertOwned };
+  await writePets(deps, target, doubt?.pets, beforeRename);
 }
 
 /** Makes the keys durable. Without keys and without an old file it writes no file. */
 async function writeKeys(
-  { disk, paths, memory, assertOwned }: CheckpointDeps & Pick<Replacement, 'assertOwned'>,
-  { keys, moreKeys = [] }: CheckpointContent,
+  { disk, paths, memory, keys }: CheckpointDeps,
+  target: Target,
+  moreKeys: readonly KeyEntry[],
 ): Promise<void> {
-  const isNeeded = keys.length + moreKeys.length > 0 || disk.stat(paths.keys) !== undefined;
+  const isNeeded = keys.length + moreKeys.length > 0 || disk.stat(target.path) !== undefined;
   if (!isNeeded) return;
   const entries = [...keys.entries(), ...moreKeys].slice(-MAX_IDEMPOTENCY_KEYS);
-  const attributes = snapshotAttributes(disk, paths);
-  const replacement = { disk, path: paths.keys, tmpPath: paths.keysTmp, attributes, assertOwned };
-  const file = await replaceFile(replacement, [encodeIdempotencyFile(memory, entries)]);
+  const attributes = attributesOf(disk, paths.snapshot);
+  const chunks = [encodeIdempotencyFile(memory, entries)];
+  const file = await replaceFile({ disk, attributes, ...target }, chunks);
   await file.close().catch(() => undefined);
-  await disk.syncDirectory(dirname(paths.keys));
+  await disk.syncDirectory(dirname(target.path));
 }
 
-/** Returns the old snapshot's mode and owner, or else owner-only access for the folder's owner. */
-export function snapshotAttributes(disk: Disk, { snapshot }: StorePaths): FileAttributes {
-  const old = disk.stat(snapshot);
-  return { mode: old?.mode, owner: old?.owner ?? disk.stat(dirname(snapshot))?.owner };
+/**
+ * Writes the pets of the table, and `more`, to a new file, as a snapshot; the caller has to sync
+ * its folder. Resolves with what `beforeRename` gets.
+ */
+export async function writePets(
+  { disk, paths, memory, pets, randomBits }: TableDeps,
+  target: Target,
+  more: readonly TablePet[] = [],
+  beforeRename: (snapshot: KnownSnapshot) => void = () => undefined,
+): Promise<KnownSnapshot> {
+  const text = new SnapshotText(memory, pets, more, randomBits);
+  const lastId = more.at(-1)?.id ?? pets.lastId;
+  const written = (entry: FileStat): KnownSnapshot => {
+    const { crc, arrayBytes } = text;
+    return { id: { crc, lastId }, arrayBytes, entry, isDurable: false };
+  };
+  const replacement = {
+    ...{ disk, attributes: attributesOf(disk, paths.snapshot), ...target },
+    beforeRename: (entry: FileStat) => beforeRename(written(entry)),
+  };
+  const file = await replaceFile(replacement, text.chunks());
+  const entry = file.stat();
+  await file.close().catch(() => undefined);
+  return written(entry);
 }
 
-/** Returns the snapshot's mode and owner, except that the owner may always read and write. */
-export function journalAttributes(disk: Disk, paths: StorePaths): FileAttributes {
-  const { mode, owner } = snapshotAttributes(disk, paths);
-  return { mode: mode === undefined ? undefined : mode | 0o600, owner };
+/** Returns the entries of a commit's keys, with the CRCs of their pets. */
+export function withPetCrcs({ pets, keys }: Commit): readonly KeyEntry[] {
+  // The ids of a commit follow each other.
+  const firstId = pets[0]?.id ?? 0n;
+  const textOf = (id: bigint): string => pets[Number(id - firstId)]?.text ?? '';
+  return keys.map((key) => ({ ...key, petCrc: zlib.crc32(textOf(key.id)) }));
 }
 
 /**
@@ -114,31 +118,22 @@ export function journalAttributes(disk: Disk, paths: StorePaths): FileAttributes
  * with ReadOnlyError if the file is another one.
  */
 export async function recognizeSnapshot(
-  { disk, paths, memory }: CheckpointDeps,
+  { disk, paths, memory, lock }: CheckpointDeps,
   known: KnownSnapshot | undefined,
 ): Promise<KnownSnapshot | undefined> {
-  if (isAtItsPath(disk, paths, known)) return known;
+  if (isAtItsPath(disk, paths.snapshot, known)) return known;
   const entry = disk.stat(paths.snapshot);
   const mayBeSame = entry?.isFile === true && entry.sizeBytes === known?.entry.sizeBytes;
-  if (known === undefined || !mayBeSame) throw snapshotReplaced();
+  if (known === undefined || !mayBeSame) throw replacedError(lock, REPLACED);
   const crc = await withFile(disk, paths.snapshot, (file) => crcOf(file, known.arrayBytes, memory));
-  if (crc !== known.id.crc) throw snapshotReplaced();
+  if (crc !== known.id.crc) throw replacedError(lock, REPLACED);
   // The program that put it there may not have synced it.
   return { ...known, entry, isDurable: false };
 }
 
-function snapshotReplaced(): ReadOnlyError {
-  const cause = 'The data file is not the one that this process read or wrote';
-  return new ReadOnlyError(cause, false);
-}
-
 /** Returns true if the known snapshot is at its path. Throws the disk's error. */
-export function isAtItsPath(
-  disk: Disk,
-  { snapshot }: StorePaths,
-  known: KnownSnapshot | undefined,
-): boolean {
-  const entry = disk.stat(snapshot);
+export function isAtItsPath(disk: Disk, path: string, known: KnownSnapshot | undefined): boolean {
+  const entry = disk.stat(path);
   if (known === undefined || entry === undefined) return known === undefined && entry === undefined;
   return isUnchanged(known.entry, entry);
 }

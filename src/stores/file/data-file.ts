@@ -1,6 +1,6 @@
 /**
- * Reads and makes a data file as a whole: for a start (recovery.ts), for a check (verify-data.ts),
- * and for an import or an export.
+ * Reads and makes a data file as a whole: for a start (recovery.ts), for a check, and for an import
+ * or an export.
  *
  * An import and an export hold the lock: a running service has pets in its journal that an import
  * would miss, and no service may start on a file that an export has half made. `loadDataFile` also
@@ -8,34 +8,34 @@
  */
 
 import { dirname } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { messageOf } from '../../base/log.ts';
 import { systemMemory } from '../../base/memory.ts';
-import type { KeyEntry, KeyTable } from '../idempotency/key-table.ts';
+import type { KeyEntry } from '../idempotency/key-table.ts';
 import { PetTable } from '../table/pet-table.ts';
-import { writeSnapshot, type CheckpointDeps, type KnownSnapshot } from './checkpoint.ts';
-import { DamagedFileError } from './damaged-file-error.ts';
+import { writeSnapshot, type KnownSnapshot } from './checkpoint.ts';
+import { DamagedFileError, withLine } from './damaged-file-error.ts';
 import type { Disk, DiskFile } from './disk.ts';
 import { fitsPets, readIdempotencyFile } from './idempotency-file.ts';
 import { readJournal, type JournalContent } from './journal-reader.ts';
 import { fileAt, withFileIfPresent } from './read-file.ts';
-import { readSnapshot } from './snapshot.ts';
-import { createLockAssertion, takeLock } from './store-lock.ts';
+import { readSnapshot, type ReadSnapshot } from './snapshot.ts';
+import type { StoreDeps } from './store-deps.ts';
+import { takeLock } from './store-lock.ts';
 import { storePaths, type StorePaths } from './store-paths.ts';
 
-export interface DataFileDeps extends Pick<CheckpointDeps, 'disk' | 'paths' | 'memory'> {
-  /** An empty table, for the pets of snapshot and journal. */
-  readonly pets: PetTable;
-}
+/** The table is empty: it is for the pets of snapshot and journal. */
+type DataFileDeps = Pick<StoreDeps, 'disk' | 'paths' | 'memory' | 'pets'>;
 
 export interface DataFileContent {
-  readonly snapshot: (Omit<KnownSnapshot, 'isDurable'> & FoundSnapshot) | undefined;
+  readonly snapshot: (KnownSnapshot & ReadSnapshot) | undefined;
+  /** How many pets the snapshot has. */
+  readonly snapshotPets: number;
   readonly journal: JournalContent | undefined;
-  /** The entries of the idempotency file. */
+  /** The entries of the idempotency file, in ascending order of id, whose pets are stored. */
   readonly keys: readonly KeyEntry[];
-}
-
-interface FoundSnapshot {
-  readonly hasChecksum: boolean;
-  readonly pets: number;
+  /** How many other entries it has. */
+  readonly strayKeys: number;
 }
 
 /**
@@ -54,19 +54,19 @@ export async function readDataFile(
     const snapshot = await withFileIfPresent(disk, paths.snapshot, async (file) => {
       const entry = file.stat();
       const found = await readSnapshot(paths.snapshot, file, pets, memory);
-      const { crc, arrayBytes, hasChecksum } = found;
       await afterReading(file);
-      const id = { crc, lastId: pets.lastId };
-      return { id, arrayBytes, entry, hasChecksum, pets: pets.length };
+      return { ...found, entry, isDurable: false };
     });
-    const journal =
-      journalFile === undefined ? undefined : await followJournal(deps, snapshot, journalFile);
-    const keys = await withFileIfPresent(disk, paths.keys, async (file) => {
-      const entries = await readIdempotencyFile(paths.keys, file, memory);
+    const snapshotPets = pets.length;
+    const journal = journalFile && (await followJournal(deps, snapshot, journalFile));
+    const entries = await withFileIfPresent(disk, paths.keys, async (file) => {
+      const found = await readIdempotencyFile(paths.keys, file, memory);
       await afterReading(file);
-      return entries;
+      return found;
     });
-    return { snapshot, journal, keys: keys ?? [] };
+    const keys = (entries ?? []).filter((entry) => fitsPets(entry, pets));
+    const strayKeys = (entries?.length ?? 0) - keys.length;
+    return { snapshot, snapshotPets, journal, keys, strayKeys };
   };
   return (await withFileIfPresent(disk, paths.journal, read)) ?? read();
 }
@@ -99,11 +99,41 @@ function missingSnapshot({ snapshot, journal }: StorePaths): DamagedFileError {
   });
 }
 
-export interface WholeData {
+/** What a data file has, for those who do not open a store. */
+export interface WholeData extends DataFileContent {
+  /** The pets of data file and journal. */
   readonly pets: PetTable;
-  /** In ascending order of id; only those of pets in the table. */
-  readonly keys: readonly KeyEntry[];
 }
+
+async function readWhole(disk: Disk, paths: StorePaths): Promise<WholeData> {
+  const pets = new PetTable();
+  const content = await readDataFile({ disk, paths, memory: systemMemory, pets });
+  if (content.snapshot === undefined) throw new Error(`There is no data file ${paths.snapshot}`);
+  return { ...content, pets };
+}
+
+/**
+ * Checks a data file, its journal and its idempotency file, and changes nothing, whether or not a
+ * service is using them. Rejects with the first thing that is wrong, and its position.
+ */
+export async function verifyData(disk: Disk, path: string): Promise<WholeData> {
+  const paths = storePaths(await disk.resolve(path));
+  // A running service may write a line, or replace both files, during the check: an error counts
+  // only if it is the same a moment later.
+  for (let earlier = '', tries = 1; ; tries += 1) {
+    try {
+      return await readWhole(disk, paths);
+    } catch (error) {
+      const complaint = messageOf(error);
+      if (complaint === earlier || tries === MAX_TRIES) throw await withLine(disk, error);
+      earlier = complaint;
+      await sleep(RETRY_MS);
+    }
+  }
+}
+
+const RETRY_MS = 100;
+const MAX_TRIES = 10;
 
 /**
  * Reads a data file that no service uses. Rejects if it is missing, in use, damaged, or has a
@@ -111,6 +141,7 @@ export interface WholeData {
  */
 export async function loadDataFile(disk: Disk, path: string): Promise<WholeData> {
   const paths = storePaths(await disk.resolve(path));
+  // Before a lock file is made.
   if (fileAt(disk, paths.snapshot) === undefined) throw new Error(`There is no data file ${path}`);
   const lock = await takeLock(disk, paths);
   try {
@@ -120,9 +151,7 @@ export async function loadDataFile(disk: Disk, path: string): Promise<WholeData>
           'file once, and stop it, which brings them into the data file',
       );
     }
-    const pets = new PetTable();
-    const { keys } = await readDataFile({ disk, paths, memory: systemMemory, pets });
-    return { pets, keys: keys.filter((entry) => fitsPets(entry, pets)) };
+    return await readWhole(disk, paths);
   } finally {
     await lock.release();
   }
@@ -132,7 +161,7 @@ export async function loadDataFile(disk: Disk, path: string): Promise<WholeData>
 export async function createDataFile(
   disk: Disk,
   path: string,
-  content: { readonly pets: PetTable; readonly keys: KeyTable },
+  content: Pick<StoreDeps, 'pets' | 'keys'>,
 ): Promise<void> {
   await disk.makeDirectory(dirname(path));
   const paths = storePaths(await disk.resolve(path));
@@ -141,9 +170,7 @@ export async function createDataFile(
     for (const there of [paths.snapshot, paths.journal, paths.keys]) {
       if (disk.stat(there) !== undefined) throw new Error(`${there} exists already`);
     }
-    const assertLockHeld = createLockAssertion(disk, paths, lock);
-    const deps = { disk, paths, memory: systemMemory, assertLockHeld };
-    await writeSnapshot(deps, undefined, content);
+    await writeSnapshot({ disk, paths, memory: systemMemory, lock, ...content }, undefined);
     await disk.syncDirectory(dirname(paths.snapshot));
   } finally {
     await lock.release();

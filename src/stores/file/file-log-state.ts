@@ -35,7 +35,7 @@ export type FileLogState =
   | { readonly name: 'working' }
   | {
       readonly name: 'reviving';
-      readonly cause: Error | string;
+      readonly cause: unknown;
       /** The next start may find this commit in the journal, or not. */
       readonly doubt: Commit | undefined;
       /**

@@ -6,7 +6,6 @@
  * `#become` changes the state, and it checks each transition.
  */
 
-import { dirname } from 'node:path';
 import { messageOf } from '../../base/log.ts';
 import type { StoredPet } from '../../model/pet.ts';
 import {
@@ -23,26 +22,16 @@ import type { CommitLimits, CommitLog, LogTarget } from '../commit-log.ts';
 import { createCommit, encodeCommit, type Commit, type PendingPet } from '../commits/commit.ts';
 import { FULL_COMMIT_BYTES, type Outcome } from '../commits/commit-queue.ts';
 import { KEY_LIFETIME_MS, type KeyHash } from '../idempotency/key-table.ts';
-import type { DiskLock } from './disk.ts';
-import type { EncodedLine } from './journal-line.ts';
+import { withPetCrcs } from './checkpoint.ts';
 import { assertNext, doubtOf, type FileLogState } from './file-log-state.ts';
+import type { EncodedLine } from './journal-line.ts';
+import { JournalLostError, ReadOnlyError } from './path-state.ts';
 import { saveIfNeeded, secureAtClose } from './secure-pets.ts';
-import { ReadOnlyError } from './path-state.ts';
-import {
-  JOURNAL_REPLACED,
-  withPetCrcs,
-  type StoreFiles,
-  type StoreFilesDeps,
-} from './store-files.ts';
+import type { StoreDeps } from './store-deps.ts';
+import type { StoreFiles } from './store-files.ts';
 import { clientMessage, WriteFailures } from './write-failures.ts';
 
-export interface FileLogDeps extends StoreFilesDeps {
-  readonly target: LogTarget;
-  readonly lock: DiskLock;
-}
-
-/** Why the log cannot continue. At a ReadOnlyError it stops writing, else it renews its journal. */
-type Fault = ReadOnlyError | Error | string;
+type StateNamed<Name> = FileLogState & { readonly name: Name };
 
 /** How often the log checks its files, and makes a try if one is due. */
 const TICK_MS = 1000;
@@ -57,8 +46,9 @@ export class FileLog implements CommitLog {
     bytesAroundPet: 0,
   };
   readonly lost: Promise<Error>;
-  readonly #deps: FileLogDeps;
+  readonly #deps: StoreDeps;
   readonly #files: StoreFiles;
+  readonly #target: LogTarget;
   readonly #failures: WriteFailures;
   readonly #stopTicking: () => void;
   #state: FileLogState = { name: 'working' };
@@ -69,10 +59,11 @@ export class FileLog implements CommitLog {
   #resolveLost: (error: Error) => void = () => undefined;
 
   /** `obsoleteCause` is why an obsolete journal cannot be removed; undefined if there is none. */
-  constructor(deps: FileLogDeps, files: StoreFiles, obsoleteCause?: string) {
+  constructor(deps: StoreDeps, files: StoreFiles, target: LogTarget, obsoleteCause?: string) {
     this.#deps = deps;
     this.#files = files;
-    this.#failures = new WriteFailures(deps.log, deps.clock.now, deps.paths.snapshot);
+    this.#target = target;
+    this.#failures = new WriteFailures(deps);
     this.lost = new Promise((resolve) => (this.#resolveLost = resolve));
     if (obsoleteCause !== undefined) this.#become(this.#reviving(obsoleteCause, undefined));
     this.#stopTicking = deps.clock.every(TICK_MS, () => this.#tick());
@@ -99,16 +90,17 @@ export class FileLog implements CommitLog {
       return this.#refuse(creates, error);
     }
     this.#isWriting = true;
-    const written = await this.#files.journal.write(line, () => this.#assertOwned());
+    const written = await this.#files.journal.write(line, () => this.#files.assertOwned());
     this.#isWriting = false;
     if (written.kind === 'rolled back') return this.#refuse(creates, written.cause);
-    const fault =
-      written.kind === 'durable' ? this.#faultAfterSync(line.bytes.length) : asError(written.cause);
-    if (fault === undefined) {
+    try {
+      if (written.kind === 'in doubt') throw written.cause;
+      // If a stat fails, the line may be in a file that a start would not read.
+      this.#files.assertOwned(line.bytes.length);
       this.#files.journal.append(line);
       this.#publish(commit);
-    } else {
-      this.#fail(fault, commit);
+    } catch (error) {
+      this.#fail(error, commit);
     }
     // The commit that met the fault waits for the first try; all waiting creates are refused.
     await this.#work;
@@ -170,7 +162,7 @@ export class FileLog implements CommitLog {
     this.#become({ name: 'closing', doubt: this.#doubt });
     try {
       const checkpoint = (): Promise<void> =>
-        this.#files.checkpoint(this.#doubt, () => this.#publishDoubt());
+        this.#files.renewJournal(this.#doubt, () => this.#publishDoubt(), ['checkpoint']);
       await secureAtClose(this.#files, this.#deps, mayWrite ? checkpoint : undefined);
     } finally {
       await this.#files.journal.close().catch(() => undefined);
@@ -190,7 +182,7 @@ export class FileLog implements CommitLog {
   }
 
   #reviving(
-    cause: Error | string,
+    cause: unknown,
     doubt: Commit | undefined,
     pauseMs = 0,
     freeBytes = Infinity,
@@ -202,87 +194,42 @@ export class FileLog implements CommitLog {
   /** Waits for the first try after a fault. Rejects if no line can be added. */
   async #prepare(): Promise<void> {
     if (this.#state.name === 'working') {
-      const fault = this.#fault(0);
-      if (fault === undefined) return;
-      this.#fail(fault, undefined);
-      await this.#work;
+      try {
+        return this.#files.assertOwned(0);
+      } catch (error) {
+        const isFault = error instanceof ReadOnlyError || error instanceof JournalLostError;
+        if (!isFault) throw error;
+        this.#fail(error, undefined);
+        await this.#work;
+      }
     }
     // The cast is for the compiler, which ignores that the await may change the state.
     if ((this.#state as FileLogState).name !== 'working') throw this.refusal()!;
   }
 
   /**
-   * Returns what is wrong with the lock or the journal, or undefined. The journal's file must have
-   * `extra` bytes after its complete lines. Throws if a stat fails.
+   * Leaves `working`, refuses all waiting creates, and begins the first try: to secure the pets
+   * after a ReadOnlyError, else to renew the journal.
    */
-  #fault(extra: number | undefined): Fault | undefined {
-    try {
-      this.#deps.assertLockHeld();
-    } catch (error) {
-      if (error instanceof ReadOnlyError) return error;
-      throw error;
-    }
-    const { journal } = this.#files;
-    switch (journal.pathState(extra)) {
-      case 'same':
-        return undefined;
-      case 'missing':
-        return 'the journal was removed';
-      case 'changed':
-        journal.isTrusted = false;
-        return 'another program has changed the journal';
-      case 'replaced':
-        return new ReadOnlyError(JOURNAL_REPLACED, false);
-    }
-  }
-
-  /** As `#fault`. If a stat fails, the line may be in a file that a start would not read. */
-  #faultAfterSync(lineBytes: number): Fault | undefined {
-    try {
-      return this.#fault(lineBytes);
-    } catch (error) {
-      return asError(error);
-    }
-  }
-
-  #assertOwned(): void {
-    const fault = this.#fault(undefined);
-    if (fault !== undefined) throw asError(fault);
-  }
-
-  /** Leaves `working`, refuses all waiting creates, and begins the first try. */
-  #fail(fault: Fault, doubt: Commit | undefined): void {
-    if (fault instanceof ReadOnlyError) this.#becomeReadOnly(fault, doubt);
-    else this.#become(this.#reviving(fault, doubt));
-    this.#deps.target.refuseWaiting(this.refusal()!);
+  #fail(error: unknown, doubt: Commit | undefined): void {
+    if (error instanceof ReadOnlyError) this.#becomeReadOnly(error, doubt);
+    else this.#become(this.#reviving(error, doubt));
+    this.#target.refuseWaiting(this.refusal()!);
     this.#begin();
   }
 
-  #becomeReadOnly(found: ReadOnlyError, doubt: Commit | undefined): void {
-    // The file that was found may belong to a process that took the lock since the last check.
-    const { message, canRestart } = this.#lockLoss() ?? found;
+  #becomeReadOnly({ message, canRestart }: ReadOnlyError, doubt: Commit | undefined): void {
     this.#become({ name: 'readOnly', cause: message, doubt, canRestart });
-  }
-
-  #lockLoss(): ReadOnlyError | undefined {
-    try {
-      this.#deps.assertLockHeld();
-      return undefined;
-    } catch (error) {
-      return error instanceof ReadOnlyError ? error : undefined;
-    }
   }
 
   /** Begins a try to revive the journal, or to secure the pets. */
   #begin(): void {
-    const work = this.#state.name === 'reviving' ? this.#revive() : this.#secureReadOnly();
+    const state = this.#state;
+    const work = state.name === 'reviving' ? this.#revive(state) : this.#secureReadOnly();
     this.#work = work.finally(() => (this.#work = undefined));
   }
 
-  async #revive(): Promise<void> {
-    const state = this.#state;
-    if (state.name !== 'reviving') return;
-    const { cause, doubt, pauseMs } = state;
+  async #revive({ cause, doubt, pauseMs }: StateNamed<'reviving'>): Promise<void> {
     try {
       await this.#files.renewJournal(doubt, () => this.#publishDoubt());
       this.#become({ name: 'working' });
@@ -301,18 +248,13 @@ export class FileLog implements CommitLog {
     }
     this.#failures.record(error);
     const pauseMs = Math.min(Math.max(FIRST_PAUSE_MS, 2 * lastPauseMs), MAX_PAUSE_MS);
-    const freeBytes = await this.#freeBytes();
-    this.#become(this.#reviving(asError(error), this.#doubt, pauseMs, freeBytes));
-  }
-
-  /** An unknown number counts as infinite: then only the clock decides about the next try. */
-  async #freeBytes(): Promise<number> {
-    const { disk, paths } = this.#deps;
-    return disk.freeBytes(dirname(paths.snapshot)).catch(() => Infinity);
+    const freeBytes = await this.#files.freeBytes();
+    this.#become(this.#reviving(error, this.#doubt, pauseMs, freeBytes));
   }
 
   /**
    * Puts a durable commit into memory, which has room reserved for it. From now on reads see it.
+   * Throws ReadOnlyError if memory fails.
    */
   #publish(commit: Commit): void {
     const { pets, keys } = this.#deps;
@@ -322,9 +264,7 @@ export class FileLog implements CommitLog {
     } catch (error) {
       // Memory lacks a durable pet now: the data file must not be written from it.
       const cause = `Memory failed after a pet was stored: ${messageOf(error)}`;
-      const fault = new ReadOnlyError(cause, true);
-      if (this.#state.name !== 'working') throw fault;
-      return this.#fail(fault, commit);
+      throw new ReadOnlyError(cause, true);
     }
     this.#failures.clear();
   }
@@ -348,7 +288,8 @@ export class FileLog implements CommitLog {
 
   #doubtMessage(): string {
     const cause = 'cause' in this.#state ? clientMessage(this.#state.cause) : CLOSED;
-    return `It is not known whether the pet was stored: ${lowerFirst(cause)}`;
+    const reason = cause.replace(/^./, (letter) => letter.toLowerCase());
+    return `It is not known whether the pet was stored: ${reason}`;
   }
 
   #refuse(creates: readonly PendingPet[], error: unknown): readonly Outcome<StoredPet>[] {
@@ -362,26 +303,18 @@ export class FileLog implements CommitLog {
   async #tick(): Promise<void> {
     if (this.#work !== undefined || this.#isWriting) return;
     const state = this.#state;
-    if (state.name === 'working') this.#lookAtFiles();
+    // If a stat fails, the next create or the next tick checks again.
+    if (state.name === 'working') await this.#prepare().catch(() => undefined);
     if (state.name === 'readOnly') {
       if (!isSafe(this.whereAreThePets())) this.#begin();
       this.#repeatAdvice(state);
     }
     if (state.name === 'reviving') {
       const isDue = this.#deps.clock.now() >= state.nextTryAt;
-      const hasRoom = isDue || (await this.#freeBytes()) > state.freeBytes;
+      const hasRoom = isDue || (await this.#files.freeBytes()) > state.freeBytes;
       if (hasRoom && this.#state === state && this.#work === undefined) this.#begin();
     }
     await this.#work;
-  }
-
-  #lookAtFiles(): void {
-    try {
-      const fault = this.#fault(0);
-      if (fault !== undefined) this.#fail(fault, undefined);
-    } catch {
-      // The stat failed: the next create or the next tick checks again.
-    }
   }
 
   async #secureReadOnly(): Promise<void> {
@@ -393,7 +326,7 @@ export class FileLog implements CommitLog {
   }
 
   /** Logs once a minute what an operator should do. */
-  #repeatAdvice({ cause, canRestart }: FileLogState & { readonly name: 'readOnly' }): void {
+  #repeatAdvice({ cause, canRestart }: StateNamed<'readOnly'>): void {
     const { clock, log, paths } = this.#deps;
     if (clock.now() - this.#loggedAt < REPEAT_LOG_MS) return;
     this.#loggedAt = clock.now();
@@ -403,12 +336,4 @@ export class FileLog implements CommitLog {
         'data file and move the journal away; then start it';
     log('error', 'The store has become read-only', { cause, advice, dataFile: paths.snapshot });
   }
-}
-
-function asError(thrown: unknown): Error {
-  return thrown instanceof Error ? thrown : new Error(String(thrown));
-}
-
-function lowerFirst(text: string): string {
-  return text.charAt(0).toLowerCase() + text.slice(1);
 }

@@ -22,21 +22,21 @@ import { systemMemory, type Memory } from '../../base/memory.ts';
 import { KeyTable } from '../idempotency/key-table.ts';
 import { openLogStore, type LogStore } from '../log-store.ts';
 import { PetTable } from '../table/pet-table.ts';
-import { DamagedFileError } from './damaged-file-error.ts';
+import { DamagedFileError, withLine } from './damaged-file-error.ts';
 import type { Disk } from './disk.ts';
 import { FileLog } from './file-log.ts';
-import { withLine } from './line-number.ts';
 import { nodeDisk } from './node-disk.ts';
 import { fileAt, withFile } from './read-file.ts';
 import { recover } from './recovery.ts';
 import { LONG_JOURNAL_BYTES } from './store-files.ts';
-import { createLockAssertion, takeLock } from './store-lock.ts';
+import { takeLock } from './store-lock.ts';
 import { storePaths } from './store-paths.ts';
 
 /** A PetStore over a FileLog. */
 export type FileStore = LogStore<FileLog>;
 
-export interface FileStoreOptions {
+/** Tests also replace the clock and its timers. */
+export interface FileStoreOptions extends Partial<Clock> {
   /** The data file. A symbolic link is followed, and a missing folder is made. */
   readonly path: string;
   readonly log?: Log | undefined;
@@ -50,15 +50,8 @@ export interface FileStoreOptions {
   readonly keys?: KeyTable | undefined;
   /** For tests: the length in bytes beyond which a start may replace a journal by a checkpoint. */
   readonly longJournalBytes?: number | undefined;
-  /** For tests: a clock in milliseconds that never goes back. */
-  readonly now?: (() => number) | undefined;
   /** For tests: the random bits of an empty snapshot. */
   readonly randomBits?: (() => number) | undefined;
-  /** For tests: the time of day in milliseconds since 1970. */
-  readonly timeOfDay?: (() => number) | undefined;
-  /** For tests: timers. */
-  readonly every?: Clock['every'] | undefined;
-  readonly sleep?: Clock['sleep'] | undefined;
 }
 
 /**
@@ -74,12 +67,11 @@ export async function openFileStore(options: FileStoreOptions): Promise<FileStor
   await expectArray(disk, paths.snapshot).catch(async (error: unknown) => {
     throw await withLine(disk, error);
   });
-  const clock = clockOf(options);
+  const clock: Clock = { ...systemClock, ...options };
   const { pets = new PetTable(memory), keys = new KeyTable(clock), randomBits } = options;
   const lock = await takeLock(disk, paths);
   const deps = {
     ...{ disk, paths, memory, randomBits, pets, keys, longJournalBytes, log, clock, lock },
-    assertLockHeld: createLockAssertion(disk, paths, lock),
     syncSeconds: new Histogram(SYNC_BOUNDS),
   };
   return openLogStore({ pets, keys }, async (target) => {
@@ -88,7 +80,7 @@ export async function openFileStore(options: FileStoreOptions): Promise<FileStor
       const isNew = fileAt(disk, paths.snapshot) === undefined;
       if (isNew) await syncFolders(disk, dirname(paths.snapshot));
       const { files, obsoleteCause } = await recover(deps);
-      return new FileLog({ ...deps, target }, files, obsoleteCause);
+      return new FileLog(deps, files, target, obsoleteCause);
     } catch (error) {
       await lock.release();
       throw await withLine(disk, error);
@@ -99,15 +91,6 @@ export async function openFileStore(options: FileStoreOptions): Promise<FileStor
 const SYNC_BOUNDS: readonly number[] = [
   0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5,
 ];
-
-function clockOf(options: FileStoreOptions): Clock {
-  return {
-    now: options.now ?? systemClock.now,
-    timeOfDay: options.timeOfDay ?? systemClock.timeOfDay,
-    every: options.every ?? systemClock.every,
-    sleep: options.sleep ?? systemClock.sleep,
-  };
-}
 
 /** Refuses a file of another kind before a lock file is made next to it. */
 async function expectArray(disk: Disk, path: string): Promise<void> {

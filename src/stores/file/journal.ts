@@ -13,14 +13,13 @@
  */
 
 import { dirname } from 'node:path';
-import type { Histogram } from '../../base/histogram.ts';
-import type { Memory } from '../../base/memory.ts';
-import { journalAttributes } from './checkpoint.ts';
-import type { Disk, FileStat, DiskFile } from './disk.ts';
+import { messageOf } from '../../base/log.ts';
+import type { FileStat, DiskFile, FileAttributes } from './disk.ts';
 import { encodeLine, headerText, type EncodedLine, type SnapshotId } from './journal-line.ts';
-import { isSameFile, pathState, type PathState } from './path-state.ts';
-import { checkWritten, writeAll } from './replace-file.ts';
-import type { StorePaths } from './store-paths.ts';
+import { pathState, type PathState } from './path-state.ts';
+import { readAll, withFile } from './read-file.ts';
+import { attributesOf, writeAll } from './replace-file.ts';
+import type { StoreDeps } from './store-deps.ts';
 
 /** The file of a journal, and its complete lines. */
 export interface JournalFile {
@@ -40,13 +39,7 @@ export type Written =
   /** The line may appear, now or after the next start: nothing may be written after it. */
   | { readonly kind: 'in doubt'; readonly cause: unknown };
 
-export interface JournalDeps {
-  readonly disk: Disk;
-  readonly paths: StorePaths;
-  readonly memory: Memory;
-  /** Counts the syncs that succeed. */
-  readonly syncSeconds: Histogram;
-}
+type JournalDeps = Pick<StoreDeps, 'disk' | 'paths' | 'memory' | 'syncSeconds'>;
 
 /** A longer line is written without blocking the event loop. */
 const LONG_LINE_BYTES: number = 64 << 10;
@@ -59,10 +52,13 @@ export class Journal {
   #entry: FileStat | undefined;
   /** A copy that may have this journal's name although its rename reported failure. */
   #copy: FileStat | undefined;
+  /** Why the file could not be synced. This is only for a file that a start has found. */
+  syncError: Error | undefined;
   /** False once another program has changed the file: nothing of it may be copied. */
   isTrusted = true;
-  #length: number;
-  #crc: number;
+  /** How many bytes are complete lines, all of them durable, and their CRC-32. */
+  lengthBytes: number;
+  crc: number;
 
   /** A journal that follows the snapshot, without a file unless one was `found`. */
   constructor(deps: JournalDeps, snapshot: SnapshotId, found?: JournalFile) {
@@ -70,27 +66,8 @@ export class Journal {
     this.snapshot = snapshot;
     this.#file = found?.file;
     this.#entry = found?.entry;
-    this.#length = found?.lengthBytes ?? 0;
-    this.#crc = found?.crc ?? 0;
-  }
-
-  /** True if it has a file, which may be empty. */
-  get hasFile(): boolean {
-    return this.#entry !== undefined;
-  }
-
-  /** True if this process writes to its file. */
-  get isOpen(): boolean {
-    return this.#file !== undefined;
-  }
-
-  /** How many bytes are complete lines, all of them durable, and their CRC-32. */
-  get lengthBytes(): number {
-    return this.#length;
-  }
-
-  get crc(): number {
-    return this.#crc;
+    this.lengthBytes = found?.lengthBytes ?? 0;
+    this.crc = found?.crc ?? 0;
   }
 
   /**
@@ -104,8 +81,9 @@ export class Journal {
       const there = disk.stat(paths.journal);
       return there === undefined || (there.isFile && there.sizeBytes === 0) ? 'same' : 'replaced';
     }
-    if (this.#copy !== undefined && this.#isCopyThere(this.#copy)) return 'same';
-    const sizeBytes = extra === undefined ? undefined : this.#length + extra;
+    const copy = this.#copy;
+    if (copy !== undefined && pathState(disk, paths.journal, copy) === 'same') return 'same';
+    const sizeBytes = extra === undefined ? undefined : this.lengthBytes + extra;
     return pathState(disk, paths.journal, this.#entry, sizeBytes);
   }
 
@@ -117,7 +95,7 @@ export class Journal {
   /** Returns the bytes that `write` takes: a text's line, and before the first line the header. */
   encode(text: string): EncodedLine {
     const { memory } = this.#deps;
-    if (this.#length > 0) return encodeLine(memory, text, this.#crc);
+    if (this.lengthBytes > 0) return encodeLine(memory, text, this.crc);
     const header = encodeLine(memory, headerText(this.snapshot), 0);
     const line = encodeLine(memory, text, header.crc);
     const bytes = memory.bytes(header.bytes.length + line.bytes.length);
@@ -132,6 +110,7 @@ export class Journal {
    * file, and before a truncation.
    */
   async write(line: EncodedLine, assertOwned: () => void): Promise<Written> {
+    const { disk, paths } = this.#deps;
     const isNew = this.#file === undefined;
     try {
       this.#file ??= await this.#create();
@@ -141,13 +120,14 @@ export class Journal {
     }
     const file = this.#file;
     try {
-      await this.#writeBytes(file, line.bytes);
+      const write = line.bytes.length > LONG_LINE_BYTES ? 'write' : 'writeNow';
+      await writeAll(file, line.bytes, this.lengthBytes, write);
     } catch (cause) {
       return this.#rollBack(file, cause, assertOwned);
     }
     try {
       await this.#sync(file);
-      if (isNew || this.#length === 0) await this.#syncName();
+      if (this.lengthBytes === 0) await disk.syncDirectory(dirname(paths.journal));
     } catch (cause) {
       return { kind: 'in doubt', cause };
     }
@@ -156,8 +136,45 @@ export class Journal {
 
   /** Adds a durable line to the complete ones. */
   append({ bytes, crc }: EncodedLine): void {
-    this.#length += bytes.length;
-    this.#crc = crc;
+    this.lengthBytes += bytes.length;
+    this.crc = crc;
+  }
+
+  /**
+   * Makes the complete lines of a journal that a start found durable in their place. If the last
+   * process was killed after a failed fsync, the page cache may show bytes that are not on disk and
+   * will not be written, and the next fsync would falsely succeed. No line follows one whose sync
+   * failed, so only the last line, at `lastOffset`, can be affected: it is written again.
+   */
+  async rewriteLastLine(lastOffset: number): Promise<void> {
+    const { disk, paths, memory } = this.#deps;
+    const file = (this.#file ??= await disk.open(paths.journal, 'edit'));
+    const bytes = memory.bytes(this.lengthBytes - lastOffset);
+    await readAll(file, bytes, lastOffset);
+    await writeAll(file, bytes, lastOffset);
+    await file.truncate(this.lengthBytes);
+    await file.sync();
+    await disk.syncDirectory(dirname(paths.journal));
+  }
+
+  /**
+   * Cuts off, durably, what follows the complete lines of a journal that a start found; this must
+   * precede a new snapshot. A process that was killed while it rolled a line back may have left
+   * that line on the disk, though the page cache does not show it. After a power failure the
+   * journal would have a pet that the snapshot lacks.
+   */
+  async cutFoundTail(): Promise<void> {
+    if (this.#file !== undefined || this.lengthBytes === 0) return;
+    if (this.syncError !== undefined) throw this.syncError;
+    const { disk, paths } = this.#deps;
+    const cut = async (file: DiskFile): Promise<void> => {
+      await file.truncate(this.lengthBytes);
+      await file.sync().catch((error: unknown) => {
+        const message = `${paths.journal} cannot be synced: ${messageOf(error)}`;
+        throw (this.syncError = new Error(message));
+      });
+    };
+    await withFile(disk, paths.journal, cut, 'edit');
   }
 
   async close(): Promise<void> {
@@ -168,31 +185,19 @@ export class Journal {
 
   async #create(): Promise<DiskFile> {
     const { disk, paths } = this.#deps;
-    const attributes = journalAttributes(disk, paths);
+    const attributes = journalAttributes(this.#deps);
     // An empty file, which `pathState` accepts.
     if (disk.stat(paths.journal)?.sizeBytes === 0) await disk.remove(paths.journal);
     const file = await disk.open(paths.journal, 'create', attributes);
-    try {
-      this.#entry = file.stat();
-      return file;
-    } catch (error) {
-      await file.close().catch(() => undefined);
-      throw error;
-    }
-  }
-
-  async #writeBytes(file: DiskFile, bytes: Buffer): Promise<void> {
-    if (bytes.length > LONG_LINE_BYTES) return writeAll(file, bytes, this.#length);
-    for (let at = 0; at < bytes.length;) {
-      at += checkWritten(file.writeNow(bytes, at, this.#length + at));
-    }
+    this.#entry = file.stat();
+    return file;
   }
 
   /** Truncates the file to its complete lines, durably. */
   async #rollBack(file: DiskFile, cause: unknown, assertOwned: () => void): Promise<Written> {
     try {
       assertOwned();
-      await file.truncate(this.#length);
+      await file.truncate(this.lengthBytes);
       await this.#sync(file);
       return { kind: 'rolled back', cause };
     } catch {
@@ -205,13 +210,13 @@ export class Journal {
     await file.sync();
     this.#deps.syncSeconds.observe((performance.now() - startedAt) / 1000);
   }
+}
 
-  async #syncName(): Promise<void> {
-    await this.#deps.disk.syncDirectory(dirname(this.#deps.paths.journal));
-  }
-
-  #isCopyThere(copy: FileStat): boolean {
-    const there = this.#deps.disk.stat(this.#deps.paths.journal);
-    return there !== undefined && isSameFile(there, copy);
-  }
+/** Returns the snapshot's mode and owner, except that the owner may always read and write. */
+export function journalAttributes({
+  disk,
+  paths,
+}: Pick<JournalDeps, 'disk' | 'paths'>): FileAttributes {
+  const { mode, owner } = attributesOf(disk, paths.snapshot);
+  return { mode: mode === undefined ? undefined : mode | 0o600, owner };
 }

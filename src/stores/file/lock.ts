@@ -18,32 +18,47 @@ import { open, type FileHandle } from 'node:fs/promises';
 import { platform } from 'node:os';
 import { messageOf } from '../../base/log.ts';
 
+/** Sets the file's mode and owner, since any process that may open it could lock it. */
+type Prepare = (file: FileHandle) => Promise<void>;
+
 /**
  * Takes the lock, which lasts until the returned file is closed. Resolves with undefined if another
- * process has it. Rejects if there is no way to lock.
- * `prepare` sets the file's mode and owner, since any process that may open it could lock it.
+ * process has it. Rejects if there is no way to lock, or if a second lock of the same file is
+ * granted: then a lock keeps no process away.
  */
-export async function lockFile(
-  path: string,
-  prepare: (file: FileHandle) => Promise<void>,
-): Promise<FileHandle | undefined> {
-  const flags = OPEN_LOCKED[platform()];
-  const file = await openLockFile(path, flags ?? 0);
+export async function lockFile(path: string, prepare: Prepare): Promise<FileHandle | undefined> {
+  const file = await tryLock(path, prepare);
   if (file === undefined) return undefined;
   try {
-    // An existing file may be another user's, whose mode cannot be set. Only the lock matters.
-    await prepare(file).catch(() => undefined);
-    if (flags !== undefined || (await flock(file))) {
-      await expectLocked(path, flags);
+    const second = await tryLock(path, prepare);
+    if (second === undefined) {
       await noteHolder(file);
       return file;
     }
+    await second.close();
+    throw new Error(
+      `A lock on ${path} does not keep a second process away: the file system, or the command ` +
+        'flock, grants it twice. No store can be kept there',
+    );
   } catch (error) {
     await file.close();
     throw error;
   }
-  await file.close();
-  return undefined;
+}
+
+async function tryLock(path: string, prepare: Prepare): Promise<FileHandle | undefined> {
+  const flags = OPEN_LOCKED[platform()];
+  const file = await openLockFile(path, flags ?? 0);
+  if (file === undefined) return undefined;
+  let isLocked = false;
+  try {
+    // An existing file may be another user's, whose mode cannot be set. Only the lock matters.
+    await prepare(file).catch(() => undefined);
+    isLocked = flags !== undefined || (await flock(file));
+  } finally {
+    if (!isLocked) await file.close();
+  }
+  return isLocked ? file : undefined;
 }
 
 /**
@@ -83,23 +98,6 @@ async function flock(file: FileHandle): Promise<boolean> {
   const said = Buffer.concat(complaint).toString().trim();
   if (code === 1 && said === '') return false;
   throw new Error(`The command flock failed (${code}): ${said}`);
-}
-
-/**
- * Rejects if a second lock of the same file is granted: then a lock keeps no process away.
- */
-async function expectLocked(path: string, flags: number | undefined): Promise<void> {
-  const second = await openLockFile(path, flags ?? 0);
-  if (second === undefined) return;
-  try {
-    if (flags === undefined && !(await flock(second))) return;
-  } finally {
-    await second.close();
-  }
-  throw new Error(
-    `A lock on ${path} does not keep a second process away: the file system, or the command ` +
-      'flock, grants it twice. No store can be kept there',
-  );
 }
 
 /** Writes the process id for error messages; only the kernel's lock counts. */

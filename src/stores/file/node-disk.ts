@@ -10,7 +10,6 @@ import { fdatasync, fstatSync, lstatSync, statSync, writeSync, type BigIntStats 
 import {
   access,
   link,
-  lstat,
   mkdir,
   open,
   readdir,
@@ -134,11 +133,8 @@ async function resolveLinks(path: string): Promise<string> {
   }
   const folder = await realpath(dirname(path));
   const named = join(folder, basename(path));
-  const isLink = await lstat(named).then(
-    (entry) => entry.isSymbolicLink(),
-    () => false,
-  );
-  return isLink ? resolveLinks(resolve(folder, await readlink(named))) : named;
+  const target = await readlink(named).catch(() => undefined);
+  return target === undefined ? named : resolveLinks(resolve(folder, target));
 }
 
 /** Not by mkdir with `recursive`, which never ends if no folder can be made, as in /proc. */

@@ -33,6 +33,11 @@ export class ReadOnlyError extends Error {
   }
 }
 
+/** The journal was removed or changed: it must not be written any more. */
+export class JournalLostError extends Error {
+  override readonly name: string = 'JournalLostError';
+}
+
 /** Compares what is at `path` with the file `entry`. Throws if the stat fails. */
 export function pathState(
   disk: Disk,
@@ -46,7 +51,7 @@ export function pathState(
   return sizeBytes === undefined || named.sizeBytes === sizeBytes ? 'same' : 'changed';
 }
 
-export function isSameFile(one: FileStat, other: FileStat): boolean {
+function isSameFile(one: FileStat, other: FileStat): boolean {
   return one.device === other.device && one.number === other.number;
 }
 

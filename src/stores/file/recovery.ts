@@ -23,12 +23,12 @@ import { basename, dirname } from 'node:path';
 import zlib from 'node:zlib';
 import { messageOf } from '../../base/log.ts';
 import { readDataFile, type DataFileContent } from './data-file.ts';
-import { fitsPets } from './idempotency-file.ts';
 import type { JournalContent } from './journal-reader.ts';
 import { ReadOnlyError } from './path-state.ts';
 import { fileAt } from './read-file.ts';
 import { removeFile } from './replace-file.ts';
-import { StoreFiles, type StoreFilesDeps } from './store-files.ts';
+import type { StoreDeps } from './store-deps.ts';
+import { StoreFiles } from './store-files.ts';
 import { clientMessage } from './write-failures.ts';
 
 export interface Recovered {
@@ -42,7 +42,7 @@ export interface Recovered {
  * close the journal's file. Rejects with DamagedFileError or the disk's error; no file is open
  * then.
  */
-export async function recover(deps: StoreFilesDeps): Promise<Recovered> {
+export async function recover(deps: StoreDeps): Promise<Recovered> {
   const { disk, paths, log } = deps;
   const saved = await findSavedFile(deps);
   const data = await readDataFile(deps, (file) => file.sync());
@@ -53,7 +53,7 @@ export async function recover(deps: StoreFilesDeps): Promise<Recovered> {
     log('info', event, { file: paths.snapshot });
   }
   addKeys(deps, data);
-  deps.assertLockHeld();
+  deps.lock.assertHeld();
   for (const path of [paths.tmp, paths.keysTmp]) {
     fileAt(disk, path);
     await removeFile(disk, path);
@@ -62,23 +62,16 @@ export async function recover(deps: StoreFilesDeps): Promise<Recovered> {
   // A killed process may have renamed the snapshot without syncing the folder. The journal may be
   // removed only after the sync.
   await disk.syncDirectory(dirname(paths.snapshot));
-  const snapshot = loaded === undefined ? undefined : { ...loaded, isDurable: true };
-  if (content === undefined) {
-    const files = new StoreFiles(deps, snapshot, undefined);
-    // The first snapshot of an empty store shows at once whether the folder can be written to.
-    if (snapshot === undefined) {
-      await files.checkpoint();
-      log('info', 'Made an empty data file', { file: paths.snapshot });
-    }
-    return { files, obsoleteCause: undefined };
-  }
-  logContent(deps, content);
-  const entry = disk.stat(paths.journal);
-  const hasCommits = content.kind === 'follows' && content.lastOffset > 0;
+  const snapshot = loaded && { ...loaded, isDurable: true };
+  if (content !== undefined) logContent(deps, content);
+  const entry = content && disk.stat(paths.journal);
+  const hasCommits = content?.kind === 'follows' && content.lastOffset > 0;
   const { lengthBytes, crc } = hasCommits ? content : { lengthBytes: 0, crc: 0 };
   const files = new StoreFiles(deps, snapshot, entry && { entry, lengthBytes, crc });
   try {
-    return { files, obsoleteCause: await renewFound(deps, files, content) };
+    const obsoleteCause = await renewFound(deps, files, content);
+    if (loaded === undefined) log('info', 'Made an empty data file', { file: paths.snapshot });
+    return { files, obsoleteCause };
   } catch (error) {
     await files.journal.close().catch(() => undefined);
     throw error;
@@ -86,20 +79,21 @@ export async function recover(deps: StoreFilesDeps): Promise<Recovered> {
 }
 
 /**
- * Makes durable what was read of the journal. Resolves with why the journal cannot be removed,
- * though the snapshot has all its pets. Rejects if nothing can be made durable.
+ * Makes durable what was read of the journal. Without files it makes the first snapshot, which
+ * shows at once whether the folder can be written to. Resolves with why the journal cannot be
+ * removed, though the snapshot has all its pets. Rejects if nothing can be made durable.
  */
 async function renewFound(
-  { paths, log }: StoreFilesDeps,
+  { paths, log }: StoreDeps,
   files: StoreFiles,
-  { lastOffset }: JournalContent,
+  content: JournalContent | undefined,
 ): Promise<string | undefined> {
   do {
     try {
       await files.renewJournal();
       return undefined;
     } catch (error) {
-      if (error instanceof ReadOnlyError) throw error;
+      if (error instanceof ReadOnlyError || content === undefined) throw error;
       const details = { file: paths.journal, cause: messageOf(error) };
       if (files.isSnapshotCurrent) {
         const event =
@@ -107,10 +101,11 @@ async function renewFound(
         log('warn', event, details);
         return `an obsolete journal cannot be removed: ${clientMessage(error)}`;
       }
-      files.assertSyncable();
+      // After a failed sync there is no second one of the same file.
+      if (files.journal.syncError !== undefined) throw files.journal.syncError;
       log('warn', 'Cannot copy the journal: syncing the existing file instead', details);
     }
-    await files.rewriteLastLine(lastOffset);
+    await files.rewriteLastLine(content.lastOffset);
     // A checkpoint that failed may have put its snapshot in place: then the next round only has to
     // remove the journal.
   } while (files.isSnapshotCurrent);
@@ -121,7 +116,7 @@ async function renewFound(
  * Looks for files that a store saved when it must not write its data file, and resolves with the
  * last complete one. Logs each that is unfinished or newer than the data file.
  */
-async function findSavedFile({ disk, paths, log }: StoreFilesDeps): Promise<string | undefined> {
+async function findSavedFile({ disk, paths, log }: StoreDeps): Promise<string | undefined> {
   const folder = dirname(paths.snapshot);
   const start = basename(`${paths.snapshot}.saved-`);
   const names = (await disk.list(folder)).filter((name) => name.startsWith(start)).sort();
@@ -129,13 +124,12 @@ async function findSavedFile({ disk, paths, log }: StoreFilesDeps): Promise<stri
   let saved: string | undefined;
   for (const name of names) {
     const file = `${folder}/${name}`;
-    if (name.endsWith('.part')) {
-      log('warn', 'An unfinished saved file is next to the data file', { file });
-      continue;
-    }
-    saved = file;
-    if (snapshot === undefined || (disk.stat(file)?.changedAt ?? 0n) <= snapshot.changedAt)
-      continue;
+    const isPart = name.endsWith('.part');
+    if (isPart) log('warn', 'An unfinished saved file is next to the data file', { file });
+    else saved = file;
+    const isOld =
+      snapshot === undefined || (disk.stat(file)?.changedAt ?? 0n) <= snapshot.changedAt;
+    if (isPart || isOld) continue;
     const event =
       'A saved file is newer than the data file: it may have pets that the data file lacks';
     log('warn', event, { file, dataFile: paths.snapshot });
@@ -156,7 +150,7 @@ function onlySaved(snapshot: string, saved: string): Error {
  * parent folder, which another container does not see, and no rename can replace it. A hard link
  * shows it: link() to the parent folder then fails with EXDEV.
  */
-async function expectNoMountPoint({ disk, paths }: StoreFilesDeps): Promise<void> {
+async function expectNoMountPoint({ disk, paths }: StoreDeps): Promise<void> {
   if (disk.stat(paths.snapshot) === undefined) return;
   try {
     await disk.link(paths.snapshot, paths.tmp);
@@ -179,25 +173,23 @@ async function expectNoMountPoint({ disk, paths }: StoreFilesDeps): Promise<void
  * left the key of a create in doubt, whose id went to another pet since.
  */
 function addKeys(
-  { paths, log, pets, keys }: StoreFilesDeps,
-  { snapshot, journal, keys: stored }: DataFileContent,
+  { paths, log, pets, keys: table }: StoreDeps,
+  { snapshot, journal, keys, strayKeys }: DataFileContent,
 ): void {
-  const fitting = stored.filter((entry) => fitsPets(entry, pets));
   const lastSnapshotId = snapshot?.id.lastId ?? 0n;
-  for (const entry of fitting) if (entry.id <= lastSnapshotId) keys.add(entry);
-  const dropped = stored.length - fitting.length;
-  if (dropped > 0) {
-    const details = { file: paths.keys, keys: dropped };
+  for (const entry of keys) if (entry.id <= lastSnapshotId) table.add(entry);
+  if (strayKeys > 0) {
+    const details = { file: paths.keys, keys: strayKeys };
     log('warn', 'Dropped idempotency keys whose pets are missing or different', details);
   }
   for (const { key, id } of journal?.keys ?? []) {
     const pet = pets.get(id);
-    if (pet !== undefined) keys.add({ key, id, petCrc: zlib.crc32(pet.text) });
+    if (pet !== undefined) table.add({ key, id, petCrc: zlib.crc32(pet.text) });
   }
 }
 
 function logContent(
-  { paths, log }: StoreFilesDeps,
+  { paths, log }: StoreDeps,
   { kind, lengthBytes, tornBytes }: JournalContent,
 ): void {
   const file = paths.journal;

@@ -6,6 +6,7 @@
  * which is left to the caller, the rename itself may be lost.
  */
 
+import { dirname } from 'node:path';
 import type { Disk, FileStat, DiskFile, FileAttributes } from './disk.ts';
 import { pathState } from './path-state.ts';
 
@@ -18,7 +19,7 @@ export interface Replacement {
   /** Called before each step that changes a path. Throws if the path may belong to others. */
   assertOwned(): void;
   /** Called with the new file, complete and synced, just before its rename. */
-  beforeRename?: ((file: DiskFile) => void) | undefined;
+  beforeRename?: ((entry: FileStat) => void) | undefined;
 }
 
 /**
@@ -42,7 +43,7 @@ export async function replaceFile(
     }
     await file.sync();
     assertOwned();
-    beforeRename?.(file);
+    beforeRename?.(file.stat());
     await renameFile(disk, tmpPath, path, entry);
     return file;
   } catch (error) {
@@ -52,31 +53,34 @@ export async function replaceFile(
   }
 }
 
-/** Removes the file if it is still the one at its path. */
-export async function removeOwn(disk: Disk, path: string, entry: FileStat): Promise<void> {
-  if (pathState(disk, path, entry) === 'same') await disk.remove(path);
+/** Returns the mode and owner of the file at the path, or else only the owner of its folder. */
+export function attributesOf(disk: Disk, path: string): FileAttributes {
+  const old = disk.stat(path);
+  return { mode: old?.mode, owner: old?.owner ?? disk.stat(dirname(path))?.owner };
 }
 
 /** Writes all bytes, in as many writes as the disk needs. */
-export async function writeAll(file: DiskFile, bytes: Buffer, position: number): Promise<void> {
+export async function writeAll(
+  file: DiskFile,
+  bytes: Buffer,
+  position: number,
+  write: 'write' | 'writeNow' = 'write',
+): Promise<void> {
   for (let at = 0; at < bytes.length;) {
-    at += checkWritten(await file.write(bytes, at, position + at));
+    const count = await file[write](bytes, at, position + at);
+    // Some file systems report neither progress nor an error.
+    if (count === 0) throw new Error('The file system wrote nothing, and reported no error');
+    at += count;
   }
 }
 
-/** Throws if nothing was written: some file systems report neither progress nor an error. */
-export function checkWritten(count: number): number {
-  if (count > 0) return count;
-  throw new Error('The file system wrote nothing, and reported no error');
+/** Removes the file if it is still the one at its path. */
+async function removeOwn(disk: Disk, path: string, entry: FileStat): Promise<void> {
+  if (pathState(disk, path, entry) === 'same') await disk.remove(path);
 }
 
 /** Renames the file. A rename that reports failure may have taken effect: the path decides. */
-export async function renameFile(
-  disk: Disk,
-  from: string,
-  to: string,
-  entry: FileStat,
-): Promise<void> {
+async function renameFile(disk: Disk, from: string, to: string, entry: FileStat): Promise<void> {
   try {
     await disk.rename(from, to);
   } catch (error) {

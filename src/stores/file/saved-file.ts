@@ -8,47 +8,24 @@
  */
 
 import { dirname } from 'node:path';
-import type { PetTable } from '../table/pet-table.ts';
-import { snapshotAttributes, type CheckpointDeps } from './checkpoint.ts';
-import type { Disk, FileStat } from './disk.ts';
-import { replaceFile } from './replace-file.ts';
-import { SnapshotText } from './snapshot.ts';
+import { writePets, type KnownSnapshot } from './checkpoint.ts';
+import type { StoreDeps } from './store-deps.ts';
 
-export interface SavedFile {
+export interface SavedFile extends KnownSnapshot {
   readonly path: string;
-  readonly entry: FileStat;
-  readonly lastId: bigint;
 }
 
 /** Writes all pets of the table to a new file, whose folder has to be synced afterwards. */
-export async function savePets(
-  { disk, paths, memory, randomBits }: CheckpointDeps,
-  pets: PetTable,
-  timeOfDay: number,
-): Promise<SavedFile> {
-  const path = freePath(disk, paths.saved, timeOfDay);
+export async function savePets(deps: StoreDeps): Promise<SavedFile> {
+  const { disk, paths, clock } = deps;
+  const isTaken = (file: string): boolean => disk.stat(file) !== undefined;
+  const partOf = (file: string): string => `${file}-${disk.processId}.part`;
+  let time = clock.timeOfDay();
+  let path = paths.saved(new Date(time));
+  while (isTaken(path) || isTaken(partOf(path))) path = paths.saved(new Date((time += 1)));
   await disk.makeDirectory(dirname(path));
-  const replacement = {
-    ...{ disk, path, tmpPath: partOf(disk, path) },
-    attributes: snapshotAttributes(disk, paths),
-    assertOwned: () => {
-      if (disk.stat(path) !== undefined) throw new Error(`${path} exists already`);
-    },
+  const assertOwned = (): void => {
+    if (isTaken(path)) throw new Error(`${path} exists already`);
   };
-  const text = new SnapshotText(memory, pets, [], randomBits);
-  const file = await replaceFile(replacement, text.chunks());
-  const entry = file.stat();
-  await file.close().catch(() => undefined);
-  return { path, entry, lastId: pets.lastId };
-}
-
-function freePath(disk: Disk, pathAt: (at: Date) => string, timeOfDay: number): string {
-  for (let time = timeOfDay; ; time += 1) {
-    const path = pathAt(new Date(time));
-    if (disk.stat(path) === undefined && disk.stat(partOf(disk, path)) === undefined) return path;
-  }
-}
-
-function partOf({ processId }: Disk, path: string): string {
-  return `${path}-${processId}.part`;
+  return { path, ...(await writePets(deps, { path, tmpPath: partOf(path), assertOwned })) };
 }

@@ -5,7 +5,8 @@
 
 import { messageOf } from '../../base/log.ts';
 import { isSafe, type PetsLocation } from '../../model/pet-store.ts';
-import type { StoreFiles, StoreFilesDeps } from './store-files.ts';
+import type { StoreDeps } from './store-deps.ts';
+import type { StoreFiles } from './store-files.ts';
 
 /** How long a close retries while memory has the only copy, and how often. */
 const SECURE_MS = 60_000;
@@ -14,17 +15,18 @@ const PAUSE_MS = 1000;
 /** Saves the pets to a separate file if memory may have the only copy. */
 export async function saveIfNeeded(
   files: StoreFiles,
-  { log, pets }: StoreFilesDeps,
+  { log, pets }: StoreDeps,
 ): Promise<PetsLocation> {
   await files.recognize().catch(() => undefined);
   const where = files.whereAreThePets();
   if (isSafe(where)) return where;
   try {
-    await files.save();
-    log('error', 'Saved all acknowledged pets to a separate file, without idempotency keys', {
-      file: files.savedPath ?? '',
-      pets: pets.length,
-    });
+    const details = { file: await files.save(), pets: pets.length };
+    log(
+      'error',
+      'Saved all acknowledged pets to a separate file, without idempotency keys',
+      details,
+    );
   } catch (error) {
     log('error', 'The acknowledged pets could not be saved', { cause: messageOf(error) });
   }
@@ -38,14 +40,13 @@ export async function saveIfNeeded(
  */
 export async function secureAtClose(
   files: StoreFiles,
-  deps: StoreFilesDeps,
+  deps: StoreDeps,
   checkpoint: (() => Promise<void>) | undefined,
 ): Promise<void> {
   const { clock, log, pets, paths } = deps;
   const endsAt = clock.now() + SECURE_MS;
   for (;;) {
-    const isDue = files.journal.hasFile || !files.isSnapshotCurrent;
-    const cause = isDue ? await checkpoint?.().catch(messageOf) : undefined;
+    const cause = await checkpoint?.().catch(messageOf);
     const where = await saveIfNeeded(files, deps);
     if (where === 'journal' && cause !== undefined) {
       const journalBytes = files.journal.lengthBytes;

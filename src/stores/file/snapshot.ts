@@ -31,6 +31,7 @@ import { SEPARATOR, type PetTable, type TablePet } from '../table/pet-table.ts';
 import { DamagedFileError } from './damaged-file-error.ts';
 import type { DiskFile } from './disk.ts';
 import { FileWindow } from './file-window.ts';
+import type { SnapshotId } from './journal-line.ts';
 
 /** The text of a snapshot, for a writer. */
 export class SnapshotText {
@@ -93,9 +94,8 @@ export class SnapshotText {
 
 /** What is known of a snapshot, in addition to its pets. */
 export interface ReadSnapshot {
-  /** CRC-32 of the file from its first byte through the closing bracket. */
-  readonly crc: number;
-  /** The number of those bytes. */
+  readonly id: SnapshotId;
+  /** How many bytes its CRC covers. */
   readonly arrayBytes: number;
   readonly hasChecksum: boolean;
 }
@@ -111,18 +111,13 @@ export async function readSnapshot(
 ): Promise<ReadSnapshot> {
   // A pet, and as much whitespace around it.
   const window = new FileWindow(file, memory, 2 * MAX_PET_BYTES);
-  const reader = new SnapshotReader(path, pets);
   await window.fill(0);
-  for (;;) {
-    const used = reader.read(window);
-    if (window.atEnd) return reader.finish(window, used);
-    if (used === 0 && window.isFull) throw reader.tooLong(window);
-    await window.fill(used);
-  }
+  return new SnapshotReader(path, window, pets).read();
 }
 
 class SnapshotReader {
   readonly #path: string;
+  readonly #window: FileWindow;
   readonly #pets: PetTable;
   readonly #run: ScannedPets = new ScannedPets();
   #expected: 'array' | 'first pet' | 'pet' | 'separator' | 'checksum' = 'array';
@@ -131,14 +126,27 @@ class SnapshotReader {
   /** What follows the closing bracket, up to the length of a checksum line. */
   #checksumText = '';
 
-  constructor(path: string, pets: PetTable) {
+  constructor(path: string, window: FileWindow, pets: PetTable) {
     this.#path = path;
+    this.#window = window;
     this.#pets = pets;
   }
 
+  async read(): Promise<ReadSnapshot> {
+    const window = this.#window;
+    for (;;) {
+      const used = this.#readItems();
+      if (window.atEnd) return this.#finish(used);
+      if (used === 0 && window.isFull) {
+        throw this.#damage(0, `There is no end of a pet within ${window.bytes.length} bytes`);
+      }
+      await window.fill(used);
+    }
+  }
+
   /** Reads the complete items in the window, and returns the number of their bytes. */
-  read(window: FileWindow): number {
-    const { bytes } = window;
+  #readItems(): number {
+    const { bytes, atEnd } = this.#window;
     const scanned = scannedBytes(bytes);
     let at = 0;
     try {
@@ -149,20 +157,20 @@ class SnapshotReader {
       }
     } catch (error) {
       const isCut = error instanceof JsonSyntaxError && error.offset >= bytes.length;
-      if (!isCut || window.atEnd) throw this.#damage(window, at, error);
+      if (!isCut || atEnd) throw this.#damage(at, error);
     }
     const invalid = findInvalidUtf8(bytes.subarray(0, at));
-    if (invalid !== undefined) throw this.#damage(window, invalid, 'Not UTF-8');
+    if (invalid !== undefined) throw this.#damage(invalid, 'Not UTF-8');
     this.#crc = zlib.crc32(bytes.subarray(0, at), this.#crc);
     this.#arrayBytes += at;
-    return this.#expected === 'checksum' ? this.#readChecksum(window, at) : at;
+    return this.#expected === 'checksum' ? this.#readChecksum(at) : at;
   }
 
-  /** Called at the file's end; `used` is what `read` returned. */
-  finish(window: FileWindow, used: number): ReadSnapshot {
+  /** Called at the file's end; `used` is what `#readItems` returned. */
+  #finish(used: number): ReadSnapshot {
     if (this.#expected !== 'checksum') {
-      const isEmpty = window.position + used === 0;
-      throw this.#damage(window, used, isEmpty ? 'The file is empty' : 'The array has no end');
+      const isEmpty = this.#window.position + used === 0;
+      throw this.#damage(used, isEmpty ? 'The file is empty' : 'The array has no end');
     }
     const hasChecksum = this.#checksumText === encodeChecksum(this.#crc);
     if (!hasChecksum && looksLikeChecksum(this.#checksumText)) {
@@ -174,36 +182,28 @@ class SnapshotReader {
           'after the closing bracket',
       });
     }
-    return { crc: this.#crc, arrayBytes: this.#arrayBytes, hasChecksum };
-  }
-
-  tooLong(window: FileWindow): DamagedFileError {
-    return this.#damage(window, 0, `There is no end of a pet within ${window.bytes.length} bytes`);
+    const id = { crc: this.#crc, lastId: this.#pets.lastId };
+    return { id, arrayBytes: this.#arrayBytes, hasChecksum };
   }
 
   #readItem(scanned: ScannedBytes, at: number): number {
     const { bytes } = scanned;
     const byte = bytes[at];
-    switch (this.#expected) {
-      case 'array':
-        if (byte !== OPEN_BRACKET) throw new JsonSyntaxError('an array of pets', bytes, at);
-        this.#expected = 'first pet';
-        return at + 1;
-      case 'separator':
-        if (byte !== COMMA && byte !== CLOSE_BRACKET) {
-          throw new JsonSyntaxError("',' or ']'", bytes, at);
-        }
-        this.#expected = byte === COMMA ? 'pet' : 'checksum';
-        return at + 1;
-      default:
-        if (byte === CLOSE_BRACKET && this.#expected === 'first pet') {
-          this.#expected = 'checksum';
-          return at + 1;
-        }
-        at = this.#readPets(scanned, at);
-        this.#expected = 'separator';
-        return at;
+    const expected = this.#expected;
+    if (expected === 'array') {
+      if (byte !== OPEN_BRACKET) throw new JsonSyntaxError('an array of pets', bytes, at);
+      this.#expected = 'first pet';
+    } else if (byte === CLOSE_BRACKET && expected !== 'pet') {
+      this.#expected = 'checksum';
+    } else if (expected === 'separator') {
+      if (byte !== COMMA) throw new JsonSyntaxError("',' or ']'", bytes, at);
+      this.#expected = 'pet';
+    } else {
+      const end = this.#readPets(scanned, at);
+      this.#expected = 'separator';
+      return end;
     }
+    return at + 1;
   }
 
   /** Reads a pet by the parser, or several by the fast path. */
@@ -225,12 +225,10 @@ class SnapshotReader {
     return end;
   }
 
-  #readChecksum(window: FileWindow, at: number): number {
-    const { bytes } = window;
+  #readChecksum(at: number): number {
+    const { bytes } = this.#window;
     const end = skipSpace(bytes, at);
-    if (end < bytes.length) {
-      throw this.#damage(window, end, 'Something follows the closing bracket');
-    }
+    if (end < bytes.length) throw this.#damage(end, 'Something follows the closing bracket');
     // A long rest is not a checksum line: it is enough to keep its beginning.
     if (this.#checksumText.length <= CHECKSUM_LENGTH) {
       this.#checksumText += bytes.toString('latin1', at, Math.min(end, at + 2 * CHECKSUM_LENGTH));
@@ -238,12 +236,12 @@ class SnapshotReader {
     return end;
   }
 
-  #damage(window: FileWindow, at: number, complaint: unknown): DamagedFileError {
+  #damage(at: number, complaint: unknown): DamagedFileError {
     const isSyntax = complaint instanceof JsonSyntaxError;
     const text = complaint instanceof Error ? complaint.message : String(complaint);
     return new DamagedFileError({
       path: this.#path,
-      offset: window.position + (isSyntax ? complaint.offset : at),
+      offset: this.#window.position + (isSyntax ? complaint.offset : at),
       complaint: isSyntax ? complaint.complaint : text,
       advice: 'Restore it from a backup, together with its journal',
     });

@@ -18,27 +18,17 @@
 
 import { dirname } from 'node:path';
 import zlib from 'node:zlib';
-import type { Clock } from '../../base/clock.ts';
-import type { Histogram } from '../../base/histogram.ts';
-import { messageOf, type Log } from '../../base/log.ts';
 import type { PetsLocation } from '../../model/pet-store.ts';
 import { encodeCommit, type Commit } from '../commits/commit.ts';
-import type { KeyEntry, KeyTable } from '../idempotency/key-table.ts';
-import type { PetTable } from '../table/pet-table.ts';
-import {
-  isAtItsPath,
-  journalAttributes,
-  recognizeSnapshot,
-  writeSnapshot,
-  type CheckpointDeps,
-  type KnownSnapshot,
-} from './checkpoint.ts';
-import type { DiskFile } from './disk.ts';
-import { Journal, type JournalFile } from './journal.ts';
-import { pathState, ReadOnlyError } from './path-state.ts';
-import { chunksOf, readAll, withFile } from './read-file.ts';
-import { removeFile, replaceFile, writeAll } from './replace-file.ts';
+import { isAtItsPath, recognizeSnapshot, writeSnapshot, type KnownSnapshot } from './checkpoint.ts';
+import type { FileStat } from './disk.ts';
+import { Journal, journalAttributes, type JournalFile } from './journal.ts';
+import { JournalLostError, pathState, ReadOnlyError } from './path-state.ts';
+import { chunksOf } from './read-file.ts';
+import { removeFile, replaceFile } from './replace-file.ts';
 import { savePets, type SavedFile } from './saved-file.ts';
+import type { StoreDeps } from './store-deps.ts';
+import { replacedError } from './store-lock.ts';
 
 /** A journal up to this length is copied; a longer one only if it is shorter than the pets. */
 export const LONG_JOURNAL_BYTES: number = 64 << 20;
@@ -46,44 +36,28 @@ export const LONG_JOURNAL_BYTES: number = 64 << 20;
 /** The approximate size of an entry in the idempotency file. */
 const KEY_BYTES = 80;
 
-export interface StoreFilesDeps extends CheckpointDeps {
-  readonly pets: PetTable;
-  readonly keys: KeyTable;
-  readonly longJournalBytes: number;
-  /** Counts the journal's syncs that succeed. */
-  readonly syncSeconds: Histogram;
-  readonly log: Log;
-  readonly clock: Clock;
-}
-
-export const JOURNAL_REPLACED = 'Another file has replaced the journal';
+const JOURNAL_REPLACED = 'Another file has replaced the journal';
 
 type Way = 'copy' | 'checkpoint';
 
 export class StoreFiles {
-  readonly #deps: StoreFilesDeps;
+  readonly #deps: StoreDeps;
   #snapshot: KnownSnapshot | undefined;
   /** A new snapshot that may have its name although its rename reported failure. */
   #renamed: KnownSnapshot | undefined;
-  #journal: Journal;
+  /** The journal that gets the lines. Only `renewJournal` replaces it. */
+  journal: Journal;
   #saved: SavedFile | undefined;
-  #isSavedDurable = false;
-  /** Why the journal that a start found could not be synced. */
-  #syncError: Error | undefined;
 
   /** `found` is the journal at its path; undefined if there is none. */
   constructor(
-    deps: StoreFilesDeps,
+    deps: StoreDeps,
     snapshot: KnownSnapshot | undefined,
     found: JournalFile | undefined,
   ) {
     this.#deps = deps;
     this.#snapshot = snapshot;
-    this.#journal = this.#newJournal(found);
-  }
-
-  get journal(): Journal {
-    return this.#journal;
+    this.journal = this.#newJournal(found);
   }
 
   get snapshotBytes(): number {
@@ -96,58 +70,58 @@ export class StoreFiles {
     return snapshot?.isDurable === true && snapshot.id.lastId === this.#deps.pets.lastId;
   }
 
-  get savedPath(): string | undefined {
-    return this.#saved?.path;
-  }
-
   /**
    * Replaces a journal that gets no more lines by a new one; see above. `doubt` is the commit
-   * that the old one may or may not have; `onDurable` is called once it is durable. Rejects with
-   * ReadOnlyError, or else with the first error.
+   * that the old one may or may not have; `onDurable` is called once it is durable. The ways are
+   * tried in turn. Rejects with ReadOnlyError, or else with the first error.
    */
-  renewJournal(doubt?: Commit, onDurable?: () => void): Promise<void> {
-    return this.#renew(this.#cheapestFirst(), doubt, onDurable);
-  }
-
-  /** Brings all pets and `doubt` into the snapshot, durably, and removes the journal. */
-  checkpoint(doubt?: Commit, onDurable?: () => void): Promise<void> {
-    return this.#renew(['checkpoint'], doubt, onDurable);
-  }
-
-  /** Throws if a sync of the found journal failed: it must not be synced again. */
-  assertSyncable(): void {
-    if (this.#syncError !== undefined) throw this.#syncError;
+  async renewJournal(
+    doubt?: Commit,
+    onDurable: () => void = () => undefined,
+    ways: readonly Way[] = this.#cheapestFirst(),
+  ): Promise<void> {
+    this.#assertReplaceable();
+    await this.recognize();
+    this.#assertFollows(doubt);
+    const isDone = doubt === undefined && this.isSnapshotCurrent;
+    const way = isDone ? 'checkpoint' : await this.#takeFirst(ways, doubt);
+    onDurable();
+    if (way === 'checkpoint') await this.#removeJournal();
   }
 
   /**
-   * Makes the complete lines durable in their place, if there is no room for a copy. If the last
-   * process was killed after a failed fsync, the page cache may show bytes that are not on disk and
-   * will not be written, and the next fsync would falsely succeed. No line follows one whose sync
-   * failed, so only the last line, at `lastOffset`, can be affected: it is written again.
+   * Throws ReadOnlyError if lock or journal are not this store's any more, and JournalLostError if
+   * the journal was removed or changed. Its file must have `extra` bytes after its complete lines,
+   * if that is given.
    */
-  async rewriteLastLine(lastOffset: number): Promise<void> {
-    const { disk, paths, memory, assertLockHeld } = this.#deps;
-    assertLockHeld();
-    const { lengthBytes, crc } = this.#journal;
-    const file = await disk.open(paths.journal, 'edit');
-    try {
-      const bytes = memory.bytes(lengthBytes - lastOffset);
-      await readAll(file, bytes, lastOffset);
-      await writeAll(file, bytes, lastOffset);
-      await file.truncate(lengthBytes);
-      await file.sync();
-      await disk.syncDirectory(dirname(paths.journal));
-    } catch (error) {
-      await file.close().catch(() => undefined);
-      throw error;
+  assertOwned(extra?: number): void {
+    this.#deps.lock.assertHeld();
+    const state = this.journal.pathState(extra);
+    switch (state) {
+      case 'same':
+        return;
+      case 'missing':
+        throw new JournalLostError('the journal was removed');
+      case 'changed':
+        this.journal.isTrusted = false;
+        throw new JournalLostError('another program has changed the journal');
+      case 'replaced':
+        throw replacedError(this.#deps.lock, JOURNAL_REPLACED);
     }
+  }
+
+  /** Resolves with the free bytes of the disk: infinite if it does not report them. */
+  freeBytes(): Promise<number> {
+    const { disk, paths } = this.#deps;
+    return disk.freeBytes(dirname(paths.snapshot)).catch(() => Infinity);
+  }
+
+  /** Makes the complete lines durable in their place, if there is no room for a copy. */
+  async rewriteLastLine(lastOffset: number): Promise<void> {
+    this.#deps.lock.assertHeld();
+    await this.journal.rewriteLastLine(lastOffset);
     // With the folder, the name of a new snapshot became durable, too.
     this.#markDurable();
-    const isFollowed = this.#isFollowed();
-    if (!isFollowed) await file.close().catch(() => undefined);
-    await this.#journal.close().catch(() => undefined);
-    const open = isFollowed ? { file } : {};
-    this.#journal = this.#newJournal({ ...open, entry: file.stat(), lengthBytes, crc });
   }
 
   /**
@@ -155,23 +129,20 @@ export class StoreFiles {
    */
   async recognize(): Promise<void> {
     const { disk, paths } = this.#deps;
-    if (this.#renamed !== undefined && isAtItsPath(disk, paths, this.#renamed)) {
-      if (this.#snapshot?.entry.number !== this.#renamed.entry.number) {
-        this.#snapshot = this.#renamed;
-      }
+    const renamed = this.#renamed;
+    if (renamed !== undefined && isAtItsPath(disk, paths.snapshot, renamed)) {
+      [this.#snapshot, this.#renamed] = [renamed, undefined];
     }
     this.#snapshot = await recognizeSnapshot(this.#deps, this.#snapshot);
   }
 
-  /** Writes all pets to a separate file, durably. */
-  async save(): Promise<void> {
-    const { disk, pets, clock } = this.#deps;
-    if (!this.#isSavedThere()) {
-      this.#isSavedDurable = false;
-      this.#saved = await savePets(this.#deps, pets, clock.timeOfDay());
-    }
-    await disk.syncDirectory(dirname(this.#saved?.path ?? ''));
-    this.#isSavedDurable = true;
+  /** Writes all pets to a separate file, durably. Resolves with its path. */
+  async save(): Promise<string> {
+    if (!this.#isSavedThere()) this.#saved = await savePets(this.#deps);
+    const saved = this.#saved!;
+    await this.#deps.disk.syncDirectory(dirname(saved.path));
+    this.#saved = { ...saved, isDurable: true };
+    return saved.path;
   }
 
   /** Returns where the acknowledged pets are. This decides how the store and the process end. */
@@ -181,30 +152,16 @@ export class StoreFiles {
       const { lastId } = pets;
       if (lastId === 0n) return 'snapshot';
       const snapshot = this.#snapshot;
-      const hasSnapshot = snapshot !== undefined && isAtItsPath(disk, paths, snapshot);
+      const hasSnapshot = snapshot !== undefined && isAtItsPath(disk, paths.snapshot, snapshot);
       const isAll = hasSnapshot && snapshot.id.lastId >= lastId;
       if (isAll && snapshot.isDurable) return 'snapshot';
       const isFollowed = hasSnapshot && (isAll || this.#isFollowed());
       if (isFollowed && this.#isJournalWhole()) return 'journal';
-      if (this.#isSavedDurable && this.#isSavedThere()) return 'saved';
+      if (this.#saved?.isDurable === true && this.#isSavedThere()) return 'saved';
       return 'memory only';
     } catch {
       return 'cannot be told';
     }
-  }
-
-  async #renew(
-    ways: readonly Way[],
-    doubt: Commit | undefined,
-    onDurable: () => void = () => undefined,
-  ): Promise<void> {
-    this.#assertNotReplaced();
-    await this.recognize();
-    this.#assertFollows(doubt);
-    const isDone = doubt === undefined && this.isSnapshotCurrent;
-    const way = isDone ? 'checkpoint' : await this.#takeFirst(ways, doubt);
-    onDurable();
-    if (way === 'checkpoint') await this.#removeJournal();
   }
 
   /** Tries the ways in turn, and resolves with the first that succeeds. */
@@ -229,7 +186,7 @@ export class StoreFiles {
 
   /** True if the snapshot is the one that the journal's header names. */
   #isFollowed(): boolean {
-    const { snapshot } = this.#journal;
+    const { snapshot } = this.journal;
     const id = this.#snapshot?.id;
     return id?.crc === snapshot.crc && id.lastId === snapshot.lastId;
   }
@@ -240,68 +197,50 @@ export class StoreFiles {
     throw new Error(`A commit in doubt follows pet ${doubt.after}, which is not the last one`);
   }
 
-  #assertNotReplaced(): void {
-    if (this.#journal.pathState() !== 'replaced') return;
-    throw new ReadOnlyError(JOURNAL_REPLACED, false);
+  /** Throws ReadOnlyError unless the journal at its path may be replaced or removed. */
+  #assertReplaceable(): void {
+    this.#deps.lock.assertHeld();
+    if (this.journal.pathState() !== 'replaced') return;
+    throw replacedError(this.#deps.lock, JOURNAL_REPLACED);
   }
 
   #isJournalWhole(): boolean {
     const { disk, paths } = this.#deps;
-    const isThere = this.#journal.hasFile && this.#journal.pathState() === 'same';
+    const { lengthBytes } = this.journal;
+    const isThere = lengthBytes > 0 && this.journal.pathState() === 'same';
     // A line that failed may follow the complete ones.
-    return isThere && (disk.stat(paths.journal)?.sizeBytes ?? 0) >= this.#journal.lengthBytes;
+    return isThere && (disk.stat(paths.journal)?.sizeBytes ?? 0) >= lengthBytes;
   }
 
   #isSavedThere(): boolean {
     const saved = this.#saved;
-    if (saved === undefined || saved.lastId < this.#deps.pets.lastId) return false;
+    if (saved === undefined || saved.id.lastId < this.#deps.pets.lastId) return false;
     return pathState(this.#deps.disk, saved.path, saved.entry, saved.entry.sizeBytes) === 'same';
   }
 
   #canCopy(doubt: Commit | undefined): boolean {
-    const hasLines = this.#journal.lengthBytes > 0 || doubt !== undefined;
-    const isGood = this.#isFollowed() && this.#journal.isTrusted;
-    return hasLines && isGood && this.#journal.pathState() === 'same';
+    const hasLines = this.journal.lengthBytes > 0 || doubt !== undefined;
+    const isGood = this.#isFollowed() && this.journal.isTrusted;
+    return hasLines && isGood && this.journal.pathState() === 'same';
   }
 
   #cheapestFirst(): readonly Way[] {
-    const { lengthBytes } = this.#journal;
+    const { lengthBytes } = this.journal;
     const { longJournalBytes, pets } = this.#deps;
     const isCopyCheaper = lengthBytes <= longJournalBytes || lengthBytes < pets.textBytes;
     return isCopyCheaper ? ['copy', 'checkpoint'] : ['checkpoint', 'copy'];
   }
 
-  /**
-   * Cuts off, durably, what follows the complete lines of a journal that a start found. A process
-   * that was killed while it rolled a line back may have left that line on the disk, though the
-   * page cache does not show it. After a power failure the journal would have a pet that the new
-   * snapshot lacks.
-   */
-  async #cutTail(): Promise<void> {
-    const { disk, paths, assertLockHeld } = this.#deps;
-    const { lengthBytes } = this.#journal;
-    assertLockHeld();
-    this.assertSyncable();
-    const cut = async (file: DiskFile): Promise<void> => {
-      await file.truncate(lengthBytes);
-      await file.sync().catch((error: unknown) => {
-        const message = `${paths.journal} cannot be synced: ${messageOf(error)}`;
-        throw (this.#syncError = new Error(message));
-      });
-    };
-    await withFile(disk, paths.journal, cut, 'edit');
-  }
-
   async #writeSnapshot(doubt: Commit | undefined): Promise<void> {
     const { disk, paths, pets, keys } = this.#deps;
-    if (!this.#journal.isOpen && this.#journal.lengthBytes > 0) await this.#cutTail();
+    this.#deps.lock.assertHeld();
+    await this.journal.cutFoundTail();
     await this.#expectRoom(pets.textBytes + KEY_BYTES * keys.length);
-    const more = doubt === undefined ? {} : { morePets: doubt.pets, moreKeys: withPetCrcs(doubt) };
-    await writeSnapshot(this.#deps, this.#snapshot, { pets, keys, ...more }, (snapshot) => {
+    await writeSnapshot(this.#deps, this.#snapshot, doubt, (snapshot) => {
       this.#renamed = snapshot;
     });
     // Without a stat of the path: if it failed, the next try could copy the old snapshot's journal.
-    this.#snapshot = this.#renamed;
+    [this.#snapshot, this.#renamed] = [this.#renamed, undefined];
     await disk.syncDirectory(dirname(paths.snapshot));
     this.#markDurable();
   }
@@ -309,24 +248,21 @@ export class StoreFiles {
   /** Copies the complete lines, and adds the commit in doubt. */
   async #copyJournal(doubt: Commit | undefined): Promise<void> {
     const { disk, paths } = this.#deps;
-    const old = this.#journal;
+    const old = this.journal;
     const { lengthBytes, crc } = old;
     const line = doubt === undefined ? undefined : old.encode(encodeCommit(doubt));
     await this.#expectRoom(lengthBytes + (line?.bytes.length ?? 0));
     const replacement = {
       ...{ disk, path: paths.journal, tmpPath: paths.tmp },
-      attributes: journalAttributes(disk, paths),
-      assertOwned: () => {
-        this.#deps.assertLockHeld();
-        this.#assertNotReplaced();
-      },
-      beforeRename: (copy: { stat(): JournalFile['entry'] }) => old.acceptCopy(copy.stat()),
+      attributes: journalAttributes(this.#deps),
+      assertOwned: () => this.#assertReplaceable(),
+      beforeRename: (copy: FileStat) => old.acceptCopy(copy),
     };
     const file = await replaceFile(replacement, this.#copyOf(old, line?.bytes));
-    this.#journal = this.#newJournal({ file, entry: file.stat(), lengthBytes, crc });
+    this.journal = this.#newJournal({ file, entry: file.stat(), lengthBytes, crc });
     await old.close().catch(() => undefined);
     await disk.syncDirectory(dirname(paths.journal));
-    if (line !== undefined) this.#journal.append(line);
+    if (line !== undefined) this.journal.append(line);
   }
 
   async *#copyOf(old: Journal, line: Buffer | undefined): AsyncGenerator<Buffer> {
@@ -350,8 +286,7 @@ export class StoreFiles {
   /** Removes a journal whose pets are all in the snapshot, and prepares a new one. */
   async #removeJournal(): Promise<void> {
     const { disk, paths } = this.#deps;
-    this.#deps.assertLockHeld();
-    this.#assertNotReplaced();
+    this.#assertReplaceable();
     if (disk.stat(paths.journal) !== undefined) {
       // From here on the snapshot is the only file that has the pets.
       await this.recognize();
@@ -359,15 +294,14 @@ export class StoreFiles {
       // Otherwise a power failure may bring it back, with what was cut off from it.
       await disk.syncDirectory(dirname(paths.journal));
     }
-    const old = this.#journal;
-    this.#journal = this.#newJournal(undefined);
+    const old = this.journal;
+    this.journal = this.#newJournal(undefined);
     await old.close().catch(() => undefined);
   }
 
   /** Rejects if the file system reports less room. If it cannot report it, the write is tried. */
   async #expectRoom(bytes: number): Promise<void> {
-    const { disk, paths } = this.#deps;
-    const free = await disk.freeBytes(dirname(paths.snapshot)).catch(() => Infinity);
+    const free = await this.freeBytes();
     if (free >= bytes) return;
     const message = `ENOSPC: no space left on device: ${bytes} bytes are needed, ${free} are free`;
     throw Object.assign(new Error(message), { code: 'ENOSPC' });
@@ -376,12 +310,4 @@ export class StoreFiles {
   #newJournal(found: JournalFile | undefined): Journal {
     return new Journal(this.#deps, this.#snapshot?.id ?? { crc: 0, lastId: 0n }, found);
   }
-}
-
-/** Returns the entries of a commit's keys, with the CRCs of their pets. */
-export function withPetCrcs({ pets, keys }: Commit): readonly KeyEntry[] {
-  // The ids of a commit follow each other.
-  const firstId = pets[0]?.id ?? 0n;
-  const textOf = (id: bigint): string => pets[Number(id - firstId)]?.text ?? '';
-  return keys.map((key) => ({ ...key, petCrc: zlib.crc32(textOf(key.id)) }));
 }

@@ -4,42 +4,47 @@
  * longer keeps a second process away.
  */
 
-import { dirname } from 'node:path';
-import type { Disk, DiskLock } from './disk.ts';
+import type { Disk, FileStat } from './disk.ts';
 import { pathState, ReadOnlyError } from './path-state.ts';
 import { withFile } from './read-file.ts';
+import { attributesOf } from './replace-file.ts';
 import type { StorePaths } from './store-paths.ts';
 
-/** Returns a function that throws ReadOnlyError if the lock file is not the locked one any more. */
-export function createLockAssertion(disk: Disk, paths: StorePaths, lock: DiskLock): () => void {
-  const entry = lock.stat();
-  return () => {
-    const state = pathState(disk, paths.lock, entry);
-    if (state === 'same') return;
-    const what = state === 'missing' ? 'was removed' : 'was replaced';
-    const cause = `The lock file ${what}, or its folder moved: another process may be writing`;
-    throw new ReadOnlyError(cause, true);
-  };
+export interface StoreLock {
+  /** Throws ReadOnlyError if the lock file is not the locked one any more. */
+  assertHeld(): void;
+  release(): Promise<void>;
+}
+
+/**
+ * Returns the error for another file at the path of one of the store's files. Throws if the lock is
+ * lost: then the file may belong to the process that has taken the lock.
+ */
+export function replacedError(lock: StoreLock, cause: string): ReadOnlyError {
+  lock.assertHeld();
+  return new ReadOnlyError(cause, false);
 }
 
 const LOCK_TRIES = 3;
 
 /** Takes the lock on the file at the lock's path. Rejects if another process holds it. */
-export async function takeLock(disk: Disk, paths: StorePaths): Promise<DiskLock> {
-  const owner = disk.stat(paths.snapshot)?.owner ?? disk.stat(dirname(paths.lock))?.owner;
+export async function takeLock(disk: Disk, paths: StorePaths): Promise<StoreLock> {
+  const { owner } = attributesOf(disk, paths.snapshot);
   for (let tries = 1; ; tries += 1) {
     const lock = await disk.lock(paths.lock, { owner });
     if (lock === undefined) {
       const holder = await holderOf(disk, paths.lock);
       throw new Error(`${paths.snapshot} is in use already: ${paths.lock} is held${holder}`);
     }
-    let isAtPath = false;
+    const entry = lock.stat();
+    const assertHeld = (): void => assertAtPath(disk, paths.lock, entry);
     try {
-      isAtPath = pathState(disk, paths.lock, lock.stat()) === 'same';
-    } finally {
-      if (!isAtPath) await lock.release();
+      assertHeld();
+      return { assertHeld, release: lock.release };
+    } catch (error) {
+      await lock.release();
+      if (!(error instanceof ReadOnlyError)) throw error;
     }
-    if (isAtPath) return lock;
     if (tries === LOCK_TRIES) {
       throw new Error(
         `${paths.lock} was removed while it was being locked, or is on a file system that does ` +
@@ -47,6 +52,14 @@ export async function takeLock(disk: Disk, paths: StorePaths): Promise<DiskLock>
       );
     }
   }
+}
+
+function assertAtPath(disk: Disk, path: string, entry: FileStat): void {
+  const state = pathState(disk, path, entry);
+  if (state === 'same') return;
+  const what = state === 'missing' ? 'was removed' : 'was replaced';
+  const cause = `The lock file ${what}, or its folder moved: another process may be writing`;
+  throw new ReadOnlyError(cause, true);
 }
 
 /** Returns what the holder wrote into the lock file, as ' by process 4711', or ''. */

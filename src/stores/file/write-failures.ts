@@ -7,38 +7,36 @@
  * - the readiness check, for five seconds: only a create can show that it is over.
  */
 
-import { messageOf, type Log } from '../../base/log.ts';
+import { messageOf } from '../../base/log.ts';
+import type { StoreDeps } from './store-deps.ts';
 
 const RECENT_MS = 5000;
 const LOG_PAUSE_MS = 1000;
 
 export class WriteFailures {
-  readonly #log: Log;
-  readonly #now: () => number;
-  readonly #dataFile: string;
+  readonly #deps: Pick<StoreDeps, 'log' | 'clock' | 'paths'>;
   #last: { readonly message: string; readonly at: number } | undefined;
   #loggedAt = -Infinity;
 
-  /** `now` is a monotonic clock in milliseconds. */
-  constructor(log: Log, now: () => number, dataFile: string) {
-    this.#log = log;
-    this.#now = now;
-    this.#dataFile = dataFile;
+  constructor(deps: Pick<StoreDeps, 'log' | 'clock' | 'paths'>) {
+    this.#deps = deps;
   }
 
   /** The last failure's message for clients, if it is recent. */
   get recent(): string | undefined {
-    const isRecent = this.#last !== undefined && this.#now() - this.#last.at < RECENT_MS;
-    return isRecent ? this.#last?.message : undefined;
+    const last = this.#last;
+    const isRecent = last !== undefined && this.#deps.clock.now() - last.at < RECENT_MS;
+    return isRecent ? last.message : undefined;
   }
 
   /** Records that creates could not be stored, and returns the message for clients. */
   record(error: unknown): string {
-    const cause = messageOf(error);
-    const at = this.#now();
+    const { log, clock, paths } = this.#deps;
+    const at = clock.now();
     if (at - this.#loggedAt >= LOG_PAUSE_MS) {
       this.#loggedAt = at;
-      this.#log('error', 'Pets cannot be stored', { cause, dataFile: this.#dataFile });
+      const details = { cause: messageOf(error), dataFile: paths.snapshot };
+      log('error', 'Pets cannot be stored', details);
     }
     const message = `Pets cannot be stored: ${clientMessage(error)}`;
     this.#last = { message, at };
@@ -47,7 +45,7 @@ export class WriteFailures {
 
   /** Records that pets were stored. */
   clear(): void {
-    if (this.#last !== undefined) this.#log('info', 'Pets are stored again');
+    if (this.#last !== undefined) this.#deps.log('info', 'Pets are stored again');
     this.#last = undefined;
   }
 }

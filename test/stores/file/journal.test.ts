@@ -29,13 +29,6 @@ test('A line is durable once it is synced, the first one with its header and its
   assert.equal(countSyncs(), 2);
 });
 
-test('A short write is continued until all bytes are written', async () => {
-  const { disk, add, content } = begin();
-  disk.fault = ({ operation }) => (operation === 'writeNow' ? 7 : undefined);
-  assert.deepEqual(await add(), DURABLE);
-  assert.equal(content(), textOf(1));
-});
-
 /** The operations that fail so that a line is in doubt, and all that are tried then. */
 const IN_DOUBT: readonly (readonly [failing: readonly Operation[], steps: readonly Operation[]])[] =
   [
@@ -125,19 +118,6 @@ test('The path state tells whether the path still leads to the journal', async (
   assert.equal(journal.pathState(0), 'missing');
   memoryDisk.write(PATH, textOf(1));
   assert.equal(journal.pathState(0), 'replaced');
-});
-
-test('The path state tells whether another program has changed the size', async () => {
-  const { journal, memoryDisk, add } = await beginWith(2);
-  const file = await memoryDisk.open(PATH, 'edit');
-  await file.truncate(10);
-  assert.equal(journal.pathState(0), 'changed');
-  assert.equal(journal.pathState(), 'same', 'The size counts only if it is asked for');
-  await file.truncate(textOf(2).length + 1);
-  assert.equal(journal.pathState(0), 'changed');
-  assert.equal(journal.pathState(1), 'same');
-  await file.truncate(textOf(2).length);
-  assert.deepEqual(await add(), DURABLE);
 });
 
 test('A line above 64 KiB is written without blocking the event loop', async () => {

@@ -112,15 +112,6 @@ test('A key that does not match a stored pet is dropped and logged', async () =>
   assert.deepEqual(await told(createOnce(store, 2, TOM)), [2n, true]);
 });
 
-test('A key that was dropped is not in the next idempotency file', async () => {
-  const disk = await stoppedDisk();
-  disk.write(PATH, '[]');
-  const store = await open(disk);
-  await store.create(REX);
-  await store.close();
-  assert.match(disk.read(KEYS).toString(), /"entries":\[\]/);
-});
-
 test('A key in doubt does not get the pet of another client that has its id', async () => {
   const disk = await stoppedDisk();
   const { text } = await (await open(disk)).create(REX);

@@ -106,25 +106,33 @@ test('A lock file that cannot be made is an error', async (t) => {
   await assert.rejects(lockFile(join(tempDir(t), 'none', 'lock'), asItIs), { code: 'ENOENT' });
 });
 
-test('A command flock that is missing, cannot be run or fails is an error', FLOCK, async (t) => {
-  const folder = tempDir(t);
-  const { PATH } = process.env;
-  process.env['PATH'] = folder;
-  t.after(() => (process.env['PATH'] = PATH));
-  const start = 'The command flock, which keeps a second process away,';
-  await assert.rejects(lockFile(join(folder, 'lock'), asItIs), {
-    message: `${start} is not installed`,
-  });
-  writeFileSync(join(folder, 'flock'), 'no program', { mode: 0o644 });
-  await assert.rejects(lockFile(join(folder, 'lock'), asItIs), {
-    message: `${start} cannot be run: spawn flock EACCES`,
-  });
-  rmSync(join(folder, 'flock'));
-  writeFileSync(join(folder, 'flock'), '#!/bin/sh\necho no locks >&2\nexit 1\n', { mode: 0o755 });
-  await assert.rejects(lockFile(join(folder, 'lock'), asItIs), {
-    message: 'The command flock failed (1): no locks',
-  });
-});
+test(
+  'A command flock that is missing, cannot be run, fails or grants a lock twice is an error',
+  FLOCK,
+  async (t) => {
+    const folder = tempDir(t);
+    const { PATH } = process.env;
+    process.env['PATH'] = folder;
+    t.after(() => (process.env['PATH'] = PATH));
+    const start = 'The command flock, which keeps a second process away,';
+    await assert.rejects(lockFile(join(folder, 'lock'), asItIs), {
+      message: `${start} is not installed`,
+    });
+    writeFileSync(join(folder, 'flock'), 'no program', { mode: 0o644 });
+    await assert.rejects(lockFile(join(folder, 'lock'), asItIs), {
+      message: `${start} cannot be run: spawn flock EACCES`,
+    });
+    rmSync(join(folder, 'flock'));
+    writeFileSync(join(folder, 'flock'), '#!/bin/sh\necho no locks >&2\nexit 1\n', { mode: 0o755 });
+    await assert.rejects(lockFile(join(folder, 'lock'), asItIs), {
+      message: 'The command flock failed (1): no locks',
+    });
+    writeFileSync(join(folder, 'flock'), '#!/bin/sh\nexit 0\n');
+    await assert.rejects(lockFile(join(folder, 'lock'), asItIs), {
+      message: /^A lock on .*lock does not keep a second process away: .*grants it twice/,
+    });
+  },
+);
 
 /** Prepares nothing. */
 const asItIs = (): Promise<void> => Promise.resolve();

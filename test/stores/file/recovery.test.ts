@@ -1,7 +1,7 @@
 /** A start: what it finds in each file, what it logs, and that a refusal changes nothing. */
 
 import assert from 'node:assert/strict';
-import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { openFileStore } from '../../../src/stores/file/file-store.ts';
@@ -52,12 +52,6 @@ const STARTED: readonly Started[] = [
     snapshotOf(4),
     journal(1, [1, 2]),
     [1, 2, 3, 4],
-  ],
-  [
-    'a journal of an older snapshot, with fewer pets than the new one',
-    snapshotOf(5),
-    journal(1, [1, 2]),
-    [1, 2, 3, 4, 5],
   ],
   [
     'a torn journal of an older snapshot',
@@ -191,17 +185,6 @@ test('A file that is not a data file is refused before a lock file is made', asy
   assert.deepEqual(Object.keys(disk.contents()), ['/d/notes.txt']);
 });
 
-for (const name of ['pets.json', 'pets.json.journal']) {
-  test(`A folder instead of ${name} is refused`, async (t) => {
-    const folder = tempDir(t);
-    mkdirSync(join(folder, name));
-    await assert.rejects(openFileStore({ path: join(folder, 'pets.json') }), {
-      message: `${join(folder, name)} is not a file`,
-    });
-    assert.deepEqual(readdirSync(join(folder, name)), []);
-  });
-}
-
 test('A snapshot without a checksum line is logged', async () => {
   const disk = diskOf(snapshotOf(2));
   const events: string[] = [];
@@ -229,21 +212,6 @@ test('A start keeps a short journal, and merges a long one into a new snapshot',
     await store.close();
     assert.equal((await openedIds(disk)).length, snapshotPets + 3);
   }
-});
-
-test('A copy made during a checkpoint is refused, or has all pets', async () => {
-  const disk = diskOf(snapshotOf(2));
-  const store = await openFileStore({ path: SNAPSHOT, disk });
-  await store.create(REX);
-  // The journal first, as the page says: the newer snapshot has its pets.
-  const [older, copied] = [disk.read(SNAPSHOT), disk.read(JOURNAL)];
-  await store.close();
-  assert.deepEqual(await openedIds(diskOf(disk.read(SNAPSHOT), copied)), [1, 2, 3]);
-  const again = await openFileStore({ path: SNAPSHOT, disk });
-  await again.create(REX);
-  // The snapshot first: the newer journal does not follow it.
-  const bad = diskOf(older, disk.read(JOURNAL));
-  await assert.rejects(openFileStore({ path: SNAPSHOT, disk: bad }), { name: 'DamagedFileError' });
 });
 
 /** A disk with these files, and with the lock file that every store leaves. */

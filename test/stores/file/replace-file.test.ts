@@ -1,9 +1,8 @@
 /** Atomic replace: the steps, and what each failure leaves. */
 
 import assert from 'node:assert/strict';
-import { existsSync, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
-import { platform } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { replaceFile, type Replacement } from '../../../src/stores/file/replace-file.ts';
@@ -12,8 +11,6 @@ import { nodeDisk } from '../../../src/stores/file/node-disk.ts';
 import { createFailingDisk, type DiskCall, type Fault } from '../../support/disk/failing-disk.ts';
 import { createMemoryDisk, systemError, type MemoryDisk } from '../../support/disk/memory-disk.ts';
 import { tempDir } from '../../support/disk/temp-dir.ts';
-
-const POSIX = { skip: platform() === 'win32' && 'Windows has no permission bits' };
 
 test('A file is made, and then replaced, by the content of all chunks', async () => {
   const disk = createMemoryDisk();
@@ -42,19 +39,16 @@ test('A file whose mode cannot be set is closed and removed', async (t) => {
   assert.ok(!existsSync(path));
 });
 
-for (const mode of [0o666, 0o444]) {
-  test(`The new file has the mode ${mode.toString(8)} if that is asked for`, POSIX, async (t) => {
-    const path = join(tempDir(t), 'file');
-    await replace(nodeDisk, ['new'], { path, tmpPath: `${path}.tmp`, attributes: { mode } });
-    assert.equal(statSync(path).mode & 0o7777, mode);
-  });
-}
-
 test('A short write is continued until all bytes are written', async () => {
   const disk = createMemoryDisk();
   const fault: Fault = ({ operation }) => (operation === 'write' ? 2 : undefined);
   await replace(disk, ['one two', ' three'], { fault });
   assert.deepEqual(disk.contents(), { file: 'one two three' });
+});
+
+test('A write that writes nothing, and reports no error, is an error', async () => {
+  const fault: Fault = ({ operation }) => (operation === 'write' ? 0 : undefined);
+  await assert.rejects(replace(createMemoryDisk(), ['new'], { fault }), /wrote nothing/);
 });
 
 test('The new file is synced before its rename, and assertOwned is called before each change', async () => {

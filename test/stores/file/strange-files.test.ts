@@ -1,6 +1,6 @@
 /**
  * Unusual files and systems: a data file that was touched or is mounted by itself, a journal that
- * was truncated, a link to nothing, a write that writes nothing, a lock that locks nothing.
+ * was truncated, a link to nothing, a quota that is used up.
  */
 
 import assert from 'node:assert/strict';
@@ -16,7 +16,6 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
-  rmSync,
   statSync,
   symlinkSync,
   truncateSync,
@@ -24,19 +23,17 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { constants, platform } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import type { Log } from '../../../src/base/log.ts';
 import { StoreUnavailableError } from '../../../src/model/pet-store.ts';
 import { openFileStore, type FileStore } from '../../../src/stores/file/file-store.ts';
-import { lockFile } from '../../../src/stores/file/lock.ts';
 import { nodeDisk, throwNamed } from '../../../src/stores/file/node-disk.ts';
 import { loadDataFile } from '../../../src/stores/file/data-file.ts';
 import { createFailingDisk } from '../../support/disk/failing-disk.ts';
 import { REX } from '../../support/disk/journal-text.ts';
 import { createMemoryDisk, systemError } from '../../support/disk/memory-disk.ts';
 import { tempDir } from '../../support/disk/temp-dir.ts';
-import { requestKey } from '../../support/pets/request-keys.ts';
 
 const PATH = '/d/pets.json';
 const IS_ROOT = process.getuid?.() === 0;
@@ -96,16 +93,6 @@ for (const [what, change] of Object.entries(CHANGES)) {
     await store.close();
   });
 }
-
-test('If a close cannot write the keys of pets in memory only, it saves the pets', async (t) => {
-  const { store, path } = await openTwoPets(t);
-  await store.createOnce(REX, requestKey(1));
-  rmSync(`${path}.journal`);
-  mkdirSync(`${path}.keys`);
-  await store.close();
-  const saved = readdirSync(dirname(path)).find((name) => name.includes('.saved-')) ?? '';
-  assert.match(readFileSync(join(dirname(path), saved), 'utf8'), /"id":3,/);
-});
 
 for (const [what, journal] of [
   ['only a saved file', undefined],
@@ -191,27 +178,6 @@ test('The files that root makes belong to the owner of the folder', ROOT, async 
   assert.equal(statSync(path).uid, NOBODY);
 });
 
-for (const kind of ['write', 'writeNow'] as const) {
-  test(`A ${kind} that returns 0 is an error`, async () => {
-    const disk = createFailingDisk(createMemoryDisk());
-    const store = await openFileStore({ path: PATH, disk });
-    disk.fault = ({ operation }) => (operation === kind ? 0 : undefined);
-    const wroteNothing = /The file system wrote nothing/;
-    if (kind === 'write') {
-      const other = openFileStore({ path: '/d/other.json', disk });
-      await assert.rejects(other, wroteNothing);
-    } else {
-      await assert.rejects(store.create(REX), (error: Error) => {
-        assert.match(error.message, wroteNothing);
-        return error instanceof StoreUnavailableError;
-      });
-    }
-    disk.fault = () => undefined;
-    assert.equal((await store.create(REX)).id, 1n);
-    await store.close();
-  });
-}
-
 test('The error of a quota that is used up names EDQUOT', () => {
   const errno = -constants.errno.EDQUOT;
   // As Node 20 to 26 throw it.
@@ -273,31 +239,6 @@ test('A start refuses a mount point by itself, and works on a disk without links
     assert.deepEqual(memory.contents(), before);
     assert.equal(disk.openFiles.size, 0);
   }
-});
-
-test('A lock that is granted twice is refused', POSIX, async (t) => {
-  const folder = tempDir(t);
-  const { PATH: path } = process.env;
-  process.env['PATH'] = folder;
-  t.after(() => (process.env['PATH'] = path));
-  writeFileSync(join(folder, 'flock'), '#!/bin/sh\nexit 0\n', { mode: 0o755 });
-  const asItIs = (): Promise<void> => Promise.resolve();
-  await assert.rejects(lockFile(join(folder, 'lock'), asItIs), {
-    message: /^A lock on .*lock does not keep a second process away: .*grants it twice/,
-  });
-});
-
-test('A new data file does not accept the journal of another new data file', async () => {
-  const disk = createMemoryDisk();
-  for (const path of ['/a/pets.json', '/b/pets.json']) {
-    const store = await openFileStore({ path, disk });
-    await store.create({ name: path, categoryId: 7n });
-  }
-  const copy = createMemoryDisk({
-    '/c/pets.json': disk.read('/a/pets.json'),
-    '/c/pets.json.journal': disk.read('/b/pets.json.journal'),
-  });
-  await assert.rejects(openFileStore({ path: '/c/pets.json', disk: copy }), /is damaged/);
 });
 
 test('A close leaves no empty journal, and an empty one does not prevent a copy', async () => {

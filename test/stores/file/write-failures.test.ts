@@ -5,14 +5,7 @@ import { test } from 'node:test';
 import { clientMessage } from '../../../src/stores/file/write-failures.ts';
 import { REX } from '../../support/disk/journal-text.ts';
 import { systemError } from '../../support/disk/memory-disk.ts';
-import {
-  assertRefused,
-  failing,
-  JOURNAL,
-  LOCK,
-  openScene,
-  told,
-} from '../../support/disk/store-scene.ts';
+import { JOURNAL, openScene } from '../../support/disk/store-scene.ts';
 
 for (const [what, error, message] of [
   ['no path of a system error', systemError('EIO', JOURNAL), 'EIO: simulated'],
@@ -58,20 +51,3 @@ for (const [operation, kind] of [
     assert.match(JSON.stringify(events), /pets\.json\S* is not a file/);
   });
 }
-
-test('Clients get the whole message if the lock is lost', async () => {
-  const { store, memory } = await openScene(2);
-  await memory.remove(LOCK);
-  await assertRefused(
-    store,
-    /^The lock file was removed, or its folder moved: another process may be writing$/,
-  );
-});
-
-test('Clients get the bytes that are needed and free if there is too little room', async () => {
-  const { store, disk } = await openScene(2);
-  disk.freeBytes = async () => 20;
-  disk.fault = failing(`sync ${JOURNAL}`);
-  assert.equal(await told(store.create(REX)), 'unknown');
-  await assertRefused(store, /device: [0-9]+ bytes are needed, 20 are free; the next try/);
-});

@@ -4,16 +4,12 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { verifyData, type DataReport } from '../../../src/stores/file/verify-data.ts';
+import { verifyData } from '../../../src/stores/file/data-file.ts';
 import type { Disk, DiskFile } from '../../../src/stores/file/disk.ts';
 import { openFileStore } from '../../../src/stores/file/file-store.ts';
 import { nodeDisk } from '../../../src/stores/file/node-disk.ts';
 import { journalLines, REX as NEW_REX, snapshotId } from '../../support/disk/journal-text.ts';
-import { PetLedger } from '../../support/pets/pet-ledger.ts';
-import { startLoad } from '../../support/pets/pet-load.ts';
-import { end, portOf, runScript, startOn, type Result } from '../../support/process/process.ts';
-import { createRandom } from '../../support/random.ts';
-import { rounds } from '../../support/extent.ts';
+import { runScript, type Result } from '../../support/process/process.ts';
 import { requestKey } from '../../support/pets/request-keys.ts';
 import { tempDir } from '../../support/disk/temp-dir.ts';
 
@@ -24,76 +20,37 @@ const NO_CHECKSUM =
   'The data file has no checksum line: a changed letter in it would not be noticed\n';
 const LEFT = 'It was left as it is\\. [^\n]*$';
 
-const REPORT = {
-  ...{ pets: 0, lastId: 0n, journalPets: 0, tornBytes: 0, keys: 0, strayKeys: 0 },
-  hasChecksum: false,
-};
-
-/**
- * The content of a data file and of its journal, and the values of the report that are not zero.
- */
-const SOUND: readonly (readonly [string, string, Buffer | undefined, Partial<DataReport>])[] = [
-  ['an empty array', '[]', undefined, {}],
-  ['two pets in one line', `[${REX},${TOM}]`, undefined, { pets: 2, lastId: 9n }],
-  ['a journal', SNAPSHOT, joined(3), { pets: 4, lastId: 4n, journalPets: 3 }],
-  [
-    'a torn journal',
-    SNAPSHOT,
-    joined(3).subarray(0, -5),
-    { pets: 3, lastId: 3n, journalPets: 2, tornBytes: lines(3)[3]!.length - 5 },
-  ],
-];
-
-for (const [what, text, journal, report] of SOUND) {
-  test(`The report of ${what} counts its pets`, async (t) => {
+test('The check reports the damage that a start reports, with byte and line', async (t) => {
+  for (const [text, journal, position] of [
+    [`[\n${TOM},\n${REX}]`, undefined, ' is damaged at byte 56, line 3'],
+    [
+      SNAPSHOT,
+      flipped(joined(3), joined(1).length + 30),
+      `\\.journal is damaged at byte ${joined(1).length}, line 3`,
+    ],
+  ] as const) {
     const path = filesIn(t, text, journal);
-    assert.deepEqual(await verifyUnchanged(path), { ...REPORT, ...report });
-  });
-}
-
-/** The content of a data file and of its journal, and where it is damaged. */
-const DAMAGED: readonly (readonly [string, string, Buffer | undefined, string])[] = [
-  ['an empty file', '', undefined, 'at byte 0, line 1'],
-  ['an id that does not ascend', `[\n${TOM},\n${REX}]`, undefined, 'at byte 56, line 3'],
-  ['a journal', SNAPSHOT, flipped(joined(3), joined(1).length + 30), 'line 3'],
-];
-
-for (const [what, text, journal, position] of DAMAGED) {
-  test(`A damaged file with ${what} is named with byte and line`, async (t) => {
-    const path = filesIn(t, text, journal);
-    const file = journal === undefined ? path : `${path}\\.journal`;
-    const at = journal === undefined ? position : `at byte ${joined(1).length}, ${position}`;
-    const error = { message: new RegExp(`^${file} is damaged ${at}: [^\n]*\\. ${LEFT}`) };
+    const error = { message: new RegExp(`^${path}${position}: [^\n]*\\. ${LEFT}`) };
     await assert.rejects(verifyUnchanged(path), error);
-    // As a start says it.
     await assert.rejects(openFileStore({ path }), error);
-  });
-}
+  }
+});
 
 test('Idempotency keys are counted, also those of other pets, and a changed one is found', async (t) => {
-  const path = join(tempDir(t), 'pets.json');
-  const store = await openFileStore({ path });
-  for (const number of [1, 2]) await store.createOnce(NEW_REX, requestKey(number));
-  await store.close();
-  const report = { ...REPORT, pets: 2, lastId: 2n, keys: 2, hasChecksum: true };
-  assert.deepEqual(await verifyUnchanged(path), report);
+  const path = await keyedFile(t);
+  const countOf = async (): Promise<readonly number[]> => {
+    const { pets, keys, strayKeys } = await verifyUnchanged(path);
+    return [pets.length, keys.length, strayKeys];
+  };
+  assert.deepEqual(await countOf(), [2, 2, 0]);
   writeFileSync(path, SNAPSHOT);
-  const { keys, strayKeys } = await verifyUnchanged(path);
-  assert.deepEqual([keys, strayKeys], [2, 1]);
+  assert.deepEqual(await countOf(), [1, 1, 1]);
   writeFileSync(`${path}.keys`, flipped(readFileSync(`${path}.keys`), 40));
   await assert.rejects(verifyUnchanged(path), { message: /\.keys is damaged: Its content / });
 });
 
-test('Without a data file there is nothing to check', async (t) => {
-  const path = join(tempDir(t), 'pets.json');
-  await assert.rejects(verifyUnchanged(path), { message: `There is no data file ${path}` });
-});
-
 test('The command prints one line for each part of a report, and exits with 0', async (t) => {
-  const path = join(tempDir(t), 'pets.json');
-  const store = await openFileStore({ path });
-  for (const number of [1, 2]) await store.createOnce(NEW_REX, requestKey(number));
-  await store.close();
+  const path = await keyedFile(t);
   writeFileSync(path, SNAPSHOT);
   writeFileSync(`${path}.journal`, joined(3).subarray(0, -5));
   const stdout =
@@ -104,6 +61,10 @@ test('The command prints one line for each part of a report, and exits with 0', 
   rmSync(`${path}.journal`);
   const { stdout: stray } = await checkDataFile(path);
   assert.match(stray, /\n1 of them belongs to a pet that this data file does not have, and will/);
+  rmSync(`${path}.keys`);
+  writeFileSync(path, '[]');
+  const { stdout: empty } = await checkDataFile(path);
+  assert.equal(empty, `${path}: 0 pets, the greatest id is 0\n${NO_CHECKSUM}`);
 });
 
 test('The command prints a missing file or a folder in one line, and exits with 1', async (t) => {
@@ -127,31 +88,6 @@ test('A wrong call prints the usage, and exits with 2', async () => {
   for (const call of calls) assert.deepEqual(await call, { code: 2, stdout: '', stderr });
 });
 
-test('The command prints no progress of a long file if standard error is not a terminal', async (t) => {
-  const name = 'x'.repeat(1 << 20);
-  const pets = Array.from({ length: 20 }, (_, i) => REX.replace('1', `${i + 1}`));
-  const path = filesIn(t, `[${pets.map((pet) => pet.replace('Rex', name)).join()}]`);
-  const stdout = `${path}: 20 pets, the greatest id is 20\n${NO_CHECKSUM}`;
-  assert.deepEqual(await checkDataFile(path), { code: 0, stdout, stderr: '' });
-});
-
-test('While the service writes, the command finds all pets that were acknowledged before', async (t) => {
-  const path = join(tempDir(t), 'pets.json');
-  const ledger = new PetLedger();
-  const service = startOn(t, path);
-  const load = startLoad(await portOf(service), ledger, createRandom(1), 4);
-  for (let run = 0; run < rounds(2, 4); run += 1) {
-    await load.answered(20);
-    const answeredBefore = ledger.answered;
-    const { code, stdout, stderr } = await checkDataFile(path);
-    assert.deepEqual([code, stderr], [0, '']);
-    const pets = Number(/: ([0-9]+) pets, /.exec(stdout)?.[1]);
-    assert.ok(answeredBefore <= pets && pets <= ledger.sent, stdout);
-  }
-  assert.equal(await end(service, 'SIGTERM'), 0);
-  await load.ended;
-});
-
 test('A line that was read while it was written is read again', async (t) => {
   const path = filesIn(t, SNAPSHOT, joined(3));
   let reads = 0;
@@ -164,8 +100,8 @@ test('A line that was read while it was written is read again', async (t) => {
       return count;
     },
   }));
-  const { pets, journalPets } = await verifyData(disk, path);
-  assert.deepEqual([pets, journalPets, reads > 2], [4, 3, true]);
+  const { pets, snapshotPets } = await verifyData(disk, path);
+  assert.deepEqual([pets.length, snapshotPets, reads > 2], [4, 1, true]);
 });
 
 test('A checkpoint between the reading of journal and data file hides no pet', async (t) => {
@@ -174,8 +110,8 @@ test('A checkpoint between the reading of journal and data file hides no pet', a
     await (await openFileStore({ path })).close();
     return file;
   });
-  const { pets, journalPets, hasChecksum } = await verifyData(disk, path);
-  assert.deepEqual([pets, journalPets, hasChecksum], [4, 0, true]);
+  const { pets, snapshotPets, snapshot } = await verifyData(disk, path);
+  assert.deepEqual([pets.length, snapshotPets, snapshot?.hasChecksum], [4, 4, true]);
   assert.deepEqual(readdirSync(join(path, '..')).sort(), ['pets.json', 'pets.json.lock']);
 });
 
@@ -190,12 +126,21 @@ function openedWith(path: string, change: (file: DiskFile) => Promise<DiskFile>)
   };
 }
 
-/** The report of the files, which changes none of them. */
-async function verifyUnchanged(path: string): Promise<DataReport> {
+/** What the check finds, which changes no file. */
+async function verifyUnchanged(path: string): ReturnType<typeof verifyData> {
   const before = stateOf(dirname(path));
   return verifyData(nodeDisk, path).finally(() => {
     assert.deepEqual(stateOf(dirname(path)), before);
   });
+}
+
+/** A data file with two pets, each with a key, and without a journal. */
+async function keyedFile(t: TestContext): Promise<string> {
+  const path = join(tempDir(t), 'pets.json');
+  const store = await openFileStore({ path });
+  for (const number of [1, 2]) await store.createOnce(NEW_REX, requestKey(number));
+  await store.close();
+  return path;
 }
 
 function stateOf(folder: string): readonly unknown[] {
