@@ -71,7 +71,10 @@ test('The description names exactly the operations that the service has', (t) =>
   });
   t.after(() => metrics.close());
   const operations = [
-    ...petOperations({ store: () => store, storeForCreate: () => store }),
+    ...petOperations(
+      () => store,
+      () => store,
+    ),
     ...healthOperations(() => undefined),
     metrics.operation,
     openapiOperation(''),
