@@ -58,7 +58,10 @@ test('The description names exactly the operations that the service has', (t) =>
     ...[name, method, path, needsKey !== false, deprecation !== undefined],
   ]);
   const actual = described.map(({ method, path, operation }) => {
-    const { operationId, deprecated = false, security = description.security } = operation;
+    const { operationId, deprecated = false, responses } = operation;
+    const { security = description.security } = operation;
+    // What needs an API key can be refused, and what is deprecated is removed one day.
+    assert.deepEqual([security.length > 0, deprecated], ['401' in responses, '410' in responses]);
     return [operationId, method, path, security.length > 0, deprecated];
   });
   assert.deepEqual(actual.sort(), expected.sort());
