@@ -60,6 +60,7 @@ export class Callers {
   readonly #site: Site;
   readonly #breaks: CallerBreaks;
   #petNumber = 0;
+  #lastTurn: Promise<void> = Promise.resolve();
 
   constructor(site: Site, model: Model, breaks: CallerBreaks = {}) {
     this.model = model;
@@ -143,6 +144,12 @@ export class Callers {
     return true;
   }
 
+  /** Creates of one turn share a commit: here the first has its own, and the others the next. */
+  #ownTurn(): Promise<void> {
+    this.#lastTurn = this.#lastTurn.then(() => undefined);
+    return this.#lastTurn;
+  }
+
   #storeAt(index: number): PetStore {
     const { stores } = this.#site;
     return stores[index % stores.length]!;
@@ -165,6 +172,7 @@ export class Callers {
     const { members } = pendingPet(pet);
     this.model.sent(members);
     try {
+      await this.#ownTurn();
       const stored = await store.create(pet);
       await this.#acknowledged(store, stored, () => this.model.acknowledged(members, stored));
     } catch (error) {
@@ -203,6 +211,7 @@ export class Callers {
   /** Resolves with the error of the create, or with undefined if it was acknowledged. */
   async #sendOnce(store: PetStore, client: KeyedClient, key: string): Promise<unknown> {
     try {
+      await this.#ownTurn();
       const { pet } = await store.createOnce!(client.pet, key);
       await this.#acknowledged(store, pet, () => this.model.acknowledgedOnce(client, pet));
     } catch (error) {
