@@ -3,7 +3,7 @@
 import { INT64_MAX, INT64_MIN, parseInt64 } from '../base/int64.ts';
 import { quote } from '../base/quote.ts';
 import { ApiError } from '../http/api-error.ts';
-import { readQuery } from '../http/query.ts';
+import { readQuery, type QueryParameter } from '../http/query.ts';
 import { isPetStatus, PET_STATUSES, type PetStatus } from '../model/pet.ts';
 
 export interface ListParameters {
@@ -36,19 +36,24 @@ const NONE_GIVEN: ListParameters = { limit: undefined, status: undefined, after:
 
 /** Returns the value of a parameter. If it is invalid or given twice, adds a problem. */
 function readOne<T>(
-  given: ReadonlyMap<string, readonly string[]>,
+  given: readonly QueryParameter[],
   name: string,
   problems: string[],
   read: (text: string) => T | undefined,
   expected: string,
 ): T | undefined {
-  const values = given.get(name);
-  if (values === undefined) return undefined;
-  if (values.length > 1) {
-    problems.push(`${name} must be given once, not ${values.length} times`);
+  let count = 0;
+  let text = '';
+  for (const parameter of given) {
+    if (parameter.name !== name) continue;
+    count += 1;
+    text = parameter.value;
+  }
+  if (count === 0) return undefined;
+  if (count > 1) {
+    problems.push(`${name} must be given once, not ${count} times`);
     return undefined;
   }
-  const text = values[0]!;
   const value = read(text);
   if (value === undefined) problems.push(`${name} must be ${expected}, not ${quote(text)}`);
   return value;

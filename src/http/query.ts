@@ -4,21 +4,27 @@
  * URLSearchParams is slower. decide.ts refuses a query with broken percent-encoding before.
  */
 
-/**
- * Returns the decoded values of each parameter in order. Throws URIError if the encoding is broken.
- */
-export function readQuery(query: string): ReadonlyMap<string, readonly string[]> {
-  const parameters = new Map<string, string[]>();
-  for (const pair of query.split('&')) {
-    if (pair === '') continue;
-    const equals = pair.indexOf('=');
-    const name = decode(equals === -1 ? pair : pair.slice(0, equals));
-    const value = equals === -1 ? '' : decode(pair.slice(equals + 1));
-    const earlier = parameters.get(name);
-    if (earlier === undefined) parameters.set(name, [value]);
-    else earlier.push(value);
+export interface QueryParameter {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** Returns the parameters in order, decoded. Throws URIError if the encoding is broken. */
+export function readQuery(query: string): readonly QueryParameter[] {
+  const parameters: QueryParameter[] = [];
+  for (let start = 0; start < query.length;) {
+    const mark = query.indexOf('&', start);
+    const end = mark === -1 ? query.length : mark;
+    if (end > start) parameters.push(readPair(query.slice(start, end)));
+    start = end + 1;
   }
   return parameters;
+}
+
+function readPair(pair: string): QueryParameter {
+  const equals = pair.indexOf('=');
+  if (equals === -1) return { name: decode(pair), value: '' };
+  return { name: decode(pair.slice(0, equals)), value: decode(pair.slice(equals + 1)) };
 }
 
 function decode(text: string): string {
