@@ -83,7 +83,7 @@ export function createApp(options: AppOptions): App {
     runtime,
   });
   const operations = [
-    ...petOperations({ store: storeForRead, storeForCreate }),
+    ...petOperations(storeForRead, storeForCreate),
     ...healthOperations(() => state.problem()),
     openapiOperation(prefix),
     metrics.operation,

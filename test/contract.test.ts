@@ -34,12 +34,8 @@ test('A store that replaces lone surrogates fails, and the report shows both nam
     '({ ...store, create: (pet) => store.create({ ...pet, name: pet.name.toWellFormed() }) })',
   );
   assert.equal(code, 1);
-  const escaped = (message: string): boolean => stdout.includes(message.replaceAll('\\', '\\\\'));
-  const high = 'The name must be "\\ud83d" from character 0 on, not "\ufffd"';
-  const low = 'The name must be "\\udc36b" from character 1 on, not "\ufffdb"';
-  for (const message of [high, low]) {
-    assert.ok(stdout.includes(message) || escaped(message), stdout);
-  }
+  const message = 'The name must be "\\ud83d" from character 3 on, not "\ufffd"';
+  assert.ok(stdout.includes(message) || stdout.includes(message.replaceAll('\\', '\\\\')), stdout);
 });
 
 /** The pets of `list` after reopening, as a JavaScript expression, and whether it is wrong. */

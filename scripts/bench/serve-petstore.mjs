@@ -49,7 +49,7 @@ async function uncountedListener() {
   const use = { name: '', requests: 0, lastUsedAt: 0 };
   const keyring = createKeyring([{ text: 'bench', use }]);
   return createListener({
-    operations: petOperations({ store: () => store, storeForCreate: () => store }),
+    operations: petOperations(() => store, () => store),
     prefix: '',
     protectedPath: '/v1',
     hintFor: () => '',

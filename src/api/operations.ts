@@ -11,28 +11,28 @@ import { getPet } from './get-pet.ts';
 import { listPets } from './list-pets.ts';
 import { PET_PATH, PETS_PATH } from './paths.ts';
 
-export interface StoreAccess {
-  /** Returns the store. Throws StoreUnavailableError while it is not open. */
-  store(): PetStore;
-  /** Returns the store for a create. Throws StoreUnavailableError if creates are refused. */
-  storeForCreate(): PetStore;
-}
-
-export function petOperations(stores: StoreAccess): readonly Operation[] {
+/**
+ * The functions return the store. They throw StoreUnavailableError while it is not open, or while
+ * creates are refused.
+ */
+export function petOperations(
+  storeForRead: () => PetStore,
+  storeForCreate: () => PetStore,
+): readonly Operation[] {
   return [
     {
       name: 'listPets',
       method: 'GET',
       path: PETS_PATH,
       needsKey: true,
-      handle: (request) => listPets(stores.store(), request),
+      handle: (request) => listPets(storeForRead(), request),
     },
     {
       name: 'createPet',
       method: 'POST',
       path: PETS_PATH,
       needsKey: true,
-      handle: (request) => createPet(stores.storeForCreate(), request),
+      handle: (request) => createPet(storeForCreate(), request),
     },
     {
       name: 'getPet',
@@ -40,7 +40,7 @@ export function petOperations(stores: StoreAccess): readonly Operation[] {
       path: PET_PATH,
       needsKey: true,
       deprecation: GET_PET_DEPRECATION,
-      handle: (request) => getPet(stores.store(), request),
+      handle: (request) => getPet(storeForRead(), request),
     },
   ];
 }

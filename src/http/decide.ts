@@ -42,7 +42,7 @@ type Mutable<T> = { -readonly [Name in keyof T]: T[Name] };
 /** Returns the function that decides. It never throws. */
 export function createDecide(options: ListenerOptions): (exchange: Exchange) => Respond | Call {
   const { prefix, bodyLimitBytes, cors } = options;
-  const router = createRouter(groupByPath(options.operations, prefix));
+  const findRoute = createRouter(groupByPath(options.operations, prefix));
   const protectedPath = `${prefix}${options.protectedPath}`;
   return (exchange) => {
     const { request, headers } = exchange;
@@ -64,7 +64,7 @@ export function createDecide(options: ListenerOptions): (exchange: Exchange) => 
       const preflight = cors?.preflight(request);
       if (preflight !== undefined) return respondWith(facts, preflight);
 
-      const found = router.match(path);
+      const found = findRoute(path);
       const needsKey = found === undefined ? isBelow(path, protectedPath) : found.route.needsKey;
       const key = needsKey ? authenticate(headers, options.keyring(needsKey)) : undefined;
       facts.keyUse = key?.use;

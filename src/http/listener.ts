@@ -23,7 +23,10 @@ export function createListener(options: ListenerOptions): Listener {
   const decide = createDecide(options);
   const listener: Listener = (request, response) => {
     const headers = readHeaders(request.rawHeaders);
-    if (!announcesBody(headers)) skipEmptyBody(request);
+    // After a response, node:http discards the body by running its stream to the end, unless
+    // something has read from the stream. `read(0)` counts as reading. Measured on Node 20, it
+    // saves 10 % of a short request. Node 24 and later need no call (optimizeEmptyRequests).
+    if (!announcesBody(headers) && !request.complete) request.read(0);
     const startedAt = performance.now();
     const requestId = options.identify?.(request) ?? '';
     const exchange = { options, request, response, headers, startedAt, requestId };
@@ -52,13 +55,4 @@ function call(exchange: Exchange, { facts, operation, apiRequest }: Call): void 
 function fail(exchange: Exchange, facts: RequestFacts, error: unknown): void {
   if (error instanceof ClientGoneError) return;
   respond(exchange, facts, failureResponse(exchange, facts.path, error));
-}
-
-/**
- * After a response, node:http discards the body by running its stream to the end, unless something
- * has read from the stream. `read(0)` counts as reading. Measured on Node 20, it saves 10 % of a
- * short request. Node 24 and later need no call if optimizeEmptyRequests is set (http-server.ts).
- */
-function skipEmptyBody(request: IncomingMessage): void {
-  if (!request.complete) request.read(0);
 }

@@ -5,7 +5,7 @@
  * exactly one, which matters for the API key and the host.
  */
 
-export interface RequestHeaders {
+export interface RequestHeaders extends Record<JoinedField, string | undefined> {
   /** The number of Host lines, and the value of the last one. */
   hostCount: number;
   host: string;
@@ -14,14 +14,11 @@ export interface RequestHeaders {
   /** The value of each line. */
   idempotencyKeys: string[];
   asksToUpgrade: boolean;
-  /** The parser refuses a second one. */
-  contentLength: string | undefined;
-  /** Several lines are joined with a comma, so a repeated Content-Type never matches. */
-  contentType: string | undefined;
-  contentEncoding: string | undefined;
-  transferEncoding: string | undefined;
-  expect: string | undefined;
 }
+
+/** Several lines are joined with a comma, so a repeated Content-Type never matches. */
+type JoinedField =
+  'contentLength' | 'contentType' | 'contentEncoding' | 'transferEncoding' | 'expect';
 
 /** `rawHeaders` is node:http's: name, value, name, value … */
 export function readHeaders(rawHeaders: readonly string[]): RequestHeaders {
@@ -70,9 +67,6 @@ const JOINED: ReadonlyMap<string, JoinedField> = new Map<string, JoinedField>([
   ['transfer-encoding', 'transferEncoding'],
   ['expect', 'expect'],
 ]);
-
-type JoinedField =
-  'contentLength' | 'contentType' | 'contentEncoding' | 'transferEncoding' | 'expect';
 
 /**
  * Returns true if a body follows the header. Before the end of the request, node:http has no other

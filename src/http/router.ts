@@ -14,10 +14,8 @@ export interface Match<T> {
   readonly parameters: readonly string[];
 }
 
-export interface Router<T> {
-  /** Returns the route of a path as it was sent, or undefined if there is none. */
-  match(path: string): Match<T> | undefined;
-}
+/** Returns the route of a path as it was sent, or undefined if there is none. */
+export type Router<T> = (path: string) => Match<T> | undefined;
 
 /** Returns a router. The literal segments of its patterns consist of letters, digits and `-._~`. */
 export function createRouter<T>(routes: ReadonlyMap<string, T>): Router<T> {
@@ -28,17 +26,15 @@ export function createRouter<T>(routes: ReadonlyMap<string, T>): Router<T> {
     if (pieces.length > 1) patterns.push({ pieces, route });
     else literal.set(pattern, { route, parameters: [] });
   }
-  return {
-    match(path) {
-      const normalized = normalizePath(path);
-      const found = literal.get(normalized);
-      if (found !== undefined) return found;
-      for (const { pieces, route } of patterns) {
-        const parameters = matchPieces(pieces, normalized);
-        if (parameters !== undefined) return { route, parameters };
-      }
-      return undefined;
-    },
+  return (path) => {
+    const normalized = normalizePath(path);
+    const found = literal.get(normalized);
+    if (found !== undefined) return found;
+    for (const { pieces, route } of patterns) {
+      const parameters = matchPieces(pieces, normalized);
+      if (parameters !== undefined) return { route, parameters };
+    }
+    return undefined;
   };
 }
 

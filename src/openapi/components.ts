@@ -66,8 +66,7 @@ export function optionalField(
 
 /** Describes a header field that each such response has. */
 export function requiredField(...field: Parameters<typeof optionalField>): HeaderObject {
-  const { description, ...rest } = optionalField(...field);
-  return { description, required: true, ...rest };
+  return { ...optionalField(...field), required: true };
 }
 
 const NEW_PET_PROPERTIES: Named<Schema> = {

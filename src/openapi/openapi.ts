@@ -105,16 +105,25 @@ export function describeService(prefix: string): OpenApi {
     servers: [{ url: prefix || '/', description: SERVER }],
     security: [{ apiKey: [] }],
     paths: {
-      [PETS_PATH]: { get: LIST_PETS, post: CREATE_PET },
-      [PET_PATH]: { get: GET_PET },
-      '/livez': { get: LIVEZ },
-      '/readyz': { get: READYZ },
-      '/metrics': { get: METRICS },
-      [OPENAPI_PATH]: { get: OPENAPI },
+      [PETS_PATH]: { get: complete(LIST_PETS), post: complete(CREATE_PET) },
+      [PET_PATH]: { get: complete(GET_PET) },
+      '/livez': { get: complete(LIVEZ) },
+      '/readyz': { get: complete(READYZ) },
+      '/metrics': { get: complete(METRICS) },
+      [OPENAPI_PATH]: { get: complete(OPENAPI) },
     },
     components: COMPONENTS,
     'x-error-codes': ERROR_CODES,
   };
+}
+
+/** Adds the responses that operations have in common. An operation's own take precedence. */
+function complete(operation: OperationObject): OperationObject {
+  const common = { 400: responseRef('Malformed'), default: responseRef('Failure') };
+  const withKey = { 401: responseRef('Unauthorized'), 503: responseRef('Starting') };
+  const needsKey = operation.security === undefined;
+  const responses = { ...common, ...(needsKey ? withKey : {}), ...operation.responses };
+  return { ...operation, responses };
 }
 
 const PETS = 'pets';
@@ -186,9 +195,6 @@ const LIST_PETS: OperationObject = {
       invalidParameters: `invalid_parameter: ${NO_LIMIT}; ${NO_STATUS}`,
       brokenEncoding: 'malformed_request: The query "%zz" has broken percent-encoding',
     }),
-    401: responseRef('Unauthorized'),
-    503: responseRef('Starting'),
-    default: responseRef('Failure'),
   },
 };
 
@@ -240,7 +246,6 @@ const CREATE_PET: OperationObject = {
       invalidFields: `invalid_body: name is required; ${NO_CATEGORY}; ${NO_STATUS}`,
       brokenJson: `invalid_json: The body is not valid JSON: ${NO_END}`,
     }),
-    401: responseRef('Unauthorized'),
     413: describedError('The body is longer than the limit, which the operator can configure', {
       byDefault: `body_too_large: The body is longer than ${BODY_LIMIT}`,
     }),
@@ -272,7 +277,6 @@ const CREATE_PET: OperationObject = {
       },
     ),
     503: responseRef('Unavailable'),
-    default: responseRef('Failure'),
   },
 };
 
@@ -300,8 +304,6 @@ const GET_PET: OperationObject = {
       headers: DEPRECATION,
       content: jsonContent(schemaRef('Pet'), { found: { id: 1, ...REX } }),
     },
-    400: responseRef('Malformed'),
-    401: responseRef('Unauthorized'),
     404: describedError(
       'The animal cannot be found: no animal has this id, or petId is not an int64',
       {
@@ -334,8 +336,6 @@ const LIVEZ: OperationObject = {
       description: 'The process is alive',
       content: jsonContent(schemaRef('Health'), { ok: { status: 'ok' } }),
     },
-    400: responseRef('Malformed'),
-    default: responseRef('Failure'),
   },
 };
 
@@ -351,9 +351,7 @@ const READYZ: OperationObject = {
       description: 'The service is ready',
       content: jsonContent(schemaRef('Health'), { ok: { status: 'ok' } }),
     },
-    400: responseRef('Malformed'),
     503: responseRef('Unavailable'),
-    default: responseRef('Failure'),
   },
 };
 
@@ -369,10 +367,6 @@ const METRICS: OperationObject = {
       description: 'The metrics in the text format 0.0.4',
       content: { 'text/plain; version=0.0.4; charset=utf-8': { schema: { type: 'string' } } },
     },
-    400: responseRef('Malformed'),
-    401: responseRef('Unauthorized'),
-    503: responseRef('Starting'),
-    default: responseRef('Failure'),
   },
 };
 

@@ -225,21 +225,6 @@ test('ending → closed: a client that does not read its last response is closed
   assert.equal((await second.wire.answers(3)).length, 3);
 });
 
-test('If enough connections are closed, the one with one request too many continues', async (t) => {
-  const bench = await startBench(t, 8);
-  const blocked = await bench.connect();
-  blocked.wire.socket.pause();
-  blocked.wire.socket.write(LONG + NOW.repeat(5));
-  await until(() => blocked.connection.weight === 5 && blocked.connection.isBlocked);
-  const { wire, connection } = await bench.connect();
-  wire.socket.write(HELD + NOW.repeat(5));
-  await until(() => connection.weight === 5);
-  await until(() => bench.queue.connections.size === 1);
-  assert.equal(connection.state, 'queued');
-  bench.held[0]!.end('held');
-  assert.equal((await wire.answers(6)).length, 6);
-});
-
 test('The waiting requests of a connection are discarded when it closes', async (t) => {
   const bench = await startBench(t, 4);
   for (let round = 0; round < 3; round += 1) {

@@ -24,24 +24,14 @@ const LISTS: readonly (readonly [rawHeaders: string[], found: Partial<RequestHea
   [['hOsT', 'a', 'HOST', 'b'], { hostCount: 2, host: 'b' }],
   [['Authorization', 'x', 'AUTHORIZATION', 'y'], { authorizationCount: 2, authorization: 'y' }],
   [['content-type', 'a/b', 'Content-type', 'c/d'], { contentType: 'a/b, c/d' }],
-  [['Content-Encoding', 'gzip', 'Content-Encoding', 'br'], { contentEncoding: 'gzip, br' }],
-  [['content-LENGTH', '17'], { contentLength: '17' }],
   [
-    ['Transfer-Encoding', 'gzip', 'transfer-encoding', 'chunked'],
-    { transferEncoding: 'gzip, chunked' },
+    ['Content-Encoding', 'gzip', 'content-LENGTH', '17'],
+    { contentEncoding: 'gzip', contentLength: '17' },
   ],
-  [['expect', '100-continue', 'EXPECT', 'x'], { expect: '100-continue, x' }],
-  [
-    ['Accept', '*/*', 'Host', 'a', 'X-Empty', '', 'Expect', 'e', 'Content-Length', '0'],
-    { hostCount: 1, host: 'a', expect: 'e', contentLength: '0' },
-  ],
+  [['Transfer-Encoding', 'x', 'EXPECT', ''], { transferEncoding: 'x', expect: '' }],
   [['idempotency-key', '"a"', 'IDEMPOTENCY-KEY', ''], { idempotencyKeys: ['"a"', ''] }],
   [['UPGRADE', 'h2c'], { asksToUpgrade: true }],
-  // Other names of the same lengths.
-  [['Upgrad_', 'x'], {}],
-  [['Date', 'x', 'Cookie', 'x', 'X-Hypertexts', 'x', 'X-Hypertext-2', 'x'], {}],
-  [['Accept-Charset', 'x', 'Proxy-Connection', 'x', 'If-Modified-Since', 'x'], {}],
-  [['Content_Length', '5', 'Transfer_Encoding', 'chunked', 'ho\u017ft', 'x'], {}],
+  [['Date', 'x', 'Proxy-Connection', 'x', 'Content_Length', '5', 'ho\u017ft', 'x'], {}],
 ];
 
 for (const [rawHeaders, found] of LISTS) {

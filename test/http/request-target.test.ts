@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { normalizePath, percentDecode, readTarget } from '../../src/http/request-target.ts';
+import { normalizePath, readTarget } from '../../src/http/request-target.ts';
 
 const TARGETS: readonly (readonly [target: string, path: string, query: string])[] = [
   ['/', '/', ''],
@@ -50,22 +50,6 @@ for (const target of INVALID) {
     assert.throws(() => readTarget(target), error);
   });
 }
-
-test('percentDecode decodes once, and returns undefined if the encoding is broken', () => {
-  const cases: readonly (readonly [text: string, decoded: string | undefined])[] = [
-    ['', ''],
-    ['a+b', 'a+b'],
-    ['%31', '1'],
-    ['%2531', '%31'],
-    ['%2F', '/'],
-    ['%c3%A9', 'é'],
-    ['%00', '\0'],
-    ...['%', '%3', '%g0', 'a%', '%FF', '%C3', '%C0%AF', '%ED%A0%80'].map(
-      (text) => [text, undefined] as const,
-    ),
-  ];
-  for (const [text, decoded] of cases) assert.equal(percentDecode(text), decoded, text);
-});
 
 test('normalizePath decodes only the characters that need no encoding', () => {
   const cases: readonly (readonly [path: string, normalized: string])[] = [

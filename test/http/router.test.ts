@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { createRouter } from '../../src/http/router.ts';
 
 const PATTERNS = ['/', '/livez', '/v1/pets', '/v1/pets/{petId}', '/v1/{kind}/{id}/photos'];
-const router = createRouter(new Map(PATTERNS.map((pattern) => [pattern, pattern])));
+const findRoute = createRouter(new Map(PATTERNS.map((pattern) => [pattern, pattern])));
 
 const MATCHES: readonly (readonly [path: string, pattern: string, ...parameters: string[]])[] = [
   ['/', '/'],
@@ -27,7 +27,7 @@ const MATCHES: readonly (readonly [path: string, pattern: string, ...parameters:
 
 for (const [path, pattern, ...parameters] of MATCHES) {
   test(`The path ${path} matches ${pattern} with [${parameters.join(', ')}]`, () => {
-    assert.deepEqual(router.match(path), { route: pattern, parameters });
+    assert.deepEqual(findRoute(path), { route: pattern, parameters });
   });
 }
 
@@ -41,6 +41,6 @@ const STRANGERS = [
 
 for (const path of STRANGERS) {
   test(`The path '${path}' matches nothing`, () => {
-    assert.equal(router.match(path), undefined);
+    assert.equal(findRoute(path), undefined);
   });
 }

@@ -135,6 +135,10 @@ test('None of these requests has added a pet', async () => {
 
 for (const [what, bytes] of [
   ['HTTP/1.0 without a Host', withHost().replace('HTTP/1.1', 'HTTP/1.0')],
+  [
+    'a credential with spaces at its end',
+    lastRequestOf('GET /v1/pets').replace(/test-key/, '$& \t '),
+  ],
   ['a header of almost 16 KiB', lastRequestOf('GET /v1/pets', [`X: ${'x'.repeat(16_000)}`])],
 ] as const) {
   test(`A request of ${what} is served`, async () => {
