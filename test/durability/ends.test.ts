@@ -13,6 +13,8 @@ import { tempDir } from '../support/disk/temp-dir.ts';
 import { rounds } from '../support/extent.ts';
 import { connectWire } from '../support/http/wire.ts';
 import { petsAtNextStart } from '../support/pets/next-start.ts';
+import { PetLedger } from '../support/pets/pet-ledger.ts';
+import { createPet } from '../support/pets/pet-load.ts';
 import {
   end,
   logged,
@@ -21,34 +23,28 @@ import {
   type Process,
   type SyncFault,
 } from '../support/process/process.ts';
+import { createRandom } from '../support/random.ts';
 
 interface Scene {
   readonly dataFile: string;
   readonly service: Process;
-  /** The texts of the first pet and of each pet that was answered with 201. */
-  readonly acknowledged: string[];
+  readonly ledger: PetLedger;
   /** Sends a create, and resolves with the status of its response. */
   create(): Promise<number | 'cut'>;
   setFault(fault: SyncFault): void;
 }
 
-const FIRST = '{"id":1,"name":"First","categoryId":7}';
+const random = createRandom(1);
 
-/** A service with a pet in its data file, and two in its journal. */
+/** A service with two pets in its journal. */
 async function begin(t: TestContext, faster = 1): Promise<Scene> {
   const dataFile = join(tempDir(t), 'pets.json');
-  writeFileSync(dataFile, `[${FIRST}]`);
   const { service, setFault } = startFaulty(t, dataFile, faster);
   const connection = await connectWire(await portOf(service));
-  const acknowledged = [FIRST];
+  const ledger = new PetLedger();
   const scene: Scene = {
-    ...{ dataFile, service, acknowledged, setFault },
-    async create() {
-      const body = '{"name":"Rex","categoryId":7}';
-      const answer = await connection.send('POST', '/v1/pets', body);
-      if (answer.status === 201) acknowledged.push(answer.body);
-      return answer.status;
-    },
+    ...{ dataFile, service, ledger, setFault },
+    create: async () => (await createPet(connection, ledger, random)).status,
   };
   for (let pets = 0; pets < 2; pets += 1) assert.equal(await scene.create(), 201);
   return scene;
@@ -196,14 +192,14 @@ async function loseLockAt(t: TestContext, offsetMs: number): Promise<number | st
   return code;
 }
 
-/** The file has every acknowledged pet, as it was, and at most the one in doubt in addition. */
+/** The file has every acknowledged pet, and at most the one in doubt in addition. */
 async function assertAllThere(scene: Scene, where: Where): Promise<void> {
   if (where === undefined) return;
-  const { acknowledged, dataFile, service } = scene;
+  const { ledger, dataFile, service } = scene;
   const [, saved] = /"Saved all acknowledged pets.*?"file":"([^"]+)"/.exec(service.stderr()) ?? [];
   if (where === 'saved file') renameSync(saved ?? '', dataFile);
   if (where === 'saved file') rmSync(`${dataFile}.journal`);
   const found = await petsAtNextStart(dataFile);
-  assert.deepEqual(found.slice(0, acknowledged.length), acknowledged);
-  assert.ok(found.length <= acknowledged.length + 1, `${found.length} pets`);
+  ledger.check(found);
+  assert.ok(found.length <= ledger.answered + 1, `${found.length} pets`);
 }

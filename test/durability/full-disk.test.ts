@@ -23,7 +23,7 @@ import type { RawAnswer } from '../support/http/answers.ts';
 import { connectWire, type Outcome, type Wire } from '../support/http/wire.ts';
 import { petsAtNextStart } from '../support/pets/next-start.ts';
 import { PetLedger } from '../support/pets/pet-ledger.ts';
-import { listAllPets } from '../support/pets/pet-load.ts';
+import { createPet, listAllPets } from '../support/pets/pet-load.ts';
 import {
   assertRefused,
   end,
@@ -169,10 +169,8 @@ test('A folder that may not be written to is refused in one line, with exit code
 const random = createRandom(1);
 
 async function create({ connection, ledger }: Scene, maxPaddingBytes = 40_000): Promise<RawAnswer> {
-  const body = ledger.newPet(random, maxPaddingBytes);
-  const outcome = await connection.send('POST', '/v1/pets', body);
+  const outcome = await createPet(connection, ledger, random, maxPaddingBytes);
   assert.ok(outcome.status !== 'cut');
-  if (outcome.status === 201) ledger.addAnswer(outcome, body);
   return outcome;
 }
 

@@ -8,7 +8,7 @@ import { rounds } from '../support/extent.ts';
 import { connectWire } from '../support/http/wire.ts';
 import { petsAtNextStart } from '../support/pets/next-start.ts';
 import { PetLedger } from '../support/pets/pet-ledger.ts';
-import { listAllPets } from '../support/pets/pet-load.ts';
+import { createPet, listAllPets } from '../support/pets/pet-load.ts';
 import { assertRefused, end, portOf, startOn, type Process } from '../support/process/process.ts';
 import { createRandom, type Random } from '../support/random.ts';
 
@@ -39,7 +39,7 @@ test('One of many processes that start together serves, also right after kill -9
     }
     const port = await portOf(holder);
     ledger.check(await listAllPets(port));
-    await createPet(port, ledger, random);
+    await create(port, ledger, random);
     assert.equal(holder.child.exitCode, null);
   }
 });
@@ -50,11 +50,11 @@ test('A halted process keeps its data file, and goes on with it, until it is kil
   const random = createRandom(1);
   const halted = startOn(t, dataFile);
   const port = await portOf(halted);
-  await createPet(port, ledger, random);
+  await create(port, ledger, random);
   halted.child.kill('SIGSTOP');
   await assertRefused(startOn(t, dataFile), REFUSAL);
   halted.child.kill('SIGCONT');
-  await createPet(port, ledger, random);
+  await create(port, ledger, random);
   ledger.check(await listAllPets(port));
   halted.child.kill('SIGSTOP');
   await assert.rejects(petsAtNextStart(dataFile), /pets\.json is in use already/);
@@ -62,11 +62,8 @@ test('A halted process keeps its data file, and goes on with it, until it is kil
   ledger.check(await petsAtNextStart(dataFile));
 });
 
-async function createPet(port: number, ledger: PetLedger, random: Random): Promise<void> {
+async function create(port: number, ledger: PetLedger, random: Random): Promise<void> {
   const connection = await connectWire(port);
-  const body = ledger.newPet(random);
-  const answer = await connection.send('POST', '/v1/pets', body);
-  assert.equal(answer.status, 201);
-  ledger.addAnswer(answer, body);
+  assert.equal((await createPet(connection, ledger, random)).status, 201);
   connection.close();
 }

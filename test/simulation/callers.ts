@@ -37,14 +37,6 @@ export interface Site {
   awkwardLength?(pet: NewPet): number;
 }
 
-/** Deliberate breaks: which responses clients get for creates in doubt, and what they do then. */
-export interface CallerBreaks {
-  /** Creates in doubt are reported as refused. */
-  readonly hidesDoubt?: boolean | undefined;
-  /** Clients take another key after an unknown outcome. */
-  readonly forgetsDoubt?: boolean | undefined;
-}
-
 export type Script = (callers: Callers) => Promise<void>;
 
 /** Longer than the time from one attempt of a store to the next. */
@@ -58,13 +50,11 @@ export class Callers {
   /** What contradicts the model. */
   readonly complaints: string[] = [];
   readonly #site: Site;
-  readonly #breaks: CallerBreaks;
   #petNumber = 0;
 
-  constructor(site: Site, model: Model, breaks: CallerBreaks = {}) {
+  constructor(site: Site, model: Model) {
     this.model = model;
     this.#site = site;
-    this.#breaks = breaks;
   }
 
   async start(): Promise<void> {
@@ -168,8 +158,7 @@ export class Callers {
       const stored = await store.create(pet);
       await this.#acknowledged(store, stored, () => this.model.acknowledged(members, stored));
     } catch (error) {
-      const isInDoubt = error instanceof OutcomeUnknownError && !this.#breaks.hidesDoubt;
-      this.#failed(members, isInDoubt);
+      this.#failed(members, [error]);
       this.#expectKnown(error);
     }
   }
@@ -184,26 +173,23 @@ export class Callers {
   }
 
   async #sendUntilAcknowledged(client: KeyedClient): Promise<void> {
-    let { key } = client;
     for (let tried = 0; tried < this.#site.tries; tried += 1) {
       this.model.sent(client.members);
       const atOnce = client.id === undefined ? 2 : 1;
       const sent = Array.from({ length: atOnce }, (_, index) =>
-        this.#sendOnce(this.#storeAt(tried + index), client, key),
+        this.#sendOnce(this.#storeAt(tried + index), client),
       );
       const failures = (await Promise.all(sent)).filter((error) => error !== undefined);
       if (failures.length < atOnce) return;
-      const isInDoubt = failures.some((error) => error instanceof OutcomeUnknownError);
-      this.#failed(client.members, isInDoubt);
-      if (isInDoubt && this.#breaks.forgetsDoubt) key = requestKey(-1 - this.#petNumber);
+      this.#failed(client.members, failures);
       await this.#site.pass(PAUSE_MS);
     }
   }
 
   /** Resolves with the error of the create, or with undefined if it was acknowledged. */
-  async #sendOnce(store: PetStore, client: KeyedClient, key: string): Promise<unknown> {
+  async #sendOnce(store: PetStore, client: KeyedClient): Promise<unknown> {
     try {
-      const { pet } = await store.createOnce!(client.pet, key);
+      const { pet } = await store.createOnce!(client.pet, client.key);
       await this.#acknowledged(store, pet, () => this.model.acknowledgedOnce(client, pet));
     } catch (error) {
       this.#expectKnown(error);
@@ -226,7 +212,8 @@ export class Callers {
     if (!isKnown) this.complaints.push(`A create fails with ${String(error)}`);
   }
 
-  #failed(members: string, isInDoubt: boolean): void {
+  #failed(members: string, errors: readonly unknown[]): void {
+    const isInDoubt = errors.some((error) => error instanceof OutcomeUnknownError);
     if (isInDoubt) this.model.unknown(members);
     else this.model.refused(members);
   }
@@ -252,13 +239,18 @@ export async function liveShortly(callers: Callers): Promise<void> {
   await Promise.all([callers.retry(), callers.create(3)]);
 }
 
-/** A start, a few creates and a stop: enough for failing memory, or another program's changes. */
-export async function liveOnce(callers: Callers): Promise<void> {
+/** A start, a few creates and a stop. */
+export async function liveAndStop(callers: Callers): Promise<void> {
   await callers.start();
   await callers.createOnce(3);
   await callers.create(3, 400);
   await callers.create(3);
   await callers.stop();
+}
+
+/** The same and a next start: enough for failing memory, or another program's changes. */
+export async function liveOnce(callers: Callers): Promise<void> {
+  await liveAndStop(callers);
   await callers.start();
   await Promise.all([callers.retry(), callers.create(3)]);
 }
@@ -288,13 +280,6 @@ export async function liveManyCreates(callers: Callers): Promise<void> {
 export async function liveTogether(callers: Callers): Promise<void> {
   await callers.start();
   await Promise.all([callers.create(3, 3, 3, 3, 3), callers.createOnce(3, 3, 3, 3, 3)]);
-}
-
-export async function liveAndStop(callers: Callers): Promise<void> {
-  await callers.start();
-  await callers.createOnce(3);
-  await callers.create(3, 400);
-  await callers.stop();
 }
 
 /** Leaves a journal that is long enough for a checkpoint at the next start. */

@@ -176,7 +176,7 @@ export class SimulatedDisk {
   }
 
   /** Another program removes the file, or replaces it by one with this content. */
-  intrude(path: string, content: Buffer | undefined): void {
+  intrude(path: string, content?: Buffer): void {
     this.image = changeNames(this.image, [[path, undefined]]);
     if (content !== undefined) {
       this.image = createFile(this.image, path, 0o644);

@@ -16,13 +16,13 @@ import {
   liveShortly,
   type Script,
 } from './callers.ts';
-import { CLOCK_FAULTS, stepClockEverywhere } from './clock-steps.ts';
 import { cutFiles, flipBits, overwriteTails, swapSnapshots } from './damage.ts';
 import { JOURNAL, live } from './life.ts';
 import {
   MEDDLING,
   meddleEverywhere,
   saveEverywhere,
+  stepClockEverywhere,
   takeOverEverywhere,
   type Cases,
 } from './meddling.ts';
@@ -80,6 +80,13 @@ const LONG = 1000;
 const longJournal = await live(growLongJournal);
 const found = { image: longJournal.disk.image, known: longJournal.model.knowledge() };
 const long = { ...found, ends: plainEnds, longJournalBytes: LONG };
+/** Failures of the operation after a step of the clock. */
+const CLOCK_FAULTS: readonly (Omit<Fault, 'at'> | undefined)[] = [
+  undefined,
+  { kind: 'EIO', lasts: 'once' },
+  { kind: 'EIO', lasts: 'twice' },
+  { kind: 'late', lasts: 'once' },
+];
 const clockSteps = [liveShortly, liveInDoubt].flatMap((script) =>
   CLOCK_FAULTS.map((fault) => () => stepClockEverywhere(script, fault)),
 );
@@ -142,7 +149,7 @@ const RUNS: Readonly<Record<string, Run>> = {
 const outcomes = new Map<string, () => Result>();
 for (const [name, run] of Object.entries(RUNS)) outcomes.set(name, await runBeforeTests(run));
 const catches = new Map<string, () => readonly string[]>();
-for (const { what, run } of BREAKS) catches.set(what, await runBeforeTests(run));
+for (const [what, search] of BREAKS) catches.set(what, await runBeforeTests(search));
 
 const sums = { cases: 0, different: 0, breaks: 0 };
 after(() => {
