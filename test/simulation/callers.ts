@@ -79,35 +79,34 @@ export class Callers {
   }
 
   /** Creates pets with names of these lengths, all at the same time. */
-  async create(...nameLengths: readonly number[]): Promise<void> {
-    if (!(await this.#begin())) return;
-    const pets = nameLengths.map((length) => this.#petOf((this.#petNumber += 1), length));
-    await Promise.all(pets.map((pet, index) => this.#createOne(this.#storeAt(index), pet)));
-    await this.#readEverywhere();
+  create(...nameLengths: readonly number[]): Promise<void> {
+    return this.#sendAll(() => {
+      const pets = nameLengths.map((length) => this.#petOf((this.#petNumber += 1), length));
+      return pets.map((pet, index) => this.#createOne(this.#storeAt(index), pet));
+    });
   }
 
   /** As `create`, with keys. */
-  async createOnce(...nameLengths: readonly number[]): Promise<void> {
-    if (!(await this.#begin())) return;
-    const clients = nameLengths.map((length) => this.#newClient(length));
-    await Promise.all(clients.map((client) => this.#sendUntilAcknowledged(client)));
-    await this.#readEverywhere();
+  createOnce(...nameLengths: readonly number[]): Promise<void> {
+    return this.#sendAll(() => {
+      const clients = nameLengths.map((length) => this.#newClient(length));
+      return clients.map((client) => this.#sendUntilAcknowledged(client));
+    });
   }
 
   /** Every client with a key sends its pet again, if it was acknowledged once. */
-  async retry(): Promise<void> {
-    if (!(await this.#begin())) return;
-    await Promise.all(this.model.clients.map((client) => this.#sendUntilAcknowledged(client)));
-    await this.#readEverywhere();
+  retry(): Promise<void> {
+    const { clients } = this.model;
+    return this.#sendAll(() => clients.map((client) => this.#sendUntilAcknowledged(client)));
   }
 
   /** Creates a pet whose write is awkward for the store. */
-  async createAwkward(): Promise<void> {
+  createAwkward(): Promise<void> {
     const probe = this.#petOf(this.#petNumber + 1, MIN_NAME, 'x');
     const length = this.#site.awkwardLength?.(probe) ?? MIN_NAME;
-    if (!(await this.#begin())) return;
-    await this.#createOne(this.#storeAt(0), this.#petOf((this.#petNumber += 1), length, 'x'));
-    await this.#readEverywhere();
+    return this.#sendAll(() => [
+      this.#createOne(this.#storeAt(0), this.#petOf((this.#petNumber += 1), length, 'x')),
+    ]);
   }
 
   /** Compares what a read of this process shows with the model. */
@@ -126,20 +125,17 @@ export class Callers {
     }
   }
 
-  /** Returns false if no process serves. */
-  async #begin(): Promise<boolean> {
-    if (this.#site.stores.length === 0) return false;
+  /** Sends all at the same time, if a process serves, and reads from every process. */
+  async #sendAll(send: () => readonly Promise<void>[]): Promise<void> {
+    if (this.#site.stores.length === 0) return;
     await this.#site.pass(PAUSE_MS);
-    return true;
+    await Promise.all(send());
+    for (const store of this.#site.stores) await this.read(store);
   }
 
   #storeAt(index: number): PetStore {
     const { stores } = this.#site;
     return stores[index % stores.length]!;
-  }
-
-  async #readEverywhere(): Promise<void> {
-    for (const store of this.#site.stores) await this.read(store);
   }
 
   /** A pet unlike all others; with characters of two bytes, so that a torn write may split one. */

@@ -9,7 +9,7 @@ import { liveAndStop, liveOnce, type Script } from './callers.ts';
 import { FOLDER, type DiskImage } from './disk-image.ts';
 import { DATA_FILE, JOURNAL, live, LOCK, type Life, type LifeOptions } from './life.ts';
 import { isInSample } from './simulation.ts';
-import type { Fault, OperationKind } from './simulated-disk.ts';
+import { MUTATIONS, type Fault, type OperationKind } from './simulated-disk.ts';
 import { plainEnds } from './survival.ts';
 
 /** For each case that was tried, what is wrong with it. */
@@ -30,11 +30,6 @@ export const MEDDLING: readonly Meddling[] = [
   { what: 'the journal is replaced', path: JOURNAL, content: FOREIGN },
   { what: 'the snapshot is removed', path: DATA_FILE },
   { what: 'the snapshot is replaced', path: DATA_FILE, content: FOREIGN },
-];
-
-/** What changes a file. */
-const MUTATIONS: readonly OperationKind[] = [
-  ...(['write', 'overwrite', 'truncate', 'rename', 'remove', 'create'] as const),
 ];
 
 /** Returns what happens before operation `at`; undefined if that is not tried. */

@@ -30,14 +30,7 @@ import { Simulation, Tried, type SimulationOptions } from './simulation.ts';
 import type { Fault } from './simulated-disk.ts';
 import { plainEnds } from './survival.ts';
 
-/** What a test found. */
-interface Result {
-  readonly cases: number;
-  /** How many of the cases lead to files and knowledge that no other case has. */
-  readonly different: number;
-  readonly complaints: readonly string[];
-}
-
+type Result = Pick<Simulation, 'cases' | 'starts' | 'complaints'>;
 type Run = () => Promise<Result>;
 
 function simulate(
@@ -48,8 +41,7 @@ function simulate(
   return async () => {
     const simulation = new Simulation(script, options);
     await use(simulation);
-    const { cases, starts, complaints } = simulation;
-    return { cases, different: starts, complaints };
+    return simulation;
   };
 }
 
@@ -63,7 +55,7 @@ function tryAll(...all: readonly (() => Cases)[]): Run {
         complaints.push(...found);
       }
     }
-    return { cases, different: 0, complaints };
+    return { cases, starts: 0, complaints };
   };
 }
 
@@ -159,10 +151,10 @@ after(() => {
 
 for (const [name, outcome] of outcomes) {
   test(name, (t) => {
-    const { cases, different, complaints } = outcome();
+    const { cases, starts, complaints } = outcome();
     sums.cases += cases;
-    sums.different += different;
-    t.diagnostic(`${cases} cases${different === 0 ? '' : `, ${different} of them different`}`);
+    sums.different += starts;
+    t.diagnostic(`${cases} cases${starts === 0 ? '' : `, ${starts} of them different`}`);
     assert.deepEqual(complaints.slice(0, 5), [], `${complaints.length} complaints`);
     assert.notEqual(cases, 0);
   });

@@ -44,6 +44,7 @@ export function isInSample(key: string, oneIn: number): boolean {
 
 export class Simulation {
   cases = 0;
+  /** How many of the cases lead to files and knowledge that no other case has. */
   starts = 0;
   readonly complaints: string[] = [];
   readonly #script: Script;

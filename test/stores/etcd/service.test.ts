@@ -7,7 +7,7 @@ import { initEtcd } from '../../../src/stores/etcd/new-log.ts';
 import { rangeOf, startCluster, withoutEtcd, type Cluster } from '../../support/etcd/cluster.ts';
 import { startLinks } from '../../support/etcd/link.ts';
 import { rounds } from '../../support/extent.ts';
-import { end, KEY, startProcess, type Process } from '../../support/process/process.ts';
+import { end, KEY, startFor, type Process } from '../../support/process/process.ts';
 
 const cluster: Cluster | undefined =
   withoutEtcd === false ? await startCluster({ after }, { size: rounds(1, 3) }) : undefined;
@@ -17,12 +17,8 @@ const skip = withoutEtcd;
 /** Starts a service, on a log that is made first, if it does not exist. */
 async function start(t: TestContext, prefix: string, urls = endpoints): Promise<Process> {
   await initEtcd({ endpoints, prefix });
-  const service = startProcess(['--port', '0', '--etcd', urls.join(',')], {
-    PETSTORE_API_KEYS: KEY,
-    PETSTORE_ETCD_PREFIX: prefix,
-  });
-  t.after(() => end(service, 'SIGKILL'));
-  return service;
+  const env = { PETSTORE_API_KEYS: KEY, PETSTORE_ETCD_PREFIX: prefix };
+  return startFor(t, ['--port', '0', '--etcd', urls.join(',')], { env });
 }
 
 async function call(url: string, init: RequestInit = {}): Promise<[number, string, Headers]> {
