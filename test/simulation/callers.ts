@@ -51,6 +51,7 @@ export class Callers {
   readonly complaints: string[] = [];
   readonly #site: Site;
   #petNumber = 0;
+  #lastTurn: Promise<void> = Promise.resolve();
 
   constructor(site: Site, model: Model) {
     this.model = model;
@@ -133,6 +134,12 @@ export class Callers {
     for (const store of this.#site.stores) await this.read(store);
   }
 
+  /** Creates of one turn share a commit: here the first has its own, and the others the next. */
+  #ownTurn(): Promise<void> {
+    this.#lastTurn = this.#lastTurn.then(() => undefined);
+    return this.#lastTurn;
+  }
+
   #storeAt(index: number): PetStore {
     const { stores } = this.#site;
     return stores[index % stores.length]!;
@@ -151,6 +158,7 @@ export class Callers {
     const { members } = pendingPet(pet);
     this.model.sent(members);
     try {
+      await this.#ownTurn();
       const stored = await store.create(pet);
       await this.#acknowledged(store, stored, () => this.model.acknowledged(members, stored));
     } catch (error) {
@@ -185,6 +193,7 @@ export class Callers {
   /** Resolves with the error of the create, or with undefined if it was acknowledged. */
   async #sendOnce(store: PetStore, client: KeyedClient): Promise<unknown> {
     try {
+      await this.#ownTurn();
       const { pet } = await store.createOnce!(client.pet, client.key);
       await this.#acknowledged(store, pet, () => this.model.acknowledgedOnce(client, pet));
     } catch (error) {

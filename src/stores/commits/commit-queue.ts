@@ -1,9 +1,10 @@
 /**
  * Group commit: all items that arrive during a commit share the next one.
  *
- * A sync of the disk takes as long for 1,000 pets as for one. So no create waits on purpose: a lone
- * create is committed immediately, and under load each sync is shared by all that came during the
- * one before. The queue has a bound, since a disk may be slower than its clients.
+ * A sync of the disk takes as long for 1,000 pets as for one. So no create waits for a timer: a
+ * lone create is committed immediately, creates that begin together share a commit, and under load
+ * each sync is shared by all that came during the one before. The queue has a bound, since a disk
+ * may be slower than its clients.
  */
 
 /** The result of an item, or why it failed. */
@@ -118,7 +119,8 @@ export class CommitQueue<Item, Result> {
 
   async #run(): Promise<void> {
     while (this.#queue.length > 0) {
-      if (this.#beforeCommit !== undefined) await this.#beforeCommit();
+      // Also without that function, this waits for the items that are added in the same turn.
+      await this.#beforeCommit?.();
       const batch = this.#takeBatch();
       // All of them may have been refused meanwhile.
       if (batch.length === 0) break;

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { CommitQueue, type Outcome } from '../../../src/stores/commits/commit-queue.ts';
 
 /** A queue whose commits wait until they are let go. */
@@ -24,14 +25,29 @@ function held(): {
     commits,
     async go() {
       waiting.shift()!();
-      await new Promise((resolve) => setImmediate(resolve));
+      await nextTurn();
     },
   };
 }
 
+test('Items that are added in one turn of the event loop share a commit', async () => {
+  const { queue, commits, go } = held();
+  const callers = [1, 2, 3].map(async (item) => {
+    // Callers that an earlier commit has answered, or whose requests came together.
+    await undefined;
+    return queue.add(item, 1);
+  });
+  await nextTurn();
+  assert.deepEqual(commits, [[1, 2, 3]]);
+  await go();
+  assert.deepEqual(await Promise.all(callers), ['stored 1', 'stored 2', 'stored 3']);
+});
+
 test('Items that arrive during a commit share the next one, in order', async () => {
   const { queue, commits, go } = held();
-  const results = [1, 2, 3, 4].map((item) => queue.add(item, 1));
+  const results = [queue.add(1, 1)];
+  await nextTurn();
+  results.push(...[2, 3, 4].map((item) => queue.add(item, 1)));
   assert.deepEqual([queue.length, queue.pendingCount], [3, 4]);
   await go();
   assert.equal(await results[0], 'stored 1');
@@ -50,7 +66,7 @@ test('Items that arrive during a commit share the next one, in order', async () 
 test('Each item has its own outcome', async () => {
   const { queue, go } = held();
   const whenIdle = Promise.allSettled([0, 1, -2, 3].map((item) => queue.add(item, 1)));
-  await go();
+  await nextTurn();
   await go();
   assert.deepEqual(
     (await whenIdle).map((outcome) =>
@@ -68,6 +84,7 @@ test('16,384 items, or 64 MiB, may wait for the current commit, and make room ag
   ] as const) {
     const { queue, go } = held();
     void queue.add(0, 1);
+    await nextTurn();
     for (let count = 0; count < most; count += 1) {
       assert.equal(queue.isFull, false, `${count} of ${bytes} bytes`);
       void queue.add(count, bytes);
@@ -81,6 +98,7 @@ test('16,384 items, or 64 MiB, may wait for the current commit, and make room ag
 test('A commit takes up to 16 MiB, and at least one item', async () => {
   const { queue, commits, go } = held();
   void queue.add(0, 1);
+  await nextTurn();
   for (const [item, mib] of [7, 7, 7, 7, 9, 1, 60, 1].entries())
     void queue.add(item + 1, mib << 20);
   for (let count = 0; count < 5; count += 1) await go();
@@ -91,7 +109,9 @@ test('A commit takes up to 16 MiB, and at least one item', async () => {
 test('whenIdle resolves when all added items have their outcomes', async () => {
   const { queue, go } = held();
   await queue.whenIdle();
-  const items = [queue.add(1, 1), queue.add(2, 1)];
+  const items = [queue.add(1, 1)];
+  await nextTurn();
+  items.push(queue.add(2, 1));
   let isSettled = false;
   const whenIdle = queue.whenIdle().then(() => (isSettled = true));
   await go();
