@@ -19,41 +19,30 @@ import { dirname, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { tempDir } from '../support/disk/temp-dir.ts';
 import { petsAtNextStart } from '../support/pets/next-start.ts';
-import { PetLedger } from '../support/pets/pet-ledger.ts';
 import { listAllPets, startLoad } from '../support/pets/pet-load.ts';
-import { end, logged, portOf, startOn, type Process } from '../support/process/process.ts';
-import { createRandom } from '../support/random.ts';
+import { end, logged, portOf, startOn } from '../support/process/process.ts';
+import { openScene, type Scene } from './scene.ts';
 
-const random = createRandom(1);
 const CONNECTIONS = 6;
 
 /** A service under load, which has acknowledged 60 creates. */
-interface Scene {
-  readonly folder: string;
-  readonly dataFile: string;
-  readonly ledger: PetLedger;
-  readonly service: Process;
+interface LoadedScene extends Scene {
   /** Resolves when the service has acknowledged so many more, or has ended. */
   answered(pets: number): Promise<void>;
   /** Kills the service, and waits for the load to end. */
   kill(): Promise<void>;
 }
 
-async function underLoad(t: TestContext): Promise<Scene> {
-  const folder = join(tempDir(t), 'data');
-  const dataFile = join(folder, 'pets.json');
-  const service = startOn(t, dataFile);
-  const ledger = new PetLedger();
-  const load = startLoad(await portOf(service), ledger, random, CONNECTIONS);
+async function underLoad(t: TestContext): Promise<LoadedScene> {
+  const scene = await openScene(t, join(tempDir(t), 'data'));
+  const { service, port, ledger, random } = scene;
+  const load = startLoad(port, ledger, random, CONNECTIONS);
   await load.answered(60);
-  return {
-    ...{ folder, dataFile, ledger, service },
-    answered: (pets) => load.answered(pets),
-    async kill() {
-      await end(service, 'SIGKILL');
-      await load.ended;
-    },
+  const kill = async (): Promise<void> => {
+    await end(service, 'SIGKILL');
+    await load.ended;
   };
+  return { ...scene, answered: (pets) => load.answered(pets), kill };
 }
 
 /** Compares the pets that a start finds in the file with the ledger. */

@@ -6,47 +6,18 @@
 
 import assert from 'node:assert/strict';
 import { existsSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { tempDir } from '../support/disk/temp-dir.ts';
 import { rounds } from '../support/extent.ts';
-import { connectWire } from '../support/http/wire.ts';
 import { petsAtNextStart } from '../support/pets/next-start.ts';
-import { PetLedger } from '../support/pets/pet-ledger.ts';
-import { createPet } from '../support/pets/pet-load.ts';
-import {
-  end,
-  logged,
-  portOf,
-  startFaulty,
-  type Process,
-  type SyncFault,
-} from '../support/process/process.ts';
-import { createRandom } from '../support/random.ts';
-
-interface Scene {
-  readonly dataFile: string;
-  readonly service: Process;
-  readonly ledger: PetLedger;
-  /** Sends a create, and resolves with the status of its response. */
-  create(): Promise<number | 'cut'>;
-  setFault(fault: SyncFault): void;
-}
-
-const random = createRandom(1);
+import { end, logged } from '../support/process/process.ts';
+import { openScene, type Scene } from './scene.ts';
 
 /** A service with two pets in its journal. */
 async function begin(t: TestContext, faster = 1): Promise<Scene> {
-  const dataFile = join(tempDir(t), 'pets.json');
-  const { service, setFault } = startFaulty(t, dataFile, faster);
-  const connection = await connectWire(await portOf(service));
-  const ledger = new PetLedger();
-  const scene: Scene = {
-    ...{ dataFile, service, ledger, setFault },
-    create: async () => (await createPet(connection, ledger, random)).status,
-  };
-  for (let pets = 0; pets < 2; pets += 1) assert.equal(await scene.create(), 201);
+  const scene = await openScene(t, tempDir(t), faster);
+  for (let pets = 0; pets < 2; pets += 1) assert.equal((await scene.create()).status, 201);
   return scene;
 }
 
@@ -91,7 +62,7 @@ const ROWS: readonly Row[] = [
     state: 'readOnly',
     async enter(scene) {
       replaceJournal(scene);
-      assert.equal(await scene.create(), 503);
+      assert.equal((await scene.create()).status, 503);
       await logged(scene.service, 'Saved all acknowledged pets');
     },
     async hang(scene) {
@@ -112,8 +83,8 @@ const ROWS: readonly Row[] = [
 
 async function reviving({ setFault, create }: Scene): Promise<void> {
   setFault('EIO');
-  assert.equal(await create(), 500);
-  assert.equal(await create(), 503);
+  assert.equal((await create()).status, 500);
+  assert.equal((await create()).status, 503);
 }
 
 async function closing({ dataFile, setFault, service }: Scene): Promise<void> {

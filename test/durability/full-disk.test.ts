@@ -18,48 +18,21 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { tempDir } from '../support/disk/temp-dir.ts';
 import { makeReadOnly, mountTmpfs } from '../support/disk/tmpfs.ts';
 import type { RawAnswer } from '../support/http/answers.ts';
-import { connectWire, type Outcome, type Wire } from '../support/http/wire.ts';
+import type { Outcome } from '../support/http/wire.ts';
 import { petsAtNextStart } from '../support/pets/next-start.ts';
-import { PetLedger } from '../support/pets/pet-ledger.ts';
-import { createPet, listAllPets } from '../support/pets/pet-load.ts';
-import {
-  assertRefused,
-  end,
-  logged,
-  portOf,
-  startFaulty,
-  startOn,
-  type Process,
-  type SyncFault,
-} from '../support/process/process.ts';
-import { createRandom } from '../support/random.ts';
+import { listAllPets } from '../support/pets/pet-load.ts';
+import { assertRefused, end, logged, portOf, startOn } from '../support/process/process.ts';
+import { openScene, type Scene } from './scene.ts';
 
 const MIB: number = 1 << 20;
 const DISK_BYTES: number = 2 * MIB;
 
-interface Scene {
-  readonly folder: string;
-  readonly dataFile: string;
-  /** A file that takes room, to be removed. */
-  readonly ballast: string;
-  readonly ledger: PetLedger;
-  readonly service: Process;
-  readonly port: number;
-  readonly connection: Wire;
-  setFault(fault: SyncFault): void;
-}
-
 /** A service on its own file system, or undefined, and the test is skipped, without one. */
-async function begin(t: TestContext): Promise<Scene | undefined> {
+async function begin(t: TestContext): Promise<(Scene & { readonly ballast: string }) | undefined> {
   const folder = mountTmpfs(t, DISK_BYTES);
   if (folder === undefined) return undefined;
-  const dataFile = join(folder, 'pets.json');
-  const { service, setFault } = startFaulty(t, dataFile);
-  const port = await portOf(service);
-  const connection = await connectWire(port);
-  const ledger = new PetLedger();
-  const ballast = join(folder, 'ballast');
-  return { folder, dataFile, ballast, ledger, service, port, connection, setFault };
+  // The ballast takes room, and is removed.
+  return { ...(await openScene(t, folder)), ballast: join(folder, 'ballast') };
 }
 
 test('On a full disk creates are 503 and reads go on, until there is space again', async (t) => {
@@ -164,10 +137,8 @@ test('A folder that may not be written to is refused in one line, with exit code
   await assertRefused(startOn(t, join(folder, 'pets.json')), /^petstore: .*permission denied.*\n$/);
 });
 
-const random = createRandom(1);
-
-async function create({ connection, ledger }: Scene, maxPaddingBytes = 40_000): Promise<RawAnswer> {
-  const outcome = await createPet(connection, ledger, random, maxPaddingBytes);
+async function create(scene: Scene, maxPaddingBytes = 40_000): Promise<RawAnswer> {
+  const outcome = await scene.create(maxPaddingBytes);
   assert.ok(outcome.status !== 'cut');
   return outcome;
 }

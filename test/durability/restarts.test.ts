@@ -94,7 +94,7 @@ test('Two inherited sockets are refused in one line', POSIX, async (t) => {
   await assertRefused(supervisor.start(args, { LISTEN_FDS: '2' }), line);
 });
 
-/** Of short pets: a client that is busy with long ones sends its next request too late for a stop. */
+/** A ledger of short pets: a client that reads long ones may send too late for a stop. */
 function shortLedger(): PetLedger {
   const ledger = new PetLedger();
   ledger.maxPaddingBytes = 10;

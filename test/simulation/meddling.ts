@@ -36,7 +36,7 @@ export const MEDDLING: readonly Meddling[] = [
 type Disturb = (at: number, plain: Life, where: string) => LifeOptions | undefined;
 
 /**
- * Lives the script once for each operation, with what `disturb` returns, and yields what
+ * Runs the script once for each operation, with what `disturb` returns, and yields what
  * `judge` finds. `where` is the operation as text.
  */
 async function* everywhere(

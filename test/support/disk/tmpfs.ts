@@ -13,7 +13,7 @@ export function mountTmpfs(t: TestContext, sizeBytes: number): string | undefine
     return undefined;
   }
   let mounted: string | undefined;
-  // Before the hook that removes the folder; lazily, since the test's processes may still be ending.
+  // Before the hook that removes the folder. Lazily, since processes of the test may still end.
   t.after(() => mounted && execFileSync('umount', ['--lazy', mounted]));
   const path = join(tempDir(t), 'tmpfs');
   mkdirSync(path);
