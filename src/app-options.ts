@@ -14,7 +14,7 @@ import { nearest } from './base/nearest.ts';
 import { cut, quote } from './base/quote.ts';
 import { DEFAULT_BODY_LIMIT_BYTES } from './http/request-body.ts';
 import type { PetStore } from './model/pet-store.ts';
-import type { Runtime } from './ops/runtime-metrics.ts';
+import type { Runtime } from './ops/runtime.ts';
 import { OPTION_NAMES, SETTINGS } from './settings.ts';
 import {
   ETCD_OPTION_NAMES,

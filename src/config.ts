@@ -5,14 +5,11 @@
  * compose files and shells leave out a value in this way.
  */
 
+import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { ApiKeyOption } from './api-keys/api-key.ts';
-import {
-  parseKeyList,
-  readApiKeys,
-  type ApiKeySource,
-  type ReadTextFile,
-} from './api-keys/read-api-keys.ts';
+import { readApiKeys, type ApiKeySource, type ReadTextFile } from './api-keys/read-api-keys.ts';
+import type { AppOptions } from './app-options.ts';
 import { edits, nearest } from './base/nearest.ts';
 import { quote } from './base/quote.ts';
 import { DEFAULT_BODY_LIMIT_BYTES } from './http/request-body.ts';
@@ -20,32 +17,28 @@ import {
   DEFAULT_DATA_FILE,
   DEFAULT_HOST,
   DEFAULT_PORT,
-  ETCD_SETTINGS,
   flagOf,
   PROCESS_SETTINGS,
   SETTINGS,
   type SettingName,
 } from './settings.ts';
-import { etcdProblems, MAX_ETCD_BODY_BYTES, type EtcdOptions } from './stores/etcd/etcd-options.ts';
+import {
+  ETCD_OPTION_NAMES,
+  etcdProblems,
+  MAX_ETCD_BODY_BYTES,
+} from './stores/etcd/etcd-options.ts';
 
-export interface Config {
+/** The options of an app, and what only the process has. */
+export interface Config extends Omit<AppOptions, 'apiKeys' | 'store' | 'log' | 'now' | 'runtime'> {
   /** 0 for any free port. */
   readonly port: number;
   readonly host: string;
-  /** Undefined on etcd, and in memory without starting data. */
-  readonly dataFile: string | undefined;
-  /** True if the pets are in memory only. A data file is then their starting data. */
-  readonly memory: boolean;
-  readonly etcd: EtcdOptions | undefined;
-  /** What every path of the service begins with, such as '' or '/shop'. */
-  readonly prefix: string;
   readonly apiKeySource: ApiKeySource;
+  readonly prefix: string;
   readonly bodyLimitBytes: number;
-  readonly accessLog: boolean;
-  /** Origins, or `*`. */
-  readonly corsOrigins: readonly string[];
-  /** True for a page at `/` and a reference at `/docs`. */
   readonly page: boolean;
+  readonly dataFile?: string;
+  readonly memory?: true | { readonly dataFile: string };
 }
 
 export type ConfigResult =
@@ -77,10 +70,7 @@ export async function readConfig(
     host: given('host')?.text ?? DEFAULT_HOST,
     ...readBackend(source),
     prefix: read('prefix', ''),
-    apiKeySource: {
-      fixed: parseKeyList('PETSTORE_API_KEYS', given('apiKeys')?.text ?? '', mistakes),
-      file: given('apiKeysFile')?.text,
-    },
+    apiKeySource: { list: given('apiKeys')?.text, file: given('apiKeysFile')?.text },
     bodyLimitBytes: read('bodyLimitBytes', DEFAULT_BODY_LIMIT_BYTES),
     accessLog: read('accessLog', false),
     corsOrigins: read('corsOrigins', []),
@@ -208,7 +198,7 @@ function switchedOn(arg: string, next: string | undefined): string {
   return SWITCHES.some((flag) => arg === `--${flag}`) && !hasValue ? `${arg}=on` : arg;
 }
 
-/** The backend: a data file, memory or etcd. */
+/** Returns exactly one of the three backends: a data file, memory or etcd. */
 function readBackend({
   given,
   read,
@@ -216,31 +206,29 @@ function readBackend({
 }: Source): Pick<Config, 'dataFile' | 'memory' | 'etcd'> {
   const dataFile = given('dataFile');
   const memory = read('memory', false);
-  const endpoints = given('etcd');
-  const etcd: Record<string, string> = {};
-  for (const [option, name] of ETCD_SETTINGS) {
-    const setting = given(name);
-    if (setting === undefined) continue;
-    etcd[option] = setting.text;
-    if (endpoints !== undefined) continue;
-    report(`${setting.name} is for etcd (${option}), and PETSTORE_ETCD names no endpoints`);
-  }
+  const endpoints = given('etcd.endpoints');
   if (endpoints === undefined) {
-    const fallback = memory ? undefined : DEFAULT_DATA_FILE;
-    return { dataFile: dataFile?.text ?? fallback, memory, etcd: undefined };
+    for (const option of ETCD_OPTION_NAMES) {
+      const name = given(`etcd.${option}`)?.name;
+      if (name === undefined) continue;
+      report(`${name} is for etcd (${option}), and PETSTORE_ETCD names no endpoints`);
+    }
+    const file = dataFile && { dataFile: resolve(dataFile.text) };
+    if (memory) return { memory: file ?? true };
+    return file ?? { dataFile: resolve(DEFAULT_DATA_FILE) };
   }
   for (const other of [dataFile, memory ? given('memory') : undefined]) {
     if (other !== undefined) report(`${endpoints.name} and ${other.name} exclude each other`);
   }
+  const texts = ETCD_OPTION_NAMES.map((option) => [option, given(`etcd.${option}`)?.text]);
   const urls = endpoints.text.split(',').map((url) => url.trim());
-  return { dataFile: undefined, memory: false, etcd: { ...etcd, endpoints: urls } };
+  return { etcd: { ...Object.fromEntries(texts), endpoints: urls } };
 }
 
 function checkEtcd({ etcd, bodyLimitBytes }: Config, { given, report }: Source): void {
   if (etcd === undefined) return;
   for (const { name, sentence } of etcdProblems({ ...etcd })) {
-    const setting: SettingName = name === 'endpoints' ? 'etcd' : `etcd.${name}`;
-    report(`${given(setting)?.name ?? SETTINGS[setting].variable} ${sentence}`);
+    report(`${given(`etcd.${name}`)?.name ?? SETTINGS[`etcd.${name}`].variable} ${sentence}`);
   }
   const limit = given('bodyLimitBytes');
   if (limit !== undefined && bodyLimitBytes > MAX_ETCD_BODY_BYTES) {

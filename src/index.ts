@@ -17,8 +17,7 @@ export type {
   PetAccessPage,
   PetAccessQuery,
 } from './model/pet-access.ts';
-export type { Runtime } from './ops/runtime-metrics.ts';
-export type { ProcessStats } from './ops/process-stats.ts';
+export type { ProcessStats, Runtime } from './ops/runtime.ts';
 export { KeyReusedError, OutcomeUnknownError, StoreUnavailableError } from './model/pet-store.ts';
 export type { CreatedPet, PetCount, PetPage, PetQuery, PetStore } from './model/pet-store.ts';
 export {

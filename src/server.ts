@@ -10,12 +10,10 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { resolve } from 'node:path';
 import { isatty } from 'node:tty';
 import zlib from 'node:zlib';
 import type { ApiKeyOption } from './api-keys/api-key.ts';
 import { readApiKeys, readApiKeysFile, type ApiKeySource } from './api-keys/read-api-keys.ts';
-import type { AppOptions } from './app-options.ts';
 import { createApp, type App } from './app.ts';
 import { messageOf } from './base/log.ts';
 import { VERSION } from './base/version.ts';
@@ -27,7 +25,7 @@ import { connectionsOf, createHttpServer } from './http/http-server.ts';
 import { stopServer } from './http/stop-server.ts';
 import { isSafe } from './model/pet-store.ts';
 import { createJsonLog } from './ops/json-log.ts';
-import { readProcessStats } from './ops/process-stats.ts';
+import { readProcessStats } from './ops/runtime.ts';
 import { DEFAULT_PREFIX } from './stores/etcd/etcd-options.ts';
 
 /** How long a graceful shutdown waits before it closes connections with a request in progress. */
@@ -113,14 +111,10 @@ async function run(
 ): Promise<void> {
   const generatedKey = apiKeys.length === 0 ? randomBytes(24).toString('base64url') : undefined;
   const backend = describeBackend(config);
+  const { port, host, apiKeySource, ...options } = config;
   const app = createApp({
-    ...backend.options,
+    ...options,
     apiKeys: generatedKey === undefined ? apiKeys : [generatedKey],
-    bodyLimitBytes: config.bodyLimitBytes,
-    accessLog: config.accessLog,
-    corsOrigins: config.corsOrigins,
-    page: config.page,
-    prefix: config.prefix,
     log,
     runtime: {
       nodeVersion: process.version,
@@ -139,7 +133,7 @@ async function run(
     app.open().catch((error: unknown) => {
       if (!isStopping()) throw error;
     });
-  setHangUpHandler(createHangUpHandler(app, config.apiKeySource, () => onSignal('SIGHUP')));
+  setHangUpHandler(createHangUpHandler(app, apiKeySource, () => onSignal('SIGHUP')));
   const inheritedSocket = readInheritedSocket(process.env, process.pid);
   // The service listens first: while a large file loads, it responds that it is starting. With an
   // inherited socket, clients wait in its queue until the service has started.
@@ -160,7 +154,6 @@ async function run(
 }
 
 interface Backend {
-  readonly options: Partial<AppOptions>;
   /** For the log. */
   readonly details: Readonly<Record<string, string | boolean>>;
   /** What follows "Petstore listens on … and". */
@@ -171,27 +164,21 @@ function describeBackend({ dataFile, memory, etcd }: Config): Backend {
   if (etcd !== undefined) {
     const { endpoints, prefix = DEFAULT_PREFIX } = etcd;
     return {
-      options: { etcd },
       details: { etcd: endpoints.join(','), prefix },
       sentence: `keeps its pets in etcd at ${endpoints.join(', ')}, under ${prefix}`,
     };
   }
-  const inMemory = 'keeps its pets in memory only, until it ends';
-  if (dataFile === undefined) {
-    return { options: { memory: true }, details: { memory }, sentence: inMemory };
+  if (dataFile !== undefined) {
+    const sentence = `keeps its pets in ${dataFile}, with a journal next to it`;
+    return { details: { dataFile }, sentence };
   }
-  const file = { dataFile: resolve(dataFile) };
-  return memory
+  const inMemory = 'keeps its pets in memory only, until it ends';
+  return typeof memory === 'object'
     ? {
-        options: { memory: file },
-        details: { ...file, memory },
-        sentence: `${inMemory}; it began with those of ${file.dataFile}`,
+        details: { ...memory, memory: true },
+        sentence: `${inMemory}; it began with those of ${memory.dataFile}`,
       }
-    : {
-        options: file,
-        details: file,
-        sentence: `keeps its pets in ${file.dataFile}, with a journal next to it`,
-      };
+    : { details: { memory: true }, sentence: inMemory };
 }
 
 /** Listens. Resolves with the URL, or undefined for a Unix socket, which has no URL. */

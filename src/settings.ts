@@ -12,9 +12,6 @@ import { DEFAULT_BODY_LIMIT_BYTES, MAX_BODY_LIMIT_BYTES } from './http/request-b
 import { isOrigin } from './ops/cors.ts';
 import { DEFAULT_PREFIX, type EtcdOptionName } from './stores/etcd/etcd-options.ts';
 
-/** An app has these as members of its option `etcd`. */
-export type EtcdSettingName = `etcd.${Exclude<EtcdOptionName, 'endpoints'>}`;
-
 export type SettingName =
   | 'port'
   | 'host'
@@ -22,7 +19,8 @@ export type SettingName =
   | 'dataFile'
   | 'memory'
   | 'etcd'
-  | EtcdSettingName
+  /** A member of the option `etcd`. */
+  | `etcd.${EtcdOptionName}`
   | 'store'
   | 'apiKeysFile'
   | 'apiKeys'
@@ -152,7 +150,8 @@ export const SETTINGS: Readonly<Record<SettingName, Setting>> = {
     help: 'keep pets in memory only; a data file is read and never written (off)',
     reader: onOrOff,
   },
-  etcd: {
+  etcd: {},
+  'etcd.endpoints': {
     variable: 'PETSTORE_ETCD',
     placeholder: '<urls>',
     help: 'keep the pets in an etcd cluster: its endpoints, separated by commas (none)',
@@ -236,12 +235,3 @@ export function flagOf({ variable, placeholder }: Setting): string | undefined {
 export const OPTION_NAMES: readonly string[] = Object.entries(SETTINGS)
   .filter(([name, { isProcessOnly }]) => isProcessOnly !== true && !name.includes('.'))
   .map(([name]) => name);
-
-/** The options of etcd, except its endpoints, each with its row. */
-export const ETCD_SETTINGS: readonly (readonly [option: string, name: EtcdSettingName])[] = (
-  Object.keys(SETTINGS) as SettingName[]
-).flatMap((name) => (isEtcdSetting(name) ? [[name.slice('etcd.'.length), name]] : []));
-
-function isEtcdSetting(name: SettingName): name is EtcdSettingName {
-  return name.startsWith('etcd.');
-}

@@ -1,8 +1,12 @@
 /** The bench: that it runs, and that its load generator takes no wrong answer for a fast one. */
 
 import assert from 'node:assert/strict';
+import { rmSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
+import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import type { Disk } from '../src/stores/file/disk.ts';
+import { tempDir } from './support/disk/temp-dir.ts';
 import { listen } from './support/http/service.ts';
 import { runScript } from './support/process/process.ts';
 
@@ -40,6 +44,18 @@ function measureMetrics(...options: readonly string[]): ReturnType<typeof runScr
   const short = ['--rounds', '1', '--turns', '2', '--seconds', '0.05'];
   return runScript('bench.mjs', ['--part', 'metrics', ...short, ...options]);
 }
+
+test('The disk that looks at the lock once does not notice that the lock was removed', async (t) => {
+  const disks = new URL('../../scripts/bench/disks.mjs', import.meta.url);
+  const { lookOnceDisk } = (await import(disks.href)) as { lookOnceDisk(): Disk };
+  const disk = lookOnceDisk();
+  const path = join(tempDir(t), 'pets.json.lock');
+  writeFileSync(path, '');
+  const entry = disk.stat(path);
+  rmSync(path);
+  assert.ok(entry !== undefined);
+  assert.equal(disk.stat(path), entry);
+});
 
 test('The load generator counts the answers that are as they should be', async (t) => {
   const result = await load(t, (_request, response) => response.end('four'), { bodyBytes: 4 });

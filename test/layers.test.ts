@@ -5,17 +5,14 @@
  */
 
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { dirname, extname, join } from 'node:path';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { VERSION } from '../src/base/version.ts';
-
-/** The root of the project: the compiled tests are in .build/test. */
-const root = fileURLToPath(new URL('../../', import.meta.url));
+import { pathsIn, readText, ROOT } from './support/project.ts';
 
 /** The folders of each layer, from the lowest up. A file outside a folder counts as a folder. */
-const LAYERS = readLayers(readFileSync(join(root, 'README.md'), 'utf8'));
+const LAYERS = readLayers(readText('README.md'));
 
 /** Reads the map: a line with a number begins a layer, and lines without one continue it. */
 function readLayers(readme: string): readonly (readonly string[])[] {
@@ -33,11 +30,13 @@ const layerOf = (file: string): number =>
   LAYERS.findIndex((folders) => folders.some((folder) => folder === folderOf(file)));
 
 const sources = new Map<string, string>();
-for (const name of readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })) {
-  if (!name.includes('.') || /\.(md|yaml)$/.test(name)) continue;
-  const text = readFileSync(join(root, 'src', name), 'utf8');
+for (const path of pathsIn('src')) {
+  if (!path.includes('.') || /\.(md|yaml)$/.test(path)) continue;
   // Comments may name other folders, and the process.
-  sources.set(name.replaceAll('\\', '/'), text.replace(/^\s*\/\*[^]*?\*\/|(?<=^|\s)\/\/.*/gm, ''));
+  sources.set(
+    path.slice('src/'.length),
+    readText(path).replace(/^\s*\/\*[^]*?\*\/|(?<=^|\s)\/\/.*/gm, ''),
+  );
 }
 
 const imports = new Map<string, readonly string[]>();
@@ -64,7 +63,7 @@ test('Every source file is a TypeScript file that is on the map of the README', 
 test('Every entry of the map exists, and is on the map once', () => {
   const rooms = LAYERS.flat();
   assert.deepEqual([...new Set(rooms)], rooms);
-  for (const room of rooms) assert.ok(existsSync(join(root, 'src', room)), room);
+  for (const room of rooms) assert.ok(existsSync(join(ROOT, 'src', room)), room);
 });
 
 test('Every import is a file of src with its ending .ts, from a lower layer or the same folder', () => {
@@ -121,18 +120,17 @@ test('Only programs use the process, except node-disk.ts and lock.ts for owner a
 });
 
 test('The top level has the agreed entries, and nothing else that is not hidden or ignored', () => {
-  const ignored = readFileSync(join(root, '.gitignore'), 'utf8').split('\n');
+  const ignored = readText('.gitignore').split('\n');
   const isIgnored = (name: string): boolean =>
     ignored.includes(`${name}/`) || ignored.includes(`*${extname(name)}`);
-  const entries = readdirSync(root).filter((name) => !name.startsWith('.') && !isIgnored(name));
+  const entries = readdirSync(ROOT).filter((name) => !name.startsWith('.') && !isIgnored(name));
   const folders = ['scripts', 'src', 'test'];
   const files = ['README.md', 'package-lock.json', 'package.json', 'tsconfig.json'];
   assert.deepEqual(entries.sort(), [...files, ...folders].sort());
 });
 
 test('The version is that of package.json, and the only packages are two for development', () => {
-  const text = readFileSync(join(root, 'package.json'), 'utf8');
-  const manifest = JSON.parse(text) as Record<string, unknown>;
+  const manifest = JSON.parse(readText('package.json')) as Record<string, unknown>;
   assert.equal(VERSION, manifest['version']);
   const packages = Object.keys(manifest['devDependencies'] as object);
   assert.deepEqual(packages.sort(), ['@types/node', 'typescript']);

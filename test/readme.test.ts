@@ -2,40 +2,28 @@
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { VERSION } from '../src/base/version.ts';
-import { fileURLToPath } from 'node:url';
 import { STATUS_OF_CODE } from '../src/http/api-error.ts';
 import { checksOf } from '../src/kit/checks.ts';
 import { OPTION_NAMES } from '../src/settings.ts';
 import { tempDir } from './support/disk/temp-dir.ts';
 import { freePort } from './support/http/service.ts';
+import { pathsIn, readText, ROOT } from './support/project.ts';
 
-/** The root of the project: the compiled tests are in .build/test. */
-const root = fileURLToPath(new URL('../../', import.meta.url));
-const readme = readFileSync(join(root, 'README.md'), 'utf8');
+const readme = readText('README.md');
 
-/** The pages by their paths from the root: the README, and the page of each folder. */
+/** The paths of all files but the README, from the root. */
+const paths = ['src', 'test', 'scripts'].flatMap(pathsIn);
+
+/** The pages by their paths. */
 const pages = new Map(
-  ['README.md', ...pagesIn('src'), ...pagesIn('test'), ...pagesIn('scripts')].map((path) => [
+  ['README.md', ...paths.filter((path) => path.endsWith('.md'))].map((path) => [
     path,
-    readFileSync(join(root, path), 'utf8'),
+    readText(path),
   ]),
-);
-
-function pagesIn(folder: string): readonly string[] {
-  return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.md'))
-    .map((name) => `${folder}/${name.replaceAll('\\', '/')}`);
-}
-
-const sources = ['src', 'test', 'scripts'].flatMap((folder) =>
-  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((name) => ({
-    name,
-    path: join(root, folder, name),
-  })),
 );
 
 test('Each file that a page names exists', () => {
@@ -45,8 +33,8 @@ test('Each file that a page names exists', () => {
   assert.ok(names.length > 100);
   // A page names a file by its last name, or by its path from the folder or the root.
   const isThere = (name: string): boolean =>
-    existsSync(join(root, name)) ||
-    sources.some((file) => file.name === name || file.name.endsWith(`/${name}`)) ||
+    existsSync(join(ROOT, name)) ||
+    paths.some((path) => path.endsWith(`/${name}`)) ||
     EXAMPLES.includes(name);
   assert.deepEqual(
     names.filter((name) => !isThere(name)),
@@ -81,7 +69,7 @@ test('Each link of a page leads to a file, and to a heading if it names one', ()
     for (const [, target = '', id] of page.matchAll(/\]\(([^):#]*)(?:#([^)]*))?\)/g)) {
       const linked = target === '' ? path : join(dirname(path), target).replaceAll('\\', '/');
       const isThere = id === undefined || headingsOf(linked).includes(id);
-      assert.ok(existsSync(join(root, linked)), `${path} links ${target}`);
+      assert.ok(existsSync(join(ROOT, linked)), `${path} links ${target}`);
       assert.ok(isThere, `${path} links ${linked}#${id}`);
       count += 1;
     }
@@ -101,7 +89,7 @@ function headingsOf(path: string): readonly string[] {
 }
 
 test('Each picture is small, and the README shows it', () => {
-  const folder = join(root, 'scripts', 'pictures');
+  const folder = join(ROOT, 'scripts', 'pictures');
   const pictures = readdirSync(folder).filter((name) => !name.endsWith('.mjs'));
   assert.deepEqual(pictures.sort(), ['create.svg', 'page-dark.webp', 'page-light.webp']);
   const shown = readme.matchAll(/(?:src|srcset)="(scripts\/[^"]+)"|!\[[^\]]+\]\(([^)]+)\)/g);
@@ -111,10 +99,10 @@ test('Each picture is small, and the README shows it', () => {
     pictures.map((name) => `scripts/pictures/${name}`),
   );
   for (const name of pictures) assert.ok(statSync(join(folder, name)).size <= 60_000, name);
-  const drawing = readFileSync(join(folder, 'create.svg'), 'utf8');
+  const drawing = readText('scripts/pictures/create.svg');
   const rooms = [...drawing.matchAll(/\b([a-z]+)\/(?=[ <])/g)].map(([, room]) => room!);
   assert.ok(rooms.length >= 4);
-  for (const room of rooms) assert.ok(existsSync(join(root, 'src', room)), room);
+  for (const room of rooms) assert.ok(existsSync(join(ROOT, 'src', room)), room);
 });
 
 test('Every page can be reached from the README', () => {
@@ -128,18 +116,17 @@ test('The reading order reaches every file of src', () => {
   const [, order = ''] = /\n## A reading order\n([^]*?)\n## /.exec(page) ?? [];
   const named = Array.from(order.matchAll(/(?<=[`/])[a-z0-9-]+\.ts(?=`)/g), ([name]) => name);
   assert.ok(named.length > 100);
-  for (const { path, name } of sources) {
-    if (!path.startsWith(join(root, 'src')) || !name.endsWith('.ts')) continue;
+  for (const path of paths) {
+    if (!path.startsWith('src/') || !path.endsWith('.ts')) continue;
     // If several files have one name, each needs its own mention.
-    const index = named.indexOf(basename(name));
-    assert.notEqual(index, -1, `The reading order in src/READING.md does not list src/${name}`);
+    const index = named.indexOf(basename(path));
+    assert.notEqual(index, -1, `The reading order in src/READING.md does not list ${path}`);
     named.splice(index, 1);
   }
 });
 
 test('Each npm command that a page shows is one of package.json', () => {
-  const manifest = readFileSync(join(root, 'package.json'), 'utf8');
-  const { scripts } = JSON.parse(manifest) as { scripts: object };
+  const { scripts } = JSON.parse(readText('package.json')) as { scripts: object };
   const commands = [...Object.keys(scripts), 'ci', 'install', 'pack', 'package'];
   for (const page of pages.values()) {
     for (const [shown, name = ''] of page.matchAll(/\bnpm (?:run )?(\w+)\b/g)) {
@@ -176,7 +163,7 @@ for (const [what, env, code] of [
     const script = RECIPE.replaceAll('8080', String(port));
     const PATH = `${folder}:${dirname(process.execPath)}:${process.env['PATH'] ?? ''}`;
     const { status, signal } = spawnSync('sh', ['-c', script], {
-      cwd: root,
+      cwd: ROOT,
       env: { ...env, PATH, URL: `http://127.0.0.1:${port}` },
       timeout: 30_000,
       killSignal: 'SIGKILL',
@@ -202,8 +189,8 @@ test('The table of traceability has every sentence of the interface, and a check
   }
   const idOf = new Map(checksOf('interface').map(({ id, sentence }) => [sentence, id]));
   for (const [sentence, file] of checkIn) {
-    const path = sources.find(({ name }) => name === file || name.endsWith(`/${file}`))?.path ?? '';
-    const text = existsSync(path) ? readFileSync(path, 'utf8') : '';
+    const path = paths.find((name) => name.endsWith(`/${file}`));
+    const text = path === undefined ? '' : readText(path);
     // A check from a table of cases is found by its id, or by the end of its id.
     const id = idOf.get(sentence) ?? sentence;
     const names = [`'${sentence}'`, `"${sentence}"`, `'${id}'`, `/${id.split('/')[1]}\``];

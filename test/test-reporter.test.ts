@@ -5,14 +5,12 @@ import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { tempDir } from './support/disk/temp-dir.ts';
-
-const root = fileURLToPath(new URL('../../', import.meta.url));
+import { ROOT } from './support/project.ts';
 
 /** The end of a test, as the runner tells it. */
 function result(path: string, name: string, error?: string, skip?: string): object {
-  const file = join(root, '.build', 'test', path);
+  const file = join(ROOT, '.build', 'test', path);
   const details = { duration_ms: 1500, ...(error !== undefined && { error: { cause: error } }) };
   const type = error === undefined ? 'test:pass' : 'test:fail';
   return { type, data: { name, file, nesting: 0, details, ...(skip !== undefined && { skip }) } };
@@ -25,7 +23,7 @@ const EVENTS: readonly object[] = [
   result('stores/file/lock.test.js', 'Another user', undefined, 'needs root'),
   {
     type: 'test:diagnostic',
-    data: { message: 'SEED=7', file: join(root, '.build/test/wire/a.test.js') },
+    data: { message: 'SEED=7', file: join(ROOT, '.build/test/wire/a.test.js') },
   },
   result('wire/a.test.js', 'A flood', 'It drowned\nin bytes'),
   result('wire/b.test.js', 'A drip', undefined, 'needs root'),
@@ -67,7 +65,7 @@ test('A failure shows what differs and where, without the lists and the frames o
     });`,
   );
   const args = ['--test', '--test-reporter', './scripts/test-reporter.mjs', file];
-  const { stdout } = spawnSync(process.execPath, args, { cwd: root, encoding: 'utf8', env: {} });
+  const { stdout } = spawnSync(process.execPath, args, { cwd: ROOT, encoding: 'utf8', env: {} });
   const lines = stdout.split('\n');
   assert.ok(lines.length < 45, stdout);
   for (const part of ["'another'", "'entry 200'", 'lists.test.mjs:5:']) {
@@ -88,7 +86,7 @@ function run(reporter: string): string {
   const script = `const { default: report } = await import('./scripts/${reporter}');
     for await (const text of report(${JSON.stringify(EVENTS)})) process.stdout.write(text);`;
   const args = ['--input-type=module', '--eval', script];
-  const { stdout, stderr } = spawnSync(process.execPath, args, { cwd: root, encoding: 'utf8' });
+  const { stdout, stderr } = spawnSync(process.execPath, args, { cwd: ROOT, encoding: 'utf8' });
   assert.equal(stderr, '');
   return stdout;
 }

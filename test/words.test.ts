@@ -4,26 +4,15 @@
  */
 
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
-
-const root = fileURLToPath(new URL('../../', import.meta.url));
+import { pathsIn, readText } from './support/project.ts';
 
 /** Lines by the path of their file, such as `src/app.ts`. */
-const files = new Map<string, readonly string[]>();
-for (const folder of ['src', 'test', 'scripts']) {
-  for (const name of readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })) {
-    if (!/\.(ts|mjs|md)$/.test(name) || name === 'words.test.ts') continue;
-    files.set(`${folder}/${name.replaceAll('\\', '/')}`, linesOf(join(folder, name)));
-  }
-}
-files.set('README.md', linesOf('README.md'));
-
-function linesOf(path: string): readonly string[] {
-  return readFileSync(join(root, path), 'utf8').split('\n');
-}
+const files = new Map(
+  ['README.md', ...['src', 'test', 'scripts'].flatMap(pathsIn)]
+    .filter((path) => /\.(ts|mjs|md)$/.test(path) && path !== 'test/words.test.ts')
+    .map((path) => [path, readText(path).split('\n')]),
+);
 
 /** Each word or phrase, with what is written instead. */
 const PHRASES: readonly (readonly [RegExp, string])[] = [

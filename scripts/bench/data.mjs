@@ -52,7 +52,7 @@ export function freshData(folder, name, pets) {
 }
 
 /** The names of files that a store, or a database, keeps next to its data file. */
-const SUFFIXES = ['', '.journal', '.lock', '.db', '.db-wal', '.db-shm'];
+const SUFFIXES = ['', '.journal', '.keys', '.lock', '.db', '.db-wal', '.db-shm'];
 
 /** Makes a copy and syncs it, so that no other sync has to wait for it. */
 export function copySynced(from, to) {

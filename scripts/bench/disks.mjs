@@ -18,14 +18,14 @@ export function diskWithSync(sync, disk = nodeDisk) {
 
 export async function noSync() {}
 
-/** A disk that looks at the lock once: to it that is never gone. The journal's size is compared. */
+/** A disk that looks at the lock once, and so never misses it. The journal's size is compared. */
 export function lookOnceDisk() {
   const entries = new Map();
-  const look = (path) => {
+  const stat = (path) => {
     if (!path.endsWith('.lock')) return nodeDisk.stat(path);
     const entry = entries.get(path) ?? nodeDisk.stat(path);
     if (entry !== undefined) entries.set(path, entry);
     return entry;
   };
-  return { ...nodeDisk, look };
+  return { ...nodeDisk, stat };
 }

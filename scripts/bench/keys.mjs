@@ -3,18 +3,15 @@
  * the time of a key in a table of ten, of 100,000 and of one more.
  */
 
-import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
-import { readFileSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { freshData } from './data.mjs';
+import { startServer } from './processes.mjs';
 import { figure, summary } from './table.mjs';
 
-const SERVER = fileURLToPath(new URL('../../dist/server.js', import.meta.url));
 const BODY = '{"name":"Pet 1234567","categoryId":42,"status":"available"}';
 /** After so many creates the code of creates with a key is compiled, too. */
 const WARMUP_SECONDS = 4;
@@ -52,46 +49,20 @@ function rowOf(what, { keyed, plain }, unit) {
 }
 
 async function measureOne(bench, isKeyed, connections) {
-  const path = join(bench.folder, 'keys.json');
-  for (const suffix of ['', '.journal', '.keys']) rmSync(`${path}${suffix}`, { force: true });
-  const args = [SERVER, '--port', '0', '--data-file', path];
-  const env = { PATH: process.env.PATH, PETSTORE_API_KEYS: 'bench' };
-  const server = spawn(bench.node, args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
-  const port = await portOf(server);
-  const load = startLoad(port, isKeyed, connections);
-  await seconds(WARMUP_SECONDS);
+  const path = freshData(bench.folder, 'keys', 0);
+  const server = await startServer(bench.node, 'serve-petstore.mjs', { kind: 'file', path });
+  const load = startLoad(server.port, isKeyed, connections);
+  await sleep(1000 * WARMUP_SECONDS);
   const before = load.answers();
-  const cpuBefore = cpuSecondsOf(server.pid);
+  const processorUsBefore = server.processorUs();
   const startedAt = performance.now();
-  await seconds(bench.seconds);
+  await sleep(1000 * bench.seconds);
   const answers = load.answers() - before;
   const rate = answers / ((performance.now() - startedAt) / 1000);
-  const perCpuSecond = answers / (cpuSecondsOf(server.pid) - cpuBefore);
+  const perCpuSecond = (1e6 * answers) / (server.processorUs() - processorUsBefore);
   load.stop();
-  const ended = once(server, 'exit');
-  server.kill('SIGKILL');
-  await ended;
+  await server.stop();
   return { rate, perCpuSecond };
-}
-
-/** The processor time of the process, if /proc has it. */
-function cpuSecondsOf(pid) {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ');
-  return (Number(fields[11]) + Number(fields[12])) / 100;
-}
-
-async function portOf(server) {
-  let text = '';
-  for (;;) {
-    const [chunk] = await once(server.stdout, 'data');
-    text += chunk;
-    const port = /listens on http:\/\/[^:]+:([0-9]+)/.exec(text)?.[1];
-    if (port !== undefined) return Number(port);
-  }
-}
-
-function seconds(count) {
-  return new Promise((resolve) => setTimeout(resolve, 1000 * count));
 }
 
 /** As load.mjs, except that each request has a new key, or a field of the same length. */

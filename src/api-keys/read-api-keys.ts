@@ -18,11 +18,12 @@ import {
   MAX_API_KEYS,
   type ApiKeyOption,
   type LocatedKey,
+  type NamedApiKey,
 } from './api-key.ts';
 
 export interface ApiKeySource {
-  /** The keys of the environment variable. */
-  readonly fixed: readonly string[];
+  /** Keys, separated by commas: the environment variable. */
+  readonly list: string | undefined;
   /** A file with more keys. */
   readonly file: string | undefined;
 }
@@ -31,13 +32,18 @@ export type ReadTextFile = (path: string) => Promise<string>;
 
 /** Resolves with all keys of a source. Adds its errors to `mistakes`. */
 export async function readApiKeys(
-  { fixed, file }: ApiKeySource,
+  { list, file }: ApiKeySource,
   readTextFile: ReadTextFile,
   mistakes: string[],
 ): Promise<readonly ApiKeyOption[]> {
-  const keys: LocatedKey[] = fixed
-    .map((option, index) => ({ option, where: `PETSTORE_API_KEYS, key ${index + 1}` }))
-    .filter(({ option }) => apiKeyProblem(option) === undefined);
+  const keys: LocatedKey[] = [];
+  for (const [index, text] of list?.split(',').entries() ?? []) {
+    const option = text.trim();
+    const where = `PETSTORE_API_KEYS, key ${index + 1}`;
+    const problem = apiKeyProblem(option);
+    if (problem === undefined) keys.push({ option, where });
+    else mistakes.push(`${where}: ${problem}`);
+  }
   if (file !== undefined) {
     try {
       keys.push(...parseKeysFile(await readTextFile(file), mistakes));
@@ -53,17 +59,6 @@ export async function readApiKeys(
     mistakes.push(...duplicateProblems(keys).slice(0, MAX_TOLD_LINES));
   }
   return keys.map(({ option }) => option);
-}
-
-/** Returns the keys of a comma-separated text. */
-export function parseKeyList(name: string, text: string, mistakes: string[]): readonly string[] {
-  if (text === '') return [];
-  const keys = text.split(',').map((key) => key.trim());
-  for (const [index, key] of keys.entries()) {
-    const problem = apiKeyProblem(key);
-    if (problem !== undefined) mistakes.push(`${name}, key ${index + 1}: ${problem}`);
-  }
-  return keys;
 }
 
 const MAX_FILE_BYTES: number = 1 << 20;
@@ -110,8 +105,8 @@ function parseKeysFile(text: string, mistakes: string[]): readonly LocatedKey[] 
     if (line === '' || line.startsWith('#')) continue;
     const where = `The API keys file, line ${index + 1}`;
     const parsed = parseLine(line);
-    if ('option' in parsed) keys.push({ option: parsed.option, where });
-    else if (++faults <= MAX_TOLD_LINES) mistakes.push(`${where}: ${parsed.problem}`);
+    if (typeof parsed !== 'string') keys.push({ option: parsed, where });
+    else if (++faults <= MAX_TOLD_LINES) mistakes.push(`${where}: ${parsed}`);
   }
   if (faults > MAX_TOLD_LINES) {
     mistakes.push(`The API keys file: ${faults - MAX_TOLD_LINES} more lines are not valid keys`);
@@ -120,23 +115,21 @@ function parseKeysFile(text: string, mistakes: string[]): readonly LocatedKey[] 
   return keys;
 }
 
-type ParsedLine = { readonly option: ApiKeyOption } | { readonly problem: string };
-
-function parseLine(line: string): ParsedLine {
+/** Returns the key of a line, or what is wrong with the line. */
+function parseLine(line: string): NamedApiKey | string {
   const words = line.split(/[ \t]+/);
   const hasName = words.length > 1 && words[0]!.endsWith(':');
   const name = hasName ? words.shift()!.slice(0, -1) : undefined;
   const [key = '', right, ...others] = words;
   if (others.length > 0 || (right !== undefined && right !== READ_METRICS)) {
-    return {
-      problem: `expected [NAME: ]KEY[ ${READ_METRICS}], with spaces only between the parts`,
-    };
+    return `expected [NAME: ]KEY[ ${READ_METRICS}], with spaces only between the parts`;
   }
-  const problem = (hasName ? keyNameProblem(name!) : undefined) ?? apiKeyProblem(key);
-  const inFile = problem ?? lineProblem(key, hasName);
-  if (inFile !== undefined) return { problem: inFile };
-  if (name === undefined && right === undefined) return { option: key };
-  return { option: { key, name, only: right === undefined ? undefined : 'metrics' } };
+  const problem = name === undefined ? undefined : keyNameProblem(name);
+  return (
+    problem ??
+    apiKeyProblem(key) ??
+    lineProblem(key, hasName) ?? { key, name, only: right === undefined ? undefined : 'metrics' }
+  );
 }
 
 const READ_METRICS = 'read-metrics';

@@ -108,7 +108,7 @@ export function skipSpace(bytes: Uint8Array, at: number): number {
  * Checks the string whose opening quote is at `at`, and returns the offset after its closing quote.
  * Throws JsonSyntaxError.
  */
-export function skipString(bytes: Uint8Array, at: number): number {
+function skipString(bytes: Uint8Array, at: number): number {
   expectByte(bytes, at, QUOTE, 'a string');
   for (at += 1; ; at += 1) {
     const byte = bytes[at];
@@ -136,7 +136,7 @@ export function startsWithAt(bytes: Uint8Array, at: number, text: Uint8Array): b
 /**
  * Throws JsonSyntaxError if the byte at `at` is a different one. `expected` names the right one.
  */
-export function expectByte(bytes: Uint8Array, at: number, byte: number, expected: string): void {
+function expectByte(bytes: Uint8Array, at: number, byte: number, expected: string): void {
   if (bytes[at] !== byte) throw new JsonSyntaxError(expected, bytes, at);
 }
 

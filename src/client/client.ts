@@ -11,7 +11,6 @@ import { cut, quoteValue } from '../base/quote.ts';
 import type { Pet, PetStatus } from '../model/pet.ts';
 import { stringifyPet } from '../model/stringify-pet.ts';
 import { invalidAnswer, petFrom, petsFrom, type ServiceResponse } from './responses.ts';
-import { systemClock, type Clock } from './clock.ts';
 import { PetStoreError, type ClientErrorCode } from './pet-store-error.ts';
 import {
   checkApiKey,
@@ -114,8 +113,6 @@ export interface ClientOptions {
   readonly timeoutMs?: number | undefined;
   /** 2 by default; see CallOptions. */
   readonly retries?: number | undefined;
-  /** For tests: a clock that does not wait. */
-  readonly clock?: Clock | undefined;
 }
 
 /** Creates a client. Throws a TypeError if an option is invalid. */
@@ -124,7 +121,7 @@ export function createClient(options: ClientOptions): PetStoreClient {
   checkApiKey(options.apiKey);
   const defaults = readCallOptions(options, { timeoutMs: 30_000, retries: 2 });
   // A browser's fetch must not be called as a method.
-  const { apiKey, fetch: sendRequest = fetch, clock = systemClock } = options;
+  const { apiKey, fetch: sendRequest = fetch } = options;
 
   const call = async (
     request: PetStoreRequest,
@@ -132,7 +129,7 @@ export function createClient(options: ClientOptions): PetStoreClient {
   ): Promise<ServiceResponse> => {
     const { signal } = options;
     const limits = readCallOptions(options, defaults);
-    return send(request, { fetch: sendRequest, apiKey, clock, signal, ...limits });
+    return send(request, { fetch: sendRequest, apiKey, signal, ...limits });
   };
 
   async function listPets(query: PetQuery | string = {}, options?: CallOptions): Promise<PetPage> {

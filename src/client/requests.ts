@@ -32,12 +32,8 @@ export interface PetQuery {
  * TypeError if it is invalid. The message does not quote it, since it may contain a password.
  */
 export function readBaseUrl(text: string | URL): URL {
-  let url: URL;
-  try {
-    url = new URL(text);
-  } catch {
-    throw new TypeError('baseUrl must be an absolute URL');
-  }
+  if (!URL.canParse(`${text}`)) throw new TypeError('baseUrl must be an absolute URL');
+  const url = new URL(text);
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
     throw new TypeError(`baseUrl must begin with http: or https:, not ${url.protocol}`);
   }

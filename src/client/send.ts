@@ -10,9 +10,8 @@
 
 import { cut } from '../base/quote.ts';
 import { errorFrom, type ServiceResponse } from './responses.ts';
-import { wait, type Clock } from './clock.ts';
 import { PetStoreError } from './pet-store-error.ts';
-import { retryDelayMs } from './retry-delay.ts';
+import { retryDelayMs, wait } from './retry-delay.ts';
 
 export interface PetStoreRequest {
   readonly operation: 'listPets' | 'createPet' | 'getPet';
@@ -25,7 +24,6 @@ export interface PetStoreRequest {
 export interface SendOptions {
   readonly fetch: typeof fetch;
   readonly apiKey: string;
-  readonly clock: Clock;
   readonly signal: AbortSignal | undefined;
   readonly timeoutMs: number;
   readonly retries: number;
@@ -39,9 +37,9 @@ export async function send(
   request: PetStoreRequest,
   options: SendOptions,
 ): Promise<ServiceResponse> {
-  const { clock, timeoutMs, retries } = options;
+  const { timeoutMs, retries } = options;
   const limit = startTimeLimit(request, options);
-  const endsAt = clock.now() + timeoutMs;
+  const endsAt = Date.now() + timeoutMs;
   let mayBeSent = false;
   try {
     for (let attempt = 0; ; attempt += 1) {
@@ -50,10 +48,10 @@ export async function send(
       if (!('error' in outcome)) return outcome;
       mayBeSent ||= outcome.mayBeSent;
       if (attempt >= retries || !outcome.isSafeToRepeat) throw outcome.error;
-      const delayMs = retryDelayMs(attempt, outcome.retryAfter, clock);
+      const delayMs = retryDelayMs(attempt, outcome.retryAfter);
       // A wait beyond the time limit would replace the failure by a timeout.
-      if (delayMs === undefined || clock.now() + delayMs >= endsAt) throw outcome.error;
-      await wait(clock, delayMs, limit.signal);
+      if (delayMs === undefined || Date.now() + delayMs >= endsAt) throw outcome.error;
+      await wait(delayMs, limit.signal);
     }
   } finally {
     limit.stop();
@@ -153,7 +151,7 @@ interface TimeLimit {
 }
 
 function startTimeLimit(request: PetStoreRequest, options: SendOptions): TimeLimit {
-  const { signal, timeoutMs, clock } = options;
+  const { signal, timeoutMs } = options;
   const controller = new AbortController();
   const abort = (): void => controller.abort(signal?.reason);
   if (signal?.aborted) abort();
@@ -162,11 +160,11 @@ function startTimeLimit(request: PetStoreRequest, options: SendOptions): TimeLim
     const message = `${describe(request)} took longer than ${timeoutMs} ms${effect(request, true)}`;
     controller.abort(new PetStoreError('timeout', message));
   };
-  const stopTimer = timeoutMs === Infinity ? undefined : clock.startTimer(timeoutMs, onTime);
+  const timer = timeoutMs === Infinity ? undefined : setTimeout(onTime, timeoutMs);
   return {
     signal: controller.signal,
     stop() {
-      stopTimer?.();
+      clearTimeout(timer);
       signal?.removeEventListener('abort', abort);
     },
   };

@@ -12,8 +12,14 @@
 
 import { parseArgs } from 'node:util';
 import { messageOf } from '../base/log.ts';
-import { ETCD_SETTINGS, SETTINGS } from '../settings.ts';
-import { DEFAULT_PREFIX, etcdProblems, type EtcdOptions } from '../stores/etcd/etcd-options.ts';
+import { SETTINGS } from '../settings.ts';
+import {
+  DEFAULT_PREFIX,
+  ETCD_OPTION_NAMES,
+  etcdProblems,
+  type EtcdOptionName,
+  type EtcdOptions,
+} from '../stores/etcd/etcd-options.ts';
 import { exportPets, importPets } from '../stores/etcd/import-pets.ts';
 import { joinCluster } from '../stores/etcd/join-cluster.ts';
 import { nodeDisk } from '../stores/file/node-disk.ts';
@@ -62,25 +68,24 @@ function readCopy(args: readonly string[]): Copy | string {
       return 'Expected --from and --to-etcd, or --from-etcd and --to: see --help';
     }
     const urls = values['to-etcd'] ?? values['from-etcd'] ?? '';
-    const etcd = { ...fromEnvironment(), endpoints: urls.split(',').map((url) => url.trim()) };
-    const withPrefix = values.prefix === undefined ? etcd : { ...etcd, prefix: values.prefix };
-    const problems = etcdProblems({ ...withPrefix });
+    const endpoints = urls.split(',').map((url) => url.trim());
+    const environment = fromEnvironment();
+    const etcd = { ...environment, endpoints, prefix: values.prefix ?? environment.prefix };
+    const problems = etcdProblems(etcd);
     if (problems.length > 0) {
       return problems.map(({ name, sentence }) => `${name} ${sentence}`).join('; ');
     }
-    return { file: values.from ?? values.to ?? '', isImport, etcd: withPrefix };
+    return { file: values.from ?? values.to ?? '', isImport, etcd };
   } catch (error) {
     return messageOf(error);
   }
 }
 
 function fromEnvironment(): Partial<EtcdOptions> {
-  const options: Record<string, string> = {};
-  for (const [option, name] of ETCD_SETTINGS) {
-    const value = process.env[SETTINGS[name].variable ?? ''];
-    if (value !== undefined && value !== '') options[option] = value;
-  }
-  return options;
+  // An empty variable counts as not set.
+  const textOf = (option: EtcdOptionName): string | undefined =>
+    process.env[SETTINGS[`etcd.${option}`].variable ?? ''] || undefined;
+  return Object.fromEntries(ETCD_OPTION_NAMES.map((option) => [option, textOf(option)]));
 }
 
 async function run({ file, isImport, etcd }: Copy): Promise<void> {

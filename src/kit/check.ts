@@ -21,19 +21,15 @@ export interface Check {
   run(client: TestClient): Promise<unknown>;
 }
 
-type Run = Check['run'];
+export type Declare = (name: string, sentence: string, run: Check['run']) => Check;
 
-export function demand(id: string, sentence: string, run: Run): Check {
-  return { id, level: 'interface', sentence, run };
+function declareOf(level: Level, prefix: string): Declare {
+  return (name, sentence, run) => ({ id: prefix + name, level, sentence, run });
 }
 
-export function decision(name: string, sentence: string, run: Run): Check {
-  return { id: `decisions/${name}`, level: 'decisions', sentence, run };
-}
-
-export function onHttp(name: string, sentence: string, run: Run): Check {
-  return { id: `http/${name}`, level: 'http', sentence, run };
-}
+export const demand: Declare = declareOf('interface', '');
+export const decision: Declare = declareOf('decisions', 'decisions/');
+export const onHttp: Declare = declareOf('http', 'http/');
 
 /** The service gave no occasion to test the sentence: the check neither holds nor fails. */
 export class NotObserved extends Error {

@@ -95,8 +95,7 @@ function settingsOf(values: Values, url: string | undefined): Record<string, str
   const settings: Record<string, string> = {};
   for (const [option, variable] of Object.entries(NAMES)) {
     const value = given[option];
-    if (value !== undefined)
-      settings[variable] = Array.isArray(value) ? value.join('\n') : `${value}`;
+    if (value !== undefined) settings[variable] = [value].flat().join('\n');
   }
   return settings;
 }

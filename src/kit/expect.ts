@@ -86,6 +86,16 @@ export async function assertLists(client: TestClient, status?: string): Promise<
   assertPet(await findListed(client, pet), { id, name, categoryId });
 }
 
+/** Asserts that the list of all pets is an array of Pets, and is not empty. */
+export async function assertHasPets(client: TestClient): Promise<void> {
+  await client.havePets(1);
+  const response = await client.get('/pets');
+  assertStatus(response, 200);
+  const pets = petsOf(response);
+  assert.notEqual(pets.length, 0, 'the number of pets in the list');
+  for (const pet of pets) assertPet(pet);
+}
+
 /** Asserts that the service still has the pet as it was added: by its id, or else in a list. */
 export async function assertKept(client: TestClient, pet: Fields): Promise<void> {
   const response = await client.get(`/pets/${pet['id']}`);

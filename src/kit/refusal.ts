@@ -4,7 +4,7 @@
  */
 
 import assert from 'node:assert/strict';
-import { NotObserved, type Check, type decision } from './check.ts';
+import { NotObserved, type Check, type Declare } from './check.ts';
 import { eachCase } from './each-case.ts';
 import { assertErrorObject, assertStatus, isRefused } from './expect.ts';
 import { fieldsOf, type ServiceResponse, type TestClient } from './test-client.ts';
@@ -23,7 +23,7 @@ export type Refusal = readonly [
 const AT_ONCE = 16;
 
 export function refusal(
-  make: typeof decision,
+  declare: Declare,
   [name, sentence, status, code, cases, send]: Refusal,
 ): readonly Check[] {
   const judge = (assertCase: (response: ServiceResponse) => void): Check['run'] => {
@@ -40,7 +40,7 @@ export function refusal(
     assert.equal(fieldsOf(response)['code'], code, 'the code');
   });
   return [
-    make(name, `${sentence}: ${status}`, hasStatus),
-    make(`${name}-code`, `${sentence}: ${code}`, hasCode),
+    declare(name, `${sentence}: ${status}`, hasStatus),
+    declare(`${name}-code`, `${sentence}: ${code}`, hasCode),
   ];
 }

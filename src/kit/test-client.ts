@@ -32,7 +32,6 @@ export interface ServiceResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  readonly exchange?: Exchange;
 }
 
 export interface AddedPet {
@@ -153,9 +152,8 @@ export class TestClient {
       const { status } = response;
       const text = await response.text();
       const received = shownMessage(`status ${status}`, response.headers, text, this.target.key);
-      const exchange = { sent, received };
-      this.lastExchange = exchange;
-      return { status, headers: response.headers, text, exchange };
+      this.lastExchange = { sent, received };
+      return { status, headers: response.headers, text };
     } catch (error) {
       const reason = reasonOf(error, timeoutMs);
       this.lastExchange = { sent, received: shownText(`no response: ${reason}`, this.target.key) };

@@ -7,25 +7,17 @@ import { jsonResponse, type ApiResponse } from '../http/api-response.ts';
 /** `problem` returns why the service is not ready for requests, or undefined if it is ready. */
 export function healthOperations(problem: () => string | undefined): readonly Operation[] {
   return [
-    {
-      name: 'livez',
-      method: 'GET',
-      path: '/livez',
-      needsKey: false,
-      handle: () => OK,
-    },
-    {
-      name: 'readyz',
-      method: 'GET',
-      path: '/readyz',
-      needsKey: false,
-      handle: () => {
-        const found = problem();
-        if (found !== undefined) throw unavailable(found);
-        return OK;
-      },
-    },
+    healthOperation('livez', () => OK),
+    healthOperation('readyz', () => {
+      const found = problem();
+      if (found !== undefined) throw unavailable(found);
+      return OK;
+    }),
   ];
+}
+
+function healthOperation(name: string, handle: () => ApiResponse): Operation {
+  return { name, method: 'GET', path: `/${name}`, needsKey: false, handle };
 }
 
 const OK: ApiResponse = jsonResponse(200, '{"status":"ok"}');

@@ -2,10 +2,11 @@
  * Metrics, for a scraper with an API key.
  *
  * Each request costs a few additions here. All other figures are collected when the metrics are
- * read.
+ * read. The compiler demands a value for each metric of the table below. The metrics of the process
+ * have the names that Prometheus and its dashboards expect.
  */
 
-import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { monitorEventLoopDelay, type IntervalHistogram } from 'node:perf_hooks';
 import { Histogram } from '../base/histogram.ts';
 import type { Operation } from '../http/operation.ts';
 import { textResponse } from '../http/api-response.ts';
@@ -13,8 +14,8 @@ import type { KeyUse } from '../http/keyring.ts';
 import type { RequestRecord } from '../http/request-record.ts';
 import { PET_STATUSES } from '../model/pet.ts';
 import type { PetCount, StoreStats } from '../model/pet-store.ts';
-import { encodeHistogram, encodeHistograms, metric, single, type Sample } from './prometheus.ts';
-import { encodeKeyUses, encodeRuntime, type Runtime } from './runtime-metrics.ts';
+import { encodeMetric, type MetricValue, type Sample } from './prometheus.ts';
+import type { Runtime } from './runtime.ts';
 
 export interface Metrics {
   /** Counts a response, and the use of the API key. */
@@ -40,38 +41,74 @@ export interface MetricsSources {
   readonly runtime: Runtime | undefined;
 }
 
+/** The help of each metric, by its type. */
+const HELP = {
+  counter: {
+    petstore_http_requests_total:
+      'Responses by operation (empty if the request has none) and HTTP status, except for ' +
+      'requests that node:http refuses while it parses them',
+    petstore_http_response_body_bytes_total: 'Bytes of all response bodies',
+    petstore_api_key_requests_total:
+      'Requests with a valid API key, by its name, empty for keys without one',
+    petstore_store_refused_creates_total: 'Creates that the store refused',
+    petstore_store_unknown_creates_total: 'Creates of which nobody knows whether they were stored',
+    petstore_store_evicted_idempotency_keys_total:
+      'Idempotency keys that were dropped before their time, to make room for newer keys',
+    petstore_etcd_calls_total: 'Calls to etcd, by purpose, result and endpoint',
+    petstore_etcd_lost_rounds_total: 'Proposals whose slot another process had already taken',
+    petstore_http_refused_connections_total:
+      'Connections that were refused, since too many were open',
+    petstore_api_key_reload_failures_total:
+      'Failed reloads of the API keys, which left the keys in force',
+    process_cpu_seconds_total: 'User and system CPU time of the process in seconds',
+  },
+  gauge: {
+    petstore_api_key_last_used_timestamp_seconds:
+      'When a request with the API key began last, 0 if none did since the start of the process',
+    petstore_pets: 'Pets by status, empty for pets without a status',
+    petstore_store_can_store:
+      '1 while creates can be stored; 0 while they cannot, and for five seconds after a create ' +
+      'that could not be stored',
+    petstore_store_idempotency_keys: 'Idempotency keys in memory',
+    petstore_store_queue_length: 'Creates that wait for a commit',
+    petstore_store_journal_bytes: 'Length of the journal',
+    petstore_store_snapshot_bytes: 'Length of the data file',
+    petstore_http_connections: 'Open connections',
+    process_start_time_seconds: 'Start time of the process, in seconds since 1970',
+    process_resident_memory_bytes: 'Resident memory size in bytes',
+    process_open_fds: 'Open file descriptors',
+    petstore_event_loop_delay_seconds:
+      'Delay of the event loop since the last scrape, by percentile',
+    petstore_build_info: 'Always 1; the labels are the versions',
+  },
+  histogram: {
+    petstore_http_request_duration_seconds:
+      'Time from the start of a request to its response, by operation; the time in the ' +
+      'pipeline queue is not counted',
+    petstore_store_commit_pets: 'Pets in a commit',
+    petstore_store_commit_duration_seconds: 'Time of a commit, until it is durable',
+    petstore_store_sync_duration_seconds: 'Time of a sync of the journal',
+    petstore_etcd_barrier_duration_seconds:
+      'Time of a catch-up with the cluster, which waiting reads share',
+  },
+} as const;
+
+type MetricName = { [Type in keyof typeof HELP]: keyof (typeof HELP)[Type] }[keyof typeof HELP];
+type Values = Readonly<Record<MetricName, MetricValue>>;
+
+function encode(values: Values): string {
+  const metrics = Object.entries(HELP).flatMap(([type, helps]) =>
+    Object.entries(helps).map(([name, help]) =>
+      encodeMetric(name, type, help, values[name as MetricName]),
+    ),
+  );
+  return metrics.join('');
+}
+
 export function createMetrics(sources: MetricsSources): Metrics {
   const requests = new RequestCounts();
   const eventLoop = monitorEventLoopDelay({ resolution: EVENT_LOOP_RESOLUTION_MS });
   eventLoop.enable();
-  const encode = (): string => {
-    const delay: readonly Sample[] = [
-      { labels: { percentile: '50' }, value: eventLoop.percentile(50) / 1e9 },
-      { labels: { percentile: '99' }, value: eventLoop.percentile(99) / 1e9 },
-      { labels: { percentile: '100' }, value: eventLoop.max / 1e9 },
-    ];
-    eventLoop.reset();
-    return [
-      requests.encode(),
-      encodeKeyUses(sources.keyUses(), sources.now()),
-      encodePetCounts(sources.pets()),
-      single('petstore_store_can_store', CAN_STORE_HELP, sources.canStore() ? 1 : 0),
-      encodeStore(sources.store()),
-      encodeRuntime(sources.runtime),
-      metric(
-        'petstore_event_loop_delay_seconds',
-        'gauge',
-        'Delay of the event loop since the last scrape, by percentile',
-        delay,
-      ),
-      metric('petstore_build_info', 'gauge', 'Always 1; the labels are the versions', [
-        {
-          labels: { version: sources.version, node: sources.runtime?.nodeVersion ?? '' },
-          value: 1,
-        },
-      ]),
-    ].join('');
-  };
   return {
     countRequest(record, seconds) {
       const { keyUse, prepared } = record.facts;
@@ -79,7 +116,7 @@ export function createMetrics(sources: MetricsSources): Metrics {
         keyUse.requests += 1;
         keyUse.lastUsedAt = record.startedAt;
       }
-      const operation = prepared === undefined ? '' : prepared.operation.name;
+      const operation = prepared?.operation.name ?? '';
       requests.count(operation, record.status, seconds, record.bodyBytes);
     },
     operation: {
@@ -87,7 +124,7 @@ export function createMetrics(sources: MetricsSources): Metrics {
       method: 'GET',
       path: '/metrics',
       needsKey: 'metrics',
-      handle: () => textResponse(200, TEXT_TYPE, encode()),
+      handle: () => textResponse(200, TEXT_TYPE, encode(readValues(sources, requests, eventLoop))),
     },
     close: () => eventLoop.disable(),
   };
@@ -109,7 +146,8 @@ interface OperationCounts {
 
 class RequestCounts {
   readonly #byOperation: Map<string, OperationCounts> = new Map();
-  #bytes = 0;
+  /** Of all response bodies. */
+  bytes = 0;
 
   count(operation: string, status: number, seconds: number, bytes: number): void {
     let counts = this.#byOperation.get(operation);
@@ -121,115 +159,94 @@ class RequestCounts {
     if (count === undefined) counts.byStatus.set(status, (count = { value: 0 }));
     count.value += 1;
     counts.seconds.observe(seconds);
-    this.#bytes += bytes;
+    this.bytes += bytes;
   }
 
-  encode(): string {
-    const operations = [...this.#byOperation];
-    const samples = operations.flatMap(([operation, { byStatus }]) =>
-      [...byStatus].map(([status, { value }]): Sample => ({
+  responses(): readonly Sample[] {
+    return [...this.#byOperation].flatMap(([operation, { byStatus }]) =>
+      [...byStatus].map(([status, { value }]) => ({
         labels: { operation, status: String(status) },
         value,
       })),
     );
-    const durations = operations.map(([operation, { seconds }]) => ({
+  }
+
+  durations(): readonly Sample[] {
+    return [...this.#byOperation].map(([operation, { seconds }]) => ({
       labels: { operation },
-      histogram: seconds,
+      value: seconds,
     }));
-    return [
-      metric(
-        'petstore_http_requests_total',
-        'counter',
-        'Responses by operation (empty if the request has none) and HTTP status, except for ' +
-          'requests that node:http refuses while it parses them',
-        samples,
-      ),
-      encodeHistograms(
-        'petstore_http_request_duration_seconds',
-        'Time from the start of a request to its response, by operation; the time in the ' +
-          'pipeline queue is not counted',
-        durations,
-      ),
-      single(
-        'petstore_http_response_body_bytes_total',
-        'Bytes of all response bodies',
-        this.#bytes,
-      ),
-    ].join('');
   }
 }
 
-function encodePetCounts({ total, byStatus }: PetCount): string {
-  const samples: Sample[] = PET_STATUSES.map((status) => ({
-    labels: { status },
-    value: byStatus[status],
-  }));
-  const withStatus = samples.reduce((sum, { value }) => sum + value, 0);
-  samples.push({ labels: { status: '' }, value: total - withStatus });
-  return metric(
-    'petstore_pets',
-    'gauge',
-    'Pets by status, empty for pets without a status',
-    samples,
-  );
+function readValues(
+  sources: MetricsSources,
+  requests: RequestCounts,
+  eventLoop: IntervalHistogram,
+): Values {
+  const { version, runtime } = sources;
+  const store = sources.store();
+  const running = runtime?.processStats?.();
+  const uses = sources.keyUses();
+  const lastUsedAt = lastUseBy(sources.now());
+  return {
+    petstore_http_requests_total: requests.responses(),
+    petstore_http_response_body_bytes_total: requests.bytes,
+    petstore_http_request_duration_seconds: requests.durations(),
+    petstore_api_key_requests_total: byKey(uses, ({ requests }) => requests),
+    petstore_api_key_last_used_timestamp_seconds: byKey(uses, lastUsedAt),
+    petstore_pets: byStatus(sources.pets()),
+    petstore_store_can_store: sources.canStore() ? 1 : 0,
+    petstore_store_refused_creates_total: store?.refusedCreates,
+    petstore_store_unknown_creates_total: store?.unknownCreates,
+    petstore_store_evicted_idempotency_keys_total: store?.keysEvicted,
+    petstore_store_idempotency_keys: store?.keysHeld,
+    petstore_store_queue_length: store?.queueLength,
+    petstore_store_journal_bytes: store?.journalBytes,
+    petstore_store_snapshot_bytes: store?.snapshotBytes,
+    petstore_store_commit_pets: store?.commitPets,
+    petstore_store_commit_duration_seconds: store?.commitSeconds,
+    petstore_store_sync_duration_seconds: store?.syncSeconds,
+    petstore_etcd_calls_total: store?.calls?.map(({ value, ...labels }) => ({ labels, value })),
+    petstore_etcd_lost_rounds_total: store?.conflicts,
+    petstore_etcd_barrier_duration_seconds: store?.barrierSeconds,
+    petstore_http_connections: runtime?.openConnections(),
+    petstore_http_refused_connections_total: runtime?.refusedConnections?.(),
+    petstore_api_key_reload_failures_total: runtime?.failedKeyReloads?.(),
+    process_start_time_seconds: running?.startTime,
+    process_resident_memory_bytes: running?.residentMemoryBytes,
+    process_cpu_seconds_total: running?.cpuSeconds,
+    process_open_fds: running?.openFds,
+    petstore_event_loop_delay_seconds: readDelay(eventLoop),
+    petstore_build_info: [{ labels: { version, node: runtime?.nodeVersion ?? '' }, value: 1 }],
+  };
 }
 
-/** Returns the lines of what the store measures: a figure that it does not have has no line. */
-function encodeStore(stats: StoreStats | undefined): string {
-  if (stats === undefined) return '';
-  const { calls } = stats;
-  return [
-    single(
-      'petstore_store_refused_creates_total',
-      'Creates that the store refused',
-      stats.refusedCreates,
-    ),
-    single(
-      'petstore_store_unknown_creates_total',
-      'Creates of which nobody knows whether they were stored',
-      stats.unknownCreates,
-    ),
-    single(
-      'petstore_store_evicted_idempotency_keys_total',
-      'Idempotency keys that were dropped before their time, to make room for newer keys',
-      stats.keysEvicted,
-    ),
-    single('petstore_store_idempotency_keys', 'Idempotency keys in memory', stats.keysHeld),
-    single('petstore_store_queue_length', 'Creates that wait for a commit', stats.queueLength),
-    single('petstore_store_journal_bytes', 'Length of the journal', stats.journalBytes),
-    single('petstore_store_snapshot_bytes', 'Length of the data file', stats.snapshotBytes),
-    encodeHistogram('petstore_store_commit_pets', 'Pets in a commit', stats.commitPets),
-    encodeHistogram(
-      'petstore_store_commit_duration_seconds',
-      'Time of a commit, until it is durable',
-      stats.commitSeconds,
-    ),
-    encodeHistogram(
-      'petstore_store_sync_duration_seconds',
-      'Time of a sync of the journal',
-      stats.syncSeconds,
-    ),
-    calls === undefined
-      ? ''
-      : metric(
-          'petstore_etcd_calls_total',
-          'counter',
-          'Calls to etcd, by purpose, result and endpoint',
-          calls.map(({ value, ...labels }) => ({ labels, value })),
-        ),
-    single(
-      'petstore_etcd_lost_rounds_total',
-      'Proposals whose slot another process had already taken',
-      stats.conflicts,
-    ),
-    encodeHistogram(
-      'petstore_etcd_barrier_duration_seconds',
-      'Time of a catch-up with the cluster, which waiting reads share',
-      stats.barrierSeconds,
-    ),
-  ].join('');
+function byKey(uses: readonly KeyUse[], valueOf: (use: KeyUse) => number): readonly Sample[] {
+  return uses.map((use) => ({ labels: { key: use.name }, value: valueOf(use) }));
 }
 
-const CAN_STORE_HELP =
-  '1 while creates can be stored; 0 while they cannot, and for five seconds after a create that ' +
-  'could not be stored';
+/** Returns the function for the time of a last use, in seconds since 1970. */
+function lastUseBy(now: number): (use: KeyUse) => number {
+  // The monotonic clock measures the age of a use, since the time of day may have been corrected.
+  const startOfClock = now - performance.now();
+  return ({ lastUsedAt }) =>
+    lastUsedAt === 0 ? 0 : Math.floor((startOfClock + lastUsedAt) / 1000);
+}
+
+function byStatus({ total, byStatus }: PetCount): readonly Sample[] {
+  const withStatus = PET_STATUSES.reduce((sum, status) => sum + byStatus[status], 0);
+  const samples = PET_STATUSES.map((status) => ({ labels: { status }, value: byStatus[status] }));
+  return [...samples, { labels: { status: '' as const }, value: total - withStatus }];
+}
+
+/** Returns the delay since the last call. */
+function readDelay(eventLoop: IntervalHistogram): readonly Sample[] {
+  const delay = [
+    { labels: { percentile: '50' }, value: eventLoop.percentile(50) / 1e9 },
+    { labels: { percentile: '99' }, value: eventLoop.percentile(99) / 1e9 },
+    { labels: { percentile: '100' }, value: eventLoop.max / 1e9 },
+  ];
+  eventLoop.reset();
+  return delay;
+}

@@ -18,7 +18,7 @@ export const PAGE_MODULES: readonly string[] = [
   ...['page/main', 'page/request-panel', 'base/int64', 'base/quote', 'client/retry-delay'],
   ...['base/exact-json', 'base/link-header', 'client/client', 'client/send', 'model/stringify-pet'],
   ...['page/address', 'page/curl-line'],
-  ...['client/requests', 'client/responses', 'client/clock', 'client/pet-store-error', 'model/pet'],
+  ...['client/requests', 'client/responses', 'client/pet-store-error', 'model/pet'],
 ];
 
 export function pageOperations(): readonly Operation[] {

@@ -32,8 +32,6 @@ export interface CommitLimits {
   readonly petBytes: number;
   /** The approximate size of a pet in a commit, without its members. */
   readonly bytesAroundPet: number;
-  /** True if creates are refused after they have waited for some time. */
-  readonly refusesLate: boolean;
 }
 
 export interface CommitLog {
@@ -76,9 +74,10 @@ export interface CommitLog {
 
   /**
    * If the log is trying to make the commit in doubt durable, waits for the end of that try, and
-   * resolves with true, even if the try failed. Resolves with false if no try is in progress.
+   * resolves with true, even if the try failed. Resolves with false if no try is in progress. A log
+   * without this method makes no such tries.
    */
-  resolveDoubt(): Promise<boolean>;
+  resolveDoubt?(): Promise<boolean>;
 
   /** As in PetStore. */
   readonly lost: Promise<Error>;

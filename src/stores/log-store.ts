@@ -43,7 +43,7 @@ const KEY_BYTES = 80;
 
 /** A create that waits for a commit. */
 interface QueuedPet extends PendingPet {
-  /** When it arrived, by the log's clock. Only set if the log refuses late creates, else 0. */
+  /** When it arrived, by the log's clock. */
   readonly since: number;
 }
 
@@ -172,8 +172,7 @@ export class LogStore<Log extends CommitLog> implements PetStore {
     const values = readNewPet(newPet);
     const members = formatMembers(values);
     const bytes = this.#checkTakes(members);
-    const since = this.log.limits.refusesLate ? this.log.now() : 0;
-    const create = { members, status: values.status, key, since };
+    const create = { members, status: values.status, key, since: this.log.now() };
     return this.#queue.add(create, bytes + (key === undefined ? 0 : KEY_BYTES));
   }
 
@@ -190,7 +189,7 @@ export class LogStore<Log extends CommitLog> implements PetStore {
         // This call stored nothing, but an earlier one with the key may have.
         const doubt = this.log.doubtOf(key);
         if (doubt === undefined) throw error;
-        if (hasWaited || !(await this.log.resolveDoubt())) throw new OutcomeUnknownError(doubt);
+        if (hasWaited || !(await this.log.resolveDoubt?.())) throw new OutcomeUnknownError(doubt);
         hasWaited = true;
       }
     }

@@ -6,22 +6,6 @@ import { parseExactJson, stringifyExactJson } from '../../src/base/exact-json.ts
 import { forAll, mutate, type Random } from '../support/random.ts';
 import { randomJson } from '../support/random-json.ts';
 
-const NUMBERS: readonly (readonly [literal: string, value: bigint | number])[] = [
-  ['-0', 0n],
-  ['-1.50e+1', -15n],
-  ['9223372036854775807', 2n ** 63n - 1n],
-  ['9223372036854775808', 2 ** 63],
-  ['1.5', 1.5],
-  ['1e400', Infinity],
-];
-
-for (const [literal, value] of NUMBERS) {
-  test(`The number ${literal} is ${typeof value} ${value}, wherever it is`, () => {
-    assert.equal(parseExactJson(` ${literal}\n`), value);
-    assert.deepEqual(parseExactJson(`[${literal},{"a" : ${literal}}]`), [value, { a: value }]);
-  });
-}
-
 const STRINGS: readonly string[] = [
   ...['', '1', '-1.5e3', '1,2', '$', '#', '1#', '1$', '"', '"1"', '\\', '\\\\"1', '\\1', ': 1'],
   ...['":1', '"a": 1', '{"a":1}', '\ud800', '\udc00 1', '🐶', '\0', '\u2028'],
@@ -43,21 +27,16 @@ test('A key __proto__ is a key like any other, and the last of duplicate members
 });
 
 test('A text that is not JSON is refused, even if strings for numbers would make it valid', () => {
-  const texts = [
+  for (const text of [
     '{1:2}',
     '{1 :2}',
     '{-1e5:2}',
-    '01',
-    '1.',
-    '+1',
-    '1e',
-    '-',
-    '1 2',
-    '"1',
-    '',
+    '{"a":"b":1}',
+    '["a":1]',
     '\\"',
-  ];
-  for (const text of [...texts, '{"a":"b":1}', '["a":1]', "'1'", '1n', 'NaN']) {
+    "'1'",
+    '1n',
+  ]) {
     assert.throws(() => parseExactJson(text), SyntaxError, text);
   }
 });

@@ -4,16 +4,14 @@ import assert from 'node:assert/strict';
 import { isUtf8 } from 'node:buffer';
 import { test } from 'node:test';
 import {
-  decodeString,
   JsonSyntaxError,
   readObject,
   skipSpace,
-  skipString,
   skipValue,
   type JsonValue,
 } from '../../src/base/json.ts';
 import { rounds } from '../support/extent.ts';
-import { forAll, mutate, randomStringLiteral, randomText } from '../support/random.ts';
+import { forAll, mutate } from '../support/random.ts';
 import { randomJson, randomObject } from '../support/random-json.ts';
 
 test('skipValue returns the offset after a value, whatever follows', () => {
@@ -116,24 +114,6 @@ test('readObject reports every member in order, with its key decoded', () => {
   });
 });
 
-test('readObject reports duplicate and escaped members, and no nested ones', () => {
-  const cases: readonly (readonly [text: string, ...members: (readonly string[])[]])[] = [
-    ['{}'],
-    ['{ }'],
-    ['{"name":1,"name":"two"}', ['name', '1'], ['name', '"two"']],
-    ['{"n\\u0061me" :\t[ 1 ]\n}', ['name', '[ 1 ]']],
-    ['{"\\u006e\\u0061\\u006D\\u0065":2 ,"Name":1}', ['name', '2'], ['Name', '1']],
-    ['{" name":4,"name\\u0000":6}', [' name', '4'], ['name\0', '6']],
-    ['{"other":{"name":1},"list":[{"name":2}]}', ['other', '{"name":1}'], ['list', '[{"name":2}]']],
-    ['{"other":"\\"name\\":1"}', ['other', '"\\"name\\":1"']],
-    ['{"__proto__":{"name":1}}', ['__proto__', '{"name":1}']],
-  ];
-  for (const [text, ...members] of cases) {
-    const bytes = Buffer.from(text);
-    assert.deepEqual(membersOf(bytes, 0), { members, end: bytes.length }, text);
-  }
-});
-
 test('Only an object has members', () => {
   for (const text of ['[]', '', '1', '"{}"', ' {}']) {
     const read = (): unknown => membersOf(Buffer.from(text), 0);
@@ -158,19 +138,6 @@ test('Nesting of any depth is read, and a truncated one is reported', () => {
     assert.throws(() => read(text.subarray(0, 5 + open.length)), { offset: 5 + open.length });
     assert.throws(() => read(text.subarray(0, -1)), { offset: span.end });
   }
-});
-
-test('A string is skipped and decoded as by JSON.parse, wherever it is', () => {
-  forAll(3000, (random) => {
-    const text = randomText(random, 12);
-    const before = '['.repeat(random.below(4));
-    const literal = randomStringLiteral(random, text);
-    const bytes = Buffer.from(`${before}${literal}"`);
-    const end = skipString(bytes, before.length);
-    assert.equal(end, bytes.length - 1);
-    assert.equal(decodeString(bytes, { start: before.length, end }), text);
-    assert.equal(JSON.parse(literal), text);
-  });
 });
 
 /** The members that are reported, the text of each value, and the end of the object. */

@@ -3,11 +3,9 @@
  */
 
 import assert from 'node:assert/strict';
-import { createServer } from 'node:http';
 import { inspect } from 'node:util';
 import { describe, test } from 'node:test';
-import { createClient, PetStoreError } from '../../src/client/client.ts';
-import { listenFor } from '../support/http/service.ts';
+import { PetStoreError } from '../../src/client/client.ts';
 import {
   answers,
   answersError,
@@ -125,22 +123,17 @@ test('No error contains the API key, even if the service sends it back', async (
   }
 });
 
-test('The client follows no redirect, neither to the same origin nor to another', async (t) => {
-  const asked: string[] = [];
-  const server = createServer(({ url = '', headers }, response) => {
-    asked.push(`${url} ${headers.authorization}`);
-    const location = url === '/v1/pets' ? '/v1/elsewhere' : 'http://localhost:1/';
-    response.writeHead(307, { Location: location }).end();
-  });
-  const baseUrl = `http://127.0.0.1:${await listenFor(t, server)}/v1`;
-  const client = createClient({ baseUrl, apiKey: API_KEY });
-  const expected = { code: 'unexpected_status', status: 307, message: /redirect/ };
-  await assert.rejects(client.listPets(), expected);
-  await assert.rejects(client.getPet(1), expected);
-  assert.deepEqual(asked, [`/v1/pets Bearer ${API_KEY}`, `/v1/pets/1 Bearer ${API_KEY}`]);
-  // A browser hides the status.
-  const hidden = scriptedClient([() => Response.error()]);
-  await assert.rejects(hidden.client.listPets(), { ...expected, status: undefined });
+test('The client follows no redirect, whose status a browser hides', async () => {
+  const redirect = answers(307, '', { Location: `${BASE_URL}/elsewhere` });
+  const { client, sent } = scriptedClient([redirect, () => Response.error()]);
+  for (const status of [307, undefined]) {
+    const expected = { code: 'unexpected_status', status, message: /redirect/ };
+    await assert.rejects(client.listPets(), expected);
+  }
+  assert.deepEqual(
+    sent.map(({ init }) => init.redirect),
+    ['manual', 'manual'],
+  );
 });
 
 describe('The Link to the next page:', () => {
@@ -150,8 +143,6 @@ describe('The Link to the next page:', () => {
   const TARGETS: readonly (readonly [target: string, next: string])[] = [
     ['/v1/pets?after=1', `${BASE_URL}/pets?after=1`],
     ['?after=1', `${BASE_URL}/pets?after=1`],
-    ['pets?after=1', `${BASE_URL}/pets?after=1`],
-    ['./pets/../pets?after=1', `${BASE_URL}/pets?after=1`],
     ['//pets.example/v1/pets?after=1', `${BASE_URL}/pets?after=1`],
     ['http://PETS.example:80/v1/pets?after=1', `${BASE_URL}/pets?after=1`],
     ['/v1/more/pets', `${BASE_URL}/more/pets`],

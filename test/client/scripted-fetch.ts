@@ -1,8 +1,8 @@
 /** A fetch with scripted responses, and a clock that does not wait. */
 
 import assert from 'node:assert/strict';
+import { afterEach, mock } from 'node:test';
 import { createClient, type ClientOptions, type PetStoreClient } from '../../src/client/client.ts';
-import type { Clock } from '../../src/client/clock.ts';
 
 export const BASE_URL = 'http://pets.example/v1';
 export const API_KEY = 'secret-Key-1';
@@ -30,7 +30,7 @@ export function scriptedClient(
   options: Partial<ClientOptions> = {},
 ): ScriptedClient {
   const sent: SentRequest[] = [];
-  const clock = createTestClock();
+  const clock = mockClock();
   const scripted: typeof fetch = async (url, init = {}) => {
     assert.ok(typeof url === 'string');
     const request = { url, init };
@@ -40,23 +40,17 @@ export function scriptedClient(
     if (step === undefined) throw new Error(`Request ${sent.length} was not expected: ${url}`);
     return step(request);
   };
-  const defaults = { baseUrl: BASE_URL, apiKey: API_KEY, fetch: scripted, clock };
+  const defaults = { baseUrl: BASE_URL, apiKey: API_KEY, fetch: scripted };
   return { client: createClient({ ...defaults, ...options }), sent, clock };
 }
 
-export function answers(
-  status: number,
-  body: string,
-  headers: Readonly<Record<string, string>> = {},
-): Step {
+type Fields = Readonly<Record<string, string>>;
+
+export function answers(status: number, body: string, headers: Fields = {}): Step {
   return () => new Response(body, { status, headers });
 }
 
-export function answersError(
-  status: number,
-  code: string,
-  headers: Readonly<Record<string, string>> = {},
-): Step {
+export function answersError(status: number, code: string, headers: Fields = {}): Step {
   return answers(status, JSON.stringify({ code, message: `It is ${code}`, status }), headers);
 }
 
@@ -70,7 +64,7 @@ export const hangs: Step = ({ init }) =>
 
 export const PET_TEXT = '{"id":1,"name":"Rex","categoryId":7}';
 
-export interface TestClock extends Clock {
+export interface TestClock {
   /** The milliseconds of each wait before a retry. */
   readonly waits: readonly number[];
   /** The running timers: a wait that does not pass, or a time limit. */
@@ -84,31 +78,34 @@ export interface TestClock extends Clock {
 /** Timers of up to 60 s are waits, which pass immediately. Longer timers are time limits. */
 export const LONGEST_WAIT_MS = 60_000;
 
-function createTestClock(): TestClock {
+/** Replaces the clock until the test ends, or the next client is made. */
+function mockClock(): TestClock {
   let now = START;
   const waits: number[] = [];
   const running = new Map<() => void, number>();
   const clock: TestClock = {
     waits,
     passes: true,
-    now: () => now,
-    random: () => 0.5,
     running: () => [...running.values()],
-    startTimer(ms, callback) {
-      if (ms <= LONGEST_WAIT_MS) {
-        waits.push(ms);
-        if (clock.passes) {
-          now += ms;
-          queueMicrotask(callback);
-          return () => undefined;
-        }
-      }
-      running.set(callback, ms);
-      return () => running.delete(callback);
-    },
     fireTimeLimit() {
       for (const [callback, ms] of running) if (ms > LONGEST_WAIT_MS) callback();
     },
   };
+  mock.restoreAll();
+  mock.method(Date, 'now', () => now);
+  mock.method(Math, 'random', () => 0.5);
+  // A timer is known by its callback.
+  mock.method(globalThis, 'clearTimeout', (timer: () => void) => running.delete(timer));
+  mock.method(globalThis, 'setTimeout', (callback: () => void, ms: number) => {
+    const isWait = ms <= LONGEST_WAIT_MS;
+    if (isWait) waits.push(ms);
+    if (isWait && clock.passes) {
+      now += ms;
+      queueMicrotask(callback);
+    } else running.set(callback, ms);
+    return callback;
+  });
   return clock;
 }
+
+afterEach(() => mock.restoreAll());

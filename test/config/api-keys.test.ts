@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
-import { readConfig } from '../../src/config.ts';
 import { DEFAULTS, read, type Env } from './read-config.ts';
 
 const SECRET = 'Secret-4711';
@@ -22,13 +21,13 @@ const readFile = (keys: string, env: Env = {}): ReturnType<typeof read> =>
   read(env, ['--api-keys-file=keys'], { keys });
 
 test('PETSTORE_API_KEYS has keys and digests, separated by commas', async () => {
-  for (const [text, fixed] of [
+  for (const [text, apiKeys] of [
     ['a', ['a']],
     [' a , b\n', ['a', 'b']],
     [`#a,${DIGEST}`, ['#a', DIGEST]],
   ] as const) {
-    const config = { ...DEFAULTS, apiKeySource: { fixed, file: undefined } };
-    const expected = { kind: 'run', config, apiKeys: fixed };
+    const config = { ...DEFAULTS, apiKeySource: { list: text, file: undefined } };
+    const expected = { kind: 'run', config, apiKeys };
     assert.deepEqual(await read({ PETSTORE_API_KEYS: text }, []), expected);
   }
 });
@@ -53,29 +52,24 @@ test('The keys of the file, which a variable or a flag names, are added to the o
     [[], 'one', 'file-key'],
     [['--api-keys-file', 'two'], 'two', 'other-key'],
   ] as const) {
-    const config = { ...DEFAULTS, apiKeySource: { fixed: ['fixed-key'], file } };
-    const apiKeys = ['fixed-key', key];
+    const config = { ...DEFAULTS, apiKeySource: { list: 'fixed-key', file } };
+    const apiKeys = ['fixed-key', { key, name: undefined, only: undefined }];
     assert.deepEqual(await read(env, args, files), { kind: 'run', config, apiKeys });
   }
 });
 
-test('The API keys file is read once, so that it may be a pipe', async () => {
-  const texts = ['piped-key'];
-  const result = await readConfig({}, ['--api-keys-file', '/dev/stdin'], async () => texts.pop()!);
-  assert.deepEqual(result.kind === 'run' && result.apiKeys, ['piped-key']);
-});
-
 test('A line of the API keys file is a key, perhaps with a name and read-metrics', async () => {
   const named = (key: string, name?: string, only?: 'metrics'): unknown => ({ key, name, only });
+  const plain = (...keys: readonly string[]): readonly unknown[] => keys.map((key) => named(key));
   for (const [text, expected] of [
-    ['a\r\nb\r\n', ['a', 'b']],
-    ['\n\n# the first\n  a#b  \n\t\n#b\n  # c\nd,e', ['a#b', 'd,e']],
-    [`\ufeffa\n${DIGEST}\n`, ['a', DIGEST]],
+    ['a\r\nb\r\n', plain('a', 'b')],
+    ['\n\n# the first\n  a#b  \n\t\n#b\n  # c\nd,e', plain('a#b', 'd,e')],
+    [`\ufeffa\n${DIGEST}\n`, plain('a', DIGEST)],
     [`shop:\t \t${DIGEST}`, [named(DIGEST, 'shop')]],
     ['p: : read-metrics', [named(':', 'p', 'metrics')]],
     ['a  read-metrics\r', [named('a', undefined, 'metrics')]],
     // Lines without a blank are keys.
-    ['shop:a\nshop:\nread-metrics', ['shop:a', 'shop:', 'read-metrics']],
+    ['shop:a\nshop:\nread-metrics', plain('shop:a', 'shop:', 'read-metrics')],
   ] as const) {
     const result = await readFile(text);
     assert.deepEqual(result.kind === 'run' && result.apiKeys, expected, JSON.stringify(text));
@@ -111,20 +105,6 @@ test('An API keys file that is missing, or without a key, is a mistake', async (
   const missing = 'The API keys file cannot be read: ENOENT: no such file or directory';
   const result = await read({}, ['--api-keys-file', SECRET]);
   assert.deepEqual(result, { kind: 'mistakes', mistakes: [missing] });
-});
-
-test('A key or a name that is given twice is a mistake', async () => {
-  const again = (what: string, line: number, where: string): string =>
-    `The API keys file, line ${line}: the ${what} is configured already (${where})`;
-  const keys = `a: ${SECRET}\nb: x\na: y\nc: ${DIGEST}\nfixed\n`;
-  assert.deepEqual(await readFile(keys, { PETSTORE_API_KEYS: 'fixed' }), {
-    kind: 'mistakes',
-    mistakes: [
-      again('name', 3, 'The API keys file, line 1'),
-      again('key', 4, 'The API keys file, line 1'),
-      again('key', 5, 'PETSTORE_API_KEYS, key 1'),
-    ],
-  });
 });
 
 test('The first twenty mistakes of an API keys file are reported, and how many more', async () => {

@@ -4,12 +4,12 @@
  */
 
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { after, test } from 'node:test';
 import { inline, markup, prose } from '../../src/docs/markup.ts';
-import type { Named, OpenApi, ResponseObject, Schema } from '../../src/openapi/types.ts';
+import type { Named, OpenApi, ResponseObject } from '../../src/openapi/types.ts';
 import { describedOperations, describedResponses } from '../support/description/description.ts';
 import { elementsOf, readHtml, textOf, type HtmlElement } from '../support/browser/html.ts';
+import { POSIX, runCurl } from '../support/browser/run-curl.ts';
 import { KEY, openService } from '../support/http/service.ts';
 
 /** With a prefix, so that each address below shows whether it has the prefix. */
@@ -38,22 +38,11 @@ type Part = readonly [id: string, ...facts: unknown[]];
 function* partsOf(): Generator<Part> {
   const { responses, schemas, securitySchemes } = description.components;
   for (const { method, path, operation } of describedOperations(description)) {
-    const { operationId: id, summary, parameters = [], requestBody: body } = operation;
+    const { operationId: id, tags: _, ...rest } = operation;
     const access = operation.security?.length === 0 ? 'needs no API key' : 'needs an API key';
-    const bodyFacts = body === undefined ? [] : [body.description, 'required', ...factsIn(body)];
-    yield [
-      id,
-      id,
-      method,
-      `${PREFIX}${path}`,
-      summary,
-      operation.description,
-      access,
-      ...bodyFacts,
-    ];
-    for (const { name, in: where, required, schema, example = '', ...rest } of parameters) {
-      const facts = [where, presence(required), rest.description, example, ...factsOf(schema)];
-      yield [`${id}-${name}`, name, ...facts];
+    yield [id, id, method, `${PREFIX}${path}`, access, ...wordsIn(rest)];
+    for (const parameter of operation.parameters ?? []) {
+      yield [`${id}-${parameter.name}`, presence(parameter.required), ...wordsIn(parameter)];
     }
     const resolved = new Map(describedResponses(description, operation));
     for (const [status, response] of Object.entries(operation.responses)) {
@@ -68,26 +57,24 @@ function* partsOf(): Generator<Part> {
     yield* responseParts(`responses-${name}`, name, response);
   }
   for (const [name, schema] of Object.entries(schemas)) {
-    const { properties = {}, required = [], ...own } = schema;
-    yield [`schemas-${name}`, name, own.description ?? '', ...factsOf(own)];
-    for (const [property, its] of Object.entries(properties)) {
-      const facts = [presence(required.includes(property)), its.description ?? ''];
-      yield [`schemas-${name}-${property}`, property, ...facts, ...factsOf(its)];
+    yield [`schemas-${name}`, name, ...wordsIn(schema)];
+    for (const [property, its] of Object.entries(schema.properties ?? {})) {
+      const isRequired = schema.required?.includes(property);
+      yield [`schemas-${name}-${property}`, property, presence(isRequired), ...wordsIn(its)];
     }
   }
-  for (const [name, { type, scheme, description: words }] of Object.entries(securitySchemes)) {
-    yield ['authentication', name, type, scheme, words];
+  for (const [name, scheme] of Object.entries(securitySchemes)) {
+    yield ['authentication', name, ...wordsIn(scheme)];
   }
-  for (const [code, { status, ...words }] of Object.entries(description['x-error-codes'])) {
-    yield [`code-${code}`, code, status, words.description, words.remedy];
+  for (const [code, meaning] of Object.entries(description['x-error-codes'])) {
+    yield [`code-${code}`, code, ...wordsIn(meaning)];
   }
 }
 
 function* responseParts(id: string, title: string, response: ResponseObject): Generator<Part> {
-  yield [id, title, response.description, ...factsIn(response), ...codesOf(response)];
-  for (const [name, { required, ...header }] of Object.entries(response.headers ?? {})) {
-    const facts = [required ? 'always' : 'sometimes', header.description, header.example];
-    yield [`${id}-${name}`, name, ...facts, ...factsOf(header.schema)];
+  yield [id, title, ...wordsIn(response), ...codesOf(response)];
+  for (const [name, header] of Object.entries(response.headers ?? {})) {
+    yield [`${id}-${name}`, name, header.required ? 'always' : 'sometimes', ...wordsIn(header)];
   }
 }
 
@@ -98,8 +85,8 @@ test('The reference has each part of the description at its anchor', () => {
     const text = squeeze(textOf(element));
     const links = hrefsIn(element);
     for (const fact of facts) {
-      const words = squeeze(plain(`${fact}`));
-      const count = links.filter((link) => link === fact).length;
+      const words = `${fact}`;
+      const count = links.filter((link) => link === words).length;
       const isThere = words.startsWith('#') ? count === 1 : text.includes(words);
       assert.ok(isThere, `${id} does not have ${words}, but ${text}`);
     }
@@ -157,8 +144,6 @@ test('The reference has no inline script and no inline style, which its policy f
   }
 });
 
-const POSIX = { skip: process.platform === 'win32' && 'needs a POSIX shell' };
-
 test('Each curl line of the reference does what its operation says', POSIX, async () => {
   await service.app.pets.create({ name: 'Rex', categoryId: 7n });
   for (const { operation } of describedOperations(description)) {
@@ -166,7 +151,7 @@ test('Each curl line of the reference does what its operation says', POSIX, asyn
     const lines = [...elementsOf(section)].filter(({ tag }) => tag === 'pre').map(textOf);
     const [line = '', ...others] = lines.filter((text) => text.startsWith('curl '));
     assert.deepEqual(others, []);
-    const { url, init } = runCurl(line, { PETSTORE: service.origin, API_KEY: KEY });
+    const { url, ...init } = runCurl(line, { PETSTORE: service.origin, API_KEY: KEY });
     const { status } = await fetch(url, init);
     assert.ok(status < 300 && String(status) in operation.responses, `${line}: ${status}`);
   }
@@ -182,41 +167,6 @@ test('A value in a template is escaped, unless it is markup already', () => {
   assert.equal(inline(`a \`${hostile}\``).html, `a <code>${escaped}</code>`);
   assert.equal(prose('a\nb\n\nc').html, '<p>a\nb</p>\n<p>c</p>\n');
 });
-
-/** Returns what a schema says, except its properties. A reference has the name of its target. */
-function factsOf({ description: _, properties, required, ...schema }: Schema): readonly unknown[] {
-  const { $ref, items, enum: names = [], additionalProperties, ...facts } = schema;
-  const ref = $ref === undefined ? [] : [$ref.split('/').at(-1)];
-  const limits = Object.entries(facts).map(([name, value]) => {
-    return typeof value === 'string' && !/^-?[0-9]+$/.test(value) ? value : limitOf(name, value);
-  });
-  const closed = additionalProperties === false ? ['no other fields'] : [];
-  return [...ref, ...limits, ...names, ...closed, ...(items === undefined ? [] : factsOf(items))];
-}
-
-const LIMITS: Named<string> = {
-  minimum: 'at least',
-  maximum: 'at most',
-  minLength: 'length at least',
-  maxLength: 'length at most',
-  default: 'default',
-};
-
-function limitOf(name: string, value: unknown): string {
-  assert.ok(name in LIMITS, `A schema has ${name}, which no test knows`);
-  return `${LIMITS[name]} ${value}`;
-}
-
-/** Returns what the content of a body or a response says: its types, schemas and examples. */
-function factsIn({ content }: Pick<ResponseObject, 'content'>): readonly unknown[] {
-  return Object.entries(content).flatMap(([type, { schema, examples = {} }]) => {
-    const shown = Object.entries(examples).map(([name, { value }]) => [
-      name,
-      JSON.stringify(value),
-    ]);
-    return [type, ...factsOf(schema), ...shown.flat()];
-  });
-}
 
 /** Returns the links to the codes of a response. */
 function codesOf({ content }: ResponseObject): readonly string[] {
@@ -235,17 +185,30 @@ function anchorOf(ref: string): string {
   return `#${ref.split('/').slice(-2).join('-')}`;
 }
 
-/** Yields every text and number of a part of the description. Each example body is one text. */
+/** What the reference says before a value that has this name in the description. */
+const WORDS: Named<string> = {
+  minimum: 'at least ',
+  maximum: 'at most ',
+  minLength: 'length at least ',
+  maxLength: 'length at most ',
+  default: 'default ',
+  example: 'for example ',
+  status: '',
+};
+
+/** Yields what a reader must find of a part of the description. Each example body is one text. */
 function* wordsIn(part: unknown, name = ''): Generator<string> {
   if (name === 'value') yield squeeze(JSON.stringify(part));
   else if (name === '$ref') yield String(part).split('/').at(-1)!;
   else if (name === 'url') yield String(part);
-  else if (typeof part === 'string') {
-    for (const paragraph of part.split('\n\n')) yield squeeze(plain(paragraph));
-  } else if (typeof part === 'number') yield String(part);
-  else if (typeof part === 'object' && part !== null) {
-    for (const [key, value] of Object.entries(part)) yield* wordsIn(value, key);
-  }
+  else if (name === 'items') yield ['array of', ...wordsIn(part)].join(' ');
+  else if (name === 'additionalProperties') yield 'no other fields';
+  else if (typeof part === 'object') {
+    if (name === 'content' || name === 'examples') yield* Object.keys(part!);
+    for (const [key, value] of Object.entries(part!)) yield* wordsIn(value, key);
+  } else if (name in WORDS) yield `${WORDS[name]}${part}`;
+  else if (typeof part === 'string') yield* part.split('\n\n').map(plain).map(squeeze);
+  else assert.equal(typeof part, 'boolean', `The description has ${name}, which no test knows`);
 }
 
 /** Removes the marks of CommonMark. */
@@ -255,22 +218,4 @@ function plain(text: string): string {
 
 function squeeze(text: string): string {
   return text.replace(/\s+/g, ' ').trim();
-}
-
-/** Runs a curl line in a shell, and returns the request that curl would send. */
-function runCurl(line: string, env: Record<string, string>): { url: string; init: RequestInit } {
-  const script = `curl() { printf '%s\\0' "$@"; }; ${line}`;
-  const { stdout } = spawnSync('sh', ['-c', script], { encoding: 'utf8', env });
-  const given = stdout.split('\0').slice(0, -1);
-  const headers: Record<string, string> = {};
-  let [url, body] = ['', ''];
-  for (let index = 0; index < given.length; index += 1) {
-    const text = given[index]!;
-    if (text === '-H') {
-      const [name = '', value = ''] = given[(index += 1)]!.split(': ');
-      headers[name] = value;
-    } else if (text === '-d') body = given[(index += 1)]!;
-    else url = text;
-  }
-  return { url, init: body === '' ? { headers } : { method: 'POST', headers, body } };
 }

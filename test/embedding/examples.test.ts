@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { readPage } from '../support/browser/page-block.ts';
+import { readText } from '../support/project.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 import { linkPackage } from '../support/process/carry.ts';
 import { runNode } from '../support/process/process.ts';
@@ -35,7 +35,7 @@ test('The programs in src/README.md do what the page says', async (t) => {
 
 /** The blocks of src/README.md that begin with their file's name, on a port that they print. */
 function readmePrograms(): ReadonlyMap<string, string> {
-  const blocks = readPage('src/README.md').matchAll(/^```js\n\/\/ (\S+\.mjs)\n([^]*?)^```$/gm);
+  const blocks = readText('src/README.md').matchAll(/^```js\n\/\/ (\S+\.mjs)\n([^]*?)^```$/gm);
   const programs = new Map([...blocks].map(([, name, text]) => [name!, text!]));
   const names = ['shop.mjs', 'map-store.mjs', 'map-store.test.mjs', 'sqlite-store.mjs'];
   assert.deepEqual([...programs.keys()], names);

@@ -7,14 +7,12 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Server } from 'node:http';
-import { createServer as createTlsServer } from 'node:https';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { CHECKS } from '../../src/kit/checks.ts';
 import { runCommand } from '../../src/kit/command.ts';
-import { CERTIFICATE_PEM, KEY_PEM } from '../support/process/certificate.ts';
 import { runScript, type Result } from '../support/process/process.ts';
-import { listenFor, openService } from '../support/http/service.ts';
+import { listenFor } from '../support/http/service.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 import { otherDecisions } from './other-decisions.ts';
 import { createPlainServer, plainRules, type Rules } from './plain-service.ts';
@@ -97,18 +95,6 @@ test('--header adds a field to every request, which a gateway may require', asyn
   assert.equal((await run(args)).code, 0);
 });
 
-test('The kit checks a service over TLS, with the certificate of a private authority', async (t) => {
-  const service = await openService(t, { apiKeys: [KEY] });
-  const certificate = join(tempDir(t), 'localhost.pem');
-  writeFileSync(certificate, CERTIFICATE_PEM);
-  const options = { key: KEY_PEM, cert: CERTIFICATE_PEM };
-  const port = await listenFor(t, createTlsServer(options, service.app.listener));
-  const args = [`https://localhost:${port}/v1`, '--only', 'http/scheme', '--strict'];
-  const { code, stdout, stderr } = await run(args, { NODE_EXTRA_CA_CERTS: certificate });
-  assert.match(stdout, /\n1 hold; 0 fail; 0 not observed\n$/, stdout + stderr);
-  assert.equal(code, 0);
-});
-
 test('A service that stops responding ends the run with exit code 2', async (t) => {
   let requests = 0;
   const url = await open(t, {
@@ -128,12 +114,14 @@ test('A service that stops responding ends the run with exit code 2', async (t) 
 });
 
 test('If nothing listens at the address, the command says so and exits with 2', async () => {
-  // The kernel does not assign port 2 to a program.
-  const { code, stdout, stderr } = await run([URL_2]);
-  assert.match(stderr, /^conformance: http:\S+ cannot be reached: .*ECONNREFUSED.*\n$/);
-  assert.deepEqual([stdout, code], ['', 2]);
+  for (const url of [URL_2, URL_2.replace('http', 'https')]) {
+    const { code, stdout, stderr } = await run([url]);
+    assert.match(stderr, /^conformance: https?:\S+ cannot be reached: .*ECONNREFUSED.*\n$/);
+    assert.deepEqual([stdout, code], ['', 2]);
+  }
 });
 
+/** The kernel does not assign port 2 to a program. */
 const URL_2 = 'http://127.0.0.1:2/v1';
 const UNCHECKED: readonly [args: readonly string[], message: RegExp, key?: string][] = [
   [[], /^conformance: A base URL is needed/],

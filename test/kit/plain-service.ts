@@ -61,7 +61,6 @@ export interface Rules {
   show(pet: Pet): unknown;
   created(pet: unknown): Reply;
   listed(pets: readonly unknown[]): Reply;
-  found(pet: unknown): Reply;
   error(status: number, message: string): Reply;
   /** Called last, with every reply. */
   reply(reply: Reply, request: IncomingMessage): Reply;
@@ -103,7 +102,6 @@ export const plainRules: Rules = {
   show: (pet) => pet,
   created: (pet) => ({ status: 201, body: pet }),
   listed: (pets) => ({ status: 200, body: pets }),
-  found: (pet) => ({ status: 200, body: pet }),
   error: (status, message) => ({ status, body: { code: `e${status}`, message, status } }),
   reply: (reply) => reply,
 };
@@ -152,7 +150,8 @@ export function createPlainServer(key: string, changes: Partial<Rules> = {}): Se
   function get(petId: string): Reply {
     if (rules.isRemoved(rules.now())) return rules.error(410, 'The operation was removed');
     const pet = rules.find(pets, petId);
-    return pet === undefined ? rules.error(404, 'No such pet') : rules.found(rules.show(pet));
+    if (pet === undefined) return rules.error(404, 'No such pet');
+    return { status: 200, body: rules.show(pet) };
   }
 
   return createServer((request, response) => {

@@ -8,17 +8,11 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createJsonLog } from '../../src/ops/json-log.ts';
 import type { PetQuery } from '../../src/model/pet-store.ts';
 import { createMemoryStore } from '../../src/stores/memory-store.ts';
-import { openService, type Service } from '../support/http/service.ts';
+import { openService } from '../support/http/service.ts';
 import { talk } from '../support/http/wire.ts';
 
-interface LoggedService {
-  readonly service: Service;
-  /** The lines of the log so far, parsed. */
-  entries(): Record<string, unknown>[];
-  text(): string;
-}
-
-async function start(t: TestContext, options: object = {}): Promise<LoggedService> {
+/** Starts a service, and returns what it has logged so far, as objects and as text. */
+async function start(t: TestContext, options: object = {}) {
   const lines: string[] = [];
   const log = createJsonLog((line) => lines.push(line));
   const service = await openService(t, { log, accessLog: true, ...options });

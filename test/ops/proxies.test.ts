@@ -30,69 +30,67 @@ interface Setup {
 interface Proxy {
   readonly program: string;
   readonly scheme: 'http' | 'https';
-  /** Writes the block with what it needs around it, and returns the file. */
-  write(setup: Setup): string;
-  readonly check: (file: string) => readonly string[];
-  readonly serve: (file: string) => readonly string[];
-}
-
-/** Replaces each text of the block, all of which are in it. */
-function replaceAll(block: string, texts: Readonly<Record<string, string>>): string {
-  return Object.entries(texts).reduce((text, [from, to]) => {
-    assert.ok(text.includes(from), `The block has no ${from}`);
-    return text.replaceAll(from, to);
-  }, block);
+  /** What is replaced in the block, in addition to the address of the service. */
+  texts(setup: Setup): Readonly<Record<string, string>>;
+  /** Returns the block with what it needs around it. */
+  around(block: string, folder: string): string;
+  /** The arguments before the file. */
+  readonly check: readonly string[];
+  readonly serve: readonly string[];
 }
 
 const NGINX: Proxy = {
   program: 'nginx',
   scheme: 'https',
-  write({ folder, upstream, port }) {
-    const block = replaceAll(blockOf(PAGE, 'nginx'), {
-      [ADDRESS]: upstream,
-      '/etc/ssl/pets.example.pem': join(folder, 'cert.pem'),
-      '/etc/ssl/pets.example.key': join(folder, 'key.pem'),
-      'listen 443': `listen 127.0.0.1:${port}`,
-    });
+  texts: ({ folder, port }) => ({
+    '/etc/ssl/pets.example.pem': join(folder, 'cert.pem'),
+    '/etc/ssl/pets.example.key': join(folder, 'key.pem'),
+    'listen 443': `listen 127.0.0.1:${port}`,
+  }),
+  around(block, folder) {
     const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
     const own = paths.map((name) => `${name}_temp_path ${join(folder, name)};`).join('\n');
-    const around = `daemon off; master_process off; pid ${join(folder, 'pid')}; error_log stderr;`;
-    const http = `http {\naccess_log off;\n${own}\n${block}}\n`;
-    return writeTo(folder, 'nginx.conf', `${around}\nevents {}\n${http}`);
+    const main = `daemon off; master_process off; pid ${join(folder, 'pid')}; error_log stderr;`;
+    return `${main}\nevents {}\nhttp {\naccess_log off;\n${own}\n${block}}\n`;
   },
-  check: (file) => ['-t', '-c', file],
-  serve: (file) => ['-c', file],
+  check: ['-t', '-c'],
+  serve: ['-c'],
 };
 
 const CADDY: Proxy = {
   program: 'caddy',
   scheme: 'http',
-  write({ folder, upstream, port }) {
-    // With the name of a host Caddy would ask for a certificate.
-    const block = replaceAll(blockOf(PAGE, 'caddy'), {
-      [ADDRESS]: upstream,
-      'pets.example {': `http://127.0.0.1:${port} {`,
-    });
-    return writeTo(folder, 'Caddyfile', `{\n\tadmin off\n}\n${block}`);
-  },
-  check: (file) => ['validate', '--adapter', 'caddyfile', '--config', file],
-  serve: (file) => ['run', '--adapter', 'caddyfile', '--config', file],
+  // With the name of a host Caddy would ask for a certificate.
+  texts: ({ port }) => ({ 'pets.example {': `http://127.0.0.1:${port} {` }),
+  around: (block) => `{\n\tadmin off\n}\n${block}`,
+  check: ['validate', '--adapter', 'caddyfile', '--config'],
+  serve: ['run', '--adapter', 'caddyfile', '--config'],
 };
 
 const HAPROXY: Proxy = {
   program: 'haproxy',
   scheme: 'https',
-  write({ folder, upstream, port }) {
-    const block = replaceAll(blockOf(PAGE, 'haproxy'), {
-      [ADDRESS]: upstream,
-      '/etc/ssl/pets.example-with-key.pem': join(folder, 'both.pem'),
-      'bind :443': `bind 127.0.0.1:${port}`,
-    });
-    return writeTo(folder, 'haproxy.cfg', block);
-  },
-  check: (file) => ['-c', '-f', file],
-  serve: (file) => ['-db', '-f', file],
+  texts: ({ folder, port }) => ({
+    '/etc/ssl/pets.example-with-key.pem': join(folder, 'both.pem'),
+    'bind :443': `bind 127.0.0.1:${port}`,
+  }),
+  around: (block) => block,
+  check: ['-c', '-f'],
+  serve: ['-db', '-f'],
 };
+
+/** Writes the block of the page for this machine, and returns the file. */
+function writeBlock({ program, texts, around }: Proxy, setup: Setup): string {
+  const all = { [ADDRESS]: setup.upstream, ...texts(setup) };
+  const block = Object.entries(all).reduce(
+    (text, [from, to]) => {
+      assert.ok(text.includes(from), `The block has no ${from}`);
+      return text.replaceAll(from, to);
+    },
+    blockOf(PAGE, program),
+  );
+  return writeTo(setup.folder, 'config', around(block, setup.folder));
+}
 
 function writeTo(folder: string, name: string, text: string): string {
   writeFileSync(join(folder, name), text);
@@ -129,12 +127,12 @@ for (const proxy of [NGINX, CADDY, HAPROXY]) {
   test(`${program} accepts its block, and serves with it`, needs(program), async (t) => {
     const setup = await setUp(t);
     const { folder, port } = setup;
-    const file = proxy.write(setup);
+    const file = writeBlock(proxy, setup);
     const home = { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
-    const { status: checked, text } = run(program, proxy.check(file), home);
+    const { status: checked, text } = run(program, [...proxy.check, file], home);
     assert.equal(checked, 0, text);
     assert.doesNotMatch(text, /warn|alert|emerg|not formatted/i);
-    const started = startProgram(pathOf(program)!, proxy.serve(file), { env: home });
+    const started = startProgram(pathOf(program)!, [...proxy.serve, file], { env: home });
     t.after(() => end(started, 'SIGKILL'));
     const origin = `${scheme}://127.0.0.1:${port}`;
     const statusNow = async (): Promise<number | undefined> =>

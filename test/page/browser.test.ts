@@ -139,6 +139,7 @@ inBrowser('The filter and the buttons show the pets that the curl line requests'
   await browser.click('#list-response button');
   await until(async () => (await browser.text('#list-response button')) === 'Copied');
   await browser.click('#previous');
+  await until(async () => ((await names()) as string[])[0] === 'Sold 20');
   await browser.click('#previous');
   await until(async () => JSON.stringify(await names()) === JSON.stringify(first));
   await browser.run(`filter.value = 'pending'; filter.dispatchEvent(new Event('change'))`);

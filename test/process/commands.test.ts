@@ -2,17 +2,16 @@
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { apiKeyProblem } from '../../src/api-keys/api-key.ts';
+import { VERSION } from '../../src/base/version.ts';
 import { COMMANDS } from '../../src/commands/commands.ts';
 import { HELP } from '../../src/commands/help.ts';
 import { runScript, startFor } from '../support/process/process.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 
-const MANIFEST = new URL('../../../package.json', import.meta.url);
-const { version } = JSON.parse(readFileSync(MANIFEST, 'utf8')) as { version: string };
 const NO_FILE = /^There is no data file .*data\/pets\.json\n$/;
 const NOT_CONFIGURED = /^petstore: as configured, the service has no data file: /;
 
@@ -20,7 +19,7 @@ const NOT_CONFIGURED = /^petstore: as configured, the service has no data file: 
 const CALLS: readonly (readonly [string, Record<string, string>, number, string | RegExp])[] = [
   ['--help', { PORT: 'a mistake' }, 0, HELP],
   ['help no-such-command', {}, 0, HELP],
-  ['--version', {}, 0, `${version}\n`],
+  ['--version', {}, 0, `${VERSION}\n`],
   ...Object.keys(COMMANDS).map(
     (name) => [`help ${name}`, {}, 0, new RegExp(`^Usage: petstore ${name}\\b`, 'm')] as const,
   ),

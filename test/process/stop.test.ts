@@ -105,17 +105,6 @@ LogStore.prototype.close = () => Promise.reject(new Error('The pets are not safe
   assert.match(service.stderr(), /"Graceful shutdown failed","cause":"The pets are not safe"\}\n$/);
 });
 
-test('A second signal ends the process with 1, and every pet is in the journal', async (t) => {
-  const dataFile = join(tempDir(t), 'pets.json');
-  const service = startOn(t, dataFile);
-  await addPet(await service.ready());
-  await holdStop(t, service);
-  service.child.kill('SIGTERM');
-  await logged(service, '"Stopping"');
-  assert.equal(await end(service, 'SIGINT'), 1);
-  assert.ok(readFileSync(`${dataFile}.journal`, 'utf8').includes('Rex'));
-});
-
 test('The service continues after the reader of its log has ended', async (t) => {
   const service = startFor(t, ['--port', '0', '--memory', '--access-log', 'on']);
   const url = await service.ready();

@@ -1,6 +1,6 @@
 /** A clock and timers for a file store, moved by the test. */
 
-import type { StoreClock } from '../../src/stores/file/store-clock.ts';
+import type { Clock } from '../../src/base/clock.ts';
 
 export class TestClock {
   /** Milliseconds of the monotonic clock. */
@@ -10,7 +10,7 @@ export class TestClock {
   readonly #tickers: Set<() => void | Promise<void>> = new Set();
 
   /** The options with which a store is opened. */
-  readonly options: StoreClock = {
+  readonly options: Clock = {
     now: () => this.ms,
     timeOfDay: () => this.offsetMs + this.ms,
     sleep: async (ms) => void (this.ms += ms),
@@ -21,7 +21,7 @@ export class TestClock {
   };
 
   /** The clock of a new process: the timers of the process before it are gone. */
-  startProcess(): StoreClock {
+  startProcess(): Clock {
     this.#tickers.clear();
     return this.options;
   }

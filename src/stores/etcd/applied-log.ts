@@ -9,9 +9,9 @@ import { isUtf8 } from 'node:buffer';
 import zlib from 'node:zlib';
 import { decodeCommit, type Commit, type CommittedKey } from '../commits/commit.ts';
 import { scanCommit } from '../commits/commit-scanner.ts';
-import { KEY_LIFETIME_MS, type KeyClock, type KeyTable } from '../idempotency/key-table.ts';
+import { KEY_LIFETIME_MS, KeyTable, type KeyClock } from '../idempotency/key-table.ts';
 import { ScannedPets, scannedBytes } from '../table/pet-scanner.ts';
-import type { PetTable } from '../table/pet-table.ts';
+import { PetTable } from '../table/pet-table.ts';
 import { ifValueBegins, ifValueIs, type KeyValue, type TxnPart } from './etcd-json.ts';
 import { LogLostError } from './log-lost-error.ts';
 import { decodeValue, digestOf, headOf, slotKey, type Layout, type Meta } from './slots.ts';
@@ -34,7 +34,7 @@ export interface LogId extends Meta {
 
 export class AppliedLog {
   readonly layout: Layout;
-  readonly pets: PetTable;
+  readonly pets: PetTable = new PetTable();
   readonly keys: KeyTable;
   readonly #meta: Buffer;
   readonly #clock: KeyClock;
@@ -44,16 +44,9 @@ export class AppliedLog {
   #last: { readonly key: string; readonly head: string } | undefined;
   #digest: string;
 
-  /** What is applied goes into the two tables, which are empty. */
-  constructor(
-    { layout, meta, logId }: LogId,
-    { pets, keys }: Pick<AppliedLog, 'pets' | 'keys'>,
-    clock: KeyClock,
-    graceMs: number = KEY_GRACE_MS,
-  ) {
+  constructor({ layout, meta, logId }: LogId, clock: KeyClock, graceMs: number = KEY_GRACE_MS) {
     this.layout = layout;
-    this.pets = pets;
-    this.keys = keys;
+    this.keys = new KeyTable(clock);
     this.#meta = meta;
     this.#clock = clock;
     this.#graceMs = graceMs;
@@ -89,11 +82,6 @@ export class AppliedLog {
   apply(keyValues: readonly KeyValue[]): void {
     for (const keyValue of keyValues) {
       const { key } = keyValue;
-      if (!SLOT.test(key.slice(this.layout.prefix.length))) {
-        throw new LogLostError(
-          `${key} is not a key of a log: use a prefix that has no keys except those of pets`,
-        );
-      }
       if (key < this.nextSlot) continue;
       if (key !== this.nextSlot) {
         throw new LogLostError(
@@ -147,5 +135,3 @@ export class AppliedLog {
     this.keys.add({ key, id, petCrc: zlib.crc32(petText) }, lifetimeMs);
   }
 }
-
-const SLOT: RegExp = /^c\/[0-9]{19}$/;

@@ -8,7 +8,7 @@
 import type { StoreStats } from '../../model/pet-store.ts';
 import type { TxnResponse } from './etcd-json.ts';
 
-type CallCount = NonNullable<StoreStats['calls']>[number];
+export type CallCount = NonNullable<StoreStats['calls']>[number];
 
 export type CallResult = { readonly kind: 'answered'; readonly answer: TxnResponse } | FailedCall;
 
@@ -36,23 +36,8 @@ export type CallKind = 'start' | 'read' | 'create' | 'look';
 
 export interface EtcdCalls {
   txn(text: string, kind: CallKind): Promise<CallResult>;
-  /** How many calls there were; a simulation may count none. */
-  readonly counts?: CallCounts;
+  /** How many calls there were of each kind and result, for each endpoint. */
+  readonly counts: readonly CallCount[];
   /** Aborts the calls in progress. */
   close(): void;
-}
-
-/** How many calls there were of each kind and result, for each endpoint. */
-export class CallCounts {
-  readonly #counts: Map<string, CallCount> = new Map();
-
-  count(call: CallKind | 'log in', outcome: CallResult['kind'], endpoint: string): void {
-    const name = `${call}/${outcome}/${endpoint}`;
-    const { value } = this.#counts.get(name) ?? { value: 0 };
-    this.#counts.set(name, { call, outcome, endpoint, value: value + 1 });
-  }
-
-  entries(): readonly CallCount[] {
-    return [...this.#counts.values()];
-  }
 }

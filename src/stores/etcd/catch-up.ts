@@ -16,11 +16,8 @@ import type { AppliedLog } from './applied-log.ts';
 import type { CallKind, EtcdCalls, FailedCall } from './calls.ts';
 import type { EtcdClock } from './etcd-clock.ts';
 import { encodeTxn, firstKey, range, type RangeResponse, type Txn } from './etcd-json.ts';
-import type { TxnPart } from './etcd-json.ts';
 import { LogLostError } from './log-lost-error.ts';
 import { slotBound, slotKey } from './slots.ts';
-
-export type CaughtUp = { readonly kind: 'caught up' } | FailedCall;
 
 const FIRST_WINDOW = 4096n;
 const MAX_WINDOW = 1n << 20n;
@@ -53,8 +50,11 @@ export class CatchUp {
     return this.#strayKey;
   }
 
-  /** Applies at least what was committed before the call. Rejects with LogLostError. */
-  async run(kind: CallKind): Promise<CaughtUp> {
+  /**
+   * Applies at least what was committed before the call. Resolves with the call that failed, or
+   * with undefined. Rejects with LogLostError.
+   */
+  async run(kind: CallKind): Promise<FailedCall | undefined> {
     const log = this.#log;
     const now = this.#clock.now();
     const seeksStray = now - this.#straySoughtAt >= STRAY_MS;
@@ -78,38 +78,28 @@ export class CatchUp {
           this.#straySoughtAt = now;
           this.#strayKey = strays.flatMap(({ keyValues }) => keyValues)[0]?.key;
         }
-        return { kind: 'caught up' };
+        return undefined;
       }
       this.#adapt(found);
     }
   }
 
-  #step(end: bigint, seeksStray: boolean): Txn {
-    const log = this.#log;
-    const rangeEnd = slotBound(log.layout, end);
-    const slots = range(log.nextSlot, rangeEnd, this.#limit);
-    return {
-      compare: log.compares,
-      success: seeksStray ? [slots, ...this.#aroundSlots(rangeEnd)] : [slots],
-      failure: [],
-    };
-  }
-
   /**
-   * The prefix without the meta key, the applied slots and the window. When catching up ends, no
-   * slot is after the window, so that any key in these ranges is a stray one.
+   * Reads a window of slots. A search for stray keys also reads the first key of each range around
+   * the meta key, the applied slots and the window. When catching up ends, no slot is after the
+   * window, so that any key in these ranges is a stray one.
    */
-  #aroundSlots(rangeEnd: string): readonly TxnPart[] {
-    const { layout } = this.#log;
-    const { prefix, slotsEnd, meta, end } = layout;
-    // At the highest ids no slot is after the window, and the range would be empty.
-    const later = rangeEnd === slotsEnd ? [] : [firstKey(rangeEnd, slotsEnd)];
-    return [
-      firstKey(prefix, slotKey(layout, 0n)),
-      ...later,
-      firstKey(slotsEnd, meta),
-      firstKey(`${meta}\0`, end),
-    ];
+  #step(end: bigint, seeksStray: boolean): Txn {
+    const { layout, nextSlot, compares } = this.#log;
+    const { prefix, meta } = layout;
+    const rangeEnd = slotBound(layout, end);
+    const success = [range(nextSlot, rangeEnd, this.#limit)];
+    if (seeksStray) {
+      success.push(firstKey(prefix, slotKey(layout, 0n)));
+      success.push(firstKey(rangeEnd, meta));
+      success.push(firstKey(`${meta}\0`, layout.end));
+    }
+    return { compare: compares, success, failure: [] };
   }
 
   /** A window with too many commits loads the member; a nearly empty one wastes a round trip. */

@@ -41,7 +41,7 @@ import type { EtcdCalls } from './calls.ts';
 import { logDiverged, type CatchUp } from './catch-up.ts';
 import { retried, type EtcdClock } from './etcd-clock.ts';
 import { encodeTxn, ifAbsent, put, range } from './etcd-json.ts';
-import type { KeyValue, RangeResponse } from './etcd-json.ts';
+import type { KeyValue, RangeResponse, Txn } from './etcd-json.ts';
 import { FailureReport } from './failure-report.ts';
 import { encodeValue, slotBound } from './slots.ts';
 
@@ -85,10 +85,7 @@ interface Proposal {
   readonly commit: Commit;
   /** The slot, and its value if the proposal takes it. */
   readonly keyValue: KeyValue;
-  /** The transaction, as it is sent. */
-  readonly text: string;
-  /** The same transaction without the put. */
-  readonly lookText: string;
+  readonly txn: Txn;
 }
 
 export class CommitWriter {
@@ -99,7 +96,6 @@ export class CommitWriter {
   /** Why it is unknown whether a key is stored, for creates proposed after the id `#doubtAfter`. */
   readonly #keysInDoubt: Map<KeyHash, string> = new Map();
   #doubtAfter: bigint | undefined;
-  #hasWon = false;
   /** The last id of this process's last commit, and how many such commits were in a row. */
   #ownLastId: bigint;
   #commitsInRow = Infinity;
@@ -136,7 +132,7 @@ export class CommitWriter {
     // Callers that were just served, and create again immediately, are to share one commit.
     await clock.yieldToEventLoop();
     const isAlone = log.lastId === this.#ownLastId && this.#commitsInRow >= COMMITS_IN_ROW;
-    if (this.#hasWon && !isAlone) await clock.sleep((0.5 + clock.random()) * this.#roundTripMs);
+    if (!isAlone) await clock.sleep((0.5 + clock.random()) * this.#roundTripMs);
   }
 
   /** Stores the pets together. Resolves with the outcome of each. */
@@ -161,7 +157,7 @@ export class CommitWriter {
   ): Promise<readonly Outcome<StoredPet>[] | undefined> {
     const { clock, log, whyNot } = this.#deps;
     const refuse = (cause: string): readonly Outcome<StoredPet>[] => {
-      this.failures.record({ cause });
+      this.failures.record(cause);
       const error = new StoreUnavailableError(`Pets cannot be stored: ${cause}`);
       return creates.map(() => ({ error }));
     };
@@ -171,10 +167,9 @@ export class CommitWriter {
     const proposal = this.#propose(creates);
     const { commit } = proposal;
     const result = await this.#runProposal(proposal, startedAt);
-    this.#hasWon = result.kind === 'stored';
     switch (result.kind) {
       case 'stored':
-        this.failures.record(undefined);
+        this.failures.record();
         this.#commitsInRow = commit.after === this.#ownLastId ? this.#commitsInRow + 1 : 1;
         this.#ownLastId = commit.pets.at(-1)?.id ?? commit.after;
         return commit.pets.map(({ id, text }) => ({ result: storedPetOf(id, text) }));
@@ -198,7 +193,7 @@ export class CommitWriter {
     { commit, keyValue }: Proposal,
     cause: string,
   ): readonly Outcome<StoredPet>[] {
-    this.failures.record({ cause });
+    this.failures.record(cause);
     const message = `It is not known whether the pet was stored: ${cause}`;
     if (this.#doubtAfter !== commit.after) this.#keysInDoubt.clear();
     this.#doubtAfter = commit.after;
@@ -223,21 +218,21 @@ export class CommitWriter {
     const rangeEnd = slotBound(log.layout, log.lastId + CONFLICT_WINDOW);
     const compare = [...log.compares, ifAbsent(slot)];
     const failure = [range(slot, rangeEnd, CONFLICT_COMMITS)];
-    const text = encodeTxn({ compare, success: [put(slot, value)], failure });
-    const lookText = encodeTxn({ compare, success: [], failure });
-    return { commit, keyValue: { key: slot, value }, text, lookText };
+    const txn = { compare, success: [put(slot, value)], failure };
+    return { commit, keyValue: { key: slot, value }, txn };
   }
 
   /** Sends a proposal until its outcome is known, or its time is over. */
   async #runProposal(proposal: Proposal, startedAt: number): Promise<ProposalResult> {
     const { calls, clock } = this.#deps;
+    const text = encodeTxn(proposal.txn);
     const proposedAt = clock.now();
     let isInDoubt = false;
     /** True if etcd reported no space, and the slot could not be read after that. */
     let isUnread = false;
     return retried(clock, async () => {
       const sentAt = clock.now();
-      const result = await calls.txn(proposal.text, 'create');
+      const result = await calls.txn(text, 'create');
       if (result.kind === 'answered') {
         this.#roundTripMs = clock.now() - sentAt;
         const { succeeded, ranges } = result.answer;
@@ -247,7 +242,7 @@ export class CommitWriter {
       const { kind, cause } = result;
       if (kind === 'no space') {
         // The put may have reached the slot nevertheless.
-        const look = await calls.txn(proposal.lookText, 'look');
+        const look = await calls.txn(encodeTxn({ ...proposal.txn, success: [] }), 'look');
         isUnread = look.kind !== 'answered';
         if (look.kind === 'answered' && !look.answer.succeeded) {
           return this.#applySlot(proposal, look.answer.ranges[0], true);

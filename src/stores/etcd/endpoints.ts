@@ -27,37 +27,41 @@ const FAILED_MS = 10_000;
 /** An endpoint is near enough if its round trip is at most twice the shortest plus this. */
 const NEAR_MS = 1;
 
-type State = 'working' | 'failed' | 'strange';
+export type EndpointState = 'working' | 'failed' | 'strange';
 
-const EVENTS: Readonly<Record<State, readonly [LogLevel, string]>> = {
+const EVENTS: Readonly<Record<EndpointState, readonly [LogLevel, string]>> = {
   working: ['info', 'An etcd endpoint works again'],
   failed: ['warn', 'An etcd endpoint fails'],
   strange: ['error', 'An etcd endpoint belongs to another cluster'],
 };
 
-interface Endpoint {
+/** An endpoint, which is `working` at first. Only `Endpoints` changes the state. */
+export interface Endpoint {
   readonly url: string;
-  state: State;
+  state: EndpointState;
   /** When it entered the state. */
   since: number;
+  /** The last one that was measured, or Infinity if it did not respond. */
+  roundTripMs: number;
 }
 
-export class Endpoints {
-  readonly #endpoints: readonly Endpoint[];
+export class Endpoints<One extends Endpoint> {
+  readonly #endpoints: readonly One[];
   readonly #now: () => number;
   readonly #tell: Log;
-  #current = 0;
+  #current: One;
   #answeredAt = -Infinity;
 
   /** `now` is a monotonic clock in milliseconds. */
-  constructor(urls: readonly string[], now: () => number, tell: Log) {
-    this.#endpoints = urls.map((url) => ({ url, state: 'working', since: -Infinity }));
+  constructor(endpoints: readonly One[], now: () => number, tell: Log) {
+    this.#endpoints = endpoints;
+    this.#current = endpoints[0]!;
     this.#now = now;
     this.#tell = tell;
   }
 
-  /** The index of the endpoint in use. */
-  get current(): number {
+  /** The endpoint in use. */
+  get current(): One {
     return this.#current;
   }
 
@@ -75,46 +79,43 @@ export class Endpoints {
   }
 
   /** Records that the endpoint did not respond. */
-  failed(index: number, cause: string): void {
-    this.#leave(index);
-    if (this.#endpoints[index]?.state === 'working') this.#enter(index, 'failed', cause);
+  failed(endpoint: One, cause: string): void {
+    this.#leave(endpoint);
+    if (endpoint.state === 'working') this.#enter(endpoint, 'failed', cause);
   }
 
   /** Records that the endpoint responded for another cluster. */
-  strange(index: number, cause: string): void {
-    this.#leave(index);
-    this.#enter(index, 'strange', cause);
+  strange(endpoint: One, cause: string): void {
+    this.#leave(endpoint);
+    this.#enter(endpoint, 'strange', cause);
   }
 
   /** Records that the endpoint responded to a check, for the cluster. */
-  works(index: number): void {
-    const endpoint = this.#endpoints[index];
-    if (endpoint?.state === 'failed') {
-      // Members without a majority respond to a check, too.
-      const isTooEarly = this.#now() - endpoint.since < FAILED_MS;
-      if (isTooEarly || this.#answeredAt < endpoint.since) return;
-    }
-    this.#enter(index, 'working');
+  works(endpoint: One): void {
+    const { state, since } = endpoint;
+    const isTooEarly = this.#now() - since < FAILED_MS;
+    // Members without a majority respond to a check, too.
+    if (state === 'failed' && (isTooEarly || this.#answeredAt < since)) return;
+    this.#enter(endpoint, 'working');
   }
 
-  /** Chooses the nearest endpoint. The round trip of one that did not respond is undefined. */
-  chooseNearest(roundTripsMs: readonly (number | undefined)[]): void {
-    const known = roundTripsMs.map((ms, index) =>
-      this.#endpoints[index]?.state === 'working' ? (ms ?? Infinity) : Infinity,
-    );
-    const shortest = Math.min(...known);
-    const current = known[this.#current] ?? Infinity;
-    if (current > 2 * shortest + NEAR_MS) this.#current = known.indexOf(shortest);
+  /** Uses the nearest endpoint, after the round trips were measured. */
+  chooseNearest(): void {
+    const ms = ({ state, roundTripMs }: One): number =>
+      state === 'working' ? roundTripMs : Infinity;
+    const nearest = this.#endpoints.reduce((a, b) => (ms(b) < ms(a) ? b : a));
+    if (ms(this.#current) > 2 * ms(nearest) + NEAR_MS) this.#current = nearest;
   }
 
   /** Uses the next endpoint if this one is in use. */
-  #leave(index: number): void {
-    if (index === this.#current) this.#current = (index + 1) % this.#endpoints.length;
+  #leave(endpoint: One): void {
+    if (endpoint !== this.#current) return;
+    const next = this.#endpoints.indexOf(endpoint) + 1;
+    this.#current = this.#endpoints[next] ?? this.#endpoints[0]!;
   }
 
-  #enter(index: number, state: State, cause?: string): void {
-    const endpoint = this.#endpoints[index];
-    if (endpoint === undefined || endpoint.state === state) return;
+  #enter(endpoint: One, state: EndpointState, cause?: string): void {
+    if (endpoint.state === state) return;
     endpoint.state = state;
     endpoint.since = this.#now();
     const details = { endpoint: endpoint.url };

@@ -9,10 +9,9 @@
 
 import { readFile } from 'node:fs/promises';
 import { messageOf, safeLog, silent } from '../../base/log.ts';
-import { CallCounts, type CallKind, type CallResult } from './calls.ts';
-import type { EtcdCalls, FailedCall } from './calls.ts';
+import type { CallCount, CallKind, CallResult, EtcdCalls, FailedCall } from './calls.ts';
 import { Endpoints } from './endpoints.ts';
-import { systemClock, type EtcdClock } from './etcd-clock.ts';
+import { etcdClock, type EtcdClock } from './etcd-clock.ts';
 import { decodeError, decodeToken, decodeTxnResponse, type TxnResponse } from './etcd-json.ts';
 import { DEFAULT_PREFIX, type ClusterOptions } from './etcd-options.ts';
 import { Member, type MemberResponse } from './member.ts';
@@ -42,13 +41,12 @@ const REFUSALS: readonly number[] = [
 ];
 
 /** A member's response to a check. */
-export type ClusterResponse =
-  { readonly clusterId: string; readonly roundTripMs: number } | FailedCall;
+export type ClusterResponse = { readonly clusterId: string } | FailedCall;
 
 export class EtcdClient implements EtcdCalls {
-  readonly counts: CallCounts = new CallCounts();
+  readonly #counts: Map<string, CallCount> = new Map();
   readonly #members: readonly Member[];
-  readonly #endpoints: Endpoints;
+  readonly #endpoints: Endpoints<Member>;
   readonly #options: ClusterOptions;
   readonly #clock: EtcdClock;
   /** The members that are known to belong to the cluster. */
@@ -59,25 +57,28 @@ export class EtcdClient implements EtcdCalls {
   #isClosed = false;
 
   constructor(options: ClusterOptions) {
-    const { endpoints, clock = systemClock, log = silent } = options;
+    const { endpoints, clock = etcdClock, log = silent } = options;
     this.#options = options;
     this.#clock = clock;
     this.#members = endpoints.map((endpoint) => new Member(endpoint, options));
-    this.#endpoints = new Endpoints(endpoints, () => clock.now(), safeLog(log));
+    this.#endpoints = new Endpoints(this.#members, () => clock.now(), safeLog(log));
     this.#stopChecking = clock.every(CHECK_ALL_MS, () => void this.#checkAll());
   }
 
   async txn(text: string, kind: CallKind): Promise<CallResult> {
-    const index = this.#endpoints.current;
-    const member = this.#members[index];
-    if (member === undefined || this.#isClosed) return { kind: 'unsent', cause: 'closed' };
+    if (this.#isClosed) return { kind: 'unsent', cause: 'closed' };
+    const member = this.#endpoints.current;
     const result = await this.#txnTo(member, text);
-    this.counts.count(kind, result.kind, member.endpoint);
+    this.#count(kind, result.kind, member);
     if (result.kind === 'answered') this.#endpoints.answered();
     const isMembersFault = result.kind === 'unsent' || result.kind === 'in doubt';
     if (!isMembersFault || this.#isClosed) return result;
-    this.#endpoints.failed(index, result.cause);
+    this.#endpoints.failed(member, result.cause);
     return this.#endpoints.isOtherCluster ? { ...result, isOtherCluster: true } : result;
+  }
+
+  get counts(): readonly CallCount[] {
+    return [...this.#counts.values()];
   }
 
   /** Asks every member for its cluster, at the same time. */
@@ -95,6 +96,12 @@ export class EtcdClient implements EtcdCalls {
     this.#isClosed = true;
     this.#stopChecking();
     for (const member of this.#members) member.close();
+  }
+
+  #count(call: CallCount['call'], outcome: CallResult['kind'], { url: endpoint }: Member): void {
+    const name = `${call}/${outcome}/${endpoint}`;
+    const { value } = this.#counts.get(name) ?? { value: 0 };
+    this.#counts.set(name, { call, outcome, endpoint, value: value + 1 });
   }
 
   async #txnTo(member: Member, text: string): Promise<CallResult> {
@@ -118,14 +125,14 @@ export class EtcdClient implements EtcdCalls {
     this.#clusterId ??= clusterId;
     if (clusterId !== this.#clusterId) return this.#recordStrange(member);
     this.#checked.add(member);
-    this.#endpoints.works(this.#members.indexOf(member));
+    this.#endpoints.works(member);
     return undefined;
   }
 
   #recordStrange(member: Member): string {
     this.#checked.delete(member);
-    const cause = `${member.endpoint} belongs to another cluster than before`;
-    this.#endpoints.strange(this.#members.indexOf(member), cause);
+    const cause = `${member.url} belongs to another cluster than before`;
+    this.#endpoints.strange(member, cause);
     return cause;
   }
 
@@ -137,8 +144,9 @@ export class EtcdClient implements EtcdCalls {
     const text = `{"key":"${key}","serializable":true,"count_only":true}`;
     const startedAt = this.#clock.now();
     const response = await this.#post(member, '/v3/kv/range', text, CHECK_MS);
-    if ('cause' in response) return withoutEffect(response);
-    return { clusterId: response.clusterId, roundTripMs: this.#clock.now() - startedAt };
+    const hasFailed = 'cause' in response;
+    member.roundTripMs = hasFailed ? Infinity : this.#clock.now() - startedAt;
+    return hasFailed ? withoutEffect(response) : response;
   }
 
   /** Notices a lost member that is not in use, and finds the nearest one. */
@@ -152,14 +160,11 @@ export class EtcdClient implements EtcdCalls {
 
   #record(responses: readonly ClusterResponse[]): void {
     for (const [index, response] of responses.entries()) {
-      const member = this.#members[index];
-      if (member === undefined) continue;
+      const member = this.#members[index]!;
       if ('clusterId' in response) this.#recordCluster(member, response.clusterId);
-      else if (response.kind === 'unsent') this.#endpoints.failed(index, response.cause);
+      else if (response.kind === 'unsent') this.#endpoints.failed(member, response.cause);
     }
-    this.#endpoints.chooseNearest(
-      responses.map((response) => ('cause' in response ? undefined : response.roundTripMs)),
-    );
+    this.#endpoints.chooseNearest();
   }
 
   /** Sends a request; if the member refuses the token, logs in and sends it once more. */
@@ -177,7 +182,7 @@ export class EtcdClient implements EtcdCalls {
       const token = this.#token;
       const response = await member.post(path, body, timeoutMs, token);
       if (response.kind === 'answered' && response.status === 200) {
-        const cause = `${member.endpoint}: the response is not from etcd`;
+        const cause = `${member.url}: the response is not from etcd`;
         return decodeTxnResponse(response.text) ?? { kind: 'in doubt', cause };
       }
       if (token === undefined || isRetry || !isStaleToken(response)) {
@@ -196,7 +201,7 @@ export class EtcdClient implements EtcdCalls {
       const response = await member.post('/v3/auth/authenticate', body, CALL_MS);
       const token = response.kind === 'answered' ? decodeToken(response.text) : undefined;
       const { kind, cause } = withoutEffect(failureOf(member, response));
-      this.counts.count('log in', token === undefined ? kind : 'answered', member.endpoint);
+      this.#count('log in', token === undefined ? kind : 'answered', member);
       if (token === undefined) return { kind, cause: `Cannot log in: ${cause}` };
       this.#token = token;
       return undefined;
@@ -211,9 +216,9 @@ function failureOf(member: Member, response: MemberResponse): FailedCall {
   if (response.kind !== 'answered') return response;
   const error = decodeError(response.text);
   if (error === undefined) {
-    return { kind: 'in doubt', cause: `${member.endpoint}: HTTP status ${response.status}` };
+    return { kind: 'in doubt', cause: `${member.url}: HTTP status ${response.status}` };
   }
-  const cause = `${member.endpoint}: ${error.message}`;
+  const cause = `${member.url}: ${error.message}`;
   if (error.code === RESOURCE_EXHAUSTED) return { kind: 'no space', cause };
   return { kind: REFUSALS.includes(error.code) ? 'refused' : 'in doubt', cause };
 }

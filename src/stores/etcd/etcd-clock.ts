@@ -1,27 +1,17 @@
 /** The clock, the timers and the random numbers of the etcd store. Tests replace them. */
 
-import { setTimeout as sleep } from 'node:timers/promises';
-import type { KeyClock } from '../idempotency/key-table.ts';
+import { systemClock, type Clock } from '../../base/clock.ts';
 
-export interface EtcdClock extends KeyClock {
-  sleep(ms: number): Promise<void>;
+export interface EtcdClock extends Clock {
   /** Resolves after everything that is ready to run now. */
   yieldToEventLoop(): Promise<void>;
-  /** Calls back at this interval until the returned function is called. Keeps no process alive. */
-  every(ms: number, callback: () => void): () => void;
   /** Returns a number from 0 up to 1. */
   random(): number;
 }
 
-export const systemClock: EtcdClock = {
-  now: () => performance.now(),
-  timeOfDay: Date.now,
-  sleep: (ms) => sleep(ms),
+export const etcdClock: EtcdClock = {
+  ...systemClock,
   yieldToEventLoop: () => new Promise((resolve) => setImmediate(resolve)),
-  every(ms, callback) {
-    const timer = setInterval(callback, ms).unref();
-    return () => clearInterval(timer);
-  },
   random: Math.random,
 };
 

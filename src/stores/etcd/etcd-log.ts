@@ -17,6 +17,7 @@ import { CommitWriter, CREATE_MS, type SharedDeps } from './commit-writer.ts';
 import { FailureReport } from './failure-report.ts';
 import { LogLostError } from './log-lost-error.ts';
 import { ReadBarrier } from './read-barrier.ts';
+import { FULL_COMMIT_BYTES } from './slots.ts';
 
 export interface EtcdLogDeps extends SharedDeps {
   readonly target: LogTarget;
@@ -25,11 +26,6 @@ export interface EtcdLogDeps extends SharedDeps {
 /** The statistics that only a log in etcd has. */
 export type EtcdStats = Required<Pick<StoreStats, 'calls' | 'conflicts' | 'barrierSeconds'>>;
 
-/**
- * A commit takes pets until they have this many bytes: about 900 pets, which the fast path for
- * commits reads together.
- */
-const FULL_COMMIT_BYTES: number = 64 << 10;
 /** The longest pet, without its id: a commit of one such pet fits into a transaction. */
 const MAX_ETCD_PET_BYTES: number = (1 << 20) + 1024;
 /** About what a pet takes in a commit in addition to its members. */
@@ -44,7 +40,6 @@ export class EtcdLog implements CommitLog {
     fullCommitBytes: FULL_COMMIT_BYTES,
     petBytes: MAX_ETCD_PET_BYTES,
     bytesAroundPet: AROUND_PET_BYTES,
-    refusesLate: true,
   };
   readonly lost: Promise<LogLostError>;
   readonly #deps: EtcdLogDeps;
@@ -101,21 +96,14 @@ export class EtcdLog implements CommitLog {
     return this.#writer.failures.recent;
   }
 
+  /** A key in doubt can only be in a slot that is open: a retry that wins or loses it decides. */
   doubtOf(key: KeyHash): string | undefined {
     return this.#writer.doubtOf(key);
   }
 
-  /**
-   * Never waits: a key in doubt can only be stored in a slot that is still open, and a retry that
-   * wins or loses this slot ends the doubt.
-   */
-  async resolveDoubt(): Promise<boolean> {
-    return false;
-  }
-
   stats(): EtcdStats {
     return {
-      calls: this.#deps.calls.counts?.entries() ?? [],
+      calls: this.#deps.calls.counts,
       conflicts: this.#writer.conflicts,
       barrierSeconds: this.#barrier.seconds,
     };
@@ -138,14 +126,12 @@ export class EtcdLog implements CommitLog {
 
   #tick(): void {
     const { clock, target } = this.#deps;
-    const { problem } = this.#barrier;
     const { strayKey } = this.#deps.catchUp;
     this.#barrier.expire();
     const message = 'Pets cannot be stored: earlier creates are waiting for the etcd cluster';
     target.refuseWaiting(new StoreUnavailableError(message), clock.now() - CREATE_MS);
-    this.#outage.record(problem === undefined ? undefined : { cause: problem });
-    const cause = 'a start is refused until it is deleted';
-    this.#strayKey.record(strayKey === undefined ? undefined : { key: strayKey, cause });
+    this.#outage.record(this.#barrier.problem);
+    this.#strayKey.record(strayKey && 'a start is refused until it is deleted', strayKey);
   }
 
   /** Stops using the log permanently. Returns the message of the error. */

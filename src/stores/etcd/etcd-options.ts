@@ -109,8 +109,8 @@ function endpointSentences(endpoints: unknown): readonly string[] {
     if (origin === undefined) {
       const expected = 'must be URLs such as http://127.0.0.1:2379, without a path or a password';
       // The message must not contain the password of a URL.
-      const shown = typeof endpoint === 'string' ? quote(endpoint.replace(/\/\/.*@/, '//…@')) : '';
-      sentences.push(`${expected}, not ${shown === '' ? cut(String(endpoint)) : shown}`);
+      const text = String(endpoint).replace(/\/\/.*@/, '//…@');
+      sentences.push(`${expected}, not ${typeof endpoint === 'string' ? quote(text) : cut(text)}`);
     } else if (origins.has(origin)) {
       sentences.push(`must differ, but ${origin} is listed twice`);
     } else {

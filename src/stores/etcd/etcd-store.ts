@@ -6,12 +6,9 @@
 import { safeLog, silent } from '../../base/log.ts';
 import type { StoredPet } from '../../model/pet.ts';
 import type { PetPage, PetQuery } from '../../model/pet-store.ts';
-import { KeyTable } from '../idempotency/key-table.ts';
 import { openLogStore, type LogStore } from '../log-store.ts';
-import { PetTable } from '../table/pet-table.ts';
 import { AppliedLog } from './applied-log.ts';
-import { CatchUp } from './catch-up.ts';
-import { systemClock } from './etcd-clock.ts';
+import { etcdClock } from './etcd-clock.ts';
 import { EtcdLog } from './etcd-log.ts';
 import { DEFAULT_PREFIX, type ClusterOptions } from './etcd-options.ts';
 import { joinCluster } from './join-cluster.ts';
@@ -23,8 +20,6 @@ export type EtcdStore = Omit<LogStore<EtcdLog>, 'list' | 'get'> & {
   get(id: bigint): Promise<StoredPet | undefined>;
 };
 
-export type EtcdStoreOptions = ClusterOptions;
-
 /** How often a long start logs what it does. */
 const START_REPORT_MS = 3_000;
 
@@ -32,10 +27,9 @@ const START_REPORT_MS = 3_000;
  * Opens the store. Rejects if the cluster does not respond, or has no log under the prefix that
  * this release can read: `initEtcd` makes one.
  */
-export async function openEtcdStore(options: EtcdStoreOptions): Promise<EtcdStore> {
-  const { prefix = DEFAULT_PREFIX, clock = systemClock } = options;
+export async function openEtcdStore(options: ClusterOptions): Promise<EtcdStore> {
+  const { prefix = DEFAULT_PREFIX, clock = etcdClock } = options;
   const tell = safeLog(options.log ?? silent);
-  const tables = { pets: new PetTable(), keys: new KeyTable(clock) };
   let log: AppliedLog | undefined;
   const stopReporting = clock.every(START_REPORT_MS, () => {
     if (log === undefined) tell('info', 'The start waits for the etcd cluster');
@@ -44,11 +38,9 @@ export async function openEtcdStore(options: EtcdStoreOptions): Promise<EtcdStor
   let start: StartDeps | undefined;
   try {
     start = await joinCluster(options);
-    log = new AppliedLog(await openLog(start, prefix), tables, clock);
-    const catchUp = new CatchUp(start.calls, log, clock);
-    await readLog(start, log, catchUp);
-    const deps = { ...start, log, catchUp, tell };
-    const store = await openLogStore(tables, async (target) => new EtcdLog({ ...deps, target }));
+    log = new AppliedLog(await openLog(start, prefix), clock);
+    const deps = { ...start, log, catchUp: await readLog(start, log), tell };
+    const store = await openLogStore(log, async (target) => new EtcdLog({ ...deps, target }));
     return store as EtcdStore;
   } catch (error) {
     start?.calls.close();

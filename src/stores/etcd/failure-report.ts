@@ -14,7 +14,7 @@ export class FailureReport {
   readonly #clock: EtcdClock;
   readonly #began: string;
   readonly #ended: string;
-  #last: { readonly cause: string; readonly key?: string; readonly at: number } | undefined;
+  #last: { readonly cause: string; readonly key: string | undefined; at: number } | undefined;
 
   /** `began` and `ended` are the events in the log. */
   constructor(tell: Log, clock: EtcdClock, began: string, ended: string) {
@@ -30,12 +30,14 @@ export class FailureReport {
     return last !== undefined && this.#clock.now() - last.at < RECENT_MS ? last.cause : undefined;
   }
 
-  /** Records a failure, or undefined for a success. Another etcd key makes it a new failure. */
-  record(failure: { readonly cause: string; readonly key?: string } | undefined): void {
+  /** Records the cause of a failure, or a success. Another etcd key makes it a new failure. */
+  record(cause?: string, key?: string): void {
     const last = this.#last;
-    this.#last = failure && { ...failure, at: this.#clock.now() };
-    if (failure === undefined && last !== undefined) this.#tell('info', this.#ended);
-    const isNew = last === undefined || last.key !== failure?.key;
-    if (failure !== undefined && isNew) this.#tell('error', this.#began, failure);
+    this.#last = cause === undefined ? undefined : { cause, key, at: this.#clock.now() };
+    if (cause === undefined) {
+      if (last !== undefined) this.#tell('info', this.#ended);
+    } else if (last === undefined || last.key !== key) {
+      this.#tell('error', this.#began, key === undefined ? { cause } : { key, cause });
+    }
   }
 }

@@ -9,18 +9,13 @@
 
 import { createHash } from 'node:crypto';
 import { encodeCommit } from '../commits/commit.ts';
-import { KeyTable, type KeyClock, type KeyEntry } from '../idempotency/key-table.ts';
-import { PetTable, type TablePet } from '../table/pet-table.ts';
+import type { KeyClock, KeyEntry, KeyTable } from '../idempotency/key-table.ts';
+import type { PetTable, TablePet } from '../table/pet-table.ts';
 import { AppliedLog, type LogId } from './applied-log.ts';
-import { CatchUp } from './catch-up.ts';
 import { ifAbsent } from './etcd-json.ts';
 import { LogLostError } from './log-lost-error.ts';
 import { openLog, openOrMakeLog, putIf, readLog, type StartDeps } from './open-log.ts';
-import { encodeMeta, encodeValue } from './slots.ts';
-
-/** A commit takes pets until they are this many, or have this many bytes. */
-const MAX_COMMIT_PETS = 900;
-const FULL_COMMIT_BYTES: number = 64 << 10;
+import { encodeMeta, encodeValue, FULL_COMMIT_BYTES } from './slots.ts';
 
 /**
  * A time of day after every expiry: then no lifetime is longer than the 24 hours to which
@@ -74,9 +69,8 @@ export async function exportPets(
 }
 
 async function readWhole(deps: StartDeps, id: LogId): Promise<AppliedLog> {
-  const tables = { pets: new PetTable(), keys: new KeyTable(stoppedClock) };
-  const log = new AppliedLog(id, tables, stoppedClock, 0);
-  await readLog(deps, log, new CatchUp(deps.calls, log, deps.clock));
+  const log = new AppliedLog(id, stoppedClock, 0);
+  await readLog(deps, log);
   return log;
 }
 
@@ -95,7 +89,7 @@ function* batchesOf(pets: PetTable, after: bigint): Generator<readonly TablePet[
   for (const { id, text, status } of pets.pets(after)) {
     batch.push({ id, text, status });
     bytes += Buffer.byteLength(text);
-    if (batch.length < MAX_COMMIT_PETS && bytes < FULL_COMMIT_BYTES) continue;
+    if (bytes < FULL_COMMIT_BYTES) continue;
     yield batch;
     batch = [];
     bytes = 0;

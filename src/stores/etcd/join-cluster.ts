@@ -17,7 +17,7 @@ import { createSecureContext } from 'node:tls';
 import { messageOf } from '../../base/log.ts';
 import type { FailedCall } from './calls.ts';
 import { EtcdClient, type ClusterResponse } from './etcd-client.ts';
-import { systemClock } from './etcd-clock.ts';
+import { etcdClock } from './etcd-clock.ts';
 import { etcdProblems, type ClusterOptions, type EtcdOptions } from './etcd-options.ts';
 import { LogLostError } from './log-lost-error.ts';
 import { readCertificates } from './member.ts';
@@ -47,7 +47,7 @@ export async function joinCluster(
   needed: 'half' | 'all' = 'half',
 ): Promise<StartDeps> {
   checkEtcdOptions(options);
-  const { endpoints, clock = systemClock, signal, calls } = options;
+  const { endpoints, clock = etcdClock, signal, calls } = options;
   if (calls !== undefined) return { calls, clock, signal };
   const neededCount = needed === 'all' ? endpoints.length : Math.ceil(endpoints.length / 2);
   const client = new EtcdClient(options);

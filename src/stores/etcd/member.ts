@@ -11,6 +11,7 @@ import http from 'node:http';
 import https from 'node:https';
 import tls from 'node:tls';
 import type { FailedCall } from './calls.ts';
+import type { Endpoint, EndpointState } from './endpoints.ts';
 import type { EtcdOptions } from './etcd-options.ts';
 
 export type MemberResponse =
@@ -22,24 +23,24 @@ const MAX_RESPONSE_BYTES: number = 64 << 20;
 /** The lowest speed of a response. Without it an occasional byte would keep a request forever. */
 const MIN_BYTES_PER_MS = 64;
 
-/** How long an idle connection is kept open. */
-const IDLE_MS = 60_000;
+/** An idle connection is kept open for a minute. */
+const KEPT_ALIVE = { keepAlive: true, timeout: 60_000 } as const;
 
-export class Member {
+export class Member implements Endpoint {
   /** As configured, for messages. */
-  readonly endpoint: string;
+  readonly url: string;
+  state: EndpointState = 'working';
+  since: number = -Infinity;
+  roundTripMs: number = Infinity;
   readonly #url: URL;
   readonly #isSecure: boolean;
   readonly #agent: http.Agent;
 
-  constructor(endpoint: string, options: EtcdOptions) {
-    this.endpoint = endpoint;
-    this.#url = new URL(endpoint);
+  constructor(url: string, options: EtcdOptions) {
+    this.url = url;
+    this.#url = new URL(url);
     this.#isSecure = this.#url.protocol === 'https:';
-    const agentOptions = { keepAlive: true, timeout: IDLE_MS };
-    this.#agent = this.#isSecure
-      ? secureAgent(agentOptions, options)
-      : new http.Agent(agentOptions);
+    this.#agent = this.#isSecure ? secureAgent(options) : new http.Agent(KEPT_ALIVE);
   }
 
   /**
@@ -59,7 +60,7 @@ export class Member {
       const fail = (cause: string, kind: 'in doubt' | 'too long' = 'in doubt'): void => {
         clearTimeout(timer);
         // The first call counts.
-        resolve({ kind: isSent ? kind : 'unsent', cause: `${this.endpoint}: ${cause}` });
+        resolve({ kind: isSent ? kind : 'unsent', cause: `${this.url}: ${cause}` });
         request.destroy();
       };
       const timer = setTimeout(() => fail(`no response within ${timeoutMs} ms`), timeoutMs);
@@ -99,8 +100,8 @@ export class Member {
 }
 
 /** Returns an agent that reads the certificates for each connection: they may be renewed. */
-function secureAgent(agentOptions: https.AgentOptions, options: EtcdOptions): https.Agent {
-  const agent = new https.Agent(agentOptions);
+function secureAgent(options: EtcdOptions): https.Agent {
+  const agent = new https.Agent(KEPT_ALIVE);
   agent.createConnection = ((
     target: tls.ConnectionOptions,
     done: (error: unknown) => void,

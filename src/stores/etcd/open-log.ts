@@ -11,7 +11,7 @@
 import { StoreUnavailableError } from '../../model/pet-store.ts';
 import type { AppliedLog, LogId } from './applied-log.ts';
 import type { EtcdCalls, FailedCall } from './calls.ts';
-import type { CatchUp } from './catch-up.ts';
+import { CatchUp } from './catch-up.ts';
 import { retried, type EtcdClock } from './etcd-clock.ts';
 import {
   encodeTxn,
@@ -121,14 +121,12 @@ async function identifyLog(deps: StartDeps, layout: Layout, meta: Buffer): Promi
 }
 
 /** Applies all commits. Rejects if the prefix has a key that is not part of the log. */
-export async function readLog(deps: StartDeps, log: AppliedLog, catchUp: CatchUp): Promise<void> {
-  await repeatUntilDone(
-    deps,
-    () => catchUp.run('start'),
-    () => log.lastId,
-  );
+export async function readLog(deps: StartDeps, log: AppliedLog): Promise<CatchUp> {
+  const catchUp = new CatchUp(deps.calls, log, deps.clock);
+  const run = async (): Promise<CatchUp | FailedCall> => (await catchUp.run('start')) ?? catchUp;
+  await repeatUntilDone(deps, run, () => log.lastId);
   const { strayKey } = catchUp;
-  if (strayKey === undefined) return;
+  if (strayKey === undefined) return catchUp;
   throw new LogLostError(
     `${strayKey} is not part of the log: delete it, and all other such keys, if you know what ` +
       'they are',

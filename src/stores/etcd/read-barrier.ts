@@ -8,7 +8,8 @@
 
 import { Histogram } from '../../base/histogram.ts';
 import { StoreUnavailableError } from '../../model/pet-store.ts';
-import type { CatchUp, CaughtUp } from './catch-up.ts';
+import type { FailedCall } from './calls.ts';
+import type { CatchUp } from './catch-up.ts';
 import { retried, type EtcdClock } from './etcd-clock.ts';
 import { LogLostError } from './log-lost-error.ts';
 
@@ -91,13 +92,13 @@ export class ReadBarrier {
     // All of them may have been refused during a pause.
     if (served.length === 0) return true;
     const startedAt = this.#clock.now();
-    const result = await this.#catchUp
+    const failed = await this.#catchUp
       .run('read')
-      .catch((error: unknown): CaughtUp => ({ kind: 'refused', cause: this.#onLost(error) }));
+      .catch((error: unknown): FailedCall => ({ kind: 'refused', cause: this.#onLost(error) }));
     const now = this.#clock.now();
-    if (result.kind !== 'caught up') {
-      if ('isOtherCluster' in result) this.#onLost(otherCluster(result.cause));
-      this.#failure = { since: this.#failure?.since ?? now, cause: result.cause };
+    if (failed !== undefined) {
+      if (failed.isOtherCluster) this.#onLost(otherCluster(failed.cause));
+      this.#failure = { since: this.#failure?.since ?? now, cause: failed.cause };
       return undefined;
     }
     this.seconds.observe((now - startedAt) / 1000);

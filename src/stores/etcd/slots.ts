@@ -84,6 +84,12 @@ export function encodeValue(previous: string, text: string): Buffer {
   return Buffer.concat([Buffer.from(`${FORMAT} ${hex(zlib.crc32(rest))} `), rest]);
 }
 
+/**
+ * A commit takes pets until they have this many bytes: about 1,000 pets, which the fast path for
+ * commits reads together.
+ */
+export const FULL_COMMIT_BYTES: number = 64 << 10;
+
 /** Returns the format, the CRC and the nonce of a value: no other value begins with them. */
 export function headOf(value: Buffer): string {
   return value.toString('latin1', 0, NONCE_END);

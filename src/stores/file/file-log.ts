@@ -55,7 +55,6 @@ export class FileLog implements CommitLog {
     fullCommitBytes: FULL_COMMIT_BYTES,
     petBytes: MAX_PET_BYTES,
     bytesAroundPet: 0,
-    refusesLate: false,
   };
   readonly lost: Promise<Error>;
   readonly #deps: FileLogDeps;

@@ -14,6 +14,7 @@
 
 import { dirname, resolve } from 'node:path';
 import { OPEN_BRACKET } from '../../base/ascii.ts';
+import { systemClock, type Clock } from '../../base/clock.ts';
 import { Histogram } from '../../base/histogram.ts';
 import { skipSpace } from '../../base/json.ts';
 import { messageOf, safeLog, silent, type Log } from '../../base/log.ts';
@@ -28,7 +29,6 @@ import { withLine } from './line-number.ts';
 import { nodeDisk } from './node-disk.ts';
 import { fileAt, withFile } from './read-file.ts';
 import { recover } from './recovery.ts';
-import { systemClock, type StoreClock } from './store-clock.ts';
 import { LONG_JOURNAL_BYTES } from './store-files.ts';
 import { createLockAssertion, takeLock } from './store-lock.ts';
 import { storePaths } from './store-paths.ts';
@@ -57,8 +57,8 @@ export interface FileStoreOptions {
   /** For tests: the time of day in milliseconds since 1970. */
   readonly timeOfDay?: (() => number) | undefined;
   /** For tests: timers. */
-  readonly every?: StoreClock['every'] | undefined;
-  readonly sleep?: StoreClock['sleep'] | undefined;
+  readonly every?: Clock['every'] | undefined;
+  readonly sleep?: Clock['sleep'] | undefined;
 }
 
 /**
@@ -100,7 +100,7 @@ const SYNC_BOUNDS: readonly number[] = [
   0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5,
 ];
 
-function clockOf(options: FileStoreOptions): StoreClock {
+function clockOf(options: FileStoreOptions): Clock {
   return {
     now: options.now ?? systemClock.now,
     timeOfDay: options.timeOfDay ?? systemClock.timeOfDay,

@@ -18,6 +18,7 @@
 
 import { dirname } from 'node:path';
 import zlib from 'node:zlib';
+import type { Clock } from '../../base/clock.ts';
 import type { Histogram } from '../../base/histogram.ts';
 import { messageOf, type Log } from '../../base/log.ts';
 import type { PetsLocation } from '../../model/pet-store.ts';
@@ -38,7 +39,6 @@ import { pathState, ReadOnlyError } from './path-state.ts';
 import { chunksOf, readAll, withFile } from './read-file.ts';
 import { removeFile, replaceFile, writeAll } from './replace-file.ts';
 import { savePets, type SavedFile } from './saved-file.ts';
-import type { StoreClock } from './store-clock.ts';
 
 /** A journal up to this length is copied; a longer one only if it is shorter than the pets. */
 export const LONG_JOURNAL_BYTES: number = 64 << 20;
@@ -53,7 +53,7 @@ export interface StoreFilesDeps extends CheckpointDeps {
   /** Counts the journal's syncs that succeed. */
   readonly syncSeconds: Histogram;
   readonly log: Log;
-  readonly clock: StoreClock;
+  readonly clock: Clock;
 }
 
 export const JOURNAL_REPLACED = 'Another file has replaced the journal';

@@ -10,6 +10,8 @@
  * set, no key expires early.
  */
 
+import type { Clock } from '../../base/clock.ts';
+
 /** The first 16 bytes of a SHA-256, as 32 hex digits (api/idempotency-key.ts). */
 export type KeyHash = string;
 
@@ -24,12 +26,7 @@ export interface KeyEntry {
   readonly petCrc: number;
 }
 
-export interface KeyClock {
-  /** Milliseconds of a monotonic clock. */
-  now(): number;
-  /** Milliseconds since 1970. */
-  timeOfDay(): number;
-}
+export type KeyClock = Pick<Clock, 'now' | 'timeOfDay'>;
 
 export const MAX_IDEMPOTENCY_KEYS = 100_000;
 export const KEY_LIFETIME_MS: number = 24 * 60 * 60 * 1000;

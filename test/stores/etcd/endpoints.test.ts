@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Endpoints } from '../../../src/stores/etcd/endpoints.ts';
+import { Endpoints, type Endpoint } from '../../../src/stores/etcd/endpoints.ts';
 
 const EVENTS: Readonly<Record<string, string>> = {
   'An etcd endpoint fails': 'fails',
@@ -55,7 +55,7 @@ const ROWS: readonly (readonly [
 for (const [what, happens, asked, log, isLost = false] of ROWS) {
   test(`${what}: after "${happens}" ${asked} is asked, the log has "${log}"`, () => {
     const { endpoints, lines } = live(3, happens);
-    assert.equal('abc'[endpoints.current], asked);
+    assert.equal(endpoints.current.url, asked);
     assert.equal(lines.join(', '), log);
     assert.equal(endpoints.isOtherCluster, isLost);
   });
@@ -76,26 +76,33 @@ for (const [count, most] of [
   });
 }
 
-function live(count: number, happens: string): { endpoints: Endpoints; lines: readonly string[] } {
+function live(
+  count: number,
+  happens: string,
+): { endpoints: Endpoints<Endpoint>; lines: readonly string[] } {
   const lines: string[] = [];
   let seconds = 0;
+  const all = [...'abcde']
+    .slice(0, count)
+    .map((url): Endpoint => ({ url, state: 'working', since: -Infinity, roundTripMs: Infinity }));
   const endpoints = new Endpoints(
-    [...'abcde'].slice(0, count),
+    all,
     () => seconds * 1000,
     (_level, event, details) => lines.push(`${String(details?.['endpoint'])} ${EVENTS[event]}`),
   );
   for (const step of happens.split(' ').filter((part) => part !== '')) {
-    const index = 'abcde'.indexOf(step[1] ?? '');
+    const endpoint = all.find(({ url }) => url === step[1])!;
     if (step.startsWith('+')) seconds += Number(step);
     else if (step === 'ok') endpoints.answered();
-    else if (step.startsWith('f')) endpoints.failed(index, 'x');
-    else if (step.startsWith('s')) endpoints.strange(index, 'x');
-    else if (step.startsWith('w')) endpoints.works(index);
-    else endpoints.chooseNearest(roundTrips(step.slice('near:'.length)));
+    else if (step.startsWith('f')) endpoints.failed(endpoint, 'x');
+    else if (step.startsWith('s')) endpoints.strange(endpoint, 'x');
+    else if (step.startsWith('w')) endpoints.works(endpoint);
+    else {
+      for (const [i, ms] of step.slice('near:'.length).split(',').entries()) {
+        all[i]!.roundTripMs = ms === '-' ? Infinity : Number(ms);
+      }
+      endpoints.chooseNearest();
+    }
   }
   return { endpoints, lines };
-}
-
-function roundTrips(text: string): readonly (number | undefined)[] {
-  return text.split(',').map((ms) => (ms === '-' ? undefined : Number(ms)));
 }

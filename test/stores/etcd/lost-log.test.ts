@@ -119,12 +119,24 @@ for (const [what, whileRunning, atStart, damage] of DAMAGES) {
   });
 }
 
-test('A start is refused if the server ignores compares', async (t) => {
-  const [etcd] = await withPets(t);
-  const { txn } = etcd;
-  etcd.txn = (text) => txn.call(etcd, text.replace(/"compare":\[.*?\],/, '"compare":[],'));
-  await assert.rejects(openStore(t, simulated(etcd)), /ignore the compares of a transaction/);
-});
+for (const [what, compare] of [
+  ['that a key is absent', /"CREATE".*?"key":"[^"]*","create/],
+  ['that a range is absent', /"CREATE".*?"range_end"/],
+  ['for an equal value', /"EQUAL".*?"value"/],
+  ['for a greater value', /"GREATER"/],
+  ['for a less value', /"LESS"/],
+] as const) {
+  test(`A start is refused if the server ignores compares ${what}`, async (t) => {
+    const [etcd] = await withPets(t);
+    const { txn } = etcd;
+    etcd.txn = (text) =>
+      txn.call(
+        etcd,
+        compare.test(text) ? text.replace(/"compare":\[.*?\],/, '"compare":[],') : text,
+      );
+    await assert.rejects(openStore(t, simulated(etcd)), /ignore the compares of a transaction/);
+  });
+}
 
 test('A key that is not part of the log is named while the service runs', async (t) => {
   const etcd = new SimulatedEtcd();

@@ -8,11 +8,11 @@
  */
 
 import assert from 'node:assert/strict';
-import { after, test, type TestContext } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { initEtcd } from '../../../src/stores/etcd/new-log.ts';
 import { rounds } from '../../support/extent.ts';
-import { startCluster, withoutEtcd, type Cluster } from '../../support/etcd/cluster.ts';
+import { clusterOfFile, withoutEtcd, type Cluster } from '../../support/etcd/cluster.ts';
 import { bringFaults, type World } from '../../support/etcd/faults.ts';
 import { History, type SeenPet } from '../../support/etcd/history.ts';
 import { startLinks } from '../../support/etcd/link.ts';
@@ -34,8 +34,7 @@ const PATIENCE_MS = 1_000;
 /** How long clients may take to finish after the last fault. */
 const END_MS = 60_000;
 
-const cluster: Cluster | undefined =
-  withoutEtcd === false ? await startCluster({ after }) : undefined;
+const cluster = await clusterOfFile(3);
 let prefixes = 0;
 
 /** The status and the value of a response; undefined if there is none. */
@@ -83,11 +82,8 @@ class Life {
     await Promise.all(clients);
     if (this.#isViolated) this.history.check([]);
     const lists = await Promise.all(processes.map((process) => this.#wholeList(process)));
-    const lengths = lists.map(({ length }) => length);
-    const longest = lists[lengths.indexOf(Math.max(...lengths))] ?? [];
-    this.history.check(longest);
-    const texts = new Set(lists.map((list) => JSON.stringify(list)));
-    assert.equal(texts.size, 1, `the processes differ: they have ${lengths.join(', ')} pets`);
+    // Twice, since a process may lack a pet that only a later list shows.
+    for (const list of [...lists, ...lists]) this.history.check(list);
     return counts;
   }
 
@@ -134,23 +130,20 @@ class Life {
   }
 
   async #send(name: string, headers: Record<string, string> = {}): Promise<Answer> {
-    const startedAt = performance.now();
-    this.history.sent(name, startedAt);
+    this.history.sent(name);
     const body = JSON.stringify({ name, categoryId: 1 });
     const answer = await this.#ask('', { method: 'POST', headers, body });
-    if (answer?.[0] === 201) {
-      this.history.created(answer[1] as SeenPet, startedAt, performance.now());
-    }
+    if (answer?.[0] === 201) this.history.created(answer[1] as SeenPet);
     return answer;
   }
 
   async #list(): Promise<void> {
     const { lastId } = this.history;
     const after = this.#random.below(this.#random.pick([3, 12, lastId + 2]));
-    const page = { after: Math.max(0, lastId + 1 - after), limit: this.#random.pick([1, 20]) };
-    const startedAt = performance.now();
+    const limit = this.#random.pick([1, 20]);
+    const page = { after: Math.max(0, lastId + 1 - after), limit, lastId };
     const pets = await this.#page(page, this.#process());
-    if (pets !== undefined) this.history.listed(page, pets, startedAt, performance.now());
+    if (pets !== undefined) this.history.listed(page, pets);
   }
 
   async #page(
@@ -194,13 +187,7 @@ class Life {
   }
 }
 
-async function live(
-  t: TestContext,
-  ms: number,
-  seed: number,
-  fault?: PlantedFault,
-): Promise<Life & { readonly counts: Readonly<Record<string, number>> }> {
-  assert.ok(cluster);
+async function live(t: TestContext, ms: number, seed: number, fault?: PlantedFault) {
   const { endpoints } = cluster;
   const prefix = `random-${(prefixes += 1)}/`;
   await initEtcd({ endpoints, prefix });
@@ -211,7 +198,7 @@ async function live(
   const life = new Life(cluster, links, { program, prefix, seed });
   try {
     const counts = await life.run(ms, fault === undefined);
-    return Object.assign(life, { counts });
+    return { history: life.history, counts };
   } finally {
     await Promise.all(life.world.processes.map((process) => process.close()));
   }
@@ -227,13 +214,13 @@ test(
   },
 );
 
-const PLANTED: readonly (PlantedFault & { readonly expected: RegExp })[] = [
+const PLANTED: readonly (PlantedFault & { what: string; expected: RegExp })[] = [
   {
     what: 'a read that skips the barrier',
     file: 'stores/etcd/etcd-log.js',
     from: 'return this.#barrier.wait();',
     to: 'return Promise.resolve();',
-    expected: /not linearizable|the processes differ/,
+    expected: /not linearizable|and is not stored so/,
   },
   {
     what: 'a slot that is overwritten',
@@ -251,16 +238,12 @@ const PLANTED: readonly (PlantedFault & { readonly expected: RegExp })[] = [
   },
 ];
 
-for (const { expected, ...fault } of PLANTED) {
-  test(
-    `The random test finds ${fault.what}`,
-    { skip: withoutEtcd, timeout: 120_000 },
-    async (t) => {
-      // Two clients have to meet at the right time, which may take more than one life.
-      const life = async (): Promise<void> => {
-        for (let life = 0; life < 10; life += 1) await live(t, 1_000, SEED + life, fault);
-      };
-      await assert.rejects(life, expected);
-    },
-  );
+for (const { what, expected, ...fault } of PLANTED) {
+  test(`The random test finds ${what}`, { skip: withoutEtcd, timeout: 120_000 }, async (t) => {
+    // Two clients have to meet at the right time, which may take more than one life.
+    const life = async (): Promise<void> => {
+      for (let life = 0; life < 10; life += 1) await live(t, 1_000, SEED + life, fault);
+    };
+    await assert.rejects(life, expected);
+  });
 }

@@ -2,52 +2,46 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { decodeTxnResponse } from '../../../src/stores/etcd/etcd-json.ts';
-import { base64, startCluster, withoutEtcd } from '../../support/etcd/cluster.ts';
+import {
+  decodeTxnResponse,
+  encodeTxn,
+  firstKey,
+  ifAbsent,
+  ifValueBegins,
+  ifValueIs,
+  put,
+  range,
+  type Txn,
+} from '../../../src/stores/etcd/etcd-json.ts';
+import { startCluster, withoutEtcd } from '../../support/etcd/cluster.ts';
 import { SimulatedEtcd } from '../../support/etcd/simulated-etcd.ts';
 
-const key = (name: string): string => base64(`same/${name}`);
-const value: string = base64('a value');
-const empty = { compare: [], success: [], failure: [] } as const;
-const look = { request_range: { key: key('a') } } as const;
-const all = { key: key(''), range_end: key('~') } as const;
-const putA = { request_put: { key: key('a'), value } } as const;
-const putB = { request_put: { key: key('b'), value: '' } } as const;
-const range = { target: 'CREATE', result: 'EQUAL', ...all, create_revision: '0' } as const;
-
-const absent = (name: string): object => ({
-  ...{ target: 'CREATE', result: 'EQUAL', key: key(name), create_revision: '0' },
-});
-
-const compare = (name: string, result: string, text: string): object => ({
-  ...{ target: 'VALUE', result, key: key(name), value: text },
-});
+const [a, b, none] = ['same/a', 'same/b', 'same/none'] as const;
+const all = ['same/', 'same0'] as const;
+const [value, space, empty] = ['a value', 'a ', ''].map((text) => Buffer.from(text));
+assert.ok(value && space && empty);
+const putA = { compare: [ifAbsent(...all), ifAbsent(a)], success: [put(a, value)] } as const;
 
 /** Each kind of transaction that the store sends, one after the other. */
-const TXNS: readonly object[] = [
-  empty,
-  { ...empty, success: [look] },
-  { ...empty, compare: [compare('a', 'EQUAL', value)], failure: [look] },
-  { compare: [range, absent('a')], success: [putA], failure: [look] },
-  { compare: [range, absent('a')], success: [putA], failure: [look] },
-  { compare: [absent('a')], success: [putB], failure: [look] },
-  { compare: [absent('b')], success: [putB], failure: [look] },
-  { ...empty, compare: [compare('a', 'EQUAL', value)], success: [look] },
-  ...['a', 'a valu', 'a value', 'a value ', 'b'].flatMap((text) =>
-    ['GREATER', 'LESS'].map((result) => ({
-      ...{ ...empty, compare: [compare('a', result, base64(text))], success: [look] },
-    })),
+const TXNS: readonly Partial<Txn>[] = [
+  {},
+  { success: [range(a)] },
+  { compare: [ifValueIs(a, value)], failure: [range(a)] },
+  ...[putA, putA].map((txn) => ({ ...txn, failure: [range(a)] })),
+  { compare: [ifAbsent(a)], success: [put(b, space)], failure: [range(a)] },
+  { compare: [ifAbsent(b)], success: [put(b, space)], failure: [range(a)] },
+  { compare: [ifValueIs(a, value)], success: [range(a)] },
+  ...[a, b, none].flatMap((key) =>
+    ['', 'a', 'a valu', 'a value', 'b'].flatMap((text) =>
+      ifValueBegins(key, text).map((compare) => ({ compare: [compare], success: [range(key)] })),
+    ),
   ),
-  { ...empty, compare: [compare('none', 'LESS', base64('a'))], success: [look] },
-  {
-    ...{ compare: [compare('b', 'EQUAL', value)], success: [look] },
-    failure: [{ request_range: all }],
-  },
-  { ...empty, success: [{ request_range: { ...all, limit: '1' } }] },
-  { ...empty, success: [{ request_range: { ...all, keys_only: true } }, look] },
-  { ...empty, success: [{ request_range: { key: key('x'), range_end: key('y') } }] },
-  { ...empty, success: [putA] },
-  { ...empty, success: [look] },
+  { compare: [ifValueIs(b, value)], success: [range(a)], failure: [range(...all)] },
+  { success: [range(...all, 1)] },
+  { success: [firstKey(...all), range(a)] },
+  { success: [range('same/x', 'same/y')] },
+  { success: [put(a, empty)] },
+  { success: [range(a)] },
 ];
 
 test(
@@ -56,10 +50,11 @@ test(
   async (t) => {
     const cluster = await startCluster(t, { size: 1 });
     const simulated = new SimulatedEtcd();
-    for (const txn of TXNS) {
+    for (const parts of TXNS) {
+      const txn = { compare: [], success: [], failure: [], ...parts };
       const real = decodeTxnResponse(await cluster.call('/v3/kv/txn', txn));
       const expected = real && { ...real, clusterId: '1' };
-      const text = JSON.stringify(txn);
+      const text = encodeTxn(txn);
       assert.deepEqual(decodeTxnResponse(simulated.txn(text)), expected, text);
     }
   },

@@ -1,17 +1,16 @@
 /** The service itself on etcd: real processes that share a log, are killed, stop and lose it. */
 
 import assert from 'node:assert/strict';
-import { after, describe, test, type TestContext } from 'node:test';
+import { describe, test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { initEtcd } from '../../../src/stores/etcd/new-log.ts';
-import { rangeOf, startCluster, withoutEtcd, type Cluster } from '../../support/etcd/cluster.ts';
+import { rangeOf, clusterOfFile, withoutEtcd } from '../../support/etcd/cluster.ts';
 import { startLinks } from '../../support/etcd/link.ts';
 import { rounds } from '../../support/extent.ts';
 import { end, KEY, startFor, type Process } from '../../support/process/process.ts';
 
-const cluster: Cluster | undefined =
-  withoutEtcd === false ? await startCluster({ after }, { size: rounds(1, 3) }) : undefined;
-const endpoints = cluster?.endpoints ?? [];
+const cluster = await clusterOfFile(rounds(1, 3));
+const { endpoints } = cluster;
 const skip = withoutEtcd;
 
 /** Starts a service, on a log that is made first, if it does not exist. */
@@ -81,7 +80,7 @@ describe('The service on etcd', { concurrency: 3 }, () => {
   test('A service whose log is deleted ends with 1 and one line', { skip }, async (t) => {
     const service = await start(t, 'gone/');
     await service.ready();
-    await cluster?.call('/v3/kv/deleterange', rangeOf('gone/'));
+    await cluster.call('/v3/kv/deleterange', rangeOf('gone/'));
     // An idle service notices it, too, since it reads once a second.
     assert.equal(await service.exit(), 1);
     assert.match(service.stderr(), /petstore: The log under gone\/ is not the one/);

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { testPetStoreContract } from '../../../src/contract/pet-store-contract.ts';
-import { systemClock } from '../../../src/stores/etcd/etcd-clock.ts';
+import { etcdClock } from '../../../src/stores/etcd/etcd-clock.ts';
 import { openInitialized, simulated } from '../../support/etcd/opened-store.ts';
 import { SimulatedEtcd } from '../../support/etcd/simulated-etcd.ts';
 import { VirtualClock } from '../../support/etcd/virtual-clock.ts';
@@ -13,7 +13,7 @@ testPetStoreContract(
   'The etcd store on a simulated etcd',
   (t) => {
     const etcd = new SimulatedEtcd();
-    return () => openInitialized(t, simulated(etcd, { clock: systemClock }));
+    return () => openInitialized(t, simulated(etcd, { clock: etcdClock }));
   },
   { isDurable: true },
 );

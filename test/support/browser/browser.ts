@@ -7,7 +7,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 
 export interface Browser {
-  open(url: string): Promise<void>;
+  open(url: string): Promise<unknown>;
   /**
    * Runs a function body in the page. Resolves with what it returns, as JSON.
    */
@@ -15,18 +15,16 @@ export interface Browser {
   /** Resolves with the visible text of an element. */
   text(selector: string): Promise<string>;
   /** Clicks as a person does. Rejects if another element covers it. */
-  click(selector: string): Promise<void>;
+  click(selector: string): Promise<unknown>;
   /** Presses keys in the focused element; `\uE004` is Tab, `\uE007` Enter, `\uE00C` Escape. */
-  press(keys: string): Promise<void>;
+  press(keys: string): Promise<unknown>;
   /** Replaces the text of a field. */
-  type(selector: string, text: string): Promise<void>;
+  type(selector: string, text: string): Promise<unknown>;
   /** Sends a command of the DevTools protocol. */
   command(cmd: string, params: object): Promise<unknown>;
   /** The errors in the console, and the addresses of all requests, since the last call. */
   console(): Promise<readonly string[]>;
   requests(): Promise<readonly string[]>;
-  /** As PNG. */
-  screenshot(): Promise<Buffer>;
   close(): Promise<void>;
 }
 
@@ -56,13 +54,11 @@ export async function openBrowser(): Promise<Browser> {
     if (error !== undefined) throw new Error(`${method} ${path}: ${error}, ${message}`);
     return value;
   };
-  const made = (await call('POST', '', { capabilities: { alwaysMatch: CAPABILITIES } })) as {
-    sessionId: string;
-  };
-  const post = (path: string, body: object): Promise<unknown> =>
-    call('POST', `/${made.sessionId}${path}`, body);
+  const made = await call('POST', '', { capabilities: { alwaysMatch: CAPABILITIES } });
+  const session = `/${(made as { sessionId: string }).sessionId}`;
+  const post: Post = (path, body) => call('POST', `${session}${path}`, body);
   return browserOf(post, async () => {
-    await call('DELETE', `/${made.sessionId}`);
+    await call('DELETE', session);
     driver.kill();
     if (driver.exitCode === null) await once(driver, 'exit');
   });
@@ -91,26 +87,22 @@ function browserOf(post: Post, close: () => Promise<void>): Browser {
   const log = async (type: string): Promise<readonly { level: string; message: string }[]> =>
     (await post('/se/log', { type })) as { level: string; message: string }[];
   return {
-    async open(url) {
-      await post('/url', { url });
-    },
+    open: (url) => post('/url', { url }),
     run,
     text: async (selector) =>
       String(await run('return document.querySelector(arguments[0]).innerText', selector)),
-    async click(selector) {
-      await post(`${await find(selector)}/click`, {});
-    },
-    async press(keys) {
+    click: async (selector) => post(`${await find(selector)}/click`, {}),
+    press(keys) {
       const actions = [...keys].flatMap((value) => [
         { type: 'keyDown', value },
         { type: 'keyUp', value },
       ]);
-      await post('/actions', { actions: [{ type: 'key', id: 'keys', actions }] });
+      return post('/actions', { actions: [{ type: 'key', id: 'keys', actions }] });
     },
     async type(selector, text) {
       const field = await find(selector);
       await post(`${field}/clear`, {});
-      await post(`${field}/value`, { text });
+      return post(`${field}/value`, { text });
     },
     command: (cmd, params) => post('/goog/cdp/execute', { cmd, params }),
     async console() {
@@ -119,24 +111,16 @@ function browserOf(post: Post, close: () => Promise<void>): Browser {
     },
     async requests() {
       const events = (await log('performance')).map(
-        ({ message }) =>
-          (JSON.parse(message) as { message: { method: string; params: RequestEvent } }).message,
+        ({ message }) => (JSON.parse(message) as { message: NetworkEvent }).message,
       );
-      return events
-        .filter(({ method }) => method === 'Network.requestWillBeSent')
-        .map(({ params }) => params.request.url);
-    },
-    async screenshot() {
-      const { data } = (await post('/goog/cdp/execute', {
-        cmd: 'Page.captureScreenshot',
-        params: { format: 'png', captureBeyondViewport: true },
-      })) as { data: string };
-      return Buffer.from(data, 'base64');
+      const sent = events.filter(({ method }) => method === 'Network.requestWillBeSent');
+      return sent.map(({ params }) => params.request.url);
     },
     close,
   };
 }
 
-interface RequestEvent {
-  readonly request: { readonly url: string };
+interface NetworkEvent {
+  readonly method: string;
+  readonly params: { readonly request: { readonly url: string } };
 }

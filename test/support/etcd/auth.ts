@@ -8,20 +8,13 @@ import { gateway, rangeOf, type Cluster } from './cluster.ts';
 
 const PASSWORD = 'pässword "1"';
 
-export interface Auth {
-  /** What a store of the user is opened with. */
-  readonly user: { readonly user: string; readonly passwordFile: string };
-  /** Lets the user read the prefix, read and write it, or neither. */
-  permit(permType: 'READ' | 'READWRITE' | 'NONE'): Promise<void>;
-  /** Changes the user's password in etcd; the file keeps the old one. */
-  changePassword(password: string): Promise<void>;
-}
+export type Auth = Awaited<ReturnType<typeof enableAuth>>;
 
 /** Turns auth on, with the right to read and write the prefix `petstore/`. */
 export async function enableAuth(
   t: { after(hook: () => void): void },
   { endpoints: [endpoint = ''] }: Cluster,
-): Promise<Auth> {
+) {
   const call = async (path: string, body: object, token?: string): Promise<string> => {
     const text = await gateway(endpoint, `/v3/auth/${path}`, body, token);
     assert.doesNotMatch(text, /"error"/, `${path}: ${text}`);
@@ -46,11 +39,14 @@ export async function enableAuth(
   const passwordFile = join(tempDir(t), 'password');
   writeFileSync(passwordFile, `${PASSWORD}\n`);
   return {
+    /** What a store of the user is opened with. */
     user: { user: 'pets', passwordFile },
-    async permit(permType) {
+    /** Lets the user read the prefix, read and write it, or neither. */
+    async permit(permType: 'READ' | 'READWRITE' | 'NONE'): Promise<void> {
       if (permType === 'NONE') await asRoot('role/revoke', { role: 'pets', ...range });
       else await asRoot('role/grant', { name: 'pets', perm: { ...perm, permType } });
     },
-    changePassword: (changed) => asRoot('user/changepw', { name: 'pets', password: changed }),
+    /** Changes the user's password in etcd; the file keeps the old one. */
+    changePassword: (password: string) => asRoot('user/changepw', { name: 'pets', password }),
   };
 }

@@ -10,6 +10,7 @@ import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { after } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { tempDir } from '../disk/temp-dir.ts';
 
@@ -26,45 +27,17 @@ if (withoutEtcd !== false && process.env['NEED_ETCD'] !== undefined) throw new E
 
 const START_MS = 30_000;
 
-export interface EtcdMember {
-  readonly endpoint: string;
-  readonly dataFolder: string;
-  /** Sends a signal: SIGSTOP and SIGCONT, too. */
-  signal(signal: NodeJS.Signals): void;
-  /** Kills the member, and resolves when it has ended. */
-  kill(): Promise<void>;
-  /** Starts the member again on its data; later arguments override earlier ones. */
-  restart(moreArgs?: readonly string[]): void;
-  /** Starts the member as a new cluster by itself, in a new data folder. */
-  restartAlone(folder: string): void;
-}
+export type Cluster = Awaited<ReturnType<typeof startCluster>>;
+export type EtcdMember = ReturnType<typeof startMember>;
 
-export interface Cluster {
-  readonly members: readonly EtcdMember[];
-  readonly endpoints: readonly string[];
-  /** Resolves when all these members answer; all members by default. */
-  ready(members?: readonly EtcdMember[]): Promise<void>;
-  /** Resolves with the member that is the leader at present. */
-  leader(): Promise<EtcdMember>;
-  /** Kills all members. */
-  kill(): Promise<void>;
-  /** POSTs to the gateway of the first member. */
-  call(path: string, body: object): Promise<string>;
-}
-
-export interface ClusterOptions {
-  readonly size?: number;
-  /** More arguments for each member. */
-  readonly args?: readonly string[];
-  /** True if the arguments have certificates: the client URLs are https. */
-  readonly isSecure?: boolean;
-}
-
-/** Starts the members; the cluster ends with the context at the latest. */
+/**
+ * Starts the members, with more arguments for each; the cluster ends with the context at the
+ * latest. `isSecure` is true if the arguments have certificates: the client URLs are https.
+ */
 export async function startCluster(
   context: { after(hook: () => void | Promise<void>): void },
-  { size = 3, args = [], isSecure = false }: ClusterOptions = {},
-): Promise<Cluster> {
+  { size = 3, args = [] as readonly string[], isSecure = false } = {},
+) {
   const folder = tempDir(context);
   const ports = await freePorts(2 * size);
   const names = Array.from({ length: size }, (_, i) => `m${i}`);
@@ -84,45 +57,49 @@ export async function startCluster(
       ...args,
     ]),
   );
-  const cluster: Cluster = {
-    members,
-    endpoints,
-    async ready(chosen = members) {
-      if (!isSecure) await Promise.all(chosen.map(({ endpoint }) => answering(endpoint)));
-    },
-    leader: () => findLeader(members),
-    async kill() {
-      await Promise.all(members.map((member) => member.kill()));
-    },
-    call: (path, body) => gateway(endpoints[0] ?? '', path, body),
+  /** Resolves when all these members answer; all members by default. */
+  const ready = async (chosen: readonly EtcdMember[] = members): Promise<void> => {
+    if (!isSecure) await Promise.all(chosen.map(({ endpoint }) => answering(endpoint)));
   };
-  context.after(() => cluster.kill());
-  await cluster.ready();
-  return cluster;
+  const kill = async (): Promise<void> =>
+    void (await Promise.all(members.map((member) => member.kill())));
+  context.after(kill);
+  await ready();
+  return {
+    ...{ members, endpoints, ready, kill },
+    /** Resolves with the member that is the leader at present. */
+    leader: () => findLeader(members),
+    /** POSTs to the gateway of the first member. */
+    call: (path: string, body: object) => gateway(endpoints[0] ?? '', path, body),
+  };
+}
+
+/** Starts the cluster of a test file. It has no members if there is no etcd. */
+export async function clusterOfFile(size: number): Promise<Cluster> {
+  return startCluster({ after }, { size: withoutEtcd === false ? size : 0 });
 }
 
 /** `peer` is the name of the member and its peer URL. */
-function startMember(
-  endpoint: string,
-  dataFolder: string,
-  peer: string,
-  args: readonly string[],
-): EtcdMember {
+function startMember(endpoint: string, dataFolder: string, peer: string, args: readonly string[]) {
   const start = (moreArgs: readonly string[] = []): ChildProcess =>
     spawn(ETCD, [...args, ...moreArgs], { stdio: 'ignore' });
   let child = start();
   return {
     endpoint,
     dataFolder,
-    signal: (signal) => void child.kill(signal),
-    async kill() {
+    /** Sends a signal: SIGSTOP and SIGCONT, too. */
+    signal: (signal: NodeJS.Signals): void => void child.kill(signal),
+    /** Kills the member, and resolves when it has ended. */
+    async kill(): Promise<void> {
       if (child.exitCode !== null || child.signalCode !== null) return;
       const exit = once(child, 'exit');
       child.kill('SIGKILL');
       await exit;
     },
-    restart: (moreArgs) => void (child = start(moreArgs)),
-    restartAlone: (folder) =>
+    /** Starts the member again on its data; later arguments override earlier ones. */
+    restart: (moreArgs?: readonly string[]): void => void (child = start(moreArgs)),
+    /** Starts the member as a new cluster by itself, in a new data folder. */
+    restartAlone: (folder: string): void =>
       void (child = start(['--data-dir', folder, '--initial-cluster', peer])),
   };
 }

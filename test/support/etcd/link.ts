@@ -12,16 +12,12 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
  */
 export type LinkState = 'open' | 'hanging' | 'deaf' | 'cut';
 
-export interface Link {
-  readonly endpoint: string;
-  /** How much longer a round trip takes than without the link. */
-  delayMs: number;
-  set(state: LinkState): void;
-  close(): void;
-}
+export type Link = Awaited<ReturnType<typeof startLink>>;
 
-async function startLink(target: string): Promise<Link> {
+async function startLink(target: string) {
   const { hostname, port } = new URL(target);
+  /** How much longer a round trip takes than without the link. */
+  const link = { delayMs: 0 };
   const sockets = new Set<Socket>();
   let state: LinkState = 'open';
   /** After something was kept from getting through, all that follows it is lost, too. */
@@ -54,19 +50,17 @@ async function startLink(target: string): Promise<Link> {
   const reset = (): void => sockets.forEach((socket) => socket.destroy());
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const link: Link = {
+  return Object.assign(link, {
     endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    delayMs: 0,
-    set(next) {
+    set(next: LinkState): void {
       state = next;
       if (state === 'cut') reset();
     },
-    close() {
+    close(): void {
       server.close();
       reset();
     },
-  };
-  return link;
+  });
 }
 
 /** Starts a link to each endpoint; they are closed with the test. */

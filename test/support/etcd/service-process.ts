@@ -10,13 +10,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { tempDir } from '../disk/temp-dir.ts';
 import { KEY, SERVER_JS, startProgram, type Process } from '../process/process.ts';
 
-export interface PlantedFault {
-  readonly what: string;
-  /** A path of a built file; a text that it has once; and its replacement. */
-  readonly file: string;
-  readonly from: string;
-  readonly to: string;
-}
+/** The path of a built file; a text that it has once; and its replacement. */
+export type PlantedFault = Readonly<Record<'file' | 'from' | 'to', string>>;
 
 /** Returns the program of the service in a copy of the build that has the fault. */
 export function brokenServer(t: { after(hook: () => void): void }, fault: PlantedFault): string {

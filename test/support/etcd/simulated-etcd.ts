@@ -4,32 +4,31 @@
  * responses. It has only what the store uses: compares, put and range.
  */
 
-import type { CallKind, CallResult, EtcdCalls } from '../../../src/stores/etcd/calls.ts';
+import type {
+  CallKind,
+  CallResult,
+  EtcdCalls,
+  FailureKind,
+} from '../../../src/stores/etcd/calls.ts';
 import { decodeTxnResponse } from '../../../src/stores/etcd/etcd-json.ts';
 
-/** How a call ends. */
-export type Fate =
-  | 'answered'
+/** How a call without a response ends, and what the store learns of it. */
+const FAILURES = {
   /** It is done, and its response is lost. */
-  | 'done, cut'
+  'done, cut': 'in doubt',
   /** It is not done, and has no response. */
-  | 'not done, cut'
+  'not done, cut': 'in doubt',
   /** It is done when the test calls `late`. */
-  | 'done later, cut'
-  | 'unsent'
-  | 'refused'
+  'done later, cut': 'in doubt',
+  unsent: 'unsent',
+  refused: 'refused',
   /** It is done, and the response is "no space". */
-  | 'done, no space'
-  | 'not done, no space'
-  | 'too long';
+  'done, no space': 'no space',
+  'not done, no space': 'no space',
+  'too long': 'too long',
+} as const satisfies Record<string, FailureKind>;
 
-const RESULTS: Readonly<
-  Record<Exclude<Fate, 'answered'>, Exclude<CallResult['kind'], 'answered'>>
-> = {
-  ...{ 'done, cut': 'in doubt', 'not done, cut': 'in doubt', 'done later, cut': 'in doubt' },
-  ...{ unsent: 'unsent', refused: 'refused', 'too long': 'too long' },
-  ...{ 'done, no space': 'no space', 'not done, no space': 'no space' },
-};
+export type Fate = 'answered' | keyof typeof FAILURES;
 
 interface Range {
   readonly key: string;
@@ -81,8 +80,9 @@ export class SimulatedEtcd {
         }
         if (fate === 'done later, cut') this.late.push(() => void this.txn(text));
         else if (fate.startsWith('done')) this.txn(text);
-        return { kind: RESULTS[fate], cause: 'simulated' };
+        return { kind: FAILURES[fate], cause: 'simulated' };
       },
+      counts: [],
       close: () => undefined,
     };
   }

@@ -7,12 +7,12 @@ import type { EtcdClock } from '../../../src/stores/etcd/etcd-clock.ts';
 
 interface Alarm {
   readonly at: number;
-  readonly callback: () => void;
+  readonly ring: () => void;
 }
 
 export class VirtualClock implements EtcdClock {
   #now = 0;
-  #alarms: Alarm[] = [];
+  readonly #alarms: Alarm[] = [];
   #isRunning = false;
   random: () => number = () => 0.5;
 
@@ -25,7 +25,10 @@ export class VirtualClock implements EtcdClock {
   }
 
   sleep(ms: number): Promise<void> {
-    return new Promise((resolve) => this.#wake(ms, resolve));
+    return new Promise((ring) => {
+      this.#alarms.push({ at: this.#now + ms, ring });
+      if (!this.#isRunning) void this.#run();
+    });
   }
 
   yieldToEventLoop(): Promise<void> {
@@ -34,19 +37,15 @@ export class VirtualClock implements EtcdClock {
 
   every(ms: number, callback: () => void): () => void {
     let isOn = true;
-    const next = (): void =>
-      this.#wake(ms, () => {
+    const repeat = async (): Promise<void> => {
+      for (;;) {
+        await this.sleep(ms);
         if (!isOn) return;
         callback();
-        next();
-      });
-    next();
+      }
+    };
+    void repeat();
     return () => (isOn = false);
-  }
-
-  #wake(ms: number, callback: () => void): void {
-    this.#alarms.push({ at: this.#now + ms, callback });
-    if (!this.#isRunning) void this.#run();
   }
 
   async #run(): Promise<void> {
@@ -55,14 +54,10 @@ export class VirtualClock implements EtcdClock {
       // Everything that follows from the last alarm runs first.
       await new Promise((resolve) => setImmediate(resolve));
       // The earliest alarm; of several at the same moment, the first that was set.
-      const next = this.#alarms.reduce<Alarm | undefined>(
-        (first, alarm) => (first === undefined || alarm.at < first.at ? alarm : first),
-        undefined,
-      );
+      const next = this.#alarms.sort((a, b) => a.at - b.at).shift();
       if (next === undefined) break;
-      this.#alarms = this.#alarms.filter((alarm) => alarm !== next);
       this.#now = Math.max(this.#now, next.at);
-      next.callback();
+      next.ring();
     }
     this.#isRunning = false;
   }

@@ -11,11 +11,10 @@ import {
 } from 'node:fs';
 import { basename, delimiter, join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { ROOT } from '../project.ts';
 import { end, KEY, runNode, startProgram, type ProgramOptions } from './process.ts';
 
-/** The project's folder, found from `.build/test/support/process`. */
-export const ROOT: string = fileURLToPath(new URL('../../../../', import.meta.url));
+export { ROOT };
 
 export interface CarriedProgram extends ProgramOptions {
   readonly command: string;

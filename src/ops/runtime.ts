@@ -1,7 +1,20 @@
-/** What the process uses of its machine: memory, CPU time and file descriptors. */
+/** What the program around an app reports about itself, for the metrics. */
 
 import { readdirSync } from 'node:fs';
 
+export interface Runtime {
+  readonly nodeVersion: string;
+  /** The number of open connections. */
+  openConnections(): number;
+  /** How many connections the server refused, since it had too many. */
+  refusedConnections?(): number;
+  /** How often a reload of the API keys failed, so that the keys in force stayed. */
+  failedKeyReloads?(): number;
+  /** What the process uses of its machine. */
+  processStats?(): ProcessStats;
+}
+
+/** Memory, CPU time and file descriptors. */
 export interface ProcessStats {
   /** In seconds since 1970. */
   readonly startTime: number;

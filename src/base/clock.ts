@@ -1,17 +1,18 @@
-/** The clock and the timers of the file store, which tests replace. */
+/** The clock and the timers of the durable stores, which tests replace. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { KeyClock } from '../idempotency/key-table.ts';
 
-export interface StoreClock extends KeyClock {
+export interface Clock {
+  /** Milliseconds of a monotonic clock. */
+  now(): number;
+  /** Milliseconds since 1970. */
+  timeOfDay(): number;
   sleep(ms: number): Promise<void>;
-  /**
-   * Calls back every `ms` milliseconds. Returns a function that ends it. Keeps no process alive.
-   */
+  /** Calls back at this interval until the returned function is called. Keeps no process alive. */
   every(ms: number, callback: () => void | Promise<void>): () => void;
 }
 
-export const systemClock: StoreClock = {
+export const systemClock: Clock = {
   now: () => performance.now(),
   timeOfDay: Date.now,
   sleep: (ms) => sleep(ms),

@@ -1,0 +1,40 @@
+/**
+ * Every check of the kit, against this service: on a new file, on a store with more pets of each
+ * status than a list shows, and on a real etcd cluster. Every decision is required.
+ */
+
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { testConformance } from '../../src/kit/conformance.ts';
+import { STATUSES } from '../../src/kit/expect.ts';
+import { initEtcd } from '../../src/stores/etcd/new-log.ts';
+import { createMemoryStore } from '../../src/stores/memory-store.ts';
+import { tempDir } from '../support/disk/temp-dir.ts';
+import { startCluster, withoutEtcd } from '../support/etcd/cluster.ts';
+import { KEY, openService } from '../support/http/service.ts';
+
+type Options = NonNullable<Parameters<typeof openService>[1]>;
+
+async function testStore(options: Options): Promise<void> {
+  const { origin } = await openService({ after }, options);
+  testConformance({ baseUrl: `${origin}/v1`, key: KEY, level: 'http', isStrict: true });
+}
+
+await testStore({ dataFile: join(tempDir({ after }), 'pets.json') });
+
+const store = createMemoryStore();
+for (const status of [undefined, ...STATUSES]) {
+  const older = { name: 'An older pet', categoryId: 5n };
+  const pet = status === undefined ? older : { ...older, status };
+  for (let i = 0; i < 101; i += 1) await store.create(pet);
+}
+await testStore({ store });
+
+if (withoutEtcd === false) {
+  const { endpoints } = await startCluster({ after });
+  const etcd = { endpoints, prefix: 'kit/' };
+  await initEtcd(etcd);
+  await testStore({ etcd });
+} else {
+  test('Every check of the kit holds on etcd', { skip: withoutEtcd });
+}

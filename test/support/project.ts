@@ -1,0 +1,19 @@
+/** The files of the project, for tests that read them. */
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** The project's folder, found from `.build/test/support`. */
+export const ROOT: string = fileURLToPath(new URL('../../../', import.meta.url));
+
+/** Returns the text of a file, whose path is from the root. */
+export function readText(path: string): string {
+  return readFileSync(join(ROOT, path), 'utf8');
+}
+
+/** Returns the paths, from the root, of everything in a folder and below it. */
+export function pathsIn(folder: string): readonly string[] {
+  const names = readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' });
+  return names.map((name) => `${folder}/${name.replaceAll('\\', '/')}`);
+}
