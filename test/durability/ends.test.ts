@@ -6,51 +6,18 @@
 
 import assert from 'node:assert/strict';
 import { existsSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { tempDir } from '../support/disk/temp-dir.ts';
 import { rounds } from '../support/extent.ts';
-import { connectWire } from '../support/http/wire.ts';
 import { petsAtNextStart } from '../support/pets/next-start.ts';
-import {
-  end,
-  logged,
-  portOf,
-  startFaulty,
-  type Process,
-  type SyncFault,
-} from '../support/process/process.ts';
+import { end, logged } from '../support/process/process.ts';
+import { openScene, type Scene } from './scene.ts';
 
-interface Scene {
-  readonly dataFile: string;
-  readonly service: Process;
-  /** The texts of the first pet and of each pet that was answered with 201. */
-  readonly acknowledged: string[];
-  /** Sends a create, and resolves with the status of its response. */
-  create(): Promise<number | 'cut'>;
-  setFault(fault: SyncFault): void;
-}
-
-const FIRST = '{"id":1,"name":"First","categoryId":7}';
-
-/** A service with a pet in its data file, and two in its journal. */
+/** A service with two pets in its journal. */
 async function begin(t: TestContext, faster = 1): Promise<Scene> {
-  const dataFile = join(tempDir(t), 'pets.json');
-  writeFileSync(dataFile, `[${FIRST}]`);
-  const { service, setFault } = startFaulty(t, dataFile, faster);
-  const connection = await connectWire(await portOf(service));
-  const acknowledged = [FIRST];
-  const scene: Scene = {
-    ...{ dataFile, service, acknowledged, setFault },
-    async create() {
-      const body = '{"name":"Rex","categoryId":7}';
-      const answer = await connection.send('POST', '/v1/pets', body);
-      if (answer.status === 201) acknowledged.push(answer.body);
-      return answer.status;
-    },
-  };
-  for (let pets = 0; pets < 2; pets += 1) assert.equal(await scene.create(), 201);
+  const scene = await openScene(t, tempDir(t), faster);
+  for (let pets = 0; pets < 2; pets += 1) assert.equal((await scene.create()).status, 201);
   return scene;
 }
 
@@ -95,7 +62,7 @@ const ROWS: readonly Row[] = [
     state: 'readOnly',
     async enter(scene) {
       replaceJournal(scene);
-      assert.equal(await scene.create(), 503);
+      assert.equal((await scene.create()).status, 503);
       await logged(scene.service, 'Saved all acknowledged pets');
     },
     async hang(scene) {
@@ -116,8 +83,8 @@ const ROWS: readonly Row[] = [
 
 async function reviving({ setFault, create }: Scene): Promise<void> {
   setFault('EIO');
-  assert.equal(await create(), 500);
-  assert.equal(await create(), 503);
+  assert.equal((await create()).status, 500);
+  assert.equal((await create()).status, 503);
 }
 
 async function closing({ dataFile, setFault, service }: Scene): Promise<void> {
@@ -138,16 +105,11 @@ const FASTER = 20;
 
 for (const row of ROWS) {
   test(`A process that ends while ${row.state} loses no acknowledged pet`, async (t) => {
-    const killed = async (): Promise<void> => {
+    const signalled = async (signal: 'SIGKILL' | 'SIGTERM'): Promise<void> => {
       const scene = await begin(t);
       await row.enter(scene);
-      await end(scene.service, 'SIGKILL');
-      await assertAllThere(scene, row.where);
-    };
-    const stopped = async (): Promise<void> => {
-      const scene = await begin(t);
-      await row.enter(scene);
-      assert.equal(await end(scene.service, 'SIGTERM'), row.stopped, scene.service.stderr());
+      const code = await end(scene.service, signal);
+      if (signal === 'SIGTERM') assert.equal(code, row.stopped, scene.service.stderr());
       await assertAllThere(scene, row.where);
     };
     const hung = async (): Promise<void> => {
@@ -162,7 +124,7 @@ for (const row of ROWS) {
       assert.ok(service.stderr().includes(ending), service.stderr());
       await assertAllThere(scene, where);
     };
-    await Promise.all([killed(), stopped(), hung()]);
+    await Promise.all([signalled('SIGKILL'), signalled('SIGTERM'), hung()]);
   });
 }
 
@@ -196,14 +158,16 @@ async function loseLockAt(t: TestContext, offsetMs: number): Promise<number | st
   return code;
 }
 
-/** The file has every acknowledged pet, as it was, and at most the one in doubt in addition. */
+/** The file has every acknowledged pet, and at most the one in doubt in addition. */
 async function assertAllThere(scene: Scene, where: Where): Promise<void> {
   if (where === undefined) return;
-  const { acknowledged, dataFile, service } = scene;
+  const { ledger, dataFile, service } = scene;
   const [, saved] = /"Saved all acknowledged pets.*?"file":"([^"]+)"/.exec(service.stderr()) ?? [];
-  if (where === 'saved file') renameSync(saved ?? '', dataFile);
-  if (where === 'saved file') rmSync(`${dataFile}.journal`);
+  if (where === 'saved file') {
+    renameSync(saved ?? '', dataFile);
+    rmSync(`${dataFile}.journal`);
+  }
   const found = await petsAtNextStart(dataFile);
-  assert.deepEqual(found.slice(0, acknowledged.length), acknowledged);
-  assert.ok(found.length <= acknowledged.length + 1, `${found.length} pets`);
+  ledger.check(found);
+  assert.ok(found.length <= ledger.answered + 1, `${found.length} pets`);
 }

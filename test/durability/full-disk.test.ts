@@ -2,17 +2,15 @@
 
 import assert from 'node:assert/strict';
 import {
+  appendFileSync,
   chmodSync,
-  closeSync,
   existsSync,
-  openSync,
   readFileSync,
   rmSync,
   statfsSync,
   statSync,
   truncateSync,
   writeFileSync,
-  writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
@@ -20,48 +18,21 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { tempDir } from '../support/disk/temp-dir.ts';
 import { makeReadOnly, mountTmpfs } from '../support/disk/tmpfs.ts';
 import type { RawAnswer } from '../support/http/answers.ts';
-import { connectWire, type Outcome, type Wire } from '../support/http/wire.ts';
+import type { Outcome } from '../support/http/wire.ts';
 import { petsAtNextStart } from '../support/pets/next-start.ts';
-import { PetLedger } from '../support/pets/pet-ledger.ts';
 import { listAllPets } from '../support/pets/pet-load.ts';
-import {
-  assertRefused,
-  end,
-  logged,
-  portOf,
-  startFaulty,
-  startOn,
-  type Process,
-  type SyncFault,
-} from '../support/process/process.ts';
-import { createRandom } from '../support/random.ts';
+import { assertRefused, end, logged, portOf, startOn } from '../support/process/process.ts';
+import { openScene, type Scene } from './scene.ts';
 
 const MIB: number = 1 << 20;
 const DISK_BYTES: number = 2 * MIB;
 
-interface Scene {
-  readonly folder: string;
-  readonly dataFile: string;
-  /** A file that takes room, to be removed. */
-  readonly ballast: string;
-  readonly ledger: PetLedger;
-  readonly service: Process;
-  readonly port: number;
-  readonly connection: Wire;
-  setFault(fault: SyncFault): void;
-}
-
 /** A service on its own file system, or undefined, and the test is skipped, without one. */
-async function begin(t: TestContext): Promise<Scene | undefined> {
+async function begin(t: TestContext): Promise<(Scene & { readonly ballast: string }) | undefined> {
   const folder = mountTmpfs(t, DISK_BYTES);
   if (folder === undefined) return undefined;
-  const dataFile = join(folder, 'pets.json');
-  const { service, setFault } = startFaulty(t, dataFile);
-  const port = await portOf(service);
-  const connection = await connectWire(port);
-  const ledger = new PetLedger();
-  const ballast = join(folder, 'ballast');
-  return { folder, dataFile, ballast, ledger, service, port, connection, setFault };
+  // The ballast takes room, and is removed.
+  return { ...(await openScene(t, folder)), ballast: join(folder, 'ballast') };
 }
 
 test('On a full disk creates are 503 and reads go on, until there is space again', async (t) => {
@@ -166,13 +137,9 @@ test('A folder that may not be written to is refused in one line, with exit code
   await assertRefused(startOn(t, join(folder, 'pets.json')), /^petstore: .*permission denied.*\n$/);
 });
 
-const random = createRandom(1);
-
-async function create({ connection, ledger }: Scene, maxPaddingBytes = 40_000): Promise<RawAnswer> {
-  const body = ledger.newPet(random, maxPaddingBytes);
-  const outcome = await connection.send('POST', '/v1/pets', body);
+async function create(scene: Scene, maxPaddingBytes = 40_000): Promise<RawAnswer> {
+  const outcome = await scene.create(maxPaddingBytes);
   assert.ok(outcome.status !== 'cut');
-  if (outcome.status === 201) ledger.addAnswer(outcome, body);
   return outcome;
 }
 
@@ -188,21 +155,9 @@ function retryAfter(outcome: RawAnswer): number {
   return Number(outcome.headers.get('retry-after'));
 }
 
-/** Takes all the space that is left, to the last byte. */
+/** Takes all the space that is left: the write before the one that fails is short. */
 function fill(path: string): void {
-  const file = openSync(path, 'a');
-  try {
-    for (let step = 1 << 16; step >= 1;) {
-      try {
-        writeSync(file, Buffer.alloc(step));
-      } catch (error) {
-        assert.equal((error as NodeJS.ErrnoException).code, 'ENOSPC');
-        step = Math.floor(step / 2);
-      }
-    }
-  } finally {
-    closeSync(file);
-  }
+  assert.throws(() => appendFileSync(path, Buffer.alloc(DISK_BYTES)), { code: 'ENOSPC' });
 }
 
 function assertUnavailable(outcome: Outcome): void {

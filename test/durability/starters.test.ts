@@ -8,7 +8,7 @@ import { rounds } from '../support/extent.ts';
 import { connectWire } from '../support/http/wire.ts';
 import { petsAtNextStart } from '../support/pets/next-start.ts';
 import { PetLedger } from '../support/pets/pet-ledger.ts';
-import { listAllPets } from '../support/pets/pet-load.ts';
+import { createPet, listAllPets } from '../support/pets/pet-load.ts';
 import { assertRefused, end, portOf, startOn, type Process } from '../support/process/process.ts';
 import { createRandom, type Random } from '../support/random.ts';
 
@@ -23,15 +23,8 @@ test('One of many processes that start together serves, also right after kill -9
   for (let round = 0; round < rounds(2, 3); round += 1) {
     holder?.child.kill('SIGKILL');
     const starters = Array.from({ length: STARTERS }, () => startOn(t, dataFile));
-    const isServing = await Promise.all(
-      starters.map((starter) =>
-        starter.ready().then(
-          () => true,
-          () => false,
-        ),
-      ),
-    );
-    const serving = starters.filter((_, index) => isServing[index]);
+    const starts = await Promise.allSettled(starters.map((starter) => starter.ready()));
+    const serving = starters.filter((_, index) => starts[index]?.status === 'fulfilled');
     assert.equal(serving.length, 1);
     holder = serving[0]!;
     for (const starter of starters) {
@@ -39,7 +32,7 @@ test('One of many processes that start together serves, also right after kill -9
     }
     const port = await portOf(holder);
     ledger.check(await listAllPets(port));
-    await createPet(port, ledger, random);
+    await create(port, ledger, random);
     assert.equal(holder.child.exitCode, null);
   }
 });
@@ -50,11 +43,11 @@ test('A halted process keeps its data file, and goes on with it, until it is kil
   const random = createRandom(1);
   const halted = startOn(t, dataFile);
   const port = await portOf(halted);
-  await createPet(port, ledger, random);
+  await create(port, ledger, random);
   halted.child.kill('SIGSTOP');
   await assertRefused(startOn(t, dataFile), REFUSAL);
   halted.child.kill('SIGCONT');
-  await createPet(port, ledger, random);
+  await create(port, ledger, random);
   ledger.check(await listAllPets(port));
   halted.child.kill('SIGSTOP');
   await assert.rejects(petsAtNextStart(dataFile), /pets\.json is in use already/);
@@ -62,11 +55,8 @@ test('A halted process keeps its data file, and goes on with it, until it is kil
   ledger.check(await petsAtNextStart(dataFile));
 });
 
-async function createPet(port: number, ledger: PetLedger, random: Random): Promise<void> {
+async function create(port: number, ledger: PetLedger, random: Random): Promise<void> {
   const connection = await connectWire(port);
-  const body = ledger.newPet(random);
-  const answer = await connection.send('POST', '/v1/pets', body);
-  assert.equal(answer.status, 201);
-  ledger.addAnswer(answer, body);
+  assert.equal((await createPet(connection, ledger, random)).status, 201);
   connection.close();
 }

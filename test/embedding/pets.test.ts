@@ -40,23 +40,6 @@ test('The app and the client take and return the same values, exact to the last 
   assert.deepEqual(await app.pets.list({ status: 'pending' }), { pets: [], next: undefined });
 });
 
-test('An int64 that is not exact, or outside its range, is refused with the reason', async (t) => {
-  const { pets } = await openMemoryApp(t);
-  const problems: readonly (readonly [value: unknown, problem: string])[] = [
-    [1.5, 'must be a bigint or a safe integer, not 1.5'],
-    [2 ** 53, 'must be a bigint or a safe integer, not 9007199254740992'],
-    ['7', 'must be a bigint or a safe integer, not "7"'],
-    [2n ** 63n, /^\w+ must be from -9223372036854775808 to .*807, not 9223372036854775808$/.source],
-  ];
-  for (const [value, problem] of problems) {
-    const given = { name: 'Rex', categoryId: value as bigint };
-    const message = new RegExp(problem);
-    await assert.rejects(pets.create(given), { name: 'InvalidPetError', message });
-    await assert.rejects(pets.get(value as bigint), { message });
-    await assert.rejects(pets.list({ after: value as bigint }), { message });
-  }
-});
-
 test('all() yields every pet, also pets that are added meanwhile', async (t) => {
   const { pets } = await openMemoryApp(t);
   for (let i = 0; i < 1234; i += 1) {
@@ -110,6 +93,8 @@ test('An invalid call for the pets is refused with the reason', async (t) => {
       'status must be one of available, pending, sold, not "lost"; ' +
       'after must be a bigint or a safe integer, not 1.5',
   });
+  const range = 'must be from -9223372036854775808 to 9223372036854775807, not 9223372036854775808';
+  await assert.rejects(app.pets.get(2n ** 63n), { name: 'RangeError', message: `id ${range}` });
   await assert.rejects(app.pets.create({ ...rex, categoryId: 2n ** 63n }), InvalidPetError);
   await assert.rejects(app.pets.create({ ...rex, status: 'lost' as 'sold' }), InvalidPetError);
   app.drain();

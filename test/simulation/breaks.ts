@@ -5,45 +5,46 @@
  * Without --all a break meets only the faults that are known to catch it.
  */
 
-import { SnapshotText } from '../../src/stores/file/snapshot.ts';
+import zlib from 'node:zlib';
+import { OutcomeUnknownError, StoreUnavailableError } from '../../src/model/pet-store.ts';
+import type { Commit } from '../../src/stores/commits/commit.ts';
+import { FileLog } from '../../src/stores/file/file-log.ts';
+import { Journal } from '../../src/stores/file/journal.ts';
+import { StoreFiles } from '../../src/stores/file/store-files.ts';
 import { KeyTable } from '../../src/stores/idempotency/key-table.ts';
 import { PetTable } from '../../src/stores/table/pet-table.ts';
 import { isWhole } from '../support/extent.ts';
-import { withMethod } from '../support/replaced-method.ts';
+import { TestClock } from '../support/test-clock.ts';
 import * as broken from './broken-disks.ts';
+import { inClass, late, without, type Change, type Search } from './broken-disks.ts';
 import { liveInDoubt, liveManyCreates, liveOnce, liveShortly, type Script } from './callers.ts';
-import { stepClockEverywhere } from './clock-steps.ts';
 import { flipBits, overwriteTails, swapSnapshots } from './damage.ts';
-import { DATA_FILE, JOURNAL, live, LOCK, type Wrap } from './life.ts';
+import { DATA_FILE, JOURNAL, live, LOCK } from './life.ts';
 import {
   MEDDLING,
   meddleEverywhere,
   saveEverywhere,
+  stepClockEverywhere,
   takeOverEverywhere,
   type Cases,
 } from './meddling.ts';
 import { Simulation, type SimulationOptions } from './simulation.ts';
 import type { Fault, OperationKind } from './simulated-disk.ts';
 
-export interface Break {
-  readonly what: string;
-  /** Resolves with the complaints of the first case that catches the break. */
-  readonly run: () => Promise<readonly string[]>;
+function by(casesOf: () => Cases): Search {
+  return async () => {
+    for await (const complaints of casesOf()) if (complaints.length > 0) return complaints;
+    return [];
+  };
 }
 
-async function firstOf(cases: Cases): Promise<readonly string[]> {
-  for await (const complaints of cases) if (complaints.length > 0) return complaints;
-  return [];
-}
-
-/** Caught by an end of a life on a sound disk. */
-function byCrash(what: string, script: Script, options: SimulationOptions): Break {
-  const run = async (): Promise<readonly string[]> => {
-    const simulation = new Simulation(script, { ...options, stopsEarly: true });
+/** By an end of a life on a sound disk. */
+function byCrash(script: Script): Search {
+  return async () => {
+    const simulation = new Simulation(script, { stopsEarly: true });
     await simulation.crashEverywhere();
     return simulation.complaints;
   };
-  return { what, run };
 }
 
 /** The faults that are known to catch a break. */
@@ -51,14 +52,13 @@ interface KnownFault extends Omit<Fault, 'at'> {
   readonly on: OperationKind;
 }
 
-/** Caught if such operations of the journal fail; the first operation of a life has no journal. */
+/** By a failure of such operations of the journal; the first of a life has no journal. */
 function byFault(
-  what: string,
   script: Script,
-  options: SimulationOptions,
   { on, kind, lasts }: KnownFault,
-): Break {
-  const run = async (): Promise<readonly string[]> => {
+  options: SimulationOptions = {},
+): Search {
+  return async () => {
     const simulation = new Simulation(script, { ...options, stopsEarly: true });
     await simulation.failEverywhere([kind], lasts, (operation) => {
       const isKnown = operation.kind === on && (operation.path === JOURNAL || on === FIRST.on);
@@ -66,7 +66,6 @@ function byFault(
     });
     return simulation.complaints;
   };
-  return { what, run };
 }
 
 const SYNC: KnownFault = { on: 'sync', kind: 'EIO', lasts: 'once' };
@@ -76,92 +75,11 @@ const FIRST: KnownFault = { on: 'makeDirectory', kind: 'EIO', lasts: 'once' };
 /** A checkpoint is tried before a copy of the journal. */
 export const CHECKPOINTS = { longJournalBytes: -1 };
 
-type BrokenDisk = readonly [what: string, wrap: Wrap];
-
-const CRASHES: readonly BrokenDisk[] = [
-  ['does not sync the journal', broken.skipJournalSync],
-  ['does not sync the new snapshot', broken.skipSnapshotSync],
-  ['does not sync the copy of a journal at a start', broken.skipSyncOfJournalCopy],
-  ['does not sync the directory', broken.skipDirectorySync],
-  ['does not sync the folder above a new one', broken.skipParentSync],
-  ['acknowledges a create before the sync', broken.acknowledgeBeforeSync],
-  ['removes the journal before the new snapshot has its name', broken.removeJournalFirst],
-];
-
-const ROLL_BACKS: readonly (readonly [...BrokenDisk, KnownFault])[] = [
-  ['retries a failed sync', broken.retryFailedSync, SYNC],
-  ['does not roll back a failed line', broken.skipRollBack, WRITE],
-  ['does not sync a roll-back', broken.skipSyncOfRollBack, WRITE],
-];
-
-const COPIES: typeof ROLL_BACKS = [
-  ['revives without the line in doubt', broken.skipLineInDoubt, SYNC],
-  ['copies another journal', broken.copyAnotherJournal, FIRST],
-  ['does not sync the folder after a copy', broken.skipDirectorySyncOfCopy, FIRST],
-];
-
-const KEYS_OF_CHECKPOINTS: typeof ROLL_BACKS = [
-  ['does not sync the directory between keys and snapshot', broken.skipDirectorySyncOfKeys, SYNC],
-  ['renames the idempotency file after the snapshot', broken.renameKeysLast, FIRST],
-  ['leaves the keys in doubt out of a checkpoint', broken.skipKeysInDoubt, SYNC],
-];
-
-const FAULTS: readonly Break[] = [
-  ...ROLL_BACKS.map(([what, wrap, fault]) => byFault(what, liveOnce, { wrap }, fault)),
-  ...COPIES.map(([what, wrap, fault]) => byFault(what, liveInDoubt, { wrap }, fault)),
-  ...KEYS_OF_CHECKPOINTS.map(([what, wrap, fault]) =>
-    byFault(what, liveInDoubt, { wrap, ...CHECKPOINTS }, fault),
-  ),
-  byFault(
-    'reports a create as refused if its sync failed',
-    liveShortly,
-    { hidesDoubt: true },
-    {
-      ...SYNC,
-      lasts: 'for ever',
-    },
-  ),
-  byFault(
-    'takes a key in doubt for a new one',
-    liveInDoubt,
-    { forgetsDoubt: true },
-    {
-      ...SYNC,
-      lasts: 'twice',
-    },
-  ),
-];
-
-const BLIND: readonly (readonly [what: string, path: string, wrap: Wrap])[] = [
-  ['does not look at its lock', LOCK, broken.blindForLock],
-  ['does not look at its journal', JOURNAL, broken.blindForJournal],
-  ['does not look at its snapshot', DATA_FILE, broken.blindForSnapshot],
-];
-
-async function* meddleWith(path: string, wrap: Wrap): Cases {
-  for (const meddling of MEDDLING)
-    if (meddling.path === path) yield* meddleEverywhere(meddling, wrap);
-}
-
-const CASES: readonly (readonly [what: string, cases: () => Cases])[] = [
-  ['accepts a wrong CRC', () => flipBits(broken.acceptWrongCrc)],
-  [
-    'does not check which snapshot a journal follows',
-    () => swapSnapshots(broken.acceptAnySnapshot),
-  ],
-  ['takes any tail for torn', () => overwriteTails(broken.dropAnyTail)],
-  ['reports pets as saved whose file is not synced', () => saveEverywhere(broken.skipSyncOfSaved)],
-  ['reports pets as saved of which it wrote half', () => saveEverywhere(broken.writeHalfOfSaved)],
-  [
-    'does not look at its lock when it finds another journal',
-    () => takeOverEverywhere(broken.blindForLock),
-  ],
-  [
-    'ages keys by the time of day',
-    () => stepClockEverywhere(liveInDoubt, undefined, { agesByTimeOfDay: true }),
-  ],
-  ...BLIND.map(([what, path, wrap]) => [what, () => meddleWith(path, wrap)] as const),
-];
+/** By other programs that change the file at the path. */
+const byMeddling = (path: string): Search =>
+  by(async function* () {
+    for (const meddling of MEDDLING) if (meddling.path === path) yield* meddleEverywhere(meddling);
+  });
 
 /** Creates after which memory failed, and whose outcome is unknown. */
 export async function* createsInDoubtByMemory(): Cases {
@@ -175,50 +93,106 @@ export async function* createsInDoubtByMemory(): Cases {
   }
 }
 
-const memory: Break = {
-  what: 'does not reserve memory before it writes',
-  run: () => firstOf(createsInDoubtByMemory()),
-};
-const keys = byCrash('makes a checkpoint without the keys', liveInDoubt, {});
-const pets = byFault(
-  'makes a checkpoint without its pets in doubt',
-  liveInDoubt,
-  CHECKPOINTS,
-  SYNC,
-);
+/** Renews the journal with another commit in doubt. */
+const renewWith = (change: (doubt: Commit) => Commit | undefined): Change =>
+  inClass(StoreFiles, 'renewJournal', (renew) => (doubt, onDurable) => {
+    return renew(doubt && change(doubt), onDurable);
+  });
+const withoutKeys = (doubt: Commit): Commit => ({ ...doubt, keys: [] });
+const withoutPets = (doubt: Commit): Commit => ({ ...doubt, pets: [] });
 
-/** The chunks of a snapshot without those of the pets in doubt. */
-function* fewerChunks(chunks: Iterable<Buffer>): Generator<Buffer> {
-  for (const chunk of chunks) {
-    if (!/^(\[|,)\n\{/.test(chunk.toString('latin1', 0, 4))) yield chunk;
-  }
+const skipKeysOfCommits = inClass(Journal, 'encode', (encode) => (text) => {
+  return encode(text.replace(/,"keys":\[.*\]\}$/, '}'));
+});
+
+const hideDoubt = inClass(FileLog, 'commit', (commit) => async (creates) => {
+  const refused = { error: new StoreUnavailableError('A deliberate break') };
+  return (await commit(creates)).map((outcome) =>
+    'error' in outcome && outcome.error instanceof OutcomeUnknownError ? refused : outcome,
+  );
+});
+
+const ageByTimeOfDay = inClass(TestClock, 'startProcess', (start) => () => {
+  const clock = start();
+  return { ...clock, now: clock.timeOfDay };
+});
+
+const acceptAnyCrc = inClass({ prototype: zlib }, 'crc32', () => () => 0);
+
+type Break = readonly [what: string, search: Search];
+
+function catches(search: Search, breaks: Readonly<Record<string, Change>>): readonly Break[] {
+  return Object.entries(breaks).map(([what, change]) => [what, () => change(search)]);
 }
 
-const CLASSES: readonly Break[] = [
-  { ...memory, run: () => withMethod(PetTable, 'reserve', () => () => undefined, memory.run) },
-  {
-    ...keys,
-    run: () => withMethod(KeyTable, 'entries', () => () => [][Symbol.iterator](), keys.run),
-  },
-  {
-    ...pets,
-    run: () =>
-      withMethod(
-        SnapshotText,
-        'chunks',
-        (chunks) =>
-          function (this: SnapshotText) {
-            return fewerChunks(chunks.call(this as never) as Iterable<Buffer>);
-          } as never,
-        pets.run,
-      ),
-  },
-];
-
 export const BREAKS: readonly Break[] = [
-  ...CRASHES.map(([what, wrap]) => byCrash(what, liveShortly, { wrap })),
-  byCrash('writes no keys into commits', liveInDoubt, { wrap: broken.skipKeysOfCommits }),
-  ...FAULTS,
-  ...CASES.map(([what, cases]) => ({ what, run: () => firstOf(cases()) })),
-  ...CLASSES,
+  ...catches(byCrash(liveShortly), {
+    'does not sync the journal': without(/; sync \S+\.journal$/),
+    'does not sync the new snapshot': without(/^write \S+\.tmp \D[^]*; sync \S+\.tmp$/),
+    'does not sync the copy of a journal at a start': without(/"journal":1[^]*; sync \S+\.tmp$/),
+    'does not sync the directory': without(/; syncDirectory/),
+    'does not sync the folder above a new one': without(/; syncDirectory \/$/),
+    'acknowledges a create before the sync': late(/; sync .*\.journal$/, /; (write|close) .*nal/),
+    'removes the journal before the new snapshot has its name': broken.removeJournalFirst,
+  }),
+  ...catches(byCrash(liveInDoubt), {
+    'writes no keys into commits': skipKeysOfCommits,
+    'makes a checkpoint without the keys': inClass(KeyTable, 'entries', () => function* () {}),
+    'finds no keys': inClass(KeyTable, 'find', () => () => undefined),
+  }),
+  ...catches(byFault(liveOnce, SYNC), { 'retries a failed sync': broken.retryFailedSync }),
+  ...catches(byFault(liveOnce, WRITE), {
+    'does not roll back a failed line': without(/; truncate \S+\.journal$/),
+    'does not sync a roll-back': without(/^truncate (\S+\.journal); sync \1$/),
+  }),
+  ...catches(byFault(liveInDoubt, SYNC), {
+    'revives without the line in doubt': renewWith(() => undefined),
+  }),
+  ...catches(byFault(liveInDoubt, FIRST), {
+    'copies another journal': broken.copyAnotherJournal,
+    'does not sync the folder after a copy': without(/^rename \S+ \S+\.journal; syncDirectory/),
+  }),
+  ...catches(byFault(liveInDoubt, SYNC, CHECKPOINTS), {
+    'does not sync the directory between keys and snapshot': without(/^rename .*keys; syncDir/),
+    'leaves the keys in doubt out of a checkpoint': renewWith(withoutKeys),
+    'makes a checkpoint without its pets in doubt': renewWith(withoutPets),
+  }),
+  ...catches(byFault(liveInDoubt, FIRST, CHECKPOINTS), {
+    'renames the idempotency file after the snapshot': late(
+      /; rename \S+ \S+\.keys$/,
+      /^rename \S+ \S+\.json; syncDirectory/,
+    ),
+  }),
+  ...catches(byFault(liveShortly, { ...SYNC, lasts: 'for ever' }), {
+    'reports a create as refused if its sync failed': hideDoubt,
+  }),
+  ...catches(byFault(liveInDoubt, { ...SYNC, lasts: 'twice' }), {
+    'leaves the keys in doubt out of a copy': renewWith(withoutKeys),
+  }),
+  ...catches(by(flipBits), { 'accepts a wrong CRC': acceptAnyCrc }),
+  ...catches(by(swapSnapshots), {
+    'does not check which snapshot a journal follows': acceptAnyCrc,
+  }),
+  ...catches(by(overwriteTails), { 'takes any tail for torn': broken.dropAnyTail }),
+  ...catches(by(saveEverywhere), {
+    'reports pets as saved whose file is not synced': without(/; sync \S+\.saved-/),
+    'reports pets as saved of which it wrote half': without(/^write (\S+saved\S+) [^]*; write \1/),
+  }),
+  ...catches(by(takeOverEverywhere), {
+    'does not look at its lock when it finds another journal': broken.blindFor(LOCK),
+  }),
+  ...catches(
+    by(() => stepClockEverywhere(liveInDoubt)),
+    { 'ages keys by the time of day': ageByTimeOfDay },
+  ),
+  ...catches(byMeddling(LOCK), { 'does not look at its lock': broken.blindFor(LOCK) }),
+  ...catches(byMeddling(JOURNAL), {
+    'does not look at its journal': inClass(Journal, 'pathState', () => () => 'same'),
+  }),
+  ...catches(byMeddling(DATA_FILE), {
+    'does not look at its snapshot': broken.blindFor(DATA_FILE, 'rename'),
+  }),
+  ...catches(by(createsInDoubtByMemory), {
+    'does not reserve memory before it writes': inClass(PetTable, 'reserve', () => () => undefined),
+  }),
 ];

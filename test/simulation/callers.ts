@@ -37,14 +37,6 @@ export interface Site {
   awkwardLength?(pet: NewPet): number;
 }
 
-/** Deliberate breaks: which responses clients get for creates in doubt, and what they do then. */
-export interface CallerBreaks {
-  /** Creates in doubt are reported as refused. */
-  readonly hidesDoubt?: boolean | undefined;
-  /** Clients take another key after an unknown outcome. */
-  readonly forgetsDoubt?: boolean | undefined;
-}
-
 export type Script = (callers: Callers) => Promise<void>;
 
 /** Longer than the time from one attempt of a store to the next. */
@@ -58,14 +50,12 @@ export class Callers {
   /** What contradicts the model. */
   readonly complaints: string[] = [];
   readonly #site: Site;
-  readonly #breaks: CallerBreaks;
   #petNumber = 0;
   #lastTurn: Promise<void> = Promise.resolve();
 
-  constructor(site: Site, model: Model, breaks: CallerBreaks = {}) {
+  constructor(site: Site, model: Model) {
     this.model = model;
     this.#site = site;
-    this.#breaks = breaks;
   }
 
   async start(): Promise<void> {
@@ -90,35 +80,34 @@ export class Callers {
   }
 
   /** Creates pets with names of these lengths, all at the same time. */
-  async create(...nameLengths: readonly number[]): Promise<void> {
-    if (!(await this.#begin())) return;
-    const pets = nameLengths.map((length) => this.#petOf((this.#petNumber += 1), length));
-    await Promise.all(pets.map((pet, index) => this.#createOne(this.#storeAt(index), pet)));
-    await this.#readEverywhere();
+  create(...nameLengths: readonly number[]): Promise<void> {
+    return this.#sendAll(() => {
+      const pets = nameLengths.map((length) => this.#petOf((this.#petNumber += 1), length));
+      return pets.map((pet, index) => this.#createOne(this.#storeAt(index), pet));
+    });
   }
 
   /** As `create`, with keys. */
-  async createOnce(...nameLengths: readonly number[]): Promise<void> {
-    if (!(await this.#begin())) return;
-    const clients = nameLengths.map((length) => this.#newClient(length));
-    await Promise.all(clients.map((client) => this.#sendUntilAcknowledged(client)));
-    await this.#readEverywhere();
+  createOnce(...nameLengths: readonly number[]): Promise<void> {
+    return this.#sendAll(() => {
+      const clients = nameLengths.map((length) => this.#newClient(length));
+      return clients.map((client) => this.#sendUntilAcknowledged(client));
+    });
   }
 
   /** Every client with a key sends its pet again, if it was acknowledged once. */
-  async retry(): Promise<void> {
-    if (!(await this.#begin())) return;
-    await Promise.all(this.model.clients.map((client) => this.#sendUntilAcknowledged(client)));
-    await this.#readEverywhere();
+  retry(): Promise<void> {
+    const { clients } = this.model;
+    return this.#sendAll(() => clients.map((client) => this.#sendUntilAcknowledged(client)));
   }
 
   /** Creates a pet whose write is awkward for the store. */
-  async createAwkward(): Promise<void> {
+  createAwkward(): Promise<void> {
     const probe = this.#petOf(this.#petNumber + 1, MIN_NAME, 'x');
     const length = this.#site.awkwardLength?.(probe) ?? MIN_NAME;
-    if (!(await this.#begin())) return;
-    await this.#createOne(this.#storeAt(0), this.#petOf((this.#petNumber += 1), length, 'x'));
-    await this.#readEverywhere();
+    return this.#sendAll(() => [
+      this.#createOne(this.#storeAt(0), this.#petOf((this.#petNumber += 1), length, 'x')),
+    ]);
   }
 
   /** Compares what a read of this process shows with the model. */
@@ -137,11 +126,12 @@ export class Callers {
     }
   }
 
-  /** Returns false if no process serves. */
-  async #begin(): Promise<boolean> {
-    if (this.#site.stores.length === 0) return false;
+  /** Sends all at the same time, if a process serves, and reads from every process. */
+  async #sendAll(send: () => readonly Promise<void>[]): Promise<void> {
+    if (this.#site.stores.length === 0) return;
     await this.#site.pass(PAUSE_MS);
-    return true;
+    await Promise.all(send());
+    for (const store of this.#site.stores) await this.read(store);
   }
 
   /** Creates of one turn share a commit: here the first has its own, and the others the next. */
@@ -153,10 +143,6 @@ export class Callers {
   #storeAt(index: number): PetStore {
     const { stores } = this.#site;
     return stores[index % stores.length]!;
-  }
-
-  async #readEverywhere(): Promise<void> {
-    for (const store of this.#site.stores) await this.read(store);
   }
 
   /** A pet unlike all others; with characters of two bytes, so that a torn write may split one. */
@@ -176,8 +162,7 @@ export class Callers {
       const stored = await store.create(pet);
       await this.#acknowledged(store, stored, () => this.model.acknowledged(members, stored));
     } catch (error) {
-      const isInDoubt = error instanceof OutcomeUnknownError && !this.#breaks.hidesDoubt;
-      this.#failed(members, isInDoubt);
+      this.#failed(members, [error]);
       this.#expectKnown(error);
     }
   }
@@ -192,27 +177,24 @@ export class Callers {
   }
 
   async #sendUntilAcknowledged(client: KeyedClient): Promise<void> {
-    let { key } = client;
     for (let tried = 0; tried < this.#site.tries; tried += 1) {
       this.model.sent(client.members);
       const atOnce = client.id === undefined ? 2 : 1;
       const sent = Array.from({ length: atOnce }, (_, index) =>
-        this.#sendOnce(this.#storeAt(tried + index), client, key),
+        this.#sendOnce(this.#storeAt(tried + index), client),
       );
       const failures = (await Promise.all(sent)).filter((error) => error !== undefined);
       if (failures.length < atOnce) return;
-      const isInDoubt = failures.some((error) => error instanceof OutcomeUnknownError);
-      this.#failed(client.members, isInDoubt);
-      if (isInDoubt && this.#breaks.forgetsDoubt) key = requestKey(-1 - this.#petNumber);
+      this.#failed(client.members, failures);
       await this.#site.pass(PAUSE_MS);
     }
   }
 
   /** Resolves with the error of the create, or with undefined if it was acknowledged. */
-  async #sendOnce(store: PetStore, client: KeyedClient, key: string): Promise<unknown> {
+  async #sendOnce(store: PetStore, client: KeyedClient): Promise<unknown> {
     try {
       await this.#ownTurn();
-      const { pet } = await store.createOnce!(client.pet, key);
+      const { pet } = await store.createOnce!(client.pet, client.key);
       await this.#acknowledged(store, pet, () => this.model.acknowledgedOnce(client, pet));
     } catch (error) {
       this.#expectKnown(error);
@@ -235,7 +217,8 @@ export class Callers {
     if (!isKnown) this.complaints.push(`A create fails with ${String(error)}`);
   }
 
-  #failed(members: string, isInDoubt: boolean): void {
+  #failed(members: string, errors: readonly unknown[]): void {
+    const isInDoubt = errors.some((error) => error instanceof OutcomeUnknownError);
     if (isInDoubt) this.model.unknown(members);
     else this.model.refused(members);
   }
@@ -261,13 +244,18 @@ export async function liveShortly(callers: Callers): Promise<void> {
   await Promise.all([callers.retry(), callers.create(3)]);
 }
 
-/** A start, a few creates and a stop: enough for failing memory, or another program's changes. */
-export async function liveOnce(callers: Callers): Promise<void> {
+/** A start, a few creates and a stop. */
+export async function liveAndStop(callers: Callers): Promise<void> {
   await callers.start();
   await callers.createOnce(3);
   await callers.create(3, 400);
   await callers.create(3);
   await callers.stop();
+}
+
+/** The same and a next start: enough for failing memory, or another program's changes. */
+export async function liveOnce(callers: Callers): Promise<void> {
+  await liveAndStop(callers);
   await callers.start();
   await Promise.all([callers.retry(), callers.create(3)]);
 }
@@ -297,13 +285,6 @@ export async function liveManyCreates(callers: Callers): Promise<void> {
 export async function liveTogether(callers: Callers): Promise<void> {
   await callers.start();
   await Promise.all([callers.create(3, 3, 3, 3, 3), callers.createOnce(3, 3, 3, 3, 3)]);
-}
-
-export async function liveAndStop(callers: Callers): Promise<void> {
-  await callers.start();
-  await callers.createOnce(3);
-  await callers.create(3, 400);
-  await callers.stop();
 }
 
 /** Leaves a journal that is long enough for a checkpoint at the next start. */

@@ -7,7 +7,7 @@
 import { rounds } from '../support/extent.ts';
 import type { Callers } from './callers.ts';
 import { overwriteFile, type DiskImage } from './disk-image.ts';
-import { DATA_FILE, JOURNAL, KEYS, Life, live, type Wrap } from './life.ts';
+import { DATA_FILE, JOURNAL, KEYS, Life, live } from './life.ts';
 import type { Cases } from './meddling.ts';
 import type { Knowledge } from './model.ts';
 
@@ -20,14 +20,14 @@ interface Found {
 const NAME_LENGTHS: readonly number[] = [3, 300];
 
 /** Starts with one bit of a file flipped; in the sample with one bit in nine. */
-export async function* flipBits(wrap?: Wrap): Cases {
+export async function* flipBits(): Cases {
   const found = await shortJournal(3);
   for (const path of [DATA_FILE, JOURNAL, KEYS]) {
     const bytes = contentOf(found, path);
     for (let bit = 0; bit < 8 * bytes.length; bit += rounds(9, 1)) {
       const flipped = Buffer.from(bytes);
       flipped[bit >> 3]! ^= 1 << (bit & 7);
-      const complaints = await startOn(found, path, flipped, wrap, REFUSED);
+      const complaints = await startOn(found, path, flipped, REFUSED);
       yield complaints.map((complaint) => `${path}, byte ${bit >> 3}: ${complaint}`);
     }
   }
@@ -38,7 +38,7 @@ export async function* cutFiles(): Cases {
   const found = await shortJournal(rounds(30, 300));
   const keys = contentOf(found, KEYS);
   for (const more of [Buffer.from('\n'), Buffer.alloc(1), keys]) {
-    yield startOn(found, KEYS, Buffer.concat([keys, more]), undefined, REFUSED);
+    yield startOn(found, KEYS, Buffer.concat([keys, more]), REFUSED);
   }
   for (const path of [DATA_FILE, JOURNAL, KEYS]) {
     const bytes = contentOf(found, path);
@@ -49,22 +49,22 @@ export async function* cutFiles(): Cases {
         [KEYS]: REFUSED,
       };
       const cut = bytes.subarray(0, length);
-      const complaints = await startOn(found, path, cut, undefined, expected[path]);
+      const complaints = await startOn(found, path, cut, expected[path]);
       yield complaints.map((complaint) => `${path}, ${length} bytes: ${complaint}`);
     }
   }
 }
 
 /** Starts with the snapshot of another store under a journal; the last ids are the same. */
-export async function* swapSnapshots(wrap?: Wrap): Cases {
+export async function* swapSnapshots(): Cases {
   for (const nameLength of NAME_LENGTHS) {
     const other = contentOf(await shortJournal(nameLength, 4), DATA_FILE);
-    yield startOn(await shortJournal(nameLength), DATA_FILE, other, wrap);
+    yield startOn(await shortJournal(nameLength), DATA_FILE, other);
   }
 }
 
 /** Overwrites the journal from each line, and from other offsets, to its end in each way. */
-export async function* overwriteTails(wrap?: Wrap): Cases {
+export async function* overwriteTails(): Cases {
   const step = rounds(17, 1);
   for (const nameLength of NAME_LENGTHS) {
     const found = await shortJournal(nameLength);
@@ -77,7 +77,7 @@ export async function* overwriteTails(wrap?: Wrap): Cases {
         const content = Buffer.concat([bytes.subarray(0, at), tail]);
         if (content.equals(bytes)) continue;
         const expected = isLikeACrash(what, at, starts) ? commitsBefore(found, at) : undefined;
-        const complaints = await startOn(found, JOURNAL, content, wrap, expected);
+        const complaints = await startOn(found, JOURNAL, content, expected);
         yield complaints.map((complaint) => `${what} from ${at}: ${complaint}`);
       }
     }
@@ -138,14 +138,13 @@ async function startOn(
   { image, known }: Found,
   path: string,
   content: Buffer,
-  wrap: Wrap | undefined,
   expected?: Expected,
 ): Promise<readonly string[]> {
   const id = image.names.get(path)!;
   const damaged = overwriteFile(image, id, content);
   const start = (callers: Callers): Promise<void> => callers.start();
   const pets = typeof expected === 'object' ? expected : {};
-  const life = await live(start, { image: damaged, known: { ...known, ...pets }, wrap });
+  const life = await live(start, { image: damaged, known: { ...known, ...pets } });
   if (life.stores.length > 0) {
     return expected === REFUSED ? ['the file is accepted'] : life.complaints;
   }

@@ -11,14 +11,13 @@ import { systemMemory, type Memory } from '../../src/base/memory.ts';
 import type { NewPet } from '../../src/model/pet.ts';
 import { isSafe, type PetStore } from '../../src/model/pet-store.ts';
 import { createCommit, encodeCommit } from '../../src/stores/commits/commit.ts';
-import type { Disk } from '../../src/stores/file/disk.ts';
 import { openFileStore, type FileStore } from '../../src/stores/file/file-store.ts';
 import { PREFIX_LENGTH } from '../../src/stores/file/journal-line.ts';
 import { KeyTable } from '../../src/stores/idempotency/key-table.ts';
 import { PetTable } from '../../src/stores/table/pet-table.ts';
 import { pendingPet } from '../support/disk/journal-text.ts';
 import { TestClock } from '../support/test-clock.ts';
-import { Callers, type CallerBreaks, type Script, type Site } from './callers.ts';
+import { Callers, type Script, type Site } from './callers.ts';
 import type { DiskImage } from './disk-image.ts';
 import { Model, type Knowledge } from './model.ts';
 import { SimulatedDisk, type Fault, type OperationKind } from './simulated-disk.ts';
@@ -31,9 +30,6 @@ export const KEYS: string = `${DATA_FILE}.keys`;
 
 /** More than any life has; a table for all that a store keeps would take too long to make. */
 const MAX_KEYS = 64;
-
-/** What is between the store and the disk: nothing, or a deliberate break (broken-disks.ts). */
-export type Wrap = (disk: Disk) => Disk;
 
 /** The disk and the knowledge between two operations. */
 export interface Moment {
@@ -48,39 +44,16 @@ export interface Operation {
   readonly path: string;
 }
 
-/** Another program removes or replaces a file before operation `at`. */
-export interface Intrusion {
-  readonly at: number;
-  readonly path: string;
-  /** The new content; undefined if the file is removed. */
-  readonly content: Buffer | undefined;
-  /** Another file that is removed, too. */
-  readonly also?: string;
-}
-
-/** The memory fails at a request, counted from 0: at this one only, or from then on. */
-export interface MemoryFault {
-  readonly at: number;
-  readonly lasts: 'once' | 'for ever';
-}
-
-/** The time of day is stepped before operation `at`. */
-export interface ClockStep {
-  readonly at: number;
-  readonly ms: number;
-}
-
-export interface LifeOptions extends CallerBreaks {
-  readonly clockStep?: ClockStep | undefined;
-  /** A deliberate break: keys age by the time of day. */
-  readonly agesByTimeOfDay?: boolean | undefined;
+export interface LifeOptions {
   /** What is on the disk, and what is known of it; nothing by default. */
   readonly image?: DiskImage | undefined;
   readonly known?: Knowledge | undefined;
   readonly fault?: Fault | undefined;
-  readonly memoryFault?: MemoryFault | undefined;
-  readonly intrusion?: Intrusion | undefined;
-  readonly wrap?: Wrap | undefined;
+  /** The memory fails at a request, counted from 0: at this one only, or from then on. */
+  readonly memoryFault?: Omit<Fault, 'kind'> | undefined;
+  /** What happens from outside before operation `at`. */
+  readonly at?: number;
+  readonly happens?: (life: Life) => void;
   /** The first operation before which a moment is kept. */
   readonly keepsFrom?: number | undefined;
   /** The length from which a start makes a checkpoint of a journal. */
@@ -99,6 +72,7 @@ export class Life implements Site {
   readonly disk: SimulatedDisk;
   readonly model: Model;
   readonly callers: Callers;
+  readonly clock: TestClock = new TestClock();
   readonly moments: Moment[] = [];
   readonly operations: Operation[] = [];
   readonly startDecides = true;
@@ -114,7 +88,6 @@ export class Life implements Site {
   #store: PetStore | undefined;
   /** The store's table, which is read here without waiting for the store. */
   #pets = new PetTable();
-  readonly #clock = new TestClock();
   #lastVersion = -1;
   readonly #options: LifeOptions;
 
@@ -122,7 +95,7 @@ export class Life implements Site {
     this.disk = new SimulatedDisk(options.image, (kind, path) => this.#begin(kind, path));
     this.disk.fault = options.fault;
     this.model = new Model(options.known);
-    this.callers = new Callers(this, this.model, options);
+    this.callers = new Callers(this, this.model);
     this.#options = options;
   }
 
@@ -154,20 +127,18 @@ export class Life implements Site {
   }
 
   async #open(): Promise<PetStore> {
-    const { wrap = (disk: Disk): Disk => disk, longJournalBytes, agesByTimeOfDay } = this.#options;
-    const disk = wrap(this.disk.startProcess());
+    const { longJournalBytes } = this.#options;
+    const disk = this.disk.startProcess();
     const memory = this.#memory();
     this.#pets = new PetTable(memory);
-    const clock = this.#clock.startProcess();
-    const { timeOfDay } = clock;
-    const keysClock = agesByTimeOfDay === true ? { now: timeOfDay, timeOfDay } : clock;
-    const keys = new KeyTable(keysClock, MAX_KEYS);
+    const clock = this.clock.startProcess();
+    const keys = new KeyTable(clock, MAX_KEYS);
     const options = { disk, memory, pets: this.#pets, keys, longJournalBytes, ...clock };
     return openFileStore({ path: DATA_FILE, ...options, randomBits: () => 4711 });
   }
 
   pass(ms: number): Promise<void> {
-    return this.#clock.pass(ms);
+    return this.clock.pass(ms);
   }
 
   /** The length of a name whose commit has its line feed as the first byte of a sector. */
@@ -218,12 +189,8 @@ export class Life implements Site {
   /** Before each operation of the disk. */
   #begin(kind: OperationKind, path: string): void {
     const { operations } = this.disk;
-    const { intrusion, clockStep } = this.#options;
-    if (clockStep?.at === operations) this.#clock.offsetMs += clockStep.ms;
-    if (intrusion?.at === operations) {
-      this.disk.intrude(intrusion.path, intrusion.content);
-      if (intrusion.also !== undefined) this.disk.intrude(intrusion.also, undefined);
-    }
+    const { at, happens } = this.#options;
+    if (operations === at) happens?.(this);
     this.operations.push({ kind, path });
     this.#keep(`operation ${operations}, ${kind} ${path}`);
   }

@@ -1,13 +1,15 @@
 /**
- * Other programs: the lock, the journal or the snapshot is removed or replaced before any
- * operation of the store. No pet may be lost, no other program's file may be overwritten, and
- * without the lock nothing may be written.
+ * What happens to the store from outside, before any of its operations: another program removes or
+ * replaces the lock, the journal or the snapshot, or the time of day is stepped. No pet may be
+ * lost, no other program's file may be overwritten, without the lock nothing may be written, and no
+ * key may be forgotten: a retry would store a second pet.
  */
 
-import { liveAndStop, liveOnce } from './callers.ts';
+import { liveAndStop, liveOnce, type Script } from './callers.ts';
 import { FOLDER, type DiskImage } from './disk-image.ts';
-import { DATA_FILE, JOURNAL, live, LOCK, type Life, type Operation, type Wrap } from './life.ts';
-import type { OperationKind } from './simulated-disk.ts';
+import { DATA_FILE, JOURNAL, live, LOCK, type Life, type LifeOptions } from './life.ts';
+import { isInSample } from './simulation.ts';
+import { MUTATIONS, type Fault, type OperationKind } from './simulated-disk.ts';
 import { plainEnds } from './survival.ts';
 
 /** For each case that was tried, what is wrong with it. */
@@ -30,27 +32,51 @@ export const MEDDLING: readonly Meddling[] = [
   { what: 'the snapshot is replaced', path: DATA_FILE, content: FOREIGN },
 ];
 
-/** What changes a file. */
-const MUTATIONS: readonly OperationKind[] = [
-  ...(['write', 'overwrite', 'truncate', 'rename', 'remove', 'create'] as const),
-];
+/** Returns what happens before operation `at`; undefined if that is not tried. */
+type Disturb = (at: number, plain: Life, where: string) => LifeOptions | undefined;
 
-export async function* meddleEverywhere({ path, content }: Meddling, wrap?: Wrap): Cases {
-  const plain = await live(liveOnce, { wrap });
-  const indexOf = (kind: OperationKind, file: string): number =>
-    plain.operations.findIndex((operation) => operation.kind === kind && operation.path === file);
-  // Before the first commit the store does not serve. After `last` nothing more is written: what
-  // another program leaves then is what the next start finds.
-  const last = path === DATA_FILE ? indexOf('remove', JOURNAL) : indexOf('unlock', LOCK);
-  for (let at = indexOf('write', JOURNAL); at < last; at += 1) {
-    const life = await live(liveOnce, { wrap, intrusion: { at, path, content }, keepsFrom: at });
-    const complaints = [...life.complaints, ...lossesOf(life)];
-    if (path === LOCK && mutationsOf(life, at) > 1) complaints.push('writes without the lock');
+/**
+ * Runs the script once for each operation, with what `disturb` returns, and yields what
+ * `judge` finds. `where` is the operation as text.
+ */
+async function* everywhere(
+  script: Script,
+  disturb: Disturb,
+  judge: (life: Life, at: number, plain: Life) => Iterable<string>,
+): Cases {
+  const plain = await live(script);
+  for (const [at, { kind, path }] of plain.operations.entries()) {
+    const where = `before ${at}, ${kind} ${path}`;
+    const options = disturb(at, plain, where);
+    if (options === undefined) continue;
+    const complaints = [...judge(await live(script, { at, ...options }), at, plain)];
+    yield complaints.map((complaint) => `${where}: ${complaint}`);
+  }
+}
+
+export function meddleEverywhere({ path, content }: Meddling): Cases {
+  // Before the first commit the store does not serve. After the last change nothing more is
+  // written: what another program leaves then is what the next start finds.
+  const disturb: Disturb = (at, plain) => {
+    const first = indexOf(plain, 'write', JOURNAL);
+    const isData = path === DATA_FILE;
+    const last = isData ? indexOf(plain, 'remove', JOURNAL) : indexOf(plain, 'unlock', LOCK);
+    const isTried = at >= first && at < last;
+    const happens = ({ disk }: Life): void => disk.intrude(path, content);
+    return isTried ? { happens, keepsFrom: at } : undefined;
+  };
+  return everywhere(liveOnce, disturb, function* (life, at, plain) {
+    yield* life.complaints;
+    yield* lossesOf(life);
+    if (path === LOCK && mutationsOf(life, at) > 1) yield 'writes without the lock';
     const isKept = content !== FOREIGN || contentsOf(life.disk.image).includes('Foreign');
     // A program that replaces a file between the last stat and the change itself is not noticed.
-    if (!isKept && !isBeforeChange(plain, at)) complaints.push('overwrites the file of another');
-    yield complaints.map((complaint) => `before ${nameOf(plain.operations, at)}: ${complaint}`);
-  }
+    if (!isKept && !isBeforeChange(plain, at)) yield 'overwrites the file of another';
+  });
+}
+
+function indexOf({ operations }: Life, kind: OperationKind, path: string): number {
+  return operations.findIndex((operation) => operation.kind === kind && operation.path === path);
 }
 
 /**
@@ -61,8 +87,7 @@ function* lossesOf({ moments }: Life): Generator<string> {
   const knownBefore = moments[0]!.known.pets.length;
   for (const { before, image, known } of moments) {
     if (known.pets.length <= knownBefore && before !== 'the end') continue;
-    const missing = missingFrom(image, known.pets);
-    if (missing !== undefined) yield `${before}: lost ${missing}`;
+    for (const pet of missingFrom(image, known.pets)) yield `${before}: lost ${pet}`;
   }
 }
 
@@ -80,24 +105,28 @@ function mutationsOf({ operations }: Life, from: number): number {
   }).length;
 }
 
+/** Removes or replaces a file, and removes the lock, once there is a journal. */
+function takeAway(path: string, content?: Buffer): Disturb {
+  const happens = ({ disk }: Life): void => {
+    for (const [name, left] of [[path, content], [LOCK]] as const) disk.intrude(name, left);
+  };
+  return (at, { operations }) => {
+    const first = operations.findIndex((operation) => operation.path === JOURNAL);
+    return at < first ? undefined : { happens };
+  };
+}
+
 /**
  * Removes the lock and another file before any operation, and stops the store. If it reports that
  * the pets are safe, they exist after the worst power failure.
  */
-export async function* saveEverywhere(wrap?: Wrap): Cases {
-  const { operations } = await live(liveAndStop, { wrap });
-  for (const at of operations.keys()) {
-    if (at < operations.findIndex(({ path }) => path === JOURNAL)) continue;
-    for (const path of [JOURNAL, DATA_FILE]) {
-      const intrusion = { at, path, content: undefined, also: LOCK };
-      const life = await live(liveAndStop, { wrap, intrusion });
-      const complaints: string[] = [];
-      for (const { image } of life.isSafe ? plainEnds(life.disk.image) : []) {
-        const missing = missingFrom(image, life.model.knowledge().pets);
-        if (missing !== undefined) complaints.push(`${path} removed before ${at}: lost ${missing}`);
+export async function* saveEverywhere(): Cases {
+  for (const path of [JOURNAL, DATA_FILE]) {
+    yield* everywhere(liveAndStop, takeAway(path), function* ({ isSafe, disk, model }) {
+      for (const { image } of isSafe ? plainEnds(disk.image) : []) {
+        for (const pet of missingFrom(image, model.knowledge().pets)) yield `${path}: lost ${pet}`;
       }
-      yield complaints;
-    }
+    });
   }
 }
 
@@ -105,31 +134,36 @@ export async function* saveEverywhere(wrap?: Wrap): Cases {
  * Before any operation, as if the process was halted there, a next process takes over: the lock is
  * lost, and another file is at the journal's path. The process must leave it alone, and end.
  */
-export async function* takeOverEverywhere(wrap?: Wrap): Cases {
-  const { operations } = await live(liveAndStop, { wrap });
-  for (const at of operations.keys()) {
-    if (at < operations.findIndex(({ path }) => path === JOURNAL)) continue;
-    const intrusion = { at, path: JOURNAL, content: FOREIGN, also: LOCK };
-    const life = await live(liveAndStop, { wrap, intrusion });
-    const complaints: string[] = [];
-    if (life.isStuck) complaints.push('stays read-only without an end');
-    if (mutationsOf(life, at) > 1) complaints.push('writes without the lock');
-    yield complaints.map((complaint) => `before ${nameOf(operations, at)}: ${complaint}`);
+export function takeOverEverywhere(): Cases {
+  return everywhere(liveAndStop, takeAway(JOURNAL, FOREIGN), function* (life, at) {
+    if (life.isStuck) yield 'stays read-only without an end';
+    if (mutationsOf(life, at) > 1) yield 'writes without the lock';
+  });
+}
+
+/** Without --all, one step of the clock in this many is tried. */
+const STEPS_SAMPLE = 12;
+
+/** Steps the time of day by 25 hours, longer than a key is kept; the operation may fail, too. */
+export async function* stepClockEverywhere(script: Script, fault?: Omit<Fault, 'at'>): Cases {
+  for (const hours of [-25, 25]) {
+    const disturb: Disturb = (at, _, where) => {
+      const key = `${fault?.kind} ${fault?.lasts} ${hours} hours ${where}`;
+      if (!isInSample(key, STEPS_SAMPLE)) return undefined;
+      const happens = ({ clock }: Life): void => void (clock.offsetMs += hours * 3_600_000);
+      return { happens, fault: fault && { at, ...fault } };
+    };
+    yield* everywhere(script, disturb, ({ complaints }) => complaints);
   }
 }
 
-function missingFrom(image: DiskImage, pets: readonly string[]): string | undefined {
+function missingFrom(image: DiskImage, pets: readonly string[]): readonly string[] {
   const contents = contentsOf(image);
-  return pets.find((pet) => !contents.includes(pet))?.slice(0, 40);
+  return pets.filter((pet) => !contents.includes(pet)).map((pet) => pet.slice(0, 40));
 }
 
 /** What all files contain. */
 function contentsOf(image: DiskImage): string {
   const ids = [...image.names.values()].filter((id) => id !== FOLDER);
   return ids.map((id) => image.files.get(id)!.cached.toString()).join('\n');
-}
-
-export function nameOf(operations: readonly Operation[], at: number): string {
-  const { kind, path } = operations[at]!;
-  return `${at}, ${kind} ${path}`;
 }

@@ -43,25 +43,22 @@ export interface Fault {
 /** Called before each operation; the image is still as it was, and what it makes of it counts. */
 export type Watch = (kind: OperationKind, path: string) => void;
 
+/** What changes a file or its name. */
+export const MUTATIONS: readonly OperationKind[] = [
+  ...(['create', 'link', 'write', 'overwrite', 'truncate', 'rename', 'remove'] as const),
+];
+
 /** What a disk cannot do while it is full or read-only; nothing at all after EIO. */
 const FAILS_FOR_EVER: Readonly<Record<string, readonly OperationKind[]>> = {
   ENOSPC: ['create', 'link', 'write', 'rename'],
-  EROFS: ['create', 'link', 'write', 'overwrite', 'truncate', 'rename', 'remove'],
+  EROFS: MUTATIONS,
 };
 
 /** What changes the disk, and so can do so in spite of the failure that it reports. */
-const CHANGES: readonly OperationKind[] = [
-  'create',
-  'link',
-  'makeDirectory',
-  'overwrite',
-  'remove',
-  'rename',
-  'sync',
-  'syncDirectory',
-  'truncate',
-  'write',
-];
+const CHANGES: typeof MUTATIONS = [...MUTATIONS, 'makeDirectory', 'sync', 'syncDirectory'];
+
+/** How many operations fail. */
+const STRIKES = { once: 1, twice: 2, 'for ever': Infinity };
 
 export class SimulatedDisk {
   image: DiskImage;
@@ -107,13 +104,14 @@ export class SimulatedDisk {
       processId: self,
       open: async (path, how, { mode = 0o600 } = {}) =>
         run(how === 'create' ? 'create' : 'open', path, () => {
-          const isThere = this.image.names.has(path);
-          if (isThere === (how === 'create'))
-            throw systemError(isThere ? 'EEXIST' : 'ENOENT', path);
-          if (!isThere) this.image = createFile(this.image, path, mode);
+          if (how === 'create') {
+            if (this.image.names.has(path)) throw systemError('EEXIST', path);
+            this.image = createFile(this.image, path, mode);
+          }
+          const id = this.#idAt(path);
           // A caller that gets an error cannot close it.
           if (!this.#isLate) this.openCount += 1;
-          return this.#openFile(this.image.names.get(path)!, path, run);
+          return this.#openFile(id, path, run);
         }),
       stat: (path) =>
         run('stat', path, () => {
@@ -128,17 +126,12 @@ export class SimulatedDisk {
         }),
       rename: async (from, to) =>
         run('rename', from, () => {
-          const file = this.image.names.get(from);
-          if (file === undefined) throw systemError('ENOENT', from);
-          this.image = changeNames(this.image, [
-            [from, undefined],
-            [to, file],
-          ]);
+          const moved = [from, undefined] as const;
+          this.image = changeNames(this.image, [moved, [to, this.#idAt(from)]]);
         }),
       link: async (from, to) =>
         run('link', from, () => {
-          const file = this.image.names.get(from);
-          if (file === undefined) throw systemError('ENOENT', from);
+          const file = this.#idAt(from);
           if (!this.hasLinks) throw systemError('EPERM', from);
           if (this.image.names.has(to)) throw systemError('EEXIST', to);
           this.image = changeNames(this.image, [[to, file]]);
@@ -161,7 +154,7 @@ export class SimulatedDisk {
       lock: async (path) =>
         run('lock', path, () => {
           if (!this.image.names.has(path)) this.image = createFile(this.image, path, 0o600);
-          const id = this.image.names.get(path)!;
+          const id = this.#idAt(path);
           if (this.#locked === id) return undefined;
           this.#locked = id;
           this.openCount += 1;
@@ -176,14 +169,20 @@ export class SimulatedDisk {
   }
 
   /** Another program removes the file, or replaces it by one with this content. */
-  intrude(path: string, content: Buffer | undefined): void {
+  intrude(path: string, content?: Buffer): void {
     this.image = changeNames(this.image, [[path, undefined]]);
     if (content !== undefined) {
       this.image = createFile(this.image, path, 0o644);
-      const id = this.image.names.get(path)!;
+      const id = this.#idAt(path);
       this.image = syncFile(changeFile(this.image, id, 0, content), id);
     }
     this.image = syncNames(this.image, dirname(path));
+  }
+
+  #idAt(path: string): number {
+    const id = this.image.names.get(path);
+    if (id === undefined) throw systemError('ENOENT', path);
+    return id;
   }
 
   #openFile(id: number, path: string, run: Run): DiskFile {
@@ -239,24 +238,24 @@ export class SimulatedDisk {
   }
 
   #failure(kind: OperationKind): string | undefined {
-    const since = this.fault === undefined ? -1 : this.operations - 1 - this.fault.at;
+    if (this.fault === undefined) return undefined;
+    const { at, kind: how, lasts } = this.fault;
+    const since = this.operations - 1 - at;
     if (since < 0) return undefined;
-    const { kind: faultKind, lasts } = this.fault!;
-    if (faultKind === 'late') {
-      const strikes = since === 0 || lasts === 'for ever';
-      return strikes && CHANGES.includes(kind) ? 'late' : undefined;
-    }
-    const code = faultKind === 'short' ? 'ENOSPC' : faultKind;
-    if (faultKind === 'short' && since === 0) {
+    if (how === 'short' && since === 0) {
       this.#isFull = true;
       return undefined;
     }
-    if (lasts === 'for ever')
-      return (FAILS_FOR_EVER[code]?.includes(kind) ?? true) ? code : undefined;
-    if (faultKind !== 'short') return since < (lasts === 'twice' ? 2 : 1) ? code : undefined;
-    if (!this.#isFull || kind !== 'write') return undefined;
-    this.#isFull = false;
-    return code;
+    if (how === 'short' && lasts === 'once') {
+      if (!this.#isFull || kind !== 'write') return undefined;
+      this.#isFull = false;
+      return 'ENOSPC';
+    }
+    if (since >= STRIKES[lasts]) return undefined;
+    if (how === 'late') return CHANGES.includes(kind) ? how : undefined;
+    const code = how === 'short' ? 'ENOSPC' : how;
+    const succeeds = lasts === 'for ever' && FAILS_FOR_EVER[code]?.includes(kind) === false;
+    return succeeds ? undefined : code;
   }
 
   #isShort(): boolean {
@@ -266,6 +265,7 @@ export class SimulatedDisk {
 
 type Run = <T>(kind: OperationKind, path: string, effect: () => T, failed?: () => void) => T;
 
-function systemError(code: string, path: string): Error {
-  return Object.assign(new Error(`${code}: ${path}`), { code });
+/** An error as node:fs throws it. */
+export function systemError(code: string, path: string): NodeJS.ErrnoException {
+  return Object.assign(new Error(`${code}: simulated, '${path}'`), { code, syscall: 'simulated' });
 }

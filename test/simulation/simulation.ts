@@ -44,6 +44,7 @@ export function isInSample(key: string, oneIn: number): boolean {
 
 export class Simulation {
   cases = 0;
+  /** How many of the cases lead to files and knowledge that no other case has. */
   starts = 0;
   readonly complaints: string[] = [];
   readonly #script: Script;
@@ -141,7 +142,7 @@ export class Simulation {
     if (!this.#isTried(key, SAMPLE.starts)) return;
     this.starts += 1;
     const isEnded = depth > 0 && isInSample(key, SAMPLE.endedStarts);
-    const { wrap, longJournalBytes } = this.#options;
+    const { longJournalBytes } = this.#options;
     const keepsFrom = isEnded ? 0 : Infinity;
     let expected = 0;
     const script: Script = async (callers) => {
@@ -149,7 +150,7 @@ export class Simulation {
       expected = callers.model.petCount + 1 + newPetsOf(callers.model);
       await Promise.all([callers.retry(), callers.create(3)]);
     };
-    const life = await live(script, { image, known, wrap, keepsFrom, longJournalBytes });
+    const life = await live(script, { image, known, keepsFrom, longJournalBytes });
     this.#complain(where, life);
     const { stores, startError, model } = life;
     if (stores.length === 0) this.complaints.push(`${where}: ${String(startError)}`);
@@ -188,29 +189,24 @@ function keyOf(image: DiskImage, known: Knowledge): string {
   return parts.join(' ');
 }
 
-const fileKeys = new WeakMap<FileImage, string>();
-
-function keyOfFile(file: FileImage): string {
-  let key = fileKeys.get(file);
-  if (key === undefined) {
-    const { cached, durable, changes } = file;
-    const parts = [digestOf(cached), digestOf(durable)];
-    for (const { position, bytes, isDropped } of changes) {
-      parts.push(`${position} ${bytes === undefined ? '' : digestOf(bytes)} ${isDropped}`);
-    }
-    key = parts.join(' ');
-    fileKeys.set(file, key);
+const keyOfFile = remembered(({ cached, durable, changes }: FileImage) => {
+  const parts = [digestOf(cached), digestOf(durable)];
+  for (const { position, bytes, isDropped } of changes) {
+    parts.push(`${position} ${bytes === undefined ? '' : digestOf(bytes)} ${isDropped}`);
   }
-  return key;
-}
+  return parts.join(' ');
+});
 
-const digests = new WeakMap<Buffer, string>();
+const digestOf = remembered((bytes: Buffer) => {
+  return createHash('sha1').update(bytes).digest('base64');
+});
 
-function digestOf(bytes: Buffer): string {
-  let digest = digests.get(bytes);
-  if (digest === undefined) {
-    digest = createHash('sha1').update(bytes).digest('base64');
-    digests.set(bytes, digest);
-  }
-  return digest;
+/** Returns a function that calls `keyOf` once for each object, which must not change. */
+function remembered<T extends object>(keyOf: (object: T) => string): (object: T) => string {
+  const keys = new WeakMap<T, string>();
+  return (object) => {
+    let key = keys.get(object);
+    if (key === undefined) keys.set(object, (key = keyOf(object)));
+    return key;
+  };
 }

@@ -37,7 +37,8 @@ export function* everyEnd(image: DiskImage): Generator<Survivor> {
 /** All that was written, and all that was synced: for files that are too long for more. */
 export function* plainEnds(image: DiskImage): Generator<Survivor> {
   yield { how: 'kill -9', image };
-  yield { how: 'power failure, nothing unsynced', image: afterWorstPowerCut(image) };
+  // The first one has nothing that is not durable.
+  for (const survivor of afterPowerCut(image)) return yield survivor;
 }
 
 /** Every image after a power failure that is tried. */
@@ -63,15 +64,6 @@ function* afterPowerCut(image: DiskImage): Generator<Survivor> {
   }
 }
 
-/** The image after a power failure that loses everything that is not durable. */
-function afterWorstPowerCut(image: DiskImage): DiskImage {
-  const names = withoutLostFolders(image.durableNames);
-  const contents = [...names.values()]
-    .filter((id) => id !== FOLDER)
-    .map((id) => [id, image.files.get(id)!.durable] as const);
-  return settledImage(image, names, new Map(contents));
-}
-
 function settledImage(
   image: DiskImage,
   names: ReadonlyMap<string, number>,
@@ -94,23 +86,18 @@ function settledImage(
 
 const MAX_NAME_CHANGES_IN_FULL = 4;
 
-/** The first k changes for every k; where they are few, every subset. */
+/** Every subset of the changes where they are few, otherwise the first k for every k. */
 function* nameChoices({
   durableNames,
   nameChanges: changes,
 }: DiskImage): Generator<[names: ReadonlyMap<string, number>, how: string]> {
-  if (changes.length <= MAX_NAME_CHANGES_IN_FULL) {
-    for (let bits = 0; bits < 1 << changes.length; bits += 1) {
-      const kept = changes.filter((_, index) => (bits >> index) & 1);
-      const names = withoutLostFolders(applyNames(durableNames, kept));
-      yield [names, `names ${bits.toString(2)}/${changes.length}`];
-    }
-    return;
-  }
-  for (let count = 0; count <= changes.length; count += 1) {
-    const kept = changes.slice(0, count);
+  const isFew = changes.length <= MAX_NAME_CHANGES_IN_FULL;
+  const choices = isFew ? 1 << changes.length : changes.length + 1;
+  for (let choice = 0; choice < choices; choice += 1) {
+    const bits = isFew ? choice : 2 ** choice - 1;
+    const kept = changes.filter((_, index) => (bits >> index) & 1);
     const names = withoutLostFolders(applyNames(durableNames, kept));
-    yield [names, `first ${count} of ${changes.length} names`];
+    yield [names, `names ${bits.toString(2)}/${changes.length}`];
   }
 }
 

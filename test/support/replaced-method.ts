@@ -1,12 +1,10 @@
 /** Deliberate breaks of a class: one of its methods is replaced while cases run. */
 
-type Method = (this: never, ...args: never[]) => unknown;
-
 /** Runs `run` while the method is the one that `replace` makes of the original. */
-export async function withMethod<T, Name extends string>(
-  { prototype }: { readonly prototype: Record<Name, Method> },
+export async function withMethod<Methods, Name extends keyof Methods, T>(
+  { prototype }: { readonly prototype: Methods },
   name: Name,
-  replace: (original: Method) => Method,
+  replace: (original: Methods[Name]) => Methods[Name],
   run: () => Promise<T>,
 ): Promise<T> {
   const original = prototype[name];

@@ -1,12 +1,38 @@
-/** A Disk around another that records each call, and fails or holds up those that a test picks. */
+/**
+ * Disks around another one: `intercept` gives each call to a function. A failing disk records each
+ * call, and fails or holds up those that a test picks.
+ */
 
 import type { Disk, DiskFile } from '../../../src/stores/file/disk.ts';
 
 export interface DiskCall {
   readonly operation: keyof Disk | keyof DiskFile;
   readonly path: string;
-  /** Of an open file: which one, counted from 1 in the order of opening. */
-  readonly file?: number;
+}
+
+type Arguments = readonly unknown[];
+
+/** Makes a call in the way that it chooses; `proceed` is the operation of the disk itself. */
+export type Interceptor = (
+  call: DiskCall,
+  args: Arguments,
+  proceed: (...args: Arguments) => unknown,
+) => unknown;
+
+/** The disk with each call, also those of its open files, made by the interceptor. */
+export function intercept(disk: Disk, interceptor: Interceptor): Disk {
+  const around = <T extends Disk | DiskFile>(target: T, opened?: string): T => {
+    const members = Object.entries(target).map(([operation, member]) => {
+      const call = (...args: Arguments): unknown => {
+        const path = opened ?? (args[0] as string);
+        return interceptor({ operation: operation as DiskCall['operation'], path }, args, member);
+      };
+      return [operation, typeof member === 'function' ? call : member];
+    });
+    return Object.fromEntries(members) as T;
+  };
+  const open: Disk['open'] = async (...args) => around(await disk.open(...args), args[0]);
+  return around({ ...disk, open });
 }
 
 /**
@@ -18,89 +44,44 @@ export type Fault = (call: DiskCall) => Promise<void> | number | void;
 export interface FailingDisk extends Disk {
   /** All calls so far, those that failed too. */
   readonly calls: readonly DiskCall[];
-  /** The paths of the files that are open, by their number. */
-  readonly openFiles: ReadonlyMap<number, string>;
+  /** How many files are open. */
+  readonly openFiles: { readonly size: number };
   /** What happens from now on; nothing unless it is set. */
   fault: Fault;
 }
 
-/** The operations on a path, except for `open`, and for `stat`, which is synchronous. */
-const OPERATIONS = [
-  ...(['resolve', 'makeDirectory', 'rename', 'link', 'remove'] as const),
-  ...(['syncDirectory', 'list', 'freeBytes', 'lock'] as const),
-];
-
-type Operation = (path: string, ...rest: readonly never[]) => unknown;
-
 export function createFailingDisk(disk: Disk): FailingDisk {
   const calls: DiskCall[] = [];
-  const openFiles = new Map<number, string>();
-  let opened = 0;
-  const enter = (call: DiskCall): Promise<void> | number | void => {
+  const openFiles = { size: 0 };
+  const enter = (call: DiskCall): ReturnType<Fault> => {
     calls.push(call);
     return failing.fault(call);
   };
-  const wrap =
-    (operation: (typeof OPERATIONS)[number]): Operation =>
-    async (path, ...rest) => {
-      await enter({ operation, path });
-      return (disk[operation] as Operation)(path, ...rest);
-    };
-  const wrapped = OPERATIONS.map((operation) => [operation, wrap(operation)]);
-  const failing: FailingDisk = {
-    ...(Object.fromEntries(wrapped) as Pick<Disk, (typeof OPERATIONS)[number]>),
-    processId: disk.processId,
-    calls,
-    openFiles,
-    fault: () => undefined,
-    stat(path) {
-      enter({ operation: 'stat', path });
-      return disk.stat(path);
-    },
-    async open(path, how, making) {
-      await enter({ operation: 'open', path });
-      const file = await disk.open(path, how, making);
-      const number = (opened += 1);
-      openFiles.set(number, path);
-      const close = async (): Promise<void> => {
+  const intercepted = intercept(disk, (call, args, proceed) => {
+    const { operation } = call;
+    // The stat of an open file has no path.
+    if (operation === 'stat' && args.length === 0) return proceed();
+    const go = (most: unknown): unknown => proceed(...shortened(operation, args, most));
+    if (operation === 'stat' || operation === 'writeNow') return go(enter(call));
+    return (async () => {
+      if (operation === 'close') {
         // As on a real disk, a file is closed even when that fails.
-        await file.close();
-        openFiles.delete(number);
-        await enter({ operation: 'close', path, file: number });
-      };
-      const call = (operation: keyof DiskFile): ReturnType<Fault> =>
-        enter({ operation, path, file: number });
-      return { ...wrapFile(file, call), close };
-    },
-  };
+        await proceed();
+        openFiles.size -= 1;
+        return enter(call);
+      }
+      const result = await go(await enter(call));
+      if (operation === 'open') openFiles.size += 1;
+      return result;
+    })();
+  });
+  const failing: FailingDisk = { ...intercepted, calls, openFiles, fault: () => undefined };
   return failing;
 }
 
-function wrapFile(
-  file: DiskFile,
-  call: (operation: keyof DiskFile) => ReturnType<Fault>,
-): Omit<DiskFile, 'close'> {
-  return {
-    stat: () => file.stat(),
-    async read(bytes, offset, length, position) {
-      const most = await call('read');
-      return file.read(bytes, offset, Math.min(length, most ?? length), position);
-    },
-    write: async (bytes, offset, position) =>
-      file.write(cut(bytes, offset, await call('write')), offset, position),
-    writeNow: (bytes, offset, position) =>
-      file.writeNow(cut(bytes, offset, call('writeNow')), offset, position),
-    async sync() {
-      await call('sync');
-      return file.sync();
-    },
-    async truncate(length) {
-      await call('truncate');
-      return file.truncate(length);
-    },
-  };
-}
-
-function cut(bytes: Buffer, offset: number, most: unknown): Buffer {
-  return typeof most === 'number' ? bytes.subarray(0, offset + most) : bytes;
+function shortened(operation: string, args: Arguments, most: unknown): Arguments {
+  if (typeof most !== 'number') return args;
+  const [bytes, offset, ...rest] = args as readonly [Buffer, number, ...(readonly number[])];
+  if (operation !== 'read') return [bytes.subarray(0, offset + most), offset, ...rest];
+  return [bytes, offset, Math.min(rest[0]!, most), rest[1]];
 }

@@ -2,7 +2,9 @@
 
 import type { Disk } from '../../../src/stores/file/disk.ts';
 import { createFile, overwriteFile, FOLDER } from '../../simulation/disk-image.ts';
-import { SimulatedDisk } from '../../simulation/simulated-disk.ts';
+import { SimulatedDisk, systemError } from '../../simulation/simulated-disk.ts';
+
+export { systemError };
 
 export interface MemoryDisk extends Disk {
   /** The files' contents by path, as latin1 text: a character for each byte. */
@@ -38,9 +40,4 @@ export function createMemoryDisk(
   };
   for (const [path, content] of Object.entries(files)) disk.write(path, content);
   return disk;
-}
-
-/** An error as node:fs throws it. */
-export function systemError(code: string, path: string): NodeJS.ErrnoException {
-  return Object.assign(new Error(`${code}: simulated, '${path}'`), { code, syscall: 'simulated' });
 }

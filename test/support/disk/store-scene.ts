@@ -57,18 +57,18 @@ export function holdSync(disk: FailingDisk): {
   readonly release: (error?: Error) => void;
   readonly arrived: Promise<void>;
 } {
-  let release = (_error?: Error): void => undefined;
+  let release: (error?: Error) => void = () => undefined;
+  let arrive = (): void => undefined;
   const held = new Promise<void>((resolve, reject) => {
     release = (error) => (error === undefined ? resolve() : reject(error));
   });
-  const arrived = new Promise<void>((resolve) => {
-    disk.fault = ({ operation }) => {
-      if (operation !== 'sync') return undefined;
-      resolve();
-      return held;
-    };
-  });
-  return { release: (error) => release(error), arrived };
+  const arrived = new Promise<void>((resolve) => (arrive = resolve));
+  disk.fault = ({ operation }) => {
+    if (operation !== 'sync') return undefined;
+    arrive();
+    return held;
+  };
+  return { release, arrived };
 }
 
 /** Resolves with the id of a new pet. */

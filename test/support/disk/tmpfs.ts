@@ -12,20 +12,18 @@ export function mountTmpfs(t: TestContext, sizeBytes: number): string | undefine
     t.skip('needs root to mount a tmpfs');
     return undefined;
   }
-  // Hooks run in the order in which they were given, and the folder is to go after the unmount.
-  const hooks: (() => void)[] = [];
-  t.after(() => hooks.forEach((hook) => hook()));
-  const path = join(tempDir({ after: (hook) => void hooks.push(hook as () => void) }), 'tmpfs');
+  let mounted: string | undefined;
+  // Before the hook that removes the folder. Lazily, since processes of the test may still end.
+  t.after(() => mounted && execFileSync('umount', ['--lazy', mounted]));
+  const path = join(tempDir(t), 'tmpfs');
   mkdirSync(path);
   try {
     mount('-t', 'tmpfs', '-o', `size=${sizeBytes}`, 'tmpfs', path);
+    mounted = path;
   } catch (error) {
     t.skip(`cannot mount a tmpfs: ${(error as Error).message.trim()}`);
-    return undefined;
   }
-  // Lazily, since the test's processes may still be ending.
-  hooks.unshift(() => void execFileSync('umount', ['--lazy', path]));
-  return path;
+  return mounted;
 }
 
 export function makeReadOnly(path: string): void {

@@ -11,28 +11,25 @@ import type { Random } from '../random.ts';
 export class PetLedger {
   /** By name, which no two have in common: the body of the request. */
   readonly #sent = new Map<string, string>();
-  /** By id: the text of each pet that was answered or seen. */
-  readonly #told = new Map<number, string>();
-  readonly #answered = new Set<number>();
+  /** By name: the id of each pet that was answered or seen. */
+  readonly #ids = new Map<string, number>();
 
+  /** How much longer a name may be. */
+  maxPaddingBytes = 4000;
   /** The bodies of creates with a key that got no 201, to be sent again. */
   readonly unanswered: string[] = [];
-
   /** How many pets were answered with 201. */
-  get answered(): number {
-    return this.#answered.size;
-  }
+  answered = 0;
+  /** The greatest id that was answered or seen. */
+  lastId = 0;
 
   /** How many were sent, whatever became of them. */
   get sent(): number {
     return this.#sent.size;
   }
 
-  /** The greatest id that was answered or seen. */
-  lastId = 0;
-
   /** A body for createPet, with a name that no other has and that may be so much longer. */
-  newPet(random: Random, maxPaddingBytes = 4000): string {
+  newPet(random: Random, maxPaddingBytes: number = this.maxPaddingBytes): string {
     const unit = random.pick(['x', 'é', '\u{1f436}"', '\\/\u2028']);
     const bound = Math.floor(maxPaddingBytes / Buffer.byteLength(JSON.stringify(unit)));
     const name = `Pet ${this.#sent.size + 1} ${unit.repeat(random.below(bound))}`;
@@ -45,50 +42,39 @@ export class PetLedger {
   /** Takes down a 201, the answer to `body`. */
   addAnswer(answer: Outcome, body: string): void {
     const [pet = ''] = petsOf(answer);
-    const id = idOf(pet);
-    assert.equal(pet, withId(id, body));
-    assert.ok(!this.#answered.has(id), `${id} was given out twice`);
-    this.#answered.add(id);
-    this.#tell(id, pet);
+    assert.equal(pet, withId(this.#see(pet), body));
+    this.answered += 1;
   }
 
   /** Takes down what a 200 shows: an array of pets, or one. */
   addSeen(answer: Outcome): void {
-    for (const pet of petsOf(answer)) {
-      const { id, name } = JSON.parse(pet) as { id: number; name: string };
-      assert.equal(pet, this.#asSent(id, name));
-      this.#tell(id, pet);
-    }
+    for (const pet of petsOf(answer)) this.#see(pet);
   }
 
   /** Holds all pets of a service, in its order and as texts, against the ledger. */
   check(pets: readonly string[]): void {
-    const names = new Set<string>();
-    let lastId = 0;
-    for (const text of pets) {
-      const { id, name } = JSON.parse(text) as { id: number; name: string };
-      assert.ok(id > lastId, `${id} comes after ${lastId}`);
-      assert.equal(text, this.#told.get(id) ?? this.#asSent(id, name));
-      assert.ok(!names.has(name), `${name} is there twice`);
-      names.add(name);
-      lastId = id;
-    }
-    const ids = new Set(pets.map(idOf));
-    assert.deepEqual(
-      [...this.#told.keys()].filter((id) => !ids.has(id)),
-      [],
-      'Pets that were answered or seen are not there',
+    const ids = pets.map((pet) => this.#see(pet));
+    assert.ok(
+      ids.every((id, index) => id > (ids[index - 1] ?? 0)),
+      'The ids do not ascend',
     );
+    const listed = new Set(pets);
+    const lost = [...this.#ids].filter(([name, id]) => !listed.has(this.#textOf(name, id)));
+    assert.deepEqual(lost, [], 'Pets that were answered or seen are not there');
   }
 
-  #asSent(id: number, name: string): string {
-    return withId(id, this.#sent.get(name) ?? '{a pet that nobody sent');
-  }
-
-  #tell(id: number, pet: string): void {
-    assert.equal(pet, this.#told.get(id) ?? pet);
-    this.#told.set(id, pet);
+  /** Returns the id. Throws if the pet is not as it was sent, or has had another id. */
+  #see(text: string): number {
+    const { id, name } = JSON.parse(text) as { id: number; name: string };
+    assert.equal(text, this.#textOf(name, id));
+    assert.equal(id, this.#ids.get(name) ?? id, `${name} is there twice`);
+    this.#ids.set(name, id);
     this.lastId = Math.max(this.lastId, id);
+    return id;
+  }
+
+  #textOf(name: string, id: number): string {
+    return withId(id, this.#sent.get(name) ?? '{a pet that nobody sent');
   }
 }
 
@@ -103,8 +89,4 @@ export function petsOf(answer: Outcome): readonly string[] {
 
 function withId(id: number, body: string): string {
   return `{"id":${id},${body.slice(1)}`;
-}
-
-function idOf(pet: string): number {
-  return Number(/^\{"id":([0-9]+),/.exec(pet)?.[1]);
 }

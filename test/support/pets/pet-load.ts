@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { connectWire, type Outcome, type Wire } from '../http/wire.ts';
 import { petsOf, type PetLedger } from './pet-ledger.ts';
 import type { Random } from '../random.ts';
@@ -9,12 +10,30 @@ import type { Random } from '../random.ts';
 export interface PetLoad {
   /** Resolves when so many pets were answered; rejects when any answer was wrong. */
   answered(pets: number): Promise<void>;
+  /** Ends each connection after its next response. */
+  stop(): void;
   /** Resolves, with every outcome, when all connections have come to an end. */
   readonly ended: Promise<readonly Outcome[]>;
 }
 
+/** The outcome of a client that cannot connect. */
+export const REFUSED = 'no connection';
+
+/** Creates a pet. A 201 is in the ledger. */
+export async function createPet(
+  connection: Wire,
+  ledger: PetLedger,
+  random: Random,
+  maxPaddingBytes?: number,
+): Promise<Outcome> {
+  const body = ledger.newPet(random, maxPaddingBytes);
+  const outcome = await connection.send('POST', '/v1/pets', body);
+  if (outcome.status === 201) ledger.addAnswer(outcome, body);
+  return outcome;
+}
+
 /**
- * Starts so many connections that create, and half as many that read. With keys, clients send a pet
+ * Starts so many clients that create, and half as many that read. With keys, clients send a pet
  * without a response again, and some pets with one.
  */
 export function startLoad(
@@ -26,13 +45,8 @@ export function startLoad(
 ): PetLoad {
   const outcomes: Outcome[] = [];
   let told = (): void => undefined;
-  const create = async (connection: Wire): Promise<Outcome> => {
-    const body = ledger.newPet(random);
-    const outcome = await connection.send('POST', '/v1/pets', body);
-    if (outcome.status === 201) ledger.addAnswer(outcome, body);
-    told();
-    return outcome;
-  };
+  let isStopped = false;
+  const create = (connection: Wire): Promise<Outcome> => createPet(connection, ledger, random);
   const createOnce = async (connection: Wire): Promise<Outcome> => {
     const body = ledger.unanswered.pop() ?? ledger.newPet(random);
     const key = `Idempotency-Key: ${createHash('md5').update(body).digest('hex')}`;
@@ -46,7 +60,6 @@ export function startLoad(
     } else {
       ledger.unanswered.push(body);
     }
-    told();
     return outcome;
   };
   const read = async (connection: Wire): Promise<Outcome> => {
@@ -56,12 +69,34 @@ export function startLoad(
     if (outcome.status === 200) ledger.addSeen(outcome);
     return outcome;
   };
+  /** Sends on one connection after the other, until none is to be had. */
+  const repeat = async (send: typeof read): Promise<void> => {
+    const endsAt = performance.now() + PATIENCE_MS;
+    while (!isStopped) {
+      const connection = await connectWire(port).catch(() => undefined);
+      if (connection === undefined) return void outcomes.push({ status: 'cut', received: REFUSED });
+      try {
+        for (let isOpen = true; isOpen;) {
+          const outcome = await send(connection);
+          outcomes.push(outcome);
+          told();
+          const last = JSON.stringify(outcome).slice(0, 300);
+          assert.ok(performance.now() < endsAt, `The load does not end: ${last}`);
+          // Some connections are new, some are idle when a stop comes, and some are about to send.
+          isOpen = !isStopped && !random.oneIn(10) && isKept(outcome);
+          if (random.oneIn(4)) await sleep(random.below(4));
+        }
+      } finally {
+        connection.close();
+      }
+    }
+  };
   const kinds = Array.from({ length: creators }, () => (hasKeys ? createOnce : create));
   const readers = Array.from({ length: Math.ceil(creators / 2) }, () => read);
-  const runs = [...kinds, ...readers].map((send) => repeat(port, send, outcomes));
-  const ended = Promise.all(runs).then(() => outcomes);
+  const ended = Promise.all([...kinds, ...readers].map(repeat)).then(() => outcomes);
   return {
     ended,
+    stop: () => void (isStopped = true),
     async answered(pets) {
       const goal = ledger.answered + pets;
       const reached = new Promise<void>((resolve) => {
@@ -76,28 +111,8 @@ export function startLoad(
 /** Only reached if a service does not end: no test loads one so long otherwise. */
 const PATIENCE_MS = 120_000;
 
-/** Sends on one connection after the other, until none is to be had. */
-async function repeat(
-  port: number,
-  send: (connection: Wire) => Promise<Outcome>,
-  outcomes: Outcome[],
-): Promise<void> {
-  const endsAt = performance.now() + PATIENCE_MS;
-  for (;;) {
-    const connection = await connectWire(port).catch(() => undefined);
-    if (connection === undefined) return;
-    try {
-      for (let isOpen = true; isOpen;) {
-        const outcome = await send(connection);
-        outcomes.push(outcome);
-        const last = JSON.stringify(outcome).slice(0, 300);
-        assert.ok(performance.now() < endsAt, `The load does not end: ${last}`);
-        isOpen = outcome.status !== 'cut';
-      }
-    } finally {
-      connection.close();
-    }
-  }
+function isKept(outcome: Outcome): boolean {
+  return outcome.status !== 'cut' && outcome.headers.get('connection') !== 'close';
 }
 
 /** The text of every pet that the service holds, page by page, through the interface. */

@@ -38,12 +38,7 @@ export interface ProgramOptions {
   readonly socket?: number;
 }
 
-/** Starts the service. Its environment has only the given variables and PATH. */
-export function startProcess(args: readonly string[], env: Record<string, string> = {}): Process {
-  return startProgram(process.execPath, [SERVER_JS, ...args], { env });
-}
-
-/** Starts a program that is the service, in the same way. */
+/** Starts a program. Its environment has only the given variables and PATH. */
 export function startProgram(
   command: string,
   args: readonly string[],
