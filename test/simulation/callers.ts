@@ -237,6 +237,7 @@ export async function liveShortly(callers: Callers): Promise<void> {
   await callers.start();
   await Promise.all([callers.retry(), callers.create(3, 3, 3)]);
   await callers.createOnce(250);
+  await callers.create(5);
   callers.kill();
   await callers.start();
   await callers.stop();
