@@ -37,6 +37,14 @@ test('The interface description version is 1.0.0', () => {
   assert.deepEqual([openapi, info.version, servers[0]?.url], ['3.1.0', '1.0.0', '/']);
 });
 
+test('Each shared part of the description is used', () => {
+  for (const [kind, parts] of Object.entries(description.components)) {
+    // A security scheme is named without an address.
+    const prefix = kind === 'securitySchemes' ? '{"' : `"#/components/${kind}/`;
+    for (const name of Object.keys(parts)) assert.ok(text.includes(`${prefix}${name}"`), name);
+  }
+});
+
 test('An int64 has its exact bounds, not those of a double', () => {
   const minima = text.match(/"minimum":[^,]+,"maximum":9223372036854775807[,}]/g) ?? [];
   const found = minima.map((bounds) => /-?[0-9]+/.exec(bounds)![0]);
