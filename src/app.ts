@@ -37,9 +37,9 @@ export interface App {
   /** Opens the store, once. Rejects if it cannot be opened. */
   open(): Promise<void>;
   /**
-   * Resolves with the reason if the store cannot continue, but its pets are safe and a new process
-   * can continue with them: it has lost its lock or its log in etcd, or memory failed after a sync.
-   * Otherwise it never settles.
+   * Resolves with the reason if the store cannot continue, but its pets are safe and only a new
+   * process may continue with them: it has lost its lock or its log in etcd, or memory failed after
+   * a sync. Otherwise it never settles.
    */
   readonly lost: Promise<Error>;
   /** Puts other API keys in force, from the next request on. */

@@ -236,7 +236,7 @@ function stopOnSignals(
     log('info', 'Stopping', { signal });
     void stopAndExit(app, server, 0);
   };
-  // After exit code 1 the supervisor starts a new process, which can continue with the pets.
+  // After exit code 1 the supervisor starts a new process, which may continue with the pets.
   void app.lost.then((error) => {
     printError(error.message);
     if (isStopping) return;

@@ -1,8 +1,8 @@
 /**
  * The contract of PetStore (model/pet-store.ts) as a suite of tests for every implementation.
  *
- * The author of another store calls it in a node:test file, with a function. It is called for each
- * test, and returns another function, which opens the store:
+ * The author of another store calls it in a node:test file. The function passed is called for each
+ * test, and returns another one, which opens the store:
  *
  *     testPetStoreContract('My store', () => () => openMyStore(), { isDurable: false });
  *
@@ -276,7 +276,7 @@ async function createSome(store: PetStore, random: Random): Promise<readonly Mod
   return (await Promise.all(creates)).sort(byId);
 }
 
-/** Compares a get and a list. A third of the lists end exactly with the last pet that matches. */
+/** Compares a get and a list. Some lists end exactly with the last pet that matches. */
 async function compareReads(
   store: PetStore,
   model: readonly ModelPet[],

@@ -32,7 +32,7 @@ export interface ListenerOptions {
    * `mount` is the path that the embedding program has removed from the target, or ''.
    */
   hintFor(path: string, mount: string): string;
-  /** Returns the API keys in force for `needsKey`. Called for each request. */
+  /** Returns the API keys in force for `needsKey`. Called for each request that needs a key. */
   keyring(needsKey: true | 'metrics'): Keyring;
   readonly bodyLimitBytes: number;
   /** The time of day in milliseconds since 1970. */

@@ -62,8 +62,8 @@ export interface PetStore {
   stats?(): StoreStats;
 
   /**
-   * Resolves with the reason once all three are true: the store cannot continue, its pets are safe,
-   * and a new process can continue with them. Otherwise it never settles.
+   * Resolves with the reason once the store cannot continue, its pets are safe, and only a new
+   * process may continue with them. Otherwise it never settles.
    */
   readonly lost?: Promise<Error>;
 

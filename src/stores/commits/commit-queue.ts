@@ -1,10 +1,10 @@
 /**
  * Group commit: all items that arrive during a commit share the next one.
  *
- * A sync of the disk takes as long for 1,000 pets as for one. So no create waits for a timer: a
- * lone create is committed immediately, creates that begin together share a commit, and under load
- * each sync is shared by all that came during the one before. The queue has a bound, since a disk
- * may be slower than its clients.
+ * A sync of the disk takes as long for 1,000 pets as for one. So the queue has no timer: a lone
+ * create begins a commit immediately, creates that begin together share one, and under load each
+ * sync is shared by all that came during the one before. The queue has a bound, since a disk may
+ * be slower than its clients.
  */
 
 /** The result of an item, or why it failed. */

@@ -121,8 +121,8 @@ export class CommitWriter {
   }
 
   /**
-   * Waits until it is time for the next commit. After a process wins a slot, it pauses for about
-   * one round trip, as long as other processes are also writing. Without the pause, the process
+   * Waits until it is time for the next commit. As long as other processes are also writing, a
+   * process pauses for about one round trip before each commit. Without the pause, the process
    * nearest to the leader would win every slot. One round trip is enough between processes at a
    * similar distance, because a process that lost a slot retries immediately. A process that is
    * much farther away still loses each slot (README).

@@ -18,8 +18,8 @@ import { openLog, openOrMakeLog, putIf, readLog, type StartDeps } from './open-l
 import { encodeMeta, encodeValue, FULL_COMMIT_BYTES } from './slots.ts';
 
 /**
- * A time of day after every expiry: then no lifetime is longer than the 24 hours to which
- * AppliedLog would shorten it, and an export returns the stored times.
+ * A time of day after every expiry, so that AppliedLog, which shortens lifetimes to 24 hours,
+ * shortens none, and an export returns the stored times.
  */
 const stoppedClock: KeyClock = { now: () => 0, timeOfDay: () => 2 ** 52 };
 

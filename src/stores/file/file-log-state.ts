@@ -4,17 +4,17 @@
  *   state     event                                                 next state
  *   working   a sync or a roll-back fails                           reviving, the commit in doubt
  *   working   the journal is missing or changed before a write      reviving
- *   working   the same after the sync, or the stat fails            reviving, the commit in doubt
+ *   working   found so after the sync, or the stat fails            reviving, the commit in doubt
  *   working   the lock is lost, or another file is in place         readOnly, in doubt after a sync
  *   working   memory fails after a sync                             readOnly, the commit in doubt
  *   reviving  a try fails                                           reviving, the doubt stays
  *   reviving  the doubt is durable, the journal cannot be removed   reviving, nothing in doubt
- *   reviving  the journal is renewed, and the doubt published       working
+ *   reviving  the journal is renewed, the doubt is in memory        working
  *   reviving  the lock is lost, another file is in place, or memory
  *             fails                                                 readOnly, the doubt stays
  *   working, reviving, readOnly
  *             close, after the try in progress                      closing, the doubt stays
- *   closing   the doubt is durable and published                    closing, nothing in doubt
+ *   closing   the doubt is durable, and in memory                   closing, nothing in doubt
  *   closing   the files are secured, or cannot be                   closed, the doubt stays
  *
  * Invariants:
@@ -24,7 +24,7 @@
  *     made only while readOnly or closing, with or without the lock: no other process uses its
  *     name.
  *  3. At most one commit is in doubt. It follows the last id in memory. Each checkpoint and each
- *     new journal has it. It stays in doubt until it is published or the process ends.
+ *     new journal has it. It stays in doubt until it is in memory or the process ends.
  *  4. While reviving or readOnly no create waits in the queue; each new one is refused immediately.
  *  5. A sync that failed is never repeated on the same file.
  */

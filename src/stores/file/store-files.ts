@@ -239,7 +239,7 @@ export class StoreFiles {
     await writeSnapshot(this.#deps, this.#snapshot, doubt, (snapshot) => {
       this.#renamed = snapshot;
     });
-    // Without a stat of the path: if it failed, the next try could copy the old snapshot's journal.
+    // Set without a stat: if one failed, the next try could copy the old snapshot's journal.
     [this.#snapshot, this.#renamed] = [this.#renamed, undefined];
     await disk.syncDirectory(dirname(paths.snapshot));
     this.#markDurable();

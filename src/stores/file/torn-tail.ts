@@ -90,7 +90,7 @@ function isTornText(
   const isComplete = sectors.every(({ isZero }) => !isZero);
   if (length !== undefined && tail.length > length) return false;
   if (length !== undefined && tail.length === length && isComplete) return false;
-  // A line has one line feed, its last byte, which is missing only if that sector is.
+  // A line has one line feed, its last byte. It is missing only if the last sector is.
   const lineFeed = tail.indexOf(LINE_FEED);
   const last = (length ?? tail.length) - 1;
   if (lineFeed !== -1 && lineFeed !== last) return false;
