@@ -32,8 +32,13 @@ export interface PetQuery {
  * TypeError if it is invalid. The message does not quote it, since it may contain a password.
  */
 export function readBaseUrl(text: string | URL): URL {
-  if (!URL.canParse(`${text}`)) throw new TypeError('baseUrl must be an absolute URL');
-  const url = new URL(text);
+  let url: URL;
+  try {
+    // Safari 16 has no URL.canParse.
+    url = new URL(text);
+  } catch {
+    throw new TypeError('baseUrl must be an absolute URL');
+  }
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
     throw new TypeError(`baseUrl must begin with http: or https:, not ${url.protocol}`);
   }

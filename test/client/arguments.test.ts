@@ -35,6 +35,11 @@ for (const [baseUrl, pets] of BASE_URLS) {
   });
 }
 
+test('A base URL is read without URL.canParse, which Safari 16 does not have', (t) => {
+  t.mock.method(URL, 'canParse', () => assert.fail('URL.canParse is called'));
+  scriptedClient([], { baseUrl: BASE_URL });
+});
+
 test('A later change of the base URL object has no effect', async () => {
   const baseUrl = new URL(BASE_URL);
   const { client, sent } = scriptedClient([LIST], { baseUrl });
@@ -45,6 +50,7 @@ test('A later change of the base URL object has no effect', async () => {
 
 const BAD_OPTIONS: readonly (readonly [options: Partial<ClientOptions>, complaint: RegExp])[] = [
   [{ baseUrl: '/v1' }, /absolute/],
+  [{ baseUrl: Symbol('v1') as unknown as string }, /absolute/],
   [{ baseUrl: 'file:///v1' }, /http: or https:, not file:/],
   [{ baseUrl: 'http://me@pets.example/v1' }, /user name or password/],
   [{ baseUrl: `http://:${API_KEY}@pets.example/v1` }, /user name or password/],
