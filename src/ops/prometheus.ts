@@ -1,6 +1,6 @@
 /** The text format of Prometheus, version 0.0.4. */
 
-import { Histogram } from '../base/histogram.ts';
+import type { Histogram } from '../base/histogram.ts';
 
 export interface Sample {
   readonly labels: Readonly<Record<string, string>>;
@@ -13,15 +13,16 @@ export type MetricValue = number | Histogram | readonly Sample[] | undefined;
 /** Returns the lines of one metric. */
 export function encodeMetric(name: string, type: string, help: string, value: MetricValue): string {
   if (value === undefined) return '';
-  const isOne = typeof value === 'number' || value instanceof Histogram;
-  const samples = isOne ? [{ labels: {}, value }] : value;
+  // Not `instanceof Histogram`: the histogram may be of another store's own class.
+  const isList = typeof value === 'object' && 'length' in value;
+  const samples = isList ? value : [{ labels: {}, value }];
   const lines = samples.map((sample) => encodeSample(name, sample));
   return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.join('')}`;
 }
 
 function encodeSample(name: string, { labels, value }: Sample): string {
   const all = encodeLabels(labels);
-  if (typeof value === 'number') return `${name}${all} ${value}\n`;
+  if (typeof value !== 'object') return `${name}${all} ${value}\n`;
   let count = 0;
   // The format has cumulative buckets.
   const buckets = [...value.bounds, '+Inf'].map((bound, index) => {

@@ -6,7 +6,9 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { VERSION } from '../../src/base/version.ts';
+import type { StoreStats } from '../../src/model/pet-store.ts';
 import { readProcessStats } from '../../src/ops/runtime.ts';
+import { createMemoryStore } from '../../src/stores/memory-store.ts';
 import { KEY, openService, type Service } from '../support/http/service.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 
@@ -106,6 +108,18 @@ test('The metrics have pets, commits, files, the process and the version', async
   const allCpuSeconds = process.uptime() * availableParallelism();
   assert.ok(cpuSeconds > 0 && cpuSeconds <= allCpuSeconds, `${cpuSeconds}`);
   if (process.platform === 'linux') assert.ok(samples['process_open_fds']! > 3);
+});
+
+test("A store's histogram need not be of the service's own class", async (t) => {
+  const histogram = { bounds: [1, 2], counts: [3, 0, 2], sum: 9 };
+  const stats = (): StoreStats => ({ commitPets: histogram }) as unknown as StoreStats;
+  const service = await openService(t, { store: { ...createMemoryStore(), stats } });
+  assertSamples(await scrape(service), {
+    'petstore_store_commit_pets_bucket{le="1"}': 3,
+    'petstore_store_commit_pets_bucket{le="+Inf"}': 5,
+    petstore_store_commit_pets_sum: 9,
+    petstore_store_queue_length: undefined,
+  });
 });
 
 test('The delay of the event loop is measured since the last scrape', LOOPING, async (t) => {
