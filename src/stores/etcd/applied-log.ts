@@ -82,6 +82,10 @@ export class AppliedLog {
   apply(keyValues: readonly KeyValue[]): void {
     for (const keyValue of keyValues) {
       const { key } = keyValue;
+      // Such a key may be between two slots, where catch-up.ts does not search for stray keys.
+      if (!SLOT.test(key.slice(this.layout.prefix.length))) {
+        throw new LogLostError(`${key} is not part of the log: delete it, if you know what it is`);
+      }
       if (key < this.nextSlot) continue;
       if (key !== this.nextSlot) {
         throw new LogLostError(
@@ -135,3 +139,5 @@ export class AppliedLog {
     this.keys.add({ key, id, petCrc: zlib.crc32(petText) }, lifetimeMs);
   }
 }
+
+const SLOT: RegExp = /^c\/[0-9]{19}$/;

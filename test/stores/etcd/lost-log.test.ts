@@ -85,7 +85,7 @@ const DAMAGES: readonly (readonly [
       entries.set(slot, Buffer.from(entries.get(slot)!.toString().replace('Rex', 'Lex'))),
   ],
   // The keys that are not part of the log are before, between and after its own.
-  ...['!', 'c/!', 'c/x', `c/0${'9'.repeat(18)}`, 'd', 'notes'].map(
+  ...['!', 'c/!', `c/${'0'.repeat(18)}1x`, 'c/x', `c/0${'9'.repeat(18)}`, 'd', 'notes'].map(
     (key) =>
       [
         `there is a key ${key}`,
