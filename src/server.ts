@@ -72,7 +72,12 @@ async function main(args: readonly string[]): Promise<void> {
     );
     process.exit(1);
   }
-  await (runCommand(args) ?? serve(args));
+  try {
+    await (runCommand(args) ?? serve(args));
+  } catch (error) {
+    printError(messageOf(error));
+    process.exit(1);
+  }
 }
 
 async function serve(args: readonly string[]): Promise<void> {
@@ -95,12 +100,7 @@ async function serve(args: readonly string[]): Promise<void> {
       process.exitCode = 2;
       return;
     case 'run':
-      try {
-        await run(result.config, result.apiKeys, setHangUpHandler);
-      } catch (error) {
-        printError(messageOf(error));
-        process.exit(1);
-      }
+      await run(result.config, result.apiKeys, setHangUpHandler);
   }
 }
 

@@ -22,8 +22,10 @@ import {
   listPets,
   logged,
   PET,
+  SERVER_JS,
   startFor,
   startOn,
+  startProgram,
 } from '../support/process/process.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 
@@ -144,6 +146,14 @@ test('If the port is in use, the start is refused in one line, and no file is ma
   const line = `Cannot listen on 127.0.0.1, port ${port}: the port is in use`;
   await assertRefused(service, new RegExp(`^petstore: ${line}\n$`));
   assert.equal(existsSync(dataFile), false);
+});
+
+test('If the working directory was removed, the start is refused in one line', POSIX, async (t) => {
+  const script = 'rmdir "$PWD" && exec "$@"';
+  const args = ['-c', script, 'sh', process.execPath, SERVER_JS, '--port', '0'];
+  const service = startProgram('sh', args, { cwd: tempDir(t) });
+  assert.deepEqual([await service.exit(), service.stdout()], [1, '']);
+  assert.match(service.stderr(), /^petstore: ENOENT.*\n$/);
 });
 
 test('If no folder can be made for the data file, the start is refused', PROC, async (t) => {
