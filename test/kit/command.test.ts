@@ -113,6 +113,13 @@ test('A service that stops responding ends the run with exit code 2', async (t) 
   assert.equal(code, 2);
 });
 
+test('A reporter that Node does not have, or a file that cannot be written, is exit code 2', async (t) => {
+  const url = await open(t);
+  for (const option of ['--reporter=none', '--output=/none/report.txt']) {
+    assert.equal((await run([url, '--only', '9', option])).code, 2, option);
+  }
+});
+
 test('If nothing listens at the address, the command says so and exits with 2', async () => {
   for (const url of [URL_2, URL_2.replace('http', 'https')]) {
     const { code, stdout, stderr } = await run([url]);
