@@ -101,6 +101,8 @@ async function renewFound(
         log('warn', event, details);
         return `an obsolete journal cannot be removed: ${clientMessage(error)}`;
       }
+      // There are no lines to keep. If there is no snapshot either, no start would read later ones.
+      if (files.journal.lengthBytes === 0) throw error;
       // After a failed sync there is no second one of the same file.
       if (files.journal.syncError !== undefined) throw files.journal.syncError;
       log('warn', 'Cannot copy the journal: syncing the existing file instead', details);

@@ -9,7 +9,7 @@ import { test } from 'node:test';
 import { openFileStore } from '../../../src/stores/file/file-store.ts';
 import { createFailingDisk, type FailingDisk } from '../../support/disk/failing-disk.ts';
 import { REX } from '../../support/disk/journal-text.ts';
-import { systemError, type MemoryDisk } from '../../support/disk/memory-disk.ts';
+import { createMemoryDisk, systemError, type MemoryDisk } from '../../support/disk/memory-disk.ts';
 import {
   assertHeld,
   assertPets,
@@ -243,6 +243,22 @@ test('A start is refused if a sync of the journal fails, and makes no second one
   assert.equal(disk.openFiles.size, 0);
   await assertHeld(memory, [1, 2]);
 });
+
+for (const [what, journal] of [
+  ['an empty journal', ''],
+  ['a torn first write', '\0'.repeat(300)],
+] as const) {
+  test(`A start with ${what} and no snapshot is refused if none can be made`, async () => {
+    const memory = createMemoryDisk({ [JOURNAL]: journal });
+    const disk = createFailingDisk(memory);
+    disk.fault = failing(`write ${TMP}`);
+    // Otherwise creates would go to a journal without a snapshot, which the next start refuses.
+    await assert.rejects(openFileStore({ path: SNAPSHOT, disk }), /EIO/);
+    assert.equal(disk.openFiles.size, 0);
+    assert.equal(memory.read(JOURNAL).toString(), journal);
+    await assertHeld(memory, []);
+  });
+}
 
 test('A start removes the journal if its folder is synced only after a checkpoint failed', async () => {
   const { memory, disk } = await killedDisk();
