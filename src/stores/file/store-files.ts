@@ -206,8 +206,8 @@ export class StoreFiles {
 
   #isJournalWhole(): boolean {
     const { disk, paths } = this.#deps;
-    const { lengthBytes } = this.journal;
-    const isThere = lengthBytes > 0 && this.journal.pathState() === 'same';
+    const { lengthBytes, isTrusted } = this.journal;
+    const isThere = lengthBytes > 0 && isTrusted && this.journal.pathState() === 'same';
     // A line that failed may follow the complete ones.
     return isThere && (disk.stat(paths.journal)?.sizeBytes ?? 0) >= lengthBytes;
   }

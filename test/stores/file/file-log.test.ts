@@ -76,6 +76,10 @@ async function truncateJournal({ memory }: Scene): Promise<void> {
   await (await memory.open(JOURNAL, 'edit')).truncate(10);
 }
 
+async function overwriteJournal({ memory }: Scene): Promise<void> {
+  (await memory.open(JOURNAL, 'edit')).writeNow(Buffer.alloc(1000, 'x'), 0, 0);
+}
+
 /** No new file can be made, so that each try to revive the journal fails. */
 const failTries = ({ disk }: Scene): unknown => (disk.fault = failing(`open ${TMP}`));
 
@@ -118,6 +122,11 @@ const WORKING: readonly Row[] = [
   {
     what: 'the journal was truncated in place',
     event: (scene) => (failTries(scene), truncateJournal(scene)),
+    ...{ told: 'refused', then: 'reviving', where: 'memory only' },
+  },
+  {
+    what: 'the journal was overwritten in place by a longer text',
+    event: (scene) => (failTries(scene), overwriteJournal(scene)),
     ...{ told: 'refused', then: 'reviving', where: 'memory only' },
   },
   {
