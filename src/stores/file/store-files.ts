@@ -119,6 +119,7 @@ export class StoreFiles {
   /** Makes the complete lines durable in their place, if there is no room for a copy. */
   async rewriteLastLine(lastOffset: number): Promise<void> {
     this.#deps.lock.assertHeld();
+    this.#findRenamed();
     await this.journal.rewriteLastLine(lastOffset);
     // With the folder, the name of a new snapshot became durable, too.
     this.#markDurable();
@@ -128,11 +129,7 @@ export class StoreFiles {
    * Finds the known snapshot at its path, even if it was touched. Rejects if another one is there.
    */
   async recognize(): Promise<void> {
-    const { disk, paths } = this.#deps;
-    const renamed = this.#renamed;
-    if (renamed !== undefined && isAtItsPath(disk, paths.snapshot, renamed)) {
-      [this.#snapshot, this.#renamed] = [renamed, undefined];
-    }
+    this.#findRenamed();
     this.#snapshot = await recognizeSnapshot(this.#deps, this.#snapshot);
   }
 
@@ -180,6 +177,14 @@ export class StoreFiles {
     throw errors[0];
   }
 
+  /** No line may be added to a journal whose snapshot was replaced. */
+  #findRenamed(): void {
+    const { disk, paths } = this.#deps;
+    const renamed = this.#renamed;
+    if (renamed === undefined || !isAtItsPath(disk, paths.snapshot, renamed)) return;
+    [this.#snapshot, this.#renamed] = [renamed, undefined];
+  }
+
   #markDurable(): void {
     if (this.#snapshot !== undefined) this.#snapshot = { ...this.#snapshot, isDurable: true };
   }
@@ -219,6 +224,7 @@ export class StoreFiles {
   }
 
   #canCopy(doubt: Commit | undefined): boolean {
+    this.#findRenamed();
     const hasLines = this.journal.lengthBytes > 0 || doubt !== undefined;
     const isGood = this.#isFollowed() && this.journal.isTrusted;
     return hasLines && isGood && this.journal.pathState() === 'same';

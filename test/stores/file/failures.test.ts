@@ -299,6 +299,32 @@ test('A start that replaced the snapshot does not copy the journal of the earlie
   await assertHeld(memory, [1, 2, 3]);
 });
 
+for (const [what, fault] of [
+  ['can be copied', undefined],
+  ['cannot be copied', failing(`open ${TMP}`)],
+] as const) {
+  test(`A start that replaced the snapshot without noticing adds no line, if the journal ${what}`, async () => {
+    const { memory, disk } = await killedDisk();
+    let isRenamed = false;
+    disk.fault = (call) => {
+      const name = nameOf(call);
+      if (isRenamed && name === `stat ${SNAPSHOT}`) {
+        disk.fault = fault ?? (() => undefined);
+        throw systemError('EIO', SNAPSHOT);
+      }
+      if (name !== `rename ${TMP}`) return undefined;
+      return memory.rename(TMP, SNAPSHOT).then(() => {
+        isRenamed = true;
+        throw systemError('EIO', TMP);
+      });
+    };
+    const store = await openFileStore({ path: SNAPSHOT, disk, longJournalBytes: -1 });
+    disk.fault = () => undefined;
+    assert.equal(await createId(store), 3);
+    await assertHeld(memory, [1, 2, 3]);
+  });
+}
+
 test('A running store makes no second sync of a journal that it found, if the first one fails', async () => {
   const { memory, disk } = await killedDisk();
   const clock = new TestClock();
