@@ -15,7 +15,13 @@
 import { dirname } from 'node:path';
 import { messageOf } from '../../base/log.ts';
 import type { FileStat, DiskFile, FileAttributes } from './disk.ts';
-import { encodeLine, headerText, type EncodedLine, type SnapshotId } from './journal-line.ts';
+import {
+  encodeLine,
+  headerText,
+  MAX_HEADER_LENGTH,
+  type EncodedLine,
+  type SnapshotId,
+} from './journal-line.ts';
 import { pathState, type PathState } from './path-state.ts';
 import { readAll, withFile } from './read-file.ts';
 import { attributesOf, writeAll } from './replace-file.ts';
@@ -144,14 +150,16 @@ export class Journal {
    * Makes the complete lines of a journal that a start found durable in their place. If the last
    * process was killed after a failed fsync, the page cache may show bytes that are not on disk and
    * will not be written, and the next fsync would falsely succeed. No line follows one whose sync
-   * failed, so only the last line, at `lastOffset`, can be affected: it is written again.
+   * failed, so only the last line, at `lastOffset`, can be affected: it is written again, the first
+   * one with the header, as `write` wrote it.
    */
   async rewriteLastLine(lastOffset: number): Promise<void> {
     const { disk, paths, memory } = this.#deps;
     const file = (this.#file ??= await disk.open(paths.journal, 'edit'));
-    const bytes = memory.bytes(this.lengthBytes - lastOffset);
-    await readAll(file, bytes, lastOffset);
-    await writeAll(file, bytes, lastOffset);
+    const start = lastOffset <= MAX_HEADER_LENGTH ? 0 : lastOffset;
+    const bytes = memory.bytes(this.lengthBytes - start);
+    await readAll(file, bytes, start);
+    await writeAll(file, bytes, start);
     await file.truncate(this.lengthBytes);
     await file.sync();
     await disk.syncDirectory(dirname(paths.journal));

@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openFileStore } from '../../../src/stores/file/file-store.ts';
-import { createFailingDisk, type FailingDisk } from '../../support/disk/failing-disk.ts';
+import { createFailingDisk, intercept, type FailingDisk } from '../../support/disk/failing-disk.ts';
 import { REX } from '../../support/disk/journal-text.ts';
 import { createMemoryDisk, systemError, type MemoryDisk } from '../../support/disk/memory-disk.ts';
 import {
@@ -298,6 +298,25 @@ test('A start that replaced the snapshot does not copy the journal of the earlie
   assert.equal(await createId(store), 3);
   await assertHeld(memory, [1, 2, 3]);
 });
+
+for (const [pets, line] of [
+  [1, 'header and first line'],
+  [2, 'last line'],
+] as const) {
+  test(`A start that cannot make new files writes ${line} of a journal again`, async () => {
+    const memory = copyOf((await openScene(pets)).memory);
+    const text = memory.read(JOURNAL);
+    const start = pets === 1 ? 0 : text.lastIndexOf('\n', -2) + 1;
+    const writes: unknown[] = [];
+    const disk = intercept(memory, (call, args, proceed) => {
+      if (nameOf(call) === `open ${TMP}`) return Promise.reject(systemError('ENOSPC', TMP));
+      if (nameOf(call) === `write ${JOURNAL}`) writes.push(`${args[0]}`, ...args.slice(1));
+      return proceed(...args);
+    });
+    await openFileStore({ path: SNAPSHOT, disk });
+    assert.deepEqual(writes, [text.toString('utf8', start), 0, start]);
+  });
+}
 
 for (const [what, fault] of [
   ['can be copied', undefined],
