@@ -156,6 +156,8 @@ class SnapshotReader {
         at = this.#readItem(scanned, at);
       }
     } catch (error) {
+      // If memory fails, the file is not damaged.
+      if (!(error instanceof JsonSyntaxError || error instanceof InvalidPetError)) throw error;
       const isCut = error instanceof JsonSyntaxError && error.offset >= bytes.length;
       if (!isCut || atEnd) throw this.#damage(at, error);
     }

@@ -208,6 +208,20 @@ for (const [what, start, filler, at] of [
   });
 }
 
+for (const [what, text] of [
+  ['canonical', ARRAY],
+  ['other', ARRAY.replaceAll(':', ': ')],
+] as const) {
+  test(`A file is not called damaged if there is no memory for its pets, in ${what} form`, async () => {
+    const error = new RangeError('Array buffer allocation failed');
+    const pets = new PetTable();
+    pets.append = pets.appendScanned = () => {
+      throw error;
+    };
+    await assert.rejects(load(text, pets), error);
+  });
+}
+
 test('The ids of thousands of pets must ascend', async () => {
   const pets = Array.from({ length: 3000 }, (_, index) => REX.replace('1', `${index + 1}`));
   for (const index of [1, 2, 1023, 1024, 1025, 2000, 2999]) {
@@ -263,9 +277,9 @@ function tableOf(pets: readonly string[]): PetTable {
 /** What was read of a file, and its pets as texts. */
 async function load(
   content: string | Buffer,
+  table: PetTable = new PetTable(),
 ): Promise<{ table: PetTable; found: ReadSnapshot; pets: readonly string[] }> {
   const file = await createMemoryDisk({ 'pets.json': content }).open('pets.json', 'read');
-  const table = new PetTable();
   const found = await readSnapshot('pets.json', file, table, systemMemory);
   return { table, found, pets: [...table.pets()].map(({ text }) => text) };
 }
