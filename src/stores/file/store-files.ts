@@ -151,7 +151,9 @@ export class StoreFiles {
       const snapshot = this.#snapshot;
       const hasSnapshot = snapshot !== undefined && isAtItsPath(disk, paths.snapshot, snapshot);
       const isAll = hasSnapshot && snapshot.id.lastId >= lastId;
-      if (isAll && snapshot.isDurable) return 'snapshot';
+      // After a power failure the one before may be back, which the journal names.
+      const isBefore = !this.#isFollowed() && this.journal.snapshot.lastId >= lastId;
+      if (isAll && (snapshot.isDurable || isBefore)) return 'snapshot';
       const isFollowed = hasSnapshot && (isAll || this.#isFollowed());
       if (isFollowed && this.#isJournalWhole()) return 'journal';
       if (this.#saved?.isDurable === true && this.#isSavedThere()) return 'saved';

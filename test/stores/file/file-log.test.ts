@@ -12,9 +12,11 @@ import {
   NEXT_STATES,
   type FileLogState,
 } from '../../../src/stores/file/file-log-state.ts';
+import { openFileStore } from '../../../src/stores/file/file-store.ts';
 import { EXPIRES_AT, pendingPet, REX } from '../../support/disk/journal-text.ts';
 import { systemError } from '../../support/disk/memory-disk.ts';
 import {
+  assertHeld,
   failing,
   holdSync,
   JOURNAL,
@@ -413,6 +415,21 @@ for (const { what, event, error, where, pets = 1 } of ENDS) {
     }
   });
 }
+
+test('A close ends if the old and the new snapshot have all pets, though the folder cannot be synced', async () => {
+  const { store: earlier, disk, memory, clock } = await begin();
+  await earlier.close();
+  const store = await openFileStore({ path: SNAPSHOT, disk, ...clock.options });
+  disk.fault = failing('syncDirectory');
+  // The first commit of the journal is in doubt; the new snapshot has it.
+  assert.equal(await told(store.create(REX)), 'unknown');
+  await store.close();
+  assert.equal(store.whereAreThePets(), 'snapshot');
+  assert.equal(clock.ms, 0);
+  const names = Object.keys(memory.contents());
+  assert.ok(!names.some((name) => name.includes('.saved-')));
+  await assertHeld(memory, [1, 2]);
+});
 
 test('Saving is tried each second until it succeeds, and the log says once a minute what to do', async () => {
   const scene = await begin();
