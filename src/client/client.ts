@@ -19,6 +19,7 @@ import {
   listPetsUrl,
   petsUrl,
   petUrl,
+  parseUrl,
   readBaseUrl,
   readIdempotencyKey,
   type NewPet,
@@ -207,7 +208,7 @@ function isIntegerWithin(value: number, min: number, max: number): boolean {
 
 /** Returns the URL of a page that the caller passed. Throws a TypeError if it is elsewhere. */
 function linkUrl(baseUrl: URL, link: string): URL {
-  const url = URL.canParse(link) ? new URL(link) : undefined;
+  const url = parseUrl(link);
   if (url !== undefined && isBelow(baseUrl, url)) return url;
   throw new TypeError('A page must be the `next` URL of another page, below the base URL');
 }

@@ -27,18 +27,22 @@ export interface PetQuery {
   readonly after?: Int64 | undefined;
 }
 
+/** Returns undefined if the text is not an absolute URL. Safari 16 has no URL.canParse. */
+export function parseUrl(text: string | URL): URL | undefined {
+  try {
+    return new URL(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /**
  * Returns the base URL with one trailing slash, so that every URL below it begins with it. Throws a
  * TypeError if it is invalid. The message does not quote it, since it may contain a password.
  */
 export function readBaseUrl(text: string | URL): URL {
-  let url: URL;
-  try {
-    // Safari 16 has no URL.canParse.
-    url = new URL(text);
-  } catch {
-    throw new TypeError('baseUrl must be an absolute URL');
-  }
+  const url = parseUrl(text);
+  if (url === undefined) throw new TypeError('baseUrl must be an absolute URL');
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
     throw new TypeError(`baseUrl must begin with http: or https:, not ${url.protocol}`);
   }

@@ -288,7 +288,8 @@ export class FileLog implements CommitLog {
 
   #doubtMessage(): string {
     const cause = 'cause' in this.#state ? clientMessage(this.#state.cause) : CLOSED;
-    const reason = cause.replace(/^./, (letter) => letter.toLowerCase());
+    // The name of an error, such as EIO, stays as it is.
+    const reason = cause.replace(/^[A-Z](?=[^A-Z])/, (letter) => letter.toLowerCase());
     return `It is not known whether the pet was stored: ${reason}`;
   }
 

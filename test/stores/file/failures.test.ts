@@ -29,6 +29,14 @@ import {
 import { requestKey } from '../../support/pets/request-keys.ts';
 import { TestClock } from '../../support/test-clock.ts';
 
+test('The message to a create in doubt has the reason, with the name of the error as it is', async () => {
+  const { store, disk } = await openScene(1);
+  disk.fault = failing('sync');
+  await assert.rejects(store.create({ name: 'Rex', categoryId: 1n }), {
+    message: 'It is not known whether the pet was stored: EIO: simulated',
+  });
+});
+
 test('A write that fails after some bytes adds nothing', async () => {
   const scene = await openScene(2);
   const { store, disk } = scene;
