@@ -4,7 +4,7 @@
  * Holds the newest 100,000. A key is found for 24 hours, or for the lifetime that `add` gets; an
  * expired one is not found, but stays until it is evicted. The keys are in a Map, in the order of
  * their pets' ids: V8 seeds its hashes, so that chosen keys do not collide, and it keeps the order
- * of insertion, so that the oldest key is the first one. A key takes 100 to 200 bytes.
+ * of insertion, so that the oldest key is the first one. A key takes about 200 bytes.
  *
  * Keys age by a monotonic clock. The time of day is only for what is stored: if the system clock is
  * set, no key expires early.
