@@ -214,36 +214,37 @@ test(
   },
 );
 
-const PLANTED: readonly (PlantedFault & { what: string; expected: RegExp })[] = [
+const PLANTED: readonly (PlantedFault & { what: string })[] = [
   {
     what: 'a read that skips the barrier',
     file: 'stores/etcd/etcd-log.js',
     from: 'return this.#barrier.wait();',
     to: 'return Promise.resolve();',
-    expected: /not linearizable|and is not stored so/,
   },
   {
     what: 'a slot that is overwritten',
     file: 'stores/etcd/commit-writer.js',
     from: '[...log.compares, ifAbsent(slot)]',
     to: 'log.compares',
-    expected: /was seen as|has lost the log|never acknowledged/,
   },
   {
     what: 'an idempotency key that is not looked up again after a conflict',
     file: 'stores/etcd/commit-writer.js',
     from: 'rest = rest.filter(',
     to: 'if (rest === creates) rest = rest.filter(',
-    expected: /was seen as \d+ and as|is stored twice/,
   },
 ];
 
-for (const { what, expected, ...fault } of PLANTED) {
+/** Which one is found first depends on the moment. */
+const CONTRADICTIONS =
+  /not linearizable|was seen as|has lost the log|never acknowledged|have a gap|was refused/;
+
+for (const { what, ...fault } of PLANTED) {
   test(`The random test finds ${what}`, { skip: withoutEtcd, timeout: 120_000 }, async (t) => {
     // Two clients have to meet at the right time, which may take more than one life.
     const life = async (): Promise<void> => {
       for (let life = 0; life < 10; life += 1) await live(t, 1_000, SEED + life, fault);
     };
-    await assert.rejects(life, expected);
+    await assert.rejects(life, CONTRADICTIONS);
   });
 }
