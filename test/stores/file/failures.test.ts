@@ -33,23 +33,53 @@ test('The message to a create in doubt has the reason, with the name of the erro
   });
 });
 
-test('A write that fails after some bytes adds nothing', async () => {
-  const scene = await openScene(2);
-  const { store, disk } = scene;
-  let isShort = true;
+for (const pets of [0, 2]) {
+  test(`A write that fails after some bytes adds nothing to ${pets} pets`, async () => {
+    const scene = await openScene(pets);
+    const { store, disk } = scene;
+    const ids = [1, 2, 3].slice(0, pets + 1);
+    let isShort = true;
+    disk.fault = ({ operation, path }) => {
+      if (operation !== 'writeNow') return undefined;
+      if (!isShort) throw systemError('EDQUOT', path);
+      isShort = false;
+      return 10;
+    };
+    await assertRefused(store, /^Pets cannot be stored: EDQUOT: /);
+    assert.match(store.problem()!, /EDQUOT/);
+    await assertPets(scene, ids.slice(0, -1));
+    disk.fault = () => undefined;
+    assert.equal(await createId(store), pets + 1);
+    assert.equal(store.problem(), undefined);
+    await assertPets(scene, ids);
+  });
+}
+
+test('A journal whose making took effect and reported failure is made again', async () => {
+  const scene = await openScene();
+  const { store, disk, memory } = scene;
   disk.fault = ({ operation, path }) => {
-    if (operation !== 'writeNow') return undefined;
-    if (!isShort) throw systemError('EDQUOT', path);
-    isShort = false;
-    return 10;
+    if (operation !== 'open') return;
+    memory.write(path, '');
+    throw systemError('EIO', path);
   };
-  await assertRefused(store, /^Pets cannot be stored: EDQUOT: /);
-  assert.match(store.problem()!, /EDQUOT/);
-  await assertPets(scene, [1, 2]);
+  await assertRefused(store);
   disk.fault = () => undefined;
-  assert.equal(await createId(store), 3);
-  assert.equal(store.problem(), undefined);
-  await assertPets(scene, [1, 2, 3]);
+  assert.equal(await createId(store), 1);
+  await assertPets(scene, [1]);
+});
+
+test('A line above 64 KiB is written without blocking the event loop', async () => {
+  const { store, disk } = await openScene(1);
+  for (const [length, write] of [
+    [60_000, 'writeNow'],
+    [70_000, 'write'],
+  ] as const) {
+    const before = disk.calls.length;
+    await store.create({ ...REX, name: 'x'.repeat(length) });
+    const steps = disk.calls.slice(before).filter(({ operation }) => operation !== 'stat');
+    assert.deepEqual(steps.map(nameOf), [`${write} ${JOURNAL}`, `sync ${JOURNAL}`]);
+  }
 });
 
 for (const [operation, outcome, counter] of [
