@@ -100,7 +100,7 @@ test('A key in doubt does not get the pet of another client that has its id', as
   assert.deepEqual(await told(createOnce(store, 3)), [4n, false]);
 });
 
-for (const hours of [-25, 25, 24 * 400]) {
+for (const hours of [-25, 24 * 400]) {
   test(`A start gives each key 24 hours anew, with a clock that is ${hours} hours off`, async () => {
     const disk = await stoppedDisk();
     let ms = 0;
