@@ -9,7 +9,7 @@ import { connectWire } from '../support/http/wire.ts';
 import { PetLedger } from '../support/pets/pet-ledger.ts';
 import { createPet, listAllPets } from '../support/pets/pet-load.ts';
 import { assertRefused, portOf, startOn, type Process } from '../support/process/process.ts';
-import { createRandom, type Random } from '../support/random.ts';
+import { createRandom } from '../support/random.ts';
 
 const STARTERS = rounds(4, 8);
 const REFUSAL = /^petstore: .*pets\.json is in use already.*\n$/;
@@ -31,13 +31,9 @@ test('One of many processes that start together serves, also right after kill -9
     }
     const port = await portOf(holder);
     ledger.check(await listAllPets(port));
-    await create(port, ledger, random);
+    const connection = await connectWire(port);
+    assert.equal((await createPet(connection, ledger, random)).status, 201);
+    connection.close();
     assert.equal(holder.child.exitCode, null);
   }
 });
-
-async function create(port: number, ledger: PetLedger, random: Random): Promise<void> {
-  const connection = await connectWire(port);
-  assert.equal((await createPet(connection, ledger, random)).status, 201);
-  connection.close();
-}

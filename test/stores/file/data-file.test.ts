@@ -54,25 +54,12 @@ test('The command prints one line for each part of a report, and exits with 0', 
   assert.equal(empty, `${path}: 0 pets, the greatest id is 0\n${NO_CHECKSUM}`);
 });
 
-test('The command prints a missing file or a folder in one line, and exits with 1', async (t) => {
-  const folder = tempDir(t);
-  const none = join(folder, 'none.json');
-  for (const [path, stderr] of [
-    [none, `There is no data file ${none}\n`],
-    [folder, `${folder} is not a file\n`],
-  ] as const) {
-    assert.deepEqual(await checkDataFile(path), { code: 1, stdout: '', stderr });
-  }
-  assert.deepEqual(readdirSync(folder), []);
-});
-
 test('A wrong call prints the usage, and exits with 2', async () => {
-  const stderr =
-    'Usage: petstore check-data [file]\n\n' +
-    'Checks a data file, its journal and its idempotency keys, and changes nothing. Without a file ' +
-    'it\nchecks PETSTORE_DATA_FILE, or data/pets.json.\n';
   const calls = [['a', 'b'], ['--what'], ['-']].map((args) => checkDataFile(...args));
-  for (const call of calls) assert.deepEqual(await call, { code: 2, stdout: '', stderr });
+  for (const { code, stderr } of await Promise.all(calls)) {
+    assert.equal(code, 2);
+    assert.match(stderr, /^Usage: petstore check-data \[file\]\n\n/);
+  }
 });
 
 test('A line that was read while it was written is read again', async (t) => {

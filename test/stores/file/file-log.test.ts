@@ -139,11 +139,6 @@ const WORKING: readonly Row[] = [
     ...{ told: undefined, then: 'reviving', where: 'memory only' },
   },
   {
-    what: 'the journal was truncated in place',
-    event: (scene) => (failTries(scene), truncateJournal(scene)),
-    ...{ told: 'refused', then: 'reviving', where: 'memory only' },
-  },
-  {
     what: 'the journal was overwritten in place by a longer text',
     event: (scene) => (failTries(scene), overwriteJournal(scene)),
     ...{ told: 'refused', then: 'reviving', where: 'memory only' },
@@ -389,7 +384,6 @@ const NO_NEW_FILES = failing(`open ${TMP}`, `open ${SNAPSHOT}.saved`);
 const ENDS: readonly End[] = [
   { what: 'nothing special', event: () => undefined, where: 'snapshot' },
   { what: 'a failed sync', event: intoDoubt, where: 'snapshot', pets: 2 },
-  { what: 'the journal removed', event: ({ memory }) => memory.remove(JOURNAL), where: 'snapshot' },
   {
     what: 'lock and journal removed',
     event: ({ memory }) => Promise.all([memory.remove(LOCK), memory.remove(JOURNAL)]),
