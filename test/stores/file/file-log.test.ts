@@ -139,6 +139,16 @@ const WORKING: readonly Row[] = [
     ...{ told: undefined, then: 'reviving', where: 'memory only' },
   },
   {
+    what: 'the journal is missing, no client creates, and the second try succeeds',
+    async event(scene) {
+      failTries(scene);
+      await scene.memory.remove(JOURNAL);
+      await scene.clock.pass(1000);
+      scene.disk.fault = () => undefined;
+    },
+    ...{ told: undefined, then: 'working', where: 'snapshot' },
+  },
+  {
     what: 'the journal was overwritten in place by a longer text',
     event: (scene) => (failTries(scene), overwriteJournal(scene)),
     ...{ told: 'refused', then: 'reviving', where: 'memory only' },

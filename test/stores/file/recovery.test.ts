@@ -148,6 +148,7 @@ for (const [what, snapshot, text, complaint] of REFUSED) {
       assert.match(error.message, /It was left as it is\. ./);
       return true;
     });
+    assert.notEqual(await disk.lock(LOCK), undefined, 'The lock is still held');
     // The lock file has the process id now.
     assert.deepEqual({ ...disk.contents(), [LOCK]: '' }, { ...before, [LOCK]: '' });
   });
