@@ -58,7 +58,7 @@ test('A halted process that has lost its lock leaves the files to the next one',
   const scene = await underLoad(t);
   scene.service.child.kill('SIGSTOP');
   // It keeps its data file until then.
-  await assertRefused(startOn(t, scene.dataFile), /pets\.json is in use already/);
+  await assertRefused(startOn(t, scene.dataFile), /^petstore: .*pets\.json is in use already.*\n$/);
   rmSync(`${scene.dataFile}.lock`);
   const second = startOn(t, scene.dataFile);
   await portOf(second);

@@ -59,13 +59,6 @@ test('A name with the escapes that an earlier edition kept is read as it is writ
   assert.deepEqual(commit?.pets, [{ id: 8n, text: now, status: undefined }]);
 });
 
-test('A part of a commit is not a commit', () => {
-  const bytes = Buffer.from(TEXT);
-  for (let end = 0; end < bytes.length; end += 1) {
-    assert.equal(decodeCommit(bytes.subarray(0, end)), undefined, `${end} bytes`);
-  }
-});
-
 const PET = '{"id":8,"name":"Rex","categoryId":7}';
 const wrongTexts: Readonly<Record<string, string>> = {
   'of another shape': '[]',
