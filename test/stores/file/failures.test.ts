@@ -126,11 +126,11 @@ const CHANGES: Readonly<Record<string, (file: DiskFile) => unknown>> = {
   'appended to': (file) =>
     file.writeNow(Buffer.from('Remember the milk\n'), 0, file.stat().sizeBytes),
   // Only a copy meets this change, since the length is the same.
-  'overwritten in': (file) => file.writeNow(Buffer.from('Remember the milk'), 0, 100),
+  'overwritten a part of': (file) => file.writeNow(Buffer.from('Remember the milk'), 0, 100),
 };
 
 for (const [what, change] of Object.entries(CHANGES)) {
-  test(`A journal that another program has ${what} is not copied`, async () => {
+  test(`If another program has ${what} the journal, it is not copied`, async () => {
     const scene = await openScene(2);
     await change(await scene.memory.open(JOURNAL, 'edit'));
     scene.disk.fault = failing(`sync ${JOURNAL}`);
