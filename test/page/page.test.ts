@@ -9,7 +9,7 @@ import { curlLine } from '../../src/page/curl-line.ts';
 import { PAGE_MODULES } from '../../src/page/page.ts';
 import { POSIX, runCurl } from '../support/browser/run-curl.ts';
 import { ROOT } from '../support/process/carry.ts';
-import { end, startFor, startProgram } from '../support/process/process.ts';
+import { end, startProgram } from '../support/process/process.ts';
 import { openService } from '../support/http/service.ts';
 
 const CSP =
@@ -115,15 +115,6 @@ test('A shell passes a curl line to curl unchanged, whatever a name contains', P
     const sent = runCurl(curlLine(url, body), { API_KEY: 'a-key' });
     assert.deepEqual(sent, { url, method: 'POST', headers, body });
   }
-});
-
-test('PETSTORE_PAGE=off removes the page and the reference', async (t) => {
-  const service = startFor(t, ['--port', '0', '--memory'], { env: { PETSTORE_PAGE: 'off' } });
-  const origin = await service.ready();
-  for (const path of ['/', '/docs', '/page/style.css']) {
-    assert.equal((await fetch(`${origin}${path}`)).status, 404);
-  }
-  assert.doesNotMatch(service.stdout(), /browser/);
 });
 
 const canRunSources = Boolean((process.features as { typescript?: unknown }).typescript);
