@@ -101,6 +101,7 @@ inBrowser('With the keyboard alone a person can enter a key, add a pet and see i
     assert.equal(await browser.text('#rows'), '1\tRex\t1\tavailable');
   });
   assert.ok(requested.length > 15, requested.join());
+  for (const url of requested) assert.ok(url.startsWith(`${service.origin}/shop/`), url);
 });
 
 inBrowser('The page sends and shows an int64 exactly, and no other value', async () => {
@@ -282,7 +283,7 @@ inBrowser('The reference loads its own files only, and shows the address it has'
     await untilTrue(`return document.body.innerText.includes("PETSTORE='${service.origin}'")`);
   });
   const paths = ['docs', 'page/page/address.js', 'page/page/curl-line.js', 'page/style.css'];
-  const expected = paths.map((path) => `/shop/${path}`);
+  const expected = paths.map((path) => `${service.origin}/shop/${path}`);
   assert.deepEqual([...requested].sort(), expected);
 });
 
