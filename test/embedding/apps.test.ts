@@ -11,7 +11,6 @@ import { tempDir } from '../support/disk/temp-dir.ts';
 import { KEY, openService, type Service } from '../support/http/service.ts';
 import { ROOT } from '../support/process/carry.ts';
 import { runNode } from '../support/process/process.ts';
-import { HEADERS } from './program.ts';
 
 test('Two apps in one process are two services', async (t) => {
   const first = await openService(t, { apiKeys: ['first-key'] });
@@ -56,10 +55,11 @@ test('With a prefix, every path and every link begins with it', async (t) => {
   const service = await openService(t, { prefix: '/shop/pets.2' });
   const send = (path: string, init?: RequestInit): Promise<Response> =>
     service.fetch(`/shop/pets.2${path}`, init);
+  const headers = { 'Content-Type': 'application/json' };
   for (const id of [1, 2]) {
-    const init = { method: 'POST', headers: HEADERS, body: '{"name":"Rex","categoryId":7}' };
-    const { headers } = await send('/v1/pets', init);
-    assert.equal(headers.get('Location'), `/shop/pets.2/v1/pets/${id}`);
+    const init = { method: 'POST', headers, body: '{"name":"Rex","categoryId":7}' };
+    const response = await send('/v1/pets', init);
+    assert.equal(response.headers.get('Location'), `/shop/pets.2/v1/pets/${id}`);
   }
   const list = await send('/v1/pets?limit=1');
   assert.equal(list.headers.get('Link'), '</shop/pets.2/v1/pets?limit=1&after=1>; rel="next"');
