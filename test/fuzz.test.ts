@@ -25,6 +25,7 @@ import { assertErrorAnswer, connectWire, requestOf } from './support/http/wire.t
 import { rounds } from './support/extent.ts';
 import { usedBytes } from './support/process/heap.ts';
 import { createRandom, type Random } from './support/random.ts';
+import { until } from './support/until.ts';
 
 const SEED = Number(process.env['FUZZ_SEED'] ?? 1);
 const COUNT = Number(process.env['FUZZ_COUNT'] ?? rounds(4000, 8000));
@@ -145,7 +146,7 @@ test('Whatever clients send, answers are whole and the store has what was answer
     const usedBefore = usedBytes();
     const clients = Promise.all(Array.from({ length: SIDE_BY_SIDE }, client));
     await Promise.all([clients, standBy(service.port, clients)]);
-    while (connectionsOf(service.server).size > 0) await sleep(20);
+    await until(() => connectionsOf(service.server).size === 0);
     // 2,000 pets of 1 KB and all answers of this test are within this.
     const grownBytes = usedBytes() - usedBefore;
     assert.ok(grownBytes < 64 << 20, `${grownBytes} bytes more are in use`);

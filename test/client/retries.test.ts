@@ -132,7 +132,6 @@ function keySent({ init }: { readonly init: RequestInit }): string | undefined {
 }
 
 const CAUSES: readonly (readonly [what: string, cause: unknown, reason: string | undefined])[] = [
-  ['a refused connection', systemError('connect', 'a'), 'a'],
   ['an unknown host', systemError('getaddrinfo', 'b'), 'b'],
   ['two refused addresses', { errors: ['c', 'd'].map((m) => systemError('connect', m)) }, 'c'],
   ['a reset', systemError('read', 'e'), undefined],

@@ -6,10 +6,9 @@ import { test } from 'node:test';
 import { tempDir } from '../support/disk/temp-dir.ts';
 import { rounds } from '../support/extent.ts';
 import { connectWire } from '../support/http/wire.ts';
-import { petsAtNextStart } from '../support/pets/next-start.ts';
 import { PetLedger } from '../support/pets/pet-ledger.ts';
 import { createPet, listAllPets } from '../support/pets/pet-load.ts';
-import { assertRefused, end, portOf, startOn, type Process } from '../support/process/process.ts';
+import { assertRefused, portOf, startOn, type Process } from '../support/process/process.ts';
 import { createRandom, type Random } from '../support/random.ts';
 
 const STARTERS = rounds(4, 8);
@@ -35,24 +34,6 @@ test('One of many processes that start together serves, also right after kill -9
     await create(port, ledger, random);
     assert.equal(holder.child.exitCode, null);
   }
-});
-
-test('A halted process keeps its data file, and goes on with it, until it is killed', async (t) => {
-  const dataFile = join(tempDir(t), 'pets.json');
-  const ledger = new PetLedger();
-  const random = createRandom(1);
-  const halted = startOn(t, dataFile);
-  const port = await portOf(halted);
-  await create(port, ledger, random);
-  halted.child.kill('SIGSTOP');
-  await assertRefused(startOn(t, dataFile), REFUSAL);
-  halted.child.kill('SIGCONT');
-  await create(port, ledger, random);
-  ledger.check(await listAllPets(port));
-  halted.child.kill('SIGSTOP');
-  await assert.rejects(petsAtNextStart(dataFile), /pets\.json is in use already/);
-  assert.equal(await end(halted, 'SIGKILL'), 'SIGKILL');
-  ledger.check(await petsAtNextStart(dataFile));
 });
 
 async function create(port: number, ledger: PetLedger, random: Random): Promise<void> {

@@ -1,9 +1,11 @@
-/** The page in a real browser: what a person does there, and what they must not have to fear. */
+/**
+ * The page and the reference in a real browser: what a person does there, and what they must not
+ * have to fear.
+ */
 
 import assert from 'node:assert/strict';
 import {
   browser,
-  disableScripts,
   inBrowser,
   inLightAndDark,
   requestsOf,
@@ -18,7 +20,7 @@ import { KEY } from '../support/http/service.ts';
 const TAB = '\uE004';
 const ENTER = '\uE007';
 
-useBrowser('The page', { page: true, prefix: '/shop' });
+useBrowser('The page and the reference', { page: true, prefix: '/shop' });
 
 async function openPage(path = '/'): Promise<void> {
   await browser.open(`${service.origin}/shop${path}`);
@@ -28,6 +30,19 @@ async function openPage(path = '/'): Promise<void> {
 async function useKey(key: string): Promise<void> {
   await browser.type('#key', key);
   await browser.click('#key-form button');
+}
+
+/** Opens the page, and waits until it shows the pets. */
+async function openPets(): Promise<void> {
+  await openPage();
+  await useKey(KEY);
+  await says('list', /^Response 200/);
+}
+
+/** chromedriver sometimes returns before the style sheet is applied. */
+async function openReference(): Promise<void> {
+  await browser.open(`${service.origin}/shop/docs`);
+  await untilTrue(`return document.readyState === 'complete' && document.styleSheets.length === 1`);
 }
 
 async function addPet(name: string, category = '1', status = 'available'): Promise<void> {
@@ -166,9 +181,7 @@ inBrowser('An error about a key is shown in words, and gets the focus', async ()
 });
 
 inBrowser('The page sends one create at a time, and shows the newest list', async () => {
-  await openPage();
-  await useKey(KEY);
-  await says('list', /^Response 200/);
+  await openPets();
   await browser.run(`const send = fetch;
     window.held = [];
     fetch = (...request) => new Promise((answer, fail) =>
@@ -207,9 +220,7 @@ inBrowser('The page shows the metrics, or in words why the request was lost', as
 inBrowser('The page keeps a key only if the visitor wants that, and never shows it', async () => {
   const storages = `return [sessionStorage, localStorage].map((storage) => JSON.stringify(storage))
     .concat(location.href, document.cookie, document.body.innerText)`;
-  await openPage();
-  await useKey(KEY);
-  await says('list', /^Response 200/);
+  await openPets();
   for (const content of (await browser.run(storages)) as string[])
     assert.ok(!content.includes(KEY), content);
   await browser.click('#keep');
@@ -236,26 +247,86 @@ inBrowser('A screen reader has a label for each field, and reads the messages', 
   assert.equal(await browser.run('return document.documentElement.lang'), 'en');
 });
 
-inBrowser('The page fits a narrow phone, even with long names, and has a dark mode', async (t) => {
-  await setWidth(t, 320);
+inBrowser('The page and the reference fit a phone and a wide screen, light and dark', async (t) => {
   const { pets } = service.app;
   await pets.create({ name: 'A'.repeat(300), categoryId: 1 });
   // A line cannot break within one letter and its combining characters.
   await pets.create({ name: `a${'\u0489'.repeat(300)}`, categoryId: 1 });
-  await openPage();
-  await useKey(KEY);
-  await says('list', /^Response 200/);
-  await inLightAndDark(async () => {
-    assert.equal(await browser.run('return document.documentElement.scrollWidth'), 320);
-  });
+  const tooWide = `const { clientWidth, scrollWidth } = document.documentElement;
+    return [...document.querySelectorAll('body *')]
+      .filter((element) => element.getBoundingClientRect().right > clientWidth + 1)
+      .map((element) => element.outerHTML.slice(0, 80))
+      .concat(scrollWidth > clientWidth ? ['The page scrolls'] : []);`;
+  for (const width of [320, 768, 1400]) {
+    await setWidth(t, width);
+    for (const open of [openPets, openReference]) {
+      await open();
+      await inLightAndDark(async (mode) => {
+        assert.deepEqual(await browser.run(tooWide), [], `${width} ${mode} ${open.name}`);
+      });
+    }
+  }
 });
 
-inBrowser('Without JavaScript the page links to the curl lines of the reference', async (t) => {
-  await disableScripts(t);
-  await browser.open(`${service.origin}/shop/`);
-  assert.match(await browser.text('body'), /The reference has a\s+curl line for each operation/);
-  // The browser applies the style for pages without scripts a moment after the page is loaded.
-  await untilTrue("return !document.body.innerText.includes('Loading')");
-  await browser.click('noscript a');
-  assert.match(await browser.text('#listPets'), /curl -H "Authorization: Bearer \$API_KEY"/);
+inBrowser(
+  'The reference loads its own files only, and shows the address of the service',
+  async () => {
+    const paths = ['docs', 'page/page/address.js', 'page/page/curl-line.js', 'page/style.css'];
+    const requested = await requestsOf(async () => {
+      await openReference();
+      await untilTrue(`return document.body.innerText.includes("PETSTORE='${service.origin}'")`);
+    });
+    assert.deepEqual(
+      [...requested].sort(),
+      paths.map((path) => `/shop/${path}`),
+    );
+  },
+);
+
+inBrowser(
+  'Without JavaScript the page links to the reference, also to be read on paper',
+  async (t) => {
+    const disable = (value: boolean) =>
+      browser.command('Emulation.setScriptExecutionDisabled', { value });
+    await disable(true);
+    t.after(() => disable(false));
+    t.after(() => browser.command('Emulation.setEmulatedMedia', { media: '' }));
+    await browser.open(`${service.origin}/shop/`);
+    assert.match(await browser.text('body'), /The reference has a\s+curl line for each operation/);
+    // The browser applies the style for pages without scripts a moment after the page is loaded.
+    await untilTrue("return !document.body.innerText.includes('Loading')");
+    await browser.click('noscript a');
+    const curl = 'curl -H "Authorization: Bearer $API_KEY"';
+    for (const media of ['', 'print']) {
+      await browser.command('Emulation.setEmulatedMedia', { media });
+      const text = await browser.text('body');
+      for (const words of [
+        curl,
+        'GET /shop/v1/pets',
+        'at most 100',
+        'outcome_unknown',
+        'PETSTORE=',
+      ]) {
+        assert.ok(text.includes(words), words);
+      }
+      const isNavShown = await browser.run('return document.querySelector("nav").offsetHeight > 0');
+      assert.equal(isNavShown, media === '');
+    }
+  },
+);
+
+inBrowser('“Try it” leads to the page and the panel of that operation', async () => {
+  for (const [operation, panel] of [
+    ['listPets', 'list'],
+    ['createPet', 'add-form'],
+    ['metrics', 'more'],
+  ] as const) {
+    await openReference();
+    await browser.click(`#${operation} a[href^="./#"]`);
+    await untilTrue(`const box = document.getElementById('${panel}')?.getBoundingClientRect();
+      return location.pathname === '/shop/' && box?.height > 0 && box.top >= 0
+        && box.top < innerHeight - 100`);
+  }
+  await browser.click('header a[href="docs"]');
+  await untilTrue(`return location.pathname === '/shop/docs'`);
 });

@@ -19,6 +19,7 @@ import {
   talk,
   type Wire,
 } from '../support/http/wire.ts';
+import { until } from '../support/until.ts';
 
 /** Longer than any test takes: nothing is cut. */
 const FOR_EVER_MS = 3_600_000;
@@ -90,8 +91,7 @@ for (const [what, request, pets] of [
     wire.socket.pause();
     wire.socket.write(request);
     // The kernel has taken all of the short response, and a part of the long one.
-    while (pets === 5 ? !serverSide.writableFinished : serverSide.writableLength === 0)
-      await sleep(5);
+    await until(() => (pets === 5 ? serverSide.writableFinished : serverSide.writableLength > 0));
     const idle = await openWire(t, service.port);
     idle.socket.write(LIVEZ);
     await idle.answers(1);

@@ -3,9 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { clientMessage } from '../../../src/stores/file/write-failures.ts';
-import { REX } from '../../support/disk/journal-text.ts';
 import { systemError } from '../../support/disk/memory-disk.ts';
-import { JOURNAL, openScene } from '../../support/disk/store-scene.ts';
+import { JOURNAL } from '../../support/disk/store-scene.ts';
 
 for (const [what, error, message] of [
   ['no path of a system error', systemError('EIO', JOURNAL), 'EIO: simulated'],
@@ -29,25 +28,5 @@ for (const [what, error, message] of [
 ] as const) {
   test(`Clients get ${what}`, () => {
     assert.equal(clientMessage(error), message);
-  });
-}
-
-for (const [operation, kind] of [
-  ['writeNow', 'refused'],
-  ['sync', 'unknown'],
-] as const) {
-  test(`A create that is ${kind} after a ${operation} shows no path to clients`, async () => {
-    const { store, disk, events } = await openScene(2);
-    disk.fault = ({ operation: called, path }) => {
-      if (called === operation) throw new Error(`${path} is not a file`);
-    };
-    const messages = [
-      await store.create(REX).catch((error: Error) => error.message),
-      await store.create(REX).catch((error: Error) => error.message),
-      store.problem(),
-    ];
-    for (const message of messages) assert.match(`${message}`, /the log shows the cause/);
-    assert.doesNotMatch(messages.join(), /pets\.json/);
-    assert.match(JSON.stringify(events), /pets\.json\S* is not a file/);
   });
 }
