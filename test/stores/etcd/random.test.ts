@@ -27,24 +27,28 @@ const SEED: number = Number(process.env['ETCD_SEED'] ?? Math.floor(Math.random()
 const SECONDS: number = Number(process.env['ETCD_SECONDS'] ?? rounds(10, 60));
 
 const CLIENTS = 12;
+const READERS = 6;
 
 const cluster = await clusterOfFile(3);
 let prefixes = 0;
 
 /** Lets clients send to three processes for `ms`. Resolves with what happened. */
 async function live(t: TestContext, ms: number, seed: number, hasFaults: boolean) {
-  const random = createRandom(seed);
+  const [random, lots] = [createRandom(seed), createRandom(seed)];
   const { endpoints } = cluster;
   const prefix = `random-${(prefixes += 1)}/`;
   await initEtcd({ endpoints, prefix });
+  let opened = 0;
   const open = async (): Promise<LinkedProcess> => {
-    const links = await startLinks(t, endpoints);
+    // Each process prefers another member, which may lag behind the others.
+    const first = (opened += 1) % endpoints.length;
+    const links = await startLinks(t, [...endpoints.slice(first), ...endpoints.slice(0, first)]);
     const store = await openFast(t, { endpoints: links.map(({ endpoint }) => endpoint), prefix });
     const lost = ({ message }: Error): void => void callers.complaints.push(message);
     void store.lost.then(lost);
     return { store, links, cutOff: () => links.forEach((link) => link.set('cut')) };
   };
-  const processes = new Processes(3, open, () => sleep(random.below(200)));
+  const processes = new Processes(3, open, () => sleep(lots.below(200)));
   const { callers } = processes;
   await callers.start();
   const endsAt = performance.now() + ms;
@@ -53,9 +57,12 @@ async function live(t: TestContext, ms: number, seed: number, hasFaults: boolean
   const clients = Array.from({ length: CLIENTS }, async () => {
     while (!isOver()) await Promise.all([callers.create(3, 3, 3), callers.createOnce(3, 3, 3)]);
   });
+  const readers = Array.from({ length: READERS }, async () => {
+    while (!isOver()) await callers.read(lots.pick(processes.stores));
+  });
   const counts = await faults;
   await cluster.ready();
-  await Promise.all(clients);
+  await Promise.all([...clients, ...readers]);
   await callers.retry();
   // This create takes the slot of any create in doubt.
   await callers.create(3);

@@ -40,10 +40,10 @@ const linksOf = ({ processes }: World, random: Random): readonly Link[] =>
 const FAULTS: Readonly<Record<string, Fault>> = {
   'a link fails': async (world, random) => disturb([random.pick(linksOf(world, random))], random),
   'a process is cut off': async (world, random) => disturb(linksOf(world, random), random),
-  async 'a link is slow'(world, random) {
-    const link = random.pick(linksOf(world, random));
-    link.delayMs = random.below(200);
-    return () => void (link.delayMs = 0);
+  async 'a process is slow'(world, random) {
+    const links = linksOf(world, random);
+    for (const link of links) link.delayMs = random.below(200);
+    return () => links.forEach((link) => (link.delayMs = 0));
   },
   async 'a process is killed'({ processes }, random) {
     await processes.replace(random.pick(processes.all));
