@@ -15,6 +15,7 @@ const HINTS: readonly (readonly [path: string, hint: string])[] = [
   ['/pets', ', did you mean /v1/pets?'],
   ['/v1/pet/7', ', did you mean /v1/pets/7?'],
   ['/v1/pets/7/', ', did you mean /v1/pets/7?'],
+  ['//', ', did you mean /?'],
   ['//v1//pets', ', did you mean /v1/pets?'],
   ['/PETS', ', did you mean /v1/pets?'],
   ['/V1/Pets', ', did you mean /v1/pets?'],
@@ -35,7 +36,15 @@ const HINTS: readonly (readonly [path: string, hint: string])[] = [
   [`/${'a/'.repeat(100)}pets`, ': LIST lists all paths'],
 ];
 
-const PATTERNS = ['/v1/pets', '/v1/pets/{petId}', '/livez', '/readyz', '/openapi.json', '/docs'];
+const PATTERNS = [
+  '/',
+  '/v1/pets',
+  '/v1/pets/{petId}',
+  '/livez',
+  '/readyz',
+  '/openapi.json',
+  '/docs',
+];
 
 for (const prefix of ['', '/shop']) {
   const patterns = PATTERNS.map((pattern) => `${prefix}${pattern}`);
@@ -74,6 +83,7 @@ const MESSAGES: readonly (readonly [
     { prefix: '/shop', page: true },
     {
       '/shop/v1/v1/pets': 'Unknown path /shop/v1/v1/pets, did you mean /shop/v1/pets?',
+      '/shop?x': 'Unknown path /shop, did you mean /shop/?',
       '/shop/x': 'Unknown path /shop/x: /shop/docs lists all paths',
       '/livez': 'Unknown path /livez: every path begins with /shop/, did you mean /shop/livez?',
       '/shopping': 'Unknown path /shopping: every path begins with /shop/',
