@@ -45,8 +45,8 @@ const EXPOSED: readonly string[] = [
 ];
 
 /**
- * Returns true for an origin as browsers send it, and for '*'. A `*` in a host is valid in a URL, but
- * matches no origin.
+ * Returns true for an origin as browsers send it, and for '*'. A `*` in a host is valid in a URL,
+ * but matches no origin.
  */
 export function isOrigin(text: string): boolean {
   if (text === '*') return true;
