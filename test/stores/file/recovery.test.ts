@@ -154,6 +154,7 @@ const REFUSED: readonly Refused[] = [
   ],
   ['an empty snapshot', '', journal(0, [1]), /damaged at byte 0, line 1: The file is empty\. /],
   ['no array of pets', '{"pets":[]}', undefined, /byte 0, line 1: It is not an array of pets/],
+  ['a byte order mark', '\ufeff[]', undefined, /It begins with a byte order mark.* without one$/],
   [
     'a damaged snapshot and a torn journal',
     `[\n${petText(2)},\n${petText(1)}\n]\n`,
