@@ -52,11 +52,25 @@ test('The command prints one line for each part of a report, and exits with 0', 
   assert.deepEqual(await checkDataFile(path), { code: 0, stdout, stderr: '' });
   rmSync(`${path}.journal`);
   const { stdout: stray } = await checkDataFile(path);
-  assert.match(stray, /\n1 of them belongs to a pet that this data file does not have, and will/);
+  assert.match(stray, /\n1 of them belongs to a pet that is missing or different, and will be /);
   rmSync(`${path}.keys`);
   writeFileSync(path, '[]');
   const { stdout: empty } = await checkDataFile(path);
   assert.equal(empty, `${path}: 0 pets, the greatest id is 0\n${NO_CHECKSUM}`);
+});
+
+test('The command prints a missing file or a folder in one line, and exits with 1', async (t) => {
+  const folder = tempDir(t);
+  const none = join(folder, 'none.json');
+  const inNone = join(folder, 'none', 'pets.json');
+  for (const [path, stderr] of [
+    [none, `There is no data file ${none}\n`],
+    [inNone, `There is no data file ${inNone}\n`],
+    [folder, `${folder} is not a file\n`],
+  ] as const) {
+    assert.deepEqual(await checkDataFile(path), { code: 1, stdout: '', stderr });
+  }
+  assert.deepEqual(readdirSync(folder), []);
 });
 
 test('A wrong call prints the usage, and exits with 2', async () => {
