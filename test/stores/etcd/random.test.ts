@@ -14,7 +14,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { initEtcd } from '../../../src/stores/etcd/new-log.ts';
 import { ReadBarrier } from '../../../src/stores/etcd/read-barrier.ts';
 import { KeyTable } from '../../../src/stores/idempotency/key-table.ts';
-import { clusterOfFile, withoutEtcd } from '../../support/etcd/cluster.ts';
+import { clusterOfFile, needsEtcd } from '../../support/etcd/cluster.ts';
 import { bringFaults, type LinkedProcess } from '../../support/etcd/faults.ts';
 import { startLinks } from '../../support/etcd/link.ts';
 import { openFast } from '../../support/etcd/opened-store.ts';
@@ -72,7 +72,7 @@ async function live(t: TestContext, ms: number, seed: number, hasFaults: boolean
 
 test(
   `All responses during ${SECONDS} s of faults are those of one log (seed ${SEED})`,
-  { skip: withoutEtcd, timeout: (SECONDS + 120) * 1000 },
+  { ...needsEtcd, timeout: (SECONDS + 120) * 1000 },
   async (t) => {
     const { counts, complaints, pets } = await live(t, SECONDS * 1000, SEED, true);
     t.diagnostic(`${pets} pets, ${JSON.stringify(counts)}`);
@@ -92,7 +92,7 @@ const PLANTED: readonly (readonly [what: string, plant: (run: Run) => Promise<vo
 ];
 
 for (const [what, plant] of PLANTED) {
-  test(`The random test finds a store that ${what}`, { skip: withoutEtcd }, (t) =>
+  test(`The random test finds a store that ${what}`, needsEtcd, (t) =>
     plant(async () => {
       const { complaints } = await live(t, 10_000, SEED, false);
       assert.notEqual(complaints.length, 0);
