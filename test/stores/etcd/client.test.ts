@@ -110,13 +110,6 @@ describe('The client', { concurrency: 4 }, () => {
     });
   }
 
-  test('If a member is down nothing is sent, and the next member is asked', async (t) => {
-    const good = await startGateway(t, (response) => response.end(answer()));
-    const call = callerOf(t, ['http://127.0.0.1:9', good]);
-    assert.equal(await call(), 'unsent');
-    assert.equal(await call(), 'answered');
-  });
-
   test('A start ends while members answer byte by byte, or not at all', slow, async (t) => {
     const good = await startEtcd(t, 2);
     const silent = await startGateway(t, () => undefined);

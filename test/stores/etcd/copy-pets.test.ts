@@ -95,14 +95,6 @@ test('What cannot be copied is refused in one line', needsEtcd, async (t) => {
   assert.equal(intoEtcd(copy, 'x/'), `0 1 pets of ${copy} are in etcd, under x/\n`);
 });
 
-test('Wrong arguments end with 2, and --help with 0', () => {
-  for (const args of [[], ['--from', 'a', '--to', 'b'], ['--what']]) {
-    assert.match(copyPets(...args), /^2 /, args.join(' '));
-  }
-  assert.match(copyPets('--from', 'a', '--to-etcd', 'e:1'), /^2 .*endpoints must be URLs/);
-  assert.match(copyPets('--help'), /^0 /);
-});
-
 test('An import that fails at any call is completed by the next one', async (t) => {
   const from = join(tempDir(t), 'pets.json');
   await writeData(from);

@@ -17,9 +17,7 @@ import { VirtualClock } from '../../support/etcd/virtual-clock.ts';
 /** Makes an etcd with three commits; returns its store and the keys of their slots, too. */
 async function withPets(t: TestContext): Promise<[SimulatedEtcd, EtcdStore, readonly string[]]> {
   const etcd = new SimulatedEtcd();
-  const clock = new VirtualClock();
-  const calls = etcd.calls(() => clock.sleep(1).then(() => 'answered'));
-  const store = await openInitialized(t, simulated(etcd, { calls, clock }));
+  const store = await openInitialized(t, simulated(etcd));
   for (let i = 0; i < 3; i += 1) await store.create(rex);
   return [etcd, store, [...etcd.entries.keys()].filter((key) => key.includes('/c/'))];
 }
