@@ -16,20 +16,17 @@ const HINTS: readonly (readonly [path: string, hint: string])[] = [
   ['/v1/pet/7', ', did you mean /v1/pets/7?'],
   ['/v1/pets/7/', ', did you mean /v1/pets/7?'],
   ['//v1//pets', ', did you mean /v1/pets?'],
-  ['/PETS', ', did you mean /v1/pets?'],
   ['/V1/Pets', ', did you mean /v1/pets?'],
   ['/v2/pets', ', did you mean /v1/pets?'],
   ['/api/v1/p%65ts', ', did you mean /v1/pets?'],
   ['/v1/livez', ', did you mean /livez?'],
   ['/ready', ', did you mean /readyz?'],
-  ['/v1/openapi.json', ', did you mean /openapi.json?'],
   // Two mistakes, or a name that is only similar, get no suggestion.
   ['/pet', ': LIST lists all paths'],
   ['/v1/cats', ': LIST lists all paths'],
   ['/v1/dogs', ': LIST lists all paths'],
   ['/v1', ': LIST lists all paths'],
   ['/v1/pets/1/2', ': LIST lists all paths'],
-  ['/v1/store/orders', ': LIST lists all paths'],
   ['/index.html', ': LIST lists all paths'],
   [`/${'a/'.repeat(95)}pets`, ', did you mean /v1/pets?'],
   [`/${'a/'.repeat(100)}pets`, ': LIST lists all paths'],
@@ -56,46 +53,28 @@ test('The hint for a long path is truncated', () => {
   assert.match(hint(`/pets/${'7'.repeat(100)}`), /^, did you mean \/v1\/pets\/7{51}…\?$/);
 });
 
-/** Paths that a service does not know, and their messages. */
-const MESSAGES: readonly (readonly [
-  options: Partial<AppOptions>,
-  messages: Readonly<Record<string, string>>,
-])[] = [
-  [
-    { page: true },
-    {
-      '/v1/pet': 'Unknown path /v1/pet, did you mean /v1/pets?',
-      '/doc?x': 'Unknown path /doc, did you mean /docs?',
-      '/index.html': 'Unknown path /index.html: /docs lists all paths',
-    },
-  ],
-  [{}, { '/doc': 'Unknown path /doc: /openapi.json lists all paths' }],
-  [
-    { prefix: '/shop', page: true },
-    {
-      '/shop/v1/v1/pets': 'Unknown path /shop/v1/v1/pets, did you mean /shop/v1/pets?',
-      '/shop/x': 'Unknown path /shop/x: /shop/docs lists all paths',
-      '/livez': 'Unknown path /livez: every path begins with /shop/, did you mean /shop/livez?',
-      '/shopping': 'Unknown path /shopping: every path begins with /shop/',
-    },
-  ],
-  [
-    { prefix: '/shop' },
-    { '/shop/doc': 'Unknown path /shop/doc: /shop/openapi.json lists all paths' },
-  ],
-];
+const SHOP = { prefix: '/shop', page: true };
 
-for (const [options, messages] of MESSAGES) {
-  test(`The 404 of an unknown path has a hint, but not below /v1 without a key: ${JSON.stringify(options)}`, async (t) => {
+/** Targets that a service does not know, and what follows the path in the message. */
+const UNKNOWN: readonly (readonly [options: Partial<AppOptions>, target: string, hint: string])[] =
+  [
+    [{ page: true }, '/v1/pet', ', did you mean /v1/pets?'],
+    [{ page: true }, '/doc?x', ', did you mean /docs?'],
+    [{}, '/doc', ': /openapi.json lists all paths'],
+    [SHOP, '/shop/v1/v1/pets', ', did you mean /shop/v1/pets?'],
+    [SHOP, '/shop/x', ': /shop/docs lists all paths'],
+    [SHOP, '/livez', ': every path begins with /shop/, did you mean /shop/livez?'],
+    [SHOP, '/shopping', ': every path begins with /shop/'],
+  ];
+
+for (const [options, target, hint] of UNKNOWN) {
+  const { prefix = '' } = options;
+  test(`The 404 of ${target} has its hint, but below /v1 only with a key, if the prefix is '${prefix}'`, async (t) => {
     const service = await openService(t, options);
-    for (const [path, message] of Object.entries(messages)) {
-      for (const method of ['GET', 'POST']) {
-        const answer = await ask(service, `${method} ${path}`, ['Accept: text/html']);
-        assert.equal(assertErrorAnswer(answer, 'unknown_path'), message);
-      }
-      const headers = { Authorization: '' };
-      const { status } = await service.fetch(path, { headers });
-      assert.equal(status, path.startsWith(`${options.prefix ?? ''}/v1`) ? 401 : 404, path);
-    }
+    const answer = await ask(service, `POST ${target}`, ['Accept: text/html']);
+    const [path = ''] = target.split('?');
+    assert.equal(assertErrorAnswer(answer, 'unknown_path'), `Unknown path ${path}${hint}`);
+    const { status } = await service.fetch(target, { headers: { Authorization: '' } });
+    assert.equal(status, target.startsWith(`${prefix}/v1`) ? 401 : 404);
   });
 }
