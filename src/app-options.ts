@@ -113,8 +113,10 @@ export function checkOptions(options: AppOptions): CheckedOptions {
   if (named !== undefined && checked.dataFile === undefined) {
     report('dataFile', 'a path or a file: URL', named);
   }
-  if (memory !== undefined && memory !== true && !isObject(memory)) {
-    report('memory', 'true or an object with dataFile', memory);
+  if (memory !== undefined && memory !== true) {
+    if (isObject(memory) && 'dataFile' in memory) {
+      problems.push(...unknownNames('memory.', memory, ['dataFile']));
+    } else report('memory', 'true or an object with dataFile', memory);
   }
   if (etcd !== undefined && checked.bodyLimitBytes > MAX_ETCD_BODY_BYTES) {
     report('bodyLimitBytes', `at most ${MAX_ETCD_BODY_BYTES} on etcd`, checked.bodyLimitBytes);

@@ -161,6 +161,19 @@ test('init-etcd ends with 2 for mistakes, and helps', () => {
   assert.match(command(env, 'init-etcd', '--help'), /^0 Usage: petstore init-etcd/);
 });
 
+test('No log is made within the prefix of another, whose services would not start', async (t) => {
+  const etcd = new SimulatedEtcd();
+  for (const prefix of ['/a/b/', '/a/b2/', '/a/c/']) await initEtcd(simulated(etcd, { prefix }));
+  const within = { prefix: '/a/b/c/d/' };
+  const message = /^A log is under \/a\/b\/, and its services refuse other keys there: use another/;
+  await assert.rejects(initEtcd(simulated(etcd, within)), { name: 'LogLostError', message });
+  await openStore(t, simulated(etcd, { prefix: '/a/b/' }));
+  // A user without the right to read the outer prefixes may make a log.
+  let sent = 0;
+  const calls = etcd.calls(() => ([2, 3, 4].includes((sent += 1)) ? 'refused' : 'answered'));
+  assert.equal(await initEtcd(simulated(etcd, { ...within, calls })), 'made');
+});
+
 test('init-etcd makes one log if a call is cut off', async () => {
   for (const fate of ['done, cut', 'not done, cut', 'unsent'] as const) {
     const etcd = new SimulatedEtcd();
