@@ -65,11 +65,8 @@ test('While a service waits for its cluster, it heeds SIGHUP and SIGTERM', async
   const keysFile = join(tempDir(t), 'keys');
   writeFileSync(keysFile, 'a-key\n');
   const etcd = ['--etcd', `http://127.0.0.1:${port}`];
-  const supervisor = openSupervisor();
-  t.after(() => supervisor.close());
   // With an inherited socket, the service opens its store before it listens.
-  const service = supervisor.start([...etcd, '--api-keys-file', keysFile], {});
-  t.after(() => end(service, 'SIGKILL'));
+  const service = openSupervisor(t).start([...etcd, '--api-keys-file', keysFile], {});
   await once(silent, 'connection');
   service.child.kill('SIGHUP');
   await logged(service, '"Read the API keys again"');
