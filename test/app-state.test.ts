@@ -50,12 +50,6 @@ for (const [events, phase, read, create, readyz] of ROWS) {
   });
 }
 
-test('An open app whose store has no problem is ready', () => {
-  const state = new AppState();
-  state.opened(createMemoryStore());
-  assert.equal(state.problem(), undefined);
-});
-
 test('A draining app that opens serves reads and no creates, and a closed one does not open', async (t) => {
   let drains = 0;
   const store = { ...createMemoryStore(), drain: () => (drains += 1) };

@@ -8,6 +8,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Connection, PipelineQueue } from '../../src/http/pipelining.ts';
 import { listen } from '../support/http/service.ts';
 import { openWire, requestOf, type Wire } from '../support/http/wire.ts';
+import { until } from '../support/until.ts';
 
 /** The listener answers at once, or holds its response until the test ends it. */
 const NOW = requestOf('GET /now');
@@ -76,10 +77,6 @@ function spyOnStates(t: TestContext): (connection: Connection) => Connection['st
     states.set(connection, entered);
     return entered;
   };
-}
-
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await nextTurn();
 }
 
 test('reading → queued → reading: a request waits for the response before it', async (t) => {

@@ -9,7 +9,6 @@ import { curlLine } from '../../src/page/curl-line.ts';
 import { PAGE_MODULES } from '../../src/page/page.ts';
 import { POSIX, runCurl } from '../support/browser/run-curl.ts';
 import { ROOT } from '../support/process/carry.ts';
-import { end, startFor, startProgram } from '../support/process/process.ts';
 import { openService } from '../support/http/service.ts';
 
 const CSP =
@@ -116,35 +115,3 @@ test('A shell passes a curl line to curl unchanged, whatever a name contains', P
     assert.deepEqual(sent, { url, method: 'POST', headers, body });
   }
 });
-
-test('PETSTORE_PAGE=off removes the page and the reference', async (t) => {
-  const service = startFor(t, ['--port', '0', '--memory'], { env: { PETSTORE_PAGE: 'off' } });
-  const origin = await service.ready();
-  for (const path of ['/', '/docs', '/page/style.css']) {
-    assert.equal((await fetch(`${origin}${path}`)).status, 404);
-  }
-  assert.doesNotMatch(service.stdout(), /browser/);
-});
-
-const canRunSources = Boolean((process.features as { typescript?: unknown }).typescript);
-const SOURCES = {
-  skip: !canRunSources && `needs a Node that runs TypeScript (22.18), not ${process.version}`,
-};
-
-test(
-  'If the sources run without a build, the modules are served without types',
-  SOURCES,
-  async (t) => {
-    const args = ['src/server.ts', '--port', '0', '--memory'];
-    const service = startProgram(process.execPath, args, { cwd: ROOT });
-    t.after(() => end(service, 'SIGKILL'));
-    const url = await service.ready();
-    assert.match(await (await fetch(`${url}/`)).text(), /src="page\/page\/main\.ts"/);
-    for (const name of PAGE_MODULES) {
-      const response = await fetch(`${url}/page/${name}.ts`);
-      assert.equal(response.headers.get('Content-Type'), 'text/javascript; charset=utf-8');
-      assert.doesNotMatch(await response.text(), /^(import type|export interface)/m);
-    }
-    for (const line of service.stderr().trim().split('\n')) JSON.parse(line);
-  },
-);

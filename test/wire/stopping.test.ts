@@ -19,6 +19,7 @@ import {
   talk,
   type Wire,
 } from '../support/http/wire.ts';
+import { until } from '../support/until.ts';
 
 /** Longer than any test takes: nothing is cut. */
 const FOR_EVER_MS = 3_600_000;
@@ -90,8 +91,7 @@ for (const [what, request, pets] of [
     wire.socket.pause();
     wire.socket.write(request);
     // The kernel has taken all of the short response, and a part of the long one.
-    while (pets === 5 ? !serverSide.writableFinished : serverSide.writableLength === 0)
-      await sleep(5);
+    await until(() => (pets === 5 ? serverSide.writableFinished : serverSide.writableLength > 0));
     const idle = await openWire(t, service.port);
     idle.socket.write(LIVEZ);
     await idle.answers(1);
@@ -108,7 +108,6 @@ for (const [what, request, pets] of [
     wire.socket.resume();
     const [answer] = await wire.allAnswers();
     assert.ok(answer!.body.length > pets * 65_000);
-    wire.socket.end();
     assert.deepEqual(statusesOf(await idle.allAnswers()), [200]);
     await stopped;
   });
@@ -140,7 +139,6 @@ test('A stop does not cut off the last response to a client that has sent more r
     const answers = await wire.allAnswers();
     assert.deepEqual(statusesOf(answers), [200, 200]);
     for (const { body } of answers) assert.ok(body.length > 6_500_000, `${body.length} bytes`);
-    wire.socket.end();
   }
   await stopping;
 });

@@ -1,10 +1,8 @@
 /** What the client does after each response of a member, or none. The tests play the member. */
 
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, test, type TestContext } from 'node:test';
@@ -17,6 +15,7 @@ import { startLinks } from '../../support/etcd/link.ts';
 import { callsOf, openFast, openStore } from '../../support/etcd/opened-store.ts';
 import { SimulatedEtcd } from '../../support/etcd/simulated-etcd.ts';
 import { tempDir } from '../../support/disk/temp-dir.ts';
+import { listenFor } from '../../support/http/service.ts';
 
 const slow = { timeout: 60_000 } as const;
 const rex = { name: 'Rex', categoryId: 1n } as const;
@@ -27,13 +26,8 @@ type Handler = (response: ServerResponse, request: IncomingMessage, body: string
 async function startGateway(t: TestContext, handler: Handler): Promise<string> {
   const server = createServer((request, response) => {
     void text(request).then((body) => handler(response, request, body));
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => {
-    server.close();
-    server.closeAllConnections();
   });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return `http://127.0.0.1:${await listenFor(t, server)}`;
 }
 
 /** Starts members of a simulated etcd. */

