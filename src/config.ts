@@ -205,6 +205,7 @@ function readBackend({
   report,
 }: Source): Pick<Config, 'dataFile' | 'memory' | 'etcd'> {
   const dataFile = given('dataFile');
+  if (dataFile?.text.startsWith('file://')) report(`${dataFile.name} must be a path, not a URL`);
   const memory = read('memory', false);
   const endpoints = given('etcd.endpoints');
   if (endpoints === undefined) {

@@ -12,6 +12,7 @@ const NO_COMMAND = 'Argument 1 is neither an option nor a command';
 const MISTAKES: readonly (readonly [given: string, mistake: string])[] = [
   ['PETSTORE_MEMORY=yes', 'PETSTORE_MEMORY must be on or off, not "yes"'],
   [`${ETCD} PETSTORE_DATA_FILE=p.json`, 'PETSTORE_ETCD and PETSTORE_DATA_FILE exclude each other'],
+  ['PETSTORE_DATA_FILE=file:///p.json', 'PETSTORE_DATA_FILE must be a path, not a URL'],
   ['--etcd http://e:1 --memory', '--etcd and --memory exclude each other'],
   [
     'PETSTORE_ETCD_PREFIX=a/',
