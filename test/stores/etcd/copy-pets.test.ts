@@ -95,6 +95,27 @@ test('What cannot be copied is refused in one line', needsEtcd, async (t) => {
   assert.equal(intoEtcd(copy, 'x/'), `0 1 pets of ${copy} are in etcd, under x/\n`);
 });
 
+test('An import of a pet that is too long for etcd is refused before it writes', async (t) => {
+  const from = join(tempDir(t), 'pets.json');
+  const petOf = (id: number, length: number): string =>
+    `{"id":${id},"name":"${'n'.repeat(length)}","categoryId":1}`;
+  const tryImport = async (...pets: readonly string[]): Promise<number | string> => {
+    writeFileSync(from, `[${pets.join(',')}]`);
+    const etcd = new SimulatedEtcd();
+    const deps = { calls: etcd.calls(), clock: etcdClock };
+    const data = await loadDataFile(nodeDisk, from);
+    const error = await importPets(deps, 'p/', data, () => undefined).catch((error) => error);
+    if (error === undefined) return (await exportPets(deps, 'p/')).pets.length;
+    await assert.rejects(openStore(t, simulated(etcd, { prefix: 'p/' })), /There is no log under/);
+    return (error as Error).message;
+  };
+  // The longest name that a body of 1 MiB can have, after a commit that is nearly full.
+  const longest = (1 << 20) - '{"name":"","categoryId":1}'.length;
+  assert.equal(await tryImport(petOf(1, 65_000), petOf(2, longest)), 2);
+  const refusal = 'The pet 2 has 1050033 bytes: in etcd at most 1049628 fit';
+  assert.equal(await tryImport(petOf(1, 1), petOf(2, 1_050_000)), refusal);
+});
+
 test('An import that fails at any call is completed by the next one', async (t) => {
   const from = join(tempDir(t), 'pets.json');
   await writeData(from);
