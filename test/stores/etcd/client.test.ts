@@ -87,6 +87,7 @@ const OUTCOMES: readonly (readonly [what: string, Handler, CallResult['kind']])[
   ['no response', member(() => undefined), 'in doubt'],
   ['an error without JSON', member((r) => r.writeHead(502).end('x')), 'in doubt'],
   ['code 14, unavailable', error(503, 14, 'etcdserver: request timed out'), 'in doubt'],
+  ['code 2, unknown', error(500, 2, 'etcdserver: too many requests'), 'in doubt'],
   ['code 15, data loss', error(500, 15, 'etcdserver: corrupt cluster'), 'refused'],
   ['code 3, invalid', error(400, 3, 'etcdserver: request is too large'), 'refused'],
   ['code 7, denied', error(403, 7, 'etcdserver: permission denied'), 'refused'],
