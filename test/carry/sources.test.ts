@@ -25,7 +25,8 @@ const npm = findNpm();
 
 test('src/ and package.json alone serve with node src/server.ts', needsStripping, async (t) => {
   const cwd = checkout(t, ['src', 'package.json']);
-  await assertServes(t, { command: process.execPath, args: ['src/server.ts'], cwd });
+  const log = await assertServes(t, { command: process.execPath, args: ['src/server.ts'], cwd });
+  for (const line of log.trim().split('\n')) JSON.parse(line);
 });
 
 test('npm start serves if the compiler cannot be installed', needsStripping, async (t) => {
