@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { test } from 'node:test';
-import { holdCreate, openBothSides } from './connections.ts';
+import { holdCreate, noLog, openBothSides } from './connections.ts';
 import { openService } from '../support/http/service.ts';
 import {
   CHUNKED,
@@ -17,9 +17,6 @@ import {
 import { until } from '../support/until.ts';
 
 const EXPECTING = ['Expect: 100-continue', 'Content-Length: 29'];
-
-/** The log of a service that must log nothing. */
-const noLog = (...entry: readonly unknown[]): void => assert.fail(JSON.stringify(entry));
 
 const HALVES: readonly (readonly [what: string, bytes: string])[] = [
   ['a header', 'POST /v1/pets HTTP/1.1\r\nHost: a\r\n'],

@@ -1,5 +1,6 @@
 /** Connections for tests: both ends of one, and one whose create waits for the store. */
 
+import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import type { TestContext } from 'node:test';
@@ -10,6 +11,9 @@ import { createMemoryStore } from '../../src/stores/memory-store.ts';
 import { openService, type Service } from '../support/http/service.ts';
 import { CREATE, lastRequestOf, openWire, talk, type Wire } from '../support/http/wire.ts';
 import { until } from '../support/until.ts';
+
+/** The log of a service that must log nothing. */
+export const noLog: Log = (...entry) => assert.fail(JSON.stringify(entry));
 
 export interface BothSides {
   readonly wire: Wire;

@@ -164,4 +164,4 @@ export function statusesOf(answers: readonly RawAnswer[]): readonly number[] {
 
 const EVENTS = ['data', 'end', 'close'] as const;
 /** Only reached if a test fails: no test waits so long otherwise. */
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 120_000;
