@@ -42,7 +42,6 @@ const MISTAKES: readonly (readonly [given: string, mistake: string])[] = [
   ['-p', 'Unknown option in argument 1: see --help'],
   ['-kSECRET', 'Unknown option in argument 1: see --help'],
   ['--api-key=--SECRET', 'Unknown option --api-key: see --help'],
-  ['--api-keys=k', 'Unknown option --api-keys: see --help'],
   ['--prot 8080', 'Unknown option --prot: did you mean --port?'],
   ['--bodylimit 9', 'Unknown option --bodylimit: did you mean --body-limit?'],
   ['make-kee', `${NO_COMMAND}: did you mean make-key?`],
@@ -51,10 +50,8 @@ const MISTAKES: readonly (readonly [given: string, mistake: string])[] = [
   ['-- --port', 'Unexpected argument 2: see --help'],
   ['PETSTORE_DATAFILE=x', 'Unknown variable PETSTORE_DATAFILE: did you mean PETSTORE_DATA_FILE?'],
   ['PETSTORE_PORT=9999', 'Unknown variable PETSTORE_PORT: did you mean PORT?'],
-  ['PETSTORE_PORTS=9999', 'Unknown variable PETSTORE_PORTS: did you mean PORT?'],
   ['PETSTORE_SERVICE_X=', 'Unknown variable PETSTORE_SERVICE_X: did you mean PETSTORE_PREFIX?'],
   ['PETSTORE_HOST=0.0.0.0', 'Unknown variable PETSTORE_HOST: did you mean HOST?'],
-  ['PETSTORE_PAEG=on', 'Unknown variable PETSTORE_PAEG: did you mean PETSTORE_PAGE?'],
 ];
 
 for (const [given, mistake] of MISTAKES) {
