@@ -43,7 +43,6 @@ const MISTAKES: readonly (readonly [given: string, mistake: string])[] = [
   ['-p', 'Unknown option in argument 1: see --help'],
   ['-kSECRET', 'Unknown option in argument 1: see --help'],
   ['--api-key=--SECRET', 'Unknown option --api-key: see --help'],
-  ['--api-keys=k', 'Unknown option --api-keys: see --help'],
   ['--prot 8080', 'Unknown option --prot: did you mean --port?'],
   ['--bodylimit 9', 'Unknown option --bodylimit: did you mean --body-limit?'],
   ['make-kee', `${NO_COMMAND}: did you mean make-key?`],
@@ -56,7 +55,6 @@ const MISTAKES: readonly (readonly [given: string, mistake: string])[] = [
   ['PETSTORE_PORTS=9999', 'Unknown variable PETSTORE_PORTS: did you mean PORT?'],
   ['PETSTORE_SERVICE_X=', 'Unknown variable PETSTORE_SERVICE_X: did you mean PETSTORE_PREFIX?'],
   ['PETSTORE_HOST=0.0.0.0', 'Unknown variable PETSTORE_HOST: did you mean HOST?'],
-  ['PETSTORE_PAEG=on', 'Unknown variable PETSTORE_PAEG: did you mean PETSTORE_PAGE?'],
 ];
 
 for (const [given, mistake] of MISTAKES) {
