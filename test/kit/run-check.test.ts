@@ -100,6 +100,23 @@ test('A check is gone if the service no longer responds, not if one request gets
   assert.equal((await run(await start(t, server))).kind, 'fails');
 });
 
+test('A body of more than 128 MiB is not read to its end, and counts as no response', async (t) => {
+  const [check] = checksOf('interface', ['2/status-optional']);
+  const server = createServer((request, response) => {
+    if (request.method !== 'POST') return void response.end('[]');
+    const chunk = Buffer.alloc(1 << 20, ' ');
+    const write = (): void => {
+      while (response.write(chunk));
+    };
+    response.on('drain', write);
+    write();
+  });
+  const target = { baseUrl: await start(t, server), key: KEY, timeoutMs: 60_000 };
+  const result = await runCheck(check!, target);
+  assert.ok(result.kind === 'fails', result.kind);
+  assert.match(result.causes[0] ?? '', /there was none: a body of more than 128 MiB$/);
+});
+
 const OBSTACLES: readonly [
   what: string,
   server: Server,
