@@ -25,15 +25,16 @@ export function buildTests() {
   build(join('test', 'tsconfig.json'), '.build');
 }
 
-/** The simulation takes longest: it starts first, so that it is not alone at the end. */
-const isLongest = (name) => name.startsWith('simulation');
+/** They take longest, or wait for the clock: they start first, and are not alone at the end. */
+const LONGEST = ['wire', 'simulation'];
+const rankOf = (name) => LONGEST.findIndex((folder) => name.startsWith(folder));
 
 /** Returns Node's arguments for the test files whose paths contain these parts, or for all. */
 export function testArguments(reporter, parts) {
   const files = readdirSync(join(root, '.build', 'test'), { recursive: true })
     .filter((name) => name.endsWith('.test.js'))
     .filter((name) => parts.length === 0 || parts.some((part) => name.includes(part)))
-    .sort((a, b) => isLongest(b) - isLongest(a) || (a < b ? -1 : 1))
+    .sort((a, b) => rankOf(b) - rankOf(a) || (a < b ? -1 : 1))
     .map((name) => join(root, '.build', 'test', name));
   // Without a file, Node would search for test files itself.
   if (files.length === 0) fail(`No test file has ${parts.join(' or ')} in its path`);

@@ -71,7 +71,8 @@ export async function readApiKeysFile(path: string): Promise<string> {
   // such pipes.
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
-    const isFile = (await file.stat()).isFile();
+    const stat = await file.stat();
+    const [isFile, isPipe] = [stat.isFile(), stat.isFIFO()];
     const endsAt = performance.now() + MAX_FILE_MS;
     const bytes = Buffer.alloc(MAX_FILE_BYTES + 1);
     let length = 0;
@@ -86,7 +87,7 @@ export async function readApiKeysFile(path: string): Promise<string> {
       length += read ?? 0;
       if (length > MAX_FILE_BYTES) throw new Error(`it is longer than ${MAX_FILE_BYTES} bytes`);
       // A read of 0 bytes from a pipe may mean that its writer has not come yet, so wait.
-      if (read === 0 && (isFile || length > 0)) return bytes.toString('utf8', 0, length);
+      if (read === 0 && (!isPipe || length > 0)) return bytes.toString('utf8', 0, length);
       if (performance.now() > endsAt) throw new Error(`it did not end within ${MAX_FILE_MS} ms`);
       if (!isFile && !read) await sleep(PIPE_PAUSE_MS);
     }
@@ -104,7 +105,7 @@ function parseKeysFile(text: string, mistakes: string[]): readonly LocatedKey[] 
     const line = untrimmed.trim();
     if (line === '' || line.startsWith('#')) continue;
     const where = `The API keys file, line ${index + 1}`;
-    const parsed = parseLine(line);
+    const parsed = lacksKey(untrimmed) ? MISSING_KEY : parseLine(line);
     if (typeof parsed !== 'string') keys.push({ option: parsed, where });
     else if (++faults <= MAX_TOLD_LINES) mistakes.push(`${where}: ${parsed}`);
   }
@@ -133,6 +134,15 @@ function parseLine(line: string): NamedApiKey | string {
 }
 
 const READ_METRICS = 'read-metrics';
+const MISSING_KEY = 'the key is missing';
+
+/**
+ * True for `NAME: ` and ` read-metrics`: what a script writes whose variable for the key is empty.
+ * Trimmed, they would be keys that anybody can guess. Without the space they are keys.
+ */
+function lacksKey(untrimmed: string): boolean {
+  return /^\s*\S+:[ \t]+\r?$/.test(untrimmed) || /^[ \t]+read-metrics\s*$/.test(untrimmed);
+}
 
 /**
  * Returns why a valid key is refused in a file: it looks like a digest, which is not a secret; or a
@@ -141,7 +151,7 @@ const READ_METRICS = 'read-metrics';
 function lineProblem(key: string, hasName: boolean): string | undefined {
   if (/^[0-9a-fA-F]{64}$/.test(key)) return LIKE_A_DIGEST;
   const isMissing = hasName && (key === READ_METRICS || key.startsWith('#'));
-  return isMissing ? 'the key after the name is missing' : undefined;
+  return isMissing ? MISSING_KEY : undefined;
 }
 
 const LIKE_A_DIGEST =

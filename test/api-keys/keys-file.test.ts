@@ -24,7 +24,8 @@ test('An API keys file of up to 1 MiB is read, and a longer one refused', async 
   await assert.rejects(readApiKeysFile(`${path}3`), { code: 'EISDIR' });
 });
 
-test('An endless device is refused as an API keys file', POSIX, async () => {
+test('A device is read to its end, and refused if it has none', POSIX, async () => {
+  assert.equal(await readApiKeysFile('/dev/null'), '');
   await assert.rejects(readApiKeysFile('/dev/zero'), /it is longer than 1048576 bytes/);
 });
 

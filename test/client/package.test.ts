@@ -1,30 +1,17 @@
 /**
- * The client in other programs: in a browser's realm, with its types, and as README.md shows it.
+ * The client in other programs: with its types, without Node, and as README.md shows it; and with
+ * the real fetch, failures of the network and wrong base URLs.
  */
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { createClient, type PetStoreClient } from '../../src/client/client.ts';
 import { blockOf } from '../support/browser/page-block.ts';
 import { KEY, openService } from '../support/http/service.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 import { assertCompiles, linkPackage, ROOT } from '../support/process/carry.ts';
 import { runNode } from '../support/process/process.ts';
-
-test('The client needs only the language and five functions of the web', async (t) => {
-  const service = await openService(t);
-  const realm = fileURLToPath(new URL('browser-realm.js', import.meta.url));
-  const client = pathToFileURL(join(ROOT, 'dist', 'client', 'client.js')).href;
-  const args = ['--experimental-vm-modules', realm, client, `${service.origin}/v1`, KEY];
-  const { code, stdout, stderr } = await runNode(args);
-  assert.equal(code, 0, stderr);
-  const pets = ['Rex', '\ud800', 'Ada'].map((name, index) => {
-    return { id: `${index + 1}n`, name, categoryId: '9223372036854775807n' };
-  });
-  const notFound = { name: 'PetStoreError', code: 'not_found', status: 404 };
-  assert.deepEqual(JSON.parse(stdout), { added: pets, listed: pets, notFound });
-});
 
 const CONSUMER = `
 import { createClient, PetStoreError } from 'petstore/client';
@@ -54,16 +41,23 @@ export async function use(status: PetStatus, signal: AbortSignal): Promise<bigin
 }
 `;
 
-const BUNDLER = { module: 'esnext', moduleResolution: 'bundler' };
+const SOURCE = join(ROOT, 'src', 'client', 'client.ts').replaceAll('\\', '/');
 
-const CONSUMERS: readonly (readonly [where: string, options: object])[] = [
-  ['a browser', { lib: ['es2020', 'dom'], types: [], ...BUNDLER }],
-  ['Node', {}],
+/** With these options, a module, a type or a global of Node does not compile. */
+const BROWSER = {
+  ...{ lib: ['es2022', 'dom'], types: [], allowImportingTsExtensions: true },
+  ...{ module: 'esnext', moduleResolution: 'bundler' },
+};
+
+const CONSUMERS: readonly (readonly [where: string, client: string, options: object])[] = [
+  ['a browser, with the sources of the client', SOURCE, BROWSER],
+  ['Node, with the types of the client', 'petstore/client', {}],
 ];
 
-for (const [where, options] of CONSUMERS) {
-  test(`A strict program for ${where} compiles with the types of the client`, async (t) => {
-    await assertCompiles(linkPackage(tempDir(t)), CONSUMER, options);
+for (const [where, client, options] of CONSUMERS) {
+  test(`A strict program for ${where}, compiles`, async (t) => {
+    const program = CONSUMER.replaceAll('petstore/client', client);
+    await assertCompiles(linkPackage(tempDir(t)), program, options);
   });
 }
 
@@ -75,4 +69,42 @@ test('The example in src/client/README.md prints what its comments say', async (
   const text = example.replace('http://127.0.0.1:8080', service.origin).replace('<API_KEY>', KEY);
   const run = await runNode(['--input-type=module', '--eval', text], { cwd: ROOT });
   assert.deepEqual([run.code, run.stdout.trimEnd().split('\n')], [0, expected], run.stderr);
+});
+
+function clientOf(baseUrl: string): PetStoreClient {
+  return createClient({ baseUrl, apiKey: KEY, retries: 0 });
+}
+
+test('If no connection can be opened, the error says why, and that no pet was added', async (t) => {
+  const closed = await openService(t);
+  await closed.close();
+  const { host } = new URL(closed.origin);
+  const message = `at ${closed.origin} cannot reach the service: connect ECONNREFUSED ${host}`;
+  const alone = clientOf(`${closed.origin}/v1`);
+  await assert.rejects(alone.createPet({ name: 'Rex', categoryId: 7 }), {
+    code: 'network_failure',
+    message: `createPet ${message}; no pet was added`,
+    status: undefined,
+  });
+  await assert.rejects(alone.listPets(), (error: Error) => {
+    assert.equal(error.message, `listPets ${message}`);
+    return error.cause instanceof Error;
+  });
+});
+
+test('An error that a wrong base URL causes has a hint', async (t) => {
+  const { origin } = await openService(t);
+  const message = /; check the base URL: it ends in \/v1, such as https:\/\/host\/v1$/;
+  for (const [path, status] of [
+    ['', 404],
+    ['/v1/pets', 405],
+  ] as const) {
+    const lost = clientOf(origin + path);
+    await assert.rejects(lost.listPets(), { status: 404, message });
+    await assert.rejects(lost.createPet({ name: 'Rex', categoryId: 1 }), { status, message });
+  }
+  const expected = { code: 'unknown_path', status: 404, message };
+  await assert.rejects(clientOf(origin).getPet(1), expected);
+  const notFound = { code: 'not_found', message: 'There is no pet with the id "1"' };
+  await assert.rejects(clientOf(`${origin}/v1`).getPet(1), notFound);
 });

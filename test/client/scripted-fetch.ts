@@ -31,7 +31,8 @@ export function scriptedClient(
 ): ScriptedClient {
   const sent: SentRequest[] = [];
   const clock = mockClock();
-  const scripted: typeof fetch = async (url, init = {}) => {
+  async function scripted(this: unknown, ...[url, init = {}]: Parameters<typeof fetch>) {
+    assert.equal(this, undefined, 'A browser refuses to call fetch as a method');
     assert.ok(typeof url === 'string');
     const request = { url, init };
     const step = steps[sent.length];
@@ -39,7 +40,7 @@ export function scriptedClient(
     sent.push(request);
     if (step === undefined) throw new Error(`Request ${sent.length} was not expected: ${url}`);
     return step(request);
-  };
+  }
   const defaults = { baseUrl: BASE_URL, apiKey: API_KEY, fetch: scripted };
   return { client: createClient({ ...defaults, ...options }), sent, clock };
 }

@@ -12,7 +12,7 @@ const DIGEST = `sha256:${HEX}`;
 const VISIBLE = 'a key must be of visible ASCII characters, without a space';
 const LINE = 'expected [NAME: ]KEY[ read-metrics], with spaces only between the parts';
 const CHARACTERS = 'a name must be 1 to 64 letters, digits, dots, underscores and hyphens';
-const MISSING = 'the key after the name is missing';
+const MISSING = 'the key is missing';
 const LIKE_A_DIGEST =
   '64 hex digits look like a digest: write sha256: before them, or give the digest of this key';
 
@@ -84,7 +84,7 @@ const WRONG_LINES: readonly (readonly [problem: string, lines: readonly string[]
   ['a name must not be sha256', [`sha256: ${HEX}`]],
   [LIKE_A_DIGEST, [`shop: ${HEX}`, HEX, HEX.toUpperCase()]],
   ['sha256: must be followed by 64 hex digits', [`shop: sha256:${SECRET}`]],
-  [MISSING, ['shop: read-metrics', 'shop: #later']],
+  [MISSING, ['shop: read-metrics', 'shop: #later', 'shop: ', ' shop:\t\r', ' read-metrics']],
   [VISIBLE, [`shop: ${SECRET}\u00a0x`, `${SECRET}\0`]],
 ];
 

@@ -7,26 +7,18 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { test, type TestContext } from 'node:test';
+import { test } from 'node:test';
 import { tempDir } from '../support/disk/temp-dir.ts';
 import { rounds } from '../support/extent.ts';
 import { connectWire, type Outcome } from '../support/http/wire.ts';
 import { PetLedger } from '../support/pets/pet-ledger.ts';
 import { REFUSED, startLoad } from '../support/pets/pet-load.ts';
-import {
-  assertRefused,
-  end,
-  KEY,
-  portOf,
-  startFor,
-  type Process,
-} from '../support/process/process.ts';
-import { openSupervisor, type Supervisor } from '../support/process/supervisor.ts';
+import { end, portOf, startFor, type Process } from '../support/process/process.ts';
+import { openSupervisor } from '../support/process/supervisor.ts';
 import { createRandom } from '../support/random.ts';
 
 const RESTARTS = rounds(3, 12);
 const CREATORS = 12;
-const POSIX = { skip: process.platform === 'win32' && 'Windows hands over no sockets' };
 
 const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
 
@@ -50,48 +42,31 @@ test('SIGTERM under load resets no connection, and the data file has the pets', 
   }
 });
 
-test(
-  `${RESTARTS} restarts on an inherited socket refuse and reset no request`,
-  POSIX,
-  async (t) => {
-    t.diagnostic(`SEED=${seed}`);
-    const random = createRandom(seed);
-    const { start, port, dataFile } = openSocket(t);
-    const ledger = shortLedger();
-    let service = start();
+test(`${RESTARTS} restarts on an inherited socket refuse and reset no request`, async (t) => {
+  t.diagnostic(`SEED=${seed}`);
+  const random = createRandom(seed);
+  const supervisor = openSupervisor(t);
+  const dataFile = join(tempDir(t), 'pets.json');
+  const start = (): Process => supervisor.start(['--data-file', dataFile]);
+  const ledger = shortLedger();
+  let service = start();
+  await service.ready();
+  const load = startLoad(supervisor.port, ledger, random, CREATORS);
+  for (let restart = 0; restart < RESTARTS; restart += 1) {
+    await load.answered(100 + random.below(200));
+    assert.equal(await end(service, 'SIGTERM'), 0, service.stderr());
+    const connection = await connectWire(supervisor.port);
+    const answer = connection.send('GET', '/v1/pets');
+    service = start();
     await service.ready();
-    const load = startLoad(port, ledger, random, CREATORS);
-    for (let restart = 0; restart < RESTARTS; restart += 1) {
-      await load.answered(100 + random.below(200));
-      assert.equal(await end(service, 'SIGTERM'), 0, service.stderr());
-      service = start();
-      await service.ready();
-    }
-    load.stop();
-    assert.equal(assertWhole(await load.ended, []), 0);
-    assert.equal(await end(service, 'SIGTERM'), 0);
-    assertStored(dataFile, ledger, 0);
-  },
-);
-
-test('A request that comes between two processes waits for the next one', POSIX, async (t) => {
-  const { start, port } = openSocket(t);
-  const first = start();
-  await first.ready();
-  assert.equal(await end(first, 'SIGTERM'), 0);
-  const connection = await connectWire(port);
-  const answer = connection.send('GET', '/v1/pets');
-  const second = start();
-  // Not 503, as from a service that is starting.
-  assert.equal((await answer).status, 200);
-  connection.close();
-  assert.equal(await end(second, 'SIGTERM'), 0);
-});
-
-test('Two inherited sockets are refused in one line', POSIX, async (t) => {
-  const { supervisor, args } = openSocket(t);
-  const line = /^petstore: LISTEN_FDS must be 1, since one socket is served, not "2"\n$/;
-  await assertRefused(supervisor.start(args, { LISTEN_FDS: '2' }), line);
+    // Not 503, as from a service that is starting.
+    assert.equal((await answer).status, 200);
+    connection.close();
+  }
+  load.stop();
+  assert.equal(assertWhole(await load.ended, []), 0);
+  assert.equal(await end(service, 'SIGTERM'), 0);
+  assertStored(dataFile, ledger, 0);
 });
 
 /** A ledger of short pets: a client that reads long ones may send too late for a stop. */
@@ -99,26 +74,6 @@ function shortLedger(): PetLedger {
   const ledger = new PetLedger();
   ledger.maxPaddingBytes = 10;
   return ledger;
-}
-
-/** A socket that a supervisor keeps, and what starts a service on it. */
-function openSocket(t: TestContext): {
-  readonly supervisor: Supervisor;
-  readonly port: number;
-  readonly dataFile: string;
-  readonly args: readonly string[];
-  start(): Process;
-} {
-  const supervisor = openSupervisor();
-  t.after(() => supervisor.close());
-  const dataFile = join(tempDir(t), 'pets.json');
-  const args = ['--data-file', dataFile];
-  const start = (): Process => {
-    const service = supervisor.start(args, { PETSTORE_API_KEYS: KEY });
-    t.after(() => end(service, 'SIGKILL'));
-    return service;
-  };
-  return { supervisor, port: supervisor.port, dataFile, args, start };
 }
 
 /**

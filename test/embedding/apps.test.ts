@@ -1,7 +1,6 @@
 /** The app as a value: its files, its store, its prefix, and that it changes nothing else. */
 
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
@@ -9,34 +8,20 @@ import { runInNewContext } from 'node:vm';
 import { createApp, openApp } from '../../src/app.ts';
 import { createMemoryStore } from '../../src/stores/memory-store.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
-import { KEY, openService } from '../support/http/service.ts';
+import { KEY, openService, type Service } from '../support/http/service.ts';
 import { ROOT } from '../support/process/carry.ts';
 import { runNode } from '../support/process/process.ts';
-import { HEADERS, serve } from './program.ts';
 
-test('Two apps on two files in one process are two services', async (t) => {
-  const folder = tempDir(t);
-  const apps = await Promise.all(
-    ['first', 'second'].map((name) =>
-      openApp({ dataFile: join(folder, `${name}.json`), apiKeys: [`${name}-key`] }),
-    ),
-  );
-  const [first, second] = await Promise.all(apps.map(({ listener }) => serve(t, listener)));
-  const post = (host: string, key: string, name: string): Promise<Response> =>
-    fetch(`http://${host}/v1/pets`, {
-      method: 'POST',
-      headers: { ...HEADERS, Authorization: `Bearer ${key}` },
-      body: JSON.stringify({ name, categoryId: 7 }),
-    });
-  assert.equal((await post(first!, 'first-key', 'Rex')).status, 201);
-  assert.equal((await post(second!, 'first-key', 'Rex')).status, 401);
-  const answer = await post(second!, 'second-key', 'Tom');
-  assert.equal(await answer.text(), '{"id":1,"name":"Tom","categoryId":7}');
-  await apps[0]!.close();
-  assert.equal((await post(second!, 'second-key', 'Tim')).status, 201);
-  await apps[1]!.close();
-  const stored = readFileSync(join(folder, 'first.json'), 'utf8');
-  assert.deepEqual(JSON.parse(stored), [{ id: 1, name: 'Rex', categoryId: 7 }]);
+test('Two apps in one process are two services', async (t) => {
+  const first = await openService(t, { apiKeys: ['first-key'] });
+  const second = await openService(t, { apiKeys: ['second-key'] });
+  const post = (service: Service, key: string): Promise<Response> =>
+    service.post({ name: 'Rex', categoryId: 7 }, { Authorization: `Bearer ${key}` });
+  assert.equal((await post(first, 'first-key')).status, 201);
+  assert.equal((await post(second, 'first-key')).status, 401);
+  await first.app.close();
+  assert.equal((await post(first, 'first-key')).status, 503);
+  assert.match(await (await post(second, 'second-key')).text(), /^\{"id":1,/);
 });
 
 test('An app that is closed while it opens releases its data file', async (t) => {
@@ -49,8 +34,16 @@ test('An app that is closed while it opens releases its data file', async (t) =>
     await next.close();
     await opening;
   }
-  const atUrl = await openApp({ ...options, dataFile: pathToFileURL(options.dataFile) });
-  await atUrl.close();
+});
+
+test('The data file may be a path, a file: URL, or the text of one', async (t) => {
+  const path = join(tempDir(t), 'pets.json');
+  const url = pathToFileURL(path);
+  for (const [index, dataFile] of [path, url, url.href].entries()) {
+    const app = await openApp({ dataFile, apiKeys: [KEY] });
+    assert.equal((await app.pets.create({ name: 'Rex', categoryId: 7 })).id, BigInt(index + 1));
+    await app.close();
+  }
 });
 
 test('An imported app adds no process listener and does not keep the process alive', async (t) => {
@@ -70,10 +63,11 @@ test('With a prefix, every path and every link begins with it', async (t) => {
   const service = await openService(t, { prefix: '/shop/pets.2' });
   const send = (path: string, init?: RequestInit): Promise<Response> =>
     service.fetch(`/shop/pets.2${path}`, init);
+  const headers = { 'Content-Type': 'application/json' };
   for (const id of [1, 2]) {
-    const init = { method: 'POST', headers: HEADERS, body: '{"name":"Rex","categoryId":7}' };
-    const { headers } = await send('/v1/pets', init);
-    assert.equal(headers.get('Location'), `/shop/pets.2/v1/pets/${id}`);
+    const init = { method: 'POST', headers, body: '{"name":"Rex","categoryId":7}' };
+    const response = await send('/v1/pets', init);
+    assert.equal(response.headers.get('Location'), `/shop/pets.2/v1/pets/${id}`);
   }
   const list = await send('/v1/pets?limit=1');
   assert.equal(list.headers.get('Link'), '</shop/pets.2/v1/pets?limit=1&after=1>; rel="next"');

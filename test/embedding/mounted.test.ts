@@ -2,15 +2,16 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer, request, type IncomingMessage } from 'node:http';
+import { createServer, request, type IncomingMessage, type RequestListener } from 'node:http';
 import { connect } from 'node:net';
-import { test } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { stopServer } from '../../src/http/stop-server.ts';
-import { KEY, listenFor } from '../support/http/service.ts';
-import { HEADERS, openMemoryApp, serve } from './program.ts';
+import { KEY, listenFor, openService } from '../support/http/service.ts';
+
+const HEADERS = { Authorization: `Bearer ${KEY}`, 'Content-Type': 'application/json' };
 
 test('A plain server serves a client that waits for 100 Continue', async (t) => {
-  const { listener } = await openMemoryApp(t);
+  const { listener } = (await openService(t)).app;
   const host = await serve(t, listener);
   const headers = { ...HEADERS, Expect: '100-continue', 'Content-Length': 29 };
   const call = request(`http://${host}/v1/pets`, { method: 'POST', headers });
@@ -22,7 +23,7 @@ test('A plain server serves a client that waits for 100 Continue', async (t) => 
 });
 
 test('A graceful shutdown of a plain server closes a connection with half a request', async (t) => {
-  const { listener } = await openMemoryApp(t);
+  const { listener } = (await openService(t)).app;
   const server = createServer(listener);
   const client = connect(await listenFor(t, server), '127.0.0.1');
   const head = `POST /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${KEY}\r\n`;
@@ -33,15 +34,15 @@ test('A graceful shutdown of a plain server closes a connection with half a requ
 
 test('After a body parser, a POST is a 500, and the log has the reason', async (t) => {
   const logged: unknown[] = [];
-  const app = await openMemoryApp(t, {
+  const { app } = await openService(t, {
     log: (_level, event, details) => logged.push([event, details]),
   });
   const host = await serve(t, (request, response) => {
     void request.toArray().then(() => app.listener(request, response));
   });
   for (const body of ['{"name":"Rex","categoryId":7}', 'x'.repeat(70_000)]) {
-    const init = { method: 'POST', headers: { ...HEADERS, 'Content-Type': 'application/json' } };
-    const answer = await fetch(`http://${host}/v1/pets`, { ...init, body });
+    const init = { method: 'POST', headers: HEADERS, body };
+    const answer = await fetch(`http://${host}/v1/pets`, init);
     assert.equal(answer.status, body.length > 65_536 ? 413 : 500);
   }
   assert.equal((await fetch(`http://${host}/v1/pets`, { headers: HEADERS })).status, 200);
@@ -49,7 +50,7 @@ test('After a body parser, a POST is a 500, and the log has the reason', async (
 });
 
 test('Mounted by Express at its prefix, the app has the prefix in its links', async (t) => {
-  const app = await openMemoryApp(t, { prefix: '/shop' });
+  const { app } = await openService(t, { prefix: '/shop' });
   const host = await serve(t, (request, response) => {
     // What app.use('/shop', listener) does.
     Object.assign(request, { originalUrl: request.url, baseUrl: '/shop' });
@@ -75,7 +76,7 @@ test('Mounted by Express at another path, the app responds with 404 and the reas
     ['', '', '/v1/pet', false],
   ] as const;
   for (const [prefix, mount, url, isTold] of cases) {
-    const app = await openMemoryApp(t, { prefix });
+    const { app } = await openService(t, { prefix });
     const host = await serve(t, (request, response) => {
       Object.assign(request, { originalUrl: mount + url, url });
       app.listener(request, response);
@@ -89,7 +90,7 @@ test('Mounted by Express at another path, the app responds with 404 and the reas
 });
 
 test('A status that the host has set, as Koa does, does not change the response', async (t) => {
-  const app = await openMemoryApp(t);
+  const { app } = await openService(t);
   const host = await serve(t, (request, response) => {
     response.statusCode = 404;
     app.listener(request, response);
@@ -99,7 +100,7 @@ test('A status that the host has set, as Koa does, does not change the response'
 });
 
 test('A wrapper of write that ignores its callback does not stop a long page', async (t) => {
-  const app = await openMemoryApp(t);
+  const { app } = await openService(t);
   for (let pet = 0; pet < 50; pet += 1) {
     await app.pets.create({ name: 'x'.repeat(10_000), categoryId: 1n });
   }
@@ -116,3 +117,8 @@ test('A wrapper of write that ignores its callback does not stop a long page', a
   assert.equal(((await answer.json()) as unknown[]).length, 50);
   await ended;
 });
+
+/** Serves a listener with a plain server, and resolves with its host and port. */
+async function serve(t: TestContext, listener: RequestListener): Promise<string> {
+  return `127.0.0.1:${await listenFor(t, createServer(listener))}`;
+}

@@ -6,12 +6,12 @@ import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { test } from 'node:test';
 import { Duplex } from 'node:stream';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createHttpServer } from '../../src/http/http-server.ts';
 import { LIMITS } from '../../src/http/limits.ts';
 import { parseAnswers } from '../support/http/answers.ts';
-import { listen } from '../support/http/service.ts';
+import { listenFor } from '../support/http/service.ts';
 import { assertErrorAnswer, openWire, requestOf, statusesOf } from '../support/http/wire.ts';
+import { until } from '../support/until.ts';
 
 test('The server has the limits of time and connections, and checks them every second', () => {
   // node:http has the interval as a property, which its types leave out.
@@ -62,8 +62,7 @@ test('A client whose connection was not read until now gets no 408', async (t) =
     },
     { maxWaitingRequests: 16 },
   );
-  t.after(() => server.close().closeAllConnections());
-  const port = await listen(server);
+  const port = await listenFor(t, server);
   const first = once(server, 'connection');
   const many = await openWire(t, port);
   await first;
@@ -71,9 +70,9 @@ test('A client whose connection was not read until now gets no 408', async (t) =
   const held = await openWire(t, port);
   const [socket] = await second;
   many.socket.write(requestOf('GET /slow') + requestOf('GET /').repeat(3));
-  while (!socket.isPaused()) await nextTurn();
+  await until(() => socket.isPaused());
   respond();
-  while (socket.isPaused()) await nextTurn();
+  await until(() => !socket.isPaused());
   // node:http's check may come before the connection is read for the first time.
   const timeout = Object.assign(new Error('Timeout'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
   server.emit('clientError', timeout, socket);

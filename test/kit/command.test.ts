@@ -12,25 +12,27 @@ import { test, type TestContext } from 'node:test';
 import { CHECKS } from '../../src/kit/checks.ts';
 import { runCommand } from '../../src/kit/command.ts';
 import { runScript, type Result } from '../support/process/process.ts';
-import { listenFor } from '../support/http/service.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 import { otherDecisions } from './other-decisions.ts';
-import { createPlainServer, plainRules, type Rules } from './plain-service.ts';
+import { KEY, openPlain, RIGHT, type Rules } from './plain-service.ts';
 
-const KEY = 'secret-of-the-client';
 const CREATED_200: Partial<Rules> = { created: (pet) => ({ status: 200, body: pet }) };
 
-function run(args: readonly string[], env: Record<string, string> = {}): Promise<Result> {
-  return runScript('conformance.mjs', args, { CONFORMANCE_API_KEY: KEY, ...env });
+function run(args: readonly string[]): Promise<Result> {
+  return runScript('conformance.mjs', args, { CONFORMANCE_API_KEY: KEY });
 }
 
 /** Returns the base URL of a service that runs until the test ends. */
 async function open(t: TestContext, rules: Partial<Rules> = {}): Promise<string> {
-  return `http://127.0.0.1:${await listenFor(t, createPlainServer(KEY, rules))}/v1`;
+  return (await openPlain(t, rules)).baseUrl;
 }
 
 test('For a valid service the report counts the checks, and the exit code is 0', async (t) => {
-  const { code, stdout, stderr } = await run([await open(t), '--only', '4.1', '--only', '9']);
+  // A gateway requires a field, which --header adds to each request.
+  const hasKey: Rules['hasKey'] = (given, { headers }) =>
+    headers['x-gateway'] === 'g' && given === RIGHT;
+  const args = ['--only', '4.1', '--only', '9', '--header', 'X-Gateway: g'];
+  const { code, stdout, stderr } = await run([await open(t, { hasKey }), ...args]);
   assert.equal(stderr, '');
   assert.match(
     stdout,
@@ -75,8 +77,7 @@ test('The report, JUnit and the exit code agree on differences and expected fail
   for (const [given, failures, said] of [
     [[other, ...args], 0, cause],
     [[other, ...args, '--strict'], 2, /\nFAILS decisions\/limit /],
-    [[wrong, ...args], 1, /\n8 hold; 1 fail; 0 not observed; 1 differ from decisions\n$/],
-    [[wrong, ...args, ...expected], 0, /; 1 expected to fail: 4\.2\/created\n$/],
+    [[wrong, ...args, ...expected], 0, /\n8 hold; 0 fail; 0 not observed; 1 differ .*; 1 exp.*\n$/],
     [[other, ...args, ...expected], 1, /FAILS 4\.2\/created .*\n.* holds: remove it from the exp/],
   ] as const) {
     const { code, stdout } = await run(given);
@@ -86,13 +87,6 @@ test('The report, JUnit and the exit code agree on differences and expected fail
     assert.deepEqual([found, code], [failures, failures === 0 ? 0 : 1], given.join(' '));
     assert.match(stdout, said);
   }
-});
-
-test('--header adds a field to every request, which a gateway may require', async (t) => {
-  const hasKey: Rules['hasKey'] = (authorization, key, { headers }) =>
-    headers['x-gateway'] === 'g' && plainRules.hasKey(authorization, key, {} as never);
-  const args = [await open(t, { hasKey }), '--only', '4.2/created', '--header', 'X-Gateway: g'];
-  assert.equal((await run(args)).code, 0);
 });
 
 test('A service that stops responding ends the run with exit code 2', async (t) => {
@@ -121,11 +115,9 @@ test('A reporter that Node does not have, or a file that cannot be written, is e
 });
 
 test('If nothing listens at the address, the command says so and exits with 2', async () => {
-  for (const url of [URL_2, URL_2.replace('http', 'https')]) {
-    const { code, stdout, stderr } = await run([url]);
-    assert.match(stderr, /^conformance: https?:\S+ cannot be reached: .*ECONNREFUSED.*\n$/);
-    assert.deepEqual([stdout, code], ['', 2]);
-  }
+  const { code, stdout, stderr } = await run([URL_2]);
+  assert.match(stderr, /^conformance: http:\S+ cannot be reached: .*ECONNREFUSED.*\n$/);
+  assert.deepEqual([stdout, code], ['', 2]);
 });
 
 /** The kernel does not assign port 2 to a program. */

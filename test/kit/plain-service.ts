@@ -8,6 +8,10 @@
 
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { parseExactJson, stringifyExactJson } from '../../src/base/exact-json.ts';
+import type { Check } from '../../src/kit/check.ts';
+import { runCheck, type CheckResult } from '../../src/kit/run-check.ts';
+import type { Target } from '../../src/kit/test-client.ts';
+import { listenFor } from '../support/http/service.ts';
 
 export interface Pet {
   readonly id: bigint;
@@ -42,7 +46,7 @@ type Members = Readonly<Record<string, unknown>>;
 /** Each rule implements a sentence of the specification, or decides one of its gaps. */
 export interface Rules {
   now(): number;
-  hasKey(authorization: string | undefined, key: string, request: IncomingMessage): boolean;
+  hasKey(authorization: string | undefined, request: IncomingMessage): boolean;
   /** The three `read…` rules throw Invalid for an invalid value. */
   readLimit(text: string | null): number;
   readStatus(text: string | null): string | undefined;
@@ -72,9 +76,14 @@ export const STATUSES: readonly unknown[] = ['available', 'pending', 'sold'];
 
 const REMOVAL_MS = Date.parse('2030-12-05T00:00:00Z');
 
+export const KEY = 'key-of-the-plain-service';
+
+/** The only value of Authorization that a valid service accepts. */
+export const RIGHT: string = `Bearer ${KEY}`;
+
 export const plainRules: Rules = {
   now: Date.now,
-  hasKey: (authorization, key) => authorization === `Bearer ${key}`,
+  hasKey: (authorization) => authorization === RIGHT,
   readLimit(text) {
     const limit = Number(text ?? '20');
     if (Number.isInteger(limit) && limit >= 1 && limit <= 100 && text !== '') return limit;
@@ -106,15 +115,35 @@ export const plainRules: Rules = {
   reply: (reply) => reply,
 };
 
+type Scope = Parameters<typeof listenFor>[0];
+
+/** Starts a plain service with these rules, which is closed with the test. */
+export async function openPlain(t: Scope, rules: Partial<Rules> = {}): Promise<Target> {
+  const port = await listenFor(t, createPlainServer(rules));
+  return { baseUrl: `http://127.0.0.1:${port}/v1`, key: KEY };
+}
+
+/** Runs the checks against a plain service with these rules. Resolves with the results by id. */
+export async function resultsOf(
+  t: Scope,
+  rules: Partial<Rules>,
+  checks: readonly Check[],
+): Promise<ReadonlyMap<string, CheckResult>> {
+  const target = await openPlain(t, rules);
+  const results = new Map<string, CheckResult>();
+  for (const check of checks) results.set(check.id, await runCheck(check, target));
+  return results;
+}
+
 /** Creates a server whose API is below any path that ends in /v1. */
-export function createPlainServer(key: string, changes: Partial<Rules> = {}): Server {
+function createPlainServer(changes: Partial<Rules>): Server {
   const rules = { ...plainRules, ...changes };
   const pets: Pets = new Map();
 
   async function respond(request: IncomingMessage, text: string): Promise<Reply> {
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://host');
     const [, path = '', petId] = /\/v1(\/pets)(?:\/([^/]+))?$/.exec(pathname) ?? [];
-    if (!rules.hasKey(request.headers.authorization, key, request)) {
+    if (!rules.hasKey(request.headers.authorization, request)) {
       return rules.error(401, 'The key is missing or wrong');
     }
     const operation = `${request.method} ${path}${petId === undefined ? '' : '/{petId}'}`;

@@ -1,11 +1,11 @@
 /**
- * Every check of the kit, against this service: on a new file, on a store with more pets of each
- * status than a list shows, and on a real etcd cluster. Every decision is required.
+ * The kit, against this service. On a new file and on a real etcd cluster with every decision; on a
+ * store with more pets of each status than a list shows, what the interface demands.
  */
 
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { testConformance } from '../../src/kit/conformance.ts';
+import { testConformance, type Level } from '../../src/kit/conformance.ts';
 import { STATUSES } from '../../src/kit/expect.ts';
 import { initEtcd } from '../../src/stores/etcd/new-log.ts';
 import { createMemoryStore } from '../../src/stores/memory-store.ts';
@@ -15,9 +15,9 @@ import { KEY, openService } from '../support/http/service.ts';
 
 type Options = NonNullable<Parameters<typeof openService>[1]>;
 
-async function testStore(options: Options): Promise<void> {
+async function testStore(options: Options, level: Level = 'http'): Promise<void> {
   const { origin } = await openService({ after }, options);
-  testConformance({ baseUrl: `${origin}/v1`, key: KEY, level: 'http', isStrict: true });
+  testConformance({ baseUrl: `${origin}/v1`, key: KEY, level, isStrict: true });
 }
 
 await testStore({ dataFile: join(tempDir({ after }), 'pets.json') });
@@ -28,7 +28,7 @@ for (const status of [undefined, ...STATUSES]) {
   const pet = status === undefined ? older : { ...older, status };
   for (let i = 0; i < 101; i += 1) await store.create(pet);
 }
-await testStore({ store });
+await testStore({ store }, 'interface');
 
 if (withoutEtcd === false) {
   const { endpoints } = await startCluster({ after });

@@ -15,19 +15,16 @@ import {
   end,
   KEY,
   listPets,
+  metricOf,
   PET,
-  SERVER_JS,
   startFor,
-  startProgram,
-  type Process,
 } from '../support/process/process.ts';
-import { openSupervisor } from '../support/process/supervisor.ts';
+import { openSupervisor, startInheriting } from '../support/process/supervisor.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 
-const POSIX = { skip: process.platform === 'win32' && 'Windows has no such sockets' };
 const MEMORY = ['--port', '0', '--memory'];
 
-test('Failed accepts are logged once per second, and the service continues', POSIX, async (t) => {
+test('Failed accepts are logged once per second, and the service continues', async (t) => {
   // Calls what libuv calls if accept fails.
   const hook = `import net from 'node:net';
 import os from 'node:os';
@@ -47,18 +44,12 @@ net.Server.prototype.listen = function (...args) {
   assert.match(failures[0]!, /"cause":"accept ENOBUFS","failures":1\}$/);
 });
 
-test('An inherited Unix socket is served, and kept for the next process', POSIX, async (t) => {
+test('An inherited Unix socket is served, and kept for the next process', async (t) => {
   const folder = tempDir(t);
   const path = join(folder, 'socket');
-  const supervisor = openSupervisor(path);
-  t.after(() => supervisor.close());
-  const start = (): Process => {
-    const args = ['--data-file', join(folder, 'pets.json')];
-    const service = supervisor.start(args, { PETSTORE_API_KEYS: KEY });
-    t.after(() => end(service, 'SIGKILL'));
-    return service;
-  };
-  const first = start();
+  const supervisor = openSupervisor(t, path);
+  const args = ['--data-file', join(folder, 'pets.json')];
+  const first = supervisor.start(args);
   await first.ready();
   assert.match(first.stdout(), /^Petstore \S+ listens on an inherited Unix socket \(process /);
   assert.match(first.stdout(), /curl --unix-socket <path of the socket> .* http:\/\/localhost\/v1/);
@@ -68,7 +59,7 @@ test('An inherited Unix socket is served, and kept for the next process', POSIX,
   assert.equal(await end(first, 'SIGTERM'), 0, first.stderr());
   // It waits in the queue of the socket.
   const answer = send(path, 'GET');
-  const second = start();
+  const second = supervisor.start(args);
   assert.deepEqual(await answer, [200, `[${pet}]`]);
   await second.ready();
   assert.equal(await end(second, 'SIGTERM'), 0, second.stderr());
@@ -87,21 +78,14 @@ async function send(
   return [response.statusCode, (await response.toArray()).join('')];
 }
 
-test(
-  'If the inherited descriptor is not a socket, the start is refused in one line',
-  POSIX,
-  async (t) => {
-    const folder = tempDir(t);
-    writeFileSync(join(folder, 'file'), '');
-    const file = await open(join(folder, 'file'));
-    t.after(() => file.close());
-    const script = 'LISTEN_PID=$$ exec "$@"';
-    const command = ['-c', script, 'sh', process.execPath, SERVER_JS, '--memory'];
-    const env = { LISTEN_FDS: '1', PETSTORE_API_KEYS: KEY };
-    const service = startProgram('sh', command, { env, socket: file.fd });
-    await assertRefused(service, /^petstore: Cannot listen on the inherited socket: .*EINVAL.*\n$/);
-  },
-);
+test('If the inherited descriptor is not a socket, the start is refused in one line', async (t) => {
+  const folder = tempDir(t);
+  writeFileSync(join(folder, 'file'), '');
+  const file = await open(join(folder, 'file'));
+  t.after(() => file.close());
+  const service = startInheriting(t, file.fd, ['--memory']);
+  await assertRefused(service, /^petstore: Cannot listen on the inherited socket: .*EINVAL.*\n$/);
+});
 
 test('One socket is inherited, if it is for this process', () => {
   assert.equal(readInheritedSocket({ LISTEN_PID: '7' }, 7), undefined);
@@ -119,11 +103,7 @@ const ASKING = { timeout: 120_000 };
 test('Connections above the limit are counted as refused', ASKING, async (t) => {
   const service = startFor(t, MEMORY);
   const url = await service.ready();
-  const refused = async (): Promise<number> => {
-    const headers = { Authorization: `Bearer ${KEY}` };
-    const text = await (await fetch(`${url}/metrics`, { headers })).text();
-    return Number(/^petstore_http_refused_connections_total (.*)$/m.exec(text)?.[1] ?? NaN);
-  };
+  const refused = (): Promise<number> => metricOf(url, 'petstore_http_refused_connections_total');
   assert.equal(await refused(), 0);
   const sockets: Socket[] = [];
   t.after(() => sockets.forEach((socket) => socket.destroy()));

@@ -29,7 +29,6 @@ import {
 } from '../support/process/process.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 
-const POSIX = { skip: process.platform === 'win32' && 'Windows has no such files' };
 const PROC = { skip: !existsSync('/proc/self') && 'needs /proc' };
 const LINUX = { skip: process.platform !== 'linux' && 'Only Linux answers on all of 127.0.0.0/8' };
 
@@ -61,7 +60,7 @@ test('The service listens on its one address and on no other', LINUX, async (t) 
   await assert.rejects(fetch(`http://127.0.0.1:${port}/livez`));
 });
 
-test('The files of the store are for their owner only', POSIX, async (t) => {
+test('The files of the store are for their owner only', async (t) => {
   const folder = join(tempDir(t), 'made', 'on', 'start');
   const service = startOn(t, join(folder, 'pets.json'));
   await addPet(await service.ready());
@@ -70,13 +69,16 @@ test('The files of the store are for their owner only', POSIX, async (t) => {
   assert.deepEqual(modes, ['700', '600', '600', '600']);
 });
 
-test('With --memory, a named data file is read and never written', async (t) => {
+test('With --memory, a named data file is read and never written; --page=off removes the page', async (t) => {
   const folder = tempDir(t);
   const dataFile = join(folder, 'pets.json');
   const data = '[{"id":5,"name":"Old","categoryId":1}]';
   writeFileSync(dataFile, data);
-  const service = startFor(t, ['--port', '0', '--memory', '--data-file', dataFile]);
+  const service = startFor(t, ['--port=0', '--memory', '--page=off', '--data-file', dataFile]);
   const url = await service.ready();
+  assert.doesNotMatch(service.stdout(), /browser/);
+  assert.equal((await fetch(`${url}/`)).status, 404);
+  assert.equal((await fetch(`${url}/docs`)).status, 404);
   assert.match(service.stdout(), /keeps its pets in memory only, until it ends; it began with/);
   assert.match(service.stderr(), /"event":"Started".*"pets":1\b/);
   assert.match(await (await addPet(url)).text(), /"id":6/);
@@ -99,7 +101,7 @@ test('A generated API key is shown, works, differs, and is not logged', async (t
   assert.equal(new Set(await Promise.all(keys)).size, 2);
 });
 
-test('No API key is left in the environment, nor passed on to `flock`', POSIX, async (t) => {
+test('No API key is left in the environment, nor passed on to `flock`', async (t) => {
   const folder = tempDir(t);
   const seen = join(folder, 'seen');
   const flock = execFileSync('sh', ['-c', 'command -v flock'], { encoding: 'utf8' }).trim();
@@ -109,8 +111,7 @@ test('No API key is left in the environment, nor passed on to `flock`', POSIX, a
   const hook = `process.on('SIGUSR2', () => console.error(JSON.stringify(process.report.getReport())))`;
   const PATH = `${folder}:${process.env['PATH'] ?? ''}`;
   const env = { PETSTORE_API_KEYS: KEY, PATH, OTHER: 'secret' };
-  const args = ['--port', '0', '--data-file', join(folder, 'pets.json')];
-  const service = startFor(t, args, { env, hook });
+  const service = startOn(t, join(folder, 'pets.json'), { env, hook });
   await service.ready();
   assert.doesNotMatch(readFileSync(seen, 'utf8'), new RegExp(`${KEY}|secret`));
   service.child.kill('SIGUSR2');
@@ -148,7 +149,7 @@ test('If the port is in use, the start is refused in one line, and no file is ma
   assert.equal(existsSync(dataFile), false);
 });
 
-test('If the working directory was removed, the start is refused in one line', POSIX, async (t) => {
+test('If the working directory was removed, the start is refused in one line', async (t) => {
   const script = 'rmdir "$PWD" && exec "$@"';
   const args = ['-c', script, 'sh', process.execPath, SERVER_JS, '--port', '0'];
   const service = startProgram('sh', args, { cwd: tempDir(t) });

@@ -23,24 +23,20 @@ import {
 import { openSupervisor } from '../support/process/supervisor.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 
-const POSIX = { skip: process.platform === 'win32' && 'Windows has no SIGHUP' };
+test('SIGINT puts all pets into the data file, and the process exits with 0', async (t) => {
+  const folder = tempDir(t);
+  const dataFile = join(folder, 'pets.json');
+  const service = startOn(t, dataFile);
+  assert.equal((await addPet(await service.ready())).status, 201);
+  assert.equal(readFileSync(dataFile, 'utf8').includes('Rex'), false);
+  assert.ok(readFileSync(`${dataFile}.journal`, 'utf8').includes('Rex'));
 
-for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-  test(`${signal} puts all pets into the data file, and the process exits with 0`, async (t) => {
-    const folder = tempDir(t);
-    const dataFile = join(folder, 'pets.json');
-    const service = startOn(t, dataFile);
-    assert.equal((await addPet(await service.ready())).status, 201);
-    assert.equal(readFileSync(dataFile, 'utf8').includes('Rex'), false);
-    assert.ok(readFileSync(`${dataFile}.journal`, 'utf8').includes('Rex'));
-
-    assert.equal(await end(service, signal), 0);
-    assert.deepEqual(JSON.parse(readFileSync(dataFile, 'utf8')), [{ id: 1, ...JSON.parse(PET) }]);
-    assert.deepEqual(readdirSync(folder).sort(), ['pets.json', 'pets.json.lock']);
-    const events = ['Made an empty data file', 'Started', 'Stopping', 'Stopped'];
-    assert.deepEqual(eventsOf(service), events);
-  });
-}
+  assert.equal(await end(service, 'SIGINT'), 0);
+  assert.deepEqual(JSON.parse(readFileSync(dataFile, 'utf8')), [{ id: 1, ...JSON.parse(PET) }]);
+  assert.deepEqual(readdirSync(folder).sort(), ['pets.json', 'pets.json.lock']);
+  const events = ['Made an empty data file', 'Started', 'Stopping', 'Stopped'];
+  assert.deepEqual(eventsOf(service), events);
+});
 
 test('A service that is stopped during its start does not log that it started', async (t) => {
   // The signal comes in the first iteration of the event loop after it listens.
@@ -50,15 +46,14 @@ net.Server.prototype.listen = function (...args) {
   this.once('listening', () => setImmediate(() => process.kill(process.pid, 'SIGTERM')));
   return listen.apply(this, args);
 };`;
-  const args = ['--port', '0', '--data-file', join(tempDir(t), 'pets.json')];
-  const service = startFor(t, args, { hook });
+  const service = startOn(t, undefined, { hook });
   assert.equal(await service.exit(), 0);
   assert.equal(service.stdout(), '');
   const events = eventsOf(service).filter((event) => event !== 'Made an empty data file');
   assert.deepEqual(events, ['Stopping', 'Stopped']);
 });
 
-test('While a service waits for its cluster, it heeds SIGHUP and SIGTERM', POSIX, async (t) => {
+test('While a service waits for its cluster, it heeds SIGHUP and SIGTERM', async (t) => {
   const connections: Socket[] = [];
   const silent = createServer((socket) => connections.push(socket)).listen(0, '127.0.0.1');
   t.after(() => {
@@ -70,11 +65,8 @@ test('While a service waits for its cluster, it heeds SIGHUP and SIGTERM', POSIX
   const keysFile = join(tempDir(t), 'keys');
   writeFileSync(keysFile, 'a-key\n');
   const etcd = ['--etcd', `http://127.0.0.1:${port}`];
-  const supervisor = openSupervisor();
-  t.after(() => supervisor.close());
   // With an inherited socket, the service opens its store before it listens.
-  const service = supervisor.start([...etcd, '--api-keys-file', keysFile], {});
-  t.after(() => end(service, 'SIGKILL'));
+  const service = openSupervisor(t).start([...etcd, '--api-keys-file', keysFile], {});
   await once(silent, 'connection');
   service.child.kill('SIGHUP');
   await logged(service, '"Read the API keys again"');
@@ -87,8 +79,7 @@ test('A graceful shutdown ends after ten seconds, with 0 if the pets are in a fi
   // Shortens a timer of exactly ten seconds.
   const hook = `const { setTimeout } = globalThis;
 globalThis.setTimeout = (work, ms, ...rest) => setTimeout(work, ms === 10_000 ? 0 : ms, ...rest);`;
-  const args = ['--port', '0', '--data-file', join(tempDir(t), 'pets.json')];
-  const service = startFor(t, args, { hook });
+  const service = startOn(t, undefined, { hook });
   await holdStop(t, service);
   assert.equal(await end(service, 'SIGTERM'), 0);
   const last = /"Graceful shutdown timed out","deadlineMs":10000,"pets":"snapshot"\}\n$/;
@@ -99,7 +90,7 @@ test('A stop that fails exits with 1, and logs the reason', async (t) => {
   const module = new URL('stores/log-store.js', pathToFileURL(SERVER_JS));
   const hook = `const { LogStore } = await import('${module}');
 LogStore.prototype.close = () => Promise.reject(new Error('The pets are not safe'));`;
-  const service = startFor(t, ['--port', '0', '--data-file', join(tempDir(t), 'p')], { hook });
+  const service = startOn(t, undefined, { hook });
   await service.ready();
   assert.equal(await end(service, 'SIGTERM'), 1);
   assert.match(service.stderr(), /"Graceful shutdown failed","cause":"The pets are not safe"\}\n$/);

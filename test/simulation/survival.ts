@@ -41,6 +41,11 @@ export function* plainEnds(image: DiskImage): Generator<Survivor> {
   for (const survivor of afterPowerCut(image)) return yield survivor;
 }
 
+/** What was synced, under each choice of names: enough to catch names in the wrong order. */
+export function* nameEnds(image: DiskImage): Generator<Survivor> {
+  for (const end of afterPowerCut(image)) if (end.how.endsWith('no content')) yield end;
+}
+
 /** Every image after a power failure that is tried. */
 function* afterPowerCut(image: DiskImage): Generator<Survivor> {
   for (const [names, how] of nameChoices(image)) {

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { holdCreate, openBothSides } from './connections.ts';
 import { rounds } from '../support/extent.ts';
 import { addLongPets, openService } from '../support/http/service.ts';
@@ -19,6 +19,7 @@ import {
   statusesOf,
   talk,
 } from '../support/http/wire.ts';
+import { until } from '../support/until.ts';
 
 const service = await openService({ after });
 
@@ -33,7 +34,7 @@ test('Requests get the same responses wherever their bytes are split', async (t)
     const wire = await openWire(t, own.port);
     wire.socket.setNoDelay(true);
     wire.socket.write(bytes.slice(0, at));
-    await new Promise((resolve) => setImmediate(resolve));
+    await nextTurn();
     wire.socket.write(bytes.slice(at));
     const answers = await wire.allAnswers();
     assert.deepEqual(statusesOf(answers), [200, 201, 400, 200], `cut at ${at}`);
@@ -50,7 +51,7 @@ const KINDS: readonly (readonly [request: string, status: number])[] = [
   [CREATE, 201],
   [requestOf('POST /v1/pets', [CHUNKED], `1d\r\n${REX}\r\n0\r\nX-Connection: close\r\n\r\n`), 201],
   [requestOf('POST /v1/pets', [], '{}'), 400],
-  [requestOf('PUT /'), 404],
+  [requestOf('PUT /', ['Content-Length: 0']), 404],
   [requestOf('OPTIONS /v1/pets'), 204],
   // Bodies that are not read.
   [requestOf('GET /livez', [], LIVEZ), 200],
@@ -112,7 +113,7 @@ test('A body in chunks of one byte takes little more than its length', async (t)
   const before = usedBytes();
   for (const { socket } of wires) socket.write(requestOf('POST /v1/pets', [CHUNKED], chunks));
   // All of that is read when another connection is answered and nothing waits to be sent.
-  while (wires.some(({ socket }) => socket.writableLength > 0)) await sleep(5);
+  await until(() => wires.every(({ socket }) => socket.writableLength === 0));
   await talk(own.port, lastRequestOf('GET /livez'));
   const perBody = (usedBytes() - before) / wires.length;
   assert.ok(perBody < 300_000, `${perBody} bytes`);
@@ -159,7 +160,7 @@ test('A long response goes out in pieces, as its client reads, and CONNECT gets 
   const { wire, serverSide } = await openBothSides(t, own);
   wire.socket.pause();
   wire.socket.write(requestOf('GET /v1/pets?limit=100') + requestOf('CONNECT b:443'));
-  while (serverSide.writableLength === 0) await sleep(5);
+  await until(() => serverSide.writableLength > 0);
   for (let turn = 0; turn < 200; turn += 1) await nextTurn();
   assert.ok(serverSide.writableLength < 200_000, `${serverSide.writableLength} bytes are queued`);
   wire.socket.resume();

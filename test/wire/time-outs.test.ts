@@ -9,8 +9,8 @@ import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connectionsOf } from '../../src/http/http-server.ts';
 import type { Limits } from '../../src/http/limits.ts';
-import { holdCreate } from './connections.ts';
-import { addLongPets, openService, type Service } from '../support/http/service.ts';
+import { holdCreate, noLog } from './connections.ts';
+import { addLongPets, openService } from '../support/http/service.ts';
 import {
   CHUNKED,
   LIVEZ,
@@ -23,6 +23,7 @@ import {
   talk,
   type Wire,
 } from '../support/http/wire.ts';
+import { until } from '../support/until.ts';
 
 const UPGRADE = ['Connection: Upgrade', 'Upgrade: h2c', CHUNKED];
 const SHORT: Partial<Limits> = {
@@ -30,12 +31,6 @@ const SHORT: Partial<Limits> = {
   requestTimeout: 900,
   connectionsCheckingInterval: 20,
 };
-
-/** A service with short limits that must log nothing. */
-async function start(t: TestContext, limits: Partial<Limits> = SHORT): Promise<Service> {
-  const log = (...entry: readonly unknown[]): void => assert.fail(JSON.stringify(entry));
-  return openService(t, { log }, limits);
-}
 
 /** Sends the bytes one by one until the connection is closed. */
 function drip(t: TestContext, { socket }: Wire, bytes: string): void {
@@ -58,35 +53,30 @@ const SLOW: readonly (readonly [what: string, fast: string, slow: string])[] = [
   ['a malformed body after Upgrade', requestOf('POST /v1/pets', UPGRADE, 'x\r\n'), ''],
 ];
 
-for (const [what, fast, slow] of SLOW) {
-  test(`A client that is slow with ${what} gets 408`, async (t) => {
-    const service = await start(t);
+test('A client that is slow with any part of a request gets 408', async (t) => {
+  const service = await openService(t, { log: noLog }, SHORT);
+  const converse = async ([what, fast, slow]: (typeof SLOW)[number]): Promise<void> => {
     const wire = await openWire(t, service.port);
     wire.socket.write(fast);
     drip(t, wire, slow);
     const answers = await wire.allAnswers();
-    assert.deepEqual(statusesOf(answers), fast === LIVEZ ? [200, 408] : [408]);
-    assertErrorAnswer(answers.at(-1), 'request_timeout');
-    assert.equal(answers.at(-1)?.headers.get('connection'), 'close');
-    assert.equal(await (await service.fetch('/v1/pets')).text(), '[]');
-  });
-}
-
-test('A connection that is idle after a response is closed without another response', async (t) => {
-  for (const [bytes, limits] of [
-    [LIVEZ, { keepAliveTimeout: 100 }],
-    // A body that was announced, and never comes.
-    [requestOf('GET /livez', ['Content-Length: 10']), SHORT],
-  ] as const) {
-    const service = await start(t, limits);
-    assert.deepEqual(statusesOf(await talk(service.port, bytes)), [200]);
-  }
+    assert.deepEqual(statusesOf(answers), fast === LIVEZ ? [200, 408] : [408], what);
+    assertErrorAnswer(answers.at(-1), 'request_timeout', what);
+    assert.equal(answers.at(-1)?.headers.get('connection'), 'close', what);
+  };
+  await Promise.all(SLOW.map(converse));
+  assert.equal(await (await service.fetch('/v1/pets')).text(), '[]');
 });
 
-/** Resolves when the service has so many connections. */
-async function connections({ server }: Service, count: number): Promise<void> {
-  while (connectionsOf(server).size !== count) await sleep(10);
-}
+test('A connection that is idle after a response is closed without another response', async (t) => {
+  const closed = async (bytes: string, limits: Partial<Limits>): Promise<void> => {
+    const service = await openService(t, { log: noLog }, limits);
+    assert.deepEqual(statusesOf(await talk(service.port, bytes)), [200]);
+  };
+  // The second one announces a body, and never sends it.
+  const announcing = requestOf('GET /livez', ['Content-Length: 10']);
+  await Promise.all([closed(LIVEZ, { keepAliveTimeout: 100 }), closed(announcing, SHORT)]);
+});
 
 const LIST = requestOf('GET /v1/pets?limit=100');
 
@@ -100,29 +90,31 @@ test('A client that reads nothing is disconnected even if it sends empty lines o
     if (bytes === LIST) drip(t, wire, '\r\n'.repeat(10_000));
   }
   await talk(service.port, lastRequestOf('GET /livez'));
-  await connections(service, 0);
+  await until(() => connectionsOf(service.server).size === 0);
 });
 
 test('A request that waited for others has its own time after them', async (t) => {
-  for (const [now, later, rest, statuses] of [
-    // The rest of it arrives while others wait before it, and is not read.
-    [LIVEZ.slice(0, -2), LIVEZ.slice(-2), '', [201, 200, 200]],
-    ['GET', '', ` /${ENDLESS}`, [201, 200]],
-  ] as const) {
+  const wait = async (now: string, later: string, rest: string): Promise<readonly number[]> => {
     const limits = { ...SHORT, keepAliveTimeout: 200 };
     const { service, wire, release } = await holdCreate(t, LIVEZ + now, limits);
     wire.socket.write(later);
     // A client that says nothing is cut off meanwhile: the time is over for certain, twice.
     for (let time = 0; time < 2; time += 1) await talk(service.port, '');
     release();
-    await wire.answers(statuses.length);
+    await wire.answers(2);
     drip(t, wire, rest);
-    assert.deepEqual(statusesOf(await wire.allAnswers()), statuses);
-  }
+    return statusesOf(await wire.allAnswers());
+  };
+  // The rest of the first one arrives while others wait before it, and is not read.
+  const waited = [wait(LIVEZ.slice(0, -2), LIVEZ.slice(-2), ''), wait('GET', '', ` /${ENDLESS}`)];
+  assert.deepEqual(await Promise.all(waited), [
+    [201, 200, 200],
+    [201, 200],
+  ]);
 });
 
 test('A connection above the limit is closed, and busy ones are served', async (t) => {
-  const service = await start(t, { maxConnections: 2 });
+  const service = await openService(t, { log: noLog }, { maxConnections: 2 });
   const wires = await Promise.all([openWire(t, service.port), openWire(t, service.port)]);
   for (const { socket } of wires) socket.write(LIVEZ.slice(0, -1));
   // The service has read that when it refuses a third.
@@ -143,16 +135,16 @@ test('If all connections are in use, those that are idle, or unused for over a s
   }
   busy.socket.write(LIVEZ.slice(0, -2));
   dribbling.socket.write('G');
-  await connections(service, 4);
+  await until(() => connectionsOf(service.server).size === 4);
   assert.deepEqual(await talk(service.port, ''), []);
   assert.equal((await idle.allAnswers()).length, 1);
   // Those without a request may be about to send one; after a second they are not waited for.
   // (From Node 26 on, the unused one is gone, too.)
-  while (connectionsOf(service.server).size === 4) await sleep(5);
+  await until(() => connectionsOf(service.server).size < 4);
   assert.equal(dribbling.socket.readableEnded, false);
   for (let { size } = connectionsOf(service.server); size < 4; size += 1) {
     await open();
-    await connections(service, size + 1);
+    await until(() => connectionsOf(service.server).size > size);
   }
   await sleep(1100);
   assert.deepEqual(await talk(service.port, ''), []);

@@ -3,7 +3,8 @@
  *
  *   state     event                                                 next state
  *   working   a sync or a roll-back fails                           reviving, the commit in doubt
- *   working   the journal is missing or changed before a write      reviving
+ *   working   the journal is missing or changed before a write, at
+ *             a check once a second, or at the close                reviving
  *   working   found so after the sync, or the stat fails            reviving, the commit in doubt
  *   working   the lock is lost, or another file is in place         readOnly, in doubt after a sync
  *   working   memory fails after a sync                             readOnly, the commit in doubt

@@ -156,8 +156,10 @@ export class FileLog implements CommitLog {
   }
 
   async close(): Promise<void> {
-    await this.#work;
     this.#stopTicking();
+    await this.#work;
+    // Another program may have changed the journal since the last tick.
+    await this.#prepare().catch(() => undefined);
     const mayWrite = this.#state.name !== 'readOnly';
     this.#become({ name: 'closing', doubt: this.#doubt });
     try {

@@ -6,6 +6,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { DiskFile } from '../../../src/stores/file/disk.ts';
+import { clientMessage } from '../../../src/stores/file/write-failures.ts';
 import { REX } from '../../support/disk/journal-text.ts';
 import { systemError } from '../../support/disk/memory-disk.ts';
 import {
@@ -33,23 +35,53 @@ test('The message to a create in doubt has the reason, with the name of the erro
   });
 });
 
-test('A write that fails after some bytes adds nothing', async () => {
-  const scene = await openScene(2);
-  const { store, disk } = scene;
-  let isShort = true;
+for (const pets of [0, 2]) {
+  test(`A write that fails after some bytes adds nothing to ${pets} pets`, async () => {
+    const scene = await openScene(pets);
+    const { store, disk } = scene;
+    const ids = [1, 2, 3].slice(0, pets + 1);
+    let isShort = true;
+    disk.fault = ({ operation, path }) => {
+      if (operation !== 'writeNow') return undefined;
+      if (!isShort) throw systemError('EDQUOT', path);
+      isShort = false;
+      return 10;
+    };
+    await assertRefused(store, /^Pets cannot be stored: EDQUOT: simulated$/);
+    assert.match(store.problem()!, /EDQUOT/);
+    await assertPets(scene, ids.slice(0, -1));
+    disk.fault = () => undefined;
+    assert.equal(await createId(store), pets + 1);
+    assert.equal(store.problem(), undefined);
+    await assertPets(scene, ids);
+  });
+}
+
+test('A journal whose making took effect and reported failure is made again', async () => {
+  const scene = await openScene();
+  const { store, disk, memory } = scene;
   disk.fault = ({ operation, path }) => {
-    if (operation !== 'writeNow') return undefined;
-    if (!isShort) throw systemError('EDQUOT', path);
-    isShort = false;
-    return 10;
+    if (operation !== 'open') return;
+    memory.write(path, '');
+    throw systemError('EIO', path);
   };
-  await assertRefused(store, /^Pets cannot be stored: EDQUOT: /);
-  assert.match(store.problem()!, /EDQUOT/);
-  await assertPets(scene, [1, 2]);
+  await assertRefused(store);
   disk.fault = () => undefined;
-  assert.equal(await createId(store), 3);
-  assert.equal(store.problem(), undefined);
-  await assertPets(scene, [1, 2, 3]);
+  assert.equal(await createId(store), 1);
+  await assertPets(scene, [1]);
+});
+
+test('A line above 64 KiB is written without blocking the event loop', async () => {
+  const { store, disk } = await openScene(1);
+  for (const [length, write] of [
+    [60_000, 'writeNow'],
+    [70_000, 'write'],
+  ] as const) {
+    const before = disk.calls.length;
+    await store.create({ ...REX, name: 'x'.repeat(length) });
+    const steps = disk.calls.slice(before).filter(({ operation }) => operation !== 'stat');
+    assert.deepEqual(steps.map(nameOf), [`${write} ${JOURNAL}`, `sync ${JOURNAL}`]);
+  }
 });
 
 for (const [operation, outcome, counter] of [
@@ -81,29 +113,31 @@ test('Each create with a key that the store refuses is counted once', async () =
   assert.equal(store.stats().refusedCreates, 21);
 });
 
-for (const [what, other] of [
-  ['closed', `close ${JOURNAL}`],
-  ['read', `read ${JOURNAL}`],
-] as const) {
-  test(`If a sync fails and the journal cannot be ${what}, a new file has the create in doubt`, async () => {
-    const scene = await openScene(2);
-    scene.disk.fault = failing(`sync ${JOURNAL}`, other);
-    assert.equal(await createId(scene.store), 3);
-    await assertPets(scene, [1, 2, 3]);
-    scene.disk.fault = () => undefined;
-    assert.equal(await createId(scene.store), 4);
-    await assertPets(scene, [1, 2, 3, 4]);
-  });
-}
-
-test('A journal whose bytes another program has changed is not copied', async () => {
+test('If a sync fails and the journal cannot be closed, a new file has the create in doubt', async () => {
   const scene = await openScene(2);
-  const file = await scene.memory.open(JOURNAL, 'edit');
-  file.writeNow(Buffer.from('Remember the milk'), 0, 100);
-  scene.disk.fault = failing(`sync ${JOURNAL}`);
+  scene.disk.fault = failing(`sync ${JOURNAL}`, `close ${JOURNAL}`);
   assert.equal(await createId(scene.store), 3);
   await assertPets(scene, [1, 2, 3]);
 });
+
+/** How another program changes the journal. */
+const CHANGES: Readonly<Record<string, (file: DiskFile) => unknown>> = {
+  truncated: (file) => file.truncate(10),
+  'appended to': (file) =>
+    file.writeNow(Buffer.from('Remember the milk\n'), 0, file.stat().sizeBytes),
+  // Only a copy meets this change, since the length is the same.
+  'overwritten a part of': (file) => file.writeNow(Buffer.from('Remember the milk'), 0, 100),
+};
+
+for (const [what, change] of Object.entries(CHANGES)) {
+  test(`If another program has ${what} the journal, it is not copied`, async () => {
+    const scene = await openScene(2);
+    await change(await scene.memory.open(JOURNAL, 'edit'));
+    scene.disk.fault = failing(`sync ${JOURNAL}`);
+    assert.equal(await createId(scene.store), 3);
+    await assertPets(scene, [1, 2, 3]);
+  });
+}
 
 for (const [what, path, outcome] of [
   ['copy of the journal', JOURNAL, 'stored'],
@@ -159,7 +193,7 @@ test('New files are tried 1, 2, 4, 8 and then each 10 seconds after a failure', 
   disk.fault = () => undefined;
   await assert.rejects(store.create(REX), {
     retryAfterSeconds: 10,
-    message: /^Pets cannot be stored: EIO: .*; the next try is in 10 s$/,
+    message: 'Pets cannot be stored: EIO: simulated; the next try is in 10 s',
   });
   await clock.pass(10_000);
   assert.equal(await createId(store), 4);
@@ -237,3 +271,28 @@ test('Creates of 64 MiB together may wait; one more is refused', async () => {
   await first;
   assert.deepEqual(new Set(await Promise.all(creates)), new Set(['refused']));
 });
+
+for (const [what, error, message] of [
+  ['no path of a system error', systemError('EIO', JOURNAL), 'EIO: simulated'],
+  [
+    'no system call of a system error',
+    Object.assign(new Error('EIO: i/o error, fsync'), { code: 'EIO', syscall: 'fsync' }),
+    'EIO: i/o error',
+  ],
+  ['no path of any other error', new Error(`${JOURNAL} is not a file`), 'the log shows the cause'],
+  [
+    'no path of a Windows disk',
+    new Error('C:\\pets.json is not a file'),
+    'the log shows the cause',
+  ],
+  [
+    'all of an error of the store',
+    Object.assign(new Error('ENOSPC: no room: 5, 2 are free'), { code: 'ENOSPC' }),
+    'ENOSPC: no room: 5, 2 are free',
+  ],
+  ['all of a text without a path', 'no i/o, but a, b', 'no i/o, but a, b'],
+] as const) {
+  test(`Clients get ${what}`, () => {
+    assert.equal(clientMessage(error), message);
+  });
+}

@@ -30,13 +30,13 @@ import {
 } from '../../support/disk/store-scene.ts';
 import { requestKey } from '../../support/pets/request-keys.ts';
 
-/** A store with one pet in its journal, and the error of `lost`. */
+/** A store, with one pet in its journal unless the test says otherwise; the error of `lost`. */
 interface Scene extends StoreScene {
   lost: string | undefined;
 }
 
-async function begin(): Promise<Scene> {
-  const scene: Scene = { ...(await openScene(1)), lost: undefined };
+async function begin(pets = 1): Promise<Scene> {
+  const scene: Scene = { ...(await openScene(pets)), lost: undefined };
   void scene.store.log.lost.then(({ message }) => (scene.lost = message));
   return scene;
 }
@@ -68,6 +68,16 @@ function takeOver({ disk, memory }: Scene): void {
   };
 }
 
+function loseLockAtShortWrite({ disk, memory }: Scene): void {
+  let writes = 0;
+  disk.fault = ({ operation, path }) => {
+    if (operation !== 'writeNow') return undefined;
+    if ((writes += 1) === 1) return 9;
+    void memory.remove(LOCK);
+    throw systemError('EIO', path);
+  };
+}
+
 /** Puts another file at the path. */
 async function replace({ memory }: Scene, path: string): Promise<void> {
   await memory.remove(path);
@@ -92,6 +102,8 @@ const failMemory = ({ pets }: Scene): unknown =>
 
 interface Row {
   readonly what: string;
+  /** How many pets the journal has; one unless it is given. */
+  readonly pets?: number;
   readonly event: (scene: Scene) => unknown;
   /** The outcome of the create that meets the event; undefined if only a second passes. */
   readonly told: Told | undefined;
@@ -112,6 +124,11 @@ const WORKING: readonly Row[] = [
     ...{ told: 'unknown', then: 'reviving, in doubt', where: 'journal' },
   },
   {
+    what: 'a write fails after some bytes, and the lock is lost',
+    event: loseLockAtShortWrite,
+    ...{ told: 'unknown', then: 'readOnly, in doubt', where: 'journal', lost: /lock file/ },
+  },
+  {
     what: 'the journal is missing before a write',
     event: (scene) => (failTries(scene), scene.memory.remove(JOURNAL)),
     ...{ told: 'refused', then: 'reviving', where: 'memory only' },
@@ -122,9 +139,14 @@ const WORKING: readonly Row[] = [
     ...{ told: undefined, then: 'reviving', where: 'memory only' },
   },
   {
-    what: 'the journal was truncated in place',
-    event: (scene) => (failTries(scene), truncateJournal(scene)),
-    ...{ told: 'refused', then: 'reviving', where: 'memory only' },
+    what: 'the journal is missing, no client creates, and the second try succeeds',
+    async event(scene) {
+      failTries(scene);
+      await scene.memory.remove(JOURNAL);
+      await scene.clock.pass(1000);
+      scene.disk.fault = () => undefined;
+    },
+    ...{ told: undefined, then: 'working', where: 'snapshot' },
   },
   {
     what: 'the journal was overwritten in place by a longer text',
@@ -184,6 +206,12 @@ const WORKING: readonly Row[] = [
     what: 'another file has replaced the journal',
     event: (scene) => replace(scene, JOURNAL),
     ...{ told: 'refused', then: 'readOnly', where: 'saved' },
+  },
+  {
+    what: 'another file is at the path of a new journal',
+    pets: 0,
+    event: (scene) => replace(scene, JOURNAL),
+    ...{ told: 'refused', then: 'readOnly', where: 'snapshot' },
   },
   {
     what: 'memory fails after a sync',
@@ -248,7 +276,7 @@ async function intoDoubt(scene: Scene): Promise<void> {
 
 for (const row of WORKING) {
   test(`working, ${row.what}: ${row.then}, the pets are in ${row.where}`, async () => {
-    const scene = await begin();
+    const scene = await begin(row.pets);
     await row.event(scene);
     await assertRow(row, scene);
   });
@@ -326,6 +354,15 @@ test('A store that has lost its lock writes nothing at its close, though the loc
   assert.deepEqual(memory.contents(), before);
 });
 
+test('A journal that is made after the lock was lost gets no line', async () => {
+  const { store, memory, disk } = await begin(0);
+  disk.fault = ({ operation }) => {
+    if (operation === 'open') void memory.remove(LOCK);
+  };
+  assert.equal(await told(store.create(REX)), 'refused');
+  assert.equal(memory.read(JOURNAL).length, 0);
+});
+
 test('All creates that wait are refused when the log begins to revive', async () => {
   const { store, disk } = await begin();
   const { release, arrived } = holdSync(disk);
@@ -357,7 +394,6 @@ const NO_NEW_FILES = failing(`open ${TMP}`, `open ${SNAPSHOT}.saved`);
 const ENDS: readonly End[] = [
   { what: 'nothing special', event: () => undefined, where: 'snapshot' },
   { what: 'a failed sync', event: intoDoubt, where: 'snapshot', pets: 2 },
-  { what: 'the journal removed', event: ({ memory }) => memory.remove(JOURNAL), where: 'snapshot' },
   {
     what: 'lock and journal removed',
     event: ({ memory }) => Promise.all([memory.remove(LOCK), memory.remove(JOURNAL)]),
@@ -384,6 +420,15 @@ const ENDS: readonly End[] = [
     where: 'memory only',
   },
   {
+    what: 'the journal overwritten on a full disk by a longer text',
+    event(scene) {
+      scene.disk.fault = NO_NEW_FILES;
+      return overwriteJournal(scene);
+    },
+    error: /The 1 acknowledged pets were in memory, and could not be saved/,
+    where: 'memory only',
+  },
+  {
     what: 'a file system that was shut down',
     event: ({ disk }) => (disk.fault = failing('')),
     error: /It is unknown where the acknowledged pets are/,
@@ -404,7 +449,8 @@ for (const { what, event, error, where, pets = 1 } of ENDS) {
     assert.equal(disk.openFiles.size, 0);
     assert.equal(clock.ms, where === 'memory only' ? 60_000 : 0);
     const names = Object.keys(memory.contents());
-    assert.equal(names.includes(JOURNAL), ['journal', 'cannot be told'].includes(where));
+    const isJournalKept = where === 'journal' || where === 'cannot be told';
+    if (where !== 'memory only') assert.equal(names.includes(JOURNAL), isJournalKept);
     const logged = JSON.stringify(scene.events);
     assert.equal(logged.includes('A checkpoint failed: the journal'), where === 'journal');
     const saved = names.find((name) => name.includes('.saved-'));

@@ -68,28 +68,6 @@ test('The examples of the page are what the store writes', () => {
   assert.ok(page.includes(`\n${encodeIdempotencyFile(systemMemory, [entry])}`));
 });
 
-test('A store that gets no idempotency keys writes no idempotency file', async () => {
-  const disk = createMemoryDisk();
-  const store = await open(disk);
-  await store.create(REX);
-  await store.close();
-  assert.deepEqual(Object.keys(disk.contents()).sort(), [PATH, `${PATH}.lock`]);
-});
-
-test('A checkpoint writes the keys to their own file, and pets.json is a plain array', async () => {
-  const disk = await stoppedDisk();
-  assert.deepEqual(Object.keys(disk.contents()).sort(), [PATH, KEYS, `${PATH}.lock`]);
-  assert.deepEqual(JSON.parse(disk.read(PATH).toString()), [
-    { id: 1, name: 'Rex', categoryId: 7 },
-    { id: 2, name: 'Tom', categoryId: 7 },
-  ]);
-  const expiresAt = TODAY + KEY_LIFETIME_MS;
-  const entry = (key: number, id: number): string =>
-    `\\["${requestKey(key)}",${id},${expiresAt},"[0-9a-f]{8}"\\]`;
-  const text = `[0-9a-f]{8} [0-9a-f]{8} {"keys":1,"entries":\\[${entry(1, 1)},${entry(2, 2)}\\]}\n`;
-  assert.match(disk.read(KEYS).toString(), new RegExp(`^${text}$`));
-});
-
 test('Without the idempotency file a start forgets the keys of the checkpoint, and no pet', async () => {
   const disk = await stoppedDisk();
   await disk.remove(KEYS);
@@ -122,7 +100,7 @@ test('A key in doubt does not get the pet of another client that has its id', as
   assert.deepEqual(await told(createOnce(store, 3)), [4n, false]);
 });
 
-for (const hours of [-25, 25, 24 * 400]) {
+for (const hours of [-25, 24 * 400]) {
   test(`A start gives each key 24 hours anew, with a clock that is ${hours} hours off`, async () => {
     const disk = await stoppedDisk();
     let ms = 0;

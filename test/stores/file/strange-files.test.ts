@@ -1,12 +1,11 @@
 /**
- * Unusual files and systems: a data file that was touched or is mounted by itself, a journal that
- * was truncated, a link to nothing, a quota that is used up.
+ * Unusual files and systems: a data file that was touched or is mounted by itself, a link to
+ * nothing, a quota that is used up.
  */
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import {
-  appendFileSync,
   chmodSync,
   chownSync,
   existsSync,
@@ -18,7 +17,6 @@ import {
   renameSync,
   statSync,
   symlinkSync,
-  truncateSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
@@ -58,7 +56,6 @@ const TOUCHES: Readonly<Record<string, (path: string) => void>> = {
     cpSync(path, `${path}.copy`);
     renameSync(`${path}.copy`, path);
   },
-  'written again with the same bytes': (path) => writeFileSync(path, readFileSync(path)),
 };
 
 for (const [what, touch] of Object.entries(TOUCHES)) {
@@ -77,22 +74,6 @@ test('A checkpoint does not replace a data file of the same length with other pe
   await store.close();
   assert.equal(readFileSync(path, 'latin1'), other);
 });
-
-const CHANGES: Readonly<Record<string, (journal: string) => void>> = {
-  truncated: (journal) => truncateSync(journal, 10),
-  'appended to': (journal) => appendFileSync(journal, 'Remember the milk\n'),
-};
-
-for (const [what, change] of Object.entries(CHANGES)) {
-  test(`A journal that another program has ${what} is not copied: its pets go to the snapshot`, async (t) => {
-    const { store, path } = await openTwoPets(t);
-    change(`${path}.journal`);
-    assert.equal((await store.create(REX)).id, 3n);
-    assert.match(readFileSync(path, 'utf8'), /"id":2,/);
-    assert.doesNotMatch(readFileSync(`${path}.journal`, 'utf8'), /"id":2,|milk/);
-    await store.close();
-  });
-}
 
 for (const [what, journal] of [
   ['only a saved file', undefined],
@@ -224,7 +205,6 @@ test('A start refuses a mount point by itself, and works on a disk without links
   for (const [code, message] of [
     ['EXDEV', /^\/d\/pets\.json is a mount point by itself, .*: mount its folder$/],
     ['EPERM', undefined],
-    ['ENOTSUP', undefined],
   ] as const) {
     const memory = createMemoryDisk();
     await (await openFileStore({ path: PATH, disk: memory })).close();

@@ -60,23 +60,6 @@ function begin() {
 /** Long enough for all that waits for nothing but promises. */
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-const OTHERS: readonly [what: string, pet: NewPet][] = [
-  ['name', { ...REX, name: 'Rex ' }],
-  ['categoryId', { ...REX, categoryId: 8n }],
-  ['status', { ...REX, status: 'sold' }],
-];
-
-for (const [what, other] of OTHERS) {
-  test(`The same key with another ${what} is refused, and stores nothing`, async () => {
-    const { store, create } = begin();
-    const first = create();
-    store.creates[0]?.succeed();
-    await first;
-    await assert.rejects(create(other), KeyReusedError);
-    assert.equal(store.creates.length, 1);
-  });
-}
-
 test('A create that arrives while the first one with its key is in progress gets its pet', async () => {
   const { store, create } = begin();
   const first = create();

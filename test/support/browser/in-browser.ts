@@ -1,40 +1,112 @@
 /**
- * Tests in a real browser. The tests of a file share one browser and one service. Without
- * chromedriver they are skipped, or fail with TEST_BROWSER=required, as in CI.
+ * Tests in a real Chromium without a window, driven by chromedriver over the W3C WebDriver
+ * interface, which is HTTP and JSON: so it needs no package, and works on every Node. The tests of
+ * a file share one browser and one service. Without chromedriver they are skipped, or fail with
+ * TEST_BROWSER=required, as in CI.
  */
 
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { after, before, test, type TestContext } from 'node:test';
-import { startService, type Service } from '../http/service.ts';
-import { browserProblem, openBrowser, type Browser } from './browser.ts';
+import { freePort, openService, type Service } from '../http/service.ts';
+import { needs } from '../process/program.ts';
 
-const problem = browserProblem();
-const isSkipped = problem !== undefined && process.env['TEST_BROWSER'] !== 'required';
+const isMissing = needs('chromedriver').skip !== false;
+const isSkipped = isMissing && process.env['TEST_BROWSER'] !== 'required';
 
-export let browser: Browser;
+/** Chromium needs the first two if it runs as root, or in a container without /dev/shm. */
+const FLAGS = ['--no-sandbox', '--disable-dev-shm-usage', '--headless=new', '--disable-gpu'];
+
+const CAPABILITIES = {
+  browserName: 'chrome',
+  'goog:chromeOptions': { args: [...FLAGS, '--window-size=1200,900'] },
+  'goog:loggingPrefs': { browser: 'SEVERE' },
+};
+
 export let service: Service;
+let session: string;
 
 /** Opens the browser and the service before the tests of the file, and closes both after them. */
-export function useBrowser(what: string, options: Parameters<typeof startService>[0]): void {
+export function useBrowser(what: string, options: Parameters<typeof openService>[1]): void {
   if (isSkipped) {
-    test(`${what} in a real browser`, { skip: problem }, () => undefined);
+    const skip = 'needs Chromium and chromedriver (Debian: chromium-driver)';
+    test(`${what} in a real browser`, { skip }, () => undefined);
     return;
   }
-  before(async () => {
-    assert.equal(problem, undefined);
-    service = await startService(options);
-    browser = await openBrowser();
-  });
+  const closings: (() => unknown)[] = [];
   after(async () => {
-    await browser?.close();
-    await service?.close();
+    for (const close of closings.reverse()) await close();
+  });
+  before(async () => {
+    assert.equal(isMissing, false, 'chromedriver is not installed');
+    service = await openService({ after: (close) => closings.push(close) }, options);
+    const port = await freePort();
+    const driver = spawn('chromedriver', [`--port=${port}`], { stdio: 'ignore' });
+    closings.push(() => driver.kill() && once(driver, 'exit'));
+    const base = `http://127.0.0.1:${port}/`;
+    const isListening = (): Promise<boolean> => fetch(base).then(Boolean, () => false);
+    await until(isListening, () => 'chromedriver does not listen');
+    const capabilities = { alwaysMatch: CAPABILITIES };
+    const opened = await call('POST', `${base}session`, { capabilities });
+    session = `${base}session/${(opened as { sessionId: string }).sessionId}`;
+    closings.push(() => call('DELETE', session));
   });
 }
 
-type DeclareTest = (name: string, run: (t: TestContext) => Promise<void>) => void;
+async function call(method: string, url: string, body?: object): Promise<unknown> {
+  const init = body === undefined ? { method } : { method, body: JSON.stringify(body) };
+  const { value } = (await (await fetch(url, init)).json()) as { value: unknown };
+  const { error, message } = (value ?? {}) as { error?: string; message?: string };
+  if (error !== undefined) throw new Error(`${method} ${url}: ${error}, ${message}`);
+  return value;
+}
+
+const post = (path: string, body: object): Promise<unknown> =>
+  call('POST', `${session}${path}`, body);
+
+async function find(selector: string): Promise<string> {
+  const found = await post('/element', { using: 'css selector', value: selector });
+  return `/element/${Object.values(found as object)[0]}`;
+}
+
+export const browser = {
+  open: (url: string) => post('/url', { url }),
+  /** Runs a function body in the page. Resolves with what it returns, as JSON. */
+  run: (script: string, ...args: readonly unknown[]) => post('/execute/sync', { script, args }),
+  /** Resolves with the visible text of an element. */
+  text: async (selector: string) =>
+    String(await browser.run('return document.querySelector(arguments[0]).innerText', selector)),
+  /** Clicks as a person does. Rejects if another element covers it. */
+  click: async (selector: string) => post(`${await find(selector)}/click`, {}),
+  /** Presses keys in the focused element; `\uE004` is Tab, `\uE007` Enter. */
+  press(keys: string): Promise<unknown> {
+    const press = (value: string) => ['keyDown', 'keyUp'].map((type) => ({ type, value }));
+    const actions = [...keys].flatMap(press);
+    return post('/actions', { actions: [{ type: 'key', id: 'keys', actions }] });
+  },
+  /** Replaces the text of a field. */
+  async type(selector: string, text: string): Promise<void> {
+    const field = await find(selector);
+    await post(`${field}/clear`, {});
+    await post(`${field}/value`, { text });
+  },
+  /** Sends a command of the DevTools protocol. */
+  command: (cmd: string, params: object) => post('/goog/cdp/execute', { cmd, params }),
+  /** Resolves with the errors in the console since the last call. */
+  async console(): Promise<readonly string[]> {
+    const log = (await post('/se/log', { type: 'browser' })) as {
+      level: string;
+      message: string;
+    }[];
+    return log.filter(({ level }) => level === 'SEVERE').map(({ message }) => message);
+  },
+};
 
 /** `test` itself, so that a report names the file of the test. */
-export const inBrowser: DeclareTest = isSkipped ? () => undefined : test;
+export const inBrowser: (name: string, run: (t: TestContext) => Promise<void>) => void = isSkipped
+  ? () => undefined
+  : test;
 
 /** Waits up to ten seconds until `isTrue` resolves with true. */
 export async function until(
@@ -75,22 +147,12 @@ export async function inLightAndDark(check: (mode: string) => Promise<void>): Pr
   }
 }
 
-export async function disableScripts(t: TestContext): Promise<void> {
-  const disable = (value: boolean): Promise<unknown> =>
-    browser.command('Emulation.setScriptExecutionDisabled', { value });
-  await disable(true);
-  t.after(() => disable(false));
-}
-
-/** Resolves with the paths that `act` requested. Rejects if it caused an error in the console. */
+/** Resolves with the addresses that the page requested. Rejects if `act` causes an error in it. */
 export async function requestsOf(act: () => Promise<void>): Promise<readonly string[]> {
   await browser.console();
-  await browser.requests();
   await act();
   assert.deepEqual(await browser.console(), []);
-  const urls = (await browser.requests()).filter((url) => !url.startsWith('data:'));
-  return urls.map((url) => {
-    assert.ok(url.startsWith(`${service.origin}/`), `A request to another host: ${url}`);
-    return url.slice(service.origin.length);
-  });
+  const script = `return performance.getEntries().map(({ name }) => name)
+    .filter((name) => /^[a-z]+:[/][/]/.test(name))`;
+  return (await browser.run(script)) as string[];
 }

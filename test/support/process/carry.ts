@@ -1,17 +1,11 @@
 /** Copies of the service elsewhere on the machine, and a check that they work, for tests. */
 
 import assert from 'node:assert/strict';
-import {
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  realpathSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, delimiter, join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { ROOT } from '../project.ts';
+import { pathOf } from './program.ts';
 import { end, KEY, runNode, startProgram, type ProgramOptions } from './process.ts';
 
 export { ROOT };
@@ -23,8 +17,11 @@ export interface CarriedProgram extends ProgramOptions {
   readonly cwd: string;
 }
 
-/** Checks that a program serves: it creates and returns a pet, and a stop writes the data file. */
-export async function assertServes(t: TestContext, program: CarriedProgram): Promise<void> {
+/**
+ * Checks that a program serves: it creates and returns a pet, and a stop writes the data file.
+ * Resolves with what it wrote to standard error.
+ */
+export async function assertServes(t: TestContext, program: CarriedProgram): Promise<string> {
   const { command, args, cwd, env, ...options } = program;
   const allEnv = { PETSTORE_API_KEYS: KEY, ...env };
   const service = startProgram(command, [...args, '--port', '0'], { ...options, cwd, env: allEnv });
@@ -40,6 +37,7 @@ export async function assertServes(t: TestContext, program: CarriedProgram): Pro
   assert.deepEqual(await got.json(), pet);
   assert.equal(await end(service, 'SIGTERM'), 0, service.stderr());
   assert.deepEqual(JSON.parse(readFileSync(join(cwd, 'data', 'pets.json'), 'utf8')), [pet]);
+  return service.stderr();
 }
 
 /** Checks the page for people, with the first and the last of the modules that it loads. */
@@ -47,7 +45,12 @@ async function assertHasPage(base: string): Promise<void> {
   const page = await (await fetch(`${base}/`)).text();
   const [, main = '', suffix = ''] = /<script type="module" src="(.+?)(\.[jt]s)">/.exec(page) ?? [];
   for (const path of [`${main}${suffix}`, `page/client/send${suffix}`]) {
-    assert.equal((await fetch(`${base}/${path}`)).status, 200, path);
+    const response = await fetch(`${base}/${path}`);
+    assert.equal(response.headers.get('Content-Type'), 'text/javascript; charset=utf-8');
+    const text = await response.text();
+    assert.match(text, /^import \{/m, path);
+    // If the sources run, the service removes the types.
+    assert.doesNotMatch(text, /^(import type|export interface)/m, path);
   }
 }
 
@@ -84,12 +87,10 @@ export function pathWithThisNode(folder: string): string {
 
 /** Returns the script of the npm that runs the tests, or of the npm in PATH, or undefined. */
 export function findNpm(): string | undefined {
-  const isNpm = (path: string): boolean => basename(path) === 'npm-cli.js';
-  const own = process.env['npm_execpath'];
-  if (own !== undefined && isNpm(own)) return own;
-  const folders = (process.env['PATH'] ?? '').split(delimiter);
-  const found = folders.map((folder) => join(folder, 'npm')).find((path) => existsSync(path));
-  return found !== undefined && isNpm(realpathSync(found)) ? realpathSync(found) : undefined;
+  const found = [process.env['npm_execpath'], pathOf('npm')].map(
+    (path) => path && realpathSync(path),
+  );
+  return found.find((path) => path !== undefined && basename(path) === 'npm-cli.js');
 }
 
 /** Returns an environment for npm: an empty home, and no network. */

@@ -122,13 +122,24 @@ export function startFor(
 }
 
 /** Starts the service on a data file and any port. */
-export function startOn(t: TestContext, dataFile: string): Process {
-  return startFor(t, ['--port', '0', '--data-file', dataFile]);
+export function startOn(
+  t: TestContext,
+  dataFile: string = join(tempDir(t), 'pets.json'),
+  options: ServiceOptions = {},
+): Process {
+  return startFor(t, ['--port', '0', '--data-file', dataFile], options);
 }
 
 /** Lists the pets, with another key than KEY if one is given. */
 export function listPets(url: string, key: string = KEY): Promise<Response> {
   return fetch(`${url}/v1/pets`, { headers: { Authorization: `Bearer ${key}` } });
+}
+
+/** Resolves with the value of a metric without labels, which a key of a service reads. */
+export async function metricOf(url: string, name: string, key: string = KEY): Promise<number> {
+  const headers = { Authorization: `Bearer ${key}` };
+  const text = await (await fetch(`${url}/metrics`, { headers })).text();
+  return Number(new RegExp(`^${name} (.*)$`, 'm').exec(text)?.[1]);
 }
 
 export function addPet(url: string, key: string = KEY): Promise<Response> {
@@ -153,7 +164,7 @@ export function startFaulty(
   const faultFile = join(tempDir(t), 'fault');
   const env = { PETSTORE_API_KEYS: KEY, FAULT_FILE: faultFile, FASTER: `${timersFaster}` };
   const hook = `import '${FAULTY_CALLS}'`;
-  const service = startFor(t, ['--port', '0', '--data-file', dataFile], { hook, env });
+  const service = startOn(t, dataFile, { hook, env });
   return { service, setFault: (fault) => writeFileSync(faultFile, fault) };
 }
 

@@ -1,0 +1,105 @@
+/**
+ * The processes that share one log, as a site of test/simulation/callers.ts. The simulation opens
+ * them on a simulated etcd, and the random test on real members.
+ *
+ * The model judges each response and each read, of any process and at the end of a new one. A read
+ * that begins after a response must show its pet.
+ */
+
+import assert from 'node:assert/strict';
+import {
+  OutcomeUnknownError,
+  StoreUnavailableError,
+  type PetStore,
+} from '../../../src/model/pet-store.ts';
+import type { EtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
+import { Callers, type Site } from '../../simulation/callers.ts';
+import { Model } from '../../simulation/model.ts';
+
+export interface LogProcess {
+  readonly store: EtcdStore;
+  /** From now on nothing that the process sends arrives. */
+  cutOff(): void;
+}
+
+export class Processes<One extends LogProcess> implements Site {
+  readonly callers: Callers = new Callers(this, new Model(undefined, false));
+  readonly startDecides = false;
+  readonly tries = 50;
+  readonly pass: (ms: number) => Promise<void>;
+  all: readonly One[] = [];
+  readonly #count: number;
+  readonly #open: () => Promise<One>;
+  readonly #ended: Promise<void>[] = [];
+
+  constructor(count: number, open: () => Promise<One>, pass: (ms: number) => Promise<void>) {
+    this.#count = count;
+    this.#open = open;
+    this.pass = pass;
+  }
+
+  get stores(): readonly EtcdStore[] {
+    return this.all.map(({ store }) => store);
+  }
+
+  async start(): Promise<void> {
+    while (this.all.length < this.#count) this.all = [...this.all, await this.#open()];
+  }
+
+  async stop(): Promise<void> {
+    const { stores } = this;
+    this.all = [];
+    await Promise.all(stores.map((store) => store.close()));
+  }
+
+  kill(): void {
+    for (const { cutOff } of this.all) cutOff();
+    this.#ended.push(this.stop());
+  }
+
+  /** Kills a process. Resolves when another one has taken its place. */
+  async replace(old: One): Promise<void> {
+    this.all = this.all.filter((one) => one !== old);
+    old.cutOff();
+    this.#ended.push(old.store.close());
+    await this.start();
+  }
+
+  async readAll(store: PetStore): Promise<readonly string[] | undefined> {
+    // A closed store still serves reads, but a killed process does not.
+    if (!this.all.some((one) => one.store === store)) return undefined;
+    const texts: string[] = [];
+    try {
+      for (let after: bigint | undefined = 0n; after !== undefined;) {
+        const page = await store.list({ limit: 1000, after });
+        texts.push(...page.pets.map(({ text }) => text));
+        after = page.next;
+      }
+      const alone = await store.get(BigInt(texts.length));
+      assert.equal(alone?.text, texts.at(-1), 'get and list differ');
+      return texts;
+    } catch (error) {
+      const isKnown =
+        error instanceof StoreUnavailableError || error instanceof OutcomeUnknownError;
+      if (!isKnown) this.callers.complaints.push(`A read fails with ${String(error)}`);
+      return undefined;
+    }
+  }
+
+  /** Ends the script: every process shows what a new one shows, and each client has its pet. */
+  async finish(): Promise<readonly string[]> {
+    const { callers } = this;
+    try {
+      this.all = [...this.all, await this.#open()];
+      const pets = await this.readAll(this.stores.at(-1)!);
+      callers.check(() => callers.model.reopened(pets ?? []));
+      for (const store of this.stores) await callers.read(store);
+      const unanswered = callers.model.clients.filter(({ id }) => id === undefined).length;
+      if (unanswered > 0) callers.complaints.push(`${unanswered} clients got no response`);
+      return callers.complaints;
+    } finally {
+      this.#ended.push(this.stop());
+      await Promise.all(this.#ended);
+    }
+  }
+}
