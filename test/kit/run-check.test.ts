@@ -1,11 +1,9 @@
 /** One check and its result: causes, cases, evidence; and what prevents a run of any check. */
 
 import assert from 'node:assert/strict';
-import { createServer } from 'node:http';
 import { test, type TestContext } from 'node:test';
 import { checksOf } from '../../src/kit/checks.ts';
 import { obstacleTo, runCheck, type CheckResult } from '../../src/kit/run-check.ts';
-import { listenFor } from '../support/http/service.ts';
 import { FAULTS } from './faults.ts';
 import { KEY, openPlain, plainRules, resultsOf, type Rules } from './plain-service.ts';
 
@@ -90,18 +88,11 @@ test('A check is gone if the service no longer responds, not if one request gets
 
 test('A body of more than 128 MiB is not read to its end, and counts as no response', async (t) => {
   const [check] = checksOf('interface', ['2/status-optional']);
-  const server = createServer((request, response) => {
-    if (request.method !== 'POST') return void response.end('[]');
-    const chunk = Buffer.alloc(1 << 20, ' ');
-    const write = (): void => {
-      while (response.write(chunk));
-    };
-    response.on('drain', write);
-    write();
-  });
-  const baseUrl = `http://127.0.0.1:${await listenFor(t, server)}/v1`;
-  const target = { baseUrl, key: KEY, timeoutMs: 60_000 };
-  const result = await runCheck(check!, target);
+  const body = 'x'.repeat(129 << 20);
+  const reply: Rules['reply'] = (right, { method }) =>
+    method === 'POST' ? { status: 201, body } : right;
+  const target = await openPlain(t, { reply });
+  const result = await runCheck(check!, { ...target, timeoutMs: 60_000 });
   assert.ok(result.kind === 'fails', result.kind);
   assert.match(result.causes[0] ?? '', /there was none: a body of more than 128 MiB$/);
 });
