@@ -32,7 +32,7 @@ export const KEYS: string = `${DATA_FILE}.keys`;
 const MAX_KEYS = 64;
 
 /**
- * The large buffers of lives that are over. To allocate them for each start took a third of the
+ * The large buffers of each life that is over. To allocate them for each start took a third of the
  * time, and on Node 24 more than half.
  */
 const spareBuffers: Buffer[] = [];
