@@ -25,7 +25,7 @@ export function buildTests() {
   build(join('test', 'tsconfig.json'), '.build');
 }
 
-/** These take longest, or wait for the clock: they start first, so as not to be alone at the end. */
+/** They take longest, or wait for the clock: they start first, and are not alone at the end. */
 const LONGEST = ['wire', 'simulation'];
 const rankOf = (name) => LONGEST.findIndex((folder) => name.startsWith(folder));
 
