@@ -20,16 +20,15 @@ import * as broken from './broken-disks.ts';
 import { inClass, late, without, type Change, type Search } from './broken-disks.ts';
 import { liveInDoubt, liveManyCreates, liveOnce, liveShortly, type Script } from './callers.ts';
 import { flipBits, overwriteTails, swapSnapshots } from './damage.ts';
-import { DATA_FILE, JOURNAL, live, LOCK } from './life.ts';
+import { DATA_FILE, JOURNAL, live, LOCK, type Operation } from './life.ts';
 import {
   MEDDLING,
   meddleEverywhere,
   saveEverywhere,
   stepClockEverywhere,
   takeOverEverywhere,
-  type Cases,
 } from './meddling.ts';
-import { Simulation, type SimulationOptions } from './simulation.ts';
+import { Simulation, type Cases, type SimulationOptions } from './simulation.ts';
 import type { Fault, OperationKind } from './simulated-disk.ts';
 import { everyEnd, nameEnds } from './survival.ts';
 
@@ -41,13 +40,8 @@ function by(casesOf: () => Cases): Search {
 }
 
 /** By an end of a life on a sound disk. */
-function byCrash(script: Script): Search {
-  return async () => {
-    const simulation = new Simulation(script, { stopsEarly: true });
-    await simulation.crashEverywhere();
-    return simulation.complaints;
-  };
-}
+const byCrash = (script: Script): Search =>
+  by(() => new Simulation(script, { isSearch: true }).crashEverywhere());
 
 /** The faults that are known to catch a break. */
 interface KnownFault extends Omit<Fault, 'at'> {
@@ -60,14 +54,12 @@ function byFault(
   { on, kind, lasts }: KnownFault,
   options: SimulationOptions = {},
 ): Search {
-  return async () => {
-    const simulation = new Simulation(script, { ...options, stopsEarly: true });
-    await simulation.failEverywhere([kind], lasts, (operation) => {
-      const isKnown = operation.kind === on && (operation.path === JOURNAL || on === FIRST.on);
-      return isWhole || isKnown;
-    });
-    return simulation.complaints;
-  };
+  const isKnown = ({ kind, path }: Operation): boolean =>
+    isWhole || (kind === on && (path === JOURNAL || on === FIRST.on));
+  return by(() => {
+    const simulation = new Simulation(script, { ...options, isSearch: true });
+    return simulation.failEverywhere([kind], lasts, isKnown);
+  });
 }
 
 const SYNC: KnownFault = { on: 'sync', kind: 'EIO', lasts: 'once' };

@@ -8,8 +8,8 @@ import { rounds } from '../support/extent.ts';
 import type { Callers } from './callers.ts';
 import { overwriteFile, type DiskImage } from './disk-image.ts';
 import { DATA_FILE, JOURNAL, KEYS, Life, live } from './life.ts';
-import type { Cases } from './meddling.ts';
 import type { Knowledge } from './model.ts';
+import type { Cases } from './simulation.ts';
 
 interface Found {
   readonly image: DiskImage;

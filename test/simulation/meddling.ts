@@ -8,12 +8,9 @@
 import { liveAndStop, liveOnce, type Script } from './callers.ts';
 import { FOLDER, type DiskImage } from './disk-image.ts';
 import { DATA_FILE, JOURNAL, live, LOCK, type Life, type LifeOptions } from './life.ts';
-import { isInSample } from './simulation.ts';
+import { isInSample, type Cases } from './simulation.ts';
 import { MUTATIONS, type Fault, type OperationKind } from './simulated-disk.ts';
 import { plainEnds } from './survival.ts';
-
-/** For each case that was tried, what is wrong with it. */
-export type Cases = AsyncGenerator<readonly string[]>;
 
 export interface Meddling {
   readonly what: string;

@@ -17,20 +17,20 @@ import type { Knowledge, Model } from './model.ts';
 import type { Fault } from './simulated-disk.ts';
 import { everyEnd, type Ends } from './survival.ts';
 
+/** For each case that was tried, what is wrong with it. */
+export type Cases = AsyncGenerator<readonly string[]>;
+
 export interface SimulationOptions extends LifeOptions {
   readonly ends?: Ends;
-  /**
-   * Looks for a deliberate break: tries all starts until the first complaint, and ends no start.
-   */
-  readonly stopsEarly?: boolean;
+  /** Looks for a deliberate break: tries all faults and starts, and ends no start. */
+  readonly isSearch?: boolean;
   /** What other simulations with the same ends have tried already. */
   readonly tried?: Tried;
 }
 
 /** The moments and starts that were tried, for each depth. */
 export class Tried {
-  /** By moment: how many cases it has. */
-  readonly casesOf: Map<string, number> = new Map();
+  readonly moments: Set<string> = new Set();
   readonly starts: Set<string> = new Set();
 }
 
@@ -43,14 +43,8 @@ export function isInSample(key: string, oneIn: number): boolean {
 }
 
 export class Simulation {
-  cases = 0;
-  /** How many of the cases lead to files and knowledge that no other case has. */
-  starts = 0;
-  readonly complaints: string[] = [];
   readonly #script: Script;
   readonly #options: SimulationOptions;
-  readonly #ends: Ends;
-  readonly #stopsEarly: boolean;
   /** How many times a start after an end is ended in turn. */
   readonly #depth: number;
   readonly #tried: Tried;
@@ -58,112 +52,96 @@ export class Simulation {
   constructor(script: Script, options: SimulationOptions = {}) {
     this.#script = script;
     this.#options = options;
-    this.#ends = options.ends ?? everyEnd;
-    this.#stopsEarly = options.stopsEarly === true;
-    this.#depth = this.#stopsEarly ? 0 : 1;
+    this.#depth = options.isSearch === true ? 0 : 1;
     this.#tried = options.tried ?? new Tried();
   }
 
   /** Ends a life on a sound disk before and after each operation. */
-  async crashEverywhere(): Promise<void> {
-    const life = await this.#live('a sound disk');
-    await this.#endAll(life.moments, 'a sound disk', this.#depth);
+  crashEverywhere(): Cases {
+    return this.#endEverywhere('a sound disk', {});
   }
 
   /**
    * Fails each operation that `fails` accepts in turn, and ends the rest of the life everywhere.
    */
-  async failEverywhere(
+  async *failEverywhere(
     kinds: readonly Fault['kind'][],
     lasts: Fault['lasts'],
     fails: (operation: Operation) => boolean = () => true,
-  ): Promise<void> {
-    const { operations } = await this.#live('a sound disk', { keepsFrom: Infinity });
+  ): Cases {
+    const { operations } = await live(this.#script, { ...this.#options, keepsFrom: Infinity });
     for (const [at, operation] of operations.entries()) {
       if (!fails(operation)) continue;
       for (const kind of kinds) {
         if (kind === 'short' && operation.kind !== 'write') continue;
         const where = `${kind} ${lasts} from operation ${at} (${operation.kind})`;
-        await this.#fail(where, { fault: { at, kind, lasts }, keepsFrom: at });
+        if (!this.#isTried(where, SAMPLE.faults)) continue;
+        yield* this.#endEverywhere(where, { fault: { at, kind, lasts }, keepsFrom: at });
       }
     }
   }
 
   /** Fails each request for memory in turn, and ends the rest of the life everywhere. */
-  async failMemoryEverywhere(lasts: 'once' | 'for ever'): Promise<void> {
-    const { requests } = await this.#live('a sound disk', { keepsFrom: Infinity });
+  async *failMemoryEverywhere(lasts: 'once' | 'for ever'): Cases {
+    const { requests } = await live(this.#script, { ...this.#options, keepsFrom: Infinity });
     for (let at = 0; at < requests; at += 1) {
-      await this.#fail(`memory fails ${lasts} from request ${at}`, { memoryFault: { at, lasts } });
+      const where = `memory fails ${lasts} from request ${at}`;
+      if (!this.#isTried(where, SAMPLE.faults)) continue;
+      yield* this.#endEverywhere(where, { memoryFault: { at, lasts } });
     }
-  }
-
-  async #fail(where: string, fault: LifeOptions): Promise<void> {
-    if (this.#isOver || !this.#isTried(where, SAMPLE.faults)) return;
-    const life = await this.#live(where, fault);
-    this.cases += 1;
-    await this.#endAll(life.moments, where, this.#depth);
-  }
-
-  get #isOver(): boolean {
-    return this.#stopsEarly && this.complaints.length > 0;
   }
 
   #isTried(key: string, oneIn: number): boolean {
-    return this.#stopsEarly || isInSample(key, oneIn);
+    return this.#options.isSearch === true || isInSample(key, oneIn);
   }
 
-  async #live(where: string, fault: LifeOptions = {}): Promise<Life> {
-    const life = await live(this.#script, { ...this.#options, ...fault });
-    this.#complain(where, life);
-    return life;
+  async *#endEverywhere(where: string, fault: LifeOptions): Cases {
+    const { complaints, moments } = await live(this.#script, { ...this.#options, ...fault });
+    yield complaints.map((complaint) => `${where}: ${complaint}`);
+    yield* this.#endAll(moments, where, this.#depth);
   }
 
-  async #endAll(moments: readonly Moment[], where: string, depth: number): Promise<void> {
-    const { casesOf } = this.#tried;
+  async *#endAll(moments: readonly Moment[], where: string, depth: number): Cases {
+    const { moments: triedMoments, starts } = this.#tried;
+    const { ends = everyEnd } = this.#options;
     for (const { before, image, known } of moments) {
-      const key = `${depth} ${keyOf(image, known)}`;
-      const casesBefore = this.cases;
-      this.cases += casesOf.get(key) ?? 0;
-      if (casesOf.has(key) || !this.#isTried(key, SAMPLE.moments)) continue;
-      for (const { how, image: left } of this.#ends(image)) {
-        if (this.#isOver) return;
-        await this.#restart(left, known, `${where}: ${how} before ${before}`, depth);
+      const moment = `${depth} ${keyOf(image, known)}`;
+      if (triedMoments.has(moment) || !this.#isTried(moment, SAMPLE.moments)) continue;
+      for (const { how, image: left } of ends(image)) {
+        const key = keyOf(left, known);
+        if (starts.has(`${depth} ${key}`)) continue;
+        for (let covered = depth; covered >= 0; covered -= 1) starts.add(`${covered} ${key}`);
+        if (!this.#isTried(key, SAMPLE.starts)) continue;
+        const isEnded = depth > 0 && isInSample(key, SAMPLE.endedStarts);
+        const after = `${where}: ${how} before ${before}`;
+        const life = await this.#restart(left, known, isEnded);
+        yield complaintsOf(life).map((complaint) => `${after}: ${complaint}`);
+        if (isEnded) yield* this.#endAll(life.moments, `${after}; then`, depth - 1);
       }
-      casesOf.set(key, this.cases - casesBefore);
+      triedMoments.add(moment);
     }
   }
 
-  async #restart(image: DiskImage, known: Knowledge, where: string, depth: number): Promise<void> {
-    this.cases += 1;
-    const key = keyOf(image, known);
-    const { starts } = this.#tried;
-    if (starts.has(`${depth} ${key}`)) return;
-    for (let covered = depth; covered >= 0; covered -= 1) starts.add(`${covered} ${key}`);
-    if (!this.#isTried(key, SAMPLE.starts)) return;
-    this.starts += 1;
-    const isEnded = depth > 0 && isInSample(key, SAMPLE.endedStarts);
+  /** Starts on what is left. Every client sends again, and one more pet is created. */
+  #restart(image: DiskImage, known: Knowledge, keepsMoments: boolean): Promise<Life> {
     const { longJournalBytes } = this.#options;
-    const keepsFrom = isEnded ? 0 : Infinity;
-    let expected = 0;
+    const keepsFrom = keepsMoments ? 0 : Infinity;
     const script: Script = async (callers) => {
+      const { model } = callers;
       await callers.start();
-      expected = callers.model.petCount + 1 + newPetsOf(callers.model);
+      const expected = model.petCount + 1 + newPetsOf(model);
       await Promise.all([callers.retry(), callers.create(3)]);
+      if (model.petCount !== expected) callers.complaints.push('cannot create');
+      if (model.clients.some(({ id }) => id === undefined)) {
+        callers.complaints.push('a client gets no response');
+      }
     };
-    const life = await live(script, { image, known, keepsFrom, longJournalBytes });
-    this.#complain(where, life);
-    const { stores, startError, model } = life;
-    if (stores.length === 0) this.complaints.push(`${where}: ${String(startError)}`);
-    else if (model.petCount !== expected) this.complaints.push(`${where}: cannot create`);
-    else if (model.clients.some(({ id }) => id === undefined)) {
-      this.complaints.push(`${where}: a client gets no response`);
-    }
-    if (isEnded) await this.#endAll(life.moments, `${where}; then`, depth - 1);
+    return live(script, { image, known, keepsFrom, longJournalBytes });
   }
+}
 
-  #complain(where: string, life: Life): void {
-    for (const complaint of life.complaints) this.complaints.push(`${where}: ${complaint}`);
-  }
+function complaintsOf({ stores, startError, complaints }: Life): readonly string[] {
+  return stores.length === 0 ? [String(startError)] : complaints;
 }
 
 /** How many of the clients' pets a retry will store. */
