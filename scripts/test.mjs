@@ -25,7 +25,7 @@ export function buildTests() {
   build(join('test', 'tsconfig.json'), '.build');
 }
 
-/** These take longest, or wait for the clock: they start first, to end before the others. */
+/** They take longest, or wait for the clock: they start first, and are not alone at the end. */
 const LONGEST = ['wire', 'simulation'];
 const rankOf = (name) => LONGEST.findIndex((folder) => name.startsWith(folder));
 

@@ -8,6 +8,7 @@ import { AppState, type AppPhase } from '../src/app-state.ts';
 import { createApp } from '../src/app.ts';
 import type { PetStore } from '../src/model/pet-store.ts';
 import { createMemoryStore } from '../src/stores/memory-store.ts';
+import { openService } from './support/http/service.ts';
 
 const STORE: PetStore = { ...createMemoryStore(), problem: () => 'No space is left' };
 const STARTING = 'The service is starting';
@@ -50,15 +51,11 @@ for (const [events, phase, read, create, readyz] of ROWS) {
   });
 }
 
-test('A draining app that opens serves reads and no creates, and a closed one does not open', async (t) => {
+test('An app drains its store, and does not open after it was closed', async (t) => {
   let drains = 0;
-  const store = { ...createMemoryStore(), drain: () => (drains += 1) };
-  const app = createApp({ store, apiKeys: ['a-key'] });
-  t.after(() => app.close());
-  app.drain();
-  await app.open();
-  assert.equal(await app.pets.get(1), undefined);
-  await assert.rejects(app.pets.create({ name: 'Rex', categoryId: 1 }), { message: STOPPING });
+  const { app } = await openService(t, {
+    store: { ...createMemoryStore(), drain: () => (drains += 1) },
+  });
   app.drain();
   assert.equal(drains, 1);
   const closed = createApp({ memory: true, apiKeys: ['a-key'] });

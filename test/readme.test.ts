@@ -1,8 +1,7 @@
 /** The pages: their files, links and commands exist, and the reading order and tables are true. */
 
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { VERSION } from '../src/base/version.ts';
@@ -11,6 +10,7 @@ import { checksOf } from '../src/kit/checks.ts';
 import { OPTION_NAMES } from '../src/settings.ts';
 import { tempDir } from './support/disk/temp-dir.ts';
 import { freePort } from './support/http/service.ts';
+import { needs, run } from './support/process/program.ts';
 import { pathsIn, readText, ROOT } from './support/project.ts';
 
 const readme = readText('README.md');
@@ -147,28 +147,22 @@ test('The table of options has every option of an app', () => {
 
 const RECIPE =
   /```sh\n(PETSTORE_API_KEYS=[^]*?)```/.exec(pages.get('src/client/README.md') ?? '')?.[1] ?? '';
-const hasCurl = spawnSync('curl', ['--version']).status === 0 && process.platform !== 'win32';
-const CURL = { skip: !hasCurl && 'The recipe needs curl and a shell' };
 
 for (const [what, env, code] of [
   ['has the exit code of the tests', {}, 7],
   ['ends if the service does not start', { PETSTORE_BODY_LIMIT: 'x' }, 1],
 ] as const) {
-  test(`The recipe for CI ${what}`, CURL, async (t) => {
+  test(`The recipe for CI ${what}`, needs('curl'), async (t) => {
     const folder = tempDir(t);
     const list = '-H "Authorization: Bearer test" $URL/v1/pets';
-    writeFileSync(join(folder, 'npm'), `#!/bin/sh\ncurl -fs ${list} && exit 7\n`);
-    chmodSync(join(folder, 'npm'), 0o755);
+    const npm = `#!/bin/sh\ncurl -fs ${list} && exit 7\n`;
+    writeFileSync(join(folder, 'npm'), npm, { mode: 0o755 });
     const port = await freePort();
-    const script = RECIPE.replaceAll('8080', String(port));
+    const script = `cd "$ROOT"\n${RECIPE.replaceAll('8080', String(port))}`;
     const PATH = `${folder}:${dirname(process.execPath)}:${process.env['PATH'] ?? ''}`;
-    const { status, signal } = spawnSync('sh', ['-c', script], {
-      cwd: ROOT,
-      env: { ...env, PATH, URL: `http://127.0.0.1:${port}` },
-      timeout: 30_000,
-      killSignal: 'SIGKILL',
-    });
-    assert.deepEqual([status, signal], [code, null]);
+    const all = { ...env, PATH, ROOT, URL: `http://127.0.0.1:${port}` };
+    const { status, text } = run('sh', ['-c', script], all);
+    assert.equal(status, code, text);
   });
 }
 

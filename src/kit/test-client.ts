@@ -52,6 +52,8 @@ export class NoResponse extends Error {
 }
 
 const TIMEOUT_MS = 10_000;
+/** A hundred pets of more than a megabyte. An endless body would use up the memory of the kit. */
+const LONGEST_BODY_BYTES: number = 128 << 20;
 const ADDED_AT_ONCE = 10;
 /** How often a 429 is retried: the specification allows a rate limit (section 8). */
 const MOST_RETRIES = 5;
@@ -150,7 +152,7 @@ export class TestClient {
       const init: RequestInit = { method, headers, signal, redirect: 'manual' };
       const response = await fetch(address, body === undefined ? init : { ...init, body });
       const { status } = response;
-      const text = await response.text();
+      const text = await textOf(response);
       const received = shownMessage(`status ${status}`, response.headers, text, this.target.key);
       this.lastExchange = { sent, received };
       return { status, headers: response.headers, text };
@@ -160,6 +162,19 @@ export class TestClient {
       throw new NoResponse(`expected a response, but there was none: ${reason}`);
     }
   }
+}
+
+/** Resolves with the text of the body. Rejects if the body is too long. */
+async function textOf({ body }: Response): Promise<string> {
+  const decoder = new TextDecoder();
+  let [text, length] = ['', 0];
+  for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
+    length += chunk.length;
+    // Leaving the loop cancels the body.
+    if (length > LONGEST_BODY_BYTES) throw new Error('a body of more than 128 MiB');
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return text + decoder.decode();
 }
 
 /** Returns the members of the object in a response. */

@@ -20,29 +20,24 @@ const LIKE_A_DIGEST =
 const readFile = (keys: string, env: Env = {}): ReturnType<typeof read> =>
   read(env, ['--api-keys-file=keys'], { keys });
 
-test('PETSTORE_API_KEYS has keys and digests, separated by commas', async () => {
+test('PETSTORE_API_KEYS has at most 1,000 keys and digests, separated by commas', async () => {
+  const many = Array.from({ length: 1000 }, (_, index) => `key-${index}`);
   for (const [text, apiKeys] of [
-    ['a', ['a']],
     [' a , b\n', ['a', 'b']],
     [`#a,${DIGEST}`, ['#a', DIGEST]],
+    [many.join(), many],
   ] as const) {
     const config = { ...DEFAULTS, apiKeySource: { list: text, file: undefined } };
     const expected = { kind: 'run', config, apiKeys };
     assert.deepEqual(await read({ PETSTORE_API_KEYS: text }, []), expected);
   }
-});
-
-test('PETSTORE_API_KEYS has no empty key, and at most 1,000 keys', async () => {
-  const many = (count: number): string =>
-    Array.from({ length: count }, (_, index) => `key-${index}`).join();
   for (const [PETSTORE_API_KEYS, mistake] of [
     ['a,', 'PETSTORE_API_KEYS, key 2: a key must not be empty'],
-    [many(1001), 'There are 1001 API keys, and at most 1000 are allowed'],
+    [`a,${many.join()}`, 'There are 1001 API keys, and at most 1000 are allowed'],
   ] as const) {
     const expected = { kind: 'mistakes', mistakes: [mistake] };
     assert.deepEqual(await read({ PETSTORE_API_KEYS }, []), expected);
   }
-  assert.equal((await read({ PETSTORE_API_KEYS: many(1000) }, [])).kind, 'run');
 });
 
 test('The keys of the file, which a variable or a flag names, are added to the others', async () => {

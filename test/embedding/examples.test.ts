@@ -28,7 +28,7 @@ test('The programs in src/README.md do what the page says', async (t) => {
   assert.match(await (await fetch(origin)).text(), /^The pets are at/);
   shop.kill('SIGTERM');
   assert.deepEqual(await once(shop, 'exit'), [0, null]);
-  const args = ['--test', '--test-reporter=tap', 'map-store.test.mjs'];
+  const args = ['--test-reporter=tap', 'map-store.test.mjs'];
   const { stdout } = await runNode(args, { cwd: folder });
   assert.match(stdout, /# pass [1-9][0-9]\n# fail 0/);
 });

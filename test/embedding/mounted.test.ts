@@ -2,25 +2,13 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer, request, type IncomingMessage, type RequestListener } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
 import { connect } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { stopServer } from '../../src/http/stop-server.ts';
 import { KEY, listenFor, openService } from '../support/http/service.ts';
 
 const HEADERS = { Authorization: `Bearer ${KEY}`, 'Content-Type': 'application/json' };
-
-test('A plain server serves a client that waits for 100 Continue', async (t) => {
-  const { listener } = (await openService(t)).app;
-  const host = await serve(t, listener);
-  const headers = { ...HEADERS, Expect: '100-continue', 'Content-Length': 29 };
-  const call = request(`http://${host}/v1/pets`, { method: 'POST', headers });
-  call.flushHeaders();
-  call.once('continue', () => call.end('{"name":"Rex","categoryId":7}'));
-  const [answer] = (await once(call, 'response')) as [IncomingMessage];
-  assert.equal(answer.statusCode, 201);
-  assert.equal((await answer.toArray()).join(''), '{"id":1,"name":"Rex","categoryId":7}');
-});
 
 test('A graceful shutdown of a plain server closes a connection with half a request', async (t) => {
   const { listener } = (await openService(t)).app;

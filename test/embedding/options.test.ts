@@ -69,6 +69,7 @@ const WRONG: readonly (readonly [options: object, message: string])[] = [
   [{ store: undefined, dataFile: 7 }, `${FILE}, not 7`],
   [{ store: undefined, dataFile: '' }, `${FILE}, not ""`],
   [{ store: undefined, dataFile: new URL('http://a/b') }, `${FILE}, not URL…`],
+  [{ store: undefined, dataFile: 'file://host/x' }, `${FILE}, not "file://host/x"`],
   ...[-1, 1.5, NaN, Infinity, '65536'].map(
     (bodyLimitBytes) =>
       [{ bodyLimitBytes }, 'bodyLimitBytes: expected an integer from 1 to 5242880, not …'] as const,

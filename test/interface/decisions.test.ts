@@ -54,7 +54,9 @@ test('100 concurrent requests all get 200: there is no rate limit', async () => 
   assert.deepEqual([...statuses], [200]);
 });
 
-test('A message names every wrong parameter, and quotes only the beginning of a long value', async () => {
+test('A message names every wrong field or parameter, and quotes only the beginning of a long value', async () => {
+  const { body: fields } = await ask(service, 'POST /v1/pets', [], '{}');
+  assert.match(fields, /"name is required; categoryId is required"/);
   const wrong = 'status=lost&after=x&limit=1&limit=1';
   const { body } = await ask(service, `GET /v1/pets?${wrong}`);
   assert.match(

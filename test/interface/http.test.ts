@@ -79,25 +79,17 @@ test('A create takes application/json, with parameters, or no type', async (t) =
   }
 });
 
-const ALLOW: readonly (readonly [path: string, allow: string])[] = [
-  ['/v1/pets', 'GET, POST, HEAD, OPTIONS'],
-  ...['/v1/pets/no-id', '/livez', '/readyz', '/openapi.json', '/metrics'].map(
-    (path) => [path, 'GET, HEAD, OPTIONS'] as const,
-  ),
-];
-
-test('OPTIONS is 204 with Allow, and another method is 405 with the same', async () => {
-  for (const [path, allow] of ALLOW) {
-    const options = await ask(service, `OPTIONS ${path}`);
-    assert.deepEqual([options.status, options.headers.get('allow')], [204, allow], path);
-    for (const method of ['PUT', 'TRACE', 'M-SEARCH']) {
-      const refused = await ask(service, `${method} ${path}`);
-      assert.match(assertErrorAnswer(refused, 'method_not_allowed'), new RegExp(method));
-      assert.equal(refused.headers.get('allow'), allow, path);
-    }
+test('OPTIONS is 204 with Allow, and the message for another method names it', async () => {
+  for (const [target, allow] of [
+    ['/v1/pets', 'GET, POST, HEAD, OPTIONS'],
+    ['/livez', 'GET, HEAD, OPTIONS'],
+    ['*', 'GET, HEAD, POST, OPTIONS'],
+  ] as const) {
+    const { status, headers } = await ask(service, `OPTIONS ${target}`);
+    assert.deepEqual([status, headers.get('allow')], [204, allow], target);
   }
-  const any = await ask(service, 'OPTIONS *');
-  assert.deepEqual([any.status, any.headers.get('allow')], [204, 'GET, HEAD, POST, OPTIONS']);
+  const refused = await ask(service, 'M-SEARCH /livez');
+  assert.match(assertErrorAnswer(refused, 'method_not_allowed'), /M-SEARCH/);
 });
 
 const HEADS = ['/v1/pets?limit=1', '/livez', '/readyz', '/openapi.json', '/v1/pets/0', '/x'];

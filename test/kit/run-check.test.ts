@@ -1,9 +1,11 @@
 /** One check and its result: causes, cases, evidence; and what prevents a run of any check. */
 
 import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
 import { test, type TestContext } from 'node:test';
 import { checksOf } from '../../src/kit/checks.ts';
 import { obstacleTo, runCheck, type CheckResult } from '../../src/kit/run-check.ts';
+import { listenFor } from '../support/http/service.ts';
 import { FAULTS } from './faults.ts';
 import { KEY, openPlain, plainRules, resultsOf, type Rules } from './plain-service.ts';
 
@@ -84,6 +86,24 @@ test('A check is gone if the service no longer responds, not if one request gets
   // The kernel does not assign port 2 to a program.
   const gone = { baseUrl: 'http://127.0.0.1:2/v1', key: KEY };
   assert.equal((await runCheck(check!, gone)).kind, 'gone');
+});
+
+test('A body of more than 128 MiB is not read to its end, and counts as no response', async (t) => {
+  const [check] = checksOf('interface', ['2/status-optional']);
+  const server = createServer((request, response) => {
+    if (request.method !== 'POST') return void response.end('[]');
+    const chunk = Buffer.alloc(1 << 20, ' ');
+    const write = (): void => {
+      while (response.write(chunk));
+    };
+    response.on('drain', write);
+    write();
+  });
+  const baseUrl = `http://127.0.0.1:${await listenFor(t, server)}/v1`;
+  const target = { baseUrl, key: KEY, timeoutMs: 60_000 };
+  const result = await runCheck(check!, target);
+  assert.ok(result.kind === 'fails', result.kind);
+  assert.match(result.causes[0] ?? '', /there was none: a body of more than 128 MiB$/);
 });
 
 /** Wrong and odd services, and why they are not checked, or undefined. */

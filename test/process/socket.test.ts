@@ -17,12 +17,9 @@ import {
   listPets,
   metricOf,
   PET,
-  SERVER_JS,
   startFor,
-  startProgram,
-  type Process,
 } from '../support/process/process.ts';
-import { openSupervisor } from '../support/process/supervisor.ts';
+import { openSupervisor, startInheriting } from '../support/process/supervisor.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 
 const MEMORY = ['--port', '0', '--memory'];
@@ -50,15 +47,9 @@ net.Server.prototype.listen = function (...args) {
 test('An inherited Unix socket is served, and kept for the next process', async (t) => {
   const folder = tempDir(t);
   const path = join(folder, 'socket');
-  const supervisor = openSupervisor(path);
-  t.after(() => supervisor.close());
-  const start = (): Process => {
-    const args = ['--data-file', join(folder, 'pets.json')];
-    const service = supervisor.start(args, { PETSTORE_API_KEYS: KEY });
-    t.after(() => end(service, 'SIGKILL'));
-    return service;
-  };
-  const first = start();
+  const supervisor = openSupervisor(t, path);
+  const args = ['--data-file', join(folder, 'pets.json')];
+  const first = supervisor.start(args);
   await first.ready();
   assert.match(first.stdout(), /^Petstore \S+ listens on an inherited Unix socket \(process /);
   assert.match(first.stdout(), /curl --unix-socket <path of the socket> .* http:\/\/localhost\/v1/);
@@ -68,7 +59,7 @@ test('An inherited Unix socket is served, and kept for the next process', async 
   assert.equal(await end(first, 'SIGTERM'), 0, first.stderr());
   // It waits in the queue of the socket.
   const answer = send(path, 'GET');
-  const second = start();
+  const second = supervisor.start(args);
   assert.deepEqual(await answer, [200, `[${pet}]`]);
   await second.ready();
   assert.equal(await end(second, 'SIGTERM'), 0, second.stderr());
@@ -92,10 +83,7 @@ test('If the inherited descriptor is not a socket, the start is refused in one l
   writeFileSync(join(folder, 'file'), '');
   const file = await open(join(folder, 'file'));
   t.after(() => file.close());
-  const script = 'LISTEN_PID=$$ exec "$@"';
-  const command = ['-c', script, 'sh', process.execPath, SERVER_JS, '--memory'];
-  const env = { LISTEN_FDS: '1', PETSTORE_API_KEYS: KEY };
-  const service = startProgram('sh', command, { env, socket: file.fd });
+  const service = startInheriting(t, file.fd, ['--memory']);
   await assertRefused(service, /^petstore: Cannot listen on the inherited socket: .*EINVAL.*\n$/);
 });
 

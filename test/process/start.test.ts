@@ -1,7 +1,6 @@
 /** A start of the process: its greeting, addresses and files, and the reasons why it is refused. */
 
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
   existsSync,
@@ -27,6 +26,7 @@ import {
   startOn,
   startProgram,
 } from '../support/process/process.ts';
+import { pathOf } from '../support/process/program.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 
 const PROC = { skip: !existsSync('/proc/self') && 'needs /proc' };
@@ -104,8 +104,7 @@ test('A generated API key is shown, works, differs, and is not logged', async (t
 test('No API key is left in the environment, nor passed on to `flock`', async (t) => {
   const folder = tempDir(t);
   const seen = join(folder, 'seen');
-  const flock = execFileSync('sh', ['-c', 'command -v flock'], { encoding: 'utf8' }).trim();
-  const script = `#!/bin/sh\nenv > ${seen}\nexec ${flock} "$@"\n`;
+  const script = `#!/bin/sh\nenv > ${seen}\nexec ${pathOf('flock')} "$@"\n`;
   writeFileSync(join(folder, 'flock'), script, { mode: 0o755 });
   // A diagnostic report has the environment as the system sees it.
   const hook = `process.on('SIGUSR2', () => console.error(JSON.stringify(process.report.getReport())))`;

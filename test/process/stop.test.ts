@@ -3,18 +3,16 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { test, type TestContext } from 'node:test';
+import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import {
   addPet,
   end,
-  KEY,
   listPets,
   logged,
   PET,
-  portOf,
   SERVER_JS,
   startFor,
   startOn,
@@ -65,28 +63,14 @@ test('While a service waits for its cluster, it heeds SIGHUP and SIGTERM', async
   const keysFile = join(tempDir(t), 'keys');
   writeFileSync(keysFile, 'a-key\n');
   const etcd = ['--etcd', `http://127.0.0.1:${port}`];
-  const supervisor = openSupervisor();
-  t.after(() => supervisor.close());
   // With an inherited socket, the service opens its store before it listens.
-  const service = supervisor.start([...etcd, '--api-keys-file', keysFile], {});
-  t.after(() => end(service, 'SIGKILL'));
+  const service = openSupervisor(t).start([...etcd, '--api-keys-file', keysFile], {});
   await once(silent, 'connection');
   service.child.kill('SIGHUP');
   await logged(service, '"Read the API keys again"');
   assert.equal(await end(service, 'SIGTERM'), 0);
   const events = ['Read the API keys again', 'Stopping', 'Stopped'];
   assert.deepEqual(eventsOf(service), events);
-});
-
-test('A graceful shutdown ends after ten seconds, with 0 if the pets are in a file', async (t) => {
-  // Shortens a timer of exactly ten seconds.
-  const hook = `const { setTimeout } = globalThis;
-globalThis.setTimeout = (work, ms, ...rest) => setTimeout(work, ms === 10_000 ? 0 : ms, ...rest);`;
-  const service = startOn(t, undefined, { hook });
-  await holdStop(t, service);
-  assert.equal(await end(service, 'SIGTERM'), 0);
-  const last = /"Graceful shutdown timed out","deadlineMs":10000,"pets":"snapshot"\}\n$/;
-  assert.match(service.stderr(), last);
 });
 
 test('A stop that fails exits with 1, and logs the reason', async (t) => {
@@ -106,19 +90,6 @@ test('The service continues after the reader of its log has ended', async (t) =>
   for (let i = 0; i < 3; i += 1) assert.equal((await listPets(url)).status, 200);
   assert.equal(await end(service, 'SIGTERM'), 0);
 });
-
-/** Sends half a request: after its 100 Continue, the service waits for the rest before it stops. */
-async function holdStop(t: TestContext, service: Process): Promise<void> {
-  const client = connect(await portOf(service), '127.0.0.1');
-  t.after(() => client.destroy());
-  client.on('error', () => undefined);
-  client.write(
-    `POST /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${KEY}\r\n` +
-      'Expect: 100-continue\r\nContent-Length: 20\r\n\r\n',
-  );
-  const [answer] = (await once(client, 'data')) as [Buffer];
-  assert.match(answer.toString(), /^HTTP\/1\.1 100 /);
-}
 
 function eventsOf(service: Process): readonly unknown[] {
   const lines = service.stderr().trimEnd().split('\n');

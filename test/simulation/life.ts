@@ -32,8 +32,8 @@ export const KEYS: string = `${DATA_FILE}.keys`;
 const MAX_KEYS = 64;
 
 /**
- * The large buffers of processes that have ended. To allocate them for each start took a third of
- * the time, and on Node 24 more than half.
+ * The large buffers of each life that is over. To allocate them for each start took a third of the
+ * time, and on Node 24 more than half.
  */
 const spareBuffers: Buffer[] = [];
 const LARGE_BYTES: number = 1 << 20;

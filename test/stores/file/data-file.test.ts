@@ -31,13 +31,18 @@ test('The check reports the damage that a start reports, with byte and line', as
   ] as const) {
     const path = filesIn(t, text, journal);
     const error = { message: new RegExp(`^${path}${position}: [^\n]*\\. ${LEFT}`) };
-    await assert.rejects(verifyUnchanged(path), error);
+    const before = stateOf(dirname(path));
+    await assert.rejects(verifyData(nodeDisk, path), error);
+    assert.deepEqual(stateOf(dirname(path)), before);
     await assert.rejects(openFileStore({ path }), error);
   }
 });
 
 test('The command prints one line for each part of a report, and exits with 0', async (t) => {
-  const path = await keyedFile(t);
+  const path = join(tempDir(t), 'pets.json');
+  const store = await openFileStore({ path });
+  for (const number of [1, 2]) await store.createOnce(NEW_REX, requestKey(number));
+  await store.close();
   writeFileSync(path, SNAPSHOT);
   writeFileSync(`${path}.journal`, joined(3).subarray(0, -5));
   const stdout =
@@ -112,23 +117,6 @@ function openedWith(path: string, change: (file: DiskFile) => Promise<DiskFile>)
       return name === path ? change(file) : file;
     },
   };
-}
-
-/** What the check finds, which changes no file. */
-async function verifyUnchanged(path: string): ReturnType<typeof verifyData> {
-  const before = stateOf(dirname(path));
-  return verifyData(nodeDisk, path).finally(() => {
-    assert.deepEqual(stateOf(dirname(path)), before);
-  });
-}
-
-/** A data file with two pets, each with a key, and without a journal. */
-async function keyedFile(t: TestContext): Promise<string> {
-  const path = join(tempDir(t), 'pets.json');
-  const store = await openFileStore({ path });
-  for (const number of [1, 2]) await store.createOnce(NEW_REX, requestKey(number));
-  await store.close();
-  return path;
 }
 
 function stateOf(folder: string): readonly unknown[] {

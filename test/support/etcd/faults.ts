@@ -60,24 +60,24 @@ const FAULTS: Readonly<Record<string, Fault>> = {
 
 /**
  * Causes one fault after the other until `isOver`; each kind once before any of them comes again.
- * Resolves with the number of faults of each kind.
+ * Resolves with their names.
  */
 export async function bringFaults(
   world: World,
   random: Random,
   isOver: () => boolean,
-): Promise<Readonly<Record<string, number>>> {
-  const counts: Record<string, number> = {};
+): Promise<readonly string[]> {
+  const brought: string[] = [];
   let names: readonly string[] = [];
   while (!isOver()) {
     if (names.length === 0) names = Object.keys(FAULTS);
     const name = random.pick(names);
     names = names.filter((other) => other !== name);
-    counts[name] = (counts[name] ?? 0) + 1;
+    brought.push(name);
     const end = await FAULTS[name]?.(world, random);
     await sleep(random.below(FAULT_MS));
     end?.();
     await sleep(random.below(PAUSE_MS));
   }
-  return counts;
+  return brought;
 }

@@ -1,17 +1,11 @@
 /** Copies of the service elsewhere on the machine, and a check that they work, for tests. */
 
 import assert from 'node:assert/strict';
-import {
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  realpathSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, delimiter, join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { ROOT } from '../project.ts';
+import { pathOf } from './program.ts';
 import { end, KEY, runNode, startProgram, type ProgramOptions } from './process.ts';
 
 export { ROOT };
@@ -93,12 +87,10 @@ export function pathWithThisNode(folder: string): string {
 
 /** Returns the script of the npm that runs the tests, or of the npm in PATH, or undefined. */
 export function findNpm(): string | undefined {
-  const isNpm = (path: string): boolean => basename(path) === 'npm-cli.js';
-  const own = process.env['npm_execpath'];
-  if (own !== undefined && isNpm(own)) return own;
-  const folders = (process.env['PATH'] ?? '').split(delimiter);
-  const found = folders.map((folder) => join(folder, 'npm')).find((path) => existsSync(path));
-  return found !== undefined && isNpm(realpathSync(found)) ? realpathSync(found) : undefined;
+  const found = [process.env['npm_execpath'], pathOf('npm')].map(
+    (path) => path && realpathSync(path),
+  );
+  return found.find((path) => path !== undefined && basename(path) === 'npm-cli.js');
 }
 
 /** Returns an environment for npm: an empty home, and no network. */

@@ -4,14 +4,14 @@
  */
 
 import net from 'node:net';
-import { SERVER_JS, startProgram, type Process } from './process.ts';
+import type { TestContext } from 'node:test';
+import { end, KEY, SERVER_JS, startProgram, type Process } from './process.ts';
 
 export interface Supervisor {
   /** 0 on a Unix socket. */
   readonly port: number;
-  /** Starts the service on the socket. */
-  start(args: readonly string[], env: Record<string, string>): Process;
-  close(): void;
+  /** Starts the service on the socket, until the test ends at the latest. */
+  start(args: readonly string[], env?: Record<string, string>): Process;
 }
 
 /** Node binds with this, and leaves to listen to others; a Server would take connections, too. */
@@ -26,19 +26,28 @@ const { _createServerHandle: bind } = net as unknown as {
 };
 
 /** Without a path, on a TCP port that is free; else on a Unix socket. */
-export function openSupervisor(path?: string): Supervisor {
+export function openSupervisor(t: TestContext, path?: string): Supervisor {
   const handle = path === undefined ? bind('127.0.0.1', 0, 4) : bind(path, -1, -1);
+  t.after(() => handle.close());
   const address: { port?: number } = {};
   if (path === undefined) handle.getsockname(address);
   return {
     port: address.port ?? 0,
-    start(args, env) {
-      // Only the process itself knows its number before it is the service.
-      const script = 'LISTEN_PID=$$ exec "$@"';
-      const command = ['-c', script, 'sh', process.execPath, SERVER_JS, ...args];
-      const listening = { LISTEN_FDS: '1', ...env };
-      return startProgram('sh', command, { env: listening, socket: handle.fd });
-    },
-    close: () => handle.close(),
+    start: (args, env) => startInheriting(t, handle.fd, args, env),
   };
+}
+
+/** Starts the service with a descriptor as its inherited socket. */
+export function startInheriting(
+  t: TestContext,
+  fd: number,
+  args: readonly string[],
+  env: Record<string, string> = { PETSTORE_API_KEYS: KEY },
+): Process {
+  // Only the process itself knows its number before it is the service.
+  const script = 'LISTEN_PID=$$ exec "$@"';
+  const command = ['-c', script, 'sh', process.execPath, SERVER_JS, ...args];
+  const service = startProgram('sh', command, { env: { LISTEN_FDS: '1', ...env }, socket: fd });
+  t.after(() => end(service, 'SIGKILL'));
+  return service;
 }
