@@ -113,8 +113,10 @@ export function checkOptions(options: AppOptions): CheckedOptions {
   if (named !== undefined && checked.dataFile === undefined) {
     report('dataFile', 'a path or a file: URL', named);
   }
-  if (memory !== undefined && memory !== true && !isObject(memory)) {
-    report('memory', 'true or an object with dataFile', memory);
+  if (memory !== undefined && memory !== true) {
+    if (isObject(memory) && 'dataFile' in memory) {
+      problems.push(...unknownNames('memory.', memory, ['dataFile']));
+    } else report('memory', 'true or an object with dataFile', memory);
   }
   if (etcd !== undefined && checked.bodyLimitBytes > MAX_ETCD_BODY_BYTES) {
     report('bodyLimitBytes', `at most ${MAX_ETCD_BODY_BYTES} on etcd`, checked.bodyLimitBytes);
@@ -164,14 +166,18 @@ function keyOptionProblem(option: unknown): string | undefined {
 
 const NO_NAME = 'a name must be a string';
 
-/** Returns the path of a data file, or undefined if the value is neither a path nor a file: URL. */
+/**
+ * Returns the path of a data file, or undefined if the value is neither a path nor a file: URL. The
+ * URL may be a string, as import.meta.resolve returns it.
+ */
 function readDataFile(dataFile: unknown): string | undefined {
   try {
-    if (dataFile instanceof URL) return fileURLToPath(dataFile);
+    const isText = typeof dataFile === 'string';
+    if (isText && !dataFile.startsWith('file://')) return dataFile === '' ? undefined : dataFile;
+    return isText || dataFile instanceof URL ? fileURLToPath(dataFile) : undefined;
   } catch {
     return undefined;
   }
-  return typeof dataFile === 'string' && dataFile !== '' ? dataFile : undefined;
 }
 
 const BACKENDS = ['dataFile', 'memory', 'etcd', 'store'] as const;

@@ -205,6 +205,7 @@ function readBackend({
   report,
 }: Source): Pick<Config, 'dataFile' | 'memory' | 'etcd'> {
   const dataFile = given('dataFile');
+  if (dataFile?.text.startsWith('file://')) report(`${dataFile.name} must be a path, not a URL`);
   const memory = read('memory', false);
   const endpoints = given('etcd.endpoints');
   if (endpoints === undefined) {
@@ -250,10 +251,10 @@ function unknownVariables(env: Environment): readonly string[] {
 }
 
 /**
- * True for the variables that Kubernetes sets for a Service with the name `petstore`. It sets
- * PETSTORE_PORT to a URL (tcp://…): a number there comes from a user, who means PORT.
+ * True for the variables that Kubernetes sets for a Service named `petstore`, `petstore-etcd` or
+ * alike. It sets PETSTORE_PORT to a URL (tcp://…): a number comes from a user, who means PORT.
  */
 function isOfKubernetes(name: string, env: Environment): boolean {
-  if (name === 'PETSTORE_PORT') return !/^[0-9]+$/.test(env[name] ?? '');
-  return /^PETSTORE_(?:SERVICE_(?:HOST|PORT)|PORT)(?:_|$)/.test(name);
+  if (/^PETSTORE_(?:\w+_)?(?:SERVICE_(?:HOST|PORT)(?:_|$)|PORT_)/.test(name)) return true;
+  return /^PETSTORE_(?:\w+_)?PORT$/.test(name) && !/^[0-9]+$/.test(env[name] ?? '');
 }

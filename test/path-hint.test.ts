@@ -17,14 +17,13 @@ const HINTS: Hints = [
   ['/pets', '/v1/pets'],
   ['/v1/pet/7', '/v1/pets/7'],
   ['/v1/pets/7/', '/v1/pets/7'],
+  ['//', '/'],
   ['//v1//pets', '/v1/pets'],
-  ['/PETS', '/v1/pets'],
   ['/V1/Pets', '/v1/pets'],
   ['/v2/pets', '/v1/pets'],
   ['/api/v1/p%65ts', '/v1/pets'],
   ['/v1/livez', '/livez'],
   ['/ready', '/readyz'],
-  ['/v1/openapi.json', '/openapi.json'],
   ['/doc', '/docs'],
   // Two mistakes, or a name that is only similar, get no suggestion.
   ['/pet', ''],
@@ -32,7 +31,6 @@ const HINTS: Hints = [
   ['/v1/dogs', ''],
   ['/v1', ''],
   ['/v1/pets/1/2', ''],
-  ['/v1/store/orders', ''],
   ['/index.html', ''],
   [`/${'a/'.repeat(95)}pets`, '/v1/pets'],
   [`/${'a/'.repeat(100)}pets`, ''],
@@ -41,7 +39,9 @@ const HINTS: Hints = [
 for (const prefix of ['', '/shop']) {
   test(`The 404 of an unknown path has a hint, with the prefix "${prefix}"`, async (t) => {
     const service = await openService(t, { prefix, page: true });
-    for (const [path, meant] of HINTS) {
+    // Below a prefix the page's own path may lack its slash.
+    const hints = prefix === '' ? HINTS : ([['', '/'], ...HINTS] as const);
+    for (const [path, meant] of hints) {
       const hint =
         meant === '' ? `: ${prefix}/docs lists all paths` : `, did you mean ${prefix}${meant}?`;
       for (const method of ['GET', 'POST']) {

@@ -44,10 +44,8 @@ try {
   const keys = data.keys.length + strayKeys;
   if (keys > 0) console.log(`${keys} idempotency ${keys === 1 ? 'key' : 'keys'} in their own file`);
   if (strayKeys > 0) {
-    const belong = strayKeys === 1 ? 'belongs to a pet' : 'belong to pets';
-    console.log(
-      `${strayKeys} of them ${belong} that this data file does not have, and will be forgotten`,
-    );
+    const belong = strayKeys === 1 ? 'belongs to a pet that is' : 'belong to pets that are';
+    console.log(`${strayKeys} of them ${belong} missing or different, and will be forgotten`);
   }
   if (snapshot?.hasChecksum === false)
     console.log('The data file has no checksum line: a changed letter in it would not be noticed');

@@ -39,14 +39,16 @@ export function createPathHint(paths: KnownPaths): (path: string, mount?: string
     }
     const normalized = normalizePath(path);
     const isBelow = `${normalized}/`.startsWith(`${prefix}/`);
-    const asked = path.length > MAX_PATH_LENGTH ? [] : segmentsOf(normalized);
+    const asked = segmentsOf(normalized);
     let [best, bestEdits] = ['', Infinity];
-    for (const { base, names } of known) {
+    for (const { base, names } of path.length > MAX_PATH_LENGTH ? [] : known) {
       const found = compare(asked, base, names);
-      if (found >= bestEdits || names.length === 0) continue;
+      if (found >= bestEdits) continue;
       const sent = asked.slice(-names.length);
       const filled = names.map((name, index) => (isParameter(name) ? sent[index]! : name));
-      [best, bestEdits] = [`/${[...base, ...filled].join('/')}`, found];
+      // The path of the page has no name, only a slash after the prefix.
+      const path = ['', ...base, ...(names.length === 0 ? [''] : filled)].join('/');
+      [best, bestEdits] = [path, found];
     }
     const outside = isBelow ? '' : `: every path begins with ${prefix}/`;
     if (best !== '') return `${outside}, did you mean ${cut(best)}?`;
@@ -71,6 +73,7 @@ function compare(
   if (asked.length < names.length) return Infinity;
   const start = asked.length - names.length;
   const hasBase = asked.slice(0, start).join('/').toLowerCase() === base.join('/').toLowerCase();
+  if (names.length === 0 && !hasBase) return Infinity;
   let sum = 0;
   for (const [index, name] of names.entries()) {
     if (isParameter(name)) continue;

@@ -44,7 +44,11 @@ const EXPOSED: readonly string[] = [
     'WWW-Authenticate, X-Request-Id',
 ];
 
-/** Returns true for an origin as browsers send it, and for '*'. */
+/**
+ * Returns true for an origin as browsers send it, and for '*'. A `*` in a host is valid in a URL,
+ * but matches no origin.
+ */
 export function isOrigin(text: string): boolean {
-  return text === '*' || (URL.canParse(text) && new URL(text).origin === text);
+  if (text === '*') return true;
+  return !text.includes('*') && URL.canParse(text) && new URL(text).origin === text;
 }

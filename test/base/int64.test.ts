@@ -3,8 +3,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { INT64_MAX, INT64_MIN, int64FromLiteral, parseInt64 } from '../../src/base/int64.ts';
-import { rounds } from '../support/extent.ts';
-import { forAll, randomInt64, type Random } from '../support/random.ts';
 
 const MAX = '9223372036854775807';
 const ABOVE_MAX = '9223372036854775808';
@@ -64,22 +62,6 @@ test('Long rows of digits are read in linear time', () => {
   }
 });
 
-test('Every value is read exactly from any of its equivalent forms', () => {
-  forAll(rounds(5000, 20_000), (random) => {
-    const digits = randomInt64(random);
-    const whole = shiftedLiteral(random, digits, 0);
-    assert.equal(int64FromLiteral(whole), digits, whole);
-    const decimals = 1 + random.below(25);
-    const fraction = shiftedLiteral(random, digits, decimals);
-    const isWhole = digits % 10n ** BigInt(decimals) === 0n;
-    if (!isWhole) assert.equal(int64FromLiteral(fraction), undefined, fraction);
-    const beyond = BigInt(random.pick([1, 2, 1 + random.below(2 ** 31)]));
-    const outside = random.oneIn(2) ? INT64_MAX + beyond : INT64_MIN - beyond;
-    const literal = shiftedLiteral(random, outside, 0);
-    assert.equal(int64FromLiteral(literal), undefined, literal);
-  });
-});
-
 test('Plain decimal digits with an optional minus are read from a path or a query', () => {
   const cases: readonly (readonly [value: bigint | undefined, texts: readonly string[]])[] = [
     [0n, ['0', '-0']],
@@ -94,21 +76,3 @@ test('Plain decimal digits with an optional minus are read from a path or a quer
     for (const text of texts) assert.equal(parseInt64(text), value, JSON.stringify(text));
   }
 });
-
-/** The value digits × 10^-decimals as a JSON number, its point and exponent moved about. */
-function shiftedLiteral(random: Random, digits: bigint, decimals: number): string {
-  const sign = digits < 0n ? '-' : '';
-  const padding = digits === 0n ? 0 : random.below(4);
-  const written = `${digits < 0n ? -digits : digits}${'0'.repeat(padding)}`;
-  const fractionDigits = random.below(30);
-  // Zeros in front make room for the point; JSON wants one digit, and no zero, before it.
-  const padded = written.padStart(fractionDigits + 1, '0');
-  const whole = padded.slice(0, padded.length - fractionDigits);
-  const fraction = padded.slice(padded.length - fractionDigits);
-  const exponent = fractionDigits - padding - decimals;
-  const exponentSign = exponent < 0 ? '-' : random.pick(['', '+']);
-  const exponentDigits = `${'0'.repeat(random.below(3))}${Math.abs(exponent)}`;
-  const power = `${random.pick(['e', 'E'])}${exponentSign}${exponentDigits}`;
-  const point = fraction === '' ? '' : `.${fraction}`;
-  return `${sign}${whole}${point}${exponent === 0 && random.oneIn(2) ? '' : power}`;
-}

@@ -14,37 +14,31 @@ const STRANGER_UID = 54_321;
 /** With a blank at both ends, other scripts, an emoji and the signs of URLs. */
 const HARD_NAME = ' my Kätzchen и 猫 🐈 100%41 #1?a=b&c;d+e ';
 
-test("dist/ alone serves, and has the operator's tools", async (t) => {
-  const cwd = tempDir(t);
-  copyDist(cwd);
-  const run = (...args: readonly string[]): string =>
-    execFileSync(process.execPath, args, { cwd }).toString();
-  await assertServes(t, { command: process.execPath, args: ['dist/server.js'], cwd });
-  // As commands, and at the paths that they had in release 1.0.0.
-  assert.equal(run('dist/server.js', 'check-data'), CHECKED);
-  assert.equal(run('dist/check-data.js'), CHECKED);
-  assert.match(run('dist/server.js', 'make-key'), /^sha256:[0-9a-f]{64}$/m);
-  assert.match(run('dist/make-key.js'), /^sha256:[0-9a-f]{64}$/m);
-});
-
 const CHECKED = 'data/pets.json: 1 pet, the greatest id is 1\n';
 
-test('A read-only dist/ in a CommonJS project with a hard path serves through a link', async (t) => {
+test("A read-only dist/ in a CommonJS project with a hard path serves through a link, and has the operator's tools", async (t) => {
   const readOnly: string[] = [];
   t.after(() => readOnly.forEach((path) => chmodSync(path, 0o755)));
   const folder = tempDir(t);
   chmodSync(folder, 0o755);
   const project = join(folder, HARD_NAME);
-  copyDist(project);
+  cpSync(join(ROOT, 'dist'), join(project, 'dist'), { recursive: true });
   writeFileSync(join(project, 'package.json'), '{ "type": "commonjs" }');
   readOnly.push(project, join(project, 'dist'));
   for (const path of readOnly) chmodSync(path, 0o555);
   const cwd = join(folder, `data of${HARD_NAME}`);
   mkdirSync(cwd);
   symlinkSync(project, join(cwd, 'current'));
-  const program = { command: process.execPath, args: [join('current', 'dist', 'server.js')], cwd };
   const stranger = strangerOf(cwd);
-  await assertServes(t, { ...program, ...stranger });
+  const args = ['current/dist/server.js'];
+  await assertServes(t, { command: process.execPath, args, cwd, ...stranger });
+  const run = (name: string, ...more: readonly string[]): string =>
+    execFileSync(process.execPath, [`current/dist/${name}.js`, ...more], { cwd }).toString();
+  // As commands, and at the paths that they had in release 1.0.0.
+  assert.equal(run('server', 'check-data'), CHECKED);
+  assert.equal(run('check-data'), CHECKED);
+  assert.match(run('server', 'make-key'), /^sha256:[0-9a-f]{64}$/m);
+  assert.match(run('make-key'), /^sha256:[0-9a-f]{64}$/m);
   if (stranger === undefined) t.skip('needs root, and a Node that another user can run');
 });
 
@@ -58,7 +52,3 @@ function strangerOf(cwd: string): { readonly uid: number; readonly env: Env } | 
 }
 
 type Env = Record<string, string>;
-
-function copyDist(folder: string): void {
-  cpSync(join(ROOT, 'dist'), join(folder, 'dist'), { recursive: true });
-}

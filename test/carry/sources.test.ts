@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { assertServes, findNpm, npmEnv, pathWithThisNode, ROOT } from '../support/process/carry.ts';
 import { end, startProgram } from '../support/process/process.ts';
-import { KEY, startService } from '../support/http/service.ts';
+import { KEY, openService } from '../support/http/service.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 
 const canRunSources = Boolean((process.features as { typescript?: unknown }).typescript);
@@ -25,7 +25,8 @@ const npm = findNpm();
 
 test('src/ and package.json alone serve with node src/server.ts', needsStripping, async (t) => {
   const cwd = checkout(t, ['src', 'package.json']);
-  await assertServes(t, { command: process.execPath, args: ['src/server.ts'], cwd });
+  const log = await assertServes(t, { command: process.execPath, args: ['src/server.ts'], cwd });
+  for (const line of log.trim().split('\n')) JSON.parse(line);
 });
 
 test('npm start serves if the compiler cannot be installed', needsStripping, async (t) => {
@@ -47,8 +48,7 @@ test('npm start reports a compiler that is needed and cannot be installed', asyn
 });
 
 test('The conformance kit runs from a clone without an installation', needsStripping, async (t) => {
-  const service = await startService();
-  t.after(() => service.close());
+  const service = await openService(t);
   const cwd = checkout(t, START_NEEDS);
   const args = ['scripts/conformance.mjs', `${service.origin}/v1`, '--key', KEY, '--only', '8'];
   const run = startProgram(process.execPath, args, { cwd });

@@ -59,19 +59,19 @@ const NO_PETS: readonly (readonly [text: string, complaint: RegExp])[] = [
 ];
 
 for (const [text, complaint] of NO_PETS) {
-  test(`The client refuses the response ${text.slice(0, 60)} as a Pet`, async () => {
-    const { client } = scriptedClient([answers(200, text), answers(201, text)]);
+  test(`The client refuses the response ${text.slice(0, 60)} as a Pet, also in a list`, async () => {
+    const list = `[${PET_TEXT},${text}]`;
+    const { client } = scriptedClient([answers(200, text), answers(201, text), answers(200, list)]);
     const expected = { name: 'PetStoreError', code: 'invalid_answer', message: complaint };
     await assert.rejects(client.getPet(1), { ...expected, status: 200 });
-    await assert.rejects(client.createPet({ name: 'x', categoryId: 1 }), {
-      ...expected,
-      status: 201,
-    });
+    const adding = client.createPet({ name: 'x', categoryId: 1 });
+    await assert.rejects(adding, { ...expected, status: 201 });
+    await assert.rejects(client.listPets(), { code: 'invalid_answer' });
   });
 }
 
-test('The client refuses a list that is not an array, or has an element that is not a Pet', async () => {
-  const texts = ['{}', 'null', PET_TEXT, `[${PET_TEXT},{"id":2}]`, `[[${PET_TEXT}]]`];
+test('The client refuses a list that is not an array', async () => {
+  const texts = ['{}', 'null', PET_TEXT];
   const { client } = scriptedClient(texts.map((text) => answers(200, text)));
   for (const _ of texts) await assert.rejects(client.listPets(), { code: 'invalid_answer' });
 });

@@ -12,6 +12,7 @@ const NO_COMMAND = 'Argument 1 is neither an option nor a command';
 const MISTAKES: readonly (readonly [given: string, mistake: string])[] = [
   ['PETSTORE_MEMORY=yes', 'PETSTORE_MEMORY must be on or off, not "yes"'],
   [`${ETCD} PETSTORE_DATA_FILE=p.json`, 'PETSTORE_ETCD and PETSTORE_DATA_FILE exclude each other'],
+  ['PETSTORE_DATA_FILE=file:///p.json', 'PETSTORE_DATA_FILE must be a path, not a URL'],
   ['--etcd http://e:1 --memory', '--etcd and --memory exclude each other'],
   [
     'PETSTORE_ETCD_PREFIX=a/',
@@ -50,6 +51,7 @@ const MISTAKES: readonly (readonly [given: string, mistake: string])[] = [
   ['-- --port', 'Unexpected argument 2: see --help'],
   ['PETSTORE_DATAFILE=x', 'Unknown variable PETSTORE_DATAFILE: did you mean PETSTORE_DATA_FILE?'],
   ['PETSTORE_PORT=9999', 'Unknown variable PETSTORE_PORT: did you mean PORT?'],
+  ['PETSTORE_HTTP_PORT=9999', 'Unknown variable PETSTORE_HTTP_PORT: did you mean PORT?'],
   ['PETSTORE_SERVICE_X=', 'Unknown variable PETSTORE_SERVICE_X: did you mean PETSTORE_PREFIX?'],
   ['PETSTORE_HOST=0.0.0.0', 'Unknown variable PETSTORE_HOST: did you mean HOST?'],
 ];
@@ -97,16 +99,18 @@ test('All mistakes in variables, flags and the API keys file are reported togeth
   });
 });
 
-test('Variables that Kubernetes sets for a Service named petstore are ignored', async () => {
-  const env = {
-    PETSTORE_SERVICE_HOST: '10.0.0.1',
-    PETSTORE_SERVICE_PORT: '80',
-    PETSTORE_SERVICE_PORT_HTTP: '80',
-    PETSTORE_PORT_80_TCP_ADDR: '10.0.0.1',
-    PETSTORE_PORT_80_TCP_PORT: '80',
-  };
-  for (const PETSTORE_PORT of ['tcp://10.0.0.1:80', 'udp://[fd00::1]:80', '']) {
-    const result = await read({ ...env, PETSTORE_PORT }, []);
-    assert.deepEqual(result, { kind: 'run', config: DEFAULTS, apiKeys: [] });
+test('Variables that Kubernetes sets for Services named petstore or petstore-… are ignored', async () => {
+  for (const service of ['PETSTORE', 'PETSTORE_ETCD', 'PETSTORE_V2_API']) {
+    const env = {
+      [`${service}_SERVICE_HOST`]: '10.0.0.1',
+      [`${service}_SERVICE_PORT`]: '80',
+      [`${service}_SERVICE_PORT_HTTP`]: '80',
+      [`${service}_PORT_80_TCP_ADDR`]: '10.0.0.1',
+      [`${service}_PORT_80_TCP_PORT`]: '80',
+    };
+    for (const url of ['tcp://10.0.0.1:80', 'udp://[fd00::1]:80', '']) {
+      const result = await read({ ...env, [`${service}_PORT`]: url }, []);
+      assert.deepEqual(result, { kind: 'run', config: DEFAULTS, apiKeys: [] });
+    }
   }
 });

@@ -78,7 +78,9 @@ const ROWS: Readonly<Record<RowName, Row>> = {
     variable: 'PETSTORE_CORS_ORIGIN',
     valid: { '*': ['*'], [SHOP]: [SHOP], [BOTH.join(', ')]: BOTH },
     expected: 'an origin such as https://shop.example, or *',
-    invalid: ['shop.example', `${SHOP}/`, 'HTTPS://shop.example', ''].map((text) => `*,${text}`),
+    invalid: ['shop.example', `${SHOP}/`, 'HTTPS://shop.example', 'https://*.example', ''].map(
+      (text) => `*,${text}`,
+    ),
   },
 };
 

@@ -108,15 +108,6 @@ test('After a failed sync with little room, creates work as soon as there is mor
   ledger.check(await petsAtNextStart(dataFile));
 });
 
-test('A new data file on a full disk is refused in one line, with exit code 1', async (t) => {
-  const folder = mountTmpfs(t, MIB);
-  if (folder === undefined) return;
-  fill(join(folder, 'ballast'));
-  const dataFile = join(folder, 'pets.json');
-  await assertRefused(startOn(t, dataFile), /^petstore: .*ENOSPC.*\n$/);
-  assert.deepEqual([existsSync(dataFile), existsSync(`${dataFile}.tmp`)], [false, false]);
-});
-
 test('A read-only file system is refused in one line, with exit code 1', async (t) => {
   const folder = mountTmpfs(t, MIB);
   if (folder === undefined) return;

@@ -10,7 +10,7 @@ import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { tempDir } from '../support/disk/temp-dir.ts';
 import { rounds } from '../support/extent.ts';
-import type { Outcome } from '../support/http/wire.ts';
+import { connectWire, type Outcome } from '../support/http/wire.ts';
 import { PetLedger } from '../support/pets/pet-ledger.ts';
 import { REFUSED, startLoad } from '../support/pets/pet-load.ts';
 import { end, portOf, startFor, type Process } from '../support/process/process.ts';
@@ -55,8 +55,13 @@ test(`${RESTARTS} restarts on an inherited socket refuse and reset no request`, 
   for (let restart = 0; restart < RESTARTS; restart += 1) {
     await load.answered(100 + random.below(200));
     assert.equal(await end(service, 'SIGTERM'), 0, service.stderr());
+    const connection = await connectWire(supervisor.port);
+    const answer = connection.send('GET', '/v1/pets');
     service = start();
     await service.ready();
+    // Not 503, as from a service that is starting.
+    assert.equal((await answer).status, 200);
+    connection.close();
   }
   load.stop();
   assert.equal(assertWhole(await load.ended, []), 0);

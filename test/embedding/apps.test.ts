@@ -34,8 +34,16 @@ test('An app that is closed while it opens releases its data file', async (t) =>
     await next.close();
     await opening;
   }
-  const atUrl = await openApp({ ...options, dataFile: pathToFileURL(options.dataFile) });
-  await atUrl.close();
+});
+
+test('The data file may be a path, a file: URL, or the text of one', async (t) => {
+  const path = join(tempDir(t), 'pets.json');
+  const url = pathToFileURL(path);
+  for (const [index, dataFile] of [path, url, url.href].entries()) {
+    const app = await openApp({ dataFile, apiKeys: [KEY] });
+    assert.equal((await app.pets.create({ name: 'Rex', categoryId: 7 })).id, BigInt(index + 1));
+    await app.close();
+  }
 });
 
 test('An imported app adds no process listener and does not keep the process alive', async (t) => {

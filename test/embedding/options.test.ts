@@ -50,6 +50,17 @@ const WRONG: readonly (readonly [options: object, message: string])[] = [
   ],
   [{ store: { ...store, get: 1 } }, 'store: expected a PetStore, but it has no get'],
   [{ store: undefined }, 'dataFile, memory, etcd, store: expected exactly one of them, not 0'],
+  ...[{}, [], { datafile: 'pets.json' }].map(
+    (memory) =>
+      [
+        { store: undefined, memory },
+        'memory: expected true or an object with dataFile, not …',
+      ] as const,
+  ),
+  [
+    { store: undefined, memory: { dataFile: 'pets.json', limit: 1 } },
+    'memory.limit: unknown option, did you mean dataFile?',
+  ],
   [{ apiKey: 'k' }, 'apiKey: unknown option, did you mean apiKeys?'],
   [
     { store: undefined, etcd: { endpoints: ['http://e:1'] }, bodyLimitBytes: 1_048_577 },
@@ -58,6 +69,7 @@ const WRONG: readonly (readonly [options: object, message: string])[] = [
   [{ store: undefined, dataFile: 7 }, `${FILE}, not 7`],
   [{ store: undefined, dataFile: '' }, `${FILE}, not ""`],
   [{ store: undefined, dataFile: new URL('http://a/b') }, `${FILE}, not URL…`],
+  [{ store: undefined, dataFile: 'file://host/x' }, `${FILE}, not "file://host/x"`],
   ...[-1, 1.5, NaN, Infinity, '65536'].map(
     (bodyLimitBytes) =>
       [{ bodyLimitBytes }, 'bodyLimitBytes: expected an integer from 1 to 5242880, not …'] as const,

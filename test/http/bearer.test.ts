@@ -33,24 +33,17 @@ const INVALID = 'The API key is not valid';
 const REFUSED: readonly (readonly [message: string, ...authorizations: string[]])[] = [
   ['An API key is required: Authorization: Bearer <API_KEY>'],
   ['Expected one Authorization header field, not 2', 'Bearer first-key', 'Bearer first-key'],
-  ['Expected one Authorization header field, not 3', 'Bearer no', 'Bearer no', 'Bearer second'],
   [FORM, ''],
   [FORM, 'Bearer'],
-  [FORM, 'Bearer '],
   [FORM, 'Bearer    '],
   [FORM, 'first-key'],
   [FORM, 'Bearerfirst-key'],
-  [FORM, 'Bearer:first-key'],
   [FORM, 'Bearer\tfirst-key'],
   [FORM, 'Basic Zmlyc3Q6a2V5'],
-  [FORM, 'Token first-key'],
   [INVALID, 'Bearer other-key'],
-  [INVALID, 'Bearer first-ke'],
   [INVALID, 'Bearer first-key second'],
-  [INVALID, `Bearer ${digestKey('hashed-key')}`],
   [INVALID, `Bearer ${digestKey('hashed-key').slice('sha256:'.length)}`],
   [INVALID, 'Bearer \u00e9\u00ff'],
-  [INVALID, 'Bearer first-key\u00a0'],
   [INVALID, 'Bearer \u00a0first-key'],
 ];
 
@@ -77,16 +70,9 @@ test('A keyring finds a key by its digest each time, and no other key', () => {
   const digest = `sha256:${hex.toUpperCase()}`;
   const find = keyringOf('plain', digest);
   for (let round = 0; round < 3; round += 1) {
-    assert.equal(find('hashed-kez'), undefined);
-    assert.equal(find(''), undefined);
+    for (const other of ['hashed-kez', 'hashed-ke', '']) assert.equal(find(other), undefined);
     assert.equal(find('hashed-key')?.text, 'hashed-key');
     assert.equal(find('hashed-key')?.use.name, digest);
-    assert.equal(find('hashed-ke'), undefined);
     assert.equal(find('plain')?.use.name, 'plain');
   }
-});
-
-test('A keyring without keys finds none', () => {
-  const find = keyringOf();
-  for (const token of ['', 'a', 'undefined']) assert.equal(find(token), undefined);
 });

@@ -9,7 +9,7 @@ import { Duplex } from 'node:stream';
 import { createHttpServer } from '../../src/http/http-server.ts';
 import { LIMITS } from '../../src/http/limits.ts';
 import { parseAnswers } from '../support/http/answers.ts';
-import { listen } from '../support/http/service.ts';
+import { listenFor } from '../support/http/service.ts';
 import { assertErrorAnswer, openWire, requestOf, statusesOf } from '../support/http/wire.ts';
 import { until } from '../support/until.ts';
 
@@ -62,8 +62,7 @@ test('A client whose connection was not read until now gets no 408', async (t) =
     },
     { maxWaitingRequests: 16 },
   );
-  t.after(() => server.close().closeAllConnections());
-  const port = await listen(server);
+  const port = await listenFor(t, server);
   const first = once(server, 'connection');
   const many = await openWire(t, port);
   await first;

@@ -6,7 +6,7 @@ import { Duplex } from 'node:stream';
 import { test, type TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Connection, PipelineQueue } from '../../src/http/pipelining.ts';
-import { listen } from '../support/http/service.ts';
+import { listenFor } from '../support/http/service.ts';
 import { openWire, requestOf, type Wire } from '../support/http/wire.ts';
 import { until } from '../support/until.ts';
 
@@ -21,7 +21,7 @@ interface Client {
   readonly wire: Wire;
   readonly connection: Connection;
   /** The states that it entered, in their order. */
-  readonly entered: Connection['state'][];
+  entered(): readonly Connection['state'][];
 }
 
 interface Bench {
@@ -45,9 +45,8 @@ async function startBench(t: TestContext, maxWaiting: number): Promise<Bench> {
   }, maxWaiting);
   const server = createServer((request, response) => queue.serve(request, response));
   server.on('connection', (socket) => queue.add(socket));
-  const port = await listen(server);
-  t.after(() => server.close().closeAllConnections());
-  const entered = spyOnStates(t);
+  const port = await listenFor(t, server);
+  const { mock } = t.mock.method(Connection.prototype, 'enter');
   const bench: Bench = {
     server,
     queue,
@@ -58,25 +57,11 @@ async function startBench(t: TestContext, maxWaiting: number): Promise<Bench> {
       const wire = await openWire(t, port);
       await until(() => queue.connections.size > known);
       const connection = [...queue.connections.values()].at(-1)!;
-      return { wire, connection, entered: entered(connection) };
+      const calls = (): typeof mock.calls => mock.calls.filter((call) => call.this === connection);
+      return { wire, connection, entered: () => calls().map((call) => call.arguments[0]) };
     },
   };
   return bench;
-}
-
-function spyOnStates(t: TestContext): (connection: Connection) => Connection['state'][] {
-  const states = new WeakMap<Connection, Connection['state'][]>();
-  const { enter } = Connection.prototype;
-  const spied = function (this: Connection, state: Connection['state']): void {
-    enter.call(this, state);
-    states.get(this)?.push(state);
-  };
-  t.mock.method(Connection.prototype, 'enter', spied);
-  return (connection) => {
-    const entered: Connection['state'][] = [];
-    states.set(connection, entered);
-    return entered;
-  };
 }
 
 test('reading → queued → reading: a request waits for the response before it', async (t) => {
@@ -94,7 +79,7 @@ test('reading → queued → reading: a request waits for the response before it
   assert.equal(connection.waiting.length, 2);
   bench.held[0]!.end();
   await wire.answers(5);
-  assert.deepEqual(entered, ['queued', 'reading']);
+  assert.deepEqual(entered(), ['queued', 'reading']);
   assert.equal(connection.socket.isPaused(), false);
 });
 
@@ -104,8 +89,8 @@ test('reading → held → reading: a connection is not read while too many requ
   const { wire, connection } = await bench.connect();
   wire.socket.write(HELD + NOW.repeat(3));
   await until(() => connection.waiting.length === 3);
-  await until(() => other.entered.length === 2);
-  assert.deepEqual(other.entered, ['held', 'reading']);
+  await until(() => other.entered().length === 2);
+  assert.deepEqual(other.entered(), ['held', 'reading']);
   assert.equal(other.connection.socket.isPaused(), false);
 });
 
@@ -118,8 +103,8 @@ test('queued → held → reading: a connection is held after its last request, 
   bench.onRequest = () => bench.held.shift()?.end();
   second.wire.socket.write(HELD + NOW.repeat(3));
   await first.wire.answers(2);
-  await until(() => first.entered.length === 3);
-  assert.deepEqual(first.entered, ['queued', 'held', 'reading']);
+  await until(() => first.entered().length === 3);
+  assert.deepEqual(first.entered(), ['queued', 'held', 'reading']);
 });
 
 test('A connection that is opened while others are held is held, too', async (t) => {
@@ -217,7 +202,7 @@ test('ending → closed: a client that does not read its last response is closed
   const second = await bench.connect();
   second.wire.socket.write(HELD + NOW.repeat(2));
   await until(() => !bench.queue.connections.has(first.connection.socket));
-  assert.deepEqual(second.entered, ['queued']);
+  assert.deepEqual(second.entered(), ['queued']);
   bench.held[1]!.end('held');
   assert.equal((await second.wire.answers(3)).length, 3);
 });
@@ -228,7 +213,7 @@ test('The waiting requests of a connection are discarded when it closes', async 
     const { wire, connection, entered } = await bench.connect();
     wire.socket.write(HELD + NOW.repeat(4));
     await until(() => connection.weight === 4);
-    assert.deepEqual(entered, ['queued']);
+    assert.deepEqual(entered(), ['queued']);
     connection.socket.destroy();
     await until(() => bench.queue.connections.size === 0);
     assert.equal(connection.weight, 0);

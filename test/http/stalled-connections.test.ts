@@ -50,23 +50,15 @@ const CASES: readonly (readonly [
 
 for (const [what, start, change, closed] of CASES) {
   test(`A connection that ${what} is closed ${closed === undefined ? 'never' : `after ${closed} s`}`, (t) => {
-    const watched = { ...start };
     let second = 0;
     let closedAt: number | undefined;
-    const socket = {
-      get bytesWritten() {
-        return watched.bytesWritten;
-      },
-      _handle: watched,
-      listenerCount: () => watched.listeners,
-      destroy: () => (closedAt ??= second),
-    } as unknown as Socket;
-    const connection = Object.defineProperties({ socket } as Connection, {
-      isDue: { get: () => watched.isDue },
-      isPaused: { get: () => watched.isPaused },
-    });
+    const listenerCount = (): number => start.listeners;
+    const destroy = (): unknown => (closedAt ??= second);
+    // One object is the connection, its socket and the handle of that.
+    const watched = { ...start, listenerCount, destroy };
+    const socket = Object.assign(watched, { _handle: watched }) as unknown as Socket;
     const queue = new PipelineQueue(() => undefined, 1);
-    queue.connections.set(socket, connection);
+    queue.connections.set(socket, Object.assign(watched, { socket }) as unknown as Connection);
     let check = (): void => assert.fail('Nothing is checked');
     t.mock.method(globalThis, 'setInterval', (run: () => void, ms: number) => {
       assert.equal(ms, 1000);

@@ -13,20 +13,10 @@ import { createMemoryStore } from '../../src/stores/memory-store.ts';
 import { KEY, listenFor, openService } from '../support/http/service.ts';
 import { CHUNKED, REX, REX_1, ask, assertErrorAnswer } from '../support/http/wire.ts';
 
-const NO_KEY = { headers: { Authorization: '' } };
-
 test('From 2030-12-05T00:00:00Z on it answers 410 to every petId', async (t) => {
   let time = Date.parse('2030-12-05T00:00:00Z') - 1;
   const service = await openService(t, { now: () => time });
   await service.post(REX);
-  const link = '</v1/pets>; rel="successor-version"';
-  const signs = async (line: string): Promise<readonly unknown[]> => {
-    const { headers } = await ask(service, line);
-    return ['deprecation', 'sunset', 'link'].map((name) => headers.get(name));
-  };
-  for (const line of ['GET /v1/pets/1', 'HEAD /v1/pets/1', 'GET /v1/pets/0']) {
-    assert.deepEqual(await signs(line), ['@1795219200', 'Thu, 05 Dec 2030 00:00:00 GMT', link]);
-  }
   assert.equal((await ask(service, 'GET /v1/pets/1')).body, REX_1);
 
   // The clock is asked on each request.
@@ -35,42 +25,37 @@ test('From 2030-12-05T00:00:00Z on it answers 410 to every petId', async (t) => 
   for (const petId of ['1', '0', 'x']) {
     const answer = await ask(service, `GET /v1/pets/${petId}`);
     assert.equal(assertErrorAnswer(answer, 'operation_removed'), message);
-    assert.deepEqual(await signs(`GET /v1/pets/${petId}`), [undefined, undefined, link]);
   }
-  assert.equal((await service.fetch('/v1/pets/1', NO_KEY)).status, 401);
   assertErrorAnswer(await ask(service, 'DELETE /v1/pets/1'), 'method_not_allowed');
   assert.equal((await ask(service, 'GET /v1/pets')).body, `[${REX_1}]`);
-  assert.deepEqual(await signs('GET /v1/pets'), [undefined, undefined, undefined]);
 });
 
 test('Several keys can be in force, as text or as a digest, and others from the next request on', async (t) => {
   const digest = createHash('sha256').update('second').digest('hex');
   const service = await openService(t, { apiKeys: ['first', `sha256:${digest}`] });
-  const statusesWith = (...keys: readonly string[]): Promise<readonly number[]> =>
-    Promise.all(
-      keys.map(async (key) => {
-        const headers = { Authorization: `Bearer ${key}` };
-        return (await service.fetch('/v1/pets', { headers })).status;
-      }),
-    );
-  assert.deepEqual(await statusesWith('first', 'second', 'second'), [200, 200, 200]);
-  assert.deepEqual(await statusesWith('third', digest, `sha256:${digest}`), [401, 401, 401]);
+  const statuses = async (): Promise<readonly number[]> => {
+    const keys = ['first', 'second', digest, `sha256:${digest}`, 'new'];
+    const init = keys.map((key) => ({ headers: { Authorization: `Bearer ${key}` } }));
+    const responses = await Promise.all(init.map((each) => service.fetch('/v1/pets', each)));
+    return responses.map(({ status }) => status);
+  };
+  assert.deepEqual(await statuses(), [200, 200, 401, 401, 401]);
   service.app.setApiKeys(['new']);
-  assert.deepEqual(await statusesWith('first', 'second', 'new'), [401, 401, 200]);
+  assert.deepEqual(await statuses(), [401, 401, 401, 401, 200]);
 });
 
 test('The limit is configurable, and exact', async (t) => {
   const service = await openService(t, { bodyLimitBytes: REX.length });
-  const first = REX.slice(0, 8);
-  const inChunks = (rest: string): string =>
-    `8\r\n${first}\r\n${rest.length.toString(16)}\r\n${rest}\r\n0\r\n\r\n`;
+  const inChunks = (body: string): string =>
+    [body.slice(0, 8), body.slice(8), '']
+      .map((chunk) => `${chunk.length.toString(16)}\r\n${chunk}\r\n`)
+      .join('');
   for (const [fields, write] of [
-    [[], (rest: string) => first + rest],
+    [[], String],
     [[CHUNKED], inChunks],
   ] as const) {
-    const rest = REX.slice(8);
-    assert.equal((await ask(service, 'POST /v1/pets', fields, write(rest))).status, 201);
-    const answer = await ask(service, 'POST /v1/pets', fields, write(`${rest} `));
+    assert.equal((await ask(service, 'POST /v1/pets', fields, write(REX))).status, 201);
+    const answer = await ask(service, 'POST /v1/pets', fields, write(`${REX} `));
     assert.match(assertErrorAnswer(answer, 'body_too_large'), /29 bytes/);
   }
 });

@@ -34,10 +34,7 @@ const CREATES: readonly (readonly [body: string, expected: Awaited<ReturnType<ty
   [`"${'x'.repeat(70_000)}"`, [413, null, 'body_too_large']],
   [REX, [201, null, REX_1]],
   [REX, REPLAYED],
-  ['{ "name" : "Rex",\n"categoryId":7, "status":"sold" }', REPLAYED],
   ['{"id":5,"status":"sold","categoryId":70e-1,"age":1,"name":"\\u0052ex"}', REPLAYED],
-  ['{"name":"rex","categoryId":7,"status":"sold"}', REUSED],
-  ['{"name":"Rex","categoryId":8,"status":"sold"}', REUSED],
   ['{"name":"Rex","categoryId":7}', REUSED],
   [REX, REPLAYED],
 ];
@@ -79,18 +76,17 @@ const INVALID: readonly string[] = [
   ...['"a";p=1', '"a"b', '"a"b"', '"\\a"', '"a\\"'],
 ];
 
-test('An invalid key is refused, and so are two, even if they are equal', () => {
+test('An invalid key is refused', () => {
   const error = { code: 'invalid_idempotency_key', status: 400 };
   for (const key of INVALID) assert.throws(() => hash(key), error, key);
-  const message = 'Expected one Idempotency-Key header field, not 2';
-  assert.throws(() => hash('k', 'k'), { ...error, message });
 });
 
-test('An invalid key is 401 without an API key, else 400, and ignored on other requests', async (t) => {
+test('Two keys are 400, even if they are equal, or 401 without an API key, and ignored on other requests', async (t) => {
   const service = await openService(t);
-  const fields = ['Idempotency-Key: a b'];
+  const fields = ['Idempotency-Key: a', 'Idempotency-Key: a'];
   const refused = await ask(service, 'POST /v1/pets', fields, '{ no JSON');
-  assertErrorAnswer(refused, 'invalid_idempotency_key');
+  const message = 'Expected one Idempotency-Key header field, not 2';
+  assert.equal(assertErrorAnswer(refused, 'invalid_idempotency_key'), message);
   const without = await service.post(REX, { ...keyed('a b'), Authorization: '' });
   assert.deepEqual(await told(without), [401, null, 'unauthorized']);
   await service.post(REX);

@@ -9,30 +9,25 @@ import { createJsonLog } from '../../src/ops/json-log.ts';
 import type { PetQuery } from '../../src/model/pet-store.ts';
 import { createMemoryStore } from '../../src/stores/memory-store.ts';
 import { openService } from '../support/http/service.ts';
-import { talk } from '../support/http/wire.ts';
 
-/** Starts a service, and returns what it has logged so far, as objects and as text. */
+/** Starts a service, and returns the entries that it logs. */
 async function start(t: TestContext, options: object = {}) {
-  const lines: string[] = [];
-  const log = createJsonLog((line) => lines.push(line));
+  const entries: Record<string, unknown>[] = [];
+  const log = createJsonLog((line) => entries.push(JSON.parse(line) as Record<string, unknown>));
   const service = await openService(t, { log, accessLog: true, ...options });
-  return {
-    service,
-    entries: () => lines.map((line) => JSON.parse(line) as Record<string, unknown>),
-    text: () => lines.join('\n'),
-  };
+  return { service, entries };
 }
 
 test('The access log is off by default, and responses then have no request id', async (t) => {
   const { service, entries } = await start(t, { accessLog: false });
   const response = await service.fetch('/v1/pets');
   assert.equal(response.headers.get('x-request-id'), null);
-  assert.deepEqual(entries(), []);
+  assert.deepEqual(entries, []);
 });
 
 test('The access log has one line per response, without the query or an API key', async (t) => {
   const apiKeys = ['plain', { key: 'secret-1', name: 'shop-2026' }];
-  const { service, entries, text } = await start(t, { apiKeys });
+  const { service, entries } = await start(t, { apiKeys });
   const requests = [
     ['/v1/pets?limit=3&token=secret', 'Bearer secret-1', 'shop-2026', 'listPets', 200],
     ['/v1/pets', 'Bearer plain', '', 'listPets', 200],
@@ -43,7 +38,7 @@ test('The access log has one line per response, without the query or an API key'
   for (const [path, Authorization, key, operation, status] of requests) {
     const headers = { Authorization, 'X-Forwarded-For': '203.0.113.7' };
     const response = await service.fetch(path, { headers });
-    const { time, durationMs, requestId, ...rest } = entries().at(-1)!;
+    const { time, durationMs, requestId, ...rest } = entries.at(-1)!;
     const expected = { level: 'info', event: 'Answered', client: '127.0.0.1', method: 'GET' };
     const bytes = (await response.text()).length;
     const [plain] = path.split('?');
@@ -53,28 +48,24 @@ test('The access log has one line per response, without the query or an API key'
     assert.equal(requestId, response.headers.get('x-request-id'));
   }
   await service.fetch('/v1/pets', { method: 'HEAD', headers: { Authorization: 'Bearer plain' } });
-  assert.equal(entries()[requests.length]!['bytes'], 0);
-  assert.doesNotMatch(text(), /secret|guessed|203\.0\.113/);
+  assert.equal(entries[requests.length]!['bytes'], 0);
+  assert.doesNotMatch(JSON.stringify(entries), /secret|guessed|203\.0\.113/);
 });
 
 test('The access log has the address of a connection that closed early', async (t) => {
   const store = createMemoryStore();
-  const { service, entries } = await start(t, {
-    store: {
-      ...store,
-      async list(query: PetQuery) {
-        socket.destroy();
-        await once(socket, 'close');
-        return store.list(query);
-      },
-    },
-  });
+  const list = async (query: PetQuery): Promise<unknown> => {
+    socket.destroy();
+    await once(socket, 'close');
+    return store.list(query);
+  };
+  const { service, entries } = await start(t, { store: { ...store, list } });
   const connected = once(service.server, 'connection');
   const failing = assert.rejects(service.fetch('/v1/pets'));
   const [socket] = (await connected) as [Socket];
   await failing;
-  while (entries().length === 0) await nextTurn();
-  assert.equal(entries()[0]!['client'], '127.0.0.1');
+  while (entries.length === 0) await nextTurn();
+  assert.equal(entries[0]!['client'], '127.0.0.1');
 });
 
 test("A client's request id is kept if it is short and plain, and replaced if not", async (t) => {
@@ -82,7 +73,7 @@ test("A client's request id is kept if it is short and plain, and replaced if no
   const sendId = async (id: string): Promise<string> => {
     const response = await service.fetch('/v1/pets', { headers: { 'X-Request-Id': id } });
     const used = response.headers.get('x-request-id');
-    assert.equal(entries().at(-1)!['requestId'], used);
+    assert.equal(entries.at(-1)!['requestId'], used);
     return used ?? '';
   };
   for (const id of ['a', 'abc-123_X.y', 'x'.repeat(64)]) assert.equal(await sendId(id), id);
@@ -101,21 +92,14 @@ test('A log that throws does not delay a response', async (t) => {
   assert.equal((await service.fetch('/v1/none')).status, 404);
 });
 
-test('A request cannot forge a line of the log', async (t) => {
-  const { service, entries, text } = await start(t);
-  const path = '/v1/"},{"level":"error"}\u2028%0a%0d\x7f';
-  const head = `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`;
-  await talk(service.port, Buffer.from(head));
-  assert.ok(text().split('\n').length <= 1, text());
-  for (const { level } of entries()) assert.equal(level, 'info');
-});
-
-test('The log has bigints as text, and texts of over 4,096 characters truncated', () => {
-  const causes: unknown[] = [];
-  const log = createJsonLog((line) => causes.push((JSON.parse(line) as { cause: unknown }).cause));
-  const longest = 'x'.repeat(4096);
-  for (const cause of [longest, `${longest}x`, 2n ** 63n]) log('info', 'Told', { cause });
-  assert.deepEqual(causes, [longest, `${longest}…`, '9223372036854775808']);
+test('A log entry is one line of JSON, with bigints as text, and long texts truncated', () => {
+  const lines: string[] = [];
+  const log = createJsonLog((line) => lines.push(line));
+  const [longest, forged] = ['x'.repeat(4096), '"}\r\n{"level":"error"}\u2028'];
+  for (const cause of [longest, `${longest}x`, 2n ** 63n, forged]) log('info', 'Told', { cause });
+  const causes = lines.map((line) => (JSON.parse(line) as { cause: unknown }).cause);
+  assert.deepEqual(causes, [longest, `${longest}…`, '9223372036854775808', forged]);
+  assert.doesNotMatch(lines.join(''), /[\r\n]/);
 });
 
 test('A failure of the service is logged with its cause and the request', async (t) => {
@@ -126,7 +110,7 @@ test('A failure of the service is logged with its cause and the request', async 
   const response = await service.fetch('/v1/pets?limit=3&token=secret');
   assert.equal(response.status, 500);
   assert.ok(!(await response.text()).includes('cause'));
-  const { time: _, cause, ...failure } = entries().find(({ level }) => level === 'error')!;
+  const { time: _, cause, ...failure } = entries.find(({ level }) => level === 'error')!;
   const requestId = response.headers.get('x-request-id');
   const expected = { level: 'error', event: 'A request failed', method: 'GET', path: '/v1/pets' };
   assert.deepEqual(failure, { ...expected, requestId });

@@ -6,7 +6,7 @@ import { writeFileSync } from 'node:fs';
 import { request as requestHttp, type IncomingMessage } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { join } from 'node:path';
-import { test, type TestContext } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CERTIFICATE_PEM, KEY_PEM } from '../support/process/certificate.ts';
 import { blockOf } from '../support/browser/page-block.ts';
@@ -18,40 +18,32 @@ import { tempDir } from '../support/disk/temp-dir.ts';
 const PAGE = 'src/ops/README.md';
 const ADDRESS = '127.0.0.1:8080';
 
-/** What differs on each machine. */
-interface Setup {
-  readonly folder: string;
-  /** Where the service listens. */
-  readonly upstream: string;
-  /** Where the proxy is to listen. */
-  readonly port: number;
-}
-
+/** A proxy, and its configuration: the block of the page for this machine, and what it needs. */
 interface Proxy {
   readonly program: string;
   readonly scheme: 'http' | 'https';
-  /** What is replaced in the block, in addition to the address of the service. */
-  texts(setup: Setup): Readonly<Record<string, string>>;
-  /** Returns the block with what it needs around it. */
-  around(block: string, folder: string): string;
-  /** The arguments before the file. */
+  configuration(block: Block, folder: string, port: number): string;
+  /** The arguments before the file: to check it, and to serve with it. */
   readonly check: readonly string[];
   readonly serve: readonly string[];
 }
 
+/** Returns the block of the page with these texts replaced. */
+type Block = (texts: Readonly<Record<string, string>>) => string;
+
 const NGINX: Proxy = {
   program: 'nginx',
   scheme: 'https',
-  texts: ({ folder, port }) => ({
-    '/etc/ssl/pets.example.pem': join(folder, 'cert.pem'),
-    '/etc/ssl/pets.example.key': join(folder, 'key.pem'),
-    'listen 443': `listen 127.0.0.1:${port}`,
-  }),
-  around(block, folder) {
+  configuration(block, folder, port) {
+    const server = block({
+      '/etc/ssl/pets.example.pem': join(folder, 'cert.pem'),
+      '/etc/ssl/pets.example.key': join(folder, 'key.pem'),
+      'listen 443': `listen 127.0.0.1:${port}`,
+    });
     const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
     const own = paths.map((name) => `${name}_temp_path ${join(folder, name)};`).join('\n');
     const main = `daemon off; master_process off; pid ${join(folder, 'pid')}; error_log stderr;`;
-    return `${main}\nevents {}\nhttp {\naccess_log off;\n${own}\n${block}}\n`;
+    return `${main}\nevents {}\nhttp {\naccess_log off;\n${own}\n${server}}\n`;
   },
   check: ['-t', '-c'],
   serve: ['-c'],
@@ -61,8 +53,8 @@ const CADDY: Proxy = {
   program: 'caddy',
   scheme: 'http',
   // With the name of a host Caddy would ask for a certificate.
-  texts: ({ port }) => ({ 'pets.example {': `http://127.0.0.1:${port} {` }),
-  around: (block) => `{\n\tadmin off\n}\n${block}`,
+  configuration: (block, _folder, port) =>
+    `{\n\tadmin off\n}\n${block({ 'pets.example {': `http://127.0.0.1:${port} {` })}`,
   check: ['validate', '--adapter', 'caddyfile', '--config'],
   serve: ['run', '--adapter', 'caddyfile', '--config'],
 };
@@ -70,41 +62,14 @@ const CADDY: Proxy = {
 const HAPROXY: Proxy = {
   program: 'haproxy',
   scheme: 'https',
-  texts: ({ folder, port }) => ({
-    '/etc/ssl/pets.example-with-key.pem': join(folder, 'both.pem'),
-    'bind :443': `bind 127.0.0.1:${port}`,
-  }),
-  around: (block) => block,
+  configuration: (block, folder, port) =>
+    block({
+      '/etc/ssl/pets.example-with-key.pem': join(folder, 'both.pem'),
+      'bind :443': `bind 127.0.0.1:${port}`,
+    }),
   check: ['-c', '-f'],
   serve: ['-db', '-f'],
 };
-
-/** Writes the block of the page for this machine, and returns the file. */
-function writeBlock({ program, texts, around }: Proxy, setup: Setup): string {
-  const all = { [ADDRESS]: setup.upstream, ...texts(setup) };
-  const block = Object.entries(all).reduce(
-    (text, [from, to]) => {
-      assert.ok(text.includes(from), `The block has no ${from}`);
-      return text.replaceAll(from, to);
-    },
-    blockOf(PAGE, program),
-  );
-  return writeTo(setup.folder, 'config', around(block, setup.folder));
-}
-
-function writeTo(folder: string, name: string, text: string): string {
-  writeFileSync(join(folder, name), text);
-  return join(folder, name);
-}
-
-async function setUp(t: TestContext): Promise<Setup> {
-  const folder = tempDir(t);
-  writeTo(folder, 'cert.pem', CERTIFICATE_PEM);
-  writeTo(folder, 'key.pem', KEY_PEM);
-  writeTo(folder, 'both.pem', CERTIFICATE_PEM + KEY_PEM);
-  const service = await openService(t, { prefix: '/shop' });
-  return { folder, upstream: `127.0.0.1:${service.port}`, port: await freePort() };
-}
 
 /** Sends a request with the key, and resolves with the response and its body. */
 async function send(
@@ -125,9 +90,24 @@ for (const proxy of [NGINX, CADDY, HAPROXY]) {
   const { program, scheme } = proxy;
 
   test(`${program} accepts its block, and serves with it`, needs(program), async (t) => {
-    const setup = await setUp(t);
-    const { folder, port } = setup;
-    const file = writeBlock(proxy, setup);
+    const [folder, port] = [tempDir(t), await freePort()];
+    const service = await openService(t, { prefix: '/shop' });
+    const block: Block = (texts) => {
+      let text = blockOf(PAGE, program);
+      for (const [from, to] of Object.entries({
+        [ADDRESS]: `127.0.0.1:${service.port}`,
+        ...texts,
+      })) {
+        assert.ok(text.includes(from), `The block has no ${from}`);
+        text = text.replaceAll(from, to);
+      }
+      return text;
+    };
+    const file = join(folder, 'config');
+    writeFileSync(file, proxy.configuration(block, folder, port));
+    writeFileSync(join(folder, 'cert.pem'), CERTIFICATE_PEM);
+    writeFileSync(join(folder, 'key.pem'), KEY_PEM);
+    writeFileSync(join(folder, 'both.pem'), CERTIFICATE_PEM + KEY_PEM);
     const home = { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
     const { status: checked, text } = run(program, [...proxy.check, file], home);
     assert.equal(checked, 0, text);

@@ -1,16 +1,14 @@
 /** The systemd units in src/ops/README.md: systemd-analyze accepts them, and a start waits. */
 
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { promisify } from 'node:util';
 import { blockOf } from '../support/browser/page-block.ts';
-import { end, portOf, startFor } from '../support/process/process.ts';
+import { end, portOf, runNode, startFor } from '../support/process/process.ts';
 import { needs, run } from '../support/process/program.ts';
-import { listen } from '../support/http/service.ts';
+import { listenFor } from '../support/http/service.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 
 const PAGE = 'src/ops/README.md';
@@ -41,17 +39,9 @@ function waitArguments(port: number): readonly string[] {
   return [...words.split(' '), quoted];
 }
 
-/** Waits as the unit does. Resolves with the exit code, or with null after a minute. */
-async function wait(port: number, mainPid: number | undefined): Promise<number | null> {
-  const env = { MAINPID: String(mainPid) };
-  const waiting = promisify(execFile)(process.execPath, waitArguments(port), {
-    env,
-    timeout: 60_000,
-  });
-  return waiting.then(
-    () => 0,
-    ({ code }: { code: number | null }) => code,
-  );
+/** Waits as the unit does. Resolves with the exit code. */
+async function wait(port: number, mainPid: number | undefined): Promise<number | string> {
+  return (await runNode(waitArguments(port), { env: { MAINPID: String(mainPid) } })).code;
 }
 
 test('The unit waits until the service is ready, while it responds with 503', async (t) => {
@@ -60,8 +50,7 @@ test('The unit waits until the service is ready, while it responds with 503', as
     asked += 1;
     response.writeHead(asked < 4 ? 503 : 200).end();
   });
-  t.after(() => server.close());
-  assert.equal(await wait(await listen(server), process.pid), 0);
+  assert.equal(await wait(await listenFor(t, server), process.pid), 0);
   assert.equal(asked, 4);
 });
 

@@ -9,7 +9,6 @@ import { curlLine } from '../../src/page/curl-line.ts';
 import { PAGE_MODULES } from '../../src/page/page.ts';
 import { POSIX, runCurl } from '../support/browser/run-curl.ts';
 import { ROOT } from '../support/process/carry.ts';
-import { end, startFor, startProgram } from '../support/process/process.ts';
 import { openService } from '../support/http/service.ts';
 
 const CSP =
@@ -24,9 +23,10 @@ const ADDRESSES: readonly (readonly [path: string, type: string])[] = [
 ];
 
 test('The page and its files need no API key, and have a strict Content-Security-Policy', async (t) => {
-  const { origin } = await openService(t, { page: true });
+  const { origin } = await openService(t, { page: true, prefix: '/shop' });
+  const off = await openService(t);
   for (const [path, type] of ADDRESSES) {
-    const response = await fetch(`${origin}${path}`);
+    const response = await fetch(`${origin}/shop${path}`);
     assert.equal(response.status, 200, path);
     assert.ok((await response.text()).length > 100);
     const { headers } = response;
@@ -35,28 +35,17 @@ test('The page and its files need no API key, and have a strict Content-Security
     assert.equal(headers.get('X-Content-Type-Options'), 'nosniff');
     assert.equal(headers.get('Referrer-Policy'), 'no-referrer');
     assert.equal(headers.get('Set-Cookie'), null);
+    // An embedded app has no page by default, and with a prefix none outside of it.
+    for (const other of [origin, off.origin]) {
+      assert.equal((await fetch(`${other}${path}`)).status, 404, path);
+    }
   }
   for (const path of ['/', '/docs']) {
-    for (const [method, status] of [
-      ['HEAD', 200],
-      ['OPTIONS', 204],
-      ['POST', 405],
-    ] as const) {
-      const { status: got, headers } = await fetch(`${origin}${path}`, { method });
+    for (const [method, status] of Object.entries({ HEAD: 200, OPTIONS: 204, POST: 405 })) {
+      const { status: got, headers } = await fetch(`${origin}/shop${path}`, { method });
       assert.equal(got, status);
       assert.equal(headers.get('Allow'), method === 'HEAD' ? null : 'GET, HEAD, OPTIONS');
     }
-  }
-});
-
-test('An embedded app has no page by default, and with a prefix below the prefix only', async (t) => {
-  const { origin } = await openService(t, {});
-  const mounted = await openService(t, { page: true, prefix: '/shop' });
-  const statusOf = async (url: string): Promise<number> => (await fetch(url)).status;
-  for (const [path] of ADDRESSES) {
-    assert.equal(await statusOf(`${origin}${path}`), 404, path);
-    assert.equal(await statusOf(`${mounted.origin}/shop${path}`), 200, path);
-    assert.equal(await statusOf(`${mounted.origin}${path}`), 404, path);
   }
 });
 
@@ -116,35 +105,3 @@ test('A shell passes a curl line to curl unchanged, whatever a name contains', P
     assert.deepEqual(sent, { url, method: 'POST', headers, body });
   }
 });
-
-test('PETSTORE_PAGE=off removes the page and the reference', async (t) => {
-  const service = startFor(t, ['--port', '0', '--memory'], { env: { PETSTORE_PAGE: 'off' } });
-  const origin = await service.ready();
-  for (const path of ['/', '/docs', '/page/style.css']) {
-    assert.equal((await fetch(`${origin}${path}`)).status, 404);
-  }
-  assert.doesNotMatch(service.stdout(), /browser/);
-});
-
-const canRunSources = Boolean((process.features as { typescript?: unknown }).typescript);
-const SOURCES = {
-  skip: !canRunSources && `needs a Node that runs TypeScript (22.18), not ${process.version}`,
-};
-
-test(
-  'If the sources run without a build, the modules are served without types',
-  SOURCES,
-  async (t) => {
-    const args = ['src/server.ts', '--port', '0', '--memory'];
-    const service = startProgram(process.execPath, args, { cwd: ROOT });
-    t.after(() => end(service, 'SIGKILL'));
-    const url = await service.ready();
-    assert.match(await (await fetch(`${url}/`)).text(), /src="page\/page\/main\.ts"/);
-    for (const name of PAGE_MODULES) {
-      const response = await fetch(`${url}/page/${name}.ts`);
-      assert.equal(response.headers.get('Content-Type'), 'text/javascript; charset=utf-8');
-      assert.doesNotMatch(await response.text(), /^(import type|export interface)/m);
-    }
-    for (const line of service.stderr().trim().split('\n')) JSON.parse(line);
-  },
-);

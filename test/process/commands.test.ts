@@ -33,6 +33,14 @@ const CALLS: readonly (readonly [string, Record<string, string>, number, string 
   ['check-data', { PETSTORE_DATA_FILE: 'mine.json', PETSTORE_MEMORY: 'on' }, 0, /^mine\.json: 0 /],
   ['check-data', { PETSTORE_MEMORY: 'on' }, 2, NOT_CONFIGURED],
   ['check-data', { PETSTORE_ETCD: 'http://e:1' }, 2, NOT_CONFIGURED],
+  ['init-etcd', {}, 2, 'petstore: PETSTORE_ETCD or --etcd must name the endpoints\n'],
+  ['init-etcd', { PETSTORE_ETCD: 'e:1' }, 2, /^petstore: PETSTORE_ETCD must be URLs/],
+  // It does not check the settings of the service that are not for etcd.
+  ['init-etcd --help', { PETSTORE_API_KEYS_FILE: '/nowhere', PORT: 'x' }, 0, /petstore init-etcd/],
+  ['copy-pets --from a --to b', {}, 2, /^petstore: Expected --from and --to-etcd/],
+  ['copy-pets --what', {}, 2, /--what/],
+  ['copy-pets --from a --to-etcd e:1', {}, 2, /endpoints must be URLs/],
+  ['copy-pets --help', {}, 0, /^Usage: petstore copy-pets/],
 ];
 
 for (const [args, env, code, output] of CALLS) {

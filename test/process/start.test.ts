@@ -69,13 +69,16 @@ test('The files of the store are for their owner only', async (t) => {
   assert.deepEqual(modes, ['700', '600', '600', '600']);
 });
 
-test('With --memory, a named data file is read and never written', async (t) => {
+test('With --memory, a named data file is read and never written; --page=off removes the page', async (t) => {
   const folder = tempDir(t);
   const dataFile = join(folder, 'pets.json');
   const data = '[{"id":5,"name":"Old","categoryId":1}]';
   writeFileSync(dataFile, data);
-  const service = startFor(t, ['--port', '0', '--memory', '--data-file', dataFile]);
+  const service = startFor(t, ['--port=0', '--memory', '--page=off', '--data-file', dataFile]);
   const url = await service.ready();
+  assert.doesNotMatch(service.stdout(), /browser/);
+  assert.equal((await fetch(`${url}/`)).status, 404);
+  assert.equal((await fetch(`${url}/docs`)).status, 404);
   assert.match(service.stdout(), /keeps its pets in memory only, until it ends; it began with/);
   assert.match(service.stderr(), /"event":"Started".*"pets":1\b/);
   assert.match(await (await addPet(url)).text(), /"id":6/);

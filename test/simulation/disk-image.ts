@@ -48,7 +48,12 @@ export const EMPTY_DISK: DiskImage = {
   nameChanges: [],
 };
 
-const NEW_FILE = { cached: Buffer.alloc(0), durable: Buffer.alloc(0), changes: [], version: 0 };
+export const NEW_FILE = {
+  cached: Buffer.alloc(0),
+  durable: Buffer.alloc(0),
+  changes: [],
+  version: 0,
+};
 
 export function createFile(image: DiskImage, path: string, mode: number): DiskImage {
   const id = image.files.size;

@@ -16,6 +16,7 @@ import {
   EMPTY_DISK,
   failSyncFile,
   FOLDER,
+  NEW_FILE,
   syncFile,
   syncNames,
   type DiskImage,
@@ -56,6 +57,8 @@ const FAILS_FOR_EVER: Readonly<Record<string, readonly OperationKind[]>> = {
 
 /** What changes the disk, and so can do so in spite of the failure that it reports. */
 const CHANGES: typeof MUTATIONS = [...MUTATIONS, 'makeDirectory', 'sync', 'syncDirectory'];
+
+const OWNER = { user: 0, group: 0 };
 
 /** How many operations fail. */
 const STRIKES = { once: 1, twice: 2, 'for ever': Infinity };
@@ -223,11 +226,16 @@ export class SimulatedDisk {
   }
 
   #entryOf(id: number): FileStat {
-    const entry = { owner: { user: 0, group: 0 }, device: 1n, number: BigInt(id) };
-    if (id === FOLDER) return { ...entry, isFile: false, sizeBytes: 0, mode: 0o700, changedAt: 0n };
-    const { cached, mode, version } = this.image.files.get(id)!;
-    const [sizeBytes, changedAt] = [cached.length, BigInt(version)];
-    return { ...entry, isFile: true, sizeBytes, mode, changedAt };
+    const { cached, mode, version } = this.image.files.get(id) ?? { ...NEW_FILE, mode: 0o700 };
+    return {
+      owner: OWNER,
+      device: 1n,
+      number: BigInt(id),
+      isFile: id !== FOLDER,
+      sizeBytes: cached.length,
+      mode,
+      changedAt: BigInt(version),
+    };
   }
 
   /** Counts the operation, and tells how it fails. */

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { test } from 'node:test';
-import { holdCreate, openBothSides } from './connections.ts';
+import { holdCreate, noLog, openBothSides } from './connections.ts';
 import { openService } from '../support/http/service.ts';
 import {
   CHUNKED,
@@ -14,16 +14,9 @@ import {
   requestOf,
   talk,
 } from '../support/http/wire.ts';
+import { until } from '../support/until.ts';
 
 const EXPECTING = ['Expect: 100-continue', 'Content-Length: 29'];
-
-/** The log of a service that must log nothing. */
-const noLog = (...entry: readonly unknown[]): void => assert.fail(JSON.stringify(entry));
-
-/** Other than with `once` an error before it does not matter. */
-function closeOf(socket: Socket): Promise<void> {
-  return new Promise((resolve) => socket.once('close', () => resolve()));
-}
 
 const HALVES: readonly (readonly [what: string, bytes: string])[] = [
   ['a header', 'POST /v1/pets HTTP/1.1\r\nHost: a\r\n'],
@@ -42,11 +35,10 @@ for (const [what, bytes] of HALVES) {
     const service = await openService(t, { log: noLog });
     for (const leave of Object.values(WAYS)) {
       const { wire, serverSide } = await openBothSides(t, service);
-      const gone = closeOf(serverSide);
       wire.socket.write(bytes);
-      while (serverSide.bytesRead < bytes.length) await talk(service.port, 'x\r\n\r\n');
+      await until(() => serverSide.bytesRead === bytes.length);
       leave(wire.socket);
-      await gone;
+      await until(() => serverSide.destroyed);
     }
     assert.equal(await (await service.fetch('/v1/pets')).text(), '[]');
   });
@@ -72,14 +64,12 @@ for (const [way, leave] of Object.entries(WAYS)) {
   ] as const) {
     test(`A client ${way} ${what}: its create is stored, and the service continues`, async (t) => {
       const { service, wire, serverSide, release } = await holdCreate(t, more, {}, noLog);
-      const gone = closeOf(serverSide);
       leave(wire.socket);
       await talk(service.port, 'x\r\n\r\n');
       // A connection that was only closed fails when it is written to.
       release();
-      await gone;
-      const pets = await (await service.fetch('/v1/pets')).text();
-      assert.equal(pets, `[${REX_1}]`);
+      await until(() => serverSide.destroyed);
+      assert.equal(await (await service.fetch('/v1/pets')).text(), `[${REX_1}]`);
     });
   }
 }

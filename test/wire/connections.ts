@@ -1,13 +1,19 @@
 /** Connections for tests: both ends of one, and one whose create waits for the store. */
 
+import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 import type { Log } from '../../src/base/log.ts';
 import type { Limits } from '../../src/http/limits.ts';
+import type { PetStore } from '../../src/model/pet-store.ts';
+import { createMemoryStore } from '../../src/stores/memory-store.ts';
 import { openService, type Service } from '../support/http/service.ts';
 import { CREATE, lastRequestOf, openWire, talk, type Wire } from '../support/http/wire.ts';
-import { createHeldStore } from '../support/pets/held-store.ts';
+import { until } from '../support/until.ts';
+
+/** The log of a service that must log nothing. */
+export const noLog: Log = (...entry) => assert.fail(JSON.stringify(entry));
 
 export interface BothSides {
   readonly wire: Wire;
@@ -33,12 +39,20 @@ export async function holdCreate(
   limits: Partial<Limits> = {},
   log: Log = () => undefined,
 ): Promise<HeldCreate> {
-  const store = createHeldStore();
-  const service = await openService(t, { store, log }, limits);
+  const memory = createMemoryStore();
+  let release = (): void => undefined;
+  const released = new Promise<void>((resolve) => (release = resolve));
+  let isHeld = false;
+  const create: PetStore['create'] = async (pet) => {
+    isHeld = true;
+    await released;
+    return memory.create(pet);
+  };
+  const service = await openService(t, { store: { ...memory, create }, log }, limits);
   const sides = await openBothSides(t, service);
   sides.wire.socket.write(CREATE + more);
-  await store.waiting();
+  await until(() => isHeld);
   // It answers on a later connection.
   await talk(service.port, lastRequestOf('GET /livez'));
-  return { ...sides, service, release: store.release };
+  return { ...sides, service, release };
 }

@@ -9,6 +9,7 @@ import {
   CREATE,
   REX,
   REX_1,
+  ask,
   assertErrorAnswer,
   lastRequestOf,
   openWire,
@@ -16,6 +17,7 @@ import {
   statusesOf,
   talk,
 } from '../support/http/wire.ts';
+import { until } from '../support/until.ts';
 
 const service = await openService({ after });
 
@@ -27,13 +29,13 @@ describe('Expect', () => {
   for (const [what, fields, body] of [
     ['of a known length', [REX_LENGTH], REX],
     ['in chunks', [CHUNKED], `1d\r\n${REX}\r\n0\r\n\r\n`],
-    ['of a known length, asked for on two lines,', [REX_LENGTH, EXPECT.toLowerCase()], REX],
-    ['of a known length, asked for twice,', [REX_LENGTH, `${EXPECT} , 100-continue`], REX],
+    ['asked for three times,', [REX_LENGTH, `${EXPECT.toLowerCase()} , 100-continue`], REX],
   ] as const) {
     test(`100 comes before a body ${what}, 201 after it, and the connection stays`, async (t) => {
       const wire = await openWire(t, service.port);
       wire.socket.write(requestOf('POST /v1/pets', [EXPECT, ...fields]));
-      assert.equal(await wire.until((text) => text !== ''), CONTINUE);
+      await until(() => wire.text() !== '');
+      assert.equal(wire.text(), CONTINUE);
       wire.socket.write(body + lastRequestOf('GET /livez'));
       assert.deepEqual(statusesOf(await wire.allAnswers()), [100, 201, 200]);
     });
@@ -56,16 +58,6 @@ describe('Expect', () => {
     });
   }
 
-  test('A body in chunks that is too large after the 100 is refused', async (t) => {
-    const wire = await openWire(t, service.port);
-    wire.socket.write(requestOf('POST /v1/pets', [EXPECT, CHUNKED]));
-    await wire.until((text) => text !== '');
-    wire.socket.write(`10001\r\n${' '.repeat(65_537)}\r\n0\r\n\r\n`);
-    const answers = await wire.allAnswers();
-    assert.deepEqual(statusesOf(answers), [100, 413]);
-    assertErrorAnswer(answers[1], 'body_too_large');
-  });
-
   test('A client of HTTP/1.0 gets no 100, which it would take for the response', async (t) => {
     const wire = await openWire(t, service.port);
     const bytes = requestOf('POST /v1/pets', [EXPECT, REX_LENGTH]).replace('/1.1', '/1.0');
@@ -75,18 +67,15 @@ describe('Expect', () => {
     assert.deepEqual(statusesOf(await wire.allAnswers()), [201]);
   });
 
-  for (const value of ['100', '100-continued', '100-continue, x', 'x=100-continue', '']) {
-    test(`Expect: ${value} is 417`, async () => {
-      const request = lastRequestOf('POST /v1/pets', [`Expect: ${value}`], REX);
-      const answers = await talk(service.port, request);
-      assert.equal(answers.length, 1);
-      assertErrorAnswer(answers[0], 'expectation_failed');
-    });
-  }
+  test('Any other expectation is 417', async () => {
+    for (const value of ['100', '100-continued', '100-continue, x', 'x=100-continue', '']) {
+      const answer = await ask(service, 'POST /v1/pets', [`Expect: ${value}`], REX);
+      assertErrorAnswer(answer, 'expectation_failed', value);
+    }
+  });
 });
 
 const UPGRADE = ['Connection: keep-alive, Upgrade', 'Upgrade: websocket'];
-const CREATE_IN_CHUNKS = `1d\r\n${REX}\r\n0\r\n`;
 
 /** Requests whose response is the last of its connection, and its status. */
 const LAST: readonly (readonly [what: string, bytes: string, status: number])[] = [
@@ -94,31 +83,23 @@ const LAST: readonly (readonly [what: string, bytes: string, status: number])[] 
   ['that expects 100 for no body', requestOf('GET /livez', [EXPECT]), 200],
   ['with an early response', requestOf('POST /v1/pets', ['Content-Type: a/b'], REX), 415],
   ['of CONNECT', requestOf('CONNECT b:443'), 405],
-  ...['Connection', 'proxy-connection'].map((name) => {
-    const body = `${CREATE_IN_CHUNKS}${name}: close\r\n\r\n`;
-    return [
-      `with ${name} in its trailer`,
-      requestOf('POST /v1/pets', [CHUNKED], body),
-      201,
-    ] as const;
-  }),
+  ...['Connection', 'proxy-connection'].map(
+    (name) =>
+      [
+        `with ${name} in its trailer`,
+        requestOf('POST /v1/pets', [CHUNKED], `1d\r\n${REX}\r\n0\r\n${name}: close\r\n\r\n`),
+        201,
+      ] as const,
+  ),
   // What comes in with a request to upgrade is lost to node:http, so it must not count at all.
   ['to upgrade a GET', requestOf('GET /v1/pets', UPGRADE), 200],
-  ['to upgrade a HEAD', requestOf('HEAD /livez', [...UPGRADE, 'Content-Length: 0']), 200],
-  ['to upgrade nothing', requestOf('GET /v1/nothing', UPGRADE), 404],
   ['to upgrade a create', requestOf('POST /v1/pets', UPGRADE, REX), 201],
-  [
-    'to upgrade a create in chunks',
-    requestOf('POST /v1/pets', [...UPGRADE, CHUNKED], `${CREATE_IN_CHUNKS}\r\n`),
-    201,
-  ],
-  ['to upgrade a bad create', requestOf('POST /v1/pets', UPGRADE, '{}'), 400],
 ];
 
 for (const [what, bytes, status] of LAST) {
   test(`The response to a request ${what} is ${status}, and what follows is not processed`, async (t) => {
     const own = await openService(t);
-    const answers = await talk(own.port, bytes + CREATE.repeat(3), what.endsWith('HEAD'));
+    const answers = await talk(own.port, bytes + CREATE.repeat(3));
     assert.deepEqual(statusesOf(answers), [status]);
     assert.equal(answers[0]?.headers.get('connection'), 'close');
     assert.equal(answers[0]?.headers.get('allow'), status === 405 ? '' : undefined);

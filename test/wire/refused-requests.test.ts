@@ -5,15 +5,17 @@
  */
 
 import assert from 'node:assert/strict';
-import { after, describe, test } from 'node:test';
+import { after, test } from 'node:test';
 import type { ErrorCode } from '../../src/http/api-error.ts';
 import { openService } from '../support/http/service.ts';
 import {
   CHUNKED,
   REX,
+  ask,
   assertErrorAnswer,
   lastRequestOf,
   requestOf,
+  statusesOf,
   talk,
 } from '../support/http/wire.ts';
 
@@ -41,67 +43,43 @@ const CASES: Readonly<Partial<Record<ErrorCode, readonly Case[]>>> = {
   malformed_request: [
     // The request line.
     ['bytes of TLS', Buffer.from('16030100c8010000c40303', 'hex')],
-    ['a banner of SSH', 'SSH-2.0-OpenSSH_9.6\r\n'],
-    ['an answer instead of a request', 'HTTP/1.1 200 OK\r\n\r\n'],
-    ['a method in lower case', GET.replace('GET', 'get')],
     ['an unknown method', GET.replace('GET', 'BREW')],
-    ['a target without a slash', GET.replace('/v1', 'v1')],
-    ['a space in the target', GET.replace('pets', 'pe ts')],
     ['the target * of a GET', GET.replace('/v1/pets', '*')],
     ['a request line without a target', 'GET\r\n\r\n'],
-    ['two spaces and no target', 'GET  HTTP/1.1\r\nHost: a\r\n\r\n'],
-    ['a word after the version', GET.replace('HTTP/1.1', 'HTTP/1.1 x')],
-    ['HTTP/1', GET.replace('HTTP/1.1', 'HTTP/1')],
     ['HTTP/1.10', GET.replace('HTTP/1.1', 'HTTP/1.10')],
-    ['http/1.1', GET.replace('HTTP/1.1', 'http/1.1')],
     ['another protocol', GET.replace('HTTP/1.1', 'ICY/1.1')],
     ['NUL in the target', GET.replace('/pets', '/pets\0')],
     ['8-bit characters in the target', GET.replace('/pets', '/pets?\xe9')],
-    ['a control character in the target', GET.replace('/pets', '/pets\x7f')],
     // Header fields.
-    ['a space within a name', withHost('Host: a', 'X Y: z')],
-    ['a tab before the colon', withHost('Host: a', 'X\t: y')],
     ['no name', withHost('Host: a', ': y')],
-    ['an 8-bit name', withHost('Host: a', 'X\xe9: y')],
+    ['a space within a name', withHost('Host: a', 'X Y: z')],
     ['a field that starts with whitespace', withHost(' Host: a')],
     ['a folded field', withHost('Host: a', 'X: y\r\n\tz')],
     ['a bare CR in a value', withHost('Host: a', 'X: y\rz')],
     ['a bare LF after a value', withHost('Host: a\nX: y')],
-    ['a control character in a value', withHost('Host: a', 'X: \x01')],
     // Which host?
-    ['bare LFs', GET.replaceAll('\r\n', '\n')],
     ['no Host', withHost()],
-    ['two Hosts', withHost('Host: a', 'Host: a')],
     ['a second Host past the thousandth field', requestOf('GET /v1/pets', [...MANY, 'Host: h'])],
-    ['a Host with 8-bit characters', withHost('Host: \xe4')],
     // How long is the body?
     ['two Content-Lengths', withLength('29\r\nContent-Length: 5')],
     ['an empty Content-Length', withLength('')],
     ['a Content-Length with a sign', withLength('+29')],
-    ['a Content-Length in hex', withLength('0x1d')],
-    ['a Content-Length with a fraction', withLength('29.0')],
     ['a list of Content-Lengths', withLength('29, 29')],
     ['a Content-Length past 64 bits', withLength('99999999999999999999')],
-    ['the same Content-Length twice', withLength('29\r\nContent-Length: 29')],
     ['Transfer-Encoding, then Content-Length', withLength(`29\r\n${CHUNKED}`)],
     ['Content-Length, then Transfer-Encoding', chunked(REX).replace(CHUNKED, `${LENGTH}\r\n$&`)],
     ['Transfer-Encoding in HTTP/1.0', chunked('0\r\n\r\n').replace('HTTP/1.1', 'HTTP/1.0')],
     ['Transfer-Encoding twice', chunked('0\r\n\r\n').replace(CHUNKED, '$&\r\n$&')],
     // Chunks.
     ['an invalid chunk size', chunked('x\r\n')],
-    ['an empty chunk size', chunked('\r\n0\r\n\r\n')],
-    ['a chunk size with 0x', chunked(`0x1d\r\n${REX}\r\n0\r\n\r\n`)],
     ['a chunk size past 64 bits', chunked('fffffffffffffffff\r\n')],
-    ['a space before the chunk size', chunked(` 1d\r\n${REX}\r\n0\r\n\r\n`)],
     ['a chunk that is longer than it says', chunked(`5\r\n${REX}\r\n0\r\n\r\n`)],
     ['a bare LF after the chunk size', chunked(`1d\n${REX}\r\n0\r\n\r\n`)],
     ['a bare LF after the chunk', chunked(`1d\r\n${REX}\n0\r\n\r\n`)],
     ['a bare CR in a chunk extension', chunked(`1d;a\rb\r\n${REX}\r\n0\r\n\r\n`)],
-    ['a trailer without a colon', chunked(`1d\r\n${REX}\r\n0\r\nnonsense\r\n\r\n`)],
   ],
   unsupported_http_version: [
     ['a request line without a version', 'GET /\r\n\r\n'],
-    ['HTTP/2.0', GET.replace('HTTP/1.1', 'HTTP/2.0')],
     ['the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
   ],
   unsupported_transfer_coding: [
@@ -110,51 +88,46 @@ const CASES: Readonly<Partial<Record<ErrorCode, readonly Case[]>>> = {
   body_too_large: [['a Content-Length of 2^63', withLength(`${2n ** 63n}`)]],
   headers_too_large: [
     ['a long name', requestOf('GET /v1/pets', [`${'x'.repeat(17_000)}: y`])],
-    ['a header that never ends', `GET / HTTP/1.1\r\n${'X: y\r\n'.repeat(100_000)}`],
     ['a target that never ends', `GET /${'x'.repeat(900_000)}`],
   ],
 };
 
 for (const [code, cases] of Object.entries(CASES) as [ErrorCode, readonly Case[]][]) {
-  describe(code, () => {
-    for (const [what, bytes] of cases) {
-      test(`${what} is refused with an Error, and the connection is closed`, async () => {
-        const raw = typeof bytes === 'string' ? Buffer.from(bytes + NEXT, 'latin1') : bytes;
-        const answers = await talk(service.port, raw);
-        assert.equal(answers.length, 1, JSON.stringify(answers));
-        assertErrorAnswer(answers[0], code);
-        assert.equal(answers[0]?.headers.get('connection'), 'close');
-      });
-    }
-  });
+  for (const [what, bytes] of cases) {
+    test(`${what} is refused with ${code}, and the connection is closed`, async () => {
+      const raw = typeof bytes === 'string' ? Buffer.from(bytes + NEXT, 'latin1') : bytes;
+      const answers = await talk(service.port, raw);
+      assert.equal(answers.length, 1, JSON.stringify(answers));
+      assertErrorAnswer(answers[0], code);
+      assert.equal(answers[0]?.headers.get('connection'), 'close');
+    });
+  }
 }
 
 test('None of these requests has added a pet', async () => {
   assert.equal(await (await service.fetch('/v1/pets')).text(), '[]');
 });
 
-for (const [what, bytes] of [
-  ['HTTP/1.0 without a Host', withHost().replace('HTTP/1.1', 'HTTP/1.0')],
-  [
-    'a credential with spaces at its end',
+test('HTTP/1.0 without a Host, spaces after a credential, and a header of 16 KB are served', async () => {
+  for (const bytes of [
+    withHost().replace('HTTP/1.1', 'HTTP/1.0'),
     lastRequestOf('GET /v1/pets').replace(/test-key/, '$& \t '),
-  ],
-  ['a header of almost 16 KiB', lastRequestOf('GET /v1/pets', [`X: ${'x'.repeat(16_000)}`])],
-] as const) {
-  test(`A request of ${what} is served`, async () => {
-    const [answer] = await talk(service.port, bytes);
-    assert.equal(answer?.status, 200);
-  });
-}
+    lastRequestOf('GET /v1/pets', [`X: ${'x'.repeat(16_000)}`]),
+  ]) {
+    assert.deepEqual(statusesOf(await talk(service.port, bytes)), [200]);
+  }
+});
 
-for (const path of ['/v1/%/', '/nothing/%ff/']) {
-  test(`A path of 14 KB that repeats the end of ${path} is decoded as a whole, not in pieces`, async (t) => {
-    const decode = t.mock.method(globalThis, 'decodeURIComponent');
-    const piece = path.slice(path.indexOf('%'));
-    const long = path + piece.repeat(14_000 / piece.length);
-    const [answer] = await talk(service.port, lastRequestOf(`GET ${long}`));
+test('A path of 14 KB with broken encoding is decoded as a whole, not in pieces', async (t) => {
+  const decode = t.mock.method(globalThis, 'decodeURIComponent');
+  for (const [start, piece] of [
+    ['/v1/', '%/'],
+    ['/nothing/', '%ff/'],
+  ] as const) {
+    decode.mock.resetCalls();
+    const answer = await ask(service, `GET ${start}${piece.repeat(14_000 / piece.length)}`);
     assertErrorAnswer(answer, 'malformed_request');
     const count = decode.mock.callCount();
     assert.ok(count > 0 && count < 10, `${count} times`);
-  });
-}
+  }
+});

@@ -1,7 +1,6 @@
 /** Stopping, as clients see it: nobody who is being answered is cut off, and nobody else waits. */
 
 import assert from 'node:assert/strict';
-import { connect } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stopServer } from '../../src/http/stop-server.ts';
@@ -38,15 +37,6 @@ async function halfSent(t: TestContext, port: number, bytes: string): Promise<Wi
   return wire;
 }
 
-/** Resolves when a connection is refused; one that was still taken is closed unused. */
-async function refusing(port: number): Promise<void> {
-  for (let code: unknown; code !== 'ECONNREFUSED';) {
-    const socket = connect(port, '127.0.0.1').resume();
-    socket.on('error', (error: NodeJS.ErrnoException) => (code = error.code));
-    await new Promise((resolve) => socket.on('close', resolve));
-  }
-}
-
 /** A service within this process, stopped as the process stops its own. */
 function stop({ app, server }: Service, drainMs: number): Promise<void> {
   return stopServer(server, drainMs, () => app.drain());
@@ -59,14 +49,11 @@ test('A stopping service closes idle connections and completes half-sent request
   idle.socket.write(CREATE);
   assert.deepEqual(statusesOf(await idle.answers(1)), [201]);
   const header = requestOf('POST /v1/pets', [`Content-Length: ${REX.length}`]);
-  const halves = await Promise.all(
-    [requestOf('GET /readyz'), requestOf('GET /v1/pets'), header, CREATE].map((bytes) =>
-      halfSent(t, port, bytes),
-    ),
-  );
+  const begun = [requestOf('GET /readyz'), requestOf('GET /v1/pets'), header, CREATE];
+  const halves = await Promise.all(begun.map((bytes) => halfSent(t, port, bytes)));
   const unused = await openWire(t, port);
   const stopped = stop(service, FOR_EVER_MS);
-  await refusing(port);
+  await until(() => !service.server.listening);
   assert.deepEqual(statusesOf(await idle.allAnswers()), [201]);
   assert.deepEqual(await unused.allAnswers(), []);
 
@@ -108,7 +95,6 @@ for (const [what, request, pets] of [
     wire.socket.resume();
     const [answer] = await wire.allAnswers();
     assert.ok(answer!.body.length > pets * 65_000);
-    wire.socket.end();
     assert.deepEqual(statusesOf(await idle.allAnswers()), [200]);
     await stopped;
   });
@@ -128,7 +114,7 @@ test('A stop does not cut off the last response to a client that has sent more r
   stopped.socket.write(list + list + more);
   await talk(service.port, lastRequestOf('GET /livez'));
   const stopping = stop(service, FOR_EVER_MS);
-  await refusing(service.port);
+  await until(() => !service.server.listening);
   for (const { socket } of wires) {
     socket.on('data', () => {
       socket.pause();
@@ -140,7 +126,6 @@ test('A stop does not cut off the last response to a client that has sent more r
     const answers = await wire.allAnswers();
     assert.deepEqual(statusesOf(answers), [200, 200]);
     for (const { body } of answers) assert.ok(body.length > 6_500_000, `${body.length} bytes`);
-    wire.socket.end();
   }
   await stopping;
 });
@@ -151,13 +136,12 @@ test('A connection that is still busy at the deadline of a stop is cut off', asy
   const reader = await openWire(t, service.port);
   await addLongPets(service, 100);
   reader.socket.write(requestOf('GET /v1/pets?limit=100'));
-  await reader.until((text) => text !== '');
+  await until(() => reader.text() !== '');
   reader.socket.pause();
   await stop(service, 100);
   reader.socket.resume();
-  const { socket } = reader;
-  const received = await reader.until(() => socket.readableEnded || socket.destroyed);
-  assert.ok(received.length < 6_500_000);
+  await until(() => reader.socket.readableEnded || reader.socket.destroyed);
+  assert.ok(reader.text().length < 6_500_000);
   assert.deepEqual(statusesOf(await half.allAnswers()), [200]);
 });
 
@@ -166,8 +150,7 @@ test('A client that is too slow gets 408 during a graceful shutdown, too', async
   const service = await openService(t, {}, limits);
   const half = await halfSent(t, service.port, LIVEZ);
   const stopped = stop(service, FOR_EVER_MS);
-  const [, late] = await half.allAnswers();
-  assertErrorAnswer(late, 'request_timeout');
+  assertErrorAnswer((await half.allAnswers())[1], 'request_timeout');
   await stopped;
 });
 
@@ -179,7 +162,7 @@ test('A stopping service does not process requests after the last response of a 
     response.on('finish', () => (answered += 1));
   });
   const stopped = stop(service, FOR_EVER_MS);
-  await refusing(service.port);
+  await until(() => !service.server.listening);
   half.socket.write(`\n${LIVEZ.repeat(5)}`);
   assert.deepEqual(statusesOf(await half.allAnswers()), [200, 200]);
   await stopped;

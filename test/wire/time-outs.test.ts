@@ -9,8 +9,8 @@ import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connectionsOf } from '../../src/http/http-server.ts';
 import type { Limits } from '../../src/http/limits.ts';
-import { holdCreate } from './connections.ts';
-import { addLongPets, openService, type Service } from '../support/http/service.ts';
+import { holdCreate, noLog } from './connections.ts';
+import { addLongPets, openService } from '../support/http/service.ts';
 import {
   CHUNKED,
   LIVEZ,
@@ -31,12 +31,6 @@ const SHORT: Partial<Limits> = {
   requestTimeout: 900,
   connectionsCheckingInterval: 20,
 };
-
-/** A service with short limits that must log nothing. */
-async function start(t: TestContext, limits: Partial<Limits> = SHORT): Promise<Service> {
-  const log = (...entry: readonly unknown[]): void => assert.fail(JSON.stringify(entry));
-  return openService(t, { log }, limits);
-}
 
 /** Sends the bytes one by one until the connection is closed. */
 function drip(t: TestContext, { socket }: Wire, bytes: string): void {
@@ -60,7 +54,7 @@ const SLOW: readonly (readonly [what: string, fast: string, slow: string])[] = [
 ];
 
 test('A client that is slow with any part of a request gets 408', async (t) => {
-  const service = await start(t);
+  const service = await openService(t, { log: noLog }, SHORT);
   const converse = async ([what, fast, slow]: (typeof SLOW)[number]): Promise<void> => {
     const wire = await openWire(t, service.port);
     wire.socket.write(fast);
@@ -76,7 +70,7 @@ test('A client that is slow with any part of a request gets 408', async (t) => {
 
 test('A connection that is idle after a response is closed without another response', async (t) => {
   const closed = async (bytes: string, limits: Partial<Limits>): Promise<void> => {
-    const service = await start(t, limits);
+    const service = await openService(t, { log: noLog }, limits);
     assert.deepEqual(statusesOf(await talk(service.port, bytes)), [200]);
   };
   // The second one announces a body, and never sends it.
@@ -120,7 +114,7 @@ test('A request that waited for others has its own time after them', async (t) =
 });
 
 test('A connection above the limit is closed, and busy ones are served', async (t) => {
-  const service = await start(t, { maxConnections: 2 });
+  const service = await openService(t, { log: noLog }, { maxConnections: 2 });
   const wires = await Promise.all([openWire(t, service.port), openWire(t, service.port)]);
   for (const { socket } of wires) socket.write(LIVEZ.slice(0, -1));
   // The service has read that when it refuses a third.

@@ -17,7 +17,7 @@ import { CommitWriter, CREATE_MS, type SharedDeps } from './commit-writer.ts';
 import { FailureReport } from './failure-report.ts';
 import { LogLostError } from './log-lost-error.ts';
 import { ReadBarrier } from './read-barrier.ts';
-import { FULL_COMMIT_BYTES } from './slots.ts';
+import { AROUND_PET_BYTES, FULL_COMMIT_BYTES, MAX_ETCD_PET_BYTES } from './slots.ts';
 
 export interface EtcdLogDeps extends SharedDeps {
   readonly target: LogTarget;
@@ -25,11 +25,6 @@ export interface EtcdLogDeps extends SharedDeps {
 
 /** The statistics that only a log in etcd has. */
 export type EtcdStats = Required<Pick<StoreStats, 'calls' | 'conflicts' | 'barrierSeconds'>>;
-
-/** The longest pet, without its id: a commit of one such pet fits into a transaction. */
-const MAX_ETCD_PET_BYTES: number = (1 << 20) + 1024;
-/** About what a pet takes in a commit in addition to its members. */
-const AROUND_PET_BYTES = 28;
 
 const TICK_MS = 250;
 /** How often an idle store catches up, for its counts and its readiness. */

@@ -15,7 +15,13 @@ import { AppliedLog, type LogId } from './applied-log.ts';
 import { ifAbsent } from './etcd-json.ts';
 import { LogLostError } from './log-lost-error.ts';
 import { openLog, openOrMakeLog, putIf, readLog, type StartDeps } from './open-log.ts';
-import { encodeMeta, encodeValue, FULL_COMMIT_BYTES } from './slots.ts';
+import {
+  AROUND_PET_BYTES,
+  encodeMeta,
+  encodeValue,
+  FULL_COMMIT_BYTES,
+  MAX_ETCD_PET_BYTES,
+} from './slots.ts';
 
 /**
  * A time of day after every expiry, so that AppliedLog, which shortens lifetimes to 24 hours,
@@ -29,13 +35,18 @@ export interface ImportedData {
   readonly keys: readonly KeyEntry[];
 }
 
-/** Imports pets into an empty prefix. Rejects if it has a log, or another unfinished import. */
+/**
+ * Imports pets into an empty prefix. Rejects if it has a log, or another unfinished import, or if
+ * a pet is too long for etcd.
+ */
 export async function importPets(
   deps: StartDeps,
   prefix: string,
   { pets, keys }: ImportedData,
   onProgress: (done: number, total: number) => void,
 ): Promise<void> {
+  // Before anything is written: such an import could never be finished.
+  checkLengths(pets);
   const state = `importing ${contentDigestOf(pets, keys)}`;
   const { log: found } = await openOrMakeLog(deps, prefix, state);
   if (found.state !== state) {
@@ -73,6 +84,17 @@ async function readWhole(deps: StartDeps, id: LogId): Promise<AppliedLog> {
   await readLog(deps, log);
   return log;
 }
+
+/** Throws if a pet is too long for a transaction. */
+function checkLengths(pets: PetTable): void {
+  for (const { id, text } of pets.pets(0n)) {
+    const bytes = Buffer.byteLength(text);
+    if (bytes <= LONGEST_PET_BYTES) continue;
+    throw new Error(`The pet ${id} has ${bytes} bytes: in etcd at most ${LONGEST_PET_BYTES} fit`);
+  }
+}
+
+const LONGEST_PET_BYTES: number = MAX_ETCD_PET_BYTES + AROUND_PET_BYTES;
 
 /** Returns the same digest for the same pets and keys. */
 function contentDigestOf(pets: PetTable, keys: readonly KeyEntry[]): string {

@@ -58,8 +58,8 @@ export async function openLog(deps: StartDeps, prefix: string): Promise<LogId> {
 }
 
 /**
- * Makes a log with this state if the prefix has no key. Resolves with the log under the prefix, and
- * with whether this call made it.
+ * Makes a log with this state if the prefix has no key, and no log is around it. Resolves with the
+ * log under the prefix, and with whether this call made it.
  */
 export async function openOrMakeLog(
   deps: StartDeps,
@@ -69,9 +69,10 @@ export async function openOrMakeLog(
   const layout = layoutOf(prefix);
   const own = encodeMeta({ logId: newLogId(), state });
   // An existing log is found without a put, which etcd would refuse if its quota is used up.
+  const found = await findMeta(deps, layout);
+  if (found === undefined) await expectNoOuterLog(deps, prefix);
   const meta =
-    (await findMeta(deps, layout)) ??
-    (await putIf(deps, [ifAbsent(layout.prefix, layout.end)], layout.meta, own));
+    found ?? (await putIf(deps, [ifAbsent(layout.prefix, layout.end)], layout.meta, own));
   if (meta === undefined) throw noMeta(layout, `A key under ${prefix}`);
   return { log: await identifyLog(deps, layout, meta), isNew: meta.equals(own) };
 }
@@ -91,6 +92,25 @@ async function findMeta(deps: StartDeps, layout: Layout): Promise<Buffer | undef
   const [meta, first] = ranges.map(({ keyValues }) => keyValues[0]);
   if (meta === undefined && first !== undefined) throw noMeta(layout, first.key);
   return meta?.value;
+}
+
+/** Rejects if a log is under a part of the prefix: its services would refuse the new log's keys. */
+async function expectNoOuterLog(deps: StartDeps, prefix: string): Promise<void> {
+  for (let end = prefix.indexOf('/') + 1; end < prefix.length;) {
+    const outer = layoutOf(prefix.slice(0, end));
+    const text = encodeTxn({ compare: [], success: [range(outer.meta)], failure: [] });
+    const result = await repeatUntilDone(deps, async () => {
+      const called = await deps.calls.txn(text, 'start');
+      // The user may have no right to read that key.
+      return called.kind === 'refused' ? { answer: undefined } : called;
+    });
+    if (result.answer?.ranges[0]?.keyValues.length === 1) {
+      throw new LogLostError(
+        `A log is under ${outer.prefix}, and its services refuse other keys there: use another prefix`,
+      );
+    }
+    end = prefix.indexOf('/', end) + 1;
+  }
 }
 
 function noMeta({ meta }: Layout, key: string): LogLostError {

@@ -90,6 +90,11 @@ export function encodeValue(previous: string, text: string): Buffer {
  */
 export const FULL_COMMIT_BYTES: number = 64 << 10;
 
+/** The longest pet, without its id: a commit of such a pet after others fits into a transaction. */
+export const MAX_ETCD_PET_BYTES: number = (1 << 20) + 1024;
+/** About what a pet takes in a commit in addition to its members. */
+export const AROUND_PET_BYTES = 28;
+
 /** Returns the format, the CRC and the nonce of a value: no other value begins with them. */
 export function headOf(value: Buffer): string {
   return value.toString('latin1', 0, NONCE_END);

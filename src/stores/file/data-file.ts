@@ -117,7 +117,7 @@ async function readWhole(disk: Disk, paths: StorePaths): Promise<WholeData> {
  * service is using them. Rejects with the first thing that is wrong, and its position.
  */
 export async function verifyData(disk: Disk, path: string): Promise<WholeData> {
-  const paths = storePaths(await disk.resolve(path));
+  const paths = await pathsOf(disk, path);
   // A running service may write a line, or replace both files, during the check: an error counts
   // only if it is the same a moment later.
   for (let earlier = '', tries = 1; ; tries += 1) {
@@ -132,6 +132,16 @@ export async function verifyData(disk: Disk, path: string): Promise<WholeData> {
   }
 }
 
+/** Resolves with the paths of a data file. Rejects if its folder is missing. */
+async function pathsOf(disk: Disk, path: string): Promise<StorePaths> {
+  try {
+    return storePaths(await disk.resolve(path));
+  } catch (error) {
+    if ((error as { readonly code?: unknown }).code !== 'ENOENT') throw error;
+    throw new Error(`There is no data file ${path}`);
+  }
+}
+
 const RETRY_MS = 100;
 const MAX_TRIES = 10;
 
@@ -140,7 +150,7 @@ const MAX_TRIES = 10;
  * journal.
  */
 export async function loadDataFile(disk: Disk, path: string): Promise<WholeData> {
-  const paths = storePaths(await disk.resolve(path));
+  const paths = await pathsOf(disk, path);
   // Before a lock file is made.
   if (fileAt(disk, paths.snapshot) === undefined) throw new Error(`There is no data file ${path}`);
   const lock = await takeLock(disk, paths);

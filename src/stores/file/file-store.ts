@@ -22,12 +22,13 @@ import { systemMemory, type Memory } from '../../base/memory.ts';
 import { KeyTable } from '../idempotency/key-table.ts';
 import { openLogStore, type LogStore } from '../log-store.ts';
 import { PetTable } from '../table/pet-table.ts';
-import { DamagedFileError, withLine } from './damaged-file-error.ts';
+import { withLine } from './damaged-file-error.ts';
 import type { Disk } from './disk.ts';
 import { FileLog } from './file-log.ts';
 import { nodeDisk } from './node-disk.ts';
 import { fileAt, withFile } from './read-file.ts';
 import { recover } from './recovery.ts';
+import { notAnArray } from './snapshot.ts';
 import { LONG_JOURNAL_BYTES } from './store-files.ts';
 import { takeLock } from './store-lock.ts';
 import { storePaths } from './store-paths.ts';
@@ -99,12 +100,7 @@ async function expectArray(disk: Disk, path: string): Promise<void> {
   const length = await withFile(disk, path, (file) => file.read(bytes, 0, bytes.length, 0));
   const start = skipSpace(bytes.subarray(0, length), 0);
   if (start === length || bytes[start] === OPEN_BRACKET) return;
-  throw new DamagedFileError({
-    path,
-    offset: start,
-    complaint: 'It is not an array of pets',
-    advice: 'Use another path: a new data file is made if none exists',
-  });
+  throw notAnArray(path, bytes.subarray(start, length), start);
 }
 
 /**

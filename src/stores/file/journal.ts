@@ -45,13 +45,11 @@ export type Written =
   /** The line may appear, now or after the next start: nothing may be written after it. */
   | { readonly kind: 'in doubt'; readonly cause: unknown };
 
-type JournalDeps = Pick<StoreDeps, 'disk' | 'paths' | 'memory' | 'syncSeconds'>;
-
 /** A longer line is written without blocking the event loop. */
 const LONG_LINE_BYTES: number = 64 << 10;
 
 export class Journal {
-  readonly #deps: JournalDeps;
+  readonly #deps: StoreDeps;
   /** The snapshot that its header names. */
   readonly snapshot: SnapshotId;
   #file: DiskFile | undefined;
@@ -67,7 +65,7 @@ export class Journal {
   crc: number;
 
   /** A journal that follows the snapshot, without a file unless one was `found`. */
-  constructor(deps: JournalDeps, snapshot: SnapshotId, found?: JournalFile) {
+  constructor(deps: StoreDeps, snapshot: SnapshotId, found?: JournalFile) {
     this.#deps = deps;
     this.snapshot = snapshot;
     this.#file = found?.file;
@@ -221,10 +219,7 @@ export class Journal {
 }
 
 /** Returns the snapshot's mode and owner, except that the owner may always read and write. */
-export function journalAttributes({
-  disk,
-  paths,
-}: Pick<JournalDeps, 'disk' | 'paths'>): FileAttributes {
+export function journalAttributes({ disk, paths }: StoreDeps): FileAttributes {
   const { mode, owner } = attributesOf(disk, paths.snapshot);
   return { mode: mode === undefined ? undefined : mode | 0o600, owner };
 }

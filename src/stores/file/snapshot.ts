@@ -193,7 +193,8 @@ class SnapshotReader {
     const byte = bytes[at];
     const expected = this.#expected;
     if (expected === 'array') {
-      if (byte !== OPEN_BRACKET) throw new JsonSyntaxError('an array of pets', bytes, at);
+      if (byte !== OPEN_BRACKET)
+        throw notAnArray(this.#path, bytes.subarray(at), this.#window.position + at);
       this.#expected = 'first pet';
     } else if (byte === CLOSE_BRACKET && expected !== 'pet') {
       this.#expected = 'checksum';
@@ -249,6 +250,22 @@ class SnapshotReader {
     });
   }
 }
+
+/** Returns the refusal of a file whose first bytes other than whitespace are these. */
+export function notAnArray(path: string, bytes: Buffer, offset: number): DamagedFileError {
+  const isMarked = BYTE_ORDER_MARKS.some((mark) => bytes.toString('latin1', 0, 3).startsWith(mark));
+  return new DamagedFileError({
+    path,
+    offset,
+    complaint: isMarked ? 'It begins with a byte order mark' : 'It is not an array of pets',
+    advice: isMarked
+      ? 'Save it as UTF-8 without one'
+      : 'Use another path: a new data file is made if none exists',
+  });
+}
+
+/** Of UTF-8 and of UTF-16, as editors on Windows write them. */
+const BYTE_ORDER_MARKS = ['\xef\xbb\xbf', '\xff\xfe', '\xfe\xff'];
 
 function isAscending({ ids, length }: ScannedPets, lastId: bigint): boolean {
   if (BigInt(ids[0]!) <= lastId) return false;

@@ -48,11 +48,13 @@ test('Items that are added in one turn share a commit, and each has its own outc
   ]);
 });
 
-test('Items that arrive during a commit share the next one, in order', async () => {
+test('Items that arrive during a commit share the next one, and whenIdle waits for all', async () => {
   const { queue, commits, go } = held();
   const results = [queue.add(1, 1)];
   await nextTurn();
   results.push(...[2, 3, 4].map((item) => queue.add(item, 1)));
+  let commitsAtIdle = 0;
+  const whenIdle = queue.whenIdle().then(() => (commitsAtIdle = commits.length));
   assert.deepEqual([queue.length, queue.pendingCount], [3, 4]);
   await go();
   assert.equal(await results[0], 'stored 1');
@@ -65,6 +67,8 @@ test('Items that arrive during a commit share the next one, in order', async () 
     [1, 2, 3, 4].map((item) => `stored ${item}`),
   );
   assert.equal(await late, 'stored 5');
+  await whenIdle;
+  assert.equal(commitsAtIdle, 3);
   assert.deepEqual([queue.length, queue.pendingCount], [0, 0]);
 });
 

@@ -28,14 +28,6 @@ test('A commit is one JSON object, with the last id before it and its pets', () 
   ]);
 });
 
-test('A text is read back as the commit that was written', () => {
-  for (const after of [0n, 9n, 2n ** 53n, INT64_MAX - 2n]) {
-    const odd = pendingPet({ name: '\0\ud800\u2028"\\', categoryId: INT64_MAX });
-    const commit = createCommit(after, [odd, tom], EXPIRES_AT);
-    assert.deepEqual(decodeCommit(Buffer.from(encodeCommit(commit))), commit);
-  }
-});
-
 const KEY = requestKey(1);
 const KEYED_TEXT = TEXT.replace(/\}$/, `,"keys":[["${KEY}",9,${EXPIRES_AT}]]}`);
 
@@ -47,12 +39,16 @@ test('A commit has the keys of those of its pets that came with one', () => {
   assert.deepEqual(scanAll(KEYED_TEXT, 7n), { lastId: 9n, keys: commit.keys });
 });
 
-test('A written commit can be read, whatever the clock says', () => {
-  for (const timeOfDay of [-8.64e15, -1, 0, Date.now(), 8.64e15]) {
-    const commit = createCommit(7n, [{ ...rex, key: KEY }], timeOfDay);
-    const text = encodeCommit(commit);
-    assert.deepEqual(decodeCommit(Buffer.from(text)), commit);
-    assert.deepEqual(scanAll(text, 7n)?.keys, commit.keys);
+test('A text is read back as the commit that was written, whatever the clock says', () => {
+  for (const [after, timeOfDay] of [
+    [0n, -8.64e15],
+    [9n, -1],
+    [2n ** 53n, 0],
+    [INT64_MAX - 2n, 8.64e15],
+  ] as const) {
+    const odd = pendingPet({ name: '\0\ud800\u2028"\\', categoryId: INT64_MAX });
+    const commit = createCommit(after, [odd, { ...tom, key: KEY }], timeOfDay);
+    assert.deepEqual(decodeCommit(Buffer.from(encodeCommit(commit))), commit);
   }
 });
 
@@ -61,13 +57,6 @@ test('A name with the escapes that an earlier edition kept is read as it is writ
   const now = '{"id":8,"name":"R/😀\\u001f","categoryId":7}';
   const commit = decodeCommit(Buffer.from(`{"after":7,"pets":[${old}]}`));
   assert.deepEqual(commit?.pets, [{ id: 8n, text: now, status: undefined }]);
-});
-
-test('A part of a commit is not a commit', () => {
-  const bytes = Buffer.from(TEXT);
-  for (let end = 0; end < bytes.length; end += 1) {
-    assert.equal(decodeCommit(bytes.subarray(0, end)), undefined, `${end} bytes`);
-  }
 });
 
 const PET = '{"id":8,"name":"Rex","categoryId":7}';

@@ -1,10 +1,8 @@
 /** What the client does after each response of a member, or none. The tests play the member. */
 
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, test, type TestContext } from 'node:test';
@@ -14,12 +12,12 @@ import type { CallResult } from '../../../src/stores/etcd/calls.ts';
 import { EtcdClient } from '../../../src/stores/etcd/etcd-client.ts';
 import { initEtcd } from '../../../src/stores/etcd/new-log.ts';
 import { startLinks } from '../../support/etcd/link.ts';
-import { callsOf, openFast, openStore } from '../../support/etcd/opened-store.ts';
+import { callsOf, openFast, openStore, rex } from '../../support/etcd/opened-store.ts';
 import { SimulatedEtcd } from '../../support/etcd/simulated-etcd.ts';
 import { tempDir } from '../../support/disk/temp-dir.ts';
+import { listenFor } from '../../support/http/service.ts';
 
 const slow = { timeout: 60_000 } as const;
-const rex = { name: 'Rex', categoryId: 1n } as const;
 
 type Handler = (response: ServerResponse, request: IncomingMessage, body: string) => unknown;
 
@@ -27,13 +25,8 @@ type Handler = (response: ServerResponse, request: IncomingMessage, body: string
 async function startGateway(t: TestContext, handler: Handler): Promise<string> {
   const server = createServer((request, response) => {
     void text(request).then((body) => handler(response, request, body));
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => {
-    server.close();
-    server.closeAllConnections();
   });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return `http://127.0.0.1:${await listenFor(t, server)}`;
 }
 
 /** Starts members of a simulated etcd. */
@@ -118,13 +111,6 @@ describe('The client', { concurrency: 4 }, () => {
     });
   }
 
-  test('If a member is down nothing is sent, and the next member is asked', async (t) => {
-    const good = await startGateway(t, (response) => response.end(answer()));
-    const call = callerOf(t, ['http://127.0.0.1:9', good]);
-    assert.equal(await call(), 'unsent');
-    assert.equal(await call(), 'answered');
-  });
-
   test('A start ends while members answer byte by byte, or not at all', slow, async (t) => {
     const good = await startEtcd(t, 2);
     const silent = await startGateway(t, () => undefined);
@@ -173,20 +159,6 @@ describe('The client', { concurrency: 4 }, () => {
     // The client learns that its connection is closed, also if the machine is busy.
     for (let turn = 0; turn < 10; turn += 1) await sleep(5);
     assert.equal(await call(), 'unsent');
-  });
-
-  test('The client sends no transaction to a member of another cluster', async (t) => {
-    let sent = 0;
-    const endpoints = [
-      await startGateway(t, (response) => response.end(answer())),
-      await startGateway(t, (response, { url }) => {
-        if (url === '/v3/kv/txn') sent += 1;
-        response.end(answer('2'));
-      }),
-    ];
-    const call = callerOf(t, ['http://127.0.0.1:9', ...endpoints]);
-    for (let i = 0; i < 4; i += 1) await call();
-    assert.equal(sent, 0);
   });
 
   test('A create is in doubt if its connection is cut, and its cluster is checked again', async (t) => {

@@ -61,20 +61,10 @@ for (const [what, happens, asked, log, isLost = false] of ROWS) {
   });
 }
 
-for (const [count, most] of [
-  [1, 1],
-  [2, 2],
-  [3, 2],
-  [4, 3],
-  [5, 3],
-] as const) {
-  test(`${most} of ${count} strange endpoints lose the cluster, and no fewer`, () => {
-    const strange = [...'abcde'].slice(0, most).map((name) => `s${name}`);
-    assert.equal(live(count, [...strange, '+10'].join(' ')).endpoints.isOtherCluster, true);
-    const fewer = [...strange.slice(1), '+99'].join(' ');
-    assert.equal(live(count, fewer).endpoints.isOtherCluster, false);
-  });
-}
+test('Two of four strange endpoints do not lose the cluster, and three do', () => {
+  assert.equal(live(4, 'sa sb +99').endpoints.isOtherCluster, false);
+  assert.equal(live(4, 'sa sb sc +10').endpoints.isOtherCluster, true);
+});
 
 function live(
   count: number,

@@ -6,14 +6,12 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { EtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
-import { openInitialized, simulated } from '../../support/etcd/opened-store.ts';
+import { openInitialized, REFUSED, rex, simulated } from '../../support/etcd/opened-store.ts';
 import { SimulatedEtcd, type Fate } from '../../support/etcd/simulated-etcd.ts';
 import { VirtualClock } from '../../support/etcd/virtual-clock.ts';
 
-const rex = { name: 'Rex', categoryId: 7n } as const;
-const tom = { name: 'Tom', categoryId: 7n } as const;
+const tom = { name: 'Tom', categoryId: 1n } as const;
 const KEY = '0123456789abcdef0123456789abcdef';
-const REFUSED = { name: 'StoreUnavailableError' } as const;
 const UNKNOWN = { name: 'OutcomeUnknownError' } as const;
 
 /** Opens a store on a simulated etcd, which other stores may use, too. */
@@ -41,19 +39,13 @@ async function open(t: TestContext, etcd = new SimulatedEtcd()) {
   return Object.assign(life, { store });
 }
 
-/** Two stores on one log. */
-async function openTwo(t: TestContext) {
-  const life = await open(t);
-  return [life, await open(t, life.etcd)] as const;
-}
-
 /** Resolves with what a new process finds. */
 async function petsIn(t: TestContext, etcd: SimulatedEtcd): Promise<string> {
   const { store } = await open(t, etcd);
   return (await store.list({ limit: 100 })).text;
 }
 
-const STORED = '[{"id":1,"name":"Rex","categoryId":7}]';
+const STORED = '[{"id":1,"name":"Rex","categoryId":1}]';
 
 const always = (fate: Fate): readonly Fate[] => Array<Fate>(1000).fill(fate);
 const [CUT, FULL] = ['not done, cut', 'not done, no space'] as const;
@@ -126,7 +118,8 @@ const CONFLICTS: readonly (readonly [
 
 for (const [what, fates, outcome, names, happens] of CONFLICTS) {
   test(`A create that ${what}, if another process took its slot`, async (t) => {
-    const [life, other] = await openTwo(t);
+    const life = await open(t);
+    const other = await open(t, life.etcd);
     life.fates.push(...fates);
     // By this clock the key of the other process expired less than an hour ago.
     life.clock.timeOfDay = () => other.clock.timeOfDay() + 24.9 * 60 * 60 * 1000;
@@ -147,7 +140,8 @@ for (const [what, fates, outcome, names, happens] of CONFLICTS) {
 }
 
 test('A create that loses its slot for five seconds is refused, and not stored', async (t) => {
-  const [life, other] = await openTwo(t);
+  const life = await open(t);
+  const other = await open(t, life.etcd);
   let others = 0;
   life.beforeCreate = async () => {
     await life.clock.sleep(100);

@@ -2,20 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  decodeTxnResponse,
-  encodeTxn,
-  firstKey,
-  ifAbsent,
-  ifValueBegins,
-  ifValueIs,
-  put,
-  range,
-  type Txn,
-} from '../../../src/stores/etcd/etcd-json.ts';
-import { startCluster, withoutEtcd } from '../../support/etcd/cluster.ts';
+import * as json from '../../../src/stores/etcd/etcd-json.ts';
+import { needsEtcd, startCluster } from '../../support/etcd/cluster.ts';
 import { SimulatedEtcd } from '../../support/etcd/simulated-etcd.ts';
 
+const { firstKey, ifAbsent, ifValueBegins, ifValueIs, put, range } = json;
 const [a, b, none] = ['same/a', 'same/b', 'same/none'] as const;
 const all = ['same/', 'same0'] as const;
 const [value, space, empty] = ['a value', 'a ', ''].map((text) => Buffer.from(text));
@@ -23,7 +14,7 @@ assert.ok(value && space && empty);
 const putA = { compare: [ifAbsent(...all), ifAbsent(a)], success: [put(a, value)] } as const;
 
 /** Each kind of transaction that the store sends, one after the other. */
-const TXNS: readonly Partial<Txn>[] = [
+const TXNS: readonly Partial<json.Txn>[] = [
   {},
   { success: [range(a)] },
   { compare: [ifValueIs(a, value)], failure: [range(a)] },
@@ -44,18 +35,14 @@ const TXNS: readonly Partial<Txn>[] = [
   { success: [range(a)] },
 ];
 
-test(
-  'The simulated etcd answers each transaction as a real one does',
-  { skip: withoutEtcd },
-  async (t) => {
-    const cluster = await startCluster(t, { size: 1 });
-    const simulated = new SimulatedEtcd();
-    for (const parts of TXNS) {
-      const txn = { compare: [], success: [], failure: [], ...parts };
-      const real = decodeTxnResponse(await cluster.call('/v3/kv/txn', txn));
-      const expected = real && { ...real, clusterId: '1' };
-      const text = encodeTxn(txn);
-      assert.deepEqual(decodeTxnResponse(simulated.txn(text)), expected, text);
-    }
-  },
-);
+test('The simulated etcd answers each transaction as a real one does', needsEtcd, async (t) => {
+  const cluster = await startCluster(t, { size: 1 });
+  const simulated = new SimulatedEtcd();
+  for (const parts of TXNS) {
+    const txn = { compare: [], success: [], failure: [], ...parts };
+    const real = json.decodeTxnResponse(await cluster.call('/v3/kv/txn', txn));
+    const expected = real && { ...real, clusterId: '1' };
+    const text = json.encodeTxn(txn);
+    assert.deepEqual(json.decodeTxnResponse(simulated.txn(text)), expected, text);
+  }
+});

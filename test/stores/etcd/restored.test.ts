@@ -10,19 +10,17 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openEtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
 import { initEtcd } from '../../../src/stores/etcd/new-log.ts';
-import { startCluster, withoutEtcd } from '../../support/etcd/cluster.ts';
+import { needsEtcd, startCluster } from '../../support/etcd/cluster.ts';
 import {
   fastClock,
   openFast,
   openInitialized,
   openStore,
+  rex,
 } from '../../support/etcd/opened-store.ts';
 import { tempDir } from '../../support/disk/temp-dir.ts';
 
-const rex = { name: 'Rex', categoryId: 1n } as const;
-const options = { skip: withoutEtcd, timeout: 90_000 } as const;
-
-test('A process ends its work after a backup is restored, idle or not', options, async (t) => {
+test('A process ends its work after a backup is restored, idle or not', needsEtcd, async (t) => {
   const cluster = await startCluster(t);
   const { members, endpoints } = cluster;
   const first = await openInitialized(t, { endpoints });

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { testPetStoreContract } from '../../../src/contract/pet-store-contract.ts';
 import { etcdClock } from '../../../src/stores/etcd/etcd-clock.ts';
-import { openInitialized, simulated } from '../../support/etcd/opened-store.ts';
+import { openInitialized, rex, simulated } from '../../support/etcd/opened-store.ts';
 import { SimulatedEtcd } from '../../support/etcd/simulated-etcd.ts';
 import { VirtualClock } from '../../support/etcd/virtual-clock.ts';
 import { createRandom } from '../../support/random.ts';
@@ -30,7 +30,7 @@ test('A process makes at least a tenth of the commits if another is nearer', asy
     }),
   );
   const clients = Array.from({ length: 4 }, async (_, i) => {
-    while (clock.now() < 1_000) await stores[i % 2]?.create({ name: 'Rex', categoryId: 1n });
+    while (clock.now() < 1_000) await stores[i % 2]?.create(rex);
   });
   await Promise.all(clients);
   const commits = stores.map((store) => store.stats().commitPets.counts.reduce((a, b) => a + b));
@@ -59,7 +59,7 @@ test('A read that begins after the request of a catch-up waits for the next one'
   responseMs = 100;
   const early = reader.list({ limit: 1 });
   await clock.sleep(10);
-  await writer.create({ name: 'Rex', categoryId: 1n });
+  await writer.create(rex);
   assert.equal((await reader.get(1n))?.name, 'Rex');
   assert.equal((await early).pets.length, 0);
 });

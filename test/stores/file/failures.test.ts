@@ -7,6 +7,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DiskFile } from '../../../src/stores/file/disk.ts';
+import { clientMessage } from '../../../src/stores/file/write-failures.ts';
 import { REX } from '../../support/disk/journal-text.ts';
 import { systemError } from '../../support/disk/memory-disk.ts';
 import {
@@ -125,11 +126,11 @@ const CHANGES: Readonly<Record<string, (file: DiskFile) => unknown>> = {
   'appended to': (file) =>
     file.writeNow(Buffer.from('Remember the milk\n'), 0, file.stat().sizeBytes),
   // Only a copy meets this change, since the length is the same.
-  'overwritten in': (file) => file.writeNow(Buffer.from('Remember the milk'), 0, 100),
+  'overwritten a part of': (file) => file.writeNow(Buffer.from('Remember the milk'), 0, 100),
 };
 
 for (const [what, change] of Object.entries(CHANGES)) {
-  test(`A journal that another program has ${what} is not copied`, async () => {
+  test(`If another program has ${what} the journal, it is not copied`, async () => {
     const scene = await openScene(2);
     await change(await scene.memory.open(JOURNAL, 'edit'));
     scene.disk.fault = failing(`sync ${JOURNAL}`);
@@ -270,3 +271,28 @@ test('Creates of 64 MiB together may wait; one more is refused', async () => {
   await first;
   assert.deepEqual(new Set(await Promise.all(creates)), new Set(['refused']));
 });
+
+for (const [what, error, message] of [
+  ['no path of a system error', systemError('EIO', JOURNAL), 'EIO: simulated'],
+  [
+    'no system call of a system error',
+    Object.assign(new Error('EIO: i/o error, fsync'), { code: 'EIO', syscall: 'fsync' }),
+    'EIO: i/o error',
+  ],
+  ['no path of any other error', new Error(`${JOURNAL} is not a file`), 'the log shows the cause'],
+  [
+    'no path of a Windows disk',
+    new Error('C:\\pets.json is not a file'),
+    'the log shows the cause',
+  ],
+  [
+    'all of an error of the store',
+    Object.assign(new Error('ENOSPC: no room: 5, 2 are free'), { code: 'ENOSPC' }),
+    'ENOSPC: no room: 5, 2 are free',
+  ],
+  ['all of a text without a path', 'no i/o, but a, b', 'no i/o, but a, b'],
+] as const) {
+  test(`Clients get ${what}`, () => {
+    assert.equal(clientMessage(error), message);
+  });
+}

@@ -139,9 +139,14 @@ const WORKING: readonly Row[] = [
     ...{ told: undefined, then: 'reviving', where: 'memory only' },
   },
   {
-    what: 'the journal was truncated in place',
-    event: (scene) => (failTries(scene), truncateJournal(scene)),
-    ...{ told: 'refused', then: 'reviving', where: 'memory only' },
+    what: 'the journal is missing, no client creates, and the second try succeeds',
+    async event(scene) {
+      failTries(scene);
+      await scene.memory.remove(JOURNAL);
+      await scene.clock.pass(1000);
+      scene.disk.fault = () => undefined;
+    },
+    ...{ told: undefined, then: 'working', where: 'snapshot' },
   },
   {
     what: 'the journal was overwritten in place by a longer text',
@@ -389,7 +394,6 @@ const NO_NEW_FILES = failing(`open ${TMP}`, `open ${SNAPSHOT}.saved`);
 const ENDS: readonly End[] = [
   { what: 'nothing special', event: () => undefined, where: 'snapshot' },
   { what: 'a failed sync', event: intoDoubt, where: 'snapshot', pets: 2 },
-  { what: 'the journal removed', event: ({ memory }) => memory.remove(JOURNAL), where: 'snapshot' },
   {
     what: 'lock and journal removed',
     event: ({ memory }) => Promise.all([memory.remove(LOCK), memory.remove(JOURNAL)]),

@@ -129,6 +129,7 @@ const REFUSED: readonly Refused[] = [
     atByte(0, `${NO_HEADER}.* if another version wrote it, stop that version cleanly first`),
   ],
   ['an empty snapshot', '', journal(0, [1]), /damaged at byte 0, line 1: The file is empty\. /],
+  ['a byte order mark', '\ufeff[]', undefined, /It begins with a byte order mark.* without one$/],
   [
     'a damaged snapshot and a torn journal',
     `[\n${petText(2)},\n${petText(1)}\n]\n`,
@@ -148,6 +149,7 @@ for (const [what, snapshot, text, complaint] of REFUSED) {
       assert.match(error.message, /It was left as it is\. ./);
       return true;
     });
+    assert.notEqual(await disk.lock(LOCK), undefined, 'The lock is still held');
     // The lock file has the process id now.
     assert.deepEqual({ ...disk.contents(), [LOCK]: '' }, { ...before, [LOCK]: '' });
   });

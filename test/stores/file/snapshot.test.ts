@@ -118,8 +118,9 @@ const BOM = '\ufeff';
 const refusals: readonly (readonly [string, string, number, string])[] = [
   ['an empty file', '', 0, 'The file is empty'],
   ['whitespace only', ' \n', 2, 'The array has no end'],
-  ['a byte order mark', BOM + ARRAY, 0, 'Expected an array of pets but found byte 0xef'],
-  ['an object', '{}', 0, "Expected an array of pets but found '{'"],
+  ['a byte order mark', BOM + ARRAY, 0, 'It begins with a byte order mark'],
+  ['an object', '{}', 0, 'It is not an array of pets'],
+  ['null after a space', ' null', 1, 'It is not an array of pets'],
   ['an array cut off at once', '[', 1, 'The array has no end'],
   ['an array cut off within a pet', `[${REX},{"id":2,"na`, 49, `Expected '"' at the end`],
   ['an array cut off after a pet', `[${REX}`, 37, 'The array has no end'],
@@ -172,8 +173,6 @@ test('A pet has at most MAX_PET_BYTES, whatever follows it', async () => {
 for (const [what, start, filler, at] of [
   ['a name without end', '[{"id":1,"name":"', 'x', 1],
   ['a field without end', `[${REX},{"id":2,"tag":[`, '[7],', 38],
-  ['zero bytes', '', '\0', 0],
-  ['commas', `[${REX}`, ',', 38],
 ] as const) {
   test(`Gigabytes of ${what} are refused in bounded memory`, async () => {
     const { memory, most } = countingMemory();

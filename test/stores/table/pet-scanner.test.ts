@@ -29,20 +29,6 @@ test('Every pet that the service writes is scanned, except for the longest integ
   assert.ok(scanned > 1000, `Only ${scanned} were scanned`);
 });
 
-test('The longest scanned id has 15 digits, and the longest categoryId 18', () => {
-  const cases: readonly (readonly [id: bigint, categoryId: bigint, isScanned: boolean])[] = [
-    [999_999_999_999_999n, 999_999_999_999_999_999n, true],
-    [999_999_999_999_999n, -999_999_999_999_999_999n, true],
-    [1_000_000_000_000_000n, 1n, false],
-    [1n, 1_000_000_000_000_000_000n, false],
-    [1n, -1_000_000_000_000_000_000n, false],
-  ];
-  for (const [id, categoryId, isScanned] of cases) {
-    const bytes = encode({ id, name: 'a', categoryId });
-    assert.equal(scan(bytes, 0) !== undefined, isScanned, bytes.toString());
-  }
-});
-
 test('The longest pet that is scanned is the longest that parsePetAt takes', () => {
   const rest = '{"id":1,"name":"","categoryId":1}'.length;
   for (const [bytes, isScanned] of [
@@ -78,33 +64,6 @@ test('parsePetAt reads each scanned pet as the same pet', () => {
     assert.deepEqual(encode(read), bytes.subarray(before.length, end), bytes.toString());
   });
   assert.ok(scanned > 2000 && refused > 3000, `${scanned} scanned, ${refused} refused`);
-});
-
-test('A pet that is not in canonical form is left to parsePetAt', () => {
-  const texts = [
-    ...['', '{', '{}', '[]', '{"id":1}', '{"id":1,"name":"a"}'],
-    ...['0', '-1', '01', '1.0', '1e0', '"1"', 'x', ''].map(
-      (id) => `{"id":${id},"name":"a","categoryId":1}`,
-    ),
-    ...['1', 'a', '"a', '"a\\"', '"\\x"', '"\\u0061"', '"\\n"', '"\n"', '"\0"', ''].map(
-      (name) => `{"id":1,"name":${name},"categoryId":1}`,
-    ),
-    ...['-', '-0', '01', '-01', '1.0', '1e0', '"1"', 'null', ''].map(
-      (category) => `{"id":1,"name":"a","categoryId":${category}}`,
-    ),
-    ...['""', '"gone"', '"Sold"', 'null', '"s\\u006fld"', '"sold', '"sold"]', '"sold" }'].map(
-      (status) => `{"id":1,"name":"a","categoryId":1,"status":${status}}`,
-    ),
-    'x{"id":1,"name":"a","categoryId":1}',
-    '{"id":1,"name":"a","categoryId":1',
-    '{"id":1,"name":"a","categoryId":1]',
-    '{"id":1,"name":"a","categoryId":1 }',
-    '{"id": 1,"name":"a","categoryId":1}',
-    '{"name":"a","id":1,"categoryId":1}',
-    '{"id":1,"name":"a","categoryId":1,"age":2}',
-    '{"id":1,"name":"a","categoryId":1,"status":"sold","age":2}',
-  ];
-  for (const text of texts) assert.equal(scan(Buffer.from(text), 0), undefined, text);
 });
 
 test('The scanner reads nothing beyond the bytes, whether their last pet is complete or cut off', () => {

@@ -21,7 +21,7 @@ const FLAGS = ['--no-sandbox', '--disable-dev-shm-usage', '--headless=new', '--d
 const CAPABILITIES = {
   browserName: 'chrome',
   'goog:chromeOptions': { args: [...FLAGS, '--window-size=1200,900'] },
-  'goog:loggingPrefs': { browser: 'ALL', performance: 'ALL' },
+  'goog:loggingPrefs': { browser: 'SEVERE' },
 };
 
 export let service: Service;
@@ -70,17 +70,6 @@ async function find(selector: string): Promise<string> {
   return `/element/${Object.values(found as object)[0]}`;
 }
 
-/** Resolves with the messages of a log since the last call. */
-async function log(type: 'browser' | 'performance', level: string): Promise<readonly string[]> {
-  const lines = (await post('/se/log', { type })) as { level: string; message: string }[];
-  return lines.filter((line) => line.level === level).map(({ message }) => message);
-}
-
-interface NetworkEvent {
-  readonly method: string;
-  readonly params: { readonly request: { readonly url: string } };
-}
-
 export const browser = {
   open: (url: string) => post('/url', { url }),
   /** Runs a function body in the page. Resolves with what it returns, as JSON. */
@@ -104,13 +93,13 @@ export const browser = {
   },
   /** Sends a command of the DevTools protocol. */
   command: (cmd: string, params: object) => post('/goog/cdp/execute', { cmd, params }),
-  /** The errors in the console, and the addresses of all requests, since the last call. */
-  console: () => log('browser', 'SEVERE'),
-  async requests(): Promise<readonly string[]> {
-    const lines = await log('performance', 'INFO');
-    const events = lines.map((line) => (JSON.parse(line) as { message: NetworkEvent }).message);
-    const sent = events.filter(({ method }) => method === 'Network.requestWillBeSent');
-    return sent.map(({ params }) => params.request.url);
+  /** Resolves with the errors in the console since the last call. */
+  async console(): Promise<readonly string[]> {
+    const log = (await post('/se/log', { type: 'browser' })) as {
+      level: string;
+      message: string;
+    }[];
+    return log.filter(({ level }) => level === 'SEVERE').map(({ message }) => message);
   },
 };
 
@@ -158,15 +147,12 @@ export async function inLightAndDark(check: (mode: string) => Promise<void>): Pr
   }
 }
 
-/** Resolves with the paths that `act` requested. Rejects if it caused an error in the console. */
+/** Resolves with the addresses that the page requested. Rejects if `act` causes an error in it. */
 export async function requestsOf(act: () => Promise<void>): Promise<readonly string[]> {
   await browser.console();
-  await browser.requests();
   await act();
   assert.deepEqual(await browser.console(), []);
-  const urls = (await browser.requests()).filter((url) => !url.startsWith('data:'));
-  return urls.map((url) => {
-    assert.ok(url.startsWith(`${service.origin}/`), `A request to another host: ${url}`);
-    return url.slice(service.origin.length);
-  });
+  const script = `return performance.getEntries().map(({ name }) => name)
+    .filter((name) => /^[a-z]+:[/][/]/.test(name))`;
+  return (await browser.run(script)) as string[];
 }

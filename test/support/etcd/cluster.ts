@@ -8,11 +8,11 @@
 
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { tempDir } from '../disk/temp-dir.ts';
+import { freePort } from '../http/service.ts';
 
 const ETCD: string = process.env['TEST_ETCD'] ?? 'etcd';
 
@@ -21,6 +21,9 @@ export const withoutEtcd: string | false =
   spawnSync(ETCD, ['--version']).status === 0
     ? false
     : 'There is no etcd to test with: name one by TEST_ETCD, or put it on the PATH';
+
+/** The options of a test with real members. */
+export const needsEtcd = { skip: withoutEtcd, timeout: 90_000 } as const;
 
 // CI sets it: a skipped test is a failed one there.
 if (withoutEtcd !== false && process.env['NEED_ETCD'] !== undefined) throw new Error(withoutEtcd);
@@ -39,7 +42,7 @@ export async function startCluster(
   { size = 3, args = [] as readonly string[], isSecure = false } = {},
 ) {
   const folder = tempDir(context);
-  const ports = await freePorts(2 * size);
+  const ports = await Promise.all(Array.from({ length: 2 * size }, freePort));
   const names = Array.from({ length: size }, (_, i) => `m${i}`);
   const peerUrls = names.map((_, i) => `http://127.0.0.1:${ports[2 * i]}`);
   const scheme = isSecure ? 'https' : 'http';
@@ -67,8 +70,14 @@ export async function startCluster(
   await ready();
   return {
     ...{ members, endpoints, ready, kill },
-    /** Resolves with the member that is the leader at present. */
-    leader: () => findLeader(members),
+    /** Resolves with the leader; during an election, with any member. */
+    async leader(): Promise<EtcdMember> {
+      for (const member of members) {
+        const status = await gateway(member.endpoint, '/v3/maintenance/status', {}).catch(String);
+        if (/"member_id":"(\d+)".*"leader":"\1"/.test(status)) return member;
+      }
+      return members[0]!;
+    },
     /** POSTs to the gateway of the first member. */
     call: (path: string, body: object) => gateway(endpoints[0] ?? '', path, body),
   };
@@ -104,15 +113,6 @@ function startMember(endpoint: string, dataFolder: string, peer: string, args: r
   };
 }
 
-/** Ports that no process listens on at the moment. */
-async function freePorts(count: number): Promise<readonly number[]> {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
-  await Promise.all(servers.map((server) => once(server, 'listening')));
-  const ports = servers.map((server) => (server.address() as AddressInfo).port);
-  await Promise.all(servers.map((server) => new Promise((done) => server.close(done))));
-  return ports;
-}
-
 /** POSTs to a gateway. Resolves with the text of the response. */
 export async function gateway(
   endpoint: string,
@@ -144,19 +144,4 @@ async function answering(endpoint: string): Promise<void> {
     if (Date.now() > until) throw new Error(`${endpoint} does not answer`);
     await sleep(20);
   }
-}
-
-async function findLeader(members: readonly EtcdMember[]): Promise<EtcdMember> {
-  for (let attempt = 0; attempt < 200; attempt += 1) {
-    for (const member of members) {
-      const text = await gateway(member.endpoint, '/v3/maintenance/status', {}).catch(() => '{}');
-      const { header, leader } = JSON.parse(text) as {
-        readonly header?: { readonly member_id: string };
-        readonly leader?: string;
-      };
-      if (leader !== undefined && header?.member_id === leader) return member;
-    }
-    await sleep(50);
-  }
-  throw new Error('The cluster has no leader');
 }

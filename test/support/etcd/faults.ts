@@ -40,10 +40,10 @@ const linksOf = ({ processes }: World, random: Random): readonly Link[] =>
 const FAULTS: Readonly<Record<string, Fault>> = {
   'a link fails': async (world, random) => disturb([random.pick(linksOf(world, random))], random),
   'a process is cut off': async (world, random) => disturb(linksOf(world, random), random),
-  async 'a link is slow'(world, random) {
-    const link = random.pick(linksOf(world, random));
-    link.delayMs = random.below(200);
-    return () => void (link.delayMs = 0);
+  async 'a process is slow'(world, random) {
+    const links = linksOf(world, random);
+    for (const link of links) link.delayMs = random.below(200);
+    return () => links.forEach((link) => (link.delayMs = 0));
   },
   async 'a process is killed'({ processes }, random) {
     await processes.replace(random.pick(processes.all));
@@ -60,24 +60,24 @@ const FAULTS: Readonly<Record<string, Fault>> = {
 
 /**
  * Causes one fault after the other until `isOver`; each kind once before any of them comes again.
- * Resolves with the number of faults of each kind.
+ * Resolves with their names.
  */
 export async function bringFaults(
   world: World,
   random: Random,
   isOver: () => boolean,
-): Promise<Readonly<Record<string, number>>> {
-  const counts: Record<string, number> = {};
+): Promise<readonly string[]> {
+  const brought: string[] = [];
   let names: readonly string[] = [];
   while (!isOver()) {
     if (names.length === 0) names = Object.keys(FAULTS);
     const name = random.pick(names);
     names = names.filter((other) => other !== name);
-    counts[name] = (counts[name] ?? 0) + 1;
+    brought.push(name);
     const end = await FAULTS[name]?.(world, random);
     await sleep(random.below(FAULT_MS));
     end?.();
     await sleep(random.below(PAUSE_MS));
   }
-  return counts;
+  return brought;
 }

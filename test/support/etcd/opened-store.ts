@@ -8,6 +8,10 @@ import { initEtcd } from '../../../src/stores/etcd/new-log.ts';
 import type { SimulatedEtcd } from './simulated-etcd.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
+export const rex = { name: 'Rex', categoryId: 1n } as const;
+/** The error of a call that certainly stored nothing. */
+export const REFUSED = { name: 'StoreUnavailableError' } as const;
+
 interface Context {
   after(hook: () => Promise<void>): void;
 }

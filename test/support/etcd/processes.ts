@@ -66,7 +66,7 @@ export class Processes<One extends LogProcess> implements Site {
   }
 
   async readAll(store: PetStore): Promise<readonly string[] | undefined> {
-    // A killed process responds to nobody, and its store to late readers.
+    // A closed store still serves reads, but a killed process does not.
     if (!this.all.some((one) => one.store === store)) return undefined;
     const texts: string[] = [];
     try {

@@ -18,12 +18,13 @@ export function parseAnswers(text: string, mayBeHead = false): readonly RawAnswe
   const answers: RawAnswer[] = [];
   for (let rest = text; rest !== '';) {
     const last = answers.at(-1);
-    assert.notEqual(last?.headers.get('connection'), 'close', `${rest} after the last answer`);
+    const shown = JSON.stringify(rest.slice(0, 300));
+    assert.notEqual(last?.headers.get('connection'), 'close', `${shown} after the last answer`);
     const end = rest.indexOf('\r\n\r\n');
-    assert.notEqual(end, -1, `No end of the header in ${JSON.stringify(rest)}`);
+    assert.notEqual(end, -1, `No end of the header in ${shown}`);
     const [statusLine = '', ...lines] = rest.slice(0, end).split('\r\n');
     const match = /^HTTP\/1\.1 ([1-5][0-9]{2}) [A-Z][A-Za-z -]+$/.exec(statusLine);
-    assert.ok(match !== null, `No status line in ${JSON.stringify(rest)}`);
+    assert.ok(match !== null, `No status line in ${shown}`);
     const status = Number(match[1]);
     const headers = parseFields(lines);
     rest = rest.slice(end + 4);

@@ -15,11 +15,9 @@ export interface Wire {
   readonly socket: Socket;
   /** All that came so far, since the last `send`. */
   text(): string;
-  /** Resolves with all that came as soon as that holds. Rejects if it never does. */
-  until(holds: (text: string) => boolean): Promise<string>;
   /** Resolves with the first `count` answers. */
   answers(count: number): Promise<readonly RawAnswer[]>;
-  /** Resolves with all answers when the service has closed the connection. */
+  /** Resolves with all answers when the service has closed the connection, and closes it, too. */
   allAnswers(mayBeHead?: boolean): Promise<readonly RawAnswer[]>;
   /** Sends one request with the key, and resolves with its outcome, however late it comes. */
   send(method: string, path: string, body?: string, fields?: readonly string[]): Promise<Outcome>;
@@ -60,29 +58,32 @@ export async function connectWire(port: number): Promise<Wire> {
       for (const event of EVENTS) socket.on(event, look);
       look();
     });
-  const until = async (holds: (text: string) => boolean): Promise<string> => {
+  /** Rejects if that does not hold in the end. */
+  const until = async (holds: () => boolean): Promise<void> => {
     let isTooLong = false;
     const timer = setTimeout(() => {
       isTooLong = true;
       socket.destroy();
     }, PATIENCE_MS);
-    await settled(() => holds(received));
+    await settled(holds);
     clearTimeout(timer);
-    const isMet = !isTooLong && holds(received);
+    const isMet = !isTooLong && holds();
     assert.ok(isMet, `Nothing more after ${JSON.stringify(received.slice(0, 300))}`);
-    return received;
   };
   const firstAnswers = (count: number): readonly RawAnswer[] =>
     parseAnswers(received.slice(0, endOfAnswers(received, count)));
   return {
     socket,
     text: () => received,
-    until,
     async answers(count) {
-      await until((text) => endOfAnswers(text, count) !== undefined);
+      await until(() => endOfAnswers(received, count) !== undefined);
       return firstAnswers(count);
     },
-    allAnswers: async (mayBeHead) => parseAnswers(await until(() => isClosed), mayBeHead),
+    async allAnswers(mayBeHead) {
+      await until(() => isClosed);
+      socket.end();
+      return parseAnswers(received, mayBeHead);
+    },
     async send(method, path, body, fields) {
       received = '';
       if (!isClosed) socket.write(requestOf(`${method} ${path}`, fields, body));
@@ -163,4 +164,4 @@ export function statusesOf(answers: readonly RawAnswer[]): readonly number[] {
 
 const EVENTS = ['data', 'end', 'close'] as const;
 /** Only reached if a test fails: no test waits so long otherwise. */
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 120_000;

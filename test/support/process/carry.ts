@@ -17,8 +17,11 @@ export interface CarriedProgram extends ProgramOptions {
   readonly cwd: string;
 }
 
-/** Checks that a program serves: it creates and returns a pet, and a stop writes the data file. */
-export async function assertServes(t: TestContext, program: CarriedProgram): Promise<void> {
+/**
+ * Checks that a program serves: it creates and returns a pet, and a stop writes the data file.
+ * Resolves with what it wrote to standard error.
+ */
+export async function assertServes(t: TestContext, program: CarriedProgram): Promise<string> {
   const { command, args, cwd, env, ...options } = program;
   const allEnv = { PETSTORE_API_KEYS: KEY, ...env };
   const service = startProgram(command, [...args, '--port', '0'], { ...options, cwd, env: allEnv });
@@ -34,6 +37,7 @@ export async function assertServes(t: TestContext, program: CarriedProgram): Pro
   assert.deepEqual(await got.json(), pet);
   assert.equal(await end(service, 'SIGTERM'), 0, service.stderr());
   assert.deepEqual(JSON.parse(readFileSync(join(cwd, 'data', 'pets.json'), 'utf8')), [pet]);
+  return service.stderr();
 }
 
 /** Checks the page for people, with the first and the last of the modules that it loads. */
@@ -41,7 +45,12 @@ async function assertHasPage(base: string): Promise<void> {
   const page = await (await fetch(`${base}/`)).text();
   const [, main = '', suffix = ''] = /<script type="module" src="(.+?)(\.[jt]s)">/.exec(page) ?? [];
   for (const path of [`${main}${suffix}`, `page/client/send${suffix}`]) {
-    assert.equal((await fetch(`${base}/${path}`)).status, 200, path);
+    const response = await fetch(`${base}/${path}`);
+    assert.equal(response.headers.get('Content-Type'), 'text/javascript; charset=utf-8');
+    const text = await response.text();
+    assert.match(text, /^import \{/m, path);
+    // If the sources run, the service removes the types.
+    assert.doesNotMatch(text, /^(import type|export interface)/m, path);
   }
 }
 
