@@ -37,7 +37,11 @@ test('The bench measures a part, and prints Markdown with a column for each Node
 /** How a server responds, and the exit code of the load generator. */
 const SERVERS: readonly (readonly [what: string, listener: RequestListener, code: number])[] = [
   ['the right answer', (_request, response) => response.end('four'), 0],
-  ['another status', (_request, response) => response.writeHead(500).end('four'), 1],
+  [
+    'another status',
+    (_request, response) => response.writeHead(500, { 'Content-Length': 4 }).end('four'),
+    1,
+  ],
   ['a longer body', (_request, response) => response.end('fiver'), 1],
   ['a shorter body', (_request, response) => response.end('six'), 1],
   ['no answer', (request) => request.socket.destroy(), 1],
