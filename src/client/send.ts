@@ -39,7 +39,7 @@ export async function send(
 ): Promise<ServiceResponse> {
   const { timeoutMs, retries } = options;
   const limit = startTimeLimit(request, options);
-  const endsAt = Date.now() + timeoutMs;
+  const endsAt = performance.now() + timeoutMs;
   let mayBeSent = false;
   try {
     for (let attempt = 0; ; attempt += 1) {
@@ -50,7 +50,7 @@ export async function send(
       if (attempt >= retries || !outcome.isSafeToRepeat) throw outcome.error;
       const delayMs = retryDelayMs(attempt, outcome.retryAfter);
       // A wait beyond the time limit would replace the failure by a timeout.
-      if (delayMs === undefined || Date.now() + delayMs >= endsAt) throw outcome.error;
+      if (delayMs === undefined || performance.now() + delayMs >= endsAt) throw outcome.error;
       await wait(delayMs, limit.signal);
     }
   } finally {

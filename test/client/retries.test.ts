@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
-import { test } from 'node:test';
+import { mock, test } from 'node:test';
 import { type ClientOptions, type PetPage, type PetStoreClient } from '../../src/client/client.ts';
 import {
   answers,
@@ -252,6 +252,14 @@ test('A wait that would exceed the time limit does not begin: the call rejects w
   await assert.rejects(client.listPets(), { code: 'unavailable' });
   assert.deepEqual(clock.waits, [30_150, 30_300]);
   assert.deepEqual(clock.running(), []);
+});
+
+test('A step of the time of day during a wait ends no retry', async () => {
+  const { client, sent } = scripted([breaks, PAGE]);
+  let timeOfDay = 0;
+  mock.method(Date, 'now', () => (timeOfDay += 25 * 3_600_000));
+  await client.listPets();
+  assert.equal(sent.length, 2);
 });
 
 test('The time limit can be infinite, and can be set for one call', () => {

@@ -94,6 +94,7 @@ function mockClock(): TestClock {
   };
   mock.restoreAll();
   mock.method(Date, 'now', () => now);
+  mock.method(performance, 'now', () => now - START);
   mock.method(Math, 'random', () => 0.5);
   // A timer is known by its callback.
   mock.method(globalThis, 'clearTimeout', (timer: () => void) => running.delete(timer));
