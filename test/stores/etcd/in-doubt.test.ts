@@ -161,7 +161,9 @@ test('A create that loses its slot for five seconds is refused, and not stored',
 test('While reads find no cluster no create is proposed; recovery needs none', async (t) => {
   const life = await open(t);
   life.readFate = CUT;
-  await life.clock.sleep(6_500);
+  await assert.rejects(life.store.get(1n), REFUSED);
+  assert.ok(life.clock.now() < 6_000, `a read was refused after ${life.clock.now()} ms`);
+  await life.clock.sleep(1_500);
   life.beforeCreate = () => assert.fail('it is proposed');
   const startedAt = life.clock.now();
   const message = 'The etcd cluster cannot be used: simulated';
@@ -239,4 +241,13 @@ test('A key is in doubt until its slot is taken', async (t) => {
   assert.equal((await life.store.create(rex)).id, 1n);
   life.fates.push('refused', 'refused');
   for (const create of creates) await assert.rejects(create, REFUSED);
+});
+
+test('A process keeps a key for 24 hours, though another one may keep it longer', async (t) => {
+  const { store, clock } = await open(t);
+  const now = clock.now.bind(clock);
+  for (const hours of [0, 23.9, 24.1]) {
+    clock.now = () => now() + hours * 60 * 60 * 1000;
+    assert.equal((await store.createOnce(rex, KEY)).pet.id, hours < 24 ? 1n : 2n);
+  }
 });
