@@ -119,7 +119,7 @@ export class CommitQueue<Item, Result> {
 
   async #run(): Promise<void> {
     while (this.#queue.length > 0) {
-      // Also without that function, this waits for the items that are added in the same turn.
+      // Even without that function, items that are added before the code yields join the batch.
       await this.#beforeCommit?.();
       const batch = this.#takeBatch();
       // All of them may have been refused meanwhile.
