@@ -2,6 +2,7 @@
  * The states of the file log (file-log.ts), and their transitions.
  *
  *   state     event                                                 next state
+ *   working   a start could not remove an obsolete journal          reviving
  *   working   a sync or a roll-back fails                           reviving, the commit in doubt
  *   working   the journal is missing or changed before a write, at
  *             a check once a second, or at the close                reviving
