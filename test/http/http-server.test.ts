@@ -8,6 +8,7 @@ import { test } from 'node:test';
 import { Duplex } from 'node:stream';
 import { createHttpServer } from '../../src/http/http-server.ts';
 import { LIMITS } from '../../src/http/limits.ts';
+import { lingeringClose } from '../../src/http/lingering-close.ts';
 import { parseAnswers } from '../support/http/answers.ts';
 import { listenFor } from '../support/http/service.ts';
 import { assertErrorAnswer, openWire, requestOf, statusesOf } from '../support/http/wire.ts';
@@ -78,4 +79,20 @@ test('A client whose connection was not read until now gets no 408', async (t) =
   server.emit('clientError', timeout, socket);
   held.socket.write(requestOf('GET /'));
   assert.deepEqual(statusesOf(await held.answers(1)), [200]);
+});
+
+test('A lingering close discards 8 MiB, and ends after 2 s', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const socket = new Duplex({ read: () => undefined, write: (_chunk, _encoding, done) => done() });
+  const finished = once(socket, 'finish');
+  lingeringClose(socket);
+  await finished;
+  socket.emit('data', Buffer.alloc((8 << 20) - 1));
+  assert.equal(socket.isPaused(), false);
+  socket.emit('data', Buffer.alloc(1));
+  assert.equal(socket.isPaused(), true);
+  t.mock.timers.tick(1999);
+  assert.equal(socket.destroyed, false);
+  t.mock.timers.tick(1);
+  assert.equal(socket.destroyed, true);
 });
