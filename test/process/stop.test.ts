@@ -81,8 +81,7 @@ test('A request that is still in progress 5 s after SIGTERM is cut off, and the 
 globalThis.setTimeout = (work, ms, ...rest) => setTimeout(work, ms === 5000 ? 0 : ms, ...rest);`;
   const service = startOn(t, undefined, { hook });
   const port = await portOf(service);
-  const { socket } = await openWire(t, port);
-  socket.write('GET /livez HTTP/1.1\r\n');
+  (await openWire(t, port)).socket.write('GET /livez HTTP/1.1\r\n');
   // The service has read that when it refuses another connection's request.
   await talk(port, 'x\r\n\r\n');
   assert.equal(await end(service, 'SIGTERM'), 0);
