@@ -51,15 +51,18 @@ for (const [events, phase, read, create, readyz] of ROWS) {
   });
 }
 
-test('An app drains its store, and does not open after it was closed', async (t) => {
+test('An app drains and closes its store, and does not open after it was closed', async (t) => {
   let drains = 0;
   const { app } = await openService(t, {
     store: { ...createMemoryStore(), drain: () => (drains += 1) },
   });
   app.drain();
   assert.equal(drains, 1);
-  const closed = createApp({ memory: true, apiKeys: ['a-key'] });
+  let closes = 0;
+  const store = { ...createMemoryStore(), close: async () => void (closes += 1) };
+  const closed = createApp({ store, apiKeys: ['a-key'] });
   await closed.close();
+  assert.equal(closes, 1);
   await assert.rejects(closed.open(), { message: 'The app is closed' });
 });
 

@@ -262,7 +262,9 @@ test('A step of the time of day during a wait ends no retry', async () => {
   assert.equal(sent.length, 2);
 });
 
-test('The time limit can be infinite, and can be set for one call', () => {
+test('The time limit is 30 s, can be infinite, and can be set for one call', async () => {
+  const byDefault = scriptedClient([hangs]).client;
+  await assert.rejects(byDefault.listPets(), { code: 'timeout', message: /than 30000 ms$/ });
   const { client, clock } = scripted([hangs, hangs]);
   void client.listPets({}, { timeoutMs: Infinity });
   assert.deepEqual(clock.running(), []);

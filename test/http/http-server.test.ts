@@ -8,6 +8,7 @@ import { test } from 'node:test';
 import { Duplex } from 'node:stream';
 import { createHttpServer } from '../../src/http/http-server.ts';
 import { LIMITS } from '../../src/http/limits.ts';
+import { lingeringClose } from '../../src/http/lingering-close.ts';
 import { parseAnswers } from '../support/http/answers.ts';
 import { listenFor } from '../support/http/service.ts';
 import { assertErrorAnswer, openWire, requestOf, statusesOf } from '../support/http/wire.ts';
@@ -21,7 +22,8 @@ test('The server has the limits of time and connections, and checks them every s
   const { headersTimeout, requestTimeout, keepAliveTimeout, maxConnections } = server;
   const { connectionsCheckingInterval: interval } = server;
   const limits = [headersTimeout, requestTimeout, keepAliveTimeout, maxConnections, interval];
-  assert.deepEqual([...limits, LIMITS.timeout], [10_000, 20_000, 65_000, 1024, 1000, 60_000]);
+  assert.deepEqual(limits, [10_000, 20_000, 65_000, 1024, 1000]);
+  assert.deepEqual([LIMITS.timeout, LIMITS.maxWaitingRequests], [60_000, 16_384]);
 });
 
 test('A second client error of a connection does not cut off the response to the first', async () => {
@@ -78,4 +80,17 @@ test('A client whose connection was not read until now gets no 408', async (t) =
   server.emit('clientError', timeout, socket);
   held.socket.write(requestOf('GET /'));
   assert.deepEqual(statusesOf(await held.answers(1)), [200]);
+});
+
+test('A lingering close discards 8 MiB, and ends after 2 s', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const socket = new Duplex({ read: () => undefined, write: (_chunk, _encoding, done) => done() });
+  lingeringClose(socket);
+  await once(socket, 'finish');
+  socket.emit('data', Buffer.alloc((8 << 20) - 1));
+  t.mock.timers.tick(1999);
+  assert.deepEqual([socket.isPaused(), socket.destroyed], [false, false]);
+  socket.emit('data', Buffer.alloc(1));
+  t.mock.timers.tick(1);
+  assert.deepEqual([socket.isPaused(), socket.destroyed], [true, true]);
 });

@@ -64,6 +64,13 @@ for (const [what, code, requests] of REFUSED) {
   });
 }
 
+test('Outside /v1, an unknown path is 404 without an API key', async () => {
+  for (const path of ['/pets', '/v1x/pets', '/V1/pets', '//v1/pets']) {
+    const [answer] = await talk(service.port, withoutKey(lastRequestOf(`GET ${path}`)));
+    assertErrorAnswer(answer, 'unknown_path', path);
+  }
+});
+
 /** Header fields of creates. */
 const ACCEPTED: readonly string[] = [
   ...['Application/JSON', 'application/json;charset="a\\"b"', 'application/json ; a="b, or c"'].map(

@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { CHECKS } from '../../src/kit/checks.ts';
 import { runCommand } from '../../src/kit/command.ts';
+import { readSettings } from '../../src/kit/settings.ts';
 import { runScript, type Result } from '../support/process/process.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 import { otherDecisions } from './other-decisions.ts';
@@ -158,6 +159,11 @@ for (const [args, message, key] of UNCHECKED) {
     assert.equal(code, 2);
   });
 }
+
+test('The suite reads its settings from the environment', () => {
+  const env = { CONFORMANCE_URL: URL_2, CONFORMANCE_API_KEY: KEY, CONFORMANCE_WAIT: '2m' };
+  assert.equal(readSettings(env).waitMs, 120_000);
+});
 
 test('--help names the options, and --list every check, each with its own id', async (t) => {
   const { code, text } = await runHere(t, ['--help']);

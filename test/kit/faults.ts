@@ -85,6 +85,7 @@ export const FAULTS: readonly Fault[] = [
   ),
   limit('limit ignored', '4.1/limit', () => 20),
   limit('limit=101 accepted', '8/never-more', (text) => (text === '101' ? 101 : readLimit(text))),
+  limit('limit=1000 accepted', '8/never-more', (text) => (text === '1000' ? 1e3 : readLimit(text))),
   limit('limit=0 is no limit', '8/never-more', (text) => (text === '0' ? 1e9 : readLimit(text))),
 
   listing('the filter is ignored', '4.1/filter', (pets, query) => pets.slice(0, query.limit)),
@@ -158,6 +159,9 @@ export const FAULTS: readonly Fault[] = [
   ),
   category('a negative categoryId is refused', '2/category-negative', (value) =>
     isCategory(value) ? (value as bigint) >= 0n : false,
+  ),
+  category('categoryId has 32 bits, and refuses more', '2/category-32-bits', (value) =>
+    typeof value === 'bigint' ? BigInt.asIntN(32, value) === value : false,
   ),
   returned('categoryId wraps at 32 bits', '2/category-32-bits', (id) => BigInt.asIntN(32, id)),
   returned('categoryId is rounded to a double', '2/category-53-bits', (id) => BigInt(Number(id))),

@@ -66,14 +66,17 @@ for (const [id, what, rules, text] of EVIDENCE) {
   });
 }
 
-test('A request that gets 429 is sent again after its Retry-After', async (t) => {
-  let requests = 0;
-  const reply: Rules['reply'] = (right) => {
-    requests += 1;
-    return requests > 1 ? right : { ...plainRules.error(429, 'Too often'), retryAfter: '1' };
-  };
-  const results = await resultsOf(t, { reply }, checksOf('interface', ['4.2/created']));
-  assert.deepEqual([results.get('4.2/created')?.kind, requests], ['holds', 2]);
+test('A request that gets 429 is sent again after its Retry-After, up to five times', async (t) => {
+  for (const [refusals, kind] of Object.entries({ 5: 'holds', 6: 'fails' })) {
+    let requests = 0;
+    const reply: Rules['reply'] = (right) => {
+      requests += 1;
+      if (requests > Number(refusals)) return right;
+      return { ...plainRules.error(429, 'Too often'), retryAfter: '0.01' };
+    };
+    const results = await resultsOf(t, { reply }, checksOf('interface', ['4.2/created']));
+    assert.deepEqual([results.get('4.2/created')?.kind, requests], [kind, 6]);
+  }
 });
 
 test('A check is gone if the service no longer responds, not if one request gets no response', async (t) => {

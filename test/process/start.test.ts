@@ -118,6 +118,15 @@ test('No API key is left in the environment, nor passed on to `flock`', async (t
   assert.doesNotMatch(service.stderr(), new RegExp(KEY));
 });
 
+test('A warning of Node.js is a line of the log', async (t) => {
+  const hook = `process.once('SIGUSR2', () => process.emitWarning('From the test'))`;
+  const service = startOn(t, undefined, { hook });
+  await service.ready();
+  service.child.kill('SIGUSR2');
+  await logged(service, '"Node.js warns","cause":"Warning: From the test"');
+  for (const line of service.stderr().trim().split('\n')) JSON.parse(line);
+});
+
 test('Configuration errors are printed one per line, with exit code 2', async (t) => {
   const folder = tempDir(t);
   const dataFile = join(folder, 'sub', 'pets.json');

@@ -13,11 +13,13 @@ import {
   listPets,
   logged,
   PET,
+  portOf,
   SERVER_JS,
   startFor,
   startOn,
   type Process,
 } from '../support/process/process.ts';
+import { openWire, talk } from '../support/http/wire.ts';
 import { openSupervisor } from '../support/process/supervisor.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 
@@ -71,6 +73,19 @@ test('While a service waits for its cluster, it heeds SIGHUP and SIGTERM', async
   assert.equal(await end(service, 'SIGTERM'), 0);
   const events = ['Read the API keys again', 'Stopping', 'Stopped'];
   assert.deepEqual(eventsOf(service), events);
+});
+
+test('A request that is still in progress 5 s after SIGTERM is cut off, and the exit code is 0', async (t) => {
+  // Shortens a timer of exactly five seconds.
+  const hook = `const { setTimeout } = globalThis;
+globalThis.setTimeout = (work, ms, ...rest) => setTimeout(work, ms === 5000 ? 0 : ms, ...rest);`;
+  const service = startOn(t, undefined, { hook });
+  const port = await portOf(service);
+  (await openWire(t, port)).socket.write('GET /livez HTTP/1.1\r\n');
+  // The service has read that when it refuses another connection's request.
+  await talk(port, 'x\r\n\r\n');
+  assert.equal(await end(service, 'SIGTERM'), 0);
+  assert.deepEqual(eventsOf(service).slice(-2), ['Stopping', 'Stopped']);
 });
 
 test('A stop that fails exits with 1, and logs the reason', async (t) => {
