@@ -59,7 +59,7 @@ export async function openApp(options: AppOptions): Promise<App> {
   return app;
 }
 
-/** Returns an app that responds with 503 until it is opened. */
+/** Returns an app that responds with 503 to whatever needs the store, until it is opened. */
 export function createApp(options: AppOptions): App {
   const checked = checkOptions(options);
   const { log, now, prefix, bodyLimitBytes, corsOrigins, runtime } = checked;

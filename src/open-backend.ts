@@ -1,6 +1,6 @@
 /**
- * Opens the backend: the store that the options of an app name. The modules for etcd are loaded
- * only if the options name it.
+ * Opens the backend: the store that the options of an app name. The etcd store is loaded only if
+ * the options name it.
  */
 
 import type { CheckedOptions } from './app-options.ts';

@@ -138,7 +138,7 @@ const MISSING_KEY = 'the key is missing';
 
 /**
  * True for `NAME: ` and ` read-metrics`: what a script writes whose variable for the key is empty.
- * Trimmed, they would be keys that anybody can guess. Without the space they are keys.
+ * Trimmed, they would be keys that anybody can guess. A line that lacks the space itself is a key.
  */
 function lacksKey(untrimmed: string): boolean {
   return /^\s*\S+:[ \t]+\r?$/.test(untrimmed) || /^[ \t]+read-metrics\s*$/.test(untrimmed);

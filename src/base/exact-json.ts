@@ -1,7 +1,7 @@
 /**
  * JSON in which a 64-bit integer stays exact: it becomes a bigint, however it is written.
  *
- * The client, which browsers load, the conformance kit and the OpenAPI description use it. The
+ * It is for the client (also in browsers), the conformance kit and the OpenAPI description. The
  * service reads requests with json.ts instead, which reports the position of a mistake. JSON.parse
  * returns doubles, and only newer engines show a number's text to a reviver. So each number becomes
  * a string before the parse, and a number again after it. A mark at the end of each string value

@@ -52,7 +52,7 @@ interface Tables {
   readonly keys: KeyTable;
 }
 
-/** Opens a store over the log that `openLog` opens for these empty tables. */
+/** Opens a store over these tables and the log that `openLog` opens for them. */
 export async function openLogStore<Log extends CommitLog>(
   tables: Tables,
   openLog: (target: LogTarget) => Promise<Log>,

@@ -119,7 +119,7 @@ export class CommitQueue<Item, Result> {
 
   async #run(): Promise<void> {
     while (this.#queue.length > 0) {
-      // Also without that function, this waits for the items that are added in the same turn.
+      // Even without that function, the await lets items join that are added right after the first.
       await this.#beforeCommit?.();
       const batch = this.#takeBatch();
       // All of them may have been refused meanwhile.

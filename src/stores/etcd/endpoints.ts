@@ -3,7 +3,7 @@
  * failed. It sends nothing; etcd-client.ts does.
  *
  *     an endpoint                                          becomes    log event
- *     responded for the cluster at first                   working
+ *     was configured: the state at first                   working
  *     failed a call, or did not respond to a check;        failed     "fails", once
  *     the next endpoint is used
  *     responded to a check ten seconds after it failed,    working    "works again"

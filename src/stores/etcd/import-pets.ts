@@ -24,8 +24,8 @@ import {
 } from './slots.ts';
 
 /**
- * A time of day after every expiry, so that AppliedLog, which shortens lifetimes to 24 hours,
- * shortens none, and an export returns the stored times.
+ * Its time of day is after every expiry, so that no lifetime has more than 24 hours left.
+ * AppliedLog, which shortens longer ones, then changes none, and an export has the stored times.
  */
 const stoppedClock: KeyClock = { now: () => 0, timeOfDay: () => 2 ** 52 };
 

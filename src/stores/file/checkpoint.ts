@@ -27,7 +27,7 @@ export interface KnownSnapshot {
   /** How many bytes its CRC covers. */
   readonly arrayBytes: number;
   readonly entry: FileStat;
-  /** False until its folder is synced: after a power failure the one before may be back. */
+  /** False until its folder is synced: a power failure may bring back the snapshot before it. */
   readonly isDurable: boolean;
 }
 
@@ -41,8 +41,8 @@ const REPLACED = 'The data file is not the one that this process read or wrote';
  * Writes the keys, and then all pets, with those of the commit in doubt; they replace the `known`
  * snapshot. The caller has to sync the folder afterwards. `beforeRename` is called with the new
  * snapshot right before its rename. Rejects with ReadOnlyError or the disk's error; the old
- * snapshot then has its name, unless the rename itself failed and it is unknown whether it took
- * effect.
+ * snapshot is then still at its path, unless the rename itself failed and it is unknown whether it
+ * took effect.
  */
 export async function writeSnapshot(
   deps: CheckpointDeps,

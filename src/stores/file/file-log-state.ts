@@ -2,17 +2,18 @@
  * The states of the file log (file-log.ts), and their transitions.
  *
  *   state     event                                                 next state
+ *   working   a start could not remove an obsolete journal          reviving
  *   working   a sync or a roll-back fails                           reviving, the commit in doubt
  *   working   the journal is missing or changed before a write, at
  *             a check once a second, or at the close                reviving
- *   working   found so after the sync, or the stat fails            reviving, the commit in doubt
- *   working   the lock is lost, or another file is in place         readOnly, in doubt after a sync
+ *   working   it is so after the sync, or the stat fails            reviving, the commit in doubt
+ *   working   the lock is lost, or another file is at a path        readOnly, in doubt after a sync
  *   working   memory fails after a sync                             readOnly, the commit in doubt
  *   reviving  a try fails                                           reviving, the doubt stays
  *   reviving  the doubt is durable, the journal cannot be removed   reviving, nothing in doubt
  *   reviving  the journal is renewed, the doubt is in memory        working
- *   reviving  the lock is lost, another file is in place, or memory
- *             fails                                                 readOnly, the doubt stays
+ *   reviving  the lock is lost, another file is at a path, or
+ *             memory fails                                          readOnly, the doubt stays
  *   working, reviving, readOnly
  *             close, after the try in progress                      closing, the doubt stays
  *   closing   the doubt is durable, and in memory                   closing, nothing in doubt

@@ -58,7 +58,7 @@ export class FileLog implements CommitLog {
   #loggedAt = -Infinity;
   #resolveLost: (error: Error) => void = () => undefined;
 
-  /** `obsoleteCause` is why an obsolete journal cannot be removed; undefined if there is none. */
+  /** `obsoleteCause` is why an obsolete journal cannot be removed; undefined if none remains. */
   constructor(deps: StoreDeps, files: StoreFiles, target: LogTarget, obsoleteCause?: string) {
     this.#deps = deps;
     this.#files = files;

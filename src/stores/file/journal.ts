@@ -148,8 +148,8 @@ export class Journal {
    * Makes the complete lines of a journal that a start found durable in their place. If the last
    * process was killed after a failed fsync, the page cache may show bytes that are not on disk and
    * will not be written, and the next fsync would falsely succeed. No line follows one whose sync
-   * failed, so only the last line, at `lastOffset`, can be affected: it is written again, the first
-   * one with the header, as `write` wrote it.
+   * failed, so only the last line, at `lastOffset`, can be affected: it is written again. If it is
+   * the first line, so is the header, since `write` wrote both together.
    */
   async rewriteLastLine(lastOffset: number): Promise<void> {
     const { disk, paths, memory } = this.#deps;

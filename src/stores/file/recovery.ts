@@ -2,7 +2,7 @@
  * Recovery: what a store does with the files that it finds when it opens.
  *
  *     snapshot   journal                                 then
- *     none       none, or a torn first write             start empty; refuse next to a saved file
+ *     none       none, or a torn first write             start empty; refuse if a saved file exists
  *     exists     none                                    load the snapshot
  *     exists     follows the snapshot                    apply the journal
  *     exists     obsolete: follows an earlier snapshot,  remove it: a checkpoint was interrupted
@@ -33,7 +33,7 @@ import { clientMessage } from './write-failures.ts';
 
 export interface Recovered {
   readonly files: StoreFiles;
-  /** Why an obsolete journal cannot be removed; undefined if there is none. */
+  /** Why an obsolete journal cannot be removed; undefined if no such journal remains. */
   readonly obsoleteCause: string | undefined;
 }
 
@@ -101,7 +101,7 @@ async function renewFound(
         log('warn', event, details);
         return `an obsolete journal cannot be removed: ${clientMessage(error)}`;
       }
-      // There are no lines to keep. If there is no snapshot either, no start would read later ones.
+      // The journal has no line to keep. Without a snapshot, no start would read a line added now.
       if (files.journal.lengthBytes === 0) throw error;
       // After a failed sync there is no second one of the same file.
       if (files.journal.syncError !== undefined) throw files.journal.syncError;
@@ -171,8 +171,8 @@ async function expectNoMountPoint({ disk, paths }: StoreDeps): Promise<void> {
  * Adds the keys of the last checkpoint and of the journal, if their pets are stored. Each gets a
  * new lifetime: the time of day may have been corrected since, so its age is unknown.
  *
- * Only the journal decides about pets after the snapshot: a checkpoint that was cut off may have
- * left the key of a create in doubt, whose id went to another pet since.
+ * The key of a pet that the snapshot lacks is taken from the journal only: a checkpoint that was
+ * cut off may have left the key of a create in doubt, whose id went to another pet since.
  */
 function addKeys(
   { paths, log, pets, keys: table }: StoreDeps,

@@ -24,8 +24,8 @@ export interface Replacement {
 
 /**
  * Replaces the file, and resolves with the new one, which the caller has to close. If it rejects,
- * it has tried to remove the one at `tmpPath`, and the old file has its name, unless the rename
- * itself failed and it is unknown whether it took effect.
+ * it has tried to remove the file at `tmpPath`, and the old file is still at `path`, unless the
+ * rename itself failed and it is unknown whether it took effect.
  */
 export async function replaceFile(
   { disk, path, tmpPath, attributes, assertOwned, beforeRename }: Replacement,

@@ -151,7 +151,7 @@ export class StoreFiles {
       const snapshot = this.#snapshot;
       const hasSnapshot = snapshot !== undefined && isAtItsPath(disk, paths.snapshot, snapshot);
       const isAll = hasSnapshot && snapshot.id.lastId >= lastId;
-      // After a power failure the one before may be back, which the journal names.
+      // A power failure may bring back the snapshot before it, which the journal names.
       const isBefore = !this.#isFollowed() && this.journal.snapshot.lastId >= lastId;
       if (isAll && (snapshot.isDurable || isBefore)) return 'snapshot';
       const isFollowed = hasSnapshot && (isAll || this.#isFollowed());

@@ -155,10 +155,15 @@ test('A key that is not part of the log is named while the service runs', async 
   assert.deepEqual(await told(), ['info All keys under the prefix are part of the log again {}']);
 });
 
-test('A start without a response ends after ten seconds', async (t) => {
-  const clock = new VirtualClock();
-  const etcd = new SimulatedEtcd();
-  const options = simulated(etcd, { calls: etcd.calls(() => 'unsent'), clock });
-  await assert.rejects(openStore(t, options), /could not be used for 10 seconds: simulated/);
-  assert.ok(Math.abs(clock.now() / 1000 - 10) < 1);
+test('A start without a response ends after ten seconds, a refused one immediately', async (t) => {
+  for (const [fate, seconds, message] of [
+    ['unsent', 10, /could not be used for 10 seconds: simulated/],
+    ['refused', 0, /refuses: simulated/],
+  ] as const) {
+    const clock = new VirtualClock();
+    const etcd = new SimulatedEtcd();
+    const options = simulated(etcd, { calls: etcd.calls(() => fate), clock });
+    await assert.rejects(openStore(t, options), message);
+    assert.ok(Math.abs(clock.now() / 1000 - seconds) < 1);
+  }
 });

@@ -1,12 +1,21 @@
-/** The etcd store on a simulated etcd: the contract of PetStore, fairness, and shared catch-ups. */
+/**
+ * The etcd store on a simulated etcd: the contract of PetStore, fairness, shared catch-ups, and how
+ * long keys are kept.
+ */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { testPetStoreContract } from '../../../src/contract/pet-store-contract.ts';
+import { createCommit, encodeCommit } from '../../../src/stores/commits/commit.ts';
+import { AppliedLog } from '../../../src/stores/etcd/applied-log.ts';
 import { etcdClock } from '../../../src/stores/etcd/etcd-clock.ts';
+import { encodeValue, layoutOf } from '../../../src/stores/etcd/slots.ts';
+import { KEY_LIFETIME_MS } from '../../../src/stores/idempotency/key-table.ts';
+import { EXPIRES_AT, pendingPet } from '../../support/disk/journal-text.ts';
 import { openInitialized, rex, simulated } from '../../support/etcd/opened-store.ts';
 import { SimulatedEtcd } from '../../support/etcd/simulated-etcd.ts';
 import { VirtualClock } from '../../support/etcd/virtual-clock.ts';
+import { requestKey } from '../../support/pets/request-keys.ts';
 import { createRandom } from '../../support/random.ts';
 
 testPetStoreContract(
@@ -62,4 +71,16 @@ test('A read that begins after the request of a catch-up waits for the next one'
   await writer.create(rex);
   assert.equal((await reader.get(1n))?.name, 'Rex');
   assert.equal((await early).pets.length, 0);
+});
+
+test('A process keeps a key for 24 hours at most, whatever the clock says that stored it', () => {
+  const clock = { now: () => 0, timeOfDay: () => 0 };
+  const id = { layout: layoutOf('p/'), meta: Buffer.from(''), logId: '', state: 'ready' };
+  const log = new AppliedLog(id, clock);
+  const text = encodeCommit(createCommit(0n, [pendingPet(rex, requestKey(1))], EXPIRES_AT));
+  log.apply([{ key: log.nextSlot, value: encodeValue(log.digest, text) }]);
+  assert.deepEqual(
+    [...log.keys.entries()].map(({ expiresAt }) => expiresAt),
+    [KEY_LIFETIME_MS],
+  );
 });

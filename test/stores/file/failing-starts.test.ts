@@ -47,6 +47,15 @@ test('A start is refused if a sync of the journal fails, and makes no second one
   await assertHeld(memory, [1, 2]);
 });
 
+test('A start is refused if the snapshot that it found cannot be synced', async () => {
+  const { memory, disk } = await killedDisk();
+  disk.fault = (call) => {
+    if (nameOf(call) === `sync ${SNAPSHOT}`) throw systemError('EIO', SNAPSHOT);
+  };
+  await assert.rejects(openFileStore({ path: SNAPSHOT, disk }), { code: 'EIO' });
+  await assertHeld(memory, [1, 2]);
+});
+
 test('A start with a torn first write and no snapshot is refused if none can be made', async () => {
   const journal = '\0'.repeat(300);
   const memory = createMemoryDisk({ [JOURNAL]: journal });

@@ -221,6 +221,14 @@ test('New files are tried at the next second if there is more room', async () =>
   await assertPets(scene, [1, 2, 3, 4]);
 });
 
+test('New files are tried if the disk cannot report its free bytes', async () => {
+  const scene = await openScene(2);
+  scene.disk.fault = failing(`sync ${JOURNAL}`);
+  scene.disk.freeBytes = () => Promise.reject(systemError('ENOSYS', '/d'));
+  assert.equal(await createId(scene.store), 3);
+  await assertPets(scene, [1, 2, 3]);
+});
+
 test('Failed commits are a problem for five seconds, logged once a second, and once at their end', async () => {
   const { store, disk, events, clock } = await openScene(2);
   const details = { cause: `EIO: simulated, '${JOURNAL}'`, dataFile: SNAPSHOT };

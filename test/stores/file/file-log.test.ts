@@ -354,6 +354,23 @@ test('A store that has lost its lock writes nothing at its close, though the loc
   assert.deepEqual(memory.contents(), before);
 });
 
+test('A saved file does not replace one that appears while it is written', async () => {
+  const { store, memory, disk } = await begin();
+  disk.fault = ({ operation, path }) => {
+    if (operation !== 'sync' || !path.endsWith('.part')) return;
+    disk.fault = () => undefined;
+    memory.write(path.replace(/-[0-9]+\.part$/, ''), 'of another process');
+  };
+  await Promise.all([memory.remove(LOCK), memory.remove(JOURNAL)]);
+  await store.close();
+  const names = Object.keys(memory.contents()).filter((name) => name.includes('.saved-'));
+  const texts = names.sort().map((name) => memory.read(name).toString());
+  assert.deepEqual(
+    texts.map((text) => text.includes('Rex')),
+    [false, true],
+  );
+});
+
 test('A journal that is made after the lock was lost gets no line', async () => {
   const { store, memory, disk } = await begin(0);
   disk.fault = ({ operation }) => {

@@ -10,11 +10,17 @@ import { createMemoryDisk, type MemoryDisk } from '../../support/disk/memory-dis
 import { idsIn, JOURNAL, LOCK, SNAPSHOT, TMP } from '../../support/disk/store-scene.ts';
 import { tempDir } from '../../support/disk/temp-dir.ts';
 
-test('Without files the store starts empty, and makes its folders and a snapshot', async (t) => {
-  const path = join(tempDir(t), 'a', 'b', 'pets.json');
-  await (await openFileStore({ path })).close();
-  assert.deepEqual(readdirSync(dirname(path)).sort(), ['pets.json', 'pets.json.lock']);
-  assert.match(readFileSync(path, 'latin1'), /^\[\n[ \t]{32}\n\]\n/);
+test('Without files the store starts empty, and makes its folders and a snapshot of its own', async (t) => {
+  const snapshots = new Set<string>();
+  for (const name of ['a', 'b']) {
+    const path = join(tempDir(t), name, 'c', 'pets.json');
+    await (await openFileStore({ path })).close();
+    assert.deepEqual(readdirSync(dirname(path)).sort(), ['pets.json', 'pets.json.lock']);
+    snapshots.add(readFileSync(path, 'latin1'));
+  }
+  for (const text of snapshots) assert.match(text, /^\[\n[ \t]{32}\n\]\n/);
+  // Else the journal of one new data file would fit the other one.
+  assert.equal(snapshots.size, 2);
 });
 
 const GAPS = `[${petText(5)},${petText(9)}]`;

@@ -12,6 +12,8 @@ import { createFailingDisk, type DiskCall, type Fault } from '../../support/disk
 import { createMemoryDisk, systemError, type MemoryDisk } from '../../support/disk/memory-disk.ts';
 import { tempDir } from '../../support/disk/temp-dir.ts';
 
+const POSIX = { skip: process.platform === 'win32' && 'Windows syncs no folder' };
+
 test('A file whose mode cannot be set is closed and removed', async (t) => {
   const folder = tempDir(t);
   const other = await open(join(folder, 'other'), 'w');
@@ -28,7 +30,22 @@ test('A file whose mode cannot be set is closed and removed', async (t) => {
     [-1],
   );
   assert.ok(!existsSync(path));
+  // Some file systems have no modes.
+  await (await nodeDisk.open(path, 'create')).close();
 });
+
+for (const code of ['EINVAL', 'ENOTSUP', 'EIO']) {
+  const outcome = code === 'EIO' ? 'fails' : 'is left out';
+  test(`The sync of a folder ${outcome} on a disk that returns ${code}`, POSIX, async (t) => {
+    const folder = tempDir(t);
+    const file = await open(join(folder, 'file'), 'w');
+    const fail = (): Promise<never> => Promise.reject(systemError(code, folder));
+    t.mock.method(Object.getPrototypeOf(file) as FileHandle, 'sync', fail);
+    await file.close();
+    const syncing = nodeDisk.syncDirectory(folder);
+    await (code === 'EIO' ? assert.rejects(syncing, { code }) : syncing);
+  });
+}
 
 /** The old file, and the rest of an earlier try. */
 const OLD = { file: 'old', tmp: 'a rest' };

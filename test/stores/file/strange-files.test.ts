@@ -32,6 +32,7 @@ import { createFailingDisk } from '../../support/disk/failing-disk.ts';
 import { REX } from '../../support/disk/journal-text.ts';
 import { createMemoryDisk, systemError } from '../../support/disk/memory-disk.ts';
 import { tempDir } from '../../support/disk/temp-dir.ts';
+import { requestKey } from '../../support/pets/request-keys.ts';
 
 const PATH = '/d/pets.json';
 const IS_ROOT = process.getuid?.() === 0;
@@ -118,10 +119,10 @@ for (const mode of [0o640, 0o444]) {
     for (let id = 1; id <= 3; id += 1) {
       const { ino } = statSync(path);
       const store = await openFileStore({ path });
-      assert.equal((await store.create(REX)).id, BigInt(id));
+      assert.equal((await store.createOnce(REX, requestKey(id))).pet.id, BigInt(id));
       assert.equal(statSync(`${path}.journal`).mode & 0o777, mode | 0o600);
       await store.close();
-      assert.equal(statSync(path).mode & 0o777, mode);
+      for (const file of [path, `${path}.keys`]) assert.equal(statSync(file).mode & 0o777, mode);
       assert.notEqual(statSync(path).ino, ino);
     }
   });
@@ -152,11 +153,13 @@ test('The files that root makes belong to the owner of the folder', ROOT, async 
   chownSync(folder, NOBODY, NOBODY);
   const path = join(folder, 'pets.json');
   const store = await openFileStore({ path });
-  await store.create(REX);
-  const owners = readdirSync(folder).map((name) => statSync(join(folder, name)).uid);
-  assert.deepEqual(owners, [NOBODY, NOBODY, NOBODY]);
+  await store.createOnce(REX, requestKey(1));
+  const owners = (): readonly number[] =>
+    readdirSync(folder).map((name) => statSync(join(folder, name)).uid);
+  // Snapshot, journal and lock; then snapshot, keys and lock.
+  assert.deepEqual(owners(), [NOBODY, NOBODY, NOBODY]);
   await store.close();
-  assert.equal(statSync(path).uid, NOBODY);
+  assert.deepEqual(owners(), [NOBODY, NOBODY, NOBODY]);
 });
 
 test('The error of a quota that is used up names EDQUOT', () => {
