@@ -59,6 +59,12 @@ test('An imported app adds no process listener and does not keep the process ali
   assert.deepEqual(run, { code: 0, stdout: '[]\n', stderr: '' });
 });
 
+test('The package can be loaded with require, too', async () => {
+  const path = JSON.stringify(join(ROOT, 'dist', 'index.js'));
+  const script = `console.log(typeof require(${path}).openApp)`;
+  assert.equal((await runNode(['-e', script])).stdout, 'function\n');
+});
+
 test('With a prefix, every path and every link begins with it', async (t) => {
   const service = await openService(t, { prefix: '/shop/pets.2' });
   const send = (path: string, init?: RequestInit): Promise<Response> =>
