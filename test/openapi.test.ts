@@ -7,7 +7,7 @@
  */
 
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { after, before, test } from 'node:test';
 import { petOperations } from '../src/api/operations.ts';
 import { DEFAULT_LIMIT, MAX_LIMIT } from '../src/api/read-parameters.ts';
 import type { AppOptions } from '../src/app-options.ts';
@@ -223,9 +223,9 @@ test('Each status of the description has provocations, and no other status', () 
 
 /** The responses by operation and status. Each request is sent to its own service. */
 const RECEIVED = new Map<string, readonly RawAnswer[]>();
-for (const [key, provocations] of PROVOCATIONS) {
-  RECEIVED.set(key, await Promise.all(provocations.map(send)));
-}
+before(async () => {
+  for (const [key, all] of PROVOCATIONS) RECEIVED.set(key, await Promise.all(all.map(send)));
+});
 
 /** The fields of every response, which the overview names. The content type is compared alone. */
 const TRANSPORT_FIELDS: readonly string[] = [

@@ -58,7 +58,8 @@ for (const [what, code, requests] of REFUSED) {
     for (const bytes of requests) {
       const answers = await talk(service.port, Buffer.from(bytes, 'latin1'));
       assert.equal(answers.length, 1, bytes.slice(0, 200));
-      assertErrorAnswer(answers[0], code, bytes.slice(0, 200));
+      const message = assertErrorAnswer(answers[0], code, bytes.slice(0, 200));
+      assert.equal(/byte order mark/.test(message), bytes.includes('\xef\xbb\xbf'), message);
     }
     assert.equal(await (await service.fetch('/v1/pets')).text(), '[]');
   });

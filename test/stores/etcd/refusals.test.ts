@@ -11,7 +11,6 @@ import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LogLevel } from '../../../src/base/log.ts';
-import type { EtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
 import { etcdClock } from '../../../src/stores/etcd/etcd-clock.ts';
 import { initEtcd } from '../../../src/stores/etcd/new-log.ts';
 import { enableAuth } from '../../support/etcd/auth.ts';
@@ -27,6 +26,7 @@ import {
 } from '../../support/etcd/opened-store.ts';
 import { isWhole } from '../../support/extent.ts';
 import { tempDir } from '../../support/disk/temp-dir.ts';
+import { until } from '../../support/until.ts';
 import { CERTIFICATE_PEM, KEY_PEM } from '../../support/process/certificate.ts';
 
 type Watched = Awaited<ReturnType<typeof watch>>;
@@ -44,14 +44,9 @@ async function watch(t: TestContext, size: number, hasAuth = false) {
   await initEtcd({ endpoints, ...auth?.user });
   const store = await openFast(t, { endpoints, log, ...auth?.user });
   /** Waits for a line: level, event, and cause. */
-  const until = async (event: string): Promise<void> => {
-    while (!lines.some((line) => line.includes(event))) await sleep(20);
-  };
-  return { ...cluster, store, auth, lines, until };
-}
-
-async function untilReady(store: EtcdStore): Promise<void> {
-  while (store.problem() !== undefined) await sleep(20);
+  const logged = (event: string): Promise<void> =>
+    until(() => lines.some((line) => line.includes(event)));
+  return { ...cluster, store, auth, lines, logged };
 }
 
 interface Refusal {
@@ -95,7 +90,7 @@ describe('What real members refuse', { concurrency: 4 }, () => {
     const what = `With ${fault} creates fail${canRead ? '' : ', and reads'}; its end is logged`;
     test(what, needsEtcd, async (t) => {
       const watched = await watch(t, 1, !fault.includes('alarm'));
-      const { endpoints, store, auth, lines, until } = watched;
+      const { endpoints, store, auth, lines, logged } = watched;
       const creates = (): number => callsOf(store, { call: 'create', outcome });
       const message = new RegExp(cause);
       const start = { endpoints, ...auth?.user };
@@ -109,11 +104,11 @@ describe('What real members refuse', { concurrency: 4 }, () => {
         await assert.rejects(store.create(rex), REFUSED);
         assert.equal((await store.get(1n))?.name, 'Rex');
         // It is ready again without a create.
-        await untilReady(store);
+        await until(() => store.problem() === undefined);
         assert.equal((await openStore(t, start)).count().total, 1);
         assert.equal(await initEtcd(start), 'found');
       } else {
-        await until('The etcd cluster is out of reach');
+        await logged('The etcd cluster is out of reach');
         assert.match(store.problem() ?? '', message);
         assert.ok(callsOf(store, { call: 'read', outcome }) > 0);
         await assert.rejects(store.get(1n), { ...REFUSED, message });
@@ -123,8 +118,8 @@ describe('What real members refuse', { concurrency: 4 }, () => {
         await assert.rejects(openStore(t, start), { ...REFUSED, message: refused });
       }
       await set(watched, false);
-      if (!canRead) await until('The etcd cluster answers again');
-      await untilReady(store);
+      if (!canRead) await logged('The etcd cluster answers again');
+      await until(() => store.problem() === undefined);
       assert.equal((await store.create(rex)).id, 2n);
       const outage = `error The .* out of reach .*${cause}\ninfo The .* answers again \n`;
       const ofReads = canRead ? '' : outage;
@@ -136,17 +131,17 @@ describe('What real members refuse', { concurrency: 4 }, () => {
   }
 
   test('Without a majority reads are refused, until it is back', needsEtcd, async (t) => {
-    const { members, store, until } = await watch(t, 3);
+    const { members, store, logged } = await watch(t, 3);
     const [, second, third] = members;
     await Promise.all([second?.kill(), third?.kill()]);
     await assert.rejects(store.list({ limit: 1 }), REFUSED);
-    await until('The etcd cluster is out of reach');
+    await logged('The etcd cluster is out of reach');
     assert.match(store.problem() ?? '', /The etcd cluster cannot be used/);
     await assert.rejects(store.create(rex), REFUSED);
     assert.equal(callsOf(store, { call: 'create' }), 0, 'no create is proposed any more');
     second?.restart();
-    await until('The etcd cluster answers again');
-    await untilReady(store);
+    await logged('The etcd cluster answers again');
+    await until(() => store.problem() === undefined);
   });
 
   test('A pet that is too long for etcd is refused before it is sent', needsEtcd, async (t) => {
@@ -226,7 +221,7 @@ describe('What real members refuse', { concurrency: 4 }, () => {
     await assert.rejects(store.create(rex), REFUSED);
     writeFileSync(cert, CERTIFICATE_PEM);
     // Creates are refused until a read finds the cluster.
-    await untilReady(store);
+    await until(() => store.problem() === undefined);
     assert.equal((await store.create(rex)).id, 2n);
   });
 });
