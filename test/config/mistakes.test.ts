@@ -33,6 +33,10 @@ const MISTAKES: readonly (readonly [given: string, mistake: string])[] = [
   ],
   [`${ETCD} PETSTORE_ETCD_CA_FILE=ca.pem`, 'PETSTORE_ETCD_CA_FILE requires an https:// endpoint'],
   [`${ETCD} PETSTORE_ETCD_USER=pets`, 'PETSTORE_ETCD_USER needs a file with the password too'],
+  [
+    `${ETCD} PETSTORE_ETCD_PASSWORD_FILE=p`,
+    'PETSTORE_ETCD_PASSWORD_FILE needs the name of the user too',
+  ],
   [`${ETCD} PETSTORE_BODY_LIMIT=1048577`, 'PETSTORE_BODY_LIMIT must be at most 1048576 on etcd'],
   ['--port', '--port needs a value'],
   ['--host ', '--host needs a value'],
@@ -52,9 +56,7 @@ const MISTAKES: readonly (readonly [given: string, mistake: string])[] = [
   ['PETSTORE_DATAFILE=x', 'Unknown variable PETSTORE_DATAFILE: did you mean PETSTORE_DATA_FILE?'],
   ['PETSTORE_PORT=9999', 'Unknown variable PETSTORE_PORT: did you mean PORT?'],
   ['PETSTORE_HTTP_PORT=9999', 'Unknown variable PETSTORE_HTTP_PORT: did you mean PORT?'],
-  ['PETSTORE_PORTS=9999', 'Unknown variable PETSTORE_PORTS: did you mean PORT?'],
   ['PETSTORE_SERVICE_X=', 'Unknown variable PETSTORE_SERVICE_X: did you mean PETSTORE_PREFIX?'],
-  ['PETSTORE_HOST=0.0.0.0', 'Unknown variable PETSTORE_HOST: did you mean HOST?'],
 ];
 
 for (const [given, mistake] of MISTAKES) {

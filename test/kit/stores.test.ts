@@ -34,8 +34,7 @@ for (const status of [undefined, ...STATUSES]) {
 await open({ store }, 'interface');
 
 if (withoutEtcd === false) {
-  const { endpoints } = await startCluster({ after });
-  const etcd = { endpoints, prefix: 'kit/' };
+  const etcd = { endpoints: (await startCluster({ after })).endpoints, prefix: 'kit/' };
   await initEtcd(etcd);
   await open({ etcd });
 } else {
