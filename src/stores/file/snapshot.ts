@@ -253,7 +253,7 @@ class SnapshotReader {
 
 /** Returns the refusal of a file whose first bytes other than whitespace are these. */
 export function notAnArray(path: string, bytes: Buffer, offset: number): DamagedFileError {
-  const isMarked = BYTE_ORDER_MARKS.some((mark) => bytes.toString('latin1', 0, 3).startsWith(mark));
+  const isMarked = bytes.toString('latin1', 0, 3) === '\xef\xbb\xbf';
   return new DamagedFileError({
     path,
     offset,
@@ -263,9 +263,6 @@ export function notAnArray(path: string, bytes: Buffer, offset: number): Damaged
       : 'Use another path: a new data file is made if none exists',
   });
 }
-
-/** Of UTF-8 and of UTF-16, as editors on Windows write them. */
-const BYTE_ORDER_MARKS = ['\xef\xbb\xbf', '\xff\xfe', '\xfe\xff'];
 
 function isAscending({ ids, length }: ScannedPets, lastId: bigint): boolean {
   if (BigInt(ids[0]!) <= lastId) return false;
