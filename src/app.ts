@@ -11,7 +11,7 @@ import type { ApiKeyOption } from './api-keys/api-key.ts';
 import { putInForce } from './api-keys/keys-in-force.ts';
 import { checkApiKeys, checkOptions, type AppOptions } from './app-options.ts';
 import { AppState } from './app-state.ts';
-import { createListener, type Listener } from './http/listener.ts';
+import { createListener, type Listener } from './http/handle-request.ts';
 import { DOCS_PATH, docsOperation } from './docs/docs.ts';
 import { describeService, OPENAPI_PATH, openapiOperation } from './openapi/openapi.ts';
 import { createPathHint } from './openapi/path-hint.ts';
@@ -105,10 +105,10 @@ export function createApp(options: AppOptions): App {
     isDraining: () => state.isStopping,
     log,
     fromStoreError,
-    onResponse(record) {
-      const seconds = (performance.now() - record.startedAt) / 1000;
-      metrics.countRequest(record, seconds);
-      if (checked.accessLog) logRequest(log, record, seconds);
+    onResponse(summary) {
+      const seconds = (performance.now() - summary.startedAt) / 1000;
+      metrics.countRequest(summary, seconds);
+      if (checked.accessLog) logRequest(log, summary, seconds);
     },
     identify: checked.accessLog ? identifyRequest : undefined,
     cors: corsOrigins.length > 0 ? createCors(corsOrigins) : undefined,

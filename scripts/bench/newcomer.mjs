@@ -1,37 +1,62 @@
 /**
- * A client beside floods: every 50 ms it opens a connection and asks for /livez, for so many
- * seconds; then it prints its longest wait in ms, and how many got no answer.
+ * Clients beside a flood: every 50 ms one opens a connection and requests /livez, and another one
+ * does so on a connection that is older than the flood, behind idle ones that are older still.
+ *
+ * Prints a line when it is connected. At the end of its input it stops to ask, and prints the waits
+ * of both in ms, with how many got no response.
  */
 
+import { once } from 'node:events';
 import { connect } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 
 const EVERY_MS = 50;
-const { port, seconds } = JSON.parse(process.argv[2]);
-const waits = [];
+const REQUEST = 'GET /livez HTTP/1.1\r\nHost: a\r\n\r\n';
+const { port, idle } = JSON.parse(process.argv[2]);
+const waits = { newcomer: [], established: [] };
+const lost = { newcomer: 0, established: 0 };
 
-function ask() {
-  return new Promise((resolve) => {
-    const startedAt = performance.now();
-    let isAnswered = false;
-    const socket = connect(port, '127.0.0.1');
-    socket.write('GET /livez HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
-    socket.on('data', () => (isAnswered = true));
-    socket.on('error', () => undefined);
-    socket.on('close', () => {
-      waits.push({ isAnswered, ms: performance.now() - startedAt });
-      resolve();
-    });
+/** Resolves when the socket has received something, or is closed. */
+async function ask(socket, who) {
+  const startedAt = performance.now();
+  socket.write(REQUEST);
+  const isAnswered = await new Promise((resolve) => {
+    const listen = (on) => socket[on]('data', onData)[on]('close', onClose);
+    const end = (result) => {
+      listen('off');
+      resolve(result);
+    };
+    const onData = () => end(true);
+    const onClose = () => end(false);
+    listen('on');
   });
+  if (isAnswered) waits[who].push(Math.ceil(performance.now() - startedAt));
+  else lost[who] += 1;
 }
 
-const asked = [];
-const endsAt = performance.now() + 1000 * seconds;
-while (performance.now() < endsAt) {
-  asked.push(ask());
-  await sleep(EVERY_MS);
-}
-await Promise.all(asked);
-const longestMs = Math.ceil(Math.max(...waits.map(({ ms }) => ms)));
-const unanswered = waits.filter(({ isAnswered }) => !isAnswered).length;
-console.log(JSON.stringify({ longestMs, unanswered, asked: waits.length }));
+const open = () => connect(port, '127.0.0.1').on('error', () => undefined);
+for (let opened = 0; opened < idle; opened += 1) await once(open(), 'connect');
+const established = open();
+await once(established, 'connect');
+await ask(established, 'established');
+waits.established.length = 0;
+console.log('{}');
+
+const asked = new Set();
+const track = (promise) => {
+  asked.add(promise);
+  promise.finally(() => asked.delete(promise));
+};
+let isAsking = false;
+const timer = setInterval(() => {
+  const socket = open();
+  track(ask(socket, 'newcomer').then(() => socket.destroy()));
+  if (isAsking || established.destroyed) return;
+  isAsking = true;
+  track(ask(established, 'established').finally(() => (isAsking = false)));
+}, EVERY_MS);
+process.stdin.resume().on('end', async () => {
+  clearInterval(timer);
+  await Promise.all(asked);
+  console.log(JSON.stringify({ waits, lost }));
+  process.exit();
+});

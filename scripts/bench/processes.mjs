@@ -26,8 +26,9 @@ process.on('SIGINT', () => process.exit(130));
 process.on('SIGTERM', () => process.exit(143));
 
 /** A script that prints lines of JSON. */
-function start(node, script, args, stdin = 'ignore') {
-  const child = spawn(node, [here(script), ...args], { stdio: [stdin, 'pipe', 'inherit'] });
+function start(node, script, args, stdin = 'ignore', flags = []) {
+  const all = [...flags, here(script), ...args];
+  const child = spawn(node, all, { stdio: [stdin, 'pipe', 'inherit'] });
   const end = once(child, 'exit');
   running.add(child);
   end.finally(() => running.delete(child)).catch(() => undefined);
@@ -45,10 +46,12 @@ function start(node, script, args, stdin = 'ignore') {
 }
 
 /** Starts a server that prints `{"port":…}`, with other members, when it is ready. */
-export async function startServer(node, script, options) {
-  const { child, end, nextLine } = start(node, script, [JSON.stringify(options)]);
+export async function startServer(node, script, { heapMb, ...options }) {
+  const flags = heapMb === undefined ? [] : [`--max-old-space-size=${heapMb}`];
+  const { child, end, nextLine } = start(node, script, [JSON.stringify(options)], 'ignore', flags);
   return {
     ...(await nextLine()),
+    isAlive: () => child.exitCode === null && child.signalCode === null,
     memory: () => memoryOf(child.pid),
     processorUs: () => processorUsOf(child.pid),
     async stop() {
@@ -58,9 +61,9 @@ export async function startServer(node, script, options) {
   };
 }
 
-/** Starts a script that prints lines of JSON and ends by itself. */
-export function startScript(node, script, options) {
-  return start(node, script, [JSON.stringify(options)]);
+/** Starts a script that prints lines of JSON. */
+export function startScript(node, script, options, stdin) {
+  return start(node, script, [JSON.stringify(options)], stdin);
 }
 
 /** Runs a script that prints one line of JSON and ends. */

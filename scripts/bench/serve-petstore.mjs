@@ -8,7 +8,9 @@ import { createApp, createHttpServer, createMemoryStore, openFileStore } from '.
 import { diskWithSync, lookOnceDisk } from './disks.mjs';
 
 const SLOW_SYNC_MS = 2;
-const { kind, path } = JSON.parse(process.argv[2]);
+const { kind, path, apiKeys = 1 } = JSON.parse(process.argv[2]);
+/** The others have 32 characters each. */
+const others = Array.from({ length: apiKeys - 1 }, (_, i) => String(i).padStart(32, 'k'));
 
 const stores = {
   file: () => openFileStore({ path }),
@@ -21,7 +23,7 @@ const stores = {
 
 const startedAt = performance.now();
 const store = await stores[kind]();
-const app = createApp({ store, apiKeys: ['bench'] });
+const app = createApp({ store, apiKeys: ['bench', ...others] });
 await app.open();
 const loadMs = performance.now() - startedAt;
 const listener = kind === 'uncounted' ? await uncountedListener() : app.listener;
@@ -43,7 +45,7 @@ async function withoutPageCache() {
 }
 
 async function uncountedListener() {
-  const { createListener } = await import('../../dist/http/listener.js');
+  const { createListener } = await import('../../dist/http/handle-request.js');
   const { petOperations } = await import('../../dist/api/operations.js');
   const { createKeyring } = await import('../../dist/api-keys/create-keyring.js');
   const use = { name: '', requests: 0, lastUsedAt: 0 };

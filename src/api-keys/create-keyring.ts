@@ -1,5 +1,5 @@
 /**
- * Creates a keyring (http/keyring.ts): the API keys that are in force.
+ * Creates a keyring (http/bearer.ts): the API keys that are in force.
  *
  * A key is compared in constant time with every key of its length: the time depends on the lengths
  * of the keys, and not on their content. If only the SHA-256 digest of a key is known, the service
@@ -8,7 +8,7 @@
  */
 
 import crypto, { timingSafeEqual } from 'node:crypto';
-import type { ApiKey, Keyring, KeyUse } from '../http/keyring.ts';
+import type { ApiKey, Keyring, KeyUse } from '../http/bearer.ts';
 
 /** Returns a keyring. Each key is its text, or `sha256:` and the 64 hex digits of its digest. */
 export function createKeyring(keys: readonly ApiKey[]): Keyring {

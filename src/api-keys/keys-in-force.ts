@@ -5,7 +5,7 @@
  * unknown key: with the same message, after the same time.
  */
 
-import type { Keyring, KeyUse } from '../http/keyring.ts';
+import type { Keyring, KeyUse } from '../http/bearer.ts';
 import { namedKey, type ApiKeyOption } from './api-key.ts';
 import { createKeyring } from './create-keyring.ts';
 

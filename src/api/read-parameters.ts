@@ -3,7 +3,6 @@
 import { INT64_MAX, INT64_MIN, parseInt64 } from '../base/int64.ts';
 import { quote } from '../base/quote.ts';
 import { ApiError } from '../http/api-error.ts';
-import { readQuery, type QueryParameter } from '../http/query.ts';
 import { isPetStatus, PET_STATUSES, type PetStatus } from '../model/pet.ts';
 
 export interface ListParameters {
@@ -20,7 +19,8 @@ export const MAX_LIMIT = 100;
 /** Reads the query of listPets, and ignores unknown parameters. Throws an ApiError (400). */
 export function readListParameters(query: string): ListParameters {
   if (query === '') return NONE_GIVEN;
-  const given = readQuery(query);
+  // The mark in front is dropped: a second one belongs to the first name.
+  const given = new URLSearchParams(`?${query}`);
   const problems: string[] = [];
   const limit = readOne(given, 'limit', problems, readLimit, LIMIT);
   const status = readOne(given, 'status', problems, readStatus, STATUS);
@@ -36,26 +36,18 @@ const NONE_GIVEN: ListParameters = { limit: undefined, status: undefined, after:
 
 /** Returns the value of a parameter. If it is invalid or given twice, adds a problem. */
 function readOne<T>(
-  given: readonly QueryParameter[],
+  given: URLSearchParams,
   name: string,
   problems: string[],
   read: (text: string) => T | undefined,
   expected: string,
 ): T | undefined {
-  let count = 0;
-  let text = '';
-  for (const parameter of given) {
-    if (parameter.name !== name) continue;
-    count += 1;
-    text = parameter.value;
-  }
-  if (count === 0) return undefined;
-  if (count > 1) {
-    problems.push(`${name} must be given once, not ${count} times`);
-    return undefined;
-  }
-  const value = read(text);
-  if (value === undefined) problems.push(`${name} must be ${expected}, not ${quote(text)}`);
+  const values = given.getAll(name);
+  const text = values[0];
+  if (text === undefined) return undefined;
+  const value = values.length === 1 ? read(text) : undefined;
+  if (values.length > 1) problems.push(`${name} must be given once, not ${values.length} times`);
+  else if (value === undefined) problems.push(`${name} must be ${expected}, not ${quote(text)}`);
   return value;
 }
 

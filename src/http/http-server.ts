@@ -1,20 +1,19 @@
 /**
  * The node:http server, with its limits set, and with Error bodies for the errors of node:http.
  *
- * Memory is bounded by connections × (header limit + body limit + one response), and by the
- * requests that wait (limits.ts). For some events node:http would respond by itself, with an empty
- * body; so each of them has a listener here.
+ * Memory is bounded by connections × (64 KiB of unread requests + header limit + body limit + one
+ * response). For some events node:http would respond by itself, with an empty body; so each of them
+ * has a listener here.
  */
 
-import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { createServer, STATUS_CODES, type IncomingMessage, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { ApiError } from './api-error.ts';
-import { NO_HEADERS } from './api-response.ts';
-import { endWithError, findOrigin, toApiError } from './client-error.ts';
+import { ApiError, malformed, unsupportedVersion } from './api-error.ts';
+import { COMMON_HEADERS, NO_HEADERS } from './api-response.ts';
+import type { Listener } from './handle-request.ts';
 import { LIMITS, type Limits } from './limits.ts';
 import { lingeringClose } from './lingering-close.ts';
-import type { Listener } from './listener.ts';
 import { PipelineQueue } from './pipelining.ts';
 import { closeStalledConnections } from './stalled-connections.ts';
 
@@ -25,10 +24,10 @@ import { closeStalledConnections } from './stalled-connections.ts';
  */
 const FIXED_OPTIONS = { requireHostHeader: false, optimizeEmptyRequests: true };
 
-/** A server with limits for the open network (limits.ts); `limits` replace single ones. */
+/** A server with limits for the open network; `limits` replace single ones. */
 export function createHttpServer(listener: Listener, limits: Partial<Limits> = {}): Server {
   const options = { ...LIMITS, ...limits, ...FIXED_OPTIONS };
-  const queue = new PipelineQueue(listener, options.maxWaitingRequests);
+  const queue = new PipelineQueue(listener);
   const serve: Listener = (request, response) => queue.serve(request, response);
   const server = createServer(options, serve);
   server.on('checkContinue', serve);
@@ -45,7 +44,6 @@ export function createHttpServer(listener: Listener, limits: Partial<Limits> = {
     socket.destroySoon = () => lingeringClose(socket);
   });
   closeStalledConnections(server, queue, options);
-  closeUnusedWhenFull(server, queue);
   handleClientErrors(server, queue, listener, options);
   return server;
 }
@@ -57,30 +55,7 @@ export function connectionsOf(server: Server): ReadonlySet<Socket> {
 
 const queues = new WeakMap<Server, PipelineQueue>();
 
-/** If all connections are in use, one whose first header takes longer than this is closed. */
-const UNUSED_MS = 1000;
-/**
- * The time between a refused connection and the closing of the idle and unused ones. New
- * connections have this time for their first byte, since Node 26 counts unused ones as idle.
- */
-const MAKE_ROOM_MS = 20;
-
-/** If a connection is refused because all are in use, closes the idle and unused ones. */
-function closeUnusedWhenFull(server: Server, queue: PipelineQueue): void {
-  let timer: NodeJS.Timeout | undefined;
-  const closeUnused = (): void => {
-    timer = undefined;
-    server.closeIdleConnections();
-    const now = performance.now();
-    // To node:http, a connection that never completed a header is in use (from Node 26 on, only if
-    // it has sent something).
-    for (const { socket, current, isPaused, readSince } of queue.connections.values()) {
-      if (current === undefined && !isPaused && now - readSince > UNUSED_MS) socket.destroy();
-    }
-  };
-  server.on('drop', () => (timer ??= setTimeout(closeUnused, MAKE_ROOM_MS)));
-}
-
+/** Responds to requests that the parser rejects, and to CONNECT. */
 function handleClientErrors(
   server: Server,
   queue: PipelineQueue,
@@ -101,7 +76,8 @@ function handleClientErrors(
     // `request` is given if the parser accepted its header, and rejected its body.
     const writeError = (request: IncomingMessage | undefined): void => {
       const origin = request === undefined ? headerOrigin : request.headers.origin;
-      endWithError(socket, error, listener.clientErrorHeaders?.(origin) ?? NO_HEADERS);
+      const headers = listener.clientErrorHeaders?.(origin) ?? NO_HEADERS;
+      endWithError(socket, error, headers, request?.method === 'HEAD');
     };
     queue.endWith(socket, writeError, () => lingeringClose(socket));
   };
@@ -112,13 +88,16 @@ function handleClientErrors(
     // A long response that is in progress waits for this event.
     socket.on('drain', () => queue.connections.get(socket)?.current?.emit('drain'));
     const message = 'CONNECT is not supported';
-    refuse(socket, new ApiError('method_not_allowed', message, ALLOW_NONE), headers.origin);
+    // It names a host, not a path of this service: no method is allowed.
+    refuse(socket, new ApiError('method_not_allowed', message, ['Allow', '']), headers.origin);
   });
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
+  server.on('clientError', (error: ParserError, socket: Duplex) => {
+    const { code, rawPacket, bytesParsed } = error;
+    if (code === 'HPE_PAUSED') return queue.keepUnparsed(socket, rawPacket!.subarray(bytesParsed));
     // The parser reports the error again at each later chunk, and at the end.
-    if (faulty.has(socket) && error.code !== 'ECONNRESET') return;
-    if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
-    if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && mayBeUnread(socket)) return;
+    if (faulty.has(socket) && code !== 'ECONNRESET') return;
+    if (code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
+    if (code === 'ERR_HTTP_REQUEST_TIMEOUT' && mayBeUnread(socket)) return;
     faulty.add(socket);
     const origin = listener.clientErrorHeaders === undefined ? undefined : findOrigin(error);
     refuse(socket, toApiError(error, maxHeaderSize), origin);
@@ -129,5 +108,61 @@ function handleClientErrors(
   });
 }
 
-/** CONNECT names a host, not a path of this service: no method is allowed. */
-const ALLOW_NONE: readonly string[] = ['Allow', ''];
+/** What node:http adds to the errors of its parser. */
+interface ParserError extends NodeJS.ErrnoException {
+  readonly reason?: string;
+  /** The bytes of the read, and how many of them were parsed. */
+  readonly rawPacket?: Buffer;
+  readonly bytesParsed?: number;
+}
+
+/** Converts the error of node:http's `clientError` event to an ApiError. */
+function toApiError(error: ParserError, maxHeaderSize: number): ApiError {
+  const reason = error.reason ?? error.message;
+  switch (error.code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return new ApiError('headers_too_large', `The header is longer than ${maxHeaderSize} bytes`);
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return new ApiError('request_timeout', 'The request did not arrive in time');
+    case 'HPE_PAUSED_H2_UPGRADE':
+      return unsupportedVersion('HTTP/2');
+    case 'HPE_INVALID_VERSION':
+      // The request names a version that is not one of HTTP's. With any other reason, the text is
+      // not a version at all.
+      if (reason === 'Invalid HTTP version') return unsupportedVersion('This version of HTTP');
+  }
+  return malformed(`The request is not well-formed HTTP: ${reason}`);
+}
+
+/**
+ * Returns the Origin of a request whose header the parser rejects, taken from the bytes at fault;
+ * undefined if they have none. A wrong guess does no harm: the error has no secrets.
+ */
+function findOrigin({ rawPacket }: ParserError): string | undefined {
+  if (rawPacket === undefined) return undefined;
+  const match = /^origin:[ \t]*([!-~]{1,255})[ \t]*\r?$/im.exec(rawPacket.toString('latin1'));
+  // A copy, because a slice keeps the whole string in memory.
+  return match === null ? undefined : Buffer.from(match[1]!).toString();
+}
+
+/** Writes the error as the connection's last response, and closes the connection. */
+function endWithError(
+  socket: Duplex,
+  error: ApiError,
+  headers: readonly string[],
+  isHead: boolean,
+): void {
+  const body = JSON.stringify(error.body);
+  const lines = [
+    `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status] ?? ''}`,
+    `Date: ${new Date().toUTCString()}`,
+    'Content-Type: application/json',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Connection: close',
+  ];
+  const fields = [...COMMON_HEADERS, ...error.headers, ...headers];
+  for (let i = 0; i + 1 < fields.length; i += 2) lines.push(`${fields[i]}: ${fields[i + 1]}`);
+  // A response to HEAD has no content (RFC 9110 section 9.3.2).
+  socket.write(`${lines.join('\r\n')}\r\n\r\n${isHead ? '' : body}`);
+  lingeringClose(socket);
+}

@@ -1,9 +1,6 @@
 /**
- * The limits on everything that a client can make grow, each with its reason. One table in
- * ops/README.md lists all limits.
- *
- * The limits of a body are in request-body.ts and lingering-close.ts, those of the store's queue in
- * stores/commits/commit-queue.ts.
+ * The limits of connections and headers, each with its reason. One table in ops/README.md lists all
+ * limits on what a client can make grow.
  */
 
 /** Times in milliseconds, sizes in bytes, and the names of node:http if it has the limit. */
@@ -28,11 +25,6 @@ export interface Limits {
   readonly maxHeaderSize: number;
   /** The most connections: 1,000 clients, and some more for those who operate the service. */
   readonly maxConnections: number;
-  /**
-   * Pipelined requests that wait, on all connections together: about 3 KB each. A request counts
-   * once more for each 50 header fields. pipelining.ts says what happens above the limit.
-   */
-  readonly maxWaitingRequests: number;
 }
 
 export const LIMITS: Limits = {
@@ -43,5 +35,4 @@ export const LIMITS: Limits = {
   timeout: 60_000,
   maxHeaderSize: 16 << 10,
   maxConnections: 1024,
-  maxWaitingRequests: 16_384,
 };

@@ -8,11 +8,10 @@
  * clients see that twice, and a refusal only after it.
  */
 
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { quote } from '../base/quote.ts';
 import { findInvalidUtf8 } from '../base/utf8.ts';
 import { ApiError } from './api-error.ts';
-import type { Exchange } from './exchange.ts';
 import { announcesBody, type RequestHeaders } from './request-headers.ts';
 
 export const DEFAULT_BODY_LIMIT_BYTES = 65_536;
@@ -25,12 +24,18 @@ export class ClientGoneError extends Error {
   override readonly name: string = 'ClientGoneError';
 }
 
+interface IncomingRequest {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly headers: RequestHeaders;
+}
+
 /**
  * Resolves with the body. Rejects with an ApiError (400, 413, 415), with ClientGoneError, or with a
  * plain Error (a 500) if other code of the process, such as a body parser, has read the body.
  */
 export async function readBody(
-  { request, response, headers }: Exchange,
+  { request, response, headers }: IncomingRequest,
   limitBytes: number,
 ): Promise<Buffer> {
   checkMediaType(headers);

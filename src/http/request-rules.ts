@@ -1,5 +1,6 @@
 /**
- * The rules of HTTP/1.1 that node:http's parser does not enforce (RFC 9110 and RFC 9112).
+ * The rules of HTTP/1.1 that node:http's parser does not enforce (RFC 9110 and RFC 9112): the
+ * version, Transfer-Encoding, Host, and the forms of the request target.
  *
  * If a request breaks one of them, a proxy may understand it differently, which makes request
  * smuggling possible. So it is refused before any other check, and its connection is closed.
@@ -13,30 +14,54 @@ import { quote } from '../base/quote.ts';
 import { ApiError, malformed, unsupportedVersion } from './api-error.ts';
 import type { RequestHeaders } from './request-headers.ts';
 
-/** Throws an ApiError if the request breaks a rule. */
-export function checkRequestRules(request: IncomingMessage, headers: RequestHeaders): void {
+/** Returns the error of a request that breaks a rule of its header, or undefined. */
+export function findBrokenRule(
+  request: IncomingMessage,
+  headers: RequestHeaders,
+): ApiError | undefined {
   const { httpVersionMajor: major, httpVersionMinor: minor } = request;
-  if (major !== 1 || minor > 1) throw unsupportedVersion(`HTTP/${request.httpVersion}`);
+  if (major !== 1 || minor > 1) return unsupportedVersion(`HTTP/${request.httpVersion}`);
   const { transferEncoding } = headers;
   if (transferEncoding !== undefined) {
-    if (minor === 0) throw malformed('Transfer-Encoding is not part of HTTP/1.0');
+    if (minor === 0) return malformed('Transfer-Encoding is not part of HTTP/1.0');
     if (transferEncoding.toLowerCase() !== 'chunked') {
       const message = `Transfer-Encoding must be chunked, not ${quote(transferEncoding)}`;
-      throw new ApiError('unsupported_transfer_coding', message);
+      return new ApiError('unsupported_transfer_coding', message);
     }
   }
-  checkHost(headers, minor === 1);
+  const { hostCount, host } = headers;
+  if (hostCount === 0 && minor === 0) return undefined;
+  if (hostCount !== 1) return malformed(`Expected one Host header field, not ${hostCount}`);
+  return HOST.test(host) ? undefined : malformed(`Host ${quote(host)} is not a host`);
 }
 
-function checkHost({ hostCount, host }: RequestHeaders, isRequired: boolean): void {
-  if (hostCount === 0 && !isRequired) return;
-  if (hostCount !== 1) throw malformed(`Expected one Host header field, not ${hostCount}`);
-  if (!isHost(host)) throw malformed(`Host ${quote(host)} is not a host`);
-}
-
-/** Returns true for a host, or an IP literal in brackets, with or without a port; never empty. */
-export function isHost(text: string): boolean {
-  return HOST.test(text);
-}
-
+/** A host, or an IP literal in brackets, with or without a port; never empty. */
 const HOST: RegExp = /^(?:\[[0-9a-fA-Fv:.]+\]|[A-Za-z0-9._~!$&'()*+;=%-]+)(?::[0-9]*)?$/;
+
+export interface Target {
+  /** The path as it was sent, without the query. It starts with a slash, or is '*'. */
+  readonly path: string;
+  /** The text after the first question mark, or ''. */
+  readonly query: string;
+}
+
+/** Splits a request target, or returns the error if it has none of the forms of RFC 9112. */
+export function readTarget(method: string, url: string): Target | ApiError {
+  const origin = url.startsWith('/') || url === '*' ? url : originForm(url);
+  if (origin === undefined) return malformed(`The request target ${quote(url)} is not valid`);
+  // '*' means the server as a whole, and only for OPTIONS (RFC 9110 section 9.3.7).
+  if (url === '*' && method !== 'OPTIONS') {
+    return malformed(`The request target * is not for ${method}`);
+  }
+  const mark = origin.indexOf('?');
+  if (mark === -1) return { path: origin, query: '' };
+  return { path: origin.slice(0, mark), query: origin.slice(mark + 1) };
+}
+
+/** Returns the path and query of an absolute target (RFC 9112 section 3.2.2), if it is valid. */
+function originForm(url: string): string | undefined {
+  const match = /^https?:\/\/([^/?#]*)([/?].*)?$/i.exec(url);
+  if (match === null || !HOST.test(match[1] ?? '')) return undefined;
+  const rest = match[2] ?? '/';
+  return rest.startsWith('/') ? rest : `/${rest}`;
+}

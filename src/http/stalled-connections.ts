@@ -5,57 +5,81 @@
  * and then, but no request, would keep its connection open forever. Here progress counts: while a
  * response is due, bytes of it have to go out; otherwise a request has to come. One pass per second
  * checks all connections.
+ *
+ * If nearly all connections are in use, each new one closes another: the one that has been without
+ * progress for the longest time, whether it is idle, was never used, or has sent part of a header.
  */
 
 import type { Server } from 'node:http';
-import type { Socket } from 'node:net';
 import type { Limits } from './limits.ts';
+import { lingeringClose } from './lingering-close.ts';
 import type { Connection, PipelineQueue } from './pipelining.ts';
-
-/** The state of a connection at its last progress. `at` is by performance.now(). */
-interface Activity {
-  readonly isDue: boolean;
-  readonly sentBytes: number;
-  readonly at: number;
-}
 
 /** Checks the connections of a server while it listens. */
 export function closeStalledConnections(
   server: Server,
-  queue: PipelineQueue,
-  { timeout, keepAliveTimeout, headersTimeout, connectionsCheckingInterval }: Limits,
+  { connections }: PipelineQueue,
+  limits: Limits,
 ): void {
-  const seen = new WeakMap<Connection, Activity>();
+  const { timeout, keepAliveTimeout, headersTimeout, maxConnections } = limits;
   const check = (): void => {
     const at = performance.now();
-    for (const connection of queue.connections.values()) {
-      const { socket, isDue, isPaused } = connection;
-      const sentBytes = sentBytesOf(socket);
-      const last = seen.get(connection);
-      // If nothing is due, a paused connection waits for the service, not for its client.
-      const isWaiting = isPaused && !isDue;
-      if (isWaiting || last?.isDue !== isDue || last.sentBytes !== sentBytes) {
-        seen.set(connection, { isDue, sentBytes, at });
-      } else if (at - last.at > (isDue ? timeout : keepAliveTimeout + headersTimeout)) {
-        if (isDue || !isGivenAway(socket)) socket.destroy();
+    for (const connection of connections.values()) {
+      const { socket, isDue, isPaused, progress } = connection;
+      const sentBytes = sentBytesOf(connection);
+      if (progress.isDue !== isDue || progress.sentBytes !== sentBytes) {
+        connection.progress = { isDue, sentBytes, at };
+      } else if (at - progress.at > (isDue ? timeout : keepAliveTimeout + headersTimeout)) {
+        if (isDue || !isGivenAway(connection)) socket.destroy();
       }
+      // A socket that is not read reports a reset only if it is written to.
+      if (isPaused && socket.writable) socket.write('');
     }
   };
   server.on('listening', () => {
-    const timer = setInterval(check, connectionsCheckingInterval).unref();
+    const timer = setInterval(check, limits.connectionsCheckingInterval).unref();
     server.once('close', () => clearInterval(timer));
   });
+
+  const makeRoom = (): void => {
+    const longest = longestIdle(connections.values());
+    if (longest !== undefined) lingeringClose(longest.socket);
+  };
+  const spare = Math.floor(maxConnections * SPARE);
+  server.on('connection', () => {
+    if (connections.size > maxConnections - spare) makeRoom();
+  });
+  server.on('drop', makeRoom);
+}
+
+/** The part of the connections that is kept free, so that a new one need not be refused. */
+const SPARE = 1 / 32;
+/** A connection that made progress a shorter time ago is not closed to make room. */
+const MIN_IDLE_MS = 1000;
+
+/** Returns the connection that has been idle for the longest time, and is still open. */
+function longestIdle(connections: Iterable<Connection>): Connection | undefined {
+  let longest: Connection | undefined;
+  let at = performance.now() - MIN_IDLE_MS;
+  for (const connection of connections) {
+    const { socket, isDue, progress } = connection;
+    const isIdle = !isDue && !progress.isDue && progress.sentBytes === sentBytesOf(connection);
+    if (!isIdle || progress.at >= at || !socket.writable || isGivenAway(connection)) continue;
+    longest = connection;
+    at = progress.at;
+  }
+  return longest;
 }
 
 /**
  * Returns the bytes that the kernel has accepted: node:net still queues the rest of a long write.
  */
-function sentBytesOf(socket: Socket): number {
-  const { _handle } = socket as Socket & { _handle?: { writeQueueSize?: number } | null };
+function sentBytesOf({ socket }: Connection): number {
+  const { _handle } = socket as typeof socket & { _handle?: { writeQueueSize?: number } | null };
   return socket.bytesWritten - (_handle?.writeQueueSize ?? 0);
 }
 
 /** Returns true if a listener for `upgrade` got the socket, without node:http's own listeners. */
-function isGivenAway(socket: Socket): boolean {
+function isGivenAway({ socket }: Connection): boolean {
   return socket.listenerCount('timeout') === 0;
 }

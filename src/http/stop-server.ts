@@ -1,7 +1,7 @@
 /** Graceful shutdown: stops a server without cutting off responses, up to a deadline. */
 
 import type { Server } from 'node:http';
-import { Server as NetServer } from 'node:net';
+import { Server as NetServer, type Socket } from 'node:net';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { connectionsOf } from './http-server.ts';
 
@@ -26,7 +26,7 @@ export async function stopServer(
   drain: () => void = () => undefined,
 ): Promise<void> {
   const cut = setTimeout(() => closeAll(server), drainMs);
-  await allAccepted(server);
+  await allAccepted(server, drainMs * ACCEPTING);
   // node:http's own close would also cut off slow readers, and stop the timeouts of headers and
   // requests.
   const closed = new Promise<void>((resolve) => {
@@ -44,46 +44,50 @@ export async function stopServer(
 }
 
 /**
- * Limits the wait for an empty accept queue: if clients open a connection for each request, the
- * queue is never empty.
+ * The most connections that are accepted after the stop has begun: no accept queue of this service
+ * is longer. If clients open a connection for each request, the queue is never empty.
  */
-const MAX_ACCEPT_MS = 1000;
+const MAX_ACCEPTED = 4096;
+/** The part of `drainMs` in which they are accepted: a busy service accepts slowly. */
+const ACCEPTING = 0.8;
 /** How long a request may be in transit. */
 const ARRIVAL_MS = 250;
 const SWEEP_MS = 50;
 
 /**
- * Resolves when the kernel's accept queue is empty, or after a second. Each iteration of the event
- * loop accepts one connection, and the end of listening resets all others.
+ * Resolves when the kernel's accept queue is empty, or at the end of the time for it. An iteration
+ * of the event loop accepts one connection, and the end of listening resets all others.
  */
-async function allAccepted(server: Server): Promise<void> {
-  const endsAt = performance.now() + MAX_ACCEPT_MS;
-  let isAccepting = true;
-  const onConnection = (): unknown => (isAccepting = true);
+async function allAccepted(server: Server, acceptMs: number): Promise<void> {
+  const endsAt = performance.now() + acceptMs;
+  let accepted = 0;
+  const onConnection = (): unknown => (accepted += 1);
   server.on('connection', onConnection);
   // The current iteration of the event loop may already have polled the queue.
   await nextTurn();
-  while (isAccepting && performance.now() < endsAt) {
-    isAccepting = false;
+  for (let before = -1; before < accepted && accepted < MAX_ACCEPTED;) {
+    if (performance.now() > endsAt) break;
+    before = accepted;
     await nextTurn();
   }
   server.off('connection', onConnection);
 }
 
 /**
- * Closes the unused connections, which node:http counts as busy, and all idle ones together.
+ * Closes all idle and unused connections together, as soon as none of the others is still busy.
+ *
  * node:http counts a connection as idle once its response is written, even if a slow reader has not
  * taken it, the service has ended its side and the client has not, or the next request is unread.
- * While there is a connection in one of these three states, no idle one is closed.
+ * While there is a connection in one of these three states, no idle one is closed. A connection
+ * without a request may have one in transit, which a busy service reads late.
  */
 function closeIdle(server: Server): void {
-  let isFlushed = true;
-  for (const connection of connectionsOf(server)) {
-    if (connection.bytesRead === 0) connection.destroy();
-    else if (connection.writableLength > 0 || connection.writableEnded) isFlushed = false;
-    else if (connection.isPaused()) isFlushed = false;
-  }
-  if (isFlushed) server.closeIdleConnections();
+  const connections = [...connectionsOf(server)];
+  const isBusy = (socket: Socket): boolean =>
+    socket.writableLength > 0 || socket.writableEnded || socket.isPaused();
+  if (connections.some(isBusy)) return;
+  for (const connection of connections) if (connection.bytesRead === 0) connection.destroy();
+  server.closeIdleConnections();
 }
 
 /** Closes all connections, including those of CONNECT, which closeAllConnections omits. */

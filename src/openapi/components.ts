@@ -5,7 +5,7 @@
 
 import { INT64_MAX, INT64_MIN } from '../base/int64.ts';
 import { ApiError, STATUS_OF_CODE, type ErrorCode } from '../http/api-error.ts';
-import { deprecationHeaders } from '../http/deprecation.ts';
+import { deprecationHeaders } from '../http/router.ts';
 import { PET_STATUSES } from '../model/pet.ts';
 import type {
   HeaderObject,

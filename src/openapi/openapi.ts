@@ -27,7 +27,7 @@ import {
   schemaRef,
   SUCCESSOR_LINK,
 } from './components.ts';
-import { ERROR_CODES } from './error-codes.ts';
+import { ERROR_CODES } from '../api/error-codes.ts';
 import type { OpenApi, OperationObject, Parameter } from './types.ts';
 import { GET_PET_DEPRECATION } from '../api/operations.ts';
 import { BASE_PATH, PET_PATH, PETS_PATH } from '../api/paths.ts';

@@ -1,5 +1,7 @@
 /** The part of OpenAPI 3.1 that the description of this service uses, with OpenAPI's names. */
 
+import type { ErrorMeaning } from '../api/error-codes.ts';
+
 export interface OpenApi {
   readonly openapi: '3.1.0';
   readonly info: {
@@ -18,16 +20,10 @@ export interface OpenApi {
     readonly schemas: Named<Schema>;
     readonly responses: Named<ResponseObject>;
   };
-  /** An extension. The names are the codes of an Error. */
-  readonly 'x-error-codes': Named<ErrorCodeObject>;
-}
-
-export interface ErrorCodeObject {
-  readonly status: number;
-  /** When the code occurs. Every description is CommonMark. */
-  readonly description: string;
-  /** What a client should do. */
-  readonly remedy: string;
+  /**
+   * An extension. The names are the codes of an Error: an enum has no descriptions for its values.
+   */
+  readonly 'x-error-codes': Named<ErrorMeaning>;
 }
 
 export type Named<T> = Readonly<Record<string, T>>;

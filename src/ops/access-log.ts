@@ -9,7 +9,7 @@
 
 import type { IncomingMessage } from 'node:http';
 import type { Log } from '../base/log.ts';
-import type { RequestRecord } from '../http/request-record.ts';
+import type { RequestSummary } from '../http/handle-request.ts';
 import { requestIdOf } from './request-id.ts';
 
 /**
@@ -21,16 +21,16 @@ export function identifyRequest(request: IncomingMessage): string {
   return requestIdOf(request);
 }
 
-export function logRequest(log: Log, record: RequestRecord, seconds: number): void {
+export function logRequest(log: Log, summary: RequestSummary, seconds: number): void {
   log('info', 'Answered', {
-    requestId: record.requestId,
-    client: record.request.socket.remoteAddress ?? '',
-    method: record.request.method ?? '',
-    path: record.facts.path,
-    operation: record.facts.prepared?.operation.name ?? '',
-    key: record.facts.keyUse?.name ?? '',
-    status: record.status,
-    bytes: record.bodyBytes,
+    requestId: summary.requestId,
+    client: summary.request.socket.remoteAddress ?? '',
+    method: summary.request.method ?? '',
+    path: summary.path,
+    operation: summary.operation,
+    key: summary.keyUse?.name ?? '',
+    status: summary.status,
+    bytes: summary.bodyBytes,
     durationMs: Math.round(seconds * 1e6) / 1000,
   });
 }

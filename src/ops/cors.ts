@@ -5,7 +5,7 @@
  * preflight comes before authentication: it has only the constants below, and the allowed origin.
  */
 
-import type { CorsPolicy } from '../http/cors-policy.ts';
+import type { CorsPolicy } from '../http/handle-request.ts';
 import { emptyResponse } from '../http/api-response.ts';
 
 /** `origins` has origins such as `https://shop.example`, or `*` for all. */

@@ -10,8 +10,8 @@ import { monitorEventLoopDelay, type IntervalHistogram } from 'node:perf_hooks';
 import { Histogram } from '../base/histogram.ts';
 import type { Operation } from '../http/operation.ts';
 import { textResponse } from '../http/api-response.ts';
-import type { KeyUse } from '../http/keyring.ts';
-import type { RequestRecord } from '../http/request-record.ts';
+import type { KeyUse } from '../http/bearer.ts';
+import type { RequestSummary } from '../http/handle-request.ts';
 import { PET_STATUSES } from '../model/pet.ts';
 import type { PetCount, StoreStats } from '../model/pet-store.ts';
 import { encodeMetric, type MetricValue, type Sample } from './prometheus.ts';
@@ -19,7 +19,7 @@ import type { Runtime } from './runtime.ts';
 
 export interface Metrics {
   /** Counts a response, and the use of the API key. */
-  countRequest(record: RequestRecord, seconds: number): void;
+  countRequest(summary: RequestSummary, seconds: number): void;
   /** The operation that shows the metrics. */
   readonly operation: Operation;
   /** Stops measuring the event loop. */
@@ -110,14 +110,12 @@ export function createMetrics(sources: MetricsSources): Metrics {
   const eventLoop = monitorEventLoopDelay({ resolution: EVENT_LOOP_RESOLUTION_MS });
   eventLoop.enable();
   return {
-    countRequest(record, seconds) {
-      const { keyUse, prepared } = record.facts;
+    countRequest({ operation, keyUse, startedAt, status, bodyBytes }, seconds) {
       if (keyUse !== undefined) {
         keyUse.requests += 1;
-        keyUse.lastUsedAt = record.startedAt;
+        keyUse.lastUsedAt = startedAt;
       }
-      const operation = prepared?.operation.name ?? '';
-      requests.count(operation, record.status, seconds, record.bodyBytes);
+      requests.count(operation, status, seconds, bodyBytes);
     },
     operation: {
       name: 'metrics',

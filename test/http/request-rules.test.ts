@@ -1,11 +1,11 @@
-/** The rules of HTTP/1.1 that node:http leaves to us. */
+/** The rules of HTTP/1.1 that node:http leaves to us: the header, and the forms of the target. */
 
 import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
 import { test } from 'node:test';
-import type { ErrorCode } from '../../src/http/api-error.ts';
+import type { ApiError, ErrorCode } from '../../src/http/api-error.ts';
 import { readHeaders } from '../../src/http/request-headers.ts';
-import { checkRequestRules } from '../../src/http/request-rules.ts';
+import { findBrokenRule, readTarget } from '../../src/http/request-rules.ts';
 
 const GOOD: readonly (readonly [version: string, ...rawHeaders: string[]])[] = [
   ['1.0'],
@@ -20,7 +20,7 @@ const GOOD: readonly (readonly [version: string, ...rawHeaders: string[]])[] = [
 
 for (const [version, ...rawHeaders] of GOOD) {
   test(`HTTP/${version} with ${JSON.stringify(rawHeaders)} keeps the rules`, () => {
-    checkRequestRules(request(version), readHeaders(rawHeaders));
+    assert.equal(findBrokenRule(request(version), readHeaders(rawHeaders)), undefined);
   });
 }
 
@@ -61,8 +61,8 @@ const BAD: Readonly<Partial<Record<ErrorCode, readonly Case[]>>> = {
 for (const [code, cases] of Object.entries(BAD)) {
   for (const [version, rawHeaders, message] of cases) {
     test(`HTTP/${version} with ${JSON.stringify(rawHeaders)} is refused: ${code}`, () => {
-      const check = (): void => checkRequestRules(request(version), readHeaders(rawHeaders));
-      assert.throws(check, { name: 'ApiError', code, message });
+      const error = findBrokenRule(request(version), readHeaders(rawHeaders));
+      assert.deepEqual([error?.code, error?.message], [code, message]);
     });
   }
 }
@@ -71,3 +71,44 @@ function request(httpVersion: string): IncomingMessage {
   const [httpVersionMajor, httpVersionMinor] = httpVersion.split('.').map(Number);
   return { httpVersion, httpVersionMajor, httpVersionMinor } as IncomingMessage;
 }
+
+const TARGETS: readonly (readonly [target: string, path: string, query: string])[] = [
+  ['/v1/pets', '/v1/pets', ''],
+  ['/v1/pets?limit=5&x=?', '/v1/pets', 'limit=5&x=?'],
+  ['/?/v1/pets', '/', '/v1/pets'],
+  ['//v1/pets', '//v1/pets', ''],
+  ['/http://h/x', '/http://h/x', ''],
+  ['*', '*', ''],
+  ['http://pets.example', '/', ''],
+  ['http://pets.example:8080/v1/pets?limit=5', '/v1/pets', 'limit=5'],
+  ['HTTPS://pets.example/v1', '/v1', ''],
+  ['http://pets.example?limit=5', '/', 'limit=5'],
+  ['http://[::1]:8080/v1/pets', '/v1/pets', ''],
+  ['http://pets.example/a@b', '/a@b', ''],
+];
+
+for (const [target, path, query] of TARGETS) {
+  test(`The target ${target} has the path '${path}' and the query '${query}'`, () => {
+    assert.deepEqual(readTarget('OPTIONS', target), { path, query });
+  });
+}
+
+const INVALID = [
+  ...['', 'v1/pets', '?limit=5', '**', 'http:/v1/pets', 'http://', 'http:///v1/pets', 'http://?x'],
+  ...['ftp://pets.example/', 'mailto:a@b', 'http://user@pets.example/', 'http://a:b@pets.example/'],
+  ...['http://:80/livez', 'http://h:abc/', 'http://a,b/', 'http://a b/', 'http://[::1/'],
+  ...['http://pets.example#top', 'pets.example:80', 'javascript:0'],
+];
+
+for (const target of INVALID) {
+  test(`The target '${target}' is refused`, () => {
+    const { code, message } = readTarget('OPTIONS', target) as ApiError;
+    const expected = `The request target ${JSON.stringify(target)} is not valid`;
+    assert.deepEqual([code, message], ['malformed_request', expected]);
+  });
+}
+
+test('The target * is for OPTIONS only', () => {
+  const { code, message } = readTarget('GET', '*') as ApiError;
+  assert.deepEqual([code, message], ['malformed_request', 'The request target * is not for GET']);
+});

@@ -12,7 +12,6 @@ import { closeStalledConnections } from '../../src/http/stalled-connections.ts';
 /** A connection: its socket, as far as it is looked at, and its state. */
 interface Watched {
   isDue: boolean;
-  isPaused: boolean;
   bytesWritten: number;
   /** The bytes that the kernel has not accepted yet. */
   writeQueueSize: number;
@@ -21,7 +20,7 @@ interface Watched {
 }
 
 const IDLE: Watched = {
-  ...{ isDue: false, isPaused: false, bytesWritten: 0, writeQueueSize: 9000, listeners: 1 },
+  ...{ isDue: false, bytesWritten: 0, writeQueueSize: 9000, listeners: 1 },
 };
 const DUE: Watched = { ...IDLE, isDue: true };
 
@@ -40,11 +39,8 @@ const CASES: readonly (readonly [
     (it, at) => (it.writeQueueSize = 9000 - Math.floor(at / 60)),
     undefined,
   ],
-  ['waits, and is not read meanwhile', { ...DUE, isPaused: true }, () => undefined, 62],
   ['sends no request', IDLE, () => undefined, 77],
   ['sends a request in time', IDLE, (it, at) => (it.isDue = at > 70), 132],
-  ['is not read', { ...IDLE, isPaused: true }, () => undefined, undefined],
-  ['is not read for a time', { ...IDLE, isPaused: true }, (it, at) => (it.isPaused = at < 90), 165],
   ['another program has taken', { ...IDLE, listeners: 0 }, () => undefined, undefined],
 ];
 
@@ -55,9 +51,10 @@ for (const [what, start, change, closed] of CASES) {
     const listenerCount = (): number => start.listeners;
     const destroy = (): unknown => (closedAt ??= second);
     // One object is the connection, its socket and the handle of that.
-    const watched = { ...start, listenerCount, destroy };
+    const progress = { isDue: false, sentBytes: 0, at: 0 };
+    const watched = { ...start, progress, listenerCount, destroy };
     const socket = Object.assign(watched, { _handle: watched }) as unknown as Socket;
-    const queue = new PipelineQueue(() => undefined, 1);
+    const queue = new PipelineQueue(() => undefined);
     queue.connections.set(socket, Object.assign(watched, { socket }) as unknown as Connection);
     let check = (): void => assert.fail('Nothing is checked');
     t.mock.method(globalThis, 'setInterval', (run: () => void, ms: number) => {

@@ -3,15 +3,18 @@
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { holdCreate, noLog, openBothSides } from './connections.ts';
 import { openService } from '../support/http/service.ts';
 import {
   CHUNKED,
+  LIVEZ,
   REX,
   REX_1,
   assertErrorAnswer,
   openWire,
   requestOf,
+  statusesOf,
   talk,
 } from '../support/http/wire.ts';
 import { until } from '../support/until.ts';
@@ -73,3 +76,19 @@ for (const [way, leave] of Object.entries(WAYS)) {
     });
   }
 }
+
+test('A reset is noticed while its connection waits, and a half-closed one gets its responses', async (t) => {
+  const limits = { connectionsCheckingInterval: 20 };
+  const reset = await holdCreate(t, LIVEZ.repeat(100), limits, noLog);
+  const closed = await holdCreate(t, LIVEZ.repeat(100), limits, noLog);
+  assert.equal(reset.serverSide.isPaused(), true);
+  reset.wire.socket.resetAndDestroy();
+  closed.wire.socket.end();
+  await until(() => reset.serverSide.destroyed);
+  // Several checks of the connections.
+  await sleep(200);
+  assert.equal(closed.serverSide.destroyed, false);
+  for (const { release } of [reset, closed]) release();
+  const expected = [201, ...Array<number>(100).fill(200)];
+  assert.deepEqual(statusesOf(await closed.wire.allAnswers()), expected);
+});

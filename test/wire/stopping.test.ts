@@ -1,6 +1,8 @@
 /** Stopping, as clients see it: nobody who is being answered is cut off, and nobody else waits. */
 
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stopServer } from '../../src/http/stop-server.ts';
@@ -128,6 +130,26 @@ test('A stop does not cut off the last response to a client that has sent more r
     for (const { body } of answers) assert.ok(body.length > 6_500_000, `${body.length} bytes`);
   }
   await stopping;
+});
+
+test('A stop accepts all connections that wait, even if each takes long to serve', async (t) => {
+  const service = await openService(t);
+  service.server.prependListener('request', () => {
+    const endsAt = performance.now() + 30;
+    while (performance.now() < endsAt);
+  });
+  // Each iteration of the event loop accepts one of them.
+  const sockets = Array.from({ length: 60 }, () => connect(service.port, '127.0.0.1'));
+  let answered = 0;
+  for (const socket of sockets) {
+    socket.on('error', () => undefined).once('data', () => (answered += 1));
+    socket.write(lastRequestOf('GET /livez'));
+  }
+  const closed = sockets.map((socket) => once(socket, 'close'));
+  await once(sockets[0]!, 'connect');
+  await stop(service, FOR_EVER_MS);
+  await Promise.all(closed);
+  assert.equal(answered, 60);
 });
 
 test('A connection that is still busy at the deadline of a stop is cut off', async (t) => {

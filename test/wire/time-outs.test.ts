@@ -105,11 +105,12 @@ test('A request that waited for others has its own time after them', async (t) =
     drip(t, wire, rest);
     return statusesOf(await wire.allAnswers());
   };
-  // The rest of the first one arrives while others wait before it, and is not read.
+  // The rest of the first one arrives while others wait before it, and is not read. The second one
+  // is parsed after them, and is slow from then on.
   const waited = [wait(LIVEZ.slice(0, -2), LIVEZ.slice(-2), ''), wait('GET', '', ` /${ENDLESS}`)];
   assert.deepEqual(await Promise.all(waited), [
     [201, 200, 200],
-    [201, 200],
+    [201, 200, 408],
   ]);
 });
 
@@ -125,34 +126,58 @@ test('A connection above the limit is closed, and busy ones are served', async (
   }
 });
 
-test('If all connections are in use, those that are idle, or unused for over a second, are closed', async (t) => {
-  const service = await openService(t, {}, { maxConnections: 4 });
+test('If nearly all connections are in use, a new one closes the one that is idle for the longest time', async (t) => {
+  // One connection is kept free.
+  const limits = { maxConnections: 32, connectionsCheckingInterval: 20 };
+  const service = await openService(t, {}, limits);
   const open = (): Promise<Wire> => openWire(t, service.port);
-  const [idle, busy, dribbling, unused] = await Promise.all([open(), open(), open(), open()]);
-  for (const wire of [idle, busy]) {
+  const isClosed = ({ socket }: Wire): boolean => socket.readableEnded || socket.destroyed;
+  const ask = async (wire: Wire, count: number, bytes = LIVEZ): Promise<void> => {
+    wire.socket.write(bytes);
+    await wire.answers(count);
+  };
+  const busy = await open();
+  busy.socket.write(requestOf('POST /v1/pets', ['Content-Length: 100']));
+  const [unused, idle, dribbling] = [await open(), await open(), await open()];
+  await ask(idle, 1);
+  // A complete request, and the first byte of the next one.
+  await ask(dribbling, 1, `${LIVEZ}G`);
+  const others = [];
+  for (let opened = 4; opened < 30; opened += 1) others.push(await open());
+  for (const other of others) await ask(other, 1);
+  // All of them were in use a moment ago.
+  const early = await open();
+  await ask(early, 1);
+  await sleep(1200);
+  for (const other of others) await ask(other, 2);
+  const added: Wire[] = [];
+  for (const longest of [unused, idle, dribbling]) {
+    added.push(await open());
+    await ask(added.at(-1)!, 1);
+    await until(() => isClosed(longest));
+    longest.socket.end();
+    await until(() => connectionsOf(service.server).size === 31);
+  }
+  for (const wire of [...others, ...added]) assert.equal(isClosed(wire), false);
+  for (const other of others) await ask(other, 3);
+  assert.equal(isClosed(busy), false);
+});
+
+test('A connection that makes room is half-closed first: its client sees no reset', async (t) => {
+  const service = await openService(t, {}, { maxConnections: 32 });
+  const idle = await openWire(t, service.port);
+  let error: Error | undefined;
+  idle.socket.on('error', (cause) => (error = cause));
+  await sleep(1100);
+  for (let opened = 1; opened < 32; opened += 1) {
+    const wire = await openWire(t, service.port);
     wire.socket.write(LIVEZ);
     await wire.answers(1);
   }
-  busy.socket.write(LIVEZ.slice(0, -2));
-  dribbling.socket.write('G');
-  await until(() => connectionsOf(service.server).size === 4);
-  assert.deepEqual(await talk(service.port, ''), []);
-  assert.equal((await idle.allAnswers()).length, 1);
-  // Those without a request may be about to send one; after a second they are not waited for.
-  // (From Node 26 on, the unused one is gone, too.)
-  await until(() => connectionsOf(service.server).size < 4);
-  assert.equal(dribbling.socket.readableEnded, false);
-  for (let { size } = connectionsOf(service.server); size < 4; size += 1) {
-    await open();
-    await until(() => connectionsOf(service.server).size > size);
-  }
-  await sleep(1100);
-  assert.deepEqual(await talk(service.port, ''), []);
-  for (const wire of [dribbling, unused]) assert.deepEqual(await wire.allAnswers(), []);
-  const later = await open();
-  for (const wire of [later, busy]) {
-    wire.socket.write(wire === busy ? '\r\n' : LIVEZ);
-    const expected = wire === busy ? [200, 200] : [200];
-    assert.deepEqual(statusesOf(await wire.answers(expected.length)), expected);
-  }
+  await until(() => idle.socket.readableEnded);
+  // The request was in transit.
+  idle.socket.write(LIVEZ);
+  assert.deepEqual(await idle.allAnswers(), []);
+  await until(() => idle.socket.destroyed);
+  assert.equal(error, undefined);
 });

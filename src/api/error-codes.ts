@@ -1,11 +1,18 @@
 /**
  * What each code of an Error means, and what a client should do (spec section 7 leaves the codes
- * open). The description has the table as the extension `x-error-codes`, since an enum of OpenAPI
- * has no descriptions for its values.
+ * open). The description and the reference show this table.
  */
 
 import { STATUS_OF_CODE, type ErrorCode } from '../http/api-error.ts';
-import type { ErrorCodeObject, Named } from './types.ts';
+
+export interface ErrorMeaning {
+  /** The HTTP status. */
+  readonly status: number;
+  /** When the code occurs. It is CommonMark, and so is the remedy. */
+  readonly description: string;
+  /** What a client should do. */
+  readonly remedy: string;
+}
 
 const MEANINGS: Readonly<Record<ErrorCode, readonly [description: string, remedy: string]>> = {
   malformed_request: [
@@ -90,7 +97,7 @@ const MEANINGS: Readonly<Record<ErrorCode, readonly [description: string, remedy
   unsupported_http_version: ['The request is not HTTP/1.0 or HTTP/1.1', 'Use HTTP/1.1'],
 };
 
-export const ERROR_CODES: Named<ErrorCodeObject> = Object.fromEntries(
+export const ERROR_CODES: Readonly<Record<string, ErrorMeaning>> = Object.fromEntries(
   Object.entries(STATUS_OF_CODE).map(([code, status]) => {
     const [description, remedy] = MEANINGS[code as ErrorCode];
     return [code, { status, description, remedy }];

@@ -1,0 +1,52 @@
+/**
+ * How much of the service one request enters: the files and functions that a newcomer would have to
+ * read. The figures are limits, and are lowered when they can be.
+ */
+
+import assert from 'node:assert/strict';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { tempDir } from './support/disk/temp-dir.ts';
+import { listenFor } from './support/http/service.ts';
+import { CREATE, openWire, requestOf } from './support/http/wire.ts';
+import { KEY, SERVER_JS } from './support/process/process.ts';
+import { enteredBy } from './support/process/entered.ts';
+
+const DIST: string = dirname(SERVER_JS);
+
+/** The requests, each with the most files and functions. */
+const WAYS: readonly (readonly [what: string, request: string, files: number, functions: number])[] =
+  [
+    ['GET of a list', requestOf('GET /v1/pets'), 24, 65],
+    ['POST of a pet', CREATE, 43, 150],
+  ];
+
+for (const [what, request, maxFiles, maxFunctions] of WAYS) {
+  test(`A ${what} enters at most ${maxFiles} files and ${maxFunctions} functions`, async (t) => {
+    const { createHttpServer, openApp } = (await import(
+      pathToFileURL(join(DIST, 'index.js')).href
+    )) as typeof import('../src/index.ts');
+    const app = await openApp({ dataFile: join(tempDir(t), 'pets.json'), apiKeys: [KEY] });
+    t.after(() => app.close());
+    const wire = await openWire(t, await listenFor(t, createHttpServer(app.listener)));
+    // The first create makes the journal.
+    wire.socket.write(CREATE + request);
+    await wire.answers(2);
+    // A check that runs once a second may fall into one of them.
+    const tries = [];
+    for (let asked = 3; asked < 8; asked += 1) {
+      const ask = async (): Promise<void> => {
+        wire.socket.write(request);
+        await wire.answers(asked);
+      };
+      tries.push(await enteredBy(DIST, ask));
+    }
+    const { files, functions } = tries.sort((a, b) => a.functions - b.functions)[0]!;
+    const text = `${files.length} files and ${functions} functions: ${files.join(', ')}`;
+    t.diagnostic(text);
+    assert.ok(files.length <= maxFiles && functions <= maxFunctions, text);
+    // It is not a list of nothing.
+    assert.ok(files.includes('http/handle-request.js') && functions > 30, text);
+  });
+}

@@ -1,0 +1,150 @@
+/**
+ * Floods on the real process: many clients that pipeline 64 KiB each, which is what node:http reads
+ * at once. The process keeps to its memory, clients that read get every response, and other clients
+ * are served meanwhile.
+ *
+ * `scripts/bench.mjs --part floods` measures the same with 1,000 clients.
+ */
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { tempDir } from '../support/disk/temp-dir.ts';
+import { rounds } from '../support/extent.ts';
+import { LIVEZ, lastRequestOf, openWire, type Wire } from '../support/http/wire.ts';
+import { KEY, portOf, startOn, type Process } from '../support/process/process.ts';
+import { until } from '../support/until.ts';
+
+const CONNECTIONS = rounds(80, 300);
+const FLOOD_BYTES = 65_536;
+/** Without a bound, 80 connections need more than this heap. */
+const HEAP_MB = 256;
+/** Measured: 70 to 170 MB. */
+const MAX_PEAK_BYTES = 300e6;
+
+const SHORT = 'GET / HTTP/1.1\r\n\r\n';
+const PLAIN = 'GET /livez HTTP/1.1\r\nHost:a\r\n\r\n';
+const ONE_BYTE = 'GET /livez HTTP/1.1\r\nHost:a\r\nContent-Length: 1\r\n\r\nx';
+/** Its response closes the connection, and node:http runs the next tick with its body. */
+const REFUSED = 'GET /v1/pets HTTP/1.1\r\nHost:a\r\nContent-Length: 1\r\n\r\nx';
+const MANY_FIELDS = `GET /livez HTTP/1.1\r\nHost:a\r\n${'a:\r\n'.repeat(48)}\r\n`;
+const LIST = `GET /v1/pets HTTP/1.1\r\nHost:a\r\nAuthorization: Bearer ${KEY}\r\n\r\n`;
+
+type Conduct = 'reads' | 'reads nothing' | 'closes its side' | 'goes away' | 'gets one response';
+
+const FORMS: readonly (readonly [what: string, first: string, request: string, Conduct])[] = [
+  ['plain requests', '', PLAIN, 'reads'],
+  ['lists', '', LIST, 'reads'],
+  ['a refused request with a body, then others', REFUSED, SHORT, 'gets one response'],
+  ['one-byte bodies', '', ONE_BYTE, 'reads'],
+  ['plain requests', '', PLAIN, 'closes its side'],
+  ['one-byte bodies', '', ONE_BYTE, 'goes away'],
+  ['plain requests', '', PLAIN, 'reads nothing'],
+  ['48 header fields', '', MANY_FIELDS, 'reads'],
+];
+
+const skip = existsSync('/proc/self/status') ? false : 'Needs /proc to see the memory';
+
+async function startSmall(t: TestContext): Promise<readonly [Process, number]> {
+  const env = { PETSTORE_API_KEYS: KEY, NODE_OPTIONS: `--max-old-space-size=${HEAP_MB}` };
+  const service = startOn(t, join(tempDir(t), 'pets.json'), { env });
+  return [service, await portOf(service)];
+}
+
+async function flood(
+  wire: Wire,
+  [what, first, request, conduct]: (typeof FORMS)[number],
+): Promise<void> {
+  const last = lastRequestOf('GET /livez');
+  const count = Math.floor((FLOOD_BYTES - first.length - last.length) / request.length);
+  if (conduct === 'reads nothing') wire.socket.pause();
+  const sent = new Promise((resolve) => {
+    wire.socket.once('close', resolve).write(first + request.repeat(count) + last, resolve);
+  });
+  if (conduct === 'closes its side') wire.socket.end();
+  if (conduct === 'goes away') return void sent.then(() => wire.socket.destroy());
+  if (conduct === 'reads nothing') return void (await sent);
+  const expected = conduct === 'gets one response' ? 1 : count + 1;
+  assert.equal((await wire.allAnswers()).length, expected, `${what}, ${conduct}`);
+}
+
+for (const form of FORMS) {
+  const [what, , , conduct] = form;
+  const name = `${CONNECTIONS} clients send ${what}, and each ${conduct}: others are served`;
+  test(name, { skip }, async (t) => {
+    const [service, port] = await startSmall(t);
+    const opened = Array.from({ length: CONNECTIONS }, () => openWire(t, port));
+    const floods = (await Promise.all(opened)).map((wire) => flood(wire, form));
+    for (let asked = 0; asked < 10; asked += 1) {
+      const answer = await fetch(`http://127.0.0.1:${port}/livez`);
+      assert.equal(answer.status, 200);
+      await answer.text();
+    }
+    await Promise.all(floods);
+    const status = readFileSync(`/proc/${service.child.pid}/status`, 'utf8');
+    const peak = 1024 * Number(/VmHWM:\s+([0-9]+) kB/.exec(status)?.[1]);
+    assert.ok(peak < MAX_PEAK_BYTES, `${Math.round(peak / 1e6)} MB at the peak`);
+  });
+}
+
+/** Clients that send a batch, and are replaced by new ones. */
+const CHURNS: readonly (readonly [what: string, clients: number, isReset: boolean])[] = [
+  ['leave when they have half of their responses', 150, false],
+  ['reset their connection after 30 KB', 200, true],
+];
+
+for (const [what, clients, isReset] of CHURNS) {
+  test(`${clients} clients that pipeline, ${what}, and come again, delay no other`, async (t) => {
+    const [, port] = await startSmall(t);
+    let receivedBytes = 0;
+    const sockets = new Set<Socket>();
+    const batch = PLAIN.repeat(Math.floor(FLOOD_BYTES / PLAIN.length));
+    const enter = (): void => {
+      if (t.signal.aborted) return;
+      const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+      sockets.add(socket);
+      let received = 0;
+      socket.on('data', ({ length }) => {
+        received += length;
+        receivedBytes += length;
+        if (isReset && received > 30_000) socket.resetAndDestroy();
+        else if (received > 200_000) socket.destroy();
+      });
+      socket.on('close', () => {
+        sockets.delete(socket);
+        enter();
+      });
+      socket.write(batch);
+    };
+    const idle = await Promise.all(Array.from({ length: 70 }, () => openWire(t, port)));
+    const established = await openWire(t, port);
+    established.socket.write(LIVEZ);
+    await established.answers(1);
+    for (let entered = 0; entered < clients; entered += 1) enter();
+    t.after(() => {
+      for (const socket of sockets) socket.removeAllListeners('close').destroy();
+    });
+    await until(() => receivedBytes > 1e6);
+
+    const waits: number[] = [];
+    for (let asked = 2; asked < 22; asked += 1) {
+      const before = receivedBytes;
+      established.socket.write(LIVEZ);
+      await established.answers(asked);
+      waits.push(receivedBytes - before);
+      const newcomer = connect(port, '127.0.0.1');
+      newcomer.write(lastRequestOf('GET /livez'));
+      const [chunk] = (await once(newcomer, 'data')) as [Buffer];
+      assert.match(chunk.toString(), /^HTTP\/1\.1 200 /);
+      newcomer.destroy();
+    }
+    // In response bytes of the others: five batches, and half of the times half a batch.
+    waits.sort((a, b) => a - b);
+    const [median, longest] = [waits[10]!, waits[19]!];
+    assert.ok(median < 250_000 && longest < 2_500_000, `${median} and ${longest} bytes`);
+    for (const { socket } of idle) assert.equal(socket.destroyed, false);
+  });
+}
