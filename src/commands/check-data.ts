@@ -1,7 +1,6 @@
 /**
- * Checks a data file, with its journal and its idempotency file if it has them, and prints how many
- * pets it holds, or the first thing that is wrong and where. It changes nothing, whether or not a
- * service is using them.
+ * Checks a data file, with its journal if it has one, and prints how many pets they have, or the
+ * first thing that is wrong, and where. It changes nothing, whether or not a service is using them.
  *
  *     petstore check-data [data/pets.json]
  *
@@ -16,7 +15,7 @@ import { nodeDisk } from '../stores/file/node-disk.ts';
 
 const USAGE = `Usage: petstore check-data [file]
 
-Checks a data file, its journal and its idempotency keys, and changes nothing. Without a file it
+Checks a data file and its journal, and changes nothing. Without a file it
 checks PETSTORE_DATA_FILE, or data/pets.json.
 `;
 
@@ -35,17 +34,19 @@ if (path === undefined) {
 try {
   const data = await verifyData(nodeDisk, path);
   const { length, lastId } = data.pets;
-  const { snapshot, snapshotPets, journal, strayKeys } = data;
+  const { snapshot, snapshotPets, journal, keys, droppedKeys } = data;
   const inJournal =
     length === snapshotPets ? '' : `, ${length - snapshotPets} of them in the journal only`;
   console.log(
     `${path}: ${length} ${length === 1 ? 'pet' : 'pets'}, the greatest id is ${lastId}${inJournal}`,
   );
-  const keys = data.keys.length + strayKeys;
-  if (keys > 0) console.log(`${keys} idempotency ${keys === 1 ? 'key' : 'keys'} in their own file`);
-  if (strayKeys > 0) {
-    const belong = strayKeys === 1 ? 'belongs to a pet that is' : 'belong to pets that are';
-    console.log(`${strayKeys} of them ${belong} missing or different, and will be forgotten`);
+  if (keys.length > 0) {
+    console.log(`${keys.length} idempotency ${keys.length === 1 ? 'key' : 'keys'}`);
+  }
+  if (droppedKeys > 0) {
+    const belong =
+      droppedKeys === 1 ? 'key belongs to a pet that is' : 'keys belong to pets that are';
+    console.log(`${droppedKeys} idempotency ${belong} missing or different, and will be forgotten`);
   }
   if (snapshot?.hasChecksum === false)
     console.log('The data file has no checksum line: a changed letter in it would not be noticed');

@@ -39,7 +39,7 @@ export function createMemoryStore(startingPets: Iterable<StoredPet> = []): PetSt
         return { pet: replayedPet(stored, values), isReplayed: true };
       const pet = add(values);
       // Only the file store reads the CRC of a pet's text.
-      keys.add({ key, id: pet.id, petCrc: 0 });
+      keys.add({ key, id: pet.id });
       return { pet, isReplayed: false };
     },
     get: (id) => pets.get(id),

@@ -5,7 +5,8 @@
  */
 
 import assert from 'node:assert/strict';
-import { existsSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { tempDir } from '../support/disk/temp-dir.ts';
@@ -92,7 +93,9 @@ async function closing({ dataFile, setFault, service }: Scene): Promise<void> {
   service.child.kill('SIGTERM');
   // On a busy machine the deadline may come first.
   const hasEnded = (): boolean => service.child.exitCode !== null;
-  while (!existsSync(`${dataFile}.tmp`) && !hasEnded()) await sleep(5);
+  const isUnfinished = (): boolean =>
+    readdirSync(dirname(dataFile)).some((name) => name.includes('.unfinished-'));
+  while (!isUnfinished() && !hasEnded()) await sleep(5);
 }
 
 function replaceJournal({ dataFile }: Scene): void {

@@ -8,7 +8,7 @@
 
 import zlib from 'node:zlib';
 import { OutcomeUnknownError, StoreUnavailableError } from '../../src/model/pet-store.ts';
-import type { Commit } from '../../src/stores/commits/commit.ts';
+import type { Commit, PendingPet } from '../../src/stores/commits/commit.ts';
 import { FileLog } from '../../src/stores/file/file-log.ts';
 import { Journal } from '../../src/stores/file/journal.ts';
 import { StoreFiles } from '../../src/stores/file/store-files.ts';
@@ -28,9 +28,8 @@ import {
   stepClockEverywhere,
   takeOverEverywhere,
 } from './meddling.ts';
-import { Simulation, type Cases, type SimulationOptions } from './simulation.ts';
+import { Simulation, type Cases } from './simulation.ts';
 import type { Fault, OperationKind } from './simulated-disk.ts';
-import { everyEnd, nameEnds } from './survival.ts';
 
 function by(casesOf: () => Cases): Search {
   return async () => {
@@ -46,28 +45,25 @@ const byCrash = (script: Script): Search =>
 /** The faults that are known to catch a break. */
 interface KnownFault extends Omit<Fault, 'at'> {
   readonly on: OperationKind;
+  readonly path: RegExp;
 }
 
-/** By a failure of such operations of the journal; the first of a life has no journal. */
-function byFault(
-  script: Script,
-  { on, kind, lasts }: KnownFault,
-  options: SimulationOptions = {},
-): Search {
+/** By a failure of such operations. */
+function byFault(script: Script, { on, path: pattern, kind, lasts }: KnownFault): Search {
   const isKnown = ({ kind, path }: Operation): boolean =>
-    isWhole || (kind === on && (path === JOURNAL || on === FIRST.on));
+    isWhole || (kind === on && pattern.test(path));
   return by(() => {
-    const simulation = new Simulation(script, { ...options, isSearch: true });
+    const simulation = new Simulation(script, { isSearch: true });
     return simulation.failEverywhere([kind], lasts, isKnown);
   });
 }
 
-const SYNC: KnownFault = { on: 'sync', kind: 'EIO', lasts: 'once' };
-const WRITE: KnownFault = { on: 'write', kind: 'late', lasts: 'once' };
-const FIRST: KnownFault = { on: 'makeDirectory', kind: 'EIO', lasts: 'once' };
+const SYNC: KnownFault = { on: 'sync', path: /journal$/, kind: 'EIO', lasts: 'once' };
+const WRITE: KnownFault = { on: 'write', path: /journal$/, kind: 'late', lasts: 'once' };
+const FOLDER_SYNC: KnownFault = { on: 'syncDirectory', path: /data$/, kind: 'EIO', lasts: 'once' };
 
-/** A checkpoint is tried before a copy of the journal. */
-export const CHECKPOINTS = { longJournalBytes: -1 };
+/** Of a snapshot or a saved file: each line of a journal begins with a CRC. */
+const SYNC_OF_SNAPSHOT = /^write \S+unfinished\S+ [^0-9a-f][^]*; sync \S+unfinished\S+$/;
 
 /** By other programs that change the file at the path. */
 const byMeddling = (path: string): Search =>
@@ -87,19 +83,21 @@ export async function* createsInDoubtByMemory(): Cases {
   }
 }
 
-/** Renews the journal with another commit in doubt. */
+/** Writes new journals with another commit in doubt. */
 const renewWith = (change: (doubt: Commit) => Commit | undefined): Change =>
-  inClass(StoreFiles, 'renewJournal', (renew) => (doubt, onDurable) => {
-    return renew(doubt && change(doubt), onDurable);
-  });
+  inClass(StoreFiles, 'renew', (renew) => (doubt?: Commit) => renew(doubt && change(doubt)));
 const withoutKeys = (doubt: Commit): Commit => ({ ...doubt, keys: [] });
 const withoutPets = (doubt: Commit): Commit => ({ ...doubt, pets: [] });
 
-const skipKeysOfCommits = inClass(Journal, 'encode', (encode) => (text) => {
-  return encode(text.replace(/,"keys":\[.*\]\}$/, '}'));
-});
+const skipKeysOfCommits = inClass(
+  Journal,
+  'write',
+  (write) => (text: string, owned: () => void) => {
+    return write(text.replace(/,"keys":\[.*\]\}$/, '}'), owned);
+  },
+);
 
-const hideDoubt = inClass(FileLog, 'commit', (commit) => async (creates) => {
+const hideDoubt = inClass(FileLog, 'commit', (commit) => async (creates: readonly PendingPet[]) => {
   const refused = { error: new StoreUnavailableError('A deliberate break') };
   return (await commit(creates)).map((outcome) =>
     'error' in outcome && outcome.error instanceof OutcomeUnknownError ? refused : outcome,
@@ -122,48 +120,38 @@ function catches(search: Search, breaks: Readonly<Record<string, Change>>): read
 export const BREAKS: readonly Break[] = [
   ...catches(byCrash(liveShortly), {
     'does not sync the journal': without(/; sync \S+\.journal$/),
-    'does not sync the new snapshot': without(/^write \S+\.tmp \D[^]*; sync \S+\.tmp$/),
-    'does not sync the copy of a journal at a start': without(/"journal":1[^]*; sync \S+\.tmp$/),
-    'does not sync the directory': without(/; syncDirectory/),
+    'does not sync a new snapshot': without(SYNC_OF_SNAPSHOT),
+    'does not sync a new journal': without(/^write \S+unfinished\S+ [0-9a-f][^]*; sync \S+unf\S+$/),
+    'does not sync the folder': without(/; syncDirectory/),
     'does not sync the folder above a new one': without(/; syncDirectory \/$/),
+    'does not sync the folder after a new journal': without(/^rename \S+ \S+nal; syncDirectory/),
     'acknowledges a create before the sync': late(/; sync .*\.journal$/, /; (write|close) .*nal/),
     'removes the journal before the new snapshot has its name': broken.removeJournalFirst,
   }),
   ...catches(byCrash(liveInDoubt), {
     'writes no keys into commits': skipKeysOfCommits,
-    'makes a checkpoint without the keys': inClass(KeyTable, 'entries', () => function* () {}),
+    'writes a new journal without the keys': inClass(KeyTable, 'entries', () => function* () {}),
     'finds no keys': inClass(KeyTable, 'find', () => () => undefined),
   }),
   ...catches(byFault(liveOnce, SYNC), { 'retries a failed sync': broken.retryFailedSync }),
+  ...catches(byFault(liveOnce, FOLDER_SYNC), {
+    'takes a failed sync of a folder for one that succeeded': broken.ignoreFailedFolderSync,
+    'retries a failed sync of a folder': broken.retryFolderSync,
+  }),
   ...catches(byFault(liveOnce, WRITE), {
     'does not roll back a failed line': without(/; truncate \S+\.journal$/),
     'does not sync a roll-back': without(/^truncate (\S+\.journal); sync \1$/),
   }),
+  ...catches(byFault(liveOnce, { on: 'write', path: /unfinished/, kind: 'half', lasts: 'once' }), {
+    'takes half of a write for all of it': broken.ignoreShortWrites,
+  }),
   ...catches(byFault(liveInDoubt, SYNC), {
-    'revives without the line in doubt': renewWith(() => undefined),
-  }),
-  ...catches(byFault(liveInDoubt, FIRST), {
-    'copies another journal': broken.copyAnotherJournal,
-    'does not sync the folder after a copy': without(/^rename \S+ \S+\.journal; syncDirectory/),
-  }),
-  ...catches(byFault(liveInDoubt, SYNC, { ...CHECKPOINTS, ends: isWhole ? everyEnd : nameEnds }), {
-    'does not sync the directory between keys and snapshot': without(/^rename .*keys; syncDir/),
-  }),
-  ...catches(byFault(liveInDoubt, SYNC, CHECKPOINTS), {
-    'leaves the keys in doubt out of a checkpoint': renewWith(withoutKeys),
-    'makes a checkpoint without its pets in doubt': renewWith(withoutPets),
-  }),
-  ...catches(byFault(liveInDoubt, FIRST, CHECKPOINTS), {
-    'renames the idempotency file after the snapshot': late(
-      /; rename \S+ \S+\.keys$/,
-      /^rename \S+ \S+\.json; syncDirectory/,
-    ),
+    'writes a new journal without the commit in doubt': renewWith(() => undefined),
+    'writes a new journal without the pets in doubt': renewWith(withoutPets),
+    'writes a new journal without the keys in doubt': renewWith(withoutKeys),
   }),
   ...catches(byFault(liveShortly, { ...SYNC, lasts: 'for ever' }), {
     'reports a create as refused if its sync failed': hideDoubt,
-  }),
-  ...catches(byFault(liveInDoubt, { ...SYNC, lasts: 'twice' }), {
-    'leaves the keys in doubt out of a copy': renewWith(withoutKeys),
   }),
   ...catches(by(flipBits), { 'accepts a wrong CRC': acceptAnyCrc }),
   ...catches(by(swapSnapshots), {
@@ -171,8 +159,8 @@ export const BREAKS: readonly Break[] = [
   }),
   ...catches(by(overwriteTails), { 'takes any tail for torn': broken.dropAnyTail }),
   ...catches(by(saveEverywhere), {
-    'reports pets as saved whose file is not synced': without(/; sync \S+\.saved-/),
-    'reports pets as saved of which it wrote half': without(/^write (\S+saved\S+) [^]*; write \1/),
+    'reports pets as saved whose file is not synced': without(SYNC_OF_SNAPSHOT),
+    'reports pets as saved of which it wrote half': without(/^write (\S+unf\S+) \[[^]*; write \1/),
   }),
   ...catches(by(takeOverEverywhere), {
     'does not look at its lock when it finds another journal': broken.blindFor(LOCK),
@@ -183,7 +171,7 @@ export const BREAKS: readonly Break[] = [
   ),
   ...catches(byMeddling(LOCK), { 'does not look at its lock': broken.blindFor(LOCK) }),
   ...catches(byMeddling(JOURNAL), {
-    'does not look at its journal': inClass(Journal, 'pathState', () => () => 'same'),
+    'does not look at its journal': broken.blindFor(JOURNAL, 'rename'),
   }),
   ...catches(byMeddling(DATA_FILE), {
     'does not look at its snapshot': broken.blindFor(DATA_FILE, 'rename'),

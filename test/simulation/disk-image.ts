@@ -36,7 +36,11 @@ export interface FileChange {
 }
 
 /** Names that change together: one name, or the two of a rename. */
-export type NameChange = readonly (readonly [path: string, file: number | undefined])[];
+export interface NameChange {
+  readonly names: readonly (readonly [path: string, file: number | undefined])[];
+  /** A sync failed: it may be on the disk or not, and the next sync does not write it again. */
+  readonly isDropped: boolean;
+}
 
 /** The content that marks a folder at the path of a file. */
 export const FOLDER = -1;
@@ -61,7 +65,8 @@ export function createFile(image: DiskImage, path: string, mode: number): DiskIm
   return changeNames({ ...image, files }, [[path, id]]);
 }
 
-export function changeNames(image: DiskImage, change: NameChange): DiskImage {
+export function changeNames(image: DiskImage, names: NameChange['names']): DiskImage {
+  const change = { names, isDropped: false };
   const nameChanges = [...image.nameChanges, change];
   return { ...image, names: applyNames(image.names, [change]), nameChanges };
 }
@@ -100,19 +105,36 @@ export function failSyncFile(image: DiskImage, id: number): DiskImage {
   return setFile(image, id, { ...file, changes });
 }
 
-/**
- * The names in one folder. Only success has an effect: a file system with a journal does not forget
- * names that it owes.
- */
+/** The names in one folder. A change that was dropped counts no more once its paths have others. */
 export function syncNames(image: DiskImage, folder: string): DiskImage {
-  const isHere = (change: NameChange): boolean =>
-    change.every(([path]) => dirname(path) === folder);
-  const here = image.nameChanges.filter(isHere);
-  return {
-    ...image,
-    durableNames: applyNames(image.durableNames, here),
-    nameChanges: image.nameChanges.filter((change) => !isHere(change)),
-  };
+  const here = image.nameChanges.filter((change) => isIn(folder, change));
+  const synced = here.filter(({ isDropped }) => !isDropped);
+  const settled = new Set(synced.flatMap(({ names }) => names.map(([path]) => path)));
+  const nameChanges = image.nameChanges.flatMap((change) => {
+    if (!isIn(folder, change)) return [change];
+    const names = change.names.filter(([path]) => !settled.has(path));
+    return change.isDropped && names.length > 0 ? [{ ...change, names }] : [];
+  });
+  return { ...image, durableNames: applyNames(image.durableNames, synced), nameChanges };
+}
+
+/** As a failed sync of a file: what could not be written stays visible, and counts as written. */
+export function failSyncNames(image: DiskImage, folder: string): DiskImage {
+  const nameChanges = image.nameChanges.map((change) => {
+    return isIn(folder, change) ? { ...change, isDropped: true } : change;
+  });
+  return { ...image, nameChanges };
+}
+
+/** The next sync writes all changes of names again. */
+export function oweNames(image: DiskImage): DiskImage {
+  if (image.nameChanges.every(({ isDropped }) => !isDropped)) return image;
+  const nameChanges = image.nameChanges.map((change) => ({ ...change, isDropped: false }));
+  return { ...image, nameChanges };
+}
+
+function isIn(folder: string, { names }: NameChange): boolean {
+  return names.every(([path]) => dirname(path) === folder);
 }
 
 export function applyNames(
@@ -120,7 +142,7 @@ export function applyNames(
   changes: readonly NameChange[],
 ): ReadonlyMap<string, number> {
   const result = new Map(names);
-  for (const [path, file] of changes.flat()) {
+  for (const [path, file] of changes.flatMap(({ names }) => names)) {
     if (file === undefined) result.delete(path);
     else result.set(path, file);
   }

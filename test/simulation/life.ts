@@ -13,6 +13,7 @@ import { isSafe, type PetStore } from '../../src/model/pet-store.ts';
 import { createCommit, encodeCommit } from '../../src/stores/commits/commit.ts';
 import { openFileStore, type FileStore } from '../../src/stores/file/file-store.ts';
 import { PREFIX_LENGTH } from '../../src/stores/file/journal-line.ts';
+import { UNFINISHED } from '../../src/stores/file/store-paths.ts';
 import { KeyTable } from '../../src/stores/idempotency/key-table.ts';
 import { PetTable } from '../../src/stores/table/pet-table.ts';
 import { pendingPet } from '../support/disk/journal-text.ts';
@@ -26,7 +27,6 @@ import { SECTOR_BYTES } from './survival.ts';
 export const DATA_FILE = '/data/pets.json';
 export const JOURNAL: string = `${DATA_FILE}.journal`;
 export const LOCK: string = `${DATA_FILE}.lock`;
-export const KEYS: string = `${DATA_FILE}.keys`;
 
 /** More than any life has; a table for all that a store keeps would take too long to make. */
 const MAX_KEYS = 64;
@@ -63,8 +63,6 @@ export interface LifeOptions {
   readonly happens?: (life: Life) => void;
   /** The first operation before which a moment is kept. */
   readonly keepsFrom?: number | undefined;
-  /** The length from which a start makes a checkpoint of a journal. */
-  readonly longJournalBytes?: number | undefined;
 }
 
 /** Runs a script to its end. */
@@ -135,14 +133,19 @@ export class Life implements Site {
   }
 
   async #open(): Promise<PetStore> {
-    const { longJournalBytes } = this.#options;
     const disk = this.disk.startProcess();
     const memory = this.#memory();
     this.#pets = new PetTable(memory);
     const clock = this.clock.startProcess();
     const keys = new KeyTable(clock, MAX_KEYS);
-    const options = { disk, memory, pets: this.#pets, keys, longJournalBytes, ...clock };
-    return openFileStore({ path: DATA_FILE, ...options, randomBits: () => 4711 });
+    const options = { disk, memory, pets: this.#pets, keys, ...clock };
+    return openFileStore({ path: DATA_FILE, ...options, randomBits: () => this.#randomBits() });
+  }
+
+  /** Constant, so that the same files arise again, and unlike those in the names of leftovers. */
+  #randomBits(): number {
+    const ends = [...this.disk.image.names.keys()].map((path) => path.split(UNFINISHED)[1]);
+    return Math.max(4711, ...ends.map((end = '0') => parseInt(end, 16) + 1));
   }
 
   pass(ms: number): Promise<void> {

@@ -52,12 +52,13 @@ async function* everywhere(
 }
 
 export function meddleEverywhere({ path, content }: Meddling): Cases {
-  // Before the first commit the store does not serve. After the last change nothing more is
+  // Before the first commit the store does not serve. After the last rename nothing more is
   // written: what another program leaves then is what the next start finds.
   const disturb: Disturb = (at, plain) => {
     const first = indexOf(plain, 'write', JOURNAL);
-    const isData = path === DATA_FILE;
-    const last = isData ? indexOf(plain, 'remove', JOURNAL) : indexOf(plain, 'unlock', LOCK);
+    const stop = indexOf(plain, 'unlock', LOCK);
+    const renames = plain.operations.slice(0, stop).map(({ kind }) => kind);
+    const last = path === LOCK ? stop : renames.lastIndexOf('rename');
     const isTried = at >= first && at < last;
     const happens = ({ disk }: Life): void => disk.intrude(path, content);
     return isTried ? { happens, keepsFrom: at } : undefined;
@@ -129,11 +130,14 @@ export async function* saveEverywhere(): Cases {
 
 /**
  * Before any operation, as if the process was halted there, a next process takes over: the lock is
- * lost, and another file is at the journal's path. The process must leave it alone, and end.
+ * lost, and another file is at the journal's path. The process must leave it alone. It must end, or
+ * stay read-only with a saved file, which a start would find unlike the journal.
  */
 export function takeOverEverywhere(): Cases {
   return everywhere(liveAndStop, takeAway(JOURNAL, FOREIGN), function* (life, at) {
-    if (life.isStuck) yield 'stays read-only without an end';
+    const pets = life.model.knowledge().pets;
+    const worst = [...plainEnds(life.disk.image)][1]!;
+    if (life.isStuck && missingFrom(worst.image, pets).length > 0) yield 'stays, and saves no pets';
     if (mutationsOf(life, at) > 1) yield 'writes without the lock';
   });
 }

@@ -37,6 +37,7 @@ export class Model {
   #pets: string[];
   #inProgress: string[];
   #unknown: string[];
+  readonly #sent: string[] = [];
   #clients: readonly KeyedClient[];
   /** Changes whenever the knowledge does. */
   version = 0;
@@ -86,6 +87,7 @@ export class Model {
     // A pet that may still appear is expected in its old position.
     if (this.#unknown.includes(members) || this.countOf(members) > 0) return;
     this.#inProgress.push(members);
+    this.#sent.push(members);
     this.version += 1;
   }
 
@@ -118,6 +120,9 @@ export class Model {
 
   unknown(members: string): void {
     if (this.#complete(members)) this.#unknown.push(members);
+    // Their pets appear in the order in which they were sent.
+    const order = this.#sent;
+    this.#unknown.sort((one, other) => order.indexOf(one) - order.indexOf(other));
     this.unknownCount += 1;
   }
 

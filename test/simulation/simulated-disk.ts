@@ -15,6 +15,8 @@ import {
   createFile,
   EMPTY_DISK,
   failSyncFile,
+  failSyncNames,
+  oweNames,
   FOLDER,
   NEW_FILE,
   syncFile,
@@ -23,7 +25,7 @@ import {
 } from './disk-image.ts';
 
 export type OperationKind =
-  | Exclude<keyof Disk | keyof DiskFile, 'writeNow' | 'processId'>
+  | Exclude<keyof Disk | keyof DiskFile, 'writeNow'>
   | 'create'
   /** A write that needs no room. */
   | 'overwrite'
@@ -33,10 +35,10 @@ export type OperationKind =
 export interface Fault {
   readonly at: number;
   /**
-   * `short`: half of a write is written, and the disk is full from then on. `late`: the operation
-   * takes effect, and reports EIO.
+   * `half`: half of a write is written, and that is reported. `short`: the same, and the disk is
+   * full from then on. `late`: the operation takes effect, and reports EIO.
    */
-  readonly kind: 'EIO' | 'ENOSPC' | 'EROFS' | 'short' | 'late';
+  readonly kind: 'EIO' | 'ENOSPC' | 'EROFS' | 'half' | 'short' | 'late';
   /** Once strikes that one operation, twice the next one too; for ever, all that it cannot do. */
   readonly lasts: 'once' | 'twice' | 'for ever';
 }
@@ -89,6 +91,8 @@ export class SimulatedDisk {
 
   startProcess(): Disk {
     this.#process += 1;
+    // This one cannot know that a sync failed in an earlier one, so no store could do better.
+    this.image = oweNames(this.image);
     this.#locked = undefined;
     this.openCount = 0;
     const self = this.#process;
@@ -104,7 +108,6 @@ export class SimulatedDisk {
       throw systemError(fails === 'late' ? 'EIO' : fails, path);
     };
     return {
-      processId: self,
       open: async (path, how, { mode = 0o600 } = {}) =>
         run(how === 'create' ? 'create' : 'open', path, () => {
           if (how === 'create') {
@@ -114,7 +117,7 @@ export class SimulatedDisk {
           const id = this.#idAt(path);
           // A caller that gets an error cannot close it.
           if (!this.#isLate) this.openCount += 1;
-          return this.#openFile(id, path, run);
+          return this.#openFile(id, run);
         }),
       stat: (path) =>
         run('stat', path, () => {
@@ -145,9 +148,12 @@ export class SimulatedDisk {
           this.image = changeNames(this.image, [[path, undefined]]);
         }),
       syncDirectory: async (path) =>
-        run('syncDirectory', path, () => {
-          this.image = syncNames(this.image, path);
-        }),
+        run(
+          'syncDirectory',
+          path,
+          () => void (this.image = syncNames(this.image, path)),
+          () => void (this.image = failSyncNames(this.image, path)),
+        ),
       list: async (path) =>
         run('list', path, () => {
           const names = [...this.image.names.keys()].filter((name) => dirname(name) === path);
@@ -188,11 +194,16 @@ export class SimulatedDisk {
     return id;
   }
 
-  #openFile(id: number, path: string, run: Run): DiskFile {
+  #openFile(id: number, run: Run): DiskFile {
+    // The one to which it was renamed last.
+    const pathNow = (): string => {
+      const names = [...this.image.names];
+      return names.find(([, named]) => named === id)?.[0] ?? 'a file without a name';
+    };
     const write = (bytes: Buffer, offset: number, position: number): number => {
       const wanted = bytes.subarray(offset);
       const needsRoom = position + wanted.length > this.image.files.get(id)!.cached.length;
-      return run(needsRoom ? 'write' : 'overwrite', path, () => {
+      return run(needsRoom ? 'write' : 'overwrite', pathNow(), () => {
         const count = this.#isShort() ? Math.ceil(wanted.length / 2) : wanted.length;
         this.image = changeFile(this.image, id, position, wanted.subarray(0, count));
         return count;
@@ -200,7 +211,7 @@ export class SimulatedDisk {
     };
     return {
       read: async (bytes, offset, length, position) =>
-        run('read', path, () => {
+        run('read', pathNow(), () => {
           const { cached } = this.image.files.get(id)!;
           return cached.copy(bytes, offset, position, Math.min(position + length, cached.length));
         }),
@@ -209,18 +220,18 @@ export class SimulatedDisk {
       sync: async () =>
         run(
           'sync',
-          path,
+          pathNow(),
           () => void (this.image = syncFile(this.image, id)),
           () => void (this.image = failSyncFile(this.image, id)),
         ),
       truncate: async (length) =>
-        run('truncate', path, () => {
+        run('truncate', pathNow(), () => {
           this.image = changeFile(this.image, id, length);
         }),
       stat: () => this.#entryOf(id),
       close: async () => {
         const closed = (): void => void (this.openCount -= 1);
-        run('close', path, closed, closed);
+        run('close', pathNow(), closed, closed);
       },
     };
   }
@@ -232,6 +243,7 @@ export class SimulatedDisk {
       device: 1n,
       number: BigInt(id),
       isFile: id !== FOLDER,
+      links: [...this.image.names.values()].filter((named) => named === id).length,
       sizeBytes: cached.length,
       mode,
       changedAt: BigInt(version),
@@ -249,7 +261,7 @@ export class SimulatedDisk {
     if (this.fault === undefined) return undefined;
     const { at, kind: how, lasts } = this.fault;
     const since = this.operations - 1 - at;
-    if (since < 0) return undefined;
+    if (since < 0 || how === 'half') return undefined;
     if (how === 'short' && since === 0) {
       this.#isFull = true;
       return undefined;
@@ -267,7 +279,11 @@ export class SimulatedDisk {
   }
 
   #isShort(): boolean {
-    return this.fault?.kind === 'short' && this.operations - 1 === this.fault.at;
+    if (this.fault === undefined) return false;
+    const { at, kind, lasts } = this.fault;
+    const since = this.operations - 1 - at;
+    if (kind === 'half') return since >= 0 && since < STRIKES[lasts];
+    return kind === 'short' && since === 0;
   }
 }
 

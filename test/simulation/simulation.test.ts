@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { runBeforeTests } from '../support/run-before-tests.ts';
-import { BREAKS, CHECKPOINTS, createsInDoubtByMemory } from './breaks.ts';
+import { BREAKS, createsInDoubtByMemory } from './breaks.ts';
 import {
   growLongJournal,
   liveInDoubt,
@@ -32,16 +32,14 @@ import { plainEnds } from './survival.ts';
 const DURATIONS = ['once', 'for ever'] as const;
 const KINDS: Readonly<Record<(typeof DURATIONS)[number], readonly Fault['kind'][]>> = {
   // Once, any error code is as valid as another.
-  once: ['EIO', 'short', 'late'],
-  'for ever': ['EIO', 'ENOSPC', 'EROFS', 'short', 'late'],
+  once: ['EIO', 'half', 'short', 'late'],
+  'for ever': ['EIO', 'ENOSPC', 'EROFS', 'half', 'short', 'late'],
 };
 /** Different faults lead to the same files. */
 const shortly = { tried: new Tried() };
-/** Short enough for a checkpoint at each start. */
-const LONG = 1000;
 const longJournal = await live(growLongJournal);
 const found = { image: longJournal.disk.image, known: longJournal.model.knowledge() };
-const long = { ...found, ends: plainEnds, longJournalBytes: LONG };
+const long = { ...found, ends: plainEnds };
 /** Failures of the operation after a step of the clock. */
 const CLOCK_FAULTS: readonly (Omit<Fault, 'at'> | undefined)[] = [
   undefined,
@@ -73,8 +71,6 @@ const RUNS: Readonly<Record<string, () => Cases>> = {
   },
   'A pet with a key exists once if two operations fail and its client retries': () =>
     new Simulation(liveInDoubt, { ends: plainEnds }).failEverywhere(['EIO'], 'twice'),
-  'No pet is lost if any operation fails and checkpoints are tried before copies': () =>
-    new Simulation(liveInDoubt, CHECKPOINTS).failEverywhere(['EIO', 'late'], 'once'),
   async *'A step of the clock by 25 hours at any operation loses no key'() {
     for (const script of [liveShortly, liveInDoubt]) {
       for (const fault of CLOCK_FAULTS) yield* stepClockEverywhere(script, fault);
@@ -131,17 +127,15 @@ for (const [what, outcome] of catches) {
   });
 }
 
-test('A start succeeds on a full disk, with a short or a long journal', async () => {
-  for (const longJournalBytes of [LONG, Infinity]) {
-    const fault: Fault = { at: 0, kind: 'ENOSPC', lasts: 'for ever' };
-    const script: Script = async (callers) => {
-      await callers.start();
-      await callers.create(3);
-    };
-    const life = await live(script, { ...found, fault, longJournalBytes });
-    assert.deepEqual([life.startError, life.complaints], [undefined, []]);
-    assert.equal(life.model.petCount, found.known.pets.length);
-  }
+test('A start succeeds on a full disk', async () => {
+  const fault: Fault = { at: 0, kind: 'ENOSPC', lasts: 'for ever' };
+  const script: Script = async (callers) => {
+    await callers.start();
+    await callers.create(3);
+  };
+  const life = await live(script, { ...found, fault });
+  assert.deepEqual([life.startError, life.complaints], [undefined, []]);
+  assert.equal(life.model.petCount, found.known.pets.length);
 });
 
 test('A single failure refuses creates, and a lasting failure of syncs leaves them in doubt', async () => {

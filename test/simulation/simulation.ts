@@ -14,7 +14,7 @@ import type { Script } from './callers.ts';
 import { FOLDER, type DiskImage, type FileImage } from './disk-image.ts';
 import { live, type Life, type LifeOptions, type Moment, type Operation } from './life.ts';
 import type { Knowledge, Model } from './model.ts';
-import type { Fault } from './simulated-disk.ts';
+import type { Fault, OperationKind } from './simulated-disk.ts';
 import { everyEnd, type Ends } from './survival.ts';
 
 /** For each case that was tried, what is wrong with it. */
@@ -73,7 +73,7 @@ export class Simulation {
     for (const [at, operation] of operations.entries()) {
       if (!fails(operation)) continue;
       for (const kind of kinds) {
-        if (kind === 'short' && operation.kind !== 'write') continue;
+        if (!canMeet(kind, operation.kind)) continue;
         const where = `${kind} ${lasts} from operation ${at} (${operation.kind})`;
         if (!this.#isTried(where, SAMPLE.faults)) continue;
         yield* this.#endEverywhere(where, { fault: { at, kind, lasts }, keepsFrom: at });
@@ -124,7 +124,6 @@ export class Simulation {
 
   /** Starts on what is left. Every client sends again, and one more pet is created. */
   #restart(image: DiskImage, known: Knowledge, keepsMoments: boolean): Promise<Life> {
-    const { longJournalBytes } = this.#options;
     const keepsFrom = keepsMoments ? 0 : Infinity;
     const script: Script = async (callers) => {
       const { model } = callers;
@@ -136,8 +135,14 @@ export class Simulation {
         callers.complaints.push('a client gets no response');
       }
     };
-    return live(script, { image, known, keepsFrom, longJournalBytes });
+    return live(script, { image, known, keepsFrom });
   }
+}
+
+/** Only a write can be short. */
+function canMeet(kind: Fault['kind'], operation: OperationKind): boolean {
+  if (kind === 'half') return operation === 'write' || operation === 'overwrite';
+  return kind !== 'short' || operation === 'write';
 }
 
 function complaintsOf({ stores, startError, complaints }: Life): readonly string[] {
@@ -152,13 +157,15 @@ function newPetsOf(model: Model): number {
 /** The same text for images and knowledge that lead to the same. */
 function keyOf(image: DiskImage, known: Knowledge): string {
   const parts: (string | number)[] = [];
-  for (const names of [image.names, image.durableNames, ...image.nameChanges]) {
+  const changes = image.nameChanges.map(({ names }) => names);
+  for (const names of [image.names, image.durableNames, ...changes]) {
     for (const [path, id] of names) {
       const isFile = id !== undefined && id !== FOLDER;
       parts.push(path, isFile ? `${id} ${keyOfFile(image.files.get(id)!)}` : String(id));
     }
     parts.push('/');
   }
+  parts.push(...image.nameChanges.map(({ isDropped }) => String(isDropped)));
   // The first characters of a pet are unlike those of all others.
   for (const pets of [known.pets, known.inProgress, known.unknown]) {
     parts.push(pets.length, ...pets.map((pet) => pet.slice(0, 50)));

@@ -41,11 +41,6 @@ export function* plainEnds(image: DiskImage): Generator<Survivor> {
   for (const survivor of afterPowerCut(image)) return yield survivor;
 }
 
-/** What was synced, under each choice of names: enough to catch names in the wrong order. */
-export function* nameEnds(image: DiskImage): Generator<Survivor> {
-  for (const end of afterPowerCut(image)) if (end.how.endsWith('no content')) yield end;
-}
-
 /** Every image after a power failure that is tried. */
 function* afterPowerCut(image: DiskImage): Generator<Survivor> {
   for (const [names, how] of nameChoices(image)) {
@@ -91,19 +86,32 @@ function settledImage(
 
 const MAX_NAME_CHANGES_IN_FULL = 4;
 
-/** Every subset of the changes where they are few, otherwise the first k for every k. */
+/**
+ * Every subset of the changes where they are few, otherwise the first k for every k, all except one
+ * of them, and seeded ones: a file system may make them durable in any order.
+ */
 function* nameChoices({
   durableNames,
   nameChanges: changes,
 }: DiskImage): Generator<[names: ReadonlyMap<string, number>, how: string]> {
-  const isFew = changes.length <= MAX_NAME_CHANGES_IN_FULL;
-  const choices = isFew ? 1 << changes.length : changes.length + 1;
-  for (let choice = 0; choice < choices; choice += 1) {
-    const bits = isFew ? choice : 2 ** choice - 1;
+  for (const bits of subsetsOf(changes.length)) {
     const kept = changes.filter((_, index) => (bits >> index) & 1);
     const names = withoutLostFolders(applyNames(durableNames, kept));
     yield [names, `names ${bits.toString(2)}/${changes.length}`];
   }
+}
+
+function subsetsOf(count: number): Iterable<number> {
+  const all = 2 ** count;
+  if (count <= MAX_NAME_CHANGES_IN_FULL) return Array.from({ length: all }, (_, bits) => bits);
+  const indexes = Array.from({ length: count }, (_, index) => index);
+  const seeded = Array.from({ length: SEEDED_CHOICES }, (_, seed) => createRandom(seed).below(all));
+  return new Set([
+    ...indexes.map((first) => 2 ** first - 1),
+    all - 1,
+    ...indexes.map((missing) => all - 1 - 2 ** missing),
+    ...seeded,
+  ]);
 }
 
 /** The names whose folders are there. */

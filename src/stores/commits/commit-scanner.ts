@@ -10,7 +10,8 @@
 import { COMMA, isDigit, ZERO } from '../../base/ascii.ts';
 import { startsWithAt } from '../../base/json.ts';
 import { ScannedPets, scanPets, type ScannedBytes } from '../table/pet-scanner.ts';
-import { COMMIT_END, COMMIT_MARK, decodeKeys, type CommittedKey } from './commit.ts';
+import type { KeyEntry } from '../idempotency/key-table.ts';
+import { COMMIT_END, COMMIT_MARK, decodeKeys } from './commit.ts';
 
 const MARK: Buffer = Buffer.from(COMMIT_MARK);
 const PETS: Buffer = Buffer.from(',"pets":[');
@@ -20,7 +21,7 @@ const BETWEEN: Buffer = Buffer.from([COMMA]);
 /** The content of a commit, except for its pets. */
 export interface ScannedCommit {
   readonly lastId: bigint;
-  readonly keys: readonly CommittedKey[];
+  readonly keys: readonly KeyEntry[];
 }
 
 /**

@@ -15,7 +15,7 @@ import { COMMA } from '../../base/ascii.ts';
 import type { PetStatus } from '../../model/pet.ts';
 import { formatPet, parsePetAt } from '../../model/pet-text.ts';
 import { stringifyPet } from '../../model/stringify-pet.ts';
-import type { KeyHash } from '../idempotency/key-table.ts';
+import type { KeyEntry, KeyHash } from '../idempotency/key-table.ts';
 import type { TablePet } from '../table/pet-table.ts';
 
 export interface Commit {
@@ -23,14 +23,7 @@ export interface Commit {
   /** At least one. The ids are after + 1, after + 2 and so on, unless the pets were imported. */
   readonly pets: readonly TablePet[];
   /** The keys of the pets that came with one, in the order of their ids. */
-  readonly keys: readonly CommittedKey[];
-}
-
-export interface CommittedKey {
-  readonly key: KeyHash;
-  readonly id: bigint;
-  /** When its 24 hours end, in milliseconds since 1970. */
-  readonly expiresAt: number;
+  readonly keys: readonly KeyEntry[];
 }
 
 /** A NewPet that waits for its id. */
@@ -48,7 +41,7 @@ export function createCommit(
   expiresAt: number,
 ): Commit {
   const pets: TablePet[] = [];
-  const keys: CommittedKey[] = [];
+  const keys: KeyEntry[] = [];
   let id = after;
   for (const { members, status, key } of newPets) {
     id += 1n;
@@ -59,13 +52,27 @@ export function createCommit(
 }
 
 export function encodeCommit({ after, pets, keys }: Commit): string {
-  const texts = pets.map(({ text }) => text).join(',');
-  return `${commitStart(after)}${texts}]${encodeKeys(keys)}}`;
+  return encodeTexts(after, pets.map(({ text }) => text).join(','), keys);
 }
 
-function encodeKeys(keys: readonly CommittedKey[]): string {
-  if (keys.length === 0) return '';
-  return `,"keys":[${keys.map(({ key, id, expiresAt }) => `["${key}",${id},${expiresAt}]`).join(',')}]`;
+/** As `encodeCommit`, for the texts of pets that are joined by commas. */
+export function encodeTexts(after: bigint, texts: string, keys: readonly KeyEntry[]): string {
+  return `${commitStart(after)}${texts}]${keys.length === 0 ? '' : `,${encodeKeys(keys)}`}}`;
+}
+
+function encodeKeys(keys: readonly KeyEntry[]): string {
+  const items = keys.map(({ key, id, expiresAt }) => `["${key}",${id},${expiresAt}]`);
+  return `"keys":[${items.join(',')}]`;
+}
+
+/** The keys of a snapshot's pets, as the journal has them after its header. */
+export function encodeKeysLine(keys: readonly KeyEntry[]): string {
+  return `{${encodeKeys(keys)}}`;
+}
+
+/** Returns the keys of pets up to `lastId`, or undefined if the text has another form. */
+export function decodeKeysLine(text: string, lastId: bigint): readonly KeyEntry[] | undefined {
+  return text.startsWith('{"keys"') ? decodeKeys(`],${text.slice(1)}`, 0n, lastId) : undefined;
 }
 
 /** Returns the keys after the pets of a commit, or undefined if the text has another form. */
@@ -73,11 +80,11 @@ export function decodeKeys(
   text: string,
   after: bigint,
   lastId: bigint,
-): readonly CommittedKey[] | undefined {
+): readonly KeyEntry[] | undefined {
   if (text === COMMIT_END) return [];
   const list = /^\],"keys":\[(\[.*\])\]\}$/.exec(text)?.[1];
   if (list === undefined) return undefined;
-  const keys: CommittedKey[] = [];
+  const keys: KeyEntry[] = [];
   let last = after;
   for (const item of list.slice(1, -1).split('],[')) {
     const [, key = '', id = '', expiresAt = ''] = KEY.exec(item) ?? [];

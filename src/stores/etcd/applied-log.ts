@@ -6,10 +6,14 @@
  */
 
 import { isUtf8 } from 'node:buffer';
-import zlib from 'node:zlib';
-import { decodeCommit, type Commit, type CommittedKey } from '../commits/commit.ts';
+import { decodeCommit, type Commit } from '../commits/commit.ts';
 import { scanCommit } from '../commits/commit-scanner.ts';
-import { KEY_LIFETIME_MS, KeyTable, type KeyClock } from '../idempotency/key-table.ts';
+import {
+  KEY_LIFETIME_MS,
+  KeyTable,
+  type KeyClock,
+  type KeyEntry,
+} from '../idempotency/key-table.ts';
 import { ScannedPets, scannedBytes } from '../table/pet-scanner.ts';
 import { PetTable } from '../table/pet-table.ts';
 import { ifValueBegins, ifValueIs, type KeyValue, type TxnPart } from './etcd-json.ts';
@@ -120,23 +124,19 @@ export class AppliedLog {
     const scanned = scanCommit(scannedBytes(bytes), 0, text.length, after, pets);
     if (scanned === undefined) return false;
     this.pets.appendScanned(bytes, pets);
-    for (const key of scanned.keys) {
-      const index = Number(key.id - after) - 1;
-      this.#addKey(key, text.subarray(pets.starts[index], pets.ends[index]));
-    }
+    for (const key of scanned.keys) this.#addKey(key);
     return true;
   }
 
   #add({ pets, keys }: Commit): void {
     this.pets.reserve(pets);
     for (const pet of pets) this.pets.append(pet);
-    for (const key of keys) this.#addKey(key, this.pets.get(key.id)?.text ?? '');
+    for (const key of keys) this.#addKey(key);
   }
 
-  #addKey({ key, id, expiresAt }: CommittedKey, petText: Buffer | string): void {
+  #addKey({ key, id, expiresAt }: KeyEntry): void {
     const leftMs = expiresAt + this.#graceMs - this.#clock.timeOfDay();
-    const lifetimeMs = Math.min(leftMs, KEY_LIFETIME_MS);
-    this.keys.add({ key, id, petCrc: zlib.crc32(petText) }, lifetimeMs);
+    this.keys.add({ key, id }, Math.min(leftMs, KEY_LIFETIME_MS));
   }
 }
 

@@ -8,8 +8,9 @@
  */
 
 import { createHash } from 'node:crypto';
+import { systemClock } from '../../base/clock.ts';
 import { encodeCommit } from '../commits/commit.ts';
-import type { KeyClock, KeyEntry, KeyTable } from '../idempotency/key-table.ts';
+import type { KeyEntry, KeyTable } from '../idempotency/key-table.ts';
 import type { PetTable, TablePet } from '../table/pet-table.ts';
 import { AppliedLog, type LogId } from './applied-log.ts';
 import { ifAbsent } from './etcd-json.ts';
@@ -22,12 +23,6 @@ import {
   FULL_COMMIT_BYTES,
   MAX_ETCD_PET_BYTES,
 } from './slots.ts';
-
-/**
- * Its time of day is after every expiry, so that no lifetime has more than 24 hours left.
- * AppliedLog, which shortens longer ones, then changes none, and an export has the stored times.
- */
-const stoppedClock: KeyClock = { now: () => 0, timeOfDay: () => 2 ** 52 };
 
 export interface ImportedData {
   readonly pets: PetTable;
@@ -80,7 +75,7 @@ export async function exportPets(
 }
 
 async function readWhole(deps: StartDeps, id: LogId): Promise<AppliedLog> {
-  const log = new AppliedLog(id, stoppedClock, 0);
+  const log = new AppliedLog(id, systemClock, 0);
   await readLog(deps, log);
   return log;
 }

@@ -2,25 +2,27 @@
  * Reads and makes a data file as a whole: for a start (recovery.ts), for a check, and for an import
  * or an export.
  *
- * An import and an export hold the lock: a running service has pets in its journal that an import
- * would miss, and no service may start on a file that an export has half made. `loadDataFile` also
- * refuses a data file that has a journal, as after a kill -9 or in a backup.
+ * An import and an export hold the lock: a running service goes on to add pets that an import would
+ * miss, and no service may start on a file that an export has half made.
  */
 
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { messageOf } from '../../base/log.ts';
+import zlib from 'node:zlib';
+import { systemClock } from '../../base/clock.ts';
+import { Histogram } from '../../base/histogram.ts';
+import { messageOf, silent } from '../../base/log.ts';
 import { systemMemory } from '../../base/memory.ts';
-import type { KeyEntry } from '../idempotency/key-table.ts';
+import type { KeyEntry, KeyTable } from '../idempotency/key-table.ts';
 import { PetTable } from '../table/pet-table.ts';
-import { writeSnapshot, type KnownSnapshot } from './checkpoint.ts';
 import { DamagedFileError, withLine } from './damaged-file-error.ts';
 import type { Disk, DiskFile } from './disk.ts';
-import { fitsPets, readIdempotencyFile } from './idempotency-file.ts';
+import { isIntact, PREFIX_LENGTH } from './journal-line.ts';
 import { readJournal, type JournalContent } from './journal-reader.ts';
-import { fileAt, withFileIfPresent } from './read-file.ts';
-import { readSnapshot, type ReadSnapshot } from './snapshot.ts';
+import { fileAt, readAll, withFileIfPresent } from './read-file.ts';
+import { crcOfPets, readSnapshot, type ReadSnapshot } from './snapshot.ts';
 import type { StoreDeps } from './store-deps.ts';
+import { StoreFiles, type PetsFile } from './store-files.ts';
 import { takeLock } from './store-lock.ts';
 import { storePaths, type StorePaths } from './store-paths.ts';
 
@@ -28,19 +30,21 @@ import { storePaths, type StorePaths } from './store-paths.ts';
 type DataFileDeps = Pick<StoreDeps, 'disk' | 'paths' | 'memory' | 'pets'>;
 
 export interface DataFileContent {
-  readonly snapshot: (KnownSnapshot & ReadSnapshot) | undefined;
+  readonly snapshot: (PetsFile & ReadSnapshot) | undefined;
   /** How many pets the snapshot has. */
   readonly snapshotPets: number;
   readonly journal: JournalContent | undefined;
-  /** The entries of the idempotency file, in ascending order of id, whose pets are stored. */
+  /** The idempotency keys whose pets are stored, in ascending order of id. */
   readonly keys: readonly KeyEntry[];
-  /** How many other entries it has. */
-  readonly strayKeys: number;
+  /** How many other keys were found. */
+  readonly droppedKeys: number;
+  /** The last id that the journal names, if the data file ends before it. */
+  readonly lostAfter: bigint | undefined;
 }
 
 /**
- * Reads the pets of snapshot and journal into the table, and the idempotency file. `afterReading`
- * is called with the files of the snapshot and of the keys. Rejects with DamagedFileError.
+ * Reads the pets of snapshot and journal into the table, and the keys. `afterReading` is called
+ * with the snapshot's file. Rejects with DamagedFileError.
  *
  * The journal is opened before the snapshot is read: if a running service makes a checkpoint in
  * between, the old journal is still readable, and the new snapshot has its pets.
@@ -55,18 +59,21 @@ export async function readDataFile(
       const entry = file.stat();
       const found = await readSnapshot(paths.snapshot, file, pets, memory);
       await afterReading(file);
-      return { ...found, entry, isDurable: false };
+      return { ...found, entry, isNameDurable: false };
     });
     const snapshotPets = pets.length;
     const journal = journalFile && (await followJournal(deps, snapshot, journalFile));
-    const entries = await withFileIfPresent(disk, paths.keys, async (file) => {
-      const found = await readIdempotencyFile(paths.keys, file, memory);
-      await afterReading(file);
-      return found;
-    });
-    const keys = (entries ?? []).filter((entry) => fitsPets(entry, pets));
-    const strayKeys = (entries?.length ?? 0) - keys.length;
-    return { snapshot, snapshotPets, journal, keys, strayKeys };
+    const old = await readOldKeys(deps, snapshot);
+    const named = journal?.named;
+    const lostAfter = named !== undefined && named.lastId > pets.lastId ? named.lastId : undefined;
+    // An obsolete journal's keys are those of its snapshot's pets, if this one begins with it.
+    const isSame = named === undefined || crcOfPets(pets, named.lastId) === named.crc;
+    const hasSnapshotKeys = journal?.kind === 'follows' || isSame;
+    const [older, newer] = [journal?.snapshotKeys ?? [], journal?.keys ?? []];
+    const all = [...(hasSnapshotKeys ? older : []), ...old.keys, ...newer];
+    const keys = all.sort((a, b) => (a.id < b.id ? -1 : 1));
+    const droppedKeys = old.droppedCount + (hasSnapshotKeys ? 0 : older.length);
+    return { snapshot, snapshotPets, journal, keys, droppedKeys, lostAfter };
   };
   return (await withFileIfPresent(disk, paths.journal, read)) ?? read();
 }
@@ -77,7 +84,7 @@ export async function readDataFile(
  */
 async function followJournal(
   { paths, memory, pets }: DataFileDeps,
-  snapshot: Pick<KnownSnapshot, 'id'> | undefined,
+  snapshot: Pick<PetsFile, 'id'> | undefined,
   file: DiskFile,
 ): Promise<JournalContent> {
   const id = snapshot?.id ?? { crc: 0, lastId: 0n };
@@ -90,14 +97,54 @@ async function followJournal(
   return content;
 }
 
-function missingSnapshot({ snapshot, journal }: StorePaths): DamagedFileError {
-  return new DamagedFileError({
-    path: snapshot,
-    complaint: `It is missing, but its journal ${journal} exists`,
-    advice:
+function missingSnapshot({ snapshot, journal }: StorePaths): Error {
+  return new Error(
+    `There is no data file ${snapshot}, but its journal ${journal} exists. Nothing was changed. ` +
       'Restore both from one backup; or move the journal away, as evidence, and start with no pets',
-  });
+  );
 }
+
+/**
+ * Reads `pets.json.keys`, in which releases 1.1 and 1.2 kept the idempotency keys of the data file.
+ * An entry has the CRC-32 of its pet's text. A release after 2.x may remove this.
+ *
+ *     91dc63af 0000007b {"keys":1,"entries":[["9f86d081…c55ad015",8,1795356000000,"5b4e8c1a"],…]}
+ */
+async function readOldKeys(
+  { disk, paths, pets, memory }: DataFileDeps,
+  snapshot: Pick<PetsFile, 'id'> | undefined,
+): Promise<{ readonly keys: readonly KeyEntry[]; readonly droppedCount: number }> {
+  const bytes = await withFileIfPresent(disk, paths.oldKeys, async (file) => {
+    const content = memory.bytes(Math.min(file.stat().sizeBytes, MAX_OLD_KEYS_BYTES));
+    await readAll(file, content, 0);
+    return content;
+  });
+  if (bytes === undefined) return { keys: [], droppedCount: 0 };
+  const text = bytes.toString('latin1', PREFIX_LENGTH, bytes.length - 1);
+  if (!isIntact(bytes, 0, bytes.length, 0) || !OLD_KEYS.test(text)) {
+    throw new DamagedFileError({
+      path: paths.oldKeys,
+      complaint: 'Its content does not match its length and CRC',
+      advice:
+        'Restore it from the backup that the data file is from; or move it away, as evidence: ' +
+        'then idempotency keys are forgotten, and a create that is sent again is stored again',
+    });
+  }
+  const entries = Array.from(text.matchAll(OLD_KEY), ([, key, id, expiresAt, crc]) => {
+    return { key: key!, id: BigInt(id!), expiresAt: Number(expiresAt), crc: parseInt(crc!, 16) };
+  });
+  const lastId = snapshot?.id.lastId ?? 0n;
+  const keys = entries.filter(({ id, crc }) => {
+    // A checkpoint that was cut off may have left keys of creates that were not stored.
+    const pet = id <= lastId ? pets.get(id) : undefined;
+    return pet !== undefined && zlib.crc32(pet.text) === crc;
+  });
+  return { keys, droppedCount: entries.length - keys.length };
+}
+
+const MAX_OLD_KEYS_BYTES = 10_000_000;
+const OLD_KEY: RegExp = /\["([0-9a-f]{32})",([1-9][0-9]{0,18}),(-?[0-9]{1,16}),"([0-9a-f]{8})"\]/g;
+const OLD_KEYS: RegExp = /^\{"keys":1,"entries":\[.*\]\}$/;
 
 /** What a data file has, for those who do not open a store. */
 export interface WholeData extends DataFileContent {
@@ -108,12 +155,19 @@ export interface WholeData extends DataFileContent {
 async function readWhole(disk: Disk, paths: StorePaths): Promise<WholeData> {
   const pets = new PetTable();
   const content = await readDataFile({ disk, paths, memory: systemMemory, pets });
-  if (content.snapshot === undefined) throw new Error(`There is no data file ${paths.snapshot}`);
+  const { snapshot, lostAfter } = content;
+  if (snapshot === undefined) throw new Error(`There is no data file ${paths.snapshot}`);
+  if (lostAfter !== undefined) {
+    throw new Error(
+      `${paths.snapshot} ends with pet ${snapshot.id.lastId}, but ${paths.journal} follows pet ` +
+        `${lostAfter}: pets are missing. Restore both from one backup`,
+    );
+  }
   return { ...content, pets };
 }
 
 /**
- * Checks a data file, its journal and its idempotency file, and changes nothing, whether or not a
+ * Checks a data file and its journal, and changes nothing, whether or not a
  * service is using them. Rejects with the first thing that is wrong, and its position.
  */
 export async function verifyData(disk: Disk, path: string): Promise<WholeData> {
@@ -145,22 +199,13 @@ async function pathsOf(disk: Disk, path: string): Promise<StorePaths> {
 const RETRY_MS = 100;
 const MAX_TRIES = 10;
 
-/**
- * Reads a data file that no service uses. Rejects if it is missing, in use, damaged, or has a
- * journal.
- */
+/** Reads a data file that no service uses. Rejects if it is missing, in use, or damaged. */
 export async function loadDataFile(disk: Disk, path: string): Promise<WholeData> {
   const paths = await pathsOf(disk, path);
   // Before a lock file is made.
   if (fileAt(disk, paths.snapshot) === undefined) throw new Error(`There is no data file ${path}`);
   const lock = await takeLock(disk, paths);
   try {
-    if ((disk.stat(paths.journal)?.sizeBytes ?? 0) > 0) {
-      throw new Error(
-        `${paths.journal} may have pets that the data file lacks: start the service on this data ` +
-          'file once, and stop it, which brings them into the data file',
-      );
-    }
     return await readWhole(disk, paths);
   } finally {
     await lock.release();
@@ -171,17 +216,19 @@ export async function loadDataFile(disk: Disk, path: string): Promise<WholeData>
 export async function createDataFile(
   disk: Disk,
   path: string,
-  content: Pick<StoreDeps, 'pets' | 'keys'>,
+  tables: { readonly pets: PetTable; readonly keys: KeyTable },
 ): Promise<void> {
   await disk.makeDirectory(dirname(path));
   const paths = storePaths(await disk.resolve(path));
   const lock = await takeLock(disk, paths);
   try {
-    for (const there of [paths.snapshot, paths.journal, paths.keys]) {
+    for (const there of [paths.snapshot, paths.journal, paths.oldKeys]) {
       if (disk.stat(there) !== undefined) throw new Error(`${there} exists already`);
     }
-    await writeSnapshot({ disk, paths, memory: systemMemory, lock, ...content }, undefined);
-    await disk.syncDirectory(dirname(paths.snapshot));
+    const others = { memory: systemMemory, clock: systemClock, log: silent };
+    const deps = { disk, paths, lock, ...tables, ...others, syncSeconds: new Histogram([]) };
+    const files = new StoreFiles(deps, undefined, undefined);
+    await files.checkpoint().finally(() => files.close());
   } finally {
     await lock.release();
   }

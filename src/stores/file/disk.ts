@@ -7,9 +7,6 @@
  */
 
 export interface Disk {
-  /** For names that no other process uses. */
-  readonly processId: number;
-
   /**
    * `read` opens a file for reading, `edit` for reading and writing. `create` makes a new file, and
    * rejects if the path exists.
@@ -93,6 +90,8 @@ export interface FileStat {
   /** Which file it is: the device and the number on it. */
   readonly device: bigint;
   readonly number: bigint;
+  /** How many names lead to it. */
+  readonly links: number;
   /** When its content last changed, in nanoseconds. */
   readonly changedAt: bigint;
 }

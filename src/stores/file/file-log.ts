@@ -1,9 +1,34 @@
 /**
- * The file log: a CommitLog in a journal and a snapshot. It has one state, which decides what it
- * writes, how creates end, and how it closes.
+ * The file log: a CommitLog in a journal and a snapshot. Its state decides what it writes, how
+ * creates end, and how it closes.
  *
- * file-log-state.ts has the states, the table of their transitions, and the invariants. Only
- * `#become` changes the state, and it checks each transition.
+ *   state     event                                                     next state
+ *   working   a sync or a roll-back fails, or the journal is missing    reviving, and after a write
+ *             or changed after one                                      its commit is in doubt
+ *   working   the journal is missing or changed before a write, at a    reviving
+ *             check once a second, or at the close
+ *   reviving  a new journal, with the commit in doubt, is durable       working, none in doubt
+ *   reviving  a try fails; the snapshot has all pets, none in doubt     working, without a journal
+ *   reviving  a try fails otherwise                                     reviving, the doubt stays
+ *   working, reviving
+ *             the lock is lost, another file is at a path, or memory    readOnly, the doubt stays
+ *             fails after a sync
+ *   any       close, after the try in progress                          closed, the doubt stays
+ *             unless a journal with it is durable
+ *
+ * A create gets 201 while working; 503 in every other state; 500 `outcome_unknown` if its commit is
+ * in doubt after the first try. While working without a journal, which only a full disk causes,
+ * each commit first tries to make one, and is refused like any write for which there is no room.
+ *
+ * Invariants:
+ *  1. A pet in memory is durable.
+ *  2. A journal gets lines, and loses one that failed, only while working. A snapshot is made only
+ *     by the close, and never while a commit is in doubt. A saved file is made only while readOnly
+ *     or closed, with or without the lock: no other process uses its name.
+ *  3. At most one commit is in doubt. It follows the last id in memory. Each new journal has it. It
+ *     stays in doubt until it is in memory or the process ends.
+ *  4. While reviving or readOnly no create waits in the queue; each new one is refused immediately.
+ *  5. A sync that failed is never repeated on the same file.
  */
 
 import { messageOf } from '../../base/log.ts';
@@ -22,22 +47,36 @@ import type { CommitLimits, CommitLog, LogTarget } from '../commit-log.ts';
 import { createCommit, encodeCommit, type Commit, type PendingPet } from '../commits/commit.ts';
 import { FULL_COMMIT_BYTES, type Outcome } from '../commits/commit-queue.ts';
 import { KEY_LIFETIME_MS, type KeyHash } from '../idempotency/key-table.ts';
-import { withPetCrcs } from './checkpoint.ts';
-import { assertNext, doubtOf, type FileLogState } from './file-log-state.ts';
-import type { EncodedLine } from './journal-line.ts';
+import { PetTable } from '../table/pet-table.ts';
+import { readDataFile } from './data-file.ts';
+import type { Journal, Written } from './journal.ts';
 import { JournalLostError, ReadOnlyError } from './path-state.ts';
-import { saveIfNeeded, secureAtClose } from './secure-pets.ts';
+import { crcOfPets } from './snapshot.ts';
 import type { StoreDeps } from './store-deps.ts';
 import type { StoreFiles } from './store-files.ts';
 import { clientMessage, WriteFailures } from './write-failures.ts';
+
+export type FileLogState =
+  | { readonly name: 'working' | 'closed' }
+  /** The next try, by the monotonic clock; the pause before it; the free bytes at the last try. */
+  | {
+      readonly name: 'reviving';
+      readonly cause: unknown;
+      readonly nextTryAt: number;
+      readonly pauseMs: number;
+      readonly freeBytes: number;
+    }
+  | { readonly name: 'readOnly'; readonly cause: ReadOnlyError };
 
 type StateNamed<Name> = FileLogState & { readonly name: Name };
 
 /** How often the log checks its files, and makes a try if one is due. */
 const TICK_MS = 1000;
-const FIRST_PAUSE_MS = 1000;
 const MAX_PAUSE_MS = 10_000;
 const REPEAT_LOG_MS = 60_000;
+/** How long a close retries while the pets are not safe, and while that is unknown. */
+const SECURE_MS = 60_000;
+const SECURE_UNKNOWN_MS = 2000;
 
 export class FileLog implements CommitLog {
   readonly limits: CommitLimits = {
@@ -52,20 +91,22 @@ export class FileLog implements CommitLog {
   readonly #failures: WriteFailures;
   readonly #stopTicking: () => void;
   #state: FileLogState = { name: 'working' };
+  /** The next start may find this commit in the journal, or not. */
+  #doubt: Commit | undefined;
   /** The try in progress to revive the journal, or to secure the pets of a read-only store. */
   #work: Promise<void> | undefined;
-  #isWriting = false;
-  #loggedAt = -Infinity;
+  /** The check of the files in progress, which a commit waits for. */
+  #checking: Promise<void> | undefined;
+  #isCommitting = false;
+  #advisedAt = -Infinity;
   #resolveLost: (error: Error) => void = () => undefined;
 
-  /** `obsoleteCause` is why an obsolete journal cannot be removed; undefined if none remains. */
-  constructor(deps: StoreDeps, files: StoreFiles, target: LogTarget, obsoleteCause?: string) {
+  constructor(deps: StoreDeps, files: StoreFiles, target: LogTarget) {
     this.#deps = deps;
     this.#files = files;
     this.#target = target;
     this.#failures = new WriteFailures(deps);
     this.lost = new Promise((resolve) => (this.#resolveLost = resolve));
-    if (obsoleteCause !== undefined) this.#become(this.#reviving(obsoleteCause, undefined));
     this.#stopTicking = deps.clock.every(TICK_MS, () => this.#tick());
   }
 
@@ -78,33 +119,11 @@ export class FileLog implements CommitLog {
   }
 
   async commit(creates: readonly PendingPet[]): Promise<readonly Outcome<StoredPet>[]> {
-    const { pets, clock } = this.#deps;
-    let commit: Commit;
-    let line: EncodedLine;
-    try {
-      await this.#prepare();
-      commit = createCommit(pets.lastId, creates, clock.timeOfDay() + KEY_LIFETIME_MS);
-      line = this.#files.journal.encode(encodeCommit(commit));
-      pets.reserve(commit.pets);
-    } catch (error) {
-      return this.#refuse(creates, error);
-    }
-    this.#isWriting = true;
-    const written = await this.#files.journal.write(line, () => this.#files.assertOwned());
-    this.#isWriting = false;
-    if (written.kind === 'rolled back') return this.#refuse(creates, written.cause);
-    try {
-      if (written.kind === 'in doubt') throw written.cause;
-      // If a stat fails, the line may be in a file that a start would not read.
-      this.#files.assertOwned(line.bytes.length);
-      this.#files.journal.append(line);
-      this.#publish(commit);
-    } catch (error) {
-      this.#fail(error, commit);
-    }
-    // The commit that met the fault waits for the first try; all waiting creates are refused.
-    await this.#work;
-    return this.#outcomesOf(commit);
+    await this.#checking;
+    this.#isCommitting = true;
+    const outcomes = await this.#commit(creates);
+    this.#isCommitting = false;
+    return outcomes;
   }
 
   refusal(): StoreUnavailableError | undefined {
@@ -113,8 +132,7 @@ export class FileLog implements CommitLog {
       case 'working':
         return undefined;
       case 'reviving': {
-        const waitMs = Math.max(0, state.nextTryAt - this.#deps.clock.now());
-        const seconds = Math.max(1, Math.ceil(waitMs / 1000));
+        const seconds = Math.max(1, Math.ceil((state.nextTryAt - this.now()) / 1000));
         return new StoreUnavailableError(
           `Pets cannot be stored: ${clientMessage(state.cause)}; the next try is in ${seconds} s`,
           seconds,
@@ -122,7 +140,6 @@ export class FileLog implements CommitLog {
       }
       case 'readOnly':
         return new StoreUnavailableError(clientMessage(state.cause), MAX_PAUSE_MS / 1000);
-      case 'closing':
       case 'closed':
         return new StoreUnavailableError(CLOSED);
     }
@@ -146,7 +163,7 @@ export class FileLog implements CommitLog {
   stats(): Required<Pick<StoreStats, 'syncSeconds' | 'journalBytes' | 'snapshotBytes'>> {
     return {
       syncSeconds: this.#deps.syncSeconds,
-      journalBytes: this.#files.journal.lengthBytes,
+      journalBytes: this.#files.journal?.lengthBytes ?? 0,
       snapshotBytes: this.#files.snapshotBytes,
     };
   }
@@ -157,71 +174,99 @@ export class FileLog implements CommitLog {
 
   async close(): Promise<void> {
     this.#stopTicking();
-    await this.#work;
-    // Another program may have changed the journal since the last tick.
+    await this.#checking;
+    // Another program may have changed a file since the last check.
     await this.#prepare().catch(() => undefined);
+    while (this.#work !== undefined) await this.#work;
     const mayWrite = this.#state.name !== 'readOnly';
-    this.#become({ name: 'closing', doubt: this.#doubt });
+    this.#become({ name: 'closed' });
     try {
-      const checkpoint = (): Promise<void> =>
-        this.#files.renewJournal(this.#doubt, () => this.#publishDoubt(), ['checkpoint']);
-      await secureAtClose(this.#files, this.#deps, mayWrite ? checkpoint : undefined);
+      await this.#secureAtClose(mayWrite);
     } finally {
-      await this.#files.journal.close().catch(() => undefined);
+      await this.#files.close();
       await this.#deps.lock.release().catch(() => undefined);
-      this.#become({ name: 'closed', doubt: this.#doubt });
     }
   }
 
   /** The only function that changes the state. */
   #become(next: FileLogState): void {
-    assertNext(this.#state, next, this.#deps.pets.lastId);
+    if (this.#state.name === 'closed') throw new Error('The file log is closed');
     this.#state = next;
+    if (next.name !== 'readOnly') return;
+    const { log, paths } = this.#deps;
+    const details = { cause: next.cause.message, dataFile: paths.snapshot };
+    log('error', 'The store has become read-only', details);
   }
 
-  get #doubt(): Commit | undefined {
-    return doubtOf(this.#state);
+  #reviving(cause: unknown, pauseMs: number, freeBytes: number): FileLogState {
+    return { name: 'reviving', cause, nextTryAt: this.now() + pauseMs, pauseMs, freeBytes };
   }
 
-  #reviving(
-    cause: unknown,
-    doubt: Commit | undefined,
-    pauseMs = 0,
-    freeBytes = Infinity,
-  ): FileLogState {
-    const nextTryAt = this.#deps.clock.now() + pauseMs;
-    return { name: 'reviving', cause, doubt, nextTryAt, pauseMs, freeBytes };
+  async #commit(creates: readonly PendingPet[]): Promise<readonly Outcome<StoredPet>[]> {
+    const { pets, clock } = this.#deps;
+    let commit: Commit;
+    let written: Written;
+    try {
+      const journal = await this.#prepare();
+      commit = createCommit(pets.lastId, creates, clock.timeOfDay() + KEY_LIFETIME_MS);
+      pets.reserve(commit.pets);
+      written = await journal.write(encodeCommit(commit), () => this.#files.assertOwned());
+    } catch (error) {
+      return this.#refuse(creates, error);
+    }
+    if (written.kind === 'rolled back') return this.#refuse(creates, written.cause);
+    try {
+      if (written.kind === 'in doubt') throw written.cause;
+      // If a stat fails, the line may be in a file that a start would not read.
+      this.#files.assertOwned();
+      this.#publish(commit);
+    } catch (error) {
+      this.#fail(error, commit);
+    }
+    // The commit that met the fault waits for the first try; all waiting creates are refused.
+    await this.#work;
+    if (this.#doubt !== commit) {
+      return commit.pets.map(({ id, text }) => ({ result: storedPetOf(id, text) }));
+    }
+    const error = new OutcomeUnknownError(this.#doubtMessage());
+    return commit.pets.map(() => ({ error }));
   }
 
-  /** Waits for the first try after a fault. Rejects if no line can be added. */
-  async #prepare(): Promise<void> {
+  /**
+   * Resolves with the journal if a line may be added. Waits for the first try after a fault.
+   * Rejects if no line can be added.
+   */
+  async #prepare(): Promise<Journal> {
+    const files = this.#files;
     if (this.#state.name === 'working') {
       try {
-        return this.#files.assertOwned(0);
+        if (files.journal?.isNameDurable !== true) await files.renew();
+        files.assertOwned();
+        await files.assertSnapshot();
       } catch (error) {
         const isFault = error instanceof ReadOnlyError || error instanceof JournalLostError;
         if (!isFault) throw error;
-        this.#fail(error, undefined);
+        this.#fail(error);
         await this.#work;
       }
     }
     // The cast is for the compiler, which ignores that the await may change the state.
-    if ((this.#state as FileLogState).name !== 'working') throw this.refusal()!;
+    if ((this.#state as FileLogState).name === 'working' && files.journal !== undefined) {
+      return files.journal;
+    }
+    throw this.refusal() ?? new Error('There is no journal');
   }
 
   /**
-   * Leaves `working`, refuses all waiting creates, and begins the first try: to secure the pets
-   * after a ReadOnlyError, else to renew the journal.
+   * Leaves `working`, refuses all waiting creates, and begins the first try: to save the pets after
+   * a ReadOnlyError, else to write a new journal.
    */
-  #fail(error: unknown, doubt: Commit | undefined): void {
-    if (error instanceof ReadOnlyError) this.#becomeReadOnly(error, doubt);
-    else this.#become(this.#reviving(error, doubt));
+  #fail(error: unknown, doubt?: Commit): void {
+    this.#doubt = doubt;
+    if (error instanceof ReadOnlyError) this.#become({ name: 'readOnly', cause: error });
+    else this.#become(this.#reviving(error, 0, Infinity));
     this.#target.refuseWaiting(this.refusal()!);
     this.#begin();
-  }
-
-  #becomeReadOnly({ message, canRestart }: ReadOnlyError, doubt: Commit | undefined): void {
-    this.#become({ name: 'readOnly', cause: message, doubt, canRestart });
   }
 
   /** Begins a try to revive the journal, or to secure the pets. */
@@ -231,27 +276,33 @@ export class FileLog implements CommitLog {
     this.#work = work.finally(() => (this.#work = undefined));
   }
 
-  async #revive({ cause, doubt, pauseMs }: StateNamed<'reviving'>): Promise<void> {
+  async #revive({ cause, pauseMs }: StateNamed<'reviving'>): Promise<void> {
+    const { log, pets } = this.#deps;
     try {
-      await this.#files.renewJournal(doubt, () => this.#publishDoubt());
+      await this.#renewWithDoubt();
       this.#become({ name: 'working' });
       this.#failures.clear();
-      const details = { cause: messageOf(cause), pets: this.#deps.pets.length };
-      this.#deps.log('info', 'Began a new journal', details);
+      log('info', 'Began a new journal', { cause: messageOf(cause), pets: pets.length });
     } catch (error) {
-      await this.#reviveLater(error, pauseMs);
+      if (error instanceof ReadOnlyError) {
+        this.#become({ name: 'readOnly', cause: error });
+        return this.#secureReadOnly();
+      }
+      this.#failures.record(error);
+      if (this.#doubt === undefined && this.whereAreThePets() === 'snapshot') {
+        this.#files.forgetJournal();
+        return this.#become({ name: 'working' });
+      }
+      const nextPauseMs = Math.min(Math.max(TICK_MS, 2 * pauseMs), MAX_PAUSE_MS);
+      this.#become(this.#reviving(error, nextPauseMs, await this.#files.freeBytes()));
     }
   }
 
-  async #reviveLater(error: unknown, lastPauseMs: number): Promise<void> {
-    if (error instanceof ReadOnlyError) {
-      this.#becomeReadOnly(error, this.#doubt);
-      return this.#secureReadOnly();
-    }
-    this.#failures.record(error);
-    const pauseMs = Math.min(Math.max(FIRST_PAUSE_MS, 2 * lastPauseMs), MAX_PAUSE_MS);
-    const freeBytes = await this.#files.freeBytes();
-    this.#become(this.#reviving(error, this.#doubt, pauseMs, freeBytes));
+  /** Writes a new journal, and then puts the commit in doubt into memory, if there is one. */
+  async #renewWithDoubt(): Promise<void> {
+    await this.#files.renew(this.#doubt);
+    if (this.#doubt !== undefined) this.#publish(this.#doubt);
+    this.#doubt = undefined;
   }
 
   /**
@@ -262,30 +313,13 @@ export class FileLog implements CommitLog {
     const { pets, keys } = this.#deps;
     try {
       for (const pet of commit.pets) pets.append(pet);
-      for (const entry of withPetCrcs(commit)) keys.add(entry);
+      for (const entry of commit.keys) keys.add(entry);
     } catch (error) {
-      // Memory lacks a durable pet now: the data file must not be written from it.
+      // Memory lacks a durable pet now: no file may be written from it.
       const cause = `Memory failed after a pet was stored: ${messageOf(error)}`;
       throw new ReadOnlyError(cause, true);
     }
     this.#failures.clear();
-  }
-
-  #publishDoubt(): void {
-    const state = this.#state;
-    const doubt = doubtOf(state);
-    if (doubt === undefined) return;
-    this.#publish(doubt);
-    this.#become({ ...state, doubt: undefined } as FileLogState);
-  }
-
-  #outcomesOf({ pets }: Commit): readonly Outcome<StoredPet>[] {
-    const last = pets.at(-1);
-    if (last !== undefined && last.id <= this.#deps.pets.lastId) {
-      return pets.map(({ id, text }) => ({ result: storedPetOf(id, text) }));
-    }
-    const error = new OutcomeUnknownError(this.#doubtMessage());
-    return pets.map(() => ({ error }));
   }
 
   #doubtMessage(): string {
@@ -304,39 +338,111 @@ export class FileLog implements CommitLog {
   }
 
   async #tick(): Promise<void> {
-    if (this.#work !== undefined || this.#isWriting) return;
+    if (this.#work !== undefined || this.#checking !== undefined || this.#isCommitting) return;
     const state = this.#state;
-    // If a stat fails, the next create or the next tick checks again.
-    if (state.name === 'working') await this.#prepare().catch(() => undefined);
-    if (state.name === 'readOnly') {
-      if (!isSafe(this.whereAreThePets())) this.#begin();
-      this.#repeatAdvice(state);
+    if (state.name === 'working') {
+      // If a stat fails, the next create or the next tick checks again.
+      const checking = this.#prepare().then(
+        () => undefined,
+        () => undefined,
+      );
+      this.#checking = checking.finally(() => (this.#checking = undefined));
+      await this.#checking;
     }
+    if (state.name === 'readOnly') this.#begin();
     if (state.name === 'reviving') {
-      const isDue = this.#deps.clock.now() >= state.nextTryAt;
+      const isDue = this.now() >= state.nextTryAt;
       const hasRoom = isDue || (await this.#files.freeBytes()) > state.freeBytes;
       if (hasRoom && this.#state === state && this.#work === undefined) this.#begin();
     }
     await this.#work;
   }
 
+  /** Saves the pets if they are not safe, and logs once a minute what an operator should do. */
   async #secureReadOnly(): Promise<void> {
+    const { clock, log, paths } = this.#deps;
     const state = this.#state;
     if (state.name !== 'readOnly') return;
-    this.#repeatAdvice(state);
-    const where = await saveIfNeeded(this.#files, this.#deps);
-    if (isSafe(where) && state.canRestart) this.#resolveLost(new Error(state.cause));
+    const { message: cause, canRestart } = state.cause;
+    const where = await this.#saveIfNeeded();
+    if (clock.now() - this.#advisedAt < REPEAT_LOG_MS) return;
+    this.#advisedAt = clock.now();
+    // Otherwise a start serves without some pets, or is refused beside the saved file.
+    const hasAll = where === 'snapshot' || where === 'journal' || (await this.#isTakenOver());
+    if (canRestart && hasAll) this.#resolveLost(state.cause);
+    const advice =
+      canRestart && hasAll
+        ? 'restart the service'
+        : 'stop the service; put back the files of one backup, or rename the saved file to the ' +
+          'data file and move the journal away; then start it';
+    log('error', 'The store is read-only', { cause, advice, dataFile: paths.snapshot });
   }
 
-  /** Logs once a minute what an operator should do. */
-  #repeatAdvice({ cause, canRestart }: StateNamed<'readOnly'>): void {
-    const { clock, log, paths } = this.#deps;
-    if (clock.now() - this.#loggedAt < REPEAT_LOG_MS) return;
-    this.#loggedAt = clock.now();
-    const advice = canRestart
-      ? 'restart the service'
-      : 'stop the service; put back the files of one backup, or rename the saved file to the ' +
-        'data file and move the journal away; then start it';
-    log('error', 'The store has become read-only', { cause, advice, dataFile: paths.snapshot });
+  /** True if data file and journal, now another process's, have all pets of this one. */
+  async #isTakenOver(): Promise<boolean> {
+    const { pets, memory } = this.#deps;
+    const found = new PetTable(memory);
+    const isRead = await readDataFile({ ...this.#deps, pets: found }).then(
+      () => true,
+      () => false,
+    );
+    return isRead && crcOfPets(found, pets.lastId) === crcOfPets(pets, pets.lastId);
+  }
+
+  /** Saves the pets to a separate file if memory may have the only copy. */
+  async #saveIfNeeded(): Promise<PetsLocation> {
+    const { log, pets } = this.#deps;
+    await this.#files.assertSnapshot().catch(() => undefined);
+    if (isSafe(this.whereAreThePets())) return this.whereAreThePets();
+    try {
+      const file = await this.#files.save();
+      const event = 'Saved all acknowledged pets to a separate file, without idempotency keys';
+      log('error', event, { file, pets: pets.length });
+    } catch (error) {
+      log('error', 'The acknowledged pets could not be saved', { cause: messageOf(error) });
+    }
+    return this.whereAreThePets();
+  }
+
+  /**
+   * Makes a checkpoint if the store may write, and saves the pets if they are not safe then.
+   * Rejects if they still are not; the message says where they are.
+   */
+  async #secureAtClose(mayWrite: boolean): Promise<void> {
+    const { clock, log, pets, paths } = this.#deps;
+    const beganAt = clock.now();
+    for (;;) {
+      const error = mayWrite
+        ? await this.#checkpoint().catch((failure: unknown) => failure)
+        : undefined;
+      const passedMs = clock.now() - beganAt;
+      let where = this.whereAreThePets();
+      // What is not known yet may be known after one more try.
+      const isUnknown = where === 'cannot be told' && passedMs < SECURE_UNKNOWN_MS;
+      if (!mayWrite || error instanceof ReadOnlyError || !isUnknown)
+        where = await this.#saveIfNeeded();
+      const cause = error === undefined ? 'the store is read-only' : messageOf(error);
+      if (where === 'journal' && error !== undefined) {
+        const journalBytes = this.#files.journal?.lengthBytes ?? 0;
+        log('warn', 'A checkpoint failed: the journal stays in use', { cause, journalBytes });
+      }
+      if (isSafe(where)) return;
+      if (where === 'cannot be told' && passedMs >= SECURE_UNKNOWN_MS) {
+        throw new Error(`It is unknown where the acknowledged pets are: ${cause}`);
+      }
+      if (passedMs >= SECURE_MS) {
+        throw new Error(
+          `The ${pets.length} acknowledged pets were in memory, and could not be saved: ${cause}. ` +
+            `Those that were added after ${paths.snapshot} was written are lost`,
+        );
+      }
+      await clock.sleep(TICK_MS);
+    }
+  }
+
+  /** A checkpoint has no commit in doubt: a journal that has it must be durable first. */
+  async #checkpoint(): Promise<void> {
+    if (this.#doubt !== undefined) await this.#renewWithDoubt();
+    await this.#files.checkpoint();
   }
 }

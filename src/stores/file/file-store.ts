@@ -1,9 +1,8 @@
 /**
  * The file store: a PetStore whose acknowledged pets outlive the process. Its files:
  *
- *     pets.json          the snapshot, replaced as a whole at a checkpoint
- *     pets.json.keys     the idempotency keys of that checkpoint (../idempotency/key-table.ts)
- *     pets.json.journal  the creates since, one line for each commit, with their keys
+ *     pets.json          the snapshot, replaced as a whole when the store closes
+ *     pets.json.journal  the creates since, one line for each commit, and the idempotency keys
  *     pets.json.lock     held while the store is open, never removed
  *
  * A create resolves when its line in the journal is synced, and reads see it from then on. All
@@ -29,7 +28,6 @@ import { nodeDisk } from './node-disk.ts';
 import { fileAt, withFile } from './read-file.ts';
 import { recover } from './recovery.ts';
 import { notAnArray } from './snapshot.ts';
-import { LONG_JOURNAL_BYTES } from './store-files.ts';
 import { takeLock } from './store-lock.ts';
 import { storePaths } from './store-paths.ts';
 
@@ -49,9 +47,7 @@ export interface FileStoreOptions extends Partial<Clock> {
   readonly pets?: PetTable | undefined;
   /** For tests: an empty table for the keys. */
   readonly keys?: KeyTable | undefined;
-  /** For tests: the length in bytes beyond which a start may replace a journal by a checkpoint. */
-  readonly longJournalBytes?: number | undefined;
-  /** For tests: the random bits of an empty snapshot. */
+  /** For tests: 32 random bits. */
   readonly randomBits?: (() => number) | undefined;
 }
 
@@ -59,12 +55,12 @@ export interface FileStoreOptions extends Partial<Clock> {
  * Opens the store. Rejects if its files are damaged or in use; snapshot and journal are unchanged.
  */
 export async function openFileStore(options: FileStoreOptions): Promise<FileStore> {
-  const { disk = nodeDisk, memory = systemMemory, longJournalBytes = LONG_JOURNAL_BYTES } = options;
+  const { disk = nodeDisk, memory = systemMemory } = options;
   const log = safeLog(options.log ?? silent);
   await disk.makeDirectory(dirname(options.path)).catch((error: unknown) => {
     throw new Error(`The folder of ${options.path} cannot be made: ${messageOf(error)}`);
   });
-  const paths = storePaths(await disk.resolve(options.path));
+  const paths = storePaths(await disk.resolve(options.path), options.randomBits);
   await expectArray(disk, paths.snapshot).catch(async (error: unknown) => {
     throw await withLine(disk, error);
   });
@@ -72,7 +68,7 @@ export async function openFileStore(options: FileStoreOptions): Promise<FileStor
   const { pets = new PetTable(memory), keys = new KeyTable(clock), randomBits } = options;
   const lock = await takeLock(disk, paths);
   const deps = {
-    ...{ disk, paths, memory, randomBits, pets, keys, longJournalBytes, log, clock, lock },
+    ...{ disk, paths, memory, randomBits, pets, keys, log, clock, lock },
     syncSeconds: new Histogram(SYNC_BOUNDS),
   };
   return openLogStore({ pets, keys }, async (target) => {
@@ -80,8 +76,7 @@ export async function openFileStore(options: FileStoreOptions): Promise<FileStor
       // Its parent folders may have been made a moment ago.
       const isNew = fileAt(disk, paths.snapshot) === undefined;
       if (isNew) await syncFolders(disk, dirname(paths.snapshot));
-      const { files, obsoleteCause } = await recover(deps);
-      return new FileLog(deps, files, target, obsoleteCause);
+      return new FileLog(deps, await recover(deps), target);
     } catch (error) {
       await lock.release();
       throw await withLine(disk, error);

@@ -13,10 +13,10 @@
 import { isUtf8 } from 'node:buffer';
 import zlib from 'node:zlib';
 import type { Memory } from '../../base/memory.ts';
-import { commitStart, decodeCommit, type Commit, type CommittedKey } from '../commits/commit.ts';
+import { commitStart, decodeCommit, decodeKeysLine, type Commit } from '../commits/commit.ts';
 import { MAX_COMMIT_BYTES } from '../commits/commit-queue.ts';
 import { scanCommit } from '../commits/commit-scanner.ts';
-import { MAX_IDEMPOTENCY_KEYS } from '../idempotency/key-table.ts';
+import { MAX_IDEMPOTENCY_KEYS, type KeyEntry } from '../idempotency/key-table.ts';
 import { ScannedPets, scannedBytes } from '../table/pet-scanner.ts';
 import type { PetTable } from '../table/pet-table.ts';
 import { DamagedFileError } from './damaged-file-error.ts';
@@ -41,8 +41,12 @@ export interface JournalContent {
   readonly lastOffset: number;
   /** The length of the torn line after them, which was never acknowledged. */
   readonly tornBytes: number;
+  /** The snapshot that its header names; undefined without a header. */
+  readonly named: SnapshotId | undefined;
+  /** The idempotency keys of that snapshot's pets. */
+  readonly snapshotKeys: readonly KeyEntry[];
   /** The newest idempotency keys of its commits. */
-  readonly keys: readonly CommittedKey[];
+  readonly keys: readonly KeyEntry[];
 }
 
 /** The length of the longest line that the store writes. */
@@ -77,9 +81,11 @@ class JournalReader {
   #lastOffset = 0;
   /** The last id of the commits that were read. */
   #lastId = 0n;
+  #named: SnapshotId | undefined;
   #isObsolete = false;
+  #snapshotKeys: readonly KeyEntry[] = [];
   /** The newest keys, at least as many as are returned. */
-  #keys: CommittedKey[] = [];
+  #keys: KeyEntry[] = [];
 
   constructor(path: string, window: FileWindow, snapshot: SnapshotId, pets: PetTable) {
     this.#path = path;
@@ -91,7 +97,8 @@ class JournalReader {
   async read(): Promise<JournalContent> {
     if (!(await this.#readHeader())) {
       const tornBytes = this.#window.bytes.length;
-      return { kind: 'nothing', lengthBytes: 0, crc: 0, lastOffset: 0, tornBytes, keys: [] };
+      const nothing = { lengthBytes: 0, crc: 0, lastOffset: 0, named: undefined };
+      return { kind: 'nothing', ...nothing, tornBytes, snapshotKeys: [], keys: [] };
     }
     for (;;) {
       const end = this.#intactEnd();
@@ -138,6 +145,11 @@ class JournalReader {
       const at = this.#at;
       const length = lengthAt(bytes, at) ?? 0;
       const [start, textEnd] = [at + PREFIX_LENGTH, at + length - 1];
+      if (this.#lastOffset === 0 && this.#readKeysLine(start, textEnd)) {
+        this.#lastOffset = this.#window.position + at;
+        this.#at += length;
+        continue;
+      }
       const commit = this.#isObsolete
         ? undefined
         : scanCommit(scanned, start, textEnd, this.#lastId, this.#run);
@@ -153,6 +165,14 @@ class JournalReader {
       this.#at += length;
     }
     this.#appendRun();
+  }
+
+  /** Reads the line after the header if it has keys; else returns false. */
+  #readKeysLine(start: number, end: number): boolean {
+    const text = this.#window.bytes.toString('latin1', start, end);
+    const keys = decodeKeysLine(text, this.#lastId);
+    this.#snapshotKeys = keys ?? [];
+    return keys !== undefined;
   }
 
   #appendRun(): void {
@@ -178,7 +198,7 @@ class JournalReader {
   }
 
   /** A journal may have millions of keys: only the newest are kept. */
-  #addKeys(keys: readonly CommittedKey[]): void {
+  #addKeys(keys: readonly KeyEntry[]): void {
     for (const key of keys) this.#keys.push(key);
     if (this.#keys.length >= 2 * MAX_IDEMPOTENCY_KEYS)
       this.#keys = this.#keys.slice(-MAX_IDEMPOTENCY_KEYS);
@@ -189,6 +209,7 @@ class JournalReader {
     const { bytes } = this.#window;
     const named = readHeader(bytes);
     if (named !== undefined) {
+      this.#named = named;
       this.#isObsolete = !isSame(named, this.#snapshot);
       this.#lastId = named.lastId;
       this.#at = lineLengthAt(bytes, 0) ?? 0;
@@ -225,6 +246,8 @@ class JournalReader {
       crc: this.#crc,
       lastOffset: this.#lastOffset,
       tornBytes: tail.length,
+      named: this.#named,
+      snapshotKeys: this.#snapshotKeys,
       keys: this.#keys.slice(-MAX_IDEMPOTENCY_KEYS),
     };
   }

@@ -28,7 +28,6 @@ import type { Disk, FileStat, DiskFile, FileAttributes } from './disk.ts';
 import { lockFile } from './lock.ts';
 
 export const nodeDisk: Disk = {
-  processId: process.pid,
   open: openFile,
   stat,
   resolve: resolveLinks,
@@ -121,6 +120,7 @@ function entryOf(stats: BigIntStats): FileStat {
     owner: { user: Number(stats.uid), group: Number(stats.gid) },
     device: stats.dev,
     number: stats.ino,
+    links: Number(stats.nlink),
     changedAt: stats.mtimeNs,
   };
 }

@@ -51,7 +51,7 @@ export function pathState(
   return sizeBytes === undefined || named.sizeBytes === sizeBytes ? 'same' : 'changed';
 }
 
-function isSameFile(one: FileStat, other: FileStat): boolean {
+export function isSameFile(one: FileStat, other: FileStat): boolean {
   return one.device === other.device && one.number === other.number;
 }
 

@@ -2,149 +2,136 @@
  * Recovery: what a store does with the files that it finds when it opens.
  *
  *     snapshot   journal                                 then
- *     none       none, or a torn first write             start empty; refuse if a saved file exists
+ *     none       none, or a torn first write             start empty
  *     exists     none                                    load the snapshot
  *     exists     follows the snapshot                    apply the journal
- *     exists     obsolete: follows an earlier snapshot,  remove it: a checkpoint was interrupted
- *                and all its pets are in this one
+ *     exists     obsolete: follows an earlier snapshot,  ignore it, except for its keys: a
+ *                and all its pets are in this one        checkpoint was interrupted
  *     exists     a torn first write                      drop it: it was never acknowledged
  *     exists     complete lines and a torn one           drop the torn line, and log it
  *     any        anything else                           refuse
  *
- * A refusal changes no pet and no key in the files. What was read is made durable before any client
- * can see it, since a killed process may have left it in the page cache only. The snapshot is
- * synced (except on Windows, which syncs no file that is open for reading only). The journal is
- * copied to a new file, so that this store shares no file with a process that still hangs, or with
- * a backup of hard links. A long one goes into a checkpoint; if both fail, it stays in use, and its
- * last line is written again.
+ * A start is also refused beside a saved file with pets that snapshot and journal lack. A refusal
+ * changes no pet and no key in the files.
+ *
+ * What was read is made durable before any client can see it, since a killed process may have left
+ * it in the page cache only. The snapshot is synced (except on Windows, which syncs no file that is
+ * open for reading only). The journal is written anew from memory, as in a running store, so that
+ * this store shares no file with a process that still hangs, or with a backup of hard links. If
+ * there is no room for a new one, the journal that was found stays in use.
  */
 
-import { basename, dirname } from 'node:path';
-import zlib from 'node:zlib';
+import { basename, dirname, join } from 'node:path';
 import { messageOf } from '../../base/log.ts';
+import { PetTable } from '../table/pet-table.ts';
+import { withLine } from './damaged-file-error.ts';
 import { readDataFile, type DataFileContent } from './data-file.ts';
-import type { JournalContent } from './journal-reader.ts';
 import { ReadOnlyError } from './path-state.ts';
-import { fileAt } from './read-file.ts';
+import { withFile } from './read-file.ts';
 import { removeFile } from './replace-file.ts';
+import { crcOfPets, readSnapshot } from './snapshot.ts';
 import type { StoreDeps } from './store-deps.ts';
 import { StoreFiles } from './store-files.ts';
-import { clientMessage } from './write-failures.ts';
-
-export interface Recovered {
-  readonly files: StoreFiles;
-  /** Why an obsolete journal cannot be removed; undefined if no such journal remains. */
-  readonly obsoleteCause: string | undefined;
-}
+import { UNFINISHED } from './store-paths.ts';
 
 /**
- * Loads pets and keys into the empty tables, and makes durable what it has read. The caller has to
- * close the journal's file. Rejects with DamagedFileError or the disk's error; no file is open
- * then.
+ * Loads pets and keys into the empty tables, and makes durable what it has read. Rejects with the
+ * reason of a refusal, or with the disk's error; no file is open then.
  */
-export async function recover(deps: StoreDeps): Promise<Recovered> {
-  const { disk, paths, log } = deps;
-  const saved = await findSavedFile(deps);
-  const data = await readDataFile(deps, (file) => file.sync());
-  const { snapshot: loaded, journal: content } = data;
-  if (loaded === undefined && saved !== undefined) throw onlySaved(paths.snapshot, saved);
-  if (loaded?.hasChecksum === false) {
-    const event = 'The data file has no checksum line: a changed letter in it would not be noticed';
-    log('info', event, { file: paths.snapshot });
-  }
-  addKeys(deps, data);
-  deps.lock.assertHeld();
-  for (const path of [paths.tmp, paths.keysTmp]) {
-    fileAt(disk, path);
-    await removeFile(disk, path);
-  }
-  await expectNoMountPoint(deps);
-  // A killed process may have renamed the snapshot without syncing the folder. The journal may be
-  // removed only after the sync.
-  await disk.syncDirectory(dirname(paths.snapshot));
-  const snapshot = loaded && { ...loaded, isDurable: true };
-  if (content !== undefined) logContent(deps, content);
-  const entry = content && disk.stat(paths.journal);
-  const hasCommits = content?.kind === 'follows' && content.lastOffset > 0;
-  const { lengthBytes, crc } = hasCommits ? content : { lengthBytes: 0, crc: 0 };
-  const files = new StoreFiles(deps, snapshot, entry && { entry, lengthBytes, crc });
+export async function recover(deps: StoreDeps): Promise<StoreFiles> {
+  const { disk, paths, log, lock } = deps;
+  const savedFiles = await namesOf(deps, `${paths.snapshot}.saved-`);
   try {
-    const obsoleteCause = await renewFound(deps, files, content);
-    if (loaded === undefined) log('info', 'Made an empty data file', { file: paths.snapshot });
-    return { files, obsoleteCause };
+    const data = await readDataFile(deps, (file) => file.sync());
+    for (const file of savedFiles.toReversed()) await assertHas(deps, file);
+    logContent(deps, data);
+    for (const entry of data.keys) deps.keys.add(entry);
+    lock.assertHeld();
+    for (const file of await namesOf(deps, `${paths.snapshot}${UNFINISHED}`)) {
+      await removeFile(disk, file);
+      log('info', 'Removed an unfinished file of an earlier process', { file });
+    }
+    await expectNoMountPoint(deps);
+    // A killed process may have renamed the snapshot without syncing the folder.
+    await disk.syncDirectory(dirname(paths.snapshot));
+    return await makeDurable(deps, data);
   } catch (error) {
-    await files.journal.close().catch(() => undefined);
+    const newest = savedFiles.at(-1);
+    if (newest === undefined || error instanceof LacksSavedPetsError) throw error;
+    const reason = messageOf(await withLine(disk, error));
+    throw new Error(`${newest} has all pets that a service saved: ${RENAME_OR_MOVE}. ${reason}`);
+  }
+}
+
+/** Resolves with the files whose paths begin like this, in their order. */
+async function namesOf({ disk }: StoreDeps, start: string): Promise<readonly string[]> {
+  const folder = dirname(start);
+  const names = (await disk.list(folder)).filter((name) => name.startsWith(basename(start)));
+  return names.sort().map((name) => join(folder, name));
+}
+
+/** Rejects unless the table has all pets of a saved file: the start would hide them. */
+async function assertHas({ disk, paths, pets, memory }: StoreDeps, file: string): Promise<void> {
+  const saved = new PetTable(memory);
+  await withFile(disk, file, (opened) => readSnapshot(file, opened, saved, memory));
+  if (crcOfPets(pets, saved.lastId) === crcOfPets(saved, saved.lastId)) return;
+  throw new LacksSavedPetsError(
+    `${file} has pets that ${paths.snapshot} and its journal lack: ${RENAME_OR_MOVE}`,
+  );
+}
+
+class LacksSavedPetsError extends Error {}
+
+const RENAME_OR_MOVE =
+  'rename it to the data file, and move the journal away; or move it away, to start without it';
+
+/**
+ * Makes durable what was read. Without a snapshot it makes the first one, which shows at once
+ * whether the folder can be written to. Rejects if nothing can be made durable.
+ */
+async function makeDurable(deps: StoreDeps, data: DataFileContent): Promise<StoreFiles> {
+  const { disk, paths, log } = deps;
+  const { snapshot, journal } = data;
+  const loaded = snapshot && { ...snapshot, isNameDurable: true };
+  const files = new StoreFiles(deps, loaded, journal && disk.stat(paths.journal));
+  try {
+    if (snapshot === undefined) {
+      await files.checkpoint();
+      log('info', 'Made an empty data file', { file: paths.snapshot });
+    }
+    await beginJournal(deps, files, data);
+    return files;
+  } catch (error) {
+    await files.close();
     throw error;
   }
 }
 
-/**
- * Makes durable what was read of the journal. Without files it makes the first snapshot, which
- * shows at once whether the folder can be written to. Resolves with why the journal cannot be
- * removed, though the snapshot has all its pets. Rejects if nothing can be made durable.
- */
-async function renewFound(
-  { paths, log }: StoreDeps,
+/** Writes a new journal, or else keeps the one that was found, if it has pets of its own. */
+async function beginJournal(
+  { disk, paths, log, pets }: StoreDeps,
   files: StoreFiles,
-  content: JournalContent | undefined,
-): Promise<string | undefined> {
-  do {
-    try {
-      await files.renewJournal();
-      return undefined;
-    } catch (error) {
-      if (error instanceof ReadOnlyError || content === undefined) throw error;
-      const details = { file: paths.journal, cause: messageOf(error) };
-      if (files.isSnapshotCurrent) {
-        const event =
-          'Cannot remove an obsolete journal: creates are refused until it can be removed';
-        log('warn', event, details);
-        return `an obsolete journal cannot be removed: ${clientMessage(error)}`;
-      }
-      // The journal has no line to keep. Without a snapshot, no start would read a line added now.
-      if (files.journal.lengthBytes === 0) throw error;
-      // After a failed sync there is no second one of the same file.
-      if (files.journal.syncError !== undefined) throw files.journal.syncError;
-      log('warn', 'Cannot copy the journal: syncing the existing file instead', details);
+  { snapshot, journal }: DataFileContent,
+): Promise<void> {
+  try {
+    await files.renew();
+    // The new journal has its keys.
+    await removeFile(disk, paths.oldKeys);
+  } catch (error) {
+    if (error instanceof ReadOnlyError) throw error;
+    const details = { file: paths.journal, cause: messageOf(error) };
+    const isNeeded = journal?.kind === 'follows' && pets.lastId !== snapshot?.id.lastId;
+    if (!isNeeded) {
+      const event = 'Cannot write a journal: creates are refused until it can be written';
+      return log('warn', event, details);
     }
-    await files.rewriteLastLine(content.lastOffset);
-    // A checkpoint that failed may have put its snapshot in place: then the next round only has to
-    // remove the journal.
-  } while (files.isSnapshotCurrent);
-  return undefined;
-}
-
-/**
- * Looks for files that a store saved when it must not write its data file, and resolves with the
- * last complete one. Logs each that is unfinished or newer than the data file.
- */
-async function findSavedFile({ disk, paths, log }: StoreDeps): Promise<string | undefined> {
-  const folder = dirname(paths.snapshot);
-  const start = basename(`${paths.snapshot}.saved-`);
-  const names = (await disk.list(folder)).filter((name) => name.startsWith(start)).sort();
-  const snapshot = disk.stat(paths.snapshot);
-  let saved: string | undefined;
-  for (const name of names) {
-    const file = `${folder}/${name}`;
-    const isPart = name.endsWith('.part');
-    if (isPart) log('warn', 'An unfinished saved file is next to the data file', { file });
-    else saved = file;
-    const isOld =
-      snapshot === undefined || (disk.stat(file)?.changedAt ?? 0n) <= snapshot.changedAt;
-    if (isPart || isOld) continue;
-    const event =
-      'A saved file is newer than the data file: it may have pets that the data file lacks';
-    log('warn', event, { file, dataFile: paths.snapshot });
+    log('warn', 'Cannot write a new journal: syncing the existing file instead', details);
+    await files.keepFound({ ...journal, snapshot: snapshot!.id }).catch((cause: unknown) => {
+      const reasons = `${messageOf(error)}; ${messageOf(cause)}`;
+      const advice = `free ${files.neededBytes} bytes for a new journal`;
+      throw new Error(`${paths.journal} cannot be made durable: ${advice} (${reasons})`);
+    });
   }
-  return saved;
-}
-
-/** Returns the refusal of an empty store: it would hide the pets of the saved file next to it. */
-function onlySaved(snapshot: string, saved: string): Error {
-  return new Error(
-    `There is no data file ${snapshot}, but ${saved} has the pets that a service saved: ` +
-      'rename it to the data file, or move it away to start with no pets',
-  );
 }
 
 /**
@@ -154,8 +141,9 @@ function onlySaved(snapshot: string, saved: string): Error {
  */
 async function expectNoMountPoint({ disk, paths }: StoreDeps): Promise<void> {
   if (disk.stat(paths.snapshot) === undefined) return;
+  const path = paths.unfinished();
   try {
-    await disk.link(paths.snapshot, paths.tmp);
+    await disk.link(paths.snapshot, path);
   } catch (error) {
     // Some file systems have no hard links.
     if ((error as { readonly code?: unknown }).code !== 'EXDEV') return;
@@ -164,42 +152,27 @@ async function expectNoMountPoint({ disk, paths }: StoreDeps): Promise<void> {
         'mount its folder',
     );
   }
-  await removeFile(disk, paths.tmp);
+  await removeFile(disk, path);
 }
 
-/**
- * Adds the keys of the last checkpoint and of the journal, if their pets are stored. Each gets a
- * new lifetime: the time of day may have been corrected since, so its age is unknown.
- *
- * The key of a pet that the snapshot lacks is taken from the journal only: a checkpoint that was
- * cut off may have left the key of a create in doubt, whose id went to another pet since.
- */
-function addKeys(
-  { paths, log, pets, keys: table }: StoreDeps,
-  { snapshot, journal, keys, strayKeys }: DataFileContent,
-): void {
-  const lastSnapshotId = snapshot?.id.lastId ?? 0n;
-  for (const entry of keys) if (entry.id <= lastSnapshotId) table.add(entry);
-  if (strayKeys > 0) {
-    const details = { file: paths.keys, keys: strayKeys };
-    log('warn', 'Dropped idempotency keys whose pets are missing or different', details);
-  }
-  for (const { key, id } of journal?.keys ?? []) {
-    const pet = pets.get(id);
-    if (pet !== undefined) table.add({ key, id, petCrc: zlib.crc32(pet.text) });
-  }
-}
-
-function logContent(
-  { paths, log }: StoreDeps,
-  { kind, lengthBytes, tornBytes }: JournalContent,
-): void {
+function logContent({ paths, log }: StoreDeps, data: DataFileContent): void {
+  const { snapshot, journal, droppedKeys, lostAfter } = data;
   const file = paths.journal;
-  if (tornBytes > 0) {
-    const position = { file, offset: lengthBytes, bytes: tornBytes };
+  if (snapshot?.hasChecksum === false) {
+    const event = 'The data file has no checksum line: a changed letter in it would not be noticed';
+    log('info', event, { file: paths.snapshot });
+  }
+  if (journal !== undefined && journal.tornBytes > 0) {
+    const position = { file, offset: journal.lengthBytes, bytes: journal.tornBytes };
     log('warn', 'Dropped a torn commit that was never acknowledged', position);
   }
-  if (kind === 'obsolete') {
-    log('info', 'Ignored a journal whose pets are all in the data file', { file });
+  if (droppedKeys > 0) {
+    const event = 'Dropped idempotency keys whose pets are missing or different';
+    log('warn', event, { dataFile: paths.snapshot, keys: droppedKeys });
+  }
+  if (lostAfter !== undefined) {
+    const event = 'The data file ends before the last pet that its journal names: pets are missing';
+    const ids = { lastId: snapshot?.id.lastId ?? 0n, lastIdOfJournal: lostAfter };
+    log('warn', event, { dataFile: paths.snapshot, ...ids });
   }
 }

@@ -18,7 +18,6 @@
  * (parsePetAt).
  */
 
-import { randomInt } from 'node:crypto';
 import zlib from 'node:zlib';
 import { CLOSE_BRACKET, COMMA, OPEN_BRACKET } from '../../base/ascii.ts';
 import { JsonSyntaxError, skipSpace } from '../../base/json.ts';
@@ -27,17 +26,17 @@ import { findInvalidUtf8 } from '../../base/utf8.ts';
 import { InvalidPetError, MAX_PET_BYTES, parsePetAt } from '../../model/pet-text.ts';
 import { stringifyPet } from '../../model/stringify-pet.ts';
 import { ScannedPets, scanPets, scannedBytes, type ScannedBytes } from '../table/pet-scanner.ts';
-import { SEPARATOR, type PetTable, type TablePet } from '../table/pet-table.ts';
+import { SEPARATOR, type PetTable } from '../table/pet-table.ts';
 import { DamagedFileError } from './damaged-file-error.ts';
 import type { DiskFile } from './disk.ts';
 import { FileWindow } from './file-window.ts';
 import type { SnapshotId } from './journal-line.ts';
+import { randomBits } from './store-paths.ts';
 
 /** The text of a snapshot, for a writer. */
 export class SnapshotText {
   readonly #memory: Memory;
   readonly #pets: PetTable;
-  readonly #more: readonly TablePet[];
   readonly #randomBits: () => number;
   /**
    * After the last chunk: the CRC-32 through the closing bracket, and how many bytes it covers.
@@ -45,20 +44,11 @@ export class SnapshotText {
   crc = 0;
   arrayBytes = 0;
 
-  /**
-   * The text has the pets of the table, and `more` that follow them. `randomBits` returns the 32
-   * bits of an empty snapshot.
-   */
-  constructor(
-    memory: Memory,
-    pets: PetTable,
-    more: readonly TablePet[] = [],
-    randomBits: () => number = () => randomInt(2 ** 32),
-  ) {
+  /** `bits` returns the 32 bits of an empty snapshot. */
+  constructor(memory: Memory, pets: PetTable, bits: () => number = randomBits) {
     this.#memory = memory;
     this.#pets = pets;
-    this.#more = more;
-    this.#randomBits = randomBits;
+    this.#randomBits = bits;
   }
 
   *chunks(): Generator<Buffer> {
@@ -68,10 +58,6 @@ export class SnapshotText {
     for (const chunk of this.#pets.chunks()) {
       yield this.#counted(this.#bytes(separator));
       yield this.#counted(chunk);
-      separator = SEPARATOR.toString();
-    }
-    for (const { text } of this.#more) {
-      yield this.#counted(this.#bytes(`${separator}${text}`));
       separator = SEPARATOR.toString();
     }
     const isEmpty = separator === '[\n';
@@ -90,6 +76,20 @@ export class SnapshotText {
     this.arrayBytes += chunk.length;
     return chunk;
   }
+}
+
+/**
+ * Returns the CRC-32 of a snapshot that has the pets of the table up to an id, through its closing
+ * bracket. An empty snapshot has random blanks, so it has no such CRC.
+ */
+export function crcOfPets(pets: PetTable, lastId: bigint): number {
+  let crc = 0;
+  let separator: Buffer | string = '[\n';
+  for (const chunk of pets.chunks(lastId)) {
+    crc = zlib.crc32(chunk, zlib.crc32(separator, crc));
+    separator = SEPARATOR;
+  }
+  return zlib.crc32('\n]', crc);
 }
 
 /** What is known of a snapshot, in addition to its pets. */

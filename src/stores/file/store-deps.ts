@@ -21,7 +21,6 @@ export interface StoreDeps {
   readonly log: Log;
   /** Counts the journal's syncs that succeed. */
   readonly syncSeconds: Histogram;
-  readonly longJournalBytes: number;
-  /** For tests: the random bits of an empty snapshot. */
+  /** For tests: 32 random bits. */
   readonly randomBits?: (() => number) | undefined;
 }

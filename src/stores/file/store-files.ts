@@ -1,113 +1,104 @@
 /**
- * The files of an open store: its snapshot and its journal, how a journal is renewed, and where the
- * pets are.
+ * The files of an open store. Each is written from memory, which has every acknowledged pet, and
+ * never from another file:
  *
- * A start, and a running store whose journal must not be written any more, call `renewJournal`. It
- * takes the cheaper of two ways, and the other one if the first fails:
+ *     renew        a new journal: a header, the keys of the snapshot's pets, the pets that the
+ *                  snapshot lacks, and the commit in doubt
+ *     checkpoint   a new snapshot with all pets; then the journal is removed, or, if there are
+ *                  keys, renewed for them
+ *     save         all pets in a separate file, if the store must not write its own
  *
- *     copy         the complete lines and the commit in doubt go to a new journal, which is synced,
- *                  renamed over the old one, and its folder synced
- *     checkpoint   all pets and the commit in doubt go into a new snapshot; the journal is removed
+ * A start, and a store whose journal must not be written any more, call `renew`. A journal that was
+ * removed, cut, or changed by another program, and one whose sync failed, are the same case.
  *
- * The commit in doubt is taken from memory, never from the file. A copy is possible only as long as
- * the journal follows the snapshot, and the journal's path still leads to it.
- *
- * After a rename whose folder could not be synced, a power failure may bring back either file. Both
- * are complete, and nothing may be added to them: the next try makes a new file.
+ * Each file is written under a name that no other process uses, synced, and renamed; then the
+ * folder is synced. The name counts only after that: if the folder's sync fails, a power failure
+ * may bring back the file before it. Both have every acknowledged pet, nothing is added to them,
+ * and the next try makes a new file.
  */
 
 import { dirname } from 'node:path';
-import zlib from 'node:zlib';
 import type { PetsLocation } from '../../model/pet-store.ts';
-import { encodeCommit, type Commit } from '../commits/commit.ts';
-import { isAtItsPath, recognizeSnapshot, writeSnapshot, type KnownSnapshot } from './checkpoint.ts';
-import type { FileStat } from './disk.ts';
-import { Journal, journalAttributes, type JournalFile } from './journal.ts';
-import { JournalLostError, pathState, ReadOnlyError } from './path-state.ts';
-import { chunksOf } from './read-file.ts';
-import { removeFile, replaceFile } from './replace-file.ts';
-import { savePets, type SavedFile } from './saved-file.ts';
+import { encodeCommit, encodeKeysLine, encodeTexts, type Commit } from '../commits/commit.ts';
+import type { KeyEntry } from '../idempotency/key-table.ts';
+import type { DiskFile, FileAttributes, FileStat } from './disk.ts';
+import { encodeLine, headerText, type SnapshotId } from './journal-line.ts';
+import { Journal, type JournalLines } from './journal.ts';
+import { isSameFile, isUnchanged, JournalLostError } from './path-state.ts';
+import { crcOf, withFile } from './read-file.ts';
+import { attributesOf, removeFile, replaceFile } from './replace-file.ts';
+import { SnapshotText } from './snapshot.ts';
 import type { StoreDeps } from './store-deps.ts';
 import { replacedError } from './store-lock.ts';
 
-/** A journal up to this length is copied; a longer one only if it is shorter than the pets. */
-export const LONG_JOURNAL_BYTES: number = 64 << 20;
+/** A file with all pets up to an id, as it was read or written. */
+export interface PetsFile {
+  readonly id: SnapshotId;
+  /** How many bytes the CRC of its id covers. */
+  readonly arrayBytes: number;
+  readonly entry: FileStat;
+  /** True once its folder is synced. */
+  readonly isNameDurable: boolean;
+}
 
-/** The approximate size of an entry in the idempotency file. */
+/** The bounds of a line that `renew` writes. */
+const MAX_LINE_PETS = 1024;
+const MAX_LINE_BYTES: number = 1 << 20;
+/** The approximate size of a key in a journal, and of a line without its pets. */
 const KEY_BYTES = 80;
+const LINE_BYTES = 100;
 
+const SNAPSHOT_REPLACED = 'The data file is not the one that this process read or wrote';
 const JOURNAL_REPLACED = 'Another file has replaced the journal';
-
-type Way = 'copy' | 'checkpoint';
 
 export class StoreFiles {
   readonly #deps: StoreDeps;
-  #snapshot: KnownSnapshot | undefined;
-  /** A new snapshot that may have its name although its rename reported failure. */
-  #renamed: KnownSnapshot | undefined;
-  /** The journal that gets the lines. Only `renewJournal` replaces it. */
-  journal: Journal;
-  #saved: SavedFile | undefined;
+  /** The snapshots that may be at its path: two after a rename that reported failure. */
+  #snapshots: readonly PetsFile[];
+  #journal: Journal | undefined;
+  /** The files that may be at the journal's path. */
+  #journalEntries: readonly FileStat[];
+  #saved: (PetsFile & { readonly path: string }) | undefined;
+  /** How many bytes the last file that was begun needs. */
+  neededBytes = 0;
 
-  /** `found` is the journal at its path; undefined if there is none. */
-  constructor(
-    deps: StoreDeps,
-    snapshot: KnownSnapshot | undefined,
-    found: JournalFile | undefined,
-  ) {
+  /** `snapshot` and `journal` are the files that a start found. */
+  constructor(deps: StoreDeps, snapshot: PetsFile | undefined, journal: FileStat | undefined) {
     this.#deps = deps;
-    this.#snapshot = snapshot;
-    this.journal = this.#newJournal(found);
+    this.#snapshots = snapshot === undefined ? [] : [snapshot];
+    this.#journalEntries = journal === undefined ? [] : [journal];
+  }
+
+  get journal(): Journal | undefined {
+    return this.#journal;
   }
 
   get snapshotBytes(): number {
-    return this.#snapshot?.entry.sizeBytes ?? 0;
-  }
-
-  /** True if the snapshot has all pets, durably. */
-  get isSnapshotCurrent(): boolean {
-    const snapshot = this.#snapshot;
-    return snapshot?.isDurable === true && snapshot.id.lastId === this.#deps.pets.lastId;
-  }
-
-  /**
-   * Replaces a journal that gets no more lines by a new one; see above. `doubt` is the commit
-   * that the old one may or may not have; `onDurable` is called once it is durable. The ways are
-   * tried in turn. Rejects with ReadOnlyError, or else with the first error.
-   */
-  async renewJournal(
-    doubt?: Commit,
-    onDurable: () => void = () => undefined,
-    ways: readonly Way[] = this.#cheapestFirst(),
-  ): Promise<void> {
-    this.#assertReplaceable();
-    await this.recognize();
-    this.#assertFollows(doubt);
-    const isDone = doubt === undefined && this.isSnapshotCurrent;
-    const way = isDone ? 'checkpoint' : await this.#takeFirst(ways, doubt);
-    onDurable();
-    if (way === 'checkpoint') await this.#removeJournal();
+    return this.#snapshots[0]?.entry.sizeBytes ?? 0;
   }
 
   /**
    * Throws ReadOnlyError if lock or journal are not this store's any more, and JournalLostError if
-   * the journal was removed or changed. Its file must have `extra` bytes after its complete lines,
-   * if that is given.
+   * the journal is missing or was changed.
    */
-  assertOwned(extra?: number): void {
-    this.#deps.lock.assertHeld();
-    const state = this.journal.pathState(extra);
-    switch (state) {
-      case 'same':
-        return;
-      case 'missing':
-        throw new JournalLostError('the journal was removed');
-      case 'changed':
-        this.journal.isTrusted = false;
-        throw new JournalLostError('another program has changed the journal');
-      case 'replaced':
-        throw replacedError(this.#deps.lock, JOURNAL_REPLACED);
-    }
+  assertOwned(): void {
+    const { disk, paths } = this.#deps;
+    this.#assertReplaceable();
+    if (this.#journal === undefined) throw new JournalLostError('there is no journal');
+    const there = disk.stat(paths.journal);
+    if (there === undefined) throw new JournalLostError('the journal was removed');
+    const isWhole =
+      isSameFile(there, this.#journal.entry) && this.#journal.mayHave(there.sizeBytes);
+    if (!isWhole) throw new JournalLostError('another program has changed the journal');
+  }
+
+  /**
+   * Rejects with ReadOnlyError if the snapshot at its path is not the one that this store read or
+   * wrote. A file of the same length and CRC is the same snapshot, even if it was touched, or
+   * restored from a copy; such a file is made durable first.
+   */
+  async assertSnapshot(): Promise<void> {
+    await this.#recognize();
   }
 
   /** Resolves with the free bytes of the disk: infinite if it does not report them. */
@@ -116,206 +107,270 @@ export class StoreFiles {
     return disk.freeBytes(dirname(paths.snapshot)).catch(() => Infinity);
   }
 
-  /** Makes the complete lines durable in their place, if there is no room for a copy. */
-  async rewriteLastLine(lastOffset: number): Promise<void> {
-    this.#deps.lock.assertHeld();
-    this.#findRenamed();
-    await this.journal.rewriteLastLine(lastOffset);
-    // With the folder, the name of a new snapshot became durable, too.
-    this.#markDurable();
+  /** Writes a new journal. `doubt` is a commit that the old one may or may not have. */
+  async renew(doubt?: Commit): Promise<void> {
+    const { disk, paths, pets, keys } = this.#deps;
+    const snapshot = await this.#recognize();
+    // Otherwise a power failure could bring back the snapshot before it, beside this journal.
+    if (snapshot?.isNameDurable !== true)
+      throw new Error('The name of the data file is not durable');
+    if (doubt !== undefined && doubt.after !== pets.lastId) {
+      throw new Error(`A commit in doubt follows pet ${doubt.after}, which is not the last one`);
+    }
+    const lines = { snapshot: snapshot.id, lengthBytes: 0, crc: 0 };
+    const entries = [...keys.entries()];
+    const last = doubt === undefined ? '' : encodeCommit(doubt);
+    const { count, textBytes } = pets.sizeAfter(snapshot.id.lastId);
+    const lineCount = 3 + count / MAX_LINE_PETS + textBytes / MAX_LINE_BYTES;
+    const aroundBytes = KEY_BYTES * entries.length + LINE_BYTES * lineCount;
+    await this.#expectRoom(Math.ceil(textBytes + aroundBytes + Buffer.byteLength(last)));
+    // Nothing is added to it any more; on Windows an open file cannot be replaced.
+    await this.#journal?.close();
+    const { mode, owner } = attributesOf(disk, paths.snapshot);
+    const file = await this.#replace(
+      paths.journal,
+      // Its owner may always read and write it.
+      { mode: mode === undefined ? undefined : mode | 0o600, owner },
+      this.#linesOf(lines, entries, last),
+      (entry) => (this.#journalEntries = [...this.#journalEntries, entry]),
+    );
+    this.#journal = new Journal(this.#deps, file, lines);
+    this.#journalEntries = [this.#journal.entry];
+    await disk.syncDirectory(dirname(paths.journal));
+    this.#journal.isNameDurable = true;
   }
 
   /**
-   * Finds the known snapshot at its path, even if it was touched. Rejects if another one is there.
+   * Continues with the journal that a start found, if there is no room for a new one: makes its
+   * complete lines durable in their place. Rejects if another name leads to the file, such as that
+   * of a backup, or if a rename was tried, so that another file may be at its path.
    */
-  async recognize(): Promise<void> {
-    this.#findRenamed();
-    this.#snapshot = await recognizeSnapshot(this.#deps, this.#snapshot);
+  async keepFound(lines: JournalLines & { readonly lastOffset: number }): Promise<void> {
+    const { disk, paths } = this.#deps;
+    const [found, ...others] = this.#journalEntries;
+    const isUntouched = this.#journal === undefined && others.length === 0;
+    if (found === undefined || !isUntouched) throw new Error('A new journal may have replaced it');
+    if (found.links > 1) throw new Error(`${paths.journal} has another link, such as a backup`);
+    this.#assertReplaceable();
+    const file = await disk.open(paths.journal, 'edit');
+    const journal = new Journal(this.#deps, file, lines);
+    try {
+      if (!isSameFile(journal.entry, found)) throw replacedError(this.#deps.lock, JOURNAL_REPLACED);
+      await journal.rewriteLastLine(lines.lastOffset);
+      await disk.syncDirectory(dirname(paths.journal));
+    } catch (error) {
+      await journal.close();
+      throw error;
+    }
+    journal.isNameDurable = true;
+    this.#journal = journal;
+  }
+
+  /** Writes a snapshot with all pets, and then removes the journal, or renews it for the keys. */
+  async checkpoint(): Promise<void> {
+    const { disk, paths, pets, keys } = this.#deps;
+    const known = await this.#recognize();
+    const isCurrent = known?.isNameDurable === true && known.id.lastId === pets.lastId;
+    if (!isCurrent) {
+      await this.#expectRoom(pets.textBytes + LINE_BYTES);
+      const add = (file: PetsFile): unknown => (this.#snapshots = [...this.#snapshots, file]);
+      const written = await this.#writePets(paths.snapshot, () => this.#assertUnchanged(), add);
+      this.#snapshots = [written];
+      await disk.syncDirectory(dirname(paths.snapshot));
+      this.#snapshots = [{ ...written, isNameDurable: true }];
+    }
+    const hasKeys = keys.entries().next().done === false;
+    if (hasKeys) await this.renew();
+    else await this.#removeJournal();
+  }
+
+  /** The next journal is a new one, since this one is lost, and the snapshot has all its pets. */
+  forgetJournal(): void {
+    this.#journal = undefined;
   }
 
   /** Writes all pets to a separate file, durably. Resolves with its path. */
   async save(): Promise<string> {
-    if (!this.#isSavedThere()) this.#saved = await savePets(this.#deps);
-    const saved = this.#saved!;
-    await this.#deps.disk.syncDirectory(dirname(saved.path));
-    this.#saved = { ...saved, isDurable: true };
-    return saved.path;
+    const { disk, paths, clock } = this.#deps;
+    let time = clock.timeOfDay();
+    let path = paths.saved(new Date(time));
+    while (disk.stat(path) !== undefined) path = paths.saved(new Date((time += 1)));
+    // The folder may be gone.
+    await disk.makeDirectory(dirname(path));
+    const written = await this.#writePets(path, () => {
+      if (disk.stat(path) !== undefined) throw new Error(`${path} exists already`);
+    });
+    this.#saved = { ...written, path };
+    await disk.syncDirectory(dirname(path));
+    this.#saved = { ...written, path, isNameDurable: true };
+    return path;
   }
 
   /** Returns where the acknowledged pets are. This decides how the store and the process end. */
   whereAreThePets(): PetsLocation {
     const { disk, paths, pets } = this.#deps;
+    const [snapshot, ...others] = this.#snapshots;
+    const [journal, saved] = [this.#journal, this.#saved];
+    const isThere = (path: string, file: PetsFile | undefined): file is PetsFile => {
+      const entry = disk.stat(path);
+      return file !== undefined && entry !== undefined && isUnchanged(file.entry, entry);
+    };
     try {
-      const { lastId } = pets;
-      if (lastId === 0n) return 'snapshot';
-      const snapshot = this.#snapshot;
-      const hasSnapshot = snapshot !== undefined && isAtItsPath(disk, paths.snapshot, snapshot);
-      const isAll = hasSnapshot && snapshot.id.lastId >= lastId;
-      // A power failure may bring back the snapshot before it, which the journal names.
-      const isBefore = !this.#isFollowed() && this.journal.snapshot.lastId >= lastId;
-      if (isAll && (snapshot.isDurable || isBefore)) return 'snapshot';
-      const isFollowed = hasSnapshot && (isAll || this.#isFollowed());
+      if (pets.lastId === 0n) return 'snapshot';
+      const hasSnapshot = snapshot?.isNameDurable === true && isThere(paths.snapshot, snapshot);
+      if (hasSnapshot && snapshot.id.lastId === pets.lastId) return 'snapshot';
+      const isFollowed = hasSnapshot && isSameSnapshot(journal?.snapshot, snapshot.id);
       if (isFollowed && this.#isJournalWhole()) return 'journal';
-      if (this.#saved?.isDurable === true && this.#isSavedThere()) return 'saved';
-      return 'memory only';
+      const hasAll = saved?.isNameDurable === true && saved.id.lastId === pets.lastId;
+      if (hasAll && isThere(saved.path, saved)) return 'saved';
+      const names = [snapshot, journal, saved].filter((file) => file !== undefined);
+      const areKnown = others.length === 0 && names.every(({ isNameDurable }) => isNameDurable);
+      return areKnown ? 'memory only' : 'cannot be told';
     } catch {
       return 'cannot be told';
     }
   }
 
-  /** Tries the ways in turn, and resolves with the first that succeeds. */
-  async #takeFirst(ways: readonly Way[], doubt: Commit | undefined): Promise<Way> {
-    const errors: unknown[] = [];
-    for (const way of ways) {
-      try {
-        if (way === 'copy' && !this.#canCopy(doubt)) continue;
-        await (way === 'copy' ? this.#copyJournal(doubt) : this.#writeSnapshot(doubt));
-        return way;
-      } catch (error) {
-        if (error instanceof ReadOnlyError) throw error;
-        errors.push(error);
-      }
-    }
-    throw errors[0];
-  }
-
-  /** No line may be added to a journal whose snapshot was replaced. */
-  #findRenamed(): void {
-    const { disk, paths } = this.#deps;
-    const renamed = this.#renamed;
-    if (renamed === undefined || !isAtItsPath(disk, paths.snapshot, renamed)) return;
-    [this.#snapshot, this.#renamed] = [renamed, undefined];
-  }
-
-  #markDurable(): void {
-    if (this.#snapshot !== undefined) this.#snapshot = { ...this.#snapshot, isDurable: true };
-  }
-
-  /** True if the snapshot is the one that the journal's header names. */
-  #isFollowed(): boolean {
-    const { snapshot } = this.journal;
-    const id = this.#snapshot?.id;
-    return id?.crc === snapshot.crc && id.lastId === snapshot.lastId;
-  }
-
-  /** Throws if memory has pets of the commit in doubt already: they would be written twice. */
-  #assertFollows(doubt: Commit | undefined): void {
-    if (doubt === undefined || doubt.after === this.#deps.pets.lastId) return;
-    throw new Error(`A commit in doubt follows pet ${doubt.after}, which is not the last one`);
-  }
-
-  /** Throws ReadOnlyError unless the journal at its path may be replaced or removed. */
-  #assertReplaceable(): void {
-    this.#deps.lock.assertHeld();
-    if (this.journal.pathState() !== 'replaced') return;
-    throw replacedError(this.#deps.lock, JOURNAL_REPLACED);
+  async close(): Promise<void> {
+    await this.#journal?.close();
   }
 
   #isJournalWhole(): boolean {
     const { disk, paths } = this.#deps;
-    const { lengthBytes, isTrusted } = this.journal;
-    const isThere = lengthBytes > 0 && isTrusted && this.journal.pathState() === 'same';
-    // A line that failed may follow the complete ones.
-    return isThere && (disk.stat(paths.journal)?.sizeBytes ?? 0) >= lengthBytes;
+    const journal = this.#journal;
+    if (journal?.isNameDurable !== true) return false;
+    const there = disk.stat(paths.journal);
+    const isThere = there !== undefined && isSameFile(there, journal.entry);
+    return isThere && journal.mayHave(there.sizeBytes);
   }
 
-  #isSavedThere(): boolean {
-    const saved = this.#saved;
-    if (saved === undefined || saved.id.lastId < this.#deps.pets.lastId) return false;
-    return pathState(this.#deps.disk, saved.path, saved.entry, saved.entry.sizeBytes) === 'same';
+  /** Throws ReadOnlyError unless the lock is held, and no other file is at the journal's path. */
+  #assertReplaceable(): void {
+    const { disk, paths, lock } = this.#deps;
+    lock.assertHeld();
+    const there = disk.stat(paths.journal);
+    if (there === undefined || (there.isFile && there.sizeBytes === 0)) return;
+    if (this.#journalEntries.some((entry) => isSameFile(entry, there))) return;
+    throw replacedError(lock, JOURNAL_REPLACED);
   }
 
-  #canCopy(doubt: Commit | undefined): boolean {
-    this.#findRenamed();
-    const hasLines = this.journal.lengthBytes > 0 || doubt !== undefined;
-    const isGood = this.#isFollowed() && this.journal.isTrusted;
-    return hasLines && isGood && this.journal.pathState() === 'same';
+  /** Throws ReadOnlyError unless the files at the paths may be replaced. */
+  #assertUnchanged(): void {
+    const { disk, paths, lock } = this.#deps;
+    this.#assertReplaceable();
+    const there = disk.stat(paths.snapshot);
+    if (there === undefined && this.#snapshots.length === 0) return;
+    const isOwn = ({ entry }: PetsFile): boolean =>
+      there !== undefined && isUnchanged(entry, there);
+    if (!this.#snapshots.some(isOwn)) throw replacedError(lock, SNAPSHOT_REPLACED);
   }
 
-  #cheapestFirst(): readonly Way[] {
-    const { lengthBytes } = this.journal;
-    const { longJournalBytes, pets } = this.#deps;
-    const isCopyCheaper = lengthBytes <= longJournalBytes || lengthBytes < pets.textBytes;
-    return isCopyCheaper ? ['copy', 'checkpoint'] : ['checkpoint', 'copy'];
-  }
-
-  async #writeSnapshot(doubt: Commit | undefined): Promise<void> {
-    const { disk, paths, pets, keys } = this.#deps;
-    this.#deps.lock.assertHeld();
-    await this.journal.cutFoundTail();
-    await this.#expectRoom(pets.textBytes + KEY_BYTES * keys.length);
-    await writeSnapshot(this.#deps, this.#snapshot, doubt, (snapshot) => {
-      this.#renamed = snapshot;
-    });
-    // Set without a stat: if one failed, the next try could copy the old snapshot's journal.
-    [this.#snapshot, this.#renamed] = [this.#renamed, undefined];
-    await disk.syncDirectory(dirname(paths.snapshot));
-    this.#markDurable();
-  }
-
-  /** Copies the complete lines, and adds the commit in doubt. */
-  async #copyJournal(doubt: Commit | undefined): Promise<void> {
-    const { disk, paths } = this.#deps;
-    const old = this.journal;
-    const { lengthBytes, crc } = old;
-    const line = doubt === undefined ? undefined : old.encode(encodeCommit(doubt));
-    await this.#expectRoom(lengthBytes + (line?.bytes.length ?? 0));
-    const replacement = {
-      ...{ disk, path: paths.journal, tmpPath: paths.tmp },
-      attributes: journalAttributes(this.#deps),
-      assertOwned: () => this.#assertReplaceable(),
-      beforeRename: (copy: FileStat) => old.acceptCopy(copy),
-    };
-    const file = await replaceFile(replacement, this.#copyOf(old, line?.bytes));
-    this.journal = this.#newJournal({ file, entry: file.stat(), lengthBytes, crc });
-    await old.close().catch(() => undefined);
-    await disk.syncDirectory(dirname(paths.journal));
-    if (line !== undefined) this.journal.append(line);
-  }
-
-  async *#copyOf(old: Journal, line: Buffer | undefined): AsyncGenerator<Buffer> {
-    const { disk, paths, memory } = this.#deps;
-    if (old.lengthBytes > 0) {
-      let crc = 0;
-      const file = await disk.open(paths.journal, 'read');
-      try {
-        for await (const chunk of chunksOf(file, old.lengthBytes, memory)) {
-          crc = zlib.crc32(chunk, crc);
-          yield chunk;
-        }
-      } finally {
-        await file.close().catch(() => undefined);
-      }
-      if (crc !== old.crc) throw new Error('The journal was changed');
+  /** Resolves with the snapshot at its path, or undefined before the first one. */
+  async #recognize(): Promise<PetsFile | undefined> {
+    const { disk, paths, lock, memory } = this.#deps;
+    this.#assertReplaceable();
+    const entry = disk.stat(paths.snapshot);
+    if (entry === undefined && this.#snapshots.length === 0) return undefined;
+    let found = this.#snapshots.find((known) => entry && isUnchanged(known.entry, entry));
+    for (const known of found === undefined && entry?.isFile === true ? this.#snapshots : []) {
+      if (entry?.sizeBytes !== known.entry.sizeBytes) continue;
+      const isSame = await withFile(disk, paths.snapshot, async (file) => {
+        if ((await crcOf(file, known.arrayBytes, memory)) !== known.id.crc) return false;
+        // The program that put it there may not have synced it.
+        await file.sync();
+        await disk.syncDirectory(dirname(paths.snapshot));
+        return true;
+      });
+      if (isSame) found = { ...known, entry };
     }
-    if (line !== undefined) yield line;
+    if (found === undefined) throw replacedError(lock, SNAPSHOT_REPLACED);
+    this.#snapshots = [found];
+    return found;
   }
 
-  /** Removes a journal whose pets are all in the snapshot, and prepares a new one. */
+  async #replace(
+    path: string,
+    attributes: FileAttributes,
+    chunks: Iterable<Buffer>,
+    beforeRename: (entry: FileStat) => unknown,
+    assertOwned: () => void = () => this.#assertUnchanged(),
+  ): Promise<DiskFile> {
+    const { disk, paths } = this.#deps;
+    const tmpPath = paths.unfinished();
+    return replaceFile({ disk, path, tmpPath, attributes, assertOwned, beforeRename }, chunks);
+  }
+
+  /** Writes all pets as a snapshot, whose folder has to be synced afterwards. */
+  async #writePets(
+    path: string,
+    assertOwned: () => void,
+    beforeRename: (file: PetsFile) => unknown = () => undefined,
+  ): Promise<PetsFile> {
+    const { disk, paths, memory, pets, randomBits } = this.#deps;
+    const text = new SnapshotText(memory, pets, randomBits);
+    const { lastId } = pets;
+    const written = (entry: FileStat): PetsFile => {
+      const { crc, arrayBytes } = text;
+      return { id: { crc, lastId }, arrayBytes, entry, isNameDurable: false };
+    };
+    const attributes = attributesOf(disk, paths.snapshot);
+    const report = (entry: FileStat): unknown => beforeRename(written(entry));
+    const file = await this.#replace(path, attributes, text.chunks(), report, assertOwned);
+    const entry = file.stat();
+    await file.close().catch(() => undefined);
+    return written(entry);
+  }
+
   async #removeJournal(): Promise<void> {
     const { disk, paths } = this.#deps;
-    this.#assertReplaceable();
-    if (disk.stat(paths.journal) !== undefined) {
-      // From here on the snapshot is the only file that has the pets.
-      await this.recognize();
-      await removeFile(disk, paths.journal);
-      // Otherwise a power failure may bring it back, with what was cut off from it.
-      await disk.syncDirectory(dirname(paths.journal));
+    await this.#journal?.close();
+    if (disk.stat(paths.journal) === undefined) return;
+    // From here on the snapshot is the only file that has the pets.
+    await this.#recognize();
+    await removeFile(disk, paths.journal);
+    // Otherwise a power failure may bring it back, with what was cut off from it.
+    await disk.syncDirectory(dirname(paths.journal));
+  }
+
+  /** Yields the lines of a new journal, and counts them. */
+  *#linesOf(
+    lines: { -readonly [Name in keyof JournalLines]: JournalLines[Name] },
+    keys: readonly KeyEntry[],
+    last: string,
+  ): Generator<Buffer> {
+    const { memory, pets } = this.#deps;
+    const { lastId } = lines.snapshot;
+    const line = (text: string): Buffer => {
+      const { bytes, crc } = encodeLine(memory, text, lines.crc);
+      lines.crc = crc;
+      lines.lengthBytes += bytes.length;
+      return bytes;
+    };
+    let at = 0;
+    const keysUpTo = (id: bigint): readonly KeyEntry[] => {
+      const start = at;
+      while (at < keys.length && keys[at]!.id <= id) at += 1;
+      return keys.slice(start, at);
+    };
+    yield line(headerText(lines.snapshot));
+    const older = keysUpTo(lastId);
+    if (older.length > 0) yield line(encodeKeysLine(older));
+    for (const batch of pets.batchesAfter(lastId, MAX_LINE_PETS, MAX_LINE_BYTES)) {
+      yield line(encodeTexts(batch.after, batch.text, keysUpTo(batch.lastId)));
     }
-    const old = this.journal;
-    this.journal = this.#newJournal(undefined);
-    await old.close().catch(() => undefined);
+    if (last !== '') yield line(last);
   }
 
   /** Rejects if the file system reports less room. If it cannot report it, the write is tried. */
   async #expectRoom(bytes: number): Promise<void> {
+    this.neededBytes = bytes;
     const free = await this.freeBytes();
     if (free >= bytes) return;
     const message = `ENOSPC: no space left on device: ${bytes} bytes are needed, ${free} are free`;
     throw Object.assign(new Error(message), { code: 'ENOSPC' });
   }
+}
 
-  #newJournal(found: JournalFile | undefined): Journal {
-    return new Journal(this.#deps, this.#snapshot?.id ?? { crc: 0, lastId: 0n }, found);
-  }
+function isSameSnapshot(one: SnapshotId | undefined, other: SnapshotId): boolean {
+  return one?.crc === other.crc && one.lastId === other.lastId;
 }

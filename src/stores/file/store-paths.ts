@@ -1,27 +1,35 @@
 /** The paths of a store's files: next to the data file, and beginning with its name. */
+
+import { randomInt } from 'node:crypto';
+import { hex } from './journal-line.ts';
+
 export interface StorePaths {
   readonly snapshot: string;
   readonly journal: string;
-  /** The idempotency keys of the last checkpoint. */
-  readonly keys: string;
   readonly lock: string;
-  /** A snapshot or a journal that is being written. */
-  readonly tmp: string;
-  readonly keysTmp: string;
+  /** The idempotency keys of releases 1.1 and 1.2. */
+  readonly oldKeys: string;
   /** The file for all pets if the store must not write the data file. */
   saved(at: Date): string;
+  /** A file that is being written, under a name that no other process uses. */
+  unfinished(): string;
 }
 
+/** How the name of an unfinished file goes on after that of the data file. */
+export const UNFINISHED = '.unfinished-';
+
+/** Returns 32 random bits. */
+export const randomBits = (): number => randomInt(2 ** 32);
+
 /** Returns the paths for the data file `snapshot`, whose symbolic links were followed. */
-export function storePaths(snapshot: string): StorePaths {
+export function storePaths(snapshot: string, bits: () => number = randomBits): StorePaths {
   return {
     snapshot,
     journal: `${snapshot}.journal`,
-    keys: `${snapshot}.keys`,
     lock: `${snapshot}.lock`,
-    tmp: `${snapshot}.tmp`,
-    keysTmp: `${snapshot}.keys.tmp`,
+    oldKeys: `${snapshot}.keys`,
     // 20261121T201500123Z: without colons, which Windows allows in no file name.
     saved: (at) => `${snapshot}.saved-${at.toISOString().replace(/[-:.]/g, '')}`,
+    unfinished: () => `${snapshot}${UNFINISHED}${hex(bits())}`,
   };
 }

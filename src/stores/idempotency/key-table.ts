@@ -22,8 +22,6 @@ export interface KeyEntry {
   readonly id: bigint;
   /** When its 24 hours end by the time of day, in milliseconds since 1970. */
   readonly expiresAt: number;
-  /** CRC-32 of the pet's text. */
-  readonly petCrc: number;
 }
 
 export type KeyClock = Pick<Clock, 'now' | 'timeOfDay'>;
@@ -35,8 +33,6 @@ interface HeldKey {
   readonly id: bigint;
   /** By the monotonic clock. */
   readonly endsAt: number;
-  /** As a signed 32-bit integer, which V8 keeps in the field itself (a Smi). */
-  readonly petCrc: number;
 }
 
 export class KeyTable {
@@ -79,23 +75,21 @@ export class KeyTable {
    * Adds a key for `lifetimeMs` from now. A key is ignored if its id is not greater than the
    * last id: then it was added already.
    */
-  add(
-    { key, id, petCrc }: Omit<KeyEntry, 'expiresAt'>,
-    lifetimeMs: number = KEY_LIFETIME_MS,
-  ): void {
+  add({ key, id }: Omit<KeyEntry, 'expiresAt'>, lifetimeMs: number = KEY_LIFETIME_MS): void {
     if (id <= this.#lastId) return;
     // A key that is stored again moves to the position of its greater id.
     this.#keys.delete(key);
     if (this.#keys.size === this.#capacity) this.#evictOldest();
-    this.#keys.set(flat(key), { id, endsAt: this.#clock.now() + lifetimeMs, petCrc: petCrc | 0 });
+    this.#keys.set(flat(key), { id, endsAt: this.#clock.now() + lifetimeMs });
     this.#lastId = id;
   }
 
-  /** Yields all entries, in ascending order of id. */
+  /** Yields the entries that have not expired, in ascending order of id. */
   *entries(): Generator<KeyEntry> {
-    const toTimeOfDay = this.#clock.timeOfDay() - this.#clock.now();
-    for (const [key, { id, endsAt, petCrc }] of this.#keys) {
-      yield { key, id, expiresAt: Math.round(endsAt + toTimeOfDay), petCrc: petCrc >>> 0 };
+    const now = this.#clock.now();
+    const toTimeOfDay = this.#clock.timeOfDay() - now;
+    for (const [key, { id, endsAt }] of this.#keys) {
+      if (endsAt > now) yield { key, id, expiresAt: Math.round(endsAt + toTimeOfDay) };
     }
   }
 

@@ -26,10 +26,10 @@ export class IdRanges {
     return this.#firstIds.at(range) + BigInt(this.length - 1 - this.#firstIndexes.at(range));
   }
 
-  /** Makes room for one more range. */
-  reserve(): void {
-    this.#firstIds.reserve(1);
-    this.#firstIndexes.reserve(1);
+  /** Makes room for more ranges. */
+  reserve(ranges: number): void {
+    this.#firstIds.reserve(ranges);
+    this.#firstIndexes.reserve(ranges);
   }
 
   push(id: bigint): void {

@@ -28,6 +28,15 @@ export interface TablePet {
   readonly status: PetStatus | undefined;
 }
 
+/** Consecutive pets. */
+export interface PetBatch {
+  /** The last id before them, and their own last one. */
+  readonly after: bigint;
+  readonly lastId: bigint;
+  /** Their texts, joined by commas. */
+  readonly text: string;
+}
+
 /** Memory that was never written takes no space, so a chunk may be large from the start. */
 const CHUNK_BYTES: number = 1 << 20;
 
@@ -81,11 +90,26 @@ export class PetTable {
     return this.#chunks.reduce((sum, { usedBytes }) => sum + usedBytes, 0);
   }
 
+  /** How many pets have a greater id, and the length of their texts, with their separators. */
+  sizeAfter(id: bigint): { readonly count: number; readonly textBytes: number } {
+    const from = this.#ids.countUpTo(id);
+    const count = this.length - from;
+    let textBytes = count === 0 ? 0 : -this.#startOf(from);
+    for (const { firstIndex, usedBytes } of this.#chunks) {
+      if (this.#chunkEnd(firstIndex) > from) textBytes += usedBytes;
+    }
+    return { count, textBytes };
+  }
+
   /** Makes room for these pets, so that adding them cannot fail. */
   reserve(pets: readonly TablePet[]): void {
     let bytes = 0;
+    let ranges = 0;
+    let previous = this.lastId;
     const counts = { available: 0, pending: 0, sold: 0 };
-    for (const { text, status } of pets) {
+    for (const { id, text, status } of pets) {
+      if (id !== previous + 1n || this.length === 0) ranges += 1;
+      previous = id;
       bytes += Buffer.byteLength(text) + SEPARATOR.length;
       if (status !== undefined) counts[status] += 1;
     }
@@ -94,7 +118,7 @@ export class PetTable {
       if ((this.#spare?.length ?? 0) < bytes) this.#spare = this.#newBytes(bytes);
     }
     this.#ends.reserve(pets.length);
-    this.#ids.reserve();
+    this.#ids.reserve(ranges);
     for (const status of PET_STATUSES) this.#byStatus[status].reserve(counts[status]);
   }
 
@@ -156,12 +180,32 @@ export class PetTable {
   }
 
   /**
-   * Yields the texts of all pets, one chunk after the other, as the data file has them. A chunk has
-   * no separator at either end. The chunks are views: they must not be written to.
+   * Yields the texts of the pets up to an id, or of all, one chunk after the other, as the data
+   * file has them. A chunk has no separator at either end. The chunks are views: they must not be
+   * written to.
    */
-  *chunks(): Generator<Buffer> {
-    for (const { bytes, usedBytes } of this.#chunks) {
-      yield bytes.subarray(0, usedBytes - SEPARATOR.length);
+  *chunks(lastId: bigint = this.lastId): Generator<Buffer> {
+    const count = this.#ids.countUpTo(lastId);
+    for (const { bytes, firstIndex } of this.#chunks) {
+      if (firstIndex >= count) return;
+      const last = Math.min(count, this.#chunkEnd(firstIndex)) - 1;
+      yield bytes.subarray(0, this.#ends.at(last) - SEPARATOR.length);
+    }
+  }
+
+  /**
+   * Yields the pets after an id in batches, each for one commit: at most `maxPets`, with at most
+   * `maxBytes`, or one pet. Their ids must be consecutive.
+   */
+  *batchesAfter(id: bigint, maxPets: number, maxBytes: number): Generator<PetBatch> {
+    for (let from = this.#ids.countUpTo(id); from < this.length;) {
+      const stop = Math.min(from + maxPets, this.#chunkEnd(from));
+      const start = this.#startOf(from);
+      let to = from + 1;
+      while (to < stop && this.#ends.at(to) - start <= maxBytes) to += 1;
+      const text = this.#textBetween(from, to).replaceAll(PET_SEPARATOR, ',');
+      yield { after: this.#ids.at(from) - 1n, lastId: this.#ids.at(to - 1), text };
+      from = to;
     }
   }
 
@@ -215,13 +259,17 @@ export class PetTable {
   #textsBetween(from: number, to: number): readonly string[] {
     const texts: string[] = [];
     while (from < to) {
-      const chunk = this.#chunkStarts.countBelow(from + 1);
-      const stop = chunk < this.#chunks.length ? this.#chunkStarts.at(chunk) : this.length;
-      const end = Math.min(to, stop);
+      const end = Math.min(to, this.#chunkEnd(from));
       texts.push(this.#textBetween(from, end));
       from = end;
     }
     return texts;
+  }
+
+  /** Returns the index after the last pet of the chunk that has the pet at this index. */
+  #chunkEnd(index: number): number {
+    const chunk = this.#chunkStarts.countBelow(index + 1);
+    return chunk < this.#chunks.length ? this.#chunkStarts.at(chunk) : this.length;
   }
 
   #textsAt(indexes: Column<Uint32Array>, from: number, to: number): readonly string[] {
@@ -230,15 +278,20 @@ export class PetTable {
     return texts;
   }
 
+  /** Returns the offset in its chunk at which the pet at this index begins. */
+  #startOf(index: number): number {
+    const { firstIndex } = this.#chunks[this.#chunkStarts.countBelow(index + 1) - 1]!;
+    return index === firstIndex ? 0 : this.#ends.at(index - 1);
+  }
+
   #textAt(index: number): string {
     return this.#textBetween(index, index + 1);
   }
 
   /** Returns the text of consecutive pets of one chunk, with the separators between them. */
   #textBetween(from: number, to: number): string {
-    const { bytes, firstIndex } = this.#chunks[this.#chunkStarts.countBelow(from + 1) - 1]!;
-    const start = from === firstIndex ? 0 : this.#ends.at(from - 1);
-    return bytes.toString('utf8', start, this.#ends.at(to - 1) - SEPARATOR.length);
+    const { bytes } = this.#chunks[this.#chunkStarts.countBelow(from + 1) - 1]!;
+    return bytes.toString('utf8', this.#startOf(from), this.#ends.at(to - 1) - SEPARATOR.length);
   }
 }
 

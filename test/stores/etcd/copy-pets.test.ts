@@ -65,9 +65,8 @@ test(
     const keyed = { name: 'pet 10', categoryId: 10n, status: 'sold' } as const;
     assert.equal((await store.createOnce(keyed, 'a'.padStart(32, '0'))).isReplayed, true);
     assert.equal(fromEtcd('copy/', to), `0 ${count} pets from etcd, under copy/, are in ${to}\n`);
-    for (const end of ['', '.keys']) {
-      assert.ok(readFileSync(from + end).equals(readFileSync(to + end)), end);
-    }
+    assert.ok(readFileSync(from).equals(readFileSync(to)));
+    assert.deepEqual(keysIn(to), keysIn(from));
     const { id } = await store.create({ name: 'Next', categoryId: 1n });
     assert.equal(id, BigInt(900_001 + PETS));
     // Neither side is overwritten.
@@ -75,6 +74,11 @@ test(
     assert.match(fromEtcd('copy/', to), /^1 petstore: .* exists already/);
   },
 );
+
+/** The idempotency keys of a journal, without the time at which each expires. */
+function keysIn(path: string): readonly string[] {
+  return readFileSync(`${path}.journal`, 'latin1').match(/\["[0-9a-f]{32}",[0-9]+/g) ?? [];
+}
 
 test('What cannot be copied is refused in one line', needsEtcd, async (t) => {
   const folder = tempDir(t);
@@ -88,10 +92,7 @@ test('What cannot be copied is refused in one line', needsEtcd, async (t) => {
   await store.close();
   assert.match(fromEtcd('x/', none), /^1 petstore: There is no log under x\/ in etcd\. .*\n$/);
   assert.equal(existsSync(none), false);
-  // A backup with a journal can be copied after a service has merged the journal.
-  const expected = /^1 petstore: .*: start the service on this data file once, and stop it, .*\n$/;
-  assert.match(intoEtcd(copy, 'x/'), expected);
-  await (await openFileStore({ path: copy })).close();
+  // The pet of this backup is in its journal.
   assert.equal(intoEtcd(copy, 'x/'), `0 1 pets of ${copy} are in etcd, under x/\n`);
 });
 

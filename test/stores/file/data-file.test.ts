@@ -43,20 +43,38 @@ test('The command prints one line for each part of a report, and exits with 0', 
   const store = await openFileStore({ path });
   for (const number of [1, 2]) await store.createOnce(NEW_REX, requestKey(number));
   await store.close();
+  const assertPrints = async (stdout: string): Promise<void> =>
+    assert.deepEqual(await checkDataFile(path), { code: 0, stdout, stderr: '' });
+  await assertPrints(`${path}: 2 pets, the greatest id is 2\n2 idempotency keys\n`);
+  writeFileSync(path, readFileSync(path, 'latin1').replace('Rex', 'Tom').trimEnd());
+  await assertPrints(
+    `${path}: 2 pets, the greatest id is 2\n2 idempotency keys belong to pets that are missing ` +
+      `or different, and will be forgotten\n${NO_CHECKSUM}`,
+  );
   writeFileSync(path, SNAPSHOT);
   writeFileSync(`${path}.journal`, joined(3).subarray(0, -5));
-  const stdout =
-    `${path}: 3 pets, the greatest id is 3, 2 of them in the journal only\n` +
-    `2 idempotency keys in their own file\n${NO_CHECKSUM}` +
-    `${lines(3)[3]!.length - 5} bytes at the journal's end are a commit that is not complete\n`;
-  assert.deepEqual(await checkDataFile(path), { code: 0, stdout, stderr: '' });
+  await assertPrints(
+    `${path}: 3 pets, the greatest id is 3, 2 of them in the journal only\n${NO_CHECKSUM}` +
+      `${lines(3)[3]!.length - 5} bytes at the journal's end are a commit that is not complete\n`,
+  );
   rmSync(`${path}.journal`);
-  const { stdout: stray } = await checkDataFile(path);
-  assert.match(stray, /\n1 of them belongs to a pet that is missing or different, and will be /);
-  rmSync(`${path}.keys`);
   writeFileSync(path, '[]');
-  const { stdout: empty } = await checkDataFile(path);
-  assert.equal(empty, `${path}: 0 pets, the greatest id is 0\n${NO_CHECKSUM}`);
+  await assertPrints(`${path}: 0 pets, the greatest id is 0\n${NO_CHECKSUM}`);
+});
+
+test('A data file that ends before the last pet of a stop is reported, and exits with 1', async (t) => {
+  const path = join(tempDir(t), 'pets.json');
+  const store = await openFileStore({ path });
+  for (const number of [1, 2]) await store.createOnce(NEW_REX, requestKey(number));
+  await store.close();
+  writeFileSync(path, SNAPSHOT);
+  const { code, stderr } = await checkDataFile(path);
+  assert.equal(code, 1);
+  assert.equal(
+    stderr,
+    `${path} ends with pet 1, but ${path}.journal follows pet 2: pets are missing. ` +
+      'Restore both from one backup\n',
+  );
 });
 
 test('The command prints a missing file or a folder in one line, and exits with 1', async (t) => {

@@ -14,37 +14,40 @@ import {
   copyOf,
   createId,
   failing,
+  idsIn,
   JOURNAL,
   nameOf,
   openScene,
   SNAPSHOT,
-  TMP,
+  UNFINISHED,
 } from '../../support/disk/store-scene.ts';
-import { TestClock } from '../../support/test-clock.ts';
 
-/** A disk with the files of a store with two pets in its journal, as a kill -9 leaves them. */
-async function killedDisk(): Promise<{ memory: MemoryDisk; disk: FailingDisk }> {
-  const memory = copyOf((await openScene(2)).memory);
+/** A disk with the files of a store with pets in its journal, as a kill -9 leaves them. */
+async function killedDisk(pets = 2): Promise<{ memory: MemoryDisk; disk: FailingDisk }> {
+  const memory = copyOf((await openScene(pets)).memory);
   return { memory, disk: createFailingDisk(memory) };
 }
+
+const NO_NEW_FILES = failing(`open ${UNFINISHED}`);
 
 const syncsOf = ({ calls }: FailingDisk): number =>
   calls.filter((call) => nameOf(call) === `sync ${JOURNAL}`).length;
 
-test('A start is refused if a sync of the journal fails, and makes no second one', async () => {
+test('A start on a full disk is refused if the sync of the journal fails, and makes no second one', async () => {
   const { memory, disk } = await killedDisk();
+  const before = memory.read(JOURNAL);
   disk.fault = (call) => {
-    // There is no room for a copy, so the start tries a checkpoint.
-    if (nameOf(call) === `open ${TMP}`) throw systemError('ENOSPC', TMP);
+    NO_NEW_FILES(call);
     if (nameOf(call) === `sync ${JOURNAL}` && syncsOf(disk) === 1)
       throw systemError('EIO', JOURNAL);
   };
   await assert.rejects(openFileStore({ path: SNAPSHOT, disk }), {
-    message: /^\/d\/pets\.json\.journal cannot be synced: EIO: /,
+    message: /^\S+ cannot be made durable: free [0-9]+ bytes for a new journal \(EIO: .*; EIO: /,
   });
   assert.equal(syncsOf(disk), 1);
   assert.ok(disk.calls.map(nameOf).includes(`sync ${SNAPSHOT}`), 'The snapshot is synced, too');
   assert.equal(disk.openFiles.size, 0);
+  assert.deepEqual(memory.read(JOURNAL), before);
   await assertHeld(memory, [1, 2]);
 });
 
@@ -52,7 +55,7 @@ test('A start with a torn first write and no snapshot is refused if none can be 
   const journal = '\0'.repeat(300);
   const memory = createMemoryDisk({ [JOURNAL]: journal });
   const disk = createFailingDisk(memory);
-  disk.fault = failing(`write ${TMP}`);
+  disk.fault = failing(`write ${UNFINISHED}`);
   // Otherwise creates would go to a journal without a snapshot, which the next start refuses.
   await assert.rejects(openFileStore({ path: SNAPSHOT, disk }), /EIO/);
   assert.equal(disk.openFiles.size, 0);
@@ -60,107 +63,101 @@ test('A start with a torn first write and no snapshot is refused if none can be 
   await assertHeld(memory, []);
 });
 
-test('A start removes the journal if its folder is synced only after a checkpoint failed', async () => {
-  const { memory, disk } = await killedDisk();
-  let isRenamed = false;
-  disk.fault = ({ operation, path }) => {
-    if (operation === 'syncDirectory' && isRenamed) {
-      isRenamed = false;
-      throw systemError('EIO', path);
-    }
-    if (operation === 'rename') isRenamed = true;
-  };
-  const store = await openFileStore({ path: SNAPSHOT, disk, longJournalBytes: -1 });
-  assert.equal(memory.stat(JOURNAL), undefined);
-  assert.equal(await createId(store), 3);
-  await assertHeld(memory, [1, 2, 3]);
-});
-
-test('A start that replaced the snapshot does not copy the journal of the earlier one', async () => {
-  const { memory, disk } = await killedDisk();
-  const clock = new TestClock();
-  let tries = 0;
-  let isRenamed = false;
-  disk.fault = (call) => {
-    const name = nameOf(call);
-    if (name === `rename ${TMP}`) isRenamed = true;
-    const isCopy = name === `open ${TMP}` && (tries += 1) === 1;
-    const isCheckpoint = name === 'syncDirectory /d' && isRenamed;
-    if (isCheckpoint) isRenamed = false;
-    if (isCopy || isCheckpoint || name === `remove ${JOURNAL}`) throw systemError('EIO', call.path);
-  };
-  const store = await openFileStore({ path: SNAPSHOT, disk, ...clock.options });
-  assert.equal(store.log.state, 'reviving');
-  disk.fault = () => undefined;
-  // The same data file, put there by another program: it may not be durable.
-  memory.write(SNAPSHOT, memory.read(SNAPSHOT));
-  await clock.pass(1000);
-  assert.equal(await createId(store), 3);
-  await assertHeld(memory, [1, 2, 3]);
-});
-
 for (const [pets, line] of [
-  [1, 'header and first line'],
-  [2, 'last line'],
+  [1, 'its only line'],
+  [2, 'the last line'],
 ] as const) {
-  test(`A start that cannot make new files writes ${line} of a journal again`, async () => {
-    const memory = copyOf((await openScene(pets)).memory);
+  test(`A start on a full disk writes ${line} of the journal again`, async () => {
+    const { memory } = await killedDisk(pets);
     const text = memory.read(JOURNAL);
     const start = pets === 1 ? 0 : text.lastIndexOf('\n', -2) + 1;
     const writes: unknown[] = [];
     const disk = intercept(memory, (call, args, proceed) => {
-      if (nameOf(call) === `open ${TMP}`) return Promise.reject(systemError('ENOSPC', TMP));
+      if (nameOf(call).startsWith(`open ${UNFINISHED}`)) {
+        return Promise.reject(systemError('ENOSPC', call.path));
+      }
       if (nameOf(call) === `write ${JOURNAL}`) writes.push(`${args[0]}`, ...args.slice(1));
       return proceed(...args);
     });
-    await openFileStore({ path: SNAPSHOT, disk });
+    const store = await openFileStore({ path: SNAPSHOT, disk });
     assert.deepEqual(writes, [text.toString('utf8', start), 0, start]);
+    assert.deepEqual(memory.read(JOURNAL), text);
+    assert.equal(await createId(store), pets + 1);
   });
 }
+
+test('A start on a full disk is refused if the journal has another link, and says how many bytes to free', async () => {
+  const { memory, disk } = await killedDisk();
+  await memory.link(JOURNAL, '/backup');
+  const before = memory.contents();
+  disk.freeBytes = async () => 10;
+  await assert.rejects(openFileStore({ path: SNAPSHOT, disk }), {
+    message:
+      /free ([0-9]+) bytes for a new journal \(ENOSPC: .*: \1 bytes are needed, 10 are free;/,
+  });
+  assert.deepEqual(memory.contents(), before);
+});
+
+test('A start gives a journal with another link a new file, and leaves the old one alone', async () => {
+  const { memory, disk } = await killedDisk();
+  await memory.link(JOURNAL, '/backup');
+  const before = memory.read('/backup');
+  const store = await openFileStore({ path: SNAPSHOT, disk });
+  assert.equal(await createId(store), 3);
+  assert.deepEqual(memory.read('/backup'), before);
+  await assertHeld(memory, [1, 2, 3]);
+});
 
 for (const [what, fault] of [
-  ['can be copied', undefined],
-  ['cannot be copied', failing(`open ${TMP}`)],
+  [
+    'its rename reports failure, and a look at the path fails',
+    (memory: MemoryDisk, disk: FailingDisk) => {
+      let isRenamed = false;
+      disk.fault = (call) => {
+        if (isRenamed && nameOf(call) === `stat ${JOURNAL}`) {
+          isRenamed = false;
+          throw systemError('EIO', JOURNAL);
+        }
+        if (!nameOf(call).startsWith(`rename ${UNFINISHED}`)) return undefined;
+        return memory.rename(call.path, JOURNAL).then(() => {
+          isRenamed = true;
+          throw systemError('EIO', call.path);
+        });
+      };
+    },
+  ],
+  [
+    'the folder cannot be synced after its rename',
+    (_memory: MemoryDisk, disk: FailingDisk) => {
+      let isRenamed = false;
+      disk.fault = ({ operation, path }) => {
+        if (operation === 'rename') isRenamed = true;
+        if (operation === 'syncDirectory' && isRenamed) throw systemError('EIO', path);
+      };
+    },
+  ],
 ] as const) {
-  test(`A start that replaced the snapshot without noticing adds no line, if the journal ${what}`, async () => {
+  test(`A start with a new journal is refused if ${what}`, async () => {
     const { memory, disk } = await killedDisk();
-    let isRenamed = false;
-    disk.fault = (call) => {
-      const name = nameOf(call);
-      if (isRenamed && name === `stat ${SNAPSHOT}`) {
-        disk.fault = fault ?? (() => undefined);
-        throw systemError('EIO', SNAPSHOT);
-      }
-      if (name !== `rename ${TMP}`) return undefined;
-      return memory.rename(TMP, SNAPSHOT).then(() => {
-        isRenamed = true;
-        throw systemError('EIO', TMP);
-      });
-    };
-    const store = await openFileStore({ path: SNAPSHOT, disk, longJournalBytes: -1 });
-    disk.fault = () => undefined;
-    assert.equal(await createId(store), 3);
-    await assertHeld(memory, [1, 2, 3]);
+    fault(memory, disk);
+    await assert.rejects(openFileStore({ path: SNAPSHOT, disk }), {
+      message: /\(EIO: .*; A new journal may have replaced it\)$/,
+    });
+    assert.equal(disk.openFiles.size, 0);
+    await assertHeld(memory, [1, 2]);
   });
 }
 
-test('A running store makes no second sync of a journal that it found, if the first one fails', async () => {
+test('A start whose snapshot has all pets serves them if no journal can be written', async () => {
   const { memory, disk } = await killedDisk();
-  const clock = new TestClock();
-  // The start makes a checkpoint, and cannot remove the journal.
-  disk.fault = failing(`remove ${JOURNAL}`);
-  const options = { path: SNAPSHOT, disk, longJournalBytes: -1, ...clock.options };
-  const store = await openFileStore(options);
-  assert.equal(store.log.state, 'reviving');
-  // The same data file, put there by another program: it may not be durable.
-  memory.write(SNAPSHOT, memory.read(SNAPSHOT));
-  const before = syncsOf(disk);
-  disk.fault = failing(`sync ${JOURNAL}`);
-  await clock.pass(1000);
+  await (await openFileStore({ path: SNAPSHOT, disk })).close();
+  disk.fault = failing(`open ${UNFINISHED}`);
+  const store = await openFileStore({ path: SNAPSHOT, disk });
+  assert.deepEqual(await idsIn(store), [1, 2]);
+  assert.equal(store.log.state, 'working');
+  await assertRefused(store, /^Pets cannot be stored: EIO/);
+  assert.equal(store.whereAreThePets(), 'snapshot');
   disk.fault = () => undefined;
-  for (let seconds = 0; seconds < 30; seconds += 1) await clock.pass(1000);
-  assert.equal(syncsOf(disk), before + 1);
-  await assertRefused(store, /^Pets cannot be stored: the log shows the cause/);
-  await store.close();
-  await assertHeld(memory, [1, 2]);
+  assert.equal(await createId(store), 3);
+  await assertHeld(memory, [1, 2, 3]);
 });

@@ -1,19 +1,12 @@
 /**
- * The states of the file log: each row of the table in file-log-state.ts, and what a create,
- * readiness and the end of the process are in each state.
+ * The states of the file log: each row of the table in file-log.ts, and what a create, readiness
+ * and the end of the process are in each state.
  */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isSafe, type PetsLocation } from '../../../src/model/pet-store.ts';
-import { createCommit } from '../../../src/stores/commits/commit.ts';
-import {
-  assertNext,
-  NEXT_STATES,
-  type FileLogState,
-} from '../../../src/stores/file/file-log-state.ts';
-import { openFileStore } from '../../../src/stores/file/file-store.ts';
-import { EXPIRES_AT, pendingPet, REX } from '../../support/disk/journal-text.ts';
+import { REX } from '../../support/disk/journal-text.ts';
 import { systemError } from '../../support/disk/memory-disk.ts';
 import {
   assertHeld,
@@ -23,8 +16,8 @@ import {
   LOCK,
   openScene,
   SNAPSHOT,
-  TMP,
   told,
+  UNFINISHED,
   type StoreScene,
   type Told,
 } from '../../support/disk/store-scene.ts';
@@ -93,7 +86,7 @@ async function overwriteJournal({ memory }: Scene): Promise<void> {
 }
 
 /** No new file can be made, so that each try to revive the journal fails. */
-const failTries = ({ disk }: Scene): unknown => (disk.fault = failing(`open ${TMP}`));
+const failTries = ({ disk }: Scene): unknown => (disk.fault = failing(`open ${UNFINISHED}`));
 
 const failMemory = ({ pets }: Scene): unknown =>
   (pets.append = () => {
@@ -115,12 +108,12 @@ interface Row {
 const WORKING: readonly Row[] = [
   {
     what: 'a sync fails, and so does the first try',
-    event: ({ disk }) => (disk.fault = failing(`sync ${JOURNAL}`, `open ${TMP}`)),
+    event: ({ disk }) => (disk.fault = failing(`sync ${JOURNAL}`, `open ${UNFINISHED}`)),
     ...{ told: 'unknown', then: 'reviving, in doubt', where: 'journal' },
   },
   {
     what: 'a roll-back fails, and so does the first try',
-    event: ({ disk }) => (disk.fault = failing('writeNow', 'truncate', `open ${TMP}`)),
+    event: ({ disk }) => (disk.fault = failing('writeNow', 'truncate', `open ${UNFINISHED}`)),
     ...{ told: 'unknown', then: 'reviving, in doubt', where: 'journal' },
   },
   {
@@ -146,7 +139,7 @@ const WORKING: readonly Row[] = [
       await scene.clock.pass(1000);
       scene.disk.fault = () => undefined;
     },
-    ...{ told: undefined, then: 'working', where: 'snapshot' },
+    ...{ told: undefined, then: 'working', where: 'journal' },
   },
   {
     what: 'the journal was overwritten in place by a longer text',
@@ -166,7 +159,7 @@ const WORKING: readonly Row[] = [
   {
     what: 'the journal cannot be looked at after the sync',
     event: (scene) =>
-      atSync(scene, () => (scene.disk.fault = failing(`stat ${JOURNAL}`, `open ${TMP}`))),
+      atSync(scene, () => (scene.disk.fault = failing(`stat ${JOURNAL}`, `open ${UNFINISHED}`))),
     ...{ told: 'unknown', then: 'reviving, in doubt', where: 'cannot be told' },
   },
   {
@@ -187,12 +180,12 @@ const WORKING: readonly Row[] = [
   {
     what: 'lock and journal are removed',
     event: ({ memory }) => Promise.all([memory.remove(LOCK), memory.remove(JOURNAL)]),
-    ...{ told: 'refused', then: 'readOnly', where: 'saved', lost: /lock file/ },
+    ...{ told: 'refused', then: 'readOnly', where: 'saved' },
   },
   {
     what: 'lock and journal are removed, and saving fails',
     event({ memory, disk }) {
-      disk.fault = failing(`open ${SNAPSHOT}.saved`);
+      disk.fault = failing(`open ${UNFINISHED}`);
       return Promise.all([memory.remove(LOCK), memory.remove(JOURNAL)]);
     },
     ...{ told: 'refused', then: 'readOnly', where: 'memory only' },
@@ -200,7 +193,7 @@ const WORKING: readonly Row[] = [
   {
     what: 'another process takes over between the looks at lock and journal',
     event: takeOver,
-    ...{ told: 'refused', then: 'readOnly', where: 'saved', lost: /lock file was replaced/ },
+    ...{ told: 'refused', then: 'readOnly', where: 'saved' },
   },
   {
     what: 'another file has replaced the journal',
@@ -208,10 +201,31 @@ const WORKING: readonly Row[] = [
     ...{ told: 'refused', then: 'readOnly', where: 'saved' },
   },
   {
-    what: 'another file is at the path of a new journal',
+    what: 'another file has replaced a journal without pets',
     pets: 0,
     event: (scene) => replace(scene, JOURNAL),
     ...{ told: 'refused', then: 'readOnly', where: 'snapshot' },
+  },
+  {
+    what: 'a journal without pets is missing, and none can be made',
+    pets: 0,
+    event: (scene) => (failTries(scene), scene.memory.remove(JOURNAL)),
+    ...{ told: 'refused', then: 'working', where: 'snapshot' },
+  },
+  {
+    what: 'the data file is removed, and no client creates',
+    event: ({ memory }) => memory.remove(SNAPSHOT),
+    ...{ told: undefined, then: 'readOnly', where: 'saved' },
+  },
+  {
+    what: 'another file has replaced the data file before a write',
+    event: (scene) => replace(scene, SNAPSHOT),
+    ...{ told: 'refused', then: 'readOnly', where: 'saved' },
+  },
+  {
+    what: 'the same data file was put back',
+    event: ({ memory }) => memory.write(SNAPSHOT, memory.read(SNAPSHOT)),
+    ...{ told: 'stored', then: 'working', where: 'journal' },
   },
   {
     what: 'memory fails after a sync',
@@ -228,9 +242,9 @@ const REVIVING: readonly Row[] = [
     ...{ told: 'unknown', then: 'reviving, in doubt', where: 'journal' },
   },
   {
-    what: 'the doubt is durable, and the journal cannot be removed',
-    event: ({ disk }) => (disk.fault = failing(`read ${JOURNAL}`, `remove ${JOURNAL}`)),
-    ...{ told: 'stored', then: 'reviving', where: 'snapshot' },
+    what: 'the new journal has its name, and the folder cannot be synced',
+    event: ({ disk }) => (disk.fault = failing('syncDirectory')),
+    ...{ told: 'unknown', then: 'reviving, in doubt', where: 'cannot be told' },
   },
   {
     what: 'the journal is renewed',
@@ -245,12 +259,7 @@ const REVIVING: readonly Row[] = [
   {
     what: 'another process takes over between the looks at lock and journal',
     event: takeOver,
-    ...{
-      told: 'unknown',
-      then: 'readOnly, in doubt',
-      where: 'saved',
-      lost: /lock file was replaced/,
-    },
+    ...{ told: 'unknown', then: 'readOnly, in doubt', where: 'saved' },
   },
   {
     what: 'another file has replaced the journal',
@@ -270,7 +279,7 @@ const REVIVING: readonly Row[] = [
 ];
 
 async function intoDoubt(scene: Scene): Promise<void> {
-  scene.disk.fault = failing('sync', `open ${TMP}`);
+  scene.disk.fault = failing('sync', `open ${UNFINISHED}`);
   assert.equal(await create(scene), 'unknown');
 }
 
@@ -303,44 +312,15 @@ async function assertRow(row: Row, scene: Scene): Promise<void> {
   assert.equal(store.log.doubtOf(requestKey(2)), undefined);
   assert.equal(store.whereAreThePets(), row.where);
   assert.match(String(scene.lost), row.lost ?? /^undefined$/);
-  // Readiness is exact, and a create is refused without any operation of the disk.
-  assert.equal(store.problem() === undefined, state === 'working');
   if (state === 'working') return;
+  // Readiness is exact, and a create is refused without any operation of the disk.
+  assert.notEqual(store.problem(), undefined);
   const calls = disk.calls.length;
   assert.equal(await told(store.create(REX)), 'refused');
   assert.equal(disk.calls.length, calls);
   await store.close().catch(() => undefined);
   assert.equal(store.log.state, 'closed');
   assert.equal(disk.openFiles.size, 0);
-}
-
-test('The log goes from a state only to those that the table names', () => {
-  const names = Object.keys(NEXT_STATES) as FileLogState['name'][];
-  const stateOf = (name: string): FileLogState => ({ name, doubt: undefined }) as FileLogState;
-  const next = (from: string): readonly string[] =>
-    names.filter((name) => isNext(stateOf(from), stateOf(name)));
-  assert.deepEqual(next('working'), ['reviving', 'readOnly', 'closing']);
-  assert.deepEqual(next('reviving'), ['working', 'reviving', 'readOnly', 'closing']);
-  assert.deepEqual(next('readOnly'), ['closing']);
-  assert.deepEqual(next('closing'), ['closing', 'closed']);
-  assert.deepEqual(next('closed'), []);
-});
-
-test('A commit stays in doubt until its pets are in memory', () => {
-  const doubt = createCommit(7n, [pendingPet(REX)], EXPIRES_AT);
-  const closing: FileLogState = { name: 'closing', doubt };
-  assert.ok(isNext(closing, { name: 'closed', doubt }, 7n));
-  assert.ok(!isNext(closing, { name: 'closed', doubt: undefined }, 7n));
-  assert.ok(isNext(closing, { name: 'closed', doubt: undefined }, 8n));
-});
-
-function isNext(from: FileLogState, next: FileLogState, lastId = 0n): boolean {
-  try {
-    assertNext(from, next, lastId);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 test('A store that has lost its lock writes nothing at its close, though the lock is back', async () => {
@@ -364,15 +344,6 @@ test('A retry of a key in doubt waits for the try in progress', async () => {
   release();
   await passing;
   assert.equal(await retry, 'stored');
-});
-
-test('A journal that is made after the lock was lost gets no line', async () => {
-  const { store, memory, disk } = await begin(0);
-  disk.fault = ({ operation }) => {
-    if (operation === 'open') void memory.remove(LOCK);
-  };
-  assert.equal(await told(store.create(REX)), 'refused');
-  assert.equal(memory.read(JOURNAL).length, 0);
 });
 
 test('All creates that wait are refused when the log begins to revive', async () => {
@@ -401,7 +372,7 @@ interface End {
   readonly pets?: number;
 }
 
-const NO_NEW_FILES = failing(`open ${TMP}`, `open ${SNAPSHOT}.saved`);
+const NO_NEW_FILES = failing(`open ${UNFINISHED}`);
 
 const ENDS: readonly End[] = [
   { what: 'nothing special', event: () => undefined, where: 'snapshot' },
@@ -415,11 +386,12 @@ const ENDS: readonly End[] = [
   {
     what: 'a folder that cannot be synced',
     event: ({ disk }) => (disk.fault = failing('syncDirectory')),
-    where: 'journal',
+    error: /It is unknown where the acknowledged pets are: EIO/,
+    where: 'cannot be told',
   },
   {
-    what: 'the journal removed, and no new snapshot possible',
-    event: (scene) => (failTries(scene), scene.memory.remove(JOURNAL)),
+    what: 'the data file removed',
+    event: ({ memory }) => memory.remove(SNAPSHOT),
     where: 'saved',
   },
   {
@@ -459,10 +431,14 @@ for (const { what, event, error, where, pets = 1 } of ENDS) {
     assert.equal(store.whereAreThePets(), where);
     assert.equal(error === undefined, isSafe(where));
     assert.equal(disk.openFiles.size, 0);
-    assert.equal(clock.ms, where === 'memory only' ? 60_000 : 0);
+    const passedMs = { 'memory only': 60_000, 'cannot be told': 2000 };
+    assert.equal(clock.ms, passedMs[where as keyof typeof passedMs] ?? 0);
     const names = Object.keys(memory.contents());
-    const isJournalKept = where === 'journal' || where === 'cannot be told';
-    if (where !== 'memory only') assert.equal(names.includes(JOURNAL), isJournalKept);
+    // That of the failed sync is of a create with a key.
+    const hasNone = where === 'snapshot' && what !== 'a failed sync';
+    if (where !== 'memory only' && where !== 'saved') {
+      assert.equal(names.includes(JOURNAL), !hasNone);
+    }
     const logged = JSON.stringify(scene.events);
     assert.equal(logged.includes('A checkpoint failed: the journal'), where === 'journal');
     const saved = names.find((name) => name.includes('.saved-'));
@@ -474,28 +450,28 @@ for (const { what, event, error, where, pets = 1 } of ENDS) {
   });
 }
 
-test('A close ends if the old and the new snapshot have all pets, though the folder cannot be synced', async () => {
-  const { store: earlier, disk, memory, clock } = await begin();
-  await earlier.close();
-  const store = await openFileStore({ path: SNAPSHOT, disk, ...clock.options });
-  disk.fault = failing('syncDirectory');
-  // The first commit of the journal is in doubt; the new snapshot has it.
-  assert.equal(await told(store.create(REX)), 'unknown');
+test('A close makes a new snapshot if the folder was not synced after the rename of one', async () => {
+  const { store, disk, memory, clock } = await begin();
+  let syncs = 0;
+  disk.fault = ({ operation, path }) => {
+    if (operation === 'syncDirectory' && (syncs += 1) === 1) throw systemError('EIO', path);
+  };
+  const before = disk.calls.length;
   await store.close();
   assert.equal(store.whereAreThePets(), 'snapshot');
-  assert.equal(clock.ms, 0);
-  const names = Object.keys(memory.contents());
-  assert.ok(!names.some((name) => name.includes('.saved-')));
-  await assertHeld(memory, [1, 2]);
+  assert.equal(clock.ms, 1000);
+  const steps = disk.calls.slice(before).filter(({ operation }) => operation === 'rename');
+  assert.equal(steps.length, 2);
+  await assertHeld(memory, [1]);
 });
 
 test('Saving is tried each second until it succeeds, and the log says once a minute what to do', async () => {
   const scene = await begin();
   await replace(scene, JOURNAL);
-  scene.disk.fault = failing(`open ${SNAPSHOT}.saved`);
+  scene.disk.fault = NO_NEW_FILES;
   for (let second = 0; second < 90; second += 1) await scene.clock.pass(1000);
   assert.equal(scene.store.whereAreThePets(), 'memory only');
-  const advice = scene.events.filter(([, event]) => event === 'The store has become read-only');
+  const advice = scene.events.filter(([, event]) => event === 'The store is read-only');
   assert.equal(advice.length, 2);
   assert.match(JSON.stringify(advice[0]), /stop the service; put back the files of one backup/);
   scene.disk.fault = () => undefined;

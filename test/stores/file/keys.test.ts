@@ -3,14 +3,12 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import zlib from 'node:zlib';
 import { systemMemory } from '../../../src/base/memory.ts';
 import type { NewPet } from '../../../src/model/pet.ts';
 import type { CreatedPet } from '../../../src/model/pet-store.ts';
-import { createCommit, encodeCommit } from '../../../src/stores/commits/commit.ts';
+import { createCommit, encodeCommit, encodeKeysLine } from '../../../src/stores/commits/commit.ts';
 import { openFileStore, type FileStore } from '../../../src/stores/file/file-store.ts';
-import { encodeIdempotencyFile } from '../../../src/stores/file/idempotency-file.ts';
-import { encodeLine, headerText } from '../../../src/stores/file/journal-line.ts';
+import { headerText } from '../../../src/stores/file/journal-line.ts';
 import { readJournal } from '../../../src/stores/file/journal-reader.ts';
 import {
   KEY_LIFETIME_MS,
@@ -25,11 +23,10 @@ import {
   snapshotId,
 } from '../../support/disk/journal-text.ts';
 import { createMemoryDisk, type MemoryDisk } from '../../support/disk/memory-disk.ts';
-import { copyOf } from '../../support/disk/store-scene.ts';
 import { requestKey } from '../../support/pets/request-keys.ts';
 
 const PATH = 'pets.json';
-const KEYS = `${PATH}.keys`;
+const JOURNAL = `${PATH}.journal`;
 const TOM: NewPet = { name: 'Tom', categoryId: 7n };
 const TODAY: number = Date.UTC(2026, 10, 21);
 
@@ -59,45 +56,86 @@ test('The examples of the page are what the store writes', () => {
   // The compiled tests are in .build/test.
   const path = new URL('../../../../src/stores/file/README.md', import.meta.url);
   const page = readFileSync(path, 'utf8');
-  const pet = '{"id":1,"name":"Rex","categoryId":1}';
+  const pet = '{"id":2,"name":"Rex","categoryId":1}';
   const [key, expiresAt] = ['9f86d081884c7d659a2feaa0c55ad015', 1795305600000];
-  const entry = { key, id: 1n, expiresAt, petCrc: zlib.crc32(pet) };
-  const header = encodeLine(systemMemory, headerText({ crc: 0x709d_dd80, lastId: 0n }), 0);
-  const line = encodeLine(systemMemory, `{"after":0,"pets":[${pet}]}`, header.crc);
-  assert.ok(page.includes(`\n${header.bytes}${line.bytes}`));
-  assert.ok(page.includes(`\n${encodeIdempotencyFile(systemMemory, [entry])}`));
+  const lines = linesOf([
+    headerText({ crc: 0x709d_dd80, lastId: 1n }),
+    encodeKeysLine([{ key, id: 1n, expiresAt }]),
+    `{"after":1,"pets":[${pet}]}`,
+  ]);
+  assert.ok(page.includes(`\n${lines.join('')}`), lines.join(''));
 });
 
-test('Without the idempotency file a start forgets the keys of the checkpoint, and no pet', async () => {
+test('After a stop the keys of the data file are in the journal, and nothing else', async () => {
   const disk = await stoppedDisk();
-  await disk.remove(KEYS);
+  const lines = disk.read(JOURNAL).toString().split('\n');
+  assert.match(lines[0]!, /"lastId":2\}$/);
+  assert.match(
+    lines[1]!,
+    new RegExp(`\\{"keys":\\[\\["${requestKey(1)}",1,.*"${requestKey(2)}",2,`),
+  );
+  assert.equal(lines[2], '');
+  const store = await open(disk);
+  assert.deepEqual(await told(createOnce(store, 1)), [1n, true]);
+  assert.deepEqual(await told(createOnce(store, 2, TOM)), [2n, true]);
+});
+
+test('Without the journal that a stop left a start forgets its keys, and no pet', async () => {
+  const disk = await stoppedDisk();
+  await disk.remove(JOURNAL);
   const store = await open(disk);
   assert.equal(store.count().total, 2);
   assert.equal((await createOnce(store, 1)).pet.id, 3n);
 });
 
-test('A key that does not match a stored pet is dropped and logged', async () => {
+const REX_AND_TOM = '{"id":1,"name":"Rex","categoryId":7},{"id":2,"name":"Tom","categoryId":7}';
+const DROPPED = 'warn: Dropped idempotency keys whose pets are missing or different';
+const MISSING =
+  'warn: The data file ends before the last pet that its journal names: pets are missing';
+
+for (const [what, snapshot, isKept, warnings] of [
+  ['the same pets in another layout', `[${REX_AND_TOM}]`, true, []],
+  ['more pets', `[${REX_AND_TOM},{"id":9,"name":"Max","categoryId":7}]`, true, []],
+  ['other pets', `[${REX_AND_TOM.replace('Tom', 'Tim')}]`, false, [DROPPED]],
+  ['fewer pets', '[{"id":1,"name":"Rex","categoryId":7}]', false, [DROPPED, MISSING]],
+  ['no pets', '[]', false, [DROPPED, MISSING]],
+] as const) {
+  test(`The keys of a stop are ${isKept ? 'kept' : 'dropped'} beside a data file with ${what}`, async () => {
+    const disk = await stoppedDisk();
+    disk.write(PATH, snapshot);
+    const lines: Lines = [];
+    const store = await open(disk, lines);
+    assert.deepEqual(
+      lines.filter((line) => line.startsWith('warn')),
+      warnings,
+    );
+    assert.equal((await createOnce(store, 1)).isReplayed, isKept);
+    await store.close();
+    // The next journal belongs to this data file.
+    assert.equal((await createOnce(await open(disk), 1)).isReplayed, true);
+  });
+}
+
+test('A journal of keys without a data file is refused: ids would begin at 1 again', async () => {
   const disk = await stoppedDisk();
-  disk.write(
-    PATH,
-    '[{"id":1,"name":"Another","categoryId":7},{"id":2,"name":"Tom","categoryId":7}]',
-  );
-  const lines: Lines = [];
-  const store = await open(disk, lines);
-  const dropped = 'warn: Dropped idempotency keys whose pets are missing or different';
-  assert.ok(lines.includes(dropped), lines.join('\n'));
-  assert.equal((await createOnce(store, 1)).isReplayed, false);
-  assert.deepEqual(await told(createOnce(store, 2, TOM)), [2n, true]);
+  await disk.remove(PATH);
+  await assert.rejects(open(disk), {
+    message: /^There is no data file pets.json, but its journal/,
+  });
 });
 
-test('A key in doubt does not get the pet of another client that has its id', async () => {
+test('A key that has expired is not written any more', async () => {
   const disk = await stoppedDisk();
-  const { text } = await (await open(disk)).create(REX);
-  // As after a checkpoint that was cut off: a key with a pet that never came into the snapshot.
-  const entry = { key: requestKey(3), id: 3n, expiresAt: TODAY, petCrc: zlib.crc32(text) };
-  disk.write(KEYS, encodeIdempotencyFile(systemMemory, [entry]));
-  const store = await open(copyOf(disk));
-  assert.deepEqual(await told(createOnce(store, 3)), [4n, false]);
+  let ms = 0;
+  const store = await openFileStore({
+    path: PATH,
+    disk,
+    now: () => ms,
+    timeOfDay: () => TODAY + ms,
+  });
+  ms = KEY_LIFETIME_MS;
+  await store.close();
+  assert.equal(disk.contents()[JOURNAL], undefined);
 });
 
 for (const hours of [-25, 24 * 400]) {
@@ -112,16 +150,6 @@ for (const hours of [-25, 24 * 400]) {
     assert.deepEqual(await told(createOnce(store, 1)), [3n, false]);
   });
 }
-
-test('A checkpoint does not overwrite the keys of a snapshot of another program', async () => {
-  const disk = await stoppedDisk();
-  const store = await open(disk);
-  await createOnce(store, 3);
-  disk.write(PATH, '[]');
-  disk.write(KEYS, 'of that snapshot');
-  await store.close();
-  assert.equal(disk.read(KEYS).toString(), 'of that snapshot');
-});
 
 test('A start reads the newest 100,000 keys of a journal', async () => {
   const perCommit = 10_000;

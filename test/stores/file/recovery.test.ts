@@ -7,7 +7,14 @@ import { test } from 'node:test';
 import { openFileStore } from '../../../src/stores/file/file-store.ts';
 import { journalLines, REX, snapshotId } from '../../support/disk/journal-text.ts';
 import { createMemoryDisk, type MemoryDisk } from '../../support/disk/memory-disk.ts';
-import { idsIn, JOURNAL, LOCK, SNAPSHOT, TMP } from '../../support/disk/store-scene.ts';
+import {
+  copyOf,
+  idsIn,
+  JOURNAL,
+  LOCK,
+  SNAPSHOT,
+  UNFINISHED,
+} from '../../support/disk/store-scene.ts';
 import { tempDir } from '../../support/disk/temp-dir.ts';
 
 test('Without files the store starts empty, and makes its folders and a snapshot of its own', async (t) => {
@@ -68,10 +75,9 @@ for (const [what, snapshot, text, ids] of STARTED) {
   });
 }
 
-test('A start copies a torn journal without its tail, and logs the torn commit once', async () => {
+test('A start writes a torn journal anew without its tail, and logs the torn commit once', async () => {
   const offset = journal(2, [1]).length;
   const disk = diskOf(snapshotOf(2), journal(2, [1, 2]).slice(0, offset + 50), '[\n{"id":1,"na');
-  disk.write(`${SNAPSHOT}.keys.tmp`, 'unfinished');
   const before = disk.stat(JOURNAL)?.number;
   const warned: unknown[] = [];
   const log = (level: string, ...told: unknown[]): unknown =>
@@ -80,7 +86,7 @@ test('A start copies a torn journal without its tail, and logs the torn commit o
   assert.equal(`${disk.read(JOURNAL)}`, journal(2, [1]));
   assert.notEqual(disk.stat(JOURNAL)?.number, before);
   const names = Object.keys(disk.contents()).sort();
-  assert.deepEqual(names, [SNAPSHOT, JOURNAL, LOCK], 'An unfinished checkpoint is removed');
+  assert.deepEqual(names, [SNAPSHOT, JOURNAL, LOCK], 'An unfinished file is removed');
   await store.create(REX);
   assert.equal(`${disk.read(JOURNAL)}`, journal(2, [1, 1]));
   await store.close();
@@ -89,7 +95,6 @@ test('A start copies a torn journal without its tail, and logs the torn commit o
   assert.deepEqual(warned, [event, { file: JOURNAL, offset, bytes: 50 }]);
 });
 
-const MISSING = /\/pets\.json is damaged: It is missing, but its journal .*\.journal exists\. /;
 const NO_LINE = 'This line of the journal is neither intact nor a torn last line';
 const NO_HEADER = 'It does not begin like a journal of this version';
 const OTHER = 'The journal follows another snapshot than the one next to it, whose pet';
@@ -101,8 +106,6 @@ const START = HEADER.length;
 type Refused = readonly [what: string, snapshot: Text, journal: Text, complaint: RegExp];
 
 const REFUSED: readonly Refused[] = [
-  ['a journal without commits and no snapshot', undefined, journal(2, []), MISSING],
-  ['another text for a journal and no snapshot', undefined, 'Remember the milk\n', MISSING],
   [
     'a snapshot from an earlier day than the journal',
     snapshotOf(2),
@@ -187,34 +190,110 @@ test('A start does not change a snapshot without a checksum line, and logs it; a
   assert.deepEqual(await openedIds(disk), [1, 2, 3]);
 });
 
-test('A start keeps a short journal, and merges a long one into a new snapshot', async () => {
-  const length = journal(0, [1, 1]).length;
-  for (const [snapshotPets, longJournalBytes, stays] of [
-    [0, length, true],
-    [0, length - 1, false],
-    // Shorter than all pets.
-    [50, 1, true],
+test('A start merges many short commits into lines of at most 1,024 pets and 1 MiB', async () => {
+  const disk = diskOf(
+    snapshotOf(1),
+    journal(
+      1,
+      Array.from({ length: 2500 }, () => 1),
+    ),
+  );
+  const store = await openFileStore({ path: SNAPSHOT, disk });
+  const [key, name] = ['a'.repeat(32), 'x'.repeat(400_000)];
+  await store.createOnce({ ...REX, name }, key);
+  for (let count = 0; count < 2; count += 1) await store.create({ ...REX, name });
+  await store.create({ ...REX, name: 'x'.repeat(1_000_000) });
+  const killed = copyOf(disk);
+  const again = await openFileStore({ path: SNAPSHOT, disk: killed });
+  assert.equal(again.count().total, 2505);
+  assert.deepEqual(petsPerLine(killed), [0, 1024, 1024, 454, 1, 1]);
+  assert.equal((await again.createOnce({ ...REX, name }, key)).isReplayed, true);
+});
+
+for (const [what, text] of [
+  ['a journal without commits', journal(2, [])],
+  ['another text for a journal', 'Remember the milk\n'],
+] as const) {
+  test(`A start with ${what} and no data file is refused, and changes nothing`, async () => {
+    const disk = diskOf(undefined, text);
+    await assert.rejects(openFileStore({ path: SNAPSHOT, disk }), {
+      message:
+        /^There is no data file \S+pets\.json, but its journal \S+ exists\. Nothing was changed\./,
+    });
+    assert.deepEqual(Object.keys(disk.contents()), [LOCK, JOURNAL]);
+  });
+}
+
+// Saved files
+
+const SAVED = `${SNAPSHOT}.saved-20261121T201500123Z`;
+
+for (const [what, snapshot, text] of [
+  ['no data file', undefined, undefined],
+  ['no data file, and a torn header of a journal', undefined, '1e0d9802 00000041 {"jour'],
+  ['no data file, and a journal', undefined, journal(1, [1])],
+  ['a damaged data file', '[', undefined],
+  ['a data file that lacks the last pet of the saved file', snapshotOf(1), undefined],
+  ['a data file and a journal that lack the last pet', snapshotOf(0), journal(0, [1])],
+  ['a data file with another pet of the same id', snapshotOf(2).replace('Rex', 'Tom'), undefined],
+] as const) {
+  test(`A start beside a saved file is refused with ${what}, and names the saved file first`, async () => {
+    const disk = diskOf(snapshot, text);
+    const earlier = `${SNAPSHOT}.saved-20261120T000000000Z`;
+    for (const path of [earlier, SAVED]) disk.write(path, snapshotOf(2));
+    const before = { ...disk.contents(), [LOCK]: '' };
+    await assert.rejects(openFileStore({ path: SNAPSHOT, disk }), (error: Error) => {
+      assert.ok(error.message.startsWith(`${SAVED} has `), error.message);
+      assert.match(error.message, /: rename it to the data file, and move the journal away; or/);
+      return true;
+    });
+    assert.deepEqual({ ...disk.contents(), [LOCK]: '' }, before);
+  });
+}
+
+test('A start beside a saved file succeeds if data file and journal have all its pets', async () => {
+  for (const [snapshot, text] of [
+    [snapshotOf(2), undefined],
+    [snapshotOf(4), undefined],
+    [snapshotOf(1), journal(1, [1, 1])],
   ] as const) {
-    const disk = diskOf(snapshotOf(snapshotPets), journal(snapshotPets, [1, 1]));
-    const store = await openFileStore({ path: SNAPSHOT, disk, longJournalBytes });
-    assert.equal(disk.stat(JOURNAL) !== undefined, stays);
-    assert.equal(`${disk.read(SNAPSHOT)}` === snapshotOf(snapshotPets), stays);
-    assert.equal((await store.create(REX)).text, petText(snapshotPets + 3));
-    await store.close();
-    assert.equal((await openedIds(disk)).length, snapshotPets + 3);
+    const disk = diskOf(snapshot, text);
+    disk.write(SAVED, snapshotOf(2));
+    const store = await openFileStore({ path: SNAPSHOT, disk });
+    assert.ok(store.count().total >= 2);
+    assert.equal(`${disk.read(SAVED)}`, snapshotOf(2));
   }
 });
+
+test('The saved file is what the refusal says: renamed to the data file, it has all pets', async () => {
+  const disk = diskOf(snapshotOf(1), journal(1, [1]));
+  disk.write(SAVED, snapshotOf(3));
+  await assert.rejects(openFileStore({ path: SNAPSHOT, disk }), / lack: rename it/);
+  await disk.rename(SAVED, SNAPSHOT);
+  await disk.rename(JOURNAL, '/d/evidence');
+  assert.deepEqual(await openedIds(disk), [1, 2, 3]);
+});
+
+/** How many pets each line of the journal has; none of them above a megabyte, unless it has one. */
+function petsPerLine(disk: MemoryDisk): readonly number[] {
+  const lines = disk.read(JOURNAL).toString('latin1').split('\n').slice(0, -1);
+  return lines.map((line) => {
+    const pets = line.split('{"id":').length - 1;
+    assert.ok(pets <= 1 || line.length <= 1 << 20, `${line.length} bytes`);
+    return pets;
+  });
+}
 
 /** A disk with these files, and with the lock file that every store leaves. */
 function diskOf(
   snapshot: string | Buffer | undefined,
   journal?: string | Buffer,
-  tmp?: string,
+  unfinished?: string,
 ): MemoryDisk {
   const disk = createMemoryDisk({ [LOCK]: '' });
   if (snapshot !== undefined) disk.write(SNAPSHOT, snapshot);
   if (journal !== undefined) disk.write(JOURNAL, journal);
-  if (tmp !== undefined) disk.write(TMP, tmp);
+  if (unfinished !== undefined) disk.write(`${UNFINISHED}1`, unfinished);
   return disk;
 }
 

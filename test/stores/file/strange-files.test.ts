@@ -8,7 +8,6 @@ import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
   chownSync,
-  existsSync,
   lstatSync,
   cpSync,
   mkdirSync,
@@ -23,8 +22,6 @@ import {
 import { constants, platform } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import type { Log } from '../../../src/base/log.ts';
-import { StoreUnavailableError } from '../../../src/model/pet-store.ts';
 import { openFileStore, type FileStore } from '../../../src/stores/file/file-store.ts';
 import { nodeDisk, throwNamed } from '../../../src/stores/file/node-disk.ts';
 import { loadDataFile } from '../../../src/stores/file/data-file.ts';
@@ -76,39 +73,6 @@ test('A checkpoint does not replace a data file of the same length with other pe
   assert.equal(readFileSync(path, 'latin1'), other);
 });
 
-for (const [what, journal] of [
-  ['only a saved file', undefined],
-  ['a saved file and a torn header of a journal', '1e0d9802 00000041 {"jour'],
-] as const) {
-  test(`A start that finds ${what} is refused, and names the saved file`, async () => {
-    const disk = createMemoryDisk({ [`${PATH}.saved-20261121T201500123Z`]: '[]' });
-    if (journal !== undefined) disk.write(`${PATH}.journal`, journal);
-    await assert.rejects(openFileStore({ path: PATH, disk }), {
-      message:
-        /^There is no data file \/d\/pets\.json, but .*saved-20261121T201500123Z has the pets.*: rename/,
-    });
-    assert.equal(disk.contents()[PATH], undefined);
-    assert.equal(disk.contents()[`${PATH}.journal`], journal);
-  });
-}
-
-test('A start that finds a newer or unfinished saved file logs its name', async (t) => {
-  const path = join(tempDir(t), 'pets.json');
-  await (await openFileStore({ path })).close();
-  utimesSync(path, new Date(0), new Date(0));
-  const [saved, part] = [`${path}.saved-20261121T201500123Z`, `${path}.saved-1-7.part`];
-  for (const file of [saved, part]) writeFileSync(file, '[]');
-  const warned: unknown[] = [];
-  const log: Log = (_level, event, details) => warned.push([event, details?.['file']]);
-  const store = await openFileStore({ path, log });
-  await store.close();
-  assert.deepEqual(warned, [
-    ['An unfinished saved file is next to the data file', part],
-    ['A saved file is newer than the data file: it may have pets that the data file lacks', saved],
-  ]);
-  assert.ok(existsSync(part));
-});
-
 for (const mode of [0o640, 0o444]) {
   const name = `The journal and each checkpoint keep the mode ${mode.toString(8)} of the data file`;
   test(name, POSIX, async (t) => {
@@ -122,7 +86,7 @@ for (const mode of [0o640, 0o444]) {
       assert.equal((await store.createOnce(REX, requestKey(id))).pet.id, BigInt(id));
       assert.equal(statSync(`${path}.journal`).mode & 0o777, mode | 0o600);
       await store.close();
-      for (const file of [path, `${path}.keys`]) assert.equal(statSync(file).mode & 0o777, mode);
+      assert.equal(statSync(path).mode & 0o777, mode);
       assert.notEqual(statSync(path).ino, ino);
     }
   });
@@ -156,7 +120,6 @@ test('The files that root makes belong to the owner of the folder', ROOT, async 
   await store.createOnce(REX, requestKey(1));
   const owners = (): readonly number[] =>
     readdirSync(folder).map((name) => statSync(join(folder, name)).uid);
-  // Snapshot, journal and lock; then snapshot, keys and lock.
   assert.deepEqual(owners(), [NOBODY, NOBODY, NOBODY]);
   await store.close();
   assert.deepEqual(owners(), [NOBODY, NOBODY, NOBODY]);
@@ -179,7 +142,7 @@ test('The error of a quota that is used up names EDQUOT', () => {
   assert.throws(() => throwNamed(other), other);
 });
 
-for (const suffix of ['.journal', '.keys', '.tmp']) {
+for (const suffix of ['.journal', '.keys']) {
   test(`A symbolic link to nothing instead of ${suffix} is refused`, POSIX, async (t) => {
     const path = join(tempDir(t), 'pets.json');
     await (await openFileStore({ path })).close();
@@ -222,20 +185,4 @@ test('A start refuses a mount point by itself, and works on a disk without links
     assert.deepEqual(memory.contents(), before);
     assert.equal(disk.openFiles.size, 0);
   }
-});
-
-test('A close leaves no empty journal, and an empty one does not prevent a copy', async () => {
-  const memory = createMemoryDisk();
-  const disk = createFailingDisk(memory);
-  const store = await openFileStore({ path: PATH, disk });
-  disk.fault = ({ operation, path }) => {
-    if (operation === 'writeNow') throw systemError('ENOSPC', path);
-  };
-  await assert.rejects(store.create(REX), StoreUnavailableError);
-  disk.fault = () => undefined;
-  assert.equal(memory.read(`${PATH}.journal`).length, 0);
-  await store.close();
-  assert.equal(memory.contents()[`${PATH}.journal`], undefined);
-  memory.write(`${PATH}.journal`, '');
-  assert.equal((await loadDataFile(memory, PATH)).pets.length, 0);
 });

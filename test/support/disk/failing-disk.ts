@@ -19,20 +19,33 @@ export type Interceptor = (
   proceed: (...args: Arguments) => unknown,
 ) => unknown;
 
-/** The disk with each call, also those of its open files, made by the interceptor. */
+/**
+ * The disk with each call, also those of its open files, made by the interceptor. An open file has
+ * the path to which it was renamed last.
+ */
 export function intercept(disk: Disk, interceptor: Interceptor): Disk {
-  const around = <T extends Disk | DiskFile>(target: T, opened?: string): T => {
+  const openFiles = new Set<{ path: string }>();
+  const around = <T extends Disk | DiskFile>(target: T, opened?: { readonly path: string }): T => {
     const members = Object.entries(target).map(([operation, member]) => {
       const call = (...args: Arguments): unknown => {
-        const path = opened ?? (args[0] as string);
+        const path = opened?.path ?? (args[0] as string);
         return interceptor({ operation: operation as DiskCall['operation'], path }, args, member);
       };
       return [operation, typeof member === 'function' ? call : member];
     });
     return Object.fromEntries(members) as T;
   };
-  const open: Disk['open'] = async (...args) => around(await disk.open(...args), args[0]);
-  return around({ ...disk, open });
+  const open: Disk['open'] = async (path, ...args) => {
+    const opened = { path };
+    const file = around(await disk.open(path, ...args), opened);
+    openFiles.add(opened);
+    return file;
+  };
+  const rename: Disk['rename'] = async (from, to) => {
+    await disk.rename(from, to);
+    for (const opened of openFiles) if (opened.path === from) opened.path = to;
+  };
+  return around({ ...disk, open, rename });
 }
 
 /**

@@ -13,7 +13,8 @@ import { createMemoryDisk, systemError, type MemoryDisk } from './memory-disk.ts
 export const SNAPSHOT = '/d/pets.json';
 export const JOURNAL: string = `${SNAPSHOT}.journal`;
 export const LOCK: string = `${SNAPSHOT}.lock`;
-export const TMP: string = `${SNAPSHOT}.tmp`;
+/** How the names of unfinished files begin. */
+export const UNFINISHED: string = `${SNAPSHOT}.unfinished-`;
 
 export interface StoreScene {
   readonly store: FileStore;
