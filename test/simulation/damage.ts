@@ -100,12 +100,13 @@ function tailsOf(
 
 /**
  * True for what no store can tell from a torn write: a file that ends early, and zeros from the
- * beginning of a line, or from that of a sector within the last line.
+ * beginning of a line on, before its length ends, or from anywhere within the last one.
  */
 function isLikeACrash(what: string, at: number, starts: readonly number[]): boolean {
   if (what === 'nothing') return true;
   if (what !== 'zeros') return false;
-  return starts.includes(at) || at === 0 || (at % 512 === 0 && at > starts.at(-1)!);
+  const isBeforeLength = (start: number): boolean => at >= start && at < start + 17;
+  return at === 0 || starts.slice(1).some(isBeforeLength) || at > starts.at(-1)!;
 }
 
 function lineStarts(journal: Buffer): readonly number[] {

@@ -138,6 +138,14 @@ function* contentChoices(file: FileImage): Generator<[content: Buffer, how: stri
       const part = { ...change, bytes: bytes.subarray(0, cut) };
       yield [applyChanges(before, [part]), `change ${index}, ${cut} bytes of ${bytes.length}`];
     }
+    // After a short write a sector may keep what that left, although the others have the rest.
+    const all = allOf(file);
+    const last = position + bytes.length - 1;
+    const start = last - (last % SECTOR_BYTES);
+    const stale = resize(applyChanges(before, [change]), all.length);
+    if (start >= all.length) continue;
+    stale.copy(all, start, start, start + SECTOR_BYTES);
+    yield [all, `the last sector of change ${index} without later ones`];
   }
   yield* sectorChoices(file);
 }

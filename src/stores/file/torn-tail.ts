@@ -1,11 +1,14 @@
 /**
  * A torn write: what a crash can leave after the last complete line of a journal, namely a part of
- * the next write.
+ * the next write. Each sector has what the write, or the first part of it, left there, and else
+ * zeros. Of a line over four sectors, for example:
  *
- * Only a torn write may be dropped, since it was never acknowledged. The bytes must be what the
- * next write leaves if it is cut off, or if some of its sectors did not reach the disk and are
- * zero. Everything else (a complete line with a wrong CRC, bytes that no line has, more than one
- * write) is damage to something that may have been acknowledged.
+ *     4e9bc562 00000741 {"after":0,"p │ 0 0 0 0 … 0 0 0 0 │ …"name":"Rex 0 0 0 │ …goryId":1}]}␊
+ *
+ * So each run of bytes that are not zero begins with a sector, or with the line, and has the bytes
+ * of the line at its place. Only that may be dropped, since it was never acknowledged. Everything
+ * else (a complete line with a wrong CRC, bytes that no line has, more than one write) is damage to
+ * something that may have been acknowledged.
  */
 
 import { LINE_FEED } from '../../base/ascii.ts';
@@ -26,9 +29,13 @@ export const SECTOR_BYTES = 512;
  * `offset` in the file, and the line's text would begin with `start`.
  */
 export function isTornLine(tail: Buffer, offset: number, start: string): boolean {
-  const sectors = sectorsOf(tail, offset);
-  if (sectors === undefined || !hasPrefix(tail, sectors, start)) return false;
-  return isTornText(tail, sectors, lengthAt(tail, 0), PREFIX_LENGTH + 1);
+  const runs = runsOf(tail, offset);
+  const expected = LINE_PREFIX + start;
+  const isLikeLine = runs?.every(({ at, bytes }) => {
+    const text = bytes.toString('latin1', 0, Math.max(0, expected.length - at));
+    return isLike(text, expected.slice(at));
+  });
+  return isLikeLine === true && isTornText(tail, runs!, lengthAt(tail, 0), PREFIX_LENGTH + 1);
 }
 
 /**
@@ -36,78 +43,61 @@ export function isTornLine(tail: Buffer, offset: number, start: string): boolean
  * The header may name any snapshot, since the one that it follows may have been replaced.
  */
 export function isTornBeginning(tail: Buffer): boolean {
-  // A header is shorter than a sector: it is cut off by the file's end, or all zero.
-  if (isBeginningOfHeader(tail.toString('latin1', 0, MAX_HEADER_LENGTH + 1))) return true;
-  const sectors = sectorsOf(tail, 0);
-  return sectors?.[0]?.isZero === true && isTornText(tail, sectors, undefined, 0);
+  const runs = runsOf(tail, 0);
+  if (runs === undefined || !isTornText(tail, runs, undefined, 0)) return false;
+  // A header is shorter than a sector: it is cut off by the file's end, or its sector is missing.
+  const first = runs[0]?.at === 0 ? runs[0].bytes : Buffer.of();
+  const isCut = first.length === 0 || first.length === tail.length;
+  return isCut && isBeginningOfHeader(first.toString('latin1', 0, MAX_HEADER_LENGTH + 1));
 }
 
-/** The part of a sector that the tail has: as it was written, or all zero bytes. */
-interface Sector {
-  readonly start: number;
-  readonly end: number;
-  readonly isZero: boolean;
+/** Bytes of the tail between zeros, as they were written. */
+interface Run {
+  readonly at: number;
+  readonly bytes: Buffer;
 }
 
-/** Returns undefined if a sector is zero only in part: no write leaves that. */
-function sectorsOf(tail: Buffer, offset: number): readonly Sector[] | undefined {
-  const sectors: Sector[] = [];
-  for (let start = 0; start < tail.length;) {
-    const end = Math.min(tail.length, start + SECTOR_BYTES - ((offset + start) % SECTOR_BYTES));
-    const zero = tail.subarray(start, end).indexOf(0);
-    const isZero = zero !== -1;
-    if (isZero && tail.subarray(start, end).some((byte) => byte !== 0)) return undefined;
-    sectors.push({ start, end, isZero });
-    start = end;
+/** Returns undefined if a run begins within a sector: no write leaves that. */
+function runsOf(tail: Buffer, offset: number): readonly Run[] | undefined {
+  const runs: Run[] = [];
+  for (let at = 0; at < tail.length; at += 1) {
+    if (tail[at] === 0) continue;
+    if (at > 0 && (offset + at) % SECTOR_BYTES !== 0) return undefined;
+    const zero = tail.indexOf(0, at);
+    const bytes = tail.subarray(at, zero === -1 ? tail.length : zero);
+    runs.push({ at, bytes });
+    at += bytes.length;
   }
-  return sectors;
-}
-
-/** True if the written sectors of the tail begin as a line with this text. */
-function hasPrefix(tail: Buffer, sectors: readonly Sector[], start: string): boolean {
-  const expected = LINE_PREFIX + start;
-  return sectors.every(
-    (sector) =>
-      sector.isZero ||
-      isLike(
-        tail.toString('latin1', sector.start, Math.min(sector.end, expected.length)),
-        expected.slice(sector.start),
-      ),
-  );
+  return runs;
 }
 
 /**
- * Returns true if the tail can be one line, cut off or with sectors missing. The line states that
- * it has `length` bytes, if its length was written. After the offset `from` the text must not
- * contain the start of another commit.
+ * Returns true if the tail can be one line, cut off or with bytes missing. The line states that it
+ * has `length` bytes, if its length was written. After the offset `from` the text must not contain
+ * the start of another commit.
  */
 function isTornText(
   tail: Buffer,
-  sectors: readonly Sector[],
+  runs: readonly Run[],
   length: number | undefined,
   from: number,
 ): boolean {
-  const isComplete = sectors.every(({ isZero }) => !isZero);
+  const isComplete = runs[0]?.bytes.length === tail.length;
   if (length !== undefined && tail.length > length) return false;
   if (length !== undefined && tail.length === length && isComplete) return false;
-  // A line has one line feed, its last byte. It is missing only if the last sector is.
+  // A line has one line feed, its last byte.
   const lineFeed = tail.indexOf(LINE_FEED);
   const last = (length ?? tail.length) - 1;
   if (lineFeed !== -1 && lineFeed !== last) return false;
-  if (tail.length === length && lineFeed === -1 && sectors.at(-1)?.isZero === false) return false;
-  return !tail.includes(COMMIT_MARK, from) && isUtf8InPieces(tail, sectors);
+  if (tail.length === length && lineFeed === -1 && tail.at(-1) !== 0) return false;
+  return !tail.includes(COMMIT_MARK, from) && runs.every(isUtf8);
 }
 
-/** True if the written sectors are UTF-8; characters may be cut off next to missing sectors. */
-function isUtf8InPieces(tail: Buffer, sectors: readonly Sector[]): boolean {
-  for (let i = 0; i < sectors.length; i += 1) {
-    if (sectors[i]!.isZero) continue;
-    let { start } = sectors[i]!;
-    while (i + 1 < sectors.length && !sectors[i + 1]!.isZero) i += 1;
-    for (let cut = 0; start > 0 && cut < 3 && isInsideCharacter(tail[start]); cut += 1) start += 1;
-    if (!isBeginningOfUtf8(tail.subarray(start, sectors[i]!.end))) return false;
-  }
-  return true;
+/** True if the run is UTF-8; a character may be cut off at either end. */
+function isUtf8({ at, bytes }: Run): boolean {
+  let start = 0;
+  while (at > 0 && start < 3 && isInsideCharacter(bytes[start])) start += 1;
+  return isBeginningOfUtf8(bytes.subarray(start));
 }
 
 function isInsideCharacter(byte: number | undefined): boolean {

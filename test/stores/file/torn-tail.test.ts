@@ -28,6 +28,18 @@ test('A line that is cut off anywhere is torn, and a complete one is not', () =>
   }
 });
 
+test('A line with a sector that is written in part, and zero from there on, is torn', () => {
+  for (const offset of OFFSETS) {
+    const line = lineOf(1500);
+    for (let from = 0; from < line.length; from += 1) {
+      const sectorEnd = from + SECTOR_BYTES - ((offset + from) % SECTOR_BYTES);
+      const end = Math.min(line.length, sectorEnd);
+      const torn = Buffer.from(line).fill(0, from, end);
+      assert.equal(isTornLine(torn, offset, START), true, `at ${offset}, from ${from}`);
+    }
+  }
+});
+
 test('A line with any of its sectors zero is torn', () => {
   for (const offset of OFFSETS) {
     const line = lineOf(1500);
@@ -53,10 +65,9 @@ test('A complete line with any byte changed is not torn', () => {
         const changed = Buffer.from(line);
         if (changed[at] === byte) continue;
         changed[at] = byte;
-        // A sector of one byte may be missing.
-        const isAlone = (offset + at) % SECTOR_BYTES === 0 && at === line.length - 1;
-        const isFirstAlone = (offset + at) % SECTOR_BYTES === SECTOR_BYTES - 1 && at === 0;
-        const expected = byte === 0 && (isAlone || isFirstAlone);
+        // The last byte of a line or of a sector may be missing.
+        const isLast = (offset + at + 1) % SECTOR_BYTES === 0 || at === line.length - 1;
+        const expected = byte === 0 && isLast;
         assert.equal(isTornLine(changed, offset, START), expected, `${byte} at ${offset} + ${at}`);
       }
     }
@@ -83,7 +94,6 @@ const TAILS: readonly (readonly [what: string, ...parts: readonly (Buffer | stri
   ['a length shorter than itself', edited(9, '00000020')],
   ['a line feed before its end', BEGINNING, '\n', LINE.subarray(91, 200)],
   ['bytes that are not UTF-8', BEGINNING, Buffer.alloc(9, 0xff)],
-  ['zeros from within a sector', BEGINNING, Buffer.alloc(90)],
   ['zeros within a sector', BEGINNING, Buffer.alloc(9), LINE.subarray(99, 200)],
   ['some other text', 'Remember the milk\n'],
 ];
@@ -127,6 +137,7 @@ test('Any part of the header is a torn first write, and the complete header is n
   const whole = Buffer.concat([header!, line!]);
   assert.equal(isTornBeginning(whole), false);
   assert.equal(isTornBeginning(withoutFirstSector(whole)), true);
+  assert.equal(isTornBeginning(Buffer.from(whole).fill(0, 40)), false);
   for (const [at, byte] of [
     [0, 0x47],
     [8, 0x2d],
