@@ -211,8 +211,10 @@ export class Connection {
     if (parser === undefined) return;
     const { onIncoming } = parser;
     parser.onIncoming = (request, isKeptAlive) => {
+      // At a request to upgrade node:http does not report a stop, and it parses nothing after it.
+      const { upgrade } = request;
       const result = onIncoming(request, isKeptAlive);
-      return this.state === 'reading' || this.#isParsingOn ? result : HPE_PAUSED;
+      return upgrade || this.state === 'reading' || this.#isParsingOn ? result : HPE_PAUSED;
     };
   }
 
@@ -253,7 +255,10 @@ const MIN_HEADER_BYTES = 'GET / HTTP/1.1\r\n\r\n'.length;
 /** The parser of node:http, as far as it is used here. It is not documented. */
 interface Parser {
   /** Called after each header. Returns 0, or HPE_PAUSED to stop there. */
-  onIncoming: (request: IncomingMessage, isKeptAlive: boolean) => number;
+  onIncoming: (
+    request: IncomingMessage & { readonly upgrade?: boolean },
+    isKeptAlive: boolean,
+  ) => number;
   /** Ends a stop. */
   resume(): void;
 }

@@ -7,6 +7,7 @@ import { openService } from '../support/http/service.ts';
 import {
   CHUNKED,
   CREATE,
+  LIVEZ,
   REX,
   REX_1,
   ask,
@@ -104,5 +105,21 @@ for (const [what, bytes, status] of LAST) {
     assert.equal(answers[0]?.headers.get('connection'), 'close');
     assert.equal(answers[0]?.headers.get('allow'), status === 405 ? '' : undefined);
     assert.equal(await (await own.fetch('/v1/pets')).text(), status === 201 ? `[${REX_1}]` : '[]');
+  });
+}
+
+for (const [what, sooner, later] of [
+  ['that comes with its body', REX + LIVEZ, ''],
+  ['that comes in two parts', REX.slice(0, 9), REX.slice(9) + LIVEZ],
+] as const) {
+  test(`After a create in progress, a create to upgrade ${what} is stored in its turn`, async (t) => {
+    const upgrade = requestOf('POST /v1/pets', [...UPGRADE, REX_LENGTH]) + sooner;
+    const { wire, release } = await holdCreate(t, upgrade);
+    assert.equal(wire.text(), '');
+    wire.socket.write(later);
+    release();
+    const answers = await wire.allAnswers();
+    assert.deepEqual(statusesOf(answers), [201, 201]);
+    assert.equal(answers[1]?.body, '{"id":2,"name":"Rex","categoryId":1}');
   });
 }
