@@ -94,9 +94,9 @@ function handleClientErrors(
   server.on('clientError', (error: ParserError, socket: Duplex) => {
     const { code, rawPacket, bytesParsed } = error;
     if (code === 'HPE_PAUSED') return queue.keepUnparsed(socket, rawPacket!.subarray(bytesParsed));
-    // The parser reports the error again at each later chunk, and at the end.
-    if (faulty.has(socket) && code !== 'ECONNRESET') return;
-    if (code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
+    // The parser reports the error again at each later chunk, and at the end. Behind a last
+    // response it may find one, too: that connection is closing, and to destroy it could reset it.
+    if (faulty.has(socket) || !socket.writable) return;
     if (code === 'ERR_HTTP_REQUEST_TIMEOUT' && mayBeUnread(socket)) return;
     faulty.add(socket);
     const origin = listener.clientErrorHeaders === undefined ? undefined : findOrigin(error);

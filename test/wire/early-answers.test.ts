@@ -99,3 +99,12 @@ test('A body that is malformed after its early response gets no second response'
   wire.socket.write('no size\r\n');
   assert.equal((await wire.allAnswers()).length, 1);
 });
+
+test('A body that is malformed behind its first chunk does not reset the early response', async (t) => {
+  const { wire, serverSide } = await openBothSides(t, service);
+  // node:http runs the next tick with the first chunk: the response is out when the rest is parsed.
+  wire.socket.write(requestOf('POST /v1/nothing', [CHUNKED], '1\r\nx\r\nno size\r\n'));
+  assertErrorAnswer((await wire.answers(1))[0], 'unknown_path');
+  assert.equal(serverSide.destroyed, false);
+  assert.equal((await wire.allAnswers()).length, 1);
+});
