@@ -89,7 +89,7 @@ export class PipelineQueue {
   /**
    * Ends a connection whose bytes the parser rejected. After the response in progress, `writeLast`
    * writes the last one. It gets the request if the error is in a request's body. If that request's
-   * own response has begun, `closeOnly` is called instead, since a request has one response.
+   * own response has begun, `closeOnly` is called after it, since a request has one response.
    */
   endWith(
     socket: Duplex,
@@ -100,8 +100,9 @@ export class PipelineQueue {
     const response = connection?.current;
     if (connection === undefined || response === undefined) return writeLast(undefined);
     const { req } = response;
-    if (!req.complete && response.headersSent) closeOnly();
-    else if (!req.complete) writeLast(req);
+    if (!req.complete && !response.headersSent) writeLast(req);
+    else if (!req.complete && !isOut(response)) response.once('finish', closeOnly);
+    else if (!req.complete) closeOnly();
     else if (isOut(response)) writeLast(undefined);
     else this.#wait(connection, response, () => writeLast(undefined));
   }

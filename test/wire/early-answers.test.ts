@@ -10,7 +10,7 @@ import { after, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import type { ErrorCode } from '../../src/http/api-error.ts';
 import { openBothSides } from './connections.ts';
-import { listenFor, openService } from '../support/http/service.ts';
+import { addLongPets, listenFor, openService } from '../support/http/service.ts';
 import {
   CHUNKED,
   assertErrorAnswer,
@@ -20,6 +20,7 @@ import {
   talk,
   type Wire,
 } from '../support/http/wire.ts';
+import { until } from '../support/until.ts';
 
 const service = await openService({ after });
 
@@ -107,4 +108,20 @@ test('A body that is malformed behind its first chunk does not reset the early r
   assertErrorAnswer((await wire.answers(1))[0], 'unknown_path');
   assert.equal(serverSide.destroyed, false);
   assert.equal((await wire.allAnswers()).length, 1);
+});
+
+test('A long response goes out to its end if the body of its request is malformed', async (t) => {
+  const own = await openService(t);
+  await addLongPets(own, 100);
+  const { wire, serverSide } = await openBothSides(t, own);
+  wire.socket.pause();
+  const request = requestOf('GET /v1/pets?limit=100', [CHUNKED], '1\r\n');
+  wire.socket.write(request);
+  await until(() => serverSide.writableLength > 0);
+  wire.socket.write('no size\r\n');
+  await until(() => serverSide.bytesRead > request.length);
+  wire.socket.resume();
+  const [answer, ...more] = await wire.allAnswers();
+  assert.ok(answer!.body.length > 6_000_000);
+  assert.deepEqual(more, []);
 });
