@@ -13,9 +13,14 @@
 import { isUtf8 } from 'node:buffer';
 import zlib from 'node:zlib';
 import type { Memory } from '../../base/memory.ts';
-import { commitStart, decodeCommit, decodeKeysLine, type Commit } from '../commits/commit.ts';
+import {
+  commitStart,
+  decodeCommit,
+  decodeKeysLine,
+  scanCommit,
+  type Commit,
+} from '../commits/commit.ts';
 import { MAX_COMMIT_BYTES } from '../commits/commit-queue.ts';
-import { scanCommit } from '../commits/commit-scanner.ts';
 import { MAX_IDEMPOTENCY_KEYS, type KeyEntry } from '../idempotency/key-table.ts';
 import { ScannedPets, scannedBytes } from '../table/pet-scanner.ts';
 import type { PetTable } from '../table/pet-table.ts';

@@ -58,7 +58,7 @@ test('parsePetAt reads each scanned pet as the same pet', () => {
       return;
     }
     scanned += 1;
-    const { pet: read, end } = parsePetAt(bytes, before.length);
+    const { pet: read, end } = parsePetAt(bytes, before.length)!;
     assert.deepEqual({ id: Number(read.id), status: read.status, end }, found, bytes.toString());
     // To the byte: what is scanned is copied as it is, and must be what would have been written.
     assert.deepEqual(encode(read), bytes.subarray(before.length, end), bytes.toString());
@@ -70,7 +70,7 @@ test('The scanner reads nothing beyond the bytes, whether their last pet is comp
   let scanned = 0;
   forAll(2000, (random) => {
     const pet = encode({ ...randomPet(random), id: 7n });
-    const bytes = Buffer.concat([pet, Buffer.alloc(PADDING_BYTES)]);
+    const bytes = Buffer.concat([pet, REST]);
     for (let length = 0; length <= bytes.length; length += 1) {
       run.length = 0;
       scanPets(scannedBytes(bytes.subarray(0, length)), 0, SEPARATOR, run);
@@ -95,8 +95,8 @@ test('A scan ends at another separator, and before a pet in another form', () =>
   assert.equal(lengthOf(` ${pets[0]}`), 0);
 });
 
-const SEPARATOR: Buffer = Buffer.from(',\n');
-const PADDING_BYTES = 64;
+const SEPARATOR = ',\n';
+const REST: Buffer = Buffer.from('x'.repeat(64));
 
 /** One for all, as a whole file shares one. */
 const run = new ScannedPets();
@@ -117,7 +117,7 @@ function scan(bytes: Buffer, at: number): ScannedPet | undefined {
 }
 
 function padded(bytes: Buffer): Buffer {
-  return Buffer.concat([bytes, Buffer.alloc(PADDING_BYTES)]);
+  return Buffer.concat([bytes, REST]);
 }
 
 function encode(pet: Pet): Buffer {
