@@ -71,8 +71,8 @@ export type ParsedNewPet =
   { readonly newPet: NewPet } | { readonly invalid: readonly [string, ...string[]] };
 
 /**
- * Returns the NewPet in a JSON text. Other members, such as `id`, are ignored; the last of duplicate
- * members counts. Throws a SyntaxError.
+ * Returns the NewPet in a JSON text. Other members, such as `id`, are ignored. Of duplicate members
+ * the last one counts. Throws a SyntaxError.
  */
 export function parseNewPet(text: string): ParsedNewPet {
   const { value, literals } = parseIndexedJson(text);
@@ -92,8 +92,8 @@ export function parsePet(text: string): Pet {
 }
 
 /**
- * Returns each Pet of a JSON array, or why it is none. Throws a SyntaxError, and InvalidPetError for
- * other JSON.
+ * Returns each Pet of a JSON array, or the error of that element. Throws a SyntaxError, and
+ * InvalidPetError for other JSON.
  */
 export function parsePets(text: string): readonly (Pet | InvalidPetError)[] {
   const { value, literals } = parseIndexedJson(text);

@@ -49,8 +49,8 @@ function memoryLog({ pets, keys }: LogTarget): CommitLog {
 }
 
 /**
- * Returns an error for somebody who may have written the file by hand a minute ago: with every
- * mistake in its pets. Returns undefined if there is none, or the file cannot be read.
+ * Returns an error with every mistake in the pets of a file that may have been written by hand a
+ * minute ago, or undefined if they have none, or the file cannot be read.
  */
 async function findMistakes(path: string): Promise<Error | undefined> {
   const text = await readFile(path, 'utf8').catch(() => undefined);
