@@ -269,26 +269,28 @@ const SPACE: RegExp = /[ \t\r\n]*/y;
 
 /**
  * Throws an Error if no array begins at `at`, the first byte other than whitespace. `position` is
- * that of bytes[0] in the file. A text of another kind is not damaged; bytes of which no text of
- * JSON is made are.
+ * that of bytes[0] in the file. A text of another kind is not damaged. A snapshot whose first byte
+ * was changed is, and so are bytes that are no text.
  */
 export function expectArray(path: string, bytes: Buffer, at: number, position = 0): void {
-  const byte = bytes[at]!;
-  if (byte === OPEN_BRACKET) return;
-  if (byte > 0x20 && byte < 0x7f) {
+  if (bytes[at] === OPEN_BRACKET) return;
+  const start = bytes.toString('latin1', at, at + 64);
+  if (/^[!-~]/.test(start) && !CHANGED_SNAPSHOT.test(start)) {
     throw new Error(
       `${path} is not a petstore data file, which is a JSON array of pets. It was left as it is. ` +
         'Name another file',
     );
   }
-  const isMarked = bytes.toString('latin1', at, at + 3) === '\xef\xbb\xbf';
+  const isMarked = start.startsWith('\xef\xbb\xbf');
   throw new DamagedFileError({
     path,
     offset: position + at,
-    complaint: isMarked ? 'It begins with a byte order mark' : 'It is not JSON in UTF-8',
+    complaint: isMarked ? 'It begins with a byte order mark' : 'It is not a JSON array in UTF-8',
     advice: isMarked ? 'Save it as UTF-8 without one' : RESTORE,
   });
 }
+
+const CHANGED_SNAPSHOT: RegExp = /^.\n(?:\{"id":|[ \t]{32}\n\])/;
 
 function isAscending({ ids, length }: ScannedPets, lastId: bigint): boolean {
   if (BigInt(ids[0]!) <= lastId) return false;

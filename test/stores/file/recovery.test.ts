@@ -174,12 +174,12 @@ for (const [what, content, message] of [
   [
     '100 NUL bytes',
     Buffer.alloc(100),
-    /is damaged at byte 0.*: It is not JSON in UTF-8\. .*backup/,
+    /is damaged at byte 0.*: It is not a JSON array in UTF-8\. .*backup/,
   ],
   [
     'UTF-16 with a mark',
     Buffer.from('\ufeff[]', 'utf16le'),
-    /is damaged at byte 0.*: It is not JSON in UTF-8/,
+    /is damaged at byte 0.*: It is not a JSON array in UTF-8/,
   ],
   [
     'UTF-8 with a mark',
