@@ -161,14 +161,15 @@ export function scanCommit(
   after: bigint,
   run: ScannedPets,
 ): ScannedCommit | undefined {
-  const { text } = scanned;
+  scanned.cover(start, end);
+  const { text, from } = scanned;
   const head = commitStart(after);
-  if (!text.startsWith(head, start)) return undefined;
+  if (!text.startsWith(head, start - from)) return undefined;
   const first = run.length;
   const petsEnd = scanPets(scanned, start + head.length, ',', run);
   const lastId = after + BigInt(run.length - first);
   if (run.length > first && isInOrder(run, first, Number(after))) {
-    const keys = decodeKeys(text.slice(petsEnd, end), after, lastId);
+    const keys = decodeKeys(text.slice(petsEnd - from, end - from), after, lastId);
     if (keys !== undefined) return { lastId, keys };
   }
   run.length = first;

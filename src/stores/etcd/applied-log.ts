@@ -13,7 +13,7 @@ import {
   type KeyClock,
   type KeyEntry,
 } from '../idempotency/key-table.ts';
-import { ScannedPets, scannedBytes } from '../table/pet-scanner.ts';
+import { ScannedBytes, ScannedPets } from '../table/pet-scanner.ts';
 import { PetTable } from '../table/pet-table.ts';
 import { ifValueBegins, ifValueIs, type KeyValue, type TxnPart } from './etcd-json.ts';
 import { LogLostError } from './log-lost-error.ts';
@@ -116,7 +116,7 @@ export class AppliedLog {
     const pets = this.#scanned;
     pets.length = 0;
     const after = this.lastId;
-    const scanned = scanCommit(scannedBytes(text), 0, text.length, after, pets);
+    const scanned = scanCommit(new ScannedBytes(text), 0, text.length, after, pets);
     if (scanned === undefined) return false;
     this.pets.appendScanned(text, pets);
     for (const key of scanned.keys) this.#addKey(key);

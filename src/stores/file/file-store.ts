@@ -91,7 +91,7 @@ async function expectDataFile(disk: Disk, path: string): Promise<void> {
   if (fileAt(disk, path) === undefined) return;
   const bytes = Buffer.alloc(4096);
   const length = await withFile(disk, path, (file) => file.read(bytes, 0, bytes.length, 0));
-  const start = skipSpace(bytes.toString('latin1', 0, length), 0);
+  const start = skipSpace(bytes.subarray(0, length), 0);
   if (start < length) expectArray(path, bytes, start);
 }
 

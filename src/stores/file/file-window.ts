@@ -51,8 +51,4 @@ export class FileWindow {
   }
 }
 
-/**
- * A scanner copies the window to a string. With windows of 1 MiB, a process that had read a million
- * pets kept 20 MB more.
- */
 const INITIAL_BYTES: number = 1 << 19;

@@ -24,7 +24,7 @@ import type { Memory } from '../../base/memory.ts';
 import { findInvalidUtf8 } from '../../base/utf8.ts';
 import { InvalidPetError, MAX_PET_BYTES, parsePetAt, PET_SEPARATOR } from '../../model/pet-text.ts';
 import { stringifyPet } from '../../model/stringify-pet.ts';
-import { ScannedPets, scanPets, scannedBytes, type ScannedBytes } from '../table/pet-scanner.ts';
+import { ScannedBytes, ScannedPets, scanPets } from '../table/pet-scanner.ts';
 import { type PetTable } from '../table/pet-table.ts';
 import { DamagedFileError } from './damaged-file-error.ts';
 import type { DiskFile } from './disk.ts';
@@ -146,10 +146,10 @@ class SnapshotReader {
   /** Reads the complete items in the window, and returns the number of their bytes. */
   #readItems(): number {
     const { bytes } = this.#window;
-    const scanned = scannedBytes(bytes);
+    const scanned = new ScannedBytes(bytes);
     let at = 0;
     while (this.#expected !== 'checksum') {
-      at = skipSpace(scanned.text, at);
+      at = skipSpace(bytes, at);
       if (at === bytes.length) break;
       const end = this.#readItem(scanned, at);
       if (end === undefined) break;
@@ -159,7 +159,7 @@ class SnapshotReader {
     if (invalid !== undefined) throw this.#damage(invalid, 'Not UTF-8');
     this.#crc = zlib.crc32(bytes.subarray(0, at), this.#crc);
     this.#arrayBytes += at;
-    return this.#expected === 'checksum' ? this.#readChecksum(scanned.text, at) : at;
+    return this.#expected === 'checksum' ? this.#readChecksum(at) : at;
   }
 
   /** Called at the file's end; `used` is what `#readItems` returned. */
@@ -236,12 +236,13 @@ class SnapshotReader {
     }
   }
 
-  #readChecksum(text: string, at: number): number {
-    const end = skipSpace(text, at);
-    if (end < text.length) throw this.#damage(end, 'Something follows the closing bracket');
+  #readChecksum(at: number): number {
+    const { bytes } = this.#window;
+    const end = skipSpace(bytes, at);
+    if (end < bytes.length) throw this.#damage(end, 'Something follows the closing bracket');
     // A long rest is not a checksum line: it is enough to keep its beginning.
     if (this.#checksumText.length <= CHECKSUM_LENGTH) {
-      this.#checksumText += text.slice(at, Math.min(end, at + 2 * CHECKSUM_LENGTH));
+      this.#checksumText += bytes.toString('latin1', at, Math.min(end, at + 2 * CHECKSUM_LENGTH));
     }
     return end;
   }
@@ -258,14 +259,13 @@ class SnapshotReader {
 
 const RESTORE = 'Restore it from a backup, together with its journal';
 
-/** Returns the index of the first character from `at` on that is not JSON whitespace. */
-export function skipSpace(text: string, at: number): number {
-  SPACE.lastIndex = at;
-  SPACE.test(text);
-  return SPACE.lastIndex;
+/** Returns the offset of the first byte from `at` on that is not JSON whitespace. */
+export function skipSpace(bytes: Uint8Array, at: number): number {
+  while (SPACES.has(bytes[at])) at += 1;
+  return at;
 }
 
-const SPACE: RegExp = /[ \t\r\n]*/y;
+const SPACES: ReadonlySet<number | undefined> = new Set(Buffer.from(' \t\r\n'));
 
 /**
  * Throws an Error if no array begins at `at`, the first byte other than whitespace. `position` is

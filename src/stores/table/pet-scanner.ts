@@ -25,15 +25,32 @@ export class ScannedPets {
   readonly ends: Uint32Array = new Uint32Array(ScannedPets.maxLength);
 }
 
-/** The bytes of a file, and the same as Latin-1. */
-export interface ScannedBytes {
+/**
+ * The bytes of a file, and a piece of them as Latin-1. A string of a whole megabyte would lie
+ * outside the young part of V8's heap, and be freed late.
+ */
+export class ScannedBytes {
   readonly bytes: Buffer;
-  readonly text: string;
+  /** The bytes `from` to `to`, one character for each. */
+  text = '';
+  from = 0;
+  to = 0;
+
+  constructor(bytes: Buffer) {
+    this.bytes = bytes;
+  }
+
+  /** Moves the piece, unless it has this range. */
+  cover(from: number, to: number): void {
+    if (from >= this.from && to <= this.to) return;
+    this.from = from;
+    this.to = Math.min(Math.max(to, from + PIECE_BYTES), this.bytes.length);
+    this.text = this.bytes.toString('latin1', from, this.to);
+  }
 }
 
-export function scannedBytes(bytes: Buffer): ScannedBytes {
-  return { bytes, text: bytes.toString('latin1') };
-}
+/** A longer pet is left to parsePetAt, unless it is in a commit. */
+const PIECE_BYTES: number = 8 << 10;
 
 /** An integer of 18 digits is always an int64. */
 const PET: RegExp = new RegExp(
@@ -59,16 +76,26 @@ const STATUSES: ReadonlyMap<number | undefined, PetStatus> = new Map(
  * `separator` is between them. Returns the offset after the last one, or `at` if it finds none.
  */
 export function scanPets(
-  { bytes, text }: ScannedBytes,
+  scanned: ScannedBytes,
   at: number,
   separator: string,
   run: ScannedPets,
 ): number {
+  const { bytes } = scanned;
   let end = at;
+  scanned.cover(at, at);
   while (run.length < ScannedPets.maxLength) {
-    PET.lastIndex = at;
-    if (!PET.test(text) || PET.lastIndex - at > MAX_PET_BYTES) break;
-    end = PET.lastIndex;
+    PET.lastIndex = at - scanned.from;
+    if (!PET.test(scanned.text)) {
+      // The pet may end after the piece.
+      const to = Math.min(at + PIECE_BYTES, bytes.length);
+      if (to <= scanned.to) break;
+      scanned.cover(at, to);
+      continue;
+    }
+    const petEnd = scanned.from + PET.lastIndex;
+    if (petEnd - at > MAX_PET_BYTES) break;
+    end = petEnd;
     let id = 0;
     for (let i = at + ID_OFFSET; isDigit(bytes[i]); i += 1) id = id * 10 + bytes[i]! - ZERO;
     run.starts[run.length] = at;
@@ -76,7 +103,8 @@ export function scanPets(
     run.statuses[run.length] = STATUSES.get(bytes[end - 3]);
     run.ends[run.length] = end;
     run.length += 1;
-    if (!text.startsWith(separator, end)) break;
+    scanned.cover(end, Math.min(end + separator.length, bytes.length));
+    if (!scanned.text.startsWith(separator, end - scanned.from)) break;
     at = end + separator.length;
   }
   return end;

@@ -11,7 +11,7 @@ import {
   scanCommit,
   type ScannedCommit,
 } from '../../../src/stores/commits/commit.ts';
-import { ScannedPets, scannedBytes } from '../../../src/stores/table/pet-scanner.ts';
+import { ScannedBytes, ScannedPets } from '../../../src/stores/table/pet-scanner.ts';
 import { EXPIRES_AT, pendingPet } from '../../support/disk/journal-text.ts';
 import { forAll, mutate } from '../../support/random.ts';
 import { randomNewPet } from '../../support/pets/random-pet.ts';
@@ -147,5 +147,5 @@ function scanAll(text: string | Buffer, after: bigint): ScannedCommit | undefine
   const bytes = Buffer.from(text as string);
   run.length = 0;
   const padded = Buffer.concat([bytes, Buffer.alloc(64)]);
-  return scanCommit(scannedBytes(padded), 0, bytes.length, after, run);
+  return scanCommit(new ScannedBytes(padded), 0, bytes.length, after, run);
 }
