@@ -16,7 +16,7 @@ test('A key __proto__ is a key like any other, and the last of duplicate members
   assert.deepEqual([value.id, (value as { a?: unknown }).a], [undefined, 3n]);
 });
 
-test('A text that is not JSON is refused, even if strings for numbers would make it valid', () => {
+test('A text that is not JSON is refused, even if another number would make it valid', () => {
   for (const text of [
     '01',
     '[0,1,2,3,4,5,6,7,8,9,01]',
