@@ -5,10 +5,9 @@
 
 import type { CheckedOptions } from './app-options.ts';
 import type { PetStore } from './model/pet-store.ts';
-import { verifyData } from './stores/file/data-file.ts';
 import { openFileStore } from './stores/file/file-store.ts';
-import { nodeDisk } from './stores/file/node-disk.ts';
 import { createMemoryStore } from './stores/memory-store.ts';
+import { openStartedStore } from './stores/starting-data.ts';
 
 /** `signal` ends a start that waits for a cluster. */
 export async function openBackend(
@@ -21,6 +20,6 @@ export async function openBackend(
     return openEtcdStore({ ...etcd, log, signal });
   }
   if (dataFile === undefined) return createMemoryStore();
-  if (memory) return createMemoryStore((await verifyData(nodeDisk, dataFile)).pets.pets());
+  if (memory) return openStartedStore(dataFile);
   return openFileStore({ path: dataFile, log });
 }

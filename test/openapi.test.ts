@@ -184,6 +184,7 @@ const OWN: readonly (readonly [key: string, provocation: Provocation])[] = [
   ['createPet 201', { ...POST, ...KEYED, sentBefore: POST.body }],
   ['createPet 400', { ...POST, body: '{"categoryId":1.5,"status":"lost"}' }],
   ['createPet 400', { ...POST, body: '{"name":"Rex"' }],
+  ['createPet 400', { ...POST, body: '' }],
   ['createPet 400', { ...POST, fields: ['Idempotency-Key: two words'] }],
   ['createPet 413', { ...POST, body: `{"name":"${'x'.repeat(65_536)}","categoryId":7}` }],
   ['createPet 415', { ...POST, fields: ['Content-Type: text/plain'] }],

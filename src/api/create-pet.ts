@@ -1,6 +1,5 @@
 /** createPet (spec section 4.2): POST /v1/pets. Responds when the pet is durable. */
 
-import { JsonSyntaxError } from '../base/json.ts';
 import { ApiError } from '../http/api-error.ts';
 import type { ApiRequest } from '../http/operation.ts';
 import { jsonResponse, type ApiResponse } from '../http/api-response.ts';
@@ -36,15 +35,11 @@ function notSupported(): ApiError {
  */
 function parseBody(body: Buffer): NewPet {
   try {
-    const parsed = parseNewPet(body);
+    const parsed = parseNewPet(body.toString());
     if ('newPet' in parsed) return parsed.newPet;
     throw new ApiError('invalid_body', parsed.invalid.join('; '));
   } catch (error) {
-    if (!(error instanceof JsonSyntaxError)) throw error;
-    throw new ApiError('invalid_json', `The body is not valid JSON: ${lowerFirst(error.message)}`);
+    if (!(error instanceof SyntaxError)) throw error;
+    throw new ApiError('invalid_json', `The body is not valid JSON: ${error.message}`);
   }
-}
-
-function lowerFirst(text: string): string {
-  return text.charAt(0).toLowerCase() + text.slice(1);
 }

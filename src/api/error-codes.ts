@@ -25,7 +25,7 @@ const MEANINGS: Readonly<Record<ErrorCode, readonly [description: string, remedy
   ],
   invalid_json: [
     'The body is not JSON in UTF-8',
-    'Send valid JSON: the message names the byte of the error',
+    'Send valid JSON: the message says what is wrong',
   ],
   invalid_body: [
     'The body is JSON, but required fields are missing or values are invalid',

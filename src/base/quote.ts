@@ -8,6 +8,7 @@ export function quote(text: string): string {
 /** Returns a text that shows any value. A string is in quotes, to distinguish '1' from 1. */
 export function quoteValue(value: unknown): string {
   if (typeof value === 'string') return quote(value);
+  if (Array.isArray(value)) return 'an array';
   return typeof value === 'object' && value !== null ? 'an object' : cut(String(value));
 }
 

@@ -8,17 +8,10 @@
  * service writes has this one.
  */
 
-import { OPEN_BRACE, QUOTE } from '../base/ascii.ts';
+import { BACKSLASH, CLOSE_BRACE, OPEN_BRACE, QUOTE } from '../base/ascii.ts';
+import { parseIndexedJson, type IndexedJson } from '../base/exact-json.ts';
 import { findInt64Error, int64FromLiteral } from '../base/int64.ts';
-import {
-  decodeString,
-  JsonSyntaxError,
-  readObject,
-  skipSpace,
-  skipValue,
-  type JsonValue,
-} from '../base/json.ts';
-import { cut } from '../base/quote.ts';
+import { cut, quoteValue } from '../base/quote.ts';
 import { isPetStatus, PET_STATUSES, type NewPet, type Pet, type PetStatus } from './pet.ts';
 import { joinMembers } from './stringify-pet.ts';
 
@@ -78,110 +71,142 @@ export type ParsedNewPet =
   { readonly newPet: NewPet } | { readonly invalid: readonly [string, ...string[]] };
 
 /**
- * Returns the NewPet whose JSON text is `bytes`, valid UTF-8. Other members, such as `id`, are
- * ignored; the last of duplicate members counts. Throws JsonSyntaxError.
+ * Returns the NewPet in a JSON text. Other members, such as `id`, are ignored. Of duplicate members
+ * the last one counts. Throws a SyntaxError.
  */
-export function parseNewPet(bytes: Buffer): ParsedNewPet {
-  const start = skipSpace(bytes, 0);
-  if (bytes[start] !== OPEN_BRACE) {
-    const value = { start, end: skipValue(bytes, start) };
-    expectEnd(bytes, value.end);
-    return { invalid: [`Expected an object but got ${shown(bytes, value)}`] };
+export function parseNewPet(text: string): ParsedNewPet {
+  const { value, literals } = parseIndexedJson(text);
+  if (!isObject(value)) {
+    return { invalid: [`Expected an object but got ${shown(value, literals)}`] };
   }
-  const members: Members = { bytes, values: new Map(), invalid: [] };
-  const end = readObject(bytes, start, (key, value) => {
-    if (isMember(key)) members.values.set(key, value);
-  });
-  expectEnd(bytes, end);
-  const newPet = parseMembers(members);
+  const members: Members = { value, literals, invalid: [] };
+  const newPet = readMembers(members);
   const [first, ...others] = members.invalid;
   return first === undefined ? { newPet } : { invalid: [first, ...others] };
 }
 
-/** Returns the Pet whose JSON text is `text`. Throws JsonSyntaxError or InvalidPetError. */
+/** Returns the Pet in a JSON text. Throws a SyntaxError or InvalidPetError. */
 export function parsePet(text: string): Pet {
-  const bytes = Buffer.from(text);
-  const { pet, end } = parsePetAt(bytes, skipSpace(bytes, 0));
-  expectEnd(bytes, end);
-  return pet;
+  const { value, literals } = parseIndexedJson(text);
+  return readPet(value, literals);
 }
 
 /**
- * Reads the Pet at `at`, in any layout.
- *
- * An unknown or a duplicate member is refused, since it must not be lost. Throws JsonSyntaxError or
- * InvalidPetError.
+ * Returns each Pet of a JSON array, or the error of that element. Throws a SyntaxError, and
+ * InvalidPetError for other JSON.
  */
-export function parsePetAt(bytes: Buffer, at: number): { readonly pet: Pet; readonly end: number } {
-  const members: Members = { bytes, values: new Map(), invalid: [] };
-  const { values, invalid } = members;
-  const end = readObject(bytes, at, (key, value) => {
-    if (!isMember(key)) invalid.push(`${cut(JSON.stringify(key))} is no field of a Pet`);
-    else if (values.has(key)) invalid.push(`${key} is given twice`);
-    else values.set(key, value);
+export function parsePets(text: string): readonly (Pet | InvalidPetError)[] {
+  const { value, literals } = parseIndexedJson(text);
+  if (!Array.isArray(value)) {
+    throw new InvalidPetError(`Expected an array of pets but got ${shown(value, literals)}`);
+  }
+  return value.map((item: unknown) => {
+    try {
+      return readPet(item, literals);
+    } catch (error) {
+      if (error instanceof InvalidPetError) return error;
+      throw error;
+    }
   });
-  if (end - at > MAX_PET_BYTES) invalid.push(`A pet has at most ${MAX_PET_BYTES} bytes`);
-  const id = parseInteger(members, 'id');
+}
+
+/**
+ * Reads the Pet at `at`, in any layout. Returns undefined if the bytes end before it does. Throws a
+ * SyntaxError or InvalidPetError.
+ */
+export function parsePetAt(
+  bytes: Buffer,
+  at: number,
+): { readonly pet: Pet; readonly end: number } | undefined {
+  if (bytes[at] !== OPEN_BRACE) throw new InvalidPetError("Expected a pet, which begins with '{'");
+  const end = endOfObject(bytes, at);
+  if (end === undefined) return undefined;
+  if (end - at > MAX_PET_BYTES) {
+    throw new InvalidPetError(`A pet has at most ${MAX_PET_BYTES} bytes`);
+  }
+  return { pet: parsePet(bytes.toString('utf8', at, end)), end };
+}
+
+/** Returns the offset after the object at `at`; JSON.parse then decides whether it is one. */
+function endOfObject(bytes: Buffer, at: number): number | undefined {
+  let depth = 0;
+  let isInString = false;
+  for (; at < bytes.length; at += 1) {
+    const byte = bytes[at];
+    if (byte === QUOTE) isInString = !isInString;
+    else if (byte === BACKSLASH) at += 1;
+    else if (isInString) continue;
+    else if (byte === OPEN_BRACE) depth += 1;
+    else if (byte === CLOSE_BRACE) {
+      depth -= 1;
+      if (depth === 0) return at + 1;
+    }
+  }
+  return undefined;
+}
+
+/** Returns the Pet in a value. An unknown member is refused, since it must not be lost. */
+function readPet(value: unknown, literals: readonly string[]): Pet {
+  if (!isObject(value)) {
+    throw new InvalidPetError(`Expected a pet but got ${shown(value, literals)}`);
+  }
+  const invalid = Object.keys(value)
+    .filter((key) => !MEMBERS.includes(key))
+    .map((key) => `${cut(JSON.stringify(key))} is no field of a Pet`);
+  const members: Members = { value, literals, invalid };
+  const id = readInteger(members, 'id');
   if (id <= 0n) invalid.push(`id must be positive, not ${id}`);
-  const newPet = parseMembers(members);
+  const newPet = readMembers(members);
   if (invalid.length > 0) throw new InvalidPetError(invalid.join('; '));
-  return { pet: { id, ...newPet }, end };
+  return { id, ...newPet };
 }
 
-function isMember(key: string): boolean {
-  return key === 'id' || key === 'name' || key === 'categoryId' || key === 'status';
-}
+const MEMBERS: readonly string[] = ['id', 'name', 'categoryId', 'status'];
 
-/** The members of an object, and a sentence for each invalid one. */
-interface Members {
-  readonly bytes: Buffer;
-  readonly values: Map<string, JsonValue>;
+/** An object of a JSON text (exact-json.ts), and a sentence for each invalid member. */
+interface Members extends IndexedJson {
+  readonly value: Readonly<Record<string, unknown>>;
   readonly invalid: string[];
 }
 
 /** Returns the values of a NewPet. They must not be used if there is an invalid member. */
-function parseMembers(members: Members): NewPet {
-  const name = parseName(members);
-  const categoryId = parseInteger(members, 'categoryId');
-  const status = parseStatus(members);
+function readMembers(members: Members): NewPet {
+  const name = readName(members);
+  const categoryId = readInteger(members, 'categoryId');
+  const status = readStatus(members);
   return status === undefined ? { name, categoryId } : { name, categoryId, status };
 }
 
-function parseName({ bytes, values, invalid }: Members): string {
-  const value = values.get('name');
-  if (value !== undefined && bytes[value.start] === QUOTE) return decodeString(bytes, value);
-  const isMissing = value === undefined;
+function readName({ value: { name }, literals, invalid }: Members): string {
+  if (typeof name === 'string') return name;
+  const isMissing = name === undefined;
   invalid.push(
-    isMissing ? 'name is required' : `name must be a string, not ${shown(bytes, value)}`,
+    isMissing ? 'name is required' : `name must be a string, not ${shown(name, literals)}`,
   );
   return '';
 }
 
-function parseInteger({ bytes, values, invalid }: Members, name: string): bigint {
-  const value = values.get(name);
-  const literal = value && bytes.toString('latin1', value.start, value.end);
-  const integer = int64FromLiteral(literal ?? '');
+function readInteger({ value, literals, invalid }: Members, name: string): bigint {
+  const given = value[name];
+  const integer = typeof given === 'number' ? int64FromLiteral(literals[given]!) : undefined;
   if (integer !== undefined) return integer;
-  const problem = value && `must be an integer of 64 bits, not ${shown(bytes, value)}`;
-  invalid.push(`${name} ${problem ?? 'is required'}`);
+  const isMissing = given === undefined;
+  const problem = `must be an integer of 64 bits, not ${shown(given, literals)}`;
+  invalid.push(`${name} ${isMissing ? 'is required' : problem}`);
   return 1n;
 }
 
-function parseStatus({ bytes, values, invalid }: Members): PetStatus | undefined {
-  const value = values.get('status');
-  if (value === undefined) return undefined;
-  const status = bytes[value.start] === QUOTE ? decodeString(bytes, value) : undefined;
-  if (isPetStatus(status)) return status;
-  invalid.push(`status must be one of ${PET_STATUSES.join(', ')}, not ${shown(bytes, value)}`);
+function readStatus({ value: { status }, literals, invalid }: Members): PetStatus | undefined {
+  if (status === undefined || isPetStatus(status)) return status;
+  invalid.push(`status must be one of ${PET_STATUSES.join(', ')}, not ${shown(status, literals)}`);
   return undefined;
 }
 
-function expectEnd(bytes: Buffer, at: number): void {
-  const rest = skipSpace(bytes, at);
-  if (rest < bytes.length) throw new JsonSyntaxError('the end', bytes, rest);
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Returns the value's text, shortened if it is long. */
-function shown(bytes: Buffer, { start, end }: JsonValue): string {
-  return cut(bytes.toString('utf8', start, end));
+/** Returns a text that shows the value, shortened if it is long. */
+function shown(value: unknown, literals: readonly string[]): string {
+  return typeof value === 'number' ? cut(literals[value]!) : quoteValue(value);
 }

@@ -1,7 +1,6 @@
 /**
  * Pets and pages of stores that keep texts. Their values are parsed from the text only if a program
- * reads them. The service itself does so only to compare a repeated create (`replayedPet`), and to
- * fill a memory store from a data file.
+ * reads them. The service itself does so only to compare a repeated create (`replayedPet`).
  */
 
 import type { Pet, PetStatus, StoredPet } from './pet.ts';

@@ -136,7 +136,6 @@ const MIA = { name: 'Mia', categoryId: 3 } as const;
 const NO_LIMIT = 'limit must be an integer from 1 to 100, not "0"';
 const NO_STATUS = 'status must be one of available, pending, sold, not "lost"';
 const NO_CATEGORY = 'categoryId must be an integer of 64 bits, not 1.5';
-const NO_END = "expected ',' or '}' but found the end at byte 13";
 const SYNC_FAILED = 'pets cannot be stored: EIO: i/o error';
 const BODY_LIMIT = `the limit of ${DEFAULT_BODY_LIMIT_BYTES} bytes`;
 const { removedOn } = GET_PET_DEPRECATION;
@@ -244,7 +243,7 @@ const CREATE_PET: OperationObject = {
       invalidKey:
         'invalid_idempotency_key: Idempotency-Key must be 1 to 255 visible ASCII characters',
       invalidFields: `invalid_body: name is required; ${NO_CATEGORY}; ${NO_STATUS}`,
-      brokenJson: `invalid_json: The body is not valid JSON: ${NO_END}`,
+      noBody: 'invalid_json: A body is required, and it must be JSON',
     }),
     413: describedError('The body is longer than the limit, which the operator can configure', {
       byDefault: `body_too_large: The body is longer than ${BODY_LIMIT}`,

@@ -38,7 +38,6 @@ export function createMemoryStore(startingPets: Iterable<StoredPet> = []): PetSt
       if (stored !== undefined && !isClosed)
         return { pet: replayedPet(stored, values), isReplayed: true };
       const pet = add(values);
-      // Only the file store reads the CRC of a pet's text.
       keys.add({ key, id: pet.id });
       return { pet, isReplayed: false };
     },

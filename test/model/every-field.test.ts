@@ -62,7 +62,7 @@ const WAYS: readonly Way[] = [
 ];
 
 function parsed(sample: NewPet): { readonly newPet?: NewPet; readonly invalid?: unknown } {
-  return parseNewPet(Buffer.from(textOf(sample)));
+  return parseNewPet(textOf(sample));
 }
 
 /** All fields, the required ones, and these with each optional field alone. */

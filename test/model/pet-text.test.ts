@@ -12,6 +12,7 @@ import {
   parseNewPet,
   parsePet,
   parsePetAt,
+  parsePets,
 } from '../../src/model/pet-text.ts';
 import { forAll } from '../support/random.ts';
 import { randomNewPet, randomPet, randomPetText } from '../support/pets/random-pet.ts';
@@ -58,36 +59,49 @@ test('JSON that is not a NewPet is refused with a sentence for each invalid fiel
     ],
     [
       '{"name":["a"],"categoryId":1.5}',
-      `name must be a string, not ["a"]; categoryId ${expected} 1.5`,
+      `name must be a string, not an array; categoryId ${expected} 1.5`,
     ],
     [`{"name":"a","categoryId":${MAX + 1n}}`, `categoryId ${expected} ${MAX + 1n}`],
-    ['{"name":"a","categoryId":{}}', `categoryId ${expected} {}`],
+    ['{"name":"a","categoryId":{}}', `categoryId ${expected} an object`],
     ['{"name":"a","categoryId":1,"status":"Sold"}', `${statuses} "Sold"`],
-    ['{"name":"a","categoryId":1,"status":["sold\\n"]}', `${statuses} ["sold\\n"]`],
+    ['{"name":"a","categoryId":1,"status":["sold\\n"]}', `${statuses} an array`],
     ['{"name":"a","name":1,"categoryId":1}', 'name must be a string, not 1'],
-    [' [] ', 'Expected an object but got []'],
+    [' [] ', 'Expected an object but got an array'],
     ['"{}"', 'Expected an object but got "{}"'],
-    [`"${'x'.repeat(70)}"`, `Expected an object but got "${'x'.repeat(59)}…`],
+    [`"${'x'.repeat(70)}"`, `Expected an object but got "${'x'.repeat(60)}…"`],
   ];
   for (const [text, sentences] of cases) {
     const invalid = sentences.split('; ');
-    assert.deepEqual(parseNewPet(Buffer.from(text)), { invalid }, text);
+    assert.deepEqual(parseNewPet(text), { invalid }, text);
   }
 });
 
-test('A text that is not JSON is refused with the position of the mistake', () => {
-  const cases: readonly (readonly [text: string, offset: number])[] = [
-    ['', 0],
-    ['{"name":"a","categoryId":01}', 26],
-    ['{"name":"a","categoryId":1} {}', 28],
-    ['{"name":1,"categoryId":1,}', 25],
-    ['[] 1', 3],
-    ['\ufeff{}', 0],
-  ];
-  for (const [text, offset] of cases) {
-    const parse = (): unknown => parseNewPet(Buffer.from(text));
-    assert.throws(parse, { name: 'JsonSyntaxError', offset }, text);
+test('A text that is not JSON is refused with what the engine says of it', () => {
+  for (const text of [
+    '',
+    '{"name":"a","categoryId":01}',
+    '{"name":"a","categoryId":123456789 1}',
+    '{"name":"a","categoryId":1} {}',
+    '{"name":1,"categoryId":1,}',
+    '[] 1',
+    '\ufeff{}',
+    '['.repeat(30_000),
+  ]) {
+    const message = messageOf(() => JSON.parse(text));
+    for (const parse of [parseNewPet, parsePet, parsePets]) {
+      assert.throws(() => parse(text), { name: 'SyntaxError', message }, text);
+    }
   }
+});
+
+test('A member may be nested to any depth', () => {
+  const deep = '['.repeat(30_000) + ']'.repeat(30_000);
+  assert.deepEqual(parseNewPet(deep), { invalid: ['Expected an object but got an array'] });
+  const text = `{"name":"a","categoryId":1,"tags":${deep}}`;
+  assert.deepEqual(newPetOf(text), { name: 'a', categoryId: 1n });
+  assert.throws(() => parsePet(text), { name: 'InvalidPetError', message: /^"tags" is no field/ });
+  const wrong = { invalid: ['categoryId must be an integer of 64 bits, not an array'] };
+  assert.deepEqual(parseNewPet(`{"name":"a","categoryId":${deep}}`), wrong);
 });
 
 test('An invalid NewPet of a program is refused, and never written', () => {
@@ -118,13 +132,13 @@ test('A NewPet may have as many bytes as a Pet that can be read back', () => {
     return { name, categoryId: MIN, status: 'available' };
   };
   const longest = formatPet(MAX, formatMembers(newPetOf(MAX_PET_BYTES - 64)));
-  assert.ok(parsePetAt(Buffer.from(longest), 0).end <= MAX_PET_BYTES);
+  assert.ok(parsePetAt(Buffer.from(longest), 0)!.end <= MAX_PET_BYTES);
   const message = `without its id a pet has at most ${MAX_PET_BYTES - 64} bytes`;
   const format = (): unknown => formatMembers(newPetOf(MAX_PET_BYTES - 63));
   assert.throws(format, { name: 'InvalidPetError', message });
   const spaced = (bytes: number): Buffer =>
     Buffer.from('{"id":1,"name":"a","categoryId":1}'.replace('}', '}'.padStart(bytes - 33)));
-  assert.equal(parsePetAt(spaced(MAX_PET_BYTES), 0).end, MAX_PET_BYTES);
+  assert.equal(parsePetAt(spaced(MAX_PET_BYTES), 0)?.end, MAX_PET_BYTES);
   const read = (): unknown => parsePetAt(spaced(MAX_PET_BYTES + 1), 0);
   assert.throws(read, { message: `A pet has at most ${MAX_PET_BYTES} bytes` });
 });
@@ -141,13 +155,16 @@ test('A NewPet and a Pet are read in any layout, and a Pet at any offset, up to 
     const bytes = Buffer.from(`${before}${text} , {`);
     const end = before.length + Buffer.byteLength(text);
     assert.deepEqual(parsePetAt(bytes, before.length), { pet, end }, text);
+    const cut = bytes.subarray(0, before.length + 1 + random.below(end - before.length - 1));
+    assert.equal(parsePetAt(cut, before.length), undefined, cut.toString());
   });
 });
 
 test('A text may have whitespace around its Pet, and nothing else', () => {
   const text = '{"id":1,"name":"a","categoryId":1}';
   assert.deepEqual(parsePet(` ${text}\n`), { id: 1n, name: 'a', categoryId: 1n });
-  assert.throws(() => parsePet(`${text},`), { name: 'JsonSyntaxError', offset: 34 });
+  assert.throws(() => parsePet(`${text},`), { name: 'SyntaxError' });
+  assert.throws(() => parsePetAt(Buffer.from(` ${text}`), 0), /^InvalidPetError: Expected a pet/);
 });
 
 test('An invalid Pet is refused with a message that names every invalid field', () => {
@@ -165,19 +182,45 @@ test('An invalid Pet is refused with a message that names every invalid field', 
       `{"id":1,"name":"a","categoryId":1,"${long}":1}`,
       `"${'é\\"'.repeat(19)}é\\… is no field of a Pet`,
     ],
-    [
-      '{"id":-1,"name":"a","n\\u0061me":"b","id":2,"categoryId":1}',
-      'name is given twice; id is given twice; id must be positive, not -1',
-    ],
+    ['{"id":1,"name":"a","n\\u0061me":"b","id":-1,"categoryId":1}', 'id must be positive, not -1'],
+    ['[]', 'Expected a pet but got an array'],
+    ['1e400', 'Expected a pet but got 1e400'],
   ];
   for (const [text, message] of cases) {
     assert.throws(() => parsePet(text), { name: 'InvalidPetError', message }, text);
   }
 });
 
+test('The last of duplicate members counts in a Pet, too', () => {
+  const text = '{"id":-1,"name":"a","n\\u0061me":"b","id":2,"categoryId":1}';
+  assert.deepEqual(parsePet(text), { id: 2n, name: 'b', categoryId: 1n });
+});
+
+test('Of an array, each pet is read by itself', () => {
+  const [pet, ...others] = parsePets('[{"id":1,"name":"a","categoryId":1}, 7, {"id":1.5}]');
+  assert.deepEqual(pet, { id: 1n, name: 'a', categoryId: 1n });
+  assert.deepEqual(
+    others.map((other) => (other as Error).message),
+    [
+      'Expected a pet but got 7',
+      'id must be an integer of 64 bits, not 1.5; name is required; categoryId is required',
+    ],
+  );
+  assert.throws(() => parsePets('{}'), /Expected an array of pets but got an object/);
+});
+
+function messageOf(work: () => unknown): string {
+  try {
+    work();
+  } catch (error) {
+    return (error as Error).message;
+  }
+  return assert.fail('no error');
+}
+
 /** The NewPet that a request's body holds. */
 function newPetOf(text: string): NewPet {
-  const parsed = parseNewPet(Buffer.from(text));
+  const parsed = parseNewPet(text);
   assert.ok('newPet' in parsed, text);
   return parsed.newPet;
 }

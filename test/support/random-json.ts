@@ -1,6 +1,6 @@
 /** Generated JSON texts, with the values that they stand for. */
 
-import { int64FromLiteral } from '../../src/base/int64.ts';
+import { INT64_MAX, INT64_MIN } from '../../src/base/int64.ts';
 import { randomInt64, randomStringLiteral, randomText, type Random } from './random.ts';
 
 export interface RandomJson {
@@ -69,7 +69,19 @@ function randomNumber(random: Random): RandomJson {
   const sign = random.pick(['', '+', '-']);
   const power = `${random.pick(['e', 'E'])}${sign}${digits(1 + random.below(2))}`;
   const text = random.pick(['', '-']) + whole + fraction + random.pick(['', power]);
-  return { text, value: int64FromLiteral(text) ?? Number(text) };
+  return { text, value: exactInt64(text) ?? Number(text) };
+}
+
+/** The int64 that a JSON number is, if it is one, by exact arithmetic. */
+function exactInt64(literal: string): bigint | undefined {
+  const [mantissa = '', exponent = '0'] = literal.toLowerCase().split('e');
+  const [whole = '', fraction = ''] = mantissa.split('.');
+  const scale = BigInt(exponent.replace('+', '')) - BigInt(fraction.length);
+  const digits = BigInt(whole + fraction);
+  const divisor = scale < 0n ? 10n ** -scale : 1n;
+  if (digits % divisor !== 0n) return undefined;
+  const value = scale < 0n ? digits / divisor : digits * 10n ** scale;
+  return value >= INT64_MIN && value <= INT64_MAX ? value : undefined;
 }
 
 /** The text with whitespace around it, perhaps. */

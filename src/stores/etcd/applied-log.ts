@@ -6,15 +6,14 @@
  */
 
 import { isUtf8 } from 'node:buffer';
-import { decodeCommit, type Commit } from '../commits/commit.ts';
-import { scanCommit } from '../commits/commit-scanner.ts';
+import { decodeCommit, scanCommit, type Commit } from '../commits/commit.ts';
 import {
   KEY_LIFETIME_MS,
   KeyTable,
   type KeyClock,
   type KeyEntry,
 } from '../idempotency/key-table.ts';
-import { ScannedPets, scannedBytes } from '../table/pet-scanner.ts';
+import { ScannedBytes, ScannedPets } from '../table/pet-scanner.ts';
 import { PetTable } from '../table/pet-table.ts';
 import { ifValueBegins, ifValueIs, type KeyValue, type TxnPart } from './etcd-json.ts';
 import { LogLostError } from './log-lost-error.ts';
@@ -25,9 +24,6 @@ import { decodeValue, digestOf, headOf, slotKey, type Layout, type Meta } from '
  * clocks may differ by up to an hour: no process forgets a key that has not expired.
  */
 const KEY_GRACE_MS: number = 60 * 60 * 1000;
-
-/** Put after a commit's text: the fast path does not read a pet close to the end of the bytes. */
-const MARGIN: Buffer = Buffer.alloc(128);
 
 /** A log, as its meta key identifies it. */
 export interface LogId extends Meta {
@@ -120,10 +116,9 @@ export class AppliedLog {
     const pets = this.#scanned;
     pets.length = 0;
     const after = this.lastId;
-    const bytes = Buffer.concat([text, MARGIN]);
-    const scanned = scanCommit(scannedBytes(bytes), 0, text.length, after, pets);
+    const scanned = scanCommit(new ScannedBytes(text), 0, text.length, after, pets);
     if (scanned === undefined) return false;
-    this.pets.appendScanned(bytes, pets);
+    this.pets.appendScanned(text, pets);
     for (const key of scanned.keys) this.#addKey(key);
     return true;
   }

@@ -12,10 +12,8 @@
  */
 
 import { dirname, resolve } from 'node:path';
-import { OPEN_BRACKET } from '../../base/ascii.ts';
 import { systemClock, type Clock } from '../../base/clock.ts';
 import { Histogram } from '../../base/histogram.ts';
-import { skipSpace } from '../../base/json.ts';
 import { messageOf, safeLog, silent, type Log } from '../../base/log.ts';
 import { systemMemory, type Memory } from '../../base/memory.ts';
 import { KeyTable } from '../idempotency/key-table.ts';
@@ -27,7 +25,7 @@ import { FileLog } from './file-log.ts';
 import { nodeDisk } from './node-disk.ts';
 import { fileAt, withFile } from './read-file.ts';
 import { recover } from './recovery.ts';
-import { notAnArray } from './snapshot.ts';
+import { expectArray, skipSpace } from './snapshot.ts';
 import { takeLock } from './store-lock.ts';
 import { storePaths } from './store-paths.ts';
 
@@ -61,7 +59,7 @@ export async function openFileStore(options: FileStoreOptions): Promise<FileStor
     throw new Error(`The folder of ${options.path} cannot be made: ${messageOf(error)}`);
   });
   const paths = storePaths(await disk.resolve(options.path), options.randomBits);
-  await expectArray(disk, paths.snapshot).catch(async (error: unknown) => {
+  await expectDataFile(disk, paths.snapshot).catch(async (error: unknown) => {
     throw await withLine(disk, error);
   });
   const clock: Clock = { ...systemClock, ...options };
@@ -89,13 +87,12 @@ const SYNC_BOUNDS: readonly number[] = [
 ];
 
 /** Refuses a file of another kind before a lock file is made next to it. */
-async function expectArray(disk: Disk, path: string): Promise<void> {
+async function expectDataFile(disk: Disk, path: string): Promise<void> {
   if (fileAt(disk, path) === undefined) return;
   const bytes = Buffer.alloc(4096);
   const length = await withFile(disk, path, (file) => file.read(bytes, 0, bytes.length, 0));
   const start = skipSpace(bytes.subarray(0, length), 0);
-  if (start === length || bytes[start] === OPEN_BRACKET) return;
-  throw notAnArray(path, bytes.subarray(start, length), start);
+  if (start < length) expectArray(path, bytes, start);
 }
 
 /**

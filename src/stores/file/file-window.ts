@@ -51,4 +51,4 @@ export class FileWindow {
   }
 }
 
-const INITIAL_BYTES: number = 1 << 20;
+const INITIAL_BYTES: number = 1 << 19;

@@ -13,11 +13,16 @@
 import { isUtf8 } from 'node:buffer';
 import zlib from 'node:zlib';
 import type { Memory } from '../../base/memory.ts';
-import { commitStart, decodeCommit, decodeKeysLine, type Commit } from '../commits/commit.ts';
+import {
+  commitStart,
+  decodeCommit,
+  decodeKeysLine,
+  scanCommit,
+  type Commit,
+} from '../commits/commit.ts';
 import { MAX_COMMIT_BYTES } from '../commits/commit-queue.ts';
-import { scanCommit } from '../commits/commit-scanner.ts';
 import { MAX_IDEMPOTENCY_KEYS, type KeyEntry } from '../idempotency/key-table.ts';
-import { ScannedPets, scannedBytes } from '../table/pet-scanner.ts';
+import { ScannedBytes, ScannedPets } from '../table/pet-scanner.ts';
 import type { PetTable } from '../table/pet-table.ts';
 import { DamagedFileError } from './damaged-file-error.ts';
 import type { DiskFile } from './disk.ts';
@@ -138,7 +143,7 @@ class JournalReader {
   /** Applies the commits of the lines up to `end`. */
   #applyLines(end: number): void {
     const { bytes } = this.#window;
-    const scanned = scannedBytes(bytes);
+    const scanned = new ScannedBytes(bytes);
     if (!isUtf8(bytes.subarray(this.#at, end))) throw this.#noCommit(this.#at);
     this.#crc = zlib.crc32(bytes.subarray(this.#at, end), this.#crc);
     while (this.#at < end) {

@@ -20,13 +20,12 @@
 
 import zlib from 'node:zlib';
 import { CLOSE_BRACKET, COMMA, OPEN_BRACKET } from '../../base/ascii.ts';
-import { JsonSyntaxError, skipSpace } from '../../base/json.ts';
 import type { Memory } from '../../base/memory.ts';
 import { findInvalidUtf8 } from '../../base/utf8.ts';
-import { InvalidPetError, MAX_PET_BYTES, parsePetAt } from '../../model/pet-text.ts';
+import { InvalidPetError, MAX_PET_BYTES, parsePetAt, PET_SEPARATOR } from '../../model/pet-text.ts';
 import { stringifyPet } from '../../model/stringify-pet.ts';
-import { ScannedPets, scanPets, scannedBytes, type ScannedBytes } from '../table/pet-scanner.ts';
-import { SEPARATOR, type PetTable } from '../table/pet-table.ts';
+import { ScannedBytes, ScannedPets, scanPets } from '../table/pet-scanner.ts';
+import { type PetTable } from '../table/pet-table.ts';
 import { DamagedFileError } from './damaged-file-error.ts';
 import type { DiskFile } from './disk.ts';
 import { FileWindow } from './file-window.ts';
@@ -58,7 +57,7 @@ export class SnapshotText {
     for (const chunk of this.#pets.chunks()) {
       yield this.#counted(this.#bytes(separator));
       yield this.#counted(chunk);
-      separator = SEPARATOR.toString();
+      separator = PET_SEPARATOR;
     }
     const isEmpty = separator === '[\n';
     yield this.#counted(this.#bytes(isEmpty ? `[\n${blanksOf(this.#randomBits())}\n]` : '\n]'));
@@ -84,10 +83,10 @@ export class SnapshotText {
  */
 export function crcOfPets(pets: PetTable, lastId: bigint): number {
   let crc = 0;
-  let separator: Buffer | string = '[\n';
+  let separator = '[\n';
   for (const chunk of pets.chunks(lastId)) {
     crc = zlib.crc32(chunk, zlib.crc32(separator, crc));
-    separator = SEPARATOR;
+    separator = PET_SEPARATOR;
   }
   return zlib.crc32('\n]', crc);
 }
@@ -146,20 +145,15 @@ class SnapshotReader {
 
   /** Reads the complete items in the window, and returns the number of their bytes. */
   #readItems(): number {
-    const { bytes, atEnd } = this.#window;
-    const scanned = scannedBytes(bytes);
+    const { bytes } = this.#window;
+    const scanned = new ScannedBytes(bytes);
     let at = 0;
-    try {
-      while (this.#expected !== 'checksum') {
-        at = skipSpace(bytes, at);
-        if (at === bytes.length) break;
-        at = this.#readItem(scanned, at);
-      }
-    } catch (error) {
-      // If memory fails, the file is not damaged.
-      if (!(error instanceof JsonSyntaxError || error instanceof InvalidPetError)) throw error;
-      const isCut = error instanceof JsonSyntaxError && error.offset >= bytes.length;
-      if (!isCut || atEnd) throw this.#damage(at, error);
+    while (this.#expected !== 'checksum') {
+      at = skipSpace(bytes, at);
+      if (at === bytes.length) break;
+      const end = this.#readItem(scanned, at);
+      if (end === undefined) break;
+      at = end;
     }
     const invalid = findInvalidUtf8(bytes.subarray(0, at));
     if (invalid !== undefined) throw this.#damage(invalid, 'Not UTF-8');
@@ -171,8 +165,10 @@ class SnapshotReader {
   /** Called at the file's end; `used` is what `#readItems` returned. */
   #finish(used: number): ReadSnapshot {
     if (this.#expected !== 'checksum') {
-      const isEmpty = this.#window.position + used === 0;
-      throw this.#damage(used, isEmpty ? 'The file is empty' : 'The array has no end');
+      const { bytes, position } = this.#window;
+      const isEmpty = position + bytes.length === 0;
+      const what = used < bytes.length ? 'The pet that begins here' : 'The array';
+      throw this.#damage(used, isEmpty ? 'The file is empty' : `${what} has no end`);
     }
     const hasChecksum = this.#checksumText === encodeChecksum(this.#crc);
     if (!hasChecksum && looksLikeChecksum(this.#checksumText)) {
@@ -188,44 +184,56 @@ class SnapshotReader {
     return { id, arrayBytes: this.#arrayBytes, hasChecksum };
   }
 
-  #readItem(scanned: ScannedBytes, at: number): number {
-    const { bytes } = scanned;
-    const byte = bytes[at];
+  /** Returns the offset after the item at `at`, or undefined if the window ends before it does. */
+  #readItem(scanned: ScannedBytes, at: number): number | undefined {
+    const byte = scanned.bytes[at];
     const expected = this.#expected;
     if (expected === 'array') {
-      if (byte !== OPEN_BRACKET)
-        throw notAnArray(this.#path, bytes.subarray(at), this.#window.position + at);
+      expectArray(this.#path, scanned.bytes, at, this.#window.position);
       this.#expected = 'first pet';
     } else if (byte === CLOSE_BRACKET && expected !== 'pet') {
       this.#expected = 'checksum';
     } else if (expected === 'separator') {
-      if (byte !== COMMA) throw new JsonSyntaxError("',' or ']'", bytes, at);
+      if (byte !== COMMA) throw this.#damage(at, "Expected ',' or ']' after a pet");
       this.#expected = 'pet';
     } else {
       const end = this.#readPets(scanned, at);
-      this.#expected = 'separator';
+      if (end !== undefined) this.#expected = 'separator';
       return end;
     }
     return at + 1;
   }
 
   /** Reads a pet by the parser, or several by the fast path. */
-  #readPets(scanned: ScannedBytes, at: number): number {
+  #readPets(scanned: ScannedBytes, at: number): number | undefined {
     const run = this.#run;
     run.length = 0;
-    const scannedEnd = scanPets(scanned, at, SEPARATOR, run);
+    const scannedEnd = scanPets(scanned, at, PET_SEPARATOR, run);
     if (run.length > 0 && isAscending(run, this.#pets.lastId)) {
       this.#pets.appendScanned(scanned.bytes, run);
       return scannedEnd;
     }
-    const { pet, end } = parsePetAt(scanned.bytes, at);
-    const { id, status } = pet;
+    const read = this.#parsePet(scanned.bytes, at);
+    if (read === undefined) return undefined;
+    const { id, status } = read.pet;
     const { lastId } = this.#pets;
     if (id <= lastId) {
-      throw new InvalidPetError(`id ${id} does not come after ${lastId}: ids must be ascending`);
+      throw this.#damage(at, `id ${id} does not come after ${lastId}: ids must be ascending`);
     }
-    this.#pets.append({ id, text: stringifyPet(pet), status });
-    return end;
+    this.#pets.append({ id, text: stringifyPet(read.pet), status });
+    return read.end;
+  }
+
+  #parsePet(bytes: Buffer, at: number): ReturnType<typeof parsePetAt> {
+    try {
+      return parsePetAt(bytes, at);
+    } catch (error) {
+      // If memory fails, the file is not damaged.
+      if (error instanceof InvalidPetError) throw this.#damage(at, error.message);
+      if (!(error instanceof SyntaxError)) throw error;
+      const message = error.message.replace(/\s+/g, ' ');
+      throw this.#damage(at, `The pet that begins here is not valid JSON: ${message}`);
+    }
   }
 
   #readChecksum(at: number): number {
@@ -239,30 +247,50 @@ class SnapshotReader {
     return end;
   }
 
-  #damage(at: number, complaint: unknown): DamagedFileError {
-    const isSyntax = complaint instanceof JsonSyntaxError;
-    const text = complaint instanceof Error ? complaint.message : String(complaint);
+  #damage(at: number, complaint: string): DamagedFileError {
     return new DamagedFileError({
       path: this.#path,
-      offset: this.#window.position + (isSyntax ? complaint.offset : at),
-      complaint: isSyntax ? complaint.complaint : text,
-      advice: 'Restore it from a backup, together with its journal',
+      offset: this.#window.position + at,
+      complaint,
+      advice: RESTORE,
     });
   }
 }
 
-/** Returns the refusal of a file whose first bytes other than whitespace are these. */
-export function notAnArray(path: string, bytes: Buffer, offset: number): DamagedFileError {
-  const isMarked = bytes.toString('latin1', 0, 3) === '\xef\xbb\xbf';
-  return new DamagedFileError({
+const RESTORE = 'Restore it from a backup, together with its journal';
+
+/** Returns the offset of the first byte from `at` on that is not JSON whitespace. */
+export function skipSpace(bytes: Uint8Array, at: number): number {
+  while (SPACES.has(bytes[at])) at += 1;
+  return at;
+}
+
+const SPACES: ReadonlySet<number | undefined> = new Set(Buffer.from(' \t\r\n'));
+
+/**
+ * Throws an Error if no array begins at `at`, the first byte other than whitespace. `position` is
+ * that of bytes[0] in the file. A text of another kind is not damaged. A snapshot whose first byte
+ * was changed is, and so are bytes that are no text.
+ */
+export function expectArray(path: string, bytes: Buffer, at: number, position = 0): void {
+  if (bytes[at] === OPEN_BRACKET) return;
+  const start = bytes.toString('latin1', at, at + 64);
+  if (/^[!-~]/.test(start) && !CHANGED_SNAPSHOT.test(start)) {
+    throw new Error(
+      `${path} is not a petstore data file, which is a JSON array of pets. It was left as it is. ` +
+        'Name another file',
+    );
+  }
+  const isMarked = start.startsWith('\xef\xbb\xbf');
+  throw new DamagedFileError({
     path,
-    offset,
-    complaint: isMarked ? 'It begins with a byte order mark' : 'It is not an array of pets',
-    advice: isMarked
-      ? 'Save it as UTF-8 without one'
-      : 'Use another path: a new data file is made if none exists',
+    offset: position + at,
+    complaint: isMarked ? 'It begins with a byte order mark' : 'It is not a JSON array in UTF-8',
+    advice: isMarked ? 'Save it as UTF-8 without one' : RESTORE,
   });
 }
+
+const CHANGED_SNAPSHOT: RegExp = /^.\n(?:\{"id":|[ \t]{32}\n\])/;
 
 function isAscending({ ids, length }: ScannedPets, lastId: bigint): boolean {
   if (BigInt(ids[0]!) <= lastId) return false;

@@ -4,9 +4,14 @@ import assert from 'node:assert/strict';
 import { isUtf8 } from 'node:buffer';
 import { test } from 'node:test';
 import { INT64_MAX } from '../../../src/base/int64.ts';
-import { createCommit, decodeCommit, encodeCommit } from '../../../src/stores/commits/commit.ts';
-import { scanCommit, type ScannedCommit } from '../../../src/stores/commits/commit-scanner.ts';
-import { ScannedPets, scannedBytes } from '../../../src/stores/table/pet-scanner.ts';
+import {
+  createCommit,
+  decodeCommit,
+  encodeCommit,
+  scanCommit,
+  type ScannedCommit,
+} from '../../../src/stores/commits/commit.ts';
+import { ScannedBytes, ScannedPets } from '../../../src/stores/table/pet-scanner.ts';
 import { EXPIRES_AT, pendingPet } from '../../support/disk/journal-text.ts';
 import { forAll, mutate } from '../../support/random.ts';
 import { randomNewPet } from '../../support/pets/random-pet.ts';
@@ -72,8 +77,6 @@ const wrongTexts: Readonly<Record<string, string>> = {
   'with a pet that lacks its name': '{"after":7,"pets":[{"id":8,"categoryId":7}]}',
   'with a pet that has a field too many':
     '{"after":7,"pets":[{"id":8,"name":"","categoryId":7,"a":1}]}',
-  'with a pet that has a key twice':
-    '{"after":7,"pets":[{"id":8,"name":"","name":"","categoryId":7}]}',
   'with an empty list of keys': `{"after":7,"pets":[${PET}],"keys":[]}`,
   'with a key of 31 digits': keyed(`["${KEY.slice(1)}",8,1]`),
   'with a key in capital letters': keyed(`["${KEY.toUpperCase()}",8,1]`),
@@ -144,5 +147,5 @@ function scanAll(text: string | Buffer, after: bigint): ScannedCommit | undefine
   const bytes = Buffer.from(text as string);
   run.length = 0;
   const padded = Buffer.concat([bytes, Buffer.alloc(64)]);
-  return scanCommit(scannedBytes(padded), 0, bytes.length, after, run);
+  return scanCommit(new ScannedBytes(padded), 0, bytes.length, after, run);
 }

@@ -164,12 +164,35 @@ for (const [what, snapshot, text, complaint] of REFUSED) {
   });
 }
 
-test('A file that is not a data file is refused before a lock file is made', async () => {
-  const disk = createMemoryDisk({ '/d/notes.txt': 'Remember the milk\n' });
-  const opening = openFileStore({ path: '/d/notes.txt', disk });
-  await assert.rejects(opening, { name: 'DamagedFileError' });
-  assert.deepEqual(Object.keys(disk.contents()), ['/d/notes.txt']);
-});
+for (const [what, content, message] of [
+  ['notes', 'Remember the milk\n', /\/d\/other is not a petstore data file, which is a JSON array/],
+  [
+    'package.json',
+    '{\n  "name": "petstore"\n}\n',
+    /is not a petstore data file.* Name another file$/,
+  ],
+  [
+    '100 NUL bytes',
+    Buffer.alloc(100),
+    /is damaged at byte 0.*: It is not a JSON array in UTF-8\. .*backup/,
+  ],
+  [
+    'UTF-16 with a mark',
+    Buffer.from('\ufeff[]', 'utf16le'),
+    /is damaged at byte 0.*: It is not a JSON array in UTF-8/,
+  ],
+  [
+    'UTF-8 with a mark',
+    '\ufeff[]',
+    /is damaged at byte 0.*: It begins with a byte order mark\. .* Save it as UTF-8 without one$/,
+  ],
+] as const) {
+  test(`A file with ${what} is refused in words that fit, before a lock file is made`, async () => {
+    const disk = createMemoryDisk({ '/d/other': content });
+    await assert.rejects(openFileStore({ path: '/d/other', disk }), { message });
+    assert.deepEqual(Object.keys(disk.contents()), ['/d/other']);
+  });
+}
 
 test('A start does not change a snapshot without a checksum line, and logs it; a checkpoint adds to it', async () => {
   const disk = diskOf(snapshotOf(2));

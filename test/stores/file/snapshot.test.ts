@@ -22,7 +22,7 @@ const CHECKSUM = bits('01111111110001101000111000010011');
 const ARRAY = `[\n${REX},\n${TOM}\n]`;
 
 /** How many bytes the reader takes from the file at a time. */
-const WINDOW = 1 << 20;
+const WINDOW = 1 << 19;
 
 test('A snapshot has one pet a line, and its CRC-32 in the whitespace of its last line', () => {
   assert.equal(write([REX, TOM]), `${ARRAY}\n${CHECKSUM}\n`);
@@ -71,7 +71,7 @@ const UNCHECKED: Readonly<Record<string, string>> = {
   'no checksum line': '\n',
   'no whitespace at all': '',
   'a few spaces and line ends': ' \r\n  \r\n    \n',
-  'a megabyte of whitespace': ' '.repeat(WINDOW + 7),
+  'half a megabyte of whitespace': ' '.repeat(WINDOW + 7),
 };
 
 for (const [what, ending] of Object.entries(UNCHECKED)) {
@@ -122,17 +122,26 @@ const refusals: readonly (readonly [string, string, number, string])[] = [
   ['an empty file', '', 0, 'The file is empty'],
   ['whitespace only', ' \n', 2, 'The array has no end'],
   ['a byte order mark', BOM + ARRAY, 0, 'It begins with a byte order mark'],
-  ['an object', '{}', 0, 'It is not an array of pets'],
-  ['null after a space', ' null', 1, 'It is not an array of pets'],
+  ['another first byte', `{${ARRAY.slice(1)}`, 0, 'It is not a JSON array in UTF-8'],
+  ['another first byte and no pets', `Z${write([]).slice(1)}`, 0, 'It is not a JSON array'],
+  ['UTF-16', '\0[', 0, 'It is not a JSON array in UTF-8'],
   ['an array cut off at once', '[', 1, 'The array has no end'],
-  ['an array cut off within a pet', `[${REX},{"id":2,"na`, 49, `Expected '"' at the end`],
+  ['an array cut off within a pet', `[${REX},{"id":2,"na`, 38, 'The pet that begins here has no'],
   ['an array cut off after a pet', `[${REX}`, 37, 'The array has no end'],
   ['an array cut off after a comma', `[${REX},\n`, 39, 'The array has no end'],
-  ['a comma after the last pet', `[${REX},]`, 38, "Expected an object but found ']'"],
-  ['no comma', `[${REX}${TOM}]`, 37, "Expected ',' or ']' but found '{'"],
+  ['a comma after the last pet', `[${REX},]`, 38, 'Expected a pet, which'],
+  ['no comma', `[${REX}${TOM}]`, 37, "Expected ',' or ']' after a pet"],
   ['something after the array', `${ARRAY}\nx`, ARRAY.length + 1, 'Something follows the closing'],
   ['a zero byte after the array', `${ARRAY}\0`, ARRAY.length, 'Something follows the closing'],
-  ['an element that is not a pet', `[${REX},7]`, 38, "Expected an object but found '7'"],
+  ['an element that is not a pet', `[${REX},7]`, 38, 'Expected a pet, which'],
+  [
+    'an object in a pet',
+    `[${REX.replace('7', '{}')}]`,
+    1,
+    'categoryId must be an integer of 64 bit',
+  ],
+  ['another field', `[${REX.replace('7', '7,"a":{"b":"}"}')}]`, 1, '"a" is no field of a Pet'],
+  ['a pet that is not JSON', `[${REX.replace('7', '07')}]`, 1, 'The pet that begins here is not'],
   ['an id twice', `[${REX},\n${REX}]`, 39, 'id 1 does not come after 1: ids must be ascending'],
   ['an id that goes back', `[${TOM},${REX}]`, 54, 'id 1 does not come after 2'],
 ];
@@ -140,6 +149,22 @@ const refusals: readonly (readonly [string, string, number, string])[] = [
 for (const [what, text, at, complaint] of refusals) {
   test(`A file with ${what} is refused`, () => assertDamaged(text, at, complaint));
 }
+
+for (const text of ['{}', ' null', '"name": "petstore"', '<html>']) {
+  test(`A file that begins with ${text} is called another kind of file, not damaged`, async () => {
+    await assert.rejects(load(text), {
+      name: 'Error',
+      message:
+        'pets.json is not a petstore data file, which is a JSON array of pets. It was left as it ' +
+        'is. Name another file',
+    });
+  });
+}
+
+test('Of a member that is given twice, the last one counts', async () => {
+  const text = `[${REX.replace('"name"', '"name":"Tom","name"')},\n${TOM}]`;
+  assert.deepEqual(await read(text), [REX, TOM]);
+});
 
 test('A byte that is not UTF-8 is refused at its offset', async () => {
   const name = 'é€😀 Tom Thomas';
@@ -225,7 +250,7 @@ test('The offset of a mistake counts from the start of the file', async () => {
   await assertDamaged(`${start}${REX}]`, start.length, 'id 1 does not come after 1');
   await assertDamaged(`${start}${TOM}]x`, start.length + TOM.length + 1, 'Something follows');
   await assertDamaged(`${start}${TOM}`, start.length + TOM.length, 'The array has no end');
-  await assertDamaged(`${start}${TOM.slice(0, -1)}]`, start.length + TOM.length - 1, 'Expected');
+  await assertDamaged(`${start}${TOM.slice(0, -1)}]`, start.length, 'The pet that begins here');
   const broken = Buffer.from(`${start}${TOM}]`);
   const at = start.length + TOM.indexOf('Tom');
   broken[at] = 0xff;

@@ -10,7 +10,7 @@ import {
   MAX_PET_BYTES,
   parsePetAt,
 } from '../../../src/model/pet-text.ts';
-import { ScannedPets, scannedBytes, scanPets } from '../../../src/stores/table/pet-scanner.ts';
+import { ScannedBytes, ScannedPets, scanPets } from '../../../src/stores/table/pet-scanner.ts';
 import { forAll, mutate, randomText } from '../../support/random.ts';
 import { randomPet, randomPetText } from '../../support/pets/random-pet.ts';
 
@@ -29,14 +29,42 @@ test('Every pet that the service writes is scanned, except for the longest integ
   assert.ok(scanned > 1000, `Only ${scanned} were scanned`);
 });
 
-test('The longest pet that is scanned is the longest that parsePetAt takes', () => {
+test('A longer pet than a piece is scanned only where it is covered, up to the longest', () => {
   const rest = '{"id":1,"name":"","categoryId":1}'.length;
-  for (const [bytes, isScanned] of [
-    [MAX_PET_BYTES, true],
-    [MAX_PET_BYTES + 1, false],
+  for (const [length, alone, covered] of [
+    [PIECE, true, true],
+    [PIECE + 1, false, true],
+    [MAX_PET_BYTES, false, true],
+    [MAX_PET_BYTES + 1, false, false],
   ] as const) {
-    const text = `{"id":1,"name":"${'n'.repeat(bytes - rest)}","categoryId":1}`;
-    assert.equal(scan(Buffer.from(text), 0) !== undefined, isScanned, `${bytes} bytes`);
+    const text = `{"id":1,"name":"${'n'.repeat(length - rest)}","categoryId":1}`;
+    const bytes = Buffer.from(text);
+    assert.equal(scan(bytes, 0) !== undefined, alone, `${length} bytes`);
+    const scanned = new ScannedBytes(bytes);
+    scanned.cover(0, length);
+    run.length = 0;
+    scanPets(scanned, 0, SEPARATOR, run);
+    assert.equal(run.length === 1, covered, `${length} bytes`);
+  }
+});
+
+test('Pets are scanned wherever a piece ends, forwards and back', () => {
+  const pets = Array.from({ length: 999 }, (_, index) =>
+    encode({ id: BigInt(index + 1), name: 'é'.repeat(index % 97), categoryId: 7n }),
+  );
+  const starts: number[] = [];
+  let length = 0;
+  for (const pet of pets) {
+    starts.push(length);
+    length += pet.length + SEPARATOR.length;
+  }
+  const bytes = Buffer.from(pets.join(SEPARATOR));
+  assert.ok(bytes.length > 4 * PIECE);
+  const scanned = new ScannedBytes(bytes);
+  for (const first of [0, 500, 7, 998]) {
+    run.length = 0;
+    assert.equal(scanPets(scanned, starts[first]!, SEPARATOR, run), bytes.length);
+    assert.deepEqual([...run.starts.subarray(0, run.length)], starts.slice(first));
   }
 });
 
@@ -58,7 +86,7 @@ test('parsePetAt reads each scanned pet as the same pet', () => {
       return;
     }
     scanned += 1;
-    const { pet: read, end } = parsePetAt(bytes, before.length);
+    const { pet: read, end } = parsePetAt(bytes, before.length)!;
     assert.deepEqual({ id: Number(read.id), status: read.status, end }, found, bytes.toString());
     // To the byte: what is scanned is copied as it is, and must be what would have been written.
     assert.deepEqual(encode(read), bytes.subarray(before.length, end), bytes.toString());
@@ -70,10 +98,10 @@ test('The scanner reads nothing beyond the bytes, whether their last pet is comp
   let scanned = 0;
   forAll(2000, (random) => {
     const pet = encode({ ...randomPet(random), id: 7n });
-    const bytes = Buffer.concat([pet, Buffer.alloc(PADDING_BYTES)]);
+    const bytes = Buffer.concat([pet, REST]);
     for (let length = 0; length <= bytes.length; length += 1) {
       run.length = 0;
-      scanPets(scannedBytes(bytes.subarray(0, length)), 0, SEPARATOR, run);
+      scanPets(new ScannedBytes(bytes.subarray(0, length)), 0, SEPARATOR, run);
       if (run.length === 0) continue;
       scanned += 1;
       assert.equal(run.ends[0], pet.length);
@@ -86,7 +114,7 @@ test('A scan ends at another separator, and before a pet in another form', () =>
   const pets = [1n, 2n, 3n, 4n].map((id) => encode({ id, name: 'a', categoryId: 7n }).toString());
   const lengthOf = (text: string): number => {
     run.length = 0;
-    scanPets(scannedBytes(padded(Buffer.from(text))), 0, SEPARATOR, run);
+    scanPets(new ScannedBytes(padded(Buffer.from(text))), 0, SEPARATOR, run);
     return run.length;
   };
   assert.equal(lengthOf(pets.join(',\n')), 4);
@@ -95,8 +123,10 @@ test('A scan ends at another separator, and before a pet in another form', () =>
   assert.equal(lengthOf(` ${pets[0]}`), 0);
 });
 
-const SEPARATOR: Buffer = Buffer.from(',\n');
-const PADDING_BYTES = 64;
+const SEPARATOR = ',\n';
+/** How many bytes the scanner copies at a time. */
+const PIECE = 8 << 10;
+const REST: Buffer = Buffer.from('x'.repeat(64));
 
 /** One for all, as a whole file shares one. */
 const run = new ScannedPets();
@@ -110,14 +140,14 @@ interface ScannedPet {
 /** What was scanned at `at`, as if the bytes went on. */
 function scan(bytes: Buffer, at: number): ScannedPet | undefined {
   run.length = 0;
-  scanPets(scannedBytes(padded(bytes)), at, SEPARATOR, run);
+  scanPets(new ScannedBytes(padded(bytes)), at, SEPARATOR, run);
   return run.length === 0
     ? undefined
     : { id: run.ids[0]!, status: run.statuses[0], end: run.ends[0]! };
 }
 
 function padded(bytes: Buffer): Buffer {
-  return Buffer.concat([bytes, Buffer.alloc(PADDING_BYTES)]);
+  return Buffer.concat([bytes, REST]);
 }
 
 function encode(pet: Pet): Buffer {
