@@ -21,12 +21,11 @@ import { systemMemory, type Memory } from '../../base/memory.ts';
 import { KeyTable } from '../idempotency/key-table.ts';
 import { openLogStore, type LogStore } from '../log-store.ts';
 import { PetTable } from '../table/pet-table.ts';
-import { withLine } from './damaged-file-error.ts';
 import type { Disk } from './disk.ts';
 import { FileLog } from './file-log.ts';
 import { nodeDisk } from './node-disk.ts';
 import { fileAt, withFile } from './read-file.ts';
-import { recover } from './recovery.ts';
+import { recover, refusalOf } from './recovery.ts';
 import { notAnArray } from './snapshot.ts';
 import { takeLock } from './store-lock.ts';
 import { storePaths } from './store-paths.ts';
@@ -62,7 +61,7 @@ export async function openFileStore(options: FileStoreOptions): Promise<FileStor
   });
   const paths = storePaths(await disk.resolve(options.path), options.randomBits);
   await expectArray(disk, paths.snapshot).catch(async (error: unknown) => {
-    throw await withLine(disk, error);
+    throw await refusalOf({ disk, paths }, error);
   });
   const clock: Clock = { ...systemClock, ...options };
   const { pets = new PetTable(memory), keys = new KeyTable(clock), randomBits } = options;
@@ -79,7 +78,7 @@ export async function openFileStore(options: FileStoreOptions): Promise<FileStor
       return new FileLog(deps, await recover(deps), target);
     } catch (error) {
       await lock.release();
-      throw await withLine(disk, error);
+      throw await refusalOf(deps, error);
     }
   });
 }

@@ -13,24 +13,23 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { constants } from 'node:fs';
-import { open, type FileHandle } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 import { platform } from 'node:os';
 import { messageOf } from '../../base/log.ts';
 
-/** Sets the file's mode and owner, since any process that may open it could lock it. */
-type Prepare = (file: FileHandle) => Promise<void>;
+/** Opens the lock file for reading and writing, or makes it. `flags` are added to the others. */
+type OpenLock = (flags: number) => Promise<FileHandle>;
 
 /**
  * Takes the lock, which lasts until the returned file is closed. Resolves with undefined if another
  * process has it. Rejects if there is no way to lock, or if a second lock of the same file is
  * granted: then a lock keeps no process away.
  */
-export async function lockFile(path: string, prepare: Prepare): Promise<FileHandle | undefined> {
-  const file = await tryLock(path, prepare);
+export async function lockFile(path: string, open: OpenLock): Promise<FileHandle | undefined> {
+  const file = await tryLock(open);
   if (file === undefined) return undefined;
   try {
-    const second = await tryLock(path, prepare);
+    const second = await tryLock(open);
     if (second === undefined) {
       await noteHolder(file);
       return file;
@@ -46,14 +45,16 @@ export async function lockFile(path: string, prepare: Prepare): Promise<FileHand
   }
 }
 
-async function tryLock(path: string, prepare: Prepare): Promise<FileHandle | undefined> {
+async function tryLock(open: OpenLock): Promise<FileHandle | undefined> {
   const flags = OPEN_LOCKED[platform()];
-  const file = await openLockFile(path, flags ?? 0);
+  const file = await open(flags ?? 0).catch((error: unknown) => {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (['EAGAIN', 'EWOULDBLOCK', 'EBUSY'].includes(code)) return undefined;
+    throw error;
+  });
   if (file === undefined) return undefined;
   let isLocked = false;
   try {
-    // An existing file may be another user's, whose mode cannot be set. Only the lock matters.
-    await prepare(file).catch(() => undefined);
     isLocked = flags !== undefined || (await flock(file));
   } finally {
     if (!isLocked) await file.close();
@@ -68,17 +69,6 @@ const OPEN_LOCKED: Readonly<Record<string, number>> = {
   darwin: 0x20 | 0x04,
   win32: 0x1000_0000,
 };
-
-async function openLockFile(path: string, flags: number): Promise<FileHandle | undefined> {
-  try {
-    return await open(path, constants.O_RDWR | constants.O_CREAT | flags, 0o600);
-  } catch (error) {
-    if (['EAGAIN', 'EWOULDBLOCK', 'EBUSY'].includes((error as NodeJS.ErrnoException).code ?? '')) {
-      return undefined;
-    }
-    throw error;
-  }
-}
 
 async function flock(file: FileHandle): Promise<boolean> {
   const child = spawn('flock', ['-n', '3'], {
@@ -100,10 +90,23 @@ async function flock(file: FileHandle): Promise<boolean> {
   throw new Error(`The command flock failed (${code}): ${said}`);
 }
 
-/** Writes the process id for error messages; only the kernel's lock counts. */
+/**
+ * Writes the process id for error messages; only the kernel's lock counts. A file with another link
+ * or another content is locked, but left as it is: it may be a file of another program.
+ */
 async function noteHolder(file: FileHandle): Promise<void> {
-  await file
-    .truncate(0)
-    .then(() => file.write(`process ${process.pid}\n`, 0))
-    .catch(() => undefined);
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(64), 0, 64, 0);
+    const isOwn = bytesRead === 0 || NOTE.test(buffer.toString('latin1', 0, bytesRead));
+    if (!isOwn || (await file.stat()).nlink > 1) return;
+    // Any process that may open it could lock it.
+    await file.chmod(0o600).catch(() => undefined);
+    await file.truncate(0);
+    await file.write(`process ${process.pid}\n`, 0);
+  } catch {
+    // Only the lock matters.
+  }
 }
+
+/** All that a lock file has. */
+export const NOTE: RegExp = /^process [0-9]+\n$/;

@@ -1,16 +1,13 @@
-/**
- * Opens a file for one task, and reads files in chunks of a megabyte. A path that leads to a
- * folder, or to a symbolic link without a target, is refused.
- */
+/** Opens a file for one task, and reads files in chunks of a megabyte. */
 
 import zlib from 'node:zlib';
 import type { Memory } from '../../base/memory.ts';
-import type { Disk, FileStat, DiskFile } from './disk.ts';
+import { assertRegular, type Disk, type FileStat, type DiskFile } from './disk.ts';
 
-/** Returns what is at the path, or undefined if nothing is. Throws if it is not a file. */
+/** Returns the regular file at the path, or undefined if nothing is. Throws if it is no file. */
 export function fileAt(disk: Disk, path: string): FileStat | undefined {
   const entry = disk.stat(path);
-  if (entry !== undefined && !entry.isFile) throw new Error(`${path} is not a file`);
+  assertRegular(path, entry);
   return entry;
 }
 
@@ -19,9 +16,8 @@ export async function withFile<T>(
   disk: Disk,
   path: string,
   work: (file: DiskFile) => Promise<T>,
-  how: 'read' | 'edit' = 'read',
 ): Promise<T> {
-  const file = await disk.open(path, how);
+  const file = await disk.open(path, 'read');
   try {
     return await work(file);
   } finally {

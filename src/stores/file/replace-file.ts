@@ -18,8 +18,10 @@ export interface Replacement {
   readonly attributes: FileAttributes;
   /** Called before each step that changes a path. Throws if the path may belong to others. */
   assertOwned(): void;
+  /** Closes the old file, which Windows does not replace while it is open. */
+  closeOld?: (() => Promise<void> | undefined) | undefined;
   /** Called with the new file, complete and synced, just before its rename. */
-  beforeRename?: ((entry: FileStat) => void) | undefined;
+  beforeRename?: ((entry: FileStat) => unknown) | undefined;
 }
 
 /**
@@ -28,11 +30,10 @@ export interface Replacement {
  * rename itself failed and it is unknown whether it took effect.
  */
 export async function replaceFile(
-  { disk, path, tmpPath, attributes, assertOwned, beforeRename }: Replacement,
+  { disk, path, tmpPath, attributes, assertOwned, closeOld, beforeRename }: Replacement,
   chunks: Iterable<Buffer> | AsyncIterable<Buffer>,
 ): Promise<DiskFile> {
   assertOwned();
-  await removeFile(disk, tmpPath);
   const file = await disk.open(tmpPath, 'create', attributes);
   const entry = file.stat();
   try {
@@ -42,6 +43,7 @@ export async function replaceFile(
       position += chunk.length;
     }
     await file.sync();
+    await closeOld?.();
     assertOwned();
     beforeRename?.(file.stat());
     await renameFile(disk, tmpPath, path, entry);

@@ -5,6 +5,7 @@
  */
 
 import type { Disk, FileStat } from './disk.ts';
+import { NOTE } from './lock.ts';
 import { pathState, ReadOnlyError } from './path-state.ts';
 import { withFile } from './read-file.ts';
 import { attributesOf } from './replace-file.ts';
@@ -29,12 +30,13 @@ const LOCK_TRIES = 3;
 
 /** Takes the lock on the file at the lock's path. Rejects if another process holds it. */
 export async function takeLock(disk: Disk, paths: StorePaths): Promise<StoreLock> {
+  assertNames(disk, paths);
   const { owner } = attributesOf(disk, paths.snapshot);
   for (let tries = 1; ; tries += 1) {
     const lock = await disk.lock(paths.lock, { owner });
     if (lock === undefined) {
-      const holder = await holderOf(disk, paths.lock);
-      throw new Error(`${paths.snapshot} is in use already: ${paths.lock} is held${holder}`);
+      const note = await noteOf(disk, paths.lock);
+      throw new Error(`${paths.snapshot} is in use already: ${paths.lock} is locked${note}`);
     }
     const entry = lock.stat();
     const assertHeld = (): void => assertAtPath(disk, paths.lock, entry);
@@ -62,15 +64,38 @@ function assertAtPath(disk: Disk, path: string, entry: FileStat): void {
   throw new ReadOnlyError(cause, true);
 }
 
-/** Returns what the holder wrote into the lock file, as ' by process 4711', or ''. */
-async function holderOf(disk: Disk, path: string): Promise<string> {
+/**
+ * Returns what the lock file says of its holder. Its note is that of the last store: another
+ * program may hold the lock.
+ */
+async function noteOf(disk: Disk, path: string): Promise<string> {
   try {
-    const bytes = Buffer.alloc(64);
-    const length = await withFile(disk, path, (file) => file.read(bytes, 0, bytes.length, 0));
-    const match = /^process [0-9]+(?=\n)/.exec(bytes.toString('latin1', 0, length));
-    return match === null ? '' : ` by ${match[0]}`;
+    return await withFile(disk, path, async (file) => {
+      const bytes = Buffer.alloc(64);
+      const length = await file.read(bytes, 0, bytes.length, 0);
+      const [note] = NOTE.exec(bytes.toString('latin1', 0, length)) ?? [];
+      const isShared = file.stat().links > 1;
+      return (
+        (note === undefined ? '' : `, with a note of ${note.trim()}`) +
+        (isShared ? '. It has another link, such as that of a backup: both are one lock' : '')
+      );
+    });
   } catch {
     // For example another user's file.
     return '';
+  }
+}
+
+/** Throws if the longest name of the store's files is too long for the file system. */
+function assertNames(disk: Disk, { snapshot, saved }: StorePaths): void {
+  const longest = saved(new Date(0));
+  try {
+    disk.stat(longest);
+  } catch (error) {
+    if ((error as { readonly code?: unknown }).code !== 'ENAMETOOLONG') throw error;
+    const bytes = longest.length - snapshot.length;
+    throw new Error(
+      `The name of ${snapshot} is too long: names of its other files are up to ${bytes} bytes longer`,
+    );
   }
 }

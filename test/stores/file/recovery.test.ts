@@ -293,7 +293,7 @@ function diskOf(
   const disk = createMemoryDisk({ [LOCK]: '' });
   if (snapshot !== undefined) disk.write(SNAPSHOT, snapshot);
   if (journal !== undefined) disk.write(JOURNAL, journal);
-  if (unfinished !== undefined) disk.write(`${UNFINISHED}1`, unfinished);
+  if (unfinished !== undefined) disk.write(`${UNFINISHED}0123abcd`, unfinished);
   return disk;
 }
 

@@ -147,7 +147,9 @@ for (const suffix of ['.journal', '.keys']) {
     const path = join(tempDir(t), 'pets.json');
     await (await openFileStore({ path })).close();
     symlinkSync(join(path, '..', 'nothing'), `${path}${suffix}`);
-    await assert.rejects(openFileStore({ path }), { message: `${path}${suffix} is not a file` });
+    await assert.rejects(openFileStore({ path }), {
+      message: `${path}${suffix} is a symbolic link, not a regular file`,
+    });
   });
 }
 
