@@ -46,6 +46,7 @@ export async function recover(deps: StoreDeps): Promise<StoreFiles> {
   for (const entry of data.keys) deps.keys.add(entry);
   lock.assertHeld();
   for (const file of await filesBeside(deps, UNFINISHED)) {
+    if (disk.stat(file)?.kind !== 'file') continue;
     await removeFile(disk, file);
     log('info', 'Removed an unfinished file of an earlier process', { file });
   }
