@@ -60,6 +60,8 @@ export class StoreFiles {
   /** The files that may be at the journal's path. */
   #journalEntries: readonly FileStat[];
   #saved: (PetsFile & { readonly path: string }) | undefined;
+  /** A copy of the snapshot whose sync failed: a second sync of it would prove nothing. */
+  #unsyncedCopy: FileStat | undefined;
   #hasLoggedOwner = false;
   /** How many bytes the last file that was begun needs. */
   neededBytes = 0;
@@ -274,13 +276,16 @@ export class StoreFiles {
     const entry = disk.stat(paths.snapshot);
     if (entry === undefined && this.#snapshots.length === 0) return undefined;
     let found = this.#snapshots.find((known) => entry && isUnchanged(known.entry, entry));
-    for (const known of found === undefined && entry?.kind === 'file' ? this.#snapshots : []) {
-      if (entry?.sizeBytes !== known.entry.sizeBytes) continue;
+    const unsynced = this.#unsyncedCopy;
+    for (const known of found === undefined ? this.#snapshots : []) {
+      if (entry?.kind !== 'file' || entry.sizeBytes !== known.entry.sizeBytes) continue;
+      if (unsynced !== undefined && isSameFile(unsynced, entry)) continue;
       const isSame = await withFile(disk, paths.snapshot, async (file) => {
         if ((await crcOf(file, known.arrayBytes, memory)) !== known.id.crc) return false;
-        // The program that put it there may not have synced it, and a second try proves nothing.
+        // The program that put it there may not have synced it.
         const syncing = file.sync().then(() => disk.syncDirectory(dirname(paths.snapshot)));
         await syncing.catch((error: unknown) => {
+          this.#unsyncedCopy = entry;
           const cause = `The data file is a copy that cannot be synced: ${messageOf(error)}`;
           throw replacedError(lock, cause);
         });
