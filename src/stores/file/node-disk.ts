@@ -119,9 +119,11 @@ async function openFile(
 }
 
 async function openRegular(path: string, how: number): Promise<FileHandle> {
-  // Its message is clearer than that of an open, which fails if the path has changed since.
-  assertRegular(path, stat(path));
-  const file = await open(path, how | NO_LINK, OWNER_ONLY).catch(throwNamed);
+  const file = await open(path, how | NO_LINK, OWNER_ONLY).catch((error: unknown) => {
+    // The error of a symbolic link is ELOOP, that of a socket ENXIO.
+    if (codeOf(error) !== 'EEXIST') assertRegular(path, stat(path));
+    return throwNamed(error);
+  });
   try {
     assertRegular(path, statOf(file));
     return file;

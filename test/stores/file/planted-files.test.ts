@@ -128,3 +128,12 @@ test(
     assert.equal(stateOf(target), before);
   },
 );
+
+test('A file with a second link is read, and not opened for changes in its place', async (t) => {
+  const path = join(tempDir(t), 'file');
+  writeFileSync(path, '');
+  await (await nodeDisk.open(path, 'edit')).close();
+  linkSync(path, `${path}.copy`);
+  await (await nodeDisk.open(path, 'read')).close();
+  await assert.rejects(nodeDisk.open(path, 'edit'), { message: `${path} has another link` });
+});
