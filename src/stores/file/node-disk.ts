@@ -1,9 +1,9 @@
 /**
  * The real disk, on node:fs.
  *
- * Who owns the store's folder may plant a link at any path in it, to a file that only the store's
- * user can change. So a path is opened without following a link, and only a file that this process
- * has just made gets a mode and an owner.
+ * The owner of the store's folder may plant a link at any path in it. If root runs the store, the
+ * link may lead to a file that only root can change. So no link is followed, and only a file that
+ * this process has just made gets a mode and an owner.
  *
  * A folder cannot be synced on Windows and on some file systems: there a power failure may undo a
  * rename. A rename on Windows fails while a virus scanner or an indexer has the file open, so it is

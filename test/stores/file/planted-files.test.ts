@@ -1,6 +1,6 @@
 /**
- * Files that somebody else has put at a path of the store: who owns the folder may plant there a
- * link to a file that only root can change. Whatever it is, its target stays as it was.
+ * What another user has planted at a path of the store: the owner of its folder may put there a
+ * link to a file that only root can change. Its target stays as it was.
  */
 
 import assert from 'node:assert/strict';
@@ -32,7 +32,7 @@ import { requestKey } from '../../support/pets/request-keys.ts';
 const ROOT = { skip: process.getuid?.() !== 0 && 'needs root, whose files are at stake' };
 const NOBODY = 65_534;
 
-/** Plants something at `path` that leads to the file `target`, or that is none. */
+/** Plants a link to the file `target` at `path`, or what is not a file. */
 const PLANTS: Readonly<Record<string, (target: string, path: string) => unknown>> = {
   'a symbolic link': symlinkSync,
   'a symbolic link to a note': (target, path) => (
