@@ -8,7 +8,7 @@
 
 import { dirname } from 'node:path';
 import type { Disk, FileStat, DiskFile, FileAttributes } from './disk.ts';
-import { pathState } from './path-state.ts';
+import { isSameFile } from './path-state.ts';
 
 export interface Replacement {
   readonly disk: Disk;
@@ -78,7 +78,7 @@ export async function writeAll(
 
 /** Removes the file if it is still the one at its path. */
 async function removeOwn(disk: Disk, path: string, entry: FileStat): Promise<void> {
-  if (pathState(disk, path, entry) === 'same') await disk.remove(path);
+  if (isSameFile(disk.stat(path), entry)) await disk.remove(path);
 }
 
 /** Renames the file. A rename that reports failure may have taken effect: the path decides. */
@@ -86,7 +86,7 @@ async function renameFile(disk: Disk, from: string, to: string, entry: FileStat)
   try {
     await disk.rename(from, to);
   } catch (error) {
-    if (pathState(disk, to, entry) !== 'same') throw error;
+    if (!isSameFile(disk.stat(to), entry)) throw error;
   }
 }
 

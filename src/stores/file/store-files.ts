@@ -264,9 +264,8 @@ export class StoreFiles {
     this.#assertReplaceable();
     const there = disk.stat(paths.snapshot);
     if (there === undefined && this.#snapshots.length === 0) return;
-    const isOwn = ({ entry }: PetsFile): boolean =>
-      there !== undefined && isUnchanged(entry, there);
-    if (!this.#snapshots.some(isOwn)) throw replacedError(lock, SNAPSHOT_REPLACED);
+    const isKnown = this.#snapshots.some(({ entry }) => isUnchanged(there, entry));
+    if (!isKnown) throw replacedError(lock, SNAPSHOT_REPLACED);
   }
 
   /** Resolves with the snapshot at its path, or undefined before the first one. */
@@ -275,11 +274,10 @@ export class StoreFiles {
     this.#assertReplaceable();
     const entry = disk.stat(paths.snapshot);
     if (entry === undefined && this.#snapshots.length === 0) return undefined;
-    let found = this.#snapshots.find((known) => entry && isUnchanged(known.entry, entry));
-    const unsynced = this.#unsyncedCopy;
+    let found = this.#snapshots.find((known) => isUnchanged(entry, known.entry));
     for (const known of found === undefined ? this.#snapshots : []) {
       if (entry?.kind !== 'file' || entry.sizeBytes !== known.entry.sizeBytes) continue;
-      if (unsynced !== undefined && isSameFile(unsynced, entry)) continue;
+      if (isSameFile(this.#unsyncedCopy, entry)) continue;
       const isSame = await withFile(disk, paths.snapshot, async (file) => {
         if ((await crcOf(file, known.arrayBytes, memory)) !== known.id.crc) return false;
         // The program that put it there may not have synced it.

@@ -6,7 +6,7 @@
 
 import type { Disk, FileStat } from './disk.ts';
 import { NOTE } from './lock.ts';
-import { pathState, ReadOnlyError } from './path-state.ts';
+import { isSameFile, ReadOnlyError } from './path-state.ts';
 import { withFile } from './read-file.ts';
 import { attributesOf } from './replace-file.ts';
 import type { StorePaths } from './store-paths.ts';
@@ -57,9 +57,9 @@ export async function takeLock(disk: Disk, paths: StorePaths): Promise<StoreLock
 }
 
 function assertAtPath(disk: Disk, path: string, entry: FileStat): void {
-  const state = pathState(disk, path, entry);
-  if (state === 'same') return;
-  const what = state === 'missing' ? 'was removed' : 'was replaced';
+  const there = disk.stat(path);
+  if (isSameFile(there, entry)) return;
+  const what = there === undefined ? 'was removed' : 'was replaced';
   const cause = `The lock file ${what}, or its folder moved: another process may be writing`;
   throw new ReadOnlyError(cause, true);
 }
