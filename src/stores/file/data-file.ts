@@ -23,7 +23,7 @@ import { fileAt, readAll, withFileIfPresent } from './read-file.ts';
 import { crcOfPets, readSnapshot, type ReadSnapshot } from './snapshot.ts';
 import type { StoreDeps } from './store-deps.ts';
 import { StoreFiles, type PetsFile } from './store-files.ts';
-import { takeLock } from './store-lock.ts';
+import { takeLock } from './lock.ts';
 import { storePaths, type StorePaths } from './store-paths.ts';
 
 /** The table is empty: it is for the pets of snapshot and journal. */

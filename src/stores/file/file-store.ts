@@ -27,7 +27,7 @@ import { nodeDisk } from './node-disk.ts';
 import { fileAt, withFile } from './read-file.ts';
 import { recover, refusalOf } from './recovery.ts';
 import { notAnArray } from './snapshot.ts';
-import { takeLock } from './store-lock.ts';
+import { takeLock } from './lock.ts';
 import { storePaths } from './store-paths.ts';
 
 /** A PetStore over a FileLog. */

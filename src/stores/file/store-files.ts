@@ -30,7 +30,7 @@ import { crcOf, withFile } from './read-file.ts';
 import { attributesOf, removeFile, replaceFile, type Replacement } from './replace-file.ts';
 import { SnapshotText } from './snapshot.ts';
 import type { StoreDeps } from './store-deps.ts';
-import { replacedError } from './store-lock.ts';
+import { replacedError } from './lock.ts';
 
 /** A file with all pets up to an id, as it was read or written. */
 export interface PetsFile {
