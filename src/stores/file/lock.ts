@@ -17,10 +17,24 @@ import type { FileHandle } from 'node:fs/promises';
 import { platform } from 'node:os';
 import { messageOf } from '../../base/log.ts';
 import type { Disk, FileStat } from './disk.ts';
-import { isSameFile, ReadOnlyError } from './path-state.ts';
 import { withFile } from './read-file.ts';
-import { attributesOf } from './replace-file.ts';
+import { attributesOf, isSameFile } from './replace-file.ts';
 import type { StorePaths } from './store-paths.ts';
+
+/**
+ * The store must become read-only: another process may be using its files, another file is at the
+ * path of one of them, or memory failed after a sync.
+ */
+export class ReadOnlyError extends Error {
+  override readonly name: string = 'ReadOnlyError';
+  /** True if a new process can continue with the files. */
+  readonly canRestart: boolean;
+
+  constructor(message: string, canRestart: boolean) {
+    super(message);
+    this.canRestart = canRestart;
+  }
+}
 
 export interface StoreLock {
   /** Throws ReadOnlyError if the lock file is not the locked one any more. */

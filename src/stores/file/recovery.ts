@@ -26,7 +26,7 @@ import { messageOf } from '../../base/log.ts';
 import { PetTable } from '../table/pet-table.ts';
 import { withLine } from './damaged-file-error.ts';
 import { readDataFile, type DataFileContent } from './data-file.ts';
-import { ReadOnlyError } from './path-state.ts';
+import { ReadOnlyError } from './lock.ts';
 import { withFile } from './read-file.ts';
 import { removeFile } from './replace-file.ts';
 import { crcOfPets, readSnapshot } from './snapshot.ts';

@@ -8,7 +8,6 @@
 
 import { dirname } from 'node:path';
 import type { Disk, FileStat, DiskFile, FileAttributes } from './disk.ts';
-import { isSameFile } from './path-state.ts';
 
 export interface Replacement {
   readonly disk: Disk;
@@ -31,14 +30,14 @@ export interface Replacement {
  */
 export async function replaceFile(
   { disk, path, tmpPath, attributes, assertOwned, closeOld, beforeRename }: Replacement,
-  chunks: Iterable<Buffer> | AsyncIterable<Buffer>,
+  chunks: Iterable<Buffer>,
 ): Promise<DiskFile> {
   assertOwned();
   const file = await disk.open(tmpPath, 'create', attributes);
   const entry = file.stat();
   try {
     let position = 0;
-    for await (const chunk of chunks) {
+    for (const chunk of chunks) {
       await writeAll(file, chunk, position);
       position += chunk.length;
     }
@@ -97,4 +96,19 @@ export async function removeFile(disk: Disk, path: string): Promise<void> {
   } catch (error) {
     if (disk.stat(path) !== undefined) throw error;
   }
+}
+
+/**
+ * True if both are the same file. The system does not report that a file was removed or replaced:
+ * the store asks with `stat`, which takes microseconds, and compares. While a process has a file
+ * open, its inode number is not reused. A backup may have given the file more links.
+ */
+export function isSameFile(one: FileStat | undefined, other: FileStat): boolean {
+  return one?.device === other.device && one.number === other.number;
+}
+
+/** True if both are the same file with the same content, as far as size and time show. */
+export function isUnchanged(one: FileStat | undefined, other: FileStat): boolean {
+  const isSame = isSameFile(one, other) && one?.sizeBytes === other.sizeBytes;
+  return isSame && one.changedAt === other.changedAt;
 }

@@ -25,9 +25,15 @@ import type { KeyEntry } from '../idempotency/key-table.ts';
 import type { DiskFile, FileAttributes, FileStat } from './disk.ts';
 import { encodeLine, headerText, type SnapshotId } from './journal-line.ts';
 import { Journal, type JournalLines } from './journal.ts';
-import { isSameFile, isUnchanged, JournalLostError } from './path-state.ts';
 import { crcOf, withFile } from './read-file.ts';
-import { attributesOf, removeFile, replaceFile, type Replacement } from './replace-file.ts';
+import {
+  attributesOf,
+  isSameFile,
+  isUnchanged,
+  removeFile,
+  replaceFile,
+  type Replacement,
+} from './replace-file.ts';
 import { SnapshotText } from './snapshot.ts';
 import type { StoreDeps } from './store-deps.ts';
 import { replacedError } from './lock.ts';
@@ -51,6 +57,11 @@ const LINE_BYTES = 100;
 
 const SNAPSHOT_REPLACED = 'The data file is not the one that this process read or wrote';
 const JOURNAL_REPLACED = 'Another file has replaced the journal';
+
+/** The journal was removed or changed: it must not be written any more. */
+export class JournalLostError extends Error {
+  override readonly name: string = 'JournalLostError';
+}
 
 export class StoreFiles {
   readonly #deps: StoreDeps;
