@@ -19,9 +19,8 @@ import { scanCommit } from '../commits/commit-scanner.ts';
 import { MAX_IDEMPOTENCY_KEYS, type KeyEntry } from '../idempotency/key-table.ts';
 import { ScannedPets, scannedBytes } from '../table/pet-scanner.ts';
 import type { PetTable } from '../table/pet-table.ts';
-import { DamagedFileError } from './damaged-file-error.ts';
 import type { DiskFile } from './disk.ts';
-import { FileWindow } from './file-window.ts';
+import { DamagedFileError, FileWindow } from './read-file.ts';
 import {
   isIntact,
   lengthAt,

@@ -24,10 +24,9 @@
 import { basename, dirname, join } from 'node:path';
 import { messageOf } from '../../base/log.ts';
 import { PetTable } from '../table/pet-table.ts';
-import { withLine } from './damaged-file-error.ts';
 import { readDataFile, type DataFileContent } from './data-file.ts';
 import { ReadOnlyError } from './lock.ts';
-import { withFile } from './read-file.ts';
+import { withFile, withLine } from './read-file.ts';
 import { removeFile } from './replace-file.ts';
 import { crcOfPets, readSnapshot } from './snapshot.ts';
 import type { StoreDeps } from './store-deps.ts';

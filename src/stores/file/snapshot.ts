@@ -27,9 +27,8 @@ import { InvalidPetError, MAX_PET_BYTES, parsePetAt } from '../../model/pet-text
 import { stringifyPet } from '../../model/stringify-pet.ts';
 import { ScannedPets, scanPets, scannedBytes, type ScannedBytes } from '../table/pet-scanner.ts';
 import { SEPARATOR, type PetTable } from '../table/pet-table.ts';
-import { DamagedFileError } from './damaged-file-error.ts';
 import type { DiskFile } from './disk.ts';
-import { FileWindow } from './file-window.ts';
+import { DamagedFileError, FileWindow } from './read-file.ts';
 import type { SnapshotId } from './journal-line.ts';
 import { randomBits } from './store-paths.ts';
 
