@@ -51,33 +51,27 @@ export function replacedError(lock: StoreLock, cause: string): ReadOnlyError {
   return new ReadOnlyError(cause, false);
 }
 
-const LOCK_TRIES = 3;
-
 /** Takes the lock on the file at the lock's path. Rejects if another process holds it. */
 export async function takeLock(disk: Disk, paths: StorePaths): Promise<StoreLock> {
   assertNames(disk, paths);
   const { owner } = attributesOf(disk, paths.snapshot);
-  for (let tries = 1; ; tries += 1) {
-    const lock = await disk.lock(paths.lock, { owner });
-    if (lock === undefined) {
-      const note = await noteOf(disk, paths.lock);
-      throw new Error(`${paths.snapshot} is in use already: ${paths.lock} is locked${note}`);
-    }
-    const entry = lock.stat();
-    const assertHeld = (): void => assertAtPath(disk, paths.lock, entry);
-    try {
-      assertHeld();
-      return { assertHeld, release: lock.release };
-    } catch (error) {
-      await lock.release();
-      if (!(error instanceof ReadOnlyError)) throw error;
-    }
-    if (tries === LOCK_TRIES) {
-      throw new Error(
-        `${paths.lock} was removed while it was being locked, or is on a file system that does ` +
-          'not say which file it is: no store can be kept there',
-      );
-    }
+  const lock = await disk.lock(paths.lock, { owner });
+  if (lock === undefined) {
+    const note = await noteOf(disk, paths.lock);
+    throw new Error(`${paths.snapshot} is in use already: ${paths.lock} is locked${note}`);
+  }
+  const entry = lock.stat();
+  const assertHeld = (): void => assertAtPath(disk, paths.lock, entry);
+  try {
+    assertHeld();
+    return { assertHeld, release: lock.release };
+  } catch (error) {
+    await lock.release();
+    if (!(error instanceof ReadOnlyError)) throw error;
+    throw new Error(
+      `${paths.lock} was removed while it was being locked, or is on a file system that does not ` +
+        'say which file it is: no store can be kept there',
+    );
   }
 }
 
@@ -170,11 +164,9 @@ async function tryLock(open: OpenLock): Promise<FileHandle | undefined> {
   return isLocked ? file : undefined;
 }
 
-/**
- * macOS: O_EXLOCK and O_NONBLOCK. Windows: libuv's UV_FS_O_EXLOCK, opened for this process alone.
- */
+/** macOS: O_EXLOCK; no open waits (NO_LINK in node-disk.ts). Windows: libuv's UV_FS_O_EXLOCK, opened for this process alone. */
 const OPEN_LOCKED: Readonly<Record<string, number>> = {
-  darwin: 0x20 | 0x04,
+  darwin: 0x20,
   win32: 0x1000_0000,
 };
 
