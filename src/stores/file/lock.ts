@@ -164,7 +164,7 @@ async function tryLock(open: OpenLock): Promise<FileHandle | undefined> {
   return isLocked ? file : undefined;
 }
 
-/** macOS: O_EXLOCK; no open waits (NO_LINK in node-disk.ts). Windows: libuv's UV_FS_O_EXLOCK, opened for this process alone. */
+/** macOS: O_EXLOCK. Windows: libuv's UV_FS_O_EXLOCK, opened for this process alone. */
 const OPEN_LOCKED: Readonly<Record<string, number>> = {
   darwin: 0x20,
   win32: 0x1000_0000,

@@ -74,7 +74,7 @@ const FLAGS = {
   edit: flags.O_RDWR,
   create: flags.O_RDWR | flags.O_CREAT | flags.O_EXCL,
 } as const;
-/** Does not follow a symbolic link, nor wait for the other end of a pipe. Windows has neither. */
+/** Follows no symbolic link, and waits for no lock and no end of a pipe. Windows has neither. */
 const NO_LINK: number = (flags.O_NOFOLLOW ?? 0) | (flags.O_NONBLOCK ?? 0);
 const syncData = promisify(fdatasync);
 
