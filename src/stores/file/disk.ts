@@ -94,7 +94,7 @@ export interface DiskFile {
 export interface FileStat {
   readonly kind: 'file' | 'directory' | 'symbolic link' | 'special file';
   readonly sizeBytes: number;
-  /** The permission bits. */
+  /** The permission bits, without set-user-id: a new file must not get that. */
   readonly mode: number;
   readonly owner: FileOwner;
   /** Which file it is: the device and the number on it. */

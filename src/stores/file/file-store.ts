@@ -23,11 +23,11 @@ import { openLogStore, type LogStore } from '../log-store.ts';
 import { PetTable } from '../table/pet-table.ts';
 import type { Disk } from './disk.ts';
 import { FileLog } from './file-log.ts';
+import { takeLock } from './lock.ts';
 import { nodeDisk } from './node-disk.ts';
 import { fileAt, withFile } from './read-file.ts';
 import { recover, refusalOf } from './recovery.ts';
 import { notAnArray } from './snapshot.ts';
-import { takeLock } from './lock.ts';
 import { storePaths } from './store-paths.ts';
 
 /** A PetStore over a FileLog. */

@@ -20,7 +20,6 @@ import { MAX_IDEMPOTENCY_KEYS, type KeyEntry } from '../idempotency/key-table.ts
 import { ScannedPets, scannedBytes } from '../table/pet-scanner.ts';
 import type { PetTable } from '../table/pet-table.ts';
 import type { DiskFile } from './disk.ts';
-import { DamagedFileError, FileWindow } from './read-file.ts';
 import {
   isIntact,
   lengthAt,
@@ -29,6 +28,7 @@ import {
   readHeader,
   type SnapshotId,
 } from './journal-line.ts';
+import { DamagedFileError, FileWindow } from './read-file.ts';
 import { isTornBeginning, isTornLine } from './torn-tail.ts';
 
 export interface JournalContent {

@@ -181,7 +181,7 @@ function entryOf(stats: BigIntStats): FileStat {
   return {
     kind: kindOf(stats),
     sizeBytes: Number(stats.size),
-    mode: Number(stats.mode & 0o7777n),
+    mode: Number(stats.mode & 0o777n),
     owner: { user: Number(stats.uid), group: Number(stats.gid) },
     device: stats.dev,
     number: stats.ino,

@@ -28,8 +28,8 @@ import { stringifyPet } from '../../model/stringify-pet.ts';
 import { ScannedPets, scanPets, scannedBytes, type ScannedBytes } from '../table/pet-scanner.ts';
 import { SEPARATOR, type PetTable } from '../table/pet-table.ts';
 import type { DiskFile } from './disk.ts';
-import { DamagedFileError, FileWindow } from './read-file.ts';
 import type { SnapshotId } from './journal-line.ts';
+import { DamagedFileError, FileWindow } from './read-file.ts';
 import { randomBits } from './store-paths.ts';
 
 /** The text of a snapshot, for a writer. */

@@ -25,6 +25,7 @@ import type { KeyEntry } from '../idempotency/key-table.ts';
 import type { DiskFile, FileAttributes, FileStat } from './disk.ts';
 import { encodeLine, headerText, type SnapshotId } from './journal-line.ts';
 import { Journal, type JournalLines } from './journal.ts';
+import { replacedError } from './lock.ts';
 import { crcOf, withFile } from './read-file.ts';
 import {
   attributesOf,
@@ -36,7 +37,6 @@ import {
 } from './replace-file.ts';
 import { SnapshotText } from './snapshot.ts';
 import type { StoreDeps } from './store-deps.ts';
-import { replacedError } from './lock.ts';
 
 /** A file with all pets up to an id, as it was read or written. */
 export interface PetsFile {

@@ -86,20 +86,21 @@ test('A checkpoint does not replace a data file of the same length with other pe
   assert.equal(readFileSync(path, 'latin1'), other);
 });
 
-for (const mode of [0o640, 0o444]) {
-  const name = `The journal and each checkpoint keep the mode ${mode.toString(8)} of the data file`;
+for (const given of [0o640, 0o444, 0o6640]) {
+  const mode = given & 0o777;
+  const name = `With mode ${given.toString(8)} of the data file each checkpoint has ${mode.toString(8)}`;
   test(name, POSIX, async (t) => {
     const path = join(tempDir(t), 'pets.json');
     writeFileSync(path, '[]');
-    chmodSync(path, mode);
+    chmodSync(path, given);
     // With 0444, its journal was once made so that the next start could not write to it.
     for (let id = 1; id <= 3; id += 1) {
       const { ino } = statSync(path);
       const store = await openFileStore({ path });
       assert.equal((await store.createOnce(REX, requestKey(id))).pet.id, BigInt(id));
-      assert.equal(statSync(`${path}.journal`).mode & 0o777, mode | 0o600);
+      assert.equal(statSync(`${path}.journal`).mode & 0o7777, mode | 0o600);
       await store.close();
-      assert.equal(statSync(path).mode & 0o777, mode);
+      assert.equal(statSync(path).mode & 0o7777, mode);
       assert.notEqual(statSync(path).ino, ino);
     }
   });
