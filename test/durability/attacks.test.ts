@@ -5,6 +5,7 @@
 
 import assert from 'node:assert/strict';
 import {
+  appendFileSync,
   linkSync,
   mkdirSync,
   readdirSync,
@@ -12,13 +13,14 @@ import {
   renameSync,
   rmSync,
   statSync,
+  writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { tempDir } from '../support/disk/temp-dir.ts';
 import { petsAtNextStart } from '../support/pets/next-start.ts';
 import { listAllPets, startLoad } from '../support/pets/pet-load.ts';
-import { assertRefused, end, portOf, startOn } from '../support/process/process.ts';
+import { assertRefused, end, logged, portOf, startOn } from '../support/process/process.ts';
 import { openScene, type Scene } from './scene.ts';
 
 const CONNECTIONS = 6;
@@ -92,6 +94,60 @@ test('After rm -rf of the folder and SIGTERM the pets are in a saved file', asyn
   await assertAllThere(scene);
 });
 
+const CHANGES: Readonly<Record<string, (dataFile: string) => void>> = {
+  removed: (dataFile) => rmSync(dataFile),
+  edited: (dataFile) => appendFileSync(dataFile, '\n'),
+  replaced: (dataFile) => {
+    writeFileSync(`${dataFile}.new`, '[{"id":1,"name":"Tom","categoryId":7}]');
+    renameSync(`${dataFile}.new`, dataFile);
+  },
+};
+
+for (const [what, change] of Object.entries(CHANGES)) {
+  for (const ending of ['SIGKILL', 'SIGTERM'] as const) {
+    test(`A data file that is ${what}, then ${ending}: the next start names the saved file first`, async (t) => {
+      const scene = await openScene(t);
+      const { folder, dataFile, service, ledger, port, create } = scene;
+      for (let pets = 0; pets < 5; pets += 1) assert.equal((await create()).status, 201);
+      // SIGTERM comes before the service can notice.
+      if (ending === 'SIGTERM') service.child.kill('SIGSTOP');
+      change(dataFile);
+      if (ending === 'SIGKILL') {
+        // No client creates.
+        await logged(service, 'Saved all acknowledged pets');
+        ledger.check(await listAllPets(port));
+        assert.equal((await create()).status, 503);
+      }
+      service.child.kill(ending);
+      service.child.kill('SIGCONT');
+      assert.equal(await service.exit(), ending === 'SIGTERM' ? 0 : ending);
+      await recoverFrom(t, scene, savedIn(folder));
+    });
+  }
+}
+
+test('After a lost lock and journal no start hides the saved file', async (t) => {
+  const scene = await openScene(t);
+  const { folder, dataFile, service, ledger, port, create } = scene;
+  for (let pets = 0; pets < 5; pets += 1) assert.equal((await create()).status, 201);
+  for (const file of ['.lock', '.journal']) rmSync(dataFile + file);
+  // It does not end by itself, since a start would be refused.
+  await logged(service, '"advice":"stop the service; put back the files of one backup');
+  ledger.check(await listAllPets(port));
+  assert.equal(await end(service, 'SIGTERM'), 0);
+  await recoverFrom(t, scene, savedIn(folder));
+});
+
+/** A start is refused and names the saved file, which has all pets, before anything else. */
+async function recoverFrom(t: TestContext, scene: Scene, saved: string): Promise<void> {
+  const { folder, dataFile } = scene;
+  const line = new RegExp(`^petstore: \\S+/${saved} has [^]*rename it to the data file[^]*\\n$`);
+  for (let start = 0; start < 2; start += 1) await assertRefused(startOn(t, dataFile), line);
+  renameSync(join(folder, saved), dataFile);
+  rmSync(`${dataFile}.journal`, { force: true });
+  await assertAllThere(scene);
+}
+
 test('A backup of hard links has all pets of its time, and is not written to', async (t) => {
   const scene = await underLoad(t);
   const backup = join(scene.folder, 'backup');
@@ -100,6 +156,13 @@ test('A backup of hard links has all pets of its time, and is not written to', a
     linkSync(join(scene.folder, name), join(backup, name));
     return join(backup, name);
   });
+  // As cp -al does.
+  const lock = join(backup, 'pets.json.lock');
+  linkSync(`${scene.dataFile}.lock`, lock);
+  const inUse =
+    /^petstore: \S+ is in use already: .* It has another link, such as that of a backup/;
+  await assertRefused(startOn(t, join(backup, 'pets.json')), inUse);
+  rmSync(lock);
   await scene.answered(50);
   await scene.kill();
   const before = readFileSync(linked!);

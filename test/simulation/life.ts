@@ -13,7 +13,6 @@ import { isSafe, type PetStore } from '../../src/model/pet-store.ts';
 import { createCommit, encodeCommit } from '../../src/stores/commits/commit.ts';
 import { openFileStore, type FileStore } from '../../src/stores/file/file-store.ts';
 import { PREFIX_LENGTH } from '../../src/stores/file/journal-line.ts';
-import { UNFINISHED } from '../../src/stores/file/store-paths.ts';
 import { KeyTable } from '../../src/stores/idempotency/key-table.ts';
 import { PetTable } from '../../src/stores/table/pet-table.ts';
 import { pendingPet } from '../support/disk/journal-text.ts';
@@ -144,7 +143,7 @@ export class Life implements Site {
 
   /** Constant, so that the same files arise again, and unlike those in the names of leftovers. */
   #randomBits(): number {
-    const ends = [...this.disk.image.names.keys()].map((path) => path.split(UNFINISHED)[1]);
+    const ends = [...this.disk.image.names.keys()].map((path) => path.split('.unfinished-')[1]);
     return Math.max(4711, ...ends.map((end = '0') => parseInt(end, 16) + 1));
   }
 

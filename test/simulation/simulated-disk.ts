@@ -115,6 +115,7 @@ export class SimulatedDisk {
             this.image = createFile(this.image, path, mode);
           }
           const id = this.#idAt(path);
+          if (how === 'edit' && this.#linksTo(id) > 1) throw new Error(`${path} has another link`);
           // A caller that gets an error cannot close it.
           if (!this.#isLate) this.openCount += 1;
           return this.#openFile(id, run);
@@ -242,12 +243,16 @@ export class SimulatedDisk {
       owner: OWNER,
       device: 1n,
       number: BigInt(id),
-      isFile: id !== FOLDER,
-      links: [...this.image.names.values()].filter((named) => named === id).length,
+      kind: id === FOLDER ? 'directory' : 'file',
+      links: this.#linksTo(id),
       sizeBytes: cached.length,
       mode,
       changedAt: BigInt(version),
     };
+  }
+
+  #linksTo(id: number): number {
+    return [...this.image.names.values()].filter((named) => named === id).length;
   }
 
   /** Counts the operation, and tells how it fails. */

@@ -15,15 +15,14 @@ import { messageOf, silent } from '../../base/log.ts';
 import { systemMemory } from '../../base/memory.ts';
 import type { KeyEntry, KeyTable } from '../idempotency/key-table.ts';
 import { PetTable } from '../table/pet-table.ts';
-import { DamagedFileError, withLine } from './damaged-file-error.ts';
 import type { Disk, DiskFile } from './disk.ts';
 import { isIntact, PREFIX_LENGTH } from './journal-line.ts';
 import { readJournal, type JournalContent } from './journal-reader.ts';
-import { fileAt, readAll, withFileIfPresent } from './read-file.ts';
+import { takeLock } from './lock.ts';
+import { DamagedFileError, fileAt, readAll, withFileIfPresent, withLine } from './read-file.ts';
 import { crcOfPets, readSnapshot, type ReadSnapshot } from './snapshot.ts';
 import type { StoreDeps } from './store-deps.ts';
 import { StoreFiles, type PetsFile } from './store-files.ts';
-import { takeLock } from './store-lock.ts';
 import { storePaths, type StorePaths } from './store-paths.ts';
 
 /** The table is empty: it is for the pets of snapshot and journal. */

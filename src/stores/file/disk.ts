@@ -8,8 +8,9 @@
 
 export interface Disk {
   /**
-   * `read` opens a file for reading, `edit` for reading and writing. `create` makes a new file, and
-   * rejects if the path exists.
+   * Opens a regular file, and rejects if something else is at the path: no symbolic link is
+   * followed. `read` opens it for reading. `edit` opens it for changes in its place, and rejects if
+   * it has another link. `create` makes a new file, and rejects if the path exists.
    */
   open(
     path: string,
@@ -17,7 +18,10 @@ export interface Disk {
     attributes?: FileAttributes,
   ): Promise<DiskFile>;
 
-  /** Returns what is at the path, or undefined if nothing is. It is synchronous. */
+  /**
+   * Returns what is at the path, such as a symbolic link itself, or undefined if nothing is. It is
+   * synchronous.
+   */
   stat(path: string): FileStat | undefined;
 
   /** Resolves with the path with every symbolic link followed; its last name need not exist. */
@@ -43,7 +47,10 @@ export interface Disk {
   /** Resolves with the free bytes of the file system. Rejects if it does not report them. */
   freeBytes(path: string): Promise<number>;
 
-  /** Takes a lock that one process can hold. Resolves with undefined if another one holds it. */
+  /**
+   * Takes a lock that one process can hold, on a regular file, which is made if it does not exist.
+   * Resolves with undefined if another process holds it.
+   */
   lock(path: string, attributes?: FileAttributes): Promise<DiskLock | undefined>;
 }
 
@@ -78,13 +85,16 @@ export interface DiskFile {
   /** Returns the open file's state, though it may have no name any more. */
   stat(): FileStat;
 
+  /** Why the new file could not be given to its owner. It can be used all the same. */
+  readonly ownerError?: unknown;
+
   close(): Promise<void>;
 }
 
 export interface FileStat {
-  readonly isFile: boolean;
+  readonly kind: 'file' | 'directory' | 'symbolic link' | 'special file';
   readonly sizeBytes: number;
-  /** The permission bits. */
+  /** The permission bits, without set-user-id: a new file must not get that. */
   readonly mode: number;
   readonly owner: FileOwner;
   /** Which file it is: the device and the number on it. */
@@ -100,4 +110,10 @@ export interface DiskLock {
   /** The file whose lock is held. */
   stat(): FileStat;
   release(): Promise<void>;
+}
+
+/** Throws if something else than a regular file is at the path. */
+export function assertRegular(path: string, entry: FileStat | undefined): void {
+  if (entry === undefined || entry.kind === 'file') return;
+  throw new Error(`${path} is a ${entry.kind}, not a regular file`);
 }

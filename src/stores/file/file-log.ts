@@ -50,10 +50,10 @@ import { KEY_LIFETIME_MS, type KeyHash } from '../idempotency/key-table.ts';
 import { PetTable } from '../table/pet-table.ts';
 import { readDataFile } from './data-file.ts';
 import type { Journal, Written } from './journal.ts';
-import { JournalLostError, ReadOnlyError } from './path-state.ts';
+import { ReadOnlyError } from './lock.ts';
 import { crcOfPets } from './snapshot.ts';
 import type { StoreDeps } from './store-deps.ts';
-import type { StoreFiles } from './store-files.ts';
+import { JournalLostError, type StoreFiles } from './store-files.ts';
 import { clientMessage, WriteFailures } from './write-failures.ts';
 
 export type FileLogState =

@@ -19,14 +19,13 @@ import { systemMemory, type Memory } from '../../base/memory.ts';
 import { KeyTable } from '../idempotency/key-table.ts';
 import { openLogStore, type LogStore } from '../log-store.ts';
 import { PetTable } from '../table/pet-table.ts';
-import { withLine } from './damaged-file-error.ts';
 import type { Disk } from './disk.ts';
 import { FileLog } from './file-log.ts';
+import { takeLock } from './lock.ts';
 import { nodeDisk } from './node-disk.ts';
 import { fileAt, withFile } from './read-file.ts';
-import { recover } from './recovery.ts';
+import { recover, refusalOf } from './recovery.ts';
 import { expectArray, skipSpace } from './snapshot.ts';
-import { takeLock } from './store-lock.ts';
 import { storePaths } from './store-paths.ts';
 
 /** A PetStore over a FileLog. */
@@ -60,7 +59,7 @@ export async function openFileStore(options: FileStoreOptions): Promise<FileStor
   });
   const paths = storePaths(await disk.resolve(options.path), options.randomBits);
   await expectDataFile(disk, paths.snapshot).catch(async (error: unknown) => {
-    throw await withLine(disk, error);
+    throw await refusalOf({ disk, paths }, error);
   });
   const clock: Clock = { ...systemClock, ...options };
   const { pets = new PetTable(memory), keys = new KeyTable(clock), randomBits } = options;
@@ -77,7 +76,7 @@ export async function openFileStore(options: FileStoreOptions): Promise<FileStor
       return new FileLog(deps, await recover(deps), target);
     } catch (error) {
       await lock.release();
-      throw await withLine(disk, error);
+      throw await refusalOf(deps, error);
     }
   });
 }

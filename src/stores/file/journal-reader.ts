@@ -24,9 +24,7 @@ import { MAX_COMMIT_BYTES } from '../commits/commit-queue.ts';
 import { MAX_IDEMPOTENCY_KEYS, type KeyEntry } from '../idempotency/key-table.ts';
 import { ScannedBytes, ScannedPets } from '../table/pet-scanner.ts';
 import type { PetTable } from '../table/pet-table.ts';
-import { DamagedFileError } from './damaged-file-error.ts';
 import type { DiskFile } from './disk.ts';
-import { FileWindow } from './file-window.ts';
 import {
   isIntact,
   lengthAt,
@@ -35,6 +33,7 @@ import {
   readHeader,
   type SnapshotId,
 } from './journal-line.ts';
+import { DamagedFileError, FileWindow } from './read-file.ts';
 import { isTornBeginning, isTornLine } from './torn-tail.ts';
 
 export interface JournalContent {

@@ -7,30 +7,131 @@
  * lock an open file that it inherits, and the lock stays after flock has ended. On macOS and
  * Windows, opening a file can take the lock.
  *
- * The store never removes the lock file. If another program does, the holder notices it
- * (store-lock.ts).
+ * The store never removes the lock file, and checks before each step that it is still there: if
+ * another program removes or replaces it, it no longer keeps a second process away.
  */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { constants } from 'node:fs';
-import { open, type FileHandle } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 import { platform } from 'node:os';
 import { messageOf } from '../../base/log.ts';
+import type { Disk, FileStat } from './disk.ts';
+import { withFile } from './read-file.ts';
+import { attributesOf, isSameFile } from './replace-file.ts';
+import type { StorePaths } from './store-paths.ts';
 
-/** Sets the file's mode and owner, since any process that may open it could lock it. */
-type Prepare = (file: FileHandle) => Promise<void>;
+/**
+ * The store must become read-only: another process may be using its files, another file is at the
+ * path of one of them, or memory failed after a sync.
+ */
+export class ReadOnlyError extends Error {
+  override readonly name: string = 'ReadOnlyError';
+  /** True if a new process can continue with the files. */
+  readonly canRestart: boolean;
+
+  constructor(message: string, canRestart: boolean) {
+    super(message);
+    this.canRestart = canRestart;
+  }
+}
+
+export interface StoreLock {
+  /** Throws ReadOnlyError if the lock file is not the locked one any more. */
+  assertHeld(): void;
+  release(): Promise<void>;
+}
+
+/**
+ * Returns the error for another file at the path of one of the store's files. Throws if the lock is
+ * lost: then the file may belong to the process that has taken the lock.
+ */
+export function replacedError(lock: StoreLock, cause: string): ReadOnlyError {
+  lock.assertHeld();
+  return new ReadOnlyError(cause, false);
+}
+
+/** Takes the lock on the file at the lock's path. Rejects if another process holds it. */
+export async function takeLock(disk: Disk, paths: StorePaths): Promise<StoreLock> {
+  assertNames(disk, paths);
+  const { owner } = attributesOf(disk, paths.snapshot);
+  const lock = await disk.lock(paths.lock, { owner });
+  if (lock === undefined) {
+    const note = await noteOf(disk, paths.lock);
+    throw new Error(`${paths.snapshot} is in use already: ${paths.lock} is locked${note}`);
+  }
+  const entry = lock.stat();
+  const assertHeld = (): void => assertAtPath(disk, paths.lock, entry);
+  try {
+    assertHeld();
+    return { assertHeld, release: lock.release };
+  } catch (error) {
+    await lock.release();
+    if (!(error instanceof ReadOnlyError)) throw error;
+    throw new Error(
+      `${paths.lock} was removed while it was being locked, or is on a file system that does not ` +
+        'say which file it is: no store can be kept there',
+    );
+  }
+}
+
+function assertAtPath(disk: Disk, path: string, entry: FileStat): void {
+  const there = disk.stat(path);
+  if (isSameFile(there, entry)) return;
+  const what = there === undefined ? 'was removed' : 'was replaced';
+  const cause = `The lock file ${what}, or its folder moved: another process may be writing`;
+  throw new ReadOnlyError(cause, true);
+}
+
+/**
+ * Returns what the lock file says of its holder. Its note is that of the last store: another
+ * program may hold the lock.
+ */
+async function noteOf(disk: Disk, path: string): Promise<string> {
+  try {
+    return await withFile(disk, path, async (file) => {
+      const bytes = Buffer.alloc(64);
+      const length = await file.read(bytes, 0, bytes.length, 0);
+      const [note] = NOTE.exec(bytes.toString('latin1', 0, length)) ?? [];
+      const isShared = file.stat().links > 1;
+      return (
+        (note === undefined ? '' : `, with a note of ${note.trim()}`) +
+        (isShared ? '. It has another link, such as that of a backup: both are one lock' : '')
+      );
+    });
+  } catch {
+    // For example another user's file.
+    return '';
+  }
+}
+
+/** Throws if the longest name of the store's files is too long for the file system. */
+function assertNames(disk: Disk, { snapshot, saved }: StorePaths): void {
+  const longest = saved(new Date(0));
+  try {
+    disk.stat(longest);
+  } catch (error) {
+    if ((error as { readonly code?: unknown }).code !== 'ENAMETOOLONG') throw error;
+    const bytes = longest.length - snapshot.length;
+    throw new Error(
+      `The name of ${snapshot} is too long: names of its other files are up to ${bytes} bytes longer`,
+    );
+  }
+}
+
+/** Opens the lock file for reading and writing, or makes it. `flags` are added to the others. */
+type OpenLock = (flags: number) => Promise<FileHandle>;
 
 /**
  * Takes the lock, which lasts until the returned file is closed. Resolves with undefined if another
  * process has it. Rejects if there is no way to lock, or if a second lock of the same file is
  * granted: then a lock keeps no process away.
  */
-export async function lockFile(path: string, prepare: Prepare): Promise<FileHandle | undefined> {
-  const file = await tryLock(path, prepare);
+export async function lockFile(path: string, open: OpenLock): Promise<FileHandle | undefined> {
+  const file = await tryLock(open);
   if (file === undefined) return undefined;
   try {
-    const second = await tryLock(path, prepare);
+    const second = await tryLock(open);
     if (second === undefined) {
       await noteHolder(file);
       return file;
@@ -46,14 +147,16 @@ export async function lockFile(path: string, prepare: Prepare): Promise<FileHand
   }
 }
 
-async function tryLock(path: string, prepare: Prepare): Promise<FileHandle | undefined> {
+async function tryLock(open: OpenLock): Promise<FileHandle | undefined> {
   const flags = OPEN_LOCKED[platform()];
-  const file = await openLockFile(path, flags ?? 0);
+  const file = await open(flags ?? 0).catch((error: unknown) => {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (['EAGAIN', 'EWOULDBLOCK', 'EBUSY'].includes(code)) return undefined;
+    throw error;
+  });
   if (file === undefined) return undefined;
   let isLocked = false;
   try {
-    // An existing file may be another user's, whose mode cannot be set. Only the lock matters.
-    await prepare(file).catch(() => undefined);
     isLocked = flags !== undefined || (await flock(file));
   } finally {
     if (!isLocked) await file.close();
@@ -61,24 +164,11 @@ async function tryLock(path: string, prepare: Prepare): Promise<FileHandle | und
   return isLocked ? file : undefined;
 }
 
-/**
- * macOS: O_EXLOCK and O_NONBLOCK. Windows: libuv's UV_FS_O_EXLOCK, opened for this process alone.
- */
+/** macOS: O_EXLOCK. Windows: libuv's UV_FS_O_EXLOCK, opened for this process alone. */
 const OPEN_LOCKED: Readonly<Record<string, number>> = {
-  darwin: 0x20 | 0x04,
+  darwin: 0x20,
   win32: 0x1000_0000,
 };
-
-async function openLockFile(path: string, flags: number): Promise<FileHandle | undefined> {
-  try {
-    return await open(path, constants.O_RDWR | constants.O_CREAT | flags, 0o600);
-  } catch (error) {
-    if (['EAGAIN', 'EWOULDBLOCK', 'EBUSY'].includes((error as NodeJS.ErrnoException).code ?? '')) {
-      return undefined;
-    }
-    throw error;
-  }
-}
 
 async function flock(file: FileHandle): Promise<boolean> {
   const child = spawn('flock', ['-n', '3'], {
@@ -100,10 +190,23 @@ async function flock(file: FileHandle): Promise<boolean> {
   throw new Error(`The command flock failed (${code}): ${said}`);
 }
 
-/** Writes the process id for error messages; only the kernel's lock counts. */
+/**
+ * Writes the process id for error messages; only the kernel's lock counts. A file with another link
+ * or another content is locked, but left as it is: it may be a file of another program.
+ */
 async function noteHolder(file: FileHandle): Promise<void> {
-  await file
-    .truncate(0)
-    .then(() => file.write(`process ${process.pid}\n`, 0))
-    .catch(() => undefined);
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(64), 0, 64, 0);
+    const isOwn = bytesRead === 0 || NOTE.test(buffer.toString('latin1', 0, bytesRead));
+    if (!isOwn || (await file.stat()).nlink > 1) return;
+    // Any process that may open it could lock it.
+    await file.chmod(0o600).catch(() => undefined);
+    await file.truncate(0);
+    await file.write(`process ${process.pid}\n`, 0);
+  } catch {
+    // Only the lock matters.
+  }
 }
+
+/** All that a lock file has. */
+const NOTE: RegExp = /^process [0-9]+\n$/;

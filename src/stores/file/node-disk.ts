@@ -1,12 +1,24 @@
 /**
  * The real disk, on node:fs.
  *
+ * The owner of the store's folder may plant a link at any path in it. If root runs the store, the
+ * link may lead to a file that only root can change. So no link is followed, and only a file that
+ * this process has just made gets a mode and an owner.
+ *
  * A folder cannot be synced on Windows and on some file systems: there a power failure may undo a
  * rename. A rename on Windows fails while a virus scanner or an indexer has the file open, so it is
  * retried for a few seconds.
  */
 
-import { fdatasync, fstatSync, lstatSync, statSync, writeSync, type BigIntStats } from 'node:fs';
+import {
+  constants as flags,
+  fdatasync,
+  fstatSync,
+  lstatSync,
+  statSync,
+  writeSync,
+  type BigIntStats,
+} from 'node:fs';
 import {
   access,
   link,
@@ -16,15 +28,21 @@ import {
   readlink,
   realpath,
   rename,
-  rm,
   statfs,
+  unlink,
 } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { constants, platform } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import type { Disk, FileStat, DiskFile, FileAttributes } from './disk.ts';
+import {
+  assertRegular,
+  type Disk,
+  type FileStat,
+  type DiskFile,
+  type FileAttributes,
+} from './disk.ts';
 import { lockFile } from './lock.ts';
 
 export const nodeDisk: Disk = {
@@ -35,13 +53,13 @@ export const nodeDisk: Disk = {
   link: (from, to) => link(from, to),
   syncDirectory,
   lock: async (path, attributes = {}) => {
-    const file = await lockFile(path, (opened) => prepare(opened, attributes, OWNER_ONLY));
+    const file = await lockFile(path, (extra) => openOrMake(path, extra, attributes));
     return file && { stat: () => statOf(file), release: () => file.close() };
   },
   makeDirectory,
   list: (path) => readdir(path),
   freeBytes,
-  remove: (path) => rm(path, { force: true }),
+  remove,
 };
 
 const IS_WINDOWS: boolean = platform() === 'win32';
@@ -51,7 +69,13 @@ const RENAME_PAUSE_MS = 100;
 const OWNER_ONLY = 0o600;
 const ROOT = 0;
 
-const FLAGS = { read: 'r', edit: 'r+', create: 'wx+' } as const;
+const FLAGS = {
+  read: flags.O_RDONLY,
+  edit: flags.O_RDWR,
+  create: flags.O_RDWR | flags.O_CREAT | flags.O_EXCL,
+} as const;
+/** Follows no symbolic link, and waits for no lock and no end of a pipe. Windows has neither. */
+const NO_LINK: number = (flags.O_NOFOLLOW ?? 0) | (flags.O_NONBLOCK ?? 0);
 const syncData = promisify(fdatasync);
 
 async function openFile(
@@ -59,16 +83,19 @@ async function openFile(
   how: keyof typeof FLAGS,
   attributes: FileAttributes = {},
 ): Promise<DiskFile> {
-  const file = await open(path, FLAGS[how], OWNER_ONLY).catch(throwNamed);
-  if (how === 'create') {
-    await prepare(file, attributes, attributes.mode ?? OWNER_ONLY).catch(async (error: unknown) => {
-      // A file with the wrong owner or mode must not stay.
-      await file.close().catch(() => undefined);
-      await rm(path, { force: true }).catch(() => undefined);
-      throw error;
-    });
+  const file = await openRegular(path, FLAGS[how]);
+  let ownerError: unknown;
+  try {
+    if (how === 'edit' && statOf(file).links > 1) throw new Error(`${path} has another link`);
+    if (how === 'create') ownerError = await prepare(file, attributes);
+  } catch (error) {
+    await file.close().catch(() => undefined);
+    // A file with the wrong mode must not stay.
+    if (how === 'create') await remove(path).catch(() => undefined);
+    throw error;
   }
   return {
+    ownerError,
     read: async (bytes, offset, length, position) =>
       (await file.read(bytes, offset, length, position)).bytesRead,
     write: async (bytes, offset, position) => {
@@ -91,21 +118,59 @@ async function openFile(
   };
 }
 
-/** Sets the owner and mode of a new file, unless it has them: some file systems have none. */
-async function prepare(file: FileHandle, { owner }: FileAttributes, mode: number): Promise<void> {
+async function openRegular(path: string, how: number): Promise<FileHandle> {
+  const file = await open(path, how | NO_LINK, OWNER_ONLY).catch((error: unknown) => {
+    // The error of a symbolic link is ELOOP, that of a socket ENXIO.
+    if (codeOf(error) !== 'EEXIST') assertRegular(path, stat(path));
+    return throwNamed(error);
+  });
+  try {
+    assertRegular(path, statOf(file));
+    return file;
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+}
+
+/** Opens a file for reading and writing, or makes it. `extra` are more flags for both. */
+async function openOrMake(
+  path: string,
+  extra: number,
+  attributes: FileAttributes,
+): Promise<FileHandle> {
+  let file: FileHandle;
+  try {
+    file = await openRegular(path, FLAGS.create | extra);
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw error;
+    return openRegular(path, FLAGS.edit | extra);
+  }
+  await prepare(file, attributes).catch(() => undefined);
+  return file;
+}
+
+/**
+ * Sets the mode and owner of a file that this process has just made, unless it has them: some file
+ * systems have none. Resolves with the error if it cannot be given to the owner: root may lack
+ * CAP_CHOWN, in a container for example.
+ */
+async function prepare(
+  file: FileHandle,
+  { mode = OWNER_ONLY, owner }: FileAttributes,
+): Promise<unknown> {
   const entry = statOf(file);
-  const isRoot = process.getuid?.() === ROOT;
-  const isOwned = entry.owner.user === owner?.user && entry.owner.group === owner.group;
-  if (isRoot && owner !== undefined && !isOwned) await file.chown(owner.user, owner.group);
   // The process's umask may have removed bits.
   if (entry.mode !== mode) await file.chmod(mode);
+  const isRoot = process.getuid?.() === ROOT;
+  const isOwned = entry.owner.user === owner?.user && entry.owner.group === owner.group;
+  if (!isRoot || owner === undefined || isOwned) return undefined;
+  return file.chown(owner.user, owner.group).catch((error: unknown) => error);
 }
 
 function stat(path: string): FileStat | undefined {
-  const options = { bigint: true, throwIfNoEntry: false } as const;
-  // A symbolic link without a target counts: no file can be made at its path.
-  const stats = statSync(path, options) ?? lstatSync(path, options);
-  return stats === undefined ? undefined : entryOf(stats);
+  const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false });
+  return stats && entryOf(stats);
 }
 
 function statOf({ fd }: FileHandle): FileStat {
@@ -114,15 +179,21 @@ function statOf({ fd }: FileHandle): FileStat {
 
 function entryOf(stats: BigIntStats): FileStat {
   return {
-    isFile: stats.isFile(),
+    kind: kindOf(stats),
     sizeBytes: Number(stats.size),
-    mode: Number(stats.mode & 0o7777n),
+    mode: Number(stats.mode & 0o777n),
     owner: { user: Number(stats.uid), group: Number(stats.gid) },
     device: stats.dev,
     number: stats.ino,
     links: Number(stats.nlink),
     changedAt: stats.mtimeNs,
   };
+}
+
+function kindOf(stats: BigIntStats): FileStat['kind'] {
+  if (stats.isFile()) return 'file';
+  if (stats.isDirectory()) return 'directory';
+  return stats.isSymbolicLink() ? 'symbolic link' : 'special file';
 }
 
 async function resolveLinks(path: string): Promise<string> {
@@ -163,9 +234,18 @@ async function renameFile(from: string, to: string): Promise<void> {
   }
 }
 
+/** Not by rm, which reports an EPERM of a file as an ENOTDIR of a folder. */
+async function remove(path: string): Promise<void> {
+  await unlink(path).catch((error: unknown) => {
+    if (codeOf(error) !== 'ENOENT') throw error;
+  });
+}
+
 /** The superuser may also use the blocks that a file system reserves. */
 async function freeBytes(path: string): Promise<number> {
-  const { bavail, bfree, bsize } = await statfs(path);
+  const { blocks, bavail, bfree, bsize } = await statfs(path);
+  // As a FUSE file system that does not implement it.
+  if (blocks === 0) throw new Error('The file system does not report its size');
   return (process.getuid?.() === ROOT ? bfree : bavail) * bsize;
 }
 

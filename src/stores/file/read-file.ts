@@ -1,16 +1,17 @@
 /**
- * Opens a file for one task, and reads files in chunks of a megabyte. A path that leads to a
- * folder, or to a symbolic link without a target, is refused.
+ * Reading files: a file for one task, a file in chunks of a megabyte, a window that moves over a
+ * file of any size, and the error for a file that is not what the store wrote.
  */
 
 import zlib from 'node:zlib';
-import type { Memory } from '../../base/memory.ts';
-import type { Disk, FileStat, DiskFile } from './disk.ts';
+import { LINE_FEED } from '../../base/ascii.ts';
+import { systemMemory, type Memory } from '../../base/memory.ts';
+import { assertRegular, type Disk, type FileStat, type DiskFile } from './disk.ts';
 
-/** Returns what is at the path, or undefined if nothing is. Throws if it is not a file. */
+/** Returns the regular file at the path, or undefined if nothing is. Throws if it is no file. */
 export function fileAt(disk: Disk, path: string): FileStat | undefined {
   const entry = disk.stat(path);
-  if (entry !== undefined && !entry.isFile) throw new Error(`${path} is not a file`);
+  assertRegular(path, entry);
   return entry;
 }
 
@@ -19,9 +20,8 @@ export async function withFile<T>(
   disk: Disk,
   path: string,
   work: (file: DiskFile) => Promise<T>,
-  how: 'read' | 'edit' = 'read',
 ): Promise<T> {
-  const file = await disk.open(path, how);
+  const file = await disk.open(path, 'read');
   try {
     return await work(file);
   } finally {
@@ -66,4 +66,98 @@ export async function crcOf(file: DiskFile, lengthBytes: number, memory: Memory)
   let crc = 0;
   for await (const chunk of chunksOf(file, lengthBytes, memory)) crc = zlib.crc32(chunk, crc);
   return crc;
+}
+
+/**
+ * A window that moves over a file, for the readers of the snapshot and of the journal. It grows
+ * until it holds a complete item. The growth is limited, since gigabytes without an item's end may
+ * follow a damaged byte.
+ */
+export class FileWindow {
+  readonly #file: DiskFile;
+  readonly #memory: Memory;
+  readonly #maxBytes: number;
+  #buffer: Buffer;
+  /** The window's content. It changes with every `fill`. */
+  bytes: Buffer;
+  /** The position of bytes[0] in the file. */
+  position = 0;
+  /** True if the file ends at the window's end. */
+  atEnd = false;
+
+  /** `maxBytes` is the length of the longest item. */
+  constructor(file: DiskFile, memory: Memory, maxBytes: number) {
+    this.#file = file;
+    this.#memory = memory;
+    this.#maxBytes = Math.max(maxBytes, INITIAL_BYTES);
+    this.#buffer = memory.bytes(INITIAL_BYTES);
+    this.bytes = this.#buffer.subarray(0, 0);
+  }
+
+  /** True if it is as long as the longest item. */
+  get isFull(): boolean {
+    return this.bytes.length >= this.#maxBytes;
+  }
+
+  /** Drops the first `used` bytes, and fills the rest of the window from the file. */
+  async fill(used: number): Promise<void> {
+    const rest = this.bytes.subarray(used);
+    const hasNoRoom = used === 0 && rest.length === this.#buffer.length;
+    if (hasNoRoom) this.#buffer = this.#memory.bytes(Math.min(2 * rest.length, this.#maxBytes + 1));
+    rest.copy(this.#buffer, 0);
+    this.position += used;
+    let filled = rest.length;
+    while (filled < this.#buffer.length && !this.atEnd) {
+      const room = this.#buffer.length - filled;
+      const count = await this.#file.read(this.#buffer, filled, room, this.position + filled);
+      this.atEnd = count === 0;
+      filled += count;
+    }
+    this.bytes = this.#buffer.subarray(0, filled);
+  }
+}
+
+const INITIAL_BYTES: number = 1 << 19;
+
+export interface Damage {
+  readonly path: string;
+  /** Where, in bytes from the start of the file; undefined if no position is known. */
+  readonly offset?: number | undefined;
+  /** The line of that byte, counted from 1; added by `withLine`. */
+  readonly line?: number | undefined;
+  /** What is wrong there. */
+  readonly complaint: string;
+  /** What an operator can do about it. */
+  readonly advice: string;
+}
+
+/** A file is not what the store wrote. The store refuses it, and does not change it. */
+export class DamagedFileError extends Error {
+  override readonly name: string = 'DamagedFileError';
+  readonly damage: Damage;
+
+  constructor(damage: Damage) {
+    const { path, offset, line, complaint, advice } = damage;
+    const byte = offset === undefined ? '' : ` at byte ${offset}`;
+    const inLine = line === undefined ? '' : `, line ${line}`;
+    super(`${path} is damaged${byte}${inLine}: ${complaint}. It was left as it is. ${advice}`);
+    this.damage = damage;
+  }
+}
+
+/** Returns the same error, with the line number of the damaged byte if that can be found. */
+export async function withLine(disk: Disk, error: unknown): Promise<unknown> {
+  if (!(error instanceof DamagedFileError) || error.damage.offset === undefined) return error;
+  const { path, offset } = error.damage;
+  let line = 1;
+  try {
+    await withFile(disk, path, async (file) => {
+      for await (const chunk of chunksOf(file, offset, systemMemory)) {
+        for (const byte of chunk) if (byte === LINE_FEED) line += 1;
+      }
+    });
+  } catch {
+    return error;
+  }
+  return new DamagedFileError({ ...error.damage, line });
 }

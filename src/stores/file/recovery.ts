@@ -24,15 +24,14 @@
 import { basename, dirname, join } from 'node:path';
 import { messageOf } from '../../base/log.ts';
 import { PetTable } from '../table/pet-table.ts';
-import { withLine } from './damaged-file-error.ts';
 import { readDataFile, type DataFileContent } from './data-file.ts';
-import { ReadOnlyError } from './path-state.ts';
-import { withFile } from './read-file.ts';
+import { ReadOnlyError } from './lock.ts';
+import { withFile, withLine } from './read-file.ts';
 import { removeFile } from './replace-file.ts';
 import { crcOfPets, readSnapshot } from './snapshot.ts';
 import type { StoreDeps } from './store-deps.ts';
 import { StoreFiles } from './store-files.ts';
-import { UNFINISHED } from './store-paths.ts';
+import { SAVED, UNFINISHED } from './store-paths.ts';
 
 /**
  * Loads pets and keys into the empty tables, and makes durable what it has read. Rejects with the
@@ -40,33 +39,43 @@ import { UNFINISHED } from './store-paths.ts';
  */
 export async function recover(deps: StoreDeps): Promise<StoreFiles> {
   const { disk, paths, log, lock } = deps;
-  const savedFiles = await namesOf(deps, `${paths.snapshot}.saved-`);
-  try {
-    const data = await readDataFile(deps, (file) => file.sync());
-    for (const file of savedFiles.toReversed()) await assertHas(deps, file);
-    logContent(deps, data);
-    for (const entry of data.keys) deps.keys.add(entry);
-    lock.assertHeld();
-    for (const file of await namesOf(deps, `${paths.snapshot}${UNFINISHED}`)) {
-      await removeFile(disk, file);
-      log('info', 'Removed an unfinished file of an earlier process', { file });
-    }
-    await expectNoMountPoint(deps);
-    // A killed process may have renamed the snapshot without syncing the folder.
-    await disk.syncDirectory(dirname(paths.snapshot));
-    return await makeDurable(deps, data);
-  } catch (error) {
-    const newest = savedFiles.at(-1);
-    if (newest === undefined || error instanceof LacksSavedPetsError) throw error;
-    const reason = messageOf(await withLine(disk, error));
-    throw new Error(`${newest} has all pets that a service saved: ${RENAME_OR_MOVE}. ${reason}`);
+  const data = await readDataFile(deps, (file) => file.sync());
+  for (const file of (await filesBeside(deps, SAVED)).toReversed()) await assertHas(deps, file);
+  logContent(deps, data);
+  for (const entry of data.keys) deps.keys.add(entry);
+  lock.assertHeld();
+  for (const file of await filesBeside(deps, UNFINISHED)) {
+    if (disk.stat(file)?.kind !== 'file') continue;
+    await removeFile(disk, file);
+    log('info', 'Removed an unfinished file of an earlier process', { file });
   }
+  await expectNoMountPoint(deps);
+  // A killed process may have renamed the snapshot without syncing the folder.
+  await disk.syncDirectory(dirname(paths.snapshot));
+  return makeDurable(deps, data);
 }
 
-/** Resolves with the files whose paths begin like this, in their order. */
-async function namesOf({ disk }: StoreDeps, start: string): Promise<readonly string[]> {
-  const folder = dirname(start);
-  const names = (await disk.list(folder)).filter((name) => name.startsWith(basename(start)));
+/** Returns the error of a refused start, which names the newest saved file first. */
+export async function refusalOf(
+  deps: Pick<StoreDeps, 'disk' | 'paths'>,
+  error: unknown,
+): Promise<unknown> {
+  const refusal = await withLine(deps.disk, error);
+  const newest = (await filesBeside(deps, SAVED).catch(() => [])).at(-1);
+  if (newest === undefined || refusal instanceof LacksSavedPetsError) return refusal;
+  const advice = `${newest} has all pets that a service saved: ${RENAME_OR_MOVE}`;
+  return new Error(`${advice}. ${messageOf(refusal)}`);
+}
+
+/** Resolves with the paths of the files whose names continue like this, in their order. */
+async function filesBeside(
+  { disk, paths: { snapshot } }: Pick<StoreDeps, 'disk' | 'paths'>,
+  ending: RegExp,
+): Promise<readonly string[]> {
+  const [folder, start] = [dirname(snapshot), basename(snapshot)];
+  const names = (await disk.list(folder)).filter(
+    (name) => name.startsWith(start) && ending.test(name.slice(start.length)),
+  );
   return names.sort().map((name) => join(folder, name));
 }
 

@@ -8,7 +8,6 @@
 
 import { dirname } from 'node:path';
 import type { Disk, FileStat, DiskFile, FileAttributes } from './disk.ts';
-import { pathState } from './path-state.ts';
 
 export interface Replacement {
   readonly disk: Disk;
@@ -18,8 +17,10 @@ export interface Replacement {
   readonly attributes: FileAttributes;
   /** Called before each step that changes a path. Throws if the path may belong to others. */
   assertOwned(): void;
+  /** Closes the old file, which Windows does not replace while it is open. */
+  closeOld?: (() => Promise<void> | undefined) | undefined;
   /** Called with the new file, complete and synced, just before its rename. */
-  beforeRename?: ((entry: FileStat) => void) | undefined;
+  beforeRename?: ((entry: FileStat) => unknown) | undefined;
 }
 
 /**
@@ -28,20 +29,20 @@ export interface Replacement {
  * rename itself failed and it is unknown whether it took effect.
  */
 export async function replaceFile(
-  { disk, path, tmpPath, attributes, assertOwned, beforeRename }: Replacement,
-  chunks: Iterable<Buffer> | AsyncIterable<Buffer>,
+  { disk, path, tmpPath, attributes, assertOwned, closeOld, beforeRename }: Replacement,
+  chunks: Iterable<Buffer>,
 ): Promise<DiskFile> {
   assertOwned();
-  await removeFile(disk, tmpPath);
   const file = await disk.open(tmpPath, 'create', attributes);
   const entry = file.stat();
   try {
     let position = 0;
-    for await (const chunk of chunks) {
+    for (const chunk of chunks) {
       await writeAll(file, chunk, position);
       position += chunk.length;
     }
     await file.sync();
+    await closeOld?.();
     assertOwned();
     beforeRename?.(file.stat());
     await renameFile(disk, tmpPath, path, entry);
@@ -76,7 +77,7 @@ export async function writeAll(
 
 /** Removes the file if it is still the one at its path. */
 async function removeOwn(disk: Disk, path: string, entry: FileStat): Promise<void> {
-  if (pathState(disk, path, entry) === 'same') await disk.remove(path);
+  if (isSameFile(disk.stat(path), entry)) await disk.remove(path);
 }
 
 /** Renames the file. A rename that reports failure may have taken effect: the path decides. */
@@ -84,7 +85,7 @@ async function renameFile(disk: Disk, from: string, to: string, entry: FileStat)
   try {
     await disk.rename(from, to);
   } catch (error) {
-    if (pathState(disk, to, entry) !== 'same') throw error;
+    if (!isSameFile(disk.stat(to), entry)) throw error;
   }
 }
 
@@ -95,4 +96,19 @@ export async function removeFile(disk: Disk, path: string): Promise<void> {
   } catch (error) {
     if (disk.stat(path) !== undefined) throw error;
   }
+}
+
+/**
+ * True if both are the same file. The system does not report that a file was removed or replaced:
+ * the store asks with `stat`, which takes microseconds, and compares. While a process has a file
+ * open, its inode number is not reused. A backup may have given the file more links.
+ */
+export function isSameFile(one: FileStat | undefined, other: FileStat): boolean {
+  return one?.device === other.device && one.number === other.number;
+}
+
+/** True if both are the same file with the same content, as far as size and time show. */
+export function isUnchanged(one: FileStat | undefined, other: FileStat): boolean {
+  const isSame = isSameFile(one, other) && one?.sizeBytes === other.sizeBytes;
+  return isSame && one.changedAt === other.changedAt;
 }

@@ -26,10 +26,9 @@ import { InvalidPetError, MAX_PET_BYTES, parsePetAt, PET_SEPARATOR } from '../..
 import { stringifyPet } from '../../model/stringify-pet.ts';
 import { ScannedBytes, ScannedPets, scanPets } from '../table/pet-scanner.ts';
 import { type PetTable } from '../table/pet-table.ts';
-import { DamagedFileError } from './damaged-file-error.ts';
 import type { DiskFile } from './disk.ts';
-import { FileWindow } from './file-window.ts';
 import type { SnapshotId } from './journal-line.ts';
+import { DamagedFileError, FileWindow } from './read-file.ts';
 import { randomBits } from './store-paths.ts';
 
 /** The text of a snapshot, for a writer. */

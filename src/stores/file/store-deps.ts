@@ -7,7 +7,7 @@ import type { Memory } from '../../base/memory.ts';
 import type { KeyTable } from '../idempotency/key-table.ts';
 import type { PetTable } from '../table/pet-table.ts';
 import type { Disk } from './disk.ts';
-import type { StoreLock } from './store-lock.ts';
+import type { StoreLock } from './lock.ts';
 import type { StorePaths } from './store-paths.ts';
 
 export interface StoreDeps {

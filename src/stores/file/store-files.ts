@@ -18,18 +18,25 @@
  */
 
 import { dirname } from 'node:path';
+import { messageOf } from '../../base/log.ts';
 import type { PetsLocation } from '../../model/pet-store.ts';
 import { encodeCommit, encodeKeysLine, encodeTexts, type Commit } from '../commits/commit.ts';
 import type { KeyEntry } from '../idempotency/key-table.ts';
 import type { DiskFile, FileAttributes, FileStat } from './disk.ts';
 import { encodeLine, headerText, type SnapshotId } from './journal-line.ts';
 import { Journal, type JournalLines } from './journal.ts';
-import { isSameFile, isUnchanged, JournalLostError } from './path-state.ts';
+import { replacedError } from './lock.ts';
 import { crcOf, withFile } from './read-file.ts';
-import { attributesOf, removeFile, replaceFile } from './replace-file.ts';
+import {
+  attributesOf,
+  isSameFile,
+  isUnchanged,
+  removeFile,
+  replaceFile,
+  type Replacement,
+} from './replace-file.ts';
 import { SnapshotText } from './snapshot.ts';
 import type { StoreDeps } from './store-deps.ts';
-import { replacedError } from './store-lock.ts';
 
 /** A file with all pets up to an id, as it was read or written. */
 export interface PetsFile {
@@ -51,6 +58,11 @@ const LINE_BYTES = 100;
 const SNAPSHOT_REPLACED = 'The data file is not the one that this process read or wrote';
 const JOURNAL_REPLACED = 'Another file has replaced the journal';
 
+/** The journal was removed or changed: it must not be written any more. */
+export class JournalLostError extends Error {
+  override readonly name: string = 'JournalLostError';
+}
+
 export class StoreFiles {
   readonly #deps: StoreDeps;
   /** The snapshots that may be at its path: two after a rename that reported failure. */
@@ -59,6 +71,9 @@ export class StoreFiles {
   /** The files that may be at the journal's path. */
   #journalEntries: readonly FileStat[];
   #saved: (PetsFile & { readonly path: string }) | undefined;
+  /** A copy of the snapshot whose sync failed: a second sync of it would prove nothing. */
+  #unsyncedCopy: FileStat | undefined;
+  #hasLoggedOwner = false;
   /** How many bytes the last file that was begun needs. */
   neededBytes = 0;
 
@@ -124,15 +139,16 @@ export class StoreFiles {
     const lineCount = 3 + count / MAX_LINE_PETS + textBytes / MAX_LINE_BYTES;
     const aroundBytes = KEY_BYTES * entries.length + LINE_BYTES * lineCount;
     await this.#expectRoom(Math.ceil(textBytes + aroundBytes + Buffer.byteLength(last)));
-    // Nothing is added to it any more; on Windows an open file cannot be replaced.
-    await this.#journal?.close();
     const { mode, owner } = attributesOf(disk, paths.snapshot);
     const file = await this.#replace(
       paths.journal,
       // Its owner may always read and write it.
       { mode: mode === undefined ? undefined : mode | 0o600, owner },
       this.#linesOf(lines, entries, last),
-      (entry) => (this.#journalEntries = [...this.#journalEntries, entry]),
+      {
+        closeOld: () => this.#journal?.close(),
+        beforeRename: (entry) => (this.#journalEntries = [...this.#journalEntries, entry]),
+      },
     );
     this.#journal = new Journal(this.#deps, file, lines);
     this.#journalEntries = [this.#journal.entry];
@@ -150,7 +166,6 @@ export class StoreFiles {
     const [found, ...others] = this.#journalEntries;
     const isUntouched = this.#journal === undefined && others.length === 0;
     if (found === undefined || !isUntouched) throw new Error('A new journal may have replaced it');
-    if (found.links > 1) throw new Error(`${paths.journal} has another link, such as a backup`);
     this.#assertReplaceable();
     const file = await disk.open(paths.journal, 'edit');
     const journal = new Journal(this.#deps, file, lines);
@@ -249,7 +264,7 @@ export class StoreFiles {
     const { disk, paths, lock } = this.#deps;
     lock.assertHeld();
     const there = disk.stat(paths.journal);
-    if (there === undefined || (there.isFile && there.sizeBytes === 0)) return;
+    if (there === undefined || (there.kind === 'file' && there.sizeBytes === 0)) return;
     if (this.#journalEntries.some((entry) => isSameFile(entry, there))) return;
     throw replacedError(lock, JOURNAL_REPLACED);
   }
@@ -260,9 +275,8 @@ export class StoreFiles {
     this.#assertReplaceable();
     const there = disk.stat(paths.snapshot);
     if (there === undefined && this.#snapshots.length === 0) return;
-    const isOwn = ({ entry }: PetsFile): boolean =>
-      there !== undefined && isUnchanged(entry, there);
-    if (!this.#snapshots.some(isOwn)) throw replacedError(lock, SNAPSHOT_REPLACED);
+    const isKnown = this.#snapshots.some(({ entry }) => isUnchanged(there, entry));
+    if (!isKnown) throw replacedError(lock, SNAPSHOT_REPLACED);
   }
 
   /** Resolves with the snapshot at its path, or undefined before the first one. */
@@ -271,14 +285,19 @@ export class StoreFiles {
     this.#assertReplaceable();
     const entry = disk.stat(paths.snapshot);
     if (entry === undefined && this.#snapshots.length === 0) return undefined;
-    let found = this.#snapshots.find((known) => entry && isUnchanged(known.entry, entry));
-    for (const known of found === undefined && entry?.isFile === true ? this.#snapshots : []) {
-      if (entry?.sizeBytes !== known.entry.sizeBytes) continue;
+    let found = this.#snapshots.find((known) => isUnchanged(entry, known.entry));
+    for (const known of found === undefined ? this.#snapshots : []) {
+      if (entry?.kind !== 'file' || entry.sizeBytes !== known.entry.sizeBytes) continue;
+      if (isSameFile(this.#unsyncedCopy, entry)) continue;
       const isSame = await withFile(disk, paths.snapshot, async (file) => {
         if ((await crcOf(file, known.arrayBytes, memory)) !== known.id.crc) return false;
         // The program that put it there may not have synced it.
-        await file.sync();
-        await disk.syncDirectory(dirname(paths.snapshot));
+        const syncing = file.sync().then(() => disk.syncDirectory(dirname(paths.snapshot)));
+        await syncing.catch((error: unknown) => {
+          this.#unsyncedCopy = entry;
+          const cause = `The data file is a copy that cannot be synced: ${messageOf(error)}`;
+          throw replacedError(lock, cause);
+        });
         return true;
       });
       if (isSame) found = { ...known, entry };
@@ -292,12 +311,18 @@ export class StoreFiles {
     path: string,
     attributes: FileAttributes,
     chunks: Iterable<Buffer>,
-    beforeRename: (entry: FileStat) => unknown,
-    assertOwned: () => void = () => this.#assertUnchanged(),
+    steps: Partial<Replacement>,
   ): Promise<DiskFile> {
-    const { disk, paths } = this.#deps;
-    const tmpPath = paths.unfinished();
-    return replaceFile({ disk, path, tmpPath, attributes, assertOwned, beforeRename }, chunks);
+    const { disk, paths, log } = this.#deps;
+    const replacement = { disk, path, tmpPath: paths.unfinished(), attributes };
+    const assertOwned = (): void => this.#assertUnchanged();
+    const file = await replaceFile({ ...replacement, assertOwned, ...steps }, chunks);
+    if (file.ownerError !== undefined && !this.#hasLoggedOwner) {
+      this.#hasLoggedOwner = true;
+      const event = 'New files cannot be given to the owner of the data file, or of its folder';
+      log('warn', event, { file: path, cause: messageOf(file.ownerError) });
+    }
+    return file;
   }
 
   /** Writes all pets as a snapshot, whose folder has to be synced afterwards. */
@@ -314,8 +339,10 @@ export class StoreFiles {
       return { id: { crc, lastId }, arrayBytes, entry, isNameDurable: false };
     };
     const attributes = attributesOf(disk, paths.snapshot);
-    const report = (entry: FileStat): unknown => beforeRename(written(entry));
-    const file = await this.#replace(path, attributes, text.chunks(), report, assertOwned);
+    const file = await this.#replace(path, attributes, text.chunks(), {
+      assertOwned,
+      beforeRename: (entry) => beforeRename(written(entry)),
+    });
     const entry = file.stat();
     await file.close().catch(() => undefined);
     return written(entry);

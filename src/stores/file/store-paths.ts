@@ -15,8 +15,9 @@ export interface StorePaths {
   unfinished(): string;
 }
 
-/** How the name of an unfinished file goes on after that of the data file. */
-export const UNFINISHED = '.unfinished-';
+/** How the names of unfinished and of saved files continue after that of the data file. */
+export const UNFINISHED: RegExp = /^\.unfinished-[0-9a-f]{8}$/;
+export const SAVED: RegExp = /^\.saved-[0-9]{8}T[0-9]{9}Z$/;
 
 /** Returns 32 random bits. */
 export const randomBits = (): number => randomInt(2 ** 32);
@@ -30,6 +31,6 @@ export function storePaths(snapshot: string, bits: () => number = randomBits): S
     oldKeys: `${snapshot}.keys`,
     // 20261121T201500123Z: without colons, which Windows allows in no file name.
     saved: (at) => `${snapshot}.saved-${at.toISOString().replace(/[-:.]/g, '')}`,
-    unfinished: () => `${snapshot}${UNFINISHED}${hex(bits())}`,
+    unfinished: () => `${snapshot}.unfinished-${hex(bits())}`,
   };
 }

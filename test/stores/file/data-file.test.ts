@@ -84,7 +84,7 @@ test('The command prints a missing file or a folder in one line, and exits with 
   for (const [path, stderr] of [
     [none, `There is no data file ${none}\n`],
     [inNone, `There is no data file ${inNone}\n`],
-    [folder, `${folder} is not a file\n`],
+    [folder, `${folder} is a directory, not a regular file\n`],
   ] as const) {
     assert.deepEqual(await checkDataFile(path), { code: 1, stdout: '', stderr });
   }

@@ -256,6 +256,7 @@ for (const [what, snapshot, text] of [
   ['no data file, and a torn header of a journal', undefined, '1e0d9802 00000041 {"jour'],
   ['no data file, and a journal', undefined, journal(1, [1])],
   ['a damaged data file', '[', undefined],
+  ['a data file that is not an array', 'Remember the milk\n', undefined],
   ['a data file that lacks the last pet of the saved file', snapshotOf(1), undefined],
   ['a data file and a journal that lack the last pet', snapshotOf(0), journal(0, [1])],
   ['a data file with another pet of the same id', snapshotOf(2).replace('Rex', 'Tom'), undefined],
@@ -288,6 +289,13 @@ test('A start beside a saved file succeeds if data file and journal have all its
   }
 });
 
+test('A start passes over a saved file that was moved away, or that is not complete', async () => {
+  const disk = diskOf(snapshotOf(1));
+  // The second name is that of an unfinished saved file of release 1.2.
+  for (const ending of ['.old', '-4711.part']) disk.write(SAVED + ending, 'no pets');
+  assert.deepEqual(await openedIds(disk), [1]);
+});
+
 test('The saved file is what the refusal says: renamed to the data file, it has all pets', async () => {
   const disk = diskOf(snapshotOf(1), journal(1, [1]));
   disk.write(SAVED, snapshotOf(3));
@@ -316,7 +324,7 @@ function diskOf(
   const disk = createMemoryDisk({ [LOCK]: '' });
   if (snapshot !== undefined) disk.write(SNAPSHOT, snapshot);
   if (journal !== undefined) disk.write(JOURNAL, journal);
-  if (unfinished !== undefined) disk.write(`${UNFINISHED}1`, unfinished);
+  if (unfinished !== undefined) disk.write(`${UNFINISHED}0123abcd`, unfinished);
   return disk;
 }
 

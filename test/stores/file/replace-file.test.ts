@@ -5,7 +5,11 @@ import { existsSync } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { replaceFile, type Replacement } from '../../../src/stores/file/replace-file.ts';
+import {
+  removeFile,
+  replaceFile,
+  type Replacement,
+} from '../../../src/stores/file/replace-file.ts';
 import type { Disk } from '../../../src/stores/file/disk.ts';
 import { nodeDisk } from '../../../src/stores/file/node-disk.ts';
 import { createFailingDisk, type DiskCall, type Fault } from '../../support/disk/failing-disk.ts';
@@ -47,21 +51,24 @@ for (const code of ['EINVAL', 'ENOTSUP', 'EIO']) {
   });
 }
 
-/** The old file, and the rest of an earlier try. */
-const OLD = { file: 'old', tmp: 'a rest' };
+const OLD = { file: 'old' };
 
 type Failing = Partial<Pick<Replacement, 'assertOwned'>> & { readonly fault?: Fault };
 type Failure = readonly [what: string, begin: (disk: MemoryDisk) => Failing, left: object];
 
 const FAILURES: readonly Failure[] = [
-  ['the removal of the rest fails', () => ({ fault: failAt('remove') }), OLD],
-  ['the open fails', () => ({ fault: failAt('open') }), { file: 'old' }],
-  ['the second write fails', () => ({ fault: failAt('write', 2) }), { file: 'old' }],
-  ['a write writes nothing', () => ({ fault: writeNothing }), { file: 'old' }],
-  ['the sync fails', () => ({ fault: failAt('sync') }), { file: 'old' }],
-  ['the rename fails', () => ({ fault: failAt('rename') }), { file: 'old' }],
+  [
+    'another program has the temporary path',
+    (disk) => (disk.write('tmp', 'theirs'), {}),
+    { file: 'old', tmp: 'theirs' },
+  ],
+  ['the open fails', () => ({ fault: failAt('open') }), OLD],
+  ['the second write fails', () => ({ fault: failAt('write', 2) }), OLD],
+  ['a write writes nothing', () => ({ fault: writeNothing }), OLD],
+  ['the sync fails', () => ({ fault: failAt('sync') }), OLD],
+  ['the rename fails', () => ({ fault: failAt('rename') }), OLD],
   ['check 1 finds another program', () => ({ assertOwned: failAtLook(1) }), OLD],
-  ['check 2 finds another program', () => ({ assertOwned: failAtLook(2) }), { file: 'old' }],
+  ['check 2 finds another program', () => ({ assertOwned: failAtLook(2) }), OLD],
   [
     'another program puts a file at the temporary path',
     (disk) => ({
@@ -92,8 +99,8 @@ for (const operation of ['remove', 'rename'] as const) {
         throw systemError('EIO', paths[0]);
       },
     };
-    await replace(late);
-    assert.deepEqual(disk.contents(), { file: 'newer' });
+    await (operation === 'rename' ? replace(late) : removeFile(late, 'file'));
+    assert.deepEqual(disk.contents(), operation === 'rename' ? { file: 'newer' } : {});
   });
 }
 

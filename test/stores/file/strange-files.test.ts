@@ -1,10 +1,10 @@
 /**
  * Unusual files and systems: a data file that was touched or is mounted by itself, a link to
- * nothing, a quota that is used up.
+ * nothing, a long name, a quota that is used up, root without its rights.
  */
 
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import {
   chmodSync,
   chownSync,
@@ -19,17 +19,30 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
+import { open, type FileHandle } from 'node:fs/promises';
 import { constants, platform } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { inspect } from 'node:util';
+import type { Log } from '../../../src/base/log.ts';
 import { openFileStore, type FileStore } from '../../../src/stores/file/file-store.ts';
 import { nodeDisk, throwNamed } from '../../../src/stores/file/node-disk.ts';
 import { loadDataFile } from '../../../src/stores/file/data-file.ts';
 import { createFailingDisk } from '../../support/disk/failing-disk.ts';
 import { REX } from '../../support/disk/journal-text.ts';
 import { createMemoryDisk, systemError } from '../../support/disk/memory-disk.ts';
+import {
+  assertRefused,
+  createId,
+  JOURNAL,
+  nameOf,
+  openScene,
+  SNAPSHOT,
+  type StoreScene,
+} from '../../support/disk/store-scene.ts';
 import { tempDir } from '../../support/disk/temp-dir.ts';
 import { requestKey } from '../../support/pets/request-keys.ts';
+import { addPet, end, KEY, SERVER_JS, startProgram } from '../../support/process/process.ts';
 
 const PATH = '/d/pets.json';
 const IS_ROOT = process.getuid?.() === 0;
@@ -73,20 +86,21 @@ test('A checkpoint does not replace a data file of the same length with other pe
   assert.equal(readFileSync(path, 'latin1'), other);
 });
 
-for (const mode of [0o640, 0o444]) {
-  const name = `The journal and each checkpoint keep the mode ${mode.toString(8)} of the data file`;
+for (const given of [0o640, 0o444, 0o6640]) {
+  const mode = given & 0o777;
+  const name = `With mode ${given.toString(8)} of the data file each checkpoint has ${mode.toString(8)}`;
   test(name, POSIX, async (t) => {
     const path = join(tempDir(t), 'pets.json');
     writeFileSync(path, '[]');
-    chmodSync(path, mode);
+    chmodSync(path, given);
     // With 0444, its journal was once made so that the next start could not write to it.
     for (let id = 1; id <= 3; id += 1) {
       const { ino } = statSync(path);
       const store = await openFileStore({ path });
       assert.equal((await store.createOnce(REX, requestKey(id))).pet.id, BigInt(id));
-      assert.equal(statSync(`${path}.journal`).mode & 0o777, mode | 0o600);
+      assert.equal(statSync(`${path}.journal`).mode & 0o7777, mode | 0o600);
       await store.close();
-      assert.equal(statSync(path).mode & 0o777, mode);
+      assert.equal(statSync(path).mode & 0o7777, mode);
       assert.notEqual(statSync(path).ino, ino);
     }
   });
@@ -147,7 +161,9 @@ for (const suffix of ['.journal', '.keys']) {
     const path = join(tempDir(t), 'pets.json');
     await (await openFileStore({ path })).close();
     symlinkSync(join(path, '..', 'nothing'), `${path}${suffix}`);
-    await assert.rejects(openFileStore({ path }), { message: `${path}${suffix} is not a file` });
+    await assert.rejects(openFileStore({ path }), {
+      message: `${path}${suffix} is a symbolic link, not a regular file`,
+    });
   });
 }
 
@@ -185,4 +201,188 @@ test('A start refuses a mount point by itself, and works on a disk without links
     assert.deepEqual(memory.contents(), before);
     assert.equal(disk.openFiles.size, 0);
   }
+});
+
+// A copy of the snapshot
+
+/** Puts a copy of the data file in its place, as a restore does. */
+async function restore({ memory }: StoreScene): Promise<void> {
+  const content = memory.read(SNAPSHOT);
+  await memory.remove(SNAPSHOT);
+  memory.write(SNAPSHOT, content);
+}
+
+test('A copy of the data file is synced before the next line of the journal', async () => {
+  const scene = await openScene(1);
+  const begin = scene.disk.calls.length;
+  await restore(scene);
+  await createId(scene.store);
+  const names = scene.disk.calls.slice(begin).map(nameOf);
+  const changes = names.filter((name) => /^(sync|writeNow)/.test(name));
+  const line = [`writeNow ${JOURNAL}`, `sync ${JOURNAL}`];
+  assert.deepEqual(changes, [`sync ${SNAPSHOT}`, 'syncDirectory /d', ...line]);
+});
+
+for (const operation of ['sync /d/pets.json', 'syncDirectory']) {
+  test(`A copy of the data file is never relied on if its ${operation} fails`, async () => {
+    const scene = await openScene(2);
+    await restore(scene);
+    scene.disk.fault = (call) => {
+      if (!nameOf(call).startsWith(operation)) return;
+      scene.disk.fault = () => undefined;
+      throw systemError('EIO', call.path);
+    };
+    await assertRefused(scene.store, /^the log shows the cause$/);
+    const event = scene.events.find(([, text]) => text === 'The store has become read-only');
+    assert.match(inspect(event), /The data file is a copy that cannot be synced: EIO/);
+    assert.equal(scene.store.log.state, 'readOnly');
+    assert.equal(scene.store.whereAreThePets(), 'saved');
+    const begin = scene.disk.calls.length;
+    await scene.clock.pass(3000);
+    const names = scene.disk.calls.slice(begin).map(nameOf);
+    assert.ok(!names.includes(`sync ${SNAPSHOT}`), 'A second sync proves nothing');
+  });
+}
+
+// Unfinished files
+
+test('No two unfinished files have the same name, and other names are left alone', async () => {
+  const memory = createMemoryDisk();
+  const others = ['.tmp', '.unfinished-', '.unfinished-0123abcd.txt', '.unfinished-0123ABCD'];
+  for (const other of others) memory.write(PATH + other, 'of another program');
+  memory.write(`${PATH}.unfinished-0123abcd`, 'left by a process that was killed');
+  const disk = createFailingDisk(memory);
+  const removed: unknown[] = [];
+  const log: Log = (_level, event, details) => {
+    if (event.startsWith('Removed')) removed.push(details?.['file']);
+  };
+  for (let start = 0; start < 3; start += 1) {
+    const store = await openFileStore({ path: PATH, disk, log });
+    await store.createOnce(REX, requestKey(start));
+    await store.close();
+  }
+  const renamed = disk.calls.filter(({ operation }) => operation === 'rename');
+  const names = renamed.map(({ path }) => path);
+  assert.ok(names.length >= 9);
+  assert.equal(new Set(names).size, names.length);
+  for (const name of names) assert.match(name, /^\/d\/pets\.json\.unfinished-[0-9a-f]{8}$/);
+  assert.deepEqual(removed, [`${PATH}.unfinished-0123abcd`]);
+  for (const other of others) assert.equal(`${memory.read(PATH + other)}`, 'of another program');
+});
+
+test('The old journal is closed before its path is given to a new one, or removed', async () => {
+  for (const key of [requestKey(1), undefined]) {
+    const scene = await openScene();
+    await (key === undefined ? scene.store.create(REX) : scene.store.createOnce(REX, key));
+    const begin = scene.disk.calls.length;
+    await scene.store.close();
+    const names = scene.disk.calls.slice(begin).map(nameOf);
+    const closed = names.indexOf(`close ${JOURNAL}`);
+    const removal = `remove ${JOURNAL}`;
+    const last = key === undefined ? names.indexOf(removal) : lastRename(scene, names);
+    assert.ok(closed >= 0 && closed < last, names.join());
+  }
+});
+
+/** The index of the last rename, which makes the new journal. */
+function lastRename({ memory }: StoreScene, names: readonly string[]): number {
+  assert.match(`${memory.read(JOURNAL)}`, /"keys":/);
+  return names.findLastIndex((name) => name.startsWith('rename'));
+}
+
+// Names, rights and sizes
+
+for (const [bytes, isUsed] of [
+  [229, true],
+  [230, false],
+  [246, false],
+  [255, false],
+] as const) {
+  const what = isUsed ? 'leaves room for its other files' : 'is refused, and nothing is made';
+  test(`A data file's name of ${bytes} bytes ${what}`, POSIX, async (t) => {
+    const folder = tempDir(t);
+    const path = join(folder, 'é'.repeat(20).padEnd(bytes - 20, 'x'));
+    if (isUsed) {
+      const store = await openFileStore({ path });
+      await store.create(REX);
+      writeFileSync(`${path}.other`, '');
+      renameSync(`${path}.other`, path);
+      await store.close();
+      const saved = readdirSync(folder).filter((name) => name.includes('.saved-'));
+      assert.deepEqual(
+        saved.map((name) => Buffer.byteLength(name)),
+        [255],
+      );
+      return;
+    }
+    const message = `The name of ${path} is too long: names of its other files are up to 26 bytes longer`;
+    await assert.rejects(openFileStore({ path }), { message });
+    assert.deepEqual(readdirSync(folder), []);
+  });
+}
+
+test(
+  'A file that root may not give to the owner of the folder is used, and logged once',
+  ROOT,
+  async (t) => {
+    const folder = tempDir(t);
+    chownSync(folder, NOBODY, NOBODY);
+    const other = await open(folder);
+    const refuse = (): Promise<never> => Promise.reject(systemError('EPERM', 'chown'));
+    t.mock.method(Object.getPrototypeOf(other) as FileHandle, 'chown', refuse);
+    await other.close();
+    const path = join(folder, 'pets.json');
+    const warned: unknown[] = [];
+    const log: Log = (level, event) => level === 'warn' && warned.push(event);
+    for (let start = 1; start <= 2; start += 1) {
+      const store = await openFileStore({ path, log });
+      await store.createOnce(REX, requestKey(start));
+      await store.close();
+      assert.equal(statSync(path).mode & 0o777, 0o600);
+      const event = 'New files cannot be given to the owner of the data file, or of its folder';
+      assert.deepEqual(warned.splice(0), [event]);
+      // The next start makes a journal and a snapshot for another user.
+      chownSync(path, NOBODY, NOBODY);
+    }
+  },
+);
+
+test('root without CAP_CHOWN serves from the folder of another user', ROOT, async (t) => {
+  const folder = tempDir(t);
+  const rights = ['--bounding-set', '-chown', '--inh-caps', '-chown'];
+  const { status } = spawnSync('setpriv', [...rights, 'true']);
+  if (status !== 0) return t.skip('needs the command setpriv');
+  chownSync(folder, NOBODY, NOBODY);
+  const path = join(folder, 'pets.json');
+  const args = [...rights, process.execPath, SERVER_JS, '--port', '0', '--data-file', path];
+  for (let start = 1; start <= 2; start += 1) {
+    // So that the second one finds a data file of the other user.
+    const service = startProgram('setpriv', args, { env: { PETSTORE_API_KEYS: KEY } });
+    t.after(() => service.child.kill('SIGKILL'));
+    assert.equal((await addPet(await service.ready())).status, 201);
+    assert.equal(await end(service, 'SIGTERM'), 0);
+    assert.equal(service.stderr().split('cannot be given to the owner').length, 2);
+    chownSync(path, NOBODY, NOBODY);
+  }
+});
+
+test('A file system that reports no blocks reports no free bytes', async (t) => {
+  if (platform() !== 'linux') return t.skip('needs /proc, which has no blocks');
+  await assert.rejects(nodeDisk.freeBytes('/proc'), { message: /does not report its size/ });
+  assert.ok((await nodeDisk.freeBytes(tempDir(t))) > 0);
+});
+
+test('The error of a file that may not be removed names the file', ROOT, async (t) => {
+  const folder = tempDir(t);
+  chmodSync(folder, 0o1777);
+  const path = join(folder, 'file');
+  writeFileSync(path, '');
+  process.seteuid!(NOBODY);
+  try {
+    await assert.rejects(nodeDisk.remove(path), { code: 'EPERM', syscall: 'unlink', path });
+  } finally {
+    process.seteuid!(0);
+  }
+  await nodeDisk.remove(path);
+  await nodeDisk.remove(path);
 });

@@ -1,0 +1,143 @@
+/**
+ * What another user has planted at a path of the store: the owner of its folder may put there a
+ * link to a file that only root can change. Its target stays as it was.
+ */
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { systemClock } from '../../../src/base/clock.ts';
+import { createDataFile, loadDataFile } from '../../../src/stores/file/data-file.ts';
+import { openFileStore } from '../../../src/stores/file/file-store.ts';
+import { nodeDisk } from '../../../src/stores/file/node-disk.ts';
+import { KeyTable } from '../../../src/stores/idempotency/key-table.ts';
+import { PetTable } from '../../../src/stores/table/pet-table.ts';
+import { REX } from '../../support/disk/journal-text.ts';
+import { tempDir } from '../../support/disk/temp-dir.ts';
+import { assertRefused, runNode, SERVER_JS, startOn } from '../../support/process/process.ts';
+import { requestKey } from '../../support/pets/request-keys.ts';
+
+const ROOT = { skip: process.getuid?.() !== 0 && 'needs root, whose files are at stake' };
+const NOBODY = 65_534;
+
+/** Plants a link to the file `target` at `path`, or what is not a file. */
+const PLANTS: Readonly<Record<string, (target: string, path: string) => unknown>> = {
+  'a symbolic link': symlinkSync,
+  'a symbolic link to a note': (target, path) => (
+    writeFileSync(target, 'process 1\n'),
+    symlinkSync(target, path)
+  ),
+  'a hard link': linkSync,
+  'a hard link to an empty file': (target, path) => (
+    writeFileSync(target, ''),
+    linkSync(target, path)
+  ),
+  'a hard link to a note': (target, path) => (
+    writeFileSync(target, 'process 1\n'),
+    linkSync(target, path)
+  ),
+  'a pipe': (_, path) => execFileSync('mkfifo', [path]),
+  'a directory': (_, path) => mkdirSync(path, 0o755),
+};
+
+const USES: Readonly<Record<string, (path: string) => Promise<unknown>>> = {
+  async service(path) {
+    const store = await openFileStore({ path });
+    await store.createOnce(REX, requestKey(1));
+    await store.close();
+  },
+  'copy-pets --from': (path) => loadDataFile(nodeDisk, path),
+  'copy-pets --to': (path) =>
+    createDataFile(nodeDisk, path, { pets: new PetTable(), keys: new KeyTable(systemClock) }),
+};
+
+/** The paths, each with the uses that a hard link there may not keep from their work. */
+const PATHS: Readonly<Record<string, readonly string[]>> = {
+  '': [],
+  '.lock': Object.keys(USES),
+  '.journal': [],
+  '.keys': [],
+  '.saved-20261121T201500123Z': ['copy-pets --from', 'copy-pets --to'],
+  '.unfinished-0123abcd': Object.keys(USES),
+};
+const EMPTY_JOURNAL = ['service', 'copy-pets --from'];
+
+for (const [use, work] of Object.entries(USES)) {
+  for (const [what, plant] of Object.entries(PLANTS)) {
+    test(`${use}: ${what} at a path of the store leaves its target as it was`, ROOT, async (t) => {
+      for (const [ending, working] of Object.entries(PATHS)) {
+        // The data file itself may be a symbolic link.
+        if (ending === '' && what.startsWith('a symbolic')) continue;
+        const [path, target] = [join(tempDir(t), 'pets.json'), join(tempDir(t), 'target')];
+        if (use !== 'copy-pets --to') await (await openFileStore({ path })).close();
+        rmSync(path + ending, { force: true });
+        writeFileSync(target, 'a secret\n', { mode: 0o640 });
+        plant(target, path + ending);
+        chmodSync(target, 0o640);
+        chownSync(target, 1234, 1234);
+        chownSync(join(path, '..'), NOBODY, NOBODY);
+        const before = [stateOf(target), what.startsWith('a hard') ? '' : stateOf(path + ending)];
+        const isLink = what.startsWith('a hard link');
+        const isUsed =
+          (working.includes(use) && (isLink || ending !== '.lock')) ||
+          (ending === '.journal' && what.endsWith('empty file') && EMPTY_JOURNAL.includes(use));
+        const outcome = await work(path).then(
+          () => '',
+          (error: Error) => error.message,
+        );
+        assert.equal(outcome === '', isUsed, `${ending}: ${outcome}`);
+        assert.ok(isUsed || outcome.includes(path + ending), outcome);
+        const after = [stateOf(target), what.startsWith('a hard') ? '' : stateOf(path + ending)];
+        assert.deepEqual(after, before, ending);
+      }
+    });
+  }
+}
+
+/** All that the store could change of a file. */
+function stateOf(path: string): string {
+  const { mode, uid, gid, mtimeMs, size, ino } = lstatSync(path);
+  const content = lstatSync(path).isFile() ? readFileSync(path, 'latin1') : '';
+  return [mode.toString(8), uid, gid, mtimeMs, size, ino, content].join();
+}
+
+test(
+  'The programs refuse a lock that is a symbolic link, and leave its target as it was',
+  ROOT,
+  async (t) => {
+    const [path, target] = [join(tempDir(t), 'pets.json'), join(tempDir(t), 'target')];
+    writeFileSync(path, '[]');
+    writeFileSync(target, 'a secret\n');
+    symlinkSync(target, `${path}.lock`);
+    chownSync(join(path, '..'), NOBODY, NOBODY);
+    const before = stateOf(target);
+    const line = /^petstore: \S+pets\.json\.lock is a symbolic link, not a regular file\n$/;
+    await assertRefused(startOn(t, path), line);
+    const nowhere = ['--to-etcd', 'http://127.0.0.1:1'];
+    const { code, stderr } = await runNode([SERVER_JS, 'copy-pets', '--from', path, ...nowhere]);
+    assert.equal(code, 1);
+    assert.match(stderr, line);
+    assert.equal(stateOf(target), before);
+  },
+);
+
+test('A file with a second link is read, and not opened for changes in its place', async (t) => {
+  const path = join(tempDir(t), 'file');
+  writeFileSync(path, '');
+  await (await nodeDisk.open(path, 'edit')).close();
+  linkSync(path, `${path}.copy`);
+  await (await nodeDisk.open(path, 'read')).close();
+  await assert.rejects(nodeDisk.open(path, 'edit'), { message: `${path} has another link` });
+});
