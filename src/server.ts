@@ -71,7 +71,12 @@ const service: Command = {
     const hangUpHandler = new Promise<() => void>((resolve) => (setHangUpHandler = resolve));
     process.on('SIGHUP', () => void hangUpHandler.then((handle) => handle()));
     const config = await readConfig(line, env, readApiKeysFile);
-    return () => run(config, setHangUpHandler);
+    return () =>
+      run(config, setHangUpHandler).catch((error: unknown) => {
+        printError(messageOf(error));
+        // The server may listen already.
+        process.exit(1);
+      });
   },
 };
 
