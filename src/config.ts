@@ -18,7 +18,7 @@ import {
 import { integer, optionProblems, pathOf, type AppOptions } from './app-options.ts';
 import type { CommandLine, FlagKind } from './base/command-line.ts';
 import { nearest } from './base/nearest.ts';
-import { isObject, mustBe, problemTexts, type Problem } from './base/problem.ts';
+import { mustBe, problemTexts, type Problem } from './base/problem.ts';
 import { DEFAULT_BODY_LIMIT_BYTES } from './http/request-body.ts';
 import {
   DEFAULT_PREFIX,
@@ -45,19 +45,15 @@ type SettingName =
   | 'apiKeysFile';
 
 /**
- * The settings in the order of the help. The placeholder is what follows the flag, and its end says
- * what a text means: a number, a switch, a list, or the text itself. Without it there is no flag.
+ * The settings in the order of the help. The placeholder is what follows the flag, and says what a
+ * text means: a number, on or off, a list, or the text itself. If it is empty, there is no flag.
  */
 const SETTINGS: Readonly<Record<SettingName, Setting>> = {
   port: ['PORT', '<number>', `port to listen on, 0 for any (${DEFAULT_PORT})`],
   host: ['HOST', '<address>', `address to bind to (${DEFAULT_HOST})`],
   prefix: ['PETSTORE_PREFIX', '<path>', 'what every path begins with, such as /shop (none)'],
   dataFile: ['PETSTORE_DATA_FILE', '<path>', `the data file (${DEFAULT_DATA_FILE})`],
-  memory: [
-    'PETSTORE_MEMORY',
-    '[on|off]',
-    'keep pets in memory only; a data file is only read (off)',
-  ],
+  memory: ['PETSTORE_MEMORY', '[on|off]', 'keep pets in memory; a data file is only read (off)'],
   'etcd.endpoints': ['PETSTORE_ETCD', '<url,url>', 'keep pets in etcd: endpoints of one cluster'],
   'etcd.prefix': ['PETSTORE_ETCD_PREFIX', '<prefix>', `of all keys in etcd (${DEFAULT_PREFIX})`],
   'etcd.caFile': ['PETSTORE_ETCD_CA_FILE', '', 'the authority of https:// endpoints (PEM)'],
@@ -65,24 +61,16 @@ const SETTINGS: Readonly<Record<SettingName, Setting>> = {
   'etcd.keyFile': ['PETSTORE_ETCD_KEY_FILE', '', 'the private key of that certificate (PEM)'],
   'etcd.user': ['PETSTORE_ETCD_USER', '', "the user's name, if authentication is on in etcd"],
   'etcd.passwordFile': ['PETSTORE_ETCD_PASSWORD_FILE', '', "a file with the user's password"],
-  apiKeysFile: [
-    'PETSTORE_API_KEYS_FILE',
-    '<path>',
-    'API keys, one per line: [NAME: ]KEY[ read-metrics]; read again on SIGHUP',
-  ],
+  apiKeysFile: ['PETSTORE_API_KEYS_FILE', '<path>', 'API keys by line: [NAME: ]KEY[ read-metrics]'],
   apiKeys: ['PETSTORE_API_KEYS', '', 'API keys, separated by commas'],
   bodyLimitBytes: [
     'PETSTORE_BODY_LIMIT',
     '<number>',
-    `longest request body in bytes (${DEFAULT_BODY_LIMIT_BYTES})`,
+    `bytes of a body (${DEFAULT_BODY_LIMIT_BYTES})`,
   ],
   accessLog: ['PETSTORE_ACCESS_LOG', '[on|off]', 'log each response (off)'],
   page: ['PETSTORE_PAGE', '[on|off]', 'a page at / and a reference at /docs (on)'],
-  corsOrigins: [
-    'PETSTORE_CORS_ORIGIN',
-    '<url,url>',
-    'origins of web pages that may use the service, or * for all (none)',
-  ],
+  corsOrigins: ['PETSTORE_CORS_ORIGIN', '<url,url>', 'origins of web pages to admit, or * (none)'],
 };
 
 /** The settings that a user can give: `[variable, placeholder, help]`. */
@@ -167,26 +155,24 @@ export function readEtcdOptions(
 
 /** Returns the data file of a service, or undefined if it has none: on etcd, and in memory only. */
 export function readDataFile(env: Environment): string | undefined {
-  const { dataFile, memory } = readBackend(createReader(env, new Map()).read);
-  const file = isObject(memory) ? memory['dataFile'] : dataFile;
-  return file as string | undefined;
+  const { read } = createReader(env, new Map());
+  const otherwise = read('memory') === true ? undefined : DEFAULT_DATA_FILE;
+  return readEtcd(read) === undefined ? pathOf(read('dataFile') ?? otherwise) : undefined;
 }
 
-interface Reader {
-  given(name: SettingName): GivenText | undefined;
-  /** Returns the value of a setting, or undefined without one. A text may stand for no value. */
-  read(name: SettingName): unknown;
-  /** Returns the flag or variable that an option came from, or both if it is not given. */
-  nameOf(option: string): string;
-  readonly problems: Problem[];
-}
+type Reader = ReturnType<typeof createReader>;
 
+/** Reads texts from the flags, and then from the variables. */
 function createReader(
   env: Environment,
   flags: ReadonlyMap<string, string>,
   endpointsFlag = 'etcd',
-): Reader {
+) {
   const problems: Problem[] = [];
+  const namesOf = (name: SettingName): readonly [variable: string, flag: string] => {
+    const flag = name === 'etcd.endpoints' ? endpointsFlag : (flagOf(SETTINGS[name]) ?? '');
+    return [SETTINGS[name][0], flag];
+  };
   const given = (name: SettingName): GivenText | undefined => {
     const [variable, flag] = namesOf(name);
     const flagText = flags.get(flag);
@@ -194,10 +180,7 @@ function createReader(
     const text = env[variable];
     return text === undefined || text === '' ? undefined : { name: variable, text };
   };
-  const namesOf = (name: SettingName): readonly [variable: string, flag: string] => {
-    const flag = name === 'etcd.endpoints' ? endpointsFlag : (flagOf(SETTINGS[name]) ?? '');
-    return [SETTINGS[name][0], flag];
-  };
+  /** Returns the value of a setting, or its text if that is no value, or undefined without one. */
   const read = (name: SettingName): unknown => {
     const text = given(name)?.text;
     if (text === undefined) return undefined;
@@ -213,6 +196,7 @@ function createReader(
         return text;
     }
   };
+  /** Returns the flag or variable that an option came from, or both if it is not given. */
   const nameOf = (option: string): string => {
     const name = SAME[option] ?? (option.replace(/\[[0-9]+\]$/, '') as SettingName);
     const [variable, flag] = namesOf(name);

@@ -39,16 +39,15 @@ export function unknownMembers(
   });
 }
 
-/** Returns each problem as a sentence, once, and at most twenty of them. */
+/** Returns each problem as a sentence, at most twenty of them, and how many more there are. */
 export function problemTexts(
   problems: readonly Problem[],
   nameOf: (option: string) => string = (option) => option,
 ): readonly string[] {
-  const all = problems.map(({ option, sentence, other }) => {
+  const texts = problems.map(({ option, sentence, other }) => {
     const text = `${nameOf(option)} ${sentence}`;
     return other === undefined ? text : `${text} ${nameOf(other)}`;
   });
-  const texts = [...new Set(all)];
   const more = texts.length - MAX_TEXTS;
   return more > 0 ? [...texts.slice(0, MAX_TEXTS), `${more} more are wrong`] : texts;
 }
