@@ -49,7 +49,7 @@ function* partsOf(): Generator<Part> {
       const part = `${id}-${status}`;
       if ('$ref' in response) {
         const whole = resolved.get(status)!;
-        yield [part, status, whole.description, anchorOf(response.$ref), ...codesOf(whole)];
+        yield [part, status, plain(whole.description), anchorOf(response.$ref), ...codesOf(whole)];
       } else yield* responseParts(part, status, response);
     }
   }
