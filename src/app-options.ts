@@ -58,6 +58,9 @@ export interface AppOptions {
 /** Returns what is wrong with the value of an option, which is not undefined. */
 type Check = (value: unknown, option: string) => readonly Problem[];
 
+const aFunction = condition('a function', (value) => typeof value === 'function');
+const trueOrFalse = condition('true or false', (value) => typeof value === 'boolean');
+
 const CHECKS: Readonly<Record<keyof AppOptions, Check>> = {
   dataFile: condition(
     'the path of a file, without a slash at its end, or its file: URL',
@@ -91,8 +94,8 @@ const CHECKS: Readonly<Record<keyof AppOptions, Check>> = {
     (value) => typeof value === 'string' && PREFIX.test(value),
   ),
   bodyLimitBytes: integer(1, MAX_BODY_LIMIT_BYTES),
-  log: condition('a function', isFunction),
-  accessLog: condition('true or false', isBoolean),
+  log: aFunction,
+  accessLog: trueOrFalse,
   corsOrigins(value, option) {
     if (!Array.isArray(value)) return [mustBe(option, 'an array of origins', value)];
     // Array.from, since flatMap would pass over holes.
@@ -101,11 +104,11 @@ const CHECKS: Readonly<Record<keyof AppOptions, Check>> = {
       return [mustBe(`${option}[${index}]`, originMeantBy(origin), origin)];
     });
   },
-  page: condition('true or false', isBoolean),
-  now: condition('a function', isFunction),
+  page: trueOrFalse,
+  now: aFunction,
   runtime: condition('an object with nodeVersion and openConnections', (value) => {
     const { nodeVersion, openConnections } = isObject(value) ? value : {};
-    return typeof nodeVersion === 'string' && isFunction(openConnections);
+    return typeof nodeVersion === 'string' && typeof openConnections === 'function';
   }),
 };
 
@@ -151,14 +154,6 @@ export function integer(min: number, max: number): Check {
   const isValid = (value: unknown): boolean =>
     Number.isInteger(value) && Number(value) >= min && Number(value) <= max;
   return condition(`an integer from ${min} to ${max}`, isValid);
-}
-
-function isFunction(value: unknown): boolean {
-  return typeof value === 'function';
-}
-
-function isBoolean(value: unknown): boolean {
-  return typeof value === 'boolean';
 }
 
 /** Returns the origin of a longer URL, such as `https://shop.example/`, or an example. */
