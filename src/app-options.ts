@@ -118,7 +118,8 @@ export const OPTION_NAMES = Object.keys(CHECKS) as readonly (keyof AppOptions)[]
 
 /** Returns all that is wrong with the options, which may have any value. */
 export function optionProblems(options: unknown): readonly Problem[] {
-  if (!isObject(options)) return [mustBe('The argument', 'an object of options', options)];
+  // It may be an API key, so it is not shown.
+  if (!isObject(options)) return [{ option: 'options', sentence: 'must be an object' }];
   const given = OPTION_NAMES.filter((name) => options[name] !== undefined);
   const problems = [
     ...unknownMembers(options, OPTION_NAMES),
@@ -126,8 +127,8 @@ export function optionProblems(options: unknown): readonly Problem[] {
   ];
   const { apiKeys, bodyLimitBytes: limit, etcd } = options;
   if (apiKeys === undefined) problems.push({ option: 'apiKeys', sentence: 'is required' });
-  const isTooLong = Number(limit) > MAX_ETCD_BODY_BYTES && Number(limit) <= MAX_BODY_LIMIT_BYTES;
-  if (etcd !== undefined && isTooLong) {
+  const isRight = limit === undefined || CHECKS.bodyLimitBytes(limit, '').length === 0;
+  if (etcd !== undefined && isRight && Number(limit) > MAX_ETCD_BODY_BYTES) {
     problems.push(mustBe('bodyLimitBytes', `at most ${MAX_ETCD_BODY_BYTES} on etcd`, limit));
   }
   const [backend, ...others] = BACKENDS.filter((name) => given.includes(name));

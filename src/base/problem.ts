@@ -66,8 +66,8 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
 function shown(value: unknown): string {
   try {
     const text = value instanceof URL ? value.href : value;
-    if (typeof text !== 'string') return cut(inspect(value, { depth: 0 }));
-    return quote(text.replace(/^([a-z]+:\/\/)?[^]*@/i, '$1…@'));
+    if (typeof text === 'string') return quote(text.replace(/^([a-z]+:\/\/)?[^]*@/i, '$1…@'));
+    return cut(inspect(value, { depth: 0 }).replace(/\/\/[^]*@/, '//…@'));
   } catch {
     // An object may throw when it is inspected.
     return 'something else';

@@ -74,6 +74,10 @@ const WRONG: readonly (readonly [options: object, message: string])[] = [
     { store: undefined, etcd: 'http://u:pw@e' },
     'etcd must be an object with endpoints, not "http://…@e"',
   ],
+  [
+    { store: undefined, etcd: { endpoints: [{ url: 'http://u:pw@e' }] } },
+    "etcd.endpoints must be URLs such as http://127.0.0.1:2379, without a path or a password, not { url: 'http://…@e' }",
+  ],
   [{ store: undefined, etcd: { user: 'u' } }, 'etcd.user requires etcd.endpoints'],
   [{ apiKeys: ['e'.repeat(64)] }, 'apiKeys[0] looks like a digest: write sha256: before …'],
   [{ store: undefined, dataFile: 7 }, `${FILE}, not 7`],
@@ -81,7 +85,7 @@ const WRONG: readonly (readonly [options: object, message: string])[] = [
   [{ store: undefined, dataFile: '' }, `${FILE}, not ""`],
   [{ store: undefined, dataFile: new URL('http://a/b') }, `${FILE}, not "http://a/b"`],
   [{ store: undefined, dataFile: 'file://host/x' }, `${FILE}, not "file://host/x"`],
-  ...[-1, 1.5, NaN, Infinity, '65536'].map(
+  ...[-1, 1.5, NaN, Infinity, '65536', Symbol('1'), 1n].map(
     (bodyLimitBytes) =>
       [{ bodyLimitBytes }, 'bodyLimitBytes must be an integer from 1 to 5242880, not …'] as const,
   ),
@@ -121,10 +125,7 @@ for (const [options, message] of WRONG) {
 }
 
 test('An app is not created without an object of options', () => {
-  assert.throws(
-    () => createApp(undefined as never),
-    /^TypeError: The argument must be an object of options$/,
-  );
+  assert.throws(() => createApp('a-key' as never), /^TypeError: options must be an object$/);
 });
 
 test('setApiKeys refuses what createApp refuses', () => {
