@@ -47,7 +47,8 @@ export function build(configuration, outputFolder) {
 /** Scripts of operators may use the paths that these commands had in release 1.0.0. */
 function forwardEarlierPaths() {
   for (const name of ['check-data', 'make-key']) {
-    writeFileSync(join(root, 'dist', `${name}.js`), `import './commands/${name}.js';\n`);
+    const text = `process.argv.splice(2, 0, '${name}');\nawait import('./server.js');\n`;
+    writeFileSync(join(root, 'dist', `${name}.js`), text);
   }
 }
 

@@ -3,4 +3,5 @@
 import { build, isBuilt } from './build.mjs';
 
 if (!isBuilt()) build('tsconfig.json', 'dist');
-await import('../dist/commands/check-data.js');
+process.argv.splice(2, 0, 'check-data');
+await import('../dist/server.js');

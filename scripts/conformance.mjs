@@ -6,11 +6,12 @@
 
 import { build, isBuilt } from './build.mjs';
 
+process.argv.splice(2, 0, 'conformance');
 if (isBuilt()) {
-  await import('../dist/commands/conformance.js');
+  await import('../dist/server.js');
 } else if (process.features.typescript) {
-  await import('../src/commands/conformance.ts');
+  await import('../src/server.ts');
 } else {
   build('tsconfig.json', 'dist');
-  await import('../dist/commands/conformance.js');
+  await import('../dist/server.js');
 }

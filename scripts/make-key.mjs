@@ -3,4 +3,5 @@
 import { build, isBuilt } from './build.mjs';
 
 if (!isBuilt()) build('tsconfig.json', 'dist');
-await import('../dist/commands/make-key.js');
+process.argv.splice(2, 0, 'make-key');
+await import('../dist/server.js');

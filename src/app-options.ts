@@ -1,21 +1,16 @@
-/** The options of an app, with their defaults. All that is wrong with them is in one error. */
+/**
+ * The options of an app, and the check of them, for a program that embeds the app and for the
+ * process, which makes them of variables and flags (config.ts).
+ */
 
 import { fileURLToPath } from 'node:url';
-import { inspect } from 'node:util';
-import {
-  apiKeyProblem,
-  duplicateProblems,
-  keyNameProblem,
-  MAX_API_KEYS,
-  type ApiKeyOption,
-} from './api-keys/api-key.ts';
-import { safeLog, silent, type Log } from './base/log.ts';
-import { nearest } from './base/nearest.ts';
-import { cut, quote } from './base/quote.ts';
-import { DEFAULT_BODY_LIMIT_BYTES } from './http/request-body.ts';
+import { apiKeyProblems, type ApiKeyOption } from './api-keys/api-key.ts';
+import type { Log } from './base/log.ts';
+import { isObject, mustBe, unknownMembers, type Problem } from './base/problem.ts';
+import { MAX_BODY_LIMIT_BYTES } from './http/request-body.ts';
 import type { PetStore } from './model/pet-store.ts';
+import { isOrigin } from './ops/cors.ts';
 import type { Runtime } from './ops/runtime.ts';
-import { OPTION_NAMES, SETTINGS } from './settings.ts';
 import {
   ETCD_OPTION_NAMES,
   etcdProblems,
@@ -60,163 +55,124 @@ export interface AppOptions {
   readonly runtime?: Runtime | undefined;
 }
 
-/** The options that have a default, and `apiKeys`. */
-type DefaultedName =
-  'apiKeys' | 'prefix' | 'bodyLimitBytes' | 'log' | 'accessLog' | 'corsOrigins' | 'page' | 'now';
+/** Returns what is wrong with the value of an option, which is not undefined. */
+type Check = (value: unknown, option: string) => readonly Problem[];
 
-/** The options with their defaults. `log` never throws. */
-export type CheckedOptions = Pick<AppOptions, 'etcd' | 'store' | 'runtime'> & {
-  readonly [Name in DefaultedName]: NonNullable<AppOptions[Name]>;
-} & {
-  /** The path of the data file, or, with `memory`, of a file with starting data. */
-  readonly dataFile: string | undefined;
-  readonly memory: boolean;
+const aFunction = condition('a function', (value) => typeof value === 'function');
+const trueOrFalse = condition('true or false', (value) => typeof value === 'boolean');
+
+const CHECKS: Readonly<Record<keyof AppOptions, Check>> = {
+  dataFile: condition(
+    'the path of a file, without a slash at its end, or its file: URL',
+    (value) => pathOf(value) !== undefined,
+  ),
+  memory(value, option) {
+    if (value === true) return [];
+    if (!isObject(value) || value['dataFile'] === undefined) {
+      return [mustBe(option, 'true or an object with dataFile', value)];
+    }
+    return [
+      ...unknownMembers(value, ['dataFile'], `${option}.`),
+      ...CHECKS.dataFile(value['dataFile'], `${option}.dataFile`),
+    ];
+  },
+  etcd: (value, option) => [
+    ...(isObject(value) ? unknownMembers(value, ETCD_OPTION_NAMES, `${option}.`) : []),
+    ...etcdProblems(value, `${option}.`),
+  ],
+  store(value, option) {
+    const methods = ['list', 'get', 'create', 'count', 'problem', 'close'];
+    const isMethod = (name: string): boolean =>
+      isObject(value) && typeof value[name] === 'function';
+    const missing = methods.filter((name) => !isMethod(name)).join(', ');
+    const sentence = `must be a PetStore, but it has no ${missing}`;
+    return missing === '' ? [] : [{ option, sentence }];
+  },
+  apiKeys: apiKeyProblems,
+  prefix: condition(
+    'segments such as /shop',
+    (value) => typeof value === 'string' && PREFIX.test(value),
+  ),
+  bodyLimitBytes: integer(1, MAX_BODY_LIMIT_BYTES),
+  log: aFunction,
+  accessLog: trueOrFalse,
+  corsOrigins(value, option) {
+    if (!Array.isArray(value)) return [mustBe(option, 'an array of origins', value)];
+    // Array.from, since flatMap would pass over holes.
+    return Array.from(value as readonly unknown[]).flatMap((origin, index) => {
+      if (typeof origin === 'string' && isOrigin(origin)) return [];
+      return [mustBe(`${option}[${index}]`, originMeantBy(origin), origin)];
+    });
+  },
+  page: trueOrFalse,
+  now: aFunction,
+  runtime: condition('an object with nodeVersion and openConnections', (value) => {
+    const { nodeVersion, openConnections } = isObject(value) ? value : {};
+    return typeof nodeVersion === 'string' && typeof openConnections === 'function';
+  }),
 };
 
-/**
- * Returns the options with their defaults. Throws a TypeError that names all that is wrong with
- * them, since programs in JavaScript have no types.
- */
-export function checkOptions(options: AppOptions): CheckedOptions {
-  if (!isObject(options)) throw new TypeError('Expected an object of options');
-  const { store, memory, etcd, apiKeys } = options;
-  const problems = [...unknownNames('', options, OPTION_NAMES), ...keyProblems(apiKeys)];
-  const report = (name: string, expected: string, value: unknown): unknown =>
-    problems.push(`${name}: expected ${expected}, not ${shown(value)}`);
-  const read = <Name extends keyof AppOptions, T>(
-    name: Name,
-    fallback: T,
-  ): Exclude<AppOptions[Name], undefined> | T => {
-    const given: unknown = options[name];
-    const value = given === undefined ? fallback : given;
-    const wrong = value === undefined ? [] : (SETTINGS[name].reader?.problems(value) ?? []);
-    for (const { at, expected, value } of wrong) report(`${name}${at}`, expected, value);
-    return value as T;
-  };
-  const named = isObject(memory) ? memory['dataFile'] : options.dataFile;
-  const checked = {
-    dataFile: readDataFile(named),
-    memory: memory !== undefined,
-    etcd,
-    store,
-    apiKeys,
-    prefix: read('prefix', ''),
-    bodyLimitBytes: read('bodyLimitBytes', DEFAULT_BODY_LIMIT_BYTES),
-    corsOrigins: read('corsOrigins', []),
-    accessLog: read('accessLog', false),
-    page: read('page', false),
-    log: safeLog(read('log', silent)),
-    now: read('now', Date.now),
-    runtime: read('runtime', undefined),
-  };
-  problems.push(...backendProblems(options), ...storeProblems(store), ...etcdOptionProblems(etcd));
-  if (named !== undefined && checked.dataFile === undefined) {
-    report('dataFile', 'a path or a file: URL', named);
+const PREFIX = /^(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._~-]+)*$/;
+
+export const OPTION_NAMES = Object.keys(CHECKS) as readonly (keyof AppOptions)[];
+
+/** Returns all that is wrong with the options, which may have any value. */
+export function optionProblems(options: unknown): readonly Problem[] {
+  // It may be an API key, so it is not shown.
+  if (!isObject(options)) return [{ option: 'options', sentence: 'must be an object' }];
+  const given = OPTION_NAMES.filter((name) => options[name] !== undefined);
+  const problems = [
+    ...unknownMembers(options, OPTION_NAMES),
+    ...given.flatMap((name) => CHECKS[name](options[name], name)),
+  ];
+  const { apiKeys, bodyLimitBytes: limit, etcd } = options;
+  if (apiKeys === undefined) problems.push({ option: 'apiKeys', sentence: 'is required' });
+  const isRight = limit === undefined || CHECKS.bodyLimitBytes(limit, '').length === 0;
+  if (etcd !== undefined && isRight && Number(limit) > MAX_ETCD_BODY_BYTES) {
+    problems.push(mustBe('bodyLimitBytes', `at most ${MAX_ETCD_BODY_BYTES} on etcd`, limit));
   }
-  if (memory !== undefined && memory !== true) {
-    if (isObject(memory) && 'dataFile' in memory) {
-      problems.push(...unknownNames('memory.', memory, ['dataFile']));
-    } else report('memory', 'true or an object with dataFile', memory);
+  const [backend, ...others] = BACKENDS.filter((name) => given.includes(name));
+  if (backend === undefined) {
+    const sentence = 'is required, or memory, etcd or store';
+    problems.push({ option: 'dataFile', sentence });
   }
-  if (etcd !== undefined && checked.bodyLimitBytes > MAX_ETCD_BODY_BYTES) {
-    report('bodyLimitBytes', `at most ${MAX_ETCD_BODY_BYTES} on etcd`, checked.bodyLimitBytes);
+  // Of etcd without endpoints it is not known whether it is meant.
+  const isEtcd = backend !== 'etcd' || (isObject(etcd) && etcd['endpoints'] !== undefined);
+  for (const other of isEtcd ? others : []) {
+    problems.push({ option: backend!, sentence: 'cannot be combined with', other });
   }
-  if (problems.length > 0) throw new TypeError(problems.join('; '));
-  return checked;
+  return problems;
 }
 
-/** Throws a TypeError that names the position of every invalid key, and quotes no key. */
-export function checkApiKeys(apiKeys: readonly ApiKeyOption[]): void {
-  const problems = keyProblems(apiKeys);
-  if (problems.length > 0) throw new TypeError(problems.join('; '));
+/** The options of which exactly one is given. */
+const BACKENDS = ['store', 'etcd', 'memory', 'dataFile'] as const;
+
+function condition(expected: string, isValid: (value: unknown) => boolean): Check {
+  return (value, option) => (isValid(value) ? [] : [mustBe(option, expected, value)]);
 }
 
-function unknownNames(
-  within: string,
-  options: object,
-  names: readonly string[],
-): readonly string[] {
-  return Object.keys(options)
-    .filter((name) => !names.includes(name))
-    .map((name) => `${within}${name}: unknown option, did you mean ${nearest(name, names)}?`);
+export function integer(min: number, max: number): Check {
+  const isValid = (value: unknown): boolean =>
+    Number.isInteger(value) && Number(value) >= min && Number(value) <= max;
+  return condition(`an integer from ${min} to ${max}`, isValid);
 }
 
-function keyProblems(apiKeys: unknown): readonly string[] {
-  if (!Array.isArray(apiKeys)) return ['apiKeys: expected an array of keys'];
-  if (apiKeys.length === 0) return ['apiKeys: expected one key at least'];
-  if (apiKeys.length > MAX_API_KEYS) return [`apiKeys: expected at most ${MAX_API_KEYS} keys`];
-  // Array.from, since flatMap would pass over holes.
-  const located = Array.from(apiKeys, (option, index) => ({ option, where: `apiKeys[${index}]` }));
-  const problems = located.flatMap(({ option, where }) => {
-    const problem = keyOptionProblem(option);
-    return problem === undefined ? [] : [`${where}: ${problem}`];
-  });
-  return problems.length > 0 ? problems : duplicateProblems(located);
+/** Returns the origin of a longer URL, such as `https://shop.example/`, or an example. */
+function originMeantBy(value: unknown): string {
+  const origin = typeof value === 'string' && URL.canParse(value) ? new URL(value).origin : '';
+  return isOrigin(origin) ? origin : 'an origin such as https://shop.example, or *';
 }
-
-function keyOptionProblem(option: unknown): string | undefined {
-  const { key, name, only, ...others } = isObject(option) ? option : { key: option };
-  if (typeof key !== 'string') return 'a key must be a string';
-  const [unknown] = Object.keys(others);
-  if (unknown !== undefined) return `unknown option ${unknown} of a key`;
-  if (only !== undefined && only !== 'metrics') return "only must be 'metrics'";
-  const nameProblem = typeof name === 'string' ? keyNameProblem(name) : NO_NAME;
-  return (name === undefined ? undefined : nameProblem) ?? apiKeyProblem(key);
-}
-
-const NO_NAME = 'a name must be a string';
 
 /**
  * Returns the path of a data file, or undefined if the value is neither a path nor a file: URL. The
  * URL may be a string, as import.meta.resolve returns it.
  */
-function readDataFile(dataFile: unknown): string | undefined {
+export function pathOf(file: unknown): string | undefined {
   try {
-    const isText = typeof dataFile === 'string';
-    if (isText && !dataFile.startsWith('file://')) return dataFile === '' ? undefined : dataFile;
-    return isText || dataFile instanceof URL ? fileURLToPath(dataFile) : undefined;
+    const isUrl = file instanceof URL || (typeof file === 'string' && file.startsWith('file://'));
+    const path = isUrl ? fileURLToPath(file) : file;
+    return typeof path === 'string' && /[^/]$/.test(path) ? path : undefined;
   } catch {
     return undefined;
-  }
-}
-
-const BACKENDS = ['dataFile', 'memory', 'etcd', 'store'] as const;
-
-function backendProblems(options: AppOptions): readonly string[] {
-  const given = BACKENDS.filter((name) => options[name] !== undefined);
-  if (given.length === 1) return [];
-  return [`${BACKENDS.join(', ')}: expected exactly one of them, not ${given.length}`];
-}
-
-function etcdOptionProblems(etcd: unknown): readonly string[] {
-  if (etcd === undefined) return [];
-  if (!isObject(etcd)) return ['etcd: expected an object with endpoints'];
-  return [
-    ...unknownNames('etcd.', etcd, ETCD_OPTION_NAMES),
-    ...etcdProblems(etcd).map(({ name, sentence }) => `etcd.${name} ${sentence}`),
-  ];
-}
-
-function storeProblems(store: unknown): readonly string[] {
-  if (store === undefined) return [];
-  const missing = STORE_METHODS.filter(
-    (name) => !isObject(store) || typeof store[name] !== 'function',
-  );
-  if (missing.length === 0) return [];
-  return [`store: expected a PetStore, but it has no ${missing.join(', ')}`];
-}
-
-const STORE_METHODS = ['list', 'get', 'create', 'count', 'problem', 'close'] as const;
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null;
-}
-
-function shown(value: unknown): string {
-  try {
-    return typeof value === 'string' ? quote(value) : cut(inspect(value, { depth: 0 }));
-  } catch {
-    // An object may throw when it is inspected.
-    return 'something else';
   }
 }

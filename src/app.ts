@@ -7,9 +7,9 @@
  * creates (app-state.ts has its states).
  */
 
-import type { ApiKeyOption } from './api-keys/api-key.ts';
+import { apiKeyProblems, namedKey, type ApiKeyOption } from './api-keys/api-key.ts';
 import { putInForce } from './api-keys/keys-in-force.ts';
-import { checkApiKeys, checkOptions, type AppOptions } from './app-options.ts';
+import { optionProblems, type AppOptions } from './app-options.ts';
 import { AppState } from './app-state.ts';
 import { createListener, type Listener } from './http/handle-request.ts';
 import { DOCS_PATH, docsOperation } from './docs/docs.ts';
@@ -19,7 +19,10 @@ import { hashEmbeddedKey } from './api/idempotency-key.ts';
 import { petOperations } from './api/operations.ts';
 import { BASE_PATH } from './api/paths.ts';
 import { fromStoreError } from './api/store-errors.ts';
+import { safeLog, silent } from './base/log.ts';
+import { assertNoProblems } from './base/problem.ts';
 import { VERSION } from './base/version.ts';
+import { DEFAULT_BODY_LIMIT_BYTES } from './http/request-body.ts';
 import { createPetAccess, type PetAccess } from './model/pet-access.ts';
 import type { PetsLocation, PetStore } from './model/pet-store.ts';
 import { identifyRequest, logRequest } from './ops/access-log.ts';
@@ -59,11 +62,22 @@ export async function openApp(options: AppOptions): Promise<App> {
   return app;
 }
 
-/** Returns an app that responds with 503 to whatever needs the store, until it is opened. */
+/**
+ * Returns an app that responds with 503 to whatever needs the store, until it is opened. Throws a
+ * TypeError that names all that is wrong with the options, since programs in JavaScript have no
+ * types.
+ */
 export function createApp(options: AppOptions): App {
-  const checked = checkOptions(options);
-  const { log, now, prefix, bodyLimitBytes, corsOrigins, runtime } = checked;
-  let keys = putInForce(checked.apiKeys);
+  assertNoProblems(optionProblems(options));
+  const { prefix = '', bodyLimitBytes = DEFAULT_BODY_LIMIT_BYTES, corsOrigins = [] } = options;
+  const { page = false, accessLog = false, now = Date.now, runtime } = options;
+  const log = safeLog(options.log ?? silent);
+  const warnOfKeys = (apiKeys: readonly ApiKeyOption[]): void => {
+    if (apiKeys.some((key) => namedKey(key).only === undefined)) return;
+    log('warn', 'No API key is valid for the API, only for the metrics', { keys: apiKeys.length });
+  };
+  let keys = putInForce(options.apiKeys);
+  warnOfKeys(options.apiKeys);
   const state = new AppState();
   let tellLost: (error: Error) => void = () => undefined;
   const lost = new Promise<Error>((resolve) => (tellLost = resolve));
@@ -87,7 +101,7 @@ export function createApp(options: AppOptions): App {
     ...healthOperations(() => state.problem()),
     openapiOperation(prefix),
     metrics.operation,
-    ...(checked.page ? [...pageOperations(), docsOperation(describeService(prefix))] : []),
+    ...(page ? [...pageOperations(), docsOperation(describeService(prefix))] : []),
   ];
   const listener = createListener({
     operations,
@@ -98,7 +112,7 @@ export function createApp(options: AppOptions): App {
       patterns: operations.map(({ path }) => `${prefix}${path}`),
       prefix,
       protectedPath: `${prefix}${BASE_PATH}`,
-      listPath: `${prefix}${checked.page ? DOCS_PATH : OPENAPI_PATH}`,
+      listPath: `${prefix}${page ? DOCS_PATH : OPENAPI_PATH}`,
     }),
     bodyLimitBytes,
     now,
@@ -108,15 +122,15 @@ export function createApp(options: AppOptions): App {
     onResponse(summary) {
       const seconds = (performance.now() - summary.startedAt) / 1000;
       metrics.countRequest(summary, seconds);
-      if (checked.accessLog) logRequest(log, summary, seconds);
+      if (accessLog) logRequest(log, summary, seconds);
     },
-    identify: checked.accessLog ? identifyRequest : undefined,
+    identify: accessLog ? identifyRequest : undefined,
     cors: corsOrigins.length > 0 ? createCors(corsOrigins) : undefined,
   });
 
   const open = async (): Promise<void> => {
     if (state.phase === 'closed') throw new Error('The app is closed');
-    const store = await openBackend(checked, closing.signal);
+    const store = await openBackend(options, log, closing.signal);
     void store.lost?.then(tellLost);
     state.opened(store);
   };
@@ -127,8 +141,9 @@ export function createApp(options: AppOptions): App {
     pets: createPetAccess(storeForRead, storeForCreate, hashEmbeddedKey),
     open: () => (opening ??= open()),
     setApiKeys(apiKeys) {
-      checkApiKeys(apiKeys);
+      assertNoProblems(apiKeyProblems(apiKeys, 'apiKeys'));
       keys = putInForce(apiKeys, keys.uses);
+      warnOfKeys(apiKeys);
     },
     drain() {
       state.store?.drain?.();
@@ -141,7 +156,7 @@ export function createApp(options: AppOptions): App {
       closing.abort(new Error('The app is closed'));
       // If `open` failed, its caller has the error already, and no resource is held.
       await opening?.catch(() => undefined);
-      await (state.store ?? checked.store)?.close();
+      await (state.store ?? options.store)?.close();
     },
   };
 }

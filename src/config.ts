@@ -1,251 +1,243 @@
 /**
- * The configuration: environment variables, and flags, which override them.
+ * The configuration: environment variables, and flags, which override them. It converts their texts
+ * to the options of an app, and remembers where each came from, so that what is wrong with an
+ * option is reported under the name that the user typed.
  *
  * All mistakes are reported together, not one per start. An empty variable counts as not set, since
  * compose files and shells leave out a value in this way.
  */
 
 import { resolve } from 'node:path';
-import { parseArgs } from 'node:util';
-import type { ApiKeyOption } from './api-keys/api-key.ts';
-import { readApiKeys, type ApiKeySource, type ReadTextFile } from './api-keys/read-api-keys.ts';
-import type { AppOptions } from './app-options.ts';
-import { edits, nearest } from './base/nearest.ts';
-import { quote } from './base/quote.ts';
+import { createApiKey } from './api-keys/api-key.ts';
+import {
+  readApiKeys,
+  type ApiKeySource,
+  type GivenText,
+  type ReadTextFile,
+} from './api-keys/read-api-keys.ts';
+import { integer, optionProblems, pathOf, type AppOptions } from './app-options.ts';
+import type { CommandLine, FlagKind } from './base/command-line.ts';
+import { nearest } from './base/nearest.ts';
+import { mustBe, problemTexts, type Problem } from './base/problem.ts';
 import { DEFAULT_BODY_LIMIT_BYTES } from './http/request-body.ts';
 import {
-  DEFAULT_DATA_FILE,
-  DEFAULT_HOST,
-  DEFAULT_PORT,
-  flagOf,
-  PROCESS_SETTINGS,
-  SETTINGS,
-  type SettingName,
-} from './settings.ts';
-import {
+  DEFAULT_PREFIX,
   ETCD_OPTION_NAMES,
   etcdProblems,
-  MAX_ETCD_BODY_BYTES,
+  type EtcdOptionName,
+  type EtcdOptions,
 } from './stores/etcd/etcd-options.ts';
 
-/** The options of an app, and what only the process has. */
-export interface Config extends Omit<AppOptions, 'apiKeys' | 'store' | 'log' | 'now' | 'runtime'> {
+const DEFAULT_PORT = 8080;
+const DEFAULT_HOST = '127.0.0.1';
+/** Under the working directory. */
+const DEFAULT_DATA_FILE = 'data/pets.json';
+
+/** A setting of the process. Its flag is named after the variable. */
+type Setting = readonly [variable: string, placeholder: string, help: string];
+
+/** The options that a user can give, under their names, and what only the process has. */
+type SettingName =
+  | Exclude<keyof AppOptions, 'etcd' | 'store' | 'log' | 'now' | 'runtime'>
+  | `etcd.${EtcdOptionName}`
+  | 'port'
+  | 'host'
+  | 'apiKeysFile';
+
+/**
+ * The settings in the order of the help. The placeholder is what follows the flag, and says what a
+ * text means: a number, on or off, a list, or the text itself. If it is empty, there is no flag.
+ */
+const SETTINGS: Readonly<Record<SettingName, Setting>> = {
+  port: ['PORT', '<number>', `port to listen on, 0 for any (${DEFAULT_PORT})`],
+  host: ['HOST', '<address>', `address to bind to (${DEFAULT_HOST})`],
+  prefix: ['PETSTORE_PREFIX', '<path>', 'what every path begins with, such as /shop (none)'],
+  dataFile: ['PETSTORE_DATA_FILE', '<path>', `the data file (${DEFAULT_DATA_FILE})`],
+  memory: ['PETSTORE_MEMORY', '[on|off]', 'keep pets in memory; a data file is only read (off)'],
+  'etcd.endpoints': ['PETSTORE_ETCD', '<url,url>', 'keep pets in etcd: endpoints of one cluster'],
+  'etcd.prefix': ['PETSTORE_ETCD_PREFIX', '<prefix>', `of all keys in etcd (${DEFAULT_PREFIX})`],
+  'etcd.caFile': ['PETSTORE_ETCD_CA_FILE', '', 'the authority of https:// endpoints (PEM)'],
+  'etcd.certFile': ['PETSTORE_ETCD_CERT_FILE', '', "the service's certificate for them (PEM)"],
+  'etcd.keyFile': ['PETSTORE_ETCD_KEY_FILE', '', 'the private key of that certificate (PEM)'],
+  'etcd.user': ['PETSTORE_ETCD_USER', '', "the user's name, if authentication is on in etcd"],
+  'etcd.passwordFile': ['PETSTORE_ETCD_PASSWORD_FILE', '', "a file with the user's password"],
+  apiKeysFile: ['PETSTORE_API_KEYS_FILE', '<path>', 'API keys by line: [NAME: ]KEY[ read-metrics]'],
+  apiKeys: ['PETSTORE_API_KEYS', '', 'API keys, separated by commas'],
+  bodyLimitBytes: [
+    'PETSTORE_BODY_LIMIT',
+    '<number>',
+    `bytes of a body (${DEFAULT_BODY_LIMIT_BYTES})`,
+  ],
+  accessLog: ['PETSTORE_ACCESS_LOG', '[on|off]', 'log each response (off)'],
+  page: ['PETSTORE_PAGE', '[on|off]', 'a page at / and a reference at /docs (on)'],
+  corsOrigins: ['PETSTORE_CORS_ORIGIN', '<url,url>', 'origins of web pages to admit, or * (none)'],
+};
+
+/** The settings that a user can give: `[variable, placeholder, help]`. */
+export const PROCESS_SETTINGS: readonly Setting[] = Object.values(SETTINGS);
+
+/** Returns the flag of a setting, if it has one: the name of its variable without PETSTORE_. */
+export function flagOf([variable, placeholder]: Setting): string | undefined {
+  if (placeholder === '') return undefined;
+  return variable.replace('PETSTORE_', '').toLowerCase().replaceAll('_', '-');
+}
+
+export interface Config {
   /** 0 for any free port. */
   readonly port: number;
   readonly host: string;
+  readonly options: AppOptions;
+  /** The only API key, if none is configured. */
+  readonly generatedKey: string | undefined;
+  /** Where the API keys can be read again. */
   readonly apiKeySource: ApiKeySource;
-  readonly prefix: string;
-  readonly bodyLimitBytes: number;
-  readonly page: boolean;
-  readonly dataFile?: string;
-  readonly memory?: true | { readonly dataFile: string };
 }
 
-export type ConfigResult =
-  | { readonly kind: 'run'; readonly config: Config; readonly apiKeys: readonly ApiKeyOption[] }
-  | { readonly kind: 'help' | 'version' }
-  | { readonly kind: 'mistakes'; readonly mistakes: readonly string[] };
+export type Environment = Readonly<Record<string, string | undefined>>;
 
-type Environment = Readonly<Record<string, string | undefined>>;
+/** The flags of the service. */
+export const SERVICE_FLAGS: Readonly<Record<string, FlagKind>> = Object.fromEntries(
+  PROCESS_SETTINGS.map((setting) => {
+    return [flagOf(setting) ?? '', setting[1] === '[on|off]' ? 'switch' : 'text'];
+  }).filter(([flag]) => flag !== ''),
+);
+
+/** Reads the configuration, and adds what is wrong with it to the mistakes of the line. */
+export async function readConfig(
+  { flags, mistakes }: CommandLine,
+  env: Environment,
+  readTextFile: ReadTextFile,
+): Promise<Config> {
+  const { given, read, nameOf, problems } = createReader(env, flags);
+  const apiKeySource = { list: given('apiKeys'), file: given('apiKeysFile') };
+  const hasKeys = apiKeySource.list !== undefined || apiKeySource.file !== undefined;
+  const generatedKey = hasKeys ? undefined : createApiKey();
+  // Once, since a pipe such as /dev/stdin can be read only once.
+  const keys = await readApiKeys(apiKeySource, readTextFile);
+  const options = {
+    ...readBackend(read),
+    apiKeys: generatedKey === undefined ? keys.apiKeys : [generatedKey],
+    prefix: read('prefix'),
+    bodyLimitBytes: read('bodyLimitBytes'),
+    accessLog: read('accessLog'),
+    corsOrigins: read('corsOrigins'),
+    page: read('page') ?? true,
+  };
+  const port = read('port') ?? DEFAULT_PORT;
+  problems.push(...integer(0, 65_535)(port, 'port'));
+  // What is wrong with the keys has been found, and where they are.
+  problems.push(...optionProblems(options).filter(({ option }) => !option.startsWith('apiKeys')));
+  mistakes.push(...unknownVariables(env), ...problemTexts(problems, nameOf), ...keys.mistakes);
+  return {
+    port: port as number,
+    host: given('host')?.text ?? DEFAULT_HOST,
+    options: options as AppOptions,
+    generatedKey,
+    apiKeySource,
+  };
+}
 
 /**
- * Reads the configuration. `args` are the arguments after the script's name. `commands` are the
- * names that a mistyped first argument may have meant.
+ * Reads the options of etcd for a command, and adds what is wrong with them to the mistakes of the
+ * line. The flag that names the endpoints may be another one than that of the service.
  */
-export async function readConfig(
+export function readEtcdOptions(
+  { flags, mistakes }: CommandLine,
   env: Environment,
-  args: readonly string[],
-  readTextFile: ReadTextFile,
-  commands: readonly string[] = [],
-): Promise<ConfigResult> {
-  const mistakes: string[] = [];
-  const flags = readFlags(args, commands, mistakes);
-  if (flags.has('help')) return { kind: 'help' };
-  if (flags.has('version')) return { kind: 'version' };
-  mistakes.push(...unknownVariables(env));
-  const source = createSource(env, flags, mistakes);
-  const { given, read } = source;
-  const config: Config = {
-    port: read('port', DEFAULT_PORT),
-    host: given('host')?.text ?? DEFAULT_HOST,
-    ...readBackend(source),
-    prefix: read('prefix', ''),
-    apiKeySource: { list: given('apiKeys')?.text, file: given('apiKeysFile')?.text },
-    bodyLimitBytes: read('bodyLimitBytes', DEFAULT_BODY_LIMIT_BYTES),
-    accessLog: read('accessLog', false),
-    corsOrigins: read('corsOrigins', []),
-    page: read('page', true),
-  };
-  checkEtcd(config, source);
-  // Once, since a pipe such as /dev/stdin can be read only once.
-  const apiKeys = await readApiKeys(config.apiKeySource, readTextFile, mistakes);
-  return mistakes.length > 0 ? { kind: 'mistakes', mistakes } : { kind: 'run', config, apiKeys };
+  endpointsFlag = 'etcd',
+): EtcdOptions {
+  const { read, nameOf } = createReader(env, flags, endpointsFlag);
+  const etcd = readEtcd(read) ?? {};
+  const unknown = unknownVariables(env, 'PETSTORE_ETCD');
+  mistakes.push(...unknown, ...problemTexts(etcdProblems(etcd, 'etcd.'), nameOf));
+  return etcd as EtcdOptions;
 }
 
-/** A setting that the user has given. */
-interface Given {
-  /** The flag or the variable. */
-  readonly name: string;
-  readonly text: string;
+/** Returns the data file of a service, or undefined if it has none: on etcd, and in memory only. */
+export function readDataFile(env: Environment): string | undefined {
+  const { read } = createReader(env, new Map());
+  const otherwise = read('memory') === true ? undefined : DEFAULT_DATA_FILE;
+  return readEtcd(read) === undefined ? pathOf(read('dataFile') ?? otherwise) : undefined;
 }
 
-/** Where settings come from: the flags, and then the variables. */
-interface Source {
-  given(name: SettingName): Given | undefined;
-  /** Returns the value of a setting, or the fallback if the value is missing or invalid. */
-  read<T>(name: SettingName, fallback: T): T;
-  report(mistake: string): void;
-}
+type Reader = ReturnType<typeof createReader>;
 
-function createSource(
+/** Reads texts from the flags, and then from the variables. */
+function createReader(
   env: Environment,
   flags: ReadonlyMap<string, string>,
-  mistakes: string[],
-): Source {
-  const report = (mistake: string): void => void mistakes.push(mistake);
-  const given = (name: SettingName): Given | undefined => {
-    const { variable = '' } = SETTINGS[name];
-    const flag = flagOf(SETTINGS[name]) ?? '';
+  endpointsFlag = 'etcd',
+) {
+  const problems: Problem[] = [];
+  const namesOf = (name: SettingName): readonly [variable: string, flag: string] => {
+    const flag = name === 'etcd.endpoints' ? endpointsFlag : (flagOf(SETTINGS[name]) ?? '');
+    return [SETTINGS[name][0], flag];
+  };
+  const given = (name: SettingName): GivenText | undefined => {
+    const [variable, flag] = namesOf(name);
     const flagText = flags.get(flag);
     if (flagText !== undefined) return { name: `--${flag}`, text: flagText };
     const text = env[variable];
     return text === undefined || text === '' ? undefined : { name: variable, text };
   };
-  const read = <T>(name: SettingName, fallback: T): T => {
-    const setting = given(name);
-    const { reader } = SETTINGS[name];
-    if (setting === undefined || reader === undefined) return fallback;
-    const value = reader.parse(setting.text);
-    const problems = reader.problems(value);
-    for (const { at, expected, value } of problems) {
-      const shown = quote(at === '' ? setting.text : String(value));
-      report(`${setting.name} must be ${reader.expectedText ?? expected}, not ${shown}`);
+  /** Returns the value of a setting, or its text if that is no value, or undefined without one. */
+  const read = (name: SettingName): unknown => {
+    const text = given(name)?.text;
+    if (text === undefined) return undefined;
+    switch (SETTINGS[name][1]) {
+      case '<number>':
+        return /^[0-9]{1,15}$/.test(text) ? Number(text) : text;
+      case '<url,url>':
+        return text.split(',').map((part) => part.trim());
+      case '[on|off]':
+        if (text !== 'on' && text !== 'off') problems.push(mustBe(name, 'on or off', text));
+        return text === 'on';
+      default:
+        return text;
     }
-    return problems.length > 0 ? fallback : (value as T);
   };
-  return { given, read, report };
+  /** Returns the flag or variable that an option came from, or both if it is not given. */
+  const nameOf = (option: string): string => {
+    const name = SAME[option] ?? (option.replace(/\[[0-9]+\]$/, '') as SettingName);
+    const [variable, flag] = namesOf(name);
+    return given(name)?.name ?? (flag === '' ? variable : `${variable} or --${flag}`);
+  };
+  return { given, read, nameOf, problems };
 }
 
-const VARIABLES: readonly string[] = PROCESS_SETTINGS.flatMap(({ variable }) => variable ?? []);
-const VALUE_FLAGS: readonly string[] = PROCESS_SETTINGS.flatMap((setting) => flagOf(setting) ?? []);
-const PLAIN_FLAGS: readonly string[] = ['help', 'version'];
-/** Flags that mean on if they have no value. */
-const SWITCHES: readonly string[] = PROCESS_SETTINGS.flatMap((setting) =>
-  setting.placeholder?.startsWith('[') === true ? (flagOf(setting) ?? []) : [],
-);
+/** Options that the user has given by the setting of another one. */
+const SAME: Readonly<Record<string, SettingName>> = {
+  etcd: 'etcd.endpoints',
+  'memory.dataFile': 'dataFile',
+};
 
-/** Returns the values of the flags, '' for a flag that takes none. */
-function readFlags(
-  args: readonly string[],
-  commands: readonly string[],
-  mistakes: string[],
-): ReadonlyMap<string, string> {
-  const options = Object.fromEntries([
-    ...VALUE_FLAGS.map((flag) => [flag, { type: 'string' }] as const),
-    ...PLAIN_FLAGS.map((flag) => [flag, { type: 'boolean' }] as const),
-    ['help', { type: 'boolean', short: 'h' }] as const,
-  ]);
-  // Not strict, since strict parsing stops at the first mistake.
-  const withValues = args.map((arg, index) => switchedOn(arg, args[index + 1]));
-  const { tokens } = parseArgs({ args: withValues, options, strict: false, tokens: true });
-  const flags = new Map<string, string>();
-  let lastUnknown = -2;
-  for (const token of tokens) {
-    // The argument after an unknown option may be its value.
-    if (token.kind === 'positional' && token.index !== lastUnknown + 1) {
-      // The argument is not quoted, since it may be an API key that was meant for an option.
-      mistakes.push(
-        token.index === 0
-          ? `Argument 1 is neither an option nor a command: ${hintFor(token.value, commands, '')}`
-          : `Unexpected argument ${token.index + 1}: see --help`,
-      );
-    }
-    if (token.kind !== 'option' || token.index === lastUnknown) continue;
-    const { name, rawName } = token;
-    const takesValue = VALUE_FLAGS.includes(name);
-    if (!takesValue && !PLAIN_FLAGS.includes(name)) {
-      // Only the position is shown of an argument that may be an API key: the one after an unknown
-      // option such as --api-key, and -kSECRET, which parseArgs takes for a list of letters.
-      const isValue = token.index === lastUnknown + 1;
-      const isShown = rawName.startsWith('--') && !isValue;
-      const what = isShown ? rawName : `in argument ${token.index + 1}`;
-      lastUnknown = token.index;
-      const hint = hintFor(name, isShown ? [...VALUE_FLAGS, ...PLAIN_FLAGS] : [], '--');
-      mistakes.push(`Unknown option ${what}: ${hint}`);
-    } else if (takesValue && (token.value === undefined || token.value === '')) {
-      mistakes.push(`${rawName} needs a value`);
-    } else if (!takesValue && token.value !== undefined) {
-      mistakes.push(`${rawName} takes no value`);
-    } else if (flags.has(name)) {
-      mistakes.push(`${rawName} is given twice`);
-    } else {
-      flags.set(name, token.value ?? '');
-    }
-  }
-  return flags;
+/** Returns the options for the backend that is configured: a data file, memory or etcd. */
+function readBackend(read: Reader['read']): Record<'dataFile' | 'memory' | 'etcd', unknown> {
+  const [etcd, named] = [readEtcd(read), read('dataFile')];
+  const path = pathOf(named);
+  const file = path === undefined ? named : resolve(path);
+  const isInMemory = read('memory') === true;
+  if (etcd !== undefined) return { dataFile: file, memory: isInMemory || undefined, etcd };
+  if (!isInMemory) return { dataFile: file ?? resolve(DEFAULT_DATA_FILE), memory: undefined, etcd };
+  return { dataFile: undefined, memory: file === undefined || { dataFile: file }, etcd };
 }
 
-/** Returns the name that was meant, if one differs in at most two letters, or else --help. */
-function hintFor(text: string, names: readonly string[], dashes: string): string {
-  const best = names.length === 0 ? '' : nearest(text.toLowerCase(), names);
-  const isNear = best !== '' && edits(text.toLowerCase(), best) <= 2;
-  return isNear ? `did you mean ${dashes}${best}?` : 'see --help';
-}
-
-/** `--memory` alone is `--memory=on`. */
-function switchedOn(arg: string, next: string | undefined): string {
-  const hasValue = next === 'on' || next === 'off';
-  return SWITCHES.some((flag) => arg === `--${flag}`) && !hasValue ? `${arg}=on` : arg;
-}
-
-/** Returns exactly one of the three backends: a data file, memory or etcd. */
-function readBackend({
-  given,
-  read,
-  report,
-}: Source): Pick<Config, 'dataFile' | 'memory' | 'etcd'> {
-  const dataFile = given('dataFile');
-  if (dataFile?.text.startsWith('file://')) report(`${dataFile.name} must be a path, not a URL`);
-  const memory = read('memory', false);
-  const endpoints = given('etcd.endpoints');
-  if (endpoints === undefined) {
-    for (const option of ETCD_OPTION_NAMES) {
-      const name = given(`etcd.${option}`)?.name;
-      if (name === undefined) continue;
-      report(`${name} is for etcd (${option}), and PETSTORE_ETCD names no endpoints`);
-    }
-    const file = dataFile && { dataFile: resolve(dataFile.text) };
-    if (memory) return { memory: file ?? true };
-    return file ?? { dataFile: resolve(DEFAULT_DATA_FILE) };
-  }
-  for (const other of [dataFile, memory ? given('memory') : undefined]) {
-    if (other !== undefined) report(`${endpoints.name} and ${other.name} exclude each other`);
-  }
-  const texts = ETCD_OPTION_NAMES.map((option) => [option, given(`etcd.${option}`)?.text]);
-  const urls = endpoints.text.split(',').map((url) => url.trim());
-  return { etcd: { ...Object.fromEntries(texts), endpoints: urls } };
-}
-
-function checkEtcd({ etcd, bodyLimitBytes }: Config, { given, report }: Source): void {
-  if (etcd === undefined) return;
-  for (const { name, sentence } of etcdProblems({ ...etcd })) {
-    report(`${given(`etcd.${name}`)?.name ?? SETTINGS[`etcd.${name}`].variable} ${sentence}`);
-  }
-  const limit = given('bodyLimitBytes');
-  if (limit !== undefined && bodyLimitBytes > MAX_ETCD_BODY_BYTES) {
-    report(`${limit.name} must be at most ${MAX_ETCD_BODY_BYTES} on etcd`);
-  }
+function readEtcd(read: Reader['read']): object | undefined {
+  const members = ETCD_OPTION_NAMES.map((name) => [name, read(`etcd.${name}`)] as const);
+  const given = members.filter(([, value]) => value !== undefined);
+  return given.length === 0 ? undefined : Object.fromEntries(given);
 }
 
 /** Without this check, a misspelt variable would silently mean the default. */
-function unknownVariables(env: Environment): readonly string[] {
-  const withPrefix = VARIABLES.map((name) => name.replace(/^(?!PETSTORE_)/, 'PETSTORE_'));
+function unknownVariables(env: Environment, start = 'PETSTORE_'): readonly string[] {
+  const variables = PROCESS_SETTINGS.map(([variable]) => variable);
+  const withPrefix = variables.map((name) => name.replace(/^(?!PETSTORE_)/, 'PETSTORE_'));
   return Object.keys(env)
     .sort()
-    .filter((name) => name.startsWith('PETSTORE_') && !VARIABLES.includes(name))
+    .filter((name) => name.startsWith(start) && !variables.includes(name))
     .filter((name) => !isOfKubernetes(name, env))
     .map((name) => {
-      const meant = VARIABLES[withPrefix.indexOf(nearest(name, withPrefix))];
+      const meant = variables[withPrefix.indexOf(nearest(name, withPrefix))];
       return `Unknown variable ${name}: did you mean ${meant}?`;
     });
 }

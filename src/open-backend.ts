@@ -3,7 +3,8 @@
  * the options name it.
  */
 
-import type { CheckedOptions } from './app-options.ts';
+import { pathOf, type AppOptions } from './app-options.ts';
+import type { Log } from './base/log.ts';
 import type { PetStore } from './model/pet-store.ts';
 import { openFileStore } from './stores/file/file-store.ts';
 import { createMemoryStore } from './stores/memory-store.ts';
@@ -11,7 +12,8 @@ import { openStartedStore } from './stores/starting-data.ts';
 
 /** `signal` ends a start that waits for a cluster. */
 export async function openBackend(
-  { store, etcd, dataFile, memory, log }: CheckedOptions,
+  { store, etcd, dataFile, memory }: AppOptions,
+  log: Log,
   signal: AbortSignal,
 ): Promise<PetStore> {
   if (store !== undefined) return store;
@@ -19,7 +21,8 @@ export async function openBackend(
     const { openEtcdStore } = await import('./stores/etcd/etcd-store.ts');
     return openEtcdStore({ ...etcd, log, signal });
   }
-  if (dataFile === undefined) return createMemoryStore();
-  if (memory) return openStartedStore(dataFile);
-  return openFileStore({ path: dataFile, log });
+  const path = pathOf(typeof memory === 'object' ? memory.dataFile : dataFile);
+  if (path === undefined) return createMemoryStore();
+  if (memory === undefined) return openFileStore({ path, log });
+  return openStartedStore(path);
 }

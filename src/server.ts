@@ -6,20 +6,18 @@
  * mistake in the configuration. Log lines go to standard error, the greeting to standard output.
  */
 
-import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { isatty } from 'node:tty';
-import zlib from 'node:zlib';
-import type { ApiKeyOption } from './api-keys/api-key.ts';
+import type { AppOptions } from './app-options.ts';
 import { readApiKeys, readApiKeysFile, type ApiKeySource } from './api-keys/read-api-keys.ts';
 import { createApp, type App } from './app.ts';
 import { messageOf } from './base/log.ts';
-import { VERSION } from './base/version.ts';
-import { COMMANDS, expandHelp, runCommand } from './commands/commands.ts';
-import { HELP } from './commands/help.ts';
-import { readConfig, type Config } from './config.ts';
+import { VERSION, nodeVersionProblem } from './base/version.ts';
+import type { Command } from './commands/command.ts';
+import { COMMANDS, HELP, runProgram } from './commands/commands.ts';
+import { readConfig, SERVICE_FLAGS, type Config } from './config.ts';
 import { readInheritedSocket } from './socket-activation.ts';
 import { connectionsOf, createHttpServer } from './http/http-server.ts';
 import { stopServer } from './http/stop-server.ts';
@@ -61,60 +59,64 @@ process.removeAllListeners('warning').on('warning', ({ name, message }) => {
   log('warn', 'Node.js warns', { cause: `${name}: ${message}` });
 });
 
-await main(expandHelp(process.argv.slice(2)));
+/** The service as a command: its work ends when it is started. */
+const service: Command = {
+  usage: HELP,
+  version: VERSION,
+  flags: { ...SERVICE_FLAGS, version: 'plain' },
+  words: Object.keys(COMMANDS),
+  async read(line, { env }) {
+    // Before anything that takes time: without a listener, SIGHUP would end the process.
+    let setHangUpHandler: (handler: () => void) => void = () => undefined;
+    const hangUpHandler = new Promise<() => void>((resolve) => (setHangUpHandler = resolve));
+    process.on('SIGHUP', () => void hangUpHandler.then((handle) => handle()));
+    const config = await readConfig(line, env, readApiKeysFile);
+    return () =>
+      run(config, setHangUpHandler).catch((error: unknown) => {
+        printError(messageOf(error));
+        // The server may listen already.
+        process.exit(1);
+      });
+  },
+};
 
-async function main(args: readonly string[]): Promise<void> {
-  // crc32 and crypto.hash are the newest functions that the service needs. They are taken from the
-  // default exports of their modules, since a named import would fail before this message.
-  if (zlib.crc32 === undefined) {
-    printError(
-      `Node.js 20 from 20.19.2 on, or 22.15.1 or later, is needed, not ${process.version}`,
-    );
-    process.exit(1);
-  }
-  try {
-    await (runCommand(args) ?? serve(args));
-  } catch (error) {
-    printError(messageOf(error));
-    process.exit(1);
-  }
+let isProgressShown = false;
+
+function showProgress(text: string): void {
+  if (!process.stderr.isTTY) return;
+  process.stderr.write(`\r${text}`);
+  isProgressShown = true;
 }
 
-async function serve(args: readonly string[]): Promise<void> {
-  // Before anything that takes time: without a listener, SIGHUP would end the process.
-  let setHangUpHandler: (handler: () => void) => void = () => undefined;
-  const hangUpHandler = new Promise<() => void>((resolve) => (setHangUpHandler = resolve));
-  process.on('SIGHUP', () => void hangUpHandler.then((handle) => handle()));
-  const result = await readConfig(process.env, args, readApiKeysFile, Object.keys(COMMANDS));
-  // Diagnostic reports and child processes have the environment, and must not have an API key.
-  delete process.env['PETSTORE_API_KEYS'];
-  switch (result.kind) {
-    case 'help':
-      process.stdout.write(HELP);
-      return;
-    case 'version':
-      process.stdout.write(`${VERSION}\n`);
-      return;
-    case 'mistakes':
-      for (const mistake of result.mistakes) printError(mistake);
-      process.exitCode = 2;
-      return;
-    case 'run':
-      await run(result.config, result.apiKeys, setHangUpHandler);
-  }
+/** Writes lines, after the progress of a command is cleared. */
+function write(stream: NodeJS.WriteStream, text: string): void {
+  if (isProgressShown) process.stderr.write('\r\x1b[K');
+  isProgressShown = false;
+  stream.write(text.endsWith('\n') ? text : `${text}\n`);
 }
+
+function printError(message: string): void {
+  write(process.stderr, `petstore: ${message}`);
+}
+
+const env = { ...process.env };
+// Diagnostic reports and child processes have the environment, and must not have an API key.
+delete process.env['PETSTORE_API_KEYS'];
+const nodeProblem = nodeVersionProblem(process.version);
+if (nodeProblem !== undefined) {
+  printError(nodeProblem);
+  process.exit(1);
+}
+const context = { env, print: (text: string) => write(process.stdout, text), showProgress };
+process.exitCode = await runProgram(process.argv.slice(2), service, context, printError);
 
 async function run(
-  config: Config,
-  apiKeys: readonly ApiKeyOption[],
+  { host, port, options, generatedKey, apiKeySource }: Config,
   setHangUpHandler: (handler: () => void) => void,
 ): Promise<void> {
-  const generatedKey = apiKeys.length === 0 ? randomBytes(24).toString('base64url') : undefined;
-  const backend = describeBackend(config);
-  const { port, host, apiKeySource, ...options } = config;
+  const backend = describeBackend(options);
   const app = createApp({
     ...options,
-    apiKeys: generatedKey === undefined ? apiKeys : [generatedKey],
     log,
     runtime: {
       nodeVersion: process.version,
@@ -139,7 +141,8 @@ async function run(
   // inherited socket, clients wait in its queue until the service has started.
   if (inheritedSocket !== undefined) await open();
   if (isStopping()) return;
-  const url = await listen(server, config, inheritedSocket);
+  const address = await listen(server, host, port, inheritedSocket);
+  const url = address === undefined ? undefined : `${address}${options.prefix ?? ''}`;
   await open();
   if (isStopping()) return;
   const { total: pets } = await app.pets.count();
@@ -150,7 +153,7 @@ async function run(
     pets,
     pid: process.pid,
   });
-  process.stdout.write(greeting(url, backend.sentence, generatedKey, config.page));
+  process.stdout.write(greeting(url, backend.sentence, generatedKey, options.page === true));
 }
 
 interface Backend {
@@ -160,7 +163,7 @@ interface Backend {
   readonly sentence: string;
 }
 
-function describeBackend({ dataFile, memory, etcd }: Config): Backend {
+function describeBackend({ dataFile, memory, etcd }: AppOptions): Backend {
   if (etcd !== undefined) {
     const { endpoints, prefix = DEFAULT_PREFIX } = etcd;
     return {
@@ -170,21 +173,19 @@ function describeBackend({ dataFile, memory, etcd }: Config): Backend {
   }
   if (dataFile !== undefined) {
     const sentence = `keeps its pets in ${dataFile}, with a journal next to it`;
-    return { details: { dataFile }, sentence };
+    return { details: { dataFile: String(dataFile) }, sentence };
   }
   const inMemory = 'keeps its pets in memory only, until it ends';
-  return typeof memory === 'object'
-    ? {
-        details: { ...memory, memory: true },
-        sentence: `${inMemory}; it began with those of ${memory.dataFile}`,
-      }
-    : { details: { memory: true }, sentence: inMemory };
+  if (typeof memory !== 'object') return { details: { memory: true }, sentence: inMemory };
+  const sentence = `${inMemory}; it began with those of ${memory.dataFile}`;
+  return { details: { dataFile: String(memory.dataFile), memory: true }, sentence };
 }
 
 /** Listens. Resolves with the URL, or undefined for a Unix socket, which has no URL. */
 async function listen(
   server: Server,
-  { host, port, prefix }: Config,
+  host: string,
+  port: number,
   inheritedSocket: number | undefined,
 ): Promise<string | undefined> {
   const isInherited = inheritedSocket !== undefined;
@@ -203,7 +204,7 @@ async function listen(
   const bound = server.address() as AddressInfo | string | null;
   if (typeof bound !== 'object' || bound === null) return undefined;
   const { address, family } = bound;
-  return `http://${family === 'IPv6' ? `[${address}]` : address}:${bound.port}${prefix}`;
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${bound.port}`;
 }
 
 /**
@@ -290,19 +291,14 @@ function createHangUpHandler(app: App, source: ApiKeySource, stopService: () => 
 
 /** Puts the keys of the file in force, unless the file has a mistake. */
 async function reloadKeys(app: App, source: ApiKeySource): Promise<void> {
-  const mistakes: string[] = [];
-  const keys = await readApiKeys(source, readApiKeysFile, mistakes);
+  const { apiKeys, mistakes } = await readApiKeys(source, readApiKeysFile);
   if (mistakes.length > 0) {
     failedKeyReloads += 1;
     log('error', 'Kept the API keys in force', { cause: mistakes.join('; ') });
   } else {
-    app.setApiKeys(keys);
-    log('info', 'Read the API keys again', { keys: keys.length });
+    app.setApiKeys(apiKeys);
+    log('info', 'Read the API keys again', { keys: apiKeys.length });
   }
-}
-
-function printError(message: string): void {
-  process.stderr.write(`petstore: ${message}\n`);
 }
 
 function greeting(

@@ -4,10 +4,11 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { test } from 'node:test';
+import { OPTION_NAMES } from '../src/app-options.ts';
 import { VERSION } from '../src/base/version.ts';
+import { flagOf, PROCESS_SETTINGS } from '../src/config.ts';
 import { STATUS_OF_CODE } from '../src/http/api-error.ts';
 import { checksOf } from '../src/kit/checks.ts';
-import { OPTION_NAMES } from '../src/settings.ts';
 import { tempDir } from './support/disk/temp-dir.ts';
 import { freePort } from './support/http/service.ts';
 import { needs, run } from './support/process/program.ts';
@@ -133,6 +134,19 @@ test('Each npm command that a page shows is one of package.json', () => {
       assert.ok(commands.includes(name), shown);
     }
   }
+});
+
+test('The table of the configuration has every variable, and its flag', () => {
+  const [, table = ''] = /\n\| Environment \|([^]*?)\n\n/.exec(readme) ?? [];
+  const cells = table.split('\n').map((row) => row.split('|').slice(1, 3));
+  const listed = cells.flatMap(([variables = '', flag = '']) =>
+    Array.from(variables.matchAll(/`([A-Z_]+)`/g), ([, name]) => [name, flag.trim()]),
+  );
+  const expected = PROCESS_SETTINGS.map((setting) => {
+    const flag = flagOf(setting);
+    return [setting[0], flag === undefined ? '' : `\`--${flag}\``];
+  });
+  assert.deepEqual(listed.sort(), expected.sort());
 });
 
 test('The table of options has every option of an app', () => {

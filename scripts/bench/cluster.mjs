@@ -134,8 +134,9 @@ async function measureStart(bench, { endpoints }) {
   dataFile(bench.folder, PETS);
   const from = freshData(bench.folder, 'to-etcd', PETS);
   const prefix = 'bench-start/';
-  const copyPets = fileURLToPath(new URL('../../dist/commands/copy-pets.js', import.meta.url));
-  const args = [copyPets, '--from', from, '--to-etcd', endpoints.join(','), '--prefix', prefix];
+  const server = fileURLToPath(new URL('../../dist/server.js', import.meta.url));
+  const target = ['--to-etcd', endpoints.join(','), '--etcd-prefix', prefix];
+  const args = [server, 'copy-pets', '--from', from, ...target];
   execFileSync(bench.node, args, { stdio: 'ignore' });
   const starts = [];
   for (let round = 0; round < bench.rounds; round += 1) {

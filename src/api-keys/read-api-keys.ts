@@ -9,56 +9,80 @@
 
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
+import { userInfo } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../base/log.ts';
-import {
-  apiKeyProblem,
-  duplicateProblems,
-  keyNameProblem,
-  MAX_API_KEYS,
-  type ApiKeyOption,
-  type LocatedKey,
-  type NamedApiKey,
-} from './api-key.ts';
+import { problemTexts, type Problem } from '../base/problem.ts';
+import { apiKeyProblems, type ApiKeyOption, type NamedApiKey } from './api-key.ts';
+
+/** A setting that the user has given. */
+export interface GivenText {
+  /** The flag or the variable. */
+  readonly name: string;
+  readonly text: string;
+}
 
 export interface ApiKeySource {
   /** Keys, separated by commas: the environment variable. */
-  readonly list: string | undefined;
-  /** A file with more keys. */
-  readonly file: string | undefined;
+  readonly list?: GivenText | undefined;
+  /** The path of a file with more keys. */
+  readonly file?: GivenText | undefined;
 }
 
 export type ReadTextFile = (path: string) => Promise<string>;
 
-/** Resolves with all keys of a source. Adds its errors to `mistakes`. */
+/** A key, and where it is: `line 7 of PETSTORE_API_KEYS_FILE`. */
+type LocatedKey = readonly [option: ApiKeyOption, where: string];
+
+/** Resolves with all keys of a source, or with what is wrong with them. */
 export async function readApiKeys(
   { list, file }: ApiKeySource,
   readTextFile: ReadTextFile,
-  mistakes: string[],
-): Promise<readonly ApiKeyOption[]> {
-  const keys: LocatedKey[] = [];
-  for (const [index, text] of list?.split(',').entries() ?? []) {
-    const option = text.trim();
-    const where = `PETSTORE_API_KEYS, key ${index + 1}`;
-    const problem = apiKeyProblem(option);
-    if (problem === undefined) keys.push({ option, where });
-    else mistakes.push(`${where}: ${problem}`);
-  }
+): Promise<{ readonly apiKeys: readonly ApiKeyOption[]; readonly mistakes: readonly string[] }> {
+  const texts = list?.text.split(',') ?? [];
+  const keys: LocatedKey[] = texts.map((text, index) => {
+    return [text.trim(), `key ${index + 1} of ${list?.name}`];
+  });
+  const problems: Problem[] = [];
   if (file !== undefined) {
+    const name = isLikePath(file.text) ? `${file.name} (${file.text})` : file.name;
     try {
-      keys.push(...parseKeysFile(await readTextFile(file), mistakes));
+      keys.push(...parseKeysFile(name, await readTextFile(file.text), problems));
     } catch (error) {
-      // The path is omitted, because it may be a misplaced key.
-      const cause = messageOf(error).replace(`, open '${file}'`, '');
-      mistakes.push(`The API keys file cannot be read: ${cause}`);
+      problems.push({ option: name, sentence: `cannot be read${causeOf(error, file.text)}` });
     }
   }
-  if (keys.length > MAX_API_KEYS) {
-    mistakes.push(`There are ${keys.length} API keys, and at most ${MAX_API_KEYS} are allowed`);
-  } else {
-    mistakes.push(...duplicateProblems(keys).slice(0, MAX_TOLD_LINES));
+  const apiKeys = keys.map(([option]) => option);
+  if (keys.length > 0) problems.push(...apiKeyProblems(apiKeys, 'apiKeys'));
+  const whereOf = new Map(keys.map(([, where], index) => [`apiKeys[${index}]`, where]));
+  const all = [list?.name, file?.name].filter((name) => name !== undefined).join(' and ');
+  const nameOf = (option: string): string => {
+    return whereOf.get(option) ?? (option === 'apiKeys' ? all : option);
+  };
+  return { apiKeys, mistakes: problemTexts(problems, nameOf) };
+}
+
+/**
+ * Returns true for a path that begins as one and has short plain names. Other texts are not shown,
+ * since they may be an API key that was meant for PETSTORE_API_KEYS.
+ */
+function isLikePath(text: string): boolean {
+  return /^(?:\.{0,2}|~|[A-Za-z]:)(?:[\\/][\w. -]{1,24})+$/.test(text);
+}
+
+/** Returns the cause without the path, and the user if the user must not read the file. */
+function causeOf(error: unknown, path: string): string {
+  const cause = messageOf(error).replace(`, open '${path}'`, '');
+  return /\b(EACCES|EPERM)\b/.test(cause) ? ` by ${userName()}: ${cause}` : `: ${cause}`;
+}
+
+function userName(): string {
+  try {
+    return `the user ${userInfo().username}`;
+  } catch {
+    // A container may run as a user id that has no name.
+    return 'the user of this process';
   }
-  return keys.map(({ option }) => option);
 }
 
 const MAX_FILE_BYTES: number = 1 << 20;
@@ -96,23 +120,20 @@ export async function readApiKeysFile(path: string): Promise<string> {
   }
 }
 
-const MAX_TOLD_LINES = 20;
-
-function parseKeysFile(text: string, mistakes: string[]): readonly LocatedKey[] {
+function parseKeysFile(name: string, text: string, problems: Problem[]): readonly LocatedKey[] {
   const keys: LocatedKey[] = [];
-  let faults = 0;
+  const earlier = problems.length;
   for (const [index, untrimmed] of text.split('\n').entries()) {
     const line = untrimmed.trim();
     if (line === '' || line.startsWith('#')) continue;
-    const where = `The API keys file, line ${index + 1}`;
+    const where = `line ${index + 1} of ${name}`;
     const parsed = lacksKey(untrimmed) ? MISSING_KEY : parseLine(line);
-    if (typeof parsed !== 'string') keys.push({ option: parsed, where });
-    else if (++faults <= MAX_TOLD_LINES) mistakes.push(`${where}: ${parsed}`);
+    if (typeof parsed !== 'string') keys.push([parsed, where]);
+    else problems.push({ option: where, sentence: parsed });
   }
-  if (faults > MAX_TOLD_LINES) {
-    mistakes.push(`The API keys file: ${faults - MAX_TOLD_LINES} more lines are not valid keys`);
+  if (keys.length === 0 && problems.length === earlier) {
+    problems.push({ option: name, sentence: 'must have at least one API key' });
   }
-  if (keys.length === 0) mistakes.push(`The API keys file holds no valid key`);
   return keys;
 }
 
@@ -123,18 +144,14 @@ function parseLine(line: string): NamedApiKey | string {
   const name = hasName ? words.shift()!.slice(0, -1) : undefined;
   const [key = '', right, ...others] = words;
   if (others.length > 0 || (right !== undefined && right !== READ_METRICS)) {
-    return `expected [NAME: ]KEY[ ${READ_METRICS}], with spaces only between the parts`;
+    return `must be [NAME: ]KEY[ ${READ_METRICS}], with spaces only between the parts`;
   }
-  const problem = name === undefined ? undefined : keyNameProblem(name);
-  return (
-    problem ??
-    apiKeyProblem(key) ??
-    lineProblem(key, hasName) ?? { key, name, only: right === undefined ? undefined : 'metrics' }
-  );
+  const isMissing = hasName && (key === READ_METRICS || key.startsWith('#'));
+  return isMissing ? MISSING_KEY : { key, name, only: right === undefined ? undefined : 'metrics' };
 }
 
 const READ_METRICS = 'read-metrics';
-const MISSING_KEY = 'the key is missing';
+const MISSING_KEY = 'has no key';
 
 /**
  * True for `NAME: ` and ` read-metrics`: what a script writes whose variable for the key is empty.
@@ -143,16 +160,3 @@ const MISSING_KEY = 'the key is missing';
 function lacksKey(untrimmed: string): boolean {
   return /^\s*\S+:[ \t]+\r?$/.test(untrimmed) || /^[ \t]+read-metrics\s*$/.test(untrimmed);
 }
-
-/**
- * Returns why a valid key is refused in a file: it looks like a digest, which is not a secret; or a
- * name comes before it, and it is `read-metrics` or looks like a comment, so the key is missing.
- */
-function lineProblem(key: string, hasName: boolean): string | undefined {
-  if (/^[0-9a-fA-F]{64}$/.test(key)) return LIKE_A_DIGEST;
-  const isMissing = hasName && (key === READ_METRICS || key.startsWith('#'));
-  return isMissing ? MISSING_KEY : undefined;
-}
-
-const LIKE_A_DIGEST =
-  '64 hex digits look like a digest: write sha256: before them, or give the digest of this key';

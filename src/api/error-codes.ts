@@ -40,7 +40,7 @@ const MEANINGS: Readonly<Record<ErrorCode, readonly [description: string, remedy
     'Send a valid API key: `Authorization: Bearer <API_KEY>`',
   ],
   not_found: [
-    'The animal cannot be found',
+    'No animal has this id, or the id is not an int64',
     'Take an id from a list, or from the response to a create',
   ],
   unknown_path: [
@@ -54,11 +54,11 @@ const MEANINGS: Readonly<Record<ErrorCode, readonly [description: string, remedy
     'Send it again on a new connection',
   ],
   operation_removed: [
-    'The operation was removed on its announced date',
+    'The operation was removed on its announced date, for every valid API key',
     'Use the replacement that `Link` names',
   ],
   body_too_large: [
-    'The body is longer than the limit',
+    'The body is longer than the limit, which the operator can configure',
     'Send a shorter body: the message names the limit',
   ],
   unsupported_media_type: [
@@ -78,7 +78,7 @@ const MEANINGS: Readonly<Record<ErrorCode, readonly [description: string, remedy
     'Send fewer or shorter header fields: the message names the limit',
   ],
   outcome_unknown: [
-    'The animal may be stored, now or later',
+    'The animal may be stored, now or later: a disk sync or a call to etcd failed',
     'Retry the request if it had an `Idempotency-Key`. Otherwise look for the animal in the list ' +
       'before you add it again',
   ],

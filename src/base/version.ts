@@ -1,2 +1,17 @@
 /** The version in package.json, repeated here because dist runs without that file. */
 export const VERSION = '1.2.0';
+
+/**
+ * Returns why a version of Node.js is not supported, or undefined if it is. The versions are those
+ * of `engines` in package.json: older ones read some malformed requests differently from a proxy
+ * (CVE-2025-23167).
+ */
+export function nodeVersionProblem(version: string): string | undefined {
+  const [major = 0, minor = 0, patch = 0] = version.replace('v', '').split('.').map(parseFloat);
+  const isAtLeast = (leastMinor: number, leastPatch: number): boolean =>
+    minor > leastMinor || (minor === leastMinor && patch >= leastPatch);
+  if (major > 22 || (major === 22 && isAtLeast(15, 1)) || (major === 20 && isAtLeast(19, 2))) {
+    return undefined;
+  }
+  return `Node.js 20 from 20.19.2 on, or 22.15.1 or later, is needed, not ${version}`;
+}

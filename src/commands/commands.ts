@@ -1,57 +1,117 @@
 /**
- * The commands of the program, in addition to serving: `petstore NAME`, or `node dist/server.js
- * NAME`. Each is a module of this folder that reads process.argv and runs when it is loaded.
+ * The commands of the program, `petstore NAME`, beside the service itself, which is what runs
+ * without a name. Each is a module that is loaded if it is named.
+ *
+ * What is wrong with a command line is printed, each mistake on a line, with exit code 2. An error
+ * that a command throws is printed on one line, with exit code 1.
  */
 
-interface Command {
+import { readCommandLine } from '../base/command-line.ts';
+import { messageOf } from '../base/log.ts';
+import { flagOf, PROCESS_SETTINGS } from '../config.ts';
+import type { Command, Context } from './command.ts';
+
+interface CommandEntry {
   /** What may follow it. */
   readonly args: string;
   readonly help: string;
-  load(): Promise<unknown>;
+  load(): Promise<Command>;
 }
 
-export type CommandName = 'make-key' | 'check-data' | 'copy-pets' | 'init-etcd' | 'conformance';
-
-export const COMMANDS: Readonly<Record<CommandName, Command>> = {
+export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
   'make-key': {
     args: '[name]',
     help: 'print a new API key, and its line for the API keys file',
-    load: () => import('./make-key.ts'),
+    load: async () => (await import('./make-key.ts')).makeKey,
   },
   'check-data': {
     args: '[file]',
     help: 'check a data file and its journal, and change nothing',
-    load: () => import('./check-data.ts'),
+    load: async () => (await import('./check-data.ts')).checkData,
   },
   'copy-pets': {
     args: '<options>',
     help: 'copy pets between a data file and an etcd cluster',
-    load: () => import('./copy-pets.ts'),
+    load: async () => (await import('./copy-pets.ts')).copyPets,
   },
   'init-etcd': {
     args: '[--etcd URLS]',
     help: 'make a new log in an etcd cluster, before the first start',
-    load: () => import('./init-etcd.ts'),
+    load: async () => (await import('./init-etcd.ts')).initEtcdCommand,
   },
   conformance: {
     args: 'URL --key KEY',
     help: 'check a service against the API specification',
-    load: () => import('./conformance.ts'),
+    load: async () => (await import('./conformance.ts')).conformance,
+  },
+  help: {
+    args: '[command]',
+    help: 'show this help, or that of a command',
+    load: async () => showHelp,
   },
 };
 
-/** Runs the command that the arguments name. Returns undefined if they name none. */
-export function runCommand(args: readonly string[]): Promise<unknown> | undefined {
-  const [name = '', ...rest] = args;
-  if (!Object.hasOwn(COMMANDS, name)) return undefined;
-  // The command reads its arguments as if it were a separate program.
-  process.argv.splice(2, Infinity, ...rest);
-  return COMMANDS[name as CommandName].load();
+const COLUMNS = [26, 30] as const;
+
+export const HELP: string = `Usage: petstore [options]    serves pets over HTTP, from a JSON file or an etcd cluster
+       petstore <command>    runs one of the commands below
+
+From a build: node dist/server.js [options] or <command>. If no API key is configured, a random one
+is generated and printed once at start.
+
+Commands:
+${Object.entries(COMMANDS)
+  .map(([name, { args, help }]) => `  ${`${name} ${args}`.padEnd(COLUMNS[0])}${help}\n`)
+  .join('')}
+Options, and the environment variables that they override:
+${PROCESS_SETTINGS.map((setting) => {
+  const [variable, placeholder, help] = setting;
+  const first = placeholder === '' ? '' : `--${flagOf(setting)} ${placeholder}`;
+  return `  ${first.padEnd(COLUMNS[0])}${variable.padEnd(COLUMNS[1])}${help}\n`;
+}).join('')}  -h, --help                show this help and exit
+  --version                 show the version and exit
+`;
+
+const showHelp: Command = {
+  usage: HELP,
+  operands: 1,
+  read({ operands: [name], mistakes }, { print }) {
+    const entry = name === undefined ? undefined : entryOf(name);
+    // The name is not quoted, like any other argument.
+    if (name !== undefined && entry === undefined) {
+      mistakes.push('Argument 1 is not a command: see --help');
+    }
+    return async () => print(entry === undefined ? HELP : (await entry.load()).usage);
+  },
+};
+
+function entryOf(name: string): CommandEntry | undefined {
+  return Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
 }
 
-/** Replaces `help` and `help NAME` by the arguments that show that help. */
-export function expandHelp(args: readonly string[]): readonly string[] {
-  const [first, command = ''] = args;
-  if (first !== 'help') return args;
-  return Object.hasOwn(COMMANDS, command) ? [command, '--help'] : ['--help'];
+/** Runs the command that the arguments name, or else the service. Resolves with the exit code. */
+export async function runProgram(
+  args: readonly string[],
+  service: Command,
+  context: Context,
+  printError: (message: string) => void,
+): Promise<number> {
+  try {
+    const [name = '', ...rest] = args;
+    const entry = entryOf(name);
+    const command = entry === undefined ? service : await entry.load();
+    const line = readCommandLine(entry === undefined ? args : rest, command);
+    const { usage, version = '' } = command;
+    const shown = line.flags.has('help') ? usage : line.flags.has('version') ? version : '';
+    if (shown !== '') {
+      context.print(shown);
+      return 0;
+    }
+    const work = await command.read(line, context);
+    for (const mistake of line.mistakes) printError(mistake);
+    return line.mistakes.length > 0 ? 2 : ((await work()) ?? 0);
+  } catch (error) {
+    printError(messageOf(error));
+    return 1;
+  }
 }

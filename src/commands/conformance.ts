@@ -1,9 +1,32 @@
-/**
- * Checks any pet store service against the API specification (kit/README.md).
- *
- *     petstore conformance https://host/v1 --key KEY
- */
+/** Checks any pet store service against the API specification (kit/README.md). */
 
-import { runCommand } from '../kit/command.ts';
+import type { FlagKind } from '../base/command-line.ts';
+import { HELP, runCommand } from '../kit/command.ts';
+import type { Command } from './command.ts';
 
-process.exitCode = await runCommand(process.argv.slice(2), process.env);
+const FLAGS: Readonly<Record<string, FlagKind>> = {
+  key: 'text',
+  level: 'text',
+  only: 'texts',
+  list: 'plain',
+  wait: 'text',
+  header: 'texts',
+  category: 'text',
+  'expected-failures': 'text',
+  strict: 'plain',
+  reporter: 'text',
+  output: 'text',
+  version: 'plain',
+};
+
+export const conformance: Command = {
+  usage: HELP,
+  flags: FLAGS,
+  operands: 1,
+  read({ flags, operands }, { env }) {
+    const args = [...flags].flatMap(([name, value]) =>
+      FLAGS[name] === 'plain' ? `--${name}` : value.split('\n').map((text) => `--${name}=${text}`),
+    );
+    return () => runCommand([...args, ...operands], env);
+  },
+};

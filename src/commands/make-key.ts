@@ -1,30 +1,24 @@
-/**
- * Prints a new API key for the client, and the line with its digest for the API keys file.
- *
- *     petstore make-key [NAME]
- */
+/** Prints a new API key for the client, and the line with its digest for the API keys file. */
 
-import crypto, { randomBytes } from 'node:crypto';
-import { keyNameProblem } from '../api-keys/api-key.ts';
+import crypto from 'node:crypto';
+import { createApiKey, keyNameProblem } from '../api-keys/api-key.ts';
+import type { Command } from './command.ts';
 
-const USAGE = 'Usage: petstore make-key [NAME]';
+export const makeKey: Command = {
+  usage: `Usage: petstore make-key [NAME]
 
-const [name, ...others] = process.argv.slice(2);
-const problem = name === undefined ? undefined : keyNameProblem(name);
-
-if ((name === '--help' || name === '-h') && others.length === 0) {
-  console.log(
-    `${USAGE}\n\nPrints a new API key for the client, and its line for the API keys file.`,
-  );
-} else if (others.length > 0 || name?.startsWith('-') || problem !== undefined) {
-  console.error(USAGE + (problem === undefined ? '' : `\n${problem}`));
-  process.exitCode = 2;
-} else {
-  const key = randomBytes(24).toString('base64url');
-  const line = name === undefined ? '' : `${name}: `;
-  const digest = crypto.hash('sha256', key, 'hex');
-  console.log(
-    `# The API key, for the client:\n${key}\n` +
-      `# Its line, for the API keys file:\n${line}sha256:${digest}`,
-  );
-}
+Prints a new API key for the client, and its line for the API keys file.
+`,
+  operands: 1,
+  read({ operands: [name], mistakes }, { print }) {
+    const problem = name === undefined ? undefined : keyNameProblem(name);
+    if (problem !== undefined) mistakes.push(`NAME ${problem}`);
+    return async () => {
+      const key = createApiKey();
+      const digest = crypto.hash('sha256', key, 'hex');
+      print(`# The API key, for the client:\n${key}`);
+      print('# Its line, for the API keys file:');
+      print(`${name === undefined ? '' : `${name}: `}sha256:${digest}`);
+    };
+  },
+};

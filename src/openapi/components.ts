@@ -16,6 +16,7 @@ import type {
   ResponseObject,
   Schema,
 } from './types.ts';
+import { ERROR_CODES } from '../api/error-codes.ts';
 import { GET_PET_DEPRECATION } from '../api/operations.ts';
 import { PETS_PATH } from '../api/paths.ts';
 
@@ -41,18 +42,32 @@ export function jsonContent(schema: Schema, examples: Named<unknown>): Named<Med
   return { 'application/json': { schema, examples: Object.fromEntries(named) } };
 }
 
-/** Describes a response with an Error body. `examples` maps a name to a code and its message. */
+/**
+ * Describes a response with an Error body by what its codes mean. `examples` maps a name to a code
+ * and its message; other codes have no example.
+ */
 export function describedError(
-  description: string,
   examples: Named<`${ErrorCode}: ${string}`>,
   headers: Named<HeaderObject> = {},
+  withoutExample: readonly ErrorCode[] = [],
 ): ResponseObject {
-  const bodies = Object.entries(examples).map(([name, example]) => {
+  const errors = Object.entries(examples).map(([name, example]) => {
     const end = example.indexOf(': ');
-    return [name, new ApiError(example.slice(0, end) as ErrorCode, example.slice(end + 2)).body];
+    const error = new ApiError(example.slice(0, end) as ErrorCode, example.slice(end + 2));
+    return [name, error] as const;
   });
-  const content = jsonContent(schemaRef('Error'), Object.fromEntries(bodies));
-  return { description, headers, content };
+  const codes = new Set([...errors.map(([, { code }]) => code), ...withoutExample]);
+  const meanings = Array.from(codes, (code) => ERROR_CODES[code]!);
+  const isOneStatus = new Set(meanings.map(({ status }) => status)).size === 1;
+  const sentences = meanings.map(({ status, description }) =>
+    isOneStatus ? description : `${status}: ${description}`,
+  );
+  const bodies = errors.map(([name, { body }]) => [name, body]);
+  return {
+    description: sentences.join('. '),
+    headers,
+    content: jsonContent(schemaRef('Error'), Object.fromEntries(bodies)),
+  };
 }
 
 /** Describes a header field that only some of the responses have. */
@@ -134,13 +149,11 @@ const RETRY_AFTER: Named<HeaderObject> = {
 };
 
 const STARTING: ResponseObject = describedError(
-  'The service is starting',
   { starting: 'unavailable: The service is starting' },
   RETRY_AFTER,
 );
 
 const UNAVAILABLE: ResponseObject = describedError(
-  'The service is starting, stopping, or unable to store animals',
   {
     starting: 'unavailable: The service is starting',
     stopping: 'unavailable: The service is stopping',
@@ -149,7 +162,6 @@ const UNAVAILABLE: ResponseObject = describedError(
 );
 
 const UNAUTHORIZED: ResponseObject = describedError(
-  'The API key is missing or invalid',
   {
     missing: 'unauthorized: An API key is required: Authorization: Bearer <API_KEY>',
     invalid: 'unauthorized: The API key is not valid',
@@ -162,11 +174,8 @@ const UNAUTHORIZED: ResponseObject = describedError(
   },
 );
 
-/** Failures before a request reaches its operation, and failures of the service itself. */
+/** Any other failure, before a request reaches its operation or of the service itself. */
 const FAILURE: ResponseObject = describedError(
-  'Any other failure: 405 the path does not support the method, 408 the request did not arrive ' +
-    'in time, 417 unknown Expect, 431 header too large, 500 the service failed, 501 unsupported ' +
-    'transfer coding, 505 unsupported HTTP version',
   {
     expectation: 'expectation_failed: Expect must be 100-continue, not "200-ok"',
     header: 'headers_too_large: The header is longer than 16384 bytes',
@@ -178,9 +187,10 @@ const FAILURE: ResponseObject = describedError(
   {
     Allow: optionalField('With 405: the methods that the path supports', 'GET, HEAD, OPTIONS'),
   },
+  ['request_timeout'],
 );
 
-const MALFORMED: ResponseObject = describedError('The request is not well-formed', {
+const MALFORMED: ResponseObject = describedError({
   brokenEncoding: 'malformed_request: The query "%zz" has broken percent-encoding',
   host: 'malformed_request: Host "a,b" is not a host',
 });

@@ -190,7 +190,7 @@ const LIST_PETS: OperationObject = {
         none: [],
       }),
     },
-    400: describedError('A parameter is invalid, or the request is malformed', {
+    400: describedError({
       invalidParameters: `invalid_parameter: ${NO_LIMIT}; ${NO_STATUS}`,
       brokenEncoding: 'malformed_request: The query "%zz" has broken percent-encoding',
     }),
@@ -239,17 +239,16 @@ const CREATE_PET: OperationObject = {
         withoutStatus: { id: 2, ...MIA },
       }),
     },
-    400: describedError('The body is not a NewPet, or the request is malformed', {
+    400: describedError({
       invalidKey:
         'invalid_idempotency_key: Idempotency-Key must be 1 to 255 visible ASCII characters',
       invalidFields: `invalid_body: name is required; ${NO_CATEGORY}; ${NO_STATUS}`,
       noBody: 'invalid_json: A body is required, and it must be JSON',
     }),
-    413: describedError('The body is longer than the limit, which the operator can configure', {
+    413: describedError({
       byDefault: `body_too_large: The body is longer than ${BODY_LIMIT}`,
     }),
     415: describedError(
-      'The Content-Type is not application/json, or the body has a content coding',
       {
         contentType:
           'unsupported_media_type: Content-Type must be application/json, not "text/plain"',
@@ -264,17 +263,13 @@ const CREATE_PET: OperationObject = {
         ),
       },
     ),
-    422: describedError('The Idempotency-Key was used for another animal; nothing was stored', {
+    422: describedError({
       otherPet: 'idempotency_key_reused: The key was used for another pet, the one with the id 1',
     }),
-    500: describedError(
-      'It is not known whether the animal is stored, or will be, because a disk sync or a call ' +
-        'to etcd failed (outcome_unknown). Or the service failed (internal_error)',
-      {
-        unknown: `outcome_unknown: It is not known whether the pet was stored: ${SYNC_FAILED}`,
-        internal: 'internal_error: The service failed to respond',
-      },
-    ),
+    500: describedError({
+      unknown: `outcome_unknown: It is not known whether the pet was stored: ${SYNC_FAILED}`,
+      internal: 'internal_error: The service failed to respond',
+    }),
     503: responseRef('Unavailable'),
   },
 };
@@ -304,7 +299,6 @@ const GET_PET: OperationObject = {
       content: jsonContent(schemaRef('Pet'), { found: { id: 1, ...REX } }),
     },
     404: describedError(
-      'The animal cannot be found: no animal has this id, or petId is not an int64',
       {
         noSuchPet: 'not_found: There is no pet with the id "4711"',
         noInt64: 'not_found: There is no pet with the id "Rex"',
@@ -312,7 +306,6 @@ const GET_PET: OperationObject = {
       DEPRECATION,
     ),
     410: describedError(
-      `The operation is removed. From ${removedOn} on it returns this for ` + 'every valid API key',
       {
         removed: `operation_removed: getPet was removed on ${removedOn}, use ${PETS_PATH}`,
       },

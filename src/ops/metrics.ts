@@ -2,8 +2,8 @@
  * Metrics, for a scraper with an API key.
  *
  * Each request costs a few additions here. All other figures are collected when the metrics are
- * read. The compiler demands a value for each metric of the table below. The metrics of the process
- * have the names that Prometheus and its dashboards expect.
+ * read: the table in `readMetrics` has a row for each, with its type, name, help and value. The
+ * metrics of the process have the names that Prometheus and its dashboards expect.
  */
 
 import { monitorEventLoopDelay, type IntervalHistogram } from 'node:perf_hooks';
@@ -14,7 +14,7 @@ import type { KeyUse } from '../http/bearer.ts';
 import type { RequestSummary } from '../http/handle-request.ts';
 import { PET_STATUSES } from '../model/pet.ts';
 import type { PetCount, StoreStats } from '../model/pet-store.ts';
-import { encodeMetric, type MetricValue, type Sample } from './prometheus.ts';
+import { encodeMetrics, type MetricTable, type Sample } from './prometheus.ts';
 import type { Runtime } from './runtime.ts';
 
 export interface Metrics {
@@ -41,70 +41,6 @@ export interface MetricsSources {
   readonly runtime: Runtime | undefined;
 }
 
-/** The help of each metric, by its type. */
-const HELP = {
-  counter: {
-    petstore_http_requests_total:
-      'Responses by operation (empty if the request has none) and HTTP status, except for ' +
-      'requests that node:http refuses while it parses them',
-    petstore_http_response_body_bytes_total: 'Bytes of all response bodies',
-    petstore_api_key_requests_total:
-      'Requests with a valid API key, by its name, empty for keys without one',
-    petstore_store_refused_creates_total: 'Creates that the store refused',
-    petstore_store_unknown_creates_total: 'Creates of which nobody knows whether they were stored',
-    petstore_store_evicted_idempotency_keys_total:
-      'Idempotency keys that were dropped before their time, to make room for newer keys',
-    petstore_etcd_calls_total: 'Calls to etcd, by purpose, result and endpoint',
-    petstore_etcd_lost_rounds_total: 'Proposals whose slot another process had already taken',
-    petstore_http_refused_connections_total:
-      'Connections that were refused, since too many were open',
-    petstore_api_key_reload_failures_total:
-      'Failed reloads of the API keys, which left the keys in force',
-    process_cpu_seconds_total: 'User and system CPU time of the process in seconds',
-  },
-  gauge: {
-    petstore_api_key_last_used_timestamp_seconds:
-      'When a request with the API key began last, 0 if none did since the start of the process',
-    petstore_pets: 'Pets by status, empty for pets without a status',
-    petstore_store_can_store:
-      '1 while creates can be stored; 0 while they cannot, and for five seconds after a create ' +
-      'that could not be stored',
-    petstore_store_idempotency_keys: 'Idempotency keys in memory',
-    petstore_store_queue_length: 'Creates that wait for a commit',
-    petstore_store_journal_bytes: 'Length of the journal',
-    petstore_store_snapshot_bytes: 'Length of the data file',
-    petstore_http_connections: 'Open connections',
-    process_start_time_seconds: 'Start time of the process, in seconds since 1970',
-    process_resident_memory_bytes: 'Resident memory size in bytes',
-    process_open_fds: 'Open file descriptors',
-    petstore_event_loop_delay_seconds:
-      'Delay of the event loop since the last scrape, by percentile',
-    petstore_build_info: 'Always 1; the labels are the versions',
-  },
-  histogram: {
-    petstore_http_request_duration_seconds:
-      'Time from the start of a request to its response, by operation; the time in the ' +
-      'pipeline queue is not counted',
-    petstore_store_commit_pets: 'Pets in a commit',
-    petstore_store_commit_duration_seconds: 'Time of a commit, until it is durable',
-    petstore_store_sync_duration_seconds: 'Time of a sync of the journal',
-    petstore_etcd_barrier_duration_seconds:
-      'Time of a catch-up with the cluster, which waiting reads share',
-  },
-} as const;
-
-type MetricName = { [Type in keyof typeof HELP]: keyof (typeof HELP)[Type] }[keyof typeof HELP];
-type Values = Readonly<Record<MetricName, MetricValue>>;
-
-function encode(values: Values): string {
-  const metrics = Object.entries(HELP).flatMap(([type, helps]) =>
-    Object.entries(helps).map(([name, help]) =>
-      encodeMetric(name, type, help, values[name as MetricName]),
-    ),
-  );
-  return metrics.join('');
-}
-
 export function createMetrics(sources: MetricsSources): Metrics {
   const requests = new RequestCounts();
   const eventLoop = monitorEventLoopDelay({ resolution: EVENT_LOOP_RESOLUTION_MS });
@@ -122,7 +58,8 @@ export function createMetrics(sources: MetricsSources): Metrics {
       method: 'GET',
       path: '/metrics',
       needsKey: 'metrics',
-      handle: () => textResponse(200, TEXT_TYPE, encode(readValues(sources, requests, eventLoop))),
+      handle: () =>
+        textResponse(200, TEXT_TYPE, encodeMetrics(readMetrics(sources, requests, eventLoop))),
     },
     close: () => eventLoop.disable(),
   };
@@ -177,46 +114,110 @@ class RequestCounts {
   }
 }
 
-function readValues(
+/** Returns all metrics, of which those without a value have no lines. */
+function readMetrics(
   sources: MetricsSources,
   requests: RequestCounts,
   eventLoop: IntervalHistogram,
-): Values {
+): MetricTable {
   const { version, runtime } = sources;
   const store = sources.store();
   const running = runtime?.processStats?.();
   const uses = sources.keyUses();
   const lastUsedAt = lastUseBy(sources.now());
   return {
-    petstore_http_requests_total: requests.responses(),
-    petstore_http_response_body_bytes_total: requests.bytes,
-    petstore_http_request_duration_seconds: requests.durations(),
-    petstore_api_key_requests_total: byKey(uses, ({ requests }) => requests),
-    petstore_api_key_last_used_timestamp_seconds: byKey(uses, lastUsedAt),
-    petstore_pets: byStatus(sources.pets()),
-    petstore_store_can_store: sources.canStore() ? 1 : 0,
-    petstore_store_refused_creates_total: store?.refusedCreates,
-    petstore_store_unknown_creates_total: store?.unknownCreates,
-    petstore_store_evicted_idempotency_keys_total: store?.keysEvicted,
-    petstore_store_idempotency_keys: store?.keysHeld,
-    petstore_store_queue_length: store?.queueLength,
-    petstore_store_journal_bytes: store?.journalBytes,
-    petstore_store_snapshot_bytes: store?.snapshotBytes,
-    petstore_store_commit_pets: store?.commitPets,
-    petstore_store_commit_duration_seconds: store?.commitSeconds,
-    petstore_store_sync_duration_seconds: store?.syncSeconds,
-    petstore_etcd_calls_total: store?.calls?.map(({ value, ...labels }) => ({ labels, value })),
-    petstore_etcd_lost_rounds_total: store?.conflicts,
-    petstore_etcd_barrier_duration_seconds: store?.barrierSeconds,
-    petstore_http_connections: runtime?.openConnections(),
-    petstore_http_refused_connections_total: runtime?.refusedConnections?.(),
-    petstore_api_key_reload_failures_total: runtime?.failedKeyReloads?.(),
-    process_start_time_seconds: running?.startTime,
-    process_resident_memory_bytes: running?.residentMemoryBytes,
-    process_cpu_seconds_total: running?.cpuSeconds,
-    process_open_fds: running?.openFds,
-    petstore_event_loop_delay_seconds: readDelay(eventLoop),
-    petstore_build_info: [{ labels: { version, node: runtime?.nodeVersion ?? '' }, value: 1 }],
+    counter: {
+      petstore_http_requests_total: [
+        'Responses by operation, empty without one, and HTTP status, except for parse errors',
+        requests.responses(),
+      ],
+      petstore_http_response_body_bytes_total: ['Bytes of all response bodies', requests.bytes],
+      petstore_api_key_requests_total: [
+        'Requests with a valid API key, by its name, empty for keys without one',
+        byKey(uses, ({ requests }) => requests),
+      ],
+      petstore_store_refused_creates_total: [
+        'Creates that the store refused',
+        store?.refusedCreates,
+      ],
+      petstore_store_unknown_creates_total: [
+        'Creates of which nobody knows whether they were stored',
+        store?.unknownCreates,
+      ],
+      petstore_store_evicted_idempotency_keys_total: [
+        'Idempotency keys that were dropped before their time, to make room for newer keys',
+        store?.keysEvicted,
+      ],
+      petstore_etcd_calls_total: [
+        'Calls to etcd, by purpose, result and endpoint',
+        store?.calls?.map(({ value, ...labels }) => ({ labels, value })),
+      ],
+      petstore_etcd_lost_rounds_total: [
+        'Proposals whose slot another process had already taken',
+        store?.conflicts,
+      ],
+      petstore_http_refused_connections_total: [
+        'Connections that were refused, since too many were open',
+        runtime?.refusedConnections?.(),
+      ],
+      petstore_api_key_reload_failures_total: [
+        'Failed reloads of the API keys, which left the keys in force',
+        runtime?.failedKeyReloads?.(),
+      ],
+      process_cpu_seconds_total: [
+        'User and system CPU time of the process in seconds',
+        running?.cpuSeconds,
+      ],
+    },
+    gauge: {
+      petstore_api_key_last_used_timestamp_seconds: [
+        'When a request with the API key began last, 0 if none did since the start of the process',
+        byKey(uses, lastUsedAt),
+      ],
+      petstore_pets: ['Pets by status, empty for pets without a status', byStatus(sources.pets())],
+      petstore_store_can_store: [
+        '1 while creates can be stored; 0 while not, and for 5 s after one could not be',
+        sources.canStore() ? 1 : 0,
+      ],
+      petstore_store_idempotency_keys: ['Idempotency keys in memory', store?.keysHeld],
+      petstore_store_queue_length: ['Creates that wait for a commit', store?.queueLength],
+      petstore_store_journal_bytes: ['Length of the journal', store?.journalBytes],
+      petstore_store_snapshot_bytes: ['Length of the data file', store?.snapshotBytes],
+      petstore_http_connections: ['Open connections', runtime?.openConnections()],
+      process_start_time_seconds: [
+        'Start time of the process, in seconds since 1970',
+        running?.startTime,
+      ],
+      process_resident_memory_bytes: [
+        'Resident memory size in bytes',
+        running?.residentMemoryBytes,
+      ],
+      process_open_fds: ['Open file descriptors', running?.openFds],
+      petstore_event_loop_delay_seconds: [
+        'Delay of the event loop since the last scrape, by percentile',
+        readDelay(eventLoop),
+      ],
+      petstore_build_info: [
+        'Always 1; the labels are the versions',
+        [{ labels: { version, node: runtime?.nodeVersion ?? '' }, value: 1 }],
+      ],
+    },
+    histogram: {
+      petstore_http_request_duration_seconds: [
+        'Time of a request until its response, by operation, without its wait in a pipeline',
+        requests.durations(),
+      ],
+      petstore_store_commit_pets: ['Pets in a commit', store?.commitPets],
+      petstore_store_commit_duration_seconds: [
+        'Time of a commit, until it is durable',
+        store?.commitSeconds,
+      ],
+      petstore_store_sync_duration_seconds: ['Time of a sync of the journal', store?.syncSeconds],
+      petstore_etcd_barrier_duration_seconds: [
+        'Time of a catch-up with the cluster, which waiting reads share',
+        store?.barrierSeconds,
+      ],
+    },
   };
 }
 

@@ -8,10 +8,24 @@ export interface Sample {
 }
 
 /** A number or a histogram is one sample without labels. Undefined: the metric has no lines. */
-export type MetricValue = number | Histogram | readonly Sample[] | undefined;
+type MetricValue = number | Histogram | readonly Sample[] | undefined;
 
-/** Returns the lines of one metric. */
-export function encodeMetric(name: string, type: string, help: string, value: MetricValue): string {
+/** The metrics by type and name. */
+export type MetricTable = Readonly<
+  Record<'counter' | 'gauge' | 'histogram', Readonly<Record<string, Metric>>>
+>;
+
+type Metric = readonly [help: string, value: MetricValue];
+
+/** Returns the lines of all metrics. */
+export function encodeMetrics(table: MetricTable): string {
+  const lines = Object.entries(table).flatMap(([type, metrics]) =>
+    Object.entries(metrics).map(([name, metric]) => encodeMetric(name, type, metric)),
+  );
+  return lines.join('');
+}
+
+function encodeMetric(name: string, type: string, [help, value]: Metric): string {
   if (value === undefined) return '';
   // Not `instanceof Histogram`: the histogram may be of another store's own class.
   const isList = typeof value === 'object' && 'length' in value;

@@ -2,54 +2,56 @@
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
+import { userInfo } from 'node:os';
 import { test } from 'node:test';
-import { DEFAULTS, read, type Env } from './read-config.ts';
+import { readApiKeys } from '../../src/api-keys/read-api-keys.ts';
+import { mistakesIn, read } from './read-config.ts';
 
 const SECRET = 'Secret-4711';
 const HEX = createHash('sha256').update(SECRET).digest('hex');
 const DIGEST = `sha256:${HEX}`;
 
-const VISIBLE = 'a key must be of visible ASCII characters, without a space';
-const LINE = 'expected [NAME: ]KEY[ read-metrics], with spaces only between the parts';
-const CHARACTERS = 'a name must be 1 to 64 letters, digits, dots, underscores and hyphens';
-const MISSING = 'the key is missing';
+const VISIBLE = 'must be of visible ASCII characters, without a space';
+const LINE = 'must be [NAME: ]KEY[ read-metrics], with spaces only between the parts';
+const CHARACTERS =
+  'has a name, which must be 1 to 64 letters, digits, dots, underscores and hyphens';
+const MISSING = 'has no key';
 const LIKE_A_DIGEST =
-  '64 hex digits look like a digest: write sha256: before them, or give the digest of this key';
+  'looks like a digest: write sha256: before its 64 hex digits, or give the digest of this key';
 
 /** Reads a configuration with this API keys file. */
-const readFile = (keys: string, env: Env = {}): ReturnType<typeof read> =>
-  read(env, ['--api-keys-file=keys'], { keys });
+const readFile = (keys: string): ReturnType<typeof read> =>
+  read({}, ['--api-keys-file=keys'], { keys });
 
 test('PETSTORE_API_KEYS has at most 1,000 keys and digests, separated by commas', async () => {
   const many = Array.from({ length: 1000 }, (_, index) => `key-${index}`);
-  for (const [text, apiKeys] of [
+  for (const [text, expected] of [
     [' a , b\n', ['a', 'b']],
     [`#a,${DIGEST}`, ['#a', DIGEST]],
     [many.join(), many],
   ] as const) {
-    const config = { ...DEFAULTS, apiKeySource: { list: text, file: undefined } };
-    const expected = { kind: 'run', config, apiKeys };
-    assert.deepEqual(await read({ PETSTORE_API_KEYS: text }, []), expected);
+    const { config, apiKeys, mistakes } = await read({ PETSTORE_API_KEYS: text }, []);
+    assert.deepEqual([apiKeys, mistakes, config.generatedKey], [expected, [], undefined]);
   }
   for (const [PETSTORE_API_KEYS, mistake] of [
-    ['a,', 'PETSTORE_API_KEYS, key 2: a key must not be empty'],
-    [`a,${many.join()}`, 'There are 1001 API keys, and at most 1000 are allowed'],
+    ['a,', 'key 2 of PETSTORE_API_KEYS must not be empty'],
+    [HEX, `key 1 of PETSTORE_API_KEYS ${LIKE_A_DIGEST}`],
+    [`a,${many.join()}`, 'PETSTORE_API_KEYS must be at most 1000 API keys, not 1001'],
   ] as const) {
-    const expected = { kind: 'mistakes', mistakes: [mistake] };
-    assert.deepEqual(await read({ PETSTORE_API_KEYS }, []), expected);
+    assert.deepEqual(await mistakesIn({ PETSTORE_API_KEYS }, []), [mistake]);
   }
 });
 
 test('The keys of the file, which a variable or a flag names, are added to the others', async () => {
   const files = { one: 'file-key', two: 'other-key' };
   const env = { PETSTORE_API_KEYS: 'fixed-key', PETSTORE_API_KEYS_FILE: 'one' };
-  for (const [args, file, key] of [
-    [[], 'one', 'file-key'],
-    [['--api-keys-file', 'two'], 'two', 'other-key'],
+  for (const [args, key] of [
+    [[], 'file-key'],
+    [['--api-keys-file', 'two'], 'other-key'],
   ] as const) {
-    const config = { ...DEFAULTS, apiKeySource: { list: 'fixed-key', file } };
-    const apiKeys = ['fixed-key', { key, name: undefined, only: undefined }];
-    assert.deepEqual(await read(env, args, files), { kind: 'run', config, apiKeys });
+    const { apiKeys, mistakes } = await read(env, args, files);
+    assert.deepEqual(mistakes, []);
+    assert.deepEqual(apiKeys, ['fixed-key', { key, name: undefined, only: undefined }]);
   }
 });
 
@@ -66,8 +68,8 @@ test('A line of the API keys file is a key, perhaps with a name and read-metrics
     // Lines without a blank are keys.
     ['shop:a\nshop:\nread-metrics', plain('shop:a', 'shop:', 'read-metrics')],
   ] as const) {
-    const result = await readFile(text);
-    assert.deepEqual(result.kind === 'run' && result.apiKeys, expected, JSON.stringify(text));
+    const { apiKeys, mistakes } = await readFile(text);
+    assert.deepEqual([apiKeys, mistakes], [expected, []], JSON.stringify(text));
   }
 });
 
@@ -76,38 +78,63 @@ const WRONG_LINES: readonly (readonly [problem: string, lines: readonly string[]
   [LINE, [`${SECRET} ${SECRET}`, `shop: ${SECRET} read-metric`, `shop: ${SECRET} # a note`]],
   [LINE, [`shop: ${SECRET} read-metrics ${SECRET}`, `shop : ${SECRET}`, `a: b: ${SECRET}`]],
   [CHARACTERS, [`: ${SECRET}`, `sh/op: ${SECRET}`]],
-  ['a name must not be sha256', [`sha256: ${HEX}`]],
+  ['has a name, which must not be sha256', [`sha256: ${HEX}`]],
   [LIKE_A_DIGEST, [`shop: ${HEX}`, HEX, HEX.toUpperCase()]],
-  ['sha256: must be followed by 64 hex digits', [`shop: sha256:${SECRET}`]],
+  ['must have 64 hex digits after sha256:', [`shop: sha256:${SECRET}`]],
   [MISSING, ['shop: read-metrics', 'shop: #later', 'shop: ', ' shop:\t\r', ' read-metrics']],
   [VISIBLE, [`shop: ${SECRET}\u00a0x`, `${SECRET}\0`]],
 ];
 
 test('Any other line of the API keys file is a mistake, which quotes no part of it', async () => {
   for (const [problem, lines] of WRONG_LINES) {
-    const mistakes = [`The API keys file, line 2: ${problem}`];
+    const expected = [`line 2 of --api-keys-file ${problem}`];
     for (const line of lines) {
-      assert.deepEqual(await readFile(`good-key\n${line}\n`), { kind: 'mistakes', mistakes }, line);
+      assert.deepEqual((await readFile(`good-key\n${line}\n`)).mistakes, expected, line);
     }
   }
 });
 
 test('An API keys file that is missing, or without a key, is a mistake', async () => {
   for (const keys of ['', '# none\n']) {
-    const mistakes = ['The API keys file holds no valid key'];
-    assert.deepEqual(await readFile(keys), { kind: 'mistakes', mistakes });
+    const { mistakes } = await readFile(keys);
+    assert.deepEqual(mistakes, ['--api-keys-file must have at least one API key']);
   }
-  const missing = 'The API keys file cannot be read: ENOENT: no such file or directory';
-  const result = await read({}, ['--api-keys-file', SECRET]);
-  assert.deepEqual(result, { kind: 'mistakes', mistakes: [missing] });
+  const missing = 'cannot be read: ENOENT: no such file or directory';
+  for (const path of ['/etc/petstore/keys', './keys', '../a-b/keys.txt', 'C:\\keys']) {
+    const expected = [`PETSTORE_API_KEYS_FILE (${path}) ${missing}`];
+    assert.deepEqual(await mistakesIn({ PETSTORE_API_KEYS_FILE: path }, []), expected);
+  }
+  // What may be an API key that was meant for the other variable is not shown.
+  const keys = [
+    SECRET,
+    'keys',
+    DIGEST,
+    'a/b+c=',
+    '/aB3/x+y',
+    '/kEyThatIsLongerThanAFolder24',
+    'a.b.c',
+  ];
+  for (const path of keys) {
+    const expected = [`--api-keys-file ${missing}`];
+    assert.deepEqual(await mistakesIn({}, ['--api-keys-file', path]), expected);
+  }
+});
+
+test('A user who may not read the API keys file is named', async () => {
+  const readTextFile = async (path: string): Promise<string> => {
+    throw new Error(`EACCES: permission denied, open '${path}'`);
+  };
+  const file = { name: '--api-keys-file', text: '/etc/petstore/keys' };
+  const { mistakes } = await readApiKeys({ file }, readTextFile);
+  const user = `the user ${userInfo().username}`;
+  const cause = `cannot be read by ${user}: EACCES: permission denied`;
+  assert.deepEqual(mistakes, [`--api-keys-file (/etc/petstore/keys) ${cause}`]);
 });
 
 test('The first twenty mistakes of an API keys file are reported, and how many more', async () => {
-  const broken = await readFile('a b\n'.repeat(100_000));
-  assert.ok(broken.kind === 'mistakes');
-  assert.equal(broken.mistakes.length, 22);
-  assert.equal(broken.mistakes[19], `The API keys file, line 20: ${LINE}`);
-  assert.equal(broken.mistakes[20], 'The API keys file: 99980 more lines are not valid keys');
-  const doubled = await readFile('a\n'.repeat(900));
-  assert.equal(doubled.kind === 'mistakes' && doubled.mistakes.length, 20);
+  const { mistakes } = await readFile('a b\n'.repeat(100_000));
+  assert.equal(mistakes.length, 21);
+  assert.equal(mistakes[19], `line 20 of --api-keys-file ${LINE}`);
+  assert.equal(mistakes[20], '99980 more are wrong');
+  assert.equal((await readFile('a\n'.repeat(900))).mistakes.length, 21);
 });

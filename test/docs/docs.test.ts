@@ -49,7 +49,7 @@ function* partsOf(): Generator<Part> {
       const part = `${id}-${status}`;
       if ('$ref' in response) {
         const whole = resolved.get(status)!;
-        yield [part, status, whole.description, anchorOf(response.$ref), ...codesOf(whole)];
+        yield [part, status, plain(whole.description), anchorOf(response.$ref), ...codesOf(whole)];
       } else yield* responseParts(part, status, response);
     }
   }
@@ -102,6 +102,21 @@ test('The reference has every text and number of the description', () => {
   const missing = [...wordsIn(description)].filter((words) => !text.includes(words));
   assert.deepEqual(missing, []);
 });
+
+test('Each schema with properties is one of the components, to which the reference links', () => {
+  for (const [id, schema] of schemasIn(description.paths)) {
+    assert.ok(!('properties' in schema), `Put the schema of ${id} into components.schemas`);
+  }
+});
+
+/** Yields each schema within a part, with the steps that lead to it. */
+function* schemasIn(part: object, at = ''): Generator<readonly [at: string, schema: object]> {
+  for (const [name, member] of Object.entries(part)) {
+    if (typeof member !== 'object' || member === null || name === 'value') continue;
+    if (name === 'schema' || name === 'items') yield [at, member];
+    yield* schemasIn(member, `${at} ${name}`);
+  }
+}
 
 test('The reference has no part that the description does not have', () => {
   const described = new Set(Array.from(partsOf(), ([id]) => id));

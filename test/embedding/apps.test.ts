@@ -24,6 +24,19 @@ test('Two apps in one process are two services', async (t) => {
   assert.match(await (await post(second, 'second-key')).text(), /^\{"id":1,/);
 });
 
+test('An app whose API keys are all for the metrics only logs a warning, also later', () => {
+  const warnings: unknown[] = [];
+  const log = (...line: readonly unknown[]): void => void warnings.push(line);
+  const scraper = { key: 'scraper', only: 'metrics' } as const;
+  const app = createApp({ store: createMemoryStore(), apiKeys: [scraper, KEY], log });
+  assert.deepEqual(warnings, []);
+  app.setApiKeys([scraper]);
+  const event = 'No API key is valid for the API, only for the metrics';
+  assert.deepEqual(warnings, [['warn', event, { keys: 1 }]]);
+  createApp({ store: createMemoryStore(), apiKeys: [scraper], log });
+  assert.equal(warnings.length, 2);
+});
+
 test('An app that is closed while it opens releases its data file', async (t) => {
   const options = { dataFile: join(tempDir(t), 'pets.json'), apiKeys: [KEY] };
   for (let round = 0; round < 3; round += 1) {

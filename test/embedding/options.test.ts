@@ -15,64 +15,79 @@ const UNREADABLE: object = {
   },
 };
 
-const RUNTIME = 'runtime: expected an object with nodeVersion and openConnections';
-const FILE = 'dataFile: expected a path or a file: URL';
-const NO_STRING = 'apiKeys[0]: a key must be a string';
+const RUNTIME = 'runtime must be an object with nodeVersion and openConnections';
+const FILE = 'dataFile must be the path of a file, without a slash at its end, or its file: URL';
+const NO_STRING = 'apiKeys[0] must have a string as its key';
 
 /** Options beside a store and an API key, and the message, or how it begins before `…`. */
 const WRONG: readonly (readonly [options: object, message: string])[] = [
-  [{ apiKeys: undefined }, 'apiKeys: expected an array of keys'],
-  [{ apiKeys: 'a-key' }, 'apiKeys: expected an array of keys'],
-  [{ apiKeys: [] }, 'apiKeys: expected one key at least'],
+  [{ apiKeys: undefined }, 'apiKeys is required'],
+  [{ apiKeys: 'a-key' }, 'apiKeys must be an array of API keys'],
+  [{ apiKeys: [] }, 'apiKeys must have at least one API key'],
   [{ apiKeys: [undefined] }, NO_STRING],
   [{ apiKeys: [['k']] }, NO_STRING],
-  [{ apiKeys: [, 'k', ,] }, `${NO_STRING}; apiKeys[2]: a key must be a string`],
-  [{ apiKeys: Array(1001).fill('k') }, 'apiKeys: expected at most 1000 keys'],
-  [{ apiKeys: [{ key: 'k', name: 7 }] }, 'apiKeys[0]: a name must be a string'],
-  [{ apiKeys: [{ key: 'k', name: 'sha256' }] }, 'apiKeys[0]: a name must not be sha256'],
-  [{ apiKeys: [{ key: 'k', only: 'pets' }] }, "apiKeys[0]: only must be 'metrics'"],
-  [{ apiKeys: [{ key: 'k', x: 1 }] }, 'apiKeys[0]: unknown option x of a key'],
-  [{ apiKeys: ['k', { key: 'k' }] }, 'apiKeys[1]: the key is configured already (apiKeys[0])'],
-  [{ corsOrigins: '*' }, 'corsOrigins: expected an array of origins, not "*"'],
-  [{ corsOrigins: [Object.create(null)] }, 'corsOrigins[0]: expected an origin such as …'],
-  [{ corsOrigins: ['*', ['https://a.example']] }, 'corsOrigins[1]: expected an origin such as …'],
-  [{ corsOrigins: [,] }, 'corsOrigins[0]: expected an origin such as …'],
+  [{ apiKeys: [, 'k', ,] }, `${NO_STRING}; apiKeys[2] must have a string as its key`],
+  [{ apiKeys: Array(1001).fill('k') }, 'apiKeys must be at most 1000 API keys, not 1001'],
+  [{ apiKeys: [{ key: 'k', name: 7 }] }, 'apiKeys[0] has a name, which must be a string'],
+  [{ apiKeys: [{ key: 'k', name: 'sha256' }] }, 'apiKeys[0] has a name, which must not be sha256'],
+  [{ apiKeys: [{ key: 'k', only: 'pets' }] }, "apiKeys[0] has another only than 'metrics'"],
+  [{ apiKeys: [{ key: 'k', x: 1 }] }, 'apiKeys[0] has the unknown option x'],
+  [{ apiKeys: ['k', { key: 'k' }] }, 'apiKeys[1] repeats the key of apiKeys[0]'],
+  [{ corsOrigins: '*' }, 'corsOrigins must be an array of origins, not "*"'],
+  [{ corsOrigins: [Object.create(null)] }, 'corsOrigins[0] must be an origin such as …'],
+  [{ corsOrigins: ['*', ['https://a.example']] }, 'corsOrigins[1] must be an origin such as …'],
+  [{ corsOrigins: [,] }, 'corsOrigins[0] must be an origin such as …'],
   // Newer versions of Node.js can show it.
-  [{ prefix: UNREADABLE }, 'prefix: expected segments such as /shop, not …'],
-  [{ log: console }, 'log: expected a function, not Object…'],
-  [{ now: 5 }, 'now: expected a function, not 5'],
-  [{ accessLog: 'on' }, 'accessLog: expected true or false, not "on"'],
+  [{ prefix: UNREADABLE }, 'prefix must be segments such as /shop, not …'],
+  [{ log: console }, 'log must be a function, not Object…'],
+  [{ now: 5 }, 'now must be a function, not 5'],
+  [{ accessLog: 'on' }, 'accessLog must be true or false, not "on"'],
   [{ runtime: 1 }, `${RUNTIME}, not 1`],
   [{ runtime: {} }, `${RUNTIME}, not {}`],
   [
     { store: {} },
-    'store: expected a PetStore, but it has no list, get, create, count, problem, close',
+    'store must be a PetStore, but it has no list, get, create, count, problem, close',
   ],
-  [{ store: { ...store, get: 1 } }, 'store: expected a PetStore, but it has no get'],
-  [{ store: undefined }, 'dataFile, memory, etcd, store: expected exactly one of them, not 0'],
+  [{ store: { ...store, get: 1 } }, 'store must be a PetStore, but it has no get'],
+  [{ store: undefined }, 'dataFile is required, or memory, etcd or store'],
   ...[{}, [], { datafile: 'pets.json' }].map(
     (memory) =>
       [
         { store: undefined, memory },
-        'memory: expected true or an object with dataFile, not …',
+        'memory must be true or an object with dataFile, not …',
       ] as const,
   ),
   [
     { store: undefined, memory: { dataFile: 'pets.json', limit: 1 } },
-    'memory.limit: unknown option, did you mean dataFile?',
+    'memory.limit is not an option, did you mean dataFile?',
   ],
-  [{ apiKey: 'k' }, 'apiKey: unknown option, did you mean apiKeys?'],
+  [{ apiKey: 'k' }, 'apiKey is not an option, did you mean apiKeys?'],
   [
     { store: undefined, etcd: { endpoints: ['http://e:1'] }, bodyLimitBytes: 1_048_577 },
-    'bodyLimitBytes: expected at most 1048576 on etcd, not 1048577',
+    'bodyLimitBytes must be at most 1048576 on etcd, not 1048577',
   ],
+  [
+    { store: undefined, etcd: { endpoint: 'http://e:1' } },
+    'etcd.endpoint is not an option, did you mean endpoints?; etcd.endpoints must be 1 to 100 URLs …',
+  ],
+  [
+    { store: undefined, etcd: 'http://u:pw@e' },
+    'etcd must be an object with endpoints, not "http://…@e"',
+  ],
+  [
+    { store: undefined, etcd: { endpoints: [{ url: 'http://u:pw@e' }] } },
+    "etcd.endpoints must be URLs such as http://127.0.0.1:2379, without a path or a password, not { url: 'http://…@e' }",
+  ],
+  [{ store: undefined, etcd: { user: 'u' } }, 'etcd.user requires etcd.endpoints'],
+  [{ apiKeys: ['e'.repeat(64)] }, 'apiKeys[0] looks like a digest: write sha256: before …'],
   [{ store: undefined, dataFile: 7 }, `${FILE}, not 7`],
+  [{ store: undefined, dataFile: 'x/' }, `${FILE}, not "x/"`],
   [{ store: undefined, dataFile: '' }, `${FILE}, not ""`],
-  [{ store: undefined, dataFile: new URL('http://a/b') }, `${FILE}, not URL…`],
+  [{ store: undefined, dataFile: new URL('http://a/b') }, `${FILE}, not "http://a/b"`],
   [{ store: undefined, dataFile: 'file://host/x' }, `${FILE}, not "file://host/x"`],
-  ...[-1, 1.5, NaN, Infinity, '65536'].map(
+  ...[-1, 1.5, NaN, Infinity, '65536', Symbol('1'), 1n].map(
     (bodyLimitBytes) =>
-      [{ bodyLimitBytes }, 'bodyLimitBytes: expected an integer from 1 to 5242880, not …'] as const,
+      [{ bodyLimitBytes }, 'bodyLimitBytes must be an integer from 1 to 5242880, not …'] as const,
   ),
   [
     {
@@ -83,13 +98,13 @@ const WRONG: readonly (readonly [options: object, message: string])[] = [
       bodyLimitBytes: 0,
     },
     [
-      'apiKeys[1]: a key must be of visible ASCII characters, without a space',
-      'apiKeys[2]: a key must not be empty',
-      'prefix: expected segments such as /shop, not "shop"',
-      'bodyLimitBytes: expected an integer from 1 to 5242880, not 0',
-      'corsOrigins[2]: expected an origin such as https://shop.example, or *, not "https://a.example/"',
-      'dataFile, memory, etcd, store: expected exactly one of them, not 2',
-      `${FILE}, not URL…`,
+      `${FILE}, not "file://host/x"`,
+      'apiKeys[1] must be of visible ASCII characters, without a space',
+      'apiKeys[2] must not be empty',
+      'prefix must be segments such as /shop, not "shop"',
+      'bodyLimitBytes must be an integer from 1 to 5242880, not 0',
+      'corsOrigins[2] must be https://a.example, not "https://a.example/"',
+      'store cannot be combined with dataFile',
     ].join('; '),
   ],
 ];
@@ -110,7 +125,7 @@ for (const [options, message] of WRONG) {
 }
 
 test('An app is not created without an object of options', () => {
-  assert.throws(() => createApp(undefined as never), /^TypeError: Expected an object of options$/);
+  assert.throws(() => createApp('a-key' as never), /^TypeError: options must be an object$/);
 });
 
 test('setApiKeys refuses what createApp refuses', () => {

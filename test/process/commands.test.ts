@@ -6,41 +6,79 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { apiKeyProblem } from '../../src/api-keys/api-key.ts';
-import { VERSION } from '../../src/base/version.ts';
-import { COMMANDS } from '../../src/commands/commands.ts';
-import { HELP } from '../../src/commands/help.ts';
-import { runScript, startFor } from '../support/process/process.ts';
+import { nodeVersionProblem, VERSION } from '../../src/base/version.ts';
+import { COMMANDS, HELP } from '../../src/commands/commands.ts';
+import { assertRefused, runScript, startFor } from '../support/process/process.ts';
+import { readText } from '../support/project.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 
-const NO_FILE = /^There is no data file .*data\/pets\.json\n$/;
-const NOT_CONFIGURED = /^petstore: as configured, the service has no data file: /;
+const NO_FILE = /^petstore: There is no data file .*data\/pets\.json\n$/;
+const NOT_CONFIGURED = /^petstore: As configured, the service has no data file: /;
+const URLS = 'must be 1 to 100 URLs such as http://127.0.0.1:2379, without a path or a password';
 
 /** Arguments, environment, exit code, and all of the one stream that is not empty. */
 const CALLS: readonly (readonly [string, Record<string, string>, number, string | RegExp])[] = [
+  // Help and version are shown whatever else is given, even mistakes.
   ['--help', { PORT: 'a mistake' }, 0, HELP],
-  ['help no-such-command', {}, 0, HELP],
-  ['--version', {}, 0, `${VERSION}\n`],
+  ['-h', {}, 0, HELP],
+  ['--version --help', {}, 0, HELP],
+  ['--port 1 --version --what', {}, 0, `${VERSION}\n`],
   ...Object.keys(COMMANDS).map(
-    (name) => [`help ${name}`, {}, 0, new RegExp(`^Usage: petstore ${name}\\b`, 'm')] as const,
+    (name) =>
+      [`help ${name}`, {}, 0, new RegExp(`^Usage: petstore (${name}\\b|\\[opt)`, 'm')] as const,
   ),
-  ['make-key x y', {}, 2, /^Usage: petstore make-key \[NAME\]\n$/],
-  ['make-key --what', {}, 2, /^Usage: petstore make-key \[NAME\]\n$/],
-  ['make-key sha256', {}, 2, /^Usage: petstore make-key \[NAME\]\na name must not be sha256\n$/],
+  ...Object.keys(COMMANDS).map(
+    (name) =>
+      [`${name} --xxxxxxx`, {}, 2, /^petstore: Unknown option --xxxxxxx: see --help\n/] as const,
+  ),
+  ['help no-such-command', {}, 2, 'petstore: Argument 1 is not a command: see --help\n'],
+  ['make-key x y', {}, 2, 'petstore: Unexpected argument 2: see --help\n'],
+  ['make-key sha256', {}, 2, 'petstore: NAME must not be sha256\n'],
   ['check-data -h', {}, 0, /^Usage: petstore check-data \[file\]\n/],
-  ['check-data none.json', {}, 1, /^There is no data file .*none\.json\n$/],
+  ['check-data none.json', {}, 1, /^petstore: There is no data file .*none\.json\n$/],
   ['check-data', {}, 1, NO_FILE],
   ['check-data', { PETSTORE_DATA_FILE: '' }, 1, NO_FILE],
-  ['check-data', { PETSTORE_DATA_FILE: 'mine.json', PETSTORE_MEMORY: 'on' }, 0, /^mine\.json: 0 /],
+  ['check-data', { PETSTORE_DATA_FILE: 'mine.json', PETSTORE_MEMORY: 'on' }, 0, /mine\.json: 0 /],
   ['check-data', { PETSTORE_MEMORY: 'on' }, 2, NOT_CONFIGURED],
   ['check-data', { PETSTORE_ETCD: 'http://e:1' }, 2, NOT_CONFIGURED],
-  ['init-etcd', {}, 2, 'petstore: PETSTORE_ETCD or --etcd must name the endpoints\n'],
+  ['init-etcd', {}, 2, `petstore: PETSTORE_ETCD or --etcd ${URLS}\n`],
   ['init-etcd', { PETSTORE_ETCD: 'e:1' }, 2, /^petstore: PETSTORE_ETCD must be URLs/],
+  [
+    'init-etcd --etcd http://e:1 --port 99999',
+    {},
+    2,
+    'petstore: Unknown option --port: see --help\n',
+  ],
   // It does not check the settings of the service that are not for etcd.
-  ['init-etcd --help', { PETSTORE_API_KEYS_FILE: '/nowhere', PORT: 'x' }, 0, /petstore init-etcd/],
+  [
+    'init-etcd --etcd http://e:1 --etcd-prefix x',
+    { PETSTORE_API_KEYS_FILE: '/nowhere', PORT: 'x', PETSTORE_ETC: 'x' },
+    2,
+    /^petstore: --etcd-prefix must be .*, not "x"\n$/,
+  ],
+  // An earlier spelling: --prefix is what every path begins with.
+  ...['init-etcd --etcd http://e:1', 'copy-pets --from a --to-etcd http://e:1'].map(
+    (args) =>
+      [
+        `${args} --prefix x/`,
+        {},
+        2,
+        'petstore: Unknown option --prefix: write --etcd-prefix\n',
+      ] as const,
+  ),
   ['copy-pets --from a --to b', {}, 2, /^petstore: Expected --from and --to-etcd/],
-  ['copy-pets --what', {}, 2, /--what/],
-  ['copy-pets --from a --to-etcd e:1', {}, 2, /endpoints must be URLs/],
-  ['copy-pets --help', {}, 0, /^Usage: petstore copy-pets/],
+  [
+    'copy-pets --from a --to-etcd nope',
+    {},
+    2,
+    /^petstore: --to-etcd must be URLs .*, not "nope"\n$/,
+  ],
+  [
+    'copy-pets --to a --from-etcd http://e:1 --etcd-prefix x',
+    { PETSTORE_ETCD: 'not this', PETSTORE_ETCD_USER: 'pets', PETSTORE_ETCD_TLS: 'x' },
+    2,
+    /^petstore: Unknown variable PETSTORE_ETCD_TLS.*\npetstore: --etcd-prefix must.*\npetstore: PETSTORE_ETCD_USER requires PETSTORE_ETCD_PASSWORD_FILE\n$/,
+  ],
 ];
 
 for (const [args, env, code, output] of CALLS) {
@@ -70,4 +108,27 @@ test('make-key prints another API key each time, and its line, with a name if on
     keys.push(key);
   }
   assert.notEqual(keys[0], keys[1]);
+});
+
+test('A Node.js that is older than package.json demands is refused', async (t) => {
+  const { engines } = JSON.parse(readText('package.json')) as { engines: { node: string } };
+  assert.equal(engines.node, '^20.19.2 || >=22.15.1');
+  const isOld = (version: string): boolean => nodeVersionProblem(version) !== undefined;
+  for (const version of ['v18.20.8', 'v20.19.1', 'v20.18.3', 'v21.9.0', 'v22.15.0', 'v22.9.0']) {
+    assert.ok(isOld(version), version);
+  }
+  for (const version of [
+    'v20.19.2',
+    'v20.20.0',
+    'v22.15.1',
+    'v22.16.0',
+    'v23.0.0',
+    'v26.0.0-rc.1',
+  ]) {
+    assert.ok(!isOld(version), version);
+  }
+  const hook = `Object.defineProperty(process, 'version', { value: 'v20.18.0' })`;
+  const service = startFor(t, ['--memory', '--port', '0'], { hook });
+  const needed = 'Node.js 20 from 20.19.2 on, or 22.15.1 or later, is needed, not v20.18.0';
+  await assertRefused(service, new RegExp(`^petstore: ${needed}\n$`));
 });

@@ -137,8 +137,8 @@ test('Configuration errors are printed one per line, with exit code 2', async (t
     'petstore: Argument 1 is neither an option nor a command: did you mean make-key?',
     'petstore: Unknown option --what: see --help',
     'petstore: PORT must be an integer from 0 to 65535, not "x"',
-    'petstore: --body-limit must be an integer from 1 to 5242880, not "0"',
-    'petstore: PETSTORE_API_KEYS, key 2: a key must not be empty',
+    'petstore: --body-limit must be an integer from 1 to 5242880, not 0',
+    'petstore: key 2 of PETSTORE_API_KEYS must not be empty',
     '',
   ]);
   assert.equal(service.stdout(), '');

@@ -1,13 +1,10 @@
 /**
  * How to reach the cluster: the options of the etcd store, their defaults, and the check that
- * reports all problems with them together.
- *
- * The names are those of the embedding API. The process reports the same problems under the names
- * of its variables, so a problem consists of a name and a sentence.
+ * returns all problems with them together.
  */
 
 import type { Log } from '../../base/log.ts';
-import { cut, quote } from '../../base/quote.ts';
+import { isObject, mustBe, type Problem } from '../../base/problem.ts';
 import type { EtcdCalls } from './calls.ts';
 import type { EtcdClock } from './etcd-clock.ts';
 
@@ -38,12 +35,6 @@ export interface ClusterOptions extends EtcdOptions {
 
 export type EtcdOptionName = keyof EtcdOptions;
 
-export interface EtcdProblem {
-  readonly name: EtcdOptionName;
-  /** What is wrong, to follow the name: "must …, not …". */
-  readonly sentence: string;
-}
-
 export const DEFAULT_PREFIX = 'petstore/';
 
 /**
@@ -56,77 +47,77 @@ const MAX_ENDPOINTS = 100;
 /** At most 200 visible ASCII characters. */
 const PREFIX = /^[\x21-\x7e]{0,199}\/$/;
 
-export const ETCD_OPTION_NAMES: readonly EtcdOptionName[] = [
-  'endpoints',
-  'prefix',
-  'caFile',
-  'certFile',
-  'keyFile',
-  'user',
-  'passwordFile',
+/** The options that have a text. */
+const TEXT_NAMES = ['prefix', 'caFile', 'certFile', 'keyFile', 'user', 'passwordFile'] as const;
+
+export const ETCD_OPTION_NAMES: readonly EtcdOptionName[] = ['endpoints', ...TEXT_NAMES];
+
+/** Each option that requires another one. */
+const REQUIRED: readonly (readonly [EtcdOptionName, EtcdOptionName])[] = [
+  ['certFile', 'keyFile'],
+  ['keyFile', 'certFile'],
+  ['user', 'passwordFile'],
+  ['passwordFile', 'user'],
 ];
 
-/** Returns all problems with the options, which may have any values. */
-export function etcdProblems(options: Readonly<Record<string, unknown>>): readonly EtcdProblem[] {
-  const problems: EtcdProblem[] = [];
-  const report = (name: EtcdOptionName, sentence: string): void => {
-    problems.push({ name, sentence });
-  };
-  for (const name of ETCD_OPTION_NAMES) {
-    const value = options[name];
+/** Returns all problems with the options. `path` is before the name of each: `etcd.`, if any. */
+export function etcdProblems(etcd: unknown, path = ''): readonly Problem[] {
+  if (!isObject(etcd)) return [mustBe(path.slice(0, -1), 'an object with endpoints', etcd)];
+  const { endpoints, prefix } = etcd;
+  const given = TEXT_NAMES.filter((name) => etcd[name] !== undefined);
+  const requires = (name: EtcdOptionName, other: EtcdOptionName): Problem => ({
+    option: `${path}${name}`,
+    sentence: 'requires',
+    other: `${path}${other}`,
+  });
+  if (endpoints === undefined && given.length > 0) {
+    return given.map((name) => requires(name, 'endpoints'));
+  }
+  const problems = [...endpointProblems(`${path}endpoints`, endpoints)];
+  for (const name of given) {
+    const value = etcd[name];
     const isText = typeof value === 'string' && value !== '';
-    if (name !== 'endpoints' && value !== undefined && !isText) {
-      report(name, 'must be a non-empty string');
-    }
+    if (!isText) problems.push(mustBe(`${path}${name}`, 'a non-empty string', value));
   }
-  const endpoints = options['endpoints'];
-  for (const sentence of endpointSentences(endpoints)) report('endpoints', sentence);
-  const { prefix } = options;
-  if (typeof prefix === 'string' && !PREFIX.test(prefix)) {
-    report('prefix', `must be visible ASCII characters that end in a slash, not ${quote(prefix)}`);
+  if (typeof prefix === 'string' && prefix !== '' && !PREFIX.test(prefix)) {
+    problems.push(mustBe(`${path}prefix`, 'visible ASCII characters that end in a slash', prefix));
   }
-  const has = (name: EtcdOptionName): boolean => options[name] !== undefined;
-  if (has('certFile') && !has('keyFile'))
-    report('certFile', 'needs the key of the certificate too');
-  if (has('keyFile') && !has('certFile')) report('keyFile', 'needs the certificate too');
-  if (has('user') && !has('passwordFile')) report('user', 'needs a file with the password too');
-  if (has('passwordFile') && !has('user')) report('passwordFile', 'needs the name of the user too');
-  const isSecure =
-    Array.isArray(endpoints) && endpoints.some((url) => /^https:/i.test(String(url)));
+  for (const [name, other] of REQUIRED) {
+    if (etcd[name] !== undefined && etcd[other] === undefined) problems.push(requires(name, other));
+  }
+  const isSecure = [endpoints]
+    .flat()
+    .some((url) => typeof url === 'string' && /^https:/i.test(url));
   for (const name of ['caFile', 'certFile'] as const) {
-    if (has(name) && !isSecure) report(name, 'requires an https:// endpoint');
+    if (etcd[name] === undefined || isSecure) continue;
+    problems.push({ option: `${path}${name}`, sentence: 'requires an https:// endpoint' });
   }
   return problems;
 }
 
-function endpointSentences(endpoints: unknown): readonly string[] {
-  if (!Array.isArray(endpoints) || endpoints.length === 0) return ['must be a list of URLs'];
-  if (endpoints.length > MAX_ENDPOINTS) return [`must be at most ${MAX_ENDPOINTS} URLs`];
-  const sentences: string[] = [];
-  const origins = new Set<string>();
-  for (const endpoint of Array.from(endpoints) as readonly unknown[]) {
-    const origin = endpointOrigin(endpoint);
-    if (origin === undefined) {
-      const expected = 'must be URLs such as http://127.0.0.1:2379, without a path or a password';
-      // The message must not contain the password of a URL.
-      const text = String(endpoint).replace(/\/\/.*@/, '//…@');
-      sentences.push(`${expected}, not ${typeof endpoint === 'string' ? quote(text) : cut(text)}`);
-    } else if (origins.has(origin)) {
-      sentences.push(`must differ, but ${origin} is listed twice`);
-    } else {
-      origins.add(origin);
-    }
+function endpointProblems(option: string, endpoints: unknown): readonly Problem[] {
+  const isList = Array.isArray(endpoints) && endpoints.length > 0;
+  if (!isList || endpoints.length > MAX_ENDPOINTS) {
+    return [mustBe(option, `1 to ${MAX_ENDPOINTS} ${EXPECTED_ENDPOINTS}`, endpoints)];
   }
-  return sentences;
+  const problems: Problem[] = [];
+  const origins = new Set<string>();
+  // Array.from, since a hole is a problem, too.
+  for (const endpoint of Array.from(endpoints) as readonly unknown[]) {
+    const origin = originOf(endpoint);
+    if (origin === undefined) problems.push(mustBe(option, EXPECTED_ENDPOINTS, endpoint));
+    else if (origins.has(origin)) problems.push({ option, sentence: `has ${origin} twice` });
+    else origins.add(origin);
+  }
+  return problems;
 }
 
+const EXPECTED_ENDPOINTS = 'URLs such as http://127.0.0.1:2379, without a path or a password';
+
 /** Returns the origin of an endpoint, or undefined unless it is a URL of scheme, host and port. */
-function endpointOrigin(endpoint: unknown): string | undefined {
+function originOf(endpoint: unknown): string | undefined {
   if (typeof endpoint !== 'string' || !URL.canParse(endpoint)) return undefined;
-  const url = new URL(endpoint);
-  const isPlain = url.pathname === '/' && url.search === '' && url.hash === '';
-  const hasUser = url.username !== '' || url.password !== '';
-  const isWeb = url.protocol === 'http:' || url.protocol === 'https:';
-  const hasAddress = url.hostname !== '' && url.port !== '0';
-  return isWeb && isPlain && !hasUser && hasAddress ? url.origin : undefined;
+  const { protocol, origin, host, hostname, port, href } = new URL(endpoint);
+  const isPlain = href === `${protocol}//${host}/` && hostname !== '' && port !== '0';
+  return isPlain && /^https?:$/.test(protocol) ? origin : undefined;
 }

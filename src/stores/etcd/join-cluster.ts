@@ -15,6 +15,7 @@
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import { messageOf } from '../../base/log.ts';
+import { assertNoProblems } from '../../base/problem.ts';
 import type { FailedCall } from './calls.ts';
 import { EtcdClient, type ClusterResponse } from './etcd-client.ts';
 import { etcdClock } from './etcd-clock.ts';
@@ -25,10 +26,7 @@ import { repeatUntilDone, type StartDeps } from './open-log.ts';
 
 /** Throws TypeError for invalid options, and Error for a file that cannot be read. */
 function checkEtcdOptions(options: EtcdOptions): void {
-  const problems = etcdProblems({ ...options });
-  if (problems.length > 0) {
-    throw new TypeError(problems.map(({ name, sentence }) => `${name} ${sentence}`).join('; '));
-  }
+  assertNoProblems(etcdProblems(options));
   // A missing file, or one that is not a certificate, would fail only with the first connection.
   try {
     createSecureContext(readCertificates(options));

