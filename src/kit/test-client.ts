@@ -57,7 +57,7 @@ const LONGEST_BODY_BYTES: number = 128 << 20;
 const ADDED_AT_ONCE = 10;
 /** How often a 429 is retried: the specification allows a rate limit (section 8). */
 const MOST_RETRIES = 5;
-const LONGEST_RETRY_AFTER_S = 10;
+const MAX_RETRY_AFTER_S = 10;
 
 /**
  * Each check or case has its own client. Its `lastExchange` is the evidence of a failure. A check
@@ -89,8 +89,9 @@ export class TestClient {
     for (let retries = 0; ; retries += 1) {
       const response = await this.#fetch(method, path, headers, content);
       if (response.status !== 429 || retries === MOST_RETRIES) return response;
-      const seconds = Number(response.headers.get('Retry-After') ?? '1');
-      await sleep(1000 * Math.min(seconds || 1, LONGEST_RETRY_AFTER_S));
+      await sleep(
+        1000 * Math.min(readRetryAfter(response.headers.get('Retry-After')), MAX_RETRY_AFTER_S),
+      );
     }
   }
 
@@ -142,26 +143,30 @@ export class TestClient {
     headers: Headers,
     body: Buffer | undefined,
   ): Promise<ServiceResponse> {
-    const address = `${this.target.baseUrl}${path}`;
-    const { pathname, search } = new URL(address);
-    const line = `${method} ${pathname}${search}`;
+    const url = new URL(`${this.target.baseUrl}${path}`);
+    const line = `${method} ${url.pathname}${url.search}`;
     const sent = shownMessage(line, headers, body?.toString() ?? '', this.target.key);
     const timeoutMs = this.target.timeoutMs ?? TIMEOUT_MS;
     try {
       const signal = AbortSignal.timeout(timeoutMs);
       const init: RequestInit = { method, headers, signal, redirect: 'manual' };
-      const response = await fetch(address, body === undefined ? init : { ...init, body });
+      const response = await fetch(url, body === undefined ? init : { ...init, body });
       const { status } = response;
       const text = await textOf(response);
       const received = shownMessage(`status ${status}`, response.headers, text, this.target.key);
       this.lastExchange = { sent, received };
       return { status, headers: response.headers, text };
     } catch (error) {
-      const reason = reasonOf(error, timeoutMs);
-      this.lastExchange = { sent, received: shownText(`no response: ${reason}`, this.target.key) };
-      throw new NoResponse(`expected a response, but there was none: ${reason}`);
+      const reason = reasonOf(error, timeoutMs, url);
+      this.lastExchange = { sent, received: shownText(reason, this.target.key) };
+      throw new NoResponse(reason);
     }
   }
+}
+
+/** Returns the seconds of a Retry-After. A date counts as one second. */
+export function readRetryAfter(field: string | null): number {
+  return /^[0-9.]+$/.test(field ?? '') ? Number(field) : 1;
 }
 
 /** Resolves with the text of the body. Rejects if the body is too long. */
@@ -207,11 +212,12 @@ function valueOf(text: string): unknown {
 }
 
 /** Returns why there is no response. fetch hides that in the cause of its error. */
-function reasonOf(error: unknown, timeoutMs: number): string {
+function reasonOf(error: unknown, timeoutMs: number, { port }: URL): string {
   const { name, message, cause } = error as Error;
-  if (name === 'TimeoutError') return `none within ${timeoutMs / 1000} s`;
-  if (!(cause instanceof Error)) return message;
+  if (name === 'TimeoutError') return `no complete response within ${timeoutMs / 1000} s`;
   // If fetch tried several addresses of a host, there is an error for each, and no message.
   const [first] = cause instanceof AggregateError ? (cause.errors as readonly Error[]) : [];
-  return first?.message ?? cause.message;
+  const reason = first?.message ?? (cause instanceof Error ? cause.message : message);
+  const isBlocked = reason === 'bad port';
+  return `no response: ${isBlocked ? `fetch, like browsers, refuses the port ${port}` : reason}`;
 }

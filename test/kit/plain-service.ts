@@ -9,7 +9,7 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { parseExactJson, stringifyExactJson } from '../../src/base/exact-json.ts';
 import type { Check } from '../../src/kit/check.ts';
-import { runCheck, type CheckResult } from '../../src/kit/run-check.ts';
+import { Run, type Outcome } from '../../src/kit/run.ts';
 import type { Target } from '../../src/kit/test-client.ts';
 import { listenFor } from '../support/http/service.ts';
 
@@ -123,16 +123,15 @@ export async function openPlain(t: Scope, rules: Partial<Rules> = {}): Promise<T
   return { baseUrl: `http://127.0.0.1:${port}/v1`, key: KEY };
 }
 
-/** Runs the checks against a plain service with these rules. Resolves with the results by id. */
-export async function resultsOf(
+/** Runs the checks against a plain service with these rules. Resolves with the outcomes. */
+export async function outcomesOf(
   t: Scope,
   rules: Partial<Rules>,
   checks: readonly Check[],
-): Promise<ReadonlyMap<string, CheckResult>> {
-  const target = await openPlain(t, rules);
-  const results = new Map<string, CheckResult>();
-  for (const check of checks) results.set(check.id, await runCheck(check, target));
-  return results;
+): Promise<readonly Outcome[]> {
+  const run = new Run(await openPlain(t, rules));
+  for (const check of checks) await run.outcomeOf(check);
+  return run.outcomes;
 }
 
 /** Creates a server whose API is below any path that ends in /v1. */
