@@ -6,7 +6,9 @@
  */
 
 import assert from 'node:assert/strict';
+import { connect as connectTcp, isIP } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { connect as connectTls } from 'node:tls';
 import { parseExactJson, stringifyExactJson } from '../base/exact-json.ts';
 import { shownMessage, shownText } from './shown.ts';
 
@@ -24,6 +26,9 @@ export interface Target {
 }
 
 export type HeaderFields = Readonly<Record<string, string>>;
+
+/** A body of unknown length, which is sent in chunks. */
+export type Chunks = AsyncIterable<Uint8Array>;
 
 /** The members of a JSON object. Integers are bigints. */
 export type Fields = Readonly<Record<string, unknown>>;
@@ -79,13 +84,13 @@ export class TestClient {
     method: string,
     path: string,
     fields: HeaderFields = {},
-    body?: string | Uint8Array,
+    body?: string | Uint8Array | Chunks,
   ): Promise<ServiceResponse> {
     const authorization = { Authorization: `Bearer ${this.target.key}` };
     const headers = new Headers({ ...authorization, ...this.target.headers, ...fields });
     if (headers.get('Authorization') === '') headers.delete('Authorization');
     // Bytes, because fetch adds its own Content-Type to a string.
-    const content = body === undefined ? undefined : Buffer.from(body);
+    const content = typeof body === 'string' ? Buffer.from(body) : body;
     for (let retries = 0; ; retries += 1) {
       const response = await this.#fetch(method, path, headers, content);
       if (response.status !== 429 || retries === MOST_RETRIES) return response;
@@ -107,8 +112,8 @@ export class TestClient {
   }
 
   /** Like `post`, but rejects with an AssertionError if the pet is not added. */
-  async add(body: unknown): Promise<AddedPet> {
-    const response = await this.post(body);
+  async add(body: unknown, headers?: HeaderFields): Promise<AddedPet> {
+    const response = await this.post(body, headers);
     // Another check asserts that the status is 201.
     const isAdded = response.status >= 200 && response.status <= 299;
     assert.ok(isAdded, `expected an added pet, not the status ${response.status}`);
@@ -137,19 +142,53 @@ export class TestClient {
     }
   }
 
+  /**
+   * Sends HEAD byte by byte, since fetch hides a body that comes all the same. The text of the
+   * response is what came after the header, as Latin-1. Rejects with NoResponse.
+   */
+  async head(path: string): Promise<Pick<ServiceResponse, 'status' | 'text'>> {
+    const { key, baseUrl, headers: added, timeoutMs = TIMEOUT_MS } = this.target;
+    const { protocol, host, hostname, port, pathname, search } = new URL(baseUrl + path);
+    const authorization = { Authorization: `Bearer ${key}` };
+    const headers = new Headers({ ...authorization, ...added, Host: host, Connection: 'close' });
+    const line = `HEAD ${pathname}${search}`;
+    const address = { host: hostname.replace(/[[\]]/g, ''), port: Number(port || 80) };
+    const servername = isIP(address.host) === 0 ? address.host : '';
+    const socket =
+      protocol === 'https:'
+        ? connectTls({ ...address, port: Number(port || 443), servername })
+        : connectTcp(address);
+    // A service that leaves the connection open has sent all that it sends.
+    socket.setTimeout(timeoutMs, () => socket.destroy());
+    const fields = [...headers].map(([name, value]) => `${name}: ${value}\r\n`).join('');
+    socket.write(`${line} HTTP/1.1\r\n${fields}\r\n`);
+    let received = '';
+    socket.on('data', (chunk: Buffer) => (received += chunk.toString('latin1')));
+    const reason = await new Promise<string>((resolve) => {
+      socket.on('error', ({ message }) => resolve(message));
+      socket.on('close', () => resolve('the connection was closed'));
+    });
+    const sent = shownMessage(line, headers, '', key);
+    this.lastExchange = { sent, received: shownText(received || reason, key) };
+    const [, status, text] = /^HTTP\/1\.[01] ([0-9]{3})[^]*?\r\n\r\n([^]*)$/.exec(received) ?? [];
+    if (text === undefined) throw new NoResponse(`no response: ${reason}`);
+    return { status: Number(status), text };
+  }
+
   async #fetch(
     method: string,
     path: string,
     headers: Headers,
-    body: Buffer | undefined,
+    body: Uint8Array | Chunks | undefined,
   ): Promise<ServiceResponse> {
     const url = new URL(`${this.target.baseUrl}${path}`);
     const line = `${method} ${url.pathname}${url.search}`;
-    const sent = shownMessage(line, headers, body?.toString() ?? '', this.target.key);
+    const text = body instanceof Uint8Array ? new TextDecoder().decode(body) : '';
+    const sent = shownMessage(line, headers, text, this.target.key);
     const timeoutMs = this.target.timeoutMs ?? TIMEOUT_MS;
     try {
       const signal = AbortSignal.timeout(timeoutMs);
-      const init: RequestInit = { method, headers, signal, redirect: 'manual' };
+      const init = { method, headers, signal, redirect: 'manual', duplex: 'half' } as const;
       const response = await fetch(url, body === undefined ? init : { ...init, body });
       const { status } = response;
       const text = await textOf(response);

@@ -9,7 +9,7 @@ import { checksOf } from '../../src/kit/checks.ts';
 import { isWhole } from '../support/extent.ts';
 import { readText } from '../support/project.ts';
 import { FAULTS } from './faults.ts';
-import { otherDecisions, thirdDecisions } from './other-decisions.ts';
+import { OTHER_FORMS, otherDecisions, thirdDecisions } from './other-decisions.ts';
 import { outcomesOf, type Rules } from './plain-service.ts';
 
 const AFTER_REMOVAL_MS = Date.parse('2031-01-01T00:00:00Z');
@@ -18,7 +18,7 @@ const AFTER_REMOVAL_MS = Date.parse('2031-01-01T00:00:00Z');
 const REMOVAL_IDS = ['2/pet-carries', '3', '4', '4.2', '4.3', '5', '7', '9'];
 const REMOVAL_CHECKS = checksOf('interface', isWhole ? [] : REMOVAL_IDS);
 
-/** Resolves with the checks that do not hold, each with its result. */
+/** Resolves with the checks that do not hold, each with its kind. */
 async function othersOf(
   t: TestContext,
   rules: Partial<Rules>,
@@ -28,10 +28,20 @@ async function othersOf(
   return outcomes.flatMap(({ check, kind }) => (kind === 'hold' ? [] : [`${check.id} ${kind}`]));
 }
 
-test('The plain service passes every check, except those of pages and removal, which are not observed', async (t) => {
-  const ids = ['4.1/pages', '4.1/pages-filter', '9/removal'];
-  const expected = ids.map((id) => `${id} not observed`);
-  assert.deepEqual(await othersOf(t, {}), expected);
+/** The decisions for which the plain service differs. */
+const plainDiffers = new Set<string>();
+
+test('The plain service passes every check, and those of faults at each level', async (t) => {
+  const others = await othersOf(t, {}, checksOf('http'));
+  for (const text of others) if (text.endsWith(' differ')) plainDiffers.add(text);
+  const ids = ['2/status-null', '4.1/pages', '4.1/pages-address', '4.1/pages-filter'];
+  const unseen = ['4.2/location', '9/removal', 'decisions/last-page', 'http/other-type-code'];
+  const expected = [...ids, ...unseen].map((id) => `${id} not observed`);
+  assert.deepEqual(
+    others.filter((text) => !plainDiffers.has(text)),
+    expected,
+  );
+  for (const { foundBy } of FAULTS) assert.ok(!plainDiffers.has(`${foundBy} differ`), foundBy);
 });
 
 for (const [name, rules] of Object.entries({ otherDecisions, thirdDecisions })) {
@@ -40,6 +50,16 @@ for (const [name, rules] of Object.entries({ otherDecisions, thirdDecisions })) 
     const others = [await othersOf(t, rules), await othersOf(t, removed, REMOVAL_CHECKS)].flat();
     const failed = others.filter((text) => !text.endsWith('not observed'));
     assert.deepEqual(failed, []);
+  });
+}
+
+for (const [what, rules] of Object.entries(OTHER_FORMS)) {
+  test(`With ${what} a check fails or differs only if it does without`, async (t) => {
+    const others = await othersOf(t, rules, checksOf('http'));
+    const found = others.filter(
+      (text) => !text.endsWith('not observed') && !plainDiffers.has(text),
+    );
+    assert.deepEqual(found, []);
   });
 }
 

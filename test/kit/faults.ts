@@ -4,7 +4,7 @@
  * Each is a mistake that real services make. Other checks may find it, too.
  */
 
-import { linked, pageOf } from './other-decisions.ts';
+import { linked, pageOf, thirdDecisions } from './other-decisions.ts';
 import type { Fields } from '../../src/kit/test-client.ts';
 import { Invalid, KEY, plainRules, RIGHT, type NewPet, type Rules } from './plain-service.ts';
 
@@ -64,6 +64,31 @@ const errorBody: Declare<(body: Fields) => unknown> = (what, foundBy, change) =>
 const errorStatus = (what: string, foundBy: string, from: number, to: number): Fault =>
   error(what, foundBy, (code, text) => plainRules.error(code === from ? to : code, text));
 
+/** Changes the Link of each page that has one. */
+const linkedAs =
+  (change: (link: string) => string): Rules['reply'] =>
+  (right, request) => {
+    const reply = linked(right, request);
+    const { Link } = reply.fields ?? {};
+    return Link === undefined ? reply : { ...reply, fields: { Link: change(Link) } };
+  };
+
+/** A service that fails with 500 if it cannot read a body. */
+const fails: Declare<RegExp> = (what, foundBy, unreadable) =>
+  fault(what, foundBy, {
+    readBody: (text) => (unreadable.test(text) ? refuse('It fails') : plainRules.readBody(text)),
+    decode: (bytes) => bytes.toString(),
+    error: (code, text) => plainRules.error(text === 'It fails' ? 500 : code, text),
+  });
+
+/** A service with a page of HTML for some errors. */
+const htmlFor: Declare<number> = (what, foundBy, code) =>
+  reply(what, foundBy, (right) =>
+    right.status === code
+      ? { ...right, body: '<h1>Error</h1>', fields: { 'Content-Type': 'text/html' } }
+      : right,
+  );
+
 function refuse(message: string): never {
   throw new Invalid(message);
 }
@@ -120,10 +145,23 @@ export const FAULTS: readonly Fault[] = [
   }),
   fault('a Link to the next page loses the filter', '4.1/pages-filter', {
     list: pageOf,
-    reply(right, request) {
-      const { link, ...rest } = linked(right, request);
-      return link === undefined ? rest : { ...rest, link: link.replace(/status=\w+&?/, '') };
-    },
+    reply: linkedAs((link) => link.replace(/status=\w+&?/, '')),
+  }),
+  fault('a Link leads to the host behind the proxy', '4.1/pages-address', {
+    list: pageOf,
+    reply: linkedAs((link) => link.replace('<', '<http://backend:3000')),
+  }),
+  fault('a Link loses the prefix of the proxy', '4.1/pages-address', {
+    list: pageOf,
+    reply: linkedAs((link) => link.replace('/v1/', '/')),
+  }),
+  fault('the last page has a Link', 'decisions/last-page', {
+    list: pageOf,
+    listed: (pets) => ({
+      status: 200,
+      body: pets,
+      fields: { Link: '</v1/pets?page=99>; rel=next' },
+    }),
   }),
   listed('an empty list is null', '4.1/empty', (pets) => ({
     status: 200,
@@ -192,6 +230,9 @@ export const FAULTS: readonly Fault[] = [
     ...pet,
     status: pet.status ?? null,
   })),
+  status('a status of null is accepted, and returned', '2/status-null', (value) =>
+    value === null ? true : isStatus(value),
+  ),
   keep('status is always available at first', '3/status-set', (pets, pet) =>
     plainRules.keep(pets, { ...pet, status: pet.status && 'available' }),
   ),
@@ -203,6 +244,8 @@ export const FAULTS: readonly Fault[] = [
   fault('pets that are added concurrently share an id', '2/id-concurrent', {
     pause: () => new Promise((resolve) => setTimeout(resolve, 1)),
   }),
+  newId('ids do not ascend', 'decisions/new-ids', ({ size }) => BigInt(size + ((size * 3) % 7))),
+  fault('an id is written 1.0', 'decisions/digits', { reply: thirdDecisions.reply! }),
   show('an id is a string', '2/pet-fields', (pet) => ({ ...pet, id: String(pet.id) })),
   keep('an acknowledged pet is not stored', '4.2/pet', () => undefined),
 
@@ -216,6 +259,22 @@ export const FAULTS: readonly Fault[] = [
   body('whitespace around JSON is refused', '4.2/any-order', (text) =>
     text === text.trim() ? plainRules.readBody(text) : refuse('The body begins with a space'),
   ),
+  reply('application/json with a charset is 415', '4.2/charset', (right, { headers }) =>
+    /charset/.test(headers['content-type'] ?? '') ? plainRules.error(415, 'No JSON') : right,
+  ),
+  created('a Location leads to the host behind the proxy', '4.2/location', (pet) => ({
+    ...plainRules.created(pet),
+    fields: { Location: 'http://backend:3000/v1/pets/1' },
+  })),
+  fails('invalid UTF-8 is a failure', '4.2/unreadable', /\ufffd/),
+  fails('30,000 brackets are a failure', '4.2/unreadable', /^\[{9}/),
+  fault('invalid UTF-8 is replaced', 'decisions/no-utf8', { decode: (bytes) => bytes.toString() }),
+  fault('a chunked body is ignored', 'http/chunked', {
+    decode: (bytes, { headers }) => (headers['content-length'] === undefined ? '' : `${bytes}`),
+  }),
+  fault('an idempotency key is used for another pet', 'decisions/key-reused', {
+    reused: (first) => first,
+  }),
   errorStatus('an invalid body is 422', '4.2/invalid', 400, 422),
   fault('a refused pet is added', '4.2/not-added', {
     isStatus: () => true,
@@ -269,8 +328,28 @@ export const FAULTS: readonly Fault[] = [
     (code, text) =>
       text.startsWith('limit') ? { status: code, body: text } : plainRules.error(code, text),
   ),
-  reply('JSON is sent as text/plain', '4/json', (right) => ({ ...right, type: 'text/plain' })),
+  htmlFor('an unknown path is a page of HTML', '7/error-elsewhere', 404),
+  htmlFor('an unknown method is a page of HTML', '7/error-elsewhere', 405),
+  errorBody('an Error has a fourth member', 'decisions/error-members', (members) => ({
+    ...members,
+    id: 7n,
+  })),
+  fault('OPTIONS is 405', 'http/allow', {
+    options: (allow) => ({ ...plainRules.error(405, 'No'), fields: { Allow: allow } }),
+  }),
+  fault('a response to HEAD has a body', 'http/head', {
+    end: (response, text) =>
+      void (response.req.method === 'HEAD'
+        ? response.socket?.end(`HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n${text}`)
+        : response.end(text)),
+  }),
+  reply('JSON is sent as text/plain', '4/json', (right) => ({
+    ...right,
+    fields: { 'Content-Type': 'text/plain' },
+  })),
   reply('errors are sent as application/problem+json', '4/error-json', (right) =>
-    right.status < 400 ? right : { ...right, type: 'application/problem+json' },
+    right.status < 400
+      ? right
+      : { ...right, fields: { 'Content-Type': 'application/problem+json' } },
   ),
 ];

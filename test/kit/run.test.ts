@@ -73,7 +73,7 @@ test('A request that gets 429 is sent again after its Retry-After, up to five ti
     const reply: Rules['reply'] = (right) => {
       requests += 1;
       if (requests > Number(refusals)) return right;
-      return { ...plainRules.error(429, 'Too often'), retryAfter: '0.01' };
+      return { ...plainRules.error(429, 'Too often'), fields: { 'Retry-After': '0' } };
     };
     const [outcome] = await outcomesOf(t, { reply }, checksOf('interface', ['4.2/created']));
     assert.deepEqual([outcome?.kind, requests], [kind, 6]);
