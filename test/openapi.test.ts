@@ -7,6 +7,7 @@
  */
 
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { petOperations } from '../src/api/operations.ts';
 import { DEFAULT_LIMIT, MAX_LIMIT } from '../src/api/read-parameters.ts';
@@ -28,6 +29,7 @@ import {
   describedResponses,
   SEEN,
 } from './support/description/description.ts';
+import { tempDir } from './support/disk/temp-dir.ts';
 import type { Json } from './support/description/json-schema.ts';
 import type { RawAnswer } from './support/http/answers.ts';
 import { KEY, openService } from './support/http/service.ts';
@@ -167,7 +169,7 @@ const REQUESTS: readonly Sent[] = [
   [POST, ['Content-Type: text/plain'], REX_BODY],
   [POST, ['Content-Encoding: gzip'], REX_BODY],
   ...described.flatMap(({ method, path }): readonly Sent[] => {
-    const target = path.replace('{petId}', '1');
+    const target = path.replace(/\{\w+\}/, '1');
     const line = `${method} ${target}`;
     return [
       ...[[line], [`${line}?%zz`], [`DELETE ${target}`], [line, ['Expect: 200-ok']]],
@@ -192,7 +194,8 @@ for (const [state, { isDraining, ...options }] of Object.entries(SERVICES)) {
   });
 }
 
-const { origin } = await openService({ after });
+const dataFile = join(tempDir({ after }), 'pets.json');
+const { origin } = await openService({ after }, { dataFile });
 testConformance({ baseUrl: `${origin}/v1`, key: KEY, level: 'http', isStrict: true });
 
 for (const { operation } of described) {

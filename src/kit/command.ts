@@ -147,8 +147,7 @@ export interface Settings extends RunOptions {
 
 /** Reads the settings of the suite. Throws an Error if one is missing or invalid. */
 export function readSuiteSettings(env: Environment): Settings {
-  const args = JSON.parse(env[ARGUMENTS] ?? '[]') as readonly string[];
-  return readSettings(readArguments(args, env));
+  return readSettings(readArguments(JSON.parse(env[ARGUMENTS] ?? '[]') as string[], env));
 }
 
 /** Returns the values of an option. The base URL is the option `url`. */
@@ -181,21 +180,33 @@ function linesOf(text = ''): readonly string[] {
 
 function readSettings(given: Given): Settings {
   const last = (option: string, otherwise = ''): string => given(option).at(-1) ?? otherwise;
-  const key = last('key');
+  const [category, wait] = [last('category', '1'), last('wait', '0s')];
   const baseUrl = readBaseUrl(last('url'));
-  if (!/^[!-~]+$/.test(key)) throw new Error('An API key is needed: --key, or CONFORMANCE_API_KEY');
+  const [key] = must(
+    /^[!-~]+$/.exec(last('key')),
+    'An API key is needed: --key, or CONFORMANCE_API_KEY',
+  );
+  const [, digits, unit] = must(
+    /^([0-9]{1,4})(s|m)$/.exec(wait),
+    `--wait must be a time such as 10s, not "${wait}"`,
+  );
   return {
     baseUrl,
     key,
     checks: readChecks(given, given('only').length > 0 ? 'http' : 'interface'),
     headers: Object.fromEntries(given('header').map(readHeader)),
-    categoryId: readCategory(last('category', '1')),
+    categoryId: must(parseInt64(category), `--category must be an integer, not "${category}"`),
     expectedFailures: readExpectedFailures(last('expected-failures')),
     isStrict: given('strict').length > 0,
-    waitMs: readWait(last('wait', '0s')),
+    waitMs: Number(digits) * (unit === 's' ? 1000 : 60_000),
     reporter: last('reporter'),
     output: last('output'),
   };
+}
+
+function must<T>(value: T | null | undefined, complaint: string): T {
+  if (value === null || value === undefined) throw new Error(complaint);
+  return value;
 }
 
 /** Returns the checks of --level and --only. */
@@ -205,10 +216,9 @@ function readChecks(given: Given, defaultLevel: string): readonly Check[] {
   if (unknown !== undefined) throw new Error(`--only: there is no check ${unknown}, see --list`);
   const text = given('level').at(-1) ?? defaultLevel;
   const level = LEVELS.find((known) => known === text);
-  if (level === undefined) throw new Error(`--level is ${LEVELS.join(', ')}, not "${text}"`);
-  const checks = checksOf(level, only);
-  if (checks.length > 0) return checks;
-  throw new Error(`--only ${only.join()} has no check at the level ${level}`);
+  const checks = checksOf(must(level, `--level is ${LEVELS.join(', ')}, not "${text}"`), only);
+  must(checks[0], `--only ${only.join()} has no check at the level ${level}`);
+  return checks;
 }
 
 /** Returns the base URL without a trailing slash. */
@@ -224,21 +234,9 @@ function readBaseUrl(text: string): string {
 }
 
 function readHeader(line: string): readonly [name: string, value: string] {
-  const [, name, value = ''] = /^([!#$%&'*+.^`|~\w-]+):\s*(.*)$/.exec(line) ?? [];
-  if (name !== undefined) return [name, value];
-  throw new Error(`--header must be 'Name: value', not "${line}"`);
-}
-
-function readCategory(text: string): bigint {
-  const category = parseInt64(text);
-  if (category === undefined) throw new Error(`--category must be an integer, not "${text}"`);
-  return category;
-}
-
-function readWait(text: string): number {
-  const [, digits, unit = ''] = /^([0-9]{1,4})(s|m)$/.exec(text) ?? [];
-  if (digits === undefined) throw new Error(`--wait must be a time such as 10s, not "${text}"`);
-  return Number(digits) * (unit === 's' ? 1000 : 60_000);
+  const match = /^([!#$%&'*+.^`|~\w-]+):\s*(.*)$/.exec(line);
+  const [, name = '', value = ''] = must(match, `--header must be 'Name: value', not "${line}"`);
+  return [name, value];
 }
 
 /** Reads a file with one id per line and comments after #. */

@@ -66,8 +66,18 @@ export class Run {
   }
 
   async outcomeOf(check: Check): Promise<Outcome> {
-    const wasGone = this.isGone;
-    const result = wasGone ? GONE : this.#judge(check, await this.#resultOf(check));
+    const { expectedFailures = [], isStrict = false } = this.#options;
+    const isExpected = expectedFailures.includes(check.id);
+    let result = this.isGone ? GONE : await this.#resultOf(check);
+    if (result.kind === 'hold' && isExpected) {
+      result = because('fail', `${check.id} holds: remove it from the expected failures`);
+    } else if (result.kind === 'fail' && !this.isGone) {
+      const isDemanded = check.level === 'interface' || isStrict;
+      result = {
+        ...result,
+        kind: isExpected ? 'expected to fail' : isDemanded ? 'fail' : 'differ',
+      };
+    }
     const outcome = { check, ...result };
     this.outcomes.push(outcome);
     return outcome;
@@ -87,18 +97,6 @@ export class Run {
       if (this.isGone) this.#options.onGone?.();
       return { kind: 'fail', causes: causesOf(all, this.#options.key) };
     }
-  }
-
-  /** Applies the options to the result of a check. */
-  #judge({ id, level }: Check, result: Result): Result {
-    const { expectedFailures = [], isStrict = false } = this.#options;
-    const isExpected = expectedFailures.includes(id);
-    if (result.kind === 'hold' && isExpected) {
-      return because('fail', `${id} holds: remove it from the expected failures`);
-    }
-    if (result.kind !== 'fail' || this.isGone) return result;
-    if (isExpected) return { ...result, kind: 'expected to fail' };
-    return level === 'interface' || isStrict ? result : { ...result, kind: 'differ' };
   }
 }
 
@@ -128,7 +126,9 @@ export async function obstacleTo(target: Target, waitMs = 0): Promise<string | u
   }
 }
 
-async function findObstacle(target: Target): Promise<readonly [obstacle?: string, mayPass?: boolean]> {
+async function findObstacle(
+  target: Target,
+): Promise<readonly [obstacle?: string, mayPass?: boolean]> {
   const client = new TestClient(target);
   try {
     const { status } = await client.get('/pets?limit=1');
@@ -160,20 +160,20 @@ function causesOf(all: readonly Difference[], key: string): readonly Cause[] {
   });
 }
 
-/** How an assertion of node:assert expects its value. */
-const EXPECTED: ReadonlyMap<string, string> = new Map([
-  ['strictEqual', 'expected'],
-  ['deepStrictEqual', 'expected'],
-  ['notStrictEqual', 'expected anything but'],
-  ['match', 'expected a match of'],
-]);
+/** What an assertion of node:assert expects. */
+const EXPECTED: Readonly<Record<string, string>> = {
+  strictEqual: 'expected',
+  deepStrictEqual: 'expected',
+  notStrictEqual: 'expected anything but',
+  match: 'expected a match of',
+};
 
 const LONGEST_VALUE = 200;
 
 /** Returns what a failed assertion expected and received, on one line. */
 function expectationOf(error: unknown): string {
   const [firstLine = ''] = String((error as Error).message ?? error).split('\n');
-  const words = error instanceof AssertionError ? EXPECTED.get(error.operator) : undefined;
+  const words = error instanceof AssertionError ? EXPECTED[error.operator] : undefined;
   if (words === undefined) return cut(firstLine, LONGEST_VALUE);
   const { generatedMessage, actual, expected } = error as AssertionError;
   const what = generatedMessage ? '' : `${firstLine}: `;

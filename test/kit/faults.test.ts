@@ -1,13 +1,11 @@
 /**
- * The kit finds the fault of each wrong service, and none in valid services. The table of faults in
- * src/kit/README.md is complete.
+ * The kit finds the fault of each wrong service, and none in valid services.
  */
 
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { checksOf } from '../../src/kit/checks.ts';
 import { isWhole } from '../support/extent.ts';
-import { readText } from '../support/project.ts';
 import { FAULTS } from './faults.ts';
 import { OTHER_FORMS, otherDecisions, thirdDecisions } from './other-decisions.ts';
 import { outcomesOf, type Rules } from './plain-service.ts';
@@ -70,9 +68,3 @@ for (const { what, foundBy, rules } of FAULTS) {
     assert.equal(outcome?.kind, check!.level === 'interface' ? 'fail' : 'differ');
   });
 }
-
-test('src/kit/README.md has the table of the faults', () => {
-  const rows = FAULTS.map(({ what, foundBy }) => `| ${what} | \`${foundBy}\` |`);
-  const table = ['| Planted fault | Found by |', '|---|---|', ...rows, ''].join('\n');
-  assert.ok(readText('src/kit/README.md').includes(table), `The table is\n${table}`);
-});
