@@ -59,6 +59,8 @@ export class NoResponse extends Error {
 const TIMEOUT_MS = 10_000;
 /** A hundred pets of more than a megabyte. An endless body would use up the memory of the kit. */
 const LONGEST_BODY_BYTES: number = 128 << 20;
+/** After the response to HEAD. */
+const IDLE_MS = 1000;
 const ADDED_AT_ONCE = 10;
 /** How often a 429 is retried: the specification allows a rate limit (section 8). */
 const MOST_RETRIES = 5;
@@ -158,12 +160,15 @@ export class TestClient {
       protocol === 'https:'
         ? connectTls({ ...address, port: Number(port || 443), servername })
         : connectTcp(address);
-    // A service that leaves the connection open has sent all that it sends.
     socket.setTimeout(timeoutMs, () => socket.destroy());
     const fields = [...headers].map(([name, value]) => `${name}: ${value}\r\n`).join('');
     socket.write(`${line} HTTP/1.1\r\n${fields}\r\n`);
     let received = '';
-    socket.on('data', (chunk: Buffer) => (received += chunk.toString('latin1')));
+    socket.on('data', (chunk: Buffer) => {
+      received += chunk.toString('latin1');
+      // A service that leaves the connection open does not delay the kit.
+      socket.setTimeout(IDLE_MS);
+    });
     const reason = await new Promise<string>((resolve) => {
       socket.on('error', ({ message }) => resolve(message));
       socket.on('close', () => resolve('the connection was closed'));
