@@ -4,9 +4,18 @@
  * Each is a mistake that real services make. Other checks may find it, too.
  */
 
-import { linked, pageOf, thirdDecisions } from './other-decisions.ts';
+import { isUtf8 } from 'node:buffer';
+import { linkAfter, linked, pageOf, thirdDecisions } from './other-decisions.ts';
 import type { Fields } from '../../src/kit/test-client.ts';
-import { Invalid, KEY, plainRules, RIGHT, type NewPet, type Rules } from './plain-service.ts';
+import {
+  Invalid,
+  KEY,
+  plainRules,
+  RIGHT,
+  type NewPet,
+  type Reply,
+  type Rules,
+} from './plain-service.ts';
 
 export interface Fault {
   readonly what: string;
@@ -73,18 +82,19 @@ const linkedAs =
     return Link === undefined ? reply : { ...reply, fields: { Link: change(Link) } };
   };
 
-/** A service that fails with 500 if it cannot read a body. */
-const fails: Declare<RegExp> = (what, foundBy, unreadable) =>
+/** A service that fails with 500 if one of these rules says that it fails. */
+const fails: Declare<Partial<Rules>> = (what, foundBy, rules) =>
   fault(what, foundBy, {
-    readBody: (text) => (unreadable.test(text) ? refuse('It fails') : plainRules.readBody(text)),
-    decode: (bytes) => bytes.toString(),
-    error: (code, text) => plainRules.error(text === 'It fails' ? 500 : code, text),
+    error: (code, text) => plainRules.error(text === FAILURE ? 500 : code, text),
+    ...rules,
   });
 
-/** A service with a page of HTML for some errors. */
-const htmlFor: Declare<number> = (what, foundBy, code) =>
-  reply(what, foundBy, (right) =>
-    right.status === code
+const FAILURE = 'It fails';
+
+/** A service with a page of HTML for the errors of some requests. */
+const html: Declare<(reply: Reply, url: string) => boolean> = (what, foundBy, isHtml) =>
+  reply(what, foundBy, (right, { url = '' }) =>
+    isHtml(right, url)
       ? { ...right, body: '<h1>Error</h1>', fields: { 'Content-Type': 'text/html' } }
       : right,
   );
@@ -157,11 +167,8 @@ export const FAULTS: readonly Fault[] = [
   }),
   fault('the last page has a Link', 'decisions/last-page', {
     list: pageOf,
-    listed: (pets) => ({
-      status: 200,
-      body: pets,
-      fields: { Link: '</v1/pets?page=99>; rel=next' },
-    }),
+    reply: (right, { url = '' }) =>
+      Array.isArray(right.body) ? { ...right, fields: { Link: linkAfter(url) } } : right,
   }),
   listed('an empty list is null', '4.1/empty', (pets) => ({
     status: 200,
@@ -266,8 +273,12 @@ export const FAULTS: readonly Fault[] = [
     ...plainRules.created(pet),
     fields: { Location: 'http://backend:3000/v1/pets/1' },
   })),
-  fails('invalid UTF-8 is a failure', '4.2/unreadable', /\ufffd/),
-  fails('30,000 brackets are a failure', '4.2/unreadable', /^\[{9}/),
+  fails('invalid UTF-8 is a failure', '4.2/unreadable', {
+    decode: (bytes) => (isUtf8(bytes) ? bytes.toString() : refuse(FAILURE)),
+  }),
+  fails('30,000 brackets are a failure', '4.2/unreadable', {
+    readBody: (text) => (/^\[{9}/.test(text) ? refuse(FAILURE) : plainRules.readBody(text)),
+  }),
   fault('invalid UTF-8 is replaced', 'decisions/no-utf8', { decode: (bytes) => bytes.toString() }),
   fault('a chunked body is ignored', 'http/chunked', {
     decode: (bytes, { headers }) => (headers['content-length'] === undefined ? '' : `${bytes}`),
@@ -328,8 +339,16 @@ export const FAULTS: readonly Fault[] = [
     (code, text) =>
       text.startsWith('limit') ? { status: code, body: text } : plainRules.error(code, text),
   ),
-  htmlFor('an unknown path is a page of HTML', '7/error-elsewhere', 404),
-  htmlFor('an unknown method is a page of HTML', '7/error-elsewhere', 405),
+  html(
+    'an unknown path is a page of HTML',
+    '7/error-elsewhere',
+    ({ status: code }, url) => code === 404 && !url.includes('pets'),
+  ),
+  html(
+    'an unknown method is a page of HTML',
+    '7/error-elsewhere',
+    ({ status: code }) => code === 405,
+  ),
   errorBody('an Error has a fourth member', 'decisions/error-members', (members) => ({
     ...members,
     id: 7n,
@@ -340,7 +359,9 @@ export const FAULTS: readonly Fault[] = [
   fault('a response to HEAD has a body', 'http/head', {
     end: (response, text) =>
       void (response.req.method === 'HEAD'
-        ? response.socket?.end(`HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n${text}`)
+        ? response.socket?.end(
+            `HTTP/1.1 ${response.statusCode} X\r\nConnection: close\r\n\r\n${text}`,
+          )
         : response.end(text)),
   }),
   reply('JSON is sent as text/plain', '4/json', (right) => ({

@@ -62,11 +62,16 @@ export const pageOf: Rules['list'] = (pets, query) => {
 /** Adds a Link to the next page if the page is full. */
 export function linked(reply: Reply, { url = '', method }: IncomingMessage): Reply {
   if (method !== 'GET' || !Array.isArray(reply.body)) return reply;
-  const { pathname, searchParams } = new URL(url, 'http://host');
+  const { searchParams } = new URL(url, 'http://host');
   const limit = Number(searchParams.get('limit') ?? '20');
-  if (reply.body.length < limit) return reply;
+  return reply.body.length < limit ? reply : { ...reply, fields: { Link: linkAfter(url) } };
+}
+
+/** Returns a Link to the page after the one with this target. */
+export function linkAfter(target: string): string {
+  const { pathname, searchParams } = new URL(target, 'http://host');
   searchParams.set('page', String(Number(searchParams.get('page') ?? '0') + 1));
-  return { ...reply, fields: { Link: `<${pathname}?${searchParams}>; rel="next"` } };
+  return `<${pathname}?${searchParams}>; rel="next"`;
 }
 
 export const thirdDecisions: Partial<Rules> = {
