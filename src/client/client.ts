@@ -11,7 +11,7 @@ import { cut, quoteValue } from '../base/quote.ts';
 import type { Pet, PetStatus } from '../model/pet.ts';
 import { stringifyPet } from '../model/stringify-pet.ts';
 import { invalidAnswer, petFrom, petsFrom, type ServiceResponse } from './responses.ts';
-import { PetStoreError, type ClientErrorCode } from './pet-store-error.ts';
+import { PetStoreError, type ClientErrorCode, type PetStoreErrorCode } from './pet-store-error.ts';
 import {
   checkApiKey,
   encodeNewPet,
@@ -28,7 +28,7 @@ import {
 import { send, type PetStoreRequest } from './send.ts';
 
 export { PetStoreError, stringifyPet };
-export type { ClientErrorCode, Int64, NewPet, Pet, PetQuery, PetStatus };
+export type { ClientErrorCode, Int64, NewPet, Pet, PetQuery, PetStatus, PetStoreErrorCode };
 
 /**
  * Every function rejects with a PetStoreError if the call fails, with a TypeError or RangeError if
@@ -95,7 +95,7 @@ export interface CallOptions {
 export interface CreateOptions extends CallOptions {
   /**
    * The key stores one pet, however often it is sent. It has 1 to 255 visible ASCII characters, and
-   * belongs to one create. With `true` the client makes a key for this call (a random UUID).
+   * belongs to one create. With `true` the client makes a random key for this call.
    */
   readonly idempotencyKey?: string | boolean | undefined;
 }
@@ -106,7 +106,7 @@ export interface ClientOptions {
    * https, without credentials, query or fragment.
    */
   readonly baseUrl: string | URL;
-  /** The client sends it below the base URL only. No error contains it. */
+  /** The client sends it below the base URL only. No error has it as a word. */
   readonly apiKey: string;
   /** Used instead of the global `fetch`. */
   readonly fetch?: typeof fetch | undefined;
@@ -118,6 +118,9 @@ export interface ClientOptions {
 
 /** Creates a client. Throws a TypeError if an option is invalid. */
 export function createClient(options: ClientOptions): PetStoreClient {
+  if (typeof options !== 'object' || options === null) {
+    throw new TypeError('createClient needs its options: { baseUrl, apiKey }');
+  }
   const baseUrl = readBaseUrl(options.baseUrl);
   checkApiKey(options.apiKey);
   const defaults = readCallOptions(options, { timeoutMs: 30_000, retries: 2 });

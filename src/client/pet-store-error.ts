@@ -1,5 +1,7 @@
 /** PetStoreError: every failure of a call except an abort by the caller or an invalid argument. */
 
+import type { ErrorCode } from '../http/api-error.ts';
+
 /** The client's own codes. All others are from the service's Error body. */
 export type ClientErrorCode =
   /** No response, or only a part of one, arrived. `cause` is fetch's error. */
@@ -11,14 +13,22 @@ export type ClientErrorCode =
   /** The response's body or Link is not as the specification describes. */
   | 'invalid_answer';
 
+/** Editors complete the known codes. A later version of the service may have others. */
+export type PetStoreErrorCode = ErrorCode | ClientErrorCode | (string & {});
+
 export class PetStoreError extends Error {
   override readonly name: string = 'PetStoreError';
   /** One of the service's codes, such as `not_found`, or a ClientErrorCode. */
-  readonly code: string;
+  readonly code: PetStoreErrorCode;
   /** The HTTP status of the response, or undefined without a response. */
   readonly status: number | undefined;
 
-  constructor(code: string, message: string, status?: number, options?: { cause?: unknown }) {
+  constructor(
+    code: PetStoreErrorCode,
+    message: string,
+    status?: number,
+    options?: { cause?: unknown },
+  ) {
     super(message, options);
     this.code = code;
     this.status = status;

@@ -100,9 +100,15 @@ export function encodeNewPet({ name, categoryId, status }: NewPet): string {
  */
 export function readIdempotencyKey(key: string | boolean | undefined): string | undefined {
   if (key === undefined || key === false) return undefined;
-  if (key === true) return crypto.randomUUID();
+  if (key === true) return randomKey();
   if (typeof key === 'string' && /^[\x21-\x7e]{1,255}$/.test(key)) return encodeKey(key);
   throw new TypeError('idempotencyKey must be true, or 1 to 255 visible ASCII characters');
+}
+
+/** Returns 128 random bits as 32 hex digits. On a page without TLS there is no randomUUID. */
+function randomKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
 /** A key that begins with a quote is sent as an RFC 9651 string, as the service reads it. */

@@ -40,12 +40,25 @@ export function errorFrom(response: ServiceResponse, apiKey: string): PetStoreEr
   if (isObject(body) && body['status'] === BigInt(status)) {
     const { code, message } = body;
     if (typeof code === 'string' && typeof message === 'string') {
-      const withoutKey = (text: string): string => text.replaceAll(apiKey, '[API key]');
-      return new PetStoreError(withoutKey(code), withoutKey(message), status);
+      // A code of the service is lower-case words. Only another one may be a key that is sent back.
+      const shownCode = /^[a-z_]+$/.test(code) ? code : withoutKey(code, apiKey);
+      return new PetStoreError(shownCode, withoutKey(message, apiKey), status);
     }
   }
   const message = `The response has the status ${status} and no Error body`;
   return new PetStoreError('unexpected_status', message, status);
+}
+
+/**
+ * Replaces the API key. A key that could be a part of a word is replaced as a whole word only: the
+ * key `id` is a part of `invalid`.
+ */
+function withoutKey(text: string, apiKey: string): string {
+  const key = apiKey.replace(/[^A-Za-z0-9]/g, '\\$&');
+  const isPart = apiKey.length < 8 || /^[A-Za-z_]+$/.test(apiKey);
+  // Safari 16 has no lookbehind.
+  const pattern = isPart ? `(^|[^A-Za-z0-9])${key}(?![A-Za-z0-9])` : `()${key}`;
+  return text.replace(new RegExp(pattern, 'g'), '$1[API key]');
 }
 
 export function invalidAnswer(message: string, status: number): PetStoreError {

@@ -92,7 +92,7 @@ async function sendOnce(
     const reason = whyUnreachable(cause);
     const mayBeSent = reason === undefined;
     const failure = mayBeSent
-      ? 'got no complete response'
+      ? `got no complete response${(cause as Error | undefined)?.cause === undefined ? CORS : ''}`
       : `cannot reach the service: ${cut(reason)}`;
     const message = `${describe(request)} ${failure}${effect(request, mayBeSent || wasSent)}`;
     const error = new PetStoreError('network_failure', message, undefined, { cause });
@@ -105,6 +105,9 @@ async function sendOnce(
   const isSafe = isSafeToRepeat(request, status, error.code);
   return { error, isSafeToRepeat: isSafe, mayBeSent: true, retryAfter };
 }
+
+/** The error of a browser's fetch has no cause. */
+const CORS = ', or the page is from an origin that the service does not allow (CORS)';
 
 /**
  * Returns why no connection could be opened, or undefined if that is not known, as in a browser. In

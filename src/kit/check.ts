@@ -8,6 +8,9 @@
 
 import type { TestClient } from './test-client.ts';
 
+/** The version of the specification (spec section 9). */
+export const INTERFACE_VERSION = '1.0.0';
+
 /** Each level includes those before it. `decisions` is about pets, `http` about HTTP itself. */
 export const LEVELS = ['interface', 'decisions', 'http'] as const;
 

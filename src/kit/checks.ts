@@ -14,9 +14,6 @@ import { errors } from './checks/part-7-errors.ts';
 import { limits } from './checks/part-8-limits.ts';
 import { versioning } from './checks/part-9-versioning.ts';
 
-/** The version of the specification (spec section 9). */
-export const INTERFACE_VERSION = '1.0.0';
-
 export const CHECKS: readonly Check[] = [
   // First, since an empty list can be seen only before another check adds a pet.
   ...emptyLists,

@@ -139,23 +139,33 @@ export async function* pagesFrom(
     const response = await client.get(next);
     assertStatus(response, 200, 'the list');
     yield petsOf(response);
-    next = nextPage(client, response);
+    const { pathname = '', search } = nextPage(client, response) ?? {};
+    const base = new URL(client.target.baseUrl).pathname;
+    next = pathname.startsWith(base) ? `${pathname.slice(base.length)}${search}` : undefined;
   }
 }
 
-/** Returns the path of the next page (RFC 8288), or undefined if no Link leads to one. */
-function nextPage(client: TestClient, { headers }: ServiceResponse): string | undefined {
-  const field = headers.get('Link');
-  if (field === null) return undefined;
-  const base = new URL(client.target.baseUrl).pathname;
+/** Returns the address of the next page (RFC 8288), or undefined if no Link leads to one. */
+export function nextPage(client: TestClient, { headers }: ServiceResponse): URL | undefined {
   try {
-    const link = findLink(field, 'next');
-    if (link === undefined) return undefined;
-    const { pathname, search } = new URL(link, `${client.target.baseUrl}/pets`);
-    return pathname.startsWith(base) ? `${pathname.slice(base.length)}${search}` : undefined;
+    const link = findLink(headers.get('Link') ?? '', 'next');
+    return link === undefined ? undefined : new URL(link, `${client.target.baseUrl}/pets`);
   } catch {
     return assert.fail('expected a Link that can be read (RFC 8288)');
   }
+}
+
+/** Asserts that a client may send its API key to the address. */
+export function assertBelowBase({ target }: TestClient, { href }: URL): void {
+  const base = `${new URL(target.baseUrl).href}/`;
+  assert.ok(href.startsWith(base), `expected an address below ${base}, not ${href}`);
+}
+
+/** Adds pets one after the other. Resolves with their ids. */
+export async function addInTurn(client: TestClient, count: number): Promise<readonly bigint[]> {
+  const ids: bigint[] = [];
+  for (let i = 0; i < count; i += 1) ids.push((await client.add(client.newPet())).id);
+  return ids;
 }
 
 export function assertDifferent(ids: readonly unknown[]): void {

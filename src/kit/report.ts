@@ -1,109 +1,67 @@
 /**
- * The report of a run, as a node:test reporter. It shows what a person needs to fix a failure.
+ * The report of a run: what a person needs to fix a failure.
  *
  * A failure begins with a line that has its id. Then come the expectation, what was sent and
- * received, and other failures with the same cause. Differences from decisions are not failures:
- * they are counted, and grouped by cause. Checks that were not observed come last, with reasons.
- * During a long run the report prints a line of progress every two seconds.
+ * received, and other failures with the same cause. Differences from decisions follow in the same
+ * form, and then the checks that were not observed, with reasons.
  */
 
-import type { TestEvent } from 'node:test/reporters';
-import { groupBy } from './group-by.ts';
+import { KINDS, type Outcome } from './run.ts';
 
-/** The first words of a skipped test's reason, by which the report distinguishes the kinds. */
-export const SKIPPED = {
-  notObserved: 'not observed: ',
-  differs: 'differs from a decision: ',
-  expected: 'expected to fail: ',
-  gone: 'not run: ',
-} as const;
+const DIFFERENCES =
+  '\nThe service decided otherwise where the specification leaves it open. With --strict, for\n' +
+  'services that adopt the decisions of this project, these differences fail the run:\n';
 
-/** Between the causes of one difference. */
-export const CAUSE_SEPARATOR = ' | ';
-
-type Kind = keyof typeof SKIPPED | 'holds' | 'fails';
-
-interface Outcome {
-  readonly kind: Kind;
-  /** The id of the check, then its sentence. */
-  readonly name: string;
-  /** The reason of a skipped test, or the report of a failure: first the expectation, on a line. */
-  readonly text: string;
+export function reportOf(outcomes: readonly Outcome[]): string {
+  const of = (kind: string): readonly Outcome[] => outcomes.filter((one) => one.kind === kind);
+  const parts = failures('FAILS', of('fail'));
+  if (of('differ').length > 0) parts.push(DIFFERENCES, ...failures('DIFFERS', of('differ')));
+  for (const kind of ['expected to fail', 'not observed']) {
+    const lines = of(kind).map((one) => `  ${one.check.id} ${reasonOf(one)}\n`);
+    if (lines.length > 0) parts.push(`\n${kind[0]!.toUpperCase()}${kind.slice(1)}:\n`, ...lines);
+  }
+  const counts = KINDS.map((kind, index) => {
+    const count = of(kind).length;
+    return count > 0 || index < 3 ? [`${count} ${kind}`] : [];
+  });
+  return `${parts.join('')}\n${counts.flat().join('; ')}\n`;
 }
 
-const PROGRESS_MS = 2000;
-
-export default async function* report(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
-  const outcomes: Outcome[] = [];
-  const of = (kind: Kind): readonly Outcome[] => outcomes.filter((one) => one.kind === kind);
-  let printedAt = Date.now();
-  for await (const event of events) {
-    if (event.type === 'test:start' && event.data.nesting === 0) yield `${event.data.name}\n`;
-    if (event.type !== 'test:pass' && event.type !== 'test:fail') continue;
-    // The suite around the checks is not a check.
-    if (event.data.nesting === 0) continue;
-    outcomes.push(outcomeOf(event));
-    if (Date.now() - printedAt < PROGRESS_MS) continue;
-    printedAt = Date.now();
-    yield `  Checks done: ${outcomes.length}, last: ${idOf(event.data)}\n`;
-  }
-  const byExpectation = groupBy(of('fails'), ({ text }) => text.split('\n', 1)[0] ?? '');
-  for (const group of byExpectation.values()) yield `\n${failureText(group)}`;
-  if (of('differs').length > 0)
-    yield '\nDiffers from the decisions of this project (not a failure):\n';
-  for (const [cause, found] of groupBy(of('differs').flatMap(causesOf), ({ cause }) => cause)) {
-    yield `  ${cause}: ${found.map(({ where }) => where).join(', ')}\n`;
-  }
-  if (of('notObserved').length > 0) yield '\nNot observed:\n';
-  for (const one of of('notObserved')) yield `  ${idOf(one)} ${one.text}\n`;
-  yield `\n${summary(of)}\n`;
-}
-
-type Result = Extract<TestEvent, { type: 'test:pass' | 'test:fail' }>;
-
-function outcomeOf({ type, data }: Result): Outcome {
-  const { name, skip } = data;
-  for (const [kind, prefix] of Object.entries(SKIPPED) as [keyof typeof SKIPPED, string][]) {
-    if (typeof skip === 'string' && skip.startsWith(prefix)) {
-      return { kind, name, text: skip.slice(prefix.length) };
-    }
-  }
-  if (type === 'test:pass') return { kind: 'holds', name, text: '' };
-  const { error } = data.details;
-  return {
-    kind: 'fails',
-    name,
-    text: (error.cause as Error | undefined)?.message ?? error.message,
-  };
-}
-
-/** Returns the causes of a difference, each with the id of the check and the cases. */
-function causesOf(one: Outcome): readonly { readonly cause: string; readonly where: string }[] {
-  return one.text.split(CAUSE_SEPARATOR).map((text) => {
-    const [, cause = text, cases = ''] = /^(.*?)( \(.*\))?$/.exec(text) ?? [];
-    return { cause, where: idOf(one) + cases };
+/** Returns a text for all outcomes with the same first expectation. */
+function failures(word: string, outcomes: readonly Outcome[]): string[] {
+  return outcomes.flatMap((one) => {
+    const same = outcomes.filter(({ causes }) => causes[0]?.text === one.causes[0]?.text);
+    if (same[0] !== one) return [];
+    const others = same.slice(1).map(({ check, causes: [cause] }) => {
+      return `  also     ${check.id} ${check.sentence}${inCases(cause?.cases)}\n`;
+    });
+    const { id, sentence } = one.check;
+    return [`\n${word} ${id} ${sentence}\n  ${textOf(one)}\n${others.join('')}`];
   });
 }
 
-function failureText([first, ...others]: readonly Outcome[]): string {
-  const same = others.map(({ name }) => `  also     ${name}\n`).join('');
-  return `FAILS ${first!.name}\n  ${first!.text}\n${same}`;
+/** Returns each expectation on a line, followed by what was sent and received. */
+export function textOf({ causes }: Outcome): string {
+  const texts = causes.map(({ text, cases, exchange: { sent, received } = NOTHING }) => {
+    const parts = [labelled('in', cases), labelled('sent', sent), labelled('received', received)];
+    return text + parts.join('');
+  });
+  return texts.join('\n  ');
 }
 
-function idOf({ name }: { readonly name: string }): string {
-  return name.split(' ', 1)[0] ?? '';
+const NOTHING = { sent: '', received: '' };
+
+function labelled(label: string, text: string): string {
+  if (text === '') return '';
+  const lines = text.split('\n').map((line, i) => `  ${(i === 0 ? label : '').padEnd(9)} ${line}`);
+  return lines.map((line) => `\n${line.trimEnd()}`).join('');
 }
 
-function summary(of: (kind: Kind) => readonly Outcome[]): string {
-  const count = (kind: Kind, words: string): string => `${of(kind).length} ${words}`;
-  const parts = [
-    count('holds', 'hold'),
-    count('fails', 'fail'),
-    count('notObserved', 'not observed'),
-  ];
-  if (of('differs').length > 0) parts.push(count('differs', 'differ from decisions'));
-  const expected = of('expected').map(idOf).join(', ');
-  if (expected !== '') parts.push(`${count('expected', 'expected to fail')}: ${expected}`);
-  if (of('gone').length > 0) parts.push(count('gone', 'not run'));
-  return parts.join('; ');
+/** Returns why a check does not hold, on one line. */
+export function reasonOf({ causes }: Outcome): string {
+  return causes.map(({ text, cases }) => text + inCases(cases)).join(' | ');
+}
+
+function inCases(cases = ''): string {
+  return cases === '' ? '' : ` (${cases})`;
 }

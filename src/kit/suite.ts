@@ -1,5 +1,5 @@
 /**
- * The kit as a test file, with base URL and API key from the environment (settings.ts):
+ * The kit as a test file, with base URL and API key from the environment (command.ts):
  *
  *     CONFORMANCE_URL=https://host/v1 CONFORMANCE_API_KEY=K node --test dist/kit/suite.js
  *
@@ -7,27 +7,28 @@
  * runs without --test, as in the command: --test turns it into 1.
  */
 
-import { testConformance } from './conformance.ts';
-import { obstacleTo } from './run-check.ts';
-import { readSettings, type Settings } from './settings.ts';
+import { after } from 'node:test';
+import { readSuiteSettings } from './command.ts';
+import { declareTests } from './conformance.ts';
+import { reportOf } from './report.ts';
+import { openRun } from './run.ts';
 
-const options = await readOptions();
-testConformance({ ...options, onGone: () => endWith(2) });
-
-async function readOptions(): Promise<Settings> {
-  try {
-    const settings = readSettings(process.env);
-    const obstacle = await obstacleTo(settings, settings.waitMs);
-    if (obstacle === undefined) return settings;
-    throw new Error(obstacle);
-  } catch (error) {
-    process.stderr.write(`conformance: ${(error as Error).message}\n`);
-    process.exit(2);
-  }
+try {
+  const settings = readSuiteSettings(process.env);
+  const run = await openRun(settings);
+  declareTests(run, settings.checks);
+  after(() => {
+    if (settings.output !== '') process.stdout.write(`${run.title}\n${reportOf(run.outcomes)}`);
+  });
+  // At the very end, since the test runner sets its own code before.
+  process.on('exit', () => {
+    if (run.isGone) fail(new Error('the service no longer responds'));
+  });
+} catch (error) {
+  fail(error as Error);
 }
 
-/** Sets the code at the very end, since the test runner sets its own before. */
-function endWith(code: number): void {
-  process.stderr.write('conformance: the service no longer responds\n');
-  process.on('exit', () => (process.exitCode = code));
+function fail({ message }: Error): void {
+  process.stderr.write(`conformance: ${message}\n`);
+  process.exitCode = 2;
 }

@@ -6,7 +6,9 @@
  */
 
 import assert from 'node:assert/strict';
+import { connect as connectTcp, isIP } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { connect as connectTls } from 'node:tls';
 import { parseExactJson, stringifyExactJson } from '../base/exact-json.ts';
 import { shownMessage, shownText } from './shown.ts';
 
@@ -24,6 +26,9 @@ export interface Target {
 }
 
 export type HeaderFields = Readonly<Record<string, string>>;
+
+/** A body of unknown length, which is sent in chunks. */
+export type Chunks = AsyncIterable<Uint8Array>;
 
 /** The members of a JSON object. Integers are bigints. */
 export type Fields = Readonly<Record<string, unknown>>;
@@ -54,10 +59,12 @@ export class NoResponse extends Error {
 const TIMEOUT_MS = 10_000;
 /** A hundred pets of more than a megabyte. An endless body would use up the memory of the kit. */
 const LONGEST_BODY_BYTES: number = 128 << 20;
+/** After the response to HEAD. */
+const IDLE_MS = 1000;
 const ADDED_AT_ONCE = 10;
 /** How often a 429 is retried: the specification allows a rate limit (section 8). */
 const MOST_RETRIES = 5;
-const LONGEST_RETRY_AFTER_S = 10;
+const MAX_RETRY_AFTER_S = 10;
 
 /**
  * Each check or case has its own client. Its `lastExchange` is the evidence of a failure. A check
@@ -79,18 +86,19 @@ export class TestClient {
     method: string,
     path: string,
     fields: HeaderFields = {},
-    body?: string | Uint8Array,
+    body?: string | Uint8Array | Chunks,
   ): Promise<ServiceResponse> {
     const authorization = { Authorization: `Bearer ${this.target.key}` };
     const headers = new Headers({ ...authorization, ...this.target.headers, ...fields });
     if (headers.get('Authorization') === '') headers.delete('Authorization');
     // Bytes, because fetch adds its own Content-Type to a string.
-    const content = body === undefined ? undefined : Buffer.from(body);
+    const content = typeof body === 'string' ? Buffer.from(body) : body;
     for (let retries = 0; ; retries += 1) {
       const response = await this.#fetch(method, path, headers, content);
       if (response.status !== 429 || retries === MOST_RETRIES) return response;
-      const seconds = Number(response.headers.get('Retry-After') ?? '1');
-      await sleep(1000 * Math.min(seconds || 1, LONGEST_RETRY_AFTER_S));
+      await sleep(
+        1000 * Math.min(readRetryAfter(response.headers.get('Retry-After')), MAX_RETRY_AFTER_S),
+      );
     }
   }
 
@@ -106,8 +114,8 @@ export class TestClient {
   }
 
   /** Like `post`, but rejects with an AssertionError if the pet is not added. */
-  async add(body: unknown): Promise<AddedPet> {
-    const response = await this.post(body);
+  async add(body: unknown, headers?: HeaderFields): Promise<AddedPet> {
+    const response = await this.post(body, headers);
     // Another check asserts that the status is 201.
     const isAdded = response.status >= 200 && response.status <= 299;
     assert.ok(isAdded, `expected an added pet, not the status ${response.status}`);
@@ -136,32 +144,73 @@ export class TestClient {
     }
   }
 
+  /**
+   * Sends HEAD byte by byte, since fetch hides a body that comes all the same. The text of the
+   * response is what came after the header, as Latin-1. Rejects with NoResponse.
+   */
+  async head(path: string): Promise<Pick<ServiceResponse, 'status' | 'text'>> {
+    const { key, baseUrl, headers: added, timeoutMs = TIMEOUT_MS } = this.target;
+    const { protocol, host, hostname, port, pathname, search } = new URL(baseUrl + path);
+    const authorization = { Authorization: `Bearer ${key}` };
+    const headers = new Headers({ ...authorization, ...added, Host: host, Connection: 'close' });
+    const line = `HEAD ${pathname}${search}`;
+    const address = { host: hostname.replace(/[[\]]/g, ''), port: Number(port || 80) };
+    const servername = isIP(address.host) === 0 ? address.host : '';
+    const socket =
+      protocol === 'https:'
+        ? connectTls({ ...address, port: Number(port || 443), servername })
+        : connectTcp(address);
+    socket.setTimeout(timeoutMs, () => socket.destroy());
+    const fields = [...headers].map(([name, value]) => `${name}: ${value}\r\n`).join('');
+    socket.write(`${line} HTTP/1.1\r\n${fields}\r\n`);
+    let received = '';
+    socket.on('data', (chunk: Buffer) => {
+      received += chunk.toString('latin1');
+      // A service that leaves the connection open does not delay the kit.
+      socket.setTimeout(IDLE_MS);
+    });
+    const reason = await new Promise<string>((resolve) => {
+      socket.on('error', ({ message }) => resolve(message));
+      socket.on('close', () => resolve('the connection was closed'));
+    });
+    const sent = shownMessage(line, headers, '', key);
+    this.lastExchange = { sent, received: shownText(received || reason, key) };
+    const [, status, text] = /^HTTP\/1\.[01] ([0-9]{3})[^]*?\r\n\r\n([^]*)$/.exec(received) ?? [];
+    if (text === undefined) throw new NoResponse(`no response: ${reason}`);
+    return { status: Number(status), text };
+  }
+
   async #fetch(
     method: string,
     path: string,
     headers: Headers,
-    body: Buffer | undefined,
+    body: Uint8Array | Chunks | undefined,
   ): Promise<ServiceResponse> {
-    const address = `${this.target.baseUrl}${path}`;
-    const { pathname, search } = new URL(address);
-    const line = `${method} ${pathname}${search}`;
-    const sent = shownMessage(line, headers, body?.toString() ?? '', this.target.key);
+    const url = new URL(`${this.target.baseUrl}${path}`);
+    const line = `${method} ${url.pathname}${url.search}`;
+    const text = body instanceof Uint8Array ? new TextDecoder().decode(body) : '';
+    const sent = shownMessage(line, headers, text, this.target.key);
     const timeoutMs = this.target.timeoutMs ?? TIMEOUT_MS;
     try {
       const signal = AbortSignal.timeout(timeoutMs);
-      const init: RequestInit = { method, headers, signal, redirect: 'manual' };
-      const response = await fetch(address, body === undefined ? init : { ...init, body });
+      const init = { method, headers, signal, redirect: 'manual', duplex: 'half' } as const;
+      const response = await fetch(url, body === undefined ? init : { ...init, body });
       const { status } = response;
       const text = await textOf(response);
       const received = shownMessage(`status ${status}`, response.headers, text, this.target.key);
       this.lastExchange = { sent, received };
       return { status, headers: response.headers, text };
     } catch (error) {
-      const reason = reasonOf(error, timeoutMs);
-      this.lastExchange = { sent, received: shownText(`no response: ${reason}`, this.target.key) };
-      throw new NoResponse(`expected a response, but there was none: ${reason}`);
+      const reason = reasonOf(error, timeoutMs, url);
+      this.lastExchange = { sent, received: shownText(reason, this.target.key) };
+      throw new NoResponse(reason);
     }
   }
+}
+
+/** Returns the seconds of a Retry-After. A date counts as one second. */
+export function readRetryAfter(field: string | null): number {
+  return /^[0-9.]+$/.test(field ?? '') ? Number(field) : 1;
 }
 
 /** Resolves with the text of the body. Rejects if the body is too long. */
@@ -207,11 +256,12 @@ function valueOf(text: string): unknown {
 }
 
 /** Returns why there is no response. fetch hides that in the cause of its error. */
-function reasonOf(error: unknown, timeoutMs: number): string {
+function reasonOf(error: unknown, timeoutMs: number, { port }: URL): string {
   const { name, message, cause } = error as Error;
-  if (name === 'TimeoutError') return `none within ${timeoutMs / 1000} s`;
-  if (!(cause instanceof Error)) return message;
+  if (name === 'TimeoutError') return `no complete response within ${timeoutMs / 1000} s`;
   // If fetch tried several addresses of a host, there is an error for each, and no message.
   const [first] = cause instanceof AggregateError ? (cause.errors as readonly Error[]) : [];
-  return first?.message ?? cause.message;
+  const reason = first?.message ?? (cause instanceof Error ? cause.message : message);
+  const isBlocked = reason === 'bad port';
+  return `no response: ${isBlocked ? `fetch, like browsers, refuses the port ${port}` : reason}`;
 }

@@ -85,6 +85,14 @@ for (const [options, complaint] of BAD_OPTIONS) {
   });
 }
 
+test('Without options createClient says what it needs', () => {
+  const create = createClient as (options?: unknown) => unknown;
+  const message = 'createClient needs its options: { baseUrl, apiKey }';
+  for (const options of [undefined, null, 'http://pets.example/v1']) {
+    assert.throws(() => create(options), new TypeError(message));
+  }
+});
+
 const QUERIES: readonly (readonly [query: PetQuery | undefined, search: string])[] = [
   [undefined, ''],
   [{ limit: undefined, status: undefined, after: undefined }, ''],

@@ -16,6 +16,7 @@ import { runNode } from '../support/process/process.ts';
 const CONSUMER = `
 import { createClient, PetStoreError } from 'petstore/client';
 import type { ClientOptions, Pet, PetPage, PetStatus, PetStoreClient } from 'petstore/client';
+import type { PetStoreErrorCode } from 'petstore/client';
 
 const baseUrl = new URL('https://pets.example/v1');
 const options: ClientOptions = { baseUrl, apiKey: 'key', fetch, timeoutMs: undefined };
@@ -30,6 +31,8 @@ export async function use(status: PetStatus, signal: AbortSignal): Promise<bigin
     await client.createPet(pet);
   } catch (error) {
     if (error instanceof PetStoreError && error.status === 503) return BigInt(error.code.length);
+    const known: PetStoreErrorCode[] = ['not_found', 'network_failure', 'of_a_later_version'];
+    if (error instanceof PetStoreError) return BigInt(known.indexOf(error.code));
   }
   // @ts-expect-error: an id is no string
   await client.getPet('1');
@@ -60,6 +63,13 @@ for (const [where, client, options] of CONSUMERS) {
     await assertCompiles(linkPackage(tempDir(t)), program, options);
   });
 }
+
+test('A CommonJS program can require the client', async (t) => {
+  const cwd = linkPackage(tempDir(t));
+  const program = `console.log(typeof require('petstore/client').createClient)`;
+  const { code, stdout, stderr } = await runNode(['--eval', program], { cwd });
+  assert.deepEqual([code, stdout.trim()], [0, 'function'], stderr);
+});
 
 test('The example in src/client/README.md prints what its comments say', async (t) => {
   const service = await openService(t);

@@ -123,6 +123,26 @@ test('No error contains the API key, even if the service sends it back', async (
   }
 });
 
+/** API keys, the Error that a service sends, and what the client shows of it. */
+const KEPT: readonly (readonly [key: string, code: string, message: string, shown: string])[] = [
+  ['id', 'invalid_body', 'id is invalid', 'invalid_body: [API key] is invalid'],
+  ['invalid_body', 'invalid_body', 'No invalid_body', 'invalid_body: No [API key]'],
+  ['parameter', 'invalid_parameter', 'Two parameters', 'invalid_parameter: Two parameters'],
+  ['x', 'x-x', 'xx, x x_x', '[API key]-[API key]: xx, [API key] [API key]_[API key]'],
+  ['a.b$1', 'a.b$1', 'axb a.b$1', '[API key]: axb [API key]'],
+  [API_KEY, `E${API_KEY}`, `Bearer%20${API_KEY}`, 'E[API key]: Bearer%20[API key]'],
+];
+
+for (const [apiKey, code, message, shown] of KEPT) {
+  test(`With the API key ${apiKey} the error ${code}, "${message}" is ${shown}`, async () => {
+    const step = answers(400, JSON.stringify({ code, message, status: 400 }));
+    const { client } = scriptedClient([step], { apiKey });
+    const error = await client.listPets().catch((thrown: PetStoreError) => thrown);
+    assert.ok(error instanceof PetStoreError);
+    assert.equal(`${error.code}: ${error.message}`, shown);
+  });
+}
+
 test('The client follows no redirect, whose status a browser hides', async () => {
   const redirect = answers(307, '', { Location: `${BASE_URL}/elsewhere` });
   const { client, sent } = scriptedClient([redirect, () => Response.error()]);

@@ -96,13 +96,15 @@ for (const [what, step, code, retried] of RETRIED) {
 
 test('With `true` the client makes a new key for each call, and keeps it for the retries', async () => {
   const { client, sent } = scripted([breaks, CREATED, breaks, CREATED]);
+  mock.method(crypto, 'randomUUID', () => assert.fail('A page without TLS does not have it'));
   for (let call = 0; call < 2; call += 1) {
     await client.createPet({ name: 'Rex', categoryId: 7 }, { idempotencyKey: true });
   }
   const [first, again, second] = sent.map(keySent);
   assert.equal(first, again);
   assert.notEqual(first, second);
-  for (const key of [first, second]) assert.match(key ?? '', /^[0-9a-f-]{36}$/);
+  // 128 random bits.
+  for (const key of [first, second]) assert.match(key ?? '', /^[0-9a-f]{32}$/);
 });
 
 /** Idempotency keys, and the values of Idempotency-Key. */
@@ -166,6 +168,11 @@ for (const [cause, reason] of CAUSES) {
     });
   });
 }
+
+test('An error without a cause, as in a browser, names CORS', async () => {
+  const { client } = scripted([breaks], { retries: 0 });
+  await assert.rejects(client.listPets(), { code: 'network_failure', message: /\(CORS\)$/ });
+});
 
 test('If a request was sent before, a refused connection leaves the create in doubt', async () => {
   const refused = failsFor(systemError('connect'));

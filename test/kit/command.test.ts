@@ -1,6 +1,6 @@
 /**
  * The command `petstore conformance` from outside: its report, options and exit codes. What one
- * module decides (obstacles, evidence, causes, progress) is in run-check.test.ts and
+ * module decides (obstacles, evidence, causes, progress) is in run.test.ts and
  * report.test.ts.
  */
 
@@ -10,8 +10,7 @@ import type { Server } from 'node:http';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { CHECKS } from '../../src/kit/checks.ts';
-import { runCommand } from '../../src/kit/command.ts';
-import { readSettings } from '../../src/kit/settings.ts';
+import { readSuiteSettings, runCommand } from '../../src/kit/command.ts';
 import { runScript, type Result } from '../support/process/process.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 import { otherDecisions } from './other-decisions.ts';
@@ -41,7 +40,7 @@ test('For a valid service the report counts the checks, and the exit code is 0',
   );
   assert.match(
     stdout,
-    /\n {2}9\/removal that day is to come\n\n[0-9]+ hold; 0 fail; 3 not observed\n$/,
+    /\n {2}9\/removal that day is to come\n\n[0-9]+ hold; 0 fail; 4 not observed\n$/,
   );
   assert.equal(code, 0);
 });
@@ -56,7 +55,7 @@ test('A failure is reported with its id, expectation, request and response, once
     '\n  sent      POST /v1/pets\n            authorization: Bearer ***\n',
     '\n            {"name":"Conformance Kit","categoryId":1}\n',
     '\n  received  status 200\n',
-    '\n  also     7/error Every error response body is an Error object\n',
+    '\n  also     7/error Every error response body is an Error object (missing fields, ',
     '\n0 hold; 3 fail; 0 not observed\n',
   ]) {
     assert.ok(stdout.includes(text), `${text} in ${stdout}`);
@@ -74,11 +73,16 @@ test('The report, JUnit and the exit code agree on differences and expected fail
   const expected = ['--expected-failures', list];
   const other = await open(t, otherDecisions);
   const wrong = await open(t, CREATED_200);
-  const cause = / {2}the status: expected 400, received 200: decisions\/limit \(limit=, limit, /;
+  const cause =
+    /With --strict[^]*\nDIFFERS decisions\/limit .*\n {2}the status: expected 400, received 200\n {2}in {8}limit=, limit, .*\n {2}sent {6}GET \/v1\/pets\?limit=\n[^]* {2}received {2}status 200\n/;
   for (const [given, failures, said] of [
     [[other, ...args], 0, cause],
     [[other, ...args, '--strict'], 2, /\nFAILS decisions\/limit /],
-    [[wrong, ...args, ...expected], 0, /\n8 hold; 0 fail; 0 not observed; 1 differ .*; 1 exp.*\n$/],
+    [
+      [wrong, ...args, ...expected],
+      0,
+      /\n10 hold; 0 fail; 1 not observed; 1 differ; 1 expected to fail\n$/,
+    ],
     [[other, ...args, ...expected], 1, /FAILS 4\.2\/created .*\n.* holds: remove it from the exp/],
   ] as const) {
     const { code, stdout } = await run(given);
@@ -90,34 +94,57 @@ test('The report, JUnit and the exit code agree on differences and expected fail
   }
 });
 
-test('A service that stops responding ends the run with exit code 2', async (t) => {
-  let requests = 0;
-  const url = await open(t, {
-    reply(reply, { socket }) {
-      requests += 1;
-      if (requests < 20) return reply;
-      // As if the process had ended.
-      (socket as unknown as { server: Server }).server.close();
-      socket.destroy();
-      return reply;
-    },
-  });
-  const { code, stdout, stderr } = await run([url]);
-  assert.equal(stderr, 'conformance: the service no longer responds\n');
-  assert.match(stdout, /FAILS 2\/[^]* no response: [^]*; [0-9]+ not run\n$/);
-  assert.equal(code, 2);
+test('A long run prints its progress every two seconds', async (t) => {
+  t.mock.timers.enable({ apis: ['Date'] });
+  const reply: Rules['reply'] = (right) => (t.mock.timers.tick(1500), right);
+  const only = ['4.2/created', '4.2/body-required', '8/never-more'].flatMap((id) => ['--only', id]);
+  const { text } = await runHere([await open(t, { reply }), ...only]);
+  const progress = text.match(/^ {2}Checks done: .*$/gm);
+  const [second, third] = ['2, last: 4.2/body-required', '3, last: 8/never-more'];
+  assert.deepEqual(progress, [`  Checks done: ${second}`, `  Checks done: ${third}`]);
+});
+
+test('A service that stops responding ends the run with exit code 2, with any reporter', async (t) => {
+  for (const [args, said] of [
+    [[], /FAILS 2\/[^]* no response: [^]*; [0-9]+ not run\n$/],
+    [['--reporter', 'tap'], /# SKIP not run: the service no longer responds\n/],
+  ] as const) {
+    let requests = 0;
+    const url = await open(t, {
+      reply(reply, { socket }) {
+        requests += 1;
+        if (requests < 20) return reply;
+        // As if the process had ended.
+        (socket as unknown as { server: Server }).server.close();
+        socket.destroy();
+        return reply;
+      },
+    });
+    const { code, stdout, stderr } = await run([url, ...args]);
+    assert.equal(stderr, 'conformance: the service no longer responds\n');
+    assert.match(stdout, said);
+    assert.equal(code, 2);
+  }
 });
 
 test('A reporter that Node does not have, or a file that cannot be written, is exit code 2', async (t) => {
   const url = await open(t);
-  for (const option of ['--reporter=none', '--output=/none/report.txt']) {
-    assert.equal((await run([url, '--only', '9', option])).code, 2, option);
+  for (const options of [['--reporter=none'], ['--reporter=tap', '--output=/none/report.txt']]) {
+    assert.equal((await run([url, '--only', '9', ...options])).code, 2, options.join(' '));
   }
+  const { code, stdout } = await run([url, '--only', '9', '--output=/none/report.txt']);
+  assert.deepEqual([code, stdout], [2, ''], 'No check is run');
+});
+
+test('Without a reporter, --output writes the report to a file, too', async (t) => {
+  const output = join(tempDir(t), 'report.txt');
+  const { code, text } = await runHere([await open(t), '--only', '9', '--output', output]);
+  assert.deepEqual([code, readFileSync(output, 'utf8')], [0, text]);
 });
 
 test('If nothing listens at the address, the command says so and exits with 2', async () => {
   const { code, stdout, stderr } = await run([URL_2]);
-  assert.match(stderr, /^conformance: http:\S+ cannot be reached: .*ECONNREFUSED.*\n$/);
+  assert.match(stderr, /^conformance: http:\S+ gave no response: .*ECONNREFUSED.*\n$/);
   assert.deepEqual([stdout, code], ['', 2]);
 });
 
@@ -142,19 +169,16 @@ const UNCHECKED: readonly [args: readonly string[], message: RegExp, key?: strin
 ];
 
 /** Runs the command in this process. Resolves with its exit code and what it wrote. */
-async function runHere(t: TestContext, args: readonly string[], key = KEY) {
-  const texts: string[] = [];
-  for (const stream of [process.stdout, process.stderr]) {
-    t.mock.method(stream, 'write', (text: string) => texts.push(text) > 0);
-  }
-  const code = await runCommand(args, { CONFORMANCE_API_KEY: key });
-  t.mock.restoreAll();
-  return { code, text: texts.join('') };
+async function runHere(args: readonly string[], key = KEY) {
+  let text = '';
+  const stream = { write: (piece: string) => (text += piece) };
+  const streams = { stdout: stream, stderr: stream };
+  return { code: await runCommand(args, { CONFORMANCE_API_KEY: key }, streams), text };
 }
 
 for (const [args, message, key] of UNCHECKED) {
-  test(`The command line '${args.join(' ')}' is refused with exit code 2: ${message}`, async (t) => {
-    const { code, text } = await runHere(t, args, key);
+  test(`The command line '${args.join(' ')}' is refused with exit code 2: ${message}`, async () => {
+    const { code, text } = await runHere(args, key);
     assert.match(text, message);
     assert.equal(code, 2);
   });
@@ -162,16 +186,16 @@ for (const [args, message, key] of UNCHECKED) {
 
 test('The suite reads its settings from the environment', () => {
   const env = { CONFORMANCE_URL: URL_2, CONFORMANCE_API_KEY: KEY, CONFORMANCE_WAIT: '2m' };
-  assert.equal(readSettings(env).waitMs, 120_000);
+  assert.equal(readSuiteSettings(env).waitMs, 120_000);
 });
 
-test('--help names the options, and --list every check, each with its own id', async (t) => {
-  const { code, text } = await runHere(t, ['--help']);
+test('--help names the options, and --list every check, each with its own id', async () => {
+  const { code, text } = await runHere(['--help']);
   for (const option of ['--key', '--level', '--only', '--list', '--header', '--strict', '--wait']) {
     assert.ok(text.includes(option), option);
   }
   assert.equal(code, 0);
-  const list = (await runHere(t, ['--list'])).text.trimEnd().split('\n');
+  const list = (await runHere(['--list'])).text.trimEnd().split('\n');
   assert.deepEqual(
     list.map((line) => line.split(' ')[0]),
     CHECKS.map(({ id }) => id),

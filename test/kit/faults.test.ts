@@ -1,16 +1,14 @@
 /**
- * The kit finds the fault of each wrong service, and none in valid services. The table of faults in
- * src/kit/README.md is complete.
+ * The kit finds the fault of each wrong service, and none in valid services.
  */
 
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { checksOf } from '../../src/kit/checks.ts';
 import { isWhole } from '../support/extent.ts';
-import { readText } from '../support/project.ts';
 import { FAULTS } from './faults.ts';
-import { otherDecisions, thirdDecisions } from './other-decisions.ts';
-import { resultsOf, type Rules } from './plain-service.ts';
+import { OTHER_FORMS, otherDecisions, thirdDecisions } from './other-decisions.ts';
+import { outcomesOf, type Rules } from './plain-service.ts';
 
 const AFTER_REMOVAL_MS = Date.parse('2031-01-01T00:00:00Z');
 
@@ -18,20 +16,30 @@ const AFTER_REMOVAL_MS = Date.parse('2031-01-01T00:00:00Z');
 const REMOVAL_IDS = ['2/pet-carries', '3', '4', '4.2', '4.3', '5', '7', '9'];
 const REMOVAL_CHECKS = checksOf('interface', isWhole ? [] : REMOVAL_IDS);
 
-/** Resolves with the checks that do not hold, each with its result. */
+/** Resolves with the checks that do not hold, each with its kind. */
 async function othersOf(
   t: TestContext,
   rules: Partial<Rules>,
   checks = checksOf('interface'),
 ): Promise<readonly string[]> {
-  const results = [...(await resultsOf(t, rules, checks))];
-  return results.flatMap(([id, { kind }]) => (kind === 'holds' ? [] : [`${id} ${kind}`]));
+  const outcomes = await outcomesOf(t, rules, checks);
+  return outcomes.flatMap(({ check, kind }) => (kind === 'hold' ? [] : [`${check.id} ${kind}`]));
 }
 
-test('The plain service passes every check, except those of pages and removal, which are not observed', async (t) => {
-  const ids = ['4.1/pages', '4.1/pages-filter', '9/removal'];
-  const expected = ids.map((id) => `${id} not observed`);
-  assert.deepEqual(await othersOf(t, {}), expected);
+/** The decisions for which the plain service differs. */
+const plainDiffers = new Set<string>();
+
+test('The plain service passes every check, and those of faults at each level', async (t) => {
+  const others = await othersOf(t, {}, checksOf('http'));
+  for (const text of others) if (text.endsWith(' differ')) plainDiffers.add(text);
+  const ids = ['2/status-null', '4.1/pages', '4.1/pages-address', '4.1/pages-filter'];
+  const unseen = ['4.2/location', '9/removal', 'decisions/last-page', 'http/other-type-code'];
+  const expected = [...ids, ...unseen].map((id) => `${id} not observed`);
+  assert.deepEqual(
+    others.filter((text) => !plainDiffers.has(text)),
+    expected,
+  );
+  for (const { foundBy } of FAULTS) assert.ok(!plainDiffers.has(`${foundBy} differ`), foundBy);
 });
 
 for (const [name, rules] of Object.entries({ otherDecisions, thirdDecisions })) {
@@ -43,15 +51,20 @@ for (const [name, rules] of Object.entries({ otherDecisions, thirdDecisions })) 
   });
 }
 
-for (const { what, foundBy, rules } of FAULTS) {
-  test(`The check ${foundBy} finds this fault: ${what}`, async (t) => {
-    const results = await resultsOf(t, rules, checksOf('interface', [foundBy]));
-    assert.equal(results.get(foundBy)?.kind, 'fails');
+for (const [what, rules] of Object.entries(OTHER_FORMS)) {
+  test(`With ${what} a check fails or differs only if it does without`, async (t) => {
+    const others = await othersOf(t, rules, checksOf('http'));
+    const found = others.filter(
+      (text) => !text.endsWith('not observed') && !plainDiffers.has(text),
+    );
+    assert.deepEqual(found, []);
   });
 }
 
-test('src/kit/README.md has the table of the faults', () => {
-  const rows = FAULTS.map(({ what, foundBy }) => `| ${what} | \`${foundBy}\` |`);
-  const table = ['| Planted fault | Found by |', '|---|---|', ...rows, ''].join('\n');
-  assert.ok(readText('src/kit/README.md').includes(table), `The table is\n${table}`);
-});
+for (const { what, foundBy, rules } of FAULTS) {
+  test(`The check ${foundBy} finds this fault: ${what}`, async (t) => {
+    const [check] = checksOf('http', [foundBy]);
+    const [outcome] = await outcomesOf(t, rules, [check!]);
+    assert.equal(outcome?.kind, check!.level === 'interface' ? 'fail' : 'differ');
+  });
+}

@@ -4,9 +4,18 @@
  * Each is a mistake that real services make. Other checks may find it, too.
  */
 
-import { linked, pageOf } from './other-decisions.ts';
+import { isUtf8 } from 'node:buffer';
+import { linkAfter, linked, pageOf, thirdDecisions } from './other-decisions.ts';
 import type { Fields } from '../../src/kit/test-client.ts';
-import { Invalid, KEY, plainRules, RIGHT, type NewPet, type Rules } from './plain-service.ts';
+import {
+  Invalid,
+  KEY,
+  plainRules,
+  RIGHT,
+  type NewPet,
+  type Reply,
+  type Rules,
+} from './plain-service.ts';
 
 export interface Fault {
   readonly what: string;
@@ -64,6 +73,32 @@ const errorBody: Declare<(body: Fields) => unknown> = (what, foundBy, change) =>
 const errorStatus = (what: string, foundBy: string, from: number, to: number): Fault =>
   error(what, foundBy, (code, text) => plainRules.error(code === from ? to : code, text));
 
+/** Changes the Link of each page that has one. */
+const linkedAs =
+  (change: (link: string) => string): Rules['reply'] =>
+  (right, request) => {
+    const reply = linked(right, request);
+    const { Link } = reply.fields ?? {};
+    return Link === undefined ? reply : { ...reply, fields: { Link: change(Link) } };
+  };
+
+/** A service that fails with 500 if one of these rules says that it fails. */
+const fails: Declare<Partial<Rules>> = (what, foundBy, rules) =>
+  fault(what, foundBy, {
+    error: (code, text) => plainRules.error(text === FAILURE ? 500 : code, text),
+    ...rules,
+  });
+
+const FAILURE = 'It fails';
+
+/** A service with a page of HTML for the errors of some requests. */
+const html: Declare<(reply: Reply, url: string) => boolean> = (what, foundBy, isHtml) =>
+  reply(what, foundBy, (right, { url = '' }) =>
+    isHtml(right, url)
+      ? { ...right, body: '<h1>Error</h1>', fields: { 'Content-Type': 'text/html' } }
+      : right,
+  );
+
 function refuse(message: string): never {
   throw new Invalid(message);
 }
@@ -120,10 +155,20 @@ export const FAULTS: readonly Fault[] = [
   }),
   fault('a Link to the next page loses the filter', '4.1/pages-filter', {
     list: pageOf,
-    reply(right, request) {
-      const { link, ...rest } = linked(right, request);
-      return link === undefined ? rest : { ...rest, link: link.replace(/status=\w+&?/, '') };
-    },
+    reply: linkedAs((link) => link.replace(/status=\w+&?/, '')),
+  }),
+  fault('a Link leads to the host behind the proxy', '4.1/pages-address', {
+    list: pageOf,
+    reply: linkedAs((link) => link.replace('<', '<http://backend:3000')),
+  }),
+  fault('a Link loses the prefix of the proxy', '4.1/pages-address', {
+    list: pageOf,
+    reply: linkedAs((link) => link.replace('/v1/', '/')),
+  }),
+  fault('the last page has a Link', 'decisions/last-page', {
+    list: pageOf,
+    reply: (right, { url = '' }) =>
+      Array.isArray(right.body) ? { ...right, fields: { Link: linkAfter(url) } } : right,
   }),
   listed('an empty list is null', '4.1/empty', (pets) => ({
     status: 200,
@@ -192,6 +237,9 @@ export const FAULTS: readonly Fault[] = [
     ...pet,
     status: pet.status ?? null,
   })),
+  status('a status of null is accepted, and returned', '2/status-null', (value) =>
+    value === null ? true : isStatus(value),
+  ),
   keep('status is always available at first', '3/status-set', (pets, pet) =>
     plainRules.keep(pets, { ...pet, status: pet.status && 'available' }),
   ),
@@ -203,6 +251,8 @@ export const FAULTS: readonly Fault[] = [
   fault('pets that are added concurrently share an id', '2/id-concurrent', {
     pause: () => new Promise((resolve) => setTimeout(resolve, 1)),
   }),
+  newId('ids do not ascend', 'decisions/new-ids', ({ size }) => BigInt(size + ((size * 3) % 7))),
+  fault('an id is written 1.0', 'decisions/digits', { reply: thirdDecisions.reply! }),
   show('an id is a string', '2/pet-fields', (pet) => ({ ...pet, id: String(pet.id) })),
   keep('an acknowledged pet is not stored', '4.2/pet', () => undefined),
 
@@ -216,6 +266,26 @@ export const FAULTS: readonly Fault[] = [
   body('whitespace around JSON is refused', '4.2/any-order', (text) =>
     text === text.trim() ? plainRules.readBody(text) : refuse('The body begins with a space'),
   ),
+  reply('application/json with a charset is 415', '4.2/charset', (right, { headers }) =>
+    /charset/.test(headers['content-type'] ?? '') ? plainRules.error(415, 'No JSON') : right,
+  ),
+  created('a Location leads to the host behind the proxy', '4.2/location', (pet) => ({
+    ...plainRules.created(pet),
+    fields: { Location: 'http://backend:3000/v1/pets/1' },
+  })),
+  fails('invalid UTF-8 is a failure', '4.2/unreadable', {
+    decode: (bytes) => (isUtf8(bytes) ? bytes.toString() : refuse(FAILURE)),
+  }),
+  fails('30,000 brackets are a failure', '4.2/unreadable', {
+    readBody: (text) => (/^\[{9}/.test(text) ? refuse(FAILURE) : plainRules.readBody(text)),
+  }),
+  fault('invalid UTF-8 is replaced', 'decisions/no-utf8', { decode: (bytes) => bytes.toString() }),
+  fault('a chunked body is ignored', 'http/chunked', {
+    decode: (bytes, { headers }) => (headers['content-length'] === undefined ? '' : `${bytes}`),
+  }),
+  fault('an idempotency key is used for another pet', 'decisions/key-reused', {
+    reused: (first) => first,
+  }),
   errorStatus('an invalid body is 422', '4.2/invalid', 400, 422),
   fault('a refused pet is added', '4.2/not-added', {
     isStatus: () => true,
@@ -269,8 +339,38 @@ export const FAULTS: readonly Fault[] = [
     (code, text) =>
       text.startsWith('limit') ? { status: code, body: text } : plainRules.error(code, text),
   ),
-  reply('JSON is sent as text/plain', '4/json', (right) => ({ ...right, type: 'text/plain' })),
+  html(
+    'an unknown path is a page of HTML',
+    '7/error-elsewhere',
+    ({ status: code }, url) => code === 404 && !url.includes('pets'),
+  ),
+  html(
+    'an unknown method is a page of HTML',
+    '7/error-elsewhere',
+    ({ status: code }) => code === 405,
+  ),
+  errorBody('an Error has a fourth member', 'decisions/error-members', (members) => ({
+    ...members,
+    id: 7n,
+  })),
+  fault('OPTIONS is 405', 'http/allow', {
+    options: (allow) => ({ ...plainRules.error(405, 'No'), fields: { Allow: allow } }),
+  }),
+  fault('a response to HEAD has a body', 'http/head', {
+    end: (response, text) =>
+      void (response.req.method === 'HEAD'
+        ? response.socket?.end(
+            `HTTP/1.1 ${response.statusCode} X\r\nConnection: close\r\n\r\n${text}`,
+          )
+        : response.end(text)),
+  }),
+  reply('JSON is sent as text/plain', '4/json', (right) => ({
+    ...right,
+    fields: { 'Content-Type': 'text/plain' },
+  })),
   reply('errors are sent as application/problem+json', '4/error-json', (right) =>
-    right.status < 400 ? right : { ...right, type: 'application/problem+json' },
+    right.status < 400
+      ? right
+      : { ...right, fields: { 'Content-Type': 'application/problem+json' } },
   ),
 ];

@@ -9,6 +9,8 @@
  * The second: ids are negative and unordered, lists are unordered and without pages, an unknown
  * status matches no pet, integers are written as `7.0`, a petId that is not a number is 400, and a
  * body of more than 500 bytes is 413.
+ *
+ * Other services make the same decisions as the plain one, and only write them in another form.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -47,7 +49,7 @@ export const otherDecisions: Partial<Rules> = {
   error: (status, message) => ({
     status,
     body: { status, help: '/help', message, code: `E-${status}`, id: 7n },
-    type: 'application/json; charset=utf-8',
+    fields: { 'Content-Type': 'application/json; charset=utf-8' },
   }),
   reply: linked,
 };
@@ -60,11 +62,16 @@ export const pageOf: Rules['list'] = (pets, query) => {
 /** Adds a Link to the next page if the page is full. */
 export function linked(reply: Reply, { url = '', method }: IncomingMessage): Reply {
   if (method !== 'GET' || !Array.isArray(reply.body)) return reply;
-  const { pathname, searchParams } = new URL(url, 'http://host');
+  const { searchParams } = new URL(url, 'http://host');
   const limit = Number(searchParams.get('limit') ?? '20');
-  if (reply.body.length < limit) return reply;
+  return reply.body.length < limit ? reply : { ...reply, fields: { Link: linkAfter(url) } };
+}
+
+/** Returns a Link to the page after the one with this target. */
+export function linkAfter(target: string): string {
+  const { pathname, searchParams } = new URL(target, 'http://host');
   searchParams.set('page', String(Number(searchParams.get('page') ?? '0') + 1));
-  return { ...reply, link: `<${pathname}?${searchParams}>; rel="next"` };
+  return `<${pathname}?${searchParams}>; rel="next"`;
 }
 
 export const thirdDecisions: Partial<Rules> = {
@@ -93,4 +100,44 @@ export const thirdDecisions: Partial<Rules> = {
 function byHash(one: Pet, other: Pet): number {
   const hash = ({ id }: Pet): bigint => BigInt.asUintN(16, id * 40503n);
   return Number(hash(one) - hash(other)) || (one.id < other.id ? -1 : 1);
+}
+
+/** The plain service in other forms, which no check may take for a fault or another decision. */
+export const OTHER_FORMS: Readonly<Record<string, Partial<Rules>>> = {
+  'JSON on several lines': {
+    reply: (reply) => ({ ...reply, body: reply.body && pretty(stringifyExactJson(reply.body)) }),
+  },
+  'HTTP/1.0': {
+    end(response, text) {
+      const fields = Object.entries(response.getHeaders()).map((field) => field.join(': '));
+      const lines = [`HTTP/1.0 ${response.statusCode} X`, 'Connection: close', ...fields, '', ''];
+      const isBare = response.req.method === 'HEAD' || response.statusCode === 204;
+      response.socket?.end(lines.join('\r\n') + (isBare ? '' : text));
+    },
+  },
+  'a Link whose rel has no quotes': {
+    list: pageOf,
+    reply(right, request) {
+      const reply = linked(right, request);
+      const link = reply.fields?.['Link'];
+      return link === undefined ? reply : { ...reply, fields: { Link: link.replaceAll('"', '') } };
+    },
+  },
+  'pets beforehand': {
+    firstPets: () =>
+      new Map(
+        Array.from({ length: 420 }, (_, index): [bigint, Pet] => {
+          const status = [undefined, 'available', 'pending', 'sold'][index % 4];
+          const id = BigInt(index + 1);
+          return [id, { id, name: `Older ${index}`, categoryId: -id, status }];
+        }),
+      ),
+  },
+};
+
+/** Returns JSON with a line for each value, outside of strings. */
+function pretty(json: string): string {
+  return json.replace(/"(?:[^"\\]|\\.)*"|[[{,:]/g, (token) =>
+    token.startsWith('"') ? token : `${token}\r\n  `,
+  );
 }

@@ -6,10 +6,10 @@
  * may replace all rules that decide a gap (other-decisions.ts).
  */
 
-import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { parseExactJson, stringifyExactJson } from '../../src/base/exact-json.ts';
 import type { Check } from '../../src/kit/check.ts';
-import { runCheck, type CheckResult } from '../../src/kit/run-check.ts';
+import { Run, type Outcome } from '../../src/kit/run.ts';
 import type { Target } from '../../src/kit/test-client.ts';
 import { listenFor } from '../support/http/service.ts';
 
@@ -26,9 +26,8 @@ export interface Reply {
   readonly status: number;
   /** Sent as JSON, with bigints as numbers; a string is sent as it is. */
   readonly body: unknown;
-  readonly type?: string;
-  readonly link?: string;
-  readonly retryAfter?: string;
+  /** Header fields; the Content-Type is application/json by default. */
+  readonly fields?: Readonly<Record<string, string>>;
 }
 
 export interface ListQuery {
@@ -46,10 +45,13 @@ type Members = Readonly<Record<string, unknown>>;
 /** Each rule implements a sentence of the specification, or decides one of its gaps. */
 export interface Rules {
   now(): number;
+  /** The pets before the first request. */
+  firstPets(): Pets;
   hasKey(authorization: string | undefined, request: IncomingMessage): boolean;
-  /** The three `read…` rules throw Invalid for an invalid value. */
+  /** The `read…` rules and `decode` throw Invalid for an invalid value. */
   readLimit(text: string | null): number;
   readStatus(text: string | null): string | undefined;
+  decode(bytes: Buffer, request: IncomingMessage): string;
   readBody(text: string): unknown;
   readNewPet(members: Members): NewPet;
   isName(value: unknown): boolean;
@@ -66,8 +68,13 @@ export interface Rules {
   created(pet: unknown): Reply;
   listed(pets: readonly unknown[]): Reply;
   error(status: number, message: string): Reply;
+  /** The response to another pet with an idempotency key that has added a pet. */
+  reused(first: Reply): Reply;
+  options(allow: string): Reply;
   /** Called last, with every reply. */
   reply(reply: Reply, request: IncomingMessage): Reply;
+  /** Sends the body, after the header was set. */
+  end(response: ServerResponse, text: string): void;
 }
 
 export class Invalid extends Error {}
@@ -81,8 +88,12 @@ export const KEY = 'key-of-the-plain-service';
 /** The only value of Authorization that a valid service accepts. */
 export const RIGHT: string = `Bearer ${KEY}`;
 
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
 export const plainRules: Rules = {
   now: Date.now,
+  firstPets: () => new Map(),
+  decode: (bytes) => utf8.decode(bytes),
   hasKey: (authorization) => authorization === RIGHT,
   readLimit(text) {
     const limit = Number(text ?? '20');
@@ -112,7 +123,10 @@ export const plainRules: Rules = {
   created: (pet) => ({ status: 201, body: pet }),
   listed: (pets) => ({ status: 200, body: pets }),
   error: (status, message) => ({ status, body: { code: `e${status}`, message, status } }),
+  reused: () => plainRules.error(422, 'The key was used for another pet'),
+  options: (allow) => ({ status: 204, body: '', fields: { Allow: allow } }),
   reply: (reply) => reply,
+  end: (response, text) => void response.end(text),
 };
 
 type Scope = Parameters<typeof listenFor>[0];
@@ -123,34 +137,37 @@ export async function openPlain(t: Scope, rules: Partial<Rules> = {}): Promise<T
   return { baseUrl: `http://127.0.0.1:${port}/v1`, key: KEY };
 }
 
-/** Runs the checks against a plain service with these rules. Resolves with the results by id. */
-export async function resultsOf(
+/** Runs the checks against a plain service with these rules. Resolves with the outcomes. */
+export async function outcomesOf(
   t: Scope,
   rules: Partial<Rules>,
   checks: readonly Check[],
-): Promise<ReadonlyMap<string, CheckResult>> {
-  const target = await openPlain(t, rules);
-  const results = new Map<string, CheckResult>();
-  for (const check of checks) results.set(check.id, await runCheck(check, target));
-  return results;
+): Promise<readonly Outcome[]> {
+  const run = new Run(await openPlain(t, rules));
+  for (const check of checks) await run.outcomeOf(check);
+  return run.outcomes;
 }
 
 /** Creates a server whose API is below any path that ends in /v1. */
 function createPlainServer(changes: Partial<Rules>): Server {
   const rules = { ...plainRules, ...changes };
-  const pets: Pets = new Map();
+  const pets = rules.firstPets();
+  /** The body and the reply of each create with an idempotency key. */
+  const keys = new Map<unknown, { text: string; reply: Reply }>();
 
-  async function respond(request: IncomingMessage, text: string): Promise<Reply> {
+  async function respond(request: IncomingMessage, bytes: Buffer): Promise<Reply> {
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://host');
-    const [, path = '', petId] = /\/v1(\/pets)(?:\/([^/]+))?$/.exec(pathname) ?? [];
+    const [, path, petId] = /\/v1(\/pets)(?:\/([^/]+))?$/.exec(pathname) ?? [];
     if (!rules.hasKey(request.headers.authorization, request)) {
       return rules.error(401, 'The key is missing or wrong');
     }
-    const operation = `${request.method} ${path}${petId === undefined ? '' : '/{petId}'}`;
-    if (operation === 'GET /pets') return list(searchParams);
-    if (operation === 'POST /pets') return create(text);
-    if (operation === 'GET /pets/{petId}') return get(petId!);
-    return rules.error(404, 'There is nothing here');
+    if (path === undefined) return rules.error(404, 'There is nothing here');
+    const method = request.method === 'HEAD' ? 'GET' : request.method;
+    const allow = petId === undefined ? 'GET, HEAD, OPTIONS, POST' : 'GET, HEAD, OPTIONS';
+    if (method === 'OPTIONS') return rules.options(allow);
+    if (method === 'GET') return petId === undefined ? list(searchParams) : get(petId);
+    if (method === 'POST' && petId === undefined) return createOnce(request, bytes);
+    return { ...rules.error(405, `Only ${allow}`), fields: { Allow: allow } };
   }
 
   function list(query: URLSearchParams): Reply {
@@ -159,6 +176,16 @@ function createPlainServer(changes: Partial<Rules>): Server {
     const page = Number(query.get('page') ?? '0');
     const asked = { limit, isDefault: !query.has('limit'), status, page };
     return rules.listed(rules.list([...pets.values()], asked).map(rules.show));
+  }
+
+  async function createOnce(request: IncomingMessage, bytes: Buffer): Promise<Reply> {
+    const text = rules.decode(bytes, request);
+    const key = request.headers['idempotency-key'];
+    const first = keys.get(key);
+    if (first !== undefined) return first.text === text ? first.reply : rules.reused(first.reply);
+    const reply = await create(text);
+    if (key !== undefined) keys.set(key, { text, reply });
+    return reply;
   }
 
   async function create(text: string): Promise<Reply> {
@@ -183,18 +210,17 @@ function createPlainServer(changes: Partial<Rules>): Server {
     return { status: 200, body: rules.show(pet) };
   }
 
-  return createServer((request, response) => {
-    let text = '';
-    request.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
-    request.on('end', async () => {
-      const refuse = (error: Error): Reply => rules.error(400, error.message);
-      const reply = rules.reply(await respond(request, text).catch(refuse), request);
-      const date = new Date(rules.now()).toUTCString();
-      response.setHeader('Content-Type', reply.type ?? 'application/json').setHeader('Date', date);
-      if (reply.link !== undefined) response.setHeader('Link', reply.link);
-      if (reply.retryAfter !== undefined) response.setHeader('Retry-After', reply.retryAfter);
-      response.writeHead(reply.status);
-      response.end(typeof reply.body === 'string' ? reply.body : stringifyExactJson(reply.body));
-    });
+  return createServer(async (request, response) => {
+    const bytes = Buffer.concat(await request.toArray());
+    const refuse = (error: Error): Reply => rules.error(400, error.message);
+    const { status, body, fields } = rules.reply(
+      await respond(request, bytes).catch(refuse),
+      request,
+    );
+    const date = new Date(rules.now()).toUTCString();
+    const headers = { 'Content-Type': 'application/json', Date: date, ...fields };
+    for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+    response.statusCode = status;
+    rules.end(response, typeof body === 'string' ? body : stringifyExactJson(body));
   });
 }

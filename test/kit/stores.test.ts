@@ -1,15 +1,14 @@
 /**
- * The kit, against this service. On a new file and on a real etcd cluster with every decision; on a
- * store with more pets of each status than a list shows, what the interface demands.
+ * The kit, against this service: on a real etcd cluster with every decision; on a store with more
+ * pets of each status than a list shows, what the interface demands. For a new file it is in
+ * openapi.test.ts.
  */
 
-import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { testConformance, type Level } from '../../src/kit/conformance.ts';
 import { STATUSES } from '../../src/kit/expect.ts';
 import { initEtcd } from '../../src/stores/etcd/new-log.ts';
 import { createMemoryStore } from '../../src/stores/memory-store.ts';
-import { tempDir } from '../support/disk/temp-dir.ts';
 import { startCluster, withoutEtcd } from '../support/etcd/cluster.ts';
 import { KEY, openService } from '../support/http/service.ts';
 
@@ -22,8 +21,6 @@ async function open(options: Options, level: Level = 'http'): Promise<void> {
   const { origin } = await openService({ after }, options);
   services.push([`${origin}/v1`, level]);
 }
-
-await open({ dataFile: join(tempDir({ after }), 'pets.json') });
 
 const store = createMemoryStore();
 for (const status of [undefined, ...STATUSES]) {

@@ -9,9 +9,9 @@
 import assert from 'node:assert/strict';
 import { decision, NotObserved, type Check } from '../check.ts';
 import { eachCase } from '../each-case.ts';
-import { assertPet, assertStatus, isRefused, pagesFrom } from '../expect.ts';
+import { addInTurn, assertPet, assertStatus, isRefused, pagesFrom } from '../expect.ts';
 import { refusal, type Refusal, type Send } from '../refusal.ts';
-import { fieldsOf, idsOf } from '../test-client.ts';
+import { fieldsOf, idsOf, type ServiceResponse, type TestClient } from '../test-client.ts';
 
 const REX = '{"name":"Conformance Rex","categoryId":1}';
 const withCategory = (literal: string): string => `{"name":"Rex","categoryId":${literal}}`;
@@ -38,8 +38,13 @@ const NOT_PROVIDED = ['/store/orders', '/store', '/categories', '/events', '/web
 const NO_JSON = [
   ...[' ', REX.slice(0, -1), `${REX}}`, `${REX}1`, `\ufeff${REX}`, `${REX.slice(0, -1)},}`],
   ...["{'name':'Rex','categoryId':1}", '{name:"Rex","categoryId":1}', 'name=Rex', '<pet/>'],
+  '['.repeat(30_000),
   ...['01', '+1', '1.', '.5', '0x1', 'NaN', '"\t"', '"\\x41"', '[1,]', '1// x'].map(withCategory),
 ];
+/** Characters are bytes. */
+const NO_UTF8 = ['\xff', '\xc0\x80', '\xed\xa0\x80', '\xe2\x82'].map((name) => {
+  return `{"name":"${name}","categoryId":1}`;
+});
 const NO_INTEGER = [
   ...['1.5', '1e-1', '5e-324', '1e400', '10e-2', '1e19', '9223372036854775808'],
   ...['4503599627370497.5', '9007199254740993.5', '9223372036854775807.5'],
@@ -49,12 +54,39 @@ const NO_PET = [
   ...NO_INTEGER.map(withCategory),
 ];
 
+const postBytes: Send = (client, bytes) => client.post(Buffer.from(bytes, 'latin1'));
+
+/** Sends another body with an idempotency key than the one before. */
+const postAgain: Send = async (client, body) => (await postTwice(client, REX, body))[1];
+
+/** Sends two bodies with the same new idempotency key. Resolves with both responses. */
+async function postTwice(
+  client: TestClient,
+  ...bodies: readonly [string, string]
+): Promise<readonly [ServiceResponse, ServiceResponse]> {
+  const headers = { 'Idempotency-Key': `conformance-${Date.now()}-${Math.random()}` };
+  const first = await client.post(bodies[0], headers);
+  if (isRefused(first.status)) throw new NotObserved('the service refuses Idempotency-Key');
+  return [first, await client.post(bodies[1], headers)];
+}
+
+const OTHER_PETS = [REX.replace('Rex', 'Mia'), REX.replace(':1}', ':2}')];
+
 const REFUSALS: readonly Refusal[] = [
   ['limit', 'limit invalid or given twice', 400, 'invalid_parameter', NO_LIMIT, getQuery],
   ['status', 'status unknown or given twice', 400, 'invalid_parameter', NO_FILTER, getQuery],
   ['pet-id', 'petId that is not an int64', 404, 'not_found', NO_PET_ID, getPet],
   ['not-provided', 'GET /store/orders and the like', 404, 'unknown_path', NOT_PROVIDED, get],
   ['no-json', 'A body that is not one JSON text', 400, 'invalid_json', NO_JSON, post],
+  ['no-utf8', 'A body that is not UTF-8', 400, 'invalid_json', NO_UTF8, postBytes],
+  [
+    'key-reused',
+    'An Idempotency-Key with another pet',
+    422,
+    'idempotency_key_reused',
+    OTHER_PETS,
+    postAgain,
+  ],
   ['no-pet', 'JSON that is not a NewPet, numbers exact', 400, 'invalid_body', NO_PET, post],
 ];
 
@@ -114,6 +146,16 @@ export const decisions: readonly Check[] = [
     assert.deepEqual(lengths, [4, 4], 'the lengths of two pages');
   }),
 
+  decision('last-page', 'pagination: the last page has no Link', async (client) => {
+    let length = 100;
+    for await (const pets of pagesFrom(client, '/pets?limit=100', 50)) {
+      // A page that is not full is the last one.
+      assert.equal(length, 100, 'the length of a page that has a Link to a next page');
+      length = pets.length;
+    }
+    if (length === 100) throw new NotObserved('no list has room for all pets');
+  }),
+
   decision('names', 'limits on name: none, and it comes back exactly', (client) =>
     eachCase(client, NAMES, async (own, [, json]) => {
       const { pet } = await own.add(`{"name":${json},"categoryId":1}`);
@@ -135,9 +177,18 @@ export const decisions: readonly Check[] = [
     assert.deepEqual(Object.keys((await client.add(REX)).pet).sort(), ['categoryId', 'id', 'name']);
   }),
   decision('new-ids', 'new ids: greater than all before', async (client) => {
-    const { id } = await client.add(REX);
-    const next = await client.add(REX);
-    assert.ok(next.id > id, `expected an id greater than ${id}, not ${next.id}`);
+    const ids = await addInTurn(client, 5);
+    const isAscending = ids.every((id, index) => index === 0 || id > ids[index - 1]!);
+    assert.ok(isAscending, `expected ascending ids, not ${ids.join()}`);
+  }),
+  decision('digits', 'int64 in a response: only digits, as 1, not 1.0 or 1e0', async (client) => {
+    const { response } = await client.add(REX);
+    const [other] = /"(id|categoryId)"\s*:\s*-?[0-9]+[.eE][^,}]*/.exec(response.text) ?? [];
+    assert.equal(other, undefined, 'an integer that is not digits');
+  }),
+  decision('error-members', 'an Error has three members', async (client) => {
+    const members = Object.keys(fieldsOf(await client.post({}))).sort();
+    assert.deepEqual(members, ['code', 'message', 'status'], 'the members of the Error');
   }),
   decision('removal', 'removal: until then Deprecation, Sunset and successor', async (client) => {
     const { headers } = await client.get(`/pets/${(await client.add(REX)).id}`);
@@ -146,10 +197,7 @@ export const decisions: readonly Check[] = [
     assert.match(headers.get('Link') ?? '', /rel="?successor-version/, 'Link');
   }),
   decision('replay', 'Idempotency-Key: the same request twice adds one pet', async (client) => {
-    const headers = { 'Idempotency-Key': `conformance-${Date.now()}-${Math.random()}` };
-    const first = await client.post(REX, headers);
-    if (isRefused(first.status)) throw new NotObserved('the service refuses Idempotency-Key');
-    const second = await client.post(REX, headers);
+    const [first, second] = await postTwice(client, REX, REX);
     assertStatus(second, 201);
     assert.deepEqual(fieldsOf(second), fieldsOf(first), 'the pet of the second response');
   }),

@@ -32,11 +32,19 @@ const REFUSALS: readonly Refusal[] = [
   ['other-type', 'Another Content-Type', 415, 'unsupported_media_type', TYPES, postAs],
 ];
 
-const ALLOW: readonly [method: string, path: string, allow: string][] = [
-  ['PUT', '/pets', 'GET, HEAD, OPTIONS, POST'],
-  ['OPTIONS', '/pets', 'GET, HEAD, OPTIONS, POST'],
-  ['DELETE', '/pets/1', 'GET, HEAD, OPTIONS'],
+const ALLOW: readonly [method: string, path: string, status: number, allow: string][] = [
+  ['PUT', '/pets', 405, 'GET, HEAD, OPTIONS, POST'],
+  ['OPTIONS', '/pets', 204, 'GET, HEAD, OPTIONS, POST'],
+  ['DELETE', '/pets/1', 405, 'GET, HEAD, OPTIONS'],
 ];
+
+/** A body whose length its header does not say. */
+const CHUNKS = {
+  async *[Symbol.asyncIterator]() {
+    yield Buffer.from(REX.slice(0, 9));
+    yield Buffer.from(REX.slice(9));
+  },
+};
 
 export const http: readonly Check[] = [
   ...REFUSALS.flatMap((given) => refusal(onHttp, given)),
@@ -51,9 +59,10 @@ export const http: readonly Check[] = [
     assert.match(headers.get('WWW-Authenticate') ?? '', /^Bearer\b/i, 'WWW-Authenticate');
   }),
   onHttp('allow', '405 and OPTIONS carry Allow', (client) =>
-    eachCase(client, ALLOW, async (own, [method, path, expected]) => {
-      const { headers } = await own.send(method, path);
-      const allow = (headers.get('Allow') ?? '').split(/, */).sort().join(', ');
+    eachCase(client, ALLOW, async (own, [method, path, status, expected]) => {
+      const response = await own.send(method, path);
+      assertStatus(response, status);
+      const allow = (response.headers.get('Allow') ?? '').split(/, */).sort().join(', ');
       assert.equal(allow, expected, 'Allow');
     }),
   ),
@@ -61,13 +70,20 @@ export const http: readonly Check[] = [
     eachCase(client, ['/pets', '/pets?limit=1', '/pets/0'], async (own, path) => {
       const expected = (await own.get(path)).status;
       // HEAD comes last, since the last request is the evidence.
-      const { status, text } = await own.send('HEAD', path);
+      const { status, text } = await own.head(path);
       assert.deepEqual([status, text], [expected, ''], 'status and body');
     }),
   ),
+  onHttp('chunked', 'A body may be sent in chunks', async (client) => {
+    const type = { 'Content-Type': 'application/json' };
+    assertStatus(await client.send('POST', '/pets', type, CHUNKS), 201);
+  }),
   onHttp('location', '201 carries Location, which leads to the pet', async (client) => {
     const { id, response } = await client.add(REX);
-    const location = new URL(response.headers.get('Location') ?? '', client.target.baseUrl);
+    const location = new URL(
+      response.headers.get('Location') ?? '',
+      `${client.target.baseUrl}/pets`,
+    );
     assert.ok(location.pathname.endsWith(`/v1/pets/${id}`), 'expected a Location of the pet');
   }),
 ];

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { demand, NotObserved, type Check } from '../check.ts';
 import { eachCase } from '../each-case.ts';
 import {
+  addInTurn,
   assertAdds,
   assertDifferent,
   assertErrorObject,
@@ -120,9 +121,7 @@ export const resources: readonly Check[] = [
     '2/id-unique',
     'Pet: id is a unique identifier assigned by the service on creation',
     async (client) => {
-      const ids: bigint[] = [];
-      for (let i = 0; i < 5; i += 1) ids.push((await client.add(client.newPet())).id);
-      assertDifferent(ids);
+      assertDifferent(await addInTurn(client, 5));
     },
   ),
 
@@ -146,6 +145,16 @@ export const resources: readonly Check[] = [
     async (client) => {
       await assertAdds(client);
       for (const one of petsOf(await client.get('/pets?limit=100'))) assertPet(one);
+    },
+  ),
+
+  demand(
+    '2/status-null',
+    'A Pet in a response has no null, even if null was sent',
+    async (client) => {
+      const pet = await addIfAccepted(client, { status: null });
+      assertPet(pet);
+      await assertKept(client, pet);
     },
   ),
 

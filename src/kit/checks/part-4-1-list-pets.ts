@@ -4,12 +4,14 @@ import assert from 'node:assert/strict';
 import { demand, NotObserved, type Check } from '../check.ts';
 import { eachCase } from '../each-case.ts';
 import {
+  assertBelowBase,
   assertDifferent,
   assertFiltered,
   assertHasPets,
   assertLength,
   assertLists,
   assertStatus,
+  nextPage,
   pagesFrom,
   STATUSES,
 } from '../expect.ts';
@@ -21,6 +23,8 @@ async function addByTurns(client: TestClient, rounds: number): Promise<void> {
     for (const status of STATUSES) await client.add(client.newPet({ status }));
   }
 }
+
+const NO_PAGES = 'the list has no Link to a next page';
 
 /** These run before any other check adds pets. */
 export const emptyLists: readonly Check[] = [
@@ -94,13 +98,24 @@ export const listPets: readonly Check[] = [
     for await (const pets of pagesFrom(client, '/pets?limit=7', expected.length)) {
       pages.push({ ids: pets.map(({ id }) => id), exchange: client.lastExchange });
     }
-    if (pages.length <= 1) throw new NotObserved('the list has no Link to a next page');
+    if (pages.length <= 1) throw new NotObserved(NO_PAGES);
     const missing = expected.filter((id) => !pages.some(({ ids }) => ids.includes(id)));
     // The evidence is the page of 7 that should have the first missing pet.
     const page = pages[Math.floor(expected.indexOf(missing[0]) / 7)] ?? pages.at(-1);
     client.lastExchange = page?.exchange;
     assert.deepEqual(missing, [], 'the ids of a list of 100 that pages of 7 miss');
   }),
+
+  demand(
+    '4.1/pages-address',
+    'A Link to the next page leads below the base address',
+    async (client) => {
+      await client.havePets(3);
+      const next = nextPage(client, await client.get('/pets?limit=2'));
+      if (next === undefined) throw new NotObserved(NO_PAGES);
+      assertBelowBase(client, next);
+    },
+  ),
 
   demand('4.1/pages-filter', 'Pages of a filtered list keep to the filter', async (client) => {
     await addByTurns(client, 6);
@@ -110,7 +125,7 @@ export const listPets: readonly Check[] = [
         assertFiltered(pets, status);
         pages += 1;
       }
-      if (pages <= 1) throw new NotObserved('the list has no Link to a next page');
+      if (pages <= 1) throw new NotObserved(NO_PAGES);
     });
   }),
 ];

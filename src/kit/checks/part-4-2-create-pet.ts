@@ -3,7 +3,14 @@
 import assert from 'node:assert/strict';
 import { demand, NotObserved, type Check } from '../check.ts';
 import { eachCase } from '../each-case.ts';
-import { assertAdds, assertPet, assertRefused, assertStatus, LONGEST_LIST } from '../expect.ts';
+import {
+  assertAdds,
+  assertBelowBase,
+  assertPet,
+  assertRefused,
+  assertStatus,
+  LONGEST_LIST,
+} from '../expect.ts';
 import { fieldsOf, petsOf } from '../test-client.ts';
 
 const MISSING = ['{}', '{"status":"sold"}', '{"name":"Rex"}', '{"categoryId":1}'];
@@ -11,6 +18,15 @@ const INVALID = [{ name: 5 }, { categoryId: 'seven' }, { status: 'lost' }];
 /** The most ids that are tried one by one. */
 const NEAR = 20n;
 const JSON_TYPE = { 'Content-Type': 'application/json' };
+
+/** As clients write the media type of JSON. */
+const JSON_TYPES = ['application/json; charset=utf-8', 'application/json;charset=UTF-8'];
+
+const UNREADABLE: readonly [what: string, body: string | Uint8Array][] = [
+  ['half an object', '{"name":'],
+  ['30,000 brackets', '['.repeat(30_000)],
+  ['invalid UTF-8', Buffer.from('{"name":"\xff\xc0","categoryId":1}', 'latin1')],
+];
 
 export const createPet: readonly Check[] = [
   demand('4.2/created', 'POST /pets adds an animal: 201', async (client) => {
@@ -31,6 +47,24 @@ export const createPet: readonly Check[] = [
     const { pet } = await client.add(`\r\n\t {${fields}\r} \n`);
     assertPet(pet, client.newPet({ status: 'sold' }));
   }),
+
+  demand('4.2/charset', 'The Content-Type of a request may have a charset', (client) =>
+    eachCase(client, JSON_TYPES, (own, type) => own.add(own.newPet(), { 'Content-Type': type })),
+  ),
+
+  demand('4.2/location', 'A Location leads below the base address', async (client) => {
+    const { response } = await client.add(client.newPet());
+    const location = response.headers.get('Location');
+    if (location === null) throw new NotObserved('the service sends no Location');
+    assertBelowBase(client, new URL(location, `${client.target.baseUrl}/pets`));
+  }),
+
+  demand('4.2/unreadable', 'A body that cannot be read is refused without a failure', (client) =>
+    eachCase(client, UNREADABLE, async (own, [, body]) => {
+      const { status } = await own.post(body);
+      assert.ok(status < 500, `expected a status below 500, not ${status}`);
+    }),
+  ),
 
   demand('4.2/missing', 'A body missing required fields is 400', (client) =>
     eachCase(client, MISSING, async (own, body) => assertStatus(await own.post(body), 400)),

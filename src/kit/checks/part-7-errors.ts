@@ -27,6 +27,18 @@ const NOT_LISTED: readonly [what: string, send: Send][] = [
   ['a body that is not JSON', (to) => to.post('{')],
 ];
 
+/** Frameworks respond to these with a page of their own. */
+const ELSEWHERE: readonly [what: string, send: Send][] = [
+  ['GET /nothing', (to) => to.get('/nothing')],
+  ['PUT /pets', (to) => to.send('PUT', '/pets')],
+  ['PATCH /pets', (to) => to.send('PATCH', '/pets')],
+];
+
+const OTHERS = [
+  ['7/error-not-listed', 'of an error that is not listed', NOT_LISTED],
+  ['7/error-elsewhere', 'of an unknown path or method', ELSEWHERE],
+] as const;
+
 export const errors: readonly Check[] = [
   demand('7/status', 'Each condition has its HTTP status', (client) =>
     eachCase(client, LISTED, async (own, [, status, send]) => {
@@ -44,14 +56,13 @@ export const errors: readonly Check[] = [
     }),
   ),
 
-  demand(
-    '7/error-not-listed',
-    'Every error response body is an Error object, even of an error that is not listed',
-    (client) =>
-      eachCase(client, NOT_LISTED, async (own, [, send]) => {
+  ...OTHERS.map(([id, what, cases]) =>
+    demand(id, `Every error response body is an Error object, even ${what}`, (client) =>
+      eachCase(client, cases, async (own, [, send]) => {
         const response = await send(own);
-        if (response.status < 400) throw new NotObserved('the service has no other errors');
+        if (response.status < 400) throw new NotObserved('the service has no such errors');
         assertErrorObject(response);
       }),
+    ),
   ),
 ];

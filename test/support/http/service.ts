@@ -7,6 +7,7 @@ import type { AppOptions } from '../../../src/app-options.ts';
 import { createHttpServer } from '../../../src/http/http-server.ts';
 import type { Limits } from '../../../src/http/limits.ts';
 import { createMemoryStore } from '../../../src/stores/memory-store.ts';
+import { compared } from '../description/description.ts';
 
 export const KEY = 'test-key';
 
@@ -22,6 +23,7 @@ export interface Service {
   fetch(path: string, init?: RequestInit): Promise<Response>;
   /** POSTs a value as JSON, or a text or bytes as they are, to /v1/pets. */
   post(body: unknown, headers?: Record<string, string>): Promise<Response>;
+  /** Rejects if a response was not as the description says. */
   close(): Promise<void>;
 }
 
@@ -43,7 +45,10 @@ export async function startService(
   const isPlaced = options.dataFile !== undefined || options.etcd !== undefined;
   const where = isPlaced ? {} : { store: createMemoryStore() };
   const app = await openApp({ ...where, apiKeys: [KEY], ...options });
-  const server = createHttpServer(app.listener, limits);
+  const problems: unknown[] = [];
+  const { prefix = '' } = options;
+  const listener = compared(app.listener, prefix, (problem) => void problems.push(problem));
+  const server = createHttpServer(listener, limits);
   const port = await listen(server);
   const origin = `http://127.0.0.1:${port}`;
   const call = (path: string, init: RequestInit = {}): Promise<Response> => {
@@ -70,6 +75,7 @@ export async function startService(
       server.close();
       server.closeAllConnections();
       await app.close();
+      if (problems.length > 0) throw problems[0];
     },
   };
 }

@@ -3,37 +3,38 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { checksOf } from '../../src/kit/checks.ts';
-import { obstacleTo, runCheck, type CheckResult } from '../../src/kit/run-check.ts';
+import { reasonOf, textOf } from '../../src/kit/report.ts';
+import { obstacleTo, Run, type Outcome } from '../../src/kit/run.ts';
+import { readRetryAfter, TestClient } from '../../src/kit/test-client.ts';
 import { FAULTS } from './faults.ts';
-import { KEY, openPlain, plainRules, resultsOf, type Rules } from './plain-service.ts';
+import { KEY, openPlain, plainRules, outcomesOf, type Rules } from './plain-service.ts';
 
-type Failed = Extract<CheckResult, { kind: 'fails' | 'gone' }>;
-
-/** Resolves with the result of a check, which must fail, for a service with these rules. */
-async function failureOf(t: TestContext, id: string, rules: Partial<Rules>): Promise<Failed> {
-  const result = (await resultsOf(t, rules, checksOf('http', [id]))).get(id);
-  assert.ok(result?.kind === 'fails', `${id} ${result?.kind}`);
-  return result;
+/** Resolves with the outcome of a check, which must not hold, for a service with these rules. */
+async function failureOf(t: TestContext, id: string, rules: Partial<Rules>): Promise<Outcome> {
+  const [outcome] = await outcomesOf(t, rules, checksOf('http', [id]));
+  assert.match(outcome!.kind, /fail|differ/, id);
+  return outcome!;
 }
 
 test('A check runs all its cases in order, and reports each cause with its cases', async (t) => {
   const isName: Rules['isName'] = (value) =>
     value === null || typeof value === 'string' || value instanceof Object;
   const error: Rules['error'] = (_status, message) => plainRules.error(422, message);
-  const { causes, report } = await failureOf(t, '2/name-type', { isName, error });
+  const outcome = await failureOf(t, '2/name-type', { isName, error });
   const [accepted, refused] = [
     'the status: expected 400, received 201',
     'the status: expected 400, received 422',
   ];
   const cases = '{"name":null}, {"name":[]}, {"name":["Rex"]}, {"name":{}} and 1 more';
   const others = '{"name":true}, {"name":false}, {"name":0}, {"name":1.5}';
-  assert.deepEqual(causes, [`${accepted} (${cases})`, `${refused} (${others})`]);
+  const causes = [`${accepted} (${cases})`, `${refused} (${others})`];
+  assert.equal(reasonOf(outcome), causes.join(' | '));
   for (const line of [`${accepted}\n  in        ${cases}\n`, `  ${refused}\n`]) {
-    assert.ok(report.includes(line), report);
+    assert.ok(textOf(outcome).includes(line), textOf(outcome));
   }
   // A case of a table has the name of its row.
   const noCode = await failureOf(t, '7/error', { error: (status) => ({ status, body: {} }) });
-  assert.match(noCode.causes[0] ?? '', /received 'undefined' \(missing fields, invalid values, /);
+  assert.match(reasonOf(noCode), /received 'undefined' \(missing fields, invalid values, /);
 });
 
 const NO_HEAD: Partial<Rules> = {
@@ -60,33 +61,63 @@ const EVIDENCE: readonly [id: string, what: string, rules: Partial<Rules>, RegEx
 
 for (const [id, what, rules, text] of EVIDENCE) {
   test(`The evidence of ${id} is ${what}`, async (t) => {
-    const { report } = await failureOf(t, id, rules);
+    const report = textOf(await failureOf(t, id, rules));
     assert.match(report, text);
     assert.doesNotMatch(report, /"categoryId":1914638257/);
   });
 }
 
 test('A request that gets 429 is sent again after its Retry-After, up to five times', async (t) => {
-  for (const [refusals, kind] of Object.entries({ 5: 'holds', 6: 'fails' })) {
+  for (const [refusals, kind] of Object.entries({ 5: 'hold', 6: 'fail' })) {
     let requests = 0;
     const reply: Rules['reply'] = (right) => {
       requests += 1;
       if (requests > Number(refusals)) return right;
-      return { ...plainRules.error(429, 'Too often'), retryAfter: '0.01' };
+      return { ...plainRules.error(429, 'Too often'), fields: { 'Retry-After': '0' } };
     };
-    const results = await resultsOf(t, { reply }, checksOf('interface', ['4.2/created']));
-    assert.deepEqual([results.get('4.2/created')?.kind, requests], [kind, 6]);
+    const [outcome] = await outcomesOf(t, { reply }, checksOf('interface', ['4.2/created']));
+    assert.deepEqual([outcome?.kind, requests], [kind, 6]);
   }
 });
 
-test('A check is gone if the service no longer responds, not if one request gets no response', async (t) => {
+test('A run ends if the service no longer responds, not if one request gets no response', async (t) => {
   const [check] = checksOf('interface', ['2/status-optional']);
   const reply: Rules['reply'] = (right, { method, socket }) =>
     method === 'POST' ? (socket.destroy(), right) : right;
-  assert.equal((await runCheck(check!, await openPlain(t, { reply }))).kind, 'fails');
   // The kernel does not assign port 2 to a program.
   const gone = { baseUrl: 'http://127.0.0.1:2/v1', key: KEY };
-  assert.equal((await runCheck(check!, gone)).kind, 'gone');
+  for (const [target, kinds] of [
+    [await openPlain(t, { reply }), ['fail', 'fail']],
+    [gone, ['fail', 'not run']],
+  ] as const) {
+    const run = new Run(target);
+    for (const _ of kinds) await run.outcomeOf(check!);
+    assert.deepEqual(
+      run.outcomes.map(({ kind }) => kind),
+      kinds,
+    );
+    assert.equal(run.isGone, target === gone);
+  }
+});
+
+test('Retry-After is read as seconds, and as one second if it is not a number', () => {
+  const fields = ['0', '0.01', '7', 'Sat, 21 Nov 2026 12:00:00 GMT', '', null];
+  assert.deepEqual(fields.map(readRetryAfter), [0, 0.01, 7, 1, 1, 1]);
+});
+
+test('If there is no response, a sentence says why', async (t) => {
+  const { baseUrl } = await openPlain(t, { pause: () => new Promise(() => undefined) });
+  for (const [target, reason] of [
+    [{ baseUrl, timeoutMs: 50 }, 'no complete response within 0.05 s'],
+    [
+      { baseUrl: 'http://127.0.0.1:6000/v1' },
+      'no response: fetch, like browsers, refuses the port 6000',
+    ],
+  ] as const) {
+    const client = new TestClient({ ...target, key: KEY });
+    await assert.rejects(client.post({ name: 'Rex', categoryId: 1 }), { message: reason });
+    assert.equal(client.lastExchange?.received, reason);
+  }
 });
 
 test('A body of more than 128 MiB is not read to its end, and counts as no response', async (t) => {
@@ -95,9 +126,8 @@ test('A body of more than 128 MiB is not read to its end, and counts as no respo
   const reply: Rules['reply'] = (right, { method }) =>
     method === 'POST' ? { status: 201, body } : right;
   const target = await openPlain(t, { reply });
-  const result = await runCheck(check!, { ...target, timeoutMs: 60_000 });
-  assert.ok(result.kind === 'fails', result.kind);
-  assert.match(result.causes[0] ?? '', /there was none: a body of more than 128 MiB$/);
+  const outcome = await new Run({ ...target, timeoutMs: 60_000 }).outcomeOf(check!);
+  assert.match(reasonOf(outcome), /^no response: a body of more than 128 MiB$/);
 });
 
 /** Wrong and odd services, and why they are not checked, or undefined. */
