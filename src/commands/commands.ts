@@ -42,7 +42,7 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
   conformance: {
     args: 'URL --key KEY',
     help: 'check a service against the API specification',
-    load: async () => (await import('./conformance.ts')).conformance,
+    load: async () => (await import('../kit/command.ts')).conformance,
   },
   help: {
     args: '[command]',

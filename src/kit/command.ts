@@ -10,15 +10,15 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
+import type { CommandLine, FlagKind, Syntax } from '../base/command-line.ts';
 import { parseInt64 } from '../base/int64.ts';
 import { VERSION } from '../base/version.ts';
-import { INTERFACE_VERSION, LEVELS, type Check } from './check.ts';
+import { INTERFACE_VERSION, LEVELS, type Check, type Level } from './check.ts';
 import { CHECKS, checksOf, isOf } from './checks.ts';
 import { reportOf } from './report.ts';
 import { openRun, type RunOptions } from './run.ts';
+import type { HeaderFields } from './test-client.ts';
 
-/** An option with an argument can be repeated; if one value is needed, the last one counts. */
 const OPTIONS: readonly (readonly [name: string, argument: string, help: string])[] = [
   ['key', 'KEY', 'an API key of the service; or CONFORMANCE_API_KEY'],
   ['level', 'LEVEL', `${LEVELS.join(', ')}: each includes those before it`],
@@ -40,7 +40,7 @@ const OPTIONS_HELP = OPTIONS.map(([name, argument, help]) => {
   return `  ${`${name && `--${name}`} ${argument}`.padEnd(26)}${help}\n`;
 }).join('');
 
-export const HELP: string = `Checks a pet store service against the specification, sentence by sentence.
+const HELP = `Checks a pet store service against the specification, sentence by sentence.
 
 Usage: petstore conformance BASE_URL [options]
 
@@ -54,86 +54,91 @@ key that is not accepted, no service at the address), or if the service stopped 
 the result is incomplete.
 `;
 
-export type Environment = Readonly<Record<string, string | undefined>>;
+type Environment = Readonly<Record<string, string | undefined>>;
+type Print = (text: string) => void;
 
-/** The standard streams of a process. */
-export type Streams = Readonly<Record<'stdout' | 'stderr', { write(text: string): unknown }>>;
-
-/** Runs the command. Resolves with the exit code. */
-export async function runCommand(
-  args: readonly string[],
-  env: Environment,
-  { stdout, stderr }: Streams = process,
-): Promise<number> {
-  try {
-    const given = readArguments(args, env);
-    const text = textFor(given);
-    if (text !== undefined) stdout.write(text);
-    if (text !== undefined) return 0;
-    const settings = readSettings(given);
-    return await (settings.reporter === ''
-      ? runChecks(settings, stdout)
-      : runSuite(settings, args, env));
-  } catch (error) {
-    stderr.write(`conformance: ${(error as Error).message}\n`);
-    return 2;
-  }
+interface ConformanceCommand extends Syntax {
+  readonly usage: string;
+  readonly version: string;
+  read(
+    line: CommandLine,
+    context: { env: Environment; print: Print },
+  ): () => Promise<number | void>;
 }
 
-/** Returns what is printed instead of a run. */
-function textFor(given: Given): string | undefined {
-  if (given('help').length > 0) return HELP;
-  if (given('version').length > 0) return `kit ${VERSION}, interface ${INTERFACE_VERSION}\n`;
-  if (given('list').length === 0) return undefined;
-  const checks = readChecks(given, 'http');
-  return checks.map(({ id, sentence }) => `${id.padEnd(32)} ${sentence}\n`).join('');
-}
+export const conformance: ConformanceCommand = {
+  usage: HELP,
+  version: `kit ${VERSION}, interface ${INTERFACE_VERSION}\n`,
+  flags: Object.fromEntries(
+    OPTIONS.map(([name, argument]): readonly [string, FlagKind] => {
+      const isRepeated = name === 'only' || name === 'header';
+      return [name, argument === '' ? 'plain' : isRepeated ? 'texts' : 'text'];
+    }),
+  ),
+  operands: 1,
+  read({ flags, operands: [url], mistakes }, { env, print }) {
+    const given = withVariables(url === undefined ? flags : new Map([...flags, ['url', url]]), env);
+    if (flags.has('list')) {
+      const checks = readChecks(given, 'http', mistakes);
+      const lines = checks.map(({ id, sentence }) => `${id.padEnd(32)} ${sentence}\n`);
+      return async () => print(lines.join(''));
+    }
+    const settings = readSettings(given, mistakes);
+    return async () => {
+      try {
+        if (settings.reporter === '') return await runChecks(settings, print);
+        return await runSuite(settings, given, env);
+      } catch (error) {
+        process.stderr.write(`petstore: ${(error as Error).message}\n`);
+        return 2;
+      }
+    };
+  },
+};
 
 const PROGRESS_MS = 2000;
 
-async function runChecks(
-  { checks, output, ...options }: Settings,
-  stdout: Streams['stdout'],
-): Promise<number> {
+async function runChecks({ checks, output, ...options }: Settings, print: Print): Promise<number> {
   // Before the run, since a file that cannot be written to is a mistake in the command.
   if (output !== '') writeFileSync(output, '');
   const run = await openRun(options);
-  stdout.write(`${run.title}\n`);
+  print(`${run.title}\n`);
   let printedAt = Date.now();
   for (const check of checks) {
     await run.outcomeOf(check);
     if (Date.now() - printedAt < PROGRESS_MS) continue;
     printedAt = Date.now();
-    stdout.write(`  Checks done: ${run.outcomes.length}, last: ${check.id}\n`);
+    print(`  Checks done: ${run.outcomes.length}, last: ${check.id}\n`);
   }
   const report = reportOf(run.outcomes);
-  stdout.write(report);
+  print(report);
   if (output !== '') writeFileSync(output, `${run.title}\n${report}`);
   if (run.isGone) throw new Error('the service no longer responds');
   return run.outcomes.some(({ kind }) => kind === 'fail') ? 1 : 0;
 }
 
-/** The variable with the arguments of a command that runs the suite, as a JSON array. */
-const ARGUMENTS = 'CONFORMANCE_ARGUMENTS';
+/** The variable with the options of a command that runs the suite, as a JSON object. */
+const OPTIONS_VARIABLE = 'CONFORMANCE_OPTIONS';
 
 /** Runs the suite in another process. It prints the report, too, if the reporter has a file. */
 async function runSuite(
   { reporter, output }: Settings,
-  args: readonly string[],
+  given: Given,
   env: Environment,
 ): Promise<number> {
   // `.js` if this file is compiled, else `.ts`.
   const suite = fileURLToPath(import.meta.url.replace(/command(\.[jt]s)$/, 'suite$1'));
-  const options = [
-    `--test-reporter=${reporter}`,
-    `--test-reporter-destination=${output || 'stdout'}`,
-  ];
-  const suiteEnv = { ...env, [ARGUMENTS]: JSON.stringify(args) };
-  const child = spawn(process.execPath, [...options, suite], { env: suiteEnv, stdio: 'inherit' });
+  const destination = output || 'stdout';
+  const args = [`--test-reporter=${reporter}`, `--test-reporter-destination=${destination}`, suite];
+  const suiteEnv = { ...env, [OPTIONS_VARIABLE]: JSON.stringify(Object.fromEntries(given)) };
+  const child = spawn(process.execPath, args, { env: suiteEnv, stdio: 'inherit' });
   const [code] = (await once(child, 'close')) as [number | null];
   // Node has codes of its own, for example 7 for an unknown reporter.
   return code === 0 || code === 1 ? code : 2;
 }
+
+/** The values of options, and the base URL as `url`. Repeated ones are lines. */
+type Given = ReadonlyMap<string, string>;
 
 export interface Settings extends RunOptions {
   readonly checks: readonly Check[];
@@ -145,32 +150,49 @@ export interface Settings extends RunOptions {
   readonly output: string;
 }
 
-/** Reads the settings of the suite. Throws an Error if one is missing or invalid. */
+/** Reads the settings of the suite. Throws an Error with all that is wrong. */
 export function readSuiteSettings(env: Environment): Settings {
-  return readSettings(readArguments(JSON.parse(env[ARGUMENTS] ?? '[]') as string[], env));
+  const given = JSON.parse(env[OPTIONS_VARIABLE] ?? '{}') as Readonly<Record<string, string>>;
+  const mistakes: string[] = [];
+  const settings = readSettings(withVariables(new Map(Object.entries(given)), env), mistakes);
+  if (mistakes.length > 0) throw new Error(mistakes.join('\n'));
+  return settings;
 }
 
-/** Returns the values of an option. The base URL is the option `url`. */
-type Given = (option: string) => readonly string[];
-
-/** Throws an Error for an unknown option or a second base URL. */
-function readArguments(args: readonly string[], env: Environment): Given {
-  const options = OPTIONS.map(([name, argument]) => {
-    return [name, { type: argument === '' ? 'boolean' : 'string', multiple: true }] as const;
+/** Adds the options that only the environment has. */
+function withVariables(given: Given, env: Environment): Given {
+  const others = ['url', ...OPTIONS.map(([name]) => name)].map((name) => {
+    const words = { key: 'api-key', header: 'headers' }[name] ?? name;
+    return [name, env[`CONFORMANCE_${words.replaceAll('-', '_').toUpperCase()}`] ?? ''] as const;
   });
-  const config = { args: [...args], allowPositionals: true, options: Object.fromEntries(options) };
-  const { values, positionals } = parseArgs(config);
-  if (positionals.length > 1) throw new Error(`One base URL only: ${positionals.join(' ')}`);
-  return (option) => {
-    const given = option === 'url' ? positionals : [values[option] ?? []].flat().map(String);
-    return given.length > 0 ? given : linesOf(env[variableOf(option)]);
-  };
+  return new Map([...others.filter(([, text]) => text !== ''), ...given]);
 }
 
-/** Returns the variable that has an option's values, one per line, if no argument has any. */
-function variableOf(option: string): string {
-  const name = { key: 'api-key', header: 'headers' }[option] ?? option;
-  return `CONFORMANCE_${name.replaceAll('-', '_').toUpperCase()}`;
+/** Reads all settings, and adds what is wrong with them to the mistakes. */
+function readSettings(given: Given, mistakes: string[]): Settings {
+  const textOf = (option: string): string => given.get(option)?.trim() ?? '';
+  const key = textOf('key');
+  if (!/^[!-~]+$/.test(key)) mistakes.push('An API key is needed: --key, or CONFORMANCE_API_KEY');
+  const category = parseInt64(textOf('category') || '1');
+  if (category === undefined) {
+    mistakes.push(`--category must be an integer, not "${textOf('category')}"`);
+  }
+  const [, digits, unit] = /^([0-9]{1,4})(s|m)$/.exec(textOf('wait') || '0s') ?? [];
+  if (unit === undefined) {
+    mistakes.push(`--wait must be a time such as 10s, not "${textOf('wait')}"`);
+  }
+  return {
+    baseUrl: readBaseUrl(textOf('url'), mistakes),
+    key,
+    checks: readChecks(given, given.has('only') ? 'http' : 'interface', mistakes),
+    headers: readHeaders(linesOf(given.get('header')), mistakes),
+    categoryId: category,
+    expectedFailures: readExpectedFailures(textOf('expected-failures'), mistakes),
+    isStrict: given.has('strict'),
+    waitMs: Number(digits) * (unit === 's' ? 1000 : 60_000),
+    reporter: textOf('reporter'),
+    output: textOf('output'),
+  };
 }
 
 /** Returns the lines that are not empty. */
@@ -178,72 +200,52 @@ function linesOf(text = ''): readonly string[] {
   return text.split('\n').flatMap((line) => (line.trim() === '' ? [] : [line.trim()]));
 }
 
-function readSettings(given: Given): Settings {
-  const last = (option: string, otherwise = ''): string => given(option).at(-1) ?? otherwise;
-  const [category, wait] = [last('category', '1'), last('wait', '0s')];
-  const baseUrl = readBaseUrl(last('url'));
-  const [key] = must(
-    /^[!-~]+$/.exec(last('key')),
-    'An API key is needed: --key, or CONFORMANCE_API_KEY',
-  );
-  const [, digits, unit] = must(
-    /^([0-9]{1,4})(s|m)$/.exec(wait),
-    `--wait must be a time such as 10s, not "${wait}"`,
-  );
-  return {
-    baseUrl,
-    key,
-    checks: readChecks(given, given('only').length > 0 ? 'http' : 'interface'),
-    headers: Object.fromEntries(given('header').map(readHeader)),
-    categoryId: must(parseInt64(category), `--category must be an integer, not "${category}"`),
-    expectedFailures: readExpectedFailures(last('expected-failures')),
-    isStrict: given('strict').length > 0,
-    waitMs: Number(digits) * (unit === 's' ? 1000 : 60_000),
-    reporter: last('reporter'),
-    output: last('output'),
-  };
-}
-
-function must<T>(value: T | null | undefined, complaint: string): T {
-  if (value === null || value === undefined) throw new Error(complaint);
-  return value;
-}
-
 /** Returns the checks of --level and --only. */
-function readChecks(given: Given, defaultLevel: string): readonly Check[] {
-  const only = given('only');
+function readChecks(given: Given, defaultLevel: Level, mistakes: string[]): readonly Check[] {
+  const only = linesOf(given.get('only'));
   const unknown = only.find((name) => !CHECKS.some((check) => isOf(check)(name)));
-  if (unknown !== undefined) throw new Error(`--only: there is no check ${unknown}, see --list`);
-  const text = given('level').at(-1) ?? defaultLevel;
+  const text = given.get('level')?.trim() ?? defaultLevel;
   const level = LEVELS.find((known) => known === text);
-  const checks = checksOf(must(level, `--level is ${LEVELS.join(', ')}, not "${text}"`), only);
-  must(checks[0], `--only ${only.join()} has no check at the level ${level}`);
+  const checks = checksOf(level ?? 'http', only);
+  if (level === undefined) mistakes.push(`--level is ${LEVELS.join(', ')}, not "${text}"`);
+  if (unknown !== undefined) mistakes.push(`--only: there is no check ${unknown}, see --list`);
+  else if (checks.length === 0) {
+    mistakes.push(`--only ${only.join()} has no check at the level ${text}`);
+  }
   return checks;
 }
 
 /** Returns the base URL without a trailing slash. */
-function readBaseUrl(text: string): string {
-  if (text === '') throw new Error('A base URL is needed, such as https://host/v1');
+function readBaseUrl(text: string, mistakes: string[]): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    throw new Error(`The base URL must begin with http:// or https://, not "${text}"`);
+  const path = url?.pathname.replace(/\/$/, '') ?? '';
+  if (text === '') mistakes.push('A base URL is needed, such as https://host/v1');
+  else if (url === undefined || !/^https?:$/.test(url.protocol)) {
+    mistakes.push(`The base URL must begin with http:// or https://, not "${text}"`);
+  } else if (!path.endsWith('/v1')) {
+    mistakes.push(`The base URL must end in /v1, not "${text}"`);
   }
-  const path = url.pathname.replace(/\/$/, '');
-  if (!path.endsWith('/v1')) throw new Error(`The base URL must end in /v1, not "${text}"`);
-  return `${url.origin}${path}`;
+  return `${url?.origin}${path}`;
 }
 
-function readHeader(line: string): readonly [name: string, value: string] {
-  const match = /^([!#$%&'*+.^`|~\w-]+):\s*(.*)$/.exec(line);
-  const [, name = '', value = ''] = must(match, `--header must be 'Name: value', not "${line}"`);
-  return [name, value];
+function readHeaders(lines: readonly string[], mistakes: string[]): HeaderFields {
+  const fields = lines.map((line) => {
+    const [, name, value = ''] = /^([!#$%&'*+.^`|~\w-]+):\s*(.*)$/.exec(line) ?? [];
+    if (name === undefined) mistakes.push(`--header must be 'Name: value', not "${line}"`);
+    return [name, value];
+  });
+  return Object.fromEntries(fields) as HeaderFields;
 }
 
 /** Reads a file with one id per line and comments after #. */
-function readExpectedFailures(path: string): readonly string[] {
-  if (path === '') return [];
-  const ids = linesOf(readFileSync(path, 'utf8').replace(/#.*/g, ''));
-  const unknown = ids.find((id) => !CHECKS.some((check) => check.id === id));
-  if (unknown !== undefined) throw new Error(`${path}: there is no check ${unknown}`);
-  return ids;
+function readExpectedFailures(path: string, mistakes: string[]): readonly string[] {
+  try {
+    const ids = path === '' ? [] : linesOf(readFileSync(path, 'utf8').replace(/#.*/g, ''));
+    const unknown = ids.filter((id) => !CHECKS.some((check) => check.id === id));
+    mistakes.push(...unknown.map((id) => `${path}: there is no check ${id}`));
+    return ids;
+  } catch (error) {
+    mistakes.push(`--expected-failures: ${(error as Error).message}`);
+    return [];
+  }
 }

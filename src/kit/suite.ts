@@ -29,6 +29,6 @@ try {
 }
 
 function fail({ message }: Error): void {
-  process.stderr.write(`conformance: ${message}\n`);
+  process.stderr.write(`petstore: ${message}\n`);
   process.exitCode = 2;
 }

@@ -10,7 +10,8 @@ import type { Server } from 'node:http';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { CHECKS } from '../../src/kit/checks.ts';
-import { readSuiteSettings, runCommand } from '../../src/kit/command.ts';
+import { runProgram } from '../../src/commands/commands.ts';
+import { conformance, readSuiteSettings } from '../../src/kit/command.ts';
 import { runScript, type Result } from '../support/process/process.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 import { otherDecisions } from './other-decisions.ts';
@@ -121,7 +122,7 @@ test('A service that stops responding ends the run with exit code 2, with any re
       },
     });
     const { code, stdout, stderr } = await run([url, ...args]);
-    assert.equal(stderr, 'conformance: the service no longer responds\n');
+    assert.equal(stderr, 'petstore: the service no longer responds\n');
     assert.match(stdout, said);
     assert.equal(code, 2);
   }
@@ -144,16 +145,16 @@ test('Without a reporter, --output writes the report to a file, too', async (t) 
 
 test('If nothing listens at the address, the command says so and exits with 2', async () => {
   const { code, stdout, stderr } = await run([URL_2]);
-  assert.match(stderr, /^conformance: http:\S+ gave no response: .*ECONNREFUSED.*\n$/);
+  assert.match(stderr, /^petstore: http:\S+ gave no response: .*ECONNREFUSED.*\n$/);
   assert.deepEqual([stdout, code], ['', 2]);
 });
 
 /** The kernel does not assign port 2 to a program. */
 const URL_2 = 'http://127.0.0.1:2/v1';
 const UNCHECKED: readonly [args: readonly string[], message: RegExp, key?: string][] = [
-  [[], /^conformance: A base URL is needed/],
-  [[URL_2, 'more'], /^conformance: One base URL only/],
-  [[URL_2], /^conformance: An API key is needed/, ''],
+  [[], /^A base URL is needed/],
+  [[URL_2, 'more'], /^Unexpected argument 2/],
+  [[URL_2], /^An API key is needed/, ''],
   [['ftp://host/v1'], /The base URL must begin with http/],
   [['host/v1'], /The base URL must begin with http/],
   [['http://127.0.0.1:2/v2'], /The base URL must end in \/v1/],
@@ -165,15 +166,16 @@ const UNCHECKED: readonly [args: readonly string[], message: RegExp, key?: strin
   [[URL_2, '--category', '9223372036854775808'], /--category must be an integer/],
   [[URL_2, '--wait', 'long'], /--wait must be a time such as 10s, not "long"/],
   [[URL_2, '--expected-failures', '/none'], /ENOENT/],
-  [[URL_2, '--unknown'], /Unknown option '--unknown'/],
+  [[URL_2, '--unknown'], /Unknown option --unknown/],
 ];
 
 /** Runs the command in this process. Resolves with its exit code and what it wrote. */
 async function runHere(args: readonly string[], key = KEY) {
   let text = '';
-  const stream = { write: (piece: string) => (text += piece) };
-  const streams = { stdout: stream, stderr: stream };
-  return { code: await runCommand(args, { CONFORMANCE_API_KEY: key }, streams), text };
+  const print = (piece: string): void => void (text += piece);
+  const context = { env: { CONFORMANCE_API_KEY: key }, print, showProgress: () => undefined };
+  const code = await runProgram(['conformance', ...args], conformance, context, print);
+  return { code, text };
 }
 
 for (const [args, message, key] of UNCHECKED) {
