@@ -10,7 +10,7 @@
 import { messageOf } from '../base/log.ts';
 import { readConfig } from '../config.ts';
 import { DEFAULT_PREFIX } from '../stores/etcd/etcd-options.ts';
-import { initEtcd } from '../stores/etcd/new-log.ts';
+import { initEtcd } from '../stores/etcd/open-log.ts';
 
 const USAGE = `Usage: petstore init-etcd [--etcd URLS]
 

@@ -55,7 +55,7 @@ const HELP = {
     petstore_store_evicted_idempotency_keys_total:
       'Idempotency keys that were dropped before their time, to make room for newer keys',
     petstore_etcd_calls_total: 'Calls to etcd, by purpose, result and endpoint',
-    petstore_etcd_lost_rounds_total: 'Proposals whose slot another process had already taken',
+    petstore_etcd_conflicts_total: 'Proposals whose slot another process had already taken',
     petstore_http_refused_connections_total:
       'Connections that were refused, since too many were open',
     petstore_api_key_reload_failures_total:
@@ -206,7 +206,7 @@ function readValues(
     petstore_store_commit_duration_seconds: store?.commitSeconds,
     petstore_store_sync_duration_seconds: store?.syncSeconds,
     petstore_etcd_calls_total: store?.calls?.map(({ value, ...labels }) => ({ labels, value })),
-    petstore_etcd_lost_rounds_total: store?.conflicts,
+    petstore_etcd_conflicts_total: store?.conflicts,
     petstore_etcd_barrier_duration_seconds: store?.barrierSeconds,
     petstore_http_connections: runtime?.openConnections(),
     petstore_http_refused_connections_total: runtime?.refusedConnections?.(),
