@@ -23,8 +23,9 @@
  */
 
 import type { AppliedLog, Stretch } from './applied-log.ts';
-import type { CallKind, EtcdCalls, EtcdClock, FailedCall } from './calls.ts';
+import type { CallKind, FailedCall } from './calls.ts';
 import { encodeTxn, keysIn, range, type RangeResponse, type TxnPart } from './etcd-json.ts';
+import type { StartDeps } from './join-cluster.ts';
 import { MAX_RESPONSE_BYTES } from './member.ts';
 import { isSlot, LogLostError, slotBound, slotKey } from './slots.ts';
 
@@ -45,11 +46,7 @@ export interface Damage {
   readonly cause: string;
 }
 
-interface CatchUpDeps {
-  readonly calls: EtcdCalls;
-  readonly log: AppliedLog;
-  readonly clock: EtcdClock;
-}
+type CatchUpDeps = StartDeps & { readonly log: AppliedLog };
 
 export class CatchUp {
   readonly #deps: CatchUpDeps;

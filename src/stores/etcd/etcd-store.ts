@@ -63,9 +63,7 @@ export async function openEtcdStore(options: ClusterOptions): Promise<EtcdStore>
   }
 }
 
-export interface EtcdLogDeps extends SharedDeps {
-  readonly target: LogTarget;
-}
+export type EtcdLogDeps = SharedDeps & { readonly target: LogTarget };
 
 /** The statistics that only a log in etcd has. */
 export type EtcdStats = Required<Pick<StoreStats, 'calls' | 'conflicts' | 'barrierSeconds'>>;

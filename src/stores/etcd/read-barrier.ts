@@ -20,12 +20,16 @@
 
 import { Histogram } from '../../base/histogram.ts';
 import { StoreUnavailableError } from '../../model/pet-store.ts';
-import { retried, type EtcdClock, type FailedCall } from './calls.ts';
-import type { CatchUp } from './catch-up.ts';
+import { retried, type FailedCall } from './calls.ts';
+import type { CommitWriterDeps } from './commit-writer.ts';
 import { LogLostError } from './slots.ts';
 
 /** A read that waits longer is refused. */
 export const READ_MS = 5_000;
+
+const OTHER_CLUSTER =
+  'Most endpoints have answered for another etcd cluster for ten seconds: a backup was restored, ' +
+  'or the cluster was recreated. Restart the service to use that cluster. The last call: ';
 
 const SLOW =
   'catching up takes more than 5 seconds: other processes write faster than this one reads, or a ' +
@@ -41,12 +45,7 @@ interface Waiter {
   readonly reject: (error: Error) => void;
 }
 
-export interface ReadBarrierDeps {
-  readonly catchUp: CatchUp;
-  readonly clock: EtcdClock;
-  /** Called with what catching up throws; returns its message. */
-  onLost(error: unknown): string;
-}
+type ReadBarrierDeps = Pick<CommitWriterDeps, 'catchUp' | 'clock' | 'onLost'>;
 
 export class ReadBarrier {
   readonly seconds: Histogram = new Histogram(SECONDS_BOUNDS);
@@ -116,15 +115,13 @@ export class ReadBarrier {
     // All of them may have been refused during a pause.
     if (served.length === 0) return true;
     const startedAt = this.#deps.clock.now();
-    const failed = await this.#deps.catchUp
-      .run('read')
-      .catch((error: unknown): FailedCall => ({
-        kind: 'refused',
-        cause: this.#deps.onLost(error),
-      }));
+    const failed = await this.#deps.catchUp.run('read').catch((error: unknown): FailedCall => ({
+      kind: 'refused',
+      cause: this.#deps.onLost(error),
+    }));
     const now = this.#deps.clock.now();
     if (failed !== undefined) {
-      if (failed.isOtherCluster) this.#deps.onLost(otherCluster(failed.cause));
+      if (failed.isOtherCluster) this.#deps.onLost(new LogLostError(OTHER_CLUSTER + failed.cause));
       this.#failure = { since: this.#failure?.since ?? now, cause: failed.cause };
       return undefined;
     }
@@ -138,13 +135,6 @@ export class ReadBarrier {
     if (served.length > 1) await this.#deps.clock.yieldToEventLoop();
     return true;
   }
-}
-
-function otherCluster(cause: string): LogLostError {
-  return new LogLostError(
-    'Most endpoints have answered for another etcd cluster for ten seconds: a backup was ' +
-      `restored, or the cluster was recreated (${cause}). Restart the service to use that cluster`,
-  );
 }
 
 function unusable(cause: string): string {
