@@ -29,6 +29,6 @@ export {
 } from './model/pet-text.ts';
 export { stringifyPet } from './model/stringify-pet.ts';
 export type { EtcdOptions } from './stores/etcd/etcd-options.ts';
-export { initEtcd, type InitEtcdOptions } from './stores/etcd/new-log.ts';
+export { initEtcd, type InitEtcdOptions } from './stores/etcd/open-log.ts';
 export { openFileStore, type FileStore, type FileStoreOptions } from './stores/file/file-store.ts';
 export { createMemoryStore } from './stores/memory-store.ts';

@@ -2,7 +2,7 @@
 
 import { readEtcdOptions } from '../config.ts';
 import { DEFAULT_PREFIX } from '../stores/etcd/etcd-options.ts';
-import { initEtcd } from '../stores/etcd/new-log.ts';
+import { initEtcd } from '../stores/etcd/open-log.ts';
 import type { Command } from './command.ts';
 
 export const initEtcdCommand: Command = {

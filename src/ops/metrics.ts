@@ -152,7 +152,7 @@ function readMetrics(
         'Calls to etcd, by purpose, result and endpoint',
         store?.calls?.map(({ value, ...labels }) => ({ labels, value })),
       ],
-      petstore_etcd_lost_rounds_total: [
+      petstore_etcd_conflicts_total: [
         'Proposals whose slot another process had already taken',
         store?.conflicts,
       ],

@@ -7,7 +7,7 @@
 import { after, test } from 'node:test';
 import { testConformance, type Level } from '../../src/kit/conformance.ts';
 import { STATUSES } from '../../src/kit/expect.ts';
-import { initEtcd } from '../../src/stores/etcd/new-log.ts';
+import { initEtcd } from '../../src/stores/etcd/open-log.ts';
 import { createMemoryStore } from '../../src/stores/memory-store.ts';
 import { startCluster, withoutEtcd } from '../support/etcd/cluster.ts';
 import { KEY, openService } from '../support/http/service.ts';

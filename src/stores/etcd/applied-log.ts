@@ -16,14 +16,32 @@ import {
 import { ScannedBytes, ScannedPets } from '../table/pet-scanner.ts';
 import { PetTable } from '../table/pet-table.ts';
 import { ifValueBegins, ifValueIs, type KeyValue, type TxnPart } from './etcd-json.ts';
-import { LogLostError } from './log-lost-error.ts';
-import { decodeValue, digestOf, headOf, slotKey, type Layout, type Meta } from './slots.ts';
+import {
+  beginsAsCommit,
+  decodeValue,
+  digestOf,
+  headOf,
+  isSlot,
+  LogLostError,
+  slotKey,
+} from './slots.ts';
+import type { Layout, Meta } from './slots.ts';
 
 /**
  * A process that reads a key from the log later may keep it for this much longer than 24 hours, so
  * clocks may differ by up to an hour: no process forgets a key that has not expired.
  */
 const KEY_GRACE_MS: number = 60 * 60 * 1000;
+
+/** A stretch of applied slots has this many. */
+const STRETCH = 1024;
+
+/** Some applied slots, from one up to the next one behind them. */
+export interface Stretch {
+  readonly from: string;
+  readonly end: string;
+  readonly count: number;
+}
 
 /** A log, as its meta key identifies it. */
 export interface LogId extends Meta {
@@ -43,6 +61,8 @@ export class AppliedLog {
   /** The slot of the last commit, and the head of its value; undefined before the first. */
   #last: { readonly key: string; readonly head: string } | undefined;
   #digest: string;
+  #commits = 0;
+  readonly #stretchStarts: string[] = [];
 
   constructor({ layout, meta, logId }: LogId, clock: KeyClock, graceMs: number = KEY_GRACE_MS) {
     this.layout = layout;
@@ -78,22 +98,41 @@ export class AppliedLog {
     return [meta, ...ifValueBegins(this.#last.key, this.#last.head)];
   }
 
-  /** Applies a range of slots, in its order, and skips applied ones. Throws LogLostError. */
-  apply(keyValues: readonly KeyValue[]): void {
+  /**
+   * Applies a range of slots, in its order, and skips those that were applied before. Returns the
+   * first key that is not part of the log, if there is one. Throws LogLostError if a commit is
+   * damaged, or missing before another one.
+   */
+  apply(keyValues: readonly KeyValue[]): string | undefined {
+    let strayKey: string | undefined;
+    let hasApplied = false;
     for (const keyValue of keyValues) {
-      const { key } = keyValue;
-      // Such a key may be between two slots, where catch-up.ts does not search for stray keys.
-      if (!SLOT.test(key.slice(this.layout.prefix.length))) {
-        throw new LogLostError(`${key} is not part of the log: delete it, if you know what it is`);
+      const { key, value } = keyValue;
+      if (key === this.nextSlot) {
+        this.#applyNext(keyValue);
+        hasApplied = true;
+      } else if (!isSlot(this.layout, key) || (key > this.nextSlot && !beginsAsCommit(value))) {
+        strayKey ??= key;
+      } else if (key > this.nextSlot) {
+        const last = this.lastId;
+        throw new LogLostError(`${key} does not follow the last pet, ${last}: the log is damaged`);
+      } else if (hasApplied) {
+        // It is among the ids of a commit of this range.
+        strayKey ??= key;
       }
-      if (key < this.nextSlot) continue;
-      if (key !== this.nextSlot) {
-        throw new LogLostError(
-          `${key} does not follow the last pet, ${this.lastId}: the log is damaged`,
-        );
-      }
-      this.#applyNext(keyValue);
     }
+    return strayKey;
+  }
+
+  /** Returns one of the stretches of applied slots, and after the last the first again. */
+  stretch(index: number): Stretch | undefined {
+    const starts = this.#stretchStarts;
+    const at = index % starts.length;
+    const from = starts[at];
+    if (from === undefined) return undefined;
+    const end = starts[at + 1];
+    if (end !== undefined) return { from, end, count: STRETCH };
+    return { from, end: this.nextSlot, count: this.#commits - at * STRETCH };
   }
 
   #applyNext({ key, value }: KeyValue): void {
@@ -107,6 +146,8 @@ export class AppliedLog {
       if (commit?.after !== this.lastId) throw new LogLostError(`${key} has no valid commit`);
       this.#add(commit);
     }
+    if (this.#commits % STRETCH === 0) this.#stretchStarts.push(key);
+    this.#commits += 1;
     this.#last = { key, head: headOf(value) };
     this.#digest = digestOf(value);
   }
@@ -134,5 +175,3 @@ export class AppliedLog {
     this.keys.add({ key, id }, Math.min(leftMs, KEY_LIFETIME_MS));
   }
 }
-
-const SLOT: RegExp = /^c\/[0-9]{19}$/;

@@ -1,10 +1,13 @@
 /**
- * A call: a transaction sent once to one etcd member, and what is known afterwards.
+ * What the etcd store needs of the world outside: calls to etcd, and a clock. Tests replace both.
  *
- * This is all that the store asks of etcd, so that its tests can replace it by a simulation. A call
- * never rejects: whether a failed transaction took effect depends on how it failed.
+ * A call is a transaction that is sent once to one etcd member. It never rejects: whether a failed
+ * transaction took effect depends on how it failed. For example, a create whose connection breaks
+ * before the response may be stored or not, and it is `in doubt`; if the connection could not be
+ * made, it is `unsent`.
  */
 
+import { systemClock, type Clock } from '../../base/clock.ts';
 import type { StoreStats } from '../../model/pet-store.ts';
 import type { TxnResponse } from './etcd-json.ts';
 
@@ -24,7 +27,7 @@ export type FailureKind =
   | 'refused'
   /** The member's quota is used up. A put may have taken effect nevertheless. */
   | 'no space'
-  /** No part of it reached a connected socket: it has no effect. */
+  /** The end of it reached no connected socket: it has no effect. */
   | 'unsent'
   /** It may have taken effect, or may still do so. */
   | 'in doubt'
@@ -40,4 +43,32 @@ export interface EtcdCalls {
   readonly counts: readonly CallCount[];
   /** Aborts the calls in progress. */
   close(): void;
+}
+
+export interface EtcdClock extends Clock {
+  /** Resolves after everything that is ready to run now. */
+  yieldToEventLoop(): Promise<void>;
+  /** Returns a number from 0 up to 1. */
+  random(): number;
+}
+
+export const etcdClock: EtcdClock = {
+  ...systemClock,
+  yieldToEventLoop: () => new Promise((resolve) => setImmediate(resolve)),
+  random: Math.random,
+};
+
+/**
+ * Repeats an attempt until it returns a value. The second attempt follows the first immediately,
+ * and each later one after a pause that doubles, up to half a second. Rejects if an attempt throws.
+ */
+export async function retried<T>(
+  clock: EtcdClock,
+  attempt: () => Promise<T | undefined>,
+): Promise<T> {
+  for (let pauseMs = 0; ; pauseMs = Math.min(500, Math.max(25, 2 * pauseMs))) {
+    const result = await attempt();
+    if (result !== undefined) return result;
+    await clock.sleep(pauseMs);
+  }
 }

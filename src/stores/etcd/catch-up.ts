@@ -2,52 +2,72 @@
  * Catching up: applies all commits in the log after the last one that was applied here.
  *
  * Each step is one read-only transaction, which etcd makes linearizable. It compares that the log
- * is still the applied one, and reads a window of slots. The window and the number of keys are
- * limited: etcd counts all keys of a range, whatever the limit, and a value may have 1 MiB.
+ * is still the applied one, and reads a window of slots. For example, after the pet 90 it reads the
+ * slots from 90 up to 174, and gets the commits 90, 91 and 94; the last of them ends with the pet
+ * 95. The slot 95 was in the window, and had nothing: this process has caught up.
  *
- * Catching up ends only if the slot after the last id was in a range that etcd returned, and was
- * empty there. An imported pet may have an id far from the one before, so that the range ends
- * before its slot, and another step is needed. The same transaction searches the prefix for
- * keys that are not part of the log. So what it finds cannot be a commit that another process has
- * made since, and a start does not need a moment without writes.
+ * The rule: catching up ends when the next slot is in what etcd has read, and is empty there. An
+ * imported pet may have an id far from the one before, so that the window ends before the next
+ * slot; then another step is needed.
+ *
+ * Three things are limited. The window, because etcd visits each key in a range, whatever the
+ * number that it returns. The number of commits, because a response must hold them all even if each
+ * is as long as etcd allows. And the search for damage, below, which visits all that is behind the
+ * window: it is made every five seconds, and only in a step that can be the last one, so that the
+ * time of a start is linear in the number of commits.
+ *
+ * The search looks for keys under the prefix that are not part of the log: before the slots, behind
+ * them, and between applied slots, of which each search reads the names of one stretch. As a part
+ * of the last step it finds no commit that another process has made since, and a start does not
+ * need a moment without writes.
  */
 
-import type { AppliedLog } from './applied-log.ts';
-import type { CallKind, EtcdCalls, FailedCall } from './calls.ts';
-import type { EtcdClock } from './etcd-clock.ts';
-import { encodeTxn, firstKey, range, type RangeResponse, type Txn } from './etcd-json.ts';
-import { LogLostError } from './log-lost-error.ts';
-import { slotBound, slotKey } from './slots.ts';
+import type { AppliedLog, Stretch } from './applied-log.ts';
+import type { CallKind, FailedCall } from './calls.ts';
+import { encodeTxn, keysIn, range, type RangeResponse, type TxnPart } from './etcd-json.ts';
+import type { StartDeps } from './join-cluster.ts';
+import { MAX_RESPONSE_BYTES } from './member.ts';
+import { isSlot, LogLostError, slotBound, slotKey } from './slots.ts';
 
 const FIRST_WINDOW = 4096n;
 const MAX_WINDOW = 1n << 20n;
-/** The first limit on the number of commits, which may have 1 MiB each. */
-const FIRST_COMMITS = 16;
-const MAX_COMMITS = 512;
+/** The longest commit in a response: one of the longest pet after others, in base64. */
+const MAX_COMMIT_TEXT: number = 1536 << 10;
+/** The most commits that are read at once: 42. */
+const MAX_COMMITS: number = Math.floor(MAX_RESPONSE_BYTES / MAX_COMMIT_TEXT);
 /** A response of about this size is read fast, and does not occupy a member for long. */
 const GOOD_RESPONSE_BYTES: number = 4 << 20;
-/** How often a running process searches for keys that are not part of the log. */
-const STRAY_MS = 5_000;
+/** How often a running process searches for damage. */
+const SEARCH_MS = 5_000;
+
+/** What is wrong with the keys under the prefix, and the key where it is. */
+export interface Damage {
+  readonly key: string;
+  readonly cause: string;
+}
+
+type CatchUpDeps = StartDeps & { readonly log: AppliedLog };
 
 export class CatchUp {
-  readonly #calls: EtcdCalls;
-  readonly #log: AppliedLog;
-  readonly #clock: EtcdClock;
+  readonly #deps: CatchUpDeps;
   /** The number of ids in a window, and the most commits to read. */
   #window: bigint = FIRST_WINDOW;
-  #limit: number = FIRST_COMMITS;
-  #straySoughtAt = -Infinity;
-  #strayKey: string | undefined;
+  #limit: number = MAX_COMMITS / 2;
+  /** True if the last step could be the last one. */
+  #isNearEnd = false;
+  #searchedAt = -Infinity;
+  #damage: Damage | undefined;
+  /** The damaged stretch, which the next search counts again; and the next stretch to count. */
+  #suspect: Stretch | undefined;
+  #stretch = 0;
 
-  constructor(calls: EtcdCalls, log: AppliedLog, clock: EtcdClock) {
-    this.#calls = calls;
-    this.#log = log;
-    this.#clock = clock;
+  constructor(deps: CatchUpDeps) {
+    this.#deps = deps;
   }
 
-  /** A key under the prefix that is not part of the log, if the last search found one. */
-  get strayKey(): string | undefined {
-    return this.#strayKey;
+  /** What the last search has found, or a step since. */
+  get damage(): Damage | undefined {
+    return this.#damage;
   }
 
   /**
@@ -55,12 +75,17 @@ export class CatchUp {
    * with undefined. Rejects with LogLostError.
    */
   async run(kind: CallKind): Promise<FailedCall | undefined> {
-    const log = this.#log;
-    const now = this.#clock.now();
-    const seeksStray = now - this.#straySoughtAt >= STRAY_MS;
+    const { calls, log, clock } = this.#deps;
+    const isDue = clock.now() - this.#searchedAt >= SEARCH_MS;
     for (;;) {
-      const end = log.lastId + this.#window;
-      const result = await this.#calls.txn(encodeTxn(this.#step(end, seeksStray)), kind);
+      const searches = isDue && this.#isNearEnd;
+      const before = log.lastId;
+      const end = slotBound(log.layout, before + this.#window);
+      const stretch = this.#suspect ?? log.stretch(this.#stretch);
+      const success = [range(log.nextSlot, end, this.#limit)];
+      if (searches) success.push(...this.#search(end, stretch));
+      const text = encodeTxn({ compare: log.compares, success, failure: [] });
+      const result = await calls.txn(text, kind);
       if (result.kind !== 'answered') {
         // Perhaps a shorter response succeeds.
         const wasShortest = this.#limit === 1;
@@ -69,45 +94,73 @@ export class CatchUp {
         return result;
       }
       const { succeeded, ranges } = result.answer;
-      const [found, ...strays] = ranges;
+      const [found, ...others] = ranges;
       if (!succeeded || found === undefined) throw logDiverged(log);
-      log.apply(found.keyValues);
-      // A create of this process may have changed the last id meanwhile.
-      if (!found.hasMore && log.lastId < end) {
-        if (seeksStray) {
-          this.#straySoughtAt = now;
-          this.#strayKey = strays.flatMap(({ keyValues }) => keyValues)[0]?.key;
-        }
+      const strayKey = log.apply(found.keyValues);
+      if (strayKey !== undefined && this.#suspect === undefined) this.#suspectKey(strayKey);
+      // A create of this process may have changed the next slot meanwhile.
+      const readUpTo = found.hasMore ? found.keyValues.at(-1)!.key : end;
+      this.#isNearEnd = log.nextSlot < readUpTo;
+      if (!this.#isNearEnd) {
+        this.#adapt(found, log.lastId - before);
+      } else if (searches || !isDue) {
+        if (searches) this.#judge(others, stretch);
         return undefined;
       }
-      this.#adapt(found);
     }
   }
 
   /**
-   * Reads a window of slots. A search for stray keys also reads the first key of each range around
-   * the meta key, the applied slots and the window. When catching up ends, no slot is after the
-   * window, so that any key in these ranges is a stray one.
+   * Reads the first key of each range around the meta key and the slots, and the keys of a stretch.
+   * When catching up ends no slot is behind the window, so that any key there is a stray one.
    */
-  #step(end: bigint, seeksStray: boolean): Txn {
-    const { layout, nextSlot, compares } = this.#log;
-    const { prefix, meta } = layout;
-    const rangeEnd = slotBound(layout, end);
-    const success = [range(nextSlot, rangeEnd, this.#limit)];
-    if (seeksStray) {
-      success.push(firstKey(prefix, slotKey(layout, 0n)));
-      success.push(firstKey(rangeEnd, meta));
-      success.push(firstKey(`${meta}\0`, layout.end));
-    }
-    return { compare: compares, success, failure: [] };
+  #search(end: string, stretch: Stretch | undefined): readonly TxnPart[] {
+    const { prefix, meta, end: prefixEnd } = this.#deps.log.layout;
+    const parts = [
+      keysIn(prefix, slotKey(this.#deps.log.layout, 0n), 1),
+      keysIn(end, meta, 1),
+      keysIn(`${meta}\0`, prefixEnd, 1),
+    ];
+    if (stretch !== undefined) parts.push(keysIn(stretch.from, stretch.end));
+    return parts;
   }
 
-  /** A window with too many commits loads the member; a nearly empty one wastes a round trip. */
-  #adapt({ hasMore, keyValues }: RangeResponse): void {
+  #judge(ranges: readonly RangeResponse[], stretch: Stretch | undefined): void {
+    this.#searchedAt = this.#deps.clock.now();
+    const keys = ranges.map(({ keyValues }) => keyValues.map(({ key }) => key));
+    const { from = '', end, count = 0 } = stretch ?? {};
+    const inside = keys[3] ?? [];
+    const stray =
+      keys.slice(0, 3).flat()[0] ??
+      inside.find((key) => count === 0 || !isSlot(this.#deps.log.layout, key));
+    if (stray !== undefined) {
+      this.#suspectKey(stray);
+    } else if (inside.length !== count) {
+      this.#suspect = stretch;
+      const found = `From ${from} up to ${end} there are ${inside.length} keys`;
+      const cause = `${found}, and ${count} commits were applied: a start is refused`;
+      this.#damage = { key: from, cause };
+    } else {
+      this.#suspect = undefined;
+      this.#damage = undefined;
+      this.#stretch += 1;
+    }
+  }
+
+  #suspectKey(key: string): void {
+    this.#suspect = { from: key, end: `${key}\0`, count: 0 };
+    const cause = `${key} is not part of the log: a start is refused until it is deleted`;
+    this.#damage = { key, cause };
+  }
+
+  /**
+   * The next window is to have as many commits as a response: one with more loads the member, and
+   * one with fewer wastes a round trip. The ids of a commit may have gaps.
+   */
+  #adapt({ hasMore, keyValues }: RangeResponse, ids: bigint): void {
     const bytes = keyValues.reduce((sum, { value }) => sum + value.length, 0);
-    if (hasMore && this.#window > FIRST_WINDOW) this.#window /= 2n;
-    const isSmall = !hasMore && bytes < GOOD_RESPONSE_BYTES / 4;
-    if (isSmall && this.#window < MAX_WINDOW) this.#window *= 2n;
+    const window = 2n * (hasMore ? ids : this.#window);
+    this.#window = window > MAX_WINDOW ? MAX_WINDOW : window < 1n ? 1n : window;
     if (bytes > GOOD_RESPONSE_BYTES) this.#limit = Math.ceil(this.#limit / 2);
     else if (hasMore) this.#limit = Math.min(MAX_COMMITS, 2 * this.#limit);
   }

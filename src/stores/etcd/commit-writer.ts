@@ -1,48 +1,63 @@
 /**
  * The commit writer puts a batch of creates into the next free slot, and decides their outcomes.
  *
+ * For example, the last pet has the id 90, and the processes A and B each have a create. Both send
+ * "if the slot 90 does not exist, put my commit; otherwise return what exists". The commit of B is
+ * put. A gets it back, a *conflict*: it applies the pet 91, and sends its create for the slot 91,
+ * with the id 92. Now the connection breaks, and A cannot know whether its commit was put: it is
+ * *in doubt*. A sends the same bytes again, to any member, until the slot 91 has something. If that
+ * is what A has sent, its create is stored; otherwise it is another conflict.
+ *
+ * The rule: all attempts of a proposal count, not only the last one. An empty slot proves nothing
+ * while an attempt is unanswered. Sending the same bytes again is safe: they can be put only into
+ * their own slot, once, however late they arrive. After a conflict all idempotency keys of the
+ * batch are looked up again, since the other process may have stored one of them.
+ *
  *     what is known                                      outcome            the slot
  *     the read barrier finds no cluster at present       refused            nothing is sent
  *     an attempt succeeded, or the slot has the whole    stored             has the batch
  *     value that was sent
  *     the slot has another value                         the next slot;     another process's
  *                                                        refused after 5 s
- *     no part of the request reached a connected         sent again;        free
+ *     the same, and this process is far behind           as the read        another process's
+ *                                                        barrier: refused
+ *                                                        after 5 s
+ *     the end of the request reached no connected        sent again;        free
  *     socket                                             refused after 5 s
  *     each attempt was refused, and so has no effect     refused            free
  *     each attempt found no space, and the slot is       refused            free
  *     empty
  *     any other attempt                                  sent again         kept for this batch
- *     any other attempt, after 15 s, or 3 s after the    unknown            open
- *     store began to close
+ *     any other attempt, or one without its whole        unknown            open
+ *     response, after 15 s, or 3 s after the store
+ *     began to close
  *     a compare failed, and the slot is empty            refused, or        the log is lost
  *                                                        unknown
  *
  * A free slot is for the next batch. An open slot, too: the next batch that is sent to it takes it,
  * or finds what took it, perhaps the batch in doubt.
- *
- * All attempts of a transaction count, not only the last one: an empty slot proves nothing while an
- * attempt is unanswered. Sending the same bytes again is safe, to any member: they can be put only
- * into their own slot, once, however late they arrive. After a conflict (another process took the
- * slot) all idempotency keys of the batch are looked up again, since that process may have stored
- * one of them.
  */
 
 import { INT64_MAX } from '../../base/int64.ts';
-import type { Log } from '../../base/log.ts';
+import { messageOf, type Log } from '../../base/log.ts';
 import type { StoredPet } from '../../model/pet.ts';
 import { NO_ID_LEFT, OutcomeUnknownError, StoreUnavailableError } from '../../model/pet-store.ts';
 import { storedPetOf } from '../../model/stored-pet.ts';
 import { createCommit, encodeCommit, type Commit, type PendingPet } from '../commits/commit.ts';
 import type { Outcome } from '../commits/commit-queue.ts';
+import { FailureReport } from '../failure-report.ts';
 import { KEY_LIFETIME_MS, type KeyHash } from '../idempotency/key-table.ts';
 import type { AppliedLog } from './applied-log.ts';
-import type { EtcdCalls } from './calls.ts';
+import {
+  retried,
+  type CallKind,
+  type CallResult,
+  type EtcdCalls,
+  type EtcdClock,
+} from './calls.ts';
 import { logDiverged, type CatchUp } from './catch-up.ts';
-import { retried, type EtcdClock } from './etcd-clock.ts';
 import { encodeTxn, ifAbsent, put, range } from './etcd-json.ts';
 import type { KeyValue, RangeResponse, Txn } from './etcd-json.ts';
-import { FailureReport } from './failure-report.ts';
 import { encodeValue, slotBound } from './slots.ts';
 
 /** After this time a create is refused, if it is certain that nothing of it is stored. */
@@ -51,6 +66,9 @@ export const CREATE_MS = 5_000;
 const DOUBT_MS = 15_000;
 /** How long a proposal in doubt is still retried after the store begins to close. */
 const CLOSING_MS = 3_000;
+
+/** The longest round trip for which a pause waits. */
+const MAX_ROUND_TRIP_MS = 500;
 
 /** After a conflict this many commits are read with the response, and the rest by catching up. */
 const CONFLICT_COMMITS = 8;
@@ -71,9 +89,13 @@ export interface SharedDeps {
 export interface CommitWriterDeps extends SharedDeps {
   /** Returns why nothing may be proposed at present, or undefined if the cluster serves reads. */
   whyNot(): string | undefined;
+  /** Catches up as for a read that began at this moment of the clock. */
+  caughtUp(since: number): Promise<void>;
   /** Called if this process cannot continue with the log; returns the message. */
   onLost(error: unknown): string;
 }
+
+type Outcomes = readonly Outcome<StoredPet>[];
 
 /** What became of a proposal. */
 type ProposalResult =
@@ -86,10 +108,13 @@ interface Proposal {
   /** The slot, and its value if the proposal takes it. */
   readonly keyValue: KeyValue;
   readonly txn: Txn;
+  /** When the creates were taken, and when the proposal was made. */
+  readonly startedAt: number;
+  readonly proposedAt: number;
 }
 
 export class CommitWriter {
-  /** How often another process took the slot first; the metric calls them lost rounds. */
+  /** How often another process took the slot first. */
   conflicts = 0;
   readonly failures: FailureReport;
   readonly #deps: CommitWriterDeps;
@@ -101,6 +126,8 @@ export class CommitWriter {
   #commitsInRow = Infinity;
   #roundTripMs = 0;
   #closingAt: number | undefined;
+  /** The call in progress: when its proposal was first sent, and what ends the wait for it. */
+  #pending: { readonly since: number; readonly giveUp: () => void } | undefined;
 
   constructor(deps: CommitWriterDeps) {
     this.#deps = deps;
@@ -120,6 +147,13 @@ export class CommitWriter {
     this.#closingAt ??= this.#deps.clock.now();
   }
 
+  /** Ends the wait for a call if the time of its proposal is over. To be repeated regularly. */
+  expire(): void {
+    if (this.#pending !== undefined && this.#isOver(this.#pending.since, DOUBT_MS)) {
+      this.#pending.giveUp();
+    }
+  }
+
   /**
    * Waits until it is time for the next commit. As long as other processes are also writing, a
    * process pauses for about one round trip before each commit. Without the pause, the process
@@ -136,12 +170,13 @@ export class CommitWriter {
   }
 
   /** Stores the pets together. Resolves with the outcome of each. */
-  async commit(creates: readonly PendingPet[]): Promise<readonly Outcome<StoredPet>[]> {
+  async commit(creates: readonly PendingPet[]): Promise<Outcomes> {
     const startedAt = this.#deps.clock.now();
+    const { keys } = this.#deps.log;
     let rest = creates;
-    let outcomes: readonly Outcome<StoredPet>[] | undefined;
+    let outcomes: Outcomes | undefined;
     while (outcomes === undefined) {
-      rest = rest.filter((create) => !this.#isKeyStored(create));
+      rest = rest.filter(({ key }) => key === undefined || keys.find(key) === undefined);
       outcomes = rest.length === 0 ? [] : await this.#commitOnce(rest, startedAt);
     }
     const outcomeOf = new Map(rest.map((create, index) => [create, outcomes[index]]));
@@ -154,9 +189,9 @@ export class CommitWriter {
   async #commitOnce(
     creates: readonly PendingPet[],
     startedAt: number,
-  ): Promise<readonly Outcome<StoredPet>[] | undefined> {
+  ): Promise<Outcomes | undefined> {
     const { clock, log, whyNot } = this.#deps;
-    const refuse = (cause: string): readonly Outcome<StoredPet>[] => {
+    const refuse = (cause: string): Outcomes => {
       this.failures.record(cause);
       const error = new StoreUnavailableError(`Pets cannot be stored: ${cause}`);
       return creates.map(() => ({ error }));
@@ -164,9 +199,9 @@ export class CommitWriter {
     const cause = whyNot();
     if (cause !== undefined) return refuse(cause);
     if (log.lastId + BigInt(creates.length) > INT64_MAX) return refuse(NO_ID_LEFT);
-    const proposal = this.#propose(creates);
+    const proposal = this.#propose(creates, startedAt);
     const { commit } = proposal;
-    const result = await this.#runProposal(proposal, startedAt);
+    const result = await this.#runProposal(proposal);
     switch (result.kind) {
       case 'stored':
         this.failures.record();
@@ -175,42 +210,29 @@ export class CommitWriter {
         return commit.pets.map(({ id, text }) => ({ result: storedPetOf(id, text) }));
       case 'conflict': {
         this.conflicts += 1;
-        const elapsedMs = clock.now() - startedAt;
-        if (elapsedMs < CREATE_MS) return undefined;
-        const seconds = Math.round(elapsedMs / 1000);
-        const taken = 'other processes took each slot that was tried';
-        return refuse(`${taken}, and ${seconds} seconds have passed`);
+        const seconds = Math.floor((clock.now() - startedAt) / 1000);
+        if (seconds < CREATE_MS / 1000) return undefined;
+        return refuse(`other processes took each slot that was tried for ${seconds} seconds`);
       }
       case 'refused':
         return refuse(result.cause);
       case 'unknown':
-        return this.#leaveUnknown(creates, proposal, result.cause);
+        return this.#leaveUnknown(proposal, result.cause);
     }
   }
 
-  #leaveUnknown(
-    creates: readonly PendingPet[],
-    { commit, keyValue }: Proposal,
-    cause: string,
-  ): readonly Outcome<StoredPet>[] {
+  #leaveUnknown({ commit, keyValue }: Proposal, cause: string): Outcomes {
     this.failures.record(cause);
     const message = `It is not known whether the pet was stored: ${cause}`;
     if (this.#doubtAfter !== commit.after) this.#keysInDoubt.clear();
     this.#doubtAfter = commit.after;
     for (const { key } of commit.keys) this.#keysInDoubt.set(key, message);
-    this.#deps.tell('error', 'It is not known whether pets were stored', {
-      pets: creates.length,
-      slot: keyValue.key,
-    });
-    return creates.map(() => ({ error: new OutcomeUnknownError(message) }));
+    const details = { pets: commit.pets.length, slot: keyValue.key };
+    this.#deps.tell('error', 'It is not known whether pets were stored', details);
+    return commit.pets.map(() => ({ error: new OutcomeUnknownError(message) }));
   }
 
-  /** True if another process has stored the create's idempotency key. */
-  #isKeyStored({ key }: PendingPet): boolean {
-    return key !== undefined && this.#deps.log.keys.find(key) !== undefined;
-  }
-
-  #propose(creates: readonly PendingPet[]): Proposal {
+  #propose(creates: readonly PendingPet[], startedAt: number): Proposal {
     const { log, clock } = this.#deps;
     const commit = createCommit(log.lastId, creates, clock.timeOfDay() + KEY_LIFETIME_MS);
     const value = encodeValue(log.digest, encodeCommit(commit));
@@ -219,30 +241,32 @@ export class CommitWriter {
     const compare = [...log.compares, ifAbsent(slot)];
     const failure = [range(slot, rangeEnd, CONFLICT_COMMITS)];
     const txn = { compare, success: [put(slot, value)], failure };
-    return { commit, keyValue: { key: slot, value }, txn };
+    const keyValue = { key: slot, value };
+    return { commit, keyValue, txn, startedAt, proposedAt: clock.now() };
   }
 
   /** Sends a proposal until its outcome is known, or its time is over. */
-  async #runProposal(proposal: Proposal, startedAt: number): Promise<ProposalResult> {
-    const { calls, clock } = this.#deps;
-    const text = encodeTxn(proposal.txn);
-    const proposedAt = clock.now();
+  async #runProposal(proposal: Proposal): Promise<ProposalResult> {
+    const { clock } = this.#deps;
+    const { keyValue, txn, startedAt, proposedAt } = proposal;
+    const text = encodeTxn(txn);
     let isInDoubt = false;
     /** True if etcd reported no space, and the slot could not be read after that. */
     let isUnread = false;
     return retried(clock, async () => {
       const sentAt = clock.now();
-      const result = await calls.txn(text, 'create');
+      const result = await this.#call(text, 'create', proposedAt);
       if (result.kind === 'answered') {
-        this.#roundTripMs = clock.now() - sentAt;
+        this.#roundTripMs = Math.min(clock.now() - sentAt, MAX_ROUND_TRIP_MS);
         const { succeeded, ranges } = result.answer;
-        const found = succeeded ? { keyValues: [proposal.keyValue], hasMore: false } : ranges[0];
+        const found = succeeded ? { keyValues: [keyValue], hasMore: false } : ranges[0];
         return this.#applySlot(proposal, found, isInDoubt || isUnread);
       }
       const { kind, cause } = result;
       if (kind === 'no space') {
         // The put may have reached the slot nevertheless.
-        const look = await calls.txn(encodeTxn({ ...proposal.txn, success: [] }), 'look');
+        const readOnly = encodeTxn({ ...txn, success: [] });
+        const look = await this.#call(readOnly, 'look', proposedAt);
         isUnread = look.kind !== 'answered';
         if (look.kind === 'answered' && !look.answer.succeeded) {
           return this.#applySlot(proposal, look.answer.ranges[0], true);
@@ -263,13 +287,26 @@ export class CommitWriter {
     return isClosing || now - since >= ms;
   }
 
+  /** Sends a call, and waits for it no longer than for its proposal. */
+  async #call(text: string, kind: CallKind, since: number): Promise<CallResult> {
+    try {
+      return await new Promise((resolve) => {
+        const giveUp = (): void => resolve({ kind: 'in doubt', cause: 'no whole response yet' });
+        this.#pending = { since, giveUp };
+        void this.#deps.calls.txn(text, kind).then(resolve);
+      });
+    } finally {
+      this.#pending = undefined;
+    }
+  }
+
   /** Applies what the slot has, perhaps the proposal. If it has nothing, the log is lost. */
   async #applySlot(
-    { keyValue }: Proposal,
+    { keyValue, startedAt }: Proposal,
     found: RangeResponse | undefined,
     isInDoubt: boolean,
   ): Promise<ProposalResult> {
-    const { log, catchUp, onLost } = this.#deps;
+    const { log, onLost, caughtUp } = this.#deps;
     const [first] = found?.keyValues ?? [];
     if (found === undefined || first?.key !== keyValue.key) {
       return { kind: isInDoubt ? 'unknown' : 'refused', cause: onLost(logDiverged(log)) };
@@ -277,12 +314,13 @@ export class CommitWriter {
     const isOwn = first.value.equals(keyValue.value);
     try {
       log.apply(found.keyValues);
-      // A process that is far behind would only lose the next slot, too.
-      if (found.hasMore) await catchUp.run('read');
     } catch (error) {
       const cause = onLost(error);
       if (!isOwn) return { kind: 'refused', cause };
     }
-    return { kind: isOwn ? 'stored' : 'conflict' };
+    if (isOwn) return { kind: 'stored' };
+    // A process that is far behind would only lose the next slot, too.
+    const failure = found.hasMore ? await caughtUp(startedAt).catch(messageOf) : undefined;
+    return failure === undefined ? { kind: 'conflict' } : { kind: 'refused', cause: failure };
   }
 }

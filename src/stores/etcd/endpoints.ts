@@ -6,13 +6,12 @@
  *     was configured: the state at first                   working
  *     failed a call, or did not respond to a check;        failed     "fails", once
  *     the next endpoint is used
- *     responded to a check ten seconds after it failed,    working    "works again"
- *     and any endpoint has answered a transaction since
+ *     responded ten seconds or more after it failed        working    "works again"
  *     responded for another cluster                        strange    "belongs to another cluster"
- *     responded to a check for this cluster again          working    "works again"
+ *     responded for this cluster again                     working    "works again"
  *
- * All endpoints are checked every fifteen seconds. A check also measures their round trips: if one
- * is much nearer than the one in use, it is used from then on.
+ * The first one is used at first, and each as long as it works. Only a response that a majority of
+ * the members has confirmed counts: a member that is cut off from the others could give any other.
  *
  * The cluster is lost when more than half of the endpoints are strange, and the first of them has
  * been so for ten seconds. An endpoint that does not respond changes nothing about that.
@@ -24,8 +23,6 @@ import type { Log, LogLevel } from '../../base/log.ts';
 const OTHER_CLUSTER_MS = 10_000;
 /** The shortest time in the state `failed`: it keeps the log short. */
 const FAILED_MS = 10_000;
-/** An endpoint is near enough if its round trip is at most twice the shortest plus this. */
-const NEAR_MS = 1;
 
 export type EndpointState = 'working' | 'failed' | 'strange';
 
@@ -41,8 +38,6 @@ export interface Endpoint {
   state: EndpointState;
   /** When it entered the state. */
   since: number;
-  /** The last one that was measured, or Infinity if it did not respond. */
-  roundTripMs: number;
 }
 
 export class Endpoints<One extends Endpoint> {
@@ -50,7 +45,6 @@ export class Endpoints<One extends Endpoint> {
   readonly #now: () => number;
   readonly #tell: Log;
   #current: One;
-  #answeredAt = -Infinity;
 
   /** `now` is a monotonic clock in milliseconds. */
   constructor(endpoints: readonly One[], now: () => number, tell: Log) {
@@ -73,11 +67,6 @@ export class Endpoints<One extends Endpoint> {
     return isMost && this.#now() - since >= OTHER_CLUSTER_MS;
   }
 
-  /** Records that the cluster responded to a transaction, through any endpoint. */
-  answered(): void {
-    this.#answeredAt = this.#now();
-  }
-
   /** Records that the endpoint did not respond. */
   failed(endpoint: One, cause: string): void {
     this.#leave(endpoint);
@@ -90,21 +79,11 @@ export class Endpoints<One extends Endpoint> {
     this.#enter(endpoint, 'strange', cause);
   }
 
-  /** Records that the endpoint responded to a check, for the cluster. */
+  /** Records that the endpoint responded for the cluster, and a majority confirmed that. */
   works(endpoint: One): void {
     const { state, since } = endpoint;
-    const isTooEarly = this.#now() - since < FAILED_MS;
-    // Members without a majority respond to a check, too.
-    if (state === 'failed' && (isTooEarly || this.#answeredAt < since)) return;
+    if (state === 'failed' && this.#now() - since < FAILED_MS) return;
     this.#enter(endpoint, 'working');
-  }
-
-  /** Uses the nearest endpoint, after the round trips were measured. */
-  chooseNearest(): void {
-    const ms = ({ state, roundTripMs }: One): number =>
-      state === 'working' ? roundTripMs : Infinity;
-    const nearest = this.#endpoints.reduce((a, b) => (ms(b) < ms(a) ? b : a));
-    if (ms(this.#current) > 2 * ms(nearest) + NEAR_MS) this.#current = nearest;
   }
 
   /** Uses the next endpoint if this one is in use. */

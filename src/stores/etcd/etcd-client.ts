@@ -1,17 +1,20 @@
 /**
  * The client: sends transactions to one etcd member, and after a failure to the next one.
  *
- * A member is asked for its cluster before its first use, and again after each failure: if one of
- * the endpoints belonged to a second cluster, it would take pets that no process finds again. The
- * client does not notice if the cluster was restored to an older state; each transaction of the
- * store compares that. If etcd's auth is on, the client logs in, and again when the token expires.
+ * A member is checked before its first use, and again after each failure: a linearizable read,
+ * which a majority of the members confirms, tells its cluster. If one of the endpoints belonged to
+ * a second cluster, it would take pets that no process finds again. And a member that is cut off
+ * from the others costs a short check, not a transaction. The client does not notice if the cluster
+ * was restored to an older state; each transaction of the store compares that. If etcd's auth is
+ * on, the client logs in, and again when the token expires. After a refused password it pauses,
+ * since a member takes long to check one.
  */
 
 import { readFile } from 'node:fs/promises';
 import { messageOf, safeLog, silent } from '../../base/log.ts';
+import { etcdClock, type EtcdClock } from './calls.ts';
 import type { CallCount, CallKind, CallResult, EtcdCalls, FailedCall } from './calls.ts';
 import { Endpoints } from './endpoints.ts';
-import { etcdClock, type EtcdClock } from './etcd-clock.ts';
 import { decodeError, decodeToken, decodeTxnResponse, type TxnResponse } from './etcd-json.ts';
 import { DEFAULT_PREFIX, type ClusterOptions } from './etcd-options.ts';
 import { Member, type MemberResponse } from './member.ts';
@@ -20,28 +23,25 @@ import { layoutOf } from './slots.ts';
 /** If a member takes longer, the next one is used. */
 const CALL_MS = 2_000;
 const CHECK_MS = 1_000;
-/** How often all members are checked, and their round trips measured. */
+/** How often all members are checked. */
 const CHECK_ALL_MS = 15_000;
 
 /** Status codes of gRPC. */
 const INVALID_ARGUMENT = 3;
-const PERMISSION_DENIED = 7;
 const RESOURCE_EXHAUSTED = 8;
-const DATA_LOSS = 15;
 const UNAUTHENTICATED = 16;
 /**
  * With these codes a request has no effect: a member returns most of them before it replicates the
- * request. Data loss is the alarm CORRUPT: while it is raised, each write is refused.
+ * request. 7 is "permission denied". 15, "data loss", is the alarm CORRUPT: while it is raised,
+ * each write is refused.
  */
-const REFUSALS: readonly number[] = [
-  INVALID_ARGUMENT,
-  PERMISSION_DENIED,
-  DATA_LOSS,
-  UNAUTHENTICATED,
-];
+const REFUSALS: readonly number[] = [INVALID_ARGUMENT, 7, 15, UNAUTHENTICATED];
+
+/** The pause after etcd has refused the password. */
+const LOG_IN_PAUSE_MS = 10_000;
 
 /** A member's response to a check. */
-export type ClusterResponse = { readonly clusterId: string } | FailedCall;
+export type ClusterResponse = Pick<TxnResponse, 'clusterId' | 'memberId'> | FailedCall;
 
 export class EtcdClient implements EtcdCalls {
   readonly #counts: Map<string, CallCount> = new Map();
@@ -54,6 +54,7 @@ export class EtcdClient implements EtcdCalls {
   readonly #stopChecking: () => void;
   #clusterId: string | undefined;
   #token: string | undefined;
+  #refusedLogIn: { readonly failure: FailedCall; readonly until: number } | undefined;
   #isClosed = false;
 
   constructor(options: ClusterOptions) {
@@ -70,7 +71,6 @@ export class EtcdClient implements EtcdCalls {
     const member = this.#endpoints.current;
     const result = await this.#txnTo(member, text);
     this.#count(kind, result.kind, member);
-    if (result.kind === 'answered') this.#endpoints.answered();
     const isMembersFault = result.kind === 'unsent' || result.kind === 'in doubt';
     if (!isMembersFault || this.#isClosed) return result;
     this.#endpoints.failed(member, result.cause);
@@ -86,7 +86,7 @@ export class EtcdClient implements EtcdCalls {
     return Promise.all(this.#members.map((member) => this.#clusterOf(member)));
   }
 
-  /** From now on uses only members of this cluster, the nearest of them by these responses. */
+  /** From now on uses only members of this cluster. */
   join(clusterId: string, responses: readonly ClusterResponse[]): void {
     this.#clusterId = clusterId;
     this.#record(responses);
@@ -136,24 +136,18 @@ export class EtcdClient implements EtcdCalls {
     return cause;
   }
 
-  /** Asks a member for its cluster. A member without a leader responds, too. */
+  /** Checks a member. */
   async #clusterOf(member: Member): Promise<ClusterResponse> {
     const { meta } = layoutOf(this.#options.prefix ?? DEFAULT_PREFIX);
     // The user has the right to read this etcd key.
-    const key = Buffer.from(meta).toString('base64');
-    const text = `{"key":"${key}","serializable":true,"count_only":true}`;
-    const startedAt = this.#clock.now();
+    const text = `{"key":"${Buffer.from(meta).toString('base64')}","count_only":true}`;
     const response = await this.#post(member, '/v3/kv/range', text, CHECK_MS);
-    const hasFailed = 'cause' in response;
-    member.roundTripMs = hasFailed ? Infinity : this.#clock.now() - startedAt;
-    return hasFailed ? withoutEffect(response) : response;
+    return 'cause' in response ? withoutEffect(response) : response;
   }
 
-  /** Notices a lost member that is not in use, and finds the nearest one. */
+  /** Notices a member that is lost, or works again, and is not in use. */
   async #checkAll(): Promise<void> {
     if (this.#clusterId === undefined) return;
-    await this.clusters();
-    // The first round may have included connecting.
     const responses = await this.clusters();
     if (!this.#isClosed) this.#record(responses);
   }
@@ -164,7 +158,6 @@ export class EtcdClient implements EtcdCalls {
       if ('clusterId' in response) this.#recordCluster(member, response.clusterId);
       else if (response.kind === 'unsent') this.#endpoints.failed(member, response.cause);
     }
-    this.#endpoints.chooseNearest();
   }
 
   /** Sends a request; if the member refuses the token, logs in and sends it once more. */
@@ -196,15 +189,20 @@ export class EtcdClient implements EtcdCalls {
   async #logIn(member: Member): Promise<FailedCall | undefined> {
     try {
       const { user = '', passwordFile = '' } = this.#options;
+      const refused = this.#refusedLogIn;
+      if (refused !== undefined && this.#clock.now() < refused.until) return refused.failure;
       const password = (await readFile(passwordFile, 'utf8')).replace(/\r?\n$/, '');
       const body = JSON.stringify({ name: user, password });
       const response = await member.post('/v3/auth/authenticate', body, CALL_MS);
       const token = response.kind === 'answered' ? decodeToken(response.text) : undefined;
       const { kind, cause } = withoutEffect(failureOf(member, response));
       this.#count('log in', token === undefined ? kind : 'answered', member);
-      if (token === undefined) return { kind, cause: `Cannot log in: ${cause}` };
-      this.#token = token;
-      return undefined;
+      this.#token = token ?? this.#token;
+      if (token !== undefined) return undefined;
+      const failure: FailedCall = { kind, cause: `Cannot log in: ${cause}` };
+      const until = this.#clock.now() + LOG_IN_PAUSE_MS;
+      if (kind === 'refused') this.#refusedLogIn = { failure, until };
+      return failure;
     } catch (error) {
       return { kind: 'refused', cause: `Cannot log in: ${messageOf(error)}` };
     }

@@ -45,9 +45,10 @@ export function range(key: string, rangeEnd?: string, limit?: number): TxnPart {
   return { request_range: { ...encodeRange(key, rangeEnd), limit: limit?.toString() } };
 }
 
-/** Reads the name of the first key in a range. */
-export function firstKey(key: string, rangeEnd: string): TxnPart {
-  return { request_range: { ...encodeRange(key, rangeEnd), limit: '1', keys_only: true } };
+/** Reads the names of the keys in a range, at most `limit` of them. */
+export function keysIn(key: string, rangeEnd: string, limit?: number): TxnPart {
+  const names = { limit: limit?.toString(), keys_only: true };
+  return { request_range: { ...encodeRange(key, rangeEnd), ...names } };
 }
 
 function encodeRange(key: string, rangeEnd: string | undefined): TxnPart {
@@ -79,6 +80,8 @@ export interface RangeResponse {
 
 export interface TxnResponse {
   readonly clusterId: string;
+  /** The member that has responded. */
+  readonly memberId: string | undefined;
   readonly succeeded: boolean;
   /** The responses to the ranges that were read, in their order. */
   readonly ranges: readonly RangeResponse[];
@@ -87,11 +90,12 @@ export interface TxnResponse {
 /** Returns the response to a transaction, or undefined if the text is not one. */
 export function decodeTxnResponse(text: string): TxnResponse | undefined {
   return decode(text, ({ header, succeeded, responses = [] }: GatewayTxnResponse) => {
-    if (header?.cluster_id === undefined) return undefined;
+    const { cluster_id: clusterId, member_id: memberId } = header ?? {};
+    if (clusterId === undefined) return undefined;
     const ranges = responses.flatMap(({ response_range: found }) =>
       found === undefined ? [] : [decodeRange(found)],
     );
-    return { clusterId: header.cluster_id, succeeded: succeeded === true, ranges };
+    return { clusterId, memberId, succeeded: succeeded === true, ranges };
   });
 }
 
@@ -134,7 +138,7 @@ function base64(data: Buffer | string): string {
 }
 
 interface GatewayTxnResponse {
-  readonly header?: { readonly cluster_id?: string };
+  readonly header?: { readonly cluster_id?: string; readonly member_id?: string };
   readonly succeeded?: boolean;
   readonly responses?: readonly { readonly response_range?: GatewayRange }[];
 }

@@ -5,8 +5,7 @@
 
 import type { Log } from '../../base/log.ts';
 import { isObject, mustBe, type Problem } from '../../base/problem.ts';
-import type { EtcdCalls } from './calls.ts';
-import type { EtcdClock } from './etcd-clock.ts';
+import type { EtcdCalls, EtcdClock } from './calls.ts';
 
 export interface EtcdOptions {
   /** The client URLs of all members of one cluster, `http://host:2379` or `https://…`. */

@@ -14,13 +14,14 @@ import type { KeyEntry, KeyTable } from '../idempotency/key-table.ts';
 import type { PetTable, TablePet } from '../table/pet-table.ts';
 import { AppliedLog, type LogId } from './applied-log.ts';
 import { ifAbsent } from './etcd-json.ts';
-import { LogLostError } from './log-lost-error.ts';
-import { openLog, openOrMakeLog, putIf, readLog, type StartDeps } from './open-log.ts';
+import type { StartDeps } from './join-cluster.ts';
+import { openLog, openOrMakeLog, putIf, readLog } from './open-log.ts';
 import {
   AROUND_PET_BYTES,
   encodeMeta,
   encodeValue,
   FULL_COMMIT_BYTES,
+  LogLostError,
   MAX_ETCD_PET_BYTES,
 } from './slots.ts';
 

@@ -9,20 +9,31 @@
  *
  * For a service at least half of them are needed: one of one or two, two of three, three of five.
  * With fewer, a member that was recreated by mistake, and is the only one running, would be taken
- * for the cluster. With one endpoint, or two, the start cannot detect that: name all members.
+ * for the cluster. With one endpoint, or two, the start cannot detect that: name all members. A
+ * member under two names counts once.
  */
 
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import { messageOf } from '../../base/log.ts';
 import { assertNoProblems } from '../../base/problem.ts';
-import type { FailedCall } from './calls.ts';
+import { StoreUnavailableError } from '../../model/pet-store.ts';
+import { etcdClock, retried, type EtcdCalls, type EtcdClock, type FailedCall } from './calls.ts';
 import { EtcdClient, type ClusterResponse } from './etcd-client.ts';
-import { etcdClock } from './etcd-clock.ts';
 import { etcdProblems, type ClusterOptions, type EtcdOptions } from './etcd-options.ts';
-import { LogLostError } from './log-lost-error.ts';
 import { readCertificates } from './member.ts';
-import { repeatUntilDone, type StartDeps } from './open-log.ts';
+import { LogLostError } from './slots.ts';
+
+/** How long a step of a start may take without progress. */
+const START_MS = 10_000;
+
+/** What a start works with, and an import or export. */
+export interface StartDeps {
+  readonly calls: EtcdCalls;
+  readonly clock: EtcdClock;
+  /** Aborts the start. */
+  readonly signal?: AbortSignal | undefined;
+}
 
 /** Throws TypeError for invalid options, and Error for a file that cannot be read. */
 function checkEtcdOptions(options: EtcdOptions): void {
@@ -74,27 +85,57 @@ export function joiningOf(
   needed: number,
 ): { readonly clusterId: string } | FailedCall {
   const causes: string[] = [];
-  const members = new Map<string, string[]>();
+  /** The endpoint of each member, by cluster. */
+  const clusters = new Map<string, Map<string, string>>();
   for (const [index, response] of responses.entries()) {
     const endpoint = endpoints[index] ?? '';
     if ('clusterId' in response) {
-      members.set(response.clusterId, [...(members.get(response.clusterId) ?? []), endpoint]);
+      const { clusterId, memberId = endpoint } = response;
+      const members = clusters.get(clusterId) ?? new Map<string, string>();
+      const other = members.get(memberId);
+      if (other !== undefined) causes.push(`${endpoint} is the same member as ${other}`);
+      clusters.set(clusterId, members.set(memberId, other ?? endpoint));
     } else if (response.kind === 'refused') {
       return response;
     } else {
       causes.push(response.cause);
     }
   }
-  const [first = ['', []] as const, second] = [...members];
-  if (second !== undefined) {
+  const [first, second] = [...clusters.values()].map((members) => [...members.values()]);
+  if (first !== undefined && second !== undefined) {
     throw new LogLostError(
-      `The endpoints belong to different clusters, ${first[1].join(', ')} to one and ` +
-        `${second[1].join(', ')} to another: name the members of one cluster, or add a ` +
+      `The endpoints belong to different clusters, ${first.join(', ')} to one and ` +
+        `${second.join(', ')} to another: name the members of one cluster, or add a ` +
         'recreated member with etcdctl member add',
     );
   }
-  const [clusterId, { length }] = first;
-  if (length >= needed) return { clusterId };
-  const count = `${length} of ${endpoints.length} endpoints have answered, ${needed} must`;
-  return { kind: 'unsent', cause: [count, ...causes].join('; ') };
+  const [clusterId] = clusters.keys();
+  const count = first?.length ?? 0;
+  if (clusterId !== undefined && count >= needed) return { clusterId };
+  const few = `${count} of ${endpoints.length} endpoints have answered, ${needed} must`;
+  return { kind: 'unsent', cause: [few, ...causes].join('; ') };
+}
+
+/** Repeats a step until it succeeds. Rejects if it is refused, or makes no progress for 10 s. */
+export async function repeatUntilDone<Success extends object>(
+  { clock, signal }: StartDeps,
+  step: () => Promise<Success | FailedCall>,
+  progress: () => bigint = () => 0n,
+): Promise<Success> {
+  let progressAt = clock.now();
+  let last = progress();
+  return retried(clock, async () => {
+    signal?.throwIfAborted();
+    const result = await step();
+    if (!('cause' in result)) return result;
+    if (progress() > last) progressAt = clock.now();
+    last = progress();
+    if (result.kind === 'refused') {
+      throw new StoreUnavailableError(`The etcd cluster refuses: ${result.cause}`);
+    }
+    if (clock.now() - progressAt < START_MS) return undefined;
+    throw new StoreUnavailableError(
+      `The etcd cluster could not be used for ${START_MS / 1000} seconds: ${result.cause}`,
+    );
+  });
 }

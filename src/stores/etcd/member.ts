@@ -1,11 +1,20 @@
 /**
  * One etcd member: POST requests to its gateway, over connections that are kept alive.
  *
- * If a request fails, what matters most is whether any part of it can have arrived. It counts as
- * sent as soon as it has a connected socket (with TLS, a secured one). A kept-alive connection that
- * turns out to be cut therefore leaves the request in doubt, not "unsent".
+ * If a request fails, what matters most is whether all of it can have arrived: etcd does nothing
+ * with a part. It counts as sent as soon as it has a connected socket (with TLS, a secured one). A
+ * kept-alive connection that turns out to be cut therefore leaves the request in doubt, not
+ * "unsent". The last byte of a long request is written only after the system has taken all other
+ * bytes: until then the request is unsent.
+ *
+ *     what is waited for                                at most
+ *     a connection, and the system to take the request  2 s (a check: 1 s), and 4 s for each MiB
+ *     the first byte of the response                    the same again
+ *     each further byte                                 the same as for the connection
+ *     the whole response                                30 s, at 64 KiB a second or faster
  */
 
+import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import http from 'node:http';
 import https from 'node:https';
@@ -18,10 +27,15 @@ export type MemberResponse =
   { readonly kind: 'answered'; readonly status: number; readonly text: string } | FailedCall;
 
 /** The longest response: decoding it into an array of commits takes about a gigabyte. */
-const MAX_RESPONSE_BYTES: number = 64 << 20;
+export const MAX_RESPONSE_BYTES: number = 64 << 20;
 
 /** The lowest speed of a response. Without it an occasional byte would keep a request forever. */
 const MIN_BYTES_PER_MS = 64;
+const MAX_RESPONSE_MS = 30_000;
+
+/** The lowest speed of a request, and the length from which its last byte is held back. */
+const MIN_SENT_PER_MS = 256;
+const LONG_REQUEST_BYTES: number = 64 << 10;
 
 /** An idle connection is kept open for a minute. */
 const KEPT_ALIVE = { keepAlive: true, timeout: 60_000 } as const;
@@ -31,22 +45,20 @@ export class Member implements Endpoint {
   readonly url: string;
   state: EndpointState = 'working';
   since: number = -Infinity;
-  roundTripMs: number = Infinity;
   readonly #url: URL;
   readonly #isSecure: boolean;
   readonly #agent: http.Agent;
+  readonly #options: EtcdOptions;
 
   constructor(url: string, options: EtcdOptions) {
     this.url = url;
+    this.#options = options;
     this.#url = new URL(url);
     this.#isSecure = this.#url.protocol === 'https:';
     this.#agent = this.#isSecure ? secureAgent(options) : new http.Agent(KEPT_ALIVE);
   }
 
-  /**
-   * Sends a request. It never rejects. `timeoutMs` is the longest time without a byte of the
-   * response. The whole response may take that long, and 1 ms more for each MIN_BYTES_PER_MS bytes.
-   */
+  /** Sends a request. It never rejects. `timeoutMs` is that of a short request. */
   post(path: string, body: string, timeoutMs: number, token?: string): Promise<MemberResponse> {
     return new Promise((resolve) => {
       const headers = {
@@ -56,6 +68,7 @@ export class Member implements Endpoint {
       };
       const { request: send } = this.#isSecure ? https : http;
       const request = send(this.#url, { path, method: 'POST', headers, agent: this.#agent });
+      const isLong = body.length > LONG_REQUEST_BYTES;
       let isSent = false;
       const fail = (cause: string, kind: 'in doubt' | 'too long' = 'in doubt'): void => {
         clearTimeout(timer);
@@ -63,14 +76,20 @@ export class Member implements Endpoint {
         resolve({ kind: isSent ? kind : 'unsent', cause: `${this.url}: ${cause}` });
         request.destroy();
       };
-      const timer = setTimeout(() => fail(`no response within ${timeoutMs} ms`), timeoutMs);
-      const startedAt = performance.now();
+      const waitMs = timeoutMs + Math.floor(body.length / MIN_SENT_PER_MS);
+      const timer = setTimeout(() => fail(`no response within ${waitMs} ms`), waitMs);
+      let sentAt = performance.now();
+      const markSent = (): void => {
+        isSent = true;
+        sentAt = performance.now();
+      };
       request.on('socket', (socket) => {
+        if (isLong) return;
         const connected = this.#isSecure ? 'secureConnect' : 'connect';
-        if (socket.connecting) socket.once(connected, () => (isSent = true));
-        else isSent = true;
+        if (socket.connecting) socket.once(connected, markSent);
+        else markSent();
       });
-      request.on('error', (error) => fail(error.message));
+      request.on('error', (error) => fail(this.#causeOf(error)));
       request.on('response', (response) => {
         const chunks: Buffer[] = [];
         let length = 0;
@@ -78,9 +97,10 @@ export class Member implements Endpoint {
           timer.refresh();
           length += chunk.length;
           chunks.push(chunk);
-          const takenMs = performance.now() - startedAt;
+          const takenMs = performance.now() - sentAt;
+          const allowedMs = Math.min(MAX_RESPONSE_MS, waitMs + length / MIN_BYTES_PER_MS);
           if (length > MAX_RESPONSE_BYTES) fail('the response is too long', 'too long');
-          else if (takenMs > timeoutMs + length / MIN_BYTES_PER_MS) fail('it responds too slowly');
+          else if (takenMs > allowedMs) fail('it responds too slowly');
         });
         response.on('error', (error) => fail(error.message));
         response.on('close', () => fail('the connection ended within the response'));
@@ -90,8 +110,27 @@ export class Member implements Endpoint {
           resolve({ kind: 'answered', status: response.statusCode ?? 0, text });
         });
       });
-      request.end(body);
+      if (!isLong) return void request.end(body);
+      request.write(body.slice(0, -1), (error) => {
+        if (error || request.destroyed) return;
+        markSent();
+        timer.refresh();
+        request.end(body.slice(-1));
+      });
     });
+  }
+
+  /** Says whose certificate is wrong: OpenSSL's text does not. */
+  #causeOf({ message, code = '' }: NodeJS.ErrnoException): string {
+    if (code === 'CERT_HAS_EXPIRED') return "the member's certificate has expired";
+    if (!/ALERT.*(CERTIFICATE|_CA)/.test(code)) return message;
+    if (this.#options.certFile === undefined) return 'the member requires a client certificate';
+    try {
+      const { validTo } = new X509Certificate(readFileSync(this.#options.certFile));
+      return `the member refuses the client certificate, which is valid until ${validTo}`;
+    } catch {
+      return message;
+    }
   }
 
   close(): void {

@@ -1,6 +1,6 @@
 /**
  * Opening a log: finds its meta key, and reads the whole log once. A service never makes a log: if
- * its log was deleted, it would assign the ids from 1 on again. `init-etcd` makes one (new-log.ts).
+ * its log was deleted, it would assign the ids from 1 on again. The command `init-etcd` makes one.
  *
  * Before it reads the log, it tests that the server evaluates compares: each kind that the store
  * uses must fail if it is false. If one succeeds, the server ignores compares, and any slot could
@@ -8,34 +8,41 @@
  * step makes no progress for ten seconds, the start ends: a supervisor starts the service again.
  */
 
-import { StoreUnavailableError } from '../../model/pet-store.ts';
 import type { AppliedLog, LogId } from './applied-log.ts';
-import type { EtcdCalls, FailedCall } from './calls.ts';
+import type { FailedCall } from './calls.ts';
 import { CatchUp } from './catch-up.ts';
-import { retried, type EtcdClock } from './etcd-clock.ts';
 import {
   encodeTxn,
-  firstKey,
   ifAbsent,
   ifValueBegins,
   ifValueIs,
+  keysIn,
   put,
   range,
   type Txn,
   type TxnPart,
   type TxnResponse,
 } from './etcd-json.ts';
-import { LogLostError } from './log-lost-error.ts';
-import { decodeMeta, encodeMeta, layoutOf, newLogId, type Layout } from './slots.ts';
+import { DEFAULT_PREFIX, type ClusterOptions } from './etcd-options.ts';
+import { joinCluster, repeatUntilDone, type StartDeps } from './join-cluster.ts';
+import { decodeMeta, encodeMeta, layoutOf, LogLostError, newLogId, type Layout } from './slots.ts';
 
-/** How long a step of a start may take without progress. */
-const START_MS = 10_000;
+export type InitEtcdOptions = ClusterOptions;
 
-export interface StartDeps {
-  readonly calls: EtcdCalls;
-  readonly clock: EtcdClock;
-  /** Aborts the start. */
-  readonly signal?: AbortSignal | undefined;
+/**
+ * Makes an empty log under the prefix, unless it has a ready log, and resolves with what happened.
+ * Rejects if the prefix has other keys; or if an endpoint does not respond within ten seconds or
+ * belongs to another cluster: an operator whose cluster is half up would not notice the latter.
+ */
+export async function initEtcd(options: InitEtcdOptions): Promise<'made' | 'found'> {
+  const deps = await joinCluster(options, 'all');
+  try {
+    const { log, isNew } = await openOrMakeLog(deps, options.prefix ?? DEFAULT_PREFIX, 'ready');
+    assertReady(log);
+    return isNew ? 'made' : 'found';
+  } finally {
+    deps.calls.close();
+  }
 }
 
 /**
@@ -77,8 +84,7 @@ export async function openOrMakeLog(
   return { log: await identifyLog(deps, layout, meta), isNew: meta.equals(own) };
 }
 
-/** Throws if an import into the log is unfinished. */
-export function assertReady({ layout, state }: LogId): void {
+function assertReady({ layout, state }: LogId): void {
   if (state === 'ready') return;
   throw new LogLostError(
     `An import into ${layout.prefix} is not finished: wait for it, or run the same import again`,
@@ -87,8 +93,11 @@ export function assertReady({ layout, state }: LogId): void {
 
 /** Resolves with the value of the meta key, or undefined if the prefix has no key. */
 async function findMeta(deps: StartDeps, layout: Layout): Promise<Buffer | undefined> {
-  const success = [range(layout.meta), firstKey(layout.prefix, layout.end)];
-  const { ranges } = await transact(deps, { compare: [], success, failure: [] });
+  const found = range(layout.meta);
+  // The first key only if there is no meta, since etcd visits all keys in a range.
+  const success = [found, keysIn(layout.prefix, layout.end, 1)];
+  const txn = { compare: [ifAbsent(layout.meta)], success, failure: [found] };
+  const { ranges } = await transact(deps, txn);
   const [meta, first] = ranges.map(({ keyValues }) => keyValues[0]);
   if (meta === undefined && first !== undefined) throw noMeta(layout, first.key);
   return meta?.value;
@@ -126,7 +135,8 @@ async function identifyLog(deps: StartDeps, layout: Layout, meta: Buffer): Promi
   const [isGreater = {}] = ifValueBegins(key, '~');
   const [, isLess = {}] = ifValueBegins(key, ' ');
   const other = Buffer.concat([meta, Buffer.from('x')]);
-  const absent = [ifAbsent(layout.prefix, layout.end), ifAbsent(key)];
+  // A short range: etcd reads all that a compare is about.
+  const absent = [ifAbsent(key, `${key}\0`), ifAbsent(key)];
   const responses = await Promise.all(
     [...absent, ifValueIs(key, other), isGreater, isLess].map((compare) =>
       transact(deps, { compare: [compare], success: [], failure: [range(key)] }),
@@ -142,15 +152,12 @@ async function identifyLog(deps: StartDeps, layout: Layout, meta: Buffer): Promi
 
 /** Applies all commits. Rejects if the prefix has a key that is not part of the log. */
 export async function readLog(deps: StartDeps, log: AppliedLog): Promise<CatchUp> {
-  const catchUp = new CatchUp(deps.calls, log, deps.clock);
+  const catchUp = new CatchUp({ ...deps, log });
   const run = async (): Promise<CatchUp | FailedCall> => (await catchUp.run('start')) ?? catchUp;
   await repeatUntilDone(deps, run, () => log.lastId);
-  const { strayKey } = catchUp;
-  if (strayKey === undefined) return catchUp;
-  throw new LogLostError(
-    `${strayKey} is not part of the log: delete it, and all other such keys, if you know what ` +
-      'they are',
-  );
+  const { damage } = catchUp;
+  if (damage === undefined) return catchUp;
+  throw new LogLostError(`${damage.cause}. Delete such keys, if you know what they are`);
 }
 
 /**
@@ -173,28 +180,4 @@ async function transact(deps: StartDeps, txn: Txn): Promise<TxnResponse> {
   const text = encodeTxn(txn);
   const { answer } = await repeatUntilDone(deps, () => deps.calls.txn(text, 'start'));
   return answer;
-}
-
-/** Repeats a step until it succeeds. Rejects if it is refused, or makes no progress for 10 s. */
-export async function repeatUntilDone<Success extends object>(
-  { clock, signal }: StartDeps,
-  step: () => Promise<Success | FailedCall>,
-  progress: () => bigint = () => 0n,
-): Promise<Success> {
-  let progressAt = clock.now();
-  let last = progress();
-  return retried(clock, async () => {
-    signal?.throwIfAborted();
-    const result = await step();
-    if (!('cause' in result)) return result;
-    if (progress() > last) progressAt = clock.now();
-    last = progress();
-    if (result.kind === 'refused') {
-      throw new StoreUnavailableError(`The etcd cluster refuses: ${result.cause}`);
-    }
-    if (clock.now() - progressAt < START_MS) return undefined;
-    throw new StoreUnavailableError(
-      `The etcd cluster could not be used for ${START_MS / 1000} seconds: ${result.cause}`,
-    );
-  });
 }

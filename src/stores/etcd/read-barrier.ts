@@ -2,19 +2,38 @@
  * The read barrier makes reads linearizable: before this process serves a read, it applies every
  * commit that any process made before the read began.
  *
- * One catch-up serves all reads that waited before its request was sent. Later reads share the next
- * one, since the response of the first may be older than they are.
+ * For example, the process A gets a list request while another process B acknowledges the pet 7. If
+ * A read its memory at once, it might lack a pet that its client has seen at B. So A first asks
+ * etcd for all commits that it has not applied, and then reads its memory.
+ *
+ *     read 1 ──▶ waits ─┐                         ┌─▶ served
+ *     read 2 ──▶ waits ─┴▶ [ catching up, once ] ─┴─▶ served
+ *     read 3 ────────────────▶ waits ─────────────────▶ [ catching up ] ─▶ served
+ *
+ * One catch-up serves all reads that waited before its request was sent (1 and 2). Later reads (3)
+ * share the next one, since the response of the first may be older than they are.
+ *
+ * The rule: a read waits for five seconds at most, whatever the reason. Then it is refused, and
+ * that is a failure of the barrier, as a failed call is: it lasts until a catch-up ends. A link
+ * that carries less than other processes write is such a reason, without any failed call.
  */
 
 import { Histogram } from '../../base/histogram.ts';
 import { StoreUnavailableError } from '../../model/pet-store.ts';
-import type { FailedCall } from './calls.ts';
-import type { CatchUp } from './catch-up.ts';
-import { retried, type EtcdClock } from './etcd-clock.ts';
-import { LogLostError } from './log-lost-error.ts';
+import { retried, type FailedCall } from './calls.ts';
+import type { CommitWriterDeps } from './commit-writer.ts';
+import { LogLostError } from './slots.ts';
 
 /** A read that waits longer is refused. */
 export const READ_MS = 5_000;
+
+const OTHER_CLUSTER =
+  'Most endpoints have answered for another etcd cluster for ten seconds: a backup was restored, ' +
+  'or the cluster was recreated. Restart the service to use that cluster. The last call: ';
+
+const SLOW =
+  'catching up takes more than 5 seconds: other processes write faster than this one reads, or a ' +
+  'member responds slowly';
 
 const SECONDS_BOUNDS: readonly number[] = [
   0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
@@ -26,43 +45,47 @@ interface Waiter {
   readonly reject: (error: Error) => void;
 }
 
+type ReadBarrierDeps = Pick<CommitWriterDeps, 'catchUp' | 'clock' | 'onLost'>;
+
 export class ReadBarrier {
   readonly seconds: Histogram = new Histogram(SECONDS_BOUNDS);
-  readonly #catchUp: CatchUp;
-  readonly #clock: EtcdClock;
-  readonly #onLost: (error: unknown) => string;
+  readonly #deps: ReadBarrierDeps;
   readonly #waiting: Set<Waiter> = new Set();
   #isRunning = false;
   #ended: string | undefined;
   #failure: { readonly since: number; readonly cause: string } | undefined;
 
-  /** `onLost` is called with what catching up throws, and returns its message. */
-  constructor(catchUp: CatchUp, clock: EtcdClock, onLost: (error: unknown) => string) {
-    this.#catchUp = catchUp;
-    this.#clock = clock;
-    this.#onLost = onLost;
+  constructor(deps: ReadBarrierDeps) {
+    this.#deps = deps;
   }
 
   /** Why reads are refused; undefined unless catching up has failed for five seconds. */
   get problem(): string | undefined {
     const failure = this.#failure;
-    if (failure === undefined || this.#clock.now() - failure.since < READ_MS) return undefined;
+    if (failure === undefined || this.#deps.clock.now() - failure.since < READ_MS) return undefined;
     return unusable(failure.cause);
   }
 
-  /** Resolves after a catch-up. Rejects with StoreUnavailableError after five seconds. */
-  wait(): Promise<void> {
+  /**
+   * Resolves after a catch-up. Rejects with StoreUnavailableError five seconds after `since`, a
+   * moment of the clock, which is now by default.
+   */
+  wait(since: number = this.#deps.clock.now()): Promise<void> {
     if (this.#ended !== undefined) return Promise.reject(new StoreUnavailableError(this.#ended));
     return new Promise((resolve, reject) => {
-      this.#waiting.add({ since: this.#clock.now(), resolve, reject });
+      this.#waiting.add({ since, resolve, reject });
       if (!this.#isRunning) void this.#run();
     });
   }
 
   /** Refuses the reads that have waited for too long. The caller repeats this regularly. */
   expire(): void {
-    const cause = this.#failure?.cause ?? 'no response yet';
-    this.#refuse(unusable(cause), this.#clock.now() - READ_MS);
+    const latest = this.#deps.clock.now() - READ_MS;
+    const late = [...this.#waiting].find(({ since }) => since <= latest);
+    if (late === undefined) return;
+    const { cause = SLOW } = this.#failure ?? {};
+    this.#failure = { since: late.since, cause };
+    this.#refuse(unusable(cause), latest);
   }
 
   /** Refuses all reads from now on. */
@@ -82,7 +105,7 @@ export class ReadBarrier {
 
   async #run(): Promise<void> {
     this.#isRunning = true;
-    while (this.#waiting.size > 0) await retried(this.#clock, () => this.#serve());
+    while (this.#waiting.size > 0) await retried(this.#deps.clock, () => this.#serve());
     this.#isRunning = false;
   }
 
@@ -91,13 +114,14 @@ export class ReadBarrier {
     const served = [...this.#waiting];
     // All of them may have been refused during a pause.
     if (served.length === 0) return true;
-    const startedAt = this.#clock.now();
-    const failed = await this.#catchUp
-      .run('read')
-      .catch((error: unknown): FailedCall => ({ kind: 'refused', cause: this.#onLost(error) }));
-    const now = this.#clock.now();
+    const startedAt = this.#deps.clock.now();
+    const failed = await this.#deps.catchUp.run('read').catch((error: unknown): FailedCall => ({
+      kind: 'refused',
+      cause: this.#deps.onLost(error),
+    }));
+    const now = this.#deps.clock.now();
     if (failed !== undefined) {
-      if (failed.isOtherCluster) this.#onLost(otherCluster(failed.cause));
+      if (failed.isOtherCluster) this.#deps.onLost(new LogLostError(OTHER_CLUSTER + failed.cause));
       this.#failure = { since: this.#failure?.since ?? now, cause: failed.cause };
       return undefined;
     }
@@ -108,16 +132,9 @@ export class ReadBarrier {
       waiter.resolve();
     }
     // Callers that were just served, and read again immediately, are to share one catch-up.
-    if (served.length > 1) await this.#clock.yieldToEventLoop();
+    if (served.length > 1) await this.#deps.clock.yieldToEventLoop();
     return true;
   }
-}
-
-function otherCluster(cause: string): LogLostError {
-  return new LogLostError(
-    'Most endpoints have answered for another etcd cluster for ten seconds: a backup was ' +
-      `restored, or the cluster was recreated (${cause}). Restart the service to use that cluster`,
-  );
 }
 
 function unusable(cause: string): string {

@@ -18,7 +18,14 @@
 import crypto, { randomBytes } from 'node:crypto';
 import zlib from 'node:zlib';
 import { INT64_MAX } from '../../base/int64.ts';
-import { LogLostError } from './log-lost-error.ts';
+
+/**
+ * The log in etcd is not the one that this process has applied, or this process cannot read it any
+ * further. The process must stop using it: other processes might not find what it stores.
+ */
+export class LogLostError extends Error {
+  override readonly name: string = 'LogLostError';
+}
 
 /** The etcd keys of a log. */
 export interface Layout {
@@ -45,6 +52,13 @@ const ID_DIGITS = 19;
 export function slotKey(layout: Layout, after: bigint): string {
   return `${layout.prefix}c/${String(after).padStart(ID_DIGITS, '0')}`;
 }
+
+/** True if a key of the log has the form of a slot. */
+export function isSlot({ prefix }: Layout, key: string): boolean {
+  return SLOT.test(key.slice(prefix.length));
+}
+
+const SLOT = /^c\/[0-9]{19}$/;
 
 /** Returns the exclusive end of a range of slots up to the id `end`. */
 export function slotBound(layout: Layout, end: bigint): string {
@@ -111,6 +125,11 @@ export function decodeValue(
     throw new LogLostError(`${key} does not match its CRC`);
   }
   return { previous, text: value.subarray(HEAD_LENGTH) };
+}
+
+/** True if a value begins as a commit does, of any format. */
+export function beginsAsCommit(value: Buffer): boolean {
+  return /^[1-9][0-9]* [0-9a-f]{8} /.test(value.toString('latin1', 0, 20));
 }
 
 function unknownFormat(key: string): LogLostError {

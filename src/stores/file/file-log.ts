@@ -46,6 +46,7 @@ import { storedPetOf } from '../../model/stored-pet.ts';
 import type { CommitLimits, CommitLog, LogTarget } from '../commit-log.ts';
 import { createCommit, encodeCommit, type Commit, type PendingPet } from '../commits/commit.ts';
 import { FULL_COMMIT_BYTES, type Outcome } from '../commits/commit-queue.ts';
+import { clientMessage, FailureReport } from '../failure-report.ts';
 import { KEY_LIFETIME_MS, type KeyHash } from '../idempotency/key-table.ts';
 import { PetTable } from '../table/pet-table.ts';
 import { readDataFile } from './data-file.ts';
@@ -54,7 +55,6 @@ import { ReadOnlyError } from './lock.ts';
 import { crcOfPets } from './snapshot.ts';
 import type { StoreDeps } from './store-deps.ts';
 import { JournalLostError, type StoreFiles } from './store-files.ts';
-import { clientMessage, WriteFailures } from './write-failures.ts';
 
 export type FileLogState =
   | { readonly name: 'working' | 'closed' }
@@ -88,7 +88,7 @@ export class FileLog implements CommitLog {
   readonly #deps: StoreDeps;
   readonly #files: StoreFiles;
   readonly #target: LogTarget;
-  readonly #failures: WriteFailures;
+  readonly #failures: FailureReport;
   readonly #stopTicking: () => void;
   #state: FileLogState = { name: 'working' };
   /** The next start may find this commit in the journal, or not. */
@@ -105,7 +105,9 @@ export class FileLog implements CommitLog {
     this.#deps = deps;
     this.#files = files;
     this.#target = target;
-    this.#failures = new WriteFailures(deps);
+    const { log, clock } = deps;
+    const events = ['Pets cannot be stored', 'Pets are stored again'] as const;
+    this.#failures = new FailureReport(log, clock, ...events);
     this.lost = new Promise((resolve) => (this.#resolveLost = resolve));
     this.#stopTicking = deps.clock.every(TICK_MS, () => this.#tick());
   }
@@ -281,14 +283,14 @@ export class FileLog implements CommitLog {
     try {
       await this.#renewWithDoubt();
       this.#become({ name: 'working' });
-      this.#failures.clear();
+      this.#failures.record();
       log('info', 'Began a new journal', { cause: messageOf(cause), pets: pets.length });
     } catch (error) {
       if (error instanceof ReadOnlyError) {
         this.#become({ name: 'readOnly', cause: error });
         return this.#secureReadOnly();
       }
-      this.#failures.record(error);
+      this.#recordFailure(error);
       if (this.#doubt === undefined && this.whereAreThePets() === 'snapshot') {
         this.#files.forgetJournal();
         return this.#become({ name: 'working' });
@@ -319,7 +321,7 @@ export class FileLog implements CommitLog {
       const cause = `Memory failed after a pet was stored: ${messageOf(error)}`;
       throw new ReadOnlyError(cause, true);
     }
-    this.#failures.clear();
+    this.#failures.record();
   }
 
   #doubtMessage(): string {
@@ -333,8 +335,16 @@ export class FileLog implements CommitLog {
     const refusal =
       error instanceof StoreUnavailableError
         ? error
-        : new StoreUnavailableError(this.#failures.record(error));
+        : new StoreUnavailableError(this.#recordFailure(error));
     return creates.map(() => ({ error: refusal }));
+  }
+
+  /** Reports that creates could not be stored. Returns the message for clients. */
+  #recordFailure(error: unknown): string {
+    const message = `Pets cannot be stored: ${clientMessage(error)}`;
+    const { snapshot: dataFile } = this.#deps.paths;
+    this.#failures.record(message, { cause: messageOf(error), dataFile });
+    return message;
   }
 
   async #tick(): Promise<void> {

@@ -3,18 +3,20 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import https from 'node:https';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../../../src/base/log.ts';
-import type { CallResult } from '../../../src/stores/etcd/calls.ts';
+import { etcdClock, type CallResult, type EtcdClock } from '../../../src/stores/etcd/calls.ts';
 import { EtcdClient } from '../../../src/stores/etcd/etcd-client.ts';
-import { initEtcd } from '../../../src/stores/etcd/new-log.ts';
+import { initEtcd } from '../../../src/stores/etcd/open-log.ts';
 import { startLinks } from '../../support/etcd/link.ts';
 import { callsOf, openFast, openStore, rex } from '../../support/etcd/opened-store.ts';
 import { SimulatedEtcd } from '../../support/etcd/simulated-etcd.ts';
 import { tempDir } from '../../support/disk/temp-dir.ts';
+import { EXPIRED_PEM, KEY_PEM } from '../../support/process/certificate.ts';
 import { listenFor } from '../../support/http/service.ts';
 
 const slow = { timeout: 60_000 } as const;
@@ -44,6 +46,22 @@ function callerOf(t: TestContext, endpoints: readonly string[], more = {}) {
   const client = new EtcdClient({ endpoints, ...more });
   t.after(() => client.close());
   return async (): Promise<CallResult['kind']> => (await client.txn('{}', 'create')).kind;
+}
+
+/** A clock whose time passes by hand, with the callbacks that are due. */
+function handClock() {
+  let now = 0;
+  const callbacks: (readonly [ms: number, callback: () => void | Promise<void>])[] = [];
+  const clock: EtcdClock = {
+    ...etcdClock,
+    now: () => now,
+    every: (ms, callback) => (callbacks.push([ms, callback]), () => undefined),
+  };
+  const pass = async (ms: number): Promise<void> => {
+    now += ms;
+    for (const [every, callback] of callbacks) if (ms >= every) await callback();
+  };
+  return { clock, pass };
 }
 
 /** A member of the cluster 1 whose answer to a transaction is the handler's. */
@@ -120,34 +138,115 @@ describe('The client', { concurrency: 4 }, () => {
     assert.equal((await store.create(rex)).id, 1n);
   });
 
-  test('The nearest member is used, also after it failed; a loss is logged', slow, async (t) => {
+  test('Members are used in their order; a loss is logged, and its end', slow, async (t) => {
     const links = await startLinks(t, await startEtcd(t, 3));
-    const [farther, near, far] = links;
-    assert.ok(farther && near && far);
-    far.delayMs = 300;
-    farther.delayMs = 400;
     const endpoints = links.map(({ endpoint }) => endpoint);
-    const lost = [near.endpoint, farther.endpoint];
+    const lost = [endpoints[0] ?? '', endpoints[2] ?? ''];
     const lines: string[] = [];
     const log: Log = (level, event, { endpoint } = {}) => {
       if (lost.includes(String(endpoint))) lines.push(`${level} ${event}: ${endpoint}`);
     };
     await initEtcd({ endpoints });
     const store = await openFast(t, { endpoints, log });
-    const callsOfNear = (): number => callsOf(store, { endpoint: near.endpoint });
-    // On a busy machine the first round trips may mislead.
-    while (callsOfNear() === 0) await sleep(20);
+    const callsTo = (index: number): number => callsOf(store, { endpoint: endpoints[index]! });
+    await store.create(rex);
+    assert.ok(callsTo(0) > 0);
     // A member that is not asked is lost at the same time.
-    near.set('cut');
-    farther.set('cut');
+    for (const index of [0, 2]) links[index]?.set('cut');
     await store.create(rex);
     while (lines.length < 2) await sleep(20);
     for (const link of links) link.set('open');
-    const before = callsOfNear();
-    while (lines.length < 4 || callsOfNear() < before + 3) await sleep(20);
+    while (lines.length < 4) await sleep(20);
     const events = ['warn An etcd endpoint fails', 'info An etcd endpoint works again'];
     const expected = events.flatMap((event) => lost.map((endpoint) => `${event}: ${endpoint}`));
     assert.deepEqual(lines.slice(0, 4).sort(), expected.sort());
+    // The one that took over is kept.
+    const before = callsTo(1);
+    await store.create(rex);
+    assert.ok(callsTo(1) > before);
+  });
+
+  test('A member that is cut off from the others costs one check, and does not work again', async (t) => {
+    let sent = 0;
+    const cutOff = await startGateway(t, (response, _request, body) => {
+      // It answers what it can answer alone.
+      if (body.includes('"serializable":true')) response.end(answer());
+      else sent += 1;
+    });
+    const good = await startGateway(t, (response) => response.end(answer()));
+    const { clock, pass } = handClock();
+    const lines: string[] = [];
+    const log: Log = (_level, event, { endpoint } = {}) => void lines.push(`${event}: ${endpoint}`);
+    const client = new EtcdClient({ endpoints: [cutOff, good], clock, log });
+    t.after(() => client.close());
+    const responses = await client.clusters();
+    client.join('1', responses);
+    for (let round = 0; round < 3; round += 1) {
+      assert.equal((await client.txn('{}', 'read')).kind, 'answered');
+      await pass(15_000);
+      // The checks end after a second.
+      await sleep(1_500);
+    }
+    assert.deepEqual(lines, [`An etcd endpoint fails: ${cutOff}`]);
+    assert.ok(sent <= 5, `${sent} requests`);
+  });
+
+  test('A long request may take longer than a short one', async (t) => {
+    const endpoint = await startGateway(t, (response, { url }) =>
+      setTimeout(() => response.end(answer()), url === '/v3/kv/txn' ? 3_000 : 0),
+    );
+    const client = new EtcdClient({ endpoints: [endpoint] });
+    t.after(() => client.close());
+    const long = JSON.stringify({ x: 'x'.repeat(1 << 20) });
+    const kinds = ['{}', long].map(async (body) => (await client.txn(body, 'create')).kind);
+    assert.deepEqual(await Promise.all(kinds), ['in doubt', 'answered']);
+  });
+
+  test('A request of which a part was not written is unsent', async (t) => {
+    const server = createServer((request, response) => {
+      if (request.url === '/v3/kv/range') return void response.end(answer());
+      // It takes what the system's buffers hold, and not the end.
+      request.pause();
+      setTimeout(() => request.socket.resetAndDestroy(), 300);
+    });
+    const endpoint = `http://127.0.0.1:${await listenFor(t, server)}`;
+    const client = new EtcdClient({ endpoints: [endpoint] });
+    t.after(() => client.close());
+    const long = JSON.stringify({ x: 'x'.repeat(32 << 20) });
+    assert.equal((await client.txn(long, 'create')).kind, 'unsent');
+  });
+
+  test('An expired certificate of a member is named', async (t) => {
+    const server = https.createServer({ key: KEY_PEM, cert: EXPIRED_PEM });
+    const endpoint = `https://127.0.0.1:${await listenFor(t, server)}`;
+    const caFile = join(tempDir(t), 'ca.pem');
+    writeFileSync(caFile, EXPIRED_PEM);
+    const client = new EtcdClient({ endpoints: [endpoint], caFile });
+    t.after(() => client.close());
+    const cause = `${endpoint}: the member's certificate has expired`;
+    assert.deepEqual(await client.txn('{}', 'read'), { kind: 'unsent', cause });
+  });
+
+  test('A refused password is sent again after ten seconds', async (t) => {
+    let logIns = 0;
+    const message = 'etcdserver: authentication failed, invalid user ID or password';
+    const endpoint = await startGateway(t, (response) => {
+      logIns += 1;
+      response.writeHead(400).end(JSON.stringify({ code: 3, message }));
+    });
+    const passwordFile = join(tempDir(t), 'password');
+    writeFileSync(passwordFile, 'wrong');
+    const { clock, pass } = handClock();
+    const client = new EtcdClient({ endpoints: [endpoint], user: 'pets', passwordFile, clock });
+    t.after(() => client.close());
+    for (const expected of [1, 2]) {
+      for (let i = 0; i < 5; i += 1) {
+        const result = await client.txn('{}', 'read');
+        assert.match('cause' in result ? result.cause : '', /^Cannot log in: .*invalid user ID/);
+      }
+      assert.equal(logIns, expected);
+      await pass(10_000);
+    }
   });
 
   test('A create is not sent if the member that was in use has ended', async (t) => {

@@ -15,21 +15,26 @@ const KEY = '0123456789abcdef0123456789abcdef';
 const UNKNOWN = { name: 'OutcomeUnknownError' } as const;
 
 /** Opens a store on a simulated etcd, which other stores may use, too. */
-async function open(t: TestContext, etcd = new SimulatedEtcd()) {
+async function open(t: TestContext, etcd = new SimulatedEtcd(), ownClock = new VirtualClock()) {
   const life = {
-    ...{ etcd, clock: new VirtualClock(), events: [] as string[] },
+    ...{ etcd, clock: ownClock, events: [] as string[] },
     /** How the next creates and looks end; after these they are answered. */
     fates: [] as Fate[],
     /** Called before each create is sent. */
     beforeCreate: (): void | Promise<void> => undefined,
     /** How each read ends. */
     readFate: 'answered' as Fate,
+    /** Called before each read is sent, with the most commits that it asks for. */
+    beforeRead: (_commits: number): Fate | void | Promise<Fate | void> => undefined,
   };
   const { clock } = life;
-  const calls = etcd.calls(async (kind) => {
+  const calls = etcd.calls(async (kind, text) => {
     // A call takes a millisecond.
     await clock.sleep(1);
-    if (kind === 'read') return life.readFate;
+    if (kind === 'read') {
+      const commits = Number(/"limit":"(\d+)"/.exec(text)?.[1]);
+      return (await life.beforeRead(commits)) ?? life.readFate;
+    }
     if (kind === 'start') return 'answered';
     if (kind === 'create') await life.beforeCreate();
     return life.fates.shift() ?? 'answered';
@@ -148,7 +153,7 @@ test('A create that loses its slot for five seconds is refused, and not stored',
     others += 1;
     await other.store.create(tom);
   };
-  const message = /other processes took each slot that was tried, and 5 seconds have passed/;
+  const message = /other processes took each slot that was tried for 5 seconds/;
   await assert.rejects(life.store.create(rex), message);
   assert.match(life.store.problem() ?? '', message);
   assert.ok(others >= 10, `${others} slots`);
@@ -156,6 +161,71 @@ test('A create that loses its slot for five seconds is refused, and not stored',
   life.beforeCreate = () => undefined;
   await life.store.create(rex);
   assert.deepEqual(life.events, ['Creates fail', 'Creates are stored again']);
+});
+
+/** Opens a store whose link carries two commits in the time in which another makes three. */
+async function openSlow(t: TestContext) {
+  const life = await open(t);
+  const other = await open(t, life.etcd, life.clock);
+  const write = async (count: number): Promise<void> => {
+    for (let i = 0; i < count; i += 1) await other.store.create(tom);
+  };
+  life.beforeRead = async (commits) => {
+    if (commits > 2) return 'too long';
+    await life.clock.sleep(100);
+    return write(3);
+  };
+  life.beforeCreate = () => write(10);
+  return life;
+}
+
+test('While others write faster than a process reads, it refuses all, and says why', async (t) => {
+  const life = await openSlow(t);
+  const { clock, store } = life;
+  const message = /: The etcd cluster cannot be used: catching up takes more than 5 seconds: other/;
+  const create = assert.rejects(store.create(rex), { ...REFUSED, message });
+  const read = assert.rejects(store.list({ limit: 1 }), REFUSED);
+  const startedAt = clock.now();
+  const tooLate = clock.sleep(10_000).then(() => assert.fail('no response'));
+  await Promise.race([Promise.all([create, read]), tooLate]);
+  assert.ok(clock.now() - startedAt < 6_000, `${clock.now() - startedAt} ms`);
+  assert.match(store.problem() ?? '', /catching up takes more than 5 seconds/);
+  await clock.sleep(300);
+  assert.ok(life.events.includes('The etcd cluster is out of reach'));
+  life.beforeCreate = () => undefined;
+  life.beforeRead = () => undefined;
+  while (store.problem() !== undefined) await clock.sleep(100);
+  assert.equal((await store.list({ limit: 1 })).pets[0]?.name, 'Tom');
+  await store.create(rex);
+  assert.equal(life.events.at(-1), 'Creates are stored again');
+});
+
+test('A store closes while others write faster than it reads', async (t) => {
+  const { clock, store } = await openSlow(t);
+  const create = assert.rejects(store.create(rex), REFUSED);
+  await clock.sleep(500);
+  let isClosed = false;
+  const closing = store.close().then(() => (isClosed = true));
+  await clock.sleep(6_000);
+  assert.ok(isClosed);
+  await Promise.all([create, closing]);
+});
+
+test('A create whose response never ends is unknown after 15 seconds, and 3 of a stop', async (t) => {
+  for (const [stopsAt, endsBy] of [
+    [Infinity, 16_000],
+    [5_000, 8_500],
+  ] as const) {
+    const life = await open(t);
+    const { clock, store } = life;
+    life.beforeCreate = () => clock.sleep(60_000);
+    let isOver = false;
+    const create = assert.rejects(store.create(rex), UNKNOWN).finally(() => (isOver = true));
+    if (stopsAt < Infinity) void clock.sleep(stopsAt).then(() => store.drain());
+    await clock.sleep(endsBy);
+    assert.ok(isOver, `no response after ${endsBy} ms`);
+    await create;
+  }
 });
 
 test('While reads find no cluster no create is proposed; recovery needs none', async (t) => {

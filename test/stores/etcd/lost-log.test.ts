@@ -30,7 +30,9 @@ const put =
     entries.set(`petstore/${key}`, Buffer.from(value));
 const META = { logId: '0'.repeat(32), state: 'ready' } as const;
 const importing = encodeMeta({ ...META, state: `importing ${'1'.repeat(32)}` });
-const NEXT_SLOT = `c/${'3'.padStart(19, '0')}`;
+const zeros = '0'.repeat(18);
+const NEXT_SLOT = `c/${zeros}3`;
+const slotOf = (id: number): string => `petstore/c/${zeros}${id}`;
 const LOST = /is not the one/;
 const NEWER = /a format that this release cannot read/;
 const CRC = /does not match its CRC/;
@@ -79,8 +81,17 @@ const DAMAGES: readonly (readonly [
     ({ entries }, [, , slot = '']) =>
       entries.set(slot, Buffer.from(entries.get(slot)!.toString().replace('Rex', 'Lex'))),
   ],
-  // The keys that are not part of the log are before, between and after its own.
-  ...['!', 'c/!', `c/${'0'.repeat(18)}1x`, 'c/x', `c/0${'9'.repeat(18)}`, 'd', 'notes'].map(
+  // The keys that are not part of the log are before, between, just behind and after its own.
+  ...['!', 'c/!', 'c/x', `c/${zeros}1x`, `c/${zeros}3x`, `c/${zeros}9`, `c/0${'9'.repeat(18)}`].map(
+    (key) =>
+      [
+        `there is a key ${key}`,
+        undefined,
+        new RegExp(`petstore/${key} is not part of the log`),
+        put(key, 'x'),
+      ] as const,
+  ),
+  ...['d', 'notes'].map(
     (key) =>
       [
         `there is a key ${key}`,
@@ -133,26 +144,64 @@ for (const [what, compare] of [
   });
 }
 
-test('A key that is not part of the log is named while the service runs', async (t) => {
+test('A store ends its work at a read if a slot before another one is missing', async (t) => {
+  const [{ entries }, store, slots] = await withPets(t);
+  entries.set(slotOf(5), entries.get(slots[2]!)!);
+  const message = `${slotOf(5)} does not follow the last pet, 3: the log is damaged`;
+  await assert.rejects(store.list({ limit: 1 }), { ...REFUSED, message });
+  assert.equal((await store.lost).message, message);
+});
+
+test('Damage is logged while the service runs, and its end', async (t) => {
   const etcd = new SimulatedEtcd();
+  const { entries } = etcd;
   const clock = new VirtualClock();
   const lines: string[] = [];
-  const log = (level: string, event: string, details?: object): void =>
-    void lines.push(`${level} ${event} ${JSON.stringify(details ?? {})}`);
-  await openInitialized(t, simulated(etcd, { clock, log }));
-  const told = async (): Promise<readonly string[]> => {
+  const log = (level: string, event: string, details: { cause?: string } = {}): void =>
+    void lines.push(`${level} ${event}: ${details.cause ?? ''}`);
+  const store = await openInitialized(t, simulated(etcd, { clock, log }));
+  await Promise.all([store.create(rex), store.create(rex)]);
+  for (let i = 0; i < 3; i += 1) await store.create(rex);
+  const logged = async (): Promise<readonly string[]> => {
     await clock.sleep(12_000);
     return lines.splice(0);
   };
-  const line = (key: string): string =>
-    `error A key is not part of the log {"key":"petstore/${key}","cause":"a start is refused until it is deleted"}`;
-  etcd.entries.set('petstore/notes', Buffer.from('x'));
-  assert.deepEqual(await told(), [line('notes')]);
-  etcd.entries.set('petstore/a', Buffer.from('x'));
-  assert.deepEqual(await told(), [line('a')]);
-  etcd.entries.delete('petstore/a');
-  etcd.entries.delete('petstore/notes');
-  assert.deepEqual(await told(), ['info All keys under the prefix are part of the log again {}']);
+  const stray = (key: string): string =>
+    `error The log in etcd is damaged: ${key} is not part of the log: a start is refused until it is deleted`;
+  const over = 'info The log in etcd is whole again: ';
+  // Before, between, just behind and after the slots, and within the ids of a commit.
+  for (const key of ['notes', 'c/!', `c/${zeros}2x`, `c/${zeros}5x`, `c/${zeros}7`, 'c/x', 'd']) {
+    entries.set(`petstore/${key}`, Buffer.from('x'));
+    assert.deepEqual(await logged(), [stray(`petstore/${key}`)]);
+    entries.delete(`petstore/${key}`);
+    assert.deepEqual(await logged(), [over]);
+  }
+  entries.set(slotOf(1), Buffer.from('x'));
+  const counts =
+    /^error The log in etcd is damaged: From .*c\/0+ up to .*c\/0+5 there are (\d) keys, and 4 commits were applied: a start is refused$/;
+  assert.equal(counts.exec((await logged())[0] ?? '')?.[1], '5');
+  entries.delete(slotOf(1));
+  assert.deepEqual(await logged(), [over]);
+  const value = entries.get(slotOf(3))!;
+  entries.delete(slotOf(3));
+  assert.equal(counts.exec((await logged())[0] ?? '')?.[1], '3');
+  // The service goes on.
+  assert.equal((await store.create(rex)).id, 6n);
+  assert.equal(store.problem(), undefined);
+  entries.set(slotOf(3), value);
+  assert.deepEqual(await logged(), [over]);
+});
+
+test('Each stretch of applied slots is looked at in its turn', async (t) => {
+  const etcd = new SimulatedEtcd();
+  const clock = new VirtualClock();
+  let events = 0;
+  const log = (): void => void (events += 1);
+  const store = await openInitialized(t, simulated(etcd, { clock, log }));
+  for (let i = 0; i < 1100; i += 1) await store.create(rex);
+  etcd.entries.set(`petstore/c/${'1050'.padStart(19, '0')}x`, Buffer.from('x'));
+  await clock.sleep(20_000);
+  assert.equal(events, 1);
 });
 
 test('A start without a response ends after ten seconds, a refused one immediately', async (t) => {

@@ -11,11 +11,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { initEtcd } from '../../../src/stores/etcd/new-log.ts';
+import { initEtcd } from '../../../src/stores/etcd/open-log.ts';
 import { needsEtcd, startCluster } from '../../support/etcd/cluster.ts';
 import { bringFaults, type LinkedProcess } from '../../support/etcd/faults.ts';
 import { startLinks } from '../../support/etcd/link.ts';
-import { openFast } from '../../support/etcd/opened-store.ts';
+import { fastClock, openFast } from '../../support/etcd/opened-store.ts';
 import { Processes } from '../../support/etcd/processes.ts';
 import { rounds } from '../../support/extent.ts';
 import { createRandom } from '../../support/random.ts';
@@ -43,7 +43,9 @@ test(
       void store.lost.then(({ message }) => callers.complaints.push(message));
       return { store, links, cutOff: () => links.forEach((link) => link.set('cut')) };
     };
-    const processes = new Processes(3, open, () => sleep(lots.below(200)));
+    const processes = new Processes(3, open, () => sleep(lots.below(200)), {
+      ...{ now: fastClock.now, slack: 3 },
+    });
     const { callers } = processes;
     await callers.start();
     const endsAt = performance.now() + SECONDS * 1000;

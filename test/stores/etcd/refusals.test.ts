@@ -11,8 +11,8 @@ import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LogLevel } from '../../../src/base/log.ts';
-import { etcdClock } from '../../../src/stores/etcd/etcd-clock.ts';
-import { initEtcd } from '../../../src/stores/etcd/new-log.ts';
+import { etcdClock } from '../../../src/stores/etcd/calls.ts';
+import { initEtcd } from '../../../src/stores/etcd/open-log.ts';
 import { enableAuth } from '../../support/etcd/auth.ts';
 import { needsEtcd, startCluster } from '../../support/etcd/cluster.ts';
 import {
@@ -27,7 +27,7 @@ import {
 import { isWhole } from '../../support/extent.ts';
 import { tempDir } from '../../support/disk/temp-dir.ts';
 import { until } from '../../support/until.ts';
-import { CERTIFICATE_PEM, KEY_PEM } from '../../support/process/certificate.ts';
+import { CERTIFICATE_PEM, EXPIRED_PEM, KEY_PEM } from '../../support/process/certificate.ts';
 
 type Watched = Awaited<ReturnType<typeof watch>>;
 
@@ -203,12 +203,21 @@ describe('What real members refuse', { concurrency: 4 }, () => {
     await initEtcd(options);
     const clock = fastClock;
     const none = { certFile: undefined, keyFile: undefined };
+    const expired = join(folder, 'expired.pem');
+    writeFileSync(expired, EXPIRED_PEM);
     await Promise.all([
       assert.rejects(
         openStore(t, { ...options, clock, caFile: undefined }),
         /for 10 seconds: .*certificate/,
       ),
-      assert.rejects(openStore(t, { ...options, clock, ...none }), /for 10 seconds/),
+      assert.rejects(
+        openStore(t, { ...options, clock, ...none }),
+        /for 10 seconds: .*the member requires a client certificate/,
+      ),
+      assert.rejects(
+        openStore(t, { ...options, clock, certFile: expired }),
+        /the member refuses the client certificate, which is valid until Jan {2}2 00:00:00 2020/,
+      ),
     ]);
     const store = await openFast(t, options);
     assert.equal((await store.create(rex)).id, 1n);

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openEtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
-import { initEtcd } from '../../../src/stores/etcd/new-log.ts';
+import { initEtcd } from '../../../src/stores/etcd/open-log.ts';
 import { needsEtcd, startCluster } from '../../support/etcd/cluster.ts';
 import {
   fastClock,

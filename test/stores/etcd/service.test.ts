@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { initEtcd } from '../../../src/stores/etcd/new-log.ts';
+import { initEtcd } from '../../../src/stores/etcd/open-log.ts';
 import { rangeOf, clusterOfFile, needsEtcd } from '../../support/etcd/cluster.ts';
 import { startLinks } from '../../support/etcd/link.ts';
 import { rounds } from '../../support/extent.ts';
@@ -49,7 +49,7 @@ describe('The service on etcd', { concurrency: 3 }, () => {
     const metrics = await (await fetch(`${b}/metrics`, { headers })).text();
     for (const line of [
       /petstore_etcd_calls_total\{call="create",outcome="answered",endpoint="http:[^"]*"\} [1-9]/,
-      /petstore_etcd_lost_rounds_total \d/,
+      /petstore_etcd_conflicts_total \d/,
       /petstore_etcd_barrier_duration_seconds_count [1-9]/,
     ]) {
       assert.match(metrics, line);

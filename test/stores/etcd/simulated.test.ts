@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { testPetStoreContract } from '../../../src/contract/pet-store-contract.ts';
-import { etcdClock } from '../../../src/stores/etcd/etcd-clock.ts';
+import { etcdClock } from '../../../src/stores/etcd/calls.ts';
 import { openInitialized, rex, simulated } from '../../support/etcd/opened-store.ts';
 import { SimulatedEtcd } from '../../support/etcd/simulated-etcd.ts';
 import { VirtualClock } from '../../support/etcd/virtual-clock.ts';

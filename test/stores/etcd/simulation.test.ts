@@ -8,8 +8,9 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { CallKind, EtcdCalls, FailureKind } from '../../../src/stores/etcd/calls.ts';
-import { openEtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
-import { initEtcd } from '../../../src/stores/etcd/new-log.ts';
+import { CommitWriter } from '../../../src/stores/etcd/commit-writer.ts';
+import { EtcdLog, openEtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
+import { initEtcd } from '../../../src/stores/etcd/open-log.ts';
 import { ReadBarrier } from '../../../src/stores/etcd/read-barrier.ts';
 import { KeyTable } from '../../../src/stores/idempotency/key-table.ts';
 import { liveInDoubt, liveShortly, liveTogether, type Script } from '../../simulation/callers.ts';
@@ -26,8 +27,11 @@ import { withMethod } from '../../support/replaced-method.ts';
 interface Fault {
   readonly atCall: number;
   readonly calls: number;
-  readonly fate: Fate;
+  readonly fate: Fate | typeof SILENT;
 }
+
+/** The call ends after thirty seconds, without a response. */
+const SILENT = 'no end for 30 s';
 
 /** A deliberate break: what the store sends, or what it makes of the result. */
 type CallBreak = (txn: EtcdCalls['txn']) => EtcdCalls['txn'];
@@ -35,8 +39,9 @@ type CallBreak = (txn: EtcdCalls['txn']) => EtcdCalls['txn'];
 const unbroken: CallBreak = (txn) => txn;
 
 const READ_FATES: readonly Fate[] = ['not done, cut', 'unsent', 'refused', 'too long'];
-const FATES: readonly Fate[] = [
+const FATES: readonly Fault['fate'][] = [
   ...READ_FATES,
+  SILENT,
   ...(['done, cut', 'done later, cut', 'done, no space', 'not done, no space'] as const),
 ];
 
@@ -51,10 +56,14 @@ async function live(script: Script, seed: number, fault?: Fault, callBreak = unb
   const [etcd, clock, random] = [new SimulatedEtcd(), new VirtualClock(), createRandom(seed)];
   clock.random = () => random.below(1000) / 1000;
   let count = 0;
-  const fateOf = (kind: CallKind): Fate => {
+  const fateOf = async (kind: CallKind): Promise<Fate> => {
     count += 1;
     const { atCall = Infinity, calls = 0, fate = 'answered' } = fault ?? {};
     if (count < atCall || count >= atCall + calls) return 'answered';
+    if (fate === SILENT) {
+      await clock.sleep(30_000);
+      return 'not done, cut';
+    }
     return kind === 'create' || READ_FATES.includes(fate) ? fate : 'answered';
   };
   const open = async () => {
@@ -70,7 +79,9 @@ async function live(script: Script, seed: number, fault?: Fault, callBreak = unb
     await initEtcd(options);
     return { store: await openEtcdStore(options), cutOff: () => void (isCutOff = true) };
   };
-  const processes = new Processes(2, open, (ms) => clock.sleep(ms));
+  const processes = new Processes(2, open, (ms) => clock.sleep(ms), {
+    ...{ now: () => clock.now(), slack: 1 },
+  });
   await script(processes.callers);
   const calls = count;
   for (const arrive of etcd.late) arrive();
@@ -83,13 +94,13 @@ const SCRIPTS: readonly Script[] = [liveTogether, liveShortly, liveInDoubt];
  * Lets the failure begin at each call of each script, lasting for one call and for long. Resolves
  * with the number of cases and their complaints; with a break it ends at the first complaint.
  */
-async function failEverywhere(seed: number, fate: Fate, callBreak?: CallBreak) {
+async function failEverywhere(seed: number, fate: Fault['fate'], callBreak?: CallBreak) {
   const random = createRandom(seed);
   const found: string[] = [];
   let cases = 0;
   for (const script of SCRIPTS) {
     const { calls: last } = await live(script, seed);
-    for (const calls of [1, 40]) {
+    for (const calls of [1, fate === SILENT ? 3 : 40]) {
       for (let atCall = 1; atCall <= last; atCall += 1) {
         if (callBreak === undefined && !isWhole && !random.oneIn(SAMPLE)) continue;
         const fault = { atCall, calls, fate };
@@ -121,9 +132,11 @@ const overwrite: CallBreak = (txn) => (text, kind) =>
   txn(kind === 'create' ? text.replace(SLOT_IS_FREE, '') : text, kind);
 
 const skipBarrier = (): (() => Promise<void>) => () => Promise.resolve();
-const findNothing = (): (() => undefined) => () => undefined;
 
-const catchWith = (fate: Fate, callBreak: CallBreak) => () => failEverywhere(1, fate, callBreak);
+const doNothing = (): (() => undefined) => () => undefined;
+
+const catchWith = (fate: Fault['fate'], callBreak: CallBreak) => () =>
+  failEverywhere(1, fate, callBreak);
 
 const BREAKS: readonly (readonly [what: string, run: () => ReturnType<typeof failEverywhere>])[] = [
   ['takes a lost response for a failure', catchWith('done, cut', refuse('in doubt'))],
@@ -134,7 +147,19 @@ const BREAKS: readonly (readonly [what: string, run: () => ReturnType<typeof fai
     'reads without the barrier',
     () => withMethod(ReadBarrier, 'wait', skipBarrier, catchWith('answered', unbroken)),
   ],
-  ['finds no keys', () => withMethod(KeyTable, 'find', findNothing, catchWith('unsent', unbroken))],
+  [
+    'waits without end for a response to a create',
+    () => withMethod(CommitWriter, 'expire', doNothing, catchWith(SILENT, unbroken)),
+  ],
+  [
+    'lets a read wait without end',
+    () => withMethod(ReadBarrier, 'expire', doNothing, catchWith(SILENT, unbroken)),
+  ],
+  [
+    'is ready while it refuses reads',
+    () => withMethod(EtcdLog, 'refusal', doNothing, catchWith(SILENT, unbroken)),
+  ],
+  ['finds no keys', () => withMethod(KeyTable, 'find', doNothing, catchWith('unsent', unbroken))],
 ];
 
 const tests = new Map<string, (t: TestContext) => void>();

@@ -4,8 +4,16 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ClusterResponse } from '../../../src/stores/etcd/etcd-client.ts';
 import type { ClusterOptions } from '../../../src/stores/etcd/etcd-options.ts';
+import { createCommit, encodeCommit } from '../../../src/stores/commits/commit.ts';
+import {
+  decodeMeta,
+  digestOf,
+  encodeValue,
+  layoutOf,
+  slotKey,
+} from '../../../src/stores/etcd/slots.ts';
 import { joiningOf } from '../../../src/stores/etcd/join-cluster.ts';
-import { initEtcd } from '../../../src/stores/etcd/new-log.ts';
+import { initEtcd } from '../../../src/stores/etcd/open-log.ts';
 import { base64, clusterOfFile, needsEtcd, rangeOf } from '../../support/etcd/cluster.ts';
 import { openInitialized, openStore, rex, simulated } from '../../support/etcd/opened-store.ts';
 import { SimulatedEtcd, type Fate } from '../../support/etcd/simulated-etcd.ts';
@@ -14,9 +22,14 @@ import { SERVER_JS } from '../../support/process/process.ts';
 import { run } from '../../support/process/program.ts';
 
 const cluster = await clusterOfFile(1);
+/** The members of a pet in its text. */
+const members = '"name":"Rex","categoryId":1';
 const { endpoints } = cluster;
 
-/** What the endpoints a, b, c answered: a cluster, nothing (-), or a refusal (!). Two must. */
+/**
+ * What the endpoints a, b, c answered: a cluster, `a` that they are the same member of the cluster
+ * 1, nothing (-), or a refusal (!). Two must.
+ */
 const JOININGS: readonly (readonly [answers: string, expected: string | RegExp])[] = [
   ['11-', 'joined 1'],
   ['12-', /to different clusters, a to one and b to another: name the members of one/],
@@ -24,6 +37,8 @@ const JOININGS: readonly (readonly [answers: string, expected: string | RegExp])
   ['1--', /1 of 3 endpoints have answered, 2 must; b: silent; c: silent/],
   ['211', /a to one and b, c to another/],
   ['11!', /refused: c: no rights/],
+  ['aa-', /1 of 3 endpoints have answered, 2 must; b is the same member as a; c: silent/],
+  ['aa1', 'joined 1'],
 ];
 
 for (const [answers, expected] of JOININGS) {
@@ -33,7 +48,8 @@ for (const [answers, expected] of JOININGS) {
       const url = urls[index];
       if (answer === '-') return { kind: 'unsent', cause: `${url}: silent` };
       if (answer === '!') return { kind: 'refused', cause: `${url}: no rights` };
-      return { clusterId: answer };
+      if (answer === 'a') return { clusterId: '1', memberId: 'm' };
+      return { clusterId: answer, memberId: url };
     });
     const join = (): string => {
       const joining = joiningOf(urls, responses, 2);
@@ -50,7 +66,7 @@ test('A start at 50 ms succeeds while eight clients create pets', async (t) => {
   const clock = new VirtualClock();
   const at = (ms: number): ClusterOptions =>
     simulated(etcd, { calls: etcd.calls(() => clock.sleep(ms).then(() => 'answered')), clock });
-  const writer = await openInitialized(t, at(1));
+  const writer = await openInitialized(t, at(2));
   let isOver = false;
   let stored = 0n;
   const clients = Array.from({ length: 8 }, async () => {
@@ -86,6 +102,43 @@ for (const [what, fateOf] of READS) {
     assert.ok(clock.now() > 20_000);
   });
 }
+
+test('A start never asks for more commits than a response may hold', async (t) => {
+  const etcd = new SimulatedEtcd();
+  const writer = await openInitialized(t, simulated(etcd));
+  for (let count = 0; count < 700; count += 1) await writer.create(rex);
+  const asked: number[] = [];
+  const calls = etcd.calls((_kind, text) => {
+    asked.push(Number(/"limit":"(\d+)"/.exec(text)?.[1] ?? 0));
+    return 'answered';
+  });
+  assert.equal((await openStore(t, simulated(etcd, { calls }))).count().total, 700);
+  // A commit may have a MiB, which base64 makes a third longer, and a response 64 MiB.
+  assert.ok(Math.max(...asked) * (4 / 3) <= 64, `${Math.max(...asked)} commits`);
+});
+
+test('A start visits each commit a few times, however many there are', async (t) => {
+  const etcd = new SimulatedEtcd();
+  const commits = 12_000;
+  await initEtcd(simulated(etcd));
+  const meta = etcd.entries.get('petstore/meta')!;
+  let previous = digestOf(decodeMeta('', meta).logId);
+  for (let after = 0n; after < commits; after += 1n) {
+    const text = encodeCommit(createCommit(after, [{ members, status: undefined }], 0));
+    const value = encodeValue(previous, text);
+    previous = digestOf(value);
+    etcd.entries.set(slotKey(layoutOf('petstore/'), after), value);
+  }
+  let visited = 0;
+  const { visit } = etcd;
+  etcd.visit = (range) => {
+    const found = visit.call(etcd, range);
+    visited += found.length;
+    return found;
+  };
+  await openStore(t, simulated(etcd));
+  assert.ok(visited < 4 * commits, `${visited} visits`);
+});
 
 test('A start that takes long logs what it waits for', async (t) => {
   const etcd = new SimulatedEtcd();

@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DiskFile } from '../../../src/stores/file/disk.ts';
-import { clientMessage } from '../../../src/stores/file/write-failures.ts';
+import { clientMessage } from '../../../src/stores/failure-report.ts';
 import { REX } from '../../support/disk/journal-text.ts';
 import { systemError } from '../../support/disk/memory-disk.ts';
 import {
@@ -225,18 +225,25 @@ test('New files are tried if the disk cannot report its free bytes', async () =>
   await assertPets(scene, [1, 2, 3]);
 });
 
-test('Failed commits are a problem for five seconds, logged once a second, and once at their end', async () => {
+test('Failed commits are a problem for five seconds, and logged when they begin, change and end', async () => {
   const { store, disk, events, clock } = await openScene(2);
-  const details = { cause: `EIO: simulated, '${JOURNAL}'`, dataFile: SNAPSHOT };
-  const failure = ['error', 'Pets cannot be stored', details];
+  const failure = (code: string) => {
+    const details = { cause: `${code}: simulated, '${JOURNAL}'`, dataFile: SNAPSHOT };
+    return ['error', 'Pets cannot be stored', details];
+  };
   disk.fault = failing('writeNow');
   await assertRefused(store);
+  clock.ms += 2000;
+  await assertRefused(store);
+  disk.fault = ({ operation, path }) => {
+    if (operation === 'writeNow') throw systemError('ENOSPC', path);
+  };
+  await assertRefused(store);
+  assert.deepEqual(events, [failure('EIO'), failure('ENOSPC')]);
+  disk.fault = failing('writeNow');
   clock.ms += 999;
   await assertRefused(store);
-  assert.deepEqual(events, [failure]);
-  clock.ms += 1;
-  await assertRefused(store);
-  assert.deepEqual(events, [failure, failure]);
+  assert.equal(events.length, 2);
   clock.ms += 4999;
   assert.notEqual(store.problem(), undefined);
   clock.ms += 1;

@@ -1,10 +1,10 @@
 /** Etcd stores for tests: on a log that is made first, on a simulated etcd, with a fast clock. */
 
-import { etcdClock, type EtcdClock } from '../../../src/stores/etcd/etcd-clock.ts';
-import type { EtcdStats } from '../../../src/stores/etcd/etcd-log.ts';
+import { etcdClock, type EtcdClock } from '../../../src/stores/etcd/calls.ts';
+import type { EtcdStats } from '../../../src/stores/etcd/etcd-store.ts';
 import type { ClusterOptions } from '../../../src/stores/etcd/etcd-options.ts';
 import { openEtcdStore, type EtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
-import { initEtcd } from '../../../src/stores/etcd/new-log.ts';
+import { initEtcd } from '../../../src/stores/etcd/open-log.ts';
 import type { SimulatedEtcd } from './simulated-etcd.ts';
 import { VirtualClock } from './virtual-clock.ts';
 

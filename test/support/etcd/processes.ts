@@ -16,6 +16,10 @@ import type { EtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
 import { Callers, type Site } from '../../simulation/callers.ts';
 import { Model } from '../../simulation/model.ts';
 
+/** In doubt, a create may wait for 15 s, and a read for 5 s; they end at the next tick. */
+const CREATE_MS = 16_000;
+const READ_MS = 5_500;
+
 export interface LogProcess {
   readonly store: EtcdStore;
   /** From now on nothing that the process sends arrives. */
@@ -31,11 +35,21 @@ export class Processes<One extends LogProcess> implements Site {
   readonly #count: number;
   readonly #open: () => Promise<One>;
   readonly #ended: Promise<void>[] = [];
+  readonly #now: () => number;
+  readonly #slack: number;
 
-  constructor(count: number, open: () => Promise<One>, pass: (ms: number) => Promise<void>) {
+  /** `slack` is how much longer than on an idle machine a call may take, by the clock `now`. */
+  constructor(
+    count: number,
+    open: () => Promise<One>,
+    pass: (ms: number) => Promise<void>,
+    { now, slack }: { readonly now: () => number; readonly slack: number },
+  ) {
     this.#count = count;
-    this.#open = open;
+    this.#open = async () => this.#watched(await open());
     this.pass = pass;
+    this.#now = now;
+    this.#slack = slack;
   }
 
   get stores(): readonly EtcdStore[] {
@@ -55,6 +69,31 @@ export class Processes<One extends LogProcess> implements Site {
   kill(): void {
     for (const { cutOff } of this.all) cutOff();
     this.#ended.push(this.stop());
+  }
+
+  /** Complains of a call that takes longer than the README promises. */
+  #watched(one: One): One {
+    const { store } = one;
+    const watch = <Args extends unknown[], Result>(
+      call: (...args: Args) => Promise<Result>,
+      name: string,
+      limitMs: number,
+    ): ((...args: Args) => Promise<Result>) => {
+      const run = call.bind(store);
+      return async (...args) => {
+        const startedAt = this.#now();
+        const late = (): void => {
+          const tookMs = this.#now() - startedAt;
+          if (tookMs > this.#slack * limitMs) this.callers.complaints.push(`${name}: ${tookMs} ms`);
+        };
+        return run(...args).finally(late);
+      };
+    };
+    store.create = watch(store.create, 'create', CREATE_MS);
+    // A client may wait for its other create with the same key first.
+    store.createOnce = watch(store.createOnce, 'createOnce', 2 * CREATE_MS);
+    store.list = watch(store.list, 'list', READ_MS);
+    return one;
   }
 
   /** Kills a process. Resolves when another one has taken its place. */
@@ -82,6 +121,11 @@ export class Processes<One extends LogProcess> implements Site {
       const isKnown =
         error instanceof StoreUnavailableError || error instanceof OutcomeUnknownError;
       if (!isKnown) this.callers.complaints.push(`A read fails with ${String(error)}`);
+      else if (store.problem?.() === undefined) {
+        this.callers.complaints.push(
+          `A read is refused by a store that is ready: ${error.message}`,
+        );
+      }
       return undefined;
     }
   }
@@ -91,7 +135,11 @@ export class Processes<One extends LogProcess> implements Site {
     const { callers } = this;
     try {
       this.all = [...this.all, await this.#open()];
-      const pets = await this.readAll(this.stores.at(-1)!);
+      let pets = await this.readAll(this.stores.at(-1)!);
+      for (let tries = 0; pets === undefined && tries < this.tries; tries += 1) {
+        await this.pass(1_000);
+        pets = await this.readAll(this.stores.at(-1)!);
+      }
       callers.check(() => callers.model.reopened(pets ?? []));
       for (const store of this.stores) await callers.read(store);
       const unanswered = callers.model.clients.filter(({ id }) => id === undefined).length;

@@ -54,6 +54,7 @@ interface Txn {
 }
 
 export class SimulatedEtcd {
+  memberId = '1';
   readonly entries: Map<string, Buffer> = new Map();
   /** Each does a transaction that was sent and has not arrived yet. */
   readonly late: (() => void)[] = [];
@@ -63,7 +64,11 @@ export class SimulatedEtcd {
     const { compare, success, failure } = JSON.parse(text) as Txn;
     const succeeded = compare.every((one) => this.#holds(one));
     const responses = (succeeded ? success : failure).map((request) => this.#do(request));
-    return JSON.stringify({ header: { cluster_id: '1' }, succeeded, responses });
+    return JSON.stringify({
+      header: { cluster_id: '1', member_id: this.memberId },
+      succeeded,
+      responses,
+    });
   }
 
   /** Returns calls to it. `fateOf` decides how each of them ends, and may wait. */
@@ -88,7 +93,7 @@ export class SimulatedEtcd {
   }
 
   #holds({ target, result, create_revision: revision, value, ...range }: Compare): boolean {
-    const entries = this.#between(range);
+    const entries = this.visit(range);
     if (target === 'CREATE' && revision === '0') return entries.length === 0;
     if (target !== 'VALUE') throw new Error('A compare that is not simulated');
     const order = { EQUAL: 0, GREATER: 1, LESS: -1 }[result];
@@ -102,7 +107,7 @@ export class SimulatedEtcd {
       return { response_put: {} };
     }
     if (range === undefined) throw new Error('A request that is not simulated');
-    const found = this.#between(range);
+    const found = this.visit(range);
     const most = Number(range.limit ?? found.length);
     const kvs = found.slice(0, most).map(([name, value]) => ({
       key: Buffer.from(name, 'latin1').toString('base64'),
@@ -111,8 +116,8 @@ export class SimulatedEtcd {
     return { response_range: { kvs, more: found.length > most } };
   }
 
-  /** Returns entries in the order of their keys. */
-  #between({ key, range_end: end }: Range): readonly (readonly [string, Buffer])[] {
+  /** Returns the entries in a range, in the order of their keys: etcd visits each of them. */
+  visit({ key, range_end: end }: Range): readonly (readonly [string, Buffer])[] {
     const first = decode(key);
     // The range of a single key ends before the next possible key.
     const last = end === undefined ? `${first}\0` : decode(end);

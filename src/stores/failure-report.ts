@@ -1,0 +1,70 @@
+/**
+ * Reports a failure that lasts to operators and to the readiness check.
+ *
+ * For example, a disk is full for an hour, and each of 100 creates a second fails. The log gets one
+ * line when that begins, with its cause, one line for each other cause, at most one a second, and
+ * one line when it is over. Only another attempt can show that it is over: `recent` has the cause
+ * for five seconds after the last one.
+ */
+
+import type { Clock } from '../base/clock.ts';
+import { messageOf, type Log } from '../base/log.ts';
+
+const RECENT_MS = 5_000;
+const LOG_PAUSE_MS = 1_000;
+
+type Details = Readonly<Record<string, string>>;
+
+export class FailureReport {
+  readonly #log: Log;
+  readonly #clock: Pick<Clock, 'now'>;
+  readonly #began: string;
+  readonly #ended: string;
+  #last: { readonly cause: string; readonly at: number } | undefined;
+  /** The details in the log, until the failure is over. */
+  #logged: string | undefined;
+  #loggedAt = -Infinity;
+
+  /** `began` and `ended` are the events in the log. */
+  constructor(log: Log, clock: Pick<Clock, 'now'>, began: string, ended: string) {
+    this.#log = log;
+    this.#clock = clock;
+    this.#began = began;
+    this.#ended = ended;
+  }
+
+  /** The cause of the last failure, if it is recent. */
+  get recent(): string | undefined {
+    const last = this.#last;
+    return last !== undefined && this.#clock.now() - last.at < RECENT_MS ? last.cause : undefined;
+  }
+
+  /** Records a failure, or a success. Other `details` than those in the log are logged, too. */
+  record(cause?: string, details?: Details): void {
+    if (cause === undefined) return this.#clear();
+    const at = this.#clock.now();
+    this.#last = { cause, at };
+    const text = JSON.stringify(details ?? {});
+    if (text === this.#logged || at - this.#loggedAt < LOG_PAUSE_MS) return;
+    this.#logged = text;
+    this.#loggedAt = at;
+    this.#log('error', this.#began, details ?? { cause });
+  }
+
+  #clear(): void {
+    if (this.#logged !== undefined) this.#log('info', this.#ended);
+    this.#last = undefined;
+    this.#logged = undefined;
+  }
+}
+
+/**
+ * Returns the message for clients, which names no path. A message of the system is cut off before
+ * its system call and path. Any other message with a path is for the log only.
+ */
+export function clientMessage(error: unknown): string {
+  const message = messageOf(error);
+  const { syscall } = Object(error) as { readonly syscall?: unknown };
+  const cut = syscall === undefined ? undefined : /^[A-Z0-9]+: [^,]*(?=, )/.exec(message)?.[0];
+  return cut ?? (/(^|\W)[/\\]/.test(message) ? 'the log shows the cause' : message);
+}
