@@ -42,7 +42,7 @@ const BODY = `<noscript><p>This page needs JavaScript; the service does not. The
         <label class="side">Status <select id="filter"><option value="">any</option>
           <option>available</option><option>pending</option><option>sold</option></select></label>
         <label class="side">From id <input id="from" inputmode="numeric" autocomplete="off"></label>
-        <button>Refresh</button></form></div>
+        <button id="refresh" type="button">Refresh</button></form></div>
     ${requestPanel('list-response')}
     <div id="pets" class="stack"><table id="table" hidden><caption id="caption" tabindex="-1"></caption>
       <thead><tr><th scope="col" class="number">Id</th><th scope="col">Name</th>
@@ -55,7 +55,7 @@ const BODY = `<noscript><p>This page needs JavaScript; the service does not. The
   </section>
   <form id="add-form" class="card" aria-labelledby="add-title">
     <h2 id="add-title">Add a pet</h2>
-    <label>Name <input id="name" autocomplete="off"></label>
+    <label>Name <input id="name" autocomplete="off" required></label>
     <label>Category id <input id="category" inputmode="numeric" value="1"></label>
     <label>Status <select id="status"><option value="">none</option><option selected>available
       </option><option>pending</option><option>sold</option></select></label>

@@ -7,7 +7,7 @@
  */
 
 import { parseInt64 } from '../base/int64.ts';
-import { createClient, type NewPet, type Pet, type PetStoreClient } from '../client/client.ts';
+import { createClient, type NewPet, type Pet, type PetStatus } from '../client/client.ts';
 import {
   checkApiKey,
   encodeNewPet,
@@ -17,7 +17,6 @@ import {
   readIdempotencyKey,
 } from '../client/requests.ts';
 import { send } from '../client/send.ts';
-import { isPetStatus, type PetStatus } from '../model/pet.ts';
 import { showName } from './marked-name.ts';
 import { makeRequestPanel, type Element } from './request-panel.ts';
 
@@ -42,7 +41,6 @@ const askAdd = makeRequestPanel('#add-response');
 const askMetrics = makeRequestPanel('#metrics-response');
 /** The API key of the last 200. Only such a key is kept. */
 let accepted = '';
-let isAdding = false;
 /** The address of the next page. */
 let next: string | undefined;
 let newest: bigint | undefined;
@@ -53,7 +51,8 @@ on('#key-form', 'submit', () => [forgetKey(), list({ focusOn: '#key-card summary
 on('#keep', 'change', keepKey);
 on('#forget', 'click', () => [forgetKey(), location.reload()]);
 on('#query', 'change', () => list({ search: readSearch }));
-on('#query', 'submit', () => list());
+on('#query', 'submit', () => undefined);
+on('#refresh', 'click', () => list());
 on('#previous', 'click', () => history.back());
 on('#next', 'click', () => {
   void list({ search: () => new URL(next!).search, page: shownPage() + 1, focusOn: '#caption' });
@@ -110,20 +109,21 @@ function readKey(): string {
   return key;
 }
 
-/** A new client for each request, since the key may have changed. */
-function openClient(fetchShown: typeof fetch): PetStoreClient {
-  return createClient({ baseUrl, apiKey: readKey(), retries: 0, fetch: fetchShown });
+/** Options of one request: the key may change before the next one. */
+function sendOptions(fetchShown: typeof fetch) {
+  return { fetch: fetchShown, apiKey: readKey(), signal: undefined, timeoutMs: 30_000, retries: 0 };
 }
 
 function readStatus(selector: string): PetStatus | undefined {
-  const { value } = find(selector);
-  return isPetStatus(value) ? value : undefined;
+  return (find(selector).value || undefined) as PetStatus | undefined;
 }
 
-function readInt64(selector: string, label: string): bigint {
-  const value = parseInt64(find(selector).value.trim());
-  find(selector).setAttribute('aria-invalid', `${value === undefined}`);
-  if (value === undefined) throw new TypeError(`${label} must be a 64-bit integer`);
+function readInt64(selector: string, label: string, isOptional = false): bigint | undefined {
+  const text = find(selector).value.trim();
+  const value = parseInt64(text);
+  const isInvalid = value === undefined && !(isOptional && text === '');
+  find(selector).setAttribute('aria-invalid', `${isInvalid}`);
+  if (isInvalid) throw new TypeError(`${label} must be a 64-bit integer`);
   return value;
 }
 
@@ -133,7 +133,8 @@ function shownPage(): number {
 
 /** Returns the query that the fields ask for. */
 function readSearch(): string {
-  const after = find('#from').value === '' ? undefined : readInt64('#from', 'From id') - 1n;
+  const from = readInt64('#from', 'From id', true);
+  const after = from === undefined ? undefined : from - 1n;
   return listPetsUrl(baseUrl, { status: readStatus('#filter'), after }).search;
 }
 
@@ -145,11 +146,7 @@ function showQuery(): void {
   if (shownPage() === 1) find('#from').value = after === undefined ? '' : `${after + 1n}`;
 }
 
-interface ListRequest {
-  readonly search?: () => string;
-  readonly page?: number;
-  readonly focusOn?: string;
-}
+type ListRequest = { search?: () => string; page?: number; focusOn?: string };
 
 /** Lists what the page's query asks for, or what `search` returns, which becomes that query. */
 async function list({ search, page = 1, focusOn }: ListRequest = {}): Promise<void> {
@@ -160,9 +157,9 @@ async function list({ search, page = 1, focusOn }: ListRequest = {}): Promise<vo
       history.pushState(page, '', wanted || location.pathname);
       showQuery();
     }
-    key = readKey();
-    const url = `${petsUrl(baseUrl).href}${wanted}`;
-    return { url, response: openClient(fetchShown).listPets(url) };
+    const [url, options] = [`${petsUrl(baseUrl).href}${wanted}`, sendOptions(fetchShown)];
+    key = options.apiKey;
+    return { url, response: createClient({ baseUrl, ...options }).listPets(url) };
   };
   const error = await askList(prepare, (shown) => {
     acceptKey(key);
@@ -205,16 +202,13 @@ function make(tag: string, className: string, text = ''): Element {
   return made;
 }
 
-/** One create at a time. One that is sent again, after a lost response, has the same key. */
+/** A second click, or one after a lost response, sends the same key: the pet is stored once. */
 async function addPet(): Promise<void> {
-  if (isAdding) return;
-  isAdding = true;
-  find('#add-form .main').setAttribute('aria-disabled', 'true');
   let body = '';
   const prepare = (fetchShown: typeof fetch) => {
     const pet = readNewPet();
     body = encodeNewPet(pet);
-    const client = openClient(fetchShown);
+    const client = createClient({ baseUrl, ...sendOptions(fetchShown) });
     const idempotencyKey = keysOfCreates.get(body) ?? readIdempotencyKey(true)!;
     keysOfCreates.set(body, idempotencyKey);
     const response = client.createPet(pet, { idempotencyKey });
@@ -226,20 +220,18 @@ async function addPet(): Promise<void> {
     void list();
     return `Response 201: pet ${id} is stored.`;
   });
-  isAdding = false;
-  find('#add-form .main').setAttribute('aria-disabled', 'false');
 }
 
 function readNewPet(): NewPet {
-  const categoryId = readInt64('#category', 'Category id');
+  const categoryId = readInt64('#category', 'Category id')!;
   return { name: find('#name').value, categoryId, status: readStatus('#status') };
 }
 
 async function showMetrics(): Promise<void> {
   const prepare = (fetchShown: typeof fetch) => {
-    const [url, apiKey] = [new URL('metrics', document.baseURI), readKey()];
-    const options = { fetch: fetchShown, apiKey, signal: undefined, timeoutMs: 30_000, retries: 0 };
-    return { url: url.href, response: send({ operation: 'metrics', url }, options) };
+    const url = new URL('metrics', document.baseURI);
+    const response = send({ operation: 'metrics', url }, sendOptions(fetchShown));
+    return { url: url.href, response };
   };
   await askMetrics(prepare, () => 'Response 200.');
 }

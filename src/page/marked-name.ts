@@ -44,10 +44,13 @@ const make = (tag: string): Element => document.createElement(tag);
 
 function appendMarked(parent: Element, name: string): void {
   for (const [text, odd] of name.matchAll(PARTS)) {
-    const part = make('span');
-    part.textContent = text;
-    if (odd !== undefined) part.setAttribute('data-mark', markOf(odd));
-    parent.append(part);
+    if (odd === undefined) parent.append(text);
+    else {
+      const part = make('span');
+      part.textContent = text;
+      part.setAttribute('data-mark', markOf(odd));
+      parent.append(part);
+    }
   }
 }
 

@@ -42,7 +42,6 @@ input, select, button { font: 1rem/1.5 system-ui, sans-serif; color: inherit; mi
 button { cursor: pointer; font-weight: 600; }
 button:not(.main):hover { border-color: var(--accent); color: var(--accent); }
 button.main { background: var(--accent); border-color: var(--accent); color: var(--on-accent); }
-[aria-disabled='true'] { opacity: 0.6; cursor: default; }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 table { width: 100%; border-collapse: collapse; font-variant-numeric: tabular-nums; }
 caption { text-align: left; padding-bottom: 0.5rem; }
@@ -81,7 +80,7 @@ pre { max-height: 24rem; padding: 0.6875rem 0.875rem; overflow: auto; background
 .reference :is(p, dl, ul):empty { display: none; }
 .reference :is(main p, dd) { max-width: 36rem; } .reference .ends { max-width: none; }
 .reference h2 { margin-bottom: 0.75rem; } .reference main > section { margin-bottom: 1.75rem; }
-h3 { font-size: 1.25rem; } h3 code { font-size: 1.125rem; }
+.reference h2 { font-size: 1.5rem; } h3 { font-size: 1.25rem; } h3 code { font-size: 1.125rem; }
 h4 { font-size: 0.9375rem; margin: 1.25rem 0 0.375rem; }
 .reference h2::first-letter, .contents a::first-letter { text-transform: uppercase; }
 h2 a, h3 a, .contents a { color: inherit; text-decoration: none; }
