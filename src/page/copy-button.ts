@@ -1,6 +1,6 @@
 /** A button that copies the text of an element, or selects it if the browser forbids that. */
 
-import type { Element } from './request-panel.ts';
+import type { Element } from './element.ts';
 
 declare const navigator: { readonly clipboard?: { writeText(text: string): Promise<void> } };
 declare function getSelection(): { selectAllChildren(element: Element): void };

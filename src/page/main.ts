@@ -17,8 +17,9 @@ import {
   readIdempotencyKey,
 } from '../client/requests.ts';
 import { send } from '../client/send.ts';
+import type { Element } from './element.ts';
 import { showName } from './marked-name.ts';
-import { makeRequestPanel, type Element } from './request-panel.ts';
+import { makeRequestPanel } from './request-panel.ts';
 
 declare const document: Element & { baseURI: string; createElement(name: string): Element };
 declare const sessionStorage: Record<string, string>;

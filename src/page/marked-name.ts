@@ -5,7 +5,7 @@
  * the mark of `data-mark` instead.
  */
 
-import type { Element } from './request-panel.ts';
+import type { Element } from './element.ts';
 
 declare const document: { createElement(name: string): Element };
 

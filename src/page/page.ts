@@ -37,7 +37,7 @@ export function pageOperation(path: string, type: string, text: string, name = '
   return { name, method: 'GET', path, needsKey: false, handle: () => response };
 }
 
-/** Allows nothing from other hosts, nothing inline, no markup from texts, no framing, no Referer. */
+/** Allows nothing from other hosts, nothing inline, no markup from texts, no framing. */
 const SAFE_HEADERS: readonly string[] = [
   ...['Cross-Origin-Opener-Policy', 'same-origin', 'Cross-Origin-Resource-Policy', 'same-origin'],
   ...['Referrer-Policy', 'no-referrer', 'Content-Security-Policy'],

@@ -6,7 +6,7 @@
  */
 
 import { copyOnClick } from './copy-button.ts';
-import type { Element } from './request-panel.ts';
+import type { Element } from './element.ts';
 
 declare const document: Element & {
   querySelectorAll(selector: string): Iterable<Element>;
