@@ -5,6 +5,7 @@
 
 import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
+import { createHttpServer } from '../../src/http/http-server.ts';
 import {
   browser,
   inBrowser,
@@ -16,7 +17,7 @@ import {
   untilTrue,
   useBrowser,
 } from '../support/browser/in-browser.ts';
-import { KEY } from '../support/http/service.ts';
+import { KEY, listenFor, openService } from '../support/http/service.ts';
 
 const TAB = '\uE004';
 const ENTER = '\uE007';
@@ -310,15 +311,30 @@ inBrowser('The page keeps a key only if the visitor wants that, and never shows 
   assert.equal(await browser.run('return key.value'), '');
 });
 
-inBrowser('The page sends a kept key to its own base address only', async () => {
-  await openPage();
-  await browser.run(`sessionStorage['petstore-key /other/v1/'] = 'another-key'`);
-  const requested = await requestsOf(() => openPage('/?again'));
+inBrowser('The page sends a kept key to its own base address only', async (t) => {
+  const { app } = await openService(t, { page: true, prefix: '/other' });
+  const both = createHttpServer((request, response) => {
+    const isOther = request.url!.startsWith('/other/');
+    (isOther ? app : service.app).listener(request, response);
+  });
+  const origin = `http://127.0.0.1:${await listenFor(t, both)}`;
+  await browser.open(`${origin}/shop/`);
+  await untilTrue('return !main.hidden');
+  await browser.click('#keep');
+  await useKey(KEY);
+  await says('list', /^Response 200/);
+  const requested = await requestsOf(async () => {
+    await browser.open(`${origin}/other/`);
+    await untilTrue('return !main.hidden');
+  });
+  assert.ok(requested.length > 10);
   assert.deepEqual(
     requested.filter((url) => url.includes('/v1/')),
     [],
   );
-  assert.equal(await browser.run('sessionStorage.clear(); return key.value'), '');
+  assert.equal(await browser.run('return key.value'), '');
+  await browser.open(`${origin}/shop/`);
+  await says('list', /^Response 200/);
 });
 
 inBrowser('A name cannot make the page high, and hides nothing', async () => {
