@@ -1,7 +1,7 @@
 /** Curl lines for a POSIX shell. The API key is in $API_KEY, so that the line can be shared. */
 
 export interface CurlRequest {
-  /** As a word of the shell. */
+  /** For a curl line a word of the shell. */
   readonly url: string;
   readonly needsKey?: boolean;
   readonly idempotencyKey?: string | undefined;

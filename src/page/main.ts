@@ -52,6 +52,7 @@ on('#key-form', 'submit', () => [forgetKey(), list({ focusOn: '#key-card summary
 on('#keep', 'change', keepKey);
 on('#forget', 'click', () => [forgetKey(), location.reload()]);
 on('#query', 'change', () => list({ search: readSearch }));
+// Enter in a field causes both events.
 on('#query', 'submit', () => undefined);
 on('#refresh', 'click', () => list());
 on('#previous', 'click', () => history.back());
@@ -205,18 +206,21 @@ function make(tag: string, className: string, text = ''): Element {
 
 /** A second click, or one after a lost response, sends the same key: the pet is stored once. */
 async function addPet(): Promise<void> {
-  let body = '';
   const prepare = (fetchShown: typeof fetch) => {
     const pet = readNewPet();
-    body = encodeNewPet(pet);
+    const body = encodeNewPet(pet);
     const client = createClient({ baseUrl, ...sendOptions(fetchShown) });
     const idempotencyKey = keysOfCreates.get(body) ?? readIdempotencyKey(true)!;
     keysOfCreates.set(body, idempotencyKey);
     const response = client.createPet(pet, { idempotencyKey });
+    // Also if the panel shows a later create by then. A refused create keeps its key.
+    void response.then(
+      () => keysOfCreates.delete(body),
+      () => undefined,
+    );
     return { url: petsUrl(baseUrl).href, idempotencyKey, body, response };
   };
   await askAdd(prepare, ({ id }) => {
-    keysOfCreates.delete(body);
     [newest, find('#name').value, find('#show').hidden] = [id, '', false];
     void list();
     return `Response 201: pet ${id} is stored.`;
@@ -229,10 +233,12 @@ function readNewPet(): NewPet {
 }
 
 async function showMetrics(): Promise<void> {
+  const url = new URL('metrics', document.baseURI);
   const prepare = (fetchShown: typeof fetch) => {
-    const url = new URL('metrics', document.baseURI);
-    const response = send({ operation: 'metrics', url }, sendOptions(fetchShown));
-    return { url: url.href, response };
+    return {
+      url: url.href,
+      response: send({ operation: 'metrics', url }, sendOptions(fetchShown)),
+    };
   };
   await askMetrics(prepare, () => 'Response 200.');
 }

@@ -6,15 +6,12 @@
 
 import type { PetStoreError } from '../client/pet-store-error.ts';
 import { copyOnClick } from './copy-button.ts';
-import { curlLine, quoted } from './curl-line.ts';
+import { curlLine, quoted, type CurlRequest } from './curl-line.ts';
 import type { Element } from './element.ts';
 
 declare const document: Element;
 
-export interface SentRequest<T> {
-  readonly url: string;
-  readonly idempotencyKey?: string;
-  readonly body?: string;
+export interface SentRequest<T> extends CurlRequest {
   readonly response: Promise<T>;
 }
 
@@ -48,9 +45,9 @@ export function makeRequestPanel(selector: string): Ask {
     };
     [curl.hidden, received.hidden] = [true, true];
     try {
-      const { url, response, ...sent } = prepare(fetchShown);
+      const { response, ...sent } = prepare(fetchShown);
       [words.className, words.textContent] = ['words wait', 'Waiting …'];
-      line.textContent = curlLine({ url: quoted(url), ...sent });
+      line.textContent = curlLine({ ...sent, url: quoted(sent.url) });
       [copy.textContent, curl.hidden] = ['Copy', false];
       const value = await response;
       if (own === last) [words.className, words.textContent] = ['words good', show(value)];
