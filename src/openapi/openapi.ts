@@ -113,7 +113,7 @@ export function describeService(prefix: string): OpenApi {
       [OPENAPI_PATH]: { get: complete(OPENAPI) },
     }),
     components: prefixed(prefix, COMPONENTS),
-    'x-error-codes': ERROR_CODES,
+    'x-error-codes': prefixed(prefix, ERROR_CODES),
   };
 }
 
