@@ -73,8 +73,8 @@ pre { max-height: 24rem; padding: 0.6875rem 0.875rem; overflow: auto; background
   main { grid-template-columns: minmax(0, 1fr) 21rem; }
   #key-card, #more { grid-column: 1 / -1; }
   #key-form { align-items: end; } #key-form label:first-child { flex: 1; }
-  .number { white-space: nowrap; }
 }
+@media (min-width: 40rem) { .number { white-space: nowrap; } }
 @media (min-width: 66rem) { main { grid-template-columns: minmax(0, 1fr) 25rem; } }
 .reference { overflow-wrap: anywhere; } .reference :is(main, .card) { display: block; }
 .reference :is(main p, figure, pre, dl, .card, .sample) { margin-bottom: 0.75rem; }

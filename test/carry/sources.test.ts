@@ -17,7 +17,7 @@ import { assertServes, findNpm, npmEnv, pathWithThisNode, ROOT } from '../suppor
 import { end, startProgram } from '../support/process/process.ts';
 import { KEY, openService } from '../support/http/service.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
-import { needs, run } from '../support/process/program.ts';
+import { needs, run as runProgram } from '../support/process/program.ts';
 
 const canRunSources = Boolean((process.features as { typescript?: unknown }).typescript);
 const needsStripping = {
@@ -53,15 +53,22 @@ test('The conformance kit runs from a clone without an installation', needsStrip
   const service = await openService(t);
   const cwd = checkout(t, START_NEEDS);
   const args = ['scripts/conformance.mjs', `${service.origin}/v1`, '--key', KEY, '--only', '8'];
-  const kit = startProgram(process.execPath, args, { cwd });
-  t.after(() => end(kit, 'SIGKILL'));
-  assert.equal(await kit.exit(), 0, kit.stderr());
+  const run = startProgram(process.execPath, args, { cwd });
+  t.after(() => end(run, 'SIGKILL'));
+  assert.equal(await run.exit(), 0, run.stderr());
 });
 
 test('A clone with the line ends of Windows builds', needs('git'), async (t) => {
   if (!existsSync(join(ROOT, '.git'))) return t.skip('this is not a clone');
   const cwd = join(tempDir(t), 'clone');
-  const clone = run('git', ['clone', '--quiet', '--config', 'core.autocrlf=true', ROOT, cwd]);
+  const clone = runProgram('git', [
+    'clone',
+    '--quiet',
+    '--config',
+    'core.autocrlf=true',
+    ROOT,
+    cwd,
+  ]);
   assert.equal(clone.status, 0, clone.text);
   symlinkSync(join(ROOT, 'node_modules'), join(cwd, 'node_modules'), 'dir');
   const build = startProgram(process.execPath, ['scripts/build.mjs'], { cwd });
