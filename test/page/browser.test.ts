@@ -504,6 +504,15 @@ inBrowser('Without JavaScript the page links to the reference, also for paper', 
   }
 });
 
+inBrowser('On paper the page has the pets, without forms and requests', async (t) => {
+  await openPets();
+  t.after(() => browser.command('Emulation.setEmulatedMedia', { media: '' }));
+  await browser.command('Emulation.setEmulatedMedia', { media: 'print' });
+  const shown = `return ['#table', 'form', 'button', '.curl', '#key-card', '#more'].map((selector) =>
+    [...document.querySelectorAll(selector)].some((element) => element.offsetHeight > 0))`;
+  assert.deepEqual(await browser.run(shown), [true, false, false, false, false, false]);
+});
+
 inBrowser('“Try it” leads to the page and the panel of that operation', async () => {
   for (const [operation, panel] of [
     ['listPets', 'list'],
