@@ -29,8 +29,7 @@ export async function stopServer(
   await allAccepted(server, drainMs * ACCEPTING);
   // node:http's own close would also cut off slow readers, and stop the timeouts of headers and
   // requests. The server of Bun has no other.
-  const isNetServer = Object(server) instanceof NetServer;
-  const { close }: NetServer = isNetServer ? NetServer.prototype : server;
+  const { close }: NetServer = Object(server) instanceof NetServer ? NetServer.prototype : server;
   const closed = new Promise<void>((resolve) => {
     close.call(server, () => resolve());
   });

@@ -1,4 +1,6 @@
-/** What the page uses of the DOM. The compiler's DOM types would declare `name` globally. */
+/** What page and reference have in common in the browser: the type of an element, a copy button. */
+
+/** What they use of the DOM. The compiler's DOM types would declare `name` globally. */
 export interface Element {
   textContent: string;
   className: string;
@@ -14,4 +16,21 @@ export interface Element {
   setAttribute(name: string, value: string): void;
   addEventListener(type: string, listener: (event: { preventDefault(): void }) => void): void;
   focus(): void;
+}
+
+declare const navigator: { readonly clipboard?: { writeText(text: string): Promise<void> } };
+declare function getSelection(): { selectAllChildren(element: Element): void };
+
+/** Lets the button copy the text of an element, or select it if the browser forbids that. */
+export function copyOnClick(button: Element, source: Element): void {
+  button.addEventListener('click', async () => {
+    try {
+      // Without https, a page from another machine has no clipboard.
+      await navigator.clipboard!.writeText(source.textContent);
+      button.textContent = 'Copied';
+    } catch {
+      getSelection().selectAllChildren(source);
+      button.textContent = 'Selected: copy it by hand';
+    }
+  });
 }

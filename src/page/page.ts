@@ -15,7 +15,7 @@ import { PAGE_STYLE } from './style.ts';
 
 /** The modules of page and reference, with all that they import, by their path below `src`. */
 export const PAGE_MODULES: readonly string[] = [
-  ...['page/main', 'page/request-panel', 'page/marked-name', 'page/copy-button'],
+  ...['page/main', 'page/request-panel', 'page/marked-name', 'page/element'],
   ...['base/int64', 'base/quote', 'client/retry-delay'],
   ...['base/exact-json', 'base/link-header', 'client/client', 'client/send', 'model/stringify-pet'],
   ...['page/reference', 'page/curl-line'],

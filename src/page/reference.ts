@@ -5,8 +5,7 @@
  * that table on a phone.
  */
 
-import { copyOnClick } from './copy-button.ts';
-import type { Element } from './element.ts';
+import { copyOnClick, type Element } from './element.ts';
 
 declare const document: Element & {
   querySelectorAll(selector: string): Iterable<Element>;

@@ -5,9 +5,8 @@
  */
 
 import type { PetStoreError } from '../client/pet-store-error.ts';
-import { copyOnClick } from './copy-button.ts';
 import { curlLine, quoted, type CurlRequest } from './curl-line.ts';
-import type { Element } from './element.ts';
+import { copyOnClick, type Element } from './element.ts';
 
 declare const document: Element;
 

@@ -477,7 +477,7 @@ inBrowser('The reference loads its own files only, and shows the address it has'
     await openReference();
     await until(async () => (await browser.run(isOpen)) === false);
   });
-  const paths = ['docs', 'page/page/copy-button.js', 'page/page/reference.js', 'page/style.css'];
+  const paths = ['docs', 'page/page/element.js', 'page/page/reference.js', 'page/style.css'];
   const expected = paths.map((path) => `${service.origin}/shop/${path}`);
   assert.deepEqual([...requested].sort(), expected);
 });
