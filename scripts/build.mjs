@@ -101,7 +101,9 @@ export function runNpm(args) {
 
 /** Runs a command in the project's folder and shows its output. Returns true if it succeeds. */
 export function run(command, args) {
-  const { status, error } = spawnSync(command, args, { cwd: root, stdio: 'inherit' });
+  // On Windows npm is a script, npm.cmd, which only a shell runs.
+  const shell = process.platform === 'win32' && command === 'npm';
+  const { status, error } = spawnSync(command, args, { cwd: root, stdio: 'inherit', shell });
   if (error !== undefined) console.error(error.message);
   return status === 0;
 }

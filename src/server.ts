@@ -244,8 +244,8 @@ function stopOnSignals(
     isStopping = true;
     void stopAndExit(app, server, 1);
   });
-  process.on('SIGTERM', onSignal);
-  process.on('SIGINT', onSignal);
+  // Windows has no SIGTERM from another process, but SIGBREAK: Ctrl+Break.
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGBREAK']) process.on(signal, onSignal);
   return { onSignal, isStopping: () => isStopping };
 }
 

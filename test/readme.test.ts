@@ -1,7 +1,8 @@
 /** The pages: their files, links and commands exist, and the reading order and tables are true. */
 
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { existsSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { OPTION_NAMES } from '../src/app-options.ts';
@@ -9,6 +10,7 @@ import { VERSION } from '../src/base/version.ts';
 import { flagOf, PROCESS_SETTINGS } from '../src/config.ts';
 import { STATUS_OF_CODE } from '../src/http/api-error.ts';
 import { checksOf } from '../src/kit/checks.ts';
+import { blockOf } from './support/browser/page-block.ts';
 import { tempDir } from './support/disk/temp-dir.ts';
 import { freePort } from './support/http/service.ts';
 import { needs, run } from './support/process/program.ts';
@@ -99,7 +101,7 @@ test('Each picture is small, and the README shows it', () => {
     paths.sort(),
     pictures.map((name) => `scripts/pictures/${name}`),
   );
-  for (const name of pictures) assert.ok(statSync(join(folder, name)).size <= 60_000, name);
+  for (const name of pictures) assert.ok(statSync(join(folder, name)).size <= 90_000, name);
   const drawing = readText('scripts/pictures/create.svg');
   const rooms = [...drawing.matchAll(/\b([a-z]+)\/(?=[ <])/g)].map(([, room]) => room!);
   assert.ok(rooms.length >= 4);
@@ -160,7 +162,8 @@ test('The table of options has every option of an app', () => {
 });
 
 const RECIPE =
-  /```sh\n(PETSTORE_API_KEYS=[^]*?)```/.exec(pages.get('src/client/README.md') ?? '')?.[1] ?? '';
+  /```sh\n(PETSTORE_API_KEYS=test [^]*?)```/.exec(pages.get('src/client/mocking.md') ?? '')?.[1] ??
+  '';
 
 for (const [what, env, code] of [
   ['has the exit code of the tests', {}, 7],
@@ -179,6 +182,23 @@ for (const [what, env, code] of [
     assert.equal(status, code, text);
   });
 }
+
+test('The first commands of the README, pasted, add a pet', needs('curl'), async (t) => {
+  const folder = tempDir(t);
+  for (const name of ['package.json', 'scripts']) symlinkSync(join(ROOT, name), join(folder, name));
+  const port = String(await freePort());
+  const PATH = `${dirname(process.execPath)}:${process.env['PATH'] ?? ''}`;
+  const script = blockOf('README.md', 'sh').replaceAll('8080', port);
+  // In a process group of its own, since a signal to npm does not reach the service.
+  const options = { cwd: folder, env: { PATH, PORT: port, HOME: folder }, detached: true };
+  const shell = spawn('sh', ['-c', script], { ...options, stdio: ['ignore', 'pipe', 'ignore'] });
+  t.after(() => process.kill(-shell.pid!, 'SIGKILL'));
+  const pet = '{"id":1,"name":"Rex","categoryId":1}';
+  let printed = '';
+  for await (const chunk of shell.stdout!) if ((printed += String(chunk)).includes(pet)) break;
+  assert.ok(printed.includes(pet), printed);
+  assert.ok(readme.includes(`The response is \`${pet}\``));
+});
 
 test('The pages name the version of package.json', () => {
   const all = [...pages.values()].join('\n');

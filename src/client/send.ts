@@ -14,7 +14,7 @@ import { PetStoreError } from './pet-store-error.ts';
 import { retryDelayMs, wait } from './retry-delay.ts';
 
 export interface PetStoreRequest {
-  readonly operation: 'listPets' | 'createPet' | 'getPet';
+  readonly operation: 'listPets' | 'createPet' | 'getPet' | 'metrics';
   readonly url: URL;
   /** The NewPet of a POST. A request without a body is a GET. */
   readonly body?: string;

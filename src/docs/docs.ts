@@ -1,6 +1,6 @@
 /**
  * The reference for people: `GET /docs`. It is rendered once, at start, from the description that
- * `GET /openapi.json` serves. It needs no API key. Its script only puts in the service's address.
+ * `GET /openapi.json` serves. It needs no API key.
  */
 
 import type { Operation } from '../http/operation.ts';
@@ -16,7 +16,7 @@ export function docsOperation(description: OpenApi): Operation {
     address: 'docs',
     title: 'Petstore reference',
     intro: 'Every operation, parameter, response, schema and error code of this service.',
-    script: 'address',
+    script: 'reference',
     body: referenceBody(description),
   });
   return pageOperation(DOCS_PATH, 'text/html', text, 'docs');

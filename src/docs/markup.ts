@@ -47,3 +47,13 @@ export function inline(text: string): Markup {
 export function code(text: string): Markup {
   return { html: markup`<code>${text}</code>`.html.replaceAll('_', '_<wbr>') };
 }
+
+/**
+ * An example to copy, below the name of its language. With `isChosen` it is one of two, of which
+ * the reader chooses the language.
+ */
+export function sample(language: string, text: Markup, isChosen: boolean): Markup {
+  const names = `sample ${language.toLowerCase()}-sample${isChosen ? ' or' : ''}`;
+  return markup`<div class="${names}"><p class="row ends"><span class="hint">${language}</span></p>
+<pre>${text}</pre></div>`;
+}

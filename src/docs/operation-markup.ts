@@ -1,13 +1,13 @@
 /**
- * One operation of the description: its parameters, body and responses, and a curl line. The line
+ * One operation of the description: its parameters, body and responses, and examples. The curl line
  * has the service's address and the API key as shell variables: the address depends on how a reader
  * reaches the service, and a line without the key can be shared.
  */
 
-import { quoted } from '../page/curl-line.ts';
+import { curlLine } from '../page/curl-line.ts';
 import { PANEL_IDS } from '../page/html.ts';
 import type * as api from '../openapi/types.ts';
-import { code, inline, markup, NOTHING, prose, type Markup } from './markup.ts';
+import { code, inline, markup, NOTHING, prose, sample, type Markup } from './markup.ts';
 import { entry, presence, refLink, schemaFacts } from './schema-markup.ts';
 
 export interface DescribedOperation {
@@ -38,15 +38,15 @@ export function operationSection(described: DescribedOperation, shared: Response
   const { operationId: id, parameters = [], requestBody } = operation;
   return markup`
 <section class="card" id="${id}">
-<h3><a href="#${id}">${operation.summary}</a>${operation.deprecated ? DEPRECATED : NOTHING}</h3>
-<p><b>${method}</b> ${code(path)}</p>
+<h3><a href="#${id}">${method} ${code(path)}</a>${operation.deprecated ? DEPRECATED : NOTHING}</h3>
+<p><b>${operation.summary}</b></p>
 <p class="hint">${id} · ${needsKey ? NEEDS_KEY : 'needs no API key'}</p>
 ${prose(operation.description)}
 ${parameters.length === 0 ? NOTHING : markup`<h4>Parameters</h4>`}
 <dl>${parameters.map((parameter) => parameterEntry(id, parameter))}</dl>
 ${requestBody === undefined ? NOTHING : bodyOf(requestBody)}
-<h4>With curl</h4>
-<pre>${curlLine(described)}</pre>
+<h4>Example</h4>
+${samples(described)}
 ${tryIt(described)}
 <h4>Responses</h4>
 ${Object.entries(operation.responses).map(([status, response]) => {
@@ -109,14 +109,30 @@ function contentOf(content: api.Named<api.MediaType>): Markup {
   return markup`${Object.entries(content).map(([type, { schema, examples = {} }]) => {
     const bodies = Object.entries(examples).map(
       ([name, { value }]) => markup`<figure><figcaption class="hint">${name}</figcaption>
-<pre>${JSON.stringify(value)}</pre></figure>`,
+<pre>${JSON.stringify(value, null, 2)}</pre></figure>`,
     );
     return markup`<p class="hint">${type} · ${schemaFacts(schema)}</p>${bodies}`;
   })}`;
 }
 
-/** Returns a line for a POSIX shell, with the operation's examples but no header parameters. */
-function curlLine({ path, needsKey, operation }: DescribedOperation): string {
+/** Calls of the client with the examples of the description. */
+const CLIENT_CALLS: Readonly<Record<string, string>> = {
+  listPets: "const { pets, next } = await client.listPets({ limit: 20, status: 'available' });",
+  createPet: `const pet = await client.createPet(
+  { name: 'Rex', categoryId: 7, status: 'available' },
+  { idempotencyKey: true },
+);`,
+  getPet: 'const pet = await client.getPet(1);',
+};
+
+function samples(described: DescribedOperation): Markup {
+  const call = CLIENT_CALLS[described.operation.operationId];
+  const curl = sample('curl', markup`${exampleLine(described)}`, call !== undefined);
+  return call === undefined ? curl : markup`${curl}${sample('JavaScript', markup`${call}`, true)}`;
+}
+
+/** Returns a curl line with the operation's examples but no header parameters. */
+function exampleLine({ path, needsKey, operation }: DescribedOperation): string {
   const { parameters = [], requestBody } = operation;
   const query: string[] = [];
   let filled = path;
@@ -125,13 +141,10 @@ function curlLine({ path, needsKey, operation }: DescribedOperation): string {
     if (where === 'query') query.push(`${name}=${encodeURIComponent(example)}`);
     if (where === 'path') filled = filled.replace(`{${name}}`, encodeURIComponent(example));
   }
-  const parts = needsKey ? ['-H "Authorization: Bearer $API_KEY"'] : [];
-  for (const [type, { examples = {} }] of Object.entries(requestBody?.content ?? {})) {
-    const body = JSON.stringify(Object.values(examples)[0]?.value);
-    parts.push(`-H 'Content-Type: ${type}'`, `-d ${quoted(body)}`);
-  }
-  parts.push(`"$PETSTORE${filled}${query.length === 0 ? '' : `?${query.join('&')}`}"`);
-  return `curl ${parts.join(' \\\n  ')}`;
+  const { examples = {} } = requestBody?.content['application/json'] ?? {};
+  const [example] = Object.values(examples);
+  const url = `"$PETSTORE${filled}${query.length === 0 ? '' : `?${query.join('&')}`}"`;
+  return curlLine({ url, needsKey, body: example && JSON.stringify(example.value) });
 }
 
 /** Links the page's panel for the operation, or the path itself if it needs no API key. */

@@ -3,8 +3,9 @@
  * it. Each part has an anchor, and its heading links to it.
  */
 
+import { BASE_PATH } from '../api/paths.ts';
 import type { OpenApi, Tag } from '../openapi/types.ts';
-import { code, inline, markup, prose, type Markup } from './markup.ts';
+import { code, inline, markup, prose, sample, type Markup } from './markup.ts';
 import { describedOperations, operationSection, responseMarkup } from './operation-markup.ts';
 import { schemaSections } from './schema-markup.ts';
 
@@ -32,8 +33,9 @@ export function referenceBody(description: OpenApi): string {
     { title: 'Error codes', text: errorCodes(description) },
   ];
   return markup`<div class="reference">
-<nav class="contents" aria-label="Contents"><ul>${chapters.map(contentsEntry)}</ul></nav>
-<main>${chapters.map(chapterSection)}</main>
+<details class="contents" open><summary>Contents</summary>
+<nav aria-label="Contents"><ul>${chapters.map(contentsEntry)}</ul></nav></details>
+<main id="main">${chapters.map(chapterSection)}</main>
 </div>
 `.html;
 }
@@ -53,13 +55,26 @@ function chapterSection({ title, text }: Chapter): Markup {
 ${text}</section>`;
 }
 
+/** With its quotes: a test takes the text `from '…'` for an import of this file. */
+const CLIENT_MODULE = "'petstore/client'";
+
 function facts({ openapi, info, servers }: OpenApi): Markup {
   const { title, version, license, contact } = info;
+  const basePath = `${servers[0]!.url.replace(/\/$/, '')}${BASE_PATH}`;
   const from = servers.map(({ url, description }) => markup`server ${code(url)}: ${description}`);
-  return markup`<p>The curl lines below need the service’s address, without a slash at its end, and an
-API key:</p>
-<pre>PETSTORE=<span id="address">'http://127.0.0.1:8080'</span>
-API_KEY='…'</pre>
+  const address = markup`<span class="address">http://127.0.0.1:8080</span>`;
+  return markup`<fieldset class="row"><legend>Examples for</legend>
+<label class="side"><input id="as-curl" type="radio" name="language" checked>curl</label>
+<label class="side"><input id="as-javascript" type="radio" name="language">JavaScript</label></fieldset>
+${sample('curl', markup`PETSTORE='${address}'\nAPI_KEY='…'`, true)}
+${sample(
+  'JavaScript',
+  markup`import { createClient } from ${CLIENT_MODULE};
+
+const baseUrl = '${address}${basePath}';
+const client = createClient({ baseUrl, apiKey: '…' });`,
+  true,
+)}
 <p class="hint">${title} ${version} · <a href="openapi.json">OpenAPI ${openapi}</a> ·
 ${from} · license ${license.identifier} · contact: ${contact.name}</p>`;
 }

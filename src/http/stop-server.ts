@@ -28,9 +28,10 @@ export async function stopServer(
   const cut = setTimeout(() => closeAll(server), drainMs);
   await allAccepted(server, drainMs * ACCEPTING);
   // node:http's own close would also cut off slow readers, and stop the timeouts of headers and
-  // requests.
+  // requests. The server of Bun has no other.
+  const { close }: NetServer = Object(server) instanceof NetServer ? NetServer.prototype : server;
   const closed = new Promise<void>((resolve) => {
-    NetServer.prototype.close.call(server, () => resolve());
+    close.call(server, () => resolve());
   });
   drain();
   await Promise.race([closed, sleep(ARRIVAL_MS)]);

@@ -35,7 +35,7 @@ import { DEFAULT_LIMIT, MAX_LIMIT } from '../api/read-parameters.ts';
 
 export const OPENAPI_PATH = '/openapi.json';
 
-/** GET /openapi.json, which needs no API key. Its examples are those of an app without a prefix. */
+/** GET /openapi.json, which needs no API key. */
 export function openapiOperation(prefix: string): Operation {
   const response = jsonResponse(200, stringifyExactJson(describeService(prefix)));
   return {
@@ -104,17 +104,26 @@ export function describeService(prefix: string): OpenApi {
     // Relative to the host that serves this. Many tools read servers only at the top level.
     servers: [{ url: prefix || '/', description: SERVER }],
     security: [{ apiKey: [] }],
-    paths: {
+    paths: prefixed(prefix, {
       [PETS_PATH]: { get: complete(LIST_PETS), post: complete(CREATE_PET) },
       [PET_PATH]: { get: complete(GET_PET) },
       '/livez': { get: complete(LIVEZ) },
       '/readyz': { get: complete(READYZ) },
       '/metrics': { get: complete(METRICS) },
       [OPENAPI_PATH]: { get: complete(OPENAPI) },
-    },
-    components: COMPONENTS,
-    'x-error-codes': ERROR_CODES,
+    }),
+    components: prefixed(prefix, COMPONENTS),
+    'x-error-codes': prefixed(prefix, ERROR_CODES),
   };
+}
+
+/** Returns a copy in which the prefix is before each path of an example. No key changes. */
+function prefixed<T>(prefix: string, part: T): T {
+  if (typeof part === 'string') return part.replaceAll(PETS_PATH, `${prefix}${PETS_PATH}`) as T;
+  if (typeof part !== 'object' || part === null) return part;
+  if (Array.isArray(part)) return part.map((item: unknown) => prefixed(prefix, item)) as T;
+  const members = Object.entries(part).map(([key, member]) => [key, prefixed(prefix, member)]);
+  return Object.fromEntries(members) as T;
 }
 
 /** Adds the responses that operations have in common. An operation's own take precedence. */

@@ -28,6 +28,7 @@ export function htmlDocument({ address, title, intro, script, body }: HtmlDocume
 <title>${title}</title>
 <link rel="icon" href="data:,"><link rel="stylesheet" href="page/style.css">
 <script type="module" src="page/page/${script}${SUFFIX}"></script>
+<a class="skip" href="#main">Skip to the content</a>
 <header>
   <nav class="row ends" aria-label="Petstore">
     ${link('./', 'Pets')} ${link('docs', 'Reference')} ${link('openapi.json', 'openapi.json')}

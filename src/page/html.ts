@@ -6,10 +6,12 @@
 
 import { htmlDocument } from './html-document.ts';
 
-const requestPanel = (id: string): string => `<div id="${id}">
+const requestPanel = (id: string, open = ''): string => `<div id="${id}">
       <p class="words" role="status" tabindex="-1"></p>
       <div class="curl" hidden><p class="row ends"><span class="hint">The same with curl</span>
-        <button type="button">Copy</button></p><pre tabindex="0"><code></code></pre></div></div>`;
+        <button type="button">Copy</button></p><pre tabindex="0"><code></code></pre></div>
+      <details class="received" hidden${open}><summary>The response as it arrived</summary>
+        <pre tabindex="0"></pre></details></div>`;
 
 /** The id of the page's panel for an operation, by operationId: the target of “Try it”. */
 export const PANEL_IDS: Readonly<Record<string, string>> = {
@@ -22,16 +24,25 @@ const BODY = `<noscript><p>This page needs JavaScript; the service does not. The
   curl line for each operation.</p></noscript>
 <p id="start">Loading. If this text stays, the page’s module did not load: reload the page.</p>
 <main id="main" hidden>
-  <form id="key-form" class="card">
-    <label>API key: the key itself, not its sha256: digest
-      <input id="key" type="password" autocomplete="off" spellcheck="false"></label>
-    <label class="side"><input id="keep" type="checkbox"> Keep it until this tab is closed</label>
-    <button class="main">Use this key</button>
-  </form>
+  <details id="key-card" class="card" open>
+    <summary>API key <span id="key-state" class="hint"></span></summary>
+    <form id="key-form" class="row">
+      <label>The key itself, not its sha256: digest
+        <input id="key" type="password" autocomplete="off" spellcheck="false"></label>
+      <button class="main">Use this key</button>
+      <label class="side"><input id="keep" type="checkbox"> Keep it in this tab</label>
+      <button id="forget" type="button">Forget it</button>
+    </form>
+    <p class="hint">If no key is configured, the service makes one at each start, and prints it in the
+      terminal. Otherwise whoever runs the service has the keys.</p>
+  </details>
   <section id="list" class="card" aria-labelledby="list-title">
-    <div class="row ends"><h2 id="list-title">Pets</h2><label class="side">Status
-      <select id="filter"><option value="">any</option><option>available</option>
-      <option>pending</option><option>sold</option></select></label></div>
+    <div class="row ends"><h2 id="list-title">Pets</h2>
+      <form id="query" class="row">
+        <label class="side">Status <select id="filter"><option value="">any</option>
+          <option>available</option><option>pending</option><option>sold</option></select></label>
+        <label class="side">From id <input id="from" inputmode="numeric" autocomplete="off"></label>
+        <button id="refresh" type="button">Refresh</button></form></div>
     ${requestPanel('list-response')}
     <div id="pets" class="stack"><table id="table" hidden><caption id="caption" tabindex="-1"></caption>
       <thead><tr><th scope="col" class="number">Id</th><th scope="col">Name</th>
@@ -44,18 +55,20 @@ const BODY = `<noscript><p>This page needs JavaScript; the service does not. The
   </section>
   <form id="add-form" class="card" aria-labelledby="add-title">
     <h2 id="add-title">Add a pet</h2>
-    <label>Name <input id="name" autocomplete="off"></label>
+    <label>Name <input id="name" autocomplete="off" required></label>
     <label>Category id <input id="category" inputmode="numeric" value="1"></label>
     <label>Status <select id="status"><option value="">none</option><option selected>available
       </option><option>pending</option><option>sold</option></select></label>
     <button class="main">Add the pet</button>
+    <p class="hint">If the response is lost, add it again: the Idempotency-Key stays the same, so the
+      pet is stored once.</p>
     ${requestPanel('add-response')}
+    <button id="show" type="button" hidden>Show it in the list</button>
   </form>
   <section id="more" class="card" aria-labelledby="more-title">
     <div class="row ends"><h2 id="more-title">Metrics</h2>
       <button id="metrics" type="button">Show the metrics</button></div>
-    ${requestPanel('metrics-response')}
-    <pre id="metrics-text" role="region" tabindex="0" aria-label="Text of the metrics" hidden></pre>
+    ${requestPanel('metrics-response', ' open')}
   </section>
 </main>
 `;

@@ -1,43 +1,75 @@
 /**
  * The page's module, which runs in the browser. It uses the typed client, so that an int64 is exact
  * here, too. The API key stays in memory, or in the tab's sessionStorage if the visitor wants that,
- * and is never in an address. Data from the service is inserted as text, never as markup. Nothing
- * is retried automatically, so that each response belongs to one request.
+ * and is never in an address. The page's own query is the query of the list, so that reload and
+ * Back keep it. Data from the service is inserted as text, never as markup. Nothing is retried
+ * automatically, so that each response belongs to one request.
  */
 
 import { parseInt64 } from '../base/int64.ts';
-import { errorFrom } from '../client/responses.ts';
-import { createClient, type NewPet, type Pet } from '../client/client.ts';
-import { encodeNewPet, listPetsUrl, petsUrl, readBaseUrl } from '../client/requests.ts';
-import { isPetStatus, type PetStatus } from '../model/pet.ts';
-import { makeRequestPanel, type Element } from './request-panel.ts';
+import { createClient, type NewPet, type Pet, type PetStatus } from '../client/client.ts';
+import {
+  checkApiKey,
+  encodeNewPet,
+  listPetsUrl,
+  petsUrl,
+  readBaseUrl,
+  readIdempotencyKey,
+} from '../client/requests.ts';
+import { send } from '../client/send.ts';
+import type { Element } from './element.ts';
+import { showName } from './marked-name.ts';
+import { makeRequestPanel } from './request-panel.ts';
 
 declare const document: Element & { baseURI: string; createElement(name: string): Element };
 declare const sessionStorage: Record<string, string>;
+declare const location: { readonly search: string; readonly pathname: string; reload(): void };
+/** Its state is the number of the shown page, counted from the one that the visitor asked for. */
+declare const history: {
+  readonly state: number | null;
+  pushState(state: number, unused: string, url: string): void;
+  back(): void;
+};
+declare function addEventListener(type: string, listener: () => void): void;
 
 const find = (selector: string): Element => document.querySelector(selector);
 const baseUrl = readBaseUrl(new URL('v1', document.baseURI));
-/** A new client for each request, since the key may have changed. */
-const client = () => createClient({ baseUrl, apiKey: readKey(), retries: 0 });
+const storage = openStorage();
+/** The services of one origin, each with its prefix, share the tab's storage. */
+const STORED_KEY = `petstore-key ${baseUrl.pathname}`;
 const askList = makeRequestPanel('#list-response');
 const askAdd = makeRequestPanel('#add-response');
 const askMetrics = makeRequestPanel('#metrics-response');
-/** The addresses of the pages up to the shown one, and of the next page. */
-let pages: readonly string[] = [];
+/** The API key of the last 200. Only such a key is kept. */
+let accepted = '';
+/** The address of the next page. */
 let next: string | undefined;
 let newest: bigint | undefined;
+/** The idempotency key of each create without a response that says it is stored, by its body. */
+const keysOfCreates = new Map<string, string>();
 
-on('#key-form', 'submit', () => [(find('#pets').hidden = true), list(), keepKey()]);
+on('#key-form', 'submit', () => [forgetKey(), list({ focusOn: '#key-card summary' })]);
 on('#keep', 'change', keepKey);
-on('#filter', 'change', () => list());
-on('#previous', 'click', () => list(pages.slice(0, -1), '#caption'));
-on('#next', 'click', () => list([...pages, next!], '#caption'));
+on('#forget', 'click', () => [forgetKey(), location.reload()]);
+on('#query', 'change', () => list({ search: readSearch }));
+// Enter in a field causes both events.
+on('#query', 'submit', () => undefined);
+on('#refresh', 'click', () => list());
+on('#previous', 'click', () => history.back());
+on('#next', 'click', () => {
+  void list({ search: () => new URL(next!).search, page: shownPage() + 1, focusOn: '#caption' });
+});
 on('#add-form', 'submit', addPet);
+on('#show', 'click', () => {
+  const search = (): string => listPetsUrl(baseUrl, { after: newest! - 1n }).search;
+  void list({ search, focusOn: '#caption' });
+});
 on('#metrics', 'click', showMetrics);
+addEventListener('popstate', () => [showQuery(), list({ focusOn: '#caption' })]);
 [find('#start').hidden, find('#main').hidden] = [true, false];
-// Last, since a browser that blocks storage throws here.
-if (sessionStorage['petstore-key'] !== undefined) {
-  [find('#key').value, find('#keep').checked] = [sessionStorage['petstore-key'], true];
+showQuery();
+if (storage[STORED_KEY] !== undefined) {
+  [find('#key').value, find('#keep').checked] = [storage[STORED_KEY], true];
   void list();
 }
 
@@ -45,54 +77,126 @@ function on(selector: string, event: string, act: () => unknown): void {
   find(selector).addEventListener(event, (happened) => [happened.preventDefault(), act()]);
 }
 
+/** A browser that blocks storage throws. */
+function openStorage(): Record<string, string> {
+  try {
+    return sessionStorage;
+  } catch {
+    return {};
+  }
+}
+
 function keepKey(): void {
-  if (find('#keep').checked) sessionStorage['petstore-key'] = find('#key').value;
-  else delete sessionStorage['petstore-key'];
+  if (find('#keep').checked && accepted !== '') storage[STORED_KEY] = accepted;
+  else delete storage[STORED_KEY];
+}
+
+function forgetKey(): void {
+  accepted = '';
+  keepKey();
+  [find('#key-state').textContent, find('#key-card').open, find('#pets').hidden] = ['', true, true];
+}
+
+function acceptKey(key: string): void {
+  if (key === accepted) return;
+  accepted = key;
+  keepKey();
+  [find('#key-state').textContent, find('#key-card').open] = ['accepted', false];
 }
 
 function readKey(): string {
   const key = find('#key').value.trim();
   if (key === '') throw new TypeError('Enter an API key first');
+  checkApiKey(key);
   return key;
 }
 
-function readStatus(selector: string): PetStatus | undefined {
-  const { value } = find(selector);
-  return isPetStatus(value) ? value : undefined;
+/** Options of one request: the key may change before the next one. */
+function sendOptions(fetchShown: typeof fetch) {
+  return { fetch: fetchShown, apiKey: readKey(), signal: undefined, timeoutMs: 30_000, retries: 0 };
 }
 
-/** `wanted` has the addresses of the pages up to the one to show. Without any: the first page. */
-async function list(wanted: readonly string[] = [], focusOn?: string): Promise<void> {
-  const url = wanted.at(-1) ?? listPetsUrl(baseUrl, { status: readStatus('#filter') }).href;
-  const prepare = () => ({ url, response: client().listPets(url) });
-  await askList(prepare, (page) => {
-    [pages, next] = [wanted.length === 0 ? [url] : wanted, page.next];
-    showPets(page.pets);
+function readStatus(selector: string): PetStatus | undefined {
+  return (find(selector).value || undefined) as PetStatus | undefined;
+}
+
+function readInt64(selector: string, label: string, isOptional = false): bigint | undefined {
+  const text = find(selector).value.trim();
+  const value = parseInt64(text);
+  const isInvalid = value === undefined && !(isOptional && text === '');
+  find(selector).setAttribute('aria-invalid', `${isInvalid}`);
+  if (isInvalid) throw new TypeError(`${label} must be a 64-bit integer`);
+  return value;
+}
+
+function shownPage(): number {
+  return history.state ?? 1;
+}
+
+/** Returns the query that the fields ask for. */
+function readSearch(): string {
+  const from = readInt64('#from', 'From id', true);
+  const after = from === undefined ? undefined : from - 1n;
+  return listPetsUrl(baseUrl, { status: readStatus('#filter'), after }).search;
+}
+
+/** Shows the page's query in the fields: “From id” is where page 1 begins. */
+function showQuery(): void {
+  const query = new URLSearchParams(location.search);
+  const after = parseInt64(query.get('after') ?? '');
+  find('#filter').value = query.get('status') ?? '';
+  if (shownPage() === 1) find('#from').value = after === undefined ? '' : `${after + 1n}`;
+}
+
+type ListRequest = { search?: () => string; page?: number; focusOn?: string };
+
+/** Lists what the page's query asks for, or what `search` returns, which becomes that query. */
+async function list({ search, page = 1, focusOn }: ListRequest = {}): Promise<void> {
+  let key = '';
+  const prepare = (fetchShown: typeof fetch) => {
+    const wanted = search?.() ?? location.search;
+    if (wanted !== location.search) {
+      history.pushState(page, '', wanted || location.pathname);
+      showQuery();
+    }
+    const [url, options] = [`${petsUrl(baseUrl).href}${wanted}`, sendOptions(fetchShown)];
+    key = options.apiKey;
+    return { url, response: createClient({ baseUrl, ...options }).listPets(url) };
+  };
+  const error = await askList(prepare, (shown) => {
+    acceptKey(key);
+    next = shown.next;
+    showPets(shown.pets);
     if (focusOn !== undefined) find(focusOn).focus();
-    const count = page.pets.length === 1 ? '1 pet' : `${page.pets.length} pets`;
+    const count = shown.pets.length === 1 ? '1 pet' : `${shown.pets.length} pets`;
     return `Response 200: ${count}${next === undefined ? '' : ', and there are more'}.`;
   });
+  if (error !== undefined) find('#pets').hidden = true;
+  if (error?.status === 401) forgetKey();
 }
 
 function showPets(pets: readonly Pet[]): void {
-  const [isEmpty, status] = [pets.length === 0, readStatus('#filter') ?? ''];
+  const [isEmpty, status, from] = [pets.length === 0, find('#filter').value, find('#from').value];
   find('#pets').hidden = false;
   find('#rows').replaceChildren(...pets.map(rowOf));
-  find('#caption').textContent = `Page ${pages.length}, by id`;
+  find('#caption').textContent = `Page ${shownPage()}, by id`;
   find('#empty').textContent =
-    status === '' ? 'There are no pets yet: add one.' : `No pet is ${status}.`;
+    status + from === ''
+      ? 'There are no pets yet: add one.'
+      : `No pet ${from && `with an id from ${from} on `}${status ? `is ${status}` : 'exists'}.`;
   [find('#table').hidden, find('#empty').hidden] = [isEmpty, !isEmpty];
-  [find('#previous').hidden, find('#next').hidden] = [pages.length === 1, next === undefined];
+  [find('#previous').hidden, find('#next').hidden] = [shownPage() === 1, next === undefined];
 }
 
 function rowOf({ id, name, categoryId, status }: Pet): Element {
-  const row = make('tr', id === newest ? 'new' : '', '');
-  row.append(make('td', 'number', `${id}`), make('td', 'name', name));
-  row.append(make('td', 'number', `${categoryId}`), make('td', status ?? 'none', status ?? 'none'));
+  const [row, nameCell] = [make('tr', id === newest ? 'new' : ''), make('td', 'name')];
+  showName(nameCell, name);
+  row.append(make('td', 'number', `${id}`), nameCell, make('td', 'number', `${categoryId}`));
+  row.append(make('td', status ?? 'none', status ?? 'none'));
   return row;
 }
 
-function make(tag: string, className: string, text: string): Element {
+function make(tag: string, className: string, text = ''): Element {
   const made = document.createElement(tag);
   [made.className, made.textContent] = [className, text];
   // A name in Arabic or Hebrew must not change the direction of its neighbours.
@@ -100,37 +204,41 @@ function make(tag: string, className: string, text: string): Element {
   return made;
 }
 
+/** A second click, or one after a lost response, sends the same key: the pet is stored once. */
 async function addPet(): Promise<void> {
-  const prepare = () => {
-    const [pet, url] = [readNewPet(), petsUrl(baseUrl).href];
-    return { url, body: encodeNewPet(pet), response: client().createPet(pet) };
+  const prepare = (fetchShown: typeof fetch) => {
+    const pet = readNewPet();
+    const body = encodeNewPet(pet);
+    const client = createClient({ baseUrl, ...sendOptions(fetchShown) });
+    const idempotencyKey = keysOfCreates.get(body) ?? readIdempotencyKey(true)!;
+    keysOfCreates.set(body, idempotencyKey);
+    const response = client.createPet(pet, { idempotencyKey });
+    // Also if the panel shows a later create by then. A refused create keeps its key.
+    void response.then(
+      () => keysOfCreates.delete(body),
+      () => undefined,
+    );
+    return { url: petsUrl(baseUrl).href, idempotencyKey, body, response };
   };
   await askAdd(prepare, ({ id }) => {
-    [newest, find('#name').value] = [id, ''];
-    void list(pages);
-    return `Response 201: pet ${id} is stored. It is at the end of the list of all pets.`;
+    [newest, find('#name').value, find('#show').hidden] = [id, '', false];
+    void list();
+    return `Response 201: pet ${id} is stored.`;
   });
 }
 
 function readNewPet(): NewPet {
-  const categoryId = parseInt64(find('#category').value.trim());
-  find('#category').setAttribute('aria-invalid', `${categoryId === undefined}`);
-  if (categoryId === undefined) throw new TypeError('Category id must be a 64-bit integer');
+  const categoryId = readInt64('#category', 'Category id')!;
   return { name: find('#name').value, categoryId, status: readStatus('#status') };
 }
 
 async function showMetrics(): Promise<void> {
-  const url = new URL('metrics', document.baseURI).href;
-  const prepare = () => ({ url, response: fetchMetrics(url, readKey()) });
-  await askMetrics(prepare, (text) => {
-    [find('#metrics-text').textContent, find('#metrics-text').hidden] = [text, false];
-    return 'Response 200.';
-  });
-}
-
-async function fetchMetrics(url: string, key: string): Promise<string> {
-  const response = await fetch(url, { headers: { Authorization: `Bearer ${key}` } });
-  const text = await response.text();
-  if (response.ok) return text;
-  throw errorFrom({ status: response.status, headers: response.headers, text }, key);
+  const url = new URL('metrics', document.baseURI);
+  const prepare = (fetchShown: typeof fetch) => {
+    return {
+      url: url.href,
+      response: send({ operation: 'metrics', url }, sendOptions(fetchShown)),
+    };
+  };
+  await askMetrics(prepare, () => 'Response 200.');
 }

@@ -15,9 +15,10 @@ import { PAGE_STYLE } from './style.ts';
 
 /** The modules of page and reference, with all that they import, by their path below `src`. */
 export const PAGE_MODULES: readonly string[] = [
-  ...['page/main', 'page/request-panel', 'base/int64', 'base/quote', 'client/retry-delay'],
+  ...['page/main', 'page/request-panel', 'page/marked-name', 'page/element'],
+  ...['base/int64', 'base/quote', 'client/retry-delay'],
   ...['base/exact-json', 'base/link-header', 'client/client', 'client/send', 'model/stringify-pet'],
-  ...['page/address', 'page/curl-line'],
+  ...['page/reference', 'page/curl-line'],
   ...['client/requests', 'client/responses', 'client/pet-store-error', 'model/pet'],
 ];
 
@@ -36,11 +37,13 @@ export function pageOperation(path: string, type: string, text: string, name = '
   return { name, method: 'GET', path, needsKey: false, handle: () => response };
 }
 
-/** Allows nothing from other hosts, nothing inline, no framing and no Referer. */
+/** Allows nothing from other hosts, nothing inline, no markup from texts, no framing. */
 const SAFE_HEADERS: readonly string[] = [
+  ...['Cross-Origin-Opener-Policy', 'same-origin', 'Cross-Origin-Resource-Policy', 'same-origin'],
   ...['Referrer-Policy', 'no-referrer', 'Content-Security-Policy'],
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " +
-    "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
+    "require-trusted-types-for 'script'; trusted-types 'none'",
 ];
 
 function readModule(name: string): string {

@@ -5,6 +5,7 @@ import {
   cpSync,
   existsSync,
   mkdirSync,
+  readFileSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -16,6 +17,7 @@ import { assertServes, findNpm, npmEnv, pathWithThisNode, ROOT } from '../suppor
 import { end, startProgram } from '../support/process/process.ts';
 import { KEY, openService } from '../support/http/service.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
+import { needs, run as runProgram } from '../support/process/program.ts';
 
 const canRunSources = Boolean((process.features as { typescript?: unknown }).typescript);
 const needsStripping = {
@@ -54,6 +56,24 @@ test('The conformance kit runs from a clone without an installation', needsStrip
   const run = startProgram(process.execPath, args, { cwd });
   t.after(() => end(run, 'SIGKILL'));
   assert.equal(await run.exit(), 0, run.stderr());
+});
+
+test('A clone with the line ends of Windows builds', needs('git'), async (t) => {
+  if (!existsSync(join(ROOT, '.git'))) return t.skip('this is not a clone');
+  const cwd = join(tempDir(t), 'clone');
+  const clone = runProgram('git', [
+    'clone',
+    '--quiet',
+    '--config',
+    'core.autocrlf=true',
+    ROOT,
+    cwd,
+  ]);
+  assert.equal(clone.status, 0, clone.text);
+  symlinkSync(join(ROOT, 'node_modules'), join(cwd, 'node_modules'), 'dir');
+  const build = startProgram(process.execPath, ['scripts/build.mjs'], { cwd });
+  assert.equal(await build.exit(), 0, build.stderr());
+  assert.equal(readFileSync(join(cwd, 'README.md'), 'utf8').includes('\r'), false);
 });
 
 const START_NEEDS: readonly string[] = [

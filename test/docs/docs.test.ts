@@ -5,6 +5,7 @@
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { createClient } from '../../src/client/client.ts';
 import { inline, markup, prose } from '../../src/docs/markup.ts';
 import type { Named, OpenApi, ResponseObject } from '../../src/openapi/types.ts';
 import { describedOperations, describedResponses } from '../support/description/description.ts';
@@ -125,8 +126,12 @@ test('The reference has no part that the description does not have', () => {
   const others = [...byId].filter(([id, element]) => !described.has(id) && !isChapter(element));
   assert.deepEqual(
     others.map(([id]) => id),
-    ['address'],
+    ['main', 'as-curl', 'as-javascript'],
   );
+});
+
+test('Each path of the pets, in an example or a message, has the prefix', () => {
+  assert.deepEqual(textOf(document).match(/(?<!\/shop)\/v1\/pets\S*/g), null);
 });
 
 test('Each anchor of the reference is unique, each link has a target, and each section is listed', async () => {
@@ -163,6 +168,26 @@ test('Each curl line of the reference does what its operation says', POSIX, asyn
     assert.ok(status < 300 && String(status) in operation.responses, `${line}: ${status}`);
   }
 });
+
+test('Each JavaScript example of the reference does what its operation says', async () => {
+  await service.app.pets.create({ name: 'Rex', categoryId: 7n });
+  const samples = elements
+    .filter(({ attributes }) => attributes.get('class')?.includes('javascript-sample'))
+    .map((element) => textOf([...elementsOf(element)].find(({ tag }) => tag === 'pre')!));
+  assert.equal(samples.length, 4);
+  const program = samples
+    .map((sample) =>
+      sample.replace(/^import .*$/m, '').replace('http://127.0.0.1:8080', service.origin),
+    )
+    .map((sample, index) =>
+      index === 0 ? sample.replace('…', KEY) : `{ ${sample} called += 1; }`,
+    );
+  const names = ['createClient', `let called = 0; ${program.join('\n')} return called;`] as const;
+  assert.equal(await (new AsyncFunction(...names) as typeof runNothing)(createClient), 3);
+});
+
+const runNothing = async (_: typeof createClient): Promise<unknown> => undefined;
+const AsyncFunction = runNothing.constructor as FunctionConstructor;
 
 test('A value in a template is escaped, unless it is markup already', () => {
   const hostile = '<img src="x" onerror="a&b">';
@@ -205,7 +230,7 @@ const WORDS: Named<string> = {
 
 /** Yields what a reader must find of a part of the description. Each example body is one text. */
 function* wordsIn(part: unknown, name = ''): Generator<string> {
-  if (name === 'value') yield squeeze(JSON.stringify(part));
+  if (name === 'value') yield squeeze(JSON.stringify(part, null, 2));
   else if (name === '$ref') yield String(part).split('/').at(-1)!;
   else if (name === 'url') yield String(part);
   else if (name === 'items') yield ['array of', ...wordsIn(part)].join(' ');

@@ -62,7 +62,7 @@ test('The data file may be a path, a file: URL, or the text of one', async (t) =
 test('An imported app adds no process listener and does not keep the process alive', async (t) => {
   const script = `
     const before = process.eventNames();
-    const { openApp } = await import(${JSON.stringify(join(ROOT, 'dist', 'index.js'))});
+    const { openApp } = await import(${JSON.stringify(pathToFileURL(join(ROOT, 'dist', 'index.js')).href)});
     const app = await openApp({ dataFile: 'pets.json', apiKeys: ['a-key'] });
     await app.pets.create({ name: 'Rex', categoryId: 7n });
     const added = process.eventNames().filter((name) => !before.includes(name));

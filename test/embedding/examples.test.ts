@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { blockOf } from '../support/browser/page-block.ts';
 import { readText } from '../support/project.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 import { linkPackage } from '../support/process/carry.ts';
@@ -31,6 +32,16 @@ test('The programs in src/README.md do what the page says', async (t) => {
   const args = ['--test-reporter=tap', 'map-store.test.mjs'];
   const { stdout } = await runNode(args, { cwd: folder });
   assert.match(stdout, /# pass [1-9][0-9]\n# fail 0/);
+});
+
+test('The test on the page for mocking passes with the sample file of the page', async (t) => {
+  const folder = linkPackage(tempDir(t));
+  const page = 'src/client/mocking.md';
+  writeFileSync(join(folder, 'sample.json'), blockOf(page, 'json'));
+  writeFileSync(join(folder, 'mock.test.mjs'), blockOf(page, 'js', '// mock.test.mjs'));
+  const { code, stdout } = await runNode(['--test-reporter=tap', 'mock.test.mjs'], { cwd: folder });
+  assert.match(stdout, /# pass 2\n# fail 0/);
+  assert.equal(code, 0);
 });
 
 /** The blocks of src/README.md that begin with their file's name, on a port that they print. */

@@ -5,6 +5,7 @@
 
 import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
+import { createHttpServer } from '../../src/http/http-server.ts';
 import {
   browser,
   inBrowser,
@@ -16,7 +17,7 @@ import {
   untilTrue,
   useBrowser,
 } from '../support/browser/in-browser.ts';
-import { KEY } from '../support/http/service.ts';
+import { KEY, listenFor, openService } from '../support/http/service.ts';
 
 const TAB = '\uE004';
 const ENTER = '\uE007';
@@ -29,9 +30,14 @@ async function openPage(path = '/'): Promise<void> {
 }
 
 async function useKey(key: string): Promise<void> {
+  if ((await keyCard()) !== 'open') await browser.click('#key-card summary');
   await browser.type('#key', key);
   await browser.click('#key-form button');
 }
+
+const keyCard = async (): Promise<unknown> =>
+  browser.run(`const card = document.querySelector('#key-card');
+    return card.open ? 'open' : card.innerText.trim()`);
 
 /** Opens the page, and waits until it shows the pets. */
 async function openPets(): Promise<void> {
@@ -71,7 +77,7 @@ async function lists(...names: readonly string[]): Promise<void> {
 
 async function filterBy(status: string): Promise<void> {
   await browser.run(
-    `filter.value = arguments[0]; filter.dispatchEvent(new Event('change'))`,
+    `filter.value = arguments[0]; filter.dispatchEvent(new Event('change', { bubbles: true }))`,
     status,
   );
 }
@@ -94,6 +100,7 @@ inBrowser('With the keyboard alone a person can enter a key, add a pet and see i
     await browser.press(`${KEY}${ENTER}`);
     await says('list', /^Response 200: 0 pets\.$/);
     assert.equal(await browser.text('#empty'), 'There are no pets yet: add one.');
+    assert.equal(await keyCard(), 'API key accepted');
     await tabTo('name');
     await browser.press(`Rex${ENTER}`);
     await says('add', /^Response 201: pet 1 is stored/);
@@ -126,7 +133,7 @@ inBrowser('The page sends and shows an int64 exactly, and no other value', async
 });
 
 inBrowser('The page shows markup in a name as text', async () => {
-  const wild = ['<img src=x onerror=hit=1>', '<script>hit=1</script>', ' two  spaces', 'نمر'];
+  const wild = ['<img src=x onerror=hit=1>', '<script>hit=1</script>', 'نمر'];
   for (const name of wild) {
     await service.app.pets.create({ name, categoryId: 1, status: 'available' });
   }
@@ -153,12 +160,20 @@ inBrowser('The filter and the buttons show the pets that the curl line requests'
   await says('list', /^Response 200: 10 pets\.$/);
   assert.equal(await browser.run('return next.hidden'), true);
   const line = await browser.text('#list-response code');
-  const wanted = `^curl -H "Authorization: Bearer \\$API_KEY" '${service.origin}/shop/v1/pets\\?`;
+  const wanted = `^curl -H "Authorization: Bearer \\$API_KEY" \\\\\n  '${service.origin}/shop/v1/pets\\?`;
   assert.match(line, new RegExp(`${wanted}[^']*status=sold[^']*'$`));
   await browser.click('#list-response button');
   await until(async () => (await browser.text('#list-response button')) === 'Copied');
   await browser.click('#previous');
   await lists(...names.slice(20, 40));
+  await browser.click('#previous');
+  await lists(...names.slice(0, 20));
+  await browser.run('history.forward()');
+  await lists(...names.slice(20, 40));
+  await browser.open(String(await browser.run('return location.href')));
+  await useKey(KEY);
+  await lists(...names.slice(20, 40));
+  assert.equal(await browser.run('return filter.value'), 'sold');
   await browser.click('#previous');
   await lists(...names.slice(0, 20));
   await filterBy('pending');
@@ -185,39 +200,97 @@ inBrowser('An error about a key is shown in words, and gets the focus', async ()
   for (const line of complaints) assert.match(line, /status of 401 /);
 });
 
-inBrowser('The page sends one create at a time, and shows the newest list', async () => {
+/** Lets the page send no request until `held[index]()`. With true the response is lost. */
+const HOLD = `const send = fetch;
+  window.held = [];
+  fetch = (...request) => new Promise((answer, fail) => held.push((isLost) => {
+    const sent = send(...request);
+    if (isLost) sent.then(() => fail(new TypeError('Lost')));
+    else answer(sent);
+  }));`;
+const heldNow = (count: number) => untilTrue(`return held.length === ${count}`);
+
+inBrowser('A create that is sent again, after a lost response, stores one pet', async () => {
   await openPets();
-  await browser.run(`const send = fetch;
-    window.held = [];
-    fetch = (...request) => new Promise((answer, fail) =>
-      held.push((isLost) => isLost ? fail(new TypeError('Lost')) : answer(send(...request))));`);
-  const heldNow = (count: number) => untilTrue(`return held.length === ${count}`);
+  const { total } = await service.app.pets.count();
+  await browser.run(HOLD);
+  const keyInLine = async (): Promise<string | undefined> =>
+    /Idempotency-Key: ([^']+)'/.exec(await browser.text('#add-response code'))?.[1];
   await addPet('Once');
-  await browser.click('#add-form button.main');
-  await browser.run('held[0]()');
-  await says('add', /^Response 201/);
-  // The create was held once. After it the page lists the pets.
+  await heldNow(1);
+  const key = await keyInLine();
+  assert.ok(key !== undefined && key.length > 20, key);
+  await browser.run('held[0](true)');
+  await says('add', /^No response, network_failure: .* whether the pet was added is not known/);
+  // Another content has another key, and does not lose the first one.
+  await addPet('Twice');
   await heldNow(2);
-  await browser.click('#key-form button');
-  await heldNow(3);
-  await browser.run('held[2]()');
-  await says('list', /^Response 200/);
+  assert.notEqual(await keyInLine(), key);
   await browser.run('held[1](true)');
-  await says('list', /^Response 200/);
-  await browser.click('#key-form button');
+  await says('add', /^No response/);
+  await addPet('Once');
+  await heldNow(3);
+  assert.equal(await keyInLine(), key);
+  // A second click while the first create is in progress.
+  await browser.click('#add-form button.main');
   await heldNow(4);
-  await browser.run('held[3](true)');
+  await browser.run('held[2](), held[3]()');
+  await says('add', /^Response 201: pet /);
+  assert.match(await browser.text('#add-response .curl'), /Idempotency-Key/);
+  await until(async () => (await service.app.pets.count()).total === total + 2);
+  const received = await browser.run(
+    'return document.querySelector("#add-response .received").textContent',
+  );
+  assert.match(
+    String(received),
+    /201 Created\n.*\nLocation: \/shop\/v1\/pets\/[0-9]+\nIdempotent-Replayed: true\n/,
+  );
+  // The same pet once more is another create, also if its response came after that of a later one.
+  await heldNow(5);
+  const keys = new Set<string | undefined>([key]);
+  for (const [index, name] of ['Once', 'Other'].entries()) {
+    await addPet(name);
+    await heldNow(6 + index);
+    keys.add(await keyInLine());
+  }
+  await browser.run('held[6](), held[5]()');
+  await until(async () => (await service.app.pets.count()).total === total + 4);
+  await says('add', /^Response 201/);
+  await addPet('Once');
+  await until(async () => keys.add(await keyInLine()).size === 4);
+});
+
+inBrowser('The page shows the newest list, and no list after a failure', async () => {
+  await openPets();
+  await browser.run(HOLD);
+  await browser.click('#refresh');
+  await heldNow(1);
+  await browser.click('#refresh');
+  await heldNow(2);
+  await browser.run('held[1]()');
+  await says('list', /^Response 200/);
+  await browser.run('held[0](true)');
+  await says('list', /^Response 200/);
+  assert.equal(await browser.run('return pets.hidden'), false);
+  await filterBy('sold');
+  await heldNow(3);
+  await browser.run('held[2](true)');
   await says('list', /^No response, network_failure: /);
+  assert.equal(await browser.run('return pets.hidden'), true);
 });
 
 inBrowser('The page shows the metrics, or in words why the request was lost', async () => {
   await openPets();
   await browser.click('#metrics');
   await says('metrics', /^Response 200\.$/);
-  assert.match(await browser.text('#metrics-text'), /^petstore_pets\{/m);
-  await browser.run(`fetch = () => Promise.reject(new TypeError('Failed to fetch'))`);
+  assert.match(await browser.text('#metrics-response .received pre'), /^petstore_pets\{/m);
+  // A minute passes at once, and the response does not come.
+  await browser.run(`const wait = setTimeout;
+    setTimeout = (act, ms) => wait(act, ms / 1000);
+    fetch = (_url, { signal }) => new Promise((_answer, fail) =>
+      signal.addEventListener('abort', () => fail(signal.reason)));`);
   await browser.click('#metrics');
-  await says('metrics', /^No response\. Failed to fetch\.$/);
+  await says('metrics', /^No response, timeout: metrics at .* took longer than 30000 ms\.$/);
   assert.match(await browser.text('#metrics-response code'), /\/metrics'$/);
 });
 
@@ -227,16 +300,120 @@ inBrowser('The page keeps a key only if the visitor wants that, and never shows 
   await openPets();
   for (const content of (await browser.run(storages)) as string[])
     assert.ok(!content.includes(KEY), content);
+  await browser.click('#key-card summary');
   await browser.click('#keep');
   await openPage('/?again#there');
   await says('list', /^Response 200/);
   const [session, ...others] = (await browser.run(storages)) as [string, ...string[]];
-  assert.equal(session, `{"petstore-key":"${KEY}"}`);
+  assert.equal(session, `{"petstore-key /shop/v1/":"${KEY}"}`);
   for (const content of others) assert.ok(!content.includes(KEY), content);
-  await browser.click('#keep');
+  // A key that the service refuses is not kept, nor is the one before.
+  await useKey('wrong-key');
+  await says('list', /^Response 401/);
   assert.equal(await browser.run('return JSON.stringify(sessionStorage)'), '{}');
+  await useKey(KEY);
+  await says('list', /^Response 200/);
+  await browser.click('#key-card summary');
+  await browser.click('#forget');
+  await untilTrue(`return !main.hidden && key.value === '' && sessionStorage.length === 0`);
   await openPage();
   assert.equal(await browser.run('return key.value'), '');
+});
+
+inBrowser('The page sends a kept key to its own base address only', async (t) => {
+  const { app } = await openService(t, { page: true, prefix: '/other' });
+  const both = createHttpServer((request, response) => {
+    const isOther = request.url!.startsWith('/other/');
+    (isOther ? app : service.app).listener(request, response);
+  });
+  const origin = `http://127.0.0.1:${await listenFor(t, both)}`;
+  await browser.open(`${origin}/shop/`);
+  await untilTrue('return !main.hidden');
+  await browser.click('#keep');
+  await useKey(KEY);
+  await says('list', /^Response 200/);
+  const requested = await requestsOf(async () => {
+    await browser.open(`${origin}/other/`);
+    await untilTrue('return !main.hidden');
+  });
+  assert.ok(requested.length > 10);
+  assert.deepEqual(
+    requested.filter((url) => url.includes('/v1/')),
+    [],
+  );
+  assert.equal(await browser.run('return key.value'), '');
+  await browser.open(`${origin}/shop/`);
+  await says('list', /^Response 200/);
+});
+
+inBrowser('A name cannot make the page high, and hides nothing', async () => {
+  const names = ['\n'.repeat(60_000), 'x'.repeat(60_000), 'a\u200B'.repeat(10_000)];
+  const short = [
+    'a\u202Eb',
+    '   ',
+    'two  spaces ',
+    'one space',
+    '👩🏽\u200D🚀 ❤\uFE0F',
+    'é\u200B\u200B',
+  ];
+  for (const name of [...names, ...short]) {
+    await service.app.pets.create({ name, categoryId: 1, status: 'sold' });
+  }
+  const { total } = await service.app.pets.count();
+  await openPage(`/?after=${total - names.length - short.length}`);
+  await useKey(KEY);
+  await says('list', /^Response 200: 9 pets\.$/);
+  const cells = 'const cells = [...document.querySelectorAll("td.name")];';
+  const heights = (await browser.run(
+    `${cells} return cells.map((cell) => cell.offsetHeight)`,
+  )) as number[];
+  for (const height of heights) assert.ok(height < 160, heights.join());
+  assert.deepEqual(
+    await browser.run(`${cells} return cells.slice(3).map((cell) => cell.textContent)`),
+    short,
+  );
+  assert.deepEqual(
+    await browser.run(`${cells} return cells.slice(3).map((cell) =>
+      [...cell.querySelectorAll('[data-mark]')].map(({ dataset }) => dataset.mark).join())`),
+    ['U+202E', '␣␣␣', '␣␣,␣', '', '', 'U+200B × 2'],
+  );
+  // A long name is shown whole on demand, in a part of its own that scrolls.
+  await browser.click('td.name summary');
+  await untilTrue(`return document.querySelector('td.name p').textContent === '\\n'.repeat(60000)`);
+  await browser.click('tr:nth-child(3) summary');
+  await untilTrue(
+    `return document.querySelector('tr:nth-child(3) p').textContent.length === 20000`,
+  );
+  assert.ok(Number(await browser.run('return document.documentElement.scrollHeight')) < 4000);
+});
+
+inBrowser('After a create the page shows the pet, and it shows a list from any id on', async () => {
+  await openPets();
+  await addPet('Far', '1', 'sold');
+  await says('add', /^Response 201: pet [0-9]+ is stored\.$/);
+  const { total } = await service.app.pets.count();
+  await browser.click('#show');
+  await lists('Far');
+  assert.equal(await focused(), 'caption');
+  assert.equal(await browser.run('return location.search'), `?after=${total - 1}`);
+  assert.equal(await browser.run('return from.value'), `${total}`);
+  await browser.type('#from', `${total + 1}\n`);
+  await until(
+    async () => (await browser.text('#empty')) === `No pet with an id from ${total + 1} on exists.`,
+  );
+  await browser.type('#from', 'x\n');
+  await says('list', /^Not sent\. From id must be a 64-bit integer\.$/);
+  // Back over the two lists above, and over the one of the empty field between them.
+  await browser.run('history.go(-3)');
+  await lists('Far');
+});
+
+inBrowser('If the browser refuses to copy, the text is selected', async () => {
+  await openPets();
+  await browser.run(`navigator.clipboard.writeText = () => Promise.reject(new Error('Refused'))`);
+  await browser.click('#list-response button');
+  await until(async () => (await browser.text('#list-response button')).startsWith('Selected'));
+  assert.match(String(await browser.run('return String(getSelection())')), /^curl /);
 });
 
 inBrowser('A screen reader has a label for each field, and reads the messages', async () => {
@@ -277,12 +454,30 @@ inBrowser('The page and the reference fit a phone and a wide screen, light and d
   }
 });
 
-inBrowser('The reference loads its own files only, and shows the address it has', async () => {
+inBrowser('The reference loads its own files only, and shows the address it has', async (t) => {
   const requested = await requestsOf(async () => {
     await openReference();
     await untilTrue(`return document.body.innerText.includes("PETSTORE='${service.origin}'")`);
+    await browser.click('#as-javascript');
+    const text = await browser.text('main');
+    assert.ok(text.includes(`baseUrl = '${service.origin}/shop/v1'`));
+    assert.ok(text.includes('client.listPets(') && !text.includes('"$PETSTORE/shop/v1/pets'));
+    await browser.click('#listPets .javascript-sample button');
+    await until(
+      async () => (await browser.text('#listPets .javascript-sample button')) === 'Copied',
+    );
+    // The current section is marked, and on a phone the contents are folded.
+    await browser.run(`document.querySelector('#getPet').scrollIntoView()`);
+    await until(async () =>
+      (await browser.text('.contents [aria-current=true]')).endsWith('{petId}'),
+    );
+    const isOpen = `return document.querySelector('.contents').open`;
+    assert.equal(await browser.run(isOpen), true);
+    await setWidth(t, 360);
+    await openReference();
+    await until(async () => (await browser.run(isOpen)) === false);
   });
-  const paths = ['docs', 'page/page/address.js', 'page/page/curl-line.js', 'page/style.css'];
+  const paths = ['docs', 'page/page/element.js', 'page/page/reference.js', 'page/style.css'];
   const expected = paths.map((path) => `${service.origin}/shop/${path}`);
   assert.deepEqual([...requested].sort(), expected);
 });
@@ -307,6 +502,15 @@ inBrowser('Without JavaScript the page links to the reference, also for paper', 
     const isNavShown = await browser.run('return document.querySelector("nav").offsetHeight > 0');
     assert.equal(isNavShown, media === '');
   }
+});
+
+inBrowser('On paper the page has the pets, without forms and requests', async (t) => {
+  await openPets();
+  t.after(() => browser.command('Emulation.setEmulatedMedia', { media: '' }));
+  await browser.command('Emulation.setEmulatedMedia', { media: 'print' });
+  const shown = `return ['#table', 'form', 'button', '.curl', '#key-card', '#more'].map((selector) =>
+    [...document.querySelectorAll(selector)].some((element) => element.offsetHeight > 0))`;
+  assert.deepEqual(await browser.run(shown), [true, false, false, false, false, false]);
 });
 
 inBrowser('“Try it” leads to the page and the panel of that operation', async () => {
