@@ -87,15 +87,16 @@ export function install() {
   console.log('Installing the compiler (npm ci), once');
   // Without a registry, npm's default waits between its attempts take over a minute.
   const waits = ['--fetch-retry-mintimeout=1000', '--fetch-retry-maxtimeout=3000'];
-  hasFailedToInstall = !runNpm(['ci', '--no-audit', '--no-fund', ...waits]);
+  const [npm, ...args] = npmCommand(['ci', '--no-audit', '--no-fund', ...waits]);
+  hasFailedToInstall = !run(npm, args);
   return !hasFailedToInstall;
 }
 
-/** Runs npm in the project's folder. Returns true if it succeeds. */
-export function runNpm(args) {
+/** Returns the command that runs npm with these arguments. */
+export function npmCommand(args) {
   // npm passes its own path to its scripts, so that they run the same npm.
   const npm = process.env.npm_execpath;
-  return npm === undefined ? run('npm', args) : run(process.execPath, [npm, ...args]);
+  return npm === undefined ? ['npm', ...args] : [process.execPath, npm, ...args];
 }
 
 /** Runs a command in the project's folder and shows its output. Returns true if it succeeds. */
