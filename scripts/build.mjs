@@ -78,18 +78,14 @@ export function isBuilt() {
 const STAMP = 'package.json';
 const LICENSE_HEADING = '\n## License\n\n';
 
-let hasFailedToInstall = false;
-
-/** Installs the compiler with `npm ci`, once. Returns true if the compiler is installed. */
+/** Installs the compiler with `npm ci`. Returns true if the compiler is installed. */
 export function install() {
   if (existsSync(join(root, 'node_modules', 'typescript', 'package.json'))) return true;
-  if (hasFailedToInstall) return false;
   console.log('Installing the compiler (npm ci), once');
   // Without a registry, npm's default waits between its attempts take over a minute.
   const waits = ['--fetch-retry-mintimeout=1000', '--fetch-retry-maxtimeout=3000'];
   const [npm, ...args] = npmCommand(['ci', '--no-audit', '--no-fund', ...waits]);
-  hasFailedToInstall = !run(npm, args);
-  return !hasFailedToInstall;
+  return run(npm, args);
 }
 
 /** Returns the command that runs npm with these arguments. */

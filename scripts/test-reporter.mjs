@@ -17,36 +17,34 @@ const NAME_COLUMNS = 24;
 export default async function* report(events) {
   const startedAt = performance.now();
   const failures = [];
-  /** The names of tests by the reason, and what files noted by their paths. */
+  /** The names of tests by the reason, and what files noted by their names. */
   const [skipped, notes] = [new Map(), new Map()];
-  const all = { passed: 0, failed: 0, skipped: 0 };
-  let part;
+  const all = newPart('');
+  let part = newPart('');
   for await (const event of events) {
     const { type, data = {} } = event;
-    const { file, name, message, skip, todo, details, nesting } = data;
+    const { file, name, message, skip = false, details, nesting } = data;
     // A sum that a file writes itself, as the simulation does.
     if (type === 'test:stdout') yield message.replace(/^(?=.)/gm, '  ');
     if (message !== undefined && file !== undefined) append(notes, nameOf(file), message);
     if (!['test:pass', 'test:fail'].includes(type) || details.type === 'suite') continue;
     // A file that crashed has its path as name.
     const path = nameOf(file ?? name);
-    if (part === undefined || folderOf(path, part) !== part.name) {
-      if (part !== undefined) yield lineOf(part);
-      part = { name: folderOf(path, part), seconds: 0, passed: 0, failed: 0, skipped: 0 };
+    const folder = folderOf(path, part.name);
+    if (folder !== part.name) {
+      yield lineOf(part);
+      part = newPart(folder);
     }
-    const reason = [skip, todo].find((mark) => mark !== undefined && mark !== false);
-    const outcome = reason !== undefined ? 'skipped' : type === 'test:pass' ? 'passed' : 'failed';
-    part[outcome] += 1;
-    all[outcome] += 1;
+    const outcome = skip !== false ? 'skipped' : type === 'test:pass' ? 'passed' : 'failed';
+    for (const counts of [part, all]) counts[outcome] += 1;
     // The time of a nested test is part of the outer test's.
     if (nesting === 0) part.seconds += details.duration_ms / 1000;
-    if (outcome === 'skipped') append(skipped, reason || 'no reason is given', `${path}: ${name}`);
+    if (outcome === 'skipped') append(skipped, skip || 'no reason is given', `${path}: ${name}`);
     if (outcome !== 'failed') continue;
     failures.push(event);
     yield `  FAILED ${path}: ${name}\n`;
   }
-  if (part !== undefined) yield lineOf(part);
-  yield '\n';
+  yield `${lineOf(part)}\n`;
   for (const [reason, names] of skipped) yield `Skipped, ${reason}:\n  ${names.join('\n  ')}\n`;
   if (failures.length > 0) yield await failuresText(failures);
   for (const path of new Set(failures.map(({ data }) => nameOf(data.file ?? data.name)))) {
@@ -54,6 +52,10 @@ export default async function* report(events) {
   }
   const seconds = Math.round((performance.now() - startedAt) / 1000);
   yield `${all.passed + all.failed + all.skipped} tests in ${seconds} s: ${countsText(all)}\n`;
+}
+
+function newPart(name) {
+  return { name, seconds: 0, passed: 0, failed: 0, skipped: 0 };
 }
 
 function append(map, key, value) {
@@ -67,16 +69,17 @@ function nameOf(file) {
 }
 
 /**
- * Returns the folder of a test, such as `stores/file`, or its file if it is in no folder. Tests that
- * src declares, such as the contract of a store, belong to the folder that is running.
+ * Returns the folder of a test, such as `stores/file`, or its file if it is in no folder. Tests
+ * that src declares, such as the contract of a store, belong to the folder that is running.
  */
 function folderOf(path, running) {
   const folder = dirname(path);
-  if (folder.startsWith('..')) return running?.name ?? folder;
+  if (folder.startsWith('..')) return running;
   return folder === '.' ? path : folder;
 }
 
 function lineOf({ name, seconds, ...counts }) {
+  if (name === '') return '';
   const time = seconds.toFixed(1).padStart(7);
   return `  ${name.padEnd(NAME_COLUMNS)}${time} s  ${countsText(counts)}\n`;
 }

@@ -4,11 +4,9 @@
  *
  * Arguments choose test files by a part of their path: npm test -- router journal
  * `--all` tries all cases instead of a sample, with the day's seed.
- * `--watch` runs them again when a source changes.
  * `--node PATH` runs them on another Node than the one that builds; more than once, on each.
  */
 
-import { spawn } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
@@ -41,15 +39,6 @@ function testFiles(parts) {
   return files;
 }
 
-/** Builds again at each change. */
-function watchSources() {
-  const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
-  for (const project of ['tsconfig.json', join('test', 'tsconfig.json')]) {
-    const watched = ['--project', project, '--watch', '--preserveWatchOutput'];
-    spawn(process.execPath, [compiler, ...watched], { cwd: root, stdio: 'inherit' });
-  }
-}
-
 function tellExtent(count, isWhole) {
   if (!isWhole) return console.log(`Running ${count} test files; --all tries all cases`);
   process.env.TEST_EXTENT = 'all';
@@ -62,13 +51,11 @@ if (isMain(import.meta.url)) {
   const options = {
     node: { type: 'string', multiple: true, default: [process.execPath] },
     all: { type: 'boolean', default: false },
-    watch: { type: 'boolean', default: false },
   };
   const { values, positionals } = parseArgs({ options, allowPositionals: true });
   buildTests();
   const files = testFiles(positionals);
   tellExtent(files.length, values.all);
-  if (values.watch) watchSources();
   const limits = [`--test-timeout=${TIMEOUT_MS}`, `--test-concurrency=${CONCURRENCY}`];
   const args = ['--test', `--test-reporter=${REPORTER}`, ...limits, ...files];
   const { PATH } = process.env;
@@ -76,9 +63,7 @@ if (isMain(import.meta.url)) {
     if (values.node.length > 1) run(node, ['--version']);
     // A program that runs `node` by name, such as an npm script, gets this one, too.
     process.env.PATH = `${dirname(node)}${delimiter}${PATH}`;
-    return run(node, values.watch ? ['--watch', ...args] : args);
+    return run(node, args);
   });
-  // The compilers that watch end with this process.
-  if (values.watch) process.exit();
   if (results.includes(false)) fail('Tests failed');
 }
