@@ -2,79 +2,42 @@
  * The bench: the service side by side with floors of bare Node, as ratios of one run.
  *
  * Machines are noisy, so nothing here is a test, and only ratios of neighbouring bursts count
- * (bench/paired.mjs). What was measured, against which goals and why these, is in bench/README.md;
- * its tables are what --markdown prints. The options are in USAGE, below.
+ * (bench/paired.mjs). What was measured, and what it means, is in bench/README.md, whose tables are
+ * what this prints. The options are in USAGE, below.
  */
 
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { build, fail, isBuilt } from './build.mjs';
-import { measureCluster } from './bench/cluster.mjs';
-import { measureCost, measureCreates, measureSqlite } from './bench/creates.mjs';
-import { measureFloods } from './bench/floods.mjs';
-import { measureGrowth } from './bench/growth.mjs';
-import { measureKeys } from './bench/keys.mjs';
-import { measureLarge } from './bench/large.mjs';
-import { measureNoise } from './bench/noise.mjs';
-import { measurePressure } from './bench/pressure.mjs';
-import { startLoad } from './bench/processes.mjs';
-import { measureMetrics, measureReads } from './bench/reads.mjs';
-import { measureRules } from './bench/rules.mjs';
-import { measureSlowDisk } from './bench/slow-disk.mjs';
-import { measureStart } from './bench/start.mjs';
-import { printTables } from './bench/table.mjs';
-import { measureWay } from './bench/way.mjs';
+import { build, fail, isBuilt, root } from './build.mjs';
+import { startScript } from './bench/processes.mjs';
+import { printTable } from './bench/table.mjs';
 
-const PARTS = {
-  way: measureWay,
-  noise: measureNoise,
-  reads: measureReads,
-  creates: measureCreates,
-  cost: measureCost,
-  sqlite: measureSqlite,
-  keys: measureKeys,
-  growth: measureGrowth,
-  start: measureStart,
-  'slow-disk': measureSlowDisk,
-  pressure: measurePressure,
-  floods: measureFloods,
-  metrics: measureMetrics,
-  rules: measureRules,
-  large: measureLarge,
-  cluster: measureCluster,
-};
+/** Each is a file of bench/. */
+const PARTS = ['way', 'reads', 'creates', 'growth', 'start', 'floods', 'cluster'];
 
-const USAGE = `Measures the service against floors of bare Node, and prints ratios.
+const USAGE = `Measures the service against floors of bare Node, and prints Markdown tables of ratios.
 
 Usage: node scripts/bench.mjs [options]
 
-  --part PARTS         some of ${Object.keys(PARTS).join(',')}
-  --rounds N           5 by default: rounds of fresh processes
-  --turns N            4 by default: pairs of bursts in a round
-  --seconds N          0.5 by default: how long a burst is; with --wrk, whole seconds
-  --against DIST       another build of the service, for the part way
-  --node PATH          the Node that all servers run on; more than once for a column each
-  --contenders FOLDER  where fastify, express or json-server is installed: they join in
-  --wrk                let wrk make the load
-  --keep FOLDER        where the data files are made, and kept for the next run
-  --markdown           print the tables as Markdown
+  --part PARTS         some of ${PARTS.join(',')}
+  --rounds N           5 by default: rounds of fresh processes, four pairs of bursts in each
+  --seconds N          0.5 by default: how long a burst is
+  --against DIST       another build of the service, such as the dist/ of an earlier commit
+  --node PATH          the Node that all servers run on; more than once for rows of each
+  --contenders FOLDER  where fastify is installed: it joins the reads
 `;
 
 const { values } = parseArgs({
   options: {
-    part: { type: 'string', default: Object.keys(PARTS).join(',') },
+    part: { type: 'string', default: PARTS.join(',') },
     rounds: { type: 'string', default: '5' },
-    turns: { type: 'string', default: '4' },
     seconds: { type: 'string', default: '0.5' },
-    node: { type: 'string', multiple: true, default: [process.execPath] },
     against: { type: 'string' },
+    node: { type: 'string', multiple: true, default: [process.execPath] },
     contenders: { type: 'string' },
-    keep: { type: 'string' },
-    wrk: { type: 'boolean', default: false },
-    markdown: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 });
@@ -83,44 +46,37 @@ if (values.help) {
   process.exit();
 }
 const parts = values.part.split(',');
-for (const name of parts) if (!Object.hasOwn(PARTS, name)) fail(`There is no part ${name}`);
+for (const name of parts) if (!PARTS.includes(name)) fail(`There is no part ${name}`);
 
 if (!isBuilt()) build('tsconfig.json', 'dist');
-const folder = values.keep ?? mkdtempSync(join(tmpdir(), 'petstore-bench-'));
-mkdirSync(folder, { recursive: true });
-const load = startLoad();
-const nodes = values.node.map((path) => ({
-  path,
-  version: execFileSync(path, ['--version']).toString().trim().slice(1),
-}));
-const names = nodes.map(({ version }) => `Node ${version}`);
-const { rounds, turns, against, contenders, wrk } = values;
-const seconds = wrk ? Math.ceil(Number(values.seconds)) : Number(values.seconds);
-const by = wrk ? ', load by wrk' : '';
+const folder = mkdtempSync(join(tmpdir(), 'petstore-bench-'));
+const [rounds, seconds] = [Number(values.rounds), Number(values.seconds)];
+const load = startScript(process.execPath, 'load.mjs');
+const bench = {
+  ...{ rounds, seconds, turns: 4, warmUps: 4, folder, load, progress },
+  dist: join(root, 'dist'),
+  against: values.against && resolve(values.against),
+  contenders: values.contenders,
+};
+const nodes = values.node.map((path) => [path, `${execFileSync(path, ['-v'])}`.trim().slice(1)]);
 const date = new Date().toISOString().slice(0, 10);
-const bursts = `${rounds} rounds of ${turns} turns, bursts of ${seconds} s${by}`;
-console.log(`${names.join(' and ')}, ${date}: ${bursts}.`);
-console.log('A figure is the median (least–greatest) of the ratios; ✗ misses its goal.');
+const versions = nodes.map(([, version]) => version).join(' and ');
+console.log(`${date}, Node ${versions}: ${rounds} rounds, bursts of ${seconds} s`);
 try {
   for (const part of parts) {
-    const tables = [];
-    for (const { path, version } of nodes) {
-      const bench = {
-        node: path,
-        major: Number.parseInt(version, 10),
-        rounds: Number(rounds),
-        turns: Number(turns),
-        warmUps: 4,
-        ...{ seconds, folder, load, against, contenders, wrk, progress },
-      };
-      tables.push(await PARTS[part](bench));
+    const { measure } = await import(`./bench/${part}.mjs`);
+    const rows = [];
+    for (const [node, version] of nodes) {
+      const major = Number.parseInt(version, 10);
+      const measured = await measure({ ...bench, node, major });
+      rows.push(...measured.map((row) => (nodes.length > 1 ? { Node: version, ...row } : row)));
     }
     progress('');
-    printTables(names, tables, values.markdown);
+    if (rows.length > 0) printTable(rows);
   }
 } finally {
   await load.stop();
-  if (values.keep === undefined) rmSync(folder, { recursive: true, force: true });
+  rmSync(folder, { recursive: true, force: true });
 }
 
 function progress(text) {

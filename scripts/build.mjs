@@ -79,24 +79,21 @@ export function isBuilt() {
 const STAMP = 'package.json';
 const LICENSE_HEADING = '\n## License\n\n';
 
-let hasFailedToInstall = false;
-
-/** Installs the compiler with `npm ci`, once. Returns true if the compiler is installed. */
+/** Installs the compiler with `npm ci`. Returns true if the compiler is installed. */
 export function install() {
   if (existsSync(join(root, 'node_modules', 'typescript', 'package.json'))) return true;
-  if (hasFailedToInstall) return false;
   console.log('Installing the compiler (npm ci), once');
   // Without a registry, npm's default waits between its attempts take over a minute.
   const waits = ['--fetch-retry-mintimeout=1000', '--fetch-retry-maxtimeout=3000'];
-  hasFailedToInstall = !runNpm(['ci', '--no-audit', '--no-fund', ...waits]);
-  return !hasFailedToInstall;
+  const [npm, ...args] = npmCommand(['ci', '--no-audit', '--no-fund', ...waits]);
+  return run(npm, args);
 }
 
-/** Runs npm in the project's folder. Returns true if it succeeds. */
-export function runNpm(args) {
+/** Returns the command that runs npm with these arguments. */
+export function npmCommand(args) {
   // npm passes its own path to its scripts, so that they run the same npm.
   const npm = process.env.npm_execpath;
-  return npm === undefined ? run('npm', args) : run(process.execPath, [npm, ...args]);
+  return npm === undefined ? ['npm', ...args] : [process.execPath, npm, ...args];
 }
 
 /** Runs a command in the project's folder and shows its output. Returns true if it succeeds. */

@@ -1,17 +1,21 @@
 /**
- * npm start: installs and builds if necessary, and then runs the service in this process.
+ * npm start: installs and builds if necessary, and then runs the service in this process, or the
+ * command that the arguments name, such as `conformance`.
  *
- * A Node that runs TypeScript needs neither, so without a registry it runs the sources.
+ * A Node that runs TypeScript needs neither: without a registry it runs the sources, and a command
+ * does not try to install anything.
  */
 
 import { build, install, isBuilt } from './build.mjs';
 
-if (isBuilt()) {
-  await import('../dist/server.js');
-} else if (install() || !process.features.typescript) {
-  build('tsconfig.json', 'dist');
-  await import('../dist/server.js');
-} else {
-  console.log('The compiler cannot be installed; this Node runs the sources without it');
+const isCommand = /^[a-z]/.test(process.argv[2] ?? '');
+const hasDist = isBuilt();
+if (!hasDist && process.features.typescript && (isCommand || !install())) {
+  if (!isCommand) {
+    console.log('The compiler cannot be installed; this Node runs the sources without it');
+  }
   await import('../src/server.ts');
+} else {
+  if (!hasDist) build('tsconfig.json', 'dist');
+  await import('../dist/server.js');
 }

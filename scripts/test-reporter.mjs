@@ -1,110 +1,100 @@
 /**
- * The output of npm test: a line for each folder of tests when it is finished, with its failures;
- * and at the end the sums, the failures by name, and which tests were skipped and why.
+ * The output of npm test: a line for each folder of tests when it is finished, and at the end which
+ * tests were skipped and why, the failures in full, as Node's own reporter `spec` shows them, and
+ * the sums.
  *
  * The notes of a test file (a seed, what was sent) are shown if it has a failure. What a test file
  * writes is shown immediately.
  */
 
 import { basename, dirname, join, relative, resolve } from 'node:path';
+import { spec } from 'node:test/reporters';
 import { fileURLToPath } from 'node:url';
-import { inspect } from 'node:util';
-import { causeOf, readResult } from './test-result.mjs';
 
 const TESTS = fileURLToPath(new URL('../.build/test', import.meta.url));
 const NAME_COLUMNS = 24;
 
 export default async function* report(events) {
   const startedAt = performance.now();
-  const all = [];
-  /** By file. */
-  const notes = new Map();
-  let folder = { name: '', results: [] };
+  const failures = [];
+  /** The names of tests by the reason, and what files noted by their names. */
+  const [skipped, notes] = [new Map(), new Map()];
+  const all = newPart('');
+  let part = newPart('');
   for await (const event of events) {
-    const { file, message } = event.data ?? {};
+    const { type, data = {} } = event;
+    const { file, name, message, skip = false, details, nesting } = data;
     // A sum that a file writes itself, as the simulation does.
-    if (event.type === 'test:stdout') yield message.replace(/^(?=.)/gm, '  ');
-    if (message !== undefined && file !== undefined) {
-      // An event of output has the file's path as it was given, and a result the absolute one.
-      const path = resolve(file);
-      notes.set(path, [...(notes.get(path) ?? []), message.trimEnd()]);
+    if (type === 'test:stdout') yield message.replace(/^(?=.)/gm, '  ');
+    if (message !== undefined && file !== undefined) append(notes, nameOf(file), message);
+    if (!['test:pass', 'test:fail'].includes(type) || details.type === 'suite') continue;
+    // A file that crashed has its path as name.
+    const path = nameOf(file ?? name);
+    const folder = folderOf(path, part.name);
+    if (folder !== part.name) {
+      yield lineOf(part);
+      part = newPart(folder);
     }
-    const result = readResult(event);
-    if (result === undefined) continue;
-    all.push(result);
-    const name = folderOf(result) ?? folder.name;
-    if (name !== folder.name) {
-      yield folderText(folder, notes);
-      folder = { name, results: [] };
-    }
-    folder.results.push(result);
+    const outcome = skip !== false ? 'skipped' : type === 'test:pass' ? 'passed' : 'failed';
+    for (const counts of [part, all]) counts[outcome] += 1;
+    // The time of a nested test is part of the outer test's.
+    if (nesting === 0) part.seconds += details.duration_ms / 1000;
+    if (outcome === 'skipped') append(skipped, skip || 'no reason is given', `${path}: ${name}`);
+    if (outcome !== 'failed') continue;
+    failures.push(event);
+    yield `  FAILED ${path}: ${name}\n`;
   }
-  yield folderText(folder, notes);
-  yield closingText(all, (performance.now() - startedAt) / 1000);
+  yield `${lineOf(part)}\n`;
+  for (const [reason, names] of skipped) yield `Skipped, ${reason}:\n  ${names.join('\n  ')}\n`;
+  if (failures.length > 0) yield await failuresText(failures);
+  for (const path of new Set(failures.map(({ data }) => nameOf(data.file ?? data.name)))) {
+    for (const note of notes.get(path) ?? []) yield `${path} noted: ${note.trimEnd()}\n`;
+  }
+  const seconds = Math.round((performance.now() - startedAt) / 1000);
+  yield `${all.passed + all.failed + all.skipped} tests in ${seconds} s: ${countsText(all)}\n`;
 }
 
-/**
- * Returns the folder of a test, such as `stores/file`, or its file if it is in no folder. Returns
- * undefined for tests that src declares, such as the contract of a store: they belong to the folder
- * that is running.
- */
-function folderOf(result) {
-  const folder = dirname(fileOf(result));
-  if (folder.startsWith('..')) return undefined;
-  return folder === '.' ? fileOf(result) : folder;
+function newPart(name) {
+  return { name, seconds: 0, passed: 0, failed: 0, skipped: 0 };
 }
 
-/** Returns `stores/file/lock`, for example. The result of a crashed file has its path as name. */
-function fileOf({ file, name }) {
-  const path = relative(TESTS, resolve(file ?? name)).replaceAll('\\', '/');
+function append(map, key, value) {
+  map.set(key, [...(map.get(key) ?? []), value]);
+}
+
+/** Returns `stores/file/lock`, for example, for the path of a test file. */
+function nameOf(file) {
+  const path = relative(TESTS, resolve(file));
   return join(dirname(path), basename(path, '.test.js')).replaceAll('\\', '/');
 }
 
-function folderText({ name, results }, notes) {
-  if (results.length === 0) return '';
-  const seconds = results.reduce((sum, result) => sum + result.seconds, 0);
-  const line = `  ${name.padEnd(NAME_COLUMNS)}${seconds.toFixed(1).padStart(7)} s  ${countsText(results)}\n`;
-  const failed = results.filter(({ outcome }) => outcome === 'failed');
-  return `${line}${failed.map((result) => failureText(result, notes)).join('')}`;
+/**
+ * Returns the folder of a test, such as `stores/file`, or its file if it is in no folder. Tests
+ * that src declares, such as the contract of a store, belong to the folder that is running.
+ */
+function folderOf(path, running) {
+  const folder = dirname(path);
+  if (folder.startsWith('..')) return running;
+  return folder === '.' ? path : folder;
 }
 
-function countsText(results) {
-  return ['passed', 'failed', 'skipped']
-    .map((outcome) => [results.filter((result) => result.outcome === outcome).length, outcome])
-    .filter(([count, outcome]) => count > 0 || outcome === 'passed')
-    .map(([count, outcome]) => (outcome === 'failed' ? `${count} FAILED` : `${count} ${outcome}`))
-    .join(', ');
+function lineOf({ name, seconds, ...counts }) {
+  if (name === '') return '';
+  const time = seconds.toFixed(1).padStart(7);
+  return `  ${name.padEnd(NAME_COLUMNS)}${time} s  ${countsText(counts)}\n`;
 }
 
-function failureText(result, notes) {
-  const noted = notes.get(resolve(result.file ?? result.name)) ?? [];
-  const text = [errorText(result.error), ...noted.map((note) => `Noted: ${note}`)].join('\n');
-  return `\n  FAILED ${fileOf(result)}: ${result.name}\n${text.replace(/^/gm, '    ')}\n\n`;
+function countsText({ passed, failed, skipped }) {
+  const counts = [`${passed} passed`];
+  if (failed > 0) counts.push(`${failed} FAILED`);
+  if (skipped > 0) counts.push(`${skipped} skipped`);
+  return counts.join(', ');
 }
 
-/** The message, which shows what differs, and the lines of the stack that are not Node's own. */
-function errorText(error) {
-  if (error?.stack === undefined) return inspect(error);
-  const { name, message, stack, cause } = error;
-  const frames = stack.split('\n').filter((line) => /^ +at (?!.*\bnode:)/.test(line));
-  const causes = cause === undefined ? [] : [`Caused by ${errorText(cause)}`];
-  return [`${name}: ${message}`, ...frames, ...causes].join('\n');
-}
-
-function closingText(results, seconds) {
-  const failed = results.filter(({ outcome }) => outcome === 'failed');
-  const skipped = results.filter(({ outcome }) => outcome === 'skipped');
-  const reasons = [...new Set(skipped.map(({ reason }) => reason))];
-  const named = (result) => `${fileOf(result)}: ${result.name}`;
-  const lines = [
-    '',
-    ...reasons.flatMap((reason) => [
-      `Skipped, ${reason}:`,
-      ...skipped.filter((result) => result.reason === reason).map((result) => `  ${named(result)}`),
-    ]),
-    ...(failed.length > 0 ? ['Failed:'] : []),
-    ...failed.flatMap((result) => [`  ${named(result)}`, `    ${causeOf(result)}`]),
-    `${results.length} tests in ${Math.round(seconds)} s: ${countsText(results)}`,
-  ];
-  return `${lines.join('\n')}\n`;
+/** The list that `spec` writes at its end; Node 20 also shows each failure when it comes. */
+async function failuresText(failures) {
+  const reporter = new spec();
+  for (const failure of failures) reporter.write(failure);
+  const text = (await reporter.end().toArray()).join('');
+  return `\n${text.slice(text.lastIndexOf('failing tests:'))}`;
 }

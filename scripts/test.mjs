@@ -4,14 +4,12 @@
  *
  * Arguments choose test files by a part of their path: npm test -- router journal
  * `--all` tries all cases instead of a sample, with the day's seed.
- * `--watch` runs them again when a source changes.
- * `--node PATH` runs them on another Node than the one that builds.
+ * `--node PATH` runs them on another Node than the one that builds; more than once, on each.
  */
 
-import { spawn } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { build, fail, isMain, root, run } from './build.mjs';
 
@@ -29,8 +27,8 @@ export function buildTests() {
 const LONGEST = ['wire', 'simulation'];
 const rankOf = (name) => LONGEST.findIndex((folder) => name.startsWith(folder));
 
-/** Returns Node's arguments for the test files whose paths contain these parts, or for all. */
-export function testArguments(reporter, parts) {
+/** Returns the test files whose paths contain one of these parts, or all. */
+function testFiles(parts) {
   const files = readdirSync(join(root, '.build', 'test'), { recursive: true })
     .filter((name) => name.endsWith('.test.js'))
     .filter((name) => parts.length === 0 || parts.some((part) => name.includes(part)))
@@ -38,39 +36,34 @@ export function testArguments(reporter, parts) {
     .map((name) => join(root, '.build', 'test', name));
   // Without a file, Node would search for test files itself.
   if (files.length === 0) fail(`No test file has ${parts.join(' or ')} in its path`);
-  const limits = [`--test-timeout=${TIMEOUT_MS}`, `--test-concurrency=${CONCURRENCY}`];
-  return ['--test', `--test-reporter=${reporter}`, ...limits, ...files];
+  return files;
 }
 
-/** Builds and runs again at each change. Never returns. */
-function watch(node, args) {
-  const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
-  for (const project of ['tsconfig.json', join('test', 'tsconfig.json')]) {
-    const watched = ['--project', project, '--watch', '--preserveWatchOutput'];
-    spawn(process.execPath, [compiler, ...watched], { cwd: root, stdio: 'inherit' });
-  }
-  run(node, ['--watch', ...args]);
-  process.exit();
-}
-
-function tellExtent(files, isWhole) {
-  if (!isWhole) return console.log(`Running ${files} test files; --all tries all cases`);
+function tellExtent(count, isWhole) {
+  if (!isWhole) return console.log(`Running ${count} test files; --all tries all cases`);
   process.env.TEST_EXTENT = 'all';
   process.env.TEST_SEED ??= String(Math.floor(Date.now() / 86_400_000));
   const again = `TEST_SEED=${process.env.TEST_SEED}`;
-  console.log(`Running all cases of ${files} test files; the same ones again: ${again}`);
+  console.log(`Running all cases of ${count} test files; the same ones again: ${again}`);
 }
 
 if (isMain(import.meta.url)) {
   const options = {
-    node: { type: 'string', default: process.execPath },
+    node: { type: 'string', multiple: true, default: [process.execPath] },
     all: { type: 'boolean', default: false },
-    watch: { type: 'boolean', default: false },
   };
   const { values, positionals } = parseArgs({ options, allowPositionals: true });
   buildTests();
-  const args = testArguments(REPORTER, positionals);
-  tellExtent(args.filter((arg) => !arg.startsWith('--')).length, values.all);
-  if (values.watch) watch(values.node, args);
-  if (!run(values.node, args)) fail('Tests failed');
+  const files = testFiles(positionals);
+  tellExtent(files.length, values.all);
+  const limits = [`--test-timeout=${TIMEOUT_MS}`, `--test-concurrency=${CONCURRENCY}`];
+  const args = ['--test', `--test-reporter=${REPORTER}`, ...limits, ...files];
+  const { PATH } = process.env;
+  const results = values.node.map((node) => {
+    if (values.node.length > 1) run(node, ['--version']);
+    // A program that runs `node` by name, such as an npm script, gets this one, too.
+    process.env.PATH = `${dirname(node)}${delimiter}${PATH}`;
+    return run(node, args);
+  });
+  if (results.includes(false)) fail('Tests failed');
 }

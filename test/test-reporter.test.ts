@@ -8,14 +8,15 @@ import { ROOT } from './support/project.ts';
 /** The end of a test, as the runner tells it. */
 function result(path: string, name: string, error?: unknown, skip?: string): object {
   const file = join(ROOT, '.build', 'test', path);
-  const details = { duration_ms: 1500, ...(error !== undefined && { error: { cause: error } }) };
+  const details = {
+    duration_ms: 1500,
+    ...(error !== undefined && { error: { code: 'ERR_TEST_FAILURE', cause: error } }),
+  };
   const type = error === undefined ? 'test:pass' : 'test:fail';
   return { type, data: { name, file, nesting: 0, details, ...(skip !== undefined && { skip }) } };
 }
 
-const drowned: Error = Object.assign(new Error('It drowned\nin bytes', { cause: 'No bank' }), {
-  stack: 'Error: It drowned\n    at wire (wire/a.ts:7:1)\n    at run (node:internal/test:1:1)',
-});
+const drowned = new Error('It drowned', { cause: 'No bank' });
 
 const EVENTS: readonly object[] = [
   result('config.test.js', 'A setting'),
@@ -31,45 +32,43 @@ const EVENTS: readonly object[] = [
   { type: 'test:diagnostic', data: { message: 'duration_ms 1' } },
 ];
 
-test('npm test shows each folder, a failure without the frames of Node, and what was skipped', async () => {
-  const text = await report('test-reporter.mjs');
+test('npm test shows each folder, what was skipped, and at the end each failure in full', async () => {
+  const text = (await report(EVENTS)).replace(/in [0-9]+ s/, 'in 4 s');
+  const [, before = '', failures = '', after = ''] =
+    /^([^]*)failing tests:([^]*?)(wire\/a noted[^]*)$/.exec(text) ?? [];
   assert.equal(
-    text.replace(/in [0-9]+ s/, 'in 4 s'),
+    before,
     `  config                      1.5 s  1 passed
   stores/file                 4.5 s  2 passed, 1 skipped
-  wire                        3.0 s  0 passed, 1 FAILED, 1 skipped
-
   FAILED wire/a: A flood
-    Error: It drowned
-    in bytes
-        at wire (wire/a.ts:7:1)
-    Caused by 'No bank'
-    Noted: SEED=7
-
+  wire                        3.0 s  0 passed, 1 FAILED, 1 skipped
 
 Skipped, needs root:
   stores/file/lock: Another user
   wire/b: A drip
-Failed:
-  wire/a: A flood
-    It drowned
-6 tests in 4 s: 3 passed, 1 FAILED, 2 skipped
+
 `,
   );
+  assert.match(failures, /A flood \(1500ms\)\s+Error: It drowned\n {6}at [^]*\[cause\]: 'No bank'/);
+  assert.equal(after, 'wire/a noted: SEED=7\n6 tests in 4 s: 3 passed, 1 FAILED, 2 skipped\n');
 });
 
-test('The matrix gets the same in one line', async () => {
-  const { passed, failed, skipped, failures } = JSON.parse(await report('matrix-reporter.mjs'));
-  assert.deepEqual([passed, failed, skipped], [3, 1, 2]);
-  assert.equal(failures[0].cause, 'It drowned');
+test('npm test shows a file that crashed, with what it wrote', async () => {
+  const file = join(ROOT, '.build', 'test', 'fuzz.test.js');
+  const text = await report([
+    { type: 'test:stderr', data: { file, message: 'Cannot find it\n' } },
+    result('fuzz.test.js', file, 'test failed'),
+  ]);
+  assert.match(text, /^ {2}FAILED fuzz: [^]*'test failed'[^]*\nfuzz noted: Cannot find it\n/);
 });
 
-/** Resolves with the text that a reporter makes of the events. */
-async function report(reporter: string): Promise<string> {
-  const module = (await import(new URL(`../../scripts/${reporter}`, import.meta.url).href)) as {
+/** Resolves with the text that the reporter makes of the events. */
+async function report(events: readonly object[]): Promise<string> {
+  const path = new URL('../../scripts/test-reporter.mjs', import.meta.url).href;
+  const module = (await import(path)) as {
     default(events: readonly object[]): AsyncIterable<string>;
   };
   let text = '';
-  for await (const part of module.default(EVENTS)) text += part;
+  for await (const part of module.default(events)) text += part;
   return text;
 }

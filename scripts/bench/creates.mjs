@@ -1,90 +1,40 @@
 /**
- * Durable creates: against what a disk allows one after the other, alone and behind HTTP, and what
- * HTTP allows without a disk. And all of it against what a user would pick instead: Fastify with
- * node:sqlite, which is as durable.
+ * Durable creates over HTTP, with and without idempotency keys: against what a disk allows one
+ * after the other, against memory, and against another build.
  */
 
-import { creates, isInstalled, other, petstore, reads } from './contenders.mjs';
-import { freshData } from './data.mjs';
-import { measurePairs } from './paired.mjs';
-import { scriptContender, serverContender } from './processes.mjs';
-import { LIST, ONE } from './reads.mjs';
-import { pairsRow, PROCESSOR, RATE } from './table.mjs';
+import { fdatasyncSync, openSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { petOf } from './data.mjs';
+import { compare, contender, create, loop, service } from './paired.mjs';
 
-const GOALS = [
-  { connections: 1, goals: { loop: '', append: '≥ 0.85' } },
-  { connections: 16, goals: { loop: '≥ 3.5' } },
-  { connections: 64, goals: { loop: '≥ 5.5', memory: '≥ 0.85' } },
-  { connections: 256, goals: { loop: '≥ 6.5', memory: '≥ 0.95' } },
-];
-const NAMES = {
-  loop: 'append + fdatasync loop',
-  append: 'the same loop behind a bare POST',
-  memory: 'the same, in memory only',
-};
+/** By the number of connections, against the loop and against memory. */
+const GOALS = { 16: ['≥ 3.5'], 64: ['≥ 5.5', '≥ 0.85'], 256: ['≥ 6.5', '≥ 0.95'] };
 
-export async function measureCreates(bench) {
+export async function measure(bench) {
+  const file = openSync(join(bench.folder, 'loop'), 'a');
+  // No service that syncs each create by itself is faster.
+  const append = loop(bench, () => {
+    writeSync(file, `${JSON.stringify(petOf(1_234_567))}\n`);
+    fdatasyncSync(file);
+  });
   const rows = [];
-  for (const { connections, goals } of GOALS) {
-    const what = `create, ${connections} connection${connections === 1 ? '' : 's'}`;
-    const job = creates(connections);
-    const opponents = {
-      loop: () =>
-        scriptContender(bench, 'loop', 'append-loop.mjs', { path: ownFile(bench, 'loop') }),
-      append: () => {
-        const prepare = () => ({ kind: 'append', path: ownFile(bench, 'append') });
-        return serverContender(bench, 'append', 'serve-floor.mjs', prepare, job);
-      },
-      memory: () => petstore(bench, 'memory', 0, job),
-    };
-    for (const [kind, goal] of Object.entries(goals)) {
-      const ours = petstore(bench, 'file', 0, job);
-      const pairs = await measurePairs(bench, what, ours, opponents[kind]());
-      rows.push(pairsRow({ what, against: NAMES[kind], goal, pairs, measure: RATE }));
+  for (const [connections, [loopGoal, memoryGoal]] of Object.entries(GOALS)) {
+    const [plain, keyed] = [false, true].map((isKeyed) => create(Number(connections), isKeyed));
+    const memory = contender(bench, 'service', { dist: bench.dist, memory: true }, plain);
+    const ofPlain = { 'append loop': [append, loopGoal], memory: [memory, memoryGoal] };
+    const ofKeyed = { 'without a key': [service(bench, 0, plain), '≥ 0.95'] };
+    for (const [what, job, opponents] of [
+      ['create', plain, ofPlain],
+      ['create with a key', keyed, ofKeyed],
+    ]) {
+      if (bench.against !== undefined) {
+        opponents['other build'] = [service(bench, 0, job, bench.against), '≥ 0.95'];
+      }
+      const name = `${what}, ${connections} callers`;
+      const ours = service(bench, 0, job);
+      rows.push(await compare(bench, name, ours, opponents));
     }
   }
-  return [{ title: 'Durable creates', rows }];
-}
-
-/** The processor time of a durable create, against that of reading one pet. */
-export async function measureCost(bench) {
-  const what = 'create, 64 connections';
-  const ours = petstore(bench, 'file', 1000, creates(64));
-  const read = petstore(bench, 'file', 1000, reads(ONE.path, 64), 'read');
-  const pairs = await measurePairs(bench, what, ours, read);
-  const measure = { ...PROCESSOR, isTurned: false };
-  const row = pairsRow({ what, against: 'GET one pet', goal: '≤ 1.50', pairs, measure });
-  return [{ title: 'What a create costs', rows: [row] }];
-}
-
-export async function measureSqlite(bench) {
-  const title = 'Against Fastify with node:sqlite (WAL, synchronous FULL)';
-  if (!isInstalled(bench, 'fastify')) {
-    return [{ title, rows: [], notes: ['Skipped: Fastify is in no --contenders folder'] }];
-  }
-  if (bench.major < 22) {
-    return [
-      { title, rows: [], notes: [`Skipped with Node ${bench.major}: it has no node:sqlite`] },
-    ];
-  }
-  const scenarios = [
-    { what: 'create, 1 connection', job: creates(1) },
-    { what: 'create, 64 connections', job: creates(64) },
-    { what: `${LIST.what}, 64 connections`, job: reads(LIST.path, 64) },
-    { what: `${ONE.what}, 64 connections`, job: reads(ONE.path, 64) },
-  ];
-  const rows = [];
-  for (const { what, job } of scenarios) {
-    const ours = petstore(bench, 'file', 1000, job);
-    const theirs = other(bench, 'sqlite', job);
-    const pairs = await measurePairs(bench, what, ours, theirs);
-    const against = 'Fastify + node:sqlite';
-    rows.push(pairsRow({ what, against, goal: '> 1.00', pairs, measure: RATE }));
-    rows.push(pairsRow({ what, against, pairs, measure: PROCESSOR }));
-  }
-  return [{ title, rows }];
-}
-
-function ownFile(bench, name) {
-  return freshData(bench.folder, name, 0);
+  return rows;
 }

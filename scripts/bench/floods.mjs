@@ -1,125 +1,116 @@
 /**
  * Floods: many connections that pipeline 64 KiB each, in several forms, and other clients beside
- * them. Reports the peak memory of the service, and how long the others wait; bare node:http gets
- * one of the floods, too. Also reports what a 401 costs with a thousand API keys.
+ * them. Shows the peak memory of the service, how long the others wait, and whether it goes on with
+ * a small heap; bare node:http gets one of the floods, too.
  */
 
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freshData } from './data.mjs';
 import { CHURNS, FLOODS } from './flood.mjs';
-import { startScript, startServer, textOf } from './processes.mjs';
-import { figure, summary } from './table.mjs';
+import { memoryOf, startScript, startServer } from './processes.mjs';
+import { figure, median } from './table.mjs';
 
-const CONNECTIONS = 1000;
-const SMALL_CONNECTIONS = 150;
-const SMALL_HEAP_MB = 256;
-const SECONDS = 10;
+const PEAK_GOAL = '≤ 300';
+/** Of the bench's seconds for a burst, so 10 s by default. */
+const BURSTS = 20;
 /** Idle connections before the established one, beside clients that come and go. */
 const IDLE = 70;
-/** The response of bare node:http to every request. */
-const FLOOR = { fields: ['Content-Type', 'application/json'], body: '{"status":"ok"}' };
+const EVERY_MS = 50;
+/** Bare node:http took up to 84 s for what has been sent. */
+const PATIENCE_MS = 120_000;
+const REQUEST = 'GET /livez HTTP/1.1\r\nHost: a\r\n\r\n';
+const BARE_ANSWER = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n{"status":"ok"}';
 
-export async function measureFloods(bench) {
+export async function measure(bench) {
+  const service = { kind: 'service', dist: bench.dist, pets: 1000 };
+  const small = { ...service, heapMb: 256 };
   const rows = [];
   for (const name of Object.keys(FLOODS)) {
-    const runs = await repeat(bench, ours(bench), name, CONNECTIONS);
-    rows.push(...rowsOf(`1,000 clients, ${name}`, runs, 300));
-  }
-  for (const name of Object.keys(FLOODS)) {
-    const options = { heapMb: SMALL_HEAP_MB };
-    const runs = await repeat(bench, ours(bench, options), name, SMALL_CONNECTIONS);
-    const alive = runs.filter(({ isAlive }) => isAlive).length;
-    const text = `${alive} of ${runs.length} runs, peak ${summary(peaks(runs)).median} MB`;
-    rows.push({ what: `150 clients, ${name}, heap of 256 MB: the service goes on`, figure: text });
+    const row = rowOf(name, await repeat(bench, service, name, 1000));
+    const runs = await repeat(bench, small, name, 150);
+    const alive = runs.filter(({ peakMb }) => !Number.isNaN(peakMb));
+    row['150, heap of 256 MB: goes on'] = `${alive.length} of ${runs.length}`;
+    rows.push(row);
   }
   for (const name of Object.keys(CHURNS)) {
-    rows.push(...rowsOf(name, await repeat(bench, ours(bench), name, 0), 300));
+    rows.push(rowOf(name, await repeat(bench, service, name)));
   }
-  const floor = await repeat(bench, bare(bench), 'plain', CONNECTIONS);
-  rows.push(...rowsOf('bare node:http, 1,000 clients, plain', floor));
-  rows.push(await manyKeysRow(bench));
-  return [{ title: 'Floods of pipelined requests', rows }];
+  const bare = await repeat(bench, { kind: 'naive', answer: BARE_ANSWER }, 'plain', 1000);
+  return [...rows, rowOf('plain, to bare node:http', bare)];
 }
 
-const peaks = (runs) => runs.map(({ peakMb }) => peakMb);
-
-function rowsOf(what, runs, peakGoal) {
-  const goal = peakGoal === undefined ? '' : `≤ ${peakGoal}`;
-  const rows = [{ what: `${what}: peak, MB`, goal, figure: figure(peaks(runs), 0, goal) }];
+function rowOf(name, runs) {
+  const peaks = runs.map(({ peakMb }) => peakMb);
+  const row = { '1,000 clients': name, 'peak, MB': figure(peaks, PEAK_GOAL, 0) };
   for (const who of ['newcomer', 'established']) {
     const waits = runs.flatMap((run) => run.waits[who]);
-    const lost = runs.reduce((sum, run) => sum + run.lost[who], 0);
-    const { median, max } = waits.length === 0 ? { median: NaN, max: NaN } : summary(waits);
-    const unanswered = `${lost} of ${waits.length + lost} unanswered`;
-    const text = `half ≤ ${Math.round(median)} ms, all ≤ ${max} ms; ${unanswered}`;
-    rows.push({ what: `${what}: waits, ${who}`, figure: text });
+    const lost = runs.reduce((sum, run) => sum + run.asked[who], 0) - waits.length;
+    const text = waits.length > 0 ? `${median(waits).toFixed(0)}; ${Math.max(...waits)}` : '';
+    row[`${who}: half, all, ms`] = lost > 0 ? `${text} ✗ ${lost} unanswered` : text;
   }
-  return rows;
+  return row;
 }
 
-function ours(bench, options) {
-  const path = freshData(bench.folder, 'floods', 1000);
-  return () => startServer(bench.node, 'serve-petstore.mjs', { kind: 'file', path, ...options });
-}
-
-function bare(bench) {
-  return () => startServer(bench.node, 'serve-floor.mjs', { kind: 'naive', ...FLOOR });
-}
-
-async function repeat(bench, startOne, name, connections) {
+async function repeat(bench, { kind, ...options }, name, connections) {
   const runs = [];
   for (let round = 0; round < bench.rounds; round += 1) {
-    bench.progress(`floods: ${connections} ${name}, round ${round + 1}`);
-    runs.push(await flooded(await startOne(), name, connections));
+    bench.progress(`floods: ${connections ?? ''} ${name}, round ${round + 1}`);
+    const server = await startServer(bench, kind, options);
+    const { port } = server;
+    const stopOthers = await startOthers(port, name in CHURNS ? IDLE : 0);
+    const flooders = startScript(process.execPath, 'flood.mjs', { port, name, connections });
+    await flooders.nextLine();
+    await sleep(1000 * BURSTS * bench.seconds);
+    const others = await stopOthers();
+    // A server that has ended has none.
+    runs.push({ ...others, peakMb: server.isAlive() ? memoryOf(server.pid).peakMb : NaN });
+    await flooders.stop();
+    await server.stop();
   }
   return runs;
 }
 
-async function flooded(server, name, connections) {
-  const { port } = server;
-  const idle = name in CHURNS ? IDLE : 0;
-  const others = startScript(process.execPath, 'newcomer.mjs', { port, idle }, 'pipe');
-  await others.nextLine();
-  const flooders = startScript(process.execPath, 'flood.mjs', { port, name, connections });
-  await flooders.nextLine();
-  await sleep(1000 * SECONDS);
-  others.child.stdin.end();
-  const { waits, lost } = await others.nextLine();
-  const isAlive = server.isAlive();
-  const peakMb = isAlive ? Math.round(server.memory().peak / 1e6) : NaN;
-  flooders.child.kill('SIGKILL');
-  await Promise.all([flooders.end, others.end]);
-  await server.stop();
-  return { waits, lost, isAlive, peakMb };
-}
+/**
+ * Starts clients beside a flood: every 50 ms a newcomer opens a connection and requests /livez, and
+ * an established client does so on a connection that is older than the flood, behind idle ones that
+ * are older still. Resolves with a function that ends the requests, and then resolves with the
+ * waits of both in ms, and how many requests there were.
+ */
+async function startOthers(port, idle) {
+  const waits = { newcomer: [], established: [] };
+  const asked = { newcomer: 0, established: 0 };
+  const open = () => connect(port, '127.0.0.1').on('error', () => undefined);
 
-/** A row: the processor time of a 401 with 1,000 API keys, and with one. */
-async function manyKeysRow(bench) {
-  const [many, one] = [[], []];
-  for (let round = 0; round < bench.rounds; round += 1) {
-    bench.progress(`floods: a 401, round ${round + 1}`);
-    many.push(await refusedUs(bench, 1000));
-    one.push(await refusedUs(bench, 1));
-  }
-  const [ours, theirs] = [many, one].map((values) => summary(values).median);
-  return {
-    what: 'a 401 with 1,000 API keys, processor time',
-    against: 'with one',
-    figure: (ours / theirs).toFixed(2),
-    absolute: `${ours.toFixed(0)} : ${theirs.toFixed(0)} µs`,
+  /** Resolves when the socket has received something, or is closed. */
+  const ask = (socket, who) =>
+    new Promise((resolve) => {
+      const startedAt = performance.now();
+      asked[who] += 1;
+      const onData = () => {
+        waits[who].push(Math.ceil(performance.now() - startedAt));
+        end();
+      };
+      const end = () => resolve(socket.off('data', onData).off('close', end));
+      socket.on('data', onData).on('close', end).write(REQUEST);
+    });
+  for (let opened = 0; opened < idle; opened += 1) await once(open(), 'connect');
+  const established = open();
+  await once(established, 'connect');
+  await ask(established, 'established');
+  [waits.established, asked.established] = [[], 0];
+
+  const pending = [];
+  let isAsking = false;
+  const timer = setInterval(() => {
+    pending.push(ask(open(), 'newcomer').then((socket) => socket.destroy()));
+    if (isAsking || established.destroyed) return;
+    isAsking = true;
+    pending.push(ask(established, 'established').then(() => (isAsking = false)));
+  }, EVERY_MS);
+  return async () => {
+    clearInterval(timer);
+    await Promise.race([Promise.all(pending), sleep(PATIENCE_MS, undefined, { ref: false })]);
+    return { waits, asked };
   };
-}
-
-async function refusedUs(bench, apiKeys) {
-  const path = freshData(bench.folder, 'floods', 1000);
-  const options = { kind: 'file', path, apiKeys };
-  const server = await startServer(bench.node, 'serve-petstore.mjs', options);
-  const request = textOf({ path: '/v1/pets' }).replace('bench', 'b'.repeat(32));
-  const job = { port: server.port, request, connections: 64, status: 401, seconds: bench.seconds };
-  await bench.load.run(job);
-  const before = server.processorUs();
-  const { answers } = await bench.load.run(job);
-  const micros = (server.processorUs() - before) / answers;
-  await server.stop();
-  return micros;
 }

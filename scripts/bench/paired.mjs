@@ -1,31 +1,110 @@
 /**
- * The runner of all comparisons: two contenders take turns in short bursts.
+ * Comparisons of two contenders that take turns in short bursts.
  *
  *     start both, warm up │ ours theirs │ theirs ours │ ours theirs │ … │ stop both
  *
  * Both are up at once, and a ratio is that of neighbours: what else the machine does in that second
- * falls on both. A round begins with fresh processes, since the same code is compiled faster in one
- * than in another. Both have the same number of bursts behind them at all times, since that is how
- * much of their code is compiled: were one of them set against several others, it would be ahead.
+ * affects both. A round begins with fresh processes, since the same code is compiled faster in one
+ * than in another. Both have had the same number of bursts at all times, since that decides how
+ * much of their code is compiled: compared with several others in turn, a server is ahead of each.
  */
 
-/**
- * Resolves with the pairs [ours, theirs] of figures. A contender is `{ name, start }`; `start`
- * resolves with `{ burst, stop }`, and `burst` with the figures of one burst.
- */
-export async function measurePairs(bench, what, ours, theirs) {
+import { processorUsOf, startServer } from './processes.mjs';
+import { figure, median } from './table.mjs';
+
+/** The figures of bursts. Processor time changes less with what else runs. */
+const UNITS = {
+  rate: '/s',
+  perProcessorSecond: '/CPU s',
+  openMs: ' ms',
+  nextMs: ' ms the next time',
+  peakMb: ' MB at the peak',
+};
+const OVER_HTTP = ['rate', 'perProcessorSecond'];
+
+/** Resolves with the pairs [ours, theirs] of what two functions resolve with. */
+export async function takeTurns(sides, { warmUps, turns }) {
   const pairs = [];
-  for (let round = 0; round < bench.rounds; round += 1) {
-    bench.progress(`${what}, ${theirs.name}: round ${round + 1}`);
-    const running = [await ours.start(), await theirs.start()];
-    for (let turn = -bench.warmUps; turn < bench.turns; turn += 1) {
-      const figures = [];
-      const order = (round + turn) % 2 === 0 ? [0, 1] : [1, 0];
-      for (const side of order) figures[side] = await running[side].burst();
-      // The first turns, while the code is not compiled yet, do not count.
-      if (turn >= 0) pairs.push(figures);
-    }
-    for (const { stop } of running) await stop();
+  for (let turn = -warmUps; turn < turns; turn += 1) {
+    const pair = [];
+    for (const side of turn % 2 === 0 ? [0, 1] : [1, 0]) pair[side] = await sides[side]();
+    if (turn >= 0) pairs.push(pair);
   }
   return pairs;
+}
+
+/**
+ * Compares a contender with each opponent, `{ name: [contender, goal, …] }`: a goal for each
+ * figure, or one for all. Resolves with a row: our medians, and the ratios in a cell for each
+ * opponent. A contender is a function that resolves with `{ burst, stop? }` when it has started;
+ * `burst` resolves with figures.
+ */
+export async function compare(bench, What, ours, opponents, keys = OVER_HTTP) {
+  const row = { What };
+  for (const [name, [theirs, ...goals]] of Object.entries(opponents)) {
+    const pairs = [];
+    for (let round = 0; round < bench.rounds; round += 1) {
+      bench.progress(`${What}, against ${name}: round ${round + 1}`);
+      const running = await Promise.all([ours(), theirs()]);
+      const bursts = running.map(({ burst }) => burst);
+      pairs.push(...(await takeTurns(bursts, bench)));
+      for (const { stop } of running) await stop?.();
+    }
+    const medianOf = (key) => median(pairs.map(([own]) => own[key])).toFixed(0);
+    row.ours ??= keys.map((key) => medianOf(key) + UNITS[key]).join('; ');
+    const ratios = keys.map((key, i) => {
+      const values = pairs.map(([own, other]) => own[key] / other[key]);
+      return figure(values, goals[i] ?? goals[0]);
+    });
+    row[name] = ratios.join('; ');
+  }
+  return row;
+}
+
+/** A server of servers.mjs as a contender. The job is what load.mjs sends in a burst. */
+export function contender(bench, kind, options, job) {
+  return async () => {
+    const { port, pid, stop } = await startServer(bench, kind, options);
+    const burst = async () => {
+      const before = processorUsOf(pid);
+      const figures = await bench.load.ask({ port, seconds: bench.seconds, ...job });
+      const seconds = (processorUsOf(pid) - before) / 1e6;
+      return { ...figures, perProcessorSecond: figures.answers / seconds };
+    };
+    return { burst, stop };
+  };
+}
+
+/** The service as a contender, with this many pets, from its build or another. */
+export function service(bench, pets, job, dist = bench.dist) {
+  return contender(bench, 'service', { dist, pets }, job);
+}
+
+/** A call as a contender, made again and again, one after the other. */
+export function loop({ seconds }, call) {
+  const burst = async () => {
+    const startedAt = performance.now();
+    let count = 0;
+    for (; performance.now() < startedAt + 1000 * seconds; count += 1) await call();
+    return { rate: (1000 * count) / (performance.now() - startedAt) };
+  };
+  return async () => ({ burst });
+}
+
+/** The job of a GET over so many connections, with so many bytes in a response's body. */
+export function get(path, connections, bodyBytes) {
+  return { request: requestText('GET', path, ''), connections, bodyBytes };
+}
+
+/** The job of creates: each request has an idempotency key, or a field of the same length. */
+export function create(connections, isKeyed = false) {
+  const body = '{"name":"Pet 1234567","categoryId":42,"status":"available"}';
+  const key = `${isKeyed ? 'Idempotency-Key' : 'X-Something-Els'}: 8e03978e-40d5-43dd-bc93-{n}\r\n`;
+  const fields = `${key}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n`;
+  return { request: requestText('POST', '/v1/pets', fields) + body, connections, status: 201 };
+}
+
+function requestText(method, path, fields) {
+  const head = `${method} ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer bench\r\n`;
+  return `${head}${fields}\r\n`;
 }

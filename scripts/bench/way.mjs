@@ -1,75 +1,136 @@
 /**
- * The way of a request: the service and the floors in one process, on sockets in memory.
+ * The way of a request: the service and the floors in one process, on sockets in memory, in turns.
+ *
+ *     slice:  one batch of requests to one server   │ ours theirs │ theirs ours │ ours theirs │ …
  *
  * It leaves out the kernel, the network and other programs, so it shows what the rate over sockets
  * cannot: on a loaded machine the same code is within about 5 % of itself. Changes to http/ and
- * api/ are judged by it. `--against DIST` adds another build of the service, for example to bisect.
+ * api/ are judged by it, against another build. As a program, this file is that process.
  */
 
-import { writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { Duplex } from 'node:stream';
+import { isMain } from '../build.mjs';
+import { freshData } from './data.mjs';
+import { get, takeTurns } from './paired.mjs';
 import { runScript } from './processes.mjs';
-import { figure, summary } from './table.mjs';
+import { SERVERS } from './servers.mjs';
+import { figure, median } from './table.mjs';
 
-/** Goals by the major version of Node; other versions have none. */
-const FASTEST_GOALS = { 20: '≥ 0.88', 24: '≥ 0.78' };
 const SCENARIOS = [
-  { what: 'list of 20', path: '/v1/pets', naiveGoal: '≥ 1.00' },
-  { what: 'one pet', path: '/v1/pets/501', naiveGoal: '≥ 1.00' },
-  { what: 'list of 100, filtered', path: '/v1/pets?limit=100&status=sold', naiveGoal: '≥ 1.05' },
+  { what: 'list of 20', path: '/v1/pets', naive: '≥ 1.00' },
+  { what: 'one pet', path: '/v1/pets/501', naive: '≥ 1.00' },
+  { what: '100 of a status', path: '/v1/pets?limit=100&status=available', naive: '≥ 1.05' },
 ];
 const PETS = 1000;
-const WARM_UPS = 150;
-/** Slices for each of the bench's turns. */
-const SLICES_A_TURN = 75;
+/** For each second of a burst, so half as many by default. */
+const SLICES = { warmUps: 300, turns: 600 };
+const CONNECTIONS = 50;
+/** Requests: four on each connection, each sent after the response to the one before. */
+const BATCH = 200;
 
-export async function measureWay(bench) {
-  const service = fileURLToPath(new URL('../../dist', import.meta.url));
-  const dists = [service, bench.against].filter(Boolean).map((path) => resolve(path));
-  const kinds = ['naive', 'fastest', ...(bench.against === undefined ? [] : ['other build'])];
-  const slices = Math.ceil(bench.turns * SLICES_A_TURN);
-  const byJob = new Map();
+export async function measure(bench) {
+  const builds = [bench.dist, bench.against].filter(Boolean);
+  const [warmUps, turns] = [SLICES.warmUps, SLICES.turns].map((count) => count * bench.seconds);
+  const runs = [];
   for (let round = 0; round < bench.rounds; round += 1) {
     bench.progress(`way: round ${round + 1}`);
-    const dataFiles = dists.map((_, i) => freshPets(join(bench.folder, `way-${i}.json`)));
-    const job = { dists, dataFiles, scenarios: SCENARIOS, kinds, warmUps: WARM_UPS, slices };
-    for (const result of await runScript(bench.node, 'way-process.mjs', job)) {
-      const key = `${result.what}, ${result.kind}`;
-      byJob.set(key, [...(byJob.get(key) ?? []), result]);
-    }
+    const services = builds.map((dist) => ({ dist, path: freshData(bench.folder, PETS) }));
+    const job = { services, slices: { warmUps, turns } };
+    runs.push(await runScript(bench.node, 'way.mjs', job));
   }
-  const rows = [...byJob.values()].map((results) => wayRow(results, bench.major));
-  return [{ title: 'The way of a request, in process', rows }];
-}
-
-/** A row for the results of all rounds: the median of the rounds' medians. */
-function wayRow(results, major) {
-  const [{ what, kind }] = results;
-  const { naiveGoal } = SCENARIOS.find((scenario) => scenario.what === what);
-  const goals = {
-    naive: [naiveGoal, major in FASTEST_GOALS ? naiveGoal : ''],
-    fastest: ['≥ 0.88, on Node 24 ≥ 0.78', FASTEST_GOALS[major] ?? ''],
-    'other build': ['', ''],
-  };
-  const [goal, goalHere] = goals[kind];
-  const ratios = results.map(({ pairs }) => summary(pairs.map(([a, b]) => b / a)).median);
-  const micros = (side) =>
-    summary(results.map(({ pairs }) => summary(pairs.map((pair) => pair[side])).median)).median;
-  const absolute = `${micros(0).toFixed(1)} : ${micros(1).toFixed(1)} µs`;
-  return { what, against: kind, goal, figure: figure(ratios, 2, goalHere), absolute };
-}
-
-/**
- * Makes a file whose thousand pets have the three statuses by turns, so that a filter skips two of
- * three pets.
- */
-function freshPets(path) {
-  const statuses = ['available', 'pending', 'sold'];
-  const lines = Array.from({ length: PETS }, (_, i) => {
-    const pet = { id: i + 1, name: `Pet ${i + 1}`, categoryId: i % 100, status: statuses[i % 3] };
-    return JSON.stringify(pet);
+  return SCENARIOS.map(({ what, naive }, i) => {
+    const fastest = bench.major < 24 ? '≥ 0.88' : '≥ 0.78';
+    const goals = { naive, fastest, 'other build': '≥ 0.97' };
+    const micros = median(runs.map((run) => run[i].naive.micros));
+    const row = { What: what, ours: `${micros.toFixed(1)} µs` };
+    for (const name of Object.keys(runs[0][i])) {
+      const ratios = runs.map((run) => run[i][name].ratio);
+      row[name] = figure(ratios, goals[name]);
+    }
+    return row;
   });
-  writeFileSync(path, `[\n${lines.join(',\n')}\n]\n`);
-  return path;
 }
+
+/** The client's side of a connection in memory; the other side is the server's. */
+class MemorySocket extends Duplex {
+  received = [];
+  receivedBytes = 0;
+
+  _read() {}
+
+  _write(chunk, _encoding, callback) {
+    this.receivedBytes += chunk.length;
+    this.received?.push(chunk);
+    callback();
+  }
+
+  setNoDelay() {}
+  setKeepAlive() {}
+  setTimeout() {}
+}
+
+function connectTo(server) {
+  const socket = new MemorySocket();
+  server.emit('connection', socket);
+  return socket;
+}
+
+/** Resolves with the bytes of the response to a request. */
+async function answerOf(server, request) {
+  const socket = connectTo(server);
+  socket.push(request);
+  do await nextTurn();
+  while (socket.receivedBytes === 0);
+  // A header may come before its body.
+  await nextTurn();
+  return Buffer.concat(socket.received);
+}
+
+/** Resolves with a function that sends a batch, and resolves with microseconds a request. */
+async function openClient(server, request) {
+  const { length } = await answerOf(server, request);
+  const sockets = Array.from({ length: CONNECTIONS }, () => connectTo(server));
+  for (const socket of sockets) socket.received = undefined;
+  const sum = () => sockets.reduce((total, { receivedBytes }) => total + receivedBytes, 0);
+  return async () => {
+    let due = sum();
+    const startedAt = performance.now();
+    for (let sent = 0; sent < BATCH; sent += CONNECTIONS) {
+      for (const socket of sockets) socket.push(request);
+      due += CONNECTIONS * length;
+      do await nextTurn();
+      while (sum() < due);
+    }
+    const micros = (1000 * (performance.now() - startedAt)) / BATCH;
+    if (sum() !== due) throw new Error(`${sum() - due} bytes too many`);
+    return micros;
+  };
+}
+
+function nextTurn() {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+/** Resolves, for each scenario, with our time and its ratios: more is better, as with rates. */
+async function measureServers({ services, slices }) {
+  const [own, other] = await Promise.all(services.map(SERVERS.service));
+  const results = [];
+  for (const { path } of SCENARIOS) {
+    const request = Buffer.from(get(path).request);
+    const answer = (await answerOf(own, request)).toString();
+    if (!answer.startsWith('HTTP/1.1 200')) throw new Error(answer);
+    const opponents = { naive: SERVERS.naive({ answer }), fastest: SERVERS.fastest({ answer }) };
+    if (other !== undefined) opponents['other build'] = other;
+    const ours = await openClient(own, request);
+    const result = {};
+    for (const [name, server] of Object.entries(opponents)) {
+      const pairs = await takeTurns([ours, await openClient(server, request)], slices);
+      const micros = median(pairs.map(([mine]) => mine));
+      result[name] = { micros, ratio: median(pairs.map(([mine, theirs]) => theirs / mine)) };
+    }
+    results.push(result);
+  }
+  process.stdout.write(`${JSON.stringify(results)}\n`, () => process.exit());
+}
+
+if (isMain(import.meta.url)) await measureServers(JSON.parse(process.argv[2]));

@@ -52,7 +52,15 @@ test('npm start reports a compiler that is needed and cannot be installed', asyn
 test('The conformance kit runs from a clone without an installation', needsStripping, async (t) => {
   const service = await openService(t);
   const cwd = checkout(t, START_NEEDS);
-  const args = ['scripts/conformance.mjs', `${service.origin}/v1`, '--key', KEY, '--only', '8'];
+  const args = [
+    'scripts/start.mjs',
+    'conformance',
+    `${service.origin}/v1`,
+    '--key',
+    KEY,
+    '--only',
+    '8',
+  ];
   const run = startProgram(process.execPath, args, { cwd });
   t.after(() => end(run, 'SIGKILL'));
   assert.equal(await run.exit(), 0, run.stderr());

@@ -44,7 +44,7 @@ test('Each pet that was acknowledged or seen, or sent again, is stored once afte
   await end(last, 'SIGKILL');
   await load.ended;
   assert.ok(sentAgain > 0, 'Nothing was ever sent again');
-  const { code, stdout } = await runScript('check-data.mjs', [dataFile]);
+  const { code, stdout } = await runScript('start.mjs', ['check-data', dataFile]);
   assert.equal(code, 0);
   const found = Number(/: ([0-9]+) pets, /.exec(stdout)?.[1]);
   assert.ok(found >= pets.length && found <= ledger.sent, stdout);

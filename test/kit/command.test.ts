@@ -20,7 +20,7 @@ import { KEY, openPlain, RIGHT, type Rules } from './plain-service.ts';
 const CREATED_200: Partial<Rules> = { created: (pet) => ({ status: 200, body: pet }) };
 
 function run(args: readonly string[]): Promise<Result> {
-  return runScript('conformance.mjs', args, { CONFORMANCE_API_KEY: KEY });
+  return runScript('start.mjs', ['conformance', ...args], { CONFORMANCE_API_KEY: KEY });
 }
 
 /** Returns the base URL of a service that runs until the test ends. */

@@ -99,7 +99,7 @@ for (const [args, env, code, output] of CALLS) {
 test('make-key prints another API key each time, and its line, with a name if one is given', async () => {
   const keys: string[] = [];
   for (const args of [[], ['shop-2026']]) {
-    const { stdout } = await runScript('make-key.mjs', args);
+    const { stdout } = await runScript('start.mjs', ['make-key', ...args]);
     const [, key = '', name, digest] =
       /^# .*\n(\S{32,})\n# .*\n(.*)sha256:(.*)\n$/.exec(stdout) ?? [];
     assert.equal(name, args.map((arg) => `${arg}: `).join());

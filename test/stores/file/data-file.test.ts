@@ -159,5 +159,5 @@ function joined(commits: number): Buffer {
 }
 
 function checkDataFile(...args: readonly string[]): Promise<Result> {
-  return runScript('check-data.mjs', args);
+  return runScript('start.mjs', ['check-data', ...args]);
 }
