@@ -4,8 +4,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { AppState, type AppPhase } from '../src/app-state.ts';
-import { createApp } from '../src/app.ts';
+import { AppState, type AppPhase } from '../src/app/app-state.ts';
+import { createApp } from '../src/app/app.ts';
 import type { PetStore } from '../src/model/pet-store.ts';
 import { createMemoryStore } from '../src/stores/memory-store.ts';
 import { openService } from './support/http/service.ts';

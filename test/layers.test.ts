@@ -1,7 +1,7 @@
 /**
- * The layers: a file of src/ imports only from its own folder and from lower layers.
- *
- * The test reads the layers from the map in the README.
+ * The rooms: a file of src/ imports only from its own room and from rooms further down. The test
+ * reads them from the map in the README, from the top down; the rooms of a row are beside each
+ * other, and import nothing from each other.
  */
 
 import assert from 'node:assert/strict';
@@ -11,23 +11,20 @@ import { test } from 'node:test';
 import { VERSION } from '../src/base/version.ts';
 import { pathsIn, readText, ROOT } from './support/project.ts';
 
-/** The folders of each layer, from the lowest up. A file outside a folder counts as a folder. */
-const LAYERS = readLayers(readText('README.md'));
+/** The rows of the map, from the lowest up. A file outside a folder counts as a room. */
+const ROWS: readonly (readonly string[])[] = readRows(readText('README.md'));
 
-/** Reads the map: a line with a number begins a layer, and lines without one continue it. */
-function readLayers(readme: string): readonly (readonly string[])[] {
-  const [, map = ''] = /^```\n( *[0-9]+ {2}server\.ts[^]*?)^```$/m.exec(readme) ?? [];
-  const layers = Array.from(map.matchAll(/^ *([0-9]+) [^]*?(?=^ *[0-9]+ |$(?![^]))/gm));
-  const numbers = layers.map(([, number]) => Number(number)).reverse();
-  assert.deepEqual(numbers, [...numbers.keys()], 'The layers of the README are numbered from 0 up');
-  const names = layers.map(([text]) => text.match(/\b[a-z/-]+(?:\/|\.ts)(?=\s)/g) ?? []);
+function readRows(readme: string): readonly (readonly string[])[] {
+  const [, map = ''] = /^```\n(server\.ts[^]*?)^```$/m.exec(readme) ?? [];
+  const rows = map.split('\n').map((row) => row.split(/ {3}|  (?=[^ ]+ [^ ])/)[0]!);
+  const names = rows.map((row) => row.match(/\b[a-z]+(?:\/|\.ts)(?=\s|$)/g) ?? []);
   return names.reverse().map((row) => row.map((name) => name.replace(/\/$/, '')));
 }
 
-const folderOf = (file: string): string | undefined =>
-  LAYERS.flat().find((folder) => file === folder || file.startsWith(`${folder}/`));
-const layerOf = (file: string): number =>
-  LAYERS.findIndex((folders) => folders.some((folder) => folder === folderOf(file)));
+const roomOf = (file: string): string | undefined =>
+  ROWS.flat().find((room) => file === room || file.startsWith(`${room}/`));
+const rowOf = (file: string): number =>
+  ROWS.findIndex((rooms) => rooms.some((room) => room === roomOf(file)));
 
 const sources = new Map<string, string>();
 for (const path of pathsIn('src')) {
@@ -56,23 +53,23 @@ test('Every source file is a TypeScript file that is on the map of the README', 
   assert.ok(sources.size > 20);
   for (const file of sources.keys()) {
     assert.match(file, /^([a-z0-9-]+\/){0,2}[a-z0-9-]+\.ts$/);
-    assert.notEqual(layerOf(file), -1, `src/${file} is in no layer of the map in README.md`);
+    assert.notEqual(rowOf(file), -1, `src/${file} is on no row of the map in README.md`);
   }
 });
 
 test('Every entry of the map exists, and is on the map once', () => {
-  const rooms = LAYERS.flat();
+  const rooms = ROWS.flat();
   assert.deepEqual([...new Set(rooms)], rooms);
   for (const room of rooms) assert.ok(existsSync(join(ROOT, 'src', room)), room);
 });
 
-test('Every import is a file of src with its ending .ts, from a lower layer or the same folder', () => {
+test('Every import is a file of src with its ending .ts, from its own room or one further down', () => {
   for (const [file, names] of imports) {
     for (const name of names) {
       const target = targetOf(file, name);
       assert.match(name, /^\.\.?\/.+\.ts$/, `${file} imports ${name}`);
       assert.ok(sources.has(target), `${file} imports ${name}, which is not there`);
-      const isAllowed = layerOf(target) < layerOf(file) || folderOf(target) === folderOf(file);
+      const isAllowed = rowOf(target) < rowOf(file) || roomOf(target) === roomOf(file);
       assert.ok(isAllowed, `${file} imports ${target}`);
     }
   }
@@ -84,8 +81,8 @@ for (const [folder, what] of [
 ] as const) {
   test(`src/${folder} imports only src/${folder} and src/base, so it ${what}`, () => {
     for (const [file, names] of imports) {
-      if (folderOf(file) !== folder) continue;
-      const folders = names.map((name) => folderOf(targetOf(file, name))!);
+      if (roomOf(file) !== folder) continue;
+      const folders = names.map((name) => roomOf(targetOf(file, name))!);
       for (const used of folders) assert.ok([folder, 'base'].includes(used), `${file}: ${used}`);
     }
   });
@@ -93,7 +90,7 @@ for (const [folder, what] of [
 
 test('src/http does not know about pets, except the name of the program', () => {
   for (const [file, text] of sources) {
-    const isKnown = folderOf(file) === 'http' && /\bpet(?!store\b)|Pet/.test(text);
+    const isKnown = roomOf(file) === 'http' && /\bpet(?!store\b)|Pet/.test(text);
     assert.ok(!isKnown, `${file} speaks of pets`);
   }
 });

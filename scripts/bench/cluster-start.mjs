@@ -102,7 +102,7 @@ if (!isMainThread) {
   const load = (name) => import(pathToFileURL(resolve(values.dist, name)).href);
   const { initEtcd, openApp } = await load('index.js');
   const slots = await load('stores/etcd/slots.js');
-  const commits = await load('stores/commits/commit.js');
+  const commits = await load('stores/commit.js');
   const folder = mkdtempSync(join(tmpdir(), 'cluster-start-'));
   const member = startMember(folder);
   try {

@@ -9,9 +9,9 @@
 
 import type { StoredPet } from '../model/pet.ts';
 import type { PetsLocation, StoreStats, StoreUnavailableError } from '../model/pet-store.ts';
-import type { PendingPet } from './commits/commit.ts';
-import type { Outcome } from './commits/commit-queue.ts';
-import type { KeyTable, KeyHash } from './idempotency/key-table.ts';
+import type { PendingPet } from './commit.ts';
+import type { Outcome } from './commit-queue.ts';
+import type { KeyTable, KeyHash } from './table/key-table.ts';
 import type { PetTable } from './table/pet-table.ts';
 
 /** What the store gives to its log. */

@@ -28,10 +28,10 @@ import {
 } from '../model/pet-store.ts';
 import { formatMembers, InvalidPetError, readNewPet } from '../model/pet-text.ts';
 import type { CommitLog, LogTarget } from './commit-log.ts';
-import type { PendingPet } from './commits/commit.ts';
-import { CommitQueue, type Outcome } from './commits/commit-queue.ts';
-import type { KeyTable, KeyHash } from './idempotency/key-table.ts';
-import { IdempotentCreates } from './idempotency/idempotent-creates.ts';
+import type { PendingPet } from './commit.ts';
+import { CommitQueue, type Outcome } from './commit-queue.ts';
+import type { KeyTable, KeyHash } from './table/key-table.ts';
+import { IdempotentCreates } from './idempotent-creates.ts';
 import type { PetTable } from './table/pet-table.ts';
 
 const PETS_BOUNDS: readonly number[] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 4096, 16_384];

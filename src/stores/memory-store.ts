@@ -7,8 +7,8 @@ import { INT64_MAX } from '../base/int64.ts';
 import type { NewPet, PetStatus, StoredPet } from '../model/pet.ts';
 import { CLOSED, NO_ID_LEFT, StoreUnavailableError, type PetStore } from '../model/pet-store.ts';
 import { formatMembers, formatPet, formatPets, readNewPet } from '../model/pet-text.ts';
-import { KeyTable } from './idempotency/key-table.ts';
-import { replayedPet } from './idempotency/idempotent-creates.ts';
+import { KeyTable } from './table/key-table.ts';
+import { replayedPet } from './idempotent-creates.ts';
 
 /** A store that begins with these pets, in ascending order of id. */
 export function createMemoryStore(startingPets: Iterable<StoredPet> = []): PetStore {

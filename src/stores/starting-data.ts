@@ -12,11 +12,11 @@ import type { PetStore } from '../model/pet-store.ts';
 import { InvalidPetError, parsePets } from '../model/pet-text.ts';
 import { storedPetOf } from '../model/stored-pet.ts';
 import type { CommitLog, LogTarget } from './commit-log.ts';
-import { createCommit } from './commits/commit.ts';
-import { FULL_COMMIT_BYTES } from './commits/commit-queue.ts';
+import { createCommit } from './commit.ts';
+import { FULL_COMMIT_BYTES } from './commit-queue.ts';
 import { verifyData } from './file/data-file.ts';
 import { nodeDisk } from './file/node-disk.ts';
-import { KeyTable } from './idempotency/key-table.ts';
+import { KeyTable } from './table/key-table.ts';
 import { openLogStore } from './log-store.ts';
 
 /** Rejects if the file is missing or damaged. The message has every mistake in its pets. */

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
-import { apiKeyProblem, apiKeyProblems, keyNameProblem } from '../../src/api-keys/api-key.ts';
+import { apiKeyProblem, apiKeyProblems, keyNameProblem } from '../../src/app/api-key.ts';
 
 const DIGEST = `sha256:${createHash('sha256').update('k').digest('hex')}`;
 

@@ -6,7 +6,7 @@ import { createWriteStream, mkdirSync, writeFileSync } from 'node:fs';
 import { platform } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { readApiKeysFile } from '../../src/api-keys/read-api-keys.ts';
+import { readApiKeysFile } from '../../src/app/read-api-keys.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 
 const POSIX = { skip: platform() === 'win32' && 'Windows has no such files' };

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { userInfo } from 'node:os';
 import { test } from 'node:test';
-import { readApiKeys } from '../../src/api-keys/read-api-keys.ts';
+import { readApiKeys } from '../../src/app/read-api-keys.ts';
 import { mistakesIn, read } from './read-config.ts';
 
 const SECRET = 'Secret-4711';

@@ -2,8 +2,8 @@
 
 import { resolve } from 'node:path';
 import { readCommandLine } from '../../src/base/command-line.ts';
-import { COMMANDS } from '../../src/commands/commands.ts';
-import { readConfig, SERVICE_FLAGS, type Config } from '../../src/config.ts';
+import { COMMANDS } from '../../src/process/commands/commands.ts';
+import { readConfig, SERVICE_FLAGS, type Config } from '../../src/process/config.ts';
 
 export type Env = Readonly<Record<string, string>>;
 

@@ -6,8 +6,8 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { createClient } from '../../src/client/client.ts';
-import { inline, markup, prose } from '../../src/docs/markup.ts';
-import type { Named, OpenApi, ResponseObject } from '../../src/openapi/types.ts';
+import { inline, markup, prose } from '../../src/web/docs/markup.ts';
+import type { Named, OpenApi, ResponseObject } from '../../src/web/openapi/types.ts';
 import { describedOperations, describedResponses } from '../support/description/description.ts';
 import { elementsOf, readHtml, textOf, type HtmlElement } from '../support/browser/html.ts';
 import { POSIX, runCurl } from '../support/browser/run-curl.ts';

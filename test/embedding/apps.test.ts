@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { runInNewContext } from 'node:vm';
-import { createApp, openApp } from '../../src/app.ts';
+import { createApp, openApp } from '../../src/app/app.ts';
 import { createMemoryStore } from '../../src/stores/memory-store.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 import { KEY, openService, type Service } from '../support/http/service.ts';

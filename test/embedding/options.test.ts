@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createApp, type App } from '../../src/app.ts';
+import { createApp, type App } from '../../src/app/app.ts';
 import { createMemoryStore } from '../../src/stores/memory-store.ts';
 import { KEY } from '../support/http/service.ts';
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { constants } from 'node:buffer';
 import { test } from 'node:test';
-import { createApp } from '../../src/app.ts';
+import { createApp } from '../../src/app/app.ts';
 import { createClient, stringifyPet as stringifyFromClient } from '../../src/client/client.ts';
 import { StoreUnavailableError, type PetStore } from '../../src/model/pet-store.ts';
 import { InvalidPetError } from '../../src/model/pet-text.ts';

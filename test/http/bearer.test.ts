@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { ApiError } from '../../src/http/api-error.ts';
 import { authenticate, type Keyring } from '../../src/http/bearer.ts';
-import { createKeyring } from '../../src/api-keys/create-keyring.ts';
+import { createKeyring } from '../../src/app/create-keyring.ts';
 import { readHeaders } from '../../src/http/request-headers.ts';
 
 const digestKey = (key: string): string =>

@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
-import { createApp } from '../../src/app.ts';
+import { createApp } from '../../src/app/app.ts';
 import { createHttpServer } from '../../src/http/http-server.ts';
 import { createMemoryStore } from '../../src/stores/memory-store.ts';
 import { KEY, listenFor, openService } from '../support/http/service.ts';

@@ -22,8 +22,8 @@ import {
   readNewPet,
 } from '../../src/model/pet-text.ts';
 import { storedPetOf } from '../../src/model/stored-pet.ts';
-import { COMPONENTS } from '../../src/openapi/components.ts';
-import { replayedPet } from '../../src/stores/idempotency/idempotent-creates.ts';
+import { COMPONENTS } from '../../src/web/openapi/components.ts';
+import { replayedPet } from '../../src/stores/idempotent-creates.ts';
 import { createMemoryStore } from '../../src/stores/memory-store.ts';
 
 const SAMPLE: Required<NewPet> = { name: 'Rex', categoryId: 7n, status: 'sold' };

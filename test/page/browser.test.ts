@@ -477,7 +477,8 @@ inBrowser('The reference loads its own files only, and shows the address it has'
     await openReference();
     await until(async () => (await browser.run(isOpen)) === false);
   });
-  const paths = ['docs', 'page/page/element.js', 'page/page/reference.js', 'page/style.css'];
+  const modules = ['page/web/page/element.js', 'page/web/page/reference.js'];
+  const paths = ['docs', 'page/style.css', ...modules];
   const expected = paths.map((path) => `${service.origin}/shop/${path}`);
   assert.deepEqual([...requested].sort(), expected);
 });

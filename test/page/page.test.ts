@@ -5,8 +5,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { VERSION } from '../../src/base/version.ts';
-import { curlLine, quoted } from '../../src/page/curl-line.ts';
-import { PAGE_MODULES } from '../../src/page/page.ts';
+import { curlLine, quoted } from '../../src/web/page/curl-line.ts';
+import { PAGE_MODULES } from '../../src/web/page/page.ts';
 import { POSIX, runCurl } from '../support/browser/run-curl.ts';
 import { ROOT } from '../support/process/carry.ts';
 import { openService } from '../support/http/service.ts';
@@ -53,7 +53,7 @@ test('The page and its files need no API key, and have a strict Content-Security
 });
 
 test('The service serves exactly the modules that the page and the reference import', async (t) => {
-  const needed = new Set(['page/main', 'page/reference']);
+  const needed = new Set(['web/page/main', 'web/page/reference']);
   // The loop also visits what is added during it.
   for (const name of needed) {
     const text = readFileSync(join(ROOT, 'dist', `${name}.js`), 'utf8');

@@ -8,15 +8,8 @@ import { request, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { readInheritedSocket } from '../../src/socket-activation.ts';
-import {
-  assertRefused,
-  end,
-  KEY,
-  listPets,
-  PET,
-  startFor,
-} from '../support/process/process.ts';
+import { readInheritedSocket } from '../../src/process/socket-activation.ts';
+import { assertRefused, end, KEY, listPets, PET, startFor } from '../support/process/process.ts';
 import { openSupervisor, startInheriting } from '../support/process/supervisor.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 import { openWire, requestOf } from '../support/http/wire.ts';

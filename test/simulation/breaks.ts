@@ -8,11 +8,11 @@
 
 import zlib from 'node:zlib';
 import { OutcomeUnknownError, StoreUnavailableError } from '../../src/model/pet-store.ts';
-import type { Commit, PendingPet } from '../../src/stores/commits/commit.ts';
+import type { Commit, PendingPet } from '../../src/stores/commit.ts';
 import { FileLog } from '../../src/stores/file/file-log.ts';
 import { Journal } from '../../src/stores/file/journal.ts';
 import { StoreFiles } from '../../src/stores/file/store-files.ts';
-import { KeyTable } from '../../src/stores/idempotency/key-table.ts';
+import { KeyTable } from '../../src/stores/table/key-table.ts';
 import { PetTable } from '../../src/stores/table/pet-table.ts';
 import { isWhole } from '../support/extent.ts';
 import { TestClock } from '../support/test-clock.ts';

@@ -10,10 +10,10 @@
 import { systemMemory, type Memory } from '../../src/base/memory.ts';
 import type { NewPet } from '../../src/model/pet.ts';
 import { isSafe, type PetStore } from '../../src/model/pet-store.ts';
-import { createCommit, encodeCommit } from '../../src/stores/commits/commit.ts';
+import { createCommit, encodeCommit } from '../../src/stores/commit.ts';
 import { openFileStore, type FileStore } from '../../src/stores/file/file-store.ts';
 import { PREFIX_LENGTH } from '../../src/stores/file/journal-line.ts';
-import { KeyTable } from '../../src/stores/idempotency/key-table.ts';
+import { KeyTable } from '../../src/stores/table/key-table.ts';
 import { PetTable } from '../../src/stores/table/pet-table.ts';
 import { pendingPet } from '../support/disk/journal-text.ts';
 import { TestClock } from '../support/test-clock.ts';

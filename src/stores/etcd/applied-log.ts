@@ -6,13 +6,8 @@
  */
 
 import { isUtf8 } from 'node:buffer';
-import { decodeCommit, scanCommit, type Commit } from '../commits/commit.ts';
-import {
-  KEY_LIFETIME_MS,
-  KeyTable,
-  type KeyClock,
-  type KeyEntry,
-} from '../idempotency/key-table.ts';
+import { decodeCommit, scanCommit, type Commit } from '../commit.ts';
+import { KEY_LIFETIME_MS, KeyTable, type KeyClock, type KeyEntry } from '../table/key-table.ts';
 import { ScannedBytes, ScannedPets } from '../table/pet-scanner.ts';
 import { PetTable } from '../table/pet-table.ts';
 import { ifValueBegins, ifValueIs, type KeyValue, type TxnPart } from './etcd-json.ts';

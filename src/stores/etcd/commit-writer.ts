@@ -43,10 +43,10 @@ import { messageOf, type Log } from '../../base/log.ts';
 import type { StoredPet } from '../../model/pet.ts';
 import { NO_ID_LEFT, OutcomeUnknownError, StoreUnavailableError } from '../../model/pet-store.ts';
 import { storedPetOf } from '../../model/stored-pet.ts';
-import { createCommit, encodeCommit, type Commit, type PendingPet } from '../commits/commit.ts';
-import type { Outcome } from '../commits/commit-queue.ts';
+import { createCommit, encodeCommit, type Commit, type PendingPet } from '../commit.ts';
+import type { Outcome } from '../commit-queue.ts';
 import { FailureReport } from '../failure-report.ts';
-import { KEY_LIFETIME_MS, type KeyHash } from '../idempotency/key-table.ts';
+import { KEY_LIFETIME_MS, type KeyHash } from '../table/key-table.ts';
 import type { AppliedLog } from './applied-log.ts';
 import {
   retried,

@@ -9,8 +9,8 @@
 
 import { createHash } from 'node:crypto';
 import { systemClock } from '../../base/clock.ts';
-import { encodeCommit } from '../commits/commit.ts';
-import type { KeyEntry, KeyTable } from '../idempotency/key-table.ts';
+import { encodeCommit } from '../commit.ts';
+import type { KeyEntry, KeyTable } from '../table/key-table.ts';
 import type { PetTable, TablePet } from '../table/pet-table.ts';
 import { AppliedLog, type LogId } from './applied-log.ts';
 import { ifAbsent } from './etcd-json.ts';

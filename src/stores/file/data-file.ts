@@ -13,7 +13,7 @@ import { systemClock } from '../../base/clock.ts';
 import { Histogram } from '../../base/histogram.ts';
 import { messageOf, silent } from '../../base/log.ts';
 import { systemMemory } from '../../base/memory.ts';
-import type { KeyEntry, KeyTable } from '../idempotency/key-table.ts';
+import type { KeyEntry, KeyTable } from '../table/key-table.ts';
 import { PetTable } from '../table/pet-table.ts';
 import type { Disk, DiskFile } from './disk.ts';
 import { isIntact, PREFIX_LENGTH } from './journal-line.ts';

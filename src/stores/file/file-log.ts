@@ -44,10 +44,10 @@ import {
 import { MAX_PET_BYTES } from '../../model/pet-text.ts';
 import { storedPetOf } from '../../model/stored-pet.ts';
 import type { CommitLimits, CommitLog, LogTarget } from '../commit-log.ts';
-import { createCommit, encodeCommit, type Commit, type PendingPet } from '../commits/commit.ts';
-import { FULL_COMMIT_BYTES, type Outcome } from '../commits/commit-queue.ts';
+import { createCommit, encodeCommit, type Commit, type PendingPet } from '../commit.ts';
+import { FULL_COMMIT_BYTES, type Outcome } from '../commit-queue.ts';
 import { clientMessage, FailureReport } from '../failure-report.ts';
-import { KEY_LIFETIME_MS, type KeyHash } from '../idempotency/key-table.ts';
+import { KEY_LIFETIME_MS, type KeyHash } from '../table/key-table.ts';
 import { PetTable } from '../table/pet-table.ts';
 import { readDataFile } from './data-file.ts';
 import type { Journal, Written } from './journal.ts';

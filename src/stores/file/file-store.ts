@@ -6,7 +6,7 @@
  *     pets.json.lock     held while the store is open, never removed
  *
  * A create resolves when its line in the journal is synced, and reads see it from then on. All
- * creates that arrive during a sync share the next one (commits/commit-queue.ts). A create has one
+ * creates that arrive during a sync share the next one (commit-queue.ts). A create has one
  * of three outcomes: stored; refused, and nothing of it will ever appear; or, after a sync that
  * failed, unknown.
  */
@@ -16,7 +16,7 @@ import { systemClock, type Clock } from '../../base/clock.ts';
 import { Histogram } from '../../base/histogram.ts';
 import { messageOf, safeLog, silent, type Log } from '../../base/log.ts';
 import { systemMemory, type Memory } from '../../base/memory.ts';
-import { KeyTable } from '../idempotency/key-table.ts';
+import { KeyTable } from '../table/key-table.ts';
 import { openLogStore, type LogStore } from '../log-store.ts';
 import { PetTable } from '../table/pet-table.ts';
 import type { Disk } from './disk.ts';

@@ -4,7 +4,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Histogram } from '../../base/histogram.ts';
 import type { Log } from '../../base/log.ts';
 import type { Memory } from '../../base/memory.ts';
-import type { KeyTable } from '../idempotency/key-table.ts';
+import type { KeyTable } from '../table/key-table.ts';
 import type { PetTable } from '../table/pet-table.ts';
 import type { Disk } from './disk.ts';
 import type { StoreLock } from './lock.ts';

@@ -20,8 +20,8 @@
 import { dirname } from 'node:path';
 import { messageOf } from '../../base/log.ts';
 import type { PetsLocation } from '../../model/pet-store.ts';
-import { encodeCommit, encodeKeysLine, encodeTexts, type Commit } from '../commits/commit.ts';
-import type { KeyEntry } from '../idempotency/key-table.ts';
+import { encodeCommit, encodeKeysLine, encodeTexts, type Commit } from '../commit.ts';
+import type { KeyEntry } from '../table/key-table.ts';
 import type { DiskFile, FileAttributes, FileStat } from './disk.ts';
 import { encodeLine, headerText, type SnapshotId } from './journal-line.ts';
 import { Journal, type JournalLines } from './journal.ts';

@@ -12,7 +12,7 @@
  */
 
 import { LINE_FEED } from '../../base/ascii.ts';
-import { COMMIT_MARK } from '../commits/commit.ts';
+import { COMMIT_MARK } from '../commit.ts';
 import {
   isBeginningOfHeader,
   isLike,

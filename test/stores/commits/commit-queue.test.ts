@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { CommitQueue, type Outcome } from '../../../src/stores/commits/commit-queue.ts';
+import { CommitQueue, type Outcome } from '../../../src/stores/commit-queue.ts';
 
 /** A queue whose commits wait until they are let go. */
 function held(): {

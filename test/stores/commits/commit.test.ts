@@ -10,7 +10,7 @@ import {
   encodeCommit,
   scanCommit,
   type ScannedCommit,
-} from '../../../src/stores/commits/commit.ts';
+} from '../../../src/stores/commit.ts';
 import { ScannedBytes, ScannedPets } from '../../../src/stores/table/pet-scanner.ts';
 import { EXPIRES_AT, pendingPet } from '../../support/disk/journal-text.ts';
 import { forAll, mutate } from '../../support/random.ts';

@@ -12,7 +12,7 @@ import { CommitWriter } from '../../../src/stores/etcd/commit-writer.ts';
 import { EtcdLog, openEtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
 import { initEtcd } from '../../../src/stores/etcd/open-log.ts';
 import { ReadBarrier } from '../../../src/stores/etcd/read-barrier.ts';
-import { KeyTable } from '../../../src/stores/idempotency/key-table.ts';
+import { KeyTable } from '../../../src/stores/table/key-table.ts';
 import { liveInDoubt, liveShortly, liveTogether, type Script } from '../../simulation/callers.ts';
 import { isWhole, SEED } from '../../support/extent.ts';
 import { simulated } from '../../support/etcd/opened-store.ts';

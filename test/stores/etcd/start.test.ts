@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ClusterResponse } from '../../../src/stores/etcd/etcd-client.ts';
 import type { ClusterOptions } from '../../../src/stores/etcd/etcd-options.ts';
-import { createCommit, encodeCommit } from '../../../src/stores/commits/commit.ts';
+import { createCommit, encodeCommit } from '../../../src/stores/commit.ts';
 import {
   decodeMeta,
   digestOf,

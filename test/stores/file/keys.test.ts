@@ -6,14 +6,11 @@ import { test } from 'node:test';
 import { systemMemory } from '../../../src/base/memory.ts';
 import type { NewPet } from '../../../src/model/pet.ts';
 import type { CreatedPet } from '../../../src/model/pet-store.ts';
-import { createCommit, encodeCommit, encodeKeysLine } from '../../../src/stores/commits/commit.ts';
+import { createCommit, encodeCommit, encodeKeysLine } from '../../../src/stores/commit.ts';
 import { openFileStore, type FileStore } from '../../../src/stores/file/file-store.ts';
 import { headerText } from '../../../src/stores/file/journal-line.ts';
 import { readJournal } from '../../../src/stores/file/journal-reader.ts';
-import {
-  KEY_LIFETIME_MS,
-  MAX_IDEMPOTENCY_KEYS,
-} from '../../../src/stores/idempotency/key-table.ts';
+import { KEY_LIFETIME_MS, MAX_IDEMPOTENCY_KEYS } from '../../../src/stores/table/key-table.ts';
 import { PetTable } from '../../../src/stores/table/pet-table.ts';
 import {
   EXPIRES_AT,

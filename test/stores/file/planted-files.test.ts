@@ -22,7 +22,7 @@ import { systemClock } from '../../../src/base/clock.ts';
 import { createDataFile, loadDataFile } from '../../../src/stores/file/data-file.ts';
 import { openFileStore } from '../../../src/stores/file/file-store.ts';
 import { nodeDisk } from '../../../src/stores/file/node-disk.ts';
-import { KeyTable } from '../../../src/stores/idempotency/key-table.ts';
+import { KeyTable } from '../../../src/stores/table/key-table.ts';
 import { PetTable } from '../../../src/stores/table/pet-table.ts';
 import { REX } from '../../support/disk/journal-text.ts';
 import { tempDir } from '../../support/disk/temp-dir.ts';

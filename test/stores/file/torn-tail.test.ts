@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { commitStart } from '../../../src/stores/commits/commit.ts';
+import { commitStart } from '../../../src/stores/commit.ts';
 import { isTornBeginning, isTornLine, SECTOR_BYTES } from '../../../src/stores/file/torn-tail.ts';
 import { journalLines } from '../../support/disk/journal-text.ts';
 

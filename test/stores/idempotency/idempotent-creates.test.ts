@@ -13,7 +13,7 @@ import { formatMembers, formatPet, InvalidPetError } from '../../../src/model/pe
 import {
   IdempotentCreates,
   type IdempotentCreatesDeps,
-} from '../../../src/stores/idempotency/idempotent-creates.ts';
+} from '../../../src/stores/idempotent-creates.ts';
 import { requestKey } from '../../support/pets/request-keys.ts';
 
 const REX: NewPet = { name: 'Rex', categoryId: 7n };

@@ -7,7 +7,7 @@ import {
   KeyTable,
   MAX_IDEMPOTENCY_KEYS,
   type KeyEntry,
-} from '../../../src/stores/idempotency/key-table.ts';
+} from '../../../src/stores/table/key-table.ts';
 import { usedBytes } from '../../support/process/heap.ts';
 import { forAll } from '../../support/random.ts';
 import { requestKey } from '../../support/pets/request-keys.ts';

@@ -9,14 +9,14 @@
 import assert from 'node:assert/strict';
 import type { RequestListener } from 'node:http';
 import { stringifyExactJson } from '../../../src/base/exact-json.ts';
-import { describeService } from '../../../src/openapi/openapi.ts';
+import { describeService } from '../../../src/web/openapi/openapi.ts';
 import type {
   Named,
   OpenApi,
   OperationObject,
   ResponseObject,
   Schema,
-} from '../../../src/openapi/types.ts';
+} from '../../../src/web/openapi/types.ts';
 import type { RawAnswer } from '../http/answers.ts';
 import { resolveRef, schemaProblems, type Json } from './json-schema.ts';
 

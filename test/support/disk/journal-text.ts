@@ -4,7 +4,7 @@ import zlib from 'node:zlib';
 import { systemMemory } from '../../../src/base/memory.ts';
 import type { NewPet } from '../../../src/model/pet.ts';
 import { formatMembers } from '../../../src/model/pet-text.ts';
-import { createCommit, encodeCommit, type PendingPet } from '../../../src/stores/commits/commit.ts';
+import { createCommit, encodeCommit, type PendingPet } from '../../../src/stores/commit.ts';
 import { encodeLine, headerText, type SnapshotId } from '../../../src/stores/file/journal-line.ts';
 
 export const REX: NewPet = { name: 'Rex', categoryId: 7n };

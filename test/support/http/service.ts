@@ -2,8 +2,8 @@
 
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { openApp, type App } from '../../../src/app.ts';
-import type { AppOptions } from '../../../src/app-options.ts';
+import { openApp, type App } from '../../../src/app/app.ts';
+import type { AppOptions } from '../../../src/app/app-options.ts';
 import { createHttpServer } from '../../../src/http/http-server.ts';
 import type { Limits } from '../../../src/http/limits.ts';
 import { createMemoryStore } from '../../../src/stores/memory-store.ts';

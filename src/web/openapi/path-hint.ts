@@ -7,9 +7,9 @@
  * begins, no path can match, and the message says so.
  */
 
-import { edits } from '../base/nearest.ts';
-import { cut } from '../base/quote.ts';
-import { normalizePath } from '../http/router.ts';
+import { edits } from '../../base/nearest.ts';
+import { cut } from '../../base/quote.ts';
+import { normalizePath } from '../../http/router.ts';
 
 /** The longest path that gets a suggestion, which bounds the cost. */
 const MAX_PATH_LENGTH = 200;

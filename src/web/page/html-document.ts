@@ -4,7 +4,7 @@
  * service's own, and may be markup.
  */
 
-import { VERSION } from '../base/version.ts';
+import { VERSION } from '../../base/version.ts';
 
 /** The suffix of this module, and so of all others: `.js`, or `.ts` if the sources run. */
 export const SUFFIX: string = import.meta.url.slice(-3);
@@ -27,7 +27,7 @@ export function htmlDocument({ address, title, intro, script, body }: HtmlDocume
 <meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title}</title>
 <link rel="icon" href="data:,"><link rel="stylesheet" href="page/style.css">
-<script type="module" src="page/page/${script}${SUFFIX}"></script>
+<script type="module" src="page/web/page/${script}${SUFFIX}"></script>
 <a class="skip" href="#main">Skip to the content</a>
 <header>
   <nav class="row ends" aria-label="Petstore">

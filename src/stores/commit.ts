@@ -11,13 +11,13 @@
  * it for up to an hour more; the file store gives each key 24 hours again at each start.
  */
 
-import { COMMA } from '../../base/ascii.ts';
-import type { PetStatus } from '../../model/pet.ts';
-import { formatPet, parsePetAt } from '../../model/pet-text.ts';
-import { stringifyPet } from '../../model/stringify-pet.ts';
-import type { KeyEntry, KeyHash } from '../idempotency/key-table.ts';
-import { ScannedPets, scanPets, type ScannedBytes } from '../table/pet-scanner.ts';
-import type { TablePet } from '../table/pet-table.ts';
+import { COMMA } from '../base/ascii.ts';
+import type { PetStatus } from '../model/pet.ts';
+import { formatPet, parsePetAt } from '../model/pet-text.ts';
+import { stringifyPet } from '../model/stringify-pet.ts';
+import type { KeyEntry, KeyHash } from './table/key-table.ts';
+import { ScannedPets, scanPets, type ScannedBytes } from './table/pet-scanner.ts';
+import type { TablePet } from './table/pet-table.ts';
 
 export interface Commit {
   readonly after: bigint;

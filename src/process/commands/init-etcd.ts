@@ -1,8 +1,8 @@
 /** Makes a new log in an etcd cluster. A service needs one before its first start. */
 
 import { readEtcdOptions } from '../config.ts';
-import { DEFAULT_PREFIX } from '../stores/etcd/etcd-options.ts';
-import { initEtcd } from '../stores/etcd/open-log.ts';
+import { DEFAULT_PREFIX } from '../../stores/etcd/etcd-options.ts';
+import { initEtcd } from '../../stores/etcd/open-log.ts';
 import type { Command } from './command.ts';
 
 export const initEtcdCommand: Command = {

@@ -15,7 +15,7 @@
  * in `closed`, it rejects. An app never returns to an earlier state.
  */
 
-import { StoreUnavailableError, type PetStore } from './model/pet-store.ts';
+import { StoreUnavailableError, type PetStore } from '../model/pet-store.ts';
 
 export type AppPhase = 'starting' | 'open' | 'draining' | 'closed';
 

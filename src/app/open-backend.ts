@@ -4,11 +4,11 @@
  */
 
 import { pathOf, type AppOptions } from './app-options.ts';
-import type { Log } from './base/log.ts';
-import type { PetStore } from './model/pet-store.ts';
-import { openFileStore } from './stores/file/file-store.ts';
-import { createMemoryStore } from './stores/memory-store.ts';
-import { openStartedStore } from './stores/starting-data.ts';
+import type { Log } from '../base/log.ts';
+import type { PetStore } from '../model/pet-store.ts';
+import { openFileStore } from '../stores/file/file-store.ts';
+import { createMemoryStore } from '../stores/memory-store.ts';
+import { openStartedStore } from '../stores/starting-data.ts';
 
 /** `signal` ends a start that waits for a cluster. */
 export async function openBackend(
@@ -18,7 +18,7 @@ export async function openBackend(
 ): Promise<PetStore> {
   if (store !== undefined) return store;
   if (etcd !== undefined) {
-    const { openEtcdStore } = await import('./stores/etcd/etcd-store.ts');
+    const { openEtcdStore } = await import('../stores/etcd/etcd-store.ts');
     return openEtcdStore({ ...etcd, log, signal });
   }
   const path = pathOf(typeof memory === 'object' ? memory.dataFile : dataFile);

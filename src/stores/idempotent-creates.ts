@@ -7,14 +7,14 @@
  * otherwise 1,000 waiting creates would fail one after the other.
  */
 
-import type { NewPet, StoredPet } from '../../model/pet.ts';
+import type { NewPet, StoredPet } from '../model/pet.ts';
 import {
   KeyReusedError,
   OutcomeUnknownError,
   StoreUnavailableError,
   type CreatedPet,
-} from '../../model/pet-store.ts';
-import type { KeyHash } from './key-table.ts';
+} from '../model/pet-store.ts';
+import type { KeyHash } from './table/key-table.ts';
 
 export interface IdempotentCreatesDeps {
   /** Returns the pet that the key stored, or undefined if it stored none. */

@@ -1,6 +1,6 @@
 /** The part of OpenAPI 3.1 that the description of this service uses, with OpenAPI's names. */
 
-import type { ErrorMeaning } from '../api/error-codes.ts';
+import type { ErrorMeaning } from '../../api/error-codes.ts';
 
 export interface OpenApi {
   readonly openapi: '3.1.0';

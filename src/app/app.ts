@@ -7,30 +7,30 @@
  * creates (app-state.ts has its states).
  */
 
-import { apiKeyProblems, namedKey, type ApiKeyOption } from './api-keys/api-key.ts';
-import { putInForce } from './api-keys/keys-in-force.ts';
+import { apiKeyProblems, namedKey, type ApiKeyOption } from './api-key.ts';
+import { putInForce } from './keys-in-force.ts';
 import { optionProblems, type AppOptions } from './app-options.ts';
 import { AppState } from './app-state.ts';
-import { createListener, type Listener } from './http/handle-request.ts';
-import { DOCS_PATH, docsOperation } from './docs/docs.ts';
-import { describeService, OPENAPI_PATH, openapiOperation } from './openapi/openapi.ts';
-import { createPathHint } from './openapi/path-hint.ts';
-import { hashEmbeddedKey } from './api/idempotency-key.ts';
-import { petOperations } from './api/operations.ts';
-import { BASE_PATH } from './api/paths.ts';
-import { fromStoreError } from './api/store-errors.ts';
-import { safeLog, silent } from './base/log.ts';
-import { assertNoProblems } from './base/problem.ts';
-import { VERSION } from './base/version.ts';
-import { DEFAULT_BODY_LIMIT_BYTES } from './http/request-body.ts';
-import { createPetAccess, type PetAccess } from './model/pet-access.ts';
-import type { PetsLocation, PetStore } from './model/pet-store.ts';
-import { identifyRequest, logRequest } from './ops/access-log.ts';
-import { createCors } from './ops/cors.ts';
-import { healthOperations } from './ops/health.ts';
-import { createMetrics } from './ops/metrics.ts';
+import { createListener, type Listener } from '../http/handle-request.ts';
+import { DOCS_PATH, docsOperation } from '../web/docs/docs.ts';
+import { describeService, OPENAPI_PATH, openapiOperation } from '../web/openapi/openapi.ts';
+import { createPathHint } from '../web/openapi/path-hint.ts';
+import { hashEmbeddedKey } from '../api/idempotency-key.ts';
+import { petOperations } from '../api/operations.ts';
+import { BASE_PATH } from '../api/paths.ts';
+import { fromStoreError } from '../api/store-errors.ts';
+import { safeLog, silent } from '../base/log.ts';
+import { assertNoProblems } from '../base/problem.ts';
+import { VERSION } from '../base/version.ts';
+import { DEFAULT_BODY_LIMIT_BYTES } from '../http/request-body.ts';
+import { createPetAccess, type PetAccess } from '../model/pet-access.ts';
+import type { PetsLocation, PetStore } from '../model/pet-store.ts';
+import { identifyRequest, logRequest } from '../ops/access-log.ts';
+import { createCors } from '../ops/cors.ts';
+import { healthOperations } from '../ops/health.ts';
+import { createMetrics } from '../ops/metrics.ts';
 import { openBackend } from './open-backend.ts';
-import { pageOperations } from './page/page.ts';
+import { pageOperations } from '../web/page/page.ts';
 
 export interface App {
   /** For the `request` event of a node:http or node:https server. */

@@ -4,19 +4,19 @@
  */
 
 import { fileURLToPath } from 'node:url';
-import { apiKeyProblems, type ApiKeyOption } from './api-keys/api-key.ts';
-import type { Log } from './base/log.ts';
-import { isObject, mustBe, unknownMembers, type Problem } from './base/problem.ts';
-import { MAX_BODY_LIMIT_BYTES } from './http/request-body.ts';
-import type { PetStore } from './model/pet-store.ts';
-import { isOrigin } from './ops/cors.ts';
-import type { Runtime } from './ops/runtime.ts';
+import { apiKeyProblems, type ApiKeyOption } from './api-key.ts';
+import type { Log } from '../base/log.ts';
+import { isObject, mustBe, unknownMembers, type Problem } from '../base/problem.ts';
+import { MAX_BODY_LIMIT_BYTES } from '../http/request-body.ts';
+import type { PetStore } from '../model/pet-store.ts';
+import { isOrigin } from '../ops/cors.ts';
+import type { Runtime } from '../ops/runtime.ts';
 import {
   ETCD_OPTION_NAMES,
   etcdProblems,
   MAX_ETCD_BODY_BYTES,
   type EtcdOptions,
-} from './stores/etcd/etcd-options.ts';
+} from '../stores/etcd/etcd-options.ts';
 
 export interface AppOptions {
   /** The data file. Exactly one of `dataFile`, `memory`, `etcd` and `store` is given. */

@@ -8,25 +8,25 @@
  */
 
 import { resolve } from 'node:path';
-import { createApiKey } from './api-keys/api-key.ts';
+import { createApiKey } from '../app/api-key.ts';
 import {
   readApiKeys,
   type ApiKeySource,
   type GivenText,
   type ReadTextFile,
-} from './api-keys/read-api-keys.ts';
-import { integer, optionProblems, pathOf, type AppOptions } from './app-options.ts';
-import type { CommandLine, FlagKind } from './base/command-line.ts';
-import { nearest } from './base/nearest.ts';
-import { mustBe, problemTexts, type Problem } from './base/problem.ts';
-import { DEFAULT_BODY_LIMIT_BYTES } from './http/request-body.ts';
+} from '../app/read-api-keys.ts';
+import { integer, optionProblems, pathOf, type AppOptions } from '../app/app-options.ts';
+import type { CommandLine, FlagKind } from '../base/command-line.ts';
+import { nearest } from '../base/nearest.ts';
+import { mustBe, problemTexts, type Problem } from '../base/problem.ts';
+import { DEFAULT_BODY_LIMIT_BYTES } from '../http/request-body.ts';
 import {
   DEFAULT_PREFIX,
   ETCD_OPTION_NAMES,
   etcdProblems,
   type EtcdOptionName,
   type EtcdOptions,
-} from './stores/etcd/etcd-options.ts';
+} from '../stores/etcd/etcd-options.ts';
 
 const DEFAULT_PORT = 8080;
 const DEFAULT_HOST = '127.0.0.1';

@@ -3,7 +3,7 @@
  * it. Each part has an anchor, and its heading links to it.
  */
 
-import { BASE_PATH } from '../api/paths.ts';
+import { BASE_PATH } from '../../api/paths.ts';
 import type { OpenApi, Tag } from '../openapi/types.ts';
 import { code, inline, markup, prose, sample, type Markup } from './markup.ts';
 import { describedOperations, operationSection, responseMarkup } from './operation-markup.ts';

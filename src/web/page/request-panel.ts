@@ -4,7 +4,7 @@
  * error gets the focus.
  */
 
-import type { PetStoreError } from '../client/pet-store-error.ts';
+import type { PetStoreError } from '../../client/pet-store-error.ts';
 import { curlLine, quoted, type CurlRequest } from './curl-line.ts';
 import { copyOnClick, type Element } from './element.ts';
 

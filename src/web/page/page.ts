@@ -7,18 +7,18 @@
 
 import { readFileSync } from 'node:fs';
 import * as node from 'node:module';
-import { textResponse } from '../http/api-response.ts';
-import type { Operation } from '../http/operation.ts';
+import { textResponse } from '../../http/api-response.ts';
+import type { Operation } from '../../http/operation.ts';
 import { SUFFIX } from './html-document.ts';
 import { PAGE_HTML } from './html.ts';
 import { PAGE_STYLE } from './style.ts';
 
 /** The modules of page and reference, with all that they import, by their path below `src`. */
 export const PAGE_MODULES: readonly string[] = [
-  ...['page/main', 'page/request-panel', 'page/marked-name', 'page/element'],
+  ...['web/page/main', 'web/page/request-panel', 'web/page/marked-name', 'web/page/element'],
   ...['base/int64', 'base/quote', 'client/retry-delay'],
   ...['base/exact-json', 'base/link-header', 'client/client', 'client/send', 'model/stringify-pet'],
-  ...['page/reference', 'page/curl-line'],
+  ...['web/page/reference', 'web/page/curl-line'],
   ...['client/requests', 'client/responses', 'client/pet-store-error', 'model/pet'],
 ];
 
@@ -48,7 +48,7 @@ const SAFE_HEADERS: readonly string[] = [
 
 function readModule(name: string): string {
   try {
-    const text = readFileSync(new URL(`../${name}`, import.meta.url), 'utf8');
+    const text = readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8');
     const { stripTypeScriptTypes } = node as { stripTypeScriptTypes?: (text: string) => string };
     return SUFFIX === '.js' ? text : stripTypeScriptTypes!(text);
   } catch {

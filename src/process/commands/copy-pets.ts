@@ -4,11 +4,11 @@
  */
 
 import { readEtcdOptions } from '../config.ts';
-import { DEFAULT_PREFIX, type EtcdOptions } from '../stores/etcd/etcd-options.ts';
-import { exportPets, importPets } from '../stores/etcd/import-pets.ts';
-import { joinCluster } from '../stores/etcd/join-cluster.ts';
-import { nodeDisk } from '../stores/file/node-disk.ts';
-import { loadDataFile, createDataFile } from '../stores/file/data-file.ts';
+import { DEFAULT_PREFIX, type EtcdOptions } from '../../stores/etcd/etcd-options.ts';
+import { exportPets, importPets } from '../../stores/etcd/import-pets.ts';
+import { joinCluster } from '../../stores/etcd/join-cluster.ts';
+import { nodeDisk } from '../../stores/file/node-disk.ts';
+import { loadDataFile, createDataFile } from '../../stores/file/data-file.ts';
 import type { Command, Context } from './command.ts';
 
 export const copyPets: Command = {

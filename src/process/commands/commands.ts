@@ -6,8 +6,8 @@
  * that a command throws is printed on one line, with exit code 1.
  */
 
-import { readCommandLine } from '../base/command-line.ts';
-import { messageOf } from '../base/log.ts';
+import { readCommandLine } from '../../base/command-line.ts';
+import { messageOf } from '../../base/log.ts';
 import { flagOf, PROCESS_SETTINGS } from '../config.ts';
 import type { Command, Context } from './command.ts';
 
@@ -42,7 +42,7 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
   conformance: {
     args: 'URL --key KEY',
     help: 'check a service against the API specification',
-    load: async () => (await import('../kit/command.ts')).conformance,
+    load: async () => (await import('../../kit/command.ts')).conformance,
   },
   help: {
     args: '[command]',

@@ -3,7 +3,7 @@
  * `GET /openapi.json` serves. It needs no API key.
  */
 
-import type { Operation } from '../http/operation.ts';
+import type { Operation } from '../../http/operation.ts';
 import type { OpenApi } from '../openapi/types.ts';
 import { htmlDocument } from '../page/html-document.ts';
 import { pageOperation } from '../page/page.ts';

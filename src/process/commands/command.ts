@@ -4,7 +4,7 @@
  * mistakes; if there are none, what it returns does the work. The work throws what stops it.
  */
 
-import type { CommandLine, Syntax } from '../base/command-line.ts';
+import type { CommandLine, Syntax } from '../../base/command-line.ts';
 import type { Environment } from '../config.ts';
 
 export interface Context {

@@ -6,10 +6,10 @@
  * with a running service.
  */
 
-import { stringifyExactJson } from '../base/exact-json.ts';
-import type { Operation } from '../http/operation.ts';
-import { jsonResponse } from '../http/api-response.ts';
-import { DEFAULT_BODY_LIMIT_BYTES } from '../http/request-body.ts';
+import { stringifyExactJson } from '../../base/exact-json.ts';
+import type { Operation } from '../../http/operation.ts';
+import { jsonResponse } from '../../http/api-response.ts';
+import { DEFAULT_BODY_LIMIT_BYTES } from '../../http/request-body.ts';
 import {
   COMPONENTS,
   DEPRECATED_FAILURE,
@@ -27,11 +27,11 @@ import {
   schemaRef,
   SUCCESSOR_LINK,
 } from './components.ts';
-import { ERROR_CODES } from '../api/error-codes.ts';
+import { ERROR_CODES } from '../../api/error-codes.ts';
 import type { OpenApi, OperationObject, Parameter } from './types.ts';
-import { GET_PET_DEPRECATION } from '../api/operations.ts';
-import { BASE_PATH, PET_PATH, PETS_PATH } from '../api/paths.ts';
-import { DEFAULT_LIMIT, MAX_LIMIT } from '../api/read-parameters.ts';
+import { GET_PET_DEPRECATION } from '../../api/operations.ts';
+import { BASE_PATH, PET_PATH, PETS_PATH } from '../../api/paths.ts';
+import { DEFAULT_LIMIT, MAX_LIMIT } from '../../api/read-parameters.ts';
 
 export const OPENAPI_PATH = '/openapi.json';
 

@@ -4,8 +4,8 @@
  */
 
 import { readDataFile } from '../config.ts';
-import { verifyData } from '../stores/file/data-file.ts';
-import { nodeDisk } from '../stores/file/node-disk.ts';
+import { verifyData } from '../../stores/file/data-file.ts';
+import { nodeDisk } from '../../stores/file/node-disk.ts';
 import type { Command } from './command.ts';
 
 export const checkData: Command = {

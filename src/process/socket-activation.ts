@@ -5,7 +5,7 @@
  * The supervisor keeps the socket over restarts, and clients wait in its queue.
  */
 
-import { quote } from './base/quote.ts';
+import { quote } from '../base/quote.ts';
 
 const FIRST_FD = 3;
 

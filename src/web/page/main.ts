@@ -6,8 +6,8 @@
  * automatically, so that each response belongs to one request.
  */
 
-import { parseInt64 } from '../base/int64.ts';
-import { createClient, type NewPet, type Pet, type PetStatus } from '../client/client.ts';
+import { parseInt64 } from '../../base/int64.ts';
+import { createClient, type NewPet, type Pet, type PetStatus } from '../../client/client.ts';
 import {
   checkApiKey,
   encodeNewPet,
@@ -15,8 +15,8 @@ import {
   petsUrl,
   readBaseUrl,
   readIdempotencyKey,
-} from '../client/requests.ts';
-import { send } from '../client/send.ts';
+} from '../../client/requests.ts';
+import { send } from '../../client/send.ts';
 import type { Element } from './element.ts';
 import { showName } from './marked-name.ts';
 import { makeRequestPanel } from './request-panel.ts';

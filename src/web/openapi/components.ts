@@ -3,10 +3,10 @@
  * operations have.
  */
 
-import { INT64_MAX, INT64_MIN } from '../base/int64.ts';
-import { ApiError, STATUS_OF_CODE, type ErrorCode } from '../http/api-error.ts';
-import { deprecationHeaders } from '../http/router.ts';
-import { PET_STATUSES } from '../model/pet.ts';
+import { INT64_MAX, INT64_MIN } from '../../base/int64.ts';
+import { ApiError, STATUS_OF_CODE, type ErrorCode } from '../../http/api-error.ts';
+import { deprecationHeaders } from '../../http/router.ts';
+import { PET_STATUSES } from '../../model/pet.ts';
 import type {
   HeaderObject,
   MediaType,
@@ -16,9 +16,9 @@ import type {
   ResponseObject,
   Schema,
 } from './types.ts';
-import { ERROR_CODES } from '../api/error-codes.ts';
-import { GET_PET_DEPRECATION } from '../api/operations.ts';
-import { PETS_PATH } from '../api/paths.ts';
+import { ERROR_CODES } from '../../api/error-codes.ts';
+import { GET_PET_DEPRECATION } from '../../api/operations.ts';
+import { PETS_PATH } from '../../api/paths.ts';
 
 /** It has bounds, since a validator may ignore the format. */
 export const INT64: Schema = {

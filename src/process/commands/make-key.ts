@@ -1,7 +1,7 @@
 /** Prints a new API key for the client, and the line with its digest for the API keys file. */
 
 import crypto from 'node:crypto';
-import { createApiKey, keyNameProblem } from '../api-keys/api-key.ts';
+import { createApiKey, keyNameProblem } from '../../app/api-key.ts';
 import type { Command } from './command.ts';
 
 export const makeKey: Command = {
