@@ -105,7 +105,7 @@ async function makeDurable(deps: StoreDeps, data: DataFileContent): Promise<Stor
   const files = new StoreFiles(deps, loaded, journal && disk.stat(paths.journal));
   try {
     if (snapshot === undefined) {
-      await files.checkpoint();
+      await files.writeSnapshot();
       log('info', 'Made an empty data file', { file: paths.snapshot });
     }
     await beginJournal(deps, files, data);
@@ -116,13 +116,20 @@ async function makeDurable(deps: StoreDeps, data: DataFileContent): Promise<Stor
   }
 }
 
-/** Writes a new journal, or else keeps the one that was found, if it has pets of its own. */
+/**
+ * Writes a new journal, after a snapshot if most pets are in the journal only. If that fails, keeps
+ * the journal that was found, if it has pets of its own.
+ */
 async function beginJournal(
-  { disk, paths, log, pets }: StoreDeps,
+  { disk, paths, log, pets, keys }: StoreDeps,
   files: StoreFiles,
-  { snapshot, journal }: DataFileContent,
+  { snapshot, snapshotPets, journal }: DataFileContent,
 ): Promise<void> {
   try {
+    // Otherwise each start would write the same pets again. A snapshot without a journal has no
+    // keys; those of the last line may not be on the disk (journal.ts).
+    const hasKeys = keys.entries().next().done === false;
+    if (pets.length > 2 * snapshotPets && !hasKeys) await files.writeSnapshot();
     await files.renew();
     // The new journal has its keys.
     await removeFile(disk, paths.oldKeys);

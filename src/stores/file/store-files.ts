@@ -159,12 +159,15 @@ export class StoreFiles {
   /**
    * Continues with the journal that a start found, if there is no room for a new one: makes its
    * complete lines durable in their place. Rejects if another name leads to the file, such as that
-   * of a backup, or if a rename was tried, so that another file may be at its path.
+   * of a backup, or if a rename was tried, so that another file may be at its path, or another
+   * snapshot at that of the one that it follows.
    */
   async keepFound(lines: JournalLines & { readonly lastOffset: number }): Promise<void> {
     const { disk, paths } = this.#deps;
     const [found, ...others] = this.#journalEntries;
-    const isUntouched = this.#journal === undefined && others.length === 0;
+    const [snapshot, ...newer] = this.#snapshots;
+    const isFollowed = newer.length === 0 && isSameSnapshot(snapshot?.id, lines.snapshot);
+    const isUntouched = isFollowed && this.#journal === undefined && others.length === 0;
     if (found === undefined || !isUntouched) throw new Error('A new journal may have replaced it');
     this.#assertReplaceable();
     const file = await disk.open(paths.journal, 'edit');
@@ -183,20 +186,23 @@ export class StoreFiles {
 
   /** Writes a snapshot with all pets, and then removes the journal, or renews it for the keys. */
   async checkpoint(): Promise<void> {
-    const { disk, paths, pets, keys } = this.#deps;
-    const known = await this.#recognize();
-    const isCurrent = known?.isNameDurable === true && known.id.lastId === pets.lastId;
-    if (!isCurrent) {
-      await this.#expectRoom(pets.textBytes + LINE_BYTES);
-      const add = (file: PetsFile): unknown => (this.#snapshots = [...this.#snapshots, file]);
-      const written = await this.#writePets(paths.snapshot, () => this.#assertUnchanged(), add);
-      this.#snapshots = [written];
-      await disk.syncDirectory(dirname(paths.snapshot));
-      this.#snapshots = [{ ...written, isNameDurable: true }];
-    }
-    const hasKeys = keys.entries().next().done === false;
+    await this.writeSnapshot();
+    const hasKeys = this.#deps.keys.entries().next().done === false;
     if (hasKeys) await this.renew();
     else await this.#removeJournal();
+  }
+
+  /** Writes a snapshot with all pets, unless the one at its path has them. A journal has to follow. */
+  async writeSnapshot(): Promise<void> {
+    const { disk, paths, pets } = this.#deps;
+    const known = await this.#recognize();
+    if (known?.isNameDurable === true && known.id.lastId === pets.lastId) return;
+    await this.#expectRoom(pets.textBytes + LINE_BYTES);
+    const add = (file: PetsFile): unknown => (this.#snapshots = [...this.#snapshots, file]);
+    const written = await this.#writePets(paths.snapshot, () => this.#assertUnchanged(), add);
+    this.#snapshots = [written];
+    await disk.syncDirectory(dirname(paths.snapshot));
+    this.#snapshots = [{ ...written, isNameDurable: true }];
   }
 
   /** The next journal is a new one, since this one is lost, and the snapshot has all its pets. */

@@ -108,6 +108,15 @@ test('A start gives a journal with another link a new file, and leaves the old o
   await assertHeld(memory, [1, 2, 3]);
 });
 
+/** A disk like that of `killedDisk`, but most pets are in the snapshot. */
+async function killedAgain(): Promise<{ memory: MemoryDisk; disk: FailingDisk }> {
+  const { store, memory } = await openScene(2);
+  await store.close();
+  await createId(await openFileStore({ path: SNAPSHOT, disk: memory }));
+  const killed = copyOf(memory);
+  return { memory: killed, disk: createFailingDisk(killed) };
+}
+
 for (const [what, fault] of [
   [
     'its rename reports failure, and a look at the path fails',
@@ -138,15 +147,28 @@ for (const [what, fault] of [
   ],
 ] as const) {
   test(`A start with a new journal is refused if ${what}`, async () => {
-    const { memory, disk } = await killedDisk();
+    const { memory, disk } = await killedAgain();
     fault(memory, disk);
     await assert.rejects(openFileStore({ path: SNAPSHOT, disk }), {
       message: /\(EIO: .*; A new journal may have replaced it\)$/,
     });
     assert.equal(disk.openFiles.size, 0);
-    await assertHeld(memory, [1, 2]);
+    await assertHeld(memory, [1, 2, 3]);
   });
 }
+
+test('A start that fails after it has replaced the snapshot is refused', async () => {
+  const { memory, disk } = await killedDisk();
+  let opened = 0;
+  disk.fault = ({ operation, path }) => {
+    if (operation === 'open' && path.startsWith(UNFINISHED) && (opened += 1) === 2) {
+      throw systemError('EIO', path);
+    }
+  };
+  await assert.rejects(openFileStore({ path: SNAPSHOT, disk }), /A new journal may have replaced/);
+  assert.match(memory.read(SNAPSHOT).toString(), /"id":2/);
+  await assertHeld(memory, [1, 2]);
+});
 
 test('A start whose snapshot has all pets serves them if no journal can be written', async () => {
   const { memory, disk } = await killedDisk();
