@@ -71,12 +71,7 @@ const service: Command = {
     const hangUpHandler = new Promise<() => void>((resolve) => (setHangUpHandler = resolve));
     process.on('SIGHUP', () => void hangUpHandler.then((handle) => handle()));
     const config = await readConfig(line, env, readApiKeysFile);
-    return () =>
-      run(config, setHangUpHandler).catch((error: unknown) => {
-        printError(messageOf(error));
-        // The server may listen already.
-        process.exit(1);
-      });
+    return () => run(config, setHangUpHandler).catch(endWithError);
   },
 };
 
@@ -97,6 +92,12 @@ function write(stream: NodeJS.WriteStream, text: string): void {
 
 function printError(message: string): void {
   write(process.stderr, `petstore: ${message}`);
+}
+
+/** The server may listen already. */
+function endWithError(error: unknown): never {
+  printError(messageOf(error));
+  process.exit(1);
 }
 
 const env = { ...process.env };
@@ -131,9 +132,9 @@ async function run(
   server.on('drop', () => (refusedConnections += 1));
   const { onSignal, isStopping } = stopOnSignals(app, server);
   const open = (): Promise<void> =>
-    // A graceful shutdown closes the app, which ends its start with an error.
+    // A graceful shutdown ends the start with an AbortError. A damaged file is told even then.
     app.open().catch((error: unknown) => {
-      if (!isStopping()) throw error;
+      if (!isStopping() || (error as Error).name !== 'AbortError') endWithError(error);
     });
   setHangUpHandler(createHangUpHandler(app, apiKeySource, () => onSignal('SIGHUP')));
   const inheritedSocket = readInheritedSocket(process.env, process.pid);
@@ -267,7 +268,8 @@ async function stopAndExit(app: App, server: Server, exitCode: number): Promise<
 function endAfter(deadlineMs: number, app: App, exitCode: number, passedMs = 0): void {
   setTimeout(() => {
     const pets = app.whereAreThePets();
-    const mayWait = pets === 'memory only' && deadlineMs < LAST_DEADLINE_MS;
+    // After a stop of the whole process, the deadline may come before the pets could be secured.
+    const mayWait = pets !== undefined && !isSafe(pets) && deadlineMs < LAST_DEADLINE_MS;
     if (mayWait) return endAfter(LAST_DEADLINE_MS, app, exitCode, deadlineMs);
     log('error', 'Graceful shutdown timed out', {
       deadlineMs,

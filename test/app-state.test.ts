@@ -63,7 +63,7 @@ test('An app drains and closes its store, and does not open after it was closed'
   const closed = createApp({ store, apiKeys: ['a-key'] });
   await closed.close();
   assert.equal(closes, 1);
-  await assert.rejects(closed.open(), { message: 'The app is closed' });
+  await assert.rejects(closed.open(), { name: 'AbortError' });
 });
 
 function outcomeOf(find: () => PetStore): string {

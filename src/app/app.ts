@@ -129,7 +129,7 @@ export function createApp(options: AppOptions): App {
   });
 
   const open = async (): Promise<void> => {
-    if (state.phase === 'closed') throw new Error('The app is closed');
+    closing.signal.throwIfAborted();
     const store = await openBackend(options, log, closing.signal);
     void store.lost?.then(tellLost);
     state.opened(store);
@@ -153,7 +153,7 @@ export function createApp(options: AppOptions): App {
     async close() {
       state.close();
       metrics.close();
-      closing.abort(new Error('The app is closed'));
+      closing.abort();
       // If `open` failed, its caller has the error already, and no resource is held.
       await opening?.catch(() => undefined);
       await (state.store ?? options.store)?.close();

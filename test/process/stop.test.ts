@@ -38,19 +38,28 @@ test('SIGINT puts all pets into the data file, and the process exits with 0', as
   assert.deepEqual(eventsOf(service), events);
 });
 
-test('A service that is stopped during its start does not log that it started', async (t) => {
-  // The signal comes in the first iteration of the event loop after it listens.
-  const hook = `import net from 'node:net';
+/** The signal comes in the first iteration of the event loop after the service listens. */
+const STOP_AT_START = `import net from 'node:net';
 const { listen } = net.Server.prototype;
 net.Server.prototype.listen = function (...args) {
   this.once('listening', () => setImmediate(() => process.kill(process.pid, 'SIGTERM')));
   return listen.apply(this, args);
 };`;
-  const service = startOn(t, undefined, { hook });
+
+test('A service that is stopped during its start does not log that it started', async (t) => {
+  const service = startOn(t, undefined, { hook: STOP_AT_START });
   assert.equal(await service.exit(), 0);
   assert.equal(service.stdout(), '');
   const events = eventsOf(service).filter((event) => event !== 'Made an empty data file');
   assert.deepEqual(events, ['Stopping', 'Stopped']);
+});
+
+test('A service that is stopped while it reads a damaged file names the damage', async (t) => {
+  const path = join(tempDir(t), 'pets.json');
+  writeFileSync(path, '[{"id":1}]');
+  const service = startOn(t, path, { hook: STOP_AT_START });
+  assert.equal(await service.exit(), 1);
+  assert.match(service.stderr(), /"Stopping"[^]*pets\.json is damaged/);
 });
 
 test('While a service waits for its cluster, it heeds SIGHUP and SIGTERM', async (t) => {

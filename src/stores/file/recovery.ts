@@ -117,20 +117,25 @@ async function makeDurable(deps: StoreDeps, data: DataFileContent): Promise<Stor
 }
 
 /**
- * Writes a new journal, after a snapshot if most pets are in the journal only. If that fails, keeps
- * the journal that was found, if it has pets of its own.
+ * Writes a new journal, and then a snapshot and its journal, if most pets are in the journal only.
+ * Without a new journal, keeps the one that was found, if it has pets of its own.
  */
 async function beginJournal(
-  { disk, paths, log, pets, keys }: StoreDeps,
+  { disk, paths, log, pets }: StoreDeps,
   files: StoreFiles,
   { snapshot, snapshotPets, journal }: DataFileContent,
 ): Promise<void> {
   try {
-    // Otherwise each start would write the same pets again. A snapshot without a journal has no
-    // keys; those of the last line may not be on the disk (journal.ts).
-    const hasKeys = keys.entries().next().done === false;
-    if (pets.length > 2 * snapshotPets && !hasKeys) await files.writeSnapshot();
     await files.renew();
+    if (pets.length > 2 * snapshotPets) {
+      // Otherwise each start would read and write the same pets again. The found journal must not
+      // be beside the new snapshot: what it shows may not be what is on the disk.
+      await files.writeSnapshot().catch((error: unknown) => {
+        const details = { file: paths.snapshot, cause: messageOf(error) };
+        log('warn', 'Cannot write a data file with the pets of the journal', details);
+      });
+      await files.renew();
+    }
     // The new journal has its keys.
     await removeFile(disk, paths.oldKeys);
   } catch (error) {

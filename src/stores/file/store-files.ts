@@ -159,15 +159,12 @@ export class StoreFiles {
   /**
    * Continues with the journal that a start found, if there is no room for a new one: makes its
    * complete lines durable in their place. Rejects if another name leads to the file, such as that
-   * of a backup, or if a rename was tried, so that another file may be at its path, or another
-   * snapshot at that of the one that it follows.
+   * of a backup, or if a rename was tried, so that another file may be at its path.
    */
   async keepFound(lines: JournalLines & { readonly lastOffset: number }): Promise<void> {
     const { disk, paths } = this.#deps;
     const [found, ...others] = this.#journalEntries;
-    const [snapshot, ...newer] = this.#snapshots;
-    const isFollowed = newer.length === 0 && isSameSnapshot(snapshot?.id, lines.snapshot);
-    const isUntouched = isFollowed && this.#journal === undefined && others.length === 0;
+    const isUntouched = this.#journal === undefined && others.length === 0;
     if (found === undefined || !isUntouched) throw new Error('A new journal may have replaced it');
     this.#assertReplaceable();
     const file = await disk.open(paths.journal, 'edit');

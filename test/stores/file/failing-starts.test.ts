@@ -161,7 +161,7 @@ test('A start that fails after it has replaced the snapshot is refused', async (
   const { memory, disk } = await killedDisk();
   let opened = 0;
   disk.fault = ({ operation, path }) => {
-    if (operation === 'open' && path.startsWith(UNFINISHED) && (opened += 1) === 2) {
+    if (operation === 'open' && path.startsWith(UNFINISHED) && (opened += 1) === 3) {
       throw systemError('EIO', path);
     }
   };
