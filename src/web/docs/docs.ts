@@ -7,7 +7,7 @@
 import { BASE_PATH } from '../../api/paths.ts';
 import type { Operation } from '../../http/operation.ts';
 import type { OpenApi, OperationObject } from '../openapi/types.ts';
-import { htmlDocument } from '../page/html-document.ts';
+import { htmlDocument } from '../page/html.ts';
 import { pageOperation } from '../page/page.ts';
 import { code, inline, markup, prose, sample, type Markup, type Part } from './markup.ts';
 import { operationSection, responseMarkup, schemaSection } from './operation-markup.ts';
@@ -15,13 +15,9 @@ import { operationSection, responseMarkup, schemaSection } from './operation-mar
 export const DOCS_PATH = '/docs';
 
 export function docsOperation(description: OpenApi): Operation {
-  const text = htmlDocument({
-    address: 'docs',
-    title: 'Petstore reference',
-    intro: 'Every operation, parameter, response, schema and error code of this service.',
-    script: 'reference',
-    body: referenceBody(description),
-  });
+  const intro = 'Every operation, parameter, response, schema and error code of this service.';
+  const body = referenceBody(description);
+  const text = htmlDocument('docs', 'reference', 'Petstore reference', intro, body);
   return pageOperation(DOCS_PATH, 'text/html', text, 'docs');
 }
 
