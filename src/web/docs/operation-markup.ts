@@ -84,7 +84,7 @@ export function responseMarkup(
 ${ref === '' ? markup`<dl>${entries}</dl>${contentOf(content)}` : ''}</div>`;
 }
 
-function contentOf(content: api.Named<api.MediaType>): Part {
+function contentOf(content: api.ResponseObject['content']): Part {
   return Object.entries(content).map(([type, { schema, examples = {} }]) => {
     const bodies = Object.entries(examples).map(
       ([name, { value }]) => markup`<figure><figcaption class="hint">${name}</figcaption>

@@ -51,29 +51,20 @@ export interface Parameter {
   readonly example?: string | number;
 }
 
+/** A header field of a response. With `required` each such response has it. */
+export type HeaderObject = Omit<Parameter, 'name' | 'in'>;
+
 export interface RequestBody {
   readonly description: string;
-  readonly required: true;
-  readonly content: Named<MediaType>;
-}
-
-export interface ResponseObject {
-  readonly description: string;
-  readonly headers?: Named<HeaderObject>;
-  readonly content: Named<MediaType>;
-}
-
-export interface HeaderObject {
-  readonly description: string;
-  /** True if each such response has the field. */
   readonly required?: true;
-  readonly schema: Schema;
-  readonly example: string | number;
+  readonly content: Named<{
+    readonly schema: Schema;
+    readonly examples?: Named<{ readonly value: unknown }>;
+  }>;
 }
 
-export interface MediaType {
-  readonly schema: Schema;
-  readonly examples?: Named<{ readonly value: unknown }>;
+export interface ResponseObject extends Omit<RequestBody, 'required'> {
+  readonly headers?: Named<HeaderObject>;
 }
 
 export interface Reference {
