@@ -73,8 +73,7 @@ const idOf = (title: string): string => title.toLowerCase().replaceAll(' ', '-')
 
 function contentsEntry({ title, parts = [] }: Chapter): Markup {
   const items = parts.map(([id, text]) => markup`<li><a href="#${id}">${text}</a></li>`);
-  return markup`<li><a href="#${idOf(title)}">${title}</a><ul>${items}</ul></li>
-`;
+  return markup`<li><a href="#${idOf(title)}">${title}</a><ul>${items}</ul></li>\n`;
 }
 
 function chapterSection({ title, text }: Chapter): Markup {

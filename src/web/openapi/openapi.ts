@@ -179,8 +179,7 @@ const LIST_PETS: OperationObject = {
       name: 'after',
       in: 'query',
       description:
-        'Only animals with a greater id. This is an extension of this service: follow the Link ' +
-        'to the next page, which uses it, instead of building a query',
+        'Only animals with a greater id, an extension. Follow the Link instead of building a query',
       schema: INT64,
     },
   ],
@@ -207,18 +206,16 @@ const CREATE_PET: OperationObject = {
   tags: [PETS],
   summary: 'Add an animal',
   description:
-    'Responds when the animal is stored durably. A refused animal is not stored, so the request ' +
-    'can be retried after 503. After 500 with outcome_unknown the animal may be stored. With an ' +
-    'Idempotency-Key the request can be retried after any failure.',
+    'Responds when the animal is stored durably. A refused animal is not stored. After 500 with ' +
+    'outcome_unknown it may be. With an Idempotency-Key it can be retried after any failure.',
   parameters: [
     {
       name: 'Idempotency-Key',
       in: 'header',
       description:
-        'Makes it safe to retry the request: for 24 hours the key stores one animal, and each ' +
-        'request with the key and that animal gets the same response. The service keeps the ' +
-        'newest 100,000 keys, each together with the API key of its request. 1 to 255 visible ' +
-        'ASCII characters, with or without quotes. Best is a random UUID',
+        'Makes a retry safe: for 24 hours the key stores one animal, and each request with it and ' +
+        'that animal gets the same response. The service keeps the newest 100,000 keys, each with ' +
+        'its API key. 1 to 255 visible ASCII characters, quoted or not. Best is a random UUID',
       schema: { type: 'string', minLength: 1, maxLength: 257 },
       example: '8e03978e-40d5-43dd-bc93-6894a57f9324',
     },
