@@ -305,6 +305,11 @@ inBrowser('The page keeps a key only if the visitor wants that, and never shows 
   await useKey('wrong-key');
   await says('list', /^Response 401/);
   assert.equal(await browser.run('return JSON.stringify(sessionStorage)'), '{}');
+  // Nor is a kept one that the service refuses from now on.
+  await browser.run(`sessionStorage['petstore-key /shop/v1/'] = 'revoked'`);
+  await openPage();
+  await says('list', /^Response 401/);
+  assert.equal(await browser.run('return JSON.stringify(sessionStorage)'), '{}');
   await useKey(KEY);
   await says('list', /^Response 200/);
   await browser.click('#key-card summary');
