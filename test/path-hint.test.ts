@@ -29,6 +29,7 @@ const HINTS: Hints = [
   ['/pet', ''],
   ['/v1/cats', ''],
   ['/v1/dogs', ''],
+  ['/v1/dogs/7', ''],
   ['/v1', ''],
   ['/v1/pets/1/2', ''],
   ['/index.html', ''],

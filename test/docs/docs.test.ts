@@ -38,6 +38,7 @@ type Part = readonly [id: string, ...facts: unknown[]];
 /** Yields each anchor of the reference, with what a reader finds there: texts, and `#` links. */
 function* partsOf(): Generator<Part> {
   const { responses, schemas, securitySchemes } = description.components;
+  yield ['main', ...wordsIn({ ...description, paths: {}, components: {} })];
   for (const { method, path, operation } of describedOperations(description)) {
     const { operationId: id, tags: _, ...rest } = operation;
     const access = operation.security?.length === 0 ? 'needs no API key' : 'needs an API key';
@@ -98,26 +99,9 @@ test('The reference has each part of the description at its anchor', () => {
   }
 });
 
-test('The reference has every text and number of the description', () => {
-  const text = squeeze(textOf(document));
-  const missing = [...wordsIn(description)].filter((words) => !text.includes(words));
-  assert.deepEqual(missing, []);
-});
-
 test('Each schema with properties is one of the components, to which the reference links', () => {
-  for (const [id, schema] of schemasIn(description.paths)) {
-    assert.ok(!('properties' in schema), `Put the schema of ${id} into components.schemas`);
-  }
+  assert.ok(!JSON.stringify(description.paths).includes('"properties":'));
 });
-
-/** Yields each schema within a part, with the steps that lead to it. */
-function* schemasIn(part: object, at = ''): Generator<readonly [at: string, schema: object]> {
-  for (const [name, member] of Object.entries(part)) {
-    if (typeof member !== 'object' || member === null || name === 'value') continue;
-    if (name === 'schema' || name === 'items') yield [at, member];
-    yield* schemasIn(member, `${at} ${name}`);
-  }
-}
 
 test('The reference has no part that the description does not have', () => {
   const described = new Set(Array.from(partsOf(), ([id]) => id));
@@ -126,7 +110,7 @@ test('The reference has no part that the description does not have', () => {
   const others = [...byId].filter(([id, element]) => !described.has(id) && !isChapter(element));
   assert.deepEqual(
     others.map(([id]) => id),
-    ['main', 'as-curl', 'as-javascript'],
+    ['as-curl', 'as-javascript'],
   );
 });
 

@@ -1,7 +1,7 @@
 /** The page for people, as the service sends it: its files, header fields, and where it is off. */
 
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { VERSION } from '../../src/base/version.ts';
@@ -67,17 +67,6 @@ test('The service serves exactly the modules that the page and the reference imp
   for (const name of [...others, 'client/..%2f..%2fpackage.json', '%00', '/page/main.js']) {
     assert.equal((await fetch(`${origin}/page/${name}`)).status, 404, name);
   }
-});
-
-test('The page has at most 630 lines of code, and 960 together with the reference', () => {
-  const linesOf = (name: string): number => {
-    const folder = join(ROOT, 'src', name);
-    const texts = readdirSync(folder).map((file) => readFileSync(join(folder, file), 'utf8'));
-    const withoutComments = texts.join('').replace(/^\s*(\/\*\*?[^]*?\*\/|\/\/.*)$/gm, '');
-    return withoutComments.split('\n').filter((line) => line.trim() !== '').length;
-  };
-  const [page, reference] = [linesOf('page'), linesOf('docs')];
-  assert.ok(page <= 630 && page + reference <= 960, `${page} and ${reference} lines`);
 });
 
 test('The page and the reference have the same header, with links to both and the version', async (t) => {

@@ -8,7 +8,7 @@ export interface Markup {
   readonly html: string;
 }
 
-type Part = string | number | bigint | Markup | readonly Markup[];
+export type Part = string | number | bigint | Markup | readonly Part[];
 
 /** A template's tag: markup`<b>${text}</b>`. */
 export function markup(texts: TemplateStringsArray, ...parts: readonly Part[]): Markup {
@@ -18,7 +18,7 @@ export function markup(texts: TemplateStringsArray, ...parts: readonly Part[]): 
 
 function toHtml(part: Part): string {
   if (typeof part !== 'object') return escape(`${part}`);
-  return 'html' in part ? part.html : part.map(({ html }) => html).join('');
+  return 'html' in part ? part.html : part.map(toHtml).join('');
 }
 
 /** For text and for attributes in double quotes. */
@@ -26,10 +26,8 @@ function escape(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
 }
 
-export const NOTHING: Markup = { html: '' };
-
-export function joined(parts: readonly Markup[], separator: string): Markup {
-  return markup`${parts.map((part, index) => (index === 0 ? part : markup`${separator}${part}`))}`;
+export function joined(parts: readonly Part[], separator: string): Part {
+  return parts.map((part, index) => (index === 0 ? part : [separator, part]));
 }
 
 /** Converts paragraphs, which are separated by empty lines. */
@@ -39,8 +37,7 @@ export function prose(text: string): Markup {
 
 /** Converts a text in which `…` is code. */
 export function inline(text: string): Markup {
-  const pieces = text.split('`');
-  return markup`${pieces.map((piece, index) => (index % 2 === 1 ? code(piece) : markup`${piece}`))}`;
+  return markup`${text.split('`').map((piece, index) => (index % 2 === 1 ? code(piece) : piece))}`;
 }
 
 /** Marks a name as code. A line may break after each underscore, since some codes are long. */
@@ -52,7 +49,7 @@ export function code(text: string): Markup {
  * An example to copy, below the name of its language. With `isChosen` it is one of two, of which
  * the reader chooses the language.
  */
-export function sample(language: string, text: Markup, isChosen: boolean): Markup {
+export function sample(language: string, text: Part, isChosen: boolean): Markup {
   const names = `sample ${language.toLowerCase()}-sample${isChosen ? ' or' : ''}`;
   return markup`<div class="${names}"><p class="row ends"><span class="hint">${language}</span></p>
 <pre>${text}</pre></div>`;

@@ -7,8 +7,7 @@
 import { curlLine } from '../page/curl-line.ts';
 import { PANEL_IDS } from '../page/html.ts';
 import type * as api from '../openapi/types.ts';
-import { code, inline, markup, NOTHING, prose, sample, type Markup } from './markup.ts';
-import { entry, presence, refLink, schemaFacts } from './schema-markup.ts';
+import { code, inline, joined, markup, prose, sample, type Markup, type Part } from './markup.ts';
 
 export interface DescribedOperation {
   readonly method: string;
@@ -18,19 +17,6 @@ export interface DescribedOperation {
   readonly operation: api.OperationObject;
 }
 
-export function describedOperations(description: api.OpenApi): readonly DescribedOperation[] {
-  const { paths, servers, security } = description;
-  const prefix = servers[0]!.url.replace(/\/$/, '');
-  return Object.entries(paths).flatMap(([path, item]) =>
-    Object.entries(item as api.Named<api.OperationObject>).map(([method, operation]) => ({
-      method: method.toUpperCase(),
-      path: `${prefix}${path}`,
-      needsKey: (operation.security ?? security).length > 0,
-      operation,
-    })),
-  );
-}
-
 type Responses = api.Named<api.ResponseObject>;
 
 export function operationSection(described: DescribedOperation, shared: Responses): Markup {
@@ -38,21 +24,22 @@ export function operationSection(described: DescribedOperation, shared: Response
   const { operationId: id, parameters = [], requestBody } = operation;
   return markup`
 <section class="card" id="${id}">
-<h3><a href="#${id}">${method} ${code(path)}</a>${operation.deprecated ? DEPRECATED : NOTHING}</h3>
+<h3><a href="#${id}">${method} ${code(path)}</a>${operation.deprecated ? DEPRECATED : ''}</h3>
 <p><b>${operation.summary}</b></p>
 <p class="hint">${id} · ${needsKey ? NEEDS_KEY : 'needs no API key'}</p>
 ${prose(operation.description)}
-${parameters.length === 0 ? NOTHING : markup`<h4>Parameters</h4>`}
-<dl>${parameters.map((parameter) => parameterEntry(id, parameter))}</dl>
-${requestBody === undefined ? NOTHING : bodyOf(requestBody)}
+${parameters.length === 0 ? '' : markup`<h4>Parameters</h4>`}
+<dl>${parameters.map(({ name, in: where, required, schema, example, description }) => {
+    const facts = [where, presence(required), ...schemaFacts(schema), ...exampleFact(example)];
+    return entry(`${id}-${name}`, name, facts, description);
+  })}</dl>
+${requestBody === undefined ? '' : bodyOf(requestBody)}
 <h4>Example</h4>
 ${samples(described)}
 ${tryIt(described)}
 <h4>Responses</h4>
 ${Object.entries(operation.responses).map(([status, response]) => {
-  const [anchor, title] = [`${id}-${status}`, markup`<b>${status}</b>`];
-  if (!('$ref' in response)) return responseMarkup(anchor, title, response);
-  return sharedMarkup(anchor, title, response.$ref, shared);
+  return responseMarkup(`${id}-${status}`, status, response, shared);
 })}
 </section>`;
 }
@@ -60,59 +47,109 @@ ${Object.entries(operation.responses).map(([status, response]) => {
 const DEPRECATED: Markup = markup` <span class="mark">Deprecated</span>`;
 const NEEDS_KEY: Markup = markup`needs an <a href="#authentication">API key</a>`;
 
-function parameterEntry(operationId: string, parameter: api.Parameter): Markup {
-  const { name, schema, required = false, example, description } = parameter;
-  const facts = [markup`${parameter.in}`, presence(required), ...schemaFacts(schema)];
-  if (example !== undefined) facts.push(markup`for example ${code(`${example}`)}`);
-  return entry(`${operationId}-${name}`, name, facts, description);
-}
-
 function bodyOf({ description, required, content }: api.RequestBody): Markup {
   return markup`<h4>Body</h4>
 <p>${inline(description)} (${presence(required)})</p>
 ${contentOf(content)}`;
 }
 
-/** A response of an operation, whose title is the status, or a response that several share. */
-export function responseMarkup(id: string, title: Markup, response: api.ResponseObject): Markup {
-  const { description, headers = {}, content } = response;
-  const entries = Object.entries(headers).map(([name, { required = false, schema, ...header }]) => {
-    const when = markup`${required ? 'always' : 'sometimes'}`;
-    const facts = [when, ...schemaFacts(schema), markup`for example ${code(`${header.example}`)}`];
-    return entry(`${id}-${name}`, name, facts, header.description);
+/** Of a shared response an operation shows only what it means, and a link to its own section. */
+export function responseMarkup(
+  id: string,
+  title: Part,
+  response: api.ResponseObject | api.Reference,
+  shared: Responses,
+): Markup {
+  const ref = '$ref' in response ? response.$ref : '';
+  const {
+    description,
+    headers = {},
+    content,
+  } = '$ref' in response ? shared[nameOf(ref)]! : response;
+  const entries = Object.entries(headers).map(([name, { required, schema, ...header }]) => {
+    const facts = [required ? 'always' : 'sometimes', ...schemaFacts(schema)];
+    return entry(
+      `${id}-${name}`,
+      name,
+      [...facts, ...exampleFact(header.example)],
+      header.description,
+    );
   });
-  return markup`
-<div class="response" id="${id}"><div>
-<p>${title} ${inline(description)}</p>
-<p class="row">${codesIn(content)}</p>
-<dl>${entries}</dl>
-</div><div>${contentOf(content)}</div></div>`;
-}
-
-/** A reference to a shared response, whose fields and examples are in its own section. */
-function sharedMarkup(id: string, title: Markup, ref: string, shared: Responses): Markup {
-  const { description, content } = shared[ref.split('/').at(-1)!]!;
+  const values = Object.values(content).flatMap(({ examples = {} }) => Object.values(examples));
+  const codes = new Set(values.flatMap(({ value }) => (value as { code?: string }).code ?? []));
   return markup`
 <div class="response" id="${id}">
-<p>${title} ${inline(description)}: ${refLink(ref)}</p>
-<p class="row">${codesIn(content)}</p></div>`;
+<p><b>${title}</b> ${inline(description)}${ref && [': ', refLink(ref)]}</p>
+<p class="row">${Array.from(codes, (name) => markup`<a href="#code-${name}">${code(name)}</a>`)}</p>
+${ref === '' ? markup`<dl>${entries}</dl>${contentOf(content)}` : ''}</div>`;
 }
 
-/** Returns links to the error codes of the examples. */
-function codesIn(content: api.Named<api.MediaType>): readonly Markup[] {
-  const values = Object.values(content).flatMap(({ examples = {} }) => Object.values(examples));
-  const codes = values.flatMap(({ value }) => (value as { code?: string }).code ?? []);
-  return [...new Set(codes)].map((name) => markup`<a href="#code-${name}">${code(name)}</a>`);
-}
-
-function contentOf(content: api.Named<api.MediaType>): Markup {
-  return markup`${Object.entries(content).map(([type, { schema, examples = {} }]) => {
+function contentOf(content: api.ResponseObject['content']): Part {
+  return Object.entries(content).map(([type, { schema, examples = {} }]) => {
     const bodies = Object.entries(examples).map(
       ([name, { value }]) => markup`<figure><figcaption class="hint">${name}</figcaption>
 <pre>${JSON.stringify(value, null, 2)}</pre></figure>`,
     );
     return markup`<p class="hint">${type} · ${schemaFacts(schema)}</p>${bodies}`;
-  })}`;
+  });
+}
+
+/** A list entry with its own anchor: a parameter, a header field or a property. */
+function entry(id: string, name: string, facts: readonly Part[], text = ''): Markup {
+  return markup`
+<div id="${id}"><dt>${code(name)}</dt><dd class="hint">${joined(facts, ' · ')}</dd>
+<dd>${inline(text)}</dd></div>`;
+}
+
+const presence = (isRequired = false): string => (isRequired ? 'required' : 'optional');
+
+function exampleFact(example?: string | number): readonly Part[] {
+  return example === undefined ? [] : [markup`for example ${code(`${example}`)}`];
+}
+
+const LIMITS = {
+  minimum: 'at least',
+  maximum: 'at most',
+  minLength: 'length at least',
+  maxLength: 'length at most',
+  default: 'default',
+} as const;
+
+/** Returns what a schema allows, in words, one fact per keyword. */
+function schemaFacts(schema: api.Schema): readonly Part[] {
+  const { $ref, type, format, items, additionalProperties } = schema;
+  const facts: (Part | undefined)[] = [$ref && refLink($ref)];
+  facts.push(items ? ['array of ', schemaFacts(items)] : type, format);
+  for (const [name, words] of Object.entries(LIMITS)) {
+    const limit = schema[name as keyof typeof LIMITS];
+    if (limit !== undefined) facts.push(`${words} ${limit}`);
+  }
+  if (schema.enum) facts.push(['one of ', joined(schema.enum.map(code), ', ')]);
+  if (additionalProperties === false) facts.push('no other fields');
+  return facts.filter((fact) => fact !== undefined);
+}
+
+const nameOf = (ref: string): string => ref.split('/').at(-1)!;
+
+/** Returns a link to a shared part. The anchor of `#/components/schemas/Pet` is `schemas-Pet`. */
+function refLink(ref: string): Markup {
+  return markup`<a href="#${ref.split('/').slice(-2).join('-')}">${nameOf(ref)}</a>`;
+}
+
+export function schemaSection([name, schema]: readonly [string, api.Schema]): Markup {
+  const { description = '', properties = {}, required = [] } = schema;
+  const id = `schemas-${name}`;
+  const entries = Object.entries(properties).map(([property, its]) => {
+    const facts = [presence(required.includes(property)), ...schemaFacts(its)];
+    return entry(`${id}-${property}`, property, facts, its.description);
+  });
+  return markup`
+<section class="card" id="${id}">
+<h3><a href="#${id}">${name}</a></h3>
+<p class="hint">${joined(schemaFacts(schema), ' · ')}</p>
+<p>${inline(description)}</p>
+<dl>${entries}</dl>
+</section>`;
 }
 
 /** Calls of the client with the examples of the description. */
@@ -125,10 +162,10 @@ const CLIENT_CALLS: Readonly<Record<string, string>> = {
   getPet: 'const pet = await client.getPet(1);',
 };
 
-function samples(described: DescribedOperation): Markup {
+function samples(described: DescribedOperation): Part {
   const call = CLIENT_CALLS[described.operation.operationId];
-  const curl = sample('curl', markup`${exampleLine(described)}`, call !== undefined);
-  return call === undefined ? curl : markup`${curl}${sample('JavaScript', markup`${call}`, true)}`;
+  const curl = sample('curl', exampleLine(described), call !== undefined);
+  return call === undefined ? curl : [curl, sample('JavaScript', call, true)];
 }
 
 /** Returns a curl line with the operation's examples but no header parameters. */
@@ -139,18 +176,16 @@ function exampleLine({ path, needsKey, operation }: DescribedOperation): string 
   for (const { in: where, name, example } of parameters) {
     if (example === undefined) continue;
     if (where === 'query') query.push(`${name}=${encodeURIComponent(example)}`);
-    if (where === 'path') filled = filled.replace(`{${name}}`, encodeURIComponent(example));
+    filled = filled.replace(`{${name}}`, encodeURIComponent(example));
   }
-  const { examples = {} } = requestBody?.content['application/json'] ?? {};
-  const [example] = Object.values(examples);
+  const [example] = Object.values(requestBody?.content['application/json']?.examples ?? {});
   const url = `"$PETSTORE${filled}${query.length === 0 ? '' : `?${query.join('&')}`}"`;
   return curlLine({ url, needsKey, body: example && JSON.stringify(example.value) });
 }
 
 /** Links the page's panel for the operation, or the path itself if it needs no API key. */
-function tryIt({ method, path, needsKey, operation }: DescribedOperation): Markup {
+function tryIt({ path, needsKey, operation }: DescribedOperation): Part {
   const panel = PANEL_IDS[operation.operationId];
   if (panel !== undefined) return markup`<p><a href="./#${panel}">Try it on the page</a></p>`;
-  if (needsKey || method !== 'GET') return NOTHING;
-  return markup`<p><a href="${path}">Try it: open ${path}</a></p>`;
+  return needsKey ? '' : markup`<p><a href="${path}">Try it: open ${path}</a></p>`;
 }

@@ -7,15 +7,7 @@ import { INT64_MAX, INT64_MIN } from '../../base/int64.ts';
 import { ApiError, STATUS_OF_CODE, type ErrorCode } from '../../http/api-error.ts';
 import { deprecationHeaders } from '../../http/router.ts';
 import { PET_STATUSES } from '../../model/pet.ts';
-import type {
-  HeaderObject,
-  MediaType,
-  Named,
-  OpenApi,
-  Reference,
-  ResponseObject,
-  Schema,
-} from './types.ts';
+import type { HeaderObject, Named, OpenApi, ResponseObject, Schema } from './types.ts';
 import { ERROR_CODES } from '../../api/error-codes.ts';
 import { GET_PET_DEPRECATION } from '../../api/operations.ts';
 import { PETS_PATH } from '../../api/paths.ts';
@@ -28,18 +20,16 @@ export const INT64: Schema = {
   maximum: INT64_MAX,
 };
 
-export function schemaRef(name: string): Schema {
-  return { $ref: `#/components/schemas/${name}` };
+/** Refers to a shared part, such as `schemas/Pet`. */
+export function refTo(part: string): { readonly $ref: string } {
+  return { $ref: `#/components/${part}` };
 }
 
-export function responseRef(name: string): Reference {
-  return { $ref: `#/components/responses/${name}` };
-}
-
-/** Describes JSON content. `examples` maps a name to a value. */
-export function jsonContent(schema: Schema, examples: Named<unknown>): Named<MediaType> {
+/** Describes JSON of a shared schema. `examples` maps a name to a value. */
+export function jsonOf(schema: string, examples: Named<unknown>): ResponseObject['content'] {
   const named = Object.entries(examples).map(([name, value]) => [name, { value }]);
-  return { 'application/json': { schema, examples: Object.fromEntries(named) } };
+  const content = { schema: refTo(`schemas/${schema}`), examples: Object.fromEntries(named) };
+  return { 'application/json': content };
 }
 
 /**
@@ -52,22 +42,17 @@ export function describedError(
   withoutExample: readonly ErrorCode[] = [],
 ): ResponseObject {
   const errors = Object.entries(examples).map(([name, example]) => {
-    const end = example.indexOf(': ');
-    const error = new ApiError(example.slice(0, end) as ErrorCode, example.slice(end + 2));
-    return [name, error] as const;
+    const [code, message] = example.split(/: (.*)/) as [ErrorCode, string];
+    return [name, new ApiError(code, message)] as const;
   });
   const codes = new Set([...errors.map(([, { code }]) => code), ...withoutExample]);
   const meanings = Array.from(codes, (code) => ERROR_CODES[code]!);
-  const isOneStatus = new Set(meanings.map(({ status }) => status)).size === 1;
+  const isOneStatus = meanings.every(({ status }) => status === meanings[0]!.status);
   const sentences = meanings.map(({ status, description }) =>
     isOneStatus ? description : `${status}: ${description}`,
   );
-  const bodies = errors.map(([name, { body }]) => [name, body]);
-  return {
-    description: sentences.join('. '),
-    headers,
-    content: jsonContent(schemaRef('Error'), Object.fromEntries(bodies)),
-  };
+  const bodies = Object.fromEntries(errors.map(([name, { body }]) => [name, body]));
+  return { description: sentences.join('. '), headers, content: jsonOf('Error', bodies) };
 }
 
 /** Describes a header field that only some of the responses have. */
@@ -88,7 +73,7 @@ const NEW_PET_PROPERTIES: Named<Schema> = {
   name: { type: 'string', description: 'Any string. It comes back character for character' },
   categoryId: { ...INT64, description: 'Identifier of the category the animal belongs to' },
   status: {
-    ...schemaRef('PetStatus'),
+    ...refTo('schemas/PetStatus'),
     description: 'Stays absent if none was given. Such a pet matches no status filter',
   },
 };
@@ -113,7 +98,7 @@ const SCHEMAS: Named<Schema> = {
       ...NEW_PET_PROPERTIES,
     },
   },
-  Pets: { type: 'array', description: 'In ascending order of id', items: schemaRef('Pet') },
+  Pets: { type: 'array', description: 'In ascending order of id', items: refTo('schemas/Pet') },
   Error: {
     type: 'object',
     description: 'The body of every failure',
@@ -121,16 +106,11 @@ const SCHEMAS: Named<Schema> = {
     properties: {
       code: {
         type: 'string',
-        description: 'For programs: one word for each kind of failure, from a closed list',
+        description: 'For programs: a word from a closed list',
         enum: Object.keys(STATUS_OF_CODE),
       },
       message: { type: 'string', description: 'For people: names everything that is wrong' },
-      status: {
-        type: 'integer',
-        description: 'The HTTP status code of the response',
-        minimum: 400,
-        maximum: 599,
-      },
+      status: { type: 'integer', description: 'The HTTP status', minimum: 400, maximum: 599 },
     },
     additionalProperties: false,
   },
@@ -141,59 +121,16 @@ const SCHEMAS: Named<Schema> = {
   },
 };
 
+const SECONDS: Schema = { type: 'integer', minimum: 1 };
 const RETRY_AFTER: Named<HeaderObject> = {
-  'Retry-After': requiredField('How many seconds to wait before a retry', 1, {
-    type: 'integer',
-    minimum: 1,
-  }),
+  'Retry-After': requiredField('How many seconds to wait before a retry', 1, SECONDS),
 };
 
-const STARTING: ResponseObject = describedError(
-  { starting: 'unavailable: The service is starting' },
-  RETRY_AFTER,
-);
-
-const UNAVAILABLE: ResponseObject = describedError(
-  {
-    starting: 'unavailable: The service is starting',
-    stopping: 'unavailable: The service is stopping',
-  },
-  RETRY_AFTER,
-);
-
-const UNAUTHORIZED: ResponseObject = describedError(
-  {
-    missing: 'unauthorized: An API key is required: Authorization: Bearer <API_KEY>',
-    invalid: 'unauthorized: The API key is not valid',
-  },
-  {
-    'WWW-Authenticate': requiredField(
-      'The challenge (RFC 6750). It has an error only if a credential was sent',
-      'Bearer realm="petstore", error="invalid_token"',
-    ),
-  },
-);
-
-/** Any other failure, before a request reaches its operation or of the service itself. */
-const FAILURE: ResponseObject = describedError(
-  {
-    expectation: 'expectation_failed: Expect must be 100-continue, not "200-ok"',
-    header: 'headers_too_large: The header is longer than 16384 bytes',
-    method: `method_not_allowed: ${PETS_PATH}/1 does not support DELETE, only GET, HEAD, OPTIONS`,
-    coding: 'unsupported_transfer_coding: Transfer-Encoding must be chunked, not "gzip, chunked"',
-    version: 'unsupported_http_version: HTTP/2.0 is not supported, only HTTP/1.0 and HTTP/1.1',
-    internal: 'internal_error: The service failed to respond',
-  },
-  {
-    Allow: optionalField('With 405: the methods that the path supports', 'GET, HEAD, OPTIONS'),
-  },
-  ['request_timeout'],
-);
-
-const MALFORMED: ResponseObject = describedError({
+/** Examples of two responses. */
+const STARTING = { starting: 'unavailable: The service is starting' } as const;
+export const BROKEN_ENCODING = {
   brokenEncoding: 'malformed_request: The query "%zz" has broken percent-encoding',
-  host: 'malformed_request: Host "a,b" is not a host',
-});
+} as const;
 
 export const COMPONENTS: OpenApi['components'] = {
   securitySchemes: {
@@ -207,11 +144,43 @@ export const COMPONENTS: OpenApi['components'] = {
   },
   schemas: SCHEMAS,
   responses: {
-    Malformed: MALFORMED,
-    Unauthorized: UNAUTHORIZED,
-    Starting: STARTING,
-    Unavailable: UNAVAILABLE,
-    Failure: FAILURE,
+    Malformed: describedError({
+      ...BROKEN_ENCODING,
+      host: 'malformed_request: Host "a,b" is not a host',
+    }),
+    Unauthorized: describedError(
+      {
+        missing: 'unauthorized: An API key is required: Authorization: Bearer <API_KEY>',
+        invalid: 'unauthorized: The API key is not valid',
+      },
+      {
+        'WWW-Authenticate': requiredField(
+          'The challenge (RFC 6750). It has an error only if a credential was sent',
+          'Bearer realm="petstore", error="invalid_token"',
+        ),
+      },
+    ),
+    Starting: describedError(STARTING, RETRY_AFTER),
+    Unavailable: describedError(
+      { ...STARTING, stopping: 'unavailable: The service is stopping' },
+      RETRY_AFTER,
+    ),
+    // Any other failure, before a request reaches its operation or of the service itself.
+    Failure: describedError(
+      {
+        expectation: 'expectation_failed: Expect must be 100-continue, not "200-ok"',
+        header: 'headers_too_large: The header is longer than 16384 bytes',
+        method: `method_not_allowed: ${PETS_PATH}/1 does not support DELETE, only GET, HEAD, OPTIONS`,
+        coding:
+          'unsupported_transfer_coding: Transfer-Encoding must be chunked, not "gzip, chunked"',
+        version: 'unsupported_http_version: HTTP/2.0 is not supported, only HTTP/1.0 and HTTP/1.1',
+        internal: 'internal_error: The service failed to respond',
+      },
+      {
+        Allow: optionalField('With 405: the methods that the path supports', 'GET, HEAD, OPTIONS'),
+      },
+      ['request_timeout'],
+    ),
   },
 };
 
@@ -227,30 +196,24 @@ export const DEPRECATION: Named<HeaderObject> = {
   ...SUCCESSOR_LINK,
 };
 
-/** The shared responses as getPet returns them. A failure may occur before getPet is reached. */
-export const DEPRECATED_STARTING: ResponseObject = withHeaders(STARTING, DEPRECATION);
-export const DEPRECATED_FAILURE: ResponseObject = withHeaders(FAILURE, optional(DEPRECATION));
-
 /** The header field that lets any web page read a response. */
 export const PUBLIC: Named<HeaderObject> = {
   'Access-Control-Allow-Origin': requiredField('Any web page may read it', '*'),
 };
 
-/** Without `required`, since the service sends some failures before it knows the path. */
-export const PUBLIC_MALFORMED: ResponseObject = withHeaders(MALFORMED, optional(PUBLIC));
-export const PUBLIC_FAILURE: ResponseObject = withHeaders(FAILURE, optional(PUBLIC));
+/** Returns a shared response with more header fields. */
+export function sharedWith(name: string, headers: Named<HeaderObject>): ResponseObject {
+  const shared = COMPONENTS.responses[name]!;
+  return { ...shared, headers: { ...shared.headers, ...headers } };
+}
+
+/** Without `required`, for failures that may occur before the service knows the operation. */
+export function optional(headers: Named<HeaderObject>): Named<HeaderObject> {
+  const entries = Object.entries(headers);
+  return Object.fromEntries(entries.map(([name, { required: _, ...header }]) => [name, header]));
+}
 
 function deprecationHeader(name: string, description: string): HeaderObject {
   const fields = deprecationHeaders(GET_PET_DEPRECATION);
   return requiredField(description, fields[fields.indexOf(name) + 1] ?? '');
-}
-
-function withHeaders(response: ResponseObject, headers: Named<HeaderObject>): ResponseObject {
-  return { ...response, headers: { ...response.headers, ...headers } };
-}
-
-function optional(headers: Named<HeaderObject>): Named<HeaderObject> {
-  return Object.fromEntries(
-    Object.entries(headers).map(([name, { required: _, ...header }]) => [name, header]),
-  );
 }

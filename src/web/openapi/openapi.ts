@@ -11,24 +11,22 @@ import type { Operation } from '../../http/operation.ts';
 import { jsonResponse } from '../../http/api-response.ts';
 import { DEFAULT_BODY_LIMIT_BYTES } from '../../http/request-body.ts';
 import {
+  BROKEN_ENCODING,
   COMPONENTS,
-  DEPRECATED_FAILURE,
-  DEPRECATED_STARTING,
   DEPRECATION,
   describedError,
   INT64,
-  PUBLIC,
-  PUBLIC_FAILURE,
-  PUBLIC_MALFORMED,
-  jsonContent,
+  jsonOf,
+  optional,
   optionalField,
+  PUBLIC,
+  refTo,
   requiredField,
-  responseRef,
-  schemaRef,
+  sharedWith,
   SUCCESSOR_LINK,
 } from './components.ts';
 import { ERROR_CODES } from '../../api/error-codes.ts';
-import type { OpenApi, OperationObject, Parameter } from './types.ts';
+import type { OpenApi, OperationObject } from './types.ts';
 import { GET_PET_DEPRECATION } from '../../api/operations.ts';
 import { BASE_PATH, PET_PATH, PETS_PATH } from '../../api/paths.ts';
 import { DEFAULT_LIMIT, MAX_LIMIT } from '../../api/read-parameters.ts';
@@ -128,8 +126,8 @@ function prefixed<T>(prefix: string, part: T): T {
 
 /** Adds the responses that operations have in common. An operation's own take precedence. */
 function complete(operation: OperationObject): OperationObject {
-  const common = { 400: responseRef('Malformed'), default: responseRef('Failure') };
-  const withKey = { 401: responseRef('Unauthorized'), 503: responseRef('Starting') };
+  const common = { 400: refTo('responses/Malformed'), default: refTo('responses/Failure') };
+  const withKey = { 401: refTo('responses/Unauthorized'), 503: refTo('responses/Starting') };
   const needsKey = operation.security === undefined;
   const responses = { ...common, ...(needsKey ? withKey : {}), ...operation.responses };
   return { ...operation, responses };
@@ -140,39 +138,20 @@ const OPERATORS = 'operators';
 
 const REX = { name: 'Rex', categoryId: 7, status: 'available' } as const;
 const MIA = { name: 'Mia', categoryId: 3 } as const;
+const [STORED_REX, STORED_MIA] = [
+  { id: 1, ...REX },
+  { id: 2, ...MIA },
+];
+const HEALTHY = { ok: { status: 'ok' } } as const;
 
 /** Parts of messages in the examples. */
 const NO_LIMIT = 'limit must be an integer from 1 to 100, not "0"';
 const NO_STATUS = 'status must be one of available, pending, sold, not "lost"';
 const NO_CATEGORY = 'categoryId must be an integer of 64 bits, not 1.5';
 const SYNC_FAILED = 'pets cannot be stored: EIO: i/o error';
-const BODY_LIMIT = `the limit of ${DEFAULT_BODY_LIMIT_BYTES} bytes`;
-const { removedOn } = GET_PET_DEPRECATION;
+const NO_MEDIA_TYPE = 'unsupported_media_type: Content-';
 
-const LIST_PARAMETERS: readonly Parameter[] = [
-  {
-    name: 'limit',
-    in: 'query',
-    description: 'Maximum number of animals to return, in plain decimal digits',
-    schema: { type: 'integer', minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT },
-    example: DEFAULT_LIMIT,
-  },
-  {
-    name: 'status',
-    in: 'query',
-    description: 'Filter by availability status',
-    schema: schemaRef('PetStatus'),
-    example: 'available',
-  },
-  {
-    name: 'after',
-    in: 'query',
-    description:
-      'Only animals with a greater id. This is an extension of this service: follow the Link to ' +
-      'the next page, which uses it, instead of building a query',
-    schema: INT64,
-  },
-];
+const { removedOn: REMOVED_ON } = GET_PET_DEPRECATION;
 
 const LIST_PETS: OperationObject = {
   operationId: 'listPets',
@@ -181,7 +160,29 @@ const LIST_PETS: OperationObject = {
   description:
     'Returns a page of animals in ascending order of id. Each parameter may be given once. ' +
     'Other parameters are ignored.',
-  parameters: LIST_PARAMETERS,
+  parameters: [
+    {
+      name: 'limit',
+      in: 'query',
+      description: 'Maximum number of animals to return, in plain decimal digits',
+      schema: { type: 'integer', minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT },
+      example: DEFAULT_LIMIT,
+    },
+    {
+      name: 'status',
+      in: 'query',
+      description: 'Filter by availability status',
+      schema: refTo('schemas/PetStatus'),
+      example: 'available',
+    },
+    {
+      name: 'after',
+      in: 'query',
+      description:
+        'Only animals with a greater id, an extension. Follow the Link instead of building a query',
+      schema: INT64,
+    },
+  ],
   responses: {
     200: {
       description: 'The animals, or an empty array if none match',
@@ -191,31 +192,13 @@ const LIST_PETS: OperationObject = {
           `<${PETS_PATH}?limit=2&after=2>; rel="next"`,
         ),
       },
-      content: jsonContent(schemaRef('Pets'), {
-        page: [
-          { id: 1, ...REX },
-          { id: 2, ...MIA },
-        ],
-        none: [],
-      }),
+      content: jsonOf('Pets', { page: [STORED_REX, STORED_MIA], none: [] }),
     },
     400: describedError({
       invalidParameters: `invalid_parameter: ${NO_LIMIT}; ${NO_STATUS}`,
-      brokenEncoding: 'malformed_request: The query "%zz" has broken percent-encoding',
+      ...BROKEN_ENCODING,
     }),
   },
-};
-
-const IDEMPOTENCY_KEY: Parameter = {
-  name: 'Idempotency-Key',
-  in: 'header',
-  description:
-    'Makes it safe to retry the request: for 24 hours the key stores one animal, and each ' +
-    'request with the key and that animal gets the same response. The service keeps the newest ' +
-    '100,000 keys, each together with the API key of its request. 1 to 255 visible ASCII ' +
-    'characters, with or without quotes. Best is a random UUID',
-  schema: { type: 'string', minLength: 1, maxLength: 257 },
-  example: '8e03978e-40d5-43dd-bc93-6894a57f9324',
 };
 
 const CREATE_PET: OperationObject = {
@@ -223,14 +206,24 @@ const CREATE_PET: OperationObject = {
   tags: [PETS],
   summary: 'Add an animal',
   description:
-    'Responds when the animal is stored durably. A refused animal is not stored, so the request ' +
-    'can be retried after 503. After 500 with outcome_unknown the animal may be stored. With an ' +
-    'Idempotency-Key the request can be retried after any failure.',
-  parameters: [IDEMPOTENCY_KEY],
+    'Responds when the animal is stored durably. A refused animal is not stored. After 500 with ' +
+    'outcome_unknown it may be. With an Idempotency-Key it can be retried after any failure.',
+  parameters: [
+    {
+      name: 'Idempotency-Key',
+      in: 'header',
+      description:
+        'Makes a retry safe: for 24 hours the key stores one animal, and each request with it and ' +
+        'that animal gets the same response. The service keeps the newest 100,000 keys, each with ' +
+        'its API key. 1 to 255 visible ASCII characters, quoted or not. Best is a random UUID',
+      schema: { type: 'string', minLength: 1, maxLength: 257 },
+      example: '8e03978e-40d5-43dd-bc93-6894a57f9324',
+    },
+  ],
   requestBody: {
     description: 'JSON in UTF-8. A missing Content-Type means application/json',
     required: true,
-    content: jsonContent(schemaRef('NewPet'), { withStatus: REX, withoutStatus: MIA }),
+    content: jsonOf('NewPet', { withStatus: REX, withoutStatus: MIA }),
   },
   responses: {
     201: {
@@ -243,10 +236,7 @@ const CREATE_PET: OperationObject = {
           { type: 'string', enum: ['true'] },
         ),
       },
-      content: jsonContent(schemaRef('Pet'), {
-        withStatus: { id: 1, ...REX },
-        withoutStatus: { id: 2, ...MIA },
-      }),
+      content: jsonOf('Pet', { withStatus: STORED_REX, withoutStatus: STORED_MIA }),
     },
     400: describedError({
       invalidKey:
@@ -255,19 +245,17 @@ const CREATE_PET: OperationObject = {
       noBody: 'invalid_json: A body is required, and it must be JSON',
     }),
     413: describedError({
-      byDefault: `body_too_large: The body is longer than ${BODY_LIMIT}`,
+      byDefault: `body_too_large: The body is longer than the limit of ${DEFAULT_BODY_LIMIT_BYTES} bytes`,
     }),
     415: describedError(
       {
-        contentType:
-          'unsupported_media_type: Content-Type must be application/json, not "text/plain"',
-        contentEncoding:
-          'unsupported_media_type: Content-Encoding "gzip" is not supported, send none',
+        contentType: `${NO_MEDIA_TYPE}Type must be application/json, not "text/plain"`,
+        contentEncoding: `${NO_MEDIA_TYPE}Encoding "gzip" is not supported, send none`,
       },
       {
-        Accept: optionalField('If the Content-Type is wrong: what is accepted', 'application/json'),
+        Accept: optionalField('The accepted Content-Type, if it is wrong', 'application/json'),
         'Accept-Encoding': optionalField(
-          'If the Content-Encoding is wrong: what is accepted',
+          'The accepted Content-Encoding, if it is wrong',
           'identity',
         ),
       },
@@ -279,7 +267,7 @@ const CREATE_PET: OperationObject = {
       unknown: `outcome_unknown: It is not known whether the pet was stored: ${SYNC_FAILED}`,
       internal: 'internal_error: The service failed to respond',
     }),
-    503: responseRef('Unavailable'),
+    503: refTo('responses/Unavailable'),
   },
 };
 
@@ -287,9 +275,7 @@ const GET_PET: OperationObject = {
   operationId: 'getPet',
   tags: [PETS],
   summary: 'Get an animal',
-  description:
-    `Will be removed on ${removedOn.slice(0, 10)}. ` +
-    'Use listPets with the status filter instead.',
+  description: `Will be removed on ${REMOVED_ON.slice(0, 10)}. Use listPets and its status filter.`,
   deprecated: true,
   parameters: [
     {
@@ -305,7 +291,7 @@ const GET_PET: OperationObject = {
     200: {
       description: 'The animal was found',
       headers: DEPRECATION,
-      content: jsonContent(schemaRef('Pet'), { found: { id: 1, ...REX } }),
+      content: jsonOf('Pet', { found: STORED_REX }),
     },
     404: describedError(
       {
@@ -315,13 +301,11 @@ const GET_PET: OperationObject = {
       DEPRECATION,
     ),
     410: describedError(
-      {
-        removed: `operation_removed: getPet was removed on ${removedOn}, use ${PETS_PATH}`,
-      },
+      { removed: `operation_removed: getPet was removed on ${REMOVED_ON}, use ${PETS_PATH}` },
       SUCCESSOR_LINK,
     ),
-    503: DEPRECATED_STARTING,
-    default: DEPRECATED_FAILURE,
+    503: sharedWith('Starting', DEPRECATION),
+    default: sharedWith('Failure', optional(DEPRECATION)),
   },
 };
 
@@ -333,10 +317,7 @@ const LIVEZ: OperationObject = {
     'Does not use the store. A supervisor should restart a process that does not respond.',
   security: [],
   responses: {
-    200: {
-      description: 'The process is alive',
-      content: jsonContent(schemaRef('Health'), { ok: { status: 'ok' } }),
-    },
+    200: { description: 'The process is alive', content: jsonOf('Health', HEALTHY) },
   },
 };
 
@@ -348,11 +329,8 @@ const READYZ: OperationObject = {
     'Returns 503, with the reason, while the service starts, stops, or cannot store animals.',
   security: [],
   responses: {
-    200: {
-      description: 'The service is ready',
-      content: jsonContent(schemaRef('Health'), { ok: { status: 'ok' } }),
-    },
-    503: responseRef('Unavailable'),
+    200: { description: 'The service is ready', content: jsonOf('Health', HEALTHY) },
+    503: refTo('responses/Unavailable'),
   },
 };
 
@@ -383,7 +361,7 @@ const OPENAPI: OperationObject = {
       headers: PUBLIC,
       content: { 'application/json': { schema: { type: 'object' } } },
     },
-    400: PUBLIC_MALFORMED,
-    default: PUBLIC_FAILURE,
+    400: sharedWith('Malformed', optional(PUBLIC)),
+    default: sharedWith('Failure', optional(PUBLIC)),
   },
 };

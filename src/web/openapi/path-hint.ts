@@ -25,31 +25,32 @@ export interface KnownPaths {
 
 /** Returns a function that makes hints: the text after "Unknown path X" in the message. */
 export function createPathHint(paths: KnownPaths): (path: string, mount?: string) => string {
-  const { prefix, protectedPath, listPath } = paths;
-  const known = paths.patterns.map((pattern) => {
+  const { patterns, prefix, protectedPath, listPath } = paths;
+  const known = patterns.map((pattern) => {
     const base = segmentsOf(pattern.startsWith(`${protectedPath}/`) ? protectedPath : prefix);
     return { base, names: segmentsOf(pattern).slice(base.length) };
   });
-  const lowercase = paths.patterns.map((pattern) => pattern.toLowerCase());
   return (path, mount = '') => {
     // A mount may ignore case, as in Express. With a mount at /v1, the prefix may be empty.
-    const mountedAt = `${mount.toLowerCase()}/`;
-    if (!lowercase.some((pattern) => `${pattern}/`.startsWith(mountedAt))) {
+    const mountedAt = `${mount}/`.toLowerCase();
+    if (!patterns.some((pattern) => `${pattern}/`.toLowerCase().startsWith(mountedAt))) {
       return `: the listener is mounted at ${cut(mount)}, and its prefix must begin with that`;
     }
     const normalized = normalizePath(path);
-    const isBelow = `${normalized}/`.startsWith(`${prefix}/`);
     const asked = segmentsOf(normalized);
-    let [best, bestEdits] = ['', Infinity];
+    let [best, fewest] = ['', Infinity];
     for (const { base, names } of path.length > MAX_PATH_LENGTH ? [] : known) {
-      const found = compare(asked, base, names);
-      if (found >= bestEdits) continue;
-      const sent = asked.slice(-names.length);
-      const filled = names.map((name, index) => (isParameter(name) ? sent[index]! : name));
+      const start = asked.length - names.length;
+      const hasBase = isSame(asked.slice(0, Math.max(0, start)), base);
+      if (start < 0 || (names.length === 0 && !hasBase)) continue;
+      const filled = names.map((name, at) => (isParameter(name) ? asked[start + at]! : name));
+      const wrong = misspelt(asked.slice(start), filled);
+      const letters = names.filter((name) => !isParameter(name)).join('').length;
+      if (wrong > (hasBase ? Math.ceil(letters / 4) : 0) || wrong >= fewest) continue;
       // The path of the page has no name, only a slash after the prefix.
-      const path = ['', ...base, ...(names.length === 0 ? [''] : filled)].join('/');
-      [best, bestEdits] = [path, found];
+      [best, fewest] = [['', ...base, ...(names.length === 0 ? [''] : filled)].join('/'), wrong];
     }
+    const isBelow = `${normalized}/`.startsWith(`${prefix}/`);
     const outside = isBelow ? '' : `: every path begins with ${prefix}/`;
     if (best !== '') return `${outside}, did you mean ${cut(best)}?`;
     return outside === '' ? `: ${listPath} lists all paths` : outside;
@@ -60,28 +61,10 @@ function segmentsOf(path: string): readonly string[] {
   return path.split('/').filter((segment) => segment !== '');
 }
 
-function isParameter(segment: string): boolean {
-  return segment.startsWith('{');
-}
+const isParameter = (segment: string): boolean => segment.startsWith('{');
+const isSame = (a: readonly string[], b: readonly string[]): boolean => misspelt(a, b) === 0;
 
-/** Returns how many letters of the names are wrong, or Infinity if it is not a single mistake. */
-function compare(
-  asked: readonly string[],
-  base: readonly string[],
-  names: readonly string[],
-): number {
-  if (asked.length < names.length) return Infinity;
-  const start = asked.length - names.length;
-  const hasBase = asked.slice(0, start).join('/').toLowerCase() === base.join('/').toLowerCase();
-  if (names.length === 0 && !hasBase) return Infinity;
-  let sum = 0;
-  for (const [index, name] of names.entries()) {
-    if (isParameter(name)) continue;
-    const [sent, limit] = [asked[start + index]!.toLowerCase(), Math.ceil(name.length / 4)];
-    if (Math.abs(sent.length - name.length) > limit) return Infinity;
-    const wrong = edits(sent, name.toLowerCase());
-    if (wrong > (hasBase ? limit : 0)) return Infinity;
-    sum += wrong;
-  }
-  return sum;
+/** Returns how many letters are wrong, whatever their case. */
+function misspelt(asked: readonly string[], wanted: readonly string[]): number {
+  return edits(asked.join('/').toLowerCase(), wanted.join('/').toLowerCase());
 }

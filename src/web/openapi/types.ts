@@ -2,6 +2,8 @@
 
 import type { ErrorMeaning } from '../../api/error-codes.ts';
 
+export type Named<T> = Readonly<Record<string, T>>;
+
 export interface OpenApi {
   readonly openapi: '3.1.0';
   readonly info: {
@@ -11,12 +13,12 @@ export interface OpenApi {
     readonly contact: { readonly name: string };
     readonly license: { readonly name: string; readonly identifier: string };
   };
-  readonly tags: readonly Tag[];
+  readonly tags: readonly { readonly name: string; readonly description: string }[];
   readonly servers: readonly { readonly url: string; readonly description: string }[];
-  readonly security: readonly SecurityRequirement[];
-  readonly paths: Named<{ readonly get?: OperationObject; readonly post?: OperationObject }>;
+  readonly security: readonly Named<readonly string[]>[];
+  readonly paths: Named<Named<OperationObject>>;
   readonly components: {
-    readonly securitySchemes: Named<SecurityScheme>;
+    readonly securitySchemes: Named<Record<'type' | 'scheme' | 'description', string>>;
     readonly schemas: Named<Schema>;
     readonly responses: Named<ResponseObject>;
   };
@@ -26,29 +28,14 @@ export interface OpenApi {
   readonly 'x-error-codes': Named<ErrorMeaning>;
 }
 
-export type Named<T> = Readonly<Record<string, T>>;
-
-export interface Tag {
-  readonly name: string;
-  readonly description: string;
-}
-
-/** Names of schemes. An empty object or list requires none. */
-export type SecurityRequirement = Named<readonly string[]>;
-
-export interface SecurityScheme {
-  readonly type: 'http';
-  readonly scheme: 'bearer';
-  readonly description: string;
-}
-
 export interface OperationObject {
   readonly operationId: string;
   readonly tags: readonly string[];
   readonly summary: string;
   readonly description: string;
   readonly deprecated?: true;
-  readonly security?: readonly SecurityRequirement[];
+  /** Empty if the operation needs no API key. */
+  readonly security?: OpenApi['security'];
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: RequestBody;
   /** By status, or `default` for every other status. */
@@ -64,29 +51,20 @@ export interface Parameter {
   readonly example?: string | number;
 }
 
+/** A header field of a response. With `required` each such response has it. */
+export type HeaderObject = Omit<Parameter, 'name' | 'in'>;
+
 export interface RequestBody {
   readonly description: string;
-  readonly required: true;
-  readonly content: Named<MediaType>;
-}
-
-export interface ResponseObject {
-  readonly description: string;
-  readonly headers?: Named<HeaderObject>;
-  readonly content: Named<MediaType>;
-}
-
-export interface HeaderObject {
-  readonly description: string;
-  /** True if each such response has the field. */
   readonly required?: true;
-  readonly schema: Schema;
-  readonly example: string | number;
+  readonly content: Named<{
+    readonly schema: Schema;
+    readonly examples?: Named<{ readonly value: unknown }>;
+  }>;
 }
 
-export interface MediaType {
-  readonly schema: Schema;
-  readonly examples?: Named<{ readonly value: unknown }>;
+export interface ResponseObject extends Omit<RequestBody, 'required'> {
+  readonly headers?: Named<HeaderObject>;
 }
 
 export interface Reference {

@@ -1,10 +1,41 @@
 /**
- * The page's HTML. It is a string in a module, as the style sheet is, so that it is packed with the
- * code. It has no data of a request or a pet. Its addresses are relative, so that the page works
- * below any prefix.
+ * The page's HTML, and the head, style sheet and header that page and reference share. It is a
+ * string in a module, as the style sheet is, so that it is packed with the code. It has no data of
+ * a request or a pet. Its addresses are relative, and `/` and `/docs` are siblings, so the same
+ * addresses work on both, below any prefix.
  */
 
-import { htmlDocument } from './html-document.ts';
+import { VERSION } from '../../base/version.ts';
+
+/** The suffix of this module, and so of all others: `.js`, or `.ts` if the sources run. */
+export const SUFFIX: string = import.meta.url.slice(-3);
+
+/** `intro` is a sentence, and `script` the module of this folder that runs in the browser. */
+export function htmlDocument(
+  address: './' | 'docs',
+  script: 'main' | 'reference',
+  title: string,
+  intro: string,
+  body: string,
+): string {
+  const link = (to: string, text: string): string =>
+    `<a href="${to}"${to === address ? ' aria-current="page"' : ''}>${text}</a>`;
+  return `<!doctype html>
+<html lang="en">
+<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title}</title>
+<link rel="icon" href="data:,"><link rel="stylesheet" href="page/style.css">
+<script type="module" src="page/web/page/${script}${SUFFIX}"></script>
+<a class="skip" href="#main">Skip to the content</a>
+<header>
+  <nav class="row ends" aria-label="Petstore">
+    ${link('./', 'Pets')} ${link('docs', 'Reference')} ${link('openapi.json', 'openapi.json')}
+    <span class="hint">Petstore ${VERSION}</span>
+  </nav>
+  <h1>${title}</h1><p>${intro}</p>
+</header>
+${body}`;
+}
 
 const requestPanel = (id: string, open = ''): string => `<div id="${id}">
       <p class="words" role="status" tabindex="-1"></p>
@@ -73,10 +104,10 @@ const BODY = `<noscript><p>This page needs JavaScript; the service does not. The
 </main>
 `;
 
-export const PAGE_HTML: string = htmlDocument({
-  address: './',
-  title: 'Petstore',
-  intro: 'List the pets, add one, and see each request as a curl line, with its response.',
-  script: 'main',
-  body: BODY,
-});
+export const PAGE_HTML: string = htmlDocument(
+  './',
+  'main',
+  'Petstore',
+  'List the pets, add one, and see each request as a curl line, with its response.',
+  BODY,
+);

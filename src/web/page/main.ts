@@ -7,7 +7,7 @@
  */
 
 import { parseInt64 } from '../../base/int64.ts';
-import { createClient, type NewPet, type Pet, type PetStatus } from '../../client/client.ts';
+import { createClient, type Pet, type PetStatus } from '../../client/client.ts';
 import {
   checkApiKey,
   encodeNewPet,
@@ -32,6 +32,7 @@ declare const history: {
 };
 declare function addEventListener(type: string, listener: () => void): void;
 
+const shownPage = (): number => history.state ?? 1;
 const find = (selector: string): Element => document.querySelector(selector);
 const baseUrl = readBaseUrl(new URL('v1', document.baseURI));
 const storage = openStorage();
@@ -40,7 +41,7 @@ const STORED_KEY = `petstore-key ${baseUrl.pathname}`;
 const askList = makeRequestPanel('#list-response');
 const askAdd = makeRequestPanel('#add-response');
 const askMetrics = makeRequestPanel('#metrics-response');
-/** The API key of the last 200. Only such a key is kept. */
+/** The API key of the last 200, or ''. Only such a key is kept. */
 let accepted = '';
 /** The address of the next page. */
 let next: string | undefined;
@@ -48,9 +49,9 @@ let newest: bigint | undefined;
 /** The idempotency key of each create without a response that says it is stored, by its body. */
 const keysOfCreates = new Map<string, string>();
 
-on('#key-form', 'submit', () => [forgetKey(), list({ focusOn: '#key-card summary' })]);
+on('#key-form', 'submit', () => [setAccepted(''), list({ focusOn: '#key-card summary' })]);
 on('#keep', 'change', keepKey);
-on('#forget', 'click', () => [forgetKey(), location.reload()]);
+on('#forget', 'click', () => [setAccepted(''), location.reload()]);
 on('#query', 'change', () => list({ search: readSearch }));
 // Enter in a field causes both events.
 on('#query', 'submit', () => undefined);
@@ -91,29 +92,21 @@ function keepKey(): void {
   else delete storage[STORED_KEY];
 }
 
-function forgetKey(): void {
-  accepted = '';
-  keepKey();
-  [find('#key-state').textContent, find('#key-card').open, find('#pets').hidden] = ['', true, true];
-}
-
-function acceptKey(key: string): void {
-  if (key === accepted) return;
+/** Sets the key of the last 200, or '' after a new key or a 401. */
+function setAccepted(key: string): void {
+  if (key !== '' && key === accepted) return;
   accepted = key;
   keepKey();
-  [find('#key-state').textContent, find('#key-card').open] = ['accepted', false];
-}
-
-function readKey(): string {
-  const key = find('#key').value.trim();
-  if (key === '') throw new TypeError('Enter an API key first');
-  checkApiKey(key);
-  return key;
+  [find('#key-state').textContent, find('#key-card').open] = [key && 'accepted', key === ''];
+  if (key === '') find('#pets').hidden = true;
 }
 
 /** Options of one request: the key may change before the next one. */
 function sendOptions(fetchShown: typeof fetch) {
-  return { fetch: fetchShown, apiKey: readKey(), signal: undefined, timeoutMs: 30_000, retries: 0 };
+  const apiKey = find('#key').value.trim();
+  if (apiKey === '') throw new TypeError('Enter an API key first');
+  checkApiKey(apiKey);
+  return { fetch: fetchShown, apiKey, signal: undefined, timeoutMs: 30_000, retries: 0 };
 }
 
 function readStatus(selector: string): PetStatus | undefined {
@@ -127,10 +120,6 @@ function readInt64(selector: string, label: string, isOptional = false): bigint 
   find(selector).setAttribute('aria-invalid', `${isInvalid}`);
   if (isInvalid) throw new TypeError(`${label} must be a 64-bit integer`);
   return value;
-}
-
-function shownPage(): number {
-  return history.state ?? 1;
 }
 
 /** Returns the query that the fields ask for. */
@@ -164,7 +153,7 @@ async function list({ search, page = 1, focusOn }: ListRequest = {}): Promise<vo
     return { url, response: createClient({ baseUrl, ...options }).listPets(url) };
   };
   const error = await askList(prepare, (shown) => {
-    acceptKey(key);
+    setAccepted(key);
     next = shown.next;
     showPets(shown.pets);
     if (focusOn !== undefined) find(focusOn).focus();
@@ -172,7 +161,7 @@ async function list({ search, page = 1, focusOn }: ListRequest = {}): Promise<vo
     return `Response 200: ${count}${next === undefined ? '' : ', and there are more'}.`;
   });
   if (error !== undefined) find('#pets').hidden = true;
-  if (error?.status === 401) forgetKey();
+  if (error?.status === 401) setAccepted('');
 }
 
 function showPets(pets: readonly Pet[]): void {
@@ -207,7 +196,8 @@ function make(tag: string, className: string, text = ''): Element {
 /** A second click, or one after a lost response, sends the same key: the pet is stored once. */
 async function addPet(): Promise<void> {
   const prepare = (fetchShown: typeof fetch) => {
-    const pet = readNewPet();
+    const categoryId = readInt64('#category', 'Category id')!;
+    const pet = { name: find('#name').value, categoryId, status: readStatus('#status') };
     const body = encodeNewPet(pet);
     const client = createClient({ baseUrl, ...sendOptions(fetchShown) });
     const idempotencyKey = keysOfCreates.get(body) ?? readIdempotencyKey(true)!;
@@ -227,18 +217,11 @@ async function addPet(): Promise<void> {
   });
 }
 
-function readNewPet(): NewPet {
-  const categoryId = readInt64('#category', 'Category id')!;
-  return { name: find('#name').value, categoryId, status: readStatus('#status') };
-}
-
 async function showMetrics(): Promise<void> {
   const url = new URL('metrics', document.baseURI);
   const prepare = (fetchShown: typeof fetch) => {
-    return {
-      url: url.href,
-      response: send({ operation: 'metrics', url }, sendOptions(fetchShown)),
-    };
+    const response = send({ operation: 'metrics', url }, sendOptions(fetchShown));
+    return { url: url.href, response };
   };
   await askMetrics(prepare, () => 'Response 200.');
 }

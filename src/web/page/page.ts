@@ -9,8 +9,7 @@ import { readFileSync } from 'node:fs';
 import * as node from 'node:module';
 import { textResponse } from '../../http/api-response.ts';
 import type { Operation } from '../../http/operation.ts';
-import { SUFFIX } from './html-document.ts';
-import { PAGE_HTML } from './html.ts';
+import { PAGE_HTML, SUFFIX } from './html.ts';
 import { PAGE_STYLE } from './style.ts';
 
 /** The modules of page and reference, with all that they import, by their path below `src`. */

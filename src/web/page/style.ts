@@ -63,25 +63,24 @@ td.number, .name, .words { overflow-wrap: anywhere; overflow: hidden; }
 .bad { background: var(--bad-back); color: var(--bad); }
 div:has(> .words:empty) { margin-top: -0.875rem; }
 .ends > .hint + button { min-height: 2rem; font-size: 0.875rem; margin-bottom: 0.25rem; }
-.received { margin-top: 0.5rem; font-size: 0.875rem; } .received pre { margin-top: 0.25rem; }
+.received { margin-top: 0.5rem; font-size: 0.875rem; }
 pre { max-height: 24rem; padding: 0.6875rem 0.875rem; overflow: auto; background: var(--back);
   font: 0.8125rem/1.6 ui-monospace, monospace; }
 .curl pre, .received pre { white-space: pre-wrap; overflow-wrap: anywhere; }
 .curl pre { word-break: break-all; }
 @media (scripting: none) { #start { display: none; } }
 @media (min-width: 56rem) {
-  main { grid-template-columns: minmax(0, 1fr) 21rem; }
+  main { grid-template-columns: minmax(0, 1fr) clamp(21rem, 36vw, 25rem); }
   #key-card, #more { grid-column: 1 / -1; }
   #key-form { align-items: end; } #key-form label:first-child { flex: 1; }
 }
 @media (min-width: 40rem) { .number { white-space: nowrap; } }
-@media (min-width: 66rem) { main { grid-template-columns: minmax(0, 1fr) 25rem; } }
 .reference { overflow-wrap: anywhere; } .reference :is(main, .card) { display: block; }
 .reference :is(main p, figure, pre, dl, .card, .sample) { margin-bottom: 0.75rem; }
 .reference :is(p, dl, ul):empty { display: none; }
 .reference :is(main p, dd) { max-width: 36rem; } .reference .ends { max-width: none; }
-.reference h2 { margin-bottom: 0.75rem; } .reference main > section { margin-bottom: 1.75rem; }
-.reference h2 { font-size: 1.5rem; } h3 { font-size: 1.25rem; } h3 code { font-size: 1.125rem; }
+.reference main > section { margin-bottom: 1.75rem; }
+.reference h2 { font-size: 1.5rem; margin-bottom: 0.75rem; } h3 { font-size: 1.25rem; } h3 code { font-size: 1.125rem; }
 h4 { font-size: 0.9375rem; margin: 1.25rem 0 0.375rem; }
 .reference h2::first-letter, .contents a::first-letter { text-transform: uppercase; }
 h2 a, h3 a, .contents a { color: inherit; text-decoration: none; }
@@ -96,8 +95,7 @@ code { font: 0.8125rem/1.6 ui-monospace, monospace; }
 dl > div { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0 0.75rem;
   padding: 0.375rem 0; border-top: 1px solid var(--line); }
 dd:last-child { flex-basis: 100%; }
-.response { padding-top: 0.75rem; border-top: 1px solid var(--line); }
-.card > .response:first-child { padding-top: 0; border-top: 0; }
+.response:not(:first-child) { padding-top: 0.75rem; border-top: 1px solid var(--line); }
 .mark { padding: 0.125rem 0.5rem; margin-left: 0.5rem; font-size: 0.8125rem; color: var(--wait);
   border: 1px solid; border-radius: 0.625rem; }
 :target { outline: 2px solid var(--accent); outline-offset: 3px; }

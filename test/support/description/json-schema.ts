@@ -11,10 +11,16 @@ export interface JsonObject {
 
 /** Returns the problems of a value, each with its path, or an empty list if it is valid. */
 export function schemaProblems(schema: Json, value: Json, root: Json, at = '$'): readonly string[] {
-  const keywords = asObject(schema);
+  const { properties = {} } = schema as { properties?: JsonObject };
+  const members = isObject(value) ? value : {};
+  const items: readonly Json[] = Array.isArray(value) ? value : [];
   const check = (inner: Json, part: Json, step: string): readonly string[] =>
     schemaProblems(inner, part, root, `${at}${step}`);
-  return Object.entries(keywords).flatMap(([keyword, operand]) => {
+  return Object.entries(schema as JsonObject).flatMap(([keyword, operand]) => {
+    const rule = (holds: boolean): readonly string[] => {
+      if (holds) return [];
+      return [`${at}: ${JSON.stringify(value)} breaks ${keyword} ${JSON.stringify(operand)}`];
+    };
     switch (keyword) {
       case 'description':
       case 'default':
@@ -24,20 +30,34 @@ export function schemaProblems(schema: Json, value: Json, root: Json, at = '$'):
       case '$ref':
         return check(resolveRef(root, operand), value, '');
       case 'items':
-        return asArray(value).flatMap((item, index) => check(operand, item, `[${index}]`));
+        return items.flatMap((item, index) => check(operand, item, `[${index}]`));
       case 'properties':
-        return Object.entries(asObject(operand)).flatMap(([name, inner]) =>
-          isObject(value) && Object.hasOwn(value, name)
-            ? check(inner, value[name]!, `.${name}`)
-            : [],
+        return Object.entries(properties).flatMap(([name, inner]) =>
+          Object.hasOwn(members, name) ? check(inner, members[name]!, `.${name}`) : [],
         );
+      case 'type':
+        return rule(TYPES.get(operand)!(value));
+      case 'enum':
+        return rule((operand as readonly Json[]).includes(value));
+      case 'minimum':
+        return rule(!(Number(value) < Number(operand)));
+      case 'maximum':
+        return rule(!(Number(value) > Number(operand)));
+      case 'required':
+        return rule((operand as readonly string[]).every((name) => Object.hasOwn(members, name)));
+      case 'additionalProperties':
+        return rule(Object.keys(members).every((name) => Object.hasOwn(properties, name)));
     }
-    const holds = RULES.get(keyword);
-    if (holds === undefined) throw new Error(`The schema keyword ${keyword} is not known`);
-    if (holds(operand, value, keywords)) return [];
-    return [`${at}: ${JSON.stringify(value)} breaks ${keyword} ${JSON.stringify(operand)}`];
+    throw new Error(`The schema keyword ${keyword} is not known`);
   });
 }
+
+const TYPES: ReadonlyMap<Json, (value: Json) => boolean> = new Map([
+  ['object', isObject],
+  ['array', (value: Json) => Array.isArray(value)],
+  ['string', (value: Json) => typeof value === 'string'],
+  ['integer', (value: Json) => Number.isInteger(value)],
+]);
 
 /** Returns the target of a reference within the document (RFC 6901). Throws if it has none. */
 export function resolveRef(root: Json, ref: Json): Json {
@@ -51,41 +71,6 @@ export function resolveRef(root: Json, ref: Json): Json {
   return target;
 }
 
-export function isObject(value: Json | undefined): value is JsonObject {
+function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** Returns true if a value keeps a rule, or is of a type for which the rule says nothing. */
-type Rule = (operand: Json, value: Json, keywords: JsonObject) => boolean;
-
-const TYPES: ReadonlyMap<Json, (value: Json) => boolean> = new Map([
-  ['object', isObject],
-  ['array', (value: Json) => Array.isArray(value)],
-  ['string', (value: Json) => typeof value === 'string'],
-  ['integer', (value: Json) => Number.isInteger(value)],
-]);
-
-const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
-  ['type', (operand, value) => TYPES.get(operand)!(value)],
-  ['enum', (operand, value) => asArray(operand).includes(value)],
-  ['minimum', (operand, value) => !(Number(value) < Number(operand))],
-  ['maximum', (operand, value) => !(Number(value) > Number(operand))],
-  [
-    'required',
-    (operand, value) => asArray(operand).every((name) => Object.hasOwn(asObject(value), `${name}`)),
-  ],
-  [
-    'additionalProperties',
-    (isOpen, value, { properties = {} }) =>
-      isOpen === true ||
-      Object.keys(asObject(value)).every((name) => Object.hasOwn(asObject(properties), name)),
-  ],
-]);
-
-function asObject(value: Json): JsonObject {
-  return isObject(value) ? value : {};
-}
-
-function asArray(value: Json): readonly Json[] {
-  return Array.isArray(value) ? (value as readonly Json[]) : [];
 }
