@@ -13,7 +13,7 @@ import { userInfo } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../base/log.ts';
 import { problemTexts, type Problem } from '../base/problem.ts';
-import { apiKeyProblems, type ApiKeyOption, type NamedApiKey } from './api-key.ts';
+import { apiKeyProblems, type ApiKeyOption, type NamedApiKey } from './api-keys.ts';
 
 /** A setting that the user has given. */
 export interface GivenText {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { resolve } from 'node:path';
 import { test } from 'node:test';
-import { HELP } from '../../src/process/commands/commands.ts';
+import { HELP } from '../../src/process/commands.ts';
 import { flagOf, PROCESS_SETTINGS } from '../../src/process/config.ts';
 import { DEFAULTS, mistakesIn, read, WITHOUT_BACKEND, type Env } from './read-config.ts';
 

@@ -5,9 +5,9 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { apiKeyProblem } from '../../src/app/api-key.ts';
+import { apiKeyProblems } from '../../src/app/api-keys.ts';
 import { nodeVersionProblem, VERSION } from '../../src/base/version.ts';
-import { COMMANDS, HELP } from '../../src/process/commands/commands.ts';
+import { COMMANDS, HELP } from '../../src/process/commands.ts';
 import { assertRefused, runScript, startFor } from '../support/process/process.ts';
 import { readText } from '../support/project.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
@@ -56,14 +56,14 @@ const CALLS: readonly (readonly [string, Record<string, string>, number, string 
     2,
     /^petstore: --etcd-prefix must be .*, not "x"\n$/,
   ],
-  // An earlier spelling: --prefix is what every path begins with.
+  // In the service, --prefix is what every path begins with.
   ...['init-etcd --etcd http://e:1', 'copy-pets --from a --to-etcd http://e:1'].map(
     (args) =>
       [
         `${args} --prefix x/`,
         {},
         2,
-        'petstore: Unknown option --prefix: write --etcd-prefix\n',
+        'petstore: Unknown option --prefix: did you mean --etcd-prefix?\n',
       ] as const,
   ),
   ['copy-pets --from a --to b', {}, 2, /^petstore: Expected --from and --to-etcd/],
@@ -104,7 +104,7 @@ test('make-key prints another API key each time, and its line, with a name if on
       /^# .*\n(\S{32,})\n# .*\n(.*)sha256:(.*)\n$/.exec(stdout) ?? [];
     assert.equal(name, args.map((arg) => `${arg}: `).join());
     assert.equal(digest, createHash('sha256').update(key).digest('hex'));
-    assert.equal(apiKeyProblem(key), undefined);
+    assert.deepEqual(apiKeyProblems([key], 'keys'), []);
     keys.push(key);
   }
   assert.notEqual(keys[0], keys[1]);

@@ -1,15 +1,36 @@
 /**
- * Copies all pets from a data file into an etcd cluster, or back. The same command resumes an
- * import that was interrupted.
+ * The commands for etcd: `init-etcd` makes a new log in a cluster, which a service needs before its
+ * first start. `copy-pets` copies all pets from a data file into a cluster, or back; the same
+ * command resumes an import that was interrupted.
  */
 
-import { readEtcdOptions } from '../config.ts';
-import { DEFAULT_PREFIX, type EtcdOptions } from '../../stores/etcd/etcd-options.ts';
-import { exportPets, importPets } from '../../stores/etcd/import-pets.ts';
-import { joinCluster } from '../../stores/etcd/join-cluster.ts';
-import { nodeDisk } from '../../stores/file/node-disk.ts';
-import { loadDataFile, createDataFile } from '../../stores/file/data-file.ts';
-import type { Command, Context } from './command.ts';
+import { readEtcdOptions } from './config.ts';
+import type { Command, Context } from '../base/command-line.ts';
+import { DEFAULT_PREFIX, type EtcdOptions } from '../stores/etcd/etcd-options.ts';
+import { exportPets, importPets } from '../stores/etcd/import-pets.ts';
+import { joinCluster } from '../stores/etcd/join-cluster.ts';
+import { initEtcd as initLog } from '../stores/etcd/open-log.ts';
+import { createDataFile, loadDataFile } from '../stores/file/data-file.ts';
+import { nodeDisk } from '../stores/file/node-disk.ts';
+
+export const initEtcd: Command = {
+  usage: `Usage: petstore init-etcd [--etcd URLS] [--etcd-prefix PREFIX]
+
+Makes a new log without pets in an etcd cluster, unless a ready log exists. PETSTORE_ETCD,
+PETSTORE_ETCD_PREFIX and the other variables for etcd are as for the service. All endpoints must
+respond, and the user needs the right to write the prefix.
+`,
+  flags: { etcd: 'text', 'etcd-prefix': 'text' },
+  read(line, { env, print }) {
+    const etcd = readEtcdOptions(line, env);
+    const { prefix = DEFAULT_PREFIX } = etcd;
+    return async () => {
+      const isMade = (await initLog(etcd)) === 'made';
+      if (isMade) print(`A new log was made in etcd, under ${prefix}`);
+      else print(`A ready log was found in etcd, under ${prefix}, and left as it is`);
+    };
+  },
+};
 
 export const copyPets: Command = {
   usage: `Usage: petstore copy-pets --from FILE --to-etcd URLS [--etcd-prefix PREFIX]
@@ -26,7 +47,6 @@ PETSTORE_ETCD_CA_FILE, _CERT_FILE, _KEY_FILE, _USER and _PASSWORD_FILE are as fo
     'from-etcd': 'text',
     'to-etcd': 'text',
     'etcd-prefix': 'text',
-    prefix: '--etcd-prefix',
   },
   read(line, context) {
     const { flags, mistakes } = line;

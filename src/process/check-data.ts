@@ -3,10 +3,10 @@
  * first thing that is wrong, and where. It changes nothing, whether or not a service is using them.
  */
 
-import { readDataFile } from '../config.ts';
-import { verifyData } from '../../stores/file/data-file.ts';
-import { nodeDisk } from '../../stores/file/node-disk.ts';
-import type { Command } from './command.ts';
+import { readDataFile } from './config.ts';
+import type { Command } from '../base/command-line.ts';
+import { verifyData } from '../stores/file/data-file.ts';
+import { nodeDisk } from '../stores/file/node-disk.ts';
 
 export const checkData: Command = {
   usage: `Usage: petstore check-data [file]
