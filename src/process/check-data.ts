@@ -28,22 +28,22 @@ async function check(path: string, print: (line: string) => void): Promise<void>
   const data = await verifyData(nodeDisk, path);
   const { length, lastId } = data.pets;
   const { snapshot, snapshotPets, journal, keys, droppedKeys } = data;
-  const inJournal =
-    length === snapshotPets ? '' : `, ${length - snapshotPets} of them in the journal only`;
-  print(
-    `${path}: ${length} ${length === 1 ? 'pet' : 'pets'}, the greatest id is ${lastId}${inJournal}`,
-  );
-  if (keys.length > 0) {
-    print(`${keys.length} idempotency ${keys.length === 1 ? 'key' : 'keys'}`);
-  }
+  const isJournaled = length > snapshotPets;
+  const inJournal = isJournaled ? `, ${length - snapshotPets} of them in the journal only` : '';
+  print(`${path}: ${counted(length, 'pet')}, the greatest id is ${lastId}${inJournal}`);
+  if (keys.length > 0) print(counted(keys.length, 'idempotency key'));
   if (droppedKeys > 0) {
-    const belong =
-      droppedKeys === 1 ? 'key belongs to a pet that is' : 'keys belong to pets that are';
-    print(`${droppedKeys} idempotency ${belong} missing or different, and will be forgotten`);
+    const belong = droppedKeys === 1 ? 'belongs to a pet that is' : 'belong to pets that are';
+    const many = counted(droppedKeys, 'idempotency key');
+    print(`${many} ${belong} missing or different, and will be forgotten`);
   }
   if (snapshot?.hasChecksum === false)
     print('The data file has no checksum line: a changed letter in it would not be noticed');
   if (journal !== undefined && journal.tornBytes > 0) {
     print(`${journal.tornBytes} bytes at the journal's end are a commit that is not complete`);
   }
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }

@@ -122,10 +122,7 @@ test('Without variables and flags, or with empty variables, the defaults are in 
 
 /** Arguments and variables, and the options that they are. */
 const OPTIONS: readonly (readonly [args: string, env: Env, options: object])[] = [
-  // A switch without a value is on.
-  ...['--memory', '--memory on', '--memory=on', '--memory --port=8080'].map(
-    (args) => [args, {}, { ...WITHOUT_BACKEND, memory: true }] as const,
-  ),
+  ['--memory --port=8080', {}, { ...WITHOUT_BACKEND, memory: true }],
   ['--memory off --access-log', {}, { ...DEFAULTS, accessLog: true }],
   // In memory, a data file is used only if it is named.
   [
@@ -133,12 +130,12 @@ const OPTIONS: readonly (readonly [args: string, env: Env, options: object])[] =
     { PETSTORE_DATA_FILE: 'p.json' },
     { ...WITHOUT_BACKEND, memory: { dataFile: resolve('p.json') } },
   ],
-  ['--etcd-prefix a/ --etcd http://e', {}, { ...WITHOUT_BACKEND, etcd: etcd('http://e', 'a/') }],
+  [
+    '--etcd-prefix a/ --etcd http://e',
+    {},
+    { ...WITHOUT_BACKEND, etcd: { endpoints: ['http://e'], prefix: 'a/' } },
+  ],
 ];
-
-function etcd(endpoint: string, prefix: string): object {
-  return { endpoints: [endpoint], prefix };
-}
 
 for (const [args, env, expected] of OPTIONS) {
   test(`${args} with ${JSON.stringify(env)} is read as ${JSON.stringify(expected)}`, async () => {

@@ -31,6 +31,17 @@ const CALLS: readonly (readonly [string, Record<string, string>, number, string 
     (name) =>
       [`${name} --xxxxxxx`, {}, 2, /^petstore: Unknown option --xxxxxxx: see --help\n/] as const,
   ),
+  [
+    'make-kee --what --body-limit=0',
+    { PORT: 'x', PETSTORE_API_KEYS: 'a,' },
+    2,
+    `petstore: Argument 1 is neither an option nor a command: did you mean make-key?
+petstore: Unknown option --what: see --help
+petstore: PORT must be an integer from 0 to 65535, not "x"
+petstore: --body-limit must be an integer from 1 to 5242880, not 0
+petstore: key 2 of PETSTORE_API_KEYS must not be empty
+`,
+  ],
   ['help no-such-command', {}, 2, 'petstore: Argument 1 is not a command: see --help\n'],
   ['make-key x y', {}, 2, 'petstore: Unexpected argument 2: see --help\n'],
   ['make-key sha256', {}, 2, 'petstore: NAME must not be sha256\n'],
