@@ -5,8 +5,8 @@
  */
 
 import { readEtcdOptions } from './config.ts';
-import type { Command, Context } from '../base/command-line.ts';
-import { DEFAULT_PREFIX, type EtcdOptions } from '../stores/etcd/etcd-options.ts';
+import type { Command } from '../base/command-line.ts';
+import { DEFAULT_PREFIX } from '../stores/etcd/etcd-options.ts';
 import { exportPets, importPets } from '../stores/etcd/import-pets.ts';
 import { joinCluster } from '../stores/etcd/join-cluster.ts';
 import { initEtcd as initLog } from '../stores/etcd/open-log.ts';
@@ -48,7 +48,7 @@ PETSTORE_ETCD_CA_FILE, _CERT_FILE, _KEY_FILE, _USER and _PASSWORD_FILE are as fo
     'to-etcd': 'text',
     'etcd-prefix': 'text',
   },
-  read(line, context) {
+  read(line, { env, print, showProgress }) {
     const { flags, mistakes } = line;
     const ends = ['from', 'to', 'from-etcd', 'to-etcd'].filter((name) => flags.has(name)).join();
     const isImport = ends === 'from,to-etcd';
@@ -56,33 +56,26 @@ PETSTORE_ETCD_CA_FILE, _CERT_FILE, _KEY_FILE, _USER and _PASSWORD_FILE are as fo
       mistakes.push('Expected --from and --to-etcd, or --from-etcd and --to: see --help');
     }
     const file = flags.get(isImport ? 'from' : 'to') ?? '';
-    const etcd = readEtcdOptions(line, context.env, isImport ? 'to-etcd' : 'from-etcd');
-    return () => copy(file, isImport, etcd, context);
+    const etcd = readEtcdOptions(line, env, isImport ? 'to-etcd' : 'from-etcd');
+    return async () => {
+      const { prefix = DEFAULT_PREFIX } = etcd;
+      const data = isImport ? await loadDataFile(nodeDisk, file) : undefined;
+      // An import makes a log, so every endpoint must respond, and belong to the same cluster.
+      const deps = await joinCluster(etcd, isImport ? 'all' : 'half');
+      try {
+        if (data !== undefined) {
+          await importPets(deps, prefix, data, (done, total) =>
+            showProgress(`${Math.floor((100 * done) / total)} % `),
+          );
+          print(`${data.pets.length} pets of ${file} are in etcd, under ${prefix}`);
+          return;
+        }
+        const { pets, keys } = await exportPets(deps, prefix);
+        await createDataFile(nodeDisk, file, { pets, keys });
+        print(`${pets.length} pets from etcd, under ${prefix}, are in ${file}`);
+      } finally {
+        deps.calls.close();
+      }
+    };
   },
 };
-
-async function copy(
-  file: string,
-  isImport: boolean,
-  etcd: EtcdOptions,
-  { print, showProgress }: Context,
-): Promise<void> {
-  const { prefix = DEFAULT_PREFIX } = etcd;
-  const data = isImport ? await loadDataFile(nodeDisk, file) : undefined;
-  // An import makes a log, so every endpoint must respond, and belong to the same cluster.
-  const deps = await joinCluster(etcd, isImport ? 'all' : 'half');
-  try {
-    if (data !== undefined) {
-      await importPets(deps, prefix, data, (done, total) =>
-        showProgress(`${Math.floor((100 * done) / total)} % `),
-      );
-      print(`${data.pets.length} pets of ${file} are in etcd, under ${prefix}`);
-      return;
-    }
-    const { pets, keys } = await exportPets(deps, prefix);
-    await createDataFile(nodeDisk, file, { pets, keys });
-    print(`${pets.length} pets from etcd, under ${prefix}, are in ${file}`);
-  } finally {
-    deps.calls.close();
-  }
-}
