@@ -43,19 +43,6 @@ test('PETSTORE_API_KEYS has at most 1,000 keys and digests, separated by commas'
   }
 });
 
-test('The keys of the file, which a variable or a flag names, are added to the others', async () => {
-  const files = { one: 'file-key', two: 'other-key' };
-  const env = { PETSTORE_API_KEYS: 'fixed-key', PETSTORE_API_KEYS_FILE: 'one' };
-  for (const [args, key] of [
-    [[], 'file-key'],
-    [['--api-keys-file', 'two'], 'other-key'],
-  ] as const) {
-    const { apiKeys, mistakes } = await read(env, args, files);
-    assert.deepEqual(mistakes, []);
-    assert.deepEqual(apiKeys, ['fixed-key', { key, name: undefined, only: undefined }]);
-  }
-});
-
 test('A line of the API keys file is a key, perhaps with a name and read-metrics', async () => {
   const named = (key: string, name?: string, only?: 'metrics'): unknown => ({ key, name, only });
   const plain = (...keys: readonly string[]): readonly unknown[] => keys.map((key) => named(key));
