@@ -31,15 +31,20 @@ const CALLS: readonly (readonly [string, Record<string, string>, number, string 
     (name) =>
       [`${name} --xxxxxxx`, {}, 2, /^petstore: Unknown option --xxxxxxx: see --help\n/] as const,
   ),
+  // All mistakes in variables, flags and the API keys file are reported together.
   [
-    'make-kee --what --body-limit=0',
-    { PORT: 'x', PETSTORE_API_KEYS: 'a,' },
+    'make-kee --what --host= --api-keys-file=keys',
+    { PORT: 'x', PETSTORE_BODY_LIMIT: '0', PETSTORE_API_KEYS: 'ok,', PETSTORE_X: '' },
     2,
     `petstore: Argument 1 is neither an option nor a command: did you mean make-key?
 petstore: Unknown option --what: see --help
+petstore: --host needs a value
+petstore: Unknown variable PETSTORE_X: did you mean PORT?
 petstore: PORT must be an integer from 0 to 65535, not "x"
-petstore: --body-limit must be an integer from 1 to 5242880, not 0
+petstore: PETSTORE_BODY_LIMIT must be an integer from 1 to 5242880, not 0
 petstore: key 2 of PETSTORE_API_KEYS must not be empty
+petstore: line 1 of --api-keys-file must have 64 hex digits after sha256:
+petstore: line 2 of --api-keys-file repeats the key of key 1 of PETSTORE_API_KEYS
 `,
   ],
   ['help no-such-command', {}, 2, 'petstore: Argument 1 is not a command: see --help\n'],
@@ -97,6 +102,7 @@ for (const [args, env, code, output] of CALLS) {
     const cwd = tempDir(t);
     mkdirSync(join(cwd, 'data'));
     writeFileSync(join(cwd, 'mine.json'), '[]');
+    writeFileSync(join(cwd, 'keys'), 'sha256:12\nok\n');
     const program = startFor(t, args.split(' '), { cwd, env });
     assert.equal(await program.exit(), code);
     const [shown, other] = [program.stdout(), program.stderr()];
