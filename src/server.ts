@@ -131,7 +131,7 @@ async function run(
   server.on('drop', () => (refusedConnections += 1));
   const { onSignal, isStopping } = stopOnSignals(app, server);
   const open = (): Promise<void> =>
-    // A graceful shutdown ends the start with an AbortError. A damaged file is told even then.
+    // A graceful shutdown ends the start with an AbortError. A damaged file is reported even then.
     app.open().catch((error: unknown) => {
       if (!isStopping() || (error as Error).name !== 'AbortError') endWithError(error);
     });
