@@ -1,7 +1,7 @@
 /** What the package exports: the app, and what a program around it needs. */
 
 export { createApp, openApp, type App } from './app/app.ts';
-export type { ApiKeyOption, NamedApiKey } from './app/api-key.ts';
+export type { ApiKeyOption, NamedApiKey } from './app/api-keys.ts';
 export type { AppOptions } from './app/app-options.ts';
 export type { Log, LogLevel } from './base/log.ts';
 export { VERSION } from './base/version.ts';

@@ -13,12 +13,11 @@ import { isatty } from 'node:tty';
 import type { AppOptions } from './app/app-options.ts';
 import { readApiKeys, readApiKeysFile, type ApiKeySource } from './app/read-api-keys.ts';
 import { createApp, type App } from './app/app.ts';
+import type { Command } from './base/command-line.ts';
 import { messageOf } from './base/log.ts';
 import { VERSION, nodeVersionProblem } from './base/version.ts';
-import type { Command } from './process/commands/command.ts';
-import { COMMANDS, HELP, runProgram } from './process/commands/commands.ts';
-import { readConfig, SERVICE_FLAGS, type Config } from './process/config.ts';
-import { readInheritedSocket } from './process/socket-activation.ts';
+import { COMMANDS, HELP, runProgram } from './process/commands.ts';
+import { readConfig, readInheritedSocket, SERVICE_FLAGS, type Config } from './process/config.ts';
 import { connectionsOf, createHttpServer } from './http/http-server.ts';
 import { stopServer } from './http/stop-server.ts';
 import { isSafe } from './model/pet-store.ts';
@@ -132,7 +131,7 @@ async function run(
   server.on('drop', () => (refusedConnections += 1));
   const { onSignal, isStopping } = stopOnSignals(app, server);
   const open = (): Promise<void> =>
-    // A graceful shutdown ends the start with an AbortError. The user sees a damaged file even then.
+    // A graceful shutdown ends the start with an AbortError. A damaged file is reported even then.
     app.open().catch((error: unknown) => {
       if (!isStopping() || (error as Error).name !== 'AbortError') endWithError(error);
     });

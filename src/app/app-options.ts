@@ -4,7 +4,7 @@
  */
 
 import { fileURLToPath } from 'node:url';
-import { apiKeyProblems, type ApiKeyOption } from './api-key.ts';
+import { apiKeyProblems, type ApiKeyOption } from './api-keys.ts';
 import type { Log } from '../base/log.ts';
 import { isObject, mustBe, unknownMembers, type Problem } from '../base/problem.ts';
 import { MAX_BODY_LIMIT_BYTES } from '../http/request-body.ts';

@@ -1,16 +1,23 @@
 /**
  * The app: the whole service as a value, for the process in server.ts, for tests and for other
- * programs. It joins the folders of src; open-backend.ts opens the store.
+ * programs. It joins the folders of src.
  *
  * It listens on no port, handles no signal and ends no process: any node:http server can call
- * `listener`. Before `open` it responds with 503 to whatever needs the store, and after `drain` to
- * creates (app-state.ts has its states).
+ * `listener`. What it does with a request or a call of `app.pets` depends on its state:
+ *
+ *     state     entered by           list, get             create         /readyz
+ *     starting  createApp            503 starting          503 starting   503 starting
+ *     open      open, when it has    the store's response  the store's    200, or 503 with the
+ *               its store                                  response       store's problem
+ *     stopping  drain, close, in     as before; without a  503 stopping   503 stopping
+ *               any state            store, 503 stopping
+ *
+ * If `open` completes while the app is stopping, its store serves reads. If `open` is first called
+ * after `close`, it rejects. An app never returns to an earlier state.
  */
 
-import { apiKeyProblems, namedKey, type ApiKeyOption } from './api-key.ts';
-import { putInForce } from './keys-in-force.ts';
-import { optionProblems, type AppOptions } from './app-options.ts';
-import { AppState } from './app-state.ts';
+import { apiKeyProblems, namedKey, putInForce, type ApiKeyOption } from './api-keys.ts';
+import { optionProblems, pathOf, type AppOptions } from './app-options.ts';
 import { createListener, type Listener } from '../http/handle-request.ts';
 import { DOCS_PATH, docsOperation } from '../web/docs/docs.ts';
 import { describeService, OPENAPI_PATH, openapiOperation } from '../web/openapi/openapi.ts';
@@ -19,17 +26,19 @@ import { hashEmbeddedKey } from '../api/idempotency-key.ts';
 import { petOperations } from '../api/operations.ts';
 import { BASE_PATH } from '../api/paths.ts';
 import { fromStoreError } from '../api/store-errors.ts';
-import { safeLog, silent } from '../base/log.ts';
+import { safeLog, silent, type Log } from '../base/log.ts';
 import { assertNoProblems } from '../base/problem.ts';
 import { VERSION } from '../base/version.ts';
 import { DEFAULT_BODY_LIMIT_BYTES } from '../http/request-body.ts';
 import { createPetAccess, type PetAccess } from '../model/pet-access.ts';
-import type { PetsLocation, PetStore } from '../model/pet-store.ts';
+import { StoreUnavailableError, type PetsLocation, type PetStore } from '../model/pet-store.ts';
 import { identifyRequest, logRequest } from '../ops/access-log.ts';
 import { createCors } from '../ops/cors.ts';
 import { healthOperations } from '../ops/health.ts';
 import { createMetrics } from '../ops/metrics.ts';
-import { openBackend } from './open-backend.ts';
+import { openFileStore } from '../stores/file/file-store.ts';
+import { createMemoryStore } from '../stores/memory-store.ts';
+import { openStartedStore } from '../stores/starting-data.ts';
 import { pageOperations } from '../web/page/page.ts';
 
 export interface App {
@@ -78,27 +87,38 @@ export function createApp(options: AppOptions): App {
   };
   let keys = putInForce(options.apiKeys);
   warnOfKeys(options.apiKeys);
-  const state = new AppState();
+  let store: PetStore | undefined;
+  let isStopping = false;
   let tellLost: (error: Error) => void = () => undefined;
   const lost = new Promise<Error>((resolve) => (tellLost = resolve));
   const closing = new AbortController();
   let opening: Promise<void> | undefined;
 
-  const storeForRead = (): PetStore => state.storeForRead();
-  const storeForCreate = (): PetStore => state.storeForCreate();
+  const unavailable = (): string => `The service is ${isStopping ? 'stopping' : 'starting'}`;
+  const storeForRead = (): PetStore => {
+    if (store !== undefined) return store;
+    throw new StoreUnavailableError(unavailable());
+  };
+  const storeForCreate = (): PetStore => {
+    if (isStopping) throw new StoreUnavailableError(unavailable());
+    return storeForRead();
+  };
+  /** Returns why the app is not ready, or undefined if it is. */
+  const problem = (): string | undefined =>
+    store === undefined || isStopping ? unavailable() : store.problem();
 
   const metrics = createMetrics({
     version: VERSION,
     pets: () => storeForRead().count(),
-    store: () => state.store?.stats?.(),
-    canStore: () => state.problem() === undefined,
+    store: () => store?.stats?.(),
+    canStore: () => problem() === undefined,
     keyUses: () => keys.uses,
     now,
     runtime,
   });
   const operations = [
     ...petOperations(storeForRead, storeForCreate),
-    ...healthOperations(() => state.problem()),
+    ...healthOperations(problem),
     openapiOperation(prefix),
     metrics.operation,
     ...(page ? [...pageOperations(), docsOperation(describeService(prefix))] : []),
@@ -116,7 +136,7 @@ export function createApp(options: AppOptions): App {
     }),
     bodyLimitBytes,
     now,
-    isDraining: () => state.isStopping,
+    isDraining: () => isStopping,
     log,
     fromStoreError,
     onResponse(summary) {
@@ -130,9 +150,8 @@ export function createApp(options: AppOptions): App {
 
   const open = async (): Promise<void> => {
     closing.signal.throwIfAborted();
-    const store = await openBackend(options, log, closing.signal);
+    store = await openBackend(options, log, closing.signal);
     void store.lost?.then(tellLost);
-    state.opened(store);
   };
 
   return {
@@ -146,17 +165,37 @@ export function createApp(options: AppOptions): App {
       warnOfKeys(apiKeys);
     },
     drain() {
-      state.store?.drain?.();
-      state.drain();
+      store?.drain?.();
+      isStopping = true;
     },
-    whereAreThePets: () => state.store?.whereAreThePets?.(),
+    whereAreThePets: () => store?.whereAreThePets?.(),
     async close() {
-      state.close();
+      isStopping = true;
       metrics.close();
       closing.abort();
       // If `open` failed, its caller has the error already, and no resource is held.
       await opening?.catch(() => undefined);
-      await (state.store ?? options.store)?.close();
+      await (store ?? options.store)?.close();
     },
   };
+}
+
+/**
+ * Opens the store that the options name. The etcd store is loaded only if they name it; `signal`
+ * ends a start that waits for a cluster.
+ */
+async function openBackend(
+  { store, etcd, dataFile, memory }: AppOptions,
+  log: Log,
+  signal: AbortSignal,
+): Promise<PetStore> {
+  if (store !== undefined) return store;
+  if (etcd !== undefined) {
+    const { openEtcdStore } = await import('../stores/etcd/etcd-store.ts');
+    return openEtcdStore({ ...etcd, log, signal });
+  }
+  const path = pathOf(typeof memory === 'object' ? memory.dataFile : dataFile);
+  if (path === undefined) return createMemoryStore();
+  if (memory === undefined) return openFileStore({ path, log });
+  return openStartedStore(path);
 }

@@ -13,7 +13,7 @@ import { userInfo } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../base/log.ts';
 import { problemTexts, type Problem } from '../base/problem.ts';
-import { apiKeyProblems, type ApiKeyOption, type NamedApiKey } from './api-key.ts';
+import { apiKeyProblems, type ApiKeyOption } from './api-keys.ts';
 
 /** A setting that the user has given. */
 export interface GivenText {
@@ -127,9 +127,15 @@ function parseKeysFile(name: string, text: string, problems: Problem[]): readonl
     const line = untrimmed.trim();
     if (line === '' || line.startsWith('#')) continue;
     const where = `line ${index + 1} of ${name}`;
-    const parsed = lacksKey(untrimmed) ? MISSING_KEY : parseLine(line);
-    if (typeof parsed !== 'string') keys.push([parsed, where]);
-    else problems.push({ option: where, sentence: parsed });
+    const [, keyName, key, right] = LINE.exec(line) ?? [];
+    if (LINE_WITHOUT_KEY.test(untrimmed.replace(/\r$/, ''))) {
+      problems.push({ option: where, sentence: 'has no key' });
+    } else if (key === undefined) {
+      const sentence = 'must be [NAME: ]KEY[ read-metrics], with spaces only between the parts';
+      problems.push({ option: where, sentence });
+    } else {
+      keys.push([{ key, name: keyName, only: right === undefined ? undefined : 'metrics' }, where]);
+    }
   }
   if (keys.length === 0 && problems.length === earlier) {
     problems.push({ option: name, sentence: 'must have at least one API key' });
@@ -137,26 +143,12 @@ function parseKeysFile(name: string, text: string, problems: Problem[]): readonl
   return keys;
 }
 
-/** Returns the key of a line, or what is wrong with the line. */
-function parseLine(line: string): NamedApiKey | string {
-  const words = line.split(/[ \t]+/);
-  const hasName = words.length > 1 && words[0]!.endsWith(':');
-  const name = hasName ? words.shift()!.slice(0, -1) : undefined;
-  const [key = '', right, ...others] = words;
-  if (others.length > 0 || (right !== undefined && right !== READ_METRICS)) {
-    return `must be [NAME: ]KEY[ ${READ_METRICS}], with spaces only between the parts`;
-  }
-  const isMissing = hasName && (key === READ_METRICS || key.startsWith('#'));
-  return isMissing ? MISSING_KEY : { key, name, only: right === undefined ? undefined : 'metrics' };
-}
-
-const READ_METRICS = 'read-metrics';
-const MISSING_KEY = 'has no key';
+const LINE = /^(?:([^ \t]*):[ \t]+)?([^ \t]+)(?:[ \t]+(read-metrics))?$/;
 
 /**
- * True for `NAME: ` and ` read-metrics`: what a script writes whose variable for the key is empty.
- * Trimmed, they would be keys that anybody can guess. A line that lacks the space itself is a key.
+ * `NAME: ` and ` read-metrics`: what a script writes whose variable for the key is empty. Trimmed,
+ * they would be keys that anybody can guess. A line that lacks the space itself is a key. Nor is
+ * there a key in `NAME: read-metrics` and `NAME: # a note`.
  */
-function lacksKey(untrimmed: string): boolean {
-  return /^\s*\S+:[ \t]+\r?$/.test(untrimmed) || /^[ \t]+read-metrics\s*$/.test(untrimmed);
-}
+const LINE_WITHOUT_KEY =
+  /^(?:[ \t]+read-metrics[ \t]*|\s*\S+:[ \t]+(?:read-metrics(?:[ \t].*)?|#.*)?)$/;

@@ -1,7 +1,7 @@
 /**
- * The flags of a command line, read by node:util's parseArgs, for the service and for each command.
- * All mistakes are found, not only the first. None of them quotes an argument that may be an API
- * key that was meant for a flag.
+ * Commands, and the flags of their command lines, which node:util's parseArgs reads, for the
+ * service, too. All mistakes are found, not only the first. None of them quotes an argument that
+ * may be an API key that was meant for a flag.
  */
 
 import { parseArgs } from 'node:util';
@@ -9,9 +9,9 @@ import { edits, nearest } from './nearest.ts';
 
 /**
  * A flag has a text (`--port 8080`), or several if it is repeated; is `on` or `off`, and on alone;
- * or has no value. Or it is an earlier spelling of the flag that is named: `--etcd-prefix`.
+ * or has no value.
  */
-export type FlagKind = 'text' | 'texts' | 'switch' | 'plain' | `--${string}`;
+export type FlagKind = 'text' | 'texts' | 'switch' | 'plain';
 
 export interface Syntax {
   /** `--help` is added. */
@@ -30,14 +30,39 @@ export interface CommandLine {
   readonly mistakes: string[];
 }
 
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface Context {
+  readonly env: Environment;
+  /** Writes lines to standard output. */
+  print(text: string): void;
+  /** Shows a text on a terminal until the next output, for work that takes long. */
+  showProgress(text: string): void;
+}
+
+/**
+ * A command is a function of its command line and its environment, and writes where it is given to:
+ * it reads no global. First it reads what it is given, and adds all that is wrong with it to the
+ * mistakes; if there are none, what it returns does the work. The work throws what stops it.
+ */
+export interface Command extends Syntax {
+  /** What `--help` prints, with its end of line. */
+  readonly usage: string;
+  /** What `--version` prints, if it is a flag of the command. */
+  readonly version?: string;
+  /** Returns the work. It resolves with the exit code, if that is not 0. */
+  read(line: CommandLine, context: Context): Work | Promise<Work>;
+}
+
+export type Work = () => Promise<number | void>;
+
 export function readCommandLine(args: readonly string[], syntax: Syntax): CommandLine {
   const kinds: Readonly<Record<string, FlagKind>> = { ...syntax.flags, help: 'plain' };
   const kindOf = (name: string): FlagKind | undefined =>
     Object.hasOwn(kinds, name) ? kinds[name] : undefined;
-  const known = Object.keys(kinds).filter((name) => !kinds[name]!.startsWith('--'));
   const options = Object.fromEntries(
-    known.map((name) => {
-      const type = kinds[name] === 'plain' ? ('boolean' as const) : ('string' as const);
+    Object.entries(kinds).map(([name, kind]) => {
+      const type = kind === 'plain' ? ('boolean' as const) : ('string' as const);
       return [name, name === 'help' ? { type, short: 'h' } : { type }];
     }),
   );
@@ -64,11 +89,11 @@ export function readCommandLine(args: readonly string[], syntax: Syntax): Comman
     const { name, rawName, value } = token;
     const kind = kindOf(name);
     const earlier = line.flags.get(name);
-    if (kind === undefined || kind.startsWith('--')) {
+    if (kind === undefined) {
       // -kSECRET is a list of letters to parseArgs, each with the same position.
       const isShown = rawName.startsWith('--') && !isValue;
       const what = isShown ? rawName : `in argument ${token.index + 1}`;
-      const hint = kind === undefined ? hintFor(name, isShown ? known : [], '--') : `write ${kind}`;
+      const hint = hintFor(name, isShown ? Object.keys(kinds) : [], '--');
       lastUnknown = token.index;
       mistakes.push(`Unknown option ${what}: ${hint}`);
     } else if (kind === 'plain' && value !== undefined) {
@@ -87,9 +112,13 @@ export function readCommandLine(args: readonly string[], syntax: Syntax): Comman
 /** What may follow a switch as its value, rather than be another argument. */
 const LIKE_ON_OR_OFF = /^(?:on|off|true|false|yes|no|0|1)$/i;
 
-/** Returns the name that was meant, if one differs in at most two letters, or else --help. */
+/**
+ * Returns the name that was meant, or else --help: one that differs in at most two letters, or that
+ * ends with the text, as `etcd-prefix` does with `prefix`.
+ */
 function hintFor(text: string, names: readonly string[], dashes: string): string {
-  const best = names.length === 0 ? '' : nearest(text.toLowerCase(), names);
-  const isNear = best !== '' && edits(text.toLowerCase(), best) <= 2;
-  return isNear ? `did you mean ${dashes}${best}?` : 'see --help';
+  const small = text.toLowerCase();
+  const best = names.find((name) => name.endsWith(`-${small}`)) ?? nearest(small, ['', ...names]);
+  const isMeant = best.endsWith(`-${small}`) || (best !== '' && edits(small, best) <= 2);
+  return isMeant ? `did you mean ${dashes}${best}?` : 'see --help';
 }

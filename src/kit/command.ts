@@ -10,7 +10,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { CommandLine, FlagKind, Syntax } from '../base/command-line.ts';
+import type { Command, Context, Environment, FlagKind } from '../base/command-line.ts';
 import { parseInt64 } from '../base/int64.ts';
 import { VERSION } from '../base/version.ts';
 import { INTERFACE_VERSION, LEVELS, type Check, type Level } from './check.ts';
@@ -54,19 +54,9 @@ key that is not accepted, no service at the address), or if the service stopped 
 the result is incomplete.
 `;
 
-type Environment = Readonly<Record<string, string | undefined>>;
-type Print = (text: string) => void;
+type Print = Context['print'];
 
-interface ConformanceCommand extends Syntax {
-  readonly usage: string;
-  readonly version: string;
-  read(
-    line: CommandLine,
-    context: { env: Environment; print: Print },
-  ): () => Promise<number | void>;
-}
-
-export const conformance: ConformanceCommand = {
+export const conformance: Command = {
   usage: HELP,
   version: `kit ${VERSION}, interface ${INTERFACE_VERSION}\n`,
   flags: Object.fromEntries(

@@ -8,7 +8,7 @@
  */
 
 import { resolve } from 'node:path';
-import { createApiKey } from '../app/api-key.ts';
+import { createApiKey } from '../app/api-keys.ts';
 import {
   readApiKeys,
   type ApiKeySource,
@@ -16,13 +16,13 @@ import {
   type ReadTextFile,
 } from '../app/read-api-keys.ts';
 import { integer, optionProblems, pathOf, type AppOptions } from '../app/app-options.ts';
-import type { CommandLine, FlagKind } from '../base/command-line.ts';
+import type { CommandLine, Environment, FlagKind } from '../base/command-line.ts';
 import { nearest } from '../base/nearest.ts';
 import { mustBe, problemTexts, type Problem } from '../base/problem.ts';
+import { quote } from '../base/quote.ts';
 import { DEFAULT_BODY_LIMIT_BYTES } from '../http/request-body.ts';
 import {
   DEFAULT_PREFIX,
-  ETCD_OPTION_NAMES,
   etcdProblems,
   type EtcdOptionName,
   type EtcdOptions,
@@ -93,8 +93,6 @@ export interface Config {
   readonly apiKeySource: ApiKeySource;
 }
 
-export type Environment = Readonly<Record<string, string | undefined>>;
-
 /** The flags of the service. */
 export const SERVICE_FLAGS: Readonly<Record<string, FlagKind>> = Object.fromEntries(
   PROCESS_SETTINGS.map((setting) => {
@@ -108,30 +106,23 @@ export async function readConfig(
   env: Environment,
   readTextFile: ReadTextFile,
 ): Promise<Config> {
-  const { given, read, nameOf, problems } = createReader(env, flags);
-  const apiKeySource = { list: given('apiKeys'), file: given('apiKeysFile') };
+  const { values, given, nameOf, problems } = readSettings(env, flags);
+  const { port = DEFAULT_PORT, host = DEFAULT_HOST, apiKeysFile: _, ...appOptions } = values;
+  const apiKeySource = { list: given.get('apiKeys'), file: given.get('apiKeysFile') };
   const hasKeys = apiKeySource.list !== undefined || apiKeySource.file !== undefined;
   const generatedKey = hasKeys ? undefined : createApiKey();
   // Once, since a pipe such as /dev/stdin can be read only once.
   const keys = await readApiKeys(apiKeySource, readTextFile);
-  const options = {
-    ...readBackend(read),
-    apiKeys: generatedKey === undefined ? keys.apiKeys : [generatedKey],
-    prefix: read('prefix'),
-    bodyLimitBytes: read('bodyLimitBytes'),
-    accessLog: read('accessLog'),
-    corsOrigins: read('corsOrigins'),
-    page: read('page') ?? true,
-  };
-  const port = read('port') ?? DEFAULT_PORT;
+  const apiKeys = generatedKey === undefined ? keys.apiKeys : [generatedKey];
+  const options = { page: true, ...appOptions, ...backendOf(values), apiKeys };
   problems.push(...integer(0, 65_535)(port, 'port'));
   // What is wrong with the keys has been found, and where they are.
   problems.push(...optionProblems(options).filter(({ option }) => !option.startsWith('apiKeys')));
   mistakes.push(...unknownVariables(env), ...problemTexts(problems, nameOf), ...keys.mistakes);
   return {
     port: port as number,
-    host: given('host')?.text ?? DEFAULT_HOST,
-    options: options as AppOptions,
+    host: host as string,
+    options: options as unknown as AppOptions,
     generatedKey,
     apiKeySource,
   };
@@ -146,8 +137,8 @@ export function readEtcdOptions(
   env: Environment,
   endpointsFlag = 'etcd',
 ): EtcdOptions {
-  const { read, nameOf } = createReader(env, flags, endpointsFlag);
-  const etcd = readEtcd(read) ?? {};
+  const { values, nameOf } = readSettings(env, flags, endpointsFlag);
+  const { etcd = {} } = values;
   const unknown = unknownVariables(env, 'PETSTORE_ETCD');
   mistakes.push(...unknown, ...problemTexts(etcdProblems(etcd, 'etcd.'), nameOf));
   return etcd as EtcdOptions;
@@ -155,54 +146,52 @@ export function readEtcdOptions(
 
 /** Returns the data file of a service, or undefined if it has none: on etcd, and in memory only. */
 export function readDataFile(env: Environment): string | undefined {
-  const { read } = createReader(env, new Map());
-  const otherwise = read('memory') === true ? undefined : DEFAULT_DATA_FILE;
-  return readEtcd(read) === undefined ? pathOf(read('dataFile') ?? otherwise) : undefined;
+  const { etcd, memory, dataFile } = readSettings(env, new Map()).values;
+  const otherwise = memory === true ? undefined : DEFAULT_DATA_FILE;
+  return etcd === undefined ? pathOf(dataFile ?? otherwise) : undefined;
 }
 
-type Reader = ReturnType<typeof createReader>;
+/** The values of the settings that are given. Those of etcd are members of `etcd`. */
+type Values = Partial<Record<SettingName | 'etcd', unknown>>;
 
-/** Reads texts from the flags, and then from the variables. */
-function createReader(
+/**
+ * Reads texts from the flags, and then from the variables. A text that is no value of its setting
+ * stays a text.
+ */
+function readSettings(
   env: Environment,
   flags: ReadonlyMap<string, string>,
   endpointsFlag = 'etcd',
 ) {
+  const values: Values = {};
+  const given = new Map<string, GivenText>();
   const problems: Problem[] = [];
-  const namesOf = (name: SettingName): readonly [variable: string, flag: string] => {
-    const flag = name === 'etcd.endpoints' ? endpointsFlag : (flagOf(SETTINGS[name]) ?? '');
-    return [SETTINGS[name][0], flag];
-  };
-  const given = (name: SettingName): GivenText | undefined => {
-    const [variable, flag] = namesOf(name);
+  const flagOfName = (name: SettingName): string =>
+    name === 'etcd.endpoints' ? endpointsFlag : (flagOf(SETTINGS[name]) ?? '');
+  for (const [name, setting] of Object.entries(SETTINGS) as [SettingName, Setting][]) {
+    const [variable, placeholder] = setting;
+    const flag = flagOfName(name);
     const flagText = flags.get(flag);
-    if (flagText !== undefined) return { name: `--${flag}`, text: flagText };
-    const text = env[variable];
-    return text === undefined || text === '' ? undefined : { name: variable, text };
-  };
-  /** Returns the value of a setting, or its text if that is no value, or undefined without one. */
-  const read = (name: SettingName): unknown => {
-    const text = given(name)?.text;
-    if (text === undefined) return undefined;
-    switch (SETTINGS[name][1]) {
-      case '<number>':
-        return /^[0-9]{1,15}$/.test(text) ? Number(text) : text;
-      case '<url,url>':
-        return text.split(',').map((part) => part.trim());
-      case '[on|off]':
-        if (text !== 'on' && text !== 'off') problems.push(mustBe(name, 'on or off', text));
-        return text === 'on';
-      default:
-        return text;
+    const text = flagText ?? env[variable] ?? '';
+    if (text === '') continue;
+    given.set(name, { name: flagText === undefined ? variable : `--${flag}`, text });
+    let value: unknown = text;
+    if (placeholder === '<number>' && /^[0-9]{1,15}$/.test(text)) value = Number(text);
+    if (placeholder === '<url,url>') value = text.split(',').map((part) => part.trim());
+    if (placeholder === '[on|off]') {
+      if (text !== 'on' && text !== 'off') problems.push(mustBe(name, 'on or off', text));
+      value = text === 'on';
     }
-  };
+    if (!name.startsWith('etcd.')) values[name] = value;
+    else values.etcd = { ...(values.etcd as object), [name.slice('etcd.'.length)]: value };
+  }
   /** Returns the flag or variable that an option came from, or both if it is not given. */
   const nameOf = (option: string): string => {
     const name = SAME[option] ?? (option.replace(/\[[0-9]+\]$/, '') as SettingName);
-    const [variable, flag] = namesOf(name);
-    return given(name)?.name ?? (flag === '' ? variable : `${variable} or --${flag}`);
+    const [[variable], flag] = [SETTINGS[name], flagOfName(name)];
+    return given.get(name)?.name ?? (flag === '' ? variable : `${variable} or --${flag}`);
   };
-  return { given, read, nameOf, problems };
+  return { values, given, nameOf, problems };
 }
 
 /** Options that the user has given by the setting of another one. */
@@ -212,20 +201,13 @@ const SAME: Readonly<Record<string, SettingName>> = {
 };
 
 /** Returns the options for the backend that is configured: a data file, memory or etcd. */
-function readBackend(read: Reader['read']): Record<'dataFile' | 'memory' | 'etcd', unknown> {
-  const [etcd, named] = [readEtcd(read), read('dataFile')];
+function backendOf({ dataFile: named, memory, etcd }: Values): Values {
   const path = pathOf(named);
   const file = path === undefined ? named : resolve(path);
-  const isInMemory = read('memory') === true;
+  const isInMemory = memory === true;
   if (etcd !== undefined) return { dataFile: file, memory: isInMemory || undefined, etcd };
-  if (!isInMemory) return { dataFile: file ?? resolve(DEFAULT_DATA_FILE), memory: undefined, etcd };
-  return { dataFile: undefined, memory: file === undefined || { dataFile: file }, etcd };
-}
-
-function readEtcd(read: Reader['read']): object | undefined {
-  const members = ETCD_OPTION_NAMES.map((name) => [name, read(`etcd.${name}`)] as const);
-  const given = members.filter(([, value]) => value !== undefined);
-  return given.length === 0 ? undefined : Object.fromEntries(given);
+  if (!isInMemory) return { dataFile: file ?? resolve(DEFAULT_DATA_FILE), memory: undefined };
+  return { dataFile: undefined, memory: file === undefined || { dataFile: file } };
 }
 
 /** Without this check, a misspelt variable would silently mean the default. */
@@ -249,4 +231,22 @@ function unknownVariables(env: Environment, start = 'PETSTORE_'): readonly strin
 function isOfKubernetes(name: string, env: Environment): boolean {
   if (/^PETSTORE_(?:\w+_)?(?:SERVICE_(?:HOST|PORT)(?:_|$)|PORT_)/.test(name)) return true;
   return /^PETSTORE_(?:\w+_)?PORT$/.test(name) && !/^[0-9]+$/.test(env[name] ?? '');
+}
+
+/** The descriptor of the first socket that a supervisor passes on. */
+const FIRST_FD = 3;
+
+/**
+ * Returns the descriptor of a listening socket, TCP or Unix, that the process inherits from its
+ * supervisor (socket activation), for example from a systemd socket unit; or undefined without one.
+ * Throws an Error if there are more. LISTEN_FDS is the number of sockets, and LISTEN_PID is the
+ * process that they are for (sd_listen_fds(3)). The supervisor keeps the socket over restarts, and
+ * clients wait in its queue.
+ */
+export function readInheritedSocket(env: Environment, pid: number): number | undefined {
+  const { LISTEN_FDS: count, LISTEN_PID: reader } = env;
+  // A child inherits the variables of another process by mistake, for example below npm.
+  if (count === undefined || reader !== String(pid)) return undefined;
+  if (count === '1') return FIRST_FD;
+  throw new Error(`LISTEN_FDS must be 1, since one socket is served, not ${quote(count)}`);
 }

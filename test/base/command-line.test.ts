@@ -6,7 +6,7 @@ import { readCommandLine, type Syntax } from '../../src/base/command-line.ts';
 
 /** A command that takes two arguments. */
 const COMMAND: Syntax = {
-  flags: { name: 'text', only: 'texts', memory: 'switch', list: 'plain', prefix: '--etcd-prefix' },
+  flags: { name: 'text', only: 'texts', memory: 'switch', list: 'plain', 'etcd-prefix': 'text' },
   operands: 2,
 };
 
@@ -42,7 +42,7 @@ const COMMAND_LINES: readonly Row[] = [
   ['--name a --name b', { name: 'a' }, [], [ONCE]],
   ['--name a --name', { name: 'a' }, [], ['--name needs a value']],
   ['--name=', {}, [], ['--name needs a value']],
-  ['--prefix x a', {}, ['a'], ['Unknown option --prefix: write --etcd-prefix']],
+  ['--prefix x a', {}, ['a'], ['Unknown option --prefix: did you mean --etcd-prefix?']],
   ['--constructor', {}, [], ['Unknown option --constructor: see --help']],
   ['-- --list', {}, ['--list'], []],
 ];

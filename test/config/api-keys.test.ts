@@ -1,9 +1,10 @@
-/** The API keys of the configuration: the variable, the file, and the lines of the file. */
+/** The API keys of the configuration: the variable, the file, its lines, and what can be a key. */
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { userInfo } from 'node:os';
 import { test } from 'node:test';
+import { apiKeyProblems, type ApiKeyOption } from '../../src/app/api-keys.ts';
 import { readApiKeys } from '../../src/app/read-api-keys.ts';
 import { mistakesIn, read } from './read-config.ts';
 
@@ -13,9 +14,9 @@ const DIGEST = `sha256:${HEX}`;
 
 const VISIBLE = 'must be of visible ASCII characters, without a space';
 const LINE = 'must be [NAME: ]KEY[ read-metrics], with spaces only between the parts';
-const CHARACTERS =
-  'has a name, which must be 1 to 64 letters, digits, dots, underscores and hyphens';
+const CHARACTERS = 'must be 1 to 64 letters, digits, dots, underscores and hyphens';
 const MISSING = 'has no key';
+const NOT_HEX = 'must have 64 hex digits after sha256:';
 const LIKE_A_DIGEST =
   'looks like a digest: write sha256: before its 64 hex digits, or give the digest of this key';
 
@@ -42,19 +43,6 @@ test('PETSTORE_API_KEYS has at most 1,000 keys and digests, separated by commas'
   }
 });
 
-test('The keys of the file, which a variable or a flag names, are added to the others', async () => {
-  const files = { one: 'file-key', two: 'other-key' };
-  const env = { PETSTORE_API_KEYS: 'fixed-key', PETSTORE_API_KEYS_FILE: 'one' };
-  for (const [args, key] of [
-    [[], 'file-key'],
-    [['--api-keys-file', 'two'], 'other-key'],
-  ] as const) {
-    const { apiKeys, mistakes } = await read(env, args, files);
-    assert.deepEqual(mistakes, []);
-    assert.deepEqual(apiKeys, ['fixed-key', { key, name: undefined, only: undefined }]);
-  }
-});
-
 test('A line of the API keys file is a key, perhaps with a name and read-metrics', async () => {
   const named = (key: string, name?: string, only?: 'metrics'): unknown => ({ key, name, only });
   const plain = (...keys: readonly string[]): readonly unknown[] => keys.map((key) => named(key));
@@ -73,16 +61,15 @@ test('A line of the API keys file is a key, perhaps with a name and read-metrics
   }
 });
 
-/** Wrong lines by the problem that each of them has. */
+/** Wrong lines by the problem that each of them has. Those of a key are in KEYS. */
 const WRONG_LINES: readonly (readonly [problem: string, lines: readonly string[]])[] = [
   [LINE, [`${SECRET} ${SECRET}`, `shop: ${SECRET} read-metric`, `shop: ${SECRET} # a note`]],
   [LINE, [`shop: ${SECRET} read-metrics ${SECRET}`, `shop : ${SECRET}`, `a: b: ${SECRET}`]],
-  [CHARACTERS, [`: ${SECRET}`, `sh/op: ${SECRET}`]],
+  [`has a name, which ${CHARACTERS}`, [`: ${SECRET}`, `sh/op: ${SECRET}`]],
   ['has a name, which must not be sha256', [`sha256: ${HEX}`]],
-  [LIKE_A_DIGEST, [`shop: ${HEX}`, HEX, HEX.toUpperCase()]],
-  ['must have 64 hex digits after sha256:', [`shop: sha256:${SECRET}`]],
+  [LIKE_A_DIGEST, [`shop: ${HEX}`]],
   [MISSING, ['shop: read-metrics', 'shop: #later', 'shop: ', ' shop:\t\r', ' read-metrics']],
-  [VISIBLE, [`shop: ${SECRET}\u00a0x`, `${SECRET}\0`]],
+  [VISIBLE, [`shop: ${SECRET}\u00a0x`]],
 ];
 
 test('Any other line of the API keys file is a mistake, which quotes no part of it', async () => {
@@ -137,4 +124,48 @@ test('The first twenty mistakes of an API keys file are reported, and how many m
   assert.equal(mistakes[19], `line 20 of --api-keys-file ${LINE}`);
   assert.equal(mistakes[20], '99980 more are wrong');
   assert.equal((await readFile('a\n'.repeat(900))).mistakes.length, 21);
+});
+
+/** Texts by the problem that each of them has as a key; none quotes its key. */
+const KEYS: readonly (readonly [problem: string | undefined, keys: readonly string[]])[] = [
+  [undefined, ['a', 'k'.repeat(4096), '!~', 'a,b', '#k', 'sha256', 'xSHA256:', 'a:b', DIGEST]],
+  ['must not be empty', ['']],
+  ['must not be longer than 4096 bytes', ['k'.repeat(4097)]],
+  [LIKE_A_DIGEST, [HEX, HEX.toUpperCase()]],
+  [VISIBLE, [' ', 'a b', 'a\n', 'a\0', 'schlüssel', 'a\u2028']],
+  [NOT_HEX, ['sha256:', DIGEST.slice(0, -1), `${DIGEST}0`, `${DIGEST.slice(0, -1)}g`]],
+  ['must have sha256: in small letters', ['SHA256:abc', DIGEST.replace('sha', 'Sha')]],
+];
+
+const NAMES: typeof KEYS = [
+  [undefined, ['a', 'shop-2026', 'A.b_c-9', 'n'.repeat(64), 'sha256x']],
+  [CHARACTERS, ['', 'n'.repeat(65), 'a b', 'a:b', 'ä', 'a"', 'a\n', 'a/b']],
+  ['must not be sha256', ['sha256', 'SHA256', 'Sha256']],
+];
+
+test('A text is a key or a name, except for a reason that does not quote it', () => {
+  const problemOf = (option: ApiKeyOption): string | undefined =>
+    apiKeyProblems([option], 'keys')[0]?.sentence;
+  for (const [problem, keys] of KEYS) {
+    for (const key of keys) assert.equal(problemOf(key), problem, key);
+  }
+  for (const [problem, names] of NAMES) {
+    const expected = problem && `has a name, which ${problem}`;
+    for (const name of names) assert.equal(problemOf({ key: 'k', name }), expected, name);
+  }
+});
+
+test('A duplicate name or key is refused, and so is a key with its digest', () => {
+  const [upper, sentence] = [`sha256:${HEX.toUpperCase()}`, 'repeats the key of'];
+  const again = [{ option: 'keys[1]', sentence, other: 'keys[0]' }];
+  for (const keys of [
+    ['a', 'a'],
+    [SECRET, DIGEST],
+    [{ key: DIGEST, name: 'x' }, SECRET],
+    [DIGEST, upper],
+  ]) {
+    assert.deepEqual(apiKeyProblems(keys, 'keys'), again);
+  }
+  const names = ['x', 'X'].map((name) => ({ key: `key-${name}`, name }));
+  assert.deepEqual(apiKeyProblems(names, 'keys'), []);
 });

@@ -1,4 +1,4 @@
-/** Mistakes in the configuration: all are found together, each with its name and without a key. */
+/** Mistakes in the configuration: each is reported with its name and without a key. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -6,7 +6,6 @@ import { mistakesIn, type Env } from './read-config.ts';
 
 const ETCD = 'PETSTORE_ETCD=http://e:1';
 const URLS = '--etcd must be URLs such as http://127.0.0.1:2379, without a path or a password, not';
-const NO_COMMAND = 'Argument 1 is neither an option nor a command';
 
 /** Variables and arguments, separated by blanks, and the one mistake in them. */
 const MISTAKES: readonly (readonly [given: string, mistake: string])[] = [
@@ -74,22 +73,6 @@ for (const [given, mistake] of MISTAKES) {
     assert.deepEqual(await mistakesIn(env, args), [mistake]);
   });
 }
-
-test('All mistakes in variables, flags and the API keys file are reported together', async () => {
-  const env = { PORT: 'x', PETSTORE_BODY_LIMIT: '0', PETSTORE_API_KEYS: 'ok,', PETSTORE_X: '' };
-  const args = ['now', '--what', '--host', '', '--api-keys-file=keys'];
-  assert.deepEqual(await mistakesIn(env, args, { keys: 'sha256:12\nok\n' }), [
-    `${NO_COMMAND}: see --help`,
-    'Unknown option --what: see --help',
-    '--host needs a value',
-    'Unknown variable PETSTORE_X: did you mean PORT?',
-    'PORT must be an integer from 0 to 65535, not "x"',
-    'PETSTORE_BODY_LIMIT must be an integer from 1 to 5242880, not 0',
-    'key 2 of PETSTORE_API_KEYS must not be empty',
-    'line 1 of --api-keys-file must have 64 hex digits after sha256:',
-    'line 2 of --api-keys-file repeats the key of key 1 of PETSTORE_API_KEYS',
-  ]);
-});
 
 test('Variables that Kubernetes sets for Services named petstore or petstore-… are ignored', async () => {
   for (const service of ['PETSTORE', 'PETSTORE_ETCD', 'PETSTORE_V2_API']) {

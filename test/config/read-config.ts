@@ -2,7 +2,7 @@
 
 import { resolve } from 'node:path';
 import { readCommandLine } from '../../src/base/command-line.ts';
-import { COMMANDS } from '../../src/process/commands/commands.ts';
+import { COMMANDS } from '../../src/process/commands.ts';
 import { readConfig, SERVICE_FLAGS, type Config } from '../../src/process/config.ts';
 
 export type Env = Readonly<Record<string, string>>;

@@ -99,17 +99,14 @@ test('With a prefix, every path and every link begins with it', async (t) => {
 test('With a prefix, the same paths need an API key as without', async (t) => {
   const service = await openService(t, { prefix: '/shop' });
   const cases: readonly (readonly [path: string, withoutKey: number, withKey: number])[] = [
-    ['/shop/v1/pets', 401, 200],
     ['/shop/v1/dogs', 401, 404],
     ['/shop/v1', 401, 404],
     ['/%73hop/v1/dogs', 401, 404],
     ['/shop/metrics', 401, 200],
     ['/shop/livez', 200, 200],
-    ['/shop/v2/pets', 404, 404],
     ['/shop', 404, 404],
     ['/v1/pets', 404, 404],
     ['/livez', 404, 404],
-    ['/shop/shop/v1/pets', 404, 404],
   ];
   for (const [path, withoutKey, withKey] of cases) {
     const noKey = { headers: { Authorization: '' } };

@@ -5,14 +5,14 @@ import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { ApiError } from '../../src/http/api-error.ts';
 import { authenticate, type Keyring } from '../../src/http/bearer.ts';
-import { createKeyring } from '../../src/app/create-keyring.ts';
+import { putInForce } from '../../src/app/api-keys.ts';
 import { readHeaders } from '../../src/http/request-headers.ts';
 
 const digestKey = (key: string): string =>
   `sha256:${createHash('sha256').update(key).digest('hex')}`;
 
 const keyringOf = (...keys: readonly string[]): Keyring =>
-  createKeyring(keys.map((text) => ({ text, use: { name: text, requests: 0, lastUsedAt: 0 } })));
+  putInForce(keys.map((key) => ({ key, name: key }))).forAll;
 
 const keyring = keyringOf('first-key', 'second', digestKey('hashed-key'));
 

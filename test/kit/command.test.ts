@@ -10,7 +10,7 @@ import type { Server } from 'node:http';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { CHECKS } from '../../src/kit/checks.ts';
-import { runProgram } from '../../src/process/commands/commands.ts';
+import { runProgram } from '../../src/process/commands.ts';
 import { conformance, readSuiteSettings } from '../../src/kit/command.ts';
 import { runScript, type Result } from '../support/process/process.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';

@@ -5,9 +5,9 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { apiKeyProblem } from '../../src/app/api-key.ts';
+import { apiKeyProblems } from '../../src/app/api-keys.ts';
 import { nodeVersionProblem, VERSION } from '../../src/base/version.ts';
-import { COMMANDS, HELP } from '../../src/process/commands/commands.ts';
+import { COMMANDS, HELP } from '../../src/process/commands.ts';
 import { assertRefused, runScript, startFor } from '../support/process/process.ts';
 import { readText } from '../support/project.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
@@ -31,6 +31,22 @@ const CALLS: readonly (readonly [string, Record<string, string>, number, string 
     (name) =>
       [`${name} --xxxxxxx`, {}, 2, /^petstore: Unknown option --xxxxxxx: see --help\n/] as const,
   ),
+  // All mistakes in variables, flags and the API keys file are reported together.
+  [
+    'make-kee --what --host= --api-keys-file=keys',
+    { PORT: 'x', PETSTORE_BODY_LIMIT: '0', PETSTORE_API_KEYS: 'ok,', PETSTORE_X: '' },
+    2,
+    `petstore: Argument 1 is neither an option nor a command: did you mean make-key?
+petstore: Unknown option --what: see --help
+petstore: --host needs a value
+petstore: Unknown variable PETSTORE_X: did you mean PORT?
+petstore: PORT must be an integer from 0 to 65535, not "x"
+petstore: PETSTORE_BODY_LIMIT must be an integer from 1 to 5242880, not 0
+petstore: key 2 of PETSTORE_API_KEYS must not be empty
+petstore: line 1 of --api-keys-file must have 64 hex digits after sha256:
+petstore: line 2 of --api-keys-file repeats the key of key 1 of PETSTORE_API_KEYS
+`,
+  ],
   ['help no-such-command', {}, 2, 'petstore: Argument 1 is not a command: see --help\n'],
   ['make-key x y', {}, 2, 'petstore: Unexpected argument 2: see --help\n'],
   ['make-key sha256', {}, 2, 'petstore: NAME must not be sha256\n'],
@@ -56,14 +72,14 @@ const CALLS: readonly (readonly [string, Record<string, string>, number, string 
     2,
     /^petstore: --etcd-prefix must be .*, not "x"\n$/,
   ],
-  // An earlier spelling: --prefix is what every path begins with.
+  // In the service, --prefix is what every path begins with.
   ...['init-etcd --etcd http://e:1', 'copy-pets --from a --to-etcd http://e:1'].map(
     (args) =>
       [
         `${args} --prefix x/`,
         {},
         2,
-        'petstore: Unknown option --prefix: write --etcd-prefix\n',
+        'petstore: Unknown option --prefix: did you mean --etcd-prefix?\n',
       ] as const,
   ),
   ['copy-pets --from a --to b', {}, 2, /^petstore: Expected --from and --to-etcd/],
@@ -86,6 +102,7 @@ for (const [args, env, code, output] of CALLS) {
     const cwd = tempDir(t);
     mkdirSync(join(cwd, 'data'));
     writeFileSync(join(cwd, 'mine.json'), '[]');
+    writeFileSync(join(cwd, 'keys'), 'sha256:12\nok\n');
     const program = startFor(t, args.split(' '), { cwd, env });
     assert.equal(await program.exit(), code);
     const [shown, other] = [program.stdout(), program.stderr()];
@@ -104,7 +121,7 @@ test('make-key prints another API key each time, and its line, with a name if on
       /^# .*\n(\S{32,})\n# .*\n(.*)sha256:(.*)\n$/.exec(stdout) ?? [];
     assert.equal(name, args.map((arg) => `${arg}: `).join());
     assert.equal(digest, createHash('sha256').update(key).digest('hex'));
-    assert.equal(apiKeyProblem(key), undefined);
+    assert.deepEqual(apiKeyProblems([key], 'keys'), []);
     keys.push(key);
   }
   assert.notEqual(keys[0], keys[1]);

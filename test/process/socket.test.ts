@@ -8,7 +8,7 @@ import { request, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { readInheritedSocket } from '../../src/process/socket-activation.ts';
+import { readInheritedSocket } from '../../src/process/config.ts';
 import { assertRefused, end, KEY, listPets, PET, startFor } from '../support/process/process.ts';
 import { openSupervisor, startInheriting } from '../support/process/supervisor.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';

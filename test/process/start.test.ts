@@ -127,24 +127,6 @@ test('A warning of Node.js is a line of the log', async (t) => {
   for (const line of service.stderr().trim().split('\n')) JSON.parse(line);
 });
 
-test('Configuration errors are printed one per line, with exit code 2', async (t) => {
-  const folder = tempDir(t);
-  const dataFile = join(folder, 'sub', 'pets.json');
-  const args = ['make-kee', '--what', '--data-file', dataFile, '--body-limit=0'];
-  const service = startFor(t, args, { env: { PORT: 'x', PETSTORE_API_KEYS: 'a,' } });
-  assert.equal(await service.exit(), 2);
-  assert.deepEqual(service.stderr().split('\n'), [
-    'petstore: Argument 1 is neither an option nor a command: did you mean make-key?',
-    'petstore: Unknown option --what: see --help',
-    'petstore: PORT must be an integer from 0 to 65535, not "x"',
-    'petstore: --body-limit must be an integer from 1 to 5242880, not 0',
-    'petstore: key 2 of PETSTORE_API_KEYS must not be empty',
-    '',
-  ]);
-  assert.equal(service.stdout(), '');
-  assert.deepEqual(readdirSync(folder), []);
-});
-
 test('If the port is in use, the start is refused in one line, and no file is made', async (t) => {
   const other = createServer().listen(0, '127.0.0.1');
   t.after(() => other.close());

@@ -131,20 +131,23 @@ export function startOn(
 }
 
 /** Lists the pets, with another key than KEY if one is given. */
-export function listPets(url: string, key: string = KEY): Promise<Response> {
-  return fetch(`${url}/v1/pets`, { headers: { Authorization: `Bearer ${key}` } });
+export function listPets(url: string, key?: string): Promise<Response> {
+  return send(`${url}/v1/pets`, key);
 }
 
 /** Resolves with the value of a metric without labels, which a key of a service reads. */
-export async function metricOf(url: string, name: string, key: string = KEY): Promise<number> {
-  const headers = { Authorization: `Bearer ${key}` };
-  const text = await (await fetch(`${url}/metrics`, { headers })).text();
+export async function metricOf(url: string, name: string, key?: string): Promise<number> {
+  const text = await (await send(`${url}/metrics`, key)).text();
   return Number(new RegExp(`^${name} (.*)$`, 'm').exec(text)?.[1]);
 }
 
-export function addPet(url: string, key: string = KEY): Promise<Response> {
+export function addPet(url: string, key?: string): Promise<Response> {
+  return send(`${url}/v1/pets`, key, { method: 'POST', body: PET });
+}
+
+function send(url: string, key: string = KEY, init: RequestInit = {}): Promise<Response> {
   const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
-  return fetch(`${url}/v1/pets`, { method: 'POST', headers, body: PET });
+  return fetch(url, { ...init, headers });
 }
 
 /** The body that `addPet` sends. */

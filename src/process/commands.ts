@@ -1,15 +1,16 @@
 /**
  * The commands of the program, `petstore NAME`, beside the service itself, which is what runs
- * without a name. Each is a module that is loaded if it is named.
+ * without a name. A command that needs a store or the kit loads its module when it is named.
  *
  * What is wrong with a command line is printed, each mistake on a line, with exit code 2. An error
  * that a command throws is printed on one line, with exit code 1.
  */
 
-import { readCommandLine } from '../../base/command-line.ts';
-import { messageOf } from '../../base/log.ts';
-import { flagOf, PROCESS_SETTINGS } from '../config.ts';
-import type { Command, Context } from './command.ts';
+import crypto from 'node:crypto';
+import { createApiKey, keyNameProblem } from '../app/api-keys.ts';
+import { readCommandLine, type Command, type Context } from '../base/command-line.ts';
+import { messageOf } from '../base/log.ts';
+import { flagOf, PROCESS_SETTINGS } from './config.ts';
 
 interface CommandEntry {
   /** What may follow it. */
@@ -22,7 +23,7 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
   'make-key': {
     args: '[name]',
     help: 'print a new API key, and its line for the API keys file',
-    load: async () => (await import('./make-key.ts')).makeKey,
+    load: async () => makeKey,
   },
   'check-data': {
     args: '[file]',
@@ -32,17 +33,17 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
   'copy-pets': {
     args: '<options>',
     help: 'copy pets between a data file and an etcd cluster',
-    load: async () => (await import('./copy-pets.ts')).copyPets,
+    load: async () => (await import('./etcd-commands.ts')).copyPets,
   },
   'init-etcd': {
     args: '[--etcd URLS]',
     help: 'make a new log in an etcd cluster, before the first start',
-    load: async () => (await import('./init-etcd.ts')).initEtcdCommand,
+    load: async () => (await import('./etcd-commands.ts')).initEtcd,
   },
   conformance: {
     args: 'URL --key KEY',
     help: 'check a service against the API specification',
-    load: async () => (await import('../../kit/command.ts')).conformance,
+    load: async () => (await import('../kit/command.ts')).conformance,
   },
   help: {
     args: '[command]',
@@ -71,6 +72,26 @@ ${PROCESS_SETTINGS.map((setting) => {
 }).join('')}  -h, --help                show this help and exit
   --version                 show the version and exit
 `;
+
+/** Prints a new API key for the client, and the line with its digest for the API keys file. */
+const makeKey: Command = {
+  usage: `Usage: petstore make-key [NAME]
+
+Prints a new API key for the client, and its line for the API keys file.
+`,
+  operands: 1,
+  read({ operands: [name], mistakes }, { print }) {
+    const problem = name === undefined ? undefined : keyNameProblem(name);
+    if (problem !== undefined) mistakes.push(`NAME ${problem}`);
+    return async () => {
+      const key = createApiKey();
+      const digest = crypto.hash('sha256', key, 'hex');
+      print(`# The API key, for the client:\n${key}`);
+      print('# Its line, for the API keys file:');
+      print(`${name === undefined ? '' : `${name}: `}sha256:${digest}`);
+    };
+  },
+};
 
 const showHelp: Command = {
   usage: HELP,

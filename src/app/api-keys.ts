@@ -1,0 +1,185 @@
+/**
+ * API keys: as they are configured, what is wrong with them, and the keyring (http/bearer.ts) that
+ * finds the key of a request. No problem quotes a key, or a name, because a name may be a misplaced
+ * key.
+ */
+
+import crypto, { randomBytes, timingSafeEqual } from 'node:crypto';
+import { isObject, type Problem } from '../base/problem.ts';
+import type { ApiKey, Keyring, KeyUse } from '../http/bearer.ts';
+
+export interface NamedApiKey {
+  /** The text of the key, or `sha256:` and the 64 hex digits of its digest. */
+  readonly key: string;
+  /** Its name in the access log and the metrics: 1 to 64 letters, digits, `.`, `_` and `-`. */
+  readonly name?: string | undefined;
+  /** If it is set, the key is valid for `/metrics` only. */
+  readonly only?: 'metrics' | undefined;
+}
+
+/** A string is a key without a name that is valid for everything. */
+export type ApiKeyOption = string | NamedApiKey;
+
+const MAX_API_KEYS = 1000;
+
+/** Returns a random key of 192 bits. */
+export function createApiKey(): string {
+  return randomBytes(24).toString('base64url');
+}
+
+/** Returns the key as an object. */
+export function namedKey(option: ApiKeyOption): NamedApiKey {
+  return typeof option === 'string' ? { key: option } : option;
+}
+
+/** Returns all problems with API keys, which may have any value: `apiKeys[1] must …`. */
+export function apiKeyProblems(apiKeys: unknown, option: string): readonly Problem[] {
+  if (!Array.isArray(apiKeys)) return [{ option, sentence: 'must be an array of API keys' }];
+  const { length } = apiKeys;
+  if (length === 0) return [{ option, sentence: 'must have at least one API key' }];
+  if (length > MAX_API_KEYS) {
+    return [{ option, sentence: `must be at most ${MAX_API_KEYS} API keys, not ${length}` }];
+  }
+  const problems: Problem[] = [];
+  const found = new Map<string, string>();
+  // Array.from, since a hole is a problem, too.
+  for (const [index, value] of Array.from(apiKeys as readonly unknown[]).entries()) {
+    const where = `${option}[${index}]`;
+    const sentence = keyOptionProblem(value);
+    if (sentence !== undefined) {
+      problems.push({ option: where, sentence });
+      continue;
+    }
+    const { key, name } = namedKey(value as ApiKeyOption);
+    const digest = digestIn(key)?.toLowerCase() ?? crypto.hash('sha256', key, 'hex');
+    for (const [kind, text] of [['key', digest] as const, ['name', name] as const]) {
+      if (text === undefined) continue;
+      const other = found.get(`${kind} ${text}`);
+      if (other === undefined) found.set(`${kind} ${text}`, where);
+      else problems.push({ option: where, sentence: `repeats the ${kind} of`, other });
+    }
+  }
+  return problems;
+}
+
+function keyOptionProblem(option: unknown): string | undefined {
+  const { key, name, only, ...others } = isObject(option) ? option : { key: option };
+  if (typeof key !== 'string') return 'must have a string as its key';
+  const [unknown] = Object.keys(others);
+  if (unknown !== undefined) return `has the unknown option ${unknown}`;
+  if (only !== undefined && only !== 'metrics') return "has another only than 'metrics'";
+  const nameProblem = name === undefined ? undefined : keyNameProblem(name);
+  if (nameProblem !== undefined) return `has a name, which ${nameProblem}`;
+  return WRONG_KEYS.find(([pattern]) => pattern.test(key))?.[1];
+}
+
+/** Texts that cannot be a key, and why, to follow where the key is. */
+const WRONG_KEYS: readonly (readonly [RegExp, string])[] = [
+  [/^sha256:(?![0-9a-fA-F]{64}$)/, 'must have 64 hex digits after sha256:'],
+  [/^(?!sha)[sS][hH][aA]256:/, 'must have sha256: in small letters'],
+  [/^$/, 'must not be empty'],
+  // Leaves space for all other fields in a header of 16 KiB.
+  [/^[^]{4097}/, 'must not be longer than 4096 bytes'],
+  // A digest without its sha256: would be a key that is no secret.
+  [
+    /^[0-9a-f]{64}$/i,
+    'looks like a digest: write sha256: before its 64 hex digits, or give the digest of this key',
+  ],
+  [/[^\x21-\x7e]/, 'must be of visible ASCII characters, without a space'],
+];
+
+/** Returns why a value cannot be the name of a key, or undefined if it can. */
+export function keyNameProblem(name: unknown): string | undefined {
+  if (typeof name !== 'string') return 'must be a string';
+  // Else a file's line `sha256: 80d7…`, with a space by mistake, would name a key sha256.
+  if (/^sha256$/i.test(name)) return 'must not be sha256';
+  if (/^[A-Za-z0-9._-]{1,64}$/.test(name)) return undefined;
+  return 'must be 1 to 64 letters, digits, dots, underscores and hyphens';
+}
+
+export interface KeysInForce {
+  /** The keys that are valid for everything. */
+  readonly forAll: Keyring;
+  /**
+   * These keys, and the keys that are valid for the metrics only. Those are not in `forAll`, so
+   * under `/v1` they are refused like unknown keys: with the same message, after the same time.
+   */
+  readonly forMetrics: Keyring;
+  /** One for each name. Keys without a name have the name ''. */
+  readonly uses: readonly KeyUse[];
+}
+
+/** Puts keys in force. A name that was already in force keeps its counts. */
+export function putInForce(
+  apiKeys: readonly ApiKeyOption[],
+  before: readonly KeyUse[] = [],
+): KeysInForce {
+  const known = new Map(before.map((use) => [use.name, use]));
+  const keys = apiKeys.map(namedKey).map(({ key, name = '', only }) => {
+    const use = known.get(name) ?? { name, requests: 0, lastUsedAt: 0 };
+    known.set(name, use);
+    return { text: key, use, only };
+  });
+  return {
+    forAll: createKeyring(keys.filter(({ only }) => only === undefined)),
+    forMetrics: createKeyring(keys),
+    uses: [...new Set(keys.map(({ use }) => use))],
+  };
+}
+
+/**
+ * Returns a keyring. A key is compared in constant time with every key of its length: the time
+ * depends on the lengths of the keys, and not on their content. If only the SHA-256 digest of a key
+ * is known, the service hashes what a client sends, until it has seen the key once. Hashing each
+ * request would cost 20 % of the throughput.
+ */
+function createKeyring(keys: readonly ApiKey[]): Keyring {
+  const known: Secret[] = [];
+  const digests: Secret[] = [];
+  for (const { text, use } of keys) {
+    const digest = digestIn(text);
+    if (digest === undefined) known.push(secretOf(Buffer.from(text), use));
+    else digests.push(secretOf(Buffer.from(digest, 'hex'), use));
+  }
+  return (token) => {
+    const found = findEqual(known, token);
+    if (found !== undefined || digests.length === 0) return found;
+    const presented = Buffer.from(token, 'latin1');
+    const digest = crypto.hash('sha256', presented, 'buffer').toString('latin1');
+    const use = findEqual(digests, digest)?.use;
+    if (use === undefined) return undefined;
+    const secret = secretOf(presented, use);
+    known.push(secret);
+    return secret;
+  };
+}
+
+/** Returns the hex digits of a key that is given as its digest, or undefined for any other key. */
+function digestIn(key: string): string | undefined {
+  return /^sha256:([0-9a-fA-F]{64})$/.exec(key)?.[1];
+}
+
+/** A key or a digest. Its text has one character for each byte. */
+interface Secret extends ApiKey {
+  readonly bytes: Buffer;
+  /** For the bytes to compare with. It is reused: a new one took 4 % of a GET. */
+  readonly presented: Buffer;
+}
+
+function secretOf(bytes: Buffer, use: KeyUse): Secret {
+  return { text: bytes.toString('latin1'), use, bytes, presented: Buffer.alloc(bytes.length) };
+}
+
+/**
+ * Compares with every secret, so that the time does not show which of them is equal. `text` has one
+ * character for each byte, like all header fields.
+ */
+function findEqual(secrets: readonly Secret[], text: string): Secret | undefined {
+  let found: Secret | undefined;
+  for (const secret of secrets) {
+    if (text.length !== secret.bytes.length) continue;
+    secret.presented.write(text, 'latin1');
+    if (timingSafeEqual(secret.presented, secret.bytes)) found = secret;
+  }
+  return found;
+}

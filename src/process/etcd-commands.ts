@@ -1,0 +1,81 @@
+/**
+ * The commands for etcd: `init-etcd` makes a new log in a cluster, which a service needs before its
+ * first start. `copy-pets` copies all pets from a data file into a cluster, or back; the same
+ * command resumes an import that was interrupted.
+ */
+
+import { readEtcdOptions } from './config.ts';
+import type { Command } from '../base/command-line.ts';
+import { DEFAULT_PREFIX } from '../stores/etcd/etcd-options.ts';
+import { exportPets, importPets } from '../stores/etcd/import-pets.ts';
+import { joinCluster } from '../stores/etcd/join-cluster.ts';
+import { initEtcd as initLog } from '../stores/etcd/open-log.ts';
+import { createDataFile, loadDataFile } from '../stores/file/data-file.ts';
+import { nodeDisk } from '../stores/file/node-disk.ts';
+
+export const initEtcd: Command = {
+  usage: `Usage: petstore init-etcd [--etcd URLS] [--etcd-prefix PREFIX]
+
+Makes a new log without pets in an etcd cluster, unless a ready log exists. PETSTORE_ETCD,
+PETSTORE_ETCD_PREFIX and the other variables for etcd are as for the service. All endpoints must
+respond, and the user needs the right to write the prefix.
+`,
+  flags: { etcd: 'text', 'etcd-prefix': 'text' },
+  read(line, { env, print }) {
+    const etcd = readEtcdOptions(line, env);
+    const { prefix = DEFAULT_PREFIX } = etcd;
+    return async () => {
+      const isMade = (await initLog(etcd)) === 'made';
+      if (isMade) print(`A new log was made in etcd, under ${prefix}`);
+      else print(`A ready log was found in etcd, under ${prefix}, and left as it is`);
+    };
+  },
+};
+
+export const copyPets: Command = {
+  usage: `Usage: petstore copy-pets --from FILE --to-etcd URLS [--etcd-prefix PREFIX]
+       petstore copy-pets --from-etcd URLS [--etcd-prefix PREFIX] --to FILE
+
+Copies all pets and idempotency keys from a data file into an etcd cluster, or back into a new file.
+The prefix (${DEFAULT_PREFIX}) must have no log before. Stop the service of the data file first. If a
+journal remains, as in a backup, start the service on the data file once, and stop it.
+PETSTORE_ETCD_CA_FILE, _CERT_FILE, _KEY_FILE, _USER and _PASSWORD_FILE are as for the service.
+`,
+  flags: {
+    from: 'text',
+    to: 'text',
+    'from-etcd': 'text',
+    'to-etcd': 'text',
+    'etcd-prefix': 'text',
+  },
+  read(line, { env, print, showProgress }) {
+    const { flags, mistakes } = line;
+    const ends = ['from', 'to', 'from-etcd', 'to-etcd'].filter((name) => flags.has(name)).join();
+    const isImport = ends === 'from,to-etcd';
+    if (!isImport && ends !== 'to,from-etcd') {
+      mistakes.push('Expected --from and --to-etcd, or --from-etcd and --to: see --help');
+    }
+    const file = flags.get(isImport ? 'from' : 'to') ?? '';
+    const etcd = readEtcdOptions(line, env, isImport ? 'to-etcd' : 'from-etcd');
+    return async () => {
+      const { prefix = DEFAULT_PREFIX } = etcd;
+      const data = isImport ? await loadDataFile(nodeDisk, file) : undefined;
+      // An import makes a log, so every endpoint must respond, and belong to the same cluster.
+      const deps = await joinCluster(etcd, isImport ? 'all' : 'half');
+      try {
+        if (data !== undefined) {
+          await importPets(deps, prefix, data, (done, total) =>
+            showProgress(`${Math.floor((100 * done) / total)} % `),
+          );
+          print(`${data.pets.length} pets of ${file} are in etcd, under ${prefix}`);
+          return;
+        }
+        const { pets, keys } = await exportPets(deps, prefix);
+        await createDataFile(nodeDisk, file, { pets, keys });
+        print(`${pets.length} pets from etcd, under ${prefix}, are in ${file}`);
+      } finally {
+        deps.calls.close();
+      }
+    };
+  },
+};
