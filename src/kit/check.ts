@@ -6,7 +6,9 @@
  * project on what the specification leaves open. A service that decides otherwise may be as valid.
  */
 
-import type { TestClient } from './test-client.ts';
+import { stringifyExactJson } from '../base/exact-json.ts';
+import { cut } from './shown.ts';
+import { NoResponse, TestClient, type Exchange } from './test-client.ts';
 
 /** The version of the specification (spec section 9). */
 export const INTERFACE_VERSION = '1.0.0';
@@ -24,10 +26,26 @@ export interface Check {
   run(client: TestClient): Promise<unknown>;
 }
 
-export type Declare = (name: string, sentence: string, run: Check['run']) => Check;
+type RunCase<T> = (own: TestClient, item: T) => Promise<unknown>;
+
+export interface Declare {
+  (name: string, sentence: string, run: Check['run']): Check;
+  /** A check that is run for each case. */
+  <T>(name: string, sentence: string, cases: readonly T[], run: RunCase<T>, atOnce?: number): Check;
+}
 
 function declareOf(level: Level, prefix: string): Declare {
-  return (name, sentence, run) => ({ id: prefix + name, level, sentence, run });
+  return <T>(
+    name: string,
+    sentence: string,
+    first: Check['run'] | readonly T[],
+    runCase?: RunCase<T>,
+    atOnce?: number,
+  ): Check => {
+    const run: Check['run'] =
+      typeof first === 'function' ? first : (client) => eachCase(client, first, runCase!, atOnce);
+    return { id: prefix + name, level, sentence, run };
+  };
 }
 
 export const demand: Declare = declareOf('interface', '');
@@ -38,3 +56,64 @@ export const onHttp: Declare = declareOf('http', 'http/');
 export class NotObserved extends Error {
   override readonly name: string = 'NotObserved';
 }
+
+/** What differed in one case. */
+export interface Difference {
+  /** The name of the case; empty for a check without cases. */
+  readonly about: string;
+  readonly error: unknown;
+  readonly exchange: Exchange | undefined;
+}
+
+/** All differences of one check. */
+export class Differences extends Error {
+  override readonly name: string = 'Differences';
+  readonly all: readonly Difference[];
+
+  constructor(all: readonly Difference[]) {
+    super(`${all.length} differences`);
+    this.all = all;
+  }
+}
+
+/**
+ * Calls `run` for every case, with a new client each, up to `atOnce` cases at the same time. Stops
+ * if a request gets no response. Rejects with Differences, or with NotObserved if all cases do.
+ */
+export async function eachCase<T>(
+  client: TestClient,
+  cases: readonly T[],
+  run: (own: TestClient, item: T) => Promise<unknown>,
+  atOnce = 1,
+): Promise<void> {
+  const differences: Difference[] = [];
+  const unobserved: NotObserved[] = [];
+  const runOne = async (item: T): Promise<readonly Difference[]> => {
+    const own = new TestClient(client.target);
+    try {
+      await run(own, item);
+    } catch (error) {
+      if (!(error instanceof NotObserved)) {
+        return [{ about: nameOf(item), error, exchange: own.lastExchange }];
+      }
+      unobserved.push(error);
+    }
+    return [];
+  };
+  for (let start = 0; start < cases.length; start += atOnce) {
+    const found = await Promise.all(cases.slice(start, start + atOnce).map(runOne));
+    differences.push(...found.flat());
+    if (differences.some(({ error }) => error instanceof NoResponse)) break;
+  }
+  if (differences.length > 0) throw new Differences(differences);
+  if (unobserved.length === cases.length && unobserved[0] !== undefined) throw unobserved[0];
+}
+
+/** A case that is an array is named after its first element. */
+function nameOf(item: unknown): string {
+  const name: unknown = Array.isArray(item) ? item[0] : item;
+  const text = typeof name === 'object' ? stringifyExactJson(name) : String(name);
+  return text === '' ? 'none' : cut(text.replaceAll('\n', ' '), LONGEST_NAME);
+}
+
+const LONGEST_NAME = 50;

@@ -7,11 +7,52 @@
  */
 
 import assert from 'node:assert/strict';
-import { decision, NotObserved, type Check } from '../check.ts';
-import { eachCase } from '../each-case.ts';
-import { addInTurn, assertPet, assertStatus, isRefused, pagesFrom } from '../expect.ts';
-import { refusal, type Refusal, type Send } from '../refusal.ts';
+import { decision, eachCase, NotObserved, onHttp, type Check, type Declare } from '../check.ts';
+import {
+  addInTurn,
+  assertErrorObject,
+  assertPet,
+  assertStatus,
+  isRefused,
+  pagesFrom,
+} from '../expect.ts';
 import { fieldsOf, idsOf, type ServiceResponse, type TestClient } from '../test-client.ts';
+
+type Send = (client: TestClient, item: string) => Promise<ServiceResponse>;
+
+/** A decision about refused requests, by its status and its code. */
+type Refusal = readonly [
+  name: string,
+  sentence: string,
+  status: number,
+  code: string,
+  cases: readonly string[],
+  send: Send,
+];
+
+const AT_ONCE = 16;
+
+/** Returns two checks of a refusal, so that a different code does not hide a wrong status. */
+const refusal =
+  (declare: Declare) =>
+  ([name, sentence, status, code, cases, send]: Refusal): readonly Check[] => {
+    const hasStatus = async (own: TestClient, item: string): Promise<void> => {
+      const response = await send(own, item);
+      assertStatus(response, status);
+      assertErrorObject(response);
+    };
+    const hasCode = async (own: TestClient, item: string): Promise<void> => {
+      const response = await send(own, item);
+      if (!isRefused(response.status)) {
+        throw new NotObserved('the service does not refuse such a request');
+      }
+      assert.equal(fieldsOf(response)['code'], code, 'the code');
+    };
+    return [
+      declare(name, `${sentence}: ${status}`, cases, hasStatus, AT_ONCE),
+      declare(`${name}-code`, `${sentence}: ${code}`, cases, hasCode, AT_ONCE),
+    ];
+  };
 
 const REX = '{"name":"Conformance Rex","categoryId":1}';
 const withCategory = (literal: string): string => `{"name":"Rex","categoryId":${literal}}`;
@@ -119,8 +160,8 @@ const SAME: readonly string[] = [
   ...UNKNOWN.map((member) => `{${member},"name":"Rex","categoryId":1}`),
 ];
 
-export const decisions: readonly Check[] = [
-  ...REFUSALS.flatMap((given) => refusal(decision, given)),
+const onPets: readonly Check[] = [
+  ...REFUSALS.flatMap(refusal(decision)),
   decision('other-parameters', 'other query parameters: ignored', async (client) => {
     await client.havePets(3);
     const expected = idsOf(await client.get('/pets'));
@@ -156,22 +197,31 @@ export const decisions: readonly Check[] = [
     if (length === 100) throw new NotObserved('no list has room for all pets');
   }),
 
-  decision('names', 'limits on name: none, and it comes back exactly', (client) =>
-    eachCase(client, NAMES, async (own, [, json]) => {
+  decision(
+    'names',
+    'limits on name: none, and it comes back exactly',
+    NAMES,
+    async (own, [, json]) => {
       const { pet } = await own.add(`{"name":${json},"categoryId":1}`);
       assert.equal(pet['name'], JSON.parse(json), 'the name');
-    }),
+    },
   ),
-  decision('int64', 'int64: exact in and out, and each one is accepted as a categoryId', (client) =>
-    eachCase(client, EXACT, async (own, [literal, value]) => {
+  decision(
+    'int64',
+    'int64: exact in and out, and each one is accepted as a categoryId',
+    EXACT,
+    async (own, [literal, value]) => {
       assertPet((await own.add(withCategory(literal))).pet, { categoryId: value });
-    }),
+    },
   ),
-  decision('same-fields', 'unknown fields: ignored; duplicate member: the last wins', (client) =>
-    eachCase(client, SAME, async (own, body) => {
+  decision(
+    'same-fields',
+    'unknown fields: ignored; duplicate member: the last wins',
+    SAME,
+    async (own, body) => {
       const { id, pet } = await own.add(body);
       assert.deepEqual(pet, { id, name: 'Rex', categoryId: 1n }, 'the Pet');
-    }),
+    },
   ),
   decision('status-omitted', 'status omitted at creation: stays absent', async (client) => {
     assert.deepEqual(Object.keys((await client.add(REX)).pet).sort(), ['categoryId', 'id', 'name']);
@@ -202,3 +252,93 @@ export const decisions: readonly Check[] = [
     assert.deepEqual(fieldsOf(second), fieldsOf(first), 'the pet of the second response');
   }),
 ];
+
+// HTTP itself: authentication first, paths, methods, media types and header fields.
+
+const WITHOUT_KEY = ['GET /nothing', 'GET /pets?limit=0', 'DELETE /pets', 'POST /pets'];
+const PATHS = ['', '/', '/pet', '/Pets', '/pets/', '//pets', '/pets/1/2', '/pets.json', '/pets%20'];
+const BROKEN = ['/pets/%', '/pets/%zz', '/pets/%C3', '/pets/%C0%80', '/pets?a=%zz', '/pets?%=1'];
+const METHODS = ['PUT', 'PATCH', 'DELETE'];
+const TYPES = ['text/plain', 'application/x-www-form-urlencoded', 'text/json', 'application/jsonx'];
+
+const sendLine: Send = (client, line) => {
+  const [method = '', path = ''] = line.split(' ');
+  return client.send(method, path, { Authorization: '' });
+};
+const sendMethod: Send = (client, method) => client.send(method, '/pets');
+const postAs: Send = (client, type) => client.post(REX, { 'Content-Type': type });
+
+const HTTP_REFUSALS: readonly Refusal[] = [
+  ['no-key-first', 'Authentication comes first', 401, 'unauthorized', WITHOUT_KEY, sendLine],
+  ['paths', 'A path that does not match exactly', 404, 'unknown_path', PATHS, get],
+  ['broken-encoding', 'Broken percent-encoding', 400, 'malformed_request', BROKEN, get],
+  ['method', 'Another method', 405, 'method_not_allowed', METHODS, sendMethod],
+  ['other-type', 'Another Content-Type', 415, 'unsupported_media_type', TYPES, postAs],
+];
+
+const ALLOW: readonly [method: string, path: string, status: number, allow: string][] = [
+  ['PUT', '/pets', 405, 'GET, HEAD, OPTIONS, POST'],
+  ['OPTIONS', '/pets', 204, 'GET, HEAD, OPTIONS, POST'],
+  ['DELETE', '/pets/1', 405, 'GET, HEAD, OPTIONS'],
+];
+
+/** A body whose length its header does not say. */
+const CHUNKS = {
+  async *[Symbol.asyncIterator]() {
+    yield Buffer.from(REX.slice(0, 9));
+    yield Buffer.from(REX.slice(9));
+  },
+};
+
+const http: readonly Check[] = [
+  ...HTTP_REFUSALS.flatMap(refusal(onHttp)),
+  onHttp(
+    'scheme',
+    "The scheme's name is case-insensitive",
+    ['bearer', 'BEARER', 'bEaReR'],
+    async (own, scheme) => {
+      const Authorization = `${scheme} ${own.target.key}`;
+      assertStatus(await own.send('GET', '/pets', { Authorization }), 200);
+    },
+  ),
+  onHttp('challenge', '401 carries WWW-Authenticate', async (client) => {
+    const { headers } = await client.send('GET', '/pets', { Authorization: '' });
+    assert.match(headers.get('WWW-Authenticate') ?? '', /^Bearer\b/i, 'WWW-Authenticate');
+  }),
+  onHttp(
+    'allow',
+    '405 and OPTIONS carry Allow',
+    ALLOW,
+    async (own, [method, path, status, expected]) => {
+      const response = await own.send(method, path);
+      assertStatus(response, status);
+      const allow = (response.headers.get('Allow') ?? '').split(/, */).sort().join(', ');
+      assert.equal(allow, expected, 'Allow');
+    },
+  ),
+  onHttp(
+    'head',
+    'HEAD wherever GET is',
+    ['/pets', '/pets?limit=1', '/pets/0'],
+    async (own, path) => {
+      const expected = (await own.get(path)).status;
+      // HEAD comes last, since the last request is the evidence.
+      const { status, text } = await own.head(path);
+      assert.deepEqual([status, text], [expected, ''], 'status and body');
+    },
+  ),
+  onHttp('chunked', 'A body may be sent in chunks', async (client) => {
+    const type = { 'Content-Type': 'application/json' };
+    assertStatus(await client.send('POST', '/pets', type, CHUNKS), 201);
+  }),
+  onHttp('location', '201 carries Location, which leads to the pet', async (client) => {
+    const { id, response } = await client.add(REX);
+    const location = new URL(
+      response.headers.get('Location') ?? '',
+      `${client.target.baseUrl}/pets`,
+    );
+    assert.ok(location.pathname.endsWith(`/v1/pets/${id}`), 'expected a Location of the pet');
+  }),
+];
+
+export const decisions: readonly Check[] = [...onPets, ...http];

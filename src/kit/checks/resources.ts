@@ -1,8 +1,7 @@
-/** Spec section 2: resources and their fields. */
+/** Spec sections 2 and 3: resources, their fields, and the states of a pet. */
 
 import assert from 'node:assert/strict';
 import { demand, NotObserved, type Check } from '../check.ts';
-import { eachCase } from '../each-case.ts';
 import {
   addInTurn,
   assertAdds,
@@ -10,6 +9,7 @@ import {
   assertErrorObject,
   assertHasPets,
   assertKept,
+  assertLists,
   assertPet,
   assertStatus,
   isRefused,
@@ -59,23 +59,21 @@ const CATEGORIES: readonly [id: string, what: string, values: readonly bigint[]]
 ];
 
 const categories = CATEGORIES.map(([id, what, values]) =>
-  demand(id, `NewPet: categoryId is an int64, ${what}`, (client) =>
-    eachCase(client, values, async (own, categoryId) => {
-      const response = await own.post(own.newPet({ categoryId }));
-      if (isRefused(response.status)) {
-        // A service may require that a category exists, but not that it is small or positive.
-        const other = categoryId < -ANY_CATEGORY ? -ANY_CATEGORY : ANY_CATEGORY;
-        const refusal = own.lastExchange;
-        const { status } = await own.post(own.newPet({ categoryId: other }));
-        own.lastExchange = refusal;
-        assert.ok(isRefused(status), `expected ${categoryId} accepted, as ${other} is`);
-        throw new NotObserved('the service accepts only existing categories');
-      }
-      const pet = fieldsOf(response);
-      assertPet(pet, { categoryId });
-      await assertKept(own, pet);
-    }),
-  ),
+  demand(id, `NewPet: categoryId is an int64, ${what}`, values, async (own, categoryId) => {
+    const response = await own.post(own.newPet({ categoryId }));
+    if (isRefused(response.status)) {
+      // A service may require that a category exists, but not that it is small or positive.
+      const other = categoryId < -ANY_CATEGORY ? -ANY_CATEGORY : ANY_CATEGORY;
+      const refusal = own.lastExchange;
+      const { status } = await own.post(own.newPet({ categoryId: other }));
+      own.lastExchange = refusal;
+      assert.ok(isRefused(status), `expected ${categoryId} accepted, as ${other} is`);
+      throw new NotObserved('the service accepts only existing categories');
+    }
+    const pet = fieldsOf(response);
+    assertPet(pet, { categoryId });
+    await assertKept(own, pet);
+  }),
 );
 
 const NO_STATUS = ['Available', 'SOLD', '', 'available ', 'adopted', 'toString', 'sold\0'];
@@ -96,18 +94,16 @@ const INVALID: readonly [id: string, sentence: string, field: string, readonly u
 ];
 
 const invalid = INVALID.map(([id, sentence, field, values]) =>
-  demand(id, sentence, (client) => {
-    const changes = values.map((value) => ({ [field]: value }));
-    return eachCase(client, changes, async (own, change) => {
-      assertStatus(await own.post(own.newPet(change)), 400);
-    });
-  }),
+  demand(
+    id,
+    sentence,
+    values.map((value) => ({ [field]: value })),
+    async (own, change) => assertStatus(await own.post(own.newPet(change)), 400),
+  ),
 );
 
 export const resources: readonly Check[] = [
-  demand('2/status-values', 'PetStatus allows available, pending and sold', (client) =>
-    eachCase(client, STATUSES, assertAdds),
-  ),
+  demand('2/status-values', 'PetStatus allows available, pending and sold', STATUSES, assertAdds),
   demand('2/status-optional', 'NewPet: status is not required', (client) => assertAdds(client)),
   ...invalid,
   ...names,
@@ -167,5 +163,15 @@ export const resources: readonly Check[] = [
       assertErrorObject(await client.post({}));
       assertErrorObject(await client.send('GET', '/pets', { Authorization: '' }));
     },
+  ),
+
+  // Section 3: states and transitions.
+  demand('3/status-set', 'The status can be set when an animal is created', STATUSES, assertAdds),
+
+  demand(
+    '3/status-filter',
+    'The status can be used as a filter when listing',
+    STATUSES,
+    assertLists,
   ),
 ];
