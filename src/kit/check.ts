@@ -26,26 +26,15 @@ export interface Check {
   run(client: TestClient): Promise<unknown>;
 }
 
-type RunCase<T> = (own: TestClient, item: T) => Promise<unknown>;
-
-export interface Declare {
-  (name: string, sentence: string, run: Check['run']): Check;
-  /** A check that is run for each case. */
-  <T>(name: string, sentence: string, cases: readonly T[], run: RunCase<T>, atOnce?: number): Check;
-}
+/** Declares checks by their titles: the id and the sentence. */
+export type Declare = (runs: Readonly<Record<string, Check['run']>>) => readonly Check[];
 
 function declareOf(level: Level, prefix: string): Declare {
-  return <T>(
-    name: string,
-    sentence: string,
-    first: Check['run'] | readonly T[],
-    runCase?: RunCase<T>,
-    atOnce?: number,
-  ): Check => {
-    const run: Check['run'] =
-      typeof first === 'function' ? first : (client) => eachCase(client, first, runCase!, atOnce);
-    return { id: prefix + name, level, sentence, run };
-  };
+  return (runs) =>
+    Object.entries(runs).map(([title, run]) => {
+      const [name = ''] = title.split(' ', 1);
+      return { id: prefix + name, level, sentence: title.slice(name.length + 1), run };
+    });
 }
 
 export const demand: Declare = declareOf('interface', '');
@@ -74,6 +63,15 @@ export class Differences extends Error {
     super(`${all.length} differences`);
     this.all = all;
   }
+}
+
+/** Returns the function of a check with cases. */
+export function each<T>(
+  cases: readonly T[],
+  run: (own: TestClient, item: T) => Promise<unknown>,
+  atOnce?: number,
+): Check['run'] {
+  return (client) => eachCase(client, cases, run, atOnce);
 }
 
 /**

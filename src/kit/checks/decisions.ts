@@ -7,7 +7,15 @@
  */
 
 import assert from 'node:assert/strict';
-import { decision, eachCase, NotObserved, onHttp, type Check, type Declare } from '../check.ts';
+import {
+  decision,
+  each,
+  eachCase,
+  NotObserved,
+  onHttp,
+  type Check,
+  type Declare,
+} from '../check.ts';
 import {
   addInTurn,
   assertErrorObject,
@@ -48,10 +56,10 @@ const refusal =
       }
       assert.equal(fieldsOf(response)['code'], code, 'the code');
     };
-    return [
-      declare(name, `${sentence}: ${status}`, cases, hasStatus, AT_ONCE),
-      declare(`${name}-code`, `${sentence}: ${code}`, cases, hasCode, AT_ONCE),
-    ];
+    return declare({
+      [`${name} ${sentence}: ${status}`]: each(cases, hasStatus, AT_ONCE),
+      [`${name}-code ${sentence}: ${code}`]: each(cases, hasCode, AT_ONCE),
+    });
   };
 
 const REX = '{"name":"Conformance Rex","categoryId":1}';
@@ -160,34 +168,33 @@ const SAME: readonly string[] = [
   ...UNKNOWN.map((member) => `{${member},"name":"Rex","categoryId":1}`),
 ];
 
-const onPets: readonly Check[] = [
-  ...REFUSALS.flatMap(refusal(decision)),
-  decision('other-parameters', 'other query parameters: ignored', async (client) => {
+const onPets = decision({
+  'other-parameters other query parameters: ignored': async (client) => {
     await client.havePets(3);
     const expected = idsOf(await client.get('/pets'));
     const queries = ['x=1', 'Limit=0', 'limit[]=0', 'status[]=x', '=', '&&', '%20limit=0'];
     await eachCase(client, queries, async (own, query) => {
       assert.deepEqual(idsOf(await own.get(`/pets?${query}`)), expected, 'the ids in the list');
     });
-  }),
+  },
 
-  decision('order', 'order of the list: ascending id', async (client) => {
+  'order order of the list: ascending id': async (client) => {
     await client.havePets(9);
     const ids = idsOf(await client.get('/pets?limit=100')) as readonly bigint[];
     const ascending = [...ids].sort((a, b) => (a < b ? -1 : 1));
     assert.deepEqual(ids, ascending, 'the ids in the list');
-  }),
+  },
 
-  decision('page-links', 'pagination: Link rel="next" keeps limit and status', async (client) => {
+  'page-links pagination: Link rel="next" keeps limit and status': async (client) => {
     await client.havePets(9, 'sold');
     const lengths: number[] = [];
     for await (const page of pagesFrom(client, '/pets?status=sold&limit=4', 2)) {
       lengths.push(page.length);
     }
     assert.deepEqual(lengths, [4, 4], 'the lengths of two pages');
-  }),
+  },
 
-  decision('last-page', 'pagination: the last page has no Link', async (client) => {
+  'last-page pagination: the last page has no Link': async (client) => {
     let length = 100;
     for await (const pets of pagesFrom(client, '/pets?limit=100', 50)) {
       // A page that is not full is the last one.
@@ -195,63 +202,54 @@ const onPets: readonly Check[] = [
       length = pets.length;
     }
     if (length === 100) throw new NotObserved('no list has room for all pets');
-  }),
+  },
 
-  decision(
-    'names',
-    'limits on name: none, and it comes back exactly',
-    NAMES,
-    async (own, [, json]) => {
-      const { pet } = await own.add(`{"name":${json},"categoryId":1}`);
-      assert.equal(pet['name'], JSON.parse(json), 'the name');
-    },
-  ),
-  decision(
-    'int64',
-    'int64: exact in and out, and each one is accepted as a categoryId',
+  'names limits on name: none, and it comes back exactly': each(NAMES, async (own, [, json]) => {
+    const { pet } = await own.add(`{"name":${json},"categoryId":1}`);
+    assert.equal(pet['name'], JSON.parse(json), 'the name');
+  }),
+  'int64 int64: exact in and out, and each one is accepted as a categoryId': each(
     EXACT,
     async (own, [literal, value]) => {
       assertPet((await own.add(withCategory(literal))).pet, { categoryId: value });
     },
   ),
-  decision(
-    'same-fields',
-    'unknown fields: ignored; duplicate member: the last wins',
+  'same-fields unknown fields: ignored; duplicate member: the last wins': each(
     SAME,
     async (own, body) => {
       const { id, pet } = await own.add(body);
       assert.deepEqual(pet, { id, name: 'Rex', categoryId: 1n }, 'the Pet');
     },
   ),
-  decision('status-omitted', 'status omitted at creation: stays absent', async (client) => {
+  'status-omitted status omitted at creation: stays absent': async (client) => {
     assert.deepEqual(Object.keys((await client.add(REX)).pet).sort(), ['categoryId', 'id', 'name']);
-  }),
-  decision('new-ids', 'new ids: greater than all before', async (client) => {
+  },
+  'new-ids new ids: greater than all before': async (client) => {
     const ids = await addInTurn(client, 5);
     const isAscending = ids.every((id, index) => index === 0 || id > ids[index - 1]!);
     assert.ok(isAscending, `expected ascending ids, not ${ids.join()}`);
-  }),
-  decision('digits', 'int64 in a response: only digits, as 1, not 1.0 or 1e0', async (client) => {
+  },
+  'digits int64 in a response: only digits, as 1, not 1.0 or 1e0': async (client) => {
     const { response } = await client.add(REX);
     const [other] = /"(id|categoryId)"\s*:\s*-?[0-9]+[.eE][^,}]*/.exec(response.text) ?? [];
     assert.equal(other, undefined, 'an integer that is not digits');
-  }),
-  decision('error-members', 'an Error has three members', async (client) => {
+  },
+  'error-members an Error has three members': async (client) => {
     const members = Object.keys(fieldsOf(await client.post({}))).sort();
     assert.deepEqual(members, ['code', 'message', 'status'], 'the members of the Error');
-  }),
-  decision('removal', 'removal: until then Deprecation, Sunset and successor', async (client) => {
+  },
+  'removal removal: until then Deprecation, Sunset and successor': async (client) => {
     const { headers } = await client.get(`/pets/${(await client.add(REX)).id}`);
     assert.match(headers.get('Deprecation') ?? '', /^@[0-9]+$/, 'Deprecation');
     assert.equal(Date.parse(headers.get('Sunset') ?? ''), Date.UTC(2030, 11, 5), 'Sunset');
     assert.match(headers.get('Link') ?? '', /rel="?successor-version/, 'Link');
-  }),
-  decision('replay', 'Idempotency-Key: the same request twice adds one pet', async (client) => {
+  },
+  'replay Idempotency-Key: the same request twice adds one pet': async (client) => {
     const [first, second] = await postTwice(client, REX, REX);
     assertStatus(second, 201);
     assert.deepEqual(fieldsOf(second), fieldsOf(first), 'the pet of the second response');
-  }),
-];
+  },
+});
 
 // HTTP itself: authentication first, paths, methods, media types and header fields.
 
@@ -290,24 +288,19 @@ const CHUNKS = {
   },
 };
 
-const http: readonly Check[] = [
-  ...HTTP_REFUSALS.flatMap(refusal(onHttp)),
-  onHttp(
-    'scheme',
-    "The scheme's name is case-insensitive",
+const http = onHttp({
+  "scheme The scheme's name is case-insensitive": each(
     ['bearer', 'BEARER', 'bEaReR'],
     async (own, scheme) => {
       const Authorization = `${scheme} ${own.target.key}`;
       assertStatus(await own.send('GET', '/pets', { Authorization }), 200);
     },
   ),
-  onHttp('challenge', '401 carries WWW-Authenticate', async (client) => {
+  'challenge 401 carries WWW-Authenticate': async (client) => {
     const { headers } = await client.send('GET', '/pets', { Authorization: '' });
     assert.match(headers.get('WWW-Authenticate') ?? '', /^Bearer\b/i, 'WWW-Authenticate');
-  }),
-  onHttp(
-    'allow',
-    '405 and OPTIONS carry Allow',
+  },
+  'allow 405 and OPTIONS carry Allow': each(
     ALLOW,
     async (own, [method, path, status, expected]) => {
       const response = await own.send(method, path);
@@ -316,29 +309,29 @@ const http: readonly Check[] = [
       assert.equal(allow, expected, 'Allow');
     },
   ),
-  onHttp(
-    'head',
-    'HEAD wherever GET is',
-    ['/pets', '/pets?limit=1', '/pets/0'],
-    async (own, path) => {
-      const expected = (await own.get(path)).status;
-      // HEAD comes last, since the last request is the evidence.
-      const { status, text } = await own.head(path);
-      assert.deepEqual([status, text], [expected, ''], 'status and body');
-    },
-  ),
-  onHttp('chunked', 'A body may be sent in chunks', async (client) => {
+  'head HEAD wherever GET is': each(['/pets', '/pets?limit=1', '/pets/0'], async (own, path) => {
+    const expected = (await own.get(path)).status;
+    // HEAD comes last, since the last request is the evidence.
+    const { status, text } = await own.head(path);
+    assert.deepEqual([status, text], [expected, ''], 'status and body');
+  }),
+  'chunked A body may be sent in chunks': async (client) => {
     const type = { 'Content-Type': 'application/json' };
     assertStatus(await client.send('POST', '/pets', type, CHUNKS), 201);
-  }),
-  onHttp('location', '201 carries Location, which leads to the pet', async (client) => {
+  },
+  'location 201 carries Location, which leads to the pet': async (client) => {
     const { id, response } = await client.add(REX);
     const location = new URL(
       response.headers.get('Location') ?? '',
       `${client.target.baseUrl}/pets`,
     );
     assert.ok(location.pathname.endsWith(`/v1/pets/${id}`), 'expected a Location of the pet');
-  }),
-];
+  },
+});
 
-export const decisions: readonly Check[] = [...onPets, ...http];
+export const decisions: readonly Check[] = [
+  ...REFUSALS.flatMap(refusal(decision)),
+  ...onPets,
+  ...HTTP_REFUSALS.flatMap(refusal(onHttp)),
+  ...http,
+];

@@ -1,7 +1,7 @@
 /** Spec section 4: the three operations, and what it says about all of them. */
 
 import assert from 'node:assert/strict';
-import { demand, eachCase, NotObserved, type Check } from '../check.ts';
+import { demand, each, eachCase, NotObserved, type Check } from '../check.ts';
 import {
   assertAdds,
   assertBelowBase,
@@ -24,22 +24,22 @@ import {
 } from '../expect.ts';
 import { fieldsOf, idsOf, petsOf, type Exchange, type TestClient } from '../test-client.ts';
 
-const allEndpoints: readonly Check[] = [
-  demand('4/json', 'All endpoints return application/json', async (client) => {
+const allEndpoints = demand({
+  '4/json All endpoints return application/json': async (client) => {
     assertJsonType(await client.get('/pets'));
     const { id, response } = await client.add(client.newPet());
     assertJsonType(response);
     const found = await client.get(`/pets/${id}`);
     if (removalIn(found) !== 'to come') throw new NotObserved('getPet is removed');
     assertJsonType(found);
-  }),
+  },
 
-  demand('4/error-json', 'An Error is sent as application/json', async (client) => {
+  '4/error-json An Error is sent as application/json': async (client) => {
     assertJsonType(await client.post({}));
     assertJsonType(await client.send('GET', '/pets', { Authorization: '' }));
     assertJsonType(await client.get(`/pets/${LOST_ID}`));
-  }),
-];
+  },
+});
 
 // Spec section 4.1: GET /pets, listPets.
 
@@ -53,10 +53,8 @@ async function addByTurns(client: TestClient, rounds: number): Promise<void> {
 const NO_PAGES = 'the list has no Link to a next page';
 
 /** These run before any other check adds pets. */
-export const emptyLists: readonly Check[] = [
-  demand(
-    '4.1/empty',
-    'GET /pets is 200 and an empty list when no animal matches',
+export const emptyLists: readonly Check[] = demand({
+  '4.1/empty GET /pets is 200 and an empty list when no animal matches': each(
     ['', ...STATUSES.map((status) => `?status=${status}`)],
     async (own, query) => {
       const response = await own.get(`/pets${query}`);
@@ -64,29 +62,29 @@ export const emptyLists: readonly Check[] = [
       if (petsOf(response).length > 0) throw new NotObserved('there are pets of each status');
     },
   ),
-];
+});
 
 /** If there are at least `pets` pets, the list of the query has this length. */
-const LENGTHS: readonly [id: string, sentence: string, pets: number, string, length: number][] = [
-  ['4.1/limit', 'limit is the maximum number of animals to return', 8, '?limit=7', 7],
-  ['4.1/limit-minimum', 'limit has the minimum 1', 2, '?limit=1', 1],
-  ['4.1/limit-maximum', 'limit has the maximum 100', 101, '?limit=100', 100],
-  ['4.1/limit-default', 'limit has the default 20', 21, '', 20],
+const LENGTHS: readonly [title: string, pets: number, query: string, length: number][] = [
+  ['4.1/limit limit is the maximum number of animals to return', 8, '?limit=7', 7],
+  ['4.1/limit-minimum limit has the minimum 1', 2, '?limit=1', 1],
+  ['4.1/limit-maximum limit has the maximum 100', 101, '?limit=100', 100],
+  ['4.1/limit-default limit has the default 20', 21, '', 20],
 ];
 
-const lengths = LENGTHS.map(([id, sentence, pets, query, length]) =>
-  demand(id, sentence, async (client) => {
-    await client.havePets(pets);
-    await assertLength(client, query, length);
+const lengths = LENGTHS.flatMap(([title, pets, query, length]) =>
+  demand({
+    async [title](client) {
+      await client.havePets(pets);
+      await assertLength(client, query, length);
+    },
   }),
 );
 
-const listPets: readonly Check[] = [
-  demand('4.1/list', 'GET /pets is 200 and a list of animals', assertHasPets),
+const listPets = demand({
+  '4.1/list GET /pets is 200 and a list of animals': assertHasPets,
 
-  ...lengths,
-
-  demand('4.1/filter', 'status filters by availability status', STATUSES, async (own, status) => {
+  '4.1/filter status filters by availability status': each(STATUSES, async (own, status) => {
     await own.havePets(1, status);
     const response = await own.get(`/pets?status=${status}`);
     assertStatus(response, 200);
@@ -94,7 +92,7 @@ const listPets: readonly Check[] = [
     assert.notEqual(petsOf(response).length, 0, 'the number of pets in the list');
   }),
 
-  demand('4.1/filter-limit', 'limit counts the animals that pass the filter', async (client) => {
+  '4.1/filter-limit limit counts the animals that pass the filter': async (client) => {
     // A service that applies limit before the filter returns too few pets.
     await addByTurns(client, 3);
     await eachCase(client, STATUSES, async (own, status) => {
@@ -103,25 +101,23 @@ const listPets: readonly Check[] = [
         assertFiltered(petsOf(await own.get(`/pets${query}`)), status);
       }
     });
-  }),
+  },
 
-  demand(
-    '4.1/complete',
-    'A list that has room shows every animal that matches',
+  '4.1/complete A list that has room shows every animal that matches': each(
     [...STATUSES, undefined],
     assertLists,
   ),
 
-  demand('4.1/once', 'A list shows no animal twice, on no page', async (client) => {
+  '4.1/once A list shows no animal twice, on no page': async (client) => {
     await client.havePets(12);
     const ids: unknown[] = [];
     for await (const pets of pagesFrom(client, '/pets?limit=5', 20)) {
       ids.push(...pets.map(({ id }) => id));
       assertDifferent(ids);
     }
-  }),
+  },
 
-  demand('4.1/pages', 'Pages that follow one another miss no animal', async (client) => {
+  '4.1/pages Pages that follow one another miss no animal': async (client) => {
     await client.havePets(12);
     const expected = idsOf(await client.get('/pets?limit=100'));
     const pages: { ids: readonly unknown[]; exchange: Exchange | undefined }[] = [];
@@ -134,20 +130,16 @@ const listPets: readonly Check[] = [
     const page = pages[Math.floor(expected.indexOf(missing[0]) / 7)] ?? pages.at(-1);
     client.lastExchange = page?.exchange;
     assert.deepEqual(missing, [], 'the ids of a list of 100 that pages of 7 miss');
-  }),
+  },
 
-  demand(
-    '4.1/pages-address',
-    'A Link to the next page leads below the base address',
-    async (client) => {
-      await client.havePets(3);
-      const next = nextPage(client, await client.get('/pets?limit=2'));
-      if (next === undefined) throw new NotObserved(NO_PAGES);
-      assertBelowBase(client, next);
-    },
-  ),
+  '4.1/pages-address A Link to the next page leads below the base address': async (client) => {
+    await client.havePets(3);
+    const next = nextPage(client, await client.get('/pets?limit=2'));
+    if (next === undefined) throw new NotObserved(NO_PAGES);
+    assertBelowBase(client, next);
+  },
 
-  demand('4.1/pages-filter', 'Pages of a filtered list keep to the filter', async (client) => {
+  '4.1/pages-filter Pages of a filtered list keep to the filter': async (client) => {
     await addByTurns(client, 6);
     await eachCase(client, STATUSES, async (own, status) => {
       let pages = 0;
@@ -157,8 +149,8 @@ const listPets: readonly Check[] = [
       }
       if (pages <= 1) throw new NotObserved(NO_PAGES);
     });
-  }),
-];
+  },
+});
 
 // Spec section 4.2: POST /pets, createPet.
 
@@ -177,43 +169,37 @@ const UNREADABLE: readonly [what: string, body: string | Uint8Array][] = [
   ['invalid UTF-8', Buffer.from('{"name":"\xff\xc0","categoryId":1}', 'latin1')],
 ];
 
-const createPet: readonly Check[] = [
-  demand('4.2/created', 'POST /pets adds an animal: 201', async (client) => {
+const createPet = demand({
+  '4.2/created POST /pets adds an animal: 201': async (client) => {
     assertStatus(await client.post(client.newPet()), 201);
-  }),
+  },
 
-  demand('4.2/pet', 'The answer is the Pet, which includes the assigned id', (client) =>
+  '4.2/pet The answer is the Pet, which includes the assigned id': (client) =>
     assertAdds(client, 'available'),
-  ),
 
-  demand('4.2/body-required', 'The request body is required', async (client) => {
+  '4.2/body-required The request body is required': async (client) => {
     assertRefused(await client.send('POST', '/pets', JSON_TYPE));
-  }),
+  },
 
-  demand('4.2/any-order', 'Request body: NewPet as JSON, in any order', async (client) => {
+  '4.2/any-order Request body: NewPet as JSON, in any order': async (client) => {
     const { name, categoryId } = client.newPet();
     const fields = `"status" : "sold",\n"categoryId":\t${categoryId} , "n\\u0061me":"${name}"`;
     const { pet } = await client.add(`\r\n\t {${fields}\r} \n`);
     assertPet(pet, client.newPet({ status: 'sold' }));
-  }),
+  },
 
-  demand(
-    '4.2/charset',
-    'The Content-Type of a request may have a charset',
-    JSON_TYPES,
-    (own, type) => own.add(own.newPet(), { 'Content-Type': type }),
+  '4.2/charset The Content-Type of a request may have a charset': each(JSON_TYPES, (own, type) =>
+    own.add(own.newPet(), { 'Content-Type': type }),
   ),
 
-  demand('4.2/location', 'A Location leads below the base address', async (client) => {
+  '4.2/location A Location leads below the base address': async (client) => {
     const { response } = await client.add(client.newPet());
     const location = response.headers.get('Location');
     if (location === null) throw new NotObserved('the service sends no Location');
     assertBelowBase(client, new URL(location, `${client.target.baseUrl}/pets`));
-  }),
+  },
 
-  demand(
-    '4.2/unreadable',
-    'A body that cannot be read is refused without a failure',
+  '4.2/unreadable A body that cannot be read is refused without a failure': each(
     UNREADABLE,
     async (own, [, body]) => {
       const { status } = await own.post(body);
@@ -221,15 +207,15 @@ const createPet: readonly Check[] = [
     },
   ),
 
-  demand('4.2/missing', 'A body missing required fields is 400', MISSING, async (own, body) =>
+  '4.2/missing A body missing required fields is 400': each(MISSING, async (own, body) =>
     assertStatus(await own.post(body), 400),
   ),
 
-  demand('4.2/invalid', 'A body containing invalid values is 400', INVALID, async (own, change) => {
+  '4.2/invalid A body containing invalid values is 400': each(INVALID, async (own, change) => {
     assertStatus(await own.post(own.newPet(change)), 400);
   }),
 
-  demand('4.2/not-added', 'A refused animal is not added', async (client) => {
+  '4.2/not-added A refused animal is not added': async (client) => {
     const name = `Conformance refused ${Date.now()}-${Math.random()}`;
     const before = await client.add(client.newPet());
     await client.post({ name, status: 'pending' });
@@ -251,8 +237,8 @@ const createPet: readonly Check[] = [
       assert.ok(!isAdded, `expected no refused pet, but it is pet ${id}`);
     }
     if (!isObserved && !isNear) throw new NotObserved('there are more pets than a list shows');
-  }),
-];
+  },
+});
 
 // Spec section 4.3: GET /pets/{petId}, getPet, deprecated.
 
@@ -262,10 +248,8 @@ const NO_IDS = ['abc', '1.5', '-', 'null', '9223372036854775808', '9'.repeat(40)
 /** Text that a lenient conversion ignores after the digits. */
 const TAILS = ['abc', 'x', '.5', ',1', '%20x', 'e'];
 
-const getPet: readonly Check[] = [
-  demand(
-    '4.3/found',
-    'GET /pets/{petId} is 200 and the Pet when the animal is found',
+const getPet = demand({
+  '4.3/found GET /pets/{petId} is 200 and the Pet when the animal is found': each(
     [undefined, ...STATUSES],
     async (own, status) => {
       const { id, pet } = await own.add(own.newPet({ status }));
@@ -277,25 +261,21 @@ const getPet: readonly Check[] = [
     },
   ),
 
-  demand(
-    '4.3/not-found',
-    'It is 404 when the animal cannot be found',
+  '4.3/not-found It is 404 when the animal cannot be found': each(
     [LOST_ID, 2n ** 62n + 1n, 2n ** 61n + 3n],
     async (own, petId) => {
       assertGetPetStatus(await own.get(`/pets/${petId}`), 404);
     },
   ),
 
-  demand(
-    '4.3/no-id',
-    'A petId that is not an int64 is refused without a failure',
+  '4.3/no-id A petId that is not an int64 is refused without a failure': each(
     NO_IDS,
     async (own, petId) => {
       assertRefused(await own.get(`/pets/${petId}`));
     },
   ),
 
-  demand('4.3/whole-id', 'A petId that only begins with an id is not that id', async (client) => {
+  '4.3/whole-id A petId that only begins with an id is not that id': async (client) => {
     const { id } = await client.add(client.newPet());
     const found = await client.get(`/pets/${id}`);
     if (found.status !== 200) throw new NotObserved('the pet cannot be got by its id');
@@ -303,14 +283,18 @@ const getPet: readonly Check[] = [
       const { status } = await own.get(`/pets/${id}${tail}`);
       assert.notEqual(status, 200, 'the status');
     });
-  }),
+  },
 
-  demand(
-    '4.3/replacement',
-    'The replacement is GET /pets with the status filter',
+  '4.3/replacement The replacement is GET /pets with the status filter': each(
     STATUSES,
     assertLists,
   ),
-];
+});
 
-export const endpoints: readonly Check[] = [...allEndpoints, ...listPets, ...createPet, ...getPet];
+export const endpoints: readonly Check[] = [
+  ...allEndpoints,
+  ...lengths,
+  ...listPets,
+  ...createPet,
+  ...getPet,
+];

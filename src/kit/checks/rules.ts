@@ -1,7 +1,7 @@
 /** Spec sections 5 to 9: authentication, errors, limits and versioning. */
 
 import assert from 'node:assert/strict';
-import { demand, eachCase, NotObserved, type Check } from '../check.ts';
+import { demand, each, eachCase, NotObserved, type Check } from '../check.ts';
 import {
   assertErrorObject,
   assertGetPetStatus,
@@ -62,42 +62,35 @@ function inOtherCase(key: string): string {
   });
 }
 
-const authentication: readonly Check[] = [
-  ...OPERATIONS.map(([section, operation, send]) => {
-    const sentence = `${operation} is 401 when the credential is missing or invalid`;
-    return demand(
-      `${section}/unauthorized`,
-      sentence,
-      ['', 'Bearer no'],
-      async (own, Authorization) => {
-        assertUnauthorized(await send(own, { Authorization }), section);
-      },
-    );
-  }),
+const unauthorized = OPERATIONS.flatMap(([section, operation, send]) => {
+  const title = `${section}/unauthorized ${operation} is 401 when the credential is missing or invalid`;
+  return demand({
+    [title]: each(['', 'Bearer no'], async (own, Authorization) => {
+      assertUnauthorized(await send(own, { Authorization }), section);
+    }),
+  });
+});
 
-  demand('5/required', 'Every operation requires a bearer credential', (client) =>
-    assertInvalid(client, ''),
-  ),
+const authentication = demand({
+  '5/required Every operation requires a bearer credential': (client) => assertInvalid(client, ''),
 
-  demand(
-    '5/form',
-    'The key is passed in the form Authorization: Bearer <API_KEY>',
+  '5/form The key is passed in the form Authorization: Bearer <API_KEY>': each(
     OPERATIONS,
     async (own, [, operation, send]) => {
       assert.notEqual((await send(own)).status, 401, `${operation} with the key: the status`);
     },
   ),
 
-  demand('5/invalid', 'An invalid credential is 401', WRONG, (own, [, of]) =>
+  '5/invalid An invalid credential is 401': each(WRONG, (own, [, of]) =>
     assertInvalid(own, of(own.target.key)),
   ),
 
-  demand('5/key-case', 'The key in another case is an invalid credential', async (client) => {
+  '5/key-case The key in another case is an invalid credential': async (client) => {
     const other = inOtherCase(client.target.key);
     if (other === client.target.key) throw new NotObserved('the key has no letters');
     await assertInvalid(client, `Bearer ${other}`);
-  }),
-];
+  },
+});
 
 // Section 7: errors.
 
@@ -112,8 +105,10 @@ const LISTED: readonly [what: string, status: number, send: Send][] = [
   ['a missing pet', 404, (to) => to.get(`/pets/${LOST_ID}`)],
 ];
 
+type Request = readonly [what: string, send: Send];
+
 /** Errors that the specification does not list. If a service has them, each is an Error object. */
-const NOT_LISTED: readonly [what: string, send: Send][] = [
+const NOT_LISTED: readonly Request[] = [
   ['limit=0', (to) => to.get('/pets?limit=0')],
   ['limit=x', (to) => to.get('/pets?limit=x')],
   ['status=lost', (to) => to.get('/pets?status=lost')],
@@ -122,114 +117,94 @@ const NOT_LISTED: readonly [what: string, send: Send][] = [
 ];
 
 /** Frameworks respond to these with a page of their own. */
-const ELSEWHERE: readonly [what: string, send: Send][] = [
+const ELSEWHERE: readonly Request[] = [
   ['GET /nothing', (to) => to.get('/nothing')],
   ['PUT /pets', (to) => to.send('PUT', '/pets')],
   ['PATCH /pets', (to) => to.send('PATCH', '/pets')],
 ];
 
-const OTHERS = [
-  ['7/error-not-listed', 'of an error that is not listed', NOT_LISTED],
-  ['7/error-elsewhere', 'of an unknown path or method', ELSEWHERE],
-] as const;
+const assertErrorIfAny = async (own: TestClient, [, send]: Request): Promise<void> => {
+  const response = await send(own);
+  if (response.status < 400) throw new NotObserved('the service has no such errors');
+  assertErrorObject(response);
+};
 
-const errors: readonly Check[] = [
-  demand(
-    '7/status',
-    'Each condition has its HTTP status',
-    LISTED,
-    async (own, [, status, send]) => {
-      const response = await send(own);
-      if (status === 400) assertStatus(response, status);
-      else assertGetPetStatus(response, status);
-    },
-  ),
+const errors = demand({
+  '7/status Each condition has its HTTP status': each(LISTED, async (own, [, status, send]) => {
+    const response = await send(own);
+    if (status === 400) assertStatus(response, status);
+    else assertGetPetStatus(response, status);
+  }),
 
-  demand(
-    '7/error',
-    'Every error response body is an Error object',
-    LISTED,
-    async (own, [, , send]) => {
-      const response = await send(own);
-      // The check 7/status asserts the status.
-      if (response.status >= 400) assertErrorObject(response);
-    },
-  ),
-
-  ...OTHERS.map(([id, what, cases]) =>
-    demand(
-      id,
-      `Every error response body is an Error object, even ${what}`,
-      cases,
-      async (own, [, send]) => {
-        const response = await send(own);
-        if (response.status < 400) throw new NotObserved('the service has no such errors');
-        assertErrorObject(response);
-      },
-    ),
-  ),
-];
+  '7/error Every error response body is an Error object': each(LISTED, async (own, [, , send]) => {
+    const response = await send(own);
+    // The check 7/status asserts the status.
+    if (response.status >= 400) assertErrorObject(response);
+  }),
+  '7/error-not-listed Every error response body is an Error object, even of an error that is not listed':
+    each(NOT_LISTED, assertErrorIfAny),
+  '7/error-elsewhere Every error response body is an Error object, even of an unknown path or method':
+    each(ELSEWHERE, assertErrorIfAny),
+});
 
 // Section 8: limits.
 
 const OUTSIDE = ['101', '1000', '2147483648', '18446744073709551617', '0', '-1', '', 'all', '1e9'];
 
-const limits: readonly Check[] = [
-  demand('8/limit', 'limit is from 1 to 100', async (client) => {
+const limits = demand({
+  '8/limit limit is from 1 to 100': async (client) => {
     await client.havePets(101);
     await eachCase(client, [1, 2, 19, 21, 99, 100], (own, limit) =>
       assertLength(own, `?limit=${limit}`, limit),
     );
-  }),
+  },
 
-  demand('8/default', 'The default of limit is 20', STATUSES, async (own, status) => {
+  '8/default The default of limit is 20': each(STATUSES, async (own, status) => {
     await own.havePets(21, status);
     await assertLength(own, `?status=${status}`, 20);
   }),
 
-  demand(
-    '8/never-more',
-    'A list never has more than 100 animals, whatever is asked',
-    async (client) => {
-      await client.havePets(101);
-      await eachCase(client, OUTSIDE, async (own, limit) => {
-        const response = await own.get(`/pets?limit=${limit}`);
-        // The specification does not say if the limit is refused or changed.
-        if (isRefused(response.status)) return;
-        const { length } = petsOf(response);
-        assert.ok(length <= LONGEST_LIST, `expected at most 100 pets, not ${length}`);
-      });
-    },
-  ),
-];
+  '8/never-more A list never has more than 100 animals, whatever is asked': async (client) => {
+    await client.havePets(101);
+    await eachCase(client, OUTSIDE, async (own, limit) => {
+      const response = await own.get(`/pets?limit=${limit}`);
+      // The specification does not say if the limit is refused or changed.
+      if (isRefused(response.status)) return;
+      const { length } = petsOf(response);
+      assert.ok(length <= LONGEST_LIST, `expected at most 100 pets, not ${length}`);
+    });
+  },
+});
 
 // Section 9: versioning.
 
-const versioning: readonly Check[] = [
-  demand(
-    '9/base-address',
-    'The version is carried in the base address path as the segment /v1',
-    async (client) => {
-      assert.match(client.target.baseUrl, /\/v1$/, 'the base address');
-      assertStatus(await client.get('/pets'), 200);
-    },
-  ),
+const versioning = demand({
+  '9/base-address The version is carried in the base address path as the segment /v1': async (
+    client,
+  ) => {
+    assert.match(client.target.baseUrl, /\/v1$/, 'the base address');
+    assertStatus(await client.get('/pets'), 200);
+  },
 
-  demand(
-    '9/until-removal',
-    'GET /pets/{petId} continues to respond until 5 December 2030',
-    async (client) => {
-      const response = await client.get(`/pets/${(await client.add(client.newPet())).id}`);
-      if (removalIn(response) !== 'to come') throw new NotObserved('that day is past');
-      assertStatus(response, 200);
-    },
-  ),
+  '9/until-removal GET /pets/{petId} continues to respond until 5 December 2030': async (
+    client,
+  ) => {
+    const response = await client.get(`/pets/${(await client.add(client.newPet())).id}`);
+    if (removalIn(response) !== 'to come') throw new NotObserved('that day is past');
+    assertStatus(response, 200);
+  },
 
-  demand('9/removal', 'GET /pets/{petId} is removed on 5 December 2030', async (client) => {
+  '9/removal GET /pets/{petId} is removed on 5 December 2030': async (client) => {
     const response = await client.get(`/pets/${(await client.add(client.newPet())).id}`);
     if (removalIn(response) !== 'past') throw new NotObserved('that day is to come');
     assertRefused(response);
-  }),
-];
+  },
+});
 
-export const rules: readonly Check[] = [...authentication, ...errors, ...limits, ...versioning];
+export const rules: readonly Check[] = [
+  ...unauthorized,
+  ...authentication,
+  ...errors,
+  ...limits,
+  ...versioning,
+];
