@@ -65,46 +65,39 @@ export class Differences extends Error {
   }
 }
 
-/** Returns the function of a check with cases. */
+/**
+ * Returns the function of a check with cases. It calls `run` for every case, with a new client each,
+ * up to `atOnce` cases at the same time, so that a difference in one case does not hide the next.
+ * Stops if a request gets no response. Rejects with Differences, or with NotObserved if all cases do.
+ */
 export function each<T>(
   cases: readonly T[],
   run: (own: TestClient, item: T) => Promise<unknown>,
-  atOnce?: number,
-): Check['run'] {
-  return (client) => eachCase(client, cases, run, atOnce);
-}
-
-/**
- * Calls `run` for every case, with a new client each, up to `atOnce` cases at the same time. Stops
- * if a request gets no response. Rejects with Differences, or with NotObserved if all cases do.
- */
-export async function eachCase<T>(
-  client: TestClient,
-  cases: readonly T[],
-  run: (own: TestClient, item: T) => Promise<unknown>,
   atOnce = 1,
-): Promise<void> {
-  const differences: Difference[] = [];
-  const unobserved: NotObserved[] = [];
-  const runOne = async (item: T): Promise<readonly Difference[]> => {
-    const own = new TestClient(client.target);
-    try {
-      await run(own, item);
-    } catch (error) {
-      if (!(error instanceof NotObserved)) {
-        return [{ about: nameOf(item), error, exchange: own.lastExchange }];
+): Check['run'] {
+  return async ({ target }) => {
+    const differences: Difference[] = [];
+    const unobserved: NotObserved[] = [];
+    const runOne = async (item: T): Promise<readonly Difference[]> => {
+      const own = new TestClient(target);
+      try {
+        await run(own, item);
+      } catch (error) {
+        if (!(error instanceof NotObserved)) {
+          return [{ about: nameOf(item), error, exchange: own.lastExchange }];
+        }
+        unobserved.push(error);
       }
-      unobserved.push(error);
+      return [];
+    };
+    for (let start = 0; start < cases.length; start += atOnce) {
+      const found = await Promise.all(cases.slice(start, start + atOnce).map(runOne));
+      differences.push(...found.flat());
+      if (differences.some(({ error }) => error instanceof NoResponse)) break;
     }
-    return [];
+    if (differences.length > 0) throw new Differences(differences);
+    if (unobserved.length === cases.length && unobserved[0] !== undefined) throw unobserved[0];
   };
-  for (let start = 0; start < cases.length; start += atOnce) {
-    const found = await Promise.all(cases.slice(start, start + atOnce).map(runOne));
-    differences.push(...found.flat());
-    if (differences.some(({ error }) => error instanceof NoResponse)) break;
-  }
-  if (differences.length > 0) throw new Differences(differences);
-  if (unobserved.length === cases.length && unobserved[0] !== undefined) throw unobserved[0];
 }
 
 /** A case that is an array is named after its first element. */

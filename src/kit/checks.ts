@@ -2,12 +2,9 @@
 
 import { LEVELS, type Check, type Level } from './check.ts';
 import { decisions } from './checks/decisions.ts';
-import { emptyLists, endpoints } from './checks/endpoints.ts';
-import { resources } from './checks/resources.ts';
-import { rules } from './checks/rules.ts';
+import { demands } from './checks/interface.ts';
 
-/** `emptyLists` is first, since an empty list can be seen only before another check adds a pet. */
-export const CHECKS: readonly Check[] = [emptyLists, resources, endpoints, rules, decisions].flat();
+export const CHECKS: readonly Check[] = [...demands, ...decisions];
 
 /** Returns the checks of a level and those before it. `only` selects by id, or its first part. */
 export function checksOf(level: Level, only: readonly string[] = []): readonly Check[] {

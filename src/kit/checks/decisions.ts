@@ -7,15 +7,7 @@
  */
 
 import assert from 'node:assert/strict';
-import {
-  decision,
-  each,
-  eachCase,
-  NotObserved,
-  onHttp,
-  type Check,
-  type Declare,
-} from '../check.ts';
+import { decision, each, NotObserved, onHttp, type Check, type Declare } from '../check.ts';
 import {
   addInTurn,
   assertErrorObject,
@@ -30,8 +22,7 @@ type Send = (client: TestClient, item: string) => Promise<ServiceResponse>;
 
 /** A decision about refused requests, by its status and its code. */
 type Refusal = readonly [
-  name: string,
-  sentence: string,
+  title: string,
   status: number,
   code: string,
   cases: readonly string[],
@@ -43,7 +34,7 @@ const AT_ONCE = 16;
 /** Returns two checks of a refusal, so that a different code does not hide a wrong status. */
 const refusal =
   (declare: Declare) =>
-  ([name, sentence, status, code, cases, send]: Refusal): readonly Check[] => {
+  ([title, status, code, cases, send]: Refusal): readonly Check[] => {
     const hasStatus = async (own: TestClient, item: string): Promise<void> => {
       const response = await send(own, item);
       assertStatus(response, status);
@@ -57,8 +48,8 @@ const refusal =
       assert.equal(fieldsOf(response)['code'], code, 'the code');
     };
     return declare({
-      [`${name} ${sentence}: ${status}`]: each(cases, hasStatus, AT_ONCE),
-      [`${name}-code ${sentence}: ${code}`]: each(cases, hasCode, AT_ONCE),
+      [`${title}: ${status}`]: each(cases, hasStatus, AT_ONCE),
+      [`${title.replace(' ', '-code ')}: ${code}`]: each(cases, hasCode, AT_ONCE),
     });
   };
 
@@ -122,21 +113,20 @@ async function postTwice(
 const OTHER_PETS = [REX.replace('Rex', 'Mia'), REX.replace(':1}', ':2}')];
 
 const REFUSALS: readonly Refusal[] = [
-  ['limit', 'limit invalid or given twice', 400, 'invalid_parameter', NO_LIMIT, getQuery],
-  ['status', 'status unknown or given twice', 400, 'invalid_parameter', NO_FILTER, getQuery],
-  ['pet-id', 'petId that is not an int64', 404, 'not_found', NO_PET_ID, getPet],
-  ['not-provided', 'GET /store/orders and the like', 404, 'unknown_path', NOT_PROVIDED, get],
-  ['no-json', 'A body that is not one JSON text', 400, 'invalid_json', NO_JSON, post],
-  ['no-utf8', 'A body that is not UTF-8', 400, 'invalid_json', NO_UTF8, postBytes],
+  ['limit limit invalid or given twice', 400, 'invalid_parameter', NO_LIMIT, getQuery],
+  ['status status unknown or given twice', 400, 'invalid_parameter', NO_FILTER, getQuery],
+  ['pet-id petId that is not an int64', 404, 'not_found', NO_PET_ID, getPet],
+  ['not-provided GET /store/orders and the like', 404, 'unknown_path', NOT_PROVIDED, get],
+  ['no-json A body that is not one JSON text', 400, 'invalid_json', NO_JSON, post],
+  ['no-utf8 A body that is not UTF-8', 400, 'invalid_json', NO_UTF8, postBytes],
   [
-    'key-reused',
-    'An Idempotency-Key with another pet',
+    'key-reused An Idempotency-Key with another pet',
     422,
     'idempotency_key_reused',
     OTHER_PETS,
     postAgain,
   ],
-  ['no-pet', 'JSON that is not a NewPet, numbers exact', 400, 'invalid_body', NO_PET, post],
+  ['no-pet JSON that is not a NewPet, numbers exact', 400, 'invalid_body', NO_PET, post],
 ];
 
 /** Names as JSON strings. */
@@ -173,9 +163,9 @@ const onPets = decision({
     await client.havePets(3);
     const expected = idsOf(await client.get('/pets'));
     const queries = ['x=1', 'Limit=0', 'limit[]=0', 'status[]=x', '=', '&&', '%20limit=0'];
-    await eachCase(client, queries, async (own, query) => {
+    await each(queries, async (own, query) => {
       assert.deepEqual(idsOf(await own.get(`/pets?${query}`)), expected, 'the ids in the list');
-    });
+    })(client);
   },
 
   'order order of the list: ascending id': async (client) => {
@@ -267,11 +257,11 @@ const sendMethod: Send = (client, method) => client.send(method, '/pets');
 const postAs: Send = (client, type) => client.post(REX, { 'Content-Type': type });
 
 const HTTP_REFUSALS: readonly Refusal[] = [
-  ['no-key-first', 'Authentication comes first', 401, 'unauthorized', WITHOUT_KEY, sendLine],
-  ['paths', 'A path that does not match exactly', 404, 'unknown_path', PATHS, get],
-  ['broken-encoding', 'Broken percent-encoding', 400, 'malformed_request', BROKEN, get],
-  ['method', 'Another method', 405, 'method_not_allowed', METHODS, sendMethod],
-  ['other-type', 'Another Content-Type', 415, 'unsupported_media_type', TYPES, postAs],
+  ['no-key-first Authentication comes first', 401, 'unauthorized', WITHOUT_KEY, sendLine],
+  ['paths A path that does not match exactly', 404, 'unknown_path', PATHS, get],
+  ['broken-encoding Broken percent-encoding', 400, 'malformed_request', BROKEN, get],
+  ['method Another method', 405, 'method_not_allowed', METHODS, sendMethod],
+  ['other-type Another Content-Type', 415, 'unsupported_media_type', TYPES, postAs],
 ];
 
 const ALLOW: readonly [method: string, path: string, status: number, allow: string][] = [
