@@ -134,9 +134,7 @@ const fields = demand({
   '2/status-optional NewPet: status is not required': (client) => assertAdds(client),
   '2/pet-fields Pet: all fields of NewPet plus id': (client) => assertAdds(client, 'sold'),
 
-  '2/id-unique Pet: id is a unique identifier assigned by the service on creation': async (
-    client,
-  ) => {
+  async '2/id-unique Pet: id is a unique identifier assigned by the service on creation'(client) {
     assertDifferent(await addInTurn(client, 5));
   },
 
@@ -167,9 +165,9 @@ const fields = demand({
 
   '2/pets-array Pets: a JSON array of Pet objects': assertHasPets,
 
-  '2/error-fields Error: code and message, and status, which is that of the response': async (
+  async '2/error-fields Error: code and message, and status, which is that of the response'(
     client,
-  ) => {
+  ) {
     assertErrorObject(await client.post({}));
     assertErrorObject(await client.send('GET', '/pets', { Authorization: '' }));
   },
@@ -606,16 +604,14 @@ const limits = demand({
 // Section 9: versioning.
 
 const versioning = demand({
-  '9/base-address The version is carried in the base address path as the segment /v1': async (
+  async '9/base-address The version is carried in the base address path as the segment /v1'(
     client,
-  ) => {
+  ) {
     assert.match(client.target.baseUrl, /\/v1$/, 'the base address');
     assertStatus(await client.get('/pets'), 200);
   },
 
-  '9/until-removal GET /pets/{petId} continues to respond until 5 December 2030': async (
-    client,
-  ) => {
+  async '9/until-removal GET /pets/{petId} continues to respond until 5 December 2030'(client) {
     const response = await client.get(`/pets/${(await client.add(client.newPet())).id}`);
     if (removalIn(response) !== 'to come') throw new NotObserved('that day is past');
     assertStatus(response, 200);
