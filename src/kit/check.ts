@@ -68,8 +68,8 @@ export class Differences extends Error {
 /**
  * Returns the function of a check with cases. It calls `run` for every case, so that a difference
  * in one case does not hide the next one: with a new client each, up to `atOnce` cases at the same
- * time. It stops if a request gets no response. Rejects with Differences, or with NotObserved if all
- * cases do.
+ * time. It stops if a request gets no response. Rejects with Differences, or with NotObserved if
+ * all cases do.
  */
 export function each<T>(
   cases: readonly T[],
