@@ -220,8 +220,12 @@ test('The table of traceability has every sentence of the interface, and a check
     const path = paths.find((name) => name.endsWith(`/${file}`));
     const text = path === undefined ? '' : readText(path);
     // A check from a table of cases is found by its id, or by the end of its id.
-    const id = idOf.get(sentence) ?? sentence;
-    const names = [`'${sentence}'`, `"${sentence}"`, `'${id}'`, `/${id.split('/')[1]}\``];
+    const id = idOf.get(sentence) ?? '';
+    const titles = [sentence, `${id} ${sentence}`, id].flatMap((title) => [
+      `'${title}'`,
+      `"${title}"`,
+    ]);
+    const names = [...titles, `}/${id.split('/')[1]} `];
     const isThere = names.some((name) => text.includes(name));
     assert.ok(isThere, `Not in ${file}: ${sentence}`);
   }

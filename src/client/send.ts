@@ -11,7 +11,6 @@
 import { cut } from '../base/quote.ts';
 import { errorFrom, type ServiceResponse } from './responses.ts';
 import { PetStoreError } from './pet-store-error.ts';
-import { retryDelayMs, wait } from './retry-delay.ts';
 
 export interface PetStoreRequest {
   readonly operation: 'listPets' | 'createPet' | 'getPet' | 'metrics';
@@ -181,4 +180,47 @@ function describe({ operation, url }: PetStoreRequest): string {
 function effect({ body }: PetStoreRequest, mayBeSent: boolean): string {
   if (body === undefined) return '';
   return mayBeSent ? '; whether the pet was added is not known' : '; no pet was added';
+}
+
+/** With a longer Retry-After the client does not retry: the caller gets the failure immediately. */
+const MAX_RETRY_AFTER_MS = 30_000;
+
+/**
+ * Returns the wait before a retry in milliseconds, or undefined if Retry-After is too long: an
+ * exponential backoff with jitter after what the service requests with Retry-After (RFC 9110,
+ * section 10.2.3). `attempt` counts from 0.
+ */
+function retryDelayMs(attempt: number, retryAfter: string | null): number | undefined {
+  const askedMs = retryAfter === null ? 0 : readRetryAfter(retryAfter);
+  if (askedMs > MAX_RETRY_AFTER_MS) return undefined;
+  const backoffMs = Math.min(MAX_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** attempt);
+  // Half of the backoff is random, so that clients that failed together do not retry together.
+  return Math.round(askedMs + backoffMs * (0.5 + Math.random() / 2));
+}
+
+const FIRST_BACKOFF_MS = 200;
+const MAX_BACKOFF_MS = 5000;
+
+/** Reads seconds or an HTTP date. Returns milliseconds, 0 for any other text. */
+function readRetryAfter(field: string): number {
+  if (/^[0-9]+$/.test(field)) return Number(field) * 1000;
+  // Date.parse accepts nearly anything, even '-1', so only HTTP dates are passed to it.
+  const date = /^[A-Z][a-z]+, [-\w: ]+ GMT$/.test(field) ? Date.parse(field) : NaN;
+  return Number.isNaN(date) ? 0 : Math.max(0, date - Date.now());
+}
+
+/**
+ * Resolves after `ms`. Rejects with the reason of `signal` if that is aborted. The listener is not
+ * removed, because each call has a new signal.
+ */
+function wait(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    signal.throwIfAborted();
+    const timer = setTimeout(resolve, ms);
+    const stop = (): void => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    };
+    signal.addEventListener('abort', stop, { once: true });
+  });
 }

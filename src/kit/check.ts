@@ -6,7 +6,9 @@
  * project on what the specification leaves open. A service that decides otherwise may be as valid.
  */
 
-import type { TestClient } from './test-client.ts';
+import { stringifyExactJson } from '../base/exact-json.ts';
+import { cut } from './shown.ts';
+import { NoResponse, TestClient, type Exchange } from './test-client.ts';
 
 /** The version of the specification (spec section 9). */
 export const INTERFACE_VERSION = '1.0.0';
@@ -24,10 +26,15 @@ export interface Check {
   run(client: TestClient): Promise<unknown>;
 }
 
-export type Declare = (name: string, sentence: string, run: Check['run']) => Check;
+/** Declares checks by their titles: the id and the sentence. */
+export type Declare = (runs: Readonly<Record<string, Check['run']>>) => readonly Check[];
 
 function declareOf(level: Level, prefix: string): Declare {
-  return (name, sentence, run) => ({ id: prefix + name, level, sentence, run });
+  return (runs) =>
+    Object.entries(runs).map(([title, run]) => {
+      const [name = ''] = title.split(' ', 1);
+      return { id: prefix + name, level, sentence: title.slice(name.length + 1), run };
+    });
 }
 
 export const demand: Declare = declareOf('interface', '');
@@ -38,3 +45,67 @@ export const onHttp: Declare = declareOf('http', 'http/');
 export class NotObserved extends Error {
   override readonly name: string = 'NotObserved';
 }
+
+/** What differed in one case. */
+export interface Difference {
+  /** The name of the case; empty for a check without cases. */
+  readonly about: string;
+  readonly error: unknown;
+  readonly exchange: Exchange | undefined;
+}
+
+/** All differences of one check. */
+export class Differences extends Error {
+  override readonly name: string = 'Differences';
+  readonly all: readonly Difference[];
+
+  constructor(all: readonly Difference[]) {
+    super(`${all.length} differences`);
+    this.all = all;
+  }
+}
+
+/**
+ * Returns the function of a check with cases. It calls `run` for every case, so that a difference
+ * in one case does not hide the next one: with a new client each, up to `atOnce` cases at the same
+ * time. It stops if a request gets no response. Rejects with Differences, or with NotObserved if
+ * all cases do.
+ */
+export function each<T>(
+  cases: readonly T[],
+  run: (own: TestClient, item: T) => Promise<unknown>,
+  atOnce = 1,
+): Check['run'] {
+  return async ({ target }) => {
+    const differences: Difference[] = [];
+    const unobserved: NotObserved[] = [];
+    const runOne = async (item: T): Promise<readonly Difference[]> => {
+      const own = new TestClient(target);
+      try {
+        await run(own, item);
+      } catch (error) {
+        if (!(error instanceof NotObserved)) {
+          return [{ about: nameOf(item), error, exchange: own.lastExchange }];
+        }
+        unobserved.push(error);
+      }
+      return [];
+    };
+    for (let start = 0; start < cases.length; start += atOnce) {
+      const found = await Promise.all(cases.slice(start, start + atOnce).map(runOne));
+      differences.push(...found.flat());
+      if (differences.some(({ error }) => error instanceof NoResponse)) break;
+    }
+    if (differences.length > 0) throw new Differences(differences);
+    if (unobserved.length === cases.length && unobserved[0] !== undefined) throw unobserved[0];
+  };
+}
+
+/** A case that is an array is named after its first element. */
+function nameOf(item: unknown): string {
+  const name: unknown = Array.isArray(item) ? item[0] : item;
+  const text = typeof name === 'object' ? stringifyExactJson(name) : String(name);
+  return text === '' ? 'none' : cut(text.replaceAll('\n', ' '), LONGEST_NAME);
+}
+
+const LONGEST_NAME = 50;

@@ -107,9 +107,6 @@ async function runChecks({ checks, output, ...options }: Settings, print: Print)
   return run.outcomes.some(({ kind }) => kind === 'fail') ? 1 : 0;
 }
 
-/** The variable with the options of a command that runs the suite, as a JSON object. */
-const OPTIONS_VARIABLE = 'CONFORMANCE_OPTIONS';
-
 /** Runs the suite in another process. It prints the report, too, if the reporter has a file. */
 async function runSuite(
   { reporter, output }: Settings,
@@ -120,7 +117,11 @@ async function runSuite(
   const suite = fileURLToPath(import.meta.url.replace(/command(\.[jt]s)$/, 'suite$1'));
   const destination = output || 'stdout';
   const args = [`--test-reporter=${reporter}`, `--test-reporter-destination=${destination}`, suite];
-  const suiteEnv = { ...env, [OPTIONS_VARIABLE]: JSON.stringify(Object.fromEntries(given)) };
+  const options = Array.from(given, ([name, text]) => [
+    variableOf(name),
+    name === 'strict' ? 'true' : text,
+  ]);
+  const suiteEnv = { ...env, ...Object.fromEntries(options) };
   const child = spawn(process.execPath, args, { env: suiteEnv, stdio: 'inherit' });
   const [code] = (await once(child, 'close')) as [number | null];
   // Node has codes of its own, for example 7 for an unknown reporter.
@@ -142,9 +143,8 @@ export interface Settings extends RunOptions {
 
 /** Reads the settings of the suite. Throws an Error with all that is wrong. */
 export function readSuiteSettings(env: Environment): Settings {
-  const given = JSON.parse(env[OPTIONS_VARIABLE] ?? '{}') as Readonly<Record<string, string>>;
   const mistakes: string[] = [];
-  const settings = readSettings(withVariables(new Map(Object.entries(given)), env), mistakes);
+  const settings = readSettings(withVariables(new Map(), env), mistakes);
   if (mistakes.length > 0) throw new Error(mistakes.join('\n'));
   return settings;
 }
@@ -152,10 +152,14 @@ export function readSuiteSettings(env: Environment): Settings {
 /** Adds the options that only the environment has. */
 function withVariables(given: Given, env: Environment): Given {
   const others = ['url', ...OPTIONS.map(([name]) => name)].map((name) => {
-    const words = { key: 'api-key', header: 'headers' }[name] ?? name;
-    return [name, env[`CONFORMANCE_${words.replaceAll('-', '_').toUpperCase()}`] ?? ''] as const;
+    return [name, env[variableOf(name)] ?? ''] as const;
   });
   return new Map([...others.filter(([, text]) => text !== ''), ...given]);
+}
+
+function variableOf(option: string): string {
+  const words = { key: 'api-key', header: 'headers' }[option] ?? option;
+  return `CONFORMANCE_${words.replaceAll('-', '_').toUpperCase()}`;
 }
 
 /** Reads all settings, and adds what is wrong with them to the mistakes. */

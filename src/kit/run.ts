@@ -9,8 +9,14 @@ import { AssertionError } from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import { VERSION } from '../base/version.ts';
-import { INTERFACE_VERSION, NotObserved, type Check } from './check.ts';
-import { Differences, type Difference } from './each-case.ts';
+import {
+  Differences,
+  INTERFACE_VERSION,
+  NotObserved,
+  type Check,
+  type Difference,
+} from './check.ts';
+
 import { cut, plainText } from './shown.ts';
 import { NoResponse, TestClient, type Exchange, type Target } from './test-client.ts';
 

@@ -193,8 +193,7 @@ describe('The Link to the next page:', () => {
       const expected = { code: 'invalid_answer', message: /not below http:/ };
       await assert.rejects(pets.next(), expected);
       assert.equal(sent.length, 1);
-      const absolute = URL.canParse(target) ? target : new URL(target, BASE_URL).href;
-      for (const page of [target, absolute]) {
+      for (const page of [target, new URL(target, BASE_URL).href]) {
         await assert.rejects(client.listPets(page), TypeError);
         await assert.rejects(client.allPets(page).next(), TypeError);
       }

@@ -96,7 +96,6 @@ for (const [what, step, code, retried] of RETRIED) {
 
 test('With `true` the client makes a new key for each call, and keeps it for the retries', async () => {
   const { client, sent } = scripted([breaks, CREATED, breaks, CREATED]);
-  mock.method(crypto, 'randomUUID', () => assert.fail('A page without TLS does not have it'));
   for (let call = 0; call < 2; call += 1) {
     await client.createPet({ name: 'Rex', categoryId: 7 }, { idempotencyKey: true });
   }

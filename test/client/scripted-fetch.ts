@@ -93,6 +93,8 @@ function mockClock(): TestClock {
     },
   };
   mock.restoreAll();
+  mock.method(URL, 'canParse', () => assert.fail('Safari 16 does not have it'));
+  mock.method(crypto, 'randomUUID', () => assert.fail('A page without TLS does not have it'));
   mock.method(Date, 'now', () => now);
   mock.method(performance, 'now', () => now - START);
   mock.method(Math, 'random', () => 0.5);

@@ -1,7 +1,6 @@
 /**
  * The command `petstore conformance` from outside: its report, options and exit codes. What one
- * module decides (obstacles, evidence, causes, progress) is in run.test.ts and
- * report.test.ts.
+ * module decides (obstacles, evidence, causes) is in run.test.ts.
  */
 
 import assert from 'node:assert/strict';
@@ -10,8 +9,8 @@ import type { Server } from 'node:http';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { CHECKS } from '../../src/kit/checks.ts';
+import { conformance } from '../../src/kit/command.ts';
 import { runProgram } from '../../src/process/commands.ts';
-import { conformance, readSuiteSettings } from '../../src/kit/command.ts';
 import { runScript, type Result } from '../support/process/process.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 import { otherDecisions } from './other-decisions.ts';
@@ -185,11 +184,6 @@ for (const [args, message, key] of UNCHECKED) {
     assert.equal(code, 2);
   });
 }
-
-test('The suite reads its settings from the environment', () => {
-  const env = { CONFORMANCE_URL: URL_2, CONFORMANCE_API_KEY: KEY, CONFORMANCE_WAIT: '2m' };
-  assert.equal(readSuiteSettings(env).waitMs, 120_000);
-});
 
 test('--help names the options, and --list every check, each with its own id', async () => {
   const { code, text } = await runHere(['--help']);

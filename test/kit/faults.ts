@@ -82,15 +82,6 @@ const linkedAs =
     return Link === undefined ? reply : { ...reply, fields: { Link: change(Link) } };
   };
 
-/** A service that fails with 500 if one of these rules says that it fails. */
-const fails: Declare<Partial<Rules>> = (what, foundBy, rules) =>
-  fault(what, foundBy, {
-    error: (code, text) => plainRules.error(text === FAILURE ? 500 : code, text),
-    ...rules,
-  });
-
-const FAILURE = 'It fails';
-
 /** A service with a page of HTML for the errors of some requests. */
 const html: Declare<(reply: Reply, url: string) => boolean> = (what, foundBy, isHtml) =>
   reply(what, foundBy, (right, { url = '' }) =>
@@ -101,6 +92,11 @@ const html: Declare<(reply: Reply, url: string) => boolean> = (what, foundBy, is
 
 function refuse(message: string): never {
   throw new Invalid(message);
+}
+
+/** The plain service returns 500 for a RangeError. */
+function fail(): never {
+  throw new RangeError('It fails');
 }
 
 const { readLimit, list, isCategory, isStatus, readNewPet } = plainRules;
@@ -273,12 +269,12 @@ export const FAULTS: readonly Fault[] = [
     ...plainRules.created(pet),
     fields: { Location: 'http://backend:3000/v1/pets/1' },
   })),
-  fails('invalid UTF-8 is a failure', '4.2/unreadable', {
-    decode: (bytes) => (isUtf8(bytes) ? bytes.toString() : refuse(FAILURE)),
+  fault('invalid UTF-8 is a failure', '4.2/unreadable', {
+    decode: (bytes) => (isUtf8(bytes) ? bytes.toString() : fail()),
   }),
-  fails('30,000 brackets are a failure', '4.2/unreadable', {
-    readBody: (text) => (/^\[{9}/.test(text) ? refuse(FAILURE) : plainRules.readBody(text)),
-  }),
+  body('30,000 brackets are a failure', '4.2/unreadable', (text) =>
+    /^\[{9}/.test(text) ? fail() : plainRules.readBody(text),
+  ),
   fault('invalid UTF-8 is replaced', 'decisions/no-utf8', { decode: (bytes) => bytes.toString() }),
   fault('a chunked body is ignored', 'http/chunked', {
     decode: (bytes, { headers }) => (headers['content-length'] === undefined ? '' : `${bytes}`),

@@ -212,7 +212,8 @@ function createPlainServer(changes: Partial<Rules>): Server {
 
   return createServer(async (request, response) => {
     const bytes = Buffer.concat(await request.toArray());
-    const refuse = (error: Error): Reply => rules.error(400, error.message);
+    const refuse = (error: Error): Reply =>
+      rules.error(error instanceof RangeError ? 500 : 400, error.message);
     const { status, body, fields } = rules.reply(
       await respond(request, bytes).catch(refuse),
       request,

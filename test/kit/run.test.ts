@@ -1,10 +1,14 @@
-/** One check and its result: causes, cases, evidence; and what prevents a run of any check. */
+/**
+ * One check and its result: causes, cases, evidence; what prevents a run of any check; and what a
+ * report shows of a text. What a whole report has is in command.test.ts.
+ */
 
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { checksOf } from '../../src/kit/checks.ts';
 import { reasonOf, textOf } from '../../src/kit/report.ts';
 import { obstacleTo, Run, type Outcome } from '../../src/kit/run.ts';
+import { plainText, shownText } from '../../src/kit/shown.ts';
 import { readRetryAfter, TestClient } from '../../src/kit/test-client.ts';
 import { FAULTS } from './faults.ts';
 import { KEY, openPlain, plainRules, outcomesOf, type Rules } from './plain-service.ts';
@@ -80,24 +84,12 @@ test('A request that gets 429 is sent again after its Retry-After, up to five ti
   }
 });
 
-test('A run ends if the service no longer responds, not if one request gets no response', async (t) => {
-  const [check] = checksOf('interface', ['2/status-optional']);
+test('A request without a response fails its check, and the run goes on', async (t) => {
   const reply: Rules['reply'] = (right, { method, socket }) =>
     method === 'POST' ? (socket.destroy(), right) : right;
-  // The kernel does not assign port 2 to a program.
-  const gone = { baseUrl: 'http://127.0.0.1:2/v1', key: KEY };
-  for (const [target, kinds] of [
-    [await openPlain(t, { reply }), ['fail', 'fail']],
-    [gone, ['fail', 'not run']],
-  ] as const) {
-    const run = new Run(target);
-    for (const _ of kinds) await run.outcomeOf(check!);
-    assert.deepEqual(
-      run.outcomes.map(({ kind }) => kind),
-      kinds,
-    );
-    assert.equal(run.isGone, target === gone);
-  }
+  const checks = checksOf('interface', ['2/status-optional', '4.2/created']);
+  const kinds = (await outcomesOf(t, { reply }, checks)).map(({ kind }) => kind);
+  assert.deepEqual(kinds, ['fail', 'fail']);
 });
 
 test('Retry-After is read as seconds, and as one second if it is not a number', () => {
@@ -157,4 +149,34 @@ test('The kit waits for a service that is starting, as long as it may', async (t
   assert.match((await obstacleTo(target)) ?? '', / is not ready: GET \/pets returned 502$/);
   assert.equal(await obstacleTo(target, 60_000), undefined);
   assert.equal(status, 505);
+});
+
+const SECRET = 'Secret-of-9+';
+const BASE64 = Buffer.from(`:${SECRET}`).toString('base64');
+
+const TEXTS: readonly (readonly [what: string, text: string, shown: string, key?: string])[] = [
+  ['the key', `Bearer ${SECRET}, ${SECRET}x`, 'Bearer ***, ***x'],
+  ['the key in the other case', `Bearer ${SECRET.toUpperCase()}`, 'Bearer ***'],
+  ['the key without its last letter', `Bearer ${SECRET.slice(0, -1)}`, 'Bearer ***'],
+  ['the key as the scheme Basic sends it', `Basic ${BASE64}`, 'Basic ***'],
+  ['a short key only as a whole word', 'a Rex a,a-b', '*** Rex ***,a-b', 'a'],
+  ['control characters', 'a\x1b[31m\0\t\x9f\nb', 'a\\u001b[31m\\u0000\\u0009\\u009f\nb'],
+  [
+    'characters that XML does not allow',
+    ']]> \ufffe \uffff \ud800 \udfff🐕',
+    ']] > \\ufffe \\uffff \\ud800 \\udfff🐕',
+  ],
+];
+
+for (const [what, text, shown, key = SECRET] of TEXTS) {
+  test(`A report shows ${what} in a safe form`, () => assert.equal(plainText(text, key), shown));
+}
+
+test('A report truncates long lines, a long header and a long body', () => {
+  const fields = Array.from({ length: 20 }, (_, i) => `field-${i}: ${'x'.repeat(300)}`);
+  const lines = shownText(['GET /', ...fields, '', 'y'.repeat(1000)].join('\r\n'), SECRET).split(
+    '\n',
+  );
+  assert.deepEqual([lines.length, lines[1]?.length, lines[12]], [15, 201, '… 9 more lines']);
+  assert.equal(lines.at(-1), `${'y'.repeat(400)}…`);
 });

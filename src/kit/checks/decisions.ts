@@ -7,11 +7,51 @@
  */
 
 import assert from 'node:assert/strict';
-import { decision, NotObserved, type Check } from '../check.ts';
-import { eachCase } from '../each-case.ts';
-import { addInTurn, assertPet, assertStatus, isRefused, pagesFrom } from '../expect.ts';
-import { refusal, type Refusal, type Send } from '../refusal.ts';
+import { decision, each, NotObserved, onHttp, type Check, type Declare } from '../check.ts';
+import {
+  addInTurn,
+  assertErrorObject,
+  assertPet,
+  assertStatus,
+  isRefused,
+  pagesFrom,
+} from '../expect.ts';
 import { fieldsOf, idsOf, type ServiceResponse, type TestClient } from '../test-client.ts';
+
+type Send = (client: TestClient, item: string) => Promise<ServiceResponse>;
+
+/** A decision about refused requests, by its status and its code. */
+type Refusal = readonly [
+  title: string,
+  status: number,
+  code: string,
+  cases: readonly string[],
+  send: Send,
+];
+
+const AT_ONCE = 16;
+
+/** Returns two checks of a refusal, so that a different code does not hide a wrong status. */
+const refusal =
+  (declare: Declare) =>
+  ([title, status, code, cases, send]: Refusal): readonly Check[] => {
+    const hasStatus = async (own: TestClient, item: string): Promise<void> => {
+      const response = await send(own, item);
+      assertStatus(response, status);
+      assertErrorObject(response);
+    };
+    const hasCode = async (own: TestClient, item: string): Promise<void> => {
+      const response = await send(own, item);
+      if (!isRefused(response.status)) {
+        throw new NotObserved('the service does not refuse such a request');
+      }
+      assert.equal(fieldsOf(response)['code'], code, 'the code');
+    };
+    return declare({
+      [`${title}: ${status}`]: each(cases, hasStatus, AT_ONCE),
+      [`${title.replace(' ', '-code ')}: ${code}`]: each(cases, hasCode, AT_ONCE),
+    });
+  };
 
 const REX = '{"name":"Conformance Rex","categoryId":1}';
 const withCategory = (literal: string): string => `{"name":"Rex","categoryId":${literal}}`;
@@ -73,21 +113,20 @@ async function postTwice(
 const OTHER_PETS = [REX.replace('Rex', 'Mia'), REX.replace(':1}', ':2}')];
 
 const REFUSALS: readonly Refusal[] = [
-  ['limit', 'limit invalid or given twice', 400, 'invalid_parameter', NO_LIMIT, getQuery],
-  ['status', 'status unknown or given twice', 400, 'invalid_parameter', NO_FILTER, getQuery],
-  ['pet-id', 'petId that is not an int64', 404, 'not_found', NO_PET_ID, getPet],
-  ['not-provided', 'GET /store/orders and the like', 404, 'unknown_path', NOT_PROVIDED, get],
-  ['no-json', 'A body that is not one JSON text', 400, 'invalid_json', NO_JSON, post],
-  ['no-utf8', 'A body that is not UTF-8', 400, 'invalid_json', NO_UTF8, postBytes],
+  ['limit limit invalid or given twice', 400, 'invalid_parameter', NO_LIMIT, getQuery],
+  ['status status unknown or given twice', 400, 'invalid_parameter', NO_FILTER, getQuery],
+  ['pet-id petId that is not an int64', 404, 'not_found', NO_PET_ID, getPet],
+  ['not-provided GET /store/orders and the like', 404, 'unknown_path', NOT_PROVIDED, get],
+  ['no-json A body that is not one JSON text', 400, 'invalid_json', NO_JSON, post],
+  ['no-utf8 A body that is not UTF-8', 400, 'invalid_json', NO_UTF8, postBytes],
   [
-    'key-reused',
-    'An Idempotency-Key with another pet',
+    'key-reused An Idempotency-Key with another pet',
     422,
     'idempotency_key_reused',
     OTHER_PETS,
     postAgain,
   ],
-  ['no-pet', 'JSON that is not a NewPet, numbers exact', 400, 'invalid_body', NO_PET, post],
+  ['no-pet JSON that is not a NewPet, numbers exact', 400, 'invalid_body', NO_PET, post],
 ];
 
 /** Names as JSON strings. */
@@ -119,34 +158,33 @@ const SAME: readonly string[] = [
   ...UNKNOWN.map((member) => `{${member},"name":"Rex","categoryId":1}`),
 ];
 
-export const decisions: readonly Check[] = [
-  ...REFUSALS.flatMap((given) => refusal(decision, given)),
-  decision('other-parameters', 'other query parameters: ignored', async (client) => {
+const onPets = decision({
+  'other-parameters other query parameters: ignored': async (client) => {
     await client.havePets(3);
     const expected = idsOf(await client.get('/pets'));
     const queries = ['x=1', 'Limit=0', 'limit[]=0', 'status[]=x', '=', '&&', '%20limit=0'];
-    await eachCase(client, queries, async (own, query) => {
+    await each(queries, async (own, query) => {
       assert.deepEqual(idsOf(await own.get(`/pets?${query}`)), expected, 'the ids in the list');
-    });
-  }),
+    })(client);
+  },
 
-  decision('order', 'order of the list: ascending id', async (client) => {
+  'order order of the list: ascending id': async (client) => {
     await client.havePets(9);
     const ids = idsOf(await client.get('/pets?limit=100')) as readonly bigint[];
     const ascending = [...ids].sort((a, b) => (a < b ? -1 : 1));
     assert.deepEqual(ids, ascending, 'the ids in the list');
-  }),
+  },
 
-  decision('page-links', 'pagination: Link rel="next" keeps limit and status', async (client) => {
+  'page-links pagination: Link rel="next" keeps limit and status': async (client) => {
     await client.havePets(9, 'sold');
     const lengths: number[] = [];
     for await (const page of pagesFrom(client, '/pets?status=sold&limit=4', 2)) {
       lengths.push(page.length);
     }
     assert.deepEqual(lengths, [4, 4], 'the lengths of two pages');
-  }),
+  },
 
-  decision('last-page', 'pagination: the last page has no Link', async (client) => {
+  'last-page pagination: the last page has no Link': async (client) => {
     let length = 100;
     for await (const pets of pagesFrom(client, '/pets?limit=100', 50)) {
       // A page that is not full is the last one.
@@ -154,51 +192,136 @@ export const decisions: readonly Check[] = [
       length = pets.length;
     }
     if (length === 100) throw new NotObserved('no list has room for all pets');
-  }),
+  },
 
-  decision('names', 'limits on name: none, and it comes back exactly', (client) =>
-    eachCase(client, NAMES, async (own, [, json]) => {
-      const { pet } = await own.add(`{"name":${json},"categoryId":1}`);
-      assert.equal(pet['name'], JSON.parse(json), 'the name');
-    }),
-  ),
-  decision('int64', 'int64: exact in and out, and each one is accepted as a categoryId', (client) =>
-    eachCase(client, EXACT, async (own, [literal, value]) => {
+  'names limits on name: none, and it comes back exactly': each(NAMES, async (own, [, json]) => {
+    const { pet } = await own.add(`{"name":${json},"categoryId":1}`);
+    assert.equal(pet['name'], JSON.parse(json), 'the name');
+  }),
+  'int64 int64: exact in and out, and each one is accepted as a categoryId': each(
+    EXACT,
+    async (own, [literal, value]) => {
       assertPet((await own.add(withCategory(literal))).pet, { categoryId: value });
-    }),
+    },
   ),
-  decision('same-fields', 'unknown fields: ignored; duplicate member: the last wins', (client) =>
-    eachCase(client, SAME, async (own, body) => {
+  'same-fields unknown fields: ignored; duplicate member: the last wins': each(
+    SAME,
+    async (own, body) => {
       const { id, pet } = await own.add(body);
       assert.deepEqual(pet, { id, name: 'Rex', categoryId: 1n }, 'the Pet');
-    }),
+    },
   ),
-  decision('status-omitted', 'status omitted at creation: stays absent', async (client) => {
+  'status-omitted status omitted at creation: stays absent': async (client) => {
     assert.deepEqual(Object.keys((await client.add(REX)).pet).sort(), ['categoryId', 'id', 'name']);
-  }),
-  decision('new-ids', 'new ids: greater than all before', async (client) => {
+  },
+  'new-ids new ids: greater than all before': async (client) => {
     const ids = await addInTurn(client, 5);
     const isAscending = ids.every((id, index) => index === 0 || id > ids[index - 1]!);
     assert.ok(isAscending, `expected ascending ids, not ${ids.join()}`);
-  }),
-  decision('digits', 'int64 in a response: only digits, as 1, not 1.0 or 1e0', async (client) => {
+  },
+  'digits int64 in a response: only digits, as 1, not 1.0 or 1e0': async (client) => {
     const { response } = await client.add(REX);
     const [other] = /"(id|categoryId)"\s*:\s*-?[0-9]+[.eE][^,}]*/.exec(response.text) ?? [];
     assert.equal(other, undefined, 'an integer that is not digits');
-  }),
-  decision('error-members', 'an Error has three members', async (client) => {
+  },
+  'error-members an Error has three members': async (client) => {
     const members = Object.keys(fieldsOf(await client.post({}))).sort();
     assert.deepEqual(members, ['code', 'message', 'status'], 'the members of the Error');
-  }),
-  decision('removal', 'removal: until then Deprecation, Sunset and successor', async (client) => {
+  },
+  'removal removal: until then Deprecation, Sunset and successor': async (client) => {
     const { headers } = await client.get(`/pets/${(await client.add(REX)).id}`);
     assert.match(headers.get('Deprecation') ?? '', /^@[0-9]+$/, 'Deprecation');
     assert.equal(Date.parse(headers.get('Sunset') ?? ''), Date.UTC(2030, 11, 5), 'Sunset');
     assert.match(headers.get('Link') ?? '', /rel="?successor-version/, 'Link');
-  }),
-  decision('replay', 'Idempotency-Key: the same request twice adds one pet', async (client) => {
+  },
+  'replay Idempotency-Key: the same request twice adds one pet': async (client) => {
     const [first, second] = await postTwice(client, REX, REX);
     assertStatus(second, 201);
     assert.deepEqual(fieldsOf(second), fieldsOf(first), 'the pet of the second response');
+  },
+});
+
+// HTTP itself: authentication first, paths, methods, media types and header fields.
+
+const WITHOUT_KEY = ['GET /nothing', 'GET /pets?limit=0', 'DELETE /pets', 'POST /pets'];
+const PATHS = ['', '/', '/pet', '/Pets', '/pets/', '//pets', '/pets/1/2', '/pets.json', '/pets%20'];
+const BROKEN = ['/pets/%', '/pets/%zz', '/pets/%C3', '/pets/%C0%80', '/pets?a=%zz', '/pets?%=1'];
+const METHODS = ['PUT', 'PATCH', 'DELETE'];
+const TYPES = ['text/plain', 'application/x-www-form-urlencoded', 'text/json', 'application/jsonx'];
+
+const sendLine: Send = (client, line) => {
+  const [method = '', path = ''] = line.split(' ');
+  return client.send(method, path, { Authorization: '' });
+};
+const sendMethod: Send = (client, method) => client.send(method, '/pets');
+const postAs: Send = (client, type) => client.post(REX, { 'Content-Type': type });
+
+const HTTP_REFUSALS: readonly Refusal[] = [
+  ['no-key-first Authentication comes first', 401, 'unauthorized', WITHOUT_KEY, sendLine],
+  ['paths A path that does not match exactly', 404, 'unknown_path', PATHS, get],
+  ['broken-encoding Broken percent-encoding', 400, 'malformed_request', BROKEN, get],
+  ['method Another method', 405, 'method_not_allowed', METHODS, sendMethod],
+  ['other-type Another Content-Type', 415, 'unsupported_media_type', TYPES, postAs],
+];
+
+const ALLOW: readonly [method: string, path: string, status: number, allow: string][] = [
+  ['PUT', '/pets', 405, 'GET, HEAD, OPTIONS, POST'],
+  ['OPTIONS', '/pets', 204, 'GET, HEAD, OPTIONS, POST'],
+  ['DELETE', '/pets/1', 405, 'GET, HEAD, OPTIONS'],
+];
+
+/** A body whose length its header does not say. */
+const CHUNKS = {
+  async *[Symbol.asyncIterator]() {
+    yield Buffer.from(REX.slice(0, 9));
+    yield Buffer.from(REX.slice(9));
+  },
+};
+
+const http = onHttp({
+  "scheme The scheme's name is case-insensitive": each(
+    ['bearer', 'BEARER', 'bEaReR'],
+    async (own, scheme) => {
+      const Authorization = `${scheme} ${own.target.key}`;
+      assertStatus(await own.send('GET', '/pets', { Authorization }), 200);
+    },
+  ),
+  'challenge 401 carries WWW-Authenticate': async (client) => {
+    const { headers } = await client.send('GET', '/pets', { Authorization: '' });
+    assert.match(headers.get('WWW-Authenticate') ?? '', /^Bearer\b/i, 'WWW-Authenticate');
+  },
+  'allow 405 and OPTIONS carry Allow': each(
+    ALLOW,
+    async (own, [method, path, status, expected]) => {
+      const response = await own.send(method, path);
+      assertStatus(response, status);
+      const allow = (response.headers.get('Allow') ?? '').split(/, */).sort().join(', ');
+      assert.equal(allow, expected, 'Allow');
+    },
+  ),
+  'head HEAD wherever GET is': each(['/pets', '/pets?limit=1', '/pets/0'], async (own, path) => {
+    const expected = (await own.get(path)).status;
+    // HEAD comes last, since the last request is the evidence.
+    const { status, text } = await own.head(path);
+    assert.deepEqual([status, text], [expected, ''], 'status and body');
   }),
+  'chunked A body may be sent in chunks': async (client) => {
+    const type = { 'Content-Type': 'application/json' };
+    assertStatus(await client.send('POST', '/pets', type, CHUNKS), 201);
+  },
+  'location 201 carries Location, which leads to the pet': async (client) => {
+    const { id, response } = await client.add(REX);
+    const location = new URL(
+      response.headers.get('Location') ?? '',
+      `${client.target.baseUrl}/pets`,
+    );
+    assert.ok(location.pathname.endsWith(`/v1/pets/${id}`), 'expected a Location of the pet');
+  },
+});
+
+export const decisions: readonly Check[] = [
+  ...REFUSALS.flatMap(refusal(decision)),
+  ...onPets,
+  ...HTTP_REFUSALS.flatMap(refusal(onHttp)),
+  ...http,
 ];

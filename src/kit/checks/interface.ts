@@ -1,0 +1,630 @@
+/** What the specification says, section by section, and what every client relies on. */
+
+import assert from 'node:assert/strict';
+import { demand, each, NotObserved, type Check } from '../check.ts';
+import {
+  addInTurn,
+  assertAdds,
+  assertBelowBase,
+  assertDifferent,
+  assertErrorObject,
+  assertFiltered,
+  assertGetPetStatus,
+  assertHasPets,
+  assertJsonType,
+  assertKept,
+  assertLength,
+  assertLists,
+  assertPet,
+  assertRefused,
+  assertStatus,
+  isRefused,
+  LONGEST_LIST,
+  LOST_ID,
+  nextPage,
+  pagesFrom,
+  removalIn,
+  STATUSES,
+} from '../expect.ts';
+import {
+  fieldsOf,
+  idsOf,
+  petsOf,
+  type Exchange,
+  type Fields,
+  type HeaderFields,
+  type ServiceResponse,
+  type TestClient,
+} from '../test-client.ts';
+
+// Section 2: resources and their fields.
+
+/** Adds a pet. Rejects with NotObserved if the service refuses it, as a valid service may. */
+async function addIfAccepted(client: TestClient, fields: Fields): Promise<Fields> {
+  const response = await client.post(client.newPet(fields));
+  if (isRefused(response.status)) throw new NotObserved('the service refuses such a NewPet');
+  return fieldsOf(response);
+}
+
+/** Names that a service may change by mistake. */
+const NAMES: readonly [id: string, what: string, name: string][] = [
+  ['2/name-spaces', 'spaces at its ends', '  Conformance\tRex \u00a0'],
+  ['2/name-lines', 'line ends of every kind', 'Conformance\r\nRex\rRex\nRex\u2028'],
+  ['2/name-unicode', 'letters in composed and decomposed form', 'Ze\u0301\u00e9 \ufb01 \u212b'],
+  ['2/name-markup', 'markup', '<b>Tom & "Jerry"</b> &amp; &#39;'],
+  ['2/name-escapes', 'quotes, backslashes and percent signs', '\\n\\u0041 "\\" %20 \' $1'],
+  ['2/name-plane', 'characters beyond 16 bits', '🐕 𐍈'],
+  ['2/name-case', 'letters in either case', 'cONFORMANCE ıİß'],
+  ['2/name-number', 'digits that look like a number', '007'],
+  ['2/name-300', '300 characters', `Conformance ${'x'.repeat(288)}`],
+  ['2/name-1000', '1,000 characters', `Conformance ${'é'.repeat(988)}`],
+];
+
+/** Asserts that a NewPet with these fields is refused with 400. */
+async function assertInvalid(client: TestClient, fields: Fields): Promise<void> {
+  assertStatus(await client.post(client.newPet(fields)), 400);
+}
+
+const names = NAMES.flatMap(([id, what, name]) =>
+  demand({
+    [`${id} A name comes back as it was sent: ${what}`]: async (client) => {
+      const pet = await addIfAccepted(client, { name });
+      assert.equal(pet['name'], name, 'the name of the Pet');
+      await assertKept(client, pet);
+    },
+  }),
+);
+
+/** An unlikely category: if the service accepts it, it accepts categories that do not exist. */
+const ANY_CATEGORY = 1_914_638_257n;
+
+/** Categories that a service may refuse or change by mistake. */
+const CATEGORIES: readonly [id: string, what: string, values: readonly bigint[]][] = [
+  ['2/category-zero', 'which may be 0', [0n]],
+  ['2/category-negative', 'which may be negative', [-1n, -ANY_CATEGORY]],
+  ['2/category-32-bits', 'beyond 32 bits', [2n ** 31n, 2n ** 32n + 1n, -(2n ** 31n) - 1n]],
+  ['2/category-53-bits', 'to the digit', [2n ** 53n + 1n, -(2n ** 53n) - 1n]],
+  ['2/category-64-bits', 'also the least and the greatest one', [2n ** 63n - 1n, -(2n ** 63n)]],
+];
+
+const categories = CATEGORIES.flatMap(([id, what, values]) =>
+  demand({
+    [`${id} NewPet: categoryId is an int64, ${what}`]: each(values, async (own, categoryId) => {
+      const response = await own.post(own.newPet({ categoryId }));
+      if (isRefused(response.status)) {
+        // A service may require that a category exists, but not that it is small or positive.
+        const other = categoryId < -ANY_CATEGORY ? -ANY_CATEGORY : ANY_CATEGORY;
+        const refusal = own.lastExchange;
+        const { status } = await own.post(own.newPet({ categoryId: other }));
+        own.lastExchange = refusal;
+        assert.ok(isRefused(status), `expected ${categoryId} accepted, as ${other} is`);
+        throw new NotObserved('the service accepts only existing categories');
+      }
+      const pet = fieldsOf(response);
+      assertPet(pet, { categoryId });
+      await assertKept(own, pet);
+    }),
+  }),
+);
+
+const NO_STATUS = ['Available', 'SOLD', '', 'available ', 'adopted', 'toString', 'sold\0'];
+const NO_NAME = [null, true, false, 0, 1.5, [], ['Rex'], {}, { name: 'Rex' }];
+const NO_CATEGORY = [null, true, false, '', '1', 1.5, [], [1], {}];
+const NO_STATUS_TYPE = [true, false, 0, 1, [], ['sold'], {}];
+const BEYOND_INT64 = [2n ** 63n, -(2n ** 63n) - 1n, 2n ** 64n + 1n];
+
+/** Values of a field that must be refused with 400. */
+const INVALID: readonly [title: string, field: string, values: readonly unknown[]][] = [
+  ['2/status-others PetStatus allows no other value', 'status', NO_STATUS],
+  ['2/name-required NewPet: name is required', 'name', [undefined]],
+  ['2/category-required NewPet: categoryId is required', 'categoryId', [undefined]],
+  ['2/name-type NewPet: name is a string', 'name', NO_NAME],
+  ['2/category-type NewPet: categoryId is an integer', 'categoryId', NO_CATEGORY],
+  ['2/status-type NewPet: status is a PetStatus', 'status', NO_STATUS_TYPE],
+  ['2/category-beyond NewPet: categoryId is not beyond int64', 'categoryId', BEYOND_INT64],
+];
+
+const invalid = INVALID.flatMap(([title, field, values]) => {
+  const changes = values.map((value) => ({ [field]: value }));
+  return demand({ [title]: each(changes, assertInvalid) });
+});
+
+const fields = demand({
+  '2/status-values PetStatus allows available, pending and sold': each(STATUSES, assertAdds),
+  '2/status-optional NewPet: status is not required': (client) => assertAdds(client),
+  '2/pet-fields Pet: all fields of NewPet plus id': (client) => assertAdds(client, 'sold'),
+
+  async '2/id-unique Pet: id is a unique identifier assigned by the service on creation'(client) {
+    assertDifferent(await addInTurn(client, 5));
+  },
+
+  '2/id-concurrent Pet: animals added at once have different ids': async (client) => {
+    const adding = Array.from({ length: 20 }, () => client.add(client.newPet()));
+    assertDifferent((await Promise.all(adding)).map(({ id }) => id));
+  },
+
+  "2/id-own Pet: id is the service's own, whatever id is sent": async (client) => {
+    const older = await client.add(client.newPet({ name: 'Conformance older' }));
+    for (const id of [older.id, 2n ** 62n - older.id, 0n]) {
+      const pet = await addIfAccepted(client, { id });
+      assert.notEqual(pet['id'], id, 'the id of the Pet');
+    }
+    await assertKept(client, older.pet);
+  },
+
+  '2/pet-carries A Pet in a response always carries id, name and categoryId': async (client) => {
+    await assertAdds(client);
+    for (const one of petsOf(await client.get('/pets?limit=100'))) assertPet(one);
+  },
+
+  '2/status-null A Pet in a response has no null, even if null was sent': async (client) => {
+    const pet = await addIfAccepted(client, { status: null });
+    assertPet(pet);
+    await assertKept(client, pet);
+  },
+
+  '2/pets-array Pets: a JSON array of Pet objects': assertHasPets,
+
+  async '2/error-fields Error: code and message, and status, which is that of the response'(
+    client,
+  ) {
+    assertErrorObject(await client.post({}));
+    assertErrorObject(await client.send('GET', '/pets', { Authorization: '' }));
+  },
+
+  // Section 3: states and transitions.
+  '3/status-set The status can be set when an animal is created': each(STATUSES, assertAdds),
+
+  '3/status-filter The status can be used as a filter when listing': each(STATUSES, assertLists),
+});
+
+// Section 4: what it says about all endpoints.
+
+const allEndpoints = demand({
+  '4/json All endpoints return application/json': async (client) => {
+    assertJsonType(await client.get('/pets'));
+    const { id, response } = await client.add(client.newPet());
+    assertJsonType(response);
+    const found = await client.get(`/pets/${id}`);
+    if (removalIn(found) !== 'to come') throw new NotObserved('getPet is removed');
+    assertJsonType(found);
+  },
+
+  '4/error-json An Error is sent as application/json': async (client) => {
+    assertJsonType(await client.post({}));
+    assertJsonType(await client.send('GET', '/pets', { Authorization: '' }));
+    assertJsonType(await client.get(`/pets/${LOST_ID}`));
+  },
+});
+
+// Section 4.1: GET /pets, listPets.
+
+/** Adds pets of each status in rotation, so that no list has two of one status in a row. */
+async function addByTurns(client: TestClient, rounds: number): Promise<void> {
+  for (let round = 0; round < rounds; round += 1) {
+    for (const status of STATUSES) await client.add(client.newPet({ status }));
+  }
+}
+
+const NO_PAGES = 'the list has no Link to a next page';
+
+/** If there are at least `pets` pets, the list of the query has this length. */
+const LENGTHS: readonly [title: string, pets: number, query: string, length: number][] = [
+  ['4.1/limit limit is the maximum number of animals to return', 8, '?limit=7', 7],
+  ['4.1/limit-minimum limit has the minimum 1', 2, '?limit=1', 1],
+  ['4.1/limit-maximum limit has the maximum 100', 101, '?limit=100', 100],
+  ['4.1/limit-default limit has the default 20', 21, '', 20],
+];
+
+const lengths = LENGTHS.flatMap(([title, pets, query, length]) =>
+  demand({
+    async [title](client) {
+      await client.havePets(pets);
+      await assertLength(client, query, length);
+    },
+  }),
+);
+
+const listPets = demand({
+  '4.1/list GET /pets is 200 and a list of animals': assertHasPets,
+
+  '4.1/filter status filters by availability status': each(STATUSES, async (own, status) => {
+    await own.havePets(1, status);
+    const response = await own.get(`/pets?status=${status}`);
+    assertStatus(response, 200);
+    assertFiltered(petsOf(response), status);
+    assert.notEqual(petsOf(response).length, 0, 'the number of pets in the list');
+  }),
+
+  '4.1/filter-limit limit counts the animals that pass the filter': async (client) => {
+    // A service that applies limit before the filter returns too few pets.
+    await addByTurns(client, 3);
+    await each(STATUSES, async (own, status) => {
+      for (const query of [`?status=${status}&limit=2`, `?limit=2&status=${status}`]) {
+        await assertLength(own, query, 2);
+        assertFiltered(petsOf(await own.get(`/pets${query}`)), status);
+      }
+    })(client);
+  },
+
+  '4.1/complete A list that has room shows every animal that matches': each(
+    [...STATUSES, undefined],
+    assertLists,
+  ),
+
+  '4.1/once A list shows no animal twice, on no page': async (client) => {
+    await client.havePets(12);
+    const ids: unknown[] = [];
+    for await (const pets of pagesFrom(client, '/pets?limit=5', 20)) {
+      ids.push(...pets.map(({ id }) => id));
+      assertDifferent(ids);
+    }
+  },
+
+  '4.1/pages Pages that follow one another miss no animal': async (client) => {
+    await client.havePets(12);
+    const expected = idsOf(await client.get('/pets?limit=100'));
+    const pages: { ids: readonly unknown[]; exchange: Exchange | undefined }[] = [];
+    for await (const pets of pagesFrom(client, '/pets?limit=7', expected.length)) {
+      pages.push({ ids: pets.map(({ id }) => id), exchange: client.lastExchange });
+    }
+    if (pages.length <= 1) throw new NotObserved(NO_PAGES);
+    const missing = expected.filter((id) => !pages.some(({ ids }) => ids.includes(id)));
+    // The evidence is the page of 7 that should have the first missing pet.
+    const page = pages[Math.floor(expected.indexOf(missing[0]) / 7)] ?? pages.at(-1);
+    client.lastExchange = page?.exchange;
+    assert.deepEqual(missing, [], 'the ids of a list of 100 that pages of 7 miss');
+  },
+
+  '4.1/pages-address A Link to the next page leads below the base address': async (client) => {
+    await client.havePets(3);
+    const next = nextPage(client, await client.get('/pets?limit=2'));
+    if (next === undefined) throw new NotObserved(NO_PAGES);
+    assertBelowBase(client, next);
+  },
+
+  '4.1/pages-filter Pages of a filtered list keep to the filter': async (client) => {
+    await addByTurns(client, 6);
+    await each(STATUSES, async (own, status) => {
+      let pages = 0;
+      for await (const pets of pagesFrom(own, `/pets?status=${status}&limit=5`, 30)) {
+        assertFiltered(pets, status);
+        pages += 1;
+      }
+      if (pages <= 1) throw new NotObserved(NO_PAGES);
+    })(client);
+  },
+});
+
+// Section 4.2: POST /pets, createPet.
+
+const MISSING = ['{}', '{"status":"sold"}', '{"name":"Rex"}', '{"categoryId":1}'];
+const INVALID_PETS = [{ name: 5 }, { categoryId: 'seven' }, { status: 'lost' }];
+/** The most ids that are tried one by one. */
+const NEAR = 20n;
+const JSON_TYPE = { 'Content-Type': 'application/json' };
+
+/** As clients write the media type of JSON. */
+const JSON_TYPES = ['application/json; charset=utf-8', 'application/json;charset=UTF-8'];
+
+const UNREADABLE: readonly [what: string, body: string | Uint8Array][] = [
+  ['half an object', '{"name":'],
+  ['30,000 brackets', '['.repeat(30_000)],
+  ['invalid UTF-8', Buffer.from('{"name":"\xff\xc0","categoryId":1}', 'latin1')],
+];
+
+const createPet = demand({
+  '4.2/created POST /pets adds an animal: 201': async (client) => {
+    assertStatus(await client.post(client.newPet()), 201);
+  },
+
+  '4.2/pet The answer is the Pet, which includes the assigned id': (client) =>
+    assertAdds(client, 'available'),
+
+  '4.2/body-required The request body is required': async (client) => {
+    assertRefused(await client.send('POST', '/pets', JSON_TYPE));
+  },
+
+  '4.2/any-order Request body: NewPet as JSON, in any order': async (client) => {
+    const { name, categoryId } = client.newPet();
+    const fields = `"status" : "sold",\n"categoryId":\t${categoryId} , "n\\u0061me":"${name}"`;
+    const { pet } = await client.add(`\r\n\t {${fields}\r} \n`);
+    assertPet(pet, client.newPet({ status: 'sold' }));
+  },
+
+  '4.2/charset The Content-Type of a request may have a charset': each(JSON_TYPES, (own, type) =>
+    own.add(own.newPet(), { 'Content-Type': type }),
+  ),
+
+  '4.2/location A Location leads below the base address': async (client) => {
+    const { response } = await client.add(client.newPet());
+    const location = response.headers.get('Location');
+    if (location === null) throw new NotObserved('the service sends no Location');
+    assertBelowBase(client, new URL(location, `${client.target.baseUrl}/pets`));
+  },
+
+  '4.2/unreadable A body that cannot be read is refused without a failure': each(
+    UNREADABLE,
+    async (own, [, body]) => {
+      const { status } = await own.post(body);
+      assert.ok(status < 500, `expected a status below 500, not ${status}`);
+    },
+  ),
+
+  '4.2/missing A body missing required fields is 400': each(MISSING, async (own, body) =>
+    assertStatus(await own.post(body), 400),
+  ),
+
+  '4.2/invalid A body containing invalid values is 400': each(INVALID_PETS, assertInvalid),
+
+  '4.2/not-added A refused animal is not added': async (client) => {
+    const name = `Conformance refused ${Date.now()}-${Math.random()}`;
+    const before = await client.add(client.newPet());
+    await client.post({ name, status: 'pending' });
+    await client.post(client.newPet({ name, status: 'lost' }));
+    await client.post(client.newPet({ name, status: 'pending', categoryId: 'seven' }));
+    await client.post(client.newPet({ name, status: 'pending' }), { Authorization: '' });
+    const after = await client.add(client.newPet());
+    let isObserved = false;
+    for (const query of ['', '&status=pending']) {
+      const pets = petsOf(await client.get(`/pets?limit=${LONGEST_LIST}${query}`));
+      assert.ok(!pets.some((pet) => pet['name'] === name), 'expected no refused pet in the list');
+      if (pets.length < LONGEST_LIST) isObserved = true;
+    }
+    // If ids grow in small steps, a refused pet would have an id between these two.
+    const isNear = after.id - before.id > 0n && after.id - before.id <= NEAR;
+    for (let id = before.id + 1n; isNear && id < after.id; id += 1n) {
+      const response = await client.get(`/pets/${id}`);
+      const isAdded = response.status === 200 && fieldsOf(response)['name'] === name;
+      assert.ok(!isAdded, `expected no refused pet, but it is pet ${id}`);
+    }
+    if (!isObserved && !isNear) throw new NotObserved('there are more pets than a list shows');
+  },
+});
+
+// Section 4.3: GET /pets/{petId}, getPet, deprecated.
+
+/** Values at which a conversion to int64 may fail. */
+const NO_IDS = ['abc', '1.5', '-', 'null', '9223372036854775808', '9'.repeat(40), '%F0%9F%90%95'];
+
+/** Text that a lenient conversion ignores after the digits. */
+const TAILS = ['abc', 'x', '.5', ',1', '%20x', 'e'];
+
+const getPet = demand({
+  '4.3/found GET /pets/{petId} is 200 and the Pet when the animal is found': each(
+    [undefined, ...STATUSES],
+    async (own, status) => {
+      const { id, pet } = await own.add(own.newPet({ status }));
+      const response = await own.get(`/pets/${id}`);
+      assertGetPetStatus(response, 200);
+      if (response.status !== 200) throw new NotObserved('getPet is removed');
+      const { name, categoryId } = pet;
+      assertPet(fieldsOf(response), { id, name, categoryId, status: pet['status'] });
+    },
+  ),
+
+  '4.3/not-found It is 404 when the animal cannot be found': each(
+    [LOST_ID, 2n ** 62n + 1n, 2n ** 61n + 3n],
+    async (own, petId) => {
+      assertGetPetStatus(await own.get(`/pets/${petId}`), 404);
+    },
+  ),
+
+  '4.3/no-id A petId that is not an int64 is refused without a failure': each(
+    NO_IDS,
+    async (own, petId) => {
+      assertRefused(await own.get(`/pets/${petId}`));
+    },
+  ),
+
+  '4.3/whole-id A petId that only begins with an id is not that id': async (client) => {
+    const { id } = await client.add(client.newPet());
+    const found = await client.get(`/pets/${id}`);
+    if (found.status !== 200) throw new NotObserved('the pet cannot be got by its id');
+    await each(TAILS, async (own, tail) => {
+      const { status } = await own.get(`/pets/${id}${tail}`);
+      assert.notEqual(status, 200, 'the status');
+    })(client);
+  },
+
+  '4.3/replacement The replacement is GET /pets with the status filter': each(
+    STATUSES,
+    assertLists,
+  ),
+});
+
+/** Run first, since an empty list can be seen only before another check adds a pet. */
+const emptyLists = demand({
+  '4.1/empty GET /pets is 200 and an empty list when no animal matches': each(
+    ['', ...STATUSES.map((status) => `?status=${status}`)],
+    async (own, query) => {
+      const response = await own.get(`/pets${query}`);
+      assertStatus(response, 200);
+      if (petsOf(response).length > 0) throw new NotObserved('there are pets of each status');
+    },
+  ),
+});
+
+// Section 5: authentication, and what section 4 says of it for each operation.
+
+type Send = (client: TestClient, headers?: HeaderFields) => Promise<ServiceResponse>;
+
+const OPERATIONS: readonly [section: string, operation: string, send: Send][] = [
+  ['4.1', 'GET /pets', (to, headers) => to.send('GET', '/pets', headers)],
+  ['4.2', 'POST /pets', (to, headers) => to.post(to.newPet(), headers)],
+  ['4.3', 'GET /pets/{petId}', (to, headers) => to.send('GET', '/pets/1', headers)],
+];
+
+function assertUnauthorized(response: ServiceResponse, section: string, about = ''): void {
+  if (section === '4.3') assertGetPetStatus(response, 401, about);
+  else assertStatus(response, 401, about);
+}
+
+/** Asserts that each operation with this Authorization is 401. An empty one is not sent. */
+async function assertAllUnauthorized(client: TestClient, Authorization: string): Promise<void> {
+  for (const [section, operation, send] of OPERATIONS) {
+    assertUnauthorized(await send(client, { Authorization }), section, operation);
+  }
+}
+
+/** Invalid values of Authorization, made from the key. */
+const WRONG: readonly [what: string, of: (key: string) => string][] = [
+  ['another key', () => 'Bearer wrong'],
+  ['the key and one more letter', (key) => `Bearer ${key}x`],
+  ['one more letter before the key', (key) => `Bearer x${key}`],
+  ['the key without its last letter', (key) => `Bearer ${key.slice(0, -1)}`],
+  ['no key', () => 'Bearer'],
+  ['no scheme', (key) => key],
+  ['the scheme Basic', (key) => `Basic ${Buffer.from(`:${key}`).toString('base64')}`],
+  ['the scheme Token', (key) => `Token ${key}`],
+];
+
+/** Returns the key with the case of its letters swapped. */
+function inOtherCase(key: string): string {
+  return key.replace(/[A-Za-z]/g, (letter) => {
+    return letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase();
+  });
+}
+
+const unauthorized = OPERATIONS.flatMap(([section, operation, send]) => {
+  const title = `${section}/unauthorized ${operation} is 401 when the credential is missing or invalid`;
+  return demand({
+    [title]: each(['', 'Bearer no'], async (own, Authorization) => {
+      assertUnauthorized(await send(own, { Authorization }), section);
+    }),
+  });
+});
+
+const authentication = demand({
+  '5/required Every operation requires a bearer credential': (client) =>
+    assertAllUnauthorized(client, ''),
+
+  '5/form The key is passed in the form Authorization: Bearer <API_KEY>': each(
+    OPERATIONS,
+    async (own, [, operation, send]) => {
+      assert.notEqual((await send(own)).status, 401, `${operation} with the key: the status`);
+    },
+  ),
+
+  '5/invalid An invalid credential is 401': each(WRONG, (own, [, of]) =>
+    assertAllUnauthorized(own, of(own.target.key)),
+  ),
+
+  '5/key-case The key in another case is an invalid credential': async (client) => {
+    const other = inOtherCase(client.target.key);
+    if (other === client.target.key) throw new NotObserved('the key has no letters');
+    await assertAllUnauthorized(client, `Bearer ${other}`);
+  },
+});
+
+// Section 7: errors.
+
+const NO_KEY = { Authorization: '' };
+
+const LISTED: readonly [what: string, status: number, send: Send][] = [
+  ['missing fields', 400, (to) => to.post({})],
+  ['invalid values', 400, (to) => to.post(to.newPet({ name: 1 }))],
+  ['listPets without a key', 401, (to) => to.send('GET', '/pets', NO_KEY)],
+  ['createPet without a key', 401, (to) => to.post(to.newPet(), NO_KEY)],
+  ['getPet without a key', 401, (to) => to.send('GET', `/pets/${LOST_ID}`, NO_KEY)],
+  ['a missing pet', 404, (to) => to.get(`/pets/${LOST_ID}`)],
+];
+
+type Request = readonly [what: string, send: Send];
+
+/** Errors that the specification does not list. If a service has them, each is an Error object. */
+const NOT_LISTED: readonly Request[] = [
+  ['limit=0', (to) => to.get('/pets?limit=0')],
+  ['limit=x', (to) => to.get('/pets?limit=x')],
+  ['status=lost', (to) => to.get('/pets?status=lost')],
+  ['a petId x', (to) => to.get('/pets/x')],
+  ['a body that is not JSON', (to) => to.post('{')],
+];
+
+/** Frameworks respond to these with a page of their own. */
+const ELSEWHERE: readonly Request[] = [
+  ['GET /nothing', (to) => to.get('/nothing')],
+  ['PUT /pets', (to) => to.send('PUT', '/pets')],
+  ['PATCH /pets', (to) => to.send('PATCH', '/pets')],
+];
+
+const assertErrorIfAny = async (own: TestClient, [, send]: Request): Promise<void> => {
+  const response = await send(own);
+  if (response.status < 400) throw new NotObserved('the service has no such errors');
+  assertErrorObject(response);
+};
+
+const errors = demand({
+  '7/status Each condition has its HTTP status': each(LISTED, async (own, [, status, send]) => {
+    const response = await send(own);
+    if (status === 400) assertStatus(response, status);
+    else assertGetPetStatus(response, status);
+  }),
+
+  '7/error Every error response body is an Error object': each(LISTED, async (own, [, , send]) => {
+    const response = await send(own);
+    // The check 7/status asserts the status.
+    if (response.status >= 400) assertErrorObject(response);
+  }),
+  '7/error-not-listed Every error response body is an Error object, even of an error that is not listed':
+    each(NOT_LISTED, assertErrorIfAny),
+  '7/error-elsewhere Every error response body is an Error object, even of an unknown path or method':
+    each(ELSEWHERE, assertErrorIfAny),
+});
+
+// Section 8: limits.
+
+const OUTSIDE = ['101', '1000', '2147483648', '18446744073709551617', '0', '-1', '', 'all', '1e9'];
+
+const limits = demand({
+  '8/limit limit is from 1 to 100': async (client) => {
+    await client.havePets(101);
+    await each([1, 2, 19, 21, 99, 100], (own, limit) =>
+      assertLength(own, `?limit=${limit}`, limit),
+    )(client);
+  },
+
+  '8/default The default of limit is 20': each(STATUSES, async (own, status) => {
+    await own.havePets(21, status);
+    await assertLength(own, `?status=${status}`, 20);
+  }),
+
+  '8/never-more A list never has more than 100 animals, whatever is asked': async (client) => {
+    await client.havePets(101);
+    await each(OUTSIDE, async (own, limit) => {
+      const response = await own.get(`/pets?limit=${limit}`);
+      // The specification does not say if the limit is refused or changed.
+      if (isRefused(response.status)) return;
+      const { length } = petsOf(response);
+      assert.ok(length <= LONGEST_LIST, `expected at most 100 pets, not ${length}`);
+    })(client);
+  },
+});
+
+// Section 9: versioning.
+
+const versioning = demand({
+  async '9/base-address The version is carried in the base address path as the segment /v1'(
+    client,
+  ) {
+    assert.match(client.target.baseUrl, /\/v1$/, 'the base address');
+    assertStatus(await client.get('/pets'), 200);
+  },
+
+  async '9/until-removal GET /pets/{petId} continues to respond until 5 December 2030'(client) {
+    const response = await client.get(`/pets/${(await client.add(client.newPet())).id}`);
+    if (removalIn(response) !== 'to come') throw new NotObserved('that day is past');
+    assertStatus(response, 200);
+  },
+
+  '9/removal GET /pets/{petId} is removed on 5 December 2030': async (client) => {
+    const response = await client.get(`/pets/${(await client.add(client.newPet())).id}`);
+    if (removalIn(response) !== 'past') throw new NotObserved('that day is to come');
+    assertRefused(response);
+  },
+});
+
+export const demands: readonly Check[] = [
+  ...[emptyLists, fields, invalid, names, categories, allEndpoints, lengths, listPets],
+  ...[createPet, getPet, unauthorized, authentication, errors, limits, versioning],
+].flat();
