@@ -1,5 +1,5 @@
 /**
- * What is known of a create, and how it ends: each row of the table in commit-writer.ts, on a
+ * What is known of a create, and how it ends: each row of the table in etcd-log.ts, on a
  * simulated etcd whose calls end as the test says, with a virtual clock.
  */
 

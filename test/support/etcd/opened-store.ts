@@ -1,7 +1,7 @@
 /** Etcd stores for tests: on a log that is made first, on a simulated etcd, with a fast clock. */
 
 import { etcdClock, type EtcdClock } from '../../../src/stores/etcd/calls.ts';
-import type { EtcdStats } from '../../../src/stores/etcd/etcd-store.ts';
+import type { EtcdStats } from '../../../src/stores/etcd/etcd-log.ts';
 import type { ClusterOptions } from '../../../src/stores/etcd/etcd-options.ts';
 import { openEtcdStore, type EtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
 import { initEtcd } from '../../../src/stores/etcd/open-log.ts';
