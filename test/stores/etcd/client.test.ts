@@ -41,11 +41,24 @@ function startEtcd(t: TestContext, count: number): Promise<readonly string[]> {
 const answer = (clusterId = '1'): string =>
   JSON.stringify({ header: { cluster_id: clusterId }, succeeded: true });
 
-/** Returns a function that makes a call, and resolves with the kind of its result. */
-function callerOf(t: TestContext, endpoints: readonly string[], more = {}) {
+/** Returns a client, which is closed with the test. */
+function clientOf(t: TestContext, endpoints: readonly string[], more = {}): EtcdClient {
   const client = new EtcdClient({ endpoints, ...more });
   t.after(() => client.close());
-  return async (): Promise<CallResult['kind']> => (await client.txn('{}', 'create')).kind;
+  return client;
+}
+
+/** Returns a function that makes a call, and resolves with the kind of its result. */
+function callerOf(t: TestContext, endpoints: readonly string[], more = {}) {
+  const client = clientOf(t, endpoints, more);
+  return async (text = '{}'): Promise<CallResult['kind']> =>
+    (await client.txn(text, 'create')).kind;
+}
+
+function fileOf(t: TestContext, content: string): string {
+  const path = join(tempDir(t), 'file');
+  writeFileSync(path, content);
+  return path;
 }
 
 /** A clock whose time passes by hand, with the callbacks that are due. */
@@ -177,8 +190,7 @@ describe('The client', { concurrency: 4 }, () => {
     const { clock, pass } = handClock();
     const lines: string[] = [];
     const log: Log = (_level, event, { endpoint } = {}) => void lines.push(`${event}: ${endpoint}`);
-    const client = new EtcdClient({ endpoints: [cutOff, good], clock, log });
-    t.after(() => client.close());
+    const client = clientOf(t, [cutOff, good], { clock, log });
     const responses = await client.clusters();
     client.join('1', responses);
     for (let round = 0; round < 3; round += 1) {
@@ -195,10 +207,7 @@ describe('The client', { concurrency: 4 }, () => {
     const endpoint = await startGateway(t, (response, { url }) =>
       setTimeout(() => response.end(answer()), url === '/v3/kv/txn' ? 3_000 : 0),
     );
-    const client = new EtcdClient({ endpoints: [endpoint] });
-    t.after(() => client.close());
-    const long = JSON.stringify({ x: 'x'.repeat(1 << 20) });
-    const kinds = ['{}', long].map(async (body) => (await client.txn(body, 'create')).kind);
+    const kinds = ['{}', JSON.stringify('x'.repeat(1 << 20))].map(callerOf(t, [endpoint]));
     assert.deepEqual(await Promise.all(kinds), ['in doubt', 'answered']);
   });
 
@@ -210,19 +219,13 @@ describe('The client', { concurrency: 4 }, () => {
       setTimeout(() => request.socket.resetAndDestroy(), 300);
     });
     const endpoint = `http://127.0.0.1:${await listenFor(t, server)}`;
-    const client = new EtcdClient({ endpoints: [endpoint] });
-    t.after(() => client.close());
-    const long = JSON.stringify({ x: 'x'.repeat(32 << 20) });
-    assert.equal((await client.txn(long, 'create')).kind, 'unsent');
+    assert.equal(await callerOf(t, [endpoint])(JSON.stringify('x'.repeat(32 << 20))), 'unsent');
   });
 
   test('An expired certificate of a member is named', async (t) => {
     const server = https.createServer({ key: KEY_PEM, cert: EXPIRED_PEM });
     const endpoint = `https://127.0.0.1:${await listenFor(t, server)}`;
-    const caFile = join(tempDir(t), 'ca.pem');
-    writeFileSync(caFile, EXPIRED_PEM);
-    const client = new EtcdClient({ endpoints: [endpoint], caFile });
-    t.after(() => client.close());
+    const client = clientOf(t, [endpoint], { caFile: fileOf(t, EXPIRED_PEM) });
     const cause = `${endpoint}: the member's certificate has expired`;
     assert.deepEqual(await client.txn('{}', 'read'), { kind: 'unsent', cause });
   });
@@ -234,11 +237,9 @@ describe('The client', { concurrency: 4 }, () => {
       logIns += 1;
       response.writeHead(400).end(JSON.stringify({ code: 3, message }));
     });
-    const passwordFile = join(tempDir(t), 'password');
-    writeFileSync(passwordFile, 'wrong');
+    const passwordFile = fileOf(t, 'wrong');
     const { clock, pass } = handClock();
-    const client = new EtcdClient({ endpoints: [endpoint], user: 'pets', passwordFile, clock });
-    t.after(() => client.close());
+    const client = clientOf(t, [endpoint], { user: 'pets', passwordFile, clock });
     for (const expected of [1, 2]) {
       for (let i = 0; i < 5; i += 1) {
         const result = await client.txn('{}', 'read');
@@ -295,9 +296,7 @@ describe('The client', { concurrency: 4 }, () => {
           else response.writeHead(status).end(JSON.stringify({ code, message }));
         }
       });
-      const passwordFile = join(tempDir(t), 'password');
-      writeFileSync(passwordFile, 'secret\n');
-      const call = callerOf(t, [endpoint], { user: 'pets', passwordFile });
+      const call = callerOf(t, [endpoint], { user: 'pets', passwordFile: fileOf(t, 'secret\n') });
       assert.equal(await call(), 'answered');
       assert.deepEqual(tokens, ['token-1', 'token-2']);
     });
