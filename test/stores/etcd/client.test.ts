@@ -9,7 +9,7 @@ import { text } from 'node:stream/consumers';
 import { describe, test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../../../src/base/log.ts';
-import { etcdClock, type CallResult, type EtcdClock } from '../../../src/stores/etcd/calls.ts';
+import { etcdClock, type CallResult } from '../../../src/stores/etcd/calls.ts';
 import { EtcdClient } from '../../../src/stores/etcd/etcd-client.ts';
 import { initEtcd } from '../../../src/stores/etcd/open-log.ts';
 import { startLinks } from '../../support/etcd/link.ts';
@@ -17,6 +17,7 @@ import { callsOf, openFast, openStore, rex } from '../../support/etcd/opened-sto
 import { SimulatedEtcd } from '../../support/etcd/simulated-etcd.ts';
 import { tempDir } from '../../support/disk/temp-dir.ts';
 import { EXPIRED_PEM, KEY_PEM } from '../../support/process/certificate.ts';
+import { TestClock } from '../../support/test-clock.ts';
 import { listenFor } from '../../support/http/service.ts';
 
 const slow = { timeout: 60_000 } as const;
@@ -59,22 +60,6 @@ function fileOf(t: TestContext, content: string): string {
   const path = join(tempDir(t), 'file');
   writeFileSync(path, content);
   return path;
-}
-
-/** A clock whose time passes by hand, with the callbacks that are due. */
-function handClock() {
-  let now = 0;
-  const callbacks: (readonly [ms: number, callback: () => void | Promise<void>])[] = [];
-  const clock: EtcdClock = {
-    ...etcdClock,
-    now: () => now,
-    every: (ms, callback) => (callbacks.push([ms, callback]), () => undefined),
-  };
-  const pass = async (ms: number): Promise<void> => {
-    now += ms;
-    for (const [every, callback] of callbacks) if (ms >= every) await callback();
-  };
-  return { clock, pass };
 }
 
 /** A member of the cluster 1 whose answer to a transaction is the handler's. */
@@ -187,7 +172,8 @@ describe('The client', { concurrency: 4 }, () => {
       else sent += 1;
     });
     const good = await startGateway(t, (response) => response.end(answer()));
-    const { clock, pass } = handClock();
+    const time = new TestClock();
+    const clock = { ...etcdClock, ...time.options };
     const lines: string[] = [];
     const log: Log = (_level, event, { endpoint } = {}) => void lines.push(`${event}: ${endpoint}`);
     const client = clientOf(t, [cutOff, good], { clock, log });
@@ -195,7 +181,7 @@ describe('The client', { concurrency: 4 }, () => {
     client.join('1', responses);
     for (let round = 0; round < 3; round += 1) {
       assert.equal((await client.txn('{}', 'read')).kind, 'answered');
-      await pass(15_000);
+      await time.pass(15_000);
       // The checks end after a second.
       await sleep(1_500);
     }
@@ -238,7 +224,8 @@ describe('The client', { concurrency: 4 }, () => {
       response.writeHead(400).end(JSON.stringify({ code: 3, message }));
     });
     const passwordFile = fileOf(t, 'wrong');
-    const { clock, pass } = handClock();
+    const time = new TestClock();
+    const clock = { ...etcdClock, ...time.options };
     const client = clientOf(t, [endpoint], { user: 'pets', passwordFile, clock });
     for (const expected of [1, 2]) {
       for (let i = 0; i < 5; i += 1) {
@@ -246,7 +233,7 @@ describe('The client', { concurrency: 4 }, () => {
         assert.match('cause' in result ? result.cause : '', /^Cannot log in: .*invalid user ID/);
       }
       assert.equal(logIns, expected);
-      await pass(10_000);
+      await time.pass(10_000);
     }
   });
 
