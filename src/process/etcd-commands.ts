@@ -37,8 +37,7 @@ export const copyPets: Command = {
        petstore copy-pets --from-etcd URLS [--etcd-prefix PREFIX] --to FILE
 
 Copies all pets and idempotency keys from a data file into an etcd cluster, or back into a new file.
-The prefix (${DEFAULT_PREFIX}) must have no log before. Stop the service of the data file first. If a
-journal remains, as in a backup, start the service on the data file once, and stop it.
+The prefix (${DEFAULT_PREFIX}) must have no log before. Stop the service of the data file first.
 PETSTORE_ETCD_CA_FILE, _CERT_FILE, _KEY_FILE, _USER and _PASSWORD_FILE are as for the service.
 `,
   flags: {

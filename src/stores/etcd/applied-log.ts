@@ -6,9 +6,8 @@
  */
 
 import { isUtf8 } from 'node:buffer';
-import { decodeCommit, scanCommit, type Commit } from '../commit.ts';
-import { KEY_LIFETIME_MS, KeyTable, type KeyClock, type KeyEntry } from '../table/key-table.ts';
-import { ScannedBytes, ScannedPets } from '../table/pet-scanner.ts';
+import { decodeCommit } from '../commit.ts';
+import { KEY_LIFETIME_MS, KeyTable, type KeyClock } from '../table/key-table.ts';
 import { PetTable } from '../table/pet-table.ts';
 import { ifValueBegins, ifValueIs, type KeyValue, type TxnPart } from './etcd-json.ts';
 import {
@@ -52,12 +51,12 @@ export class AppliedLog {
   readonly #meta: Buffer;
   readonly #clock: KeyClock;
   readonly #graceMs: number;
-  readonly #scanned: ScannedPets = new ScannedPets();
   /** The slot of the last commit, and the head of its value; undefined before the first. */
   #last: { readonly key: string; readonly head: string } | undefined;
   #digest: string;
   #commits = 0;
-  readonly #stretchStarts: string[] = [];
+  /** The first slot of each stretch. */
+  readonly stretchStarts: string[] = [];
 
   constructor({ layout, meta, logId }: LogId, clock: KeyClock, graceMs: number = KEY_GRACE_MS) {
     this.layout = layout;
@@ -121,7 +120,7 @@ export class AppliedLog {
 
   /** Returns one of the stretches of applied slots, and after the last the first again. */
   stretch(index: number): Stretch | undefined {
-    const starts = this.#stretchStarts;
+    const starts = this.stretchStarts;
     const at = index % starts.length;
     const from = starts[at];
     if (from === undefined) return undefined;
@@ -136,37 +135,17 @@ export class AppliedLog {
       throw new LogLostError(`${key} follows another commit than the one that was read here`);
     }
     if (!isUtf8(text)) throw new LogLostError(`${key} is not UTF-8`);
-    if (!this.#addScanned(text)) {
-      const commit = decodeCommit(text, true);
-      if (commit?.after !== this.lastId) throw new LogLostError(`${key} has no valid commit`);
-      this.#add(commit);
+    const commit = decodeCommit(text, true);
+    if (commit?.after !== this.lastId) throw new LogLostError(`${key} has no valid commit`);
+    this.pets.reserve(commit.pets);
+    for (const pet of commit.pets) this.pets.append(pet);
+    for (const { key, id, expiresAt } of commit.keys) {
+      const leftMs = expiresAt + this.#graceMs - this.#clock.timeOfDay();
+      this.keys.add({ key, id }, Math.min(leftMs, KEY_LIFETIME_MS));
     }
-    if (this.#commits % STRETCH === 0) this.#stretchStarts.push(key);
+    if (this.#commits % STRETCH === 0) this.stretchStarts.push(key);
     this.#commits += 1;
     this.#last = { key, head: headOf(value) };
     this.#digest = digestOf(value);
-  }
-
-  /** The fast path of `#add`, for commits in canonical form. Returns false for any other commit. */
-  #addScanned(text: Buffer): boolean {
-    const pets = this.#scanned;
-    pets.length = 0;
-    const after = this.lastId;
-    const scanned = scanCommit(new ScannedBytes(text), 0, text.length, after, pets);
-    if (scanned === undefined) return false;
-    this.pets.appendScanned(text, pets);
-    for (const key of scanned.keys) this.#addKey(key);
-    return true;
-  }
-
-  #add({ pets, keys }: Commit): void {
-    this.pets.reserve(pets);
-    for (const pet of pets) this.pets.append(pet);
-    for (const key of keys) this.#addKey(key);
-  }
-
-  #addKey({ key, id, expiresAt }: KeyEntry): void {
-    const leftMs = expiresAt + this.#graceMs - this.#clock.timeOfDay();
-    this.keys.add({ key, id }, Math.min(leftMs, KEY_LIFETIME_MS));
   }
 }

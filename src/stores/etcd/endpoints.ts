@@ -18,13 +18,12 @@
  */
 
 import type { Log, LogLevel } from '../../base/log.ts';
+import type { EndpointState, Member } from './member.ts';
 
 /** How long the first strange endpoint must have been strange before the cluster is lost. */
 const OTHER_CLUSTER_MS = 10_000;
 /** The shortest time in the state `failed`: it keeps the log short. */
 const FAILED_MS = 10_000;
-
-export type EndpointState = 'working' | 'failed' | 'strange';
 
 const EVENTS: Readonly<Record<EndpointState, readonly [LogLevel, string]>> = {
   working: ['info', 'An etcd endpoint works again'],
@@ -32,22 +31,14 @@ const EVENTS: Readonly<Record<EndpointState, readonly [LogLevel, string]>> = {
   strange: ['error', 'An etcd endpoint belongs to another cluster'],
 };
 
-/** An endpoint, which is `working` at first. Only `Endpoints` changes the state. */
-export interface Endpoint {
-  readonly url: string;
-  state: EndpointState;
-  /** When it entered the state. */
-  since: number;
-}
-
-export class Endpoints<One extends Endpoint> {
-  readonly #endpoints: readonly One[];
+export class Endpoints {
+  readonly #endpoints: readonly Member[];
   readonly #now: () => number;
   readonly #tell: Log;
-  #current: One;
+  #current: Member;
 
   /** `now` is a monotonic clock in milliseconds. */
-  constructor(endpoints: readonly One[], now: () => number, tell: Log) {
+  constructor(endpoints: readonly Member[], now: () => number, tell: Log) {
     this.#endpoints = endpoints;
     this.#current = endpoints[0]!;
     this.#now = now;
@@ -55,7 +46,7 @@ export class Endpoints<One extends Endpoint> {
   }
 
   /** The endpoint in use. */
-  get current(): One {
+  get current(): Member {
     return this.#current;
   }
 
@@ -68,32 +59,32 @@ export class Endpoints<One extends Endpoint> {
   }
 
   /** Records that the endpoint did not respond. */
-  failed(endpoint: One, cause: string): void {
+  failed(endpoint: Member, cause: string): void {
     this.#leave(endpoint);
     if (endpoint.state === 'working') this.#enter(endpoint, 'failed', cause);
   }
 
   /** Records that the endpoint responded for another cluster. */
-  strange(endpoint: One, cause: string): void {
+  strange(endpoint: Member, cause: string): void {
     this.#leave(endpoint);
     this.#enter(endpoint, 'strange', cause);
   }
 
   /** Records that the endpoint responded for the cluster, and a majority confirmed that. */
-  works(endpoint: One): void {
+  works(endpoint: Member): void {
     const { state, since } = endpoint;
     if (state === 'failed' && this.#now() - since < FAILED_MS) return;
     this.#enter(endpoint, 'working');
   }
 
   /** Uses the next endpoint if this one is in use. */
-  #leave(endpoint: One): void {
+  #leave(endpoint: Member): void {
     if (endpoint !== this.#current) return;
     const next = this.#endpoints.indexOf(endpoint) + 1;
     this.#current = this.#endpoints[next] ?? this.#endpoints[0]!;
   }
 
-  #enter(endpoint: One, state: EndpointState, cause?: string): void {
+  #enter(endpoint: Member, state: EndpointState, cause?: string): void {
     if (endpoint.state === state) return;
     endpoint.state = state;
     endpoint.since = this.#now();

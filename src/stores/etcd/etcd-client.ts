@@ -46,7 +46,7 @@ export type ClusterResponse = Pick<TxnResponse, 'clusterId' | 'memberId'> | Fail
 export class EtcdClient implements EtcdCalls {
   readonly #counts: Map<string, CallCount> = new Map();
   readonly #members: readonly Member[];
-  readonly #endpoints: Endpoints<Member>;
+  readonly #endpoints: Endpoints;
   readonly #options: ClusterOptions;
   readonly #clock: EtcdClock;
   /** The members that are known to belong to the cluster. */

@@ -20,7 +20,6 @@ import http from 'node:http';
 import https from 'node:https';
 import tls from 'node:tls';
 import type { FailedCall } from './calls.ts';
-import type { Endpoint, EndpointState } from './endpoints.ts';
 import type { EtcdOptions } from './etcd-options.ts';
 
 export type MemberResponse =
@@ -40,9 +39,13 @@ const LONG_REQUEST_BYTES: number = 64 << 10;
 /** An idle connection is kept open for a minute. */
 const KEPT_ALIVE = { keepAlive: true, timeout: 60_000 } as const;
 
-export class Member implements Endpoint {
+/** As in endpoints.ts, where each is explained. */
+export type EndpointState = 'working' | 'failed' | 'strange';
+
+export class Member {
   /** As configured, for messages. */
   readonly url: string;
+  /** Only endpoints.ts changes the state, and when the member entered it. */
   state: EndpointState = 'working';
   since: number = -Infinity;
   readonly #url: URL;

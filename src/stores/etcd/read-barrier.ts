@@ -19,13 +19,16 @@
  */
 
 import { Histogram } from '../../base/histogram.ts';
+import { messageOf, type Log } from '../../base/log.ts';
 import { StoreUnavailableError } from '../../model/pet-store.ts';
+import type { AppliedLog } from './applied-log.ts';
 import { retried, type FailedCall } from './calls.ts';
-import type { CommitWriterDeps } from './commit-writer.ts';
+import type { CatchUp } from './catch-up.ts';
+import type { StartDeps } from './join-cluster.ts';
 import { LogLostError } from './slots.ts';
 
 /** A read that waits longer is refused. */
-export const READ_MS = 5_000;
+const READ_MS = 5_000;
 
 const OTHER_CLUSTER =
   'Most endpoints have answered for another etcd cluster for ten seconds: a backup was restored, ' +
@@ -45,21 +48,34 @@ interface Waiter {
   readonly reject: (error: Error) => void;
 }
 
-type ReadBarrierDeps = Pick<CommitWriterDeps, 'catchUp' | 'clock' | 'onLost'>;
+export interface BarrierDeps extends StartDeps {
+  readonly log: AppliedLog;
+  readonly catchUp: CatchUp;
+  readonly tell: Log;
+}
 
 export class ReadBarrier {
   readonly seconds: Histogram = new Histogram(SECONDS_BOUNDS);
-  readonly #deps: ReadBarrierDeps;
+  /** Resolves when this process cannot continue with the log. */
+  readonly lost: Promise<LogLostError>;
+  readonly #deps: BarrierDeps;
+  #resolveLost: (error: LogLostError) => void = () => undefined;
   readonly #waiting: Set<Waiter> = new Set();
   #isRunning = false;
   #ended: string | undefined;
   #failure: { readonly since: number; readonly cause: string } | undefined;
 
-  constructor(deps: ReadBarrierDeps) {
+  constructor(deps: BarrierDeps) {
     this.#deps = deps;
+    this.lost = new Promise((resolve) => (this.#resolveLost = resolve));
   }
 
-  /** Why reads are refused; undefined unless catching up has failed for five seconds. */
+  /** Why reads and creates are refused at present. */
+  get refusal(): string | undefined {
+    return this.#ended ?? this.problem;
+  }
+
+  /** The cause of an outage; undefined unless catching up has failed for five seconds. */
   get problem(): string | undefined {
     const failure = this.#failure;
     if (failure === undefined || this.#deps.clock.now() - failure.since < READ_MS) return undefined;
@@ -94,6 +110,20 @@ export class ReadBarrier {
     this.#refuse(this.#ended, Infinity);
   }
 
+  /** Stops using the log permanently. Returns the message of the error. */
+  lose(error: unknown): string {
+    // If memory runs out, for example, half of a commit may have been applied.
+    const isKnown = error instanceof LogLostError;
+    const cause = isKnown ? error.message : `A commit could not be applied: ${messageOf(error)}`;
+    if (this.#ended !== undefined) return cause;
+    const { layout, nextSlot: slot } = this.#deps.log;
+    const details = { cause, prefix: layout.prefix, slot };
+    this.#deps.tell('error', 'This process cannot continue with the log in etcd', details);
+    this.end(cause);
+    this.#resolveLost(new LogLostError(cause));
+    return cause;
+  }
+
   /** Refuses the reads that have waited since `latest` or longer. */
   #refuse(message: string, latest: number): void {
     for (const waiter of this.#waiting) {
@@ -117,11 +147,11 @@ export class ReadBarrier {
     const startedAt = this.#deps.clock.now();
     const failed = await this.#deps.catchUp.run('read').catch((error: unknown): FailedCall => ({
       kind: 'refused',
-      cause: this.#deps.onLost(error),
+      cause: this.lose(error),
     }));
     const now = this.#deps.clock.now();
     if (failed !== undefined) {
-      if (failed.isOtherCluster) this.#deps.onLost(new LogLostError(OTHER_CLUSTER + failed.cause));
+      if (failed.isOtherCluster) this.lose(new LogLostError(OTHER_CLUSTER + failed.cause));
       this.#failure = { since: this.#failure?.since ?? now, cause: failed.cause };
       return undefined;
     }

@@ -98,10 +98,7 @@ export function encodeValue(previous: string, text: string): Buffer {
   return Buffer.concat([Buffer.from(`${FORMAT} ${hex(zlib.crc32(rest))} `), rest]);
 }
 
-/**
- * A commit takes pets until they have this many bytes: about 1,000 pets, which the fast path for
- * commits reads together.
- */
+/** A commit takes pets until they have this many bytes: about 1,000 pets. */
 export const FULL_COMMIT_BYTES: number = 64 << 10;
 
 /** The longest pet, without its id: a commit of such a pet after others fits into a transaction. */

@@ -9,7 +9,7 @@ import { text } from 'node:stream/consumers';
 import { describe, test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../../../src/base/log.ts';
-import { etcdClock, type CallResult, type EtcdClock } from '../../../src/stores/etcd/calls.ts';
+import { etcdClock, type CallResult } from '../../../src/stores/etcd/calls.ts';
 import { EtcdClient } from '../../../src/stores/etcd/etcd-client.ts';
 import { initEtcd } from '../../../src/stores/etcd/open-log.ts';
 import { startLinks } from '../../support/etcd/link.ts';
@@ -17,6 +17,7 @@ import { callsOf, openFast, openStore, rex } from '../../support/etcd/opened-sto
 import { SimulatedEtcd } from '../../support/etcd/simulated-etcd.ts';
 import { tempDir } from '../../support/disk/temp-dir.ts';
 import { EXPIRED_PEM, KEY_PEM } from '../../support/process/certificate.ts';
+import { TestClock } from '../../support/test-clock.ts';
 import { listenFor } from '../../support/http/service.ts';
 
 const slow = { timeout: 60_000 } as const;
@@ -41,27 +42,24 @@ function startEtcd(t: TestContext, count: number): Promise<readonly string[]> {
 const answer = (clusterId = '1'): string =>
   JSON.stringify({ header: { cluster_id: clusterId }, succeeded: true });
 
-/** Returns a function that makes a call, and resolves with the kind of its result. */
-function callerOf(t: TestContext, endpoints: readonly string[], more = {}) {
+/** Returns a client, which is closed with the test. */
+function clientOf(t: TestContext, endpoints: readonly string[], more = {}): EtcdClient {
   const client = new EtcdClient({ endpoints, ...more });
   t.after(() => client.close());
-  return async (): Promise<CallResult['kind']> => (await client.txn('{}', 'create')).kind;
+  return client;
 }
 
-/** A clock whose time passes by hand, with the callbacks that are due. */
-function handClock() {
-  let now = 0;
-  const callbacks: (readonly [ms: number, callback: () => void | Promise<void>])[] = [];
-  const clock: EtcdClock = {
-    ...etcdClock,
-    now: () => now,
-    every: (ms, callback) => (callbacks.push([ms, callback]), () => undefined),
-  };
-  const pass = async (ms: number): Promise<void> => {
-    now += ms;
-    for (const [every, callback] of callbacks) if (ms >= every) await callback();
-  };
-  return { clock, pass };
+/** Returns a function that makes a call, and resolves with the kind of its result. */
+function callerOf(t: TestContext, endpoints: readonly string[], more = {}) {
+  const client = clientOf(t, endpoints, more);
+  return async (text = '{}'): Promise<CallResult['kind']> =>
+    (await client.txn(text, 'create')).kind;
+}
+
+function fileOf(t: TestContext, content: string): string {
+  const path = join(tempDir(t), 'file');
+  writeFileSync(path, content);
+  return path;
 }
 
 /** A member of the cluster 1 whose answer to a transaction is the handler's. */
@@ -174,16 +172,16 @@ describe('The client', { concurrency: 4 }, () => {
       else sent += 1;
     });
     const good = await startGateway(t, (response) => response.end(answer()));
-    const { clock, pass } = handClock();
+    const time = new TestClock();
+    const clock = { ...etcdClock, ...time.options };
     const lines: string[] = [];
     const log: Log = (_level, event, { endpoint } = {}) => void lines.push(`${event}: ${endpoint}`);
-    const client = new EtcdClient({ endpoints: [cutOff, good], clock, log });
-    t.after(() => client.close());
+    const client = clientOf(t, [cutOff, good], { clock, log });
     const responses = await client.clusters();
     client.join('1', responses);
     for (let round = 0; round < 3; round += 1) {
       assert.equal((await client.txn('{}', 'read')).kind, 'answered');
-      await pass(15_000);
+      await time.pass(15_000);
       // The checks end after a second.
       await sleep(1_500);
     }
@@ -195,10 +193,7 @@ describe('The client', { concurrency: 4 }, () => {
     const endpoint = await startGateway(t, (response, { url }) =>
       setTimeout(() => response.end(answer()), url === '/v3/kv/txn' ? 3_000 : 0),
     );
-    const client = new EtcdClient({ endpoints: [endpoint] });
-    t.after(() => client.close());
-    const long = JSON.stringify({ x: 'x'.repeat(1 << 20) });
-    const kinds = ['{}', long].map(async (body) => (await client.txn(body, 'create')).kind);
+    const kinds = ['{}', JSON.stringify('x'.repeat(1 << 20))].map(callerOf(t, [endpoint]));
     assert.deepEqual(await Promise.all(kinds), ['in doubt', 'answered']);
   });
 
@@ -210,19 +205,13 @@ describe('The client', { concurrency: 4 }, () => {
       setTimeout(() => request.socket.resetAndDestroy(), 300);
     });
     const endpoint = `http://127.0.0.1:${await listenFor(t, server)}`;
-    const client = new EtcdClient({ endpoints: [endpoint] });
-    t.after(() => client.close());
-    const long = JSON.stringify({ x: 'x'.repeat(32 << 20) });
-    assert.equal((await client.txn(long, 'create')).kind, 'unsent');
+    assert.equal(await callerOf(t, [endpoint])(JSON.stringify('x'.repeat(32 << 20))), 'unsent');
   });
 
   test('An expired certificate of a member is named', async (t) => {
     const server = https.createServer({ key: KEY_PEM, cert: EXPIRED_PEM });
     const endpoint = `https://127.0.0.1:${await listenFor(t, server)}`;
-    const caFile = join(tempDir(t), 'ca.pem');
-    writeFileSync(caFile, EXPIRED_PEM);
-    const client = new EtcdClient({ endpoints: [endpoint], caFile });
-    t.after(() => client.close());
+    const client = clientOf(t, [endpoint], { caFile: fileOf(t, EXPIRED_PEM) });
     const cause = `${endpoint}: the member's certificate has expired`;
     assert.deepEqual(await client.txn('{}', 'read'), { kind: 'unsent', cause });
   });
@@ -234,18 +223,17 @@ describe('The client', { concurrency: 4 }, () => {
       logIns += 1;
       response.writeHead(400).end(JSON.stringify({ code: 3, message }));
     });
-    const passwordFile = join(tempDir(t), 'password');
-    writeFileSync(passwordFile, 'wrong');
-    const { clock, pass } = handClock();
-    const client = new EtcdClient({ endpoints: [endpoint], user: 'pets', passwordFile, clock });
-    t.after(() => client.close());
+    const passwordFile = fileOf(t, 'wrong');
+    const time = new TestClock();
+    const clock = { ...etcdClock, ...time.options };
+    const client = clientOf(t, [endpoint], { user: 'pets', passwordFile, clock });
     for (const expected of [1, 2]) {
       for (let i = 0; i < 5; i += 1) {
         const result = await client.txn('{}', 'read');
         assert.match('cause' in result ? result.cause : '', /^Cannot log in: .*invalid user ID/);
       }
       assert.equal(logIns, expected);
-      await pass(10_000);
+      await time.pass(10_000);
     }
   });
 
@@ -295,9 +283,7 @@ describe('The client', { concurrency: 4 }, () => {
           else response.writeHead(status).end(JSON.stringify({ code, message }));
         }
       });
-      const passwordFile = join(tempDir(t), 'password');
-      writeFileSync(passwordFile, 'secret\n');
-      const call = callerOf(t, [endpoint], { user: 'pets', passwordFile });
+      const call = callerOf(t, [endpoint], { user: 'pets', passwordFile: fileOf(t, 'secret\n') });
       assert.equal(await call(), 'answered');
       assert.deepEqual(tokens, ['token-1', 'token-2']);
     });

@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Endpoints, type Endpoint } from '../../../src/stores/etcd/endpoints.ts';
+import { Endpoints } from '../../../src/stores/etcd/endpoints.ts';
+import { Member } from '../../../src/stores/etcd/member.ts';
 
 const EVENTS: Readonly<Record<string, string>> = {
   'An etcd endpoint fails': 'fails',
@@ -52,7 +53,7 @@ const ROWS: readonly (readonly [
 for (const [what, happens, asked, log, isLost = false] of ROWS) {
   test(`${what}: after "${happens}" ${asked} is asked, the log has "${log}"`, () => {
     const { endpoints, lines } = live(3, happens);
-    assert.equal(endpoints.current.url, asked);
+    assert.equal(endpoints.current.url, `http://${asked}`);
     assert.equal(lines.join(', '), log);
     assert.equal(endpoints.isOtherCluster, isLost);
   });
@@ -63,22 +64,20 @@ test('Two of four strange endpoints do not lose the cluster, and three do', () =
   assert.equal(live(4, 'sa sb sc +10').endpoints.isOtherCluster, true);
 });
 
-function live(
-  count: number,
-  happens: string,
-): { endpoints: Endpoints<Endpoint>; lines: readonly string[] } {
+function live(count: number, happens: string) {
   const lines: string[] = [];
   let seconds = 0;
-  const all = [...'abcde']
-    .slice(0, count)
-    .map((url): Endpoint => ({ url, state: 'working', since: -Infinity }));
+  const all = [...'abcde'].slice(0, count).map((host) => {
+    return new Member(`http://${host}`, { endpoints: [] });
+  });
   const endpoints = new Endpoints(
     all,
     () => seconds * 1000,
-    (_level, event, details) => lines.push(`${String(details?.['endpoint'])} ${EVENTS[event]}`),
+    (_level, event, details) =>
+      lines.push(`${String(details?.['endpoint']).slice(-1)} ${EVENTS[event]}`),
   );
   for (const step of happens.split(' ').filter((part) => part !== '')) {
-    const endpoint = all.find(({ url }) => url === step[1])!;
+    const endpoint = all.find(({ url }) => url.at(-1) === step[1])!;
     if (step.startsWith('+')) seconds += Number(step);
     else if (step.startsWith('f')) endpoints.failed(endpoint, 'x');
     else if (step.startsWith('s')) endpoints.strange(endpoint, 'x');

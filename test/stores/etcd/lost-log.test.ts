@@ -35,6 +35,11 @@ const NEXT_SLOT = `c/${zeros}3`;
 const slotOf = (id: number): string => `petstore/c/${zeros}${id}`;
 const LOST = /is not the one/;
 const NEWER = /a format that this release cannot read/;
+/** Keys that are not part of the log: before, between, just behind and after its own. */
+const STRAYS = [
+  ...['!', 'c/!', 'c/x', `c/${zeros}1x`, `c/${zeros}3x`, `c/${zeros}9`, `c/0${'9'.repeat(18)}`],
+  ...['d', 'notes'],
+];
 const CRC = /does not match its CRC/;
 const OTHER = /follows another commit/;
 
@@ -81,25 +86,10 @@ const DAMAGES: readonly (readonly [
     ({ entries }, [, , slot = '']) =>
       entries.set(slot, Buffer.from(entries.get(slot)!.toString().replace('Rex', 'Lex'))),
   ],
-  // The keys that are not part of the log are before, between, just behind and after its own.
-  ...['!', 'c/!', 'c/x', `c/${zeros}1x`, `c/${zeros}3x`, `c/${zeros}9`, `c/0${'9'.repeat(18)}`].map(
-    (key) =>
-      [
-        `there is a key ${key}`,
-        undefined,
-        new RegExp(`petstore/${key} is not part of the log`),
-        put(key, 'x'),
-      ] as const,
-  ),
-  ...['d', 'notes'].map(
-    (key) =>
-      [
-        `there is a key ${key}`,
-        undefined,
-        new RegExp(`petstore/${key} is not part of the log`),
-        put(key, 'x'),
-      ] as const,
-  ),
+  ...STRAYS.map((key) => {
+    const stray = new RegExp(`petstore/${key} is not part of the log`);
+    return [`there is a key ${key}`, undefined, stray, put(key, 'x')] as const;
+  }),
 ];
 
 for (const [what, whileRunning, atStart, damage] of DAMAGES) {

@@ -8,8 +8,8 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { CallKind, EtcdCalls, FailureKind } from '../../../src/stores/etcd/calls.ts';
-import { CommitWriter } from '../../../src/stores/etcd/commit-writer.ts';
-import { EtcdLog, openEtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
+import { EtcdLog } from '../../../src/stores/etcd/etcd-log.ts';
+import { openEtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
 import { initEtcd } from '../../../src/stores/etcd/open-log.ts';
 import { ReadBarrier } from '../../../src/stores/etcd/read-barrier.ts';
 import { KeyTable } from '../../../src/stores/table/key-table.ts';
@@ -149,7 +149,7 @@ const BREAKS: readonly (readonly [what: string, run: () => ReturnType<typeof fai
   ],
   [
     'waits without end for a response to a create',
-    () => withMethod(CommitWriter, 'expire', doNothing, catchWith(SILENT, unbroken)),
+    () => withMethod(EtcdLog, 'expire', doNothing, catchWith(SILENT, unbroken)),
   ],
   [
     'lets a read wait without end',

@@ -4,26 +4,22 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ClusterResponse } from '../../../src/stores/etcd/etcd-client.ts';
 import type { ClusterOptions } from '../../../src/stores/etcd/etcd-options.ts';
-import { createCommit, encodeCommit } from '../../../src/stores/commit.ts';
-import {
-  decodeMeta,
-  digestOf,
-  encodeValue,
-  layoutOf,
-  slotKey,
-} from '../../../src/stores/etcd/slots.ts';
 import { joiningOf } from '../../../src/stores/etcd/join-cluster.ts';
 import { initEtcd } from '../../../src/stores/etcd/open-log.ts';
 import { base64, clusterOfFile, needsEtcd, rangeOf } from '../../support/etcd/cluster.ts';
-import { openInitialized, openStore, rex, simulated } from '../../support/etcd/opened-store.ts';
+import {
+  commitsOfOne,
+  openInitialized,
+  openStore,
+  rex,
+  simulated,
+} from '../../support/etcd/opened-store.ts';
 import { SimulatedEtcd, type Fate } from '../../support/etcd/simulated-etcd.ts';
 import { VirtualClock } from '../../support/etcd/virtual-clock.ts';
 import { SERVER_JS } from '../../support/process/process.ts';
 import { run } from '../../support/process/program.ts';
 
 const cluster = await clusterOfFile(1);
-/** The members of a pet in its text. */
-const members = '"name":"Rex","categoryId":1';
 const { endpoints } = cluster;
 
 /**
@@ -121,13 +117,9 @@ test('A start visits each commit a few times, however many there are', async (t)
   const etcd = new SimulatedEtcd();
   const commits = 12_000;
   await initEtcd(simulated(etcd));
-  const meta = etcd.entries.get('petstore/meta')!;
-  let previous = digestOf(decodeMeta('', meta).logId);
-  for (let after = 0n; after < commits; after += 1n) {
-    const text = encodeCommit(createCommit(after, [{ members, status: undefined }], 0));
-    const value = encodeValue(previous, text);
-    previous = digestOf(value);
-    etcd.entries.set(slotKey(layoutOf('petstore/'), after), value);
+  for (const [slot, value] of commitsOfOne('petstore/', etcd.entries.get('petstore/meta')!)) {
+    if (etcd.entries.size > commits) break;
+    etcd.entries.set(slot, value);
   }
   let visited = 0;
   const { visit } = etcd;

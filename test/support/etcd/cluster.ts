@@ -96,6 +96,7 @@ function startMember(endpoint: string, dataFolder: string, peer: string, args: r
   return {
     endpoint,
     dataFolder,
+    pid: () => child.pid,
     /** Sends a signal: SIGSTOP and SIGCONT, too. */
     signal: (signal: NodeJS.Signals): void => void child.kill(signal),
     /** Kills the member, and resolves when it has ended. */
@@ -127,7 +128,7 @@ export async function gateway(
   return response.text();
 }
 
-export const base64 = (text: string): string => Buffer.from(text).toString('base64');
+export const base64 = (text: string | Buffer): string => Buffer.from(text).toString('base64');
 
 /** The range of the etcd keys that begin with the prefix, which ends in a slash. */
 export const rangeOf = (prefix: string): { readonly key: string; readonly range_end: string } => ({

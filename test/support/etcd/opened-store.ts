@@ -1,10 +1,18 @@
 /** Etcd stores for tests: on a log that is made first, on a simulated etcd, with a fast clock. */
 
 import { etcdClock, type EtcdClock } from '../../../src/stores/etcd/calls.ts';
-import type { EtcdStats } from '../../../src/stores/etcd/etcd-store.ts';
+import type { EtcdStats } from '../../../src/stores/etcd/etcd-log.ts';
 import type { ClusterOptions } from '../../../src/stores/etcd/etcd-options.ts';
 import { openEtcdStore, type EtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
 import { initEtcd } from '../../../src/stores/etcd/open-log.ts';
+import { createCommit, encodeCommit } from '../../../src/stores/commit.ts';
+import {
+  decodeMeta,
+  digestOf,
+  encodeValue,
+  layoutOf,
+  slotKey,
+} from '../../../src/stores/etcd/slots.ts';
 import type { SimulatedEtcd } from './simulated-etcd.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
@@ -33,6 +41,17 @@ export async function openInitialized(t: Context, options: ClusterOptions): Prom
 export function simulated(etcd: SimulatedEtcd, more: Partial<ClusterOptions> = {}): ClusterOptions {
   const endpoints = ['http://127.0.0.1:2379'];
   return { endpoints, calls: etcd.calls(), clock: new VirtualClock(), ...more };
+}
+
+/** Yields the slots and values of commits of one pet each, for a log with this meta. */
+export function* commitsOfOne(prefix: string, meta: Buffer): Generator<readonly [string, Buffer]> {
+  let previous = digestOf(decodeMeta('', meta).logId);
+  for (let after = 0n; ; after += 1n) {
+    const pet = { members: '"name":"Rex","categoryId":1', status: undefined };
+    const value = encodeValue(previous, encodeCommit(createCommit(after, [pet], 0)));
+    previous = digestOf(value);
+    yield [slotKey(layoutOf(prefix), after), value];
+  }
 }
 
 type Call = EtcdStats['calls'][number];

@@ -1,5 +1,6 @@
 /**
- * The commit writer puts a batch of creates into the next free slot, and decides their outcomes.
+ * The CommitLog in the slots of a cluster: it puts a batch of creates into the next free slot, and
+ * decides their outcomes.
  *
  * For example, the last pet has the id 90, and the processes A and B each have a create. Both send
  * "if the slot 90 does not exist, put my commit; otherwise return what exists". The commit of B is
@@ -39,29 +40,37 @@
  */
 
 import { INT64_MAX } from '../../base/int64.ts';
-import { messageOf, type Log } from '../../base/log.ts';
+import { messageOf } from '../../base/log.ts';
 import type { StoredPet } from '../../model/pet.ts';
-import { NO_ID_LEFT, OutcomeUnknownError, StoreUnavailableError } from '../../model/pet-store.ts';
+import {
+  CLOSED,
+  NO_ID_LEFT,
+  OutcomeUnknownError,
+  StoreUnavailableError,
+  type StoreStats,
+} from '../../model/pet-store.ts';
 import { storedPetOf } from '../../model/stored-pet.ts';
+import type { CommitLimits, CommitLog, LogTarget } from '../commit-log.ts';
 import { createCommit, encodeCommit, type Commit, type PendingPet } from '../commit.ts';
 import type { Outcome } from '../commit-queue.ts';
 import { FailureReport } from '../failure-report.ts';
 import { KEY_LIFETIME_MS, type KeyHash } from '../table/key-table.ts';
-import type { AppliedLog } from './applied-log.ts';
-import {
-  retried,
-  type CallKind,
-  type CallResult,
-  type EtcdCalls,
-  type EtcdClock,
-} from './calls.ts';
-import { logDiverged, type CatchUp } from './catch-up.ts';
+import { retried, type CallKind, type CallResult } from './calls.ts';
+import { logDiverged } from './catch-up.ts';
 import { encodeTxn, ifAbsent, put, range } from './etcd-json.ts';
 import type { KeyValue, RangeResponse, Txn } from './etcd-json.ts';
-import { encodeValue, slotBound } from './slots.ts';
+import { ReadBarrier, type BarrierDeps } from './read-barrier.ts';
+import {
+  AROUND_PET_BYTES,
+  encodeValue,
+  FULL_COMMIT_BYTES,
+  MAX_ETCD_PET_BYTES,
+  slotBound,
+  type LogLostError,
+} from './slots.ts';
 
 /** After this time a create is refused, if it is certain that nothing of it is stored. */
-export const CREATE_MS = 5_000;
+const CREATE_MS = 5_000;
 /** After this time the outcome of a create in doubt is unknown. */
 const DOUBT_MS = 15_000;
 /** How long a proposal in doubt is still retried after the store begins to close. */
@@ -77,23 +86,14 @@ const CONFLICT_WINDOW = 4096n;
 /** After this many own commits in a row, this process counts as the only one that writes. */
 const COMMITS_IN_ROW = 16;
 
-/** What the etcd log and its writer work with. */
-export interface SharedDeps {
-  readonly calls: EtcdCalls;
-  readonly log: AppliedLog;
-  readonly catchUp: CatchUp;
-  readonly clock: EtcdClock;
-  readonly tell: Log;
-}
+const TICK_MS = 250;
+/** How often an idle store catches up, for its counts and its readiness. */
+const BEAT_MS = 1_000;
 
-export interface CommitWriterDeps extends SharedDeps {
-  /** Returns why nothing may be proposed at present, or undefined if the cluster serves reads. */
-  whyNot(): string | undefined;
-  /** Catches up as for a read that began at this moment of the clock. */
-  caughtUp(since: number): Promise<void>;
-  /** Called if this process cannot continue with the log; returns the message. */
-  onLost(error: unknown): string;
-}
+type EtcdLogDeps = BarrierDeps & { readonly target: LogTarget };
+
+/** The statistics that only a log in etcd has. */
+export type EtcdStats = Required<Pick<StoreStats, 'calls' | 'conflicts' | 'barrierSeconds'>>;
 
 type Outcomes = readonly Outcome<StoredPet>[];
 
@@ -113,11 +113,21 @@ interface Proposal {
   readonly proposedAt: number;
 }
 
-export class CommitWriter {
+export class EtcdLog implements CommitLog {
+  readonly limits: CommitLimits = {
+    fullCommitBytes: FULL_COMMIT_BYTES,
+    petBytes: MAX_ETCD_PET_BYTES,
+    bytesAroundPet: AROUND_PET_BYTES,
+  };
+  readonly lost: Promise<LogLostError>;
+  readonly #deps: EtcdLogDeps;
+  readonly #barrier: ReadBarrier;
+  readonly #failures: FailureReport;
+  readonly #outage: FailureReport;
+  readonly #damage: FailureReport;
+  readonly #timers: readonly (() => void)[];
   /** How often another process took the slot first. */
-  conflicts = 0;
-  readonly failures: FailureReport;
-  readonly #deps: CommitWriterDeps;
+  #conflicts = 0;
   /** Why it is unknown whether a key is stored, for creates proposed after the id `#doubtAfter`. */
   readonly #keysInDoubt: Map<KeyHash, string> = new Map();
   #doubtAfter: bigint | undefined;
@@ -129,11 +139,47 @@ export class CommitWriter {
   /** The call in progress: when its proposal was first sent, and what ends the wait for it. */
   #pending: { readonly since: number; readonly giveUp: () => void } | undefined;
 
-  constructor(deps: CommitWriterDeps) {
+  constructor(deps: EtcdLogDeps) {
     this.#deps = deps;
     this.#ownLastId = deps.log.lastId;
     const { tell, clock } = deps;
-    this.failures = new FailureReport(tell, clock, 'Creates fail', 'Creates are stored again');
+    this.#barrier = new ReadBarrier(deps);
+    this.lost = this.#barrier.lost;
+    void this.lost.then(() => this.drain());
+    const report = (began: string, ended: string): FailureReport =>
+      new FailureReport(tell, clock, began, ended);
+    this.#failures = report('Creates fail', 'Creates are stored again');
+    this.#outage = report('The etcd cluster is out of reach', 'The etcd cluster answers again');
+    this.#damage = report('The log in etcd is damaged', 'The log in etcd is whole again');
+    this.#timers = [
+      clock.every(TICK_MS, () => this.#tick()),
+      clock.every(BEAT_MS, () => void this.caughtUp().catch(() => undefined)),
+    ];
+  }
+
+  now(): number {
+    return this.#deps.clock.now();
+  }
+
+  caughtUp(): Promise<void> {
+    return this.#barrier.wait();
+  }
+
+  refusal(): StoreUnavailableError | undefined {
+    const cause = this.#barrier.refusal;
+    return cause === undefined ? undefined : new StoreUnavailableError(cause);
+  }
+
+  problem(): string | undefined {
+    return this.#failures.recent;
+  }
+
+  stats(): EtcdStats {
+    return {
+      calls: this.#deps.calls.counts,
+      conflicts: this.#conflicts,
+      barrierSeconds: this.#barrier.seconds,
+    };
   }
 
   /** Returns why it is unknown whether a key is stored. Once its slot is taken, it is known. */
@@ -143,8 +189,25 @@ export class CommitWriter {
   }
 
   /** Shortens the time for which a proposal in doubt is retried. */
-  shortenDeadline(): void {
+  drain(): void {
     this.#closingAt ??= this.#deps.clock.now();
+  }
+
+  async close(): Promise<void> {
+    for (const stop of this.#timers) stop();
+    this.#barrier.end(CLOSED);
+    this.#deps.calls.close();
+  }
+
+  #tick(): void {
+    const { clock, target, catchUp } = this.#deps;
+    this.#barrier.expire();
+    this.expire();
+    const message = 'Pets cannot be stored: earlier creates are waiting for the etcd cluster';
+    target.refuseWaiting(new StoreUnavailableError(message), clock.now() - CREATE_MS);
+    this.#outage.record(this.#barrier.problem);
+    const { damage } = catchUp;
+    this.#damage.record(damage?.cause, { ...damage });
   }
 
   /** Ends the wait for a call if the time of its proposal is over. To be repeated regularly. */
@@ -161,7 +224,7 @@ export class CommitWriter {
    * similar distance, because a process that lost a slot retries immediately. A process that is
    * much farther away still loses each slot (README).
    */
-  async waitForFairness(): Promise<void> {
+  async beforeCommit(): Promise<void> {
     const { clock, log } = this.#deps;
     // Callers that were just served, and create again immediately, are to share one commit.
     await clock.yieldToEventLoop();
@@ -190,13 +253,13 @@ export class CommitWriter {
     creates: readonly PendingPet[],
     startedAt: number,
   ): Promise<Outcomes | undefined> {
-    const { clock, log, whyNot } = this.#deps;
+    const { clock, log } = this.#deps;
     const refuse = (cause: string): Outcomes => {
-      this.failures.record(cause);
+      this.#failures.record(cause);
       const error = new StoreUnavailableError(`Pets cannot be stored: ${cause}`);
       return creates.map(() => ({ error }));
     };
-    const cause = whyNot();
+    const cause = this.#barrier.refusal;
     if (cause !== undefined) return refuse(cause);
     if (log.lastId + BigInt(creates.length) > INT64_MAX) return refuse(NO_ID_LEFT);
     const proposal = this.#propose(creates, startedAt);
@@ -204,12 +267,12 @@ export class CommitWriter {
     const result = await this.#runProposal(proposal);
     switch (result.kind) {
       case 'stored':
-        this.failures.record();
+        this.#failures.record();
         this.#commitsInRow = commit.after === this.#ownLastId ? this.#commitsInRow + 1 : 1;
         this.#ownLastId = commit.pets.at(-1)?.id ?? commit.after;
         return commit.pets.map(({ id, text }) => ({ result: storedPetOf(id, text) }));
       case 'conflict': {
-        this.conflicts += 1;
+        this.#conflicts += 1;
         const seconds = Math.floor((clock.now() - startedAt) / 1000);
         if (seconds < CREATE_MS / 1000) return undefined;
         return refuse(`other processes took each slot that was tried for ${seconds} seconds`);
@@ -222,7 +285,7 @@ export class CommitWriter {
   }
 
   #leaveUnknown({ commit, keyValue }: Proposal, cause: string): Outcomes {
-    this.failures.record(cause);
+    this.#failures.record(cause);
     const message = `It is not known whether the pet was stored: ${cause}`;
     if (this.#doubtAfter !== commit.after) this.#keysInDoubt.clear();
     this.#doubtAfter = commit.after;
@@ -251,8 +314,6 @@ export class CommitWriter {
     const { keyValue, txn, startedAt, proposedAt } = proposal;
     const text = encodeTxn(txn);
     let isInDoubt = false;
-    /** True if etcd reported no space, and the slot could not be read after that. */
-    let isUnread = false;
     return retried(clock, async () => {
       const sentAt = clock.now();
       const result = await this.#call(text, 'create', proposedAt);
@@ -260,20 +321,20 @@ export class CommitWriter {
         this.#roundTripMs = Math.min(clock.now() - sentAt, MAX_ROUND_TRIP_MS);
         const { succeeded, ranges } = result.answer;
         const found = succeeded ? { keyValues: [keyValue], hasMore: false } : ranges[0];
-        return this.#applySlot(proposal, found, isInDoubt || isUnread);
+        return this.#applySlot(proposal, found, isInDoubt);
       }
       const { kind, cause } = result;
       if (kind === 'no space') {
         // The put may have reached the slot nevertheless.
         const readOnly = encodeTxn({ ...txn, success: [] });
         const look = await this.#call(readOnly, 'look', proposedAt);
-        isUnread = look.kind !== 'answered';
-        if (look.kind === 'answered' && !look.answer.succeeded) {
+        if (look.kind !== 'answered') isInDoubt = true;
+        else if (!look.answer.succeeded) {
           return this.#applySlot(proposal, look.answer.ranges[0], true);
         }
       }
       if (kind === 'in doubt' || kind === 'too long') isInDoubt = true;
-      if (isInDoubt || isUnread) {
+      if (isInDoubt) {
         return this.#isOver(proposedAt, DOUBT_MS) ? { kind: 'unknown', cause } : undefined;
       }
       const isRetried = kind === 'unsent' && !this.#isOver(startedAt, CREATE_MS);
@@ -306,21 +367,26 @@ export class CommitWriter {
     found: RangeResponse | undefined,
     isInDoubt: boolean,
   ): Promise<ProposalResult> {
-    const { log, onLost, caughtUp } = this.#deps;
+    const { log } = this.#deps;
     const [first] = found?.keyValues ?? [];
     if (found === undefined || first?.key !== keyValue.key) {
-      return { kind: isInDoubt ? 'unknown' : 'refused', cause: onLost(logDiverged(log)) };
+      return {
+        kind: isInDoubt ? 'unknown' : 'refused',
+        cause: this.#barrier.lose(logDiverged(log)),
+      };
     }
     const isOwn = first.value.equals(keyValue.value);
     try {
       log.apply(found.keyValues);
     } catch (error) {
-      const cause = onLost(error);
+      const cause = this.#barrier.lose(error);
       if (!isOwn) return { kind: 'refused', cause };
     }
     if (isOwn) return { kind: 'stored' };
     // A process that is far behind would only lose the next slot, too.
-    const failure = found.hasMore ? await caughtUp(startedAt).catch(messageOf) : undefined;
+    const failure = found.hasMore
+      ? await this.#barrier.wait(startedAt).catch(messageOf)
+      : undefined;
     return failure === undefined ? { kind: 'conflict' } : { kind: 'refused', cause: failure };
   }
 }
