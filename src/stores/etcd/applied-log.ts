@@ -55,8 +55,7 @@ export class AppliedLog {
   #last: { readonly key: string; readonly head: string } | undefined;
   #digest: string;
   #commits = 0;
-  /** The first slot of each stretch. */
-  readonly stretchStarts: string[] = [];
+  readonly #stretchStarts: string[] = [];
 
   constructor({ layout, meta, logId }: LogId, clock: KeyClock, graceMs: number = KEY_GRACE_MS) {
     this.layout = layout;
@@ -120,7 +119,7 @@ export class AppliedLog {
 
   /** Returns one of the stretches of applied slots, and after the last the first again. */
   stretch(index: number): Stretch | undefined {
-    const starts = this.stretchStarts;
+    const starts = this.#stretchStarts;
     const at = index % starts.length;
     const from = starts[at];
     if (from === undefined) return undefined;
@@ -143,7 +142,7 @@ export class AppliedLog {
       const leftMs = expiresAt + this.#graceMs - this.#clock.timeOfDay();
       this.keys.add({ key, id }, Math.min(leftMs, KEY_LIFETIME_MS));
     }
-    if (this.#commits % STRETCH === 0) this.stretchStarts.push(key);
+    if (this.#commits % STRETCH === 0) this.#stretchStarts.push(key);
     this.#commits += 1;
     this.#last = { key, head: headOf(value) };
     this.#digest = digestOf(value);

@@ -24,7 +24,7 @@
 
 import type { AppliedLog, Stretch } from './applied-log.ts';
 import type { CallKind, FailedCall } from './calls.ts';
-import { encodeTxn, range, type RangeResponse, type TxnPart } from './etcd-json.ts';
+import { encodeTxn, keysIn, range, type RangeResponse, type TxnPart } from './etcd-json.ts';
 import type { StartDeps } from './join-cluster.ts';
 import { MAX_RESPONSE_BYTES } from './member.ts';
 import { isSlot, LogLostError, slotBound, slotKey } from './slots.ts';
@@ -57,14 +57,15 @@ export class CatchUp {
   #isNearEnd = false;
   #searchedAt = -Infinity;
   #damage: Damage | undefined;
-  /** The stretch to count next: one in which a stray key was found is the next. */
+  /** The damaged stretch, which the next search counts again; and the next stretch to count. */
+  #suspect: Stretch | undefined;
   #stretch = 0;
 
   constructor(deps: CatchUpDeps) {
     this.#deps = deps;
   }
 
-  /** What the last search has found. */
+  /** What the last search has found, or a step since. */
   get damage(): Damage | undefined {
     return this.#damage;
   }
@@ -80,7 +81,7 @@ export class CatchUp {
       const searches = isDue && this.#isNearEnd;
       const before = log.lastId;
       const end = slotBound(log.layout, before + this.#window);
-      const stretch = log.stretch(this.#stretch);
+      const stretch = this.#suspect ?? log.stretch(this.#stretch);
       const success = [range(log.nextSlot, end, this.#limit)];
       if (searches) success.push(...this.#search(end, stretch));
       const text = encodeTxn({ compare: log.compares, success, failure: [] });
@@ -96,14 +97,14 @@ export class CatchUp {
       const [found, ...others] = ranges;
       if (!succeeded || found === undefined) throw logDiverged(log);
       const strayKey = log.apply(found.keyValues);
-      if (strayKey !== undefined) this.#stretch = log.stretchStarts.length - 1;
+      if (strayKey !== undefined && this.#suspect === undefined) this.#suspectKey(strayKey);
       // A create of this process may have changed the next slot meanwhile.
       const readUpTo = found.hasMore ? found.keyValues.at(-1)!.key : end;
       this.#isNearEnd = log.nextSlot < readUpTo;
       if (!this.#isNearEnd) {
         this.#adapt(found, log.lastId - before);
       } else if (searches || !isDue) {
-        if (searches) this.#judge(others, stretch, strayKey);
+        if (searches) this.#judge(others, stretch);
         return undefined;
       }
     }
@@ -116,34 +117,40 @@ export class CatchUp {
   #search(end: string, stretch: Stretch | undefined): readonly TxnPart[] {
     const { prefix, meta, end: prefixEnd } = this.#deps.log.layout;
     const parts = [
-      range(prefix, slotKey(this.#deps.log.layout, 0n), 1, true),
-      range(end, meta, 1, true),
-      range(`${meta}\0`, prefixEnd, 1, true),
+      keysIn(prefix, slotKey(this.#deps.log.layout, 0n), 1),
+      keysIn(end, meta, 1),
+      keysIn(`${meta}\0`, prefixEnd, 1),
     ];
-    if (stretch !== undefined) parts.push(range(stretch.from, stretch.end, undefined, true));
+    if (stretch !== undefined) parts.push(keysIn(stretch.from, stretch.end));
     return parts;
   }
 
-  /** Records what a search has found. Damaged stretches are counted again by the next one. */
-  #judge(ranges: readonly RangeResponse[], stretch: Stretch | undefined, strayKey?: string): void {
+  #judge(ranges: readonly RangeResponse[], stretch: Stretch | undefined): void {
     this.#searchedAt = this.#deps.clock.now();
-    const { layout } = this.#deps.log;
     const keys = ranges.map(({ keyValues }) => keyValues.map(({ key }) => key));
     const { from = '', end, count = 0 } = stretch ?? {};
     const inside = keys[3] ?? [];
     const stray =
-      keys.slice(0, 3).flat()[0] ?? strayKey ?? inside.find((key) => !isSlot(layout, key));
+      keys.slice(0, 3).flat()[0] ??
+      inside.find((key) => count === 0 || !isSlot(this.#deps.log.layout, key));
     if (stray !== undefined) {
-      const cause = `${stray} is not part of the log: a start is refused until it is deleted`;
-      this.#damage = { key: stray, cause };
+      this.#suspectKey(stray);
     } else if (inside.length !== count) {
+      this.#suspect = stretch;
       const found = `From ${from} up to ${end} there are ${inside.length} keys`;
       const cause = `${found}, and ${count} commits were applied: a start is refused`;
       this.#damage = { key: from, cause };
     } else {
+      this.#suspect = undefined;
       this.#damage = undefined;
       this.#stretch += 1;
     }
+  }
+
+  #suspectKey(key: string): void {
+    this.#suspect = { from: key, end: `${key}\0`, count: 0 };
+    const cause = `${key} is not part of the log: a start is refused until it is deleted`;
+    this.#damage = { key, cause };
   }
 
   /**

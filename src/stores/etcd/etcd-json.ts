@@ -40,18 +40,15 @@ export function put(key: string, value: Buffer): TxnPart {
   return { request_put: { key: base64(key), value: base64(value) } };
 }
 
-/**
- * Reads a key; or the keys up to `rangeEnd`, in ascending order, at most `limit` of them, with
- * their values or only their names.
- */
-export function range(
-  key: string,
-  rangeEnd?: string,
-  limit?: number,
-  namesOnly?: boolean,
-): TxnPart {
-  const some = { limit: limit?.toString(), keys_only: namesOnly };
-  return { request_range: { ...encodeRange(key, rangeEnd), ...some } };
+/** Reads a key; or the keys up to `rangeEnd`, in ascending order, at most `limit` of them. */
+export function range(key: string, rangeEnd?: string, limit?: number): TxnPart {
+  return { request_range: { ...encodeRange(key, rangeEnd), limit: limit?.toString() } };
+}
+
+/** Reads the names of the keys in a range, at most `limit` of them. */
+export function keysIn(key: string, rangeEnd: string, limit?: number): TxnPart {
+  const names = { limit: limit?.toString(), keys_only: true };
+  return { request_range: { ...encodeRange(key, rangeEnd), ...names } };
 }
 
 function encodeRange(key: string, rangeEnd: string | undefined): TxnPart {

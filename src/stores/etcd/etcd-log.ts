@@ -314,6 +314,8 @@ export class EtcdLog implements CommitLog {
     const { keyValue, txn, startedAt, proposedAt } = proposal;
     const text = encodeTxn(txn);
     let isInDoubt = false;
+    /** True if etcd reported no space, and the slot could not be read after that. */
+    let isUnread = false;
     return retried(clock, async () => {
       const sentAt = clock.now();
       const result = await this.#call(text, 'create', proposedAt);
@@ -321,20 +323,20 @@ export class EtcdLog implements CommitLog {
         this.#roundTripMs = Math.min(clock.now() - sentAt, MAX_ROUND_TRIP_MS);
         const { succeeded, ranges } = result.answer;
         const found = succeeded ? { keyValues: [keyValue], hasMore: false } : ranges[0];
-        return this.#applySlot(proposal, found, isInDoubt);
+        return this.#applySlot(proposal, found, isInDoubt || isUnread);
       }
       const { kind, cause } = result;
       if (kind === 'no space') {
         // The put may have reached the slot nevertheless.
         const readOnly = encodeTxn({ ...txn, success: [] });
         const look = await this.#call(readOnly, 'look', proposedAt);
-        if (look.kind !== 'answered') isInDoubt = true;
-        else if (!look.answer.succeeded) {
+        isUnread = look.kind !== 'answered';
+        if (look.kind === 'answered' && !look.answer.succeeded) {
           return this.#applySlot(proposal, look.answer.ranges[0], true);
         }
       }
       if (kind === 'in doubt' || kind === 'too long') isInDoubt = true;
-      if (isInDoubt) {
+      if (isInDoubt || isUnread) {
         return this.#isOver(proposedAt, DOUBT_MS) ? { kind: 'unknown', cause } : undefined;
       }
       const isRetried = kind === 'unsent' && !this.#isOver(startedAt, CREATE_MS);

@@ -16,6 +16,7 @@ import {
   ifAbsent,
   ifValueBegins,
   ifValueIs,
+  keysIn,
   put,
   range,
   type Txn,
@@ -94,7 +95,7 @@ function assertReady({ layout, state }: LogId): void {
 async function findMeta(deps: StartDeps, layout: Layout): Promise<Buffer | undefined> {
   const found = range(layout.meta);
   // The first key only if there is no meta, since etcd visits all keys in a range.
-  const success = [found, range(layout.prefix, layout.end, 1, true)];
+  const success = [found, keysIn(layout.prefix, layout.end, 1)];
   const txn = { compare: [ifAbsent(layout.meta)], success, failure: [found] };
   const { ranges } = await transact(deps, txn);
   const [meta, first] = ranges.map(({ keyValues }) => keyValues[0]);
@@ -104,8 +105,8 @@ async function findMeta(deps: StartDeps, layout: Layout): Promise<Buffer | undef
 
 /** Rejects if a log is under a part of the prefix: its services would refuse the new log's keys. */
 async function expectNoOuterLog(deps: StartDeps, prefix: string): Promise<void> {
-  for (const { index } of [...prefix.matchAll(/\//g)].slice(0, -1)) {
-    const outer = layoutOf(prefix.slice(0, index + 1));
+  for (let end = prefix.indexOf('/') + 1; end < prefix.length;) {
+    const outer = layoutOf(prefix.slice(0, end));
     const text = encodeTxn({ compare: [], success: [range(outer.meta)], failure: [] });
     const result = await repeatUntilDone(deps, async () => {
       const called = await deps.calls.txn(text, 'start');
@@ -117,6 +118,7 @@ async function expectNoOuterLog(deps: StartDeps, prefix: string): Promise<void> 
         `A log is under ${outer.prefix}, and its services refuse other keys there: use another prefix`,
       );
     }
+    end = prefix.indexOf('/', end) + 1;
   }
 }
 

@@ -6,7 +6,7 @@ import * as json from '../../../src/stores/etcd/etcd-json.ts';
 import { needsEtcd, startCluster } from '../../support/etcd/cluster.ts';
 import { SimulatedEtcd } from '../../support/etcd/simulated-etcd.ts';
 
-const { ifAbsent, ifValueBegins, ifValueIs, put, range } = json;
+const { ifAbsent, ifValueBegins, ifValueIs, keysIn, put, range } = json;
 const [a, b, none] = ['same/a', 'same/b', 'same/none'] as const;
 const all = ['same/', 'same0'] as const;
 const [value, space, empty] = ['a value', 'a ', ''].map((text) => Buffer.from(text));
@@ -29,7 +29,7 @@ const TXNS: readonly Partial<json.Txn>[] = [
   ),
   { compare: [ifValueIs(b, value)], success: [range(a)], failure: [range(...all)] },
   { success: [range(...all, 1)] },
-  { success: [range(...all, 1, true), range(...all, undefined, true), range(a)] },
+  { success: [keysIn(...all, 1), keysIn(...all), range(a)] },
   { success: [range('same/x', 'same/y')] },
   { success: [put(a, empty)] },
   { success: [range(a)] },
