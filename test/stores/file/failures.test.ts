@@ -6,7 +6,6 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { DiskFile } from '../../../src/stores/file/disk.ts';
 import { clientMessage } from '../../../src/stores/failure-report.ts';
 import { REX } from '../../support/disk/journal-text.ts';
 import { systemError } from '../../support/disk/memory-disk.ts';
@@ -57,6 +56,13 @@ for (const pets of [0, 2]) {
   });
 }
 
+test('A write of nothing without an error is refused', async () => {
+  const scene = await openScene(1);
+  scene.disk.fault = ({ operation }) => (operation === 'writeNow' ? 0 : undefined);
+  await assertRefused(scene.store, /^Pets cannot be stored: The file system wrote nothing/);
+  await assertPets(scene, [1]);
+});
+
 test('A line above 64 KiB is written without blocking the event loop', async () => {
   const { store, disk } = await openScene(1);
   for (const [length, write] of [
@@ -106,24 +112,6 @@ test('If a sync fails and the journal cannot be closed, a new file has the creat
   await assertPets(scene, [1, 2, 3]);
 });
 
-/** How another program changes the journal. */
-const CHANGES: Readonly<Record<string, (file: DiskFile) => unknown>> = {
-  truncated: (file) => file.truncate(10),
-  'appended to': (file) =>
-    file.writeNow(Buffer.from('Remember the milk\n'), 0, file.stat().sizeBytes),
-  'overwritten a part of': (file) => file.writeNow(Buffer.from('Remember the milk'), 0, 100),
-};
-
-for (const [what, change] of Object.entries(CHANGES)) {
-  test(`If another program has ${what} the journal, the pets are written anew`, async () => {
-    const scene = await openScene(2);
-    await change(await scene.memory.open(JOURNAL, 'edit'));
-    scene.disk.fault = failing(`sync ${JOURNAL}`);
-    assert.equal(await createId(scene.store), 3);
-    await assertPets(scene, [1, 2, 3]);
-  });
-}
-
 test('A new journal is recognized after its rename reported failure and a stat failed', async () => {
   const scene = await openScene(2);
   const { store, disk, memory, clock } = scene;
@@ -149,21 +137,6 @@ test('A new journal is recognized after its rename reported failure and a stat f
   disk.fault = () => undefined;
   await clock.pass(1000);
   assert.equal(store.log.state, 'working');
-  assert.equal(await createId(store), 4);
-  await assertPets(scene, [1, 2, 3, 4]);
-});
-
-test('A failed sync of the folder is answered by a new file', async () => {
-  const scene = await openScene(2);
-  const { store, disk, clock } = scene;
-  disk.fault = failing(`sync ${JOURNAL}`, 'syncDirectory');
-  assert.equal(await told(store.create(REX)), 'unknown');
-  assert.equal(store.whereAreThePets(), 'cannot be told');
-  const before = disk.calls.length;
-  disk.fault = () => undefined;
-  await clock.pass(1000);
-  const made = disk.calls.slice(before).map(nameOf);
-  assert.ok(made.some((name) => name.startsWith(`open ${UNFINISHED}`)));
   assert.equal(await createId(store), 4);
   await assertPets(scene, [1, 2, 3, 4]);
 });
