@@ -6,13 +6,16 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { openFileStore } from '../../../src/stores/file/file-store.ts';
 import { clientMessage } from '../../../src/stores/failure-report.ts';
+import { createFailingDisk } from '../../support/disk/failing-disk.ts';
 import { REX } from '../../support/disk/journal-text.ts';
 import { systemError } from '../../support/disk/memory-disk.ts';
 import {
   assertHeld,
   assertPets,
   assertRefused,
+  copyOf,
   createId,
   failing,
   holdSync,
@@ -58,9 +61,48 @@ for (const pets of [0, 2]) {
 
 test('A write of nothing without an error is refused', async () => {
   const scene = await openScene(1);
-  scene.disk.fault = ({ operation }) => (operation === 'writeNow' ? 0 : undefined);
+  let writes = 0;
+  scene.disk.fault = ({ operation, path }) => {
+    if (operation !== 'writeNow') return undefined;
+    if ((writes += 1) > 1) throw systemError('EIO', path);
+    return 0;
+  };
   await assertRefused(scene.store, /^Pets cannot be stored: The file system wrote nothing/);
   await assertPets(scene, [1]);
+});
+
+test('A rename or removal that reports failure and took effect counts as done', async () => {
+  const { store, disk, memory } = await openScene(2);
+  const failSync = failing(`sync ${JOURNAL}`);
+  const late = async (changing: Promise<void>): Promise<void> => {
+    await changing;
+    throw systemError('EIO', JOURNAL);
+  };
+  disk.fault = (call) =>
+    call.operation === 'rename' ? late(memory.rename(call.path, JOURNAL)) : failSync(call);
+  assert.equal(await createId(store), 3);
+  const killed = copyOf(memory);
+  killed.write(`${UNFINISHED}0123abcd`, 'left by a process that was killed');
+  const next = createFailingDisk(killed);
+  next.fault = ({ operation, path }) =>
+    operation === 'remove' ? late(killed.remove(path)) : undefined;
+  assert.deepEqual(await idsIn(await openFileStore({ path: SNAPSHOT, disk: next })), [1, 2, 3]);
+});
+
+test('A file that cannot be finished is removed, unless another program has replaced it', async () => {
+  for (const isReplaced of [false, true]) {
+    const { store, disk, memory } = await openScene(1);
+    const failSync = failing(`sync ${JOURNAL}`);
+    disk.fault = (call) => {
+      if (!nameOf(call).startsWith(`sync ${UNFINISHED}`)) return failSync(call);
+      if (isReplaced) void memory.remove(call.path);
+      if (isReplaced) memory.write(call.path, 'of another program');
+      throw systemError('EIO', call.path);
+    };
+    assert.equal(await told(store.create(REX)), 'unknown');
+    const left = Object.keys(memory.contents()).filter((name) => name.startsWith(UNFINISHED));
+    assert.equal(left.length, isReplaced ? 1 : 0);
+  }
 });
 
 test('A line above 64 KiB is written without blocking the event loop', async () => {
