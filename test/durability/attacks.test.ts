@@ -126,18 +126,6 @@ for (const [what, change] of Object.entries(CHANGES)) {
   }
 }
 
-test('After a lost lock and journal no start hides the saved file', async (t) => {
-  const scene = await openScene(t);
-  const { folder, dataFile, service, ledger, port, create } = scene;
-  for (let pets = 0; pets < 5; pets += 1) assert.equal((await create()).status, 201);
-  for (const file of ['.lock', '.journal']) rmSync(dataFile + file);
-  // It does not end by itself, since a start would be refused.
-  await logged(service, '"advice":"stop the service; put back the files of one backup');
-  ledger.check(await listAllPets(port));
-  assert.equal(await end(service, 'SIGTERM'), 0);
-  await recoverFrom(t, scene, savedIn(folder));
-});
-
 /** A start is refused and names the saved file, which has all pets, before anything else. */
 async function recoverFrom(t: TestContext, scene: Scene, saved: string): Promise<void> {
   const { folder, dataFile } = scene;

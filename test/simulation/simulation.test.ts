@@ -14,7 +14,6 @@ import {
   liveOnce,
   liveOnLongJournal,
   liveShortly,
-  type Script,
 } from './callers.ts';
 import { cutFiles, flipBits, overwriteTails, swapSnapshots } from './damage.ts';
 import { JOURNAL, live } from './life.ts';
@@ -126,17 +125,6 @@ for (const [what, outcome] of catches) {
     t.diagnostic(complaint);
   });
 }
-
-test('A start succeeds on a full disk', async () => {
-  const fault: Fault = { at: 0, kind: 'ENOSPC', lasts: 'for ever' };
-  const script: Script = async (callers) => {
-    await callers.start();
-    await callers.create(3);
-  };
-  const life = await live(script, { ...found, fault });
-  assert.deepEqual([life.startError, life.complaints], [undefined, []]);
-  assert.equal(life.model.petCount, found.known.pets.length);
-});
 
 test('A single failure refuses creates, and a lasting failure of syncs leaves them in doubt', async () => {
   const { operations } = await live(liveOnce);

@@ -16,14 +16,13 @@ import { systemMemory } from '../../base/memory.ts';
 import type { KeyEntry, KeyTable } from '../table/key-table.ts';
 import { PetTable } from '../table/pet-table.ts';
 import type { Disk, DiskFile } from './disk.ts';
-import { isIntact, PREFIX_LENGTH } from './journal-line.ts';
+import { isIntact, PREFIX_LENGTH, type SnapshotId } from './journal-line.ts';
 import { readJournal, type JournalContent } from './journal-reader.ts';
 import { takeLock } from './lock.ts';
 import { DamagedFileError, fileAt, readAll, withFileIfPresent, withLine } from './read-file.ts';
 import { crcOfPets, readSnapshot, type ReadSnapshot } from './snapshot.ts';
-import type { StoreDeps } from './store-deps.ts';
+import { storePaths, type StoreDeps, type StorePaths } from './store-deps.ts';
 import { StoreFiles, type PetsFile } from './store-files.ts';
-import { storePaths, type StorePaths } from './store-paths.ts';
 
 /** The table is empty: it is for the pets of snapshot and journal. */
 type DataFileDeps = Pick<StoreDeps, 'disk' | 'paths' | 'memory' | 'pets'>;
@@ -83,10 +82,10 @@ export async function readDataFile(
  */
 async function followJournal(
   { paths, memory, pets }: DataFileDeps,
-  snapshot: Pick<PetsFile, 'id'> | undefined,
+  snapshot: SnapshotId | undefined,
   file: DiskFile,
 ): Promise<JournalContent> {
-  const id = snapshot?.id ?? { crc: 0, lastId: 0n };
+  const id = snapshot ?? { crc: 0, lastId: 0n };
   const reading = readJournal(paths.journal, file, id, pets, memory);
   if (snapshot !== undefined) return reading;
   const content = await reading.catch((error: unknown) => {
@@ -111,7 +110,7 @@ function missingSnapshot({ snapshot, journal }: StorePaths): Error {
  */
 async function readOldKeys(
   { disk, paths, pets, memory }: DataFileDeps,
-  snapshot: Pick<PetsFile, 'id'> | undefined,
+  snapshot: SnapshotId | undefined,
 ): Promise<{ readonly keys: readonly KeyEntry[]; readonly droppedCount: number }> {
   const bytes = await withFileIfPresent(disk, paths.oldKeys, async (file) => {
     const content = memory.bytes(Math.min(file.stat().sizeBytes, MAX_OLD_KEYS_BYTES));
@@ -121,18 +120,17 @@ async function readOldKeys(
   if (bytes === undefined) return { keys: [], droppedCount: 0 };
   const text = bytes.toString('latin1', PREFIX_LENGTH, bytes.length - 1);
   if (!isIntact(bytes, 0, bytes.length, 0) || !OLD_KEYS.test(text)) {
-    throw new DamagedFileError({
-      path: paths.oldKeys,
-      complaint: 'Its content does not match its length and CRC',
-      advice:
-        'Restore it from the backup that the data file is from; or move it away, as evidence: ' +
+    throw new DamagedFileError(
+      paths.oldKeys,
+      'Its content does not match its length and CRC',
+      'Restore it from the backup that the data file is from; or move it away, as evidence: ' +
         'then idempotency keys are forgotten, and a create that is sent again is stored again',
-    });
+    );
   }
   const entries = Array.from(text.matchAll(OLD_KEY), ([, key, id, expiresAt, crc]) => {
     return { key: key!, id: BigInt(id!), expiresAt: Number(expiresAt), crc: parseInt(crc!, 16) };
   });
-  const lastId = snapshot?.id.lastId ?? 0n;
+  const lastId = snapshot?.lastId ?? 0n;
   const keys = entries.filter(({ id, crc }) => {
     // A checkpoint that was cut off may have left keys of creates that were not stored.
     const pet = id <= lastId ? pets.get(id) : undefined;
@@ -158,7 +156,7 @@ async function readWhole(disk: Disk, paths: StorePaths): Promise<WholeData> {
   if (snapshot === undefined) throw new Error(`There is no data file ${paths.snapshot}`);
   if (lostAfter !== undefined) {
     throw new Error(
-      `${paths.snapshot} ends with pet ${snapshot.id.lastId}, but ${paths.journal} follows pet ` +
+      `${paths.snapshot} ends with pet ${snapshot.lastId}, but ${paths.journal} follows pet ` +
         `${lostAfter}: pets are missing. Restore both from one backup`,
     );
   }

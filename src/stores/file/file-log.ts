@@ -244,7 +244,7 @@ export class FileLog implements CommitLog {
       try {
         if (files.journal?.isNameDurable !== true) await files.renew();
         files.assertOwned();
-        await files.assertSnapshot();
+        await files.recognizeSnapshot();
       } catch (error) {
         const isFault = error instanceof ReadOnlyError || error instanceof JournalLostError;
         if (!isFault) throw error;
@@ -402,7 +402,7 @@ export class FileLog implements CommitLog {
   /** Saves the pets to a separate file if memory may have the only copy. */
   async #saveIfNeeded(): Promise<PetsLocation> {
     const { log, pets } = this.#deps;
-    await this.#files.assertSnapshot().catch(() => undefined);
+    await this.#files.recognizeSnapshot().catch(() => undefined);
     if (isSafe(this.whereAreThePets())) return this.whereAreThePets();
     try {
       const file = await this.#files.save();

@@ -15,7 +15,7 @@ import { dirname, resolve } from 'node:path';
 import { systemClock, type Clock } from '../../base/clock.ts';
 import { Histogram } from '../../base/histogram.ts';
 import { messageOf, safeLog, silent, type Log } from '../../base/log.ts';
-import { systemMemory, type Memory } from '../../base/memory.ts';
+import { systemMemory } from '../../base/memory.ts';
 import { KeyTable } from '../table/key-table.ts';
 import { openLogStore, type LogStore } from '../log-store.ts';
 import { PetTable } from '../table/pet-table.ts';
@@ -26,26 +26,18 @@ import { nodeDisk } from './node-disk.ts';
 import { fileAt, withFile } from './read-file.ts';
 import { recover, refusalOf } from './recovery.ts';
 import { expectArray, skipSpace } from './snapshot.ts';
-import { storePaths } from './store-paths.ts';
+import { storePaths, type StoreDeps } from './store-deps.ts';
 
 /** A PetStore over a FileLog. */
 export type FileStore = LogStore<FileLog>;
 
-/** Tests also replace the clock and its timers. */
-export interface FileStoreOptions extends Partial<Clock> {
+/** What tests replace: the clock, the disk, memory, the random bits, and the empty tables. */
+type Replaced = Clock & Pick<StoreDeps, 'disk' | 'memory' | 'randomBits' | 'pets' | 'keys'>;
+
+export interface FileStoreOptions extends Partial<Replaced> {
   /** The data file. A symbolic link is followed, and a missing folder is made. */
   readonly path: string;
   readonly log?: Log | undefined;
-  /** For tests: where the files are. */
-  readonly disk?: Disk | undefined;
-  /** For tests: where memory comes from. */
-  readonly memory?: Memory | undefined;
-  /** For tests: an empty table for the pets. */
-  readonly pets?: PetTable | undefined;
-  /** For tests: an empty table for the keys. */
-  readonly keys?: KeyTable | undefined;
-  /** For tests: 32 random bits. */
-  readonly randomBits?: (() => number) | undefined;
 }
 
 /**

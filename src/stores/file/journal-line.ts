@@ -24,6 +24,11 @@ export interface SnapshotId {
   readonly lastId: bigint;
 }
 
+/** True if both are the same snapshot. */
+export function isSameSnapshot(one: SnapshotId | undefined, other: SnapshotId): boolean {
+  return one?.crc === other.crc && one.lastId === other.lastId;
+}
+
 export interface EncodedLine {
   readonly bytes: Buffer;
   /** The CRC-32 of the file through this line. */

@@ -21,6 +21,7 @@ import type { PetTable } from '../table/pet-table.ts';
 import type { DiskFile } from './disk.ts';
 import {
   isIntact,
+  isSameSnapshot,
   lengthAt,
   lineLengthAt,
   PREFIX_LENGTH,
@@ -93,11 +94,7 @@ class JournalReader {
   }
 
   async read(): Promise<JournalContent> {
-    if (!(await this.#readHeader())) {
-      const tornBytes = this.#window.bytes.length;
-      const nothing = { lengthBytes: 0, crc: 0, lastOffset: 0, named: undefined };
-      return { kind: 'nothing', ...nothing, tornBytes, snapshotKeys: [], keys: [] };
-    }
+    if (!(await this.#readHeader())) return this.#content('nothing');
     for (;;) {
       const end = this.#intactEnd();
       const hasAll = this.#window.atEnd || (this.#at === 0 && this.#window.isFull);
@@ -143,21 +140,10 @@ class JournalReader {
       const at = this.#at;
       const length = lengthAt(bytes, at) ?? 0;
       const [start, textEnd] = [at + PREFIX_LENGTH, at + length - 1];
-      if (this.#lastOffset === 0 && this.#readKeysLine(start, textEnd)) {
-        this.#lastOffset = this.#window.position + at;
-        this.#at += length;
-        continue;
-      }
-      const commit = this.#isObsolete
-        ? undefined
-        : scanCommit(scanned, start, textEnd, this.#lastId, this.#run);
-      if (commit === undefined) {
+      const isKeys = this.#lastOffset === 0 && this.#readKeysLine(start, textEnd);
+      if (!isKeys && !this.#scanCommit(scanned, start, textEnd)) {
         this.#appendRun();
         this.#applyCommit(decodeCommit(bytes.subarray(start, textEnd)), at);
-      } else {
-        this.#lastId = commit.lastId;
-        this.#addKeys(commit.keys);
-        if (this.#run.length > ScannedPets.maxLength / 2) this.#appendRun();
       }
       this.#lastOffset = this.#window.position + at;
       this.#at += length;
@@ -171,6 +157,17 @@ class JournalReader {
     const keys = decodeKeysLine(text, this.#lastId);
     this.#snapshotKeys = keys ?? [];
     return keys !== undefined;
+  }
+
+  /** The fast path of `#applyCommit`. Returns false, and applies nothing, if it cannot be taken. */
+  #scanCommit(scanned: ScannedBytes, start: number, end: number): boolean {
+    if (this.#isObsolete) return false;
+    const commit = scanCommit(scanned, start, end, this.#lastId, this.#run);
+    if (commit === undefined) return false;
+    this.#lastId = commit.lastId;
+    this.#addKeys(commit.keys);
+    if (this.#run.length > ScannedPets.maxLength / 2) this.#appendRun();
+    return true;
   }
 
   #appendRun(): void {
@@ -208,7 +205,7 @@ class JournalReader {
     const named = readHeader(bytes);
     if (named !== undefined) {
       this.#named = named;
-      this.#isObsolete = !isSame(named, this.#snapshot);
+      this.#isObsolete = !isSameSnapshot(named, this.#snapshot);
       this.#lastId = named.lastId;
       this.#at = lineLengthAt(bytes, 0) ?? 0;
       this.#crc = zlib.crc32(bytes.subarray(0, this.#at));
@@ -216,34 +213,38 @@ class JournalReader {
     }
     while (!this.#window.atEnd && !this.#window.isFull) await this.#window.fill(0);
     if (this.#window.atEnd && isTornBeginning(this.#window.bytes)) return false;
-    throw new DamagedFileError({
-      path: this.#path,
-      offset: 0,
-      complaint: 'It does not begin like a journal of this version',
-      advice:
-        'Put it back where it came from; or, if another version wrote it, stop that version ' +
+    throw new DamagedFileError(
+      this.#path,
+      'It does not begin like a journal of this version',
+      'Put it back where it came from; or, if another version wrote it, stop that version ' +
         'cleanly first, which brings its pets into the data file; or, if it is damaged, restore ' +
         'the data file and its journal from one backup, or move it away, as evidence',
-    });
+      0,
+    );
   }
 
   #finish(): JournalContent {
     const { bytes, position, atEnd } = this.#window;
     const tail = bytes.subarray(this.#at);
-    const lengthBytes = position + this.#at;
     const next = `${commitStart(this.#lastId)}{"id":${this.#lastId + 1n},`;
-    if (!atEnd || !isTornLine(tail, lengthBytes, next)) {
+    if (!atEnd || !isTornLine(tail, position + this.#at, next)) {
       throw this.#damage(
         this.#at,
         'This line of the journal is neither intact nor a torn last line',
       );
     }
+    return this.#content(this.#isObsolete ? 'obsolete' : 'follows');
+  }
+
+  /** What was read. The rest of the window is the torn line. */
+  #content(kind: JournalContent['kind']): JournalContent {
+    const { bytes, position } = this.#window;
     return {
-      kind: this.#isObsolete ? 'obsolete' : 'follows',
-      lengthBytes,
+      kind,
+      lengthBytes: position + this.#at,
       crc: this.#crc,
       lastOffset: this.#lastOffset,
-      tornBytes: tail.length,
+      tornBytes: bytes.length - this.#at,
       named: this.#named,
       snapshotKeys: this.#snapshotKeys,
       keys: this.#keys.slice(-MAX_IDEMPOTENCY_KEYS),
@@ -263,17 +264,12 @@ class JournalReader {
   }
 
   #damage(at: number, complaint: string): DamagedFileError {
-    return new DamagedFileError({
-      path: this.#path,
-      offset: this.#window.position + at,
+    return new DamagedFileError(
+      this.#path,
       complaint,
-      advice:
-        'Restore the data file and its journal from one backup; or move the journal away, as ' +
+      'Restore the data file and its journal from one backup; or move the journal away, as ' +
         'evidence, and start without the pets that only it has',
-    });
+      this.#window.position + at,
+    );
   }
-}
-
-function isSame(one: SnapshotId, other: SnapshotId): boolean {
-  return one.crc === other.crc && one.lastId === other.lastId;
 }

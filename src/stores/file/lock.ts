@@ -16,10 +16,10 @@ import { once } from 'node:events';
 import type { FileHandle } from 'node:fs/promises';
 import { platform } from 'node:os';
 import { messageOf } from '../../base/log.ts';
-import type { Disk, FileStat } from './disk.ts';
+import type { Disk } from './disk.ts';
 import { withFile } from './read-file.ts';
 import { attributesOf, isSameFile } from './replace-file.ts';
-import type { StorePaths } from './store-paths.ts';
+import type { StoreLock, StorePaths } from './store-deps.ts';
 
 /**
  * The store must become read-only: another process may be using its files, another file is at the
@@ -34,12 +34,6 @@ export class ReadOnlyError extends Error {
     super(message);
     this.canRestart = canRestart;
   }
-}
-
-export interface StoreLock {
-  /** Throws ReadOnlyError if the lock file is not the locked one any more. */
-  assertHeld(): void;
-  release(): Promise<void>;
 }
 
 /**
@@ -61,7 +55,13 @@ export async function takeLock(disk: Disk, paths: StorePaths): Promise<StoreLock
     throw new Error(`${paths.snapshot} is in use already: ${paths.lock} is locked${note}`);
   }
   const entry = lock.stat();
-  const assertHeld = (): void => assertAtPath(disk, paths.lock, entry);
+  const assertHeld = (): void => {
+    const there = disk.stat(paths.lock);
+    if (isSameFile(there, entry)) return;
+    const what = there === undefined ? 'was removed' : 'was replaced';
+    const cause = `The lock file ${what}, or its folder moved: another process may be writing`;
+    throw new ReadOnlyError(cause, true);
+  };
   try {
     assertHeld();
     return { assertHeld, release: lock.release };
@@ -73,14 +73,6 @@ export async function takeLock(disk: Disk, paths: StorePaths): Promise<StoreLock
         'say which file it is: no store can be kept there',
     );
   }
-}
-
-function assertAtPath(disk: Disk, path: string, entry: FileStat): void {
-  const there = disk.stat(path);
-  if (isSameFile(there, entry)) return;
-  const what = there === undefined ? 'was removed' : 'was replaced';
-  const cause = `The lock file ${what}, or its folder moved: another process may be writing`;
-  throw new ReadOnlyError(cause, true);
 }
 
 /**

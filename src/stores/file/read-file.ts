@@ -119,45 +119,34 @@ export class FileWindow {
 
 const INITIAL_BYTES: number = 1 << 19;
 
-export interface Damage {
-  readonly path: string;
-  /** Where, in bytes from the start of the file; undefined if no position is known. */
-  readonly offset?: number | undefined;
-  /** The line of that byte, counted from 1; added by `withLine`. */
-  readonly line?: number | undefined;
-  /** What is wrong there. */
-  readonly complaint: string;
-  /** What an operator can do about it. */
-  readonly advice: string;
-}
-
 /** A file is not what the store wrote. The store refuses it, and does not change it. */
 export class DamagedFileError extends Error {
   override readonly name: string = 'DamagedFileError';
-  readonly damage: Damage;
+  readonly path: string;
+  readonly offset: number | undefined;
 
-  constructor(damage: Damage) {
-    const { path, offset, line, complaint, advice } = damage;
+  /** `offset` is that of the damaged byte, if it is known; `advice` is for an operator. */
+  constructor(path: string, complaint: string, advice: string, offset?: number) {
     const byte = offset === undefined ? '' : ` at byte ${offset}`;
-    const inLine = line === undefined ? '' : `, line ${line}`;
-    super(`${path} is damaged${byte}${inLine}: ${complaint}. It was left as it is. ${advice}`);
-    this.damage = damage;
+    super(`${path} is damaged${byte}: ${complaint}. It was left as it is. ${advice}`);
+    this.path = path;
+    this.offset = offset;
   }
 }
 
-/** Returns the same error, with the line number of the damaged byte if that can be found. */
+/** Adds the line of the damaged byte, counted from 1, to the error's message, and returns it. */
 export async function withLine(disk: Disk, error: unknown): Promise<unknown> {
-  if (!(error instanceof DamagedFileError) || error.damage.offset === undefined) return error;
-  const { path, offset } = error.damage;
+  if (!(error instanceof DamagedFileError) || error.offset === undefined) return error;
+  const { path, offset, message } = error;
   let line = 1;
-  try {
-    await withFile(disk, path, async (file) => {
-      for await (const chunk of chunksOf(file, offset, systemMemory)) {
-        for (const byte of chunk) if (byte === LINE_FEED) line += 1;
-      }
-    });
-  } catch {
-    return error;
-  }
-  return new DamagedFileError({ ...error.damage, line });
+  const counting = withFile(disk, path, async (file) => {
+    for await (const chunk of chunksOf(file, offset, systemMemory)) {
+      for (const byte of chunk) if (byte === LINE_FEED) line += 1;
+    }
+    const start = `${path} is damaged at byte ${offset}`;
+    error.message = `${start}, line ${line}${message.slice(start.length)}`;
+  });
+  // Without its line the message is as true.
+  await counting.catch(() => undefined);
+  return error;
 }

@@ -29,9 +29,8 @@ import { ReadOnlyError } from './lock.ts';
 import { withFile, withLine } from './read-file.ts';
 import { removeFile } from './replace-file.ts';
 import { crcOfPets, readSnapshot } from './snapshot.ts';
-import type { StoreDeps } from './store-deps.ts';
+import { SAVED, UNFINISHED, type StoreDeps } from './store-deps.ts';
 import { StoreFiles } from './store-files.ts';
-import { SAVED, UNFINISHED } from './store-paths.ts';
 
 /**
  * Loads pets and keys into the empty tables, and makes durable what it has read. Rejects with the
@@ -141,13 +140,13 @@ async function beginJournal(
   } catch (error) {
     if (error instanceof ReadOnlyError) throw error;
     const details = { file: paths.journal, cause: messageOf(error) };
-    const isNeeded = journal?.kind === 'follows' && pets.lastId !== snapshot?.id.lastId;
+    const isNeeded = journal?.kind === 'follows' && pets.lastId !== snapshot?.lastId;
     if (!isNeeded) {
       const event = 'Cannot write a journal: creates are refused until it can be written';
       return log('warn', event, details);
     }
     log('warn', 'Cannot write a new journal: syncing the existing file instead', details);
-    await files.keepFound({ ...journal, snapshot: snapshot!.id }).catch((cause: unknown) => {
+    await files.keepFound({ ...journal, snapshot: snapshot! }).catch((cause: unknown) => {
       const reasons = `${messageOf(error)}; ${messageOf(cause)}`;
       const advice = `free ${files.neededBytes} bytes for a new journal`;
       throw new Error(`${paths.journal} cannot be made durable: ${advice} (${reasons})`);
@@ -193,7 +192,7 @@ function logContent({ paths, log }: StoreDeps, data: DataFileContent): void {
   }
   if (lostAfter !== undefined) {
     const event = 'The data file ends before the last pet that its journal names: pets are missing';
-    const ids = { lastId: snapshot?.id.lastId ?? 0n, lastIdOfJournal: lostAfter };
+    const ids = { lastId: snapshot?.lastId ?? 0n, lastIdOfJournal: lostAfter };
     log('warn', event, { dataFile: paths.snapshot, ...ids });
   }
 }

@@ -29,7 +29,7 @@ import { type PetTable } from '../table/pet-table.ts';
 import type { DiskFile } from './disk.ts';
 import type { SnapshotId } from './journal-line.ts';
 import { DamagedFileError, FileWindow } from './read-file.ts';
-import { randomBits } from './store-paths.ts';
+import { randomBits } from './store-deps.ts';
 
 /** The text of a snapshot, for a writer. */
 export class SnapshotText {
@@ -91,8 +91,7 @@ export function crcOfPets(pets: PetTable, lastId: bigint): number {
 }
 
 /** What is known of a snapshot, in addition to its pets. */
-export interface ReadSnapshot {
-  readonly id: SnapshotId;
+export interface ReadSnapshot extends SnapshotId {
   /** How many bytes its CRC covers. */
   readonly arrayBytes: number;
   readonly hasChecksum: boolean;
@@ -171,16 +170,15 @@ class SnapshotReader {
     }
     const hasChecksum = this.#checksumText === encodeChecksum(this.#crc);
     if (!hasChecksum && looksLikeChecksum(this.#checksumText)) {
-      throw new DamagedFileError({
-        path: this.#path,
-        complaint: 'Its content does not match its checksum line',
-        advice:
-          'Restore it from a backup; or, if it was changed on purpose, remove the whitespace ' +
+      throw new DamagedFileError(
+        this.#path,
+        'Its content does not match its checksum line',
+        'Restore it from a backup; or, if it was changed on purpose, remove the whitespace ' +
           'after the closing bracket',
-      });
+      );
     }
-    const id = { crc: this.#crc, lastId: this.#pets.lastId };
-    return { id, arrayBytes: this.#arrayBytes, hasChecksum };
+    const { lastId } = this.#pets;
+    return { crc: this.#crc, lastId, arrayBytes: this.#arrayBytes, hasChecksum };
   }
 
   /** Returns the offset after the item at `at`, or undefined if the window ends before it does. */
@@ -247,12 +245,7 @@ class SnapshotReader {
   }
 
   #damage(at: number, complaint: string): DamagedFileError {
-    return new DamagedFileError({
-      path: this.#path,
-      offset: this.#window.position + at,
-      complaint,
-      advice: RESTORE,
-    });
+    return new DamagedFileError(this.#path, complaint, RESTORE, this.#window.position + at);
   }
 }
 
@@ -281,12 +274,11 @@ export function expectArray(path: string, bytes: Buffer, at: number, position = 
     );
   }
   const isMarked = start.startsWith('\xef\xbb\xbf');
-  throw new DamagedFileError({
-    path,
-    offset: position + at,
-    complaint: isMarked ? 'It begins with a byte order mark' : 'It is not a JSON array in UTF-8',
-    advice: isMarked ? 'Save it as UTF-8 without one' : RESTORE,
-  });
+  const complaint = isMarked
+    ? 'It begins with a byte order mark'
+    : 'It is not a JSON array in UTF-8';
+  const advice = isMarked ? 'Save it as UTF-8 without one' : RESTORE;
+  throw new DamagedFileError(path, complaint, advice, position + at);
 }
 
 const CHANGED_SNAPSHOT: RegExp = /^.\n(?:\{"id":|[ \t]{32}\n\])/;

@@ -1,5 +1,6 @@
-/** What the parts of an open store share: its files, its tables, and what tests replace. */
+/** What the parts of an open store share: its paths, its tables, and what tests replace. */
 
+import { randomInt } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
 import type { Histogram } from '../../base/histogram.ts';
 import type { Log } from '../../base/log.ts';
@@ -7,8 +8,7 @@ import type { Memory } from '../../base/memory.ts';
 import type { KeyTable } from '../table/key-table.ts';
 import type { PetTable } from '../table/pet-table.ts';
 import type { Disk } from './disk.ts';
-import type { StoreLock } from './lock.ts';
-import type { StorePaths } from './store-paths.ts';
+import { hex } from './journal-line.ts';
 
 export interface StoreDeps {
   readonly disk: Disk;
@@ -23,4 +23,43 @@ export interface StoreDeps {
   readonly syncSeconds: Histogram;
   /** For tests: 32 random bits. */
   readonly randomBits?: (() => number) | undefined;
+}
+
+export interface StoreLock {
+  /** Throws ReadOnlyError if the lock file is not the locked one any more. */
+  assertHeld(): void;
+  release(): Promise<void>;
+}
+
+/** The paths of a store's files: next to the data file, and beginning with its name. */
+export interface StorePaths {
+  readonly snapshot: string;
+  readonly journal: string;
+  readonly lock: string;
+  /** The idempotency keys of releases 1.1 and 1.2. */
+  readonly oldKeys: string;
+  /** The file for all pets if the store must not write the data file. */
+  saved(at: Date): string;
+  /** A file that is being written, under a name that no other process uses. */
+  unfinished(): string;
+}
+
+/** How the names of unfinished and of saved files continue after that of the data file. */
+export const UNFINISHED: RegExp = /^\.unfinished-[0-9a-f]{8}$/;
+export const SAVED: RegExp = /^\.saved-[0-9]{8}T[0-9]{9}Z$/;
+
+/** Returns 32 random bits. */
+export const randomBits = (): number => randomInt(2 ** 32);
+
+/** Returns the paths for the data file `snapshot`, whose symbolic links were followed. */
+export function storePaths(snapshot: string, bits: () => number = randomBits): StorePaths {
+  return {
+    snapshot,
+    journal: `${snapshot}.journal`,
+    lock: `${snapshot}.lock`,
+    oldKeys: `${snapshot}.keys`,
+    // 20261121T201500123Z: without colons, which Windows allows in no file name.
+    saved: (at) => `${snapshot}.saved-${at.toISOString().replace(/[-:.]/g, '')}`,
+    unfinished: () => `${snapshot}.unfinished-${hex(bits())}`,
+  };
 }

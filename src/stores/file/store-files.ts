@@ -23,7 +23,7 @@ import type { PetsLocation } from '../../model/pet-store.ts';
 import { encodeCommit, encodeKeysLine, encodeTexts, type Commit } from '../commit.ts';
 import type { KeyEntry } from '../table/key-table.ts';
 import type { DiskFile, FileAttributes, FileStat } from './disk.ts';
-import { encodeLine, headerText, type SnapshotId } from './journal-line.ts';
+import { encodeLine, headerText, isSameSnapshot, type SnapshotId } from './journal-line.ts';
 import { Journal, type JournalLines } from './journal.ts';
 import { replacedError } from './lock.ts';
 import { crcOf, withFile } from './read-file.ts';
@@ -39,9 +39,8 @@ import { SnapshotText } from './snapshot.ts';
 import type { StoreDeps } from './store-deps.ts';
 
 /** A file with all pets up to an id, as it was read or written. */
-export interface PetsFile {
-  readonly id: SnapshotId;
-  /** How many bytes the CRC of its id covers. */
+export interface PetsFile extends SnapshotId {
+  /** How many bytes its CRC covers. */
   readonly arrayBytes: number;
   readonly entry: FileStat;
   /** True once its folder is synced. */
@@ -97,23 +96,42 @@ export class StoreFiles {
    * the journal is missing or was changed.
    */
   assertOwned(): void {
-    const { disk, paths } = this.#deps;
     this.#assertReplaceable();
-    if (this.#journal === undefined) throw new JournalLostError('there is no journal');
-    const there = disk.stat(paths.journal);
-    if (there === undefined) throw new JournalLostError('the journal was removed');
-    const isWhole =
-      isSameFile(there, this.#journal.entry) && this.#journal.mayHave(there.sizeBytes);
-    if (!isWhole) throw new JournalLostError('another program has changed the journal');
+    const loss = this.#journalLoss();
+    if (loss !== undefined) throw new JournalLostError(loss);
   }
 
   /**
-   * Rejects with ReadOnlyError if the snapshot at its path is not the one that this store read or
-   * wrote. A file of the same length and CRC is the same snapshot, even if it was touched, or
-   * restored from a copy; such a file is made durable first.
+   * Resolves with the snapshot at its path, or undefined before the first one. Rejects with
+   * ReadOnlyError if it is not the one that this store read or wrote. A file of the same length and
+   * CRC is the same snapshot, even if it was touched, or restored from a copy; such a file is made
+   * durable first.
    */
-  async assertSnapshot(): Promise<void> {
-    await this.#recognize();
+  async recognizeSnapshot(): Promise<PetsFile | undefined> {
+    const { disk, paths, lock, memory } = this.#deps;
+    this.#assertReplaceable();
+    const entry = disk.stat(paths.snapshot);
+    if (entry === undefined && this.#snapshots.length === 0) return undefined;
+    let found = this.#snapshots.find((known) => isUnchanged(entry, known.entry));
+    for (const known of found === undefined ? this.#snapshots : []) {
+      if (entry?.kind !== 'file' || entry.sizeBytes !== known.entry.sizeBytes) continue;
+      if (isSameFile(this.#unsyncedCopy, entry)) continue;
+      const isSame = await withFile(disk, paths.snapshot, async (file) => {
+        if ((await crcOf(file, known.arrayBytes, memory)) !== known.crc) return false;
+        // The program that put it there may not have synced it.
+        const syncing = file.sync().then(() => disk.syncDirectory(dirname(paths.snapshot)));
+        await syncing.catch((error: unknown) => {
+          this.#unsyncedCopy = entry;
+          const cause = `The data file is a copy that cannot be synced: ${messageOf(error)}`;
+          throw replacedError(lock, cause);
+        });
+        return true;
+      });
+      if (isSame) found = { ...known, entry };
+    }
+    if (found === undefined) throw replacedError(lock, SNAPSHOT_REPLACED);
+    this.#snapshots = [found];
+    return found;
   }
 
   /** Resolves with the free bytes of the disk: infinite if it does not report them. */
@@ -125,17 +143,17 @@ export class StoreFiles {
   /** Writes a new journal. `doubt` is a commit that the old one may or may not have. */
   async renew(doubt?: Commit): Promise<void> {
     const { disk, paths, pets, keys } = this.#deps;
-    const snapshot = await this.#recognize();
+    const snapshot = await this.recognizeSnapshot();
     // Otherwise a power failure could bring back the snapshot before it, beside this journal.
     if (snapshot?.isNameDurable !== true)
       throw new Error('The name of the data file is not durable');
     if (doubt !== undefined && doubt.after !== pets.lastId) {
       throw new Error(`A commit in doubt follows pet ${doubt.after}, which is not the last one`);
     }
-    const lines = { snapshot: snapshot.id, lengthBytes: 0, crc: 0 };
+    const lines = { snapshot, lengthBytes: 0, crc: 0 };
     const entries = [...keys.entries()];
     const last = doubt === undefined ? '' : encodeCommit(doubt);
-    const { count, textBytes } = pets.sizeAfter(snapshot.id.lastId);
+    const { count, textBytes } = pets.sizeAfter(snapshot.lastId);
     const lineCount = 3 + count / MAX_LINE_PETS + textBytes / MAX_LINE_BYTES;
     const aroundBytes = KEY_BYTES * entries.length + LINE_BYTES * lineCount;
     await this.#expectRoom(Math.ceil(textBytes + aroundBytes + Buffer.byteLength(last)));
@@ -189,11 +207,11 @@ export class StoreFiles {
     else await this.#removeJournal();
   }
 
-  /** Writes a snapshot with all pets, unless there is one. A journal that names it has to follow. */
+  /** Writes a snapshot with all pets, unless there is one. A journal has to follow. */
   async writeSnapshot(): Promise<void> {
     const { disk, paths, pets } = this.#deps;
-    const known = await this.#recognize();
-    if (known?.isNameDurable === true && known.id.lastId === pets.lastId) return;
+    const known = await this.recognizeSnapshot();
+    if (known?.isNameDurable === true && known.lastId === pets.lastId) return;
     await this.#expectRoom(pets.textBytes + LINE_BYTES);
     const add = (file: PetsFile): unknown => (this.#snapshots = [...this.#snapshots, file]);
     const written = await this.#writePets(paths.snapshot, () => this.#assertUnchanged(), add);
@@ -236,10 +254,11 @@ export class StoreFiles {
     try {
       if (pets.lastId === 0n) return 'snapshot';
       const hasSnapshot = snapshot?.isNameDurable === true && isThere(paths.snapshot, snapshot);
-      if (hasSnapshot && snapshot.id.lastId === pets.lastId) return 'snapshot';
-      const isFollowed = hasSnapshot && isSameSnapshot(journal?.snapshot, snapshot.id);
-      if (isFollowed && this.#isJournalWhole()) return 'journal';
-      const hasAll = saved?.isNameDurable === true && saved.id.lastId === pets.lastId;
+      if (hasSnapshot && snapshot.lastId === pets.lastId) return 'snapshot';
+      const isFollowed = hasSnapshot && isSameSnapshot(journal?.snapshot, snapshot);
+      const isUsable = isFollowed && journal?.isNameDurable === true;
+      if (isUsable && this.#journalLoss() === undefined) return 'journal';
+      const hasAll = saved?.isNameDurable === true && saved.lastId === pets.lastId;
       if (hasAll && isThere(saved.path, saved)) return 'saved';
       const names = [snapshot, journal, saved].filter((file) => file !== undefined);
       const areKnown = others.length === 0 && names.every(({ isNameDurable }) => isNameDurable);
@@ -253,13 +272,14 @@ export class StoreFiles {
     await this.#journal?.close();
   }
 
-  #isJournalWhole(): boolean {
-    const { disk, paths } = this.#deps;
-    const journal = this.#journal;
-    if (journal?.isNameDurable !== true) return false;
-    const there = disk.stat(paths.journal);
-    const isThere = there !== undefined && isSameFile(there, journal.entry);
-    return isThere && journal.mayHave(there.sizeBytes);
+  /** Returns why the journal at its path has not all lines that this store wrote, if so. */
+  #journalLoss(): string | undefined {
+    if (this.#journal === undefined) return 'there is no journal';
+    const there = this.#deps.disk.stat(this.#deps.paths.journal);
+    if (there === undefined) return 'the journal was removed';
+    const isWhole =
+      isSameFile(there, this.#journal.entry) && this.#journal.mayHave(there.sizeBytes);
+    return isWhole ? undefined : 'another program has changed the journal';
   }
 
   /** Throws ReadOnlyError unless the lock is held, and no other file is at the journal's path. */
@@ -280,34 +300,6 @@ export class StoreFiles {
     if (there === undefined && this.#snapshots.length === 0) return;
     const isKnown = this.#snapshots.some(({ entry }) => isUnchanged(there, entry));
     if (!isKnown) throw replacedError(lock, SNAPSHOT_REPLACED);
-  }
-
-  /** Resolves with the snapshot at its path, or undefined before the first one. */
-  async #recognize(): Promise<PetsFile | undefined> {
-    const { disk, paths, lock, memory } = this.#deps;
-    this.#assertReplaceable();
-    const entry = disk.stat(paths.snapshot);
-    if (entry === undefined && this.#snapshots.length === 0) return undefined;
-    let found = this.#snapshots.find((known) => isUnchanged(entry, known.entry));
-    for (const known of found === undefined ? this.#snapshots : []) {
-      if (entry?.kind !== 'file' || entry.sizeBytes !== known.entry.sizeBytes) continue;
-      if (isSameFile(this.#unsyncedCopy, entry)) continue;
-      const isSame = await withFile(disk, paths.snapshot, async (file) => {
-        if ((await crcOf(file, known.arrayBytes, memory)) !== known.id.crc) return false;
-        // The program that put it there may not have synced it.
-        const syncing = file.sync().then(() => disk.syncDirectory(dirname(paths.snapshot)));
-        await syncing.catch((error: unknown) => {
-          this.#unsyncedCopy = entry;
-          const cause = `The data file is a copy that cannot be synced: ${messageOf(error)}`;
-          throw replacedError(lock, cause);
-        });
-        return true;
-      });
-      if (isSame) found = { ...known, entry };
-    }
-    if (found === undefined) throw replacedError(lock, SNAPSHOT_REPLACED);
-    this.#snapshots = [found];
-    return found;
   }
 
   async #replace(
@@ -339,7 +331,7 @@ export class StoreFiles {
     const { lastId } = pets;
     const written = (entry: FileStat): PetsFile => {
       const { crc, arrayBytes } = text;
-      return { id: { crc, lastId }, arrayBytes, entry, isNameDurable: false };
+      return { crc, lastId, arrayBytes, entry, isNameDurable: false };
     };
     const attributes = attributesOf(disk, paths.snapshot);
     const file = await this.#replace(path, attributes, text.chunks(), {
@@ -356,7 +348,7 @@ export class StoreFiles {
     await this.#journal?.close();
     if (disk.stat(paths.journal) === undefined) return;
     // From here on the snapshot is the only file that has the pets.
-    await this.#recognize();
+    await this.recognizeSnapshot();
     await removeFile(disk, paths.journal);
     // Otherwise a power failure may bring it back, with what was cut off from it.
     await disk.syncDirectory(dirname(paths.journal));
@@ -399,8 +391,4 @@ export class StoreFiles {
     const message = `ENOSPC: no space left on device: ${bytes} bytes are needed, ${free} are free`;
     throw Object.assign(new Error(message), { code: 'ENOSPC' });
   }
-}
-
-function isSameSnapshot(one: SnapshotId | undefined, other: SnapshotId): boolean {
-  return one?.crc === other.crc && one.lastId === other.lastId;
 }

@@ -390,26 +390,12 @@ const ENDS: readonly End[] = [
     where: 'cannot be told',
   },
   {
-    what: 'the data file removed',
-    event: ({ memory }) => memory.remove(SNAPSHOT),
-    where: 'saved',
-  },
-  {
     what: 'the journal removed on a full disk',
     event({ memory, disk }) {
       disk.fault = NO_NEW_FILES;
       return memory.remove(JOURNAL);
     },
     error: /The 1 acknowledged pets were in memory, and could not be saved: .*EIO/,
-    where: 'memory only',
-  },
-  {
-    what: 'the journal overwritten on a full disk by a longer text',
-    event(scene) {
-      scene.disk.fault = NO_NEW_FILES;
-      return overwriteJournal(scene);
-    },
-    error: /The 1 acknowledged pets were in memory, and could not be saved/,
     where: 'memory only',
   },
   {

@@ -3,15 +3,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  chmodSync,
-  linkSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 import { platform } from 'node:os';
 import { join } from 'node:path';
@@ -25,22 +17,6 @@ import { tempDir } from '../../support/disk/temp-dir.ts';
 const FLOCK = { skip: ['darwin', 'win32'].includes(platform()) && 'The lock needs no flock here' };
 const POSIX = { skip: platform() === 'win32' && 'Windows has no permission bits' };
 const IS_LINUX = platform() === 'linux';
-
-test('A second store in the process is refused, and the first one continues', async (t) => {
-  const folder = tempDir(t);
-  const path = join(folder, 'pets.json');
-  const store = await openFileStore({ path });
-  await store.create({ name: 'Rex', categoryId: 7n });
-  writeFileSync(`${path}.tmp`, 'an unfinished checkpoint');
-  const before = stateOf(folder);
-  await assert.rejects(openFileStore({ path }), {
-    message: `${path} is in use already: ${path}.lock is locked, with a note of process ${process.pid}`,
-  });
-  assert.deepEqual(stateOf(folder), before);
-  await store.create({ name: 'Rex', categoryId: 7n });
-  assert.equal(store.count().total, 2);
-  await store.close();
-});
 
 test('If five callers take the lock at the same time, one gets it, and the others leave no file open', async (t) => {
   const path = join(tempDir(t), 'lock');
@@ -101,31 +77,6 @@ test(
   },
 );
 
-test(
-  'A copy of hard links is refused while its original is in use, and the message says why',
-  POSIX,
-  async (t) => {
-    const [path, copy] = [join(tempDir(t), 'pets.json'), join(tempDir(t), 'pets.json')];
-    const store = await openFileStore({ path });
-    for (const end of ['', '.journal', '.lock']) linkSync(path + end, copy + end);
-    const contents = ['', '.journal', '.lock'].map((end) => readFileSync(path + end, 'latin1'));
-    await assert.rejects(openFileStore({ path: copy }), {
-      message: new RegExp(
-        `^${copy} is in use already: ${copy}\\.lock is locked, with a note of process ` +
-          `${process.pid}\\. It has another link, such as that of a backup: both are one lock$`,
-      ),
-    });
-    await store.create({ name: 'Rex', categoryId: 7n });
-    await store.close();
-    // Once the original is stopped, its links are not written to either.
-    const other = await openFileStore({ path: copy });
-    await other.create({ name: 'Tom', categoryId: 7n });
-    await other.close();
-    assert.equal(readFileSync(`${path}.lock`, 'latin1'), contents[2]);
-    assert.match(readFileSync(path, 'latin1'), /Rex/);
-  },
-);
-
 test('A start is refused if the lock file is removed while it is locked', async () => {
   const disk = createMemoryDisk();
   let held = 0;
@@ -176,9 +127,4 @@ test(
 /** On other systems it is not known. */
 function countOpenFiles(): number {
   return IS_LINUX ? readdirSync('/proc/self/fd').length : 0;
-}
-
-function stateOf(folder: string): readonly string[] {
-  const stats = readdirSync(folder).map((name) => [name, statSync(join(folder, name))] as const);
-  return stats.map(([name, { size, mtimeMs, ino }]) => `${name} ${size} ${mtimeMs} ${ino}`).sort();
 }

@@ -26,7 +26,6 @@ import { KeyTable } from '../../../src/stores/table/key-table.ts';
 import { PetTable } from '../../../src/stores/table/pet-table.ts';
 import { REX } from '../../support/disk/journal-text.ts';
 import { tempDir } from '../../support/disk/temp-dir.ts';
-import { assertRefused, runNode, SERVER_JS, startOn } from '../../support/process/process.ts';
 import { requestKey } from '../../support/pets/request-keys.ts';
 
 const ROOT = { skip: process.getuid?.() !== 0 && 'needs root, whose files are at stake' };
@@ -112,26 +111,6 @@ function stateOf(path: string): string {
   const content = lstatSync(path).isFile() ? readFileSync(path, 'latin1') : '';
   return [mode.toString(8), uid, gid, mtimeMs, size, ino, content].join();
 }
-
-test(
-  'The programs refuse a lock that is a symbolic link, and leave its target as it was',
-  ROOT,
-  async (t) => {
-    const [path, target] = [join(tempDir(t), 'pets.json'), join(tempDir(t), 'target')];
-    writeFileSync(path, '[]');
-    writeFileSync(target, 'a secret\n');
-    symlinkSync(target, `${path}.lock`);
-    chownSync(join(path, '..'), NOBODY, NOBODY);
-    const before = stateOf(target);
-    const line = /^petstore: \S+pets\.json\.lock is a symbolic link, not a regular file\n$/;
-    await assertRefused(startOn(t, path), line);
-    const nowhere = ['--to-etcd', 'http://127.0.0.1:1'];
-    const { code, stderr } = await runNode([SERVER_JS, 'copy-pets', '--from', path, ...nowhere]);
-    assert.equal(code, 1);
-    assert.match(stderr, line);
-    assert.equal(stateOf(target), before);
-  },
-);
 
 test('A file with a second link is read, and not opened for changes in its place', async (t) => {
   const path = join(tempDir(t), 'file');

@@ -31,8 +31,8 @@ test('A snapshot has one pet a line, and its CRC-32 in the whitespace of its las
 test('A snapshot of no pets is an empty array with 32 random blanks and a checksum line', async () => {
   const text = write([]);
   assert.match(text, /^\[\n[ \t]{32}\n\]\n[ \t]{32}\n$/);
-  const { id, hasChecksum } = (await load(text)).found;
-  assert.deepEqual([id.crc, hasChecksum], [crc32(text.slice(0, 36)), true]);
+  const { crc, hasChecksum } = (await load(text)).found;
+  assert.deepEqual([crc, hasChecksum], [crc32(text.slice(0, 36)), true]);
   assert.notEqual(write([]), text);
 });
 
@@ -44,15 +44,16 @@ test('The id of a snapshot is its CRC-32 through the bracket, with a checksum li
   assert.equal(crcOfPets(table, 2n), crc32(ARRAY));
   assert.equal(crcOfPets(table, 1n), crc32(`[\n${REX}\n]`));
   assert.deepEqual((await load(`${ARRAY}\n${CHECKSUM}\n`)).found, {
-    id: { crc: crc32(ARRAY), lastId: 2n },
+    crc: crc32(ARRAY),
+    lastId: 2n,
     arrayBytes: ARRAY.length,
     hasChecksum: true,
   });
   assert.equal((await load(ARRAY)).found.hasChecksum, false);
   const [indented, long] = [`  ${ARRAY}`, ARRAY.replace('Rex', 'x'.repeat(3 * WINDOW))];
   for (const other of [indented, long]) {
-    const { id, arrayBytes } = (await load(`${other} \n`)).found;
-    assert.deepEqual([id.crc, arrayBytes], [crc32(other), other.length]);
+    const { crc, arrayBytes } = (await load(`${other} \n`)).found;
+    assert.deepEqual([crc, arrayBytes], [crc32(other), other.length]);
   }
 });
 

@@ -8,15 +8,14 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import {
   chmodSync,
   chownSync,
+  existsSync,
   lstatSync,
-  cpSync,
   mkdirSync,
   readdirSync,
   readFileSync,
   renameSync,
   statSync,
   symlinkSync,
-  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
@@ -27,7 +26,6 @@ import { inspect } from 'node:util';
 import type { Log } from '../../../src/base/log.ts';
 import { openFileStore, type FileStore } from '../../../src/stores/file/file-store.ts';
 import { nodeDisk, throwNamed } from '../../../src/stores/file/node-disk.ts';
-import { loadDataFile } from '../../../src/stores/file/data-file.ts';
 import { createFailingDisk } from '../../support/disk/failing-disk.ts';
 import { REX } from '../../support/disk/journal-text.ts';
 import { createMemoryDisk, systemError } from '../../support/disk/memory-disk.ts';
@@ -59,23 +57,6 @@ async function openTwoPets(t: TestContext): Promise<{ store: FileStore; path: st
   const store = await openFileStore({ path });
   await store.create(REX);
   return { store, path };
-}
-
-const TOUCHES: Readonly<Record<string, (path: string) => void>> = {
-  touched: (path) => utimesSync(path, new Date(), new Date(Date.now() + 5000)),
-  'replaced by a copy of itself': (path) => {
-    cpSync(path, `${path}.copy`);
-    renameSync(`${path}.copy`, path);
-  },
-};
-
-for (const [what, touch] of Object.entries(TOUCHES)) {
-  test(`A checkpoint replaces a data file that was ${what}`, async (t) => {
-    const { store, path } = await openTwoPets(t);
-    touch(path);
-    await store.close();
-    assert.equal((await loadDataFile(nodeDisk, path)).pets.length, 2);
-  });
 }
 
 test('A checkpoint does not replace a data file of the same length with other pets', async (t) => {
@@ -155,17 +136,6 @@ test('The error of a quota that is used up names EDQUOT', () => {
   const other = systemError('ENOSPC', PATH);
   assert.throws(() => throwNamed(other), other);
 });
-
-for (const suffix of ['.journal', '.keys']) {
-  test(`A symbolic link to nothing instead of ${suffix} is refused`, POSIX, async (t) => {
-    const path = join(tempDir(t), 'pets.json');
-    await (await openFileStore({ path })).close();
-    symlinkSync(join(path, '..', 'nothing'), `${path}${suffix}`);
-    await assert.rejects(openFileStore({ path }), {
-      message: `${path}${suffix} is a symbolic link, not a regular file`,
-    });
-  });
-}
 
 test('A data file that is mounted by itself is refused', ROOT, async (t) => {
   const folder = tempDir(t);
@@ -321,32 +291,6 @@ for (const [bytes, isUsed] of [
   });
 }
 
-test(
-  'A file that root may not give to the owner of the folder is used, and logged once',
-  ROOT,
-  async (t) => {
-    const folder = tempDir(t);
-    chownSync(folder, NOBODY, NOBODY);
-    const other = await open(folder);
-    const refuse = (): Promise<never> => Promise.reject(systemError('EPERM', 'chown'));
-    t.mock.method(Object.getPrototypeOf(other) as FileHandle, 'chown', refuse);
-    await other.close();
-    const path = join(folder, 'pets.json');
-    const warned: unknown[] = [];
-    const log: Log = (level, event) => level === 'warn' && warned.push(event);
-    for (let start = 1; start <= 2; start += 1) {
-      const store = await openFileStore({ path, log });
-      await store.createOnce(REX, requestKey(start));
-      await store.close();
-      assert.equal(statSync(path).mode & 0o777, 0o600);
-      const event = 'New files cannot be given to the owner of the data file, or of its folder';
-      assert.deepEqual(warned.splice(0), [event]);
-      // The next start makes a journal and a snapshot for another user.
-      chownSync(path, NOBODY, NOBODY);
-    }
-  },
-);
-
 test('root without CAP_CHOWN serves from the folder of another user', ROOT, async (t) => {
   const folder = tempDir(t);
   const rights = ['--bounding-set', '-chown', '--inh-caps', '-chown'];
@@ -365,6 +309,39 @@ test('root without CAP_CHOWN serves from the folder of another user', ROOT, asyn
     chownSync(path, NOBODY, NOBODY);
   }
 });
+
+test('A file whose mode cannot be set is closed and removed', async (t) => {
+  const folder = tempDir(t);
+  const other = await open(join(folder, 'other'), 'w');
+  const opened: FileHandle[] = [];
+  t.mock.method(Object.getPrototypeOf(other) as FileHandle, 'chmod', function (this: FileHandle) {
+    opened.push(this);
+    return Promise.reject(systemError('EPERM', 'file'));
+  });
+  await other.close();
+  const path = join(folder, 'file');
+  await assert.rejects(nodeDisk.open(path, 'create', { mode: 0o640 }), { code: 'EPERM' });
+  assert.deepEqual(
+    opened.map(({ fd }) => fd),
+    [-1],
+  );
+  assert.ok(!existsSync(path));
+  // Some file systems have no modes.
+  await (await nodeDisk.open(path, 'create')).close();
+});
+
+for (const code of ['EINVAL', 'ENOTSUP', 'EIO']) {
+  const outcome = code === 'EIO' ? 'fails' : 'is left out';
+  test(`The sync of a folder ${outcome} on a disk that returns ${code}`, POSIX, async (t) => {
+    const folder = tempDir(t);
+    const file = await open(join(folder, 'file'), 'w');
+    const fail = (): Promise<never> => Promise.reject(systemError(code, folder));
+    t.mock.method(Object.getPrototypeOf(file) as FileHandle, 'sync', fail);
+    await file.close();
+    const syncing = nodeDisk.syncDirectory(folder);
+    await (code === 'EIO' ? assert.rejects(syncing, { code }) : syncing);
+  });
+}
 
 test('A file system that reports no blocks reports no free bytes', async (t) => {
   if (platform() !== 'linux') return t.skip('needs /proc, which has no blocks');
