@@ -1,7 +1,7 @@
 /** Bearer credentials (spec section 5, RFC 6750): the API key of a request. */
 
 import { ApiError } from './api-error.ts';
-import type { RequestHeaders } from './request-headers.ts';
+import type { RequestHeaders } from './request-header.ts';
 
 /** Returns the API key with this text, or undefined if no such key is in force. */
 export type Keyring = (token: string) => ApiKey | undefined;

@@ -24,8 +24,13 @@ import { authenticate, type Keyring, type KeyUse } from './bearer.ts';
 import { lingeringClose } from './lingering-close.ts';
 import type { ApiRequest, Operation } from './operation.ts';
 import { ClientGoneError, readBody } from './request-body.ts';
-import { announcesBody, readHeaders, type RequestHeaders } from './request-headers.ts';
-import { findBrokenRule, readTarget } from './request-rules.ts';
+import {
+  announcesBody,
+  findBrokenRule,
+  readHeaders,
+  readTarget,
+  type RequestHeaders,
+} from './request-header.ts';
 import {
   createRouter,
   normalizePath,

@@ -20,7 +20,7 @@ import { closeStalledConnections } from './stalled-connections.ts';
 /**
  * A request without a body needs no stream: measured, that gives 20 % more responses on Node 24 and
  * later, which have the option. If Host is missing, node:http would respond with an empty body, so
- * request-rules.ts checks it instead.
+ * request-header.ts checks it instead.
  */
 const FIXED_OPTIONS = { requireHostHeader: false, optimizeEmptyRequests: true };
 

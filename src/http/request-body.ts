@@ -12,7 +12,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { quote } from '../base/quote.ts';
 import { findInvalidUtf8 } from '../base/utf8.ts';
 import { ApiError } from './api-error.ts';
-import { announcesBody, type RequestHeaders } from './request-headers.ts';
+import { announcesBody, type RequestHeaders } from './request-header.ts';
 
 export const DEFAULT_BODY_LIMIT_BYTES = 65_536;
 

@@ -1,6 +1,7 @@
 /**
- * The rules of HTTP/1.1 that node:http's parser does not enforce (RFC 9110 and RFC 9112): the
- * version, Transfer-Encoding, Host, and the forms of the request target.
+ * The header of a request: the fields that the service uses, and the rules of HTTP/1.1 that
+ * node:http's parser does not enforce (RFC 9110 and RFC 9112): the version, Transfer-Encoding,
+ * Host, and the forms of the request target.
  *
  * If a request breaks one of them, a proxy may understand it differently, which makes request
  * smuggling possible. So it is refused before any other check, and its connection is closed.
@@ -12,7 +13,82 @@
 import type { IncomingMessage } from 'node:http';
 import { quote } from '../base/quote.ts';
 import { ApiError, malformed, unsupportedVersion } from './api-error.ts';
-import type { RequestHeaders } from './request-headers.ts';
+
+export interface RequestHeaders extends Record<JoinedField, string | undefined> {
+  /** The number of Host lines, and the value of the last one. */
+  hostCount: number;
+  host: string;
+  authorizationCount: number;
+  authorization: string;
+  /** The value of each line. */
+  idempotencyKeys: string[];
+  asksToUpgrade: boolean;
+}
+
+/** Several lines are joined with a comma, so a repeated Content-Type never matches. */
+type JoinedField =
+  'contentLength' | 'contentType' | 'contentEncoding' | 'transferEncoding' | 'expect';
+
+/**
+ * Reads the fields in one pass. `rawHeaders` is node:http's: name, value, name, value … Its other
+ * lists join or drop fields that were sent twice, and only this one shows whether there was exactly
+ * one, which matters for the API key and the host.
+ */
+export function readHeaders(rawHeaders: readonly string[]): RequestHeaders {
+  const headers: RequestHeaders = {
+    hostCount: 0,
+    host: '',
+    authorizationCount: 0,
+    authorization: '',
+    idempotencyKeys: [],
+    asksToUpgrade: false,
+    contentLength: undefined,
+    contentType: undefined,
+    contentEncoding: undefined,
+    transferEncoding: undefined,
+    expect: undefined,
+  };
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
+    readField(headers, rawHeaders[i]!.toLowerCase(), rawHeaders[i + 1]!);
+  }
+  return headers;
+}
+
+function readField(headers: RequestHeaders, name: string, value: string): void {
+  if (name === 'host') {
+    headers.hostCount += 1;
+    headers.host = value;
+  } else if (name === 'authorization') {
+    headers.authorizationCount += 1;
+    headers.authorization = value;
+  } else if (name === 'idempotency-key') {
+    headers.idempotencyKeys.push(value);
+  } else if (name === 'upgrade') {
+    headers.asksToUpgrade = true;
+  } else {
+    const joined = JOINED.get(name);
+    if (joined === undefined) return;
+    const earlier = headers[joined];
+    headers[joined] = earlier === undefined ? value : `${earlier}, ${value}`;
+  }
+}
+
+const JOINED: ReadonlyMap<string, JoinedField> = new Map<string, JoinedField>([
+  ['content-length', 'contentLength'],
+  ['content-type', 'contentType'],
+  ['content-encoding', 'contentEncoding'],
+  ['transfer-encoding', 'transferEncoding'],
+  ['expect', 'expect'],
+]);
+
+/**
+ * Returns true if a body follows the header. Before the end of the request, node:http has no other
+ * sign of a body.
+ */
+export function announcesBody(headers: RequestHeaders): boolean {
+  if (headers.transferEncoding !== undefined) return true;
+  return headers.contentLength !== undefined && Number(headers.contentLength) > 0;
+}
 
 /** Returns the error of a request that breaks a rule of its header, or undefined. */
 export function findBrokenRule(
