@@ -164,7 +164,8 @@ export class PipelineQueue {
   /**
    * The parser did not stop, perhaps in another runtime. All requests of this read are parsed, so
    * their connection is closed: after the response in progress, if that is to a create which may
-   * have taken effect.
+   * have taken effect. No other connection is read before the next iteration, in which the memory
+   * of these requests is free again: 300 such clients would else need more than 256 MB.
    */
   #closeUnstopped(connection: Connection): void {
     const { current, socket } = connection;
@@ -175,6 +176,11 @@ export class PipelineQueue {
     } else {
       socket.destroy();
     }
+    const others = [...this.connections.values()].filter(({ state }) => state === 'reading');
+    for (const other of others) other.socket.pause();
+    setImmediate(() => {
+      for (const other of others) if (other.state === 'reading') other.socket.resume();
+    });
   }
 }
 
