@@ -100,6 +100,11 @@ test('OPTIONS is 204 with Allow, and the message for another method names it', a
   assert.match(assertErrorAnswer(refused, 'method_not_allowed'), /M-SEARCH/);
 });
 
+test('Request body: none, and one that is sent all the same is ignored', async () => {
+  const answer = await ask(service, 'GET /v1/pets', ['Accept: text/html'], '{"a":1}');
+  assert.equal(answer.body, '[]');
+});
+
 test('A path is percent-decoded, and a query that getPet does not read is ignored', async (t) => {
   const own = await openService(t);
   await own.post(REX);
