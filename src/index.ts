@@ -9,7 +9,13 @@ export { connectionsOf, createHttpServer } from './http/http-server.ts';
 export type { Limits } from './http/limits.ts';
 export { stopServer } from './http/stop-server.ts';
 export type { Int64 } from './base/int64.ts';
-export type { NewPet, Pet, PetStatus, StoredPet } from './model/pet.ts';
+export {
+  stringifyPet,
+  type NewPet,
+  type Pet,
+  type PetStatus,
+  type StoredPet,
+} from './model/pet.ts';
 export type {
   GivenPet,
   PetAccess,
@@ -27,7 +33,6 @@ export {
   InvalidPetError,
   readNewPet,
 } from './model/pet-text.ts';
-export { stringifyPet } from './model/stringify-pet.ts';
 export type { EtcdOptions } from './stores/etcd/etcd-options.ts';
 export { initEtcd, type InitEtcdOptions } from './stores/etcd/open-log.ts';
 export { openFileStore, type FileStore, type FileStoreOptions } from './stores/file/file-store.ts';

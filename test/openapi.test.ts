@@ -10,7 +10,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { petOperations } from '../src/api/operations.ts';
-import { DEFAULT_LIMIT, MAX_LIMIT } from '../src/api/read-parameters.ts';
+import { DEFAULT_LIMIT, MAX_LIMIT } from '../src/api/operations.ts';
 import type { AppOptions } from '../src/app/app-options.ts';
 import { testConformance } from '../src/kit/conformance.ts';
 import { PET_STATUSES } from '../src/model/pet.ts';

@@ -1,15 +1,29 @@
 /**
- * Spec section 4 as a table: the three operations.
+ * Spec section 4: the three operations, their paths and their parameters.
  *
  * Each needs an API key (section 5). The version is the first segment of each path (section 9).
  */
 
-import type { Deprecation, Operation } from '../http/operation.ts';
-import type { PetStore } from '../model/pet-store.ts';
-import { createPet } from './create-pet.ts';
-import { getPet } from './get-pet.ts';
-import { listPets } from './list-pets.ts';
-import { PET_PATH, PETS_PATH } from './paths.ts';
+import { INT64_MAX, INT64_MIN, parseInt64 } from '../base/int64.ts';
+import { quote } from '../base/quote.ts';
+import { ApiError, unavailable } from '../http/api-error.ts';
+import { jsonResponse, NO_HEADERS, type ApiResponse } from '../http/api-response.ts';
+import type { ApiRequest, Deprecation, Operation } from '../http/operation.ts';
+import { isPetStatus, PET_STATUSES, type NewPet, type PetStatus } from '../model/pet.ts';
+import {
+  KeyReusedError,
+  OutcomeUnknownError,
+  StoreUnavailableError,
+  type Eventual,
+  type PetStore,
+} from '../model/pet-store.ts';
+import { parseNewPet } from '../model/pet-text.ts';
+import { readKeyHash } from './idempotency-key.ts';
+
+/** The paths come after the prefix. */
+export const BASE_PATH = '/v1';
+export const PETS_PATH: string = `${BASE_PATH}/pets`;
+export const PET_PATH: string = `${PETS_PATH}/{petId}`;
 
 /**
  * The functions return the store. They throw StoreUnavailableError while it is not open, or while
@@ -51,3 +65,146 @@ export const GET_PET_DEPRECATION: Deprecation = {
   removedOn: '2030-12-05T00:00:00Z',
   successor: PETS_PATH,
 };
+
+/**
+ * listPets (section 4.1). The body stays the plain array of the spec. If there are more pets, the
+ * Link header field leads to the next page (RFC 8288). That page starts after the last id of this
+ * one. So it does not shift if pets are added, and the last page costs as little as the first.
+ */
+function listPets(store: PetStore, request: ApiRequest): ApiResponse | Promise<ApiResponse> {
+  const parameters = readListParameters(request.query);
+  const { limit = DEFAULT_LIMIT, status, after } = parameters;
+  return whenKnown(store.list({ limit, status, after }), ({ text, textBytes, next }) => {
+    if (next === undefined) return jsonResponse(200, text, NO_HEADERS, textBytes);
+    const nextPage = `${request.prefix}${PETS_PATH}?${nextQuery(parameters, next)}`;
+    return jsonResponse(200, text, ['Link', `<${nextPage}>; rel="next"`], textBytes);
+  });
+}
+
+/** Returns the same query for pets after the id `next`. No value needs percent-encoding. */
+function nextQuery({ limit, status }: ListParameters, next: bigint): string {
+  const limitPart = limit === undefined ? '' : `limit=${limit}&`;
+  const statusPart = status === undefined ? '' : `status=${status}&`;
+  return `${limitPart}${statusPart}after=${next}`;
+}
+
+interface ListParameters {
+  /** 1 to 100, or undefined if it is not given. */
+  readonly limit: number | undefined;
+  readonly status: PetStatus | undefined;
+  /** The only parameter that is not in the spec: pets with a greater id. */
+  readonly after: bigint | undefined;
+}
+
+export const DEFAULT_LIMIT = 20;
+export const MAX_LIMIT = 100;
+
+/** Reads the query of listPets, and ignores unknown parameters. Throws an ApiError (400). */
+function readListParameters(query: string): ListParameters {
+  if (query === '') return NONE_GIVEN;
+  // The mark in front is dropped: a second one belongs to the first name.
+  const given = new URLSearchParams(`?${query}`);
+  const problems: string[] = [];
+  const limit = readOne(given, 'limit', problems, readLimit, LIMIT);
+  const status = readOne(given, 'status', problems, readStatus, STATUS);
+  const after = readOne(given, 'after', problems, parseInt64, AFTER);
+  if (problems.length > 0) throw new ApiError('invalid_parameter', problems.join('; '));
+  return { limit, status, after };
+}
+
+const LIMIT = `an integer from 1 to ${MAX_LIMIT}`;
+const STATUS: string = `one of ${PET_STATUSES.join(', ')}`;
+const AFTER: string = `an integer from ${INT64_MIN} to ${INT64_MAX}`;
+const NONE_GIVEN: ListParameters = { limit: undefined, status: undefined, after: undefined };
+
+/** Returns the value of a parameter. If it is invalid or given twice, adds a problem. */
+function readOne<T>(
+  given: URLSearchParams,
+  name: string,
+  problems: string[],
+  read: (text: string) => T | undefined,
+  expected: string,
+): T | undefined {
+  const values = given.getAll(name);
+  const text = values[0];
+  if (text === undefined) return undefined;
+  const value = values.length === 1 ? read(text) : undefined;
+  if (values.length > 1) problems.push(`${name} must be given once, not ${values.length} times`);
+  else if (value === undefined) problems.push(`${name} must be ${expected}, not ${quote(text)}`);
+  return value;
+}
+
+function readLimit(text: string): number | undefined {
+  const limit = /^[0-9]+$/.test(text) ? Number(text) : NaN;
+  return limit >= 1 && limit <= MAX_LIMIT ? limit : undefined;
+}
+
+function readStatus(text: string): PetStatus | undefined {
+  return isPetStatus(text) ? text : undefined;
+}
+
+/** createPet (section 4.2). Responds when the pet is durable. */
+async function createPet(store: PetStore, request: ApiRequest): Promise<ApiResponse> {
+  const key = readKeyHash(request);
+  if (key !== undefined && store.createOnce === undefined) throw notSupported();
+  const newPet = parseBody(await request.readBody());
+  const created =
+    key === undefined
+      ? { pet: await store.create(newPet), isReplayed: false }
+      : await store.createOnce!(newPet, key);
+  const { id, text } = created.pet;
+  const headers = ['Location', `${request.prefix}${PETS_PATH}/${id}`];
+  if (created.isReplayed) headers.push('Idempotent-Replayed', 'true');
+  return jsonResponse(201, text, headers);
+}
+
+/** If the key were ignored, a retry would store the pet twice. */
+function notSupported(): ApiError {
+  const message =
+    'The store of this service does not support idempotency keys: remove Idempotency-Key';
+  return new ApiError('invalid_idempotency_key', message);
+}
+
+/**
+ * Returns the NewPet in the body (spec section 2). Throws an ApiError (400) that names each fault.
+ */
+function parseBody(body: Buffer): NewPet {
+  try {
+    const parsed = parseNewPet(body.toString());
+    if ('newPet' in parsed) return parsed.newPet;
+    throw new ApiError('invalid_body', parsed.invalid.join('; '));
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    throw new ApiError('invalid_json', `The body is not valid JSON: ${error.message}`);
+  }
+}
+
+/**
+ * getPet (section 4.3, deprecated). A petId that is not an int64 gets 404, like any other unknown
+ * pet: the spec lists no 400.
+ */
+function getPet(store: PetStore, request: ApiRequest): ApiResponse | Promise<ApiResponse> {
+  const [petId = ''] = request.pathParameters;
+  const id = parseInt64(petId);
+  return whenKnown(id === undefined ? undefined : store.get(id), (pet) => {
+    if (pet !== undefined) return jsonResponse(200, pet.text);
+    throw new ApiError('not_found', `There is no pet with the id ${quote(petId)}`);
+  });
+}
+
+/** Calls `use` with the value: immediately if it is known, else when its promise resolves. */
+function whenKnown<T, U>(value: Eventual<T>, use: (value: T) => U): U | Promise<U> {
+  // A store of another program may return a promise of its own kind.
+  const isKnown = typeof (value as Partial<Promise<T>> | undefined)?.then !== 'function';
+  return isKnown ? use(value as T) : Promise.resolve(value).then(use);
+}
+
+/** Converts a documented error of a store to an ApiError. Returns undefined for any other error. */
+export function fromStoreError(error: unknown): ApiError | undefined {
+  if (error instanceof StoreUnavailableError) {
+    return unavailable(error.message, error.retryAfterSeconds);
+  }
+  if (error instanceof OutcomeUnknownError) return new ApiError('outcome_unknown', error.message);
+  if (error instanceof KeyReusedError) return new ApiError('idempotency_key_reused', error.message);
+  return undefined;
+}

@@ -8,8 +8,7 @@
 import type { Int64 } from '../base/int64.ts';
 import { findLink } from '../base/link-header.ts';
 import { cut, quoteValue } from '../base/quote.ts';
-import type { Pet, PetStatus } from '../model/pet.ts';
-import { stringifyPet } from '../model/stringify-pet.ts';
+import { stringifyPet, type Pet, type PetStatus } from '../model/pet.ts';
 import { invalidAnswer, petFrom, petsFrom, type ServiceResponse } from './responses.ts';
 import { PetStoreError, type ClientErrorCode, type PetStoreErrorCode } from './pet-store-error.ts';
 import {

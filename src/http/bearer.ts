@@ -1,7 +1,7 @@
 /** Bearer credentials (spec section 5, RFC 6750): the API key of a request. */
 
 import { ApiError } from './api-error.ts';
-import type { RequestHeaders } from './request-headers.ts';
+import type { RequestHeaders } from './request-header.ts';
 
 /** Returns the API key with this text, or undefined if no such key is in force. */
 export type Keyring = (token: string) => ApiKey | undefined;
@@ -21,12 +21,13 @@ export interface KeyUse {
 
 /** Returns the API key of a request, or an ApiError (401) if it has none that is in force. */
 export function authenticate(headers: RequestHeaders, keyring: Keyring): ApiKey | ApiError {
-  const { authorization, authorizationCount } = headers;
-  if (authorizationCount === 0) {
+  const given = headers.get('authorization') ?? [];
+  const [authorization] = given;
+  if (authorization === undefined) {
     return unauthorized('An API key is required: Authorization: Bearer <API_KEY>');
   }
-  if (authorizationCount > 1) {
-    return unauthorized(`Expected one Authorization header field, not ${authorizationCount}`);
+  if (given.length > 1) {
+    return unauthorized(`Expected one Authorization header field, not ${given.length}`);
   }
   const scheme = authorization.slice(0, SCHEME.length);
   const isBearer = scheme === SCHEME || scheme.toLowerCase() === SCHEME.toLowerCase();

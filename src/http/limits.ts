@@ -1,6 +1,14 @@
 /**
  * The limits of connections and headers, each with its reason. One table in ops/README.md lists all
  * limits on what a client can make grow.
+ *
+ *     who closes a connection   when
+ *     node:http                 a request takes longer than headersTimeout or requestTimeout (408)
+ *     http-server.ts            its bytes are not HTTP, it asks for CONNECT, or it is idle too long
+ *     stalled-connections.ts    it makes no progress, or too many are open and it is idle longest
+ *     pipelining.ts             the parser did not stop at a request that has to wait
+ *     handle-request.ts         the rest of a body will not be read, so the response is the last
+ *     stop-server.ts            it is idle during a stop, or busy when the time of the stop ends
  */
 
 /** Times in milliseconds, sizes in bytes, and the names of node:http if it has the limit. */

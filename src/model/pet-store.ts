@@ -6,10 +6,12 @@
  * synchronous.
  */
 
-import type { Eventual } from '../base/eventual.ts';
 import type { Histogram } from '../base/histogram.ts';
 import { INT64_MAX } from '../base/int64.ts';
 import type { NewPet, PetStatus, StoredPet } from './pet.ts';
+
+/** A value that is known already, or the promise of one. */
+export type Eventual<T> = T | Promise<T>;
 
 export interface PetStore {
   /**

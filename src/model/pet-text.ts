@@ -12,8 +12,14 @@ import { BACKSLASH, CLOSE_BRACE, OPEN_BRACE, QUOTE } from '../base/ascii.ts';
 import { parseIndexedJson, type IndexedJson } from '../base/exact-json.ts';
 import { findInt64Error, int64FromLiteral } from '../base/int64.ts';
 import { cut, quoteValue } from '../base/quote.ts';
-import { isPetStatus, PET_STATUSES, type NewPet, type Pet, type PetStatus } from './pet.ts';
-import { joinMembers } from './stringify-pet.ts';
+import {
+  isPetStatus,
+  joinMembers,
+  PET_STATUSES,
+  type NewPet,
+  type Pet,
+  type PetStatus,
+} from './pet.ts';
 
 /**
  * The text between two pets, in the data file, in memory and in the response of a list. No pet's

@@ -7,19 +7,20 @@
  * ignored, since any client can send one.
  */
 
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Log } from '../base/log.ts';
 import type { RequestSummary } from '../http/handle-request.ts';
-import { requestIdOf } from './request-id.ts';
 
-/**
- * Returns the request's id. Reading `remoteAddress` makes Node.js remember it; a closed socket no
- * longer knows it.
- */
-export function identifyRequest(request: IncomingMessage): string {
-  void request.socket.remoteAddress;
-  return requestIdOf(request);
+/** Returns a request's id: its X-Request-Id if that is short and plain, or else a new one. */
+export function identifyRequest({ headers, socket }: IncomingMessage): string {
+  // Makes Node.js remember it: a closed socket no longer knows it.
+  void socket.remoteAddress;
+  const given = headers['x-request-id'];
+  return typeof given === 'string' && PLAIN_ID.test(given) ? given : randomUUID();
 }
+
+const PLAIN_ID: RegExp = /^[A-Za-z0-9._-]{1,64}$/;
 
 export function logRequest(log: Log, summary: RequestSummary, seconds: number): void {
   log('info', 'Answered', {

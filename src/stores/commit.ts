@@ -12,9 +12,8 @@
  */
 
 import { COMMA } from '../base/ascii.ts';
-import type { PetStatus } from '../model/pet.ts';
+import { stringifyPet, type PetStatus } from '../model/pet.ts';
 import { formatPet, parsePetAt } from '../model/pet-text.ts';
-import { stringifyPet } from '../model/stringify-pet.ts';
 import type { KeyEntry, KeyHash } from './table/key-table.ts';
 import { ScannedPets, scanPets, type ScannedBytes } from './table/pet-scanner.ts';
 import type { TablePet } from './table/pet-table.ts';

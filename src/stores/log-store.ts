@@ -11,7 +11,6 @@
 
 import { Histogram } from '../base/histogram.ts';
 import { INT64_MAX } from '../base/int64.ts';
-import type { Eventual } from '../base/eventual.ts';
 import type { NewPet, StoredPet } from '../model/pet.ts';
 import {
   CLOSED,
@@ -19,6 +18,7 @@ import {
   OutcomeUnknownError,
   StoreUnavailableError,
   type CreatedPet,
+  type Eventual,
   type PetCount,
   type PetPage,
   type PetQuery,

@@ -4,19 +4,16 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { quote } from '../../src/base/quote.ts';
 
-test('A text of up to 60 characters is quoted whole', () => {
-  assert.equal(quote(''), '""');
-  assert.equal(quote('a"\n\ud800'), '"a\\"\\n\\ud800"');
-  assert.equal(quote('x'.repeat(60)), `"${'x'.repeat(60)}"`);
-});
+const CASES: readonly (readonly [text: string, shown: string])[] = [
+  ['', ''],
+  ['a"\n\ud800', 'a\\"\\n\\ud800'],
+  ['x'.repeat(60), 'x'.repeat(60)],
+  ['x'.repeat(61), `${'x'.repeat(60)}…`],
+  // No surrogate pair is split.
+  [`${'x'.repeat(59)}🐶y`, `${'x'.repeat(59)}…`],
+  [`${'x'.repeat(58)}🐶y`, `${'x'.repeat(58)}🐶…`],
+];
 
-test('A longer text is truncated, with an ellipsis', () => {
-  assert.equal(quote('x'.repeat(61)), `"${'x'.repeat(60)}…"`);
-});
-
-test('A truncation splits no surrogate pair', () => {
-  assert.equal(quote(`${'x'.repeat(59)}🐶y`), `"${'x'.repeat(59)}…"`);
-  assert.equal(quote(`${'x'.repeat(58)}🐶y`), `"${'x'.repeat(58)}🐶…"`);
-  assert.equal(quote('🐶'.repeat(31)), `"${'🐶'.repeat(30)}…"`);
-  assert.equal(quote(`x${'🐶'.repeat(31)}`), `"x${'🐶'.repeat(29)}…"`);
+test('A text of up to 60 characters is quoted whole, and a longer one is cut', () => {
+  for (const [text, shown] of CASES) assert.equal(quote(text), `"${shown}"`);
 });

@@ -7,7 +7,7 @@ import { createApp } from '../../src/app/app.ts';
 import { createClient, stringifyPet as stringifyFromClient } from '../../src/client/client.ts';
 import { StoreUnavailableError, type PetStore } from '../../src/model/pet-store.ts';
 import { InvalidPetError } from '../../src/model/pet-text.ts';
-import { stringifyPet } from '../../src/model/stringify-pet.ts';
+import { stringifyPet } from '../../src/model/pet.ts';
 import { createMemoryStore } from '../../src/stores/memory-store.ts';
 import { KEY, openService } from '../support/http/service.ts';
 

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { ApiError } from '../../src/http/api-error.ts';
 import { authenticate, type Keyring } from '../../src/http/bearer.ts';
 import { putInForce } from '../../src/app/api-keys.ts';
-import { readHeaders } from '../../src/http/request-headers.ts';
+import { readHeaders } from '../../src/http/request-header.ts';
 
 const digestKey = (key: string): string =>
   `sha256:${createHash('sha256').update(key).digest('hex')}`;

@@ -1,4 +1,7 @@
-/** The table of pipelining.ts, row by row: the states of a connection, and what leads to each. */
+/**
+ * The table of pipelining.ts: what leads a connection to each state, and back. That nothing is
+ * processed after a last response is in test/wire.
+ */
 
 import assert from 'node:assert/strict';
 import { createServer, type Server, type ServerResponse } from 'node:http';
@@ -7,7 +10,7 @@ import { test, type TestContext } from 'node:test';
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { PipelineQueue, type Connection } from '../../src/http/pipelining.ts';
 import { listenFor } from '../support/http/service.ts';
-import { openWire, requestOf, statusesOf, type Wire } from '../support/http/wire.ts';
+import { openWire, requestOf, type Wire } from '../support/http/wire.ts';
 import { until } from '../support/until.ts';
 
 /** The listener answers immediately, or holds its response until the test ends it. */
@@ -15,9 +18,6 @@ const NOW = requestOf('GET /now');
 const HELD = requestOf('GET /held');
 /** Its body comes with it, so that node:http runs the next tick between the two requests. */
 const BODY = requestOf('GET /now', [], 'x');
-/** Its response closes the connection. */
-const LAST = requestOf('GET /last');
-const LAST_BODY = requestOf('GET /last', [], 'x');
 
 interface Client {
   readonly wire: Wire;
@@ -40,8 +40,7 @@ async function startBench(t: TestContext, stops = true): Promise<Bench> {
   const queue = new PipelineQueue((request, response) => {
     served.push({ url: request.url!, port: request.socket.remotePort });
     const hold = (): unknown => held.push(response);
-    if (request.url === '/last') response.setHeader('Connection', 'close');
-    if (request.url === '/now' || request.url === '/last') response.end('now');
+    if (request.url === '/now') response.end('now');
     else if (request.method === 'POST') request.resume().on('end', hold);
     else hold();
   });
@@ -63,17 +62,6 @@ async function startBench(t: TestContext, stops = true): Promise<Bench> {
   };
   return { server, queue, held, served, connect };
 }
-
-test('reading: a request is served when it arrives', async (t) => {
-  const { connect } = await startBench(t);
-  const { wire, connection } = await connect();
-  assert.deepEqual([connection.state, connection.isDue], ['reading', false]);
-  for (let asked = 1; asked <= 3; asked += 1) {
-    wire.socket.write(NOW);
-    await wire.answers(asked);
-    assert.deepEqual([connection.state, connection.isDue], ['reading', false]);
-  }
-});
 
 test('reading → waiting → reading: one request waits for the response before it, the rest as bytes', async (t) => {
   const { connect, held, served } = await startBench(t);
@@ -133,25 +121,6 @@ test('waiting → reading: connections that wait for others are served in the or
   );
 });
 
-test('reading → ended: after a last response no request of its connection is processed', async (t) => {
-  const { connect, served } = await startBench(t);
-  const { wire, connection } = await connect();
-  // The next tick runs with the body of the first request, so the connection ends in mid-read.
-  wire.socket.write(LAST_BODY + NOW.repeat(500));
-  await until(() => connection.state === 'ended');
-  assert.deepEqual(statusesOf(await wire.allAnswers()), [200]);
-  assert.equal(served.length, 1);
-});
-
-test('waiting → ended: what waits behind a last response is discarded', async (t) => {
-  const { connect, served } = await startBench(t);
-  const { wire, connection } = await connect();
-  wire.socket.write(NOW + LAST + NOW.repeat(500));
-  assert.deepEqual(statusesOf(await wire.allAnswers()), [200, 200]);
-  await until(() => connection.state === 'ended');
-  assert.equal(served.length, 2);
-});
-
 test('If clients that wait have gone, the others that wait are still served', async (t) => {
   const { connect, held } = await startBench(t);
   const clients: Client[] = [];
@@ -170,7 +139,7 @@ test('If clients that wait have gone, the others that wait are still served', as
   assert.equal((await clients[149]!.wire.answers(2)).length, 2);
 });
 
-test('A parser that does not stop: the connection is closed, and the others are read in the next iteration', async (t) => {
+test('A parser that does not stop: the connection is closed, and the others are served', async (t) => {
   const { connect, held, queue } = await startBench(t, false);
   const [first, second] = [await connect(), await connect()];
   first.wire.socket.write(HELD + NOW.repeat(500));

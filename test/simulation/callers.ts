@@ -6,11 +6,11 @@
  * at the same time, to different processes if there are several, and again after a failure.
  */
 
-import { whenKnown, type Eventual } from '../../src/base/eventual.ts';
 import type { NewPet, StoredPet } from '../../src/model/pet.ts';
 import {
   OutcomeUnknownError,
   StoreUnavailableError,
+  type Eventual,
   type PetStore,
 } from '../../src/model/pet-store.ts';
 import { pendingPet } from '../support/disk/journal-text.ts';
@@ -62,12 +62,11 @@ export class Callers {
     await this.#site.start();
     const [store] = this.#site.stores;
     if (store === undefined) return;
-    await whenKnown(this.#site.readAll(store), (pets) => {
-      if (pets === undefined) return;
-      this.check(() => {
-        if (this.#site.startDecides) this.model.reopened(pets);
-        else this.model.read(pets);
-      });
+    const pets = await this.#site.readAll(store);
+    if (pets === undefined) return;
+    this.check(() => {
+      if (this.#site.startDecides) this.model.reopened(pets);
+      else this.model.read(pets);
     });
   }
 
@@ -113,9 +112,11 @@ export class Callers {
   /** Compares what a read of this process shows with the model. */
   read(store: PetStore): Eventual<void> {
     const knownBefore = this.model.petCount;
-    return whenKnown(this.#site.readAll(store), (pets) => {
+    const compare = (pets: readonly string[] | undefined): void => {
       if (pets !== undefined) this.check(() => this.model.read(pets, knownBefore));
-    });
+    };
+    const pets = this.#site.readAll(store);
+    return pets instanceof Promise ? pets.then(compare) : compare(pets);
   }
 
   check(expectation: () => void): void {

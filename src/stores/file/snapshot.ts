@@ -23,7 +23,7 @@ import { CLOSE_BRACKET, COMMA, OPEN_BRACKET } from '../../base/ascii.ts';
 import type { Memory } from '../../base/memory.ts';
 import { findInvalidUtf8 } from '../../base/utf8.ts';
 import { InvalidPetError, MAX_PET_BYTES, parsePetAt, PET_SEPARATOR } from '../../model/pet-text.ts';
-import { stringifyPet } from '../../model/stringify-pet.ts';
+import { stringifyPet } from '../../model/pet.ts';
 import { ScannedBytes, ScannedPets, scanPets } from '../table/pet-scanner.ts';
 import { type PetTable } from '../table/pet-table.ts';
 import type { DiskFile } from './disk.ts';

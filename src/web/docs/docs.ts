@@ -4,7 +4,7 @@
  * start. Each part has an anchor, and its heading links to it.
  */
 
-import { BASE_PATH } from '../../api/paths.ts';
+import { BASE_PATH } from '../../api/operations.ts';
 import type { Operation } from '../../http/operation.ts';
 import type { OpenApi, OperationObject } from '../openapi/types.ts';
 import { htmlDocument } from '../page/html.ts';

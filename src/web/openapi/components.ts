@@ -9,8 +9,7 @@ import { deprecationHeaders } from '../../http/router.ts';
 import { PET_STATUSES } from '../../model/pet.ts';
 import type { HeaderObject, Named, OpenApi, ResponseObject, Schema } from './types.ts';
 import { ERROR_CODES } from '../../api/error-codes.ts';
-import { GET_PET_DEPRECATION } from '../../api/operations.ts';
-import { PETS_PATH } from '../../api/paths.ts';
+import { GET_PET_DEPRECATION, PETS_PATH } from '../../api/operations.ts';
 
 /** It has bounds, since a validator may ignore the format. */
 export const INT64: Schema = {

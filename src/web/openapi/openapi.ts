@@ -27,9 +27,14 @@ import {
 } from './components.ts';
 import { ERROR_CODES } from '../../api/error-codes.ts';
 import type { OpenApi, OperationObject } from './types.ts';
-import { GET_PET_DEPRECATION } from '../../api/operations.ts';
-import { BASE_PATH, PET_PATH, PETS_PATH } from '../../api/paths.ts';
-import { DEFAULT_LIMIT, MAX_LIMIT } from '../../api/read-parameters.ts';
+import {
+  BASE_PATH,
+  DEFAULT_LIMIT,
+  GET_PET_DEPRECATION,
+  MAX_LIMIT,
+  PET_PATH,
+  PETS_PATH,
+} from '../../api/operations.ts';
 
 export const OPENAPI_PATH = '/openapi.json';
 

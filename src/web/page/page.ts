@@ -16,7 +16,7 @@ import { PAGE_STYLE } from './style.ts';
 export const PAGE_MODULES: readonly string[] = [
   ...['web/page/main', 'web/page/request-panel', 'web/page/marked-name', 'web/page/element'],
   ...['base/int64', 'base/quote'],
-  ...['base/exact-json', 'base/link-header', 'client/client', 'client/send', 'model/stringify-pet'],
+  ...['base/exact-json', 'base/link-header', 'client/client', 'client/send'],
   ...['web/page/reference', 'web/page/curl-line'],
   ...['client/requests', 'client/responses', 'client/pet-store-error', 'model/pet'],
 ];

@@ -1,6 +1,7 @@
 /**
- * The rules of HTTP/1.1 that node:http's parser does not enforce (RFC 9110 and RFC 9112): the
- * version, Transfer-Encoding, Host, and the forms of the request target.
+ * The header of a request: the fields that the service uses, and the rules of HTTP/1.1 that
+ * node:http's parser does not enforce (RFC 9110 and RFC 9112): the version, Transfer-Encoding,
+ * Host, and the forms of the request target.
  *
  * If a request breaks one of them, a proxy may understand it differently, which makes request
  * smuggling possible. So it is refused before any other check, and its connection is closed.
@@ -12,7 +13,41 @@
 import type { IncomingMessage } from 'node:http';
 import { quote } from '../base/quote.ts';
 import { ApiError, malformed, unsupportedVersion } from './api-error.ts';
-import type { RequestHeaders } from './request-headers.ts';
+
+/** The values of each field, by its lower-case name, one for each of its lines. */
+export type RequestHeaders = ReadonlyMap<string, readonly string[]>;
+
+/**
+ * Reads the fields. `rawHeaders` is node:http's: name, value, name, value … Its other lists join or
+ * drop fields that were sent twice, and only this one shows whether there was exactly one, which
+ * matters for the API key and the host.
+ */
+export function readHeaders(rawHeaders: readonly string[]): RequestHeaders {
+  const headers = new Map<string, string[]>();
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i]!.toLowerCase();
+    const values = headers.get(name);
+    if (values === undefined) headers.set(name, [rawHeaders[i + 1]!]);
+    else values.push(rawHeaders[i + 1]!);
+  }
+  return headers;
+}
+
+/**
+ * Returns the value of a field, or undefined. Several lines are joined with a comma, so a repeated
+ * Content-Type never matches.
+ */
+export function fieldOf(headers: RequestHeaders, name: string): string | undefined {
+  return headers.get(name)?.join(', ');
+}
+
+/**
+ * Returns true if a body follows the header. Before the end of the request, node:http has no other
+ * sign of a body.
+ */
+export function announcesBody(headers: RequestHeaders): boolean {
+  return headers.has('transfer-encoding') || Number(fieldOf(headers, 'content-length') ?? 0) > 0;
+}
 
 /** Returns the error of a request that breaks a rule of its header, or undefined. */
 export function findBrokenRule(
@@ -21,7 +56,7 @@ export function findBrokenRule(
 ): ApiError | undefined {
   const { httpVersionMajor: major, httpVersionMinor: minor } = request;
   if (major !== 1 || minor > 1) return unsupportedVersion(`HTTP/${request.httpVersion}`);
-  const { transferEncoding } = headers;
+  const transferEncoding = fieldOf(headers, 'transfer-encoding');
   if (transferEncoding !== undefined) {
     if (minor === 0) return malformed('Transfer-Encoding is not part of HTTP/1.0');
     if (transferEncoding.toLowerCase() !== 'chunked') {
@@ -29,9 +64,10 @@ export function findBrokenRule(
       return new ApiError('unsupported_transfer_coding', message);
     }
   }
-  const { hostCount, host } = headers;
-  if (hostCount === 0 && minor === 0) return undefined;
-  if (hostCount !== 1) return malformed(`Expected one Host header field, not ${hostCount}`);
+  const hosts = headers.get('host') ?? [];
+  const [host = ''] = hosts;
+  if (hosts.length === 0 && minor === 0) return undefined;
+  if (hosts.length !== 1) return malformed(`Expected one Host header field, not ${hosts.length}`);
   return HOST.test(host) ? undefined : malformed(`Host ${quote(host)} is not a host`);
 }
 

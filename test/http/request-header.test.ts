@@ -4,8 +4,7 @@ import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
 import { test } from 'node:test';
 import type { ApiError, ErrorCode } from '../../src/http/api-error.ts';
-import { readHeaders } from '../../src/http/request-headers.ts';
-import { findBrokenRule, readTarget } from '../../src/http/request-rules.ts';
+import { findBrokenRule, readHeaders, readTarget } from '../../src/http/request-header.ts';
 
 const GOOD: readonly (readonly [version: string, ...rawHeaders: string[]])[] = [
   ['1.0'],
