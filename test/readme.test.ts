@@ -140,6 +140,26 @@ test('The reading order reaches every file of src', () => {
   }
 });
 
+test('Each chapter of the reading order takes its time at 250 to 450 lines of code an hour', () => {
+  const chapters = pages
+    .get('src/READING.md')!
+    .split(/\n###? /)
+    .slice(1);
+  const sources = paths.filter((path) => path.startsWith('src/') && path.endsWith('.ts'));
+  for (const chapter of chapters) {
+    const [, hours] = /^\d+\. .+ \(([\d.]+) h\)\n/.exec(chapter) ?? [];
+    if (hours === undefined) continue;
+    const files = sources.filter((path) => {
+      const [, room] = /^src\/(\w+\/)?/.exec(path)!;
+      return chapter.includes(`${basename(path)}\``) && chapter.includes(`\`${room ?? ''}`);
+    });
+    const isCode = (line: string): boolean => !/^\s*($|\/\/|\/?\*)/.test(line);
+    const count = files.flatMap((path) => readText(path).split('\n')).filter(isCode).length;
+    const rate = count / Number(hours);
+    assert.ok(rate >= 250 && rate <= 450, `${count} lines: ${chapter.slice(0, 40)}`);
+  }
+});
+
 test('Each npm command that a page shows is one of package.json', () => {
   const { scripts } = JSON.parse(readText('package.json')) as { scripts: object };
   const commands = [...Object.keys(scripts), 'ci', 'install', 'pack', 'package'];
