@@ -304,8 +304,8 @@ test('The pages name the version of package.json', () => {
 test('Under Traceability is every sentence of the interface, below the file of its check', () => {
   const [, lists = ''] = (pages.get('test/README.md') ?? '').split('## Traceability');
   const checkIn = new Map<string, string>();
-  // `part-2.ts`:, then rows of the form - `code.ts`, What they begin with: sentence; sentence
-  for (const [, file, rows] of lists.matchAll(/^`(\S+)`:\n\n((?:[- ] .*\n?)+)/gm)) {
+  // Part 2, `interface.ts`:, then rows such as - `code.ts`, The start: sentence; sentence
+  for (const [, file, rows] of lists.matchAll(/^(?:Part [0-9.]+, )?`(\S+)`:\n\n((?:[- ] .*\n?)+)/gm)) {
     for (const row of rows!
       .replace(/\n {2}/g, ' ')
       .trim()

@@ -189,7 +189,7 @@ export class StoreFiles {
     else await this.#removeJournal();
   }
 
-  /** Writes a snapshot with all pets, unless there is one. A journal that names it has to follow. */
+  /** Writes a snapshot with all pets, unless there is one. A journal that names it must follow. */
   async writeSnapshot(): Promise<void> {
     const { disk, paths, pets } = this.#deps;
     const known = await this.#recognize();
