@@ -2,19 +2,31 @@
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { existsSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { test } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { OPTION_NAMES } from '../src/app/app-options.ts';
 import { VERSION } from '../src/base/version.ts';
 import { flagOf, PROCESS_SETTINGS } from '../src/process/config.ts';
 import { STATUS_OF_CODE } from '../src/http/api-error.ts';
 import { checksOf } from '../src/kit/checks.ts';
+import type { PetStore } from '../src/model/pet-store.ts';
+import { createMemoryStore } from '../src/stores/memory-store.ts';
 import { blockOf } from './support/browser/page-block.ts';
 import { tempDir } from './support/disk/temp-dir.ts';
-import { freePort } from './support/http/service.ts';
+import { freePort, openService } from './support/http/service.ts';
 import { needs, run } from './support/process/program.ts';
 import { pathsIn, readText, ROOT } from './support/project.ts';
+import { until } from './support/until.ts';
 
 const readme = readText('README.md');
 
@@ -128,6 +140,26 @@ test('The reading order reaches every file of src', () => {
   }
 });
 
+test('Each chapter of the reading order takes its time at 250 to 450 lines of code an hour', () => {
+  const chapters = pages
+    .get('src/READING.md')!
+    .split(/\n###? /)
+    .slice(1);
+  const sources = paths.filter((path) => path.startsWith('src/') && path.endsWith('.ts'));
+  for (const chapter of chapters) {
+    const [, hours] = /^\d+\. .+ \(([\d.]+) h\)\n/.exec(chapter) ?? [];
+    if (hours === undefined) continue;
+    const files = sources.filter((path) => {
+      const [, room] = /^src\/(\w+\/)?/.exec(path)!;
+      return chapter.includes(`${basename(path)}\``) && chapter.includes(`\`${room ?? ''}`);
+    });
+    const isCode = (line: string): boolean => !/^\s*($|\/\/|\/?\*)/.test(line);
+    const count = files.flatMap((path) => readText(path).split('\n')).filter(isCode).length;
+    const rate = count / Number(hours);
+    assert.ok(rate >= 250 && rate <= 450, `${count} lines: ${chapter.slice(0, 40)}`);
+  }
+});
+
 test('Each npm command that a page shows is one of package.json', () => {
   const { scripts } = JSON.parse(readText('package.json')) as { scripts: object };
   const commands = [...Object.keys(scripts), 'ci', 'install', 'pack', 'package'];
@@ -183,22 +215,84 @@ for (const [what, env, code] of [
   });
 }
 
-test('The first commands of the README, pasted, add a pet', needs('curl'), async (t) => {
-  const folder = tempDir(t);
+/** What each page's commands need before the first one is typed; the service's port is returned. */
+const BEFORE: Readonly<Record<string, (t: TestContext, folder: string) => Promise<number>>> = {
+  'README.md': (_t, folder) => linkScripts(folder),
+  'src/client/mocking.md': (_t, folder) => {
+    writeFileSync(join(folder, 'sample.json'), blockOf('src/client/mocking.md', 'json'));
+    return linkScripts(folder);
+  },
+  'src/api/retries.md': async (t) => (await openService(t, slowOnce())).port,
+};
+
+for (const [page, prepare] of Object.entries(BEFORE)) {
+  test(`The commands of ${page}, pasted, print what it shows`, needs('curl'), async (t) => {
+    const folder = tempDir(t);
+    const port = String(await prepare(t, folder));
+    const PATH = `${dirname(process.execPath)}:${process.env['PATH'] ?? ''}`;
+    // In a process group of its own, since a signal to npm does not reach the service.
+    const options = { cwd: folder, env: { PATH, PORT: port, HOME: folder }, detached: true };
+    // Into a file: node makes a pipe that it shares with curl non-blocking, and curl loses output.
+    const file = join(folder, 'printed');
+    const out = openSync(file, 'a');
+    t.after(() => closeSync(out));
+    const printed = (): string => readFileSync(file, 'utf8');
+    const shell = spawn('sh', [], { ...options, stdio: ['pipe', out, out] });
+    t.after(() => process.kill(-shell.pid!, 'SIGKILL'));
+    for (const [command, output] of commandsOf(page)) {
+      const start = command === '' ? 0 : printed().length;
+      const pid = /.*\(process (\d+)\)/s.exec(printed())?.[1] ?? '';
+      // The time limit of an example that times out is longer here: it must reach the service.
+      const typed = command.replaceAll('8080', port).replace('4711', pid).replace(' 0.004 ', ' 2 ');
+      shell.stdin!.write(`${typed}\n`);
+      const shown = output.replaceAll('8080', port).replace('/home/you/petstore', folder);
+      const pattern = new RegExp(
+        shown.replace(/[[{()}\]|.?+*^$\\]/g, '\\$&').replace(VARIES, '[^ ]+'),
+      );
+      await until(
+        () => pattern.test(printed().slice(start)),
+        () => `${pattern} in ${printed()}`,
+      );
+    }
+  });
+}
+
+function linkScripts(folder: string): Promise<number> {
   for (const name of ['package.json', 'scripts']) symlinkSync(join(ROOT, name), join(folder, name));
-  const port = String(await freePort());
-  const PATH = `${dirname(process.execPath)}:${process.env['PATH'] ?? ''}`;
-  const script = blockOf('README.md', 'sh').replaceAll('8080', port);
-  // In a process group of its own, since a signal to npm does not reach the service.
-  const options = { cwd: folder, env: { PATH, PORT: port, HOME: folder }, detached: true };
-  const shell = spawn('sh', ['-c', script], { ...options, stdio: ['ignore', 'pipe', 'ignore'] });
-  t.after(() => process.kill(-shell.pid!, 'SIGKILL'));
-  const pet = '{"id":1,"name":"Rex","categoryId":1}';
-  let printed = '';
-  for await (const chunk of shell.stdout!) if ((printed += String(chunk)).includes(pet)) break;
-  assert.ok(printed.includes(pet), printed);
-  assert.ok(readme.includes(`The response is \`${pet}\``));
-});
+  return freePort();
+}
+
+/** A store that holds back the response to its first create until that is sent again. */
+function slowOnce(): { readonly apiKeys: string[]; readonly store: PetStore } {
+  const store = createMemoryStore();
+  let calls = 0;
+  const createOnce: NonNullable<PetStore['createOnce']> = async (...args) => {
+    const created = await store.createOnce!(...args);
+    calls += 1;
+    if (calls === 1) await until(() => calls === 2);
+    return created;
+  };
+  return { apiKeys: ['secret'], store: { ...store, createOnce } };
+}
+
+/** What another run prints in another way: times, process ids and UUIDs. */
+const VARIES = /(?<=after )\d+|4711|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
+
+/** The commands in the blocks of a page, each with what it prints. A start prints a greeting. */
+function commandsOf(page: string): readonly (readonly [string, string])[] {
+  const [, response] = /^The response is `(.+?)`/m.exec(pages.get(page)!) ?? [];
+  const commands: [string, string][] = [];
+  for (const [, kind, block = ''] of pages.get(page)!.matchAll(/^```(sh|console)\n([^]*?)^```/gm)) {
+    if (block.includes('npm test')) continue; // The recipe for CI.
+    if (kind === 'sh') commands.push([block, response ?? 'listens on']);
+    // The output of the block before.
+    else if (!block.startsWith('$ ')) commands.push(['', block.trim()]);
+    for (const [, command, output] of block.matchAll(/^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)/gm)) {
+      commands.push([command!, output!.replace(/^\.\.\.$/m, 'listens on').trim()]);
+    }
+  }
+  return commands;
+}
 
 test('The pages name the version of package.json', () => {
   const all = [...pages.values()].join('\n');
@@ -207,13 +301,25 @@ test('The pages name the version of package.json', () => {
   for (const [text, tarball, greeting] of named) assert.equal(tarball ?? greeting, VERSION, text);
 });
 
-test('The table of traceability has every sentence of the interface, and a check for each', () => {
-  const page = pages.get('test/README.md') ?? '';
-  const table = page.slice(page.indexOf('## Traceability'));
-  const rows = table.matchAll(/^\| [0-9., ]+ \| (.+) \| `\S+` \| `(\S+)` \|$/gm);
-  const checkIn = new Map([...rows].map(([, sentence, file]) => [unescaped(sentence!), file!]));
+test('Under Traceability is every sentence of the interface, below the file of its check', () => {
+  const [, lists = ''] = (pages.get('test/README.md') ?? '').split('## Traceability');
+  const checkIn = new Map<string, string>();
+  // Part 2, `interface.ts`:, then rows such as - `code.ts`, The start: sentence; sentence
+  for (const [, file, rows] of lists.matchAll(
+    /^(?:Part [0-9.]+, )?`(\S+)`:\n\n((?:[- ] .*\n?)+)/gm,
+  )) {
+    for (const row of rows!
+      .replace(/\n {2}/g, ' ')
+      .trim()
+      .split('\n')) {
+      const [, start, sentences] = /^- `\S+`(?:, ([^:]+))?: (.+)$/.exec(unescaped(row))!;
+      for (const sentence of sentences!.split('; ')) {
+        checkIn.set(start === undefined ? sentence : `${start}: ${sentence}`, file!);
+      }
+    }
+  }
   for (const { sentence } of checksOf('interface')) {
-    assert.ok(checkIn.has(sentence), `Not in the table: ${sentence}`);
+    assert.ok(checkIn.has(sentence), `Not in the lists: ${sentence}`);
   }
   const idOf = new Map(checksOf('interface').map(({ id, sentence }) => [sentence, id]));
   for (const [sentence, file] of checkIn) {

@@ -7,11 +7,11 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { createClient, type PetStoreClient } from '../../src/client/client.ts';
-import { blockOf } from '../support/browser/page-block.ts';
 import { KEY, openService } from '../support/http/service.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 import { assertCompiles, linkPackage, ROOT } from '../support/process/carry.ts';
 import { runNode } from '../support/process/process.ts';
+import { readText } from '../support/project.ts';
 
 const CONSUMER = `
 import { createClient, PetStoreError } from 'petstore/client';
@@ -71,9 +71,10 @@ test('A CommonJS program can require the client', async (t) => {
   assert.deepEqual([code, stdout.trim()], [0, 'function'], stderr);
 });
 
-test('The example in src/client/README.md prints what its comments say', async (t) => {
+test('The examples in src/client/README.md print what their comments say', async (t) => {
   const service = await openService(t);
-  const example = blockOf('src/client/README.md', 'js', 'allPets');
+  const blocks = readText('src/client/README.md').matchAll(/^```js\n([^]*?)^```$/gm);
+  const example = Array.from(blocks, ([, block]) => block).join('');
   const expected = Array.from(example.matchAll(/\/\/ (.*)/g), (match) => match[1]);
   assert.ok(expected.length > 0);
   const text = example.replace('http://127.0.0.1:8080', service.origin).replace('<API_KEY>', KEY);
