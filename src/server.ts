@@ -30,6 +30,8 @@ const DRAIN_MS = 5_000;
 /** How long a graceful shutdown may take. */
 const STOP_DEADLINE_MS = 10_000;
 /** How long it may take if only memory has the pets. */
+/** A deadline that comes so late shows that the process was suspended. */
+const SUSPENDED_MS = 1000;
 const LAST_DEADLINE_MS = 70_000;
 
 /**
@@ -265,10 +267,12 @@ async function stopAndExit(app: App, server: Server, exitCode: number): Promise<
 
 /** Ends the process at the deadline of a graceful shutdown, of which `passedMs` have passed. */
 function endAfter(deadlineMs: number, app: App, exitCode: number, passedMs = 0): void {
+  const dueAt = performance.now() + deadlineMs - passedMs;
   setTimeout(() => {
+    // The process was suspended: nothing could be finished meanwhile.
+    if (performance.now() > dueAt + SUSPENDED_MS) return endAfter(deadlineMs, app, exitCode);
     const pets = app.whereAreThePets();
-    // After a stop of the whole process, the deadline may come before the pets could be secured.
-    const mayWait = pets !== undefined && !isSafe(pets) && deadlineMs < LAST_DEADLINE_MS;
+    const mayWait = pets === 'memory only' && deadlineMs < LAST_DEADLINE_MS;
     if (mayWait) return endAfter(LAST_DEADLINE_MS, app, exitCode, deadlineMs);
     log('error', 'Graceful shutdown timed out', {
       deadlineMs,
