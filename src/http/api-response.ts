@@ -20,7 +20,7 @@ export const NO_HEADERS: readonly string[] = [];
  * Header fields of every response. Nothing may be cached, neither pets nor health, and browsers
  * must not guess a different content type.
  */
-const COMMON_HEADERS: readonly string[] = [
+export const COMMON_HEADERS: readonly string[] = [
   'Cache-Control',
   'no-store',
   'X-Content-Type-Options',

@@ -6,11 +6,11 @@
  * has a listener here.
  */
 
-import { createServer, ServerResponse, type IncomingMessage, type Server } from 'node:http';
+import { createServer, STATUS_CODES, type IncomingMessage, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ApiError, malformed, unsupportedVersion } from './api-error.ts';
-import { errorResponse, NO_HEADERS, sendResponse } from './api-response.ts';
+import { COMMON_HEADERS, NO_HEADERS } from './api-response.ts';
 import type { Listener } from './handle-request.ts';
 import { LIMITS, type Limits } from './limits.ts';
 import { lingeringClose } from './lingering-close.ts';
@@ -70,15 +70,16 @@ function handleClientErrors(
     const connection = queue.connections.get(socket);
     if (connection === undefined) return false;
     const readFor = performance.now() - connection.readSince;
-    return connection.state !== 'reading' || readFor < headersTimeout / 2;
+    return connection.isPaused || readFor < headersTimeout / 2;
   };
   const refuse = (socket: Duplex, error: ApiError, headerOrigin: string | undefined): void => {
     // `request` is given if the parser accepted its header, and rejected its body.
-    queue.endWith(socket, (request) => {
+    const writeError = (request: IncomingMessage | undefined): void => {
       const origin = request === undefined ? headerOrigin : request.headers.origin;
       const headers = listener.clientErrorHeaders?.(origin) ?? NO_HEADERS;
-      endWithError(socket, error, headers, request);
-    });
+      endWithError(socket, error, headers, request?.method === 'HEAD');
+    };
+    queue.endWith(socket, writeError, () => lingeringClose(socket));
   };
   server.on('connect', ({ headers }: IncomingMessage, socket: Duplex) => {
     // node:http has removed its own listeners from this socket. Without a listener, an error of the
@@ -103,8 +104,7 @@ function handleClientErrors(
   });
   // node:http's timeout of an idle connection. A listener replaces its action.
   server.on('timeout', (socket) => {
-    const connection = queue.connections.get(socket);
-    if (connection === undefined || connection.state === 'reading') socket.destroy();
+    if (!queue.connections.get(socket)?.isPaused) socket.destroy();
   });
 }
 
@@ -145,19 +145,24 @@ function findOrigin({ rawPacket }: ParserError): string | undefined {
   return match === null ? undefined : Buffer.from(match[1]!).toString();
 }
 
-/** Sends the error as the connection's last response, and closes the connection. */
+/** Writes the error as the connection's last response, and closes the connection. */
 function endWithError(
   socket: Duplex,
   error: ApiError,
   headers: readonly string[],
-  request: IncomingMessage = UNREADABLE,
+  isHead: boolean,
 ): void {
-  const response = new ServerResponse(request);
-  response.shouldKeepAlive = false;
-  response.assignSocket(socket as Socket);
-  response.once('finish', () => lingeringClose(socket));
-  sendResponse(response, errorResponse(error), headers);
+  const body = JSON.stringify(error.body);
+  const lines = [
+    `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status] ?? ''}`,
+    `Date: ${new Date().toUTCString()}`,
+    'Content-Type: application/json',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Connection: close',
+  ];
+  const fields = [...COMMON_HEADERS, ...error.headers, ...headers];
+  for (let i = 0; i + 1 < fields.length; i += 2) lines.push(`${fields[i]}: ${fields[i + 1]}`);
+  // A response to HEAD has no content (RFC 9110 section 9.3.2).
+  socket.write(`${lines.join('\r\n')}\r\n\r\n${isHead ? '' : body}`);
+  lingeringClose(socket);
 }
-
-/** As much of a request as a response needs: whether it may have a body, and its version. */
-const UNREADABLE = { method: 'GET', httpVersionMajor: 1, httpVersionMinor: 1 } as IncomingMessage;

@@ -31,7 +31,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Listener } from './handle-request.ts';
-import { lingeringClose } from './lingering-close.ts';
 
 export class PipelineQueue {
   /** The open connections. */
@@ -72,17 +71,12 @@ export class PipelineQueue {
       connection.state = 'ended';
     } else if (connection.state === 'waiting') {
       this.#closeUnstopped(connection);
-    } else {
-      const begin = (): void => {
-        connection.current = response;
-        connection.servedIn = this.#iteration;
-        this.#awaitNextIteration();
-        this.#listener(request, response);
-      };
+    } else if (response.socket === null || connection.servedIn === this.#iteration) {
       // node:http assigns the socket to a response when all earlier responses have gone out.
-      const isNext = response.socket !== null;
-      if (isNext && connection.servedIn !== this.#iteration) begin();
-      else this.#wait(connection, begin);
+      this.#wait(connection, response, () => this.#listener(request, response));
+    } else {
+      this.#begin(connection, response);
+      this.#listener(request, response);
     }
   }
 
@@ -93,29 +87,29 @@ export class PipelineQueue {
   }
 
   /**
-   * Ends a connection whose bytes the parser rejected: `sendError` sends its last response, after
-   * the response in progress. If the error is in the body of the request in progress, it is the
-   * response to that request, or if its own response has begun, there is none.
+   * Ends a connection whose bytes the parser rejected. After the response in progress, `writeLast`
+   * writes the last one. It gets the request if the error is in a request's body. If that request's
+   * own response has begun, `closeOnly` is called after it, since a request has one response.
    */
-  endWith(socket: Duplex, sendError: (request: IncomingMessage | undefined) => void): void {
+  endWith(
+    socket: Duplex,
+    writeLast: (request: IncomingMessage | undefined) => void,
+    closeOnly: () => void,
+  ): void {
     const connection = this.connections.get(socket);
-    const current = connection?.current;
-    if (connection === undefined || current === undefined) {
-      sendError(undefined);
-    } else if (current.req.complete) {
-      this.#wait(connection, () => sendError(undefined));
-    } else if (current.headersSent) {
-      this.#wait(connection, () => lingeringClose(socket));
-    } else {
-      current.detachSocket(connection.socket);
-      sendError(current.req);
-    }
+    const response = connection?.current;
+    if (connection === undefined || response === undefined) return writeLast(undefined);
+    const { req } = response;
+    if (!req.complete && !response.headersSent) writeLast(req);
+    else if (!req.complete && !isOut(response)) response.once('finish', closeOnly);
+    else if (!req.complete) closeOnly();
+    else if (isOut(response)) writeLast(undefined);
+    else this.#wait(connection, response, () => writeLast(undefined));
   }
 
-  /** Calls `begin` after the response in progress, in its turn. */
-  #wait(connection: Connection, begin: () => void): void {
+  #wait(connection: Connection, response: ServerResponse, begin: () => void): void {
     const { current, socket } = connection;
-    connection.waiting = begin;
+    connection.waiting = { response, begin };
     connection.state = 'waiting';
     socket.pause();
     if (current === undefined || isOut(current)) this.#lineUp(connection);
@@ -146,8 +140,15 @@ export class PipelineQueue {
     }
     connection.state = 'reading';
     connection.readSince = performance.now();
-    waiting();
+    this.#begin(connection, waiting.response);
+    waiting.begin();
     connection.parseOn();
+  }
+
+  #begin(connection: Connection, response: ServerResponse): void {
+    connection.current = response;
+    connection.servedIn = this.#iteration;
+    this.#awaitNextIteration();
   }
 
   /** Without `ref`, the event loop does not poll once more than it does by itself. */
@@ -192,8 +193,8 @@ export class Connection {
   state: 'reading' | 'waiting' | 'ended' = 'reading';
   /** The response in progress, or the last one; undefined before the first request. */
   current: ServerResponse | undefined;
-  /** Begins what waits: the listener's work on a request, or the last response. */
-  waiting: (() => void) | undefined;
+  /** The request that waits, or the last response. */
+  waiting: { readonly response: ServerResponse; readonly begin: () => void } | undefined;
   /** What was read after the request that waits, if the parser was stopped. */
   unparsed: Buffer | undefined;
   /** The iteration of the event loop in which a request was last served. */
@@ -242,6 +243,11 @@ export class Connection {
   /** True while a response has yet to go out. */
   get isDue(): boolean {
     return this.waiting !== undefined || (this.current !== undefined && !isOut(this.current));
+  }
+
+  /** True while the service does not read the connection. */
+  get isPaused(): boolean {
+    return this.state !== 'reading';
   }
 }
 

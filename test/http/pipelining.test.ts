@@ -139,7 +139,7 @@ test('If clients that wait have gone, the others that wait are still served', as
   assert.equal((await clients[149]!.wire.answers(2)).length, 2);
 });
 
-test('A parser that does not stop: the connection is closed, and the others are served', async (t) => {
+test('A parser that does not stop: the connection is closed, and the others are read in the next iteration', async (t) => {
   const { connect, held, queue } = await startBench(t, false);
   const [first, second] = [await connect(), await connect()];
   first.wire.socket.write(HELD + NOW.repeat(500));
