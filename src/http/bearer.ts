@@ -21,13 +21,12 @@ export interface KeyUse {
 
 /** Returns the API key of a request, or an ApiError (401) if it has none that is in force. */
 export function authenticate(headers: RequestHeaders, keyring: Keyring): ApiKey | ApiError {
-  const given = headers.get('authorization') ?? [];
-  const [authorization] = given;
-  if (authorization === undefined) {
+  const { authorization, authorizationCount } = headers;
+  if (authorizationCount === 0) {
     return unauthorized('An API key is required: Authorization: Bearer <API_KEY>');
   }
-  if (given.length > 1) {
-    return unauthorized(`Expected one Authorization header field, not ${given.length}`);
+  if (authorizationCount > 1) {
+    return unauthorized(`Expected one Authorization header field, not ${authorizationCount}`);
   }
   const scheme = authorization.slice(0, SCHEME.length);
   const isBearer = scheme === SCHEME || scheme.toLowerCase() === SCHEME.toLowerCase();

@@ -12,7 +12,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { quote } from '../base/quote.ts';
 import { findInvalidUtf8 } from '../base/utf8.ts';
 import { ApiError } from './api-error.ts';
-import { announcesBody, fieldOf, type RequestHeaders } from './request-header.ts';
+import { announcesBody, type RequestHeaders } from './request-header.ts';
 
 export const DEFAULT_BODY_LIMIT_BYTES = 65_536;
 
@@ -39,9 +39,11 @@ export async function readBody(
   limitBytes: number,
 ): Promise<Buffer> {
   checkMediaType(headers);
-  if (Number(fieldOf(headers, 'content-length') ?? 0) > limitBytes) throw tooLarge(limitBytes);
+  if (headers.contentLength !== undefined && Number(headers.contentLength) > limitBytes) {
+    throw tooLarge(limitBytes);
+  }
   // HTTP/1.0 has no interim responses (RFC 9110 section 15.2).
-  const isWaiting = headers.has('expect') && request.httpVersionMinor > 0;
+  const isWaiting = headers.expect !== undefined && request.httpVersionMinor > 0;
   if (isWaiting) response.writeContinue();
   // With optimizeEmptyRequests (http-server.ts) an empty body's stream may emit no event.
   const body = announcesBody(headers) ? await readBytes(request, limitBytes) : EMPTY;
@@ -63,9 +65,7 @@ const EMPTY: Buffer = Buffer.alloc(0);
 /** A comma outside quotes would mean that the field was sent twice. */
 const JSON_MEDIA_TYPE: RegExp = /^application\/json[ \t]*(?:;(?:[^",]|"(?:[^"\\]|\\.)*")*)?$/i;
 
-function checkMediaType(headers: RequestHeaders): void {
-  const contentType = fieldOf(headers, 'content-type');
-  const contentEncoding = fieldOf(headers, 'content-encoding');
+function checkMediaType({ contentType, contentEncoding }: RequestHeaders): void {
   if (contentType !== undefined && !JSON_MEDIA_TYPE.test(contentType)) {
     const message = `Content-Type must be application/json, not ${quote(contentType)}`;
     throw new ApiError('unsupported_media_type', message, ['Accept', 'application/json']);

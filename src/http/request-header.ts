@@ -14,39 +14,80 @@ import type { IncomingMessage } from 'node:http';
 import { quote } from '../base/quote.ts';
 import { ApiError, malformed, unsupportedVersion } from './api-error.ts';
 
-/** The values of each field, by its lower-case name, one for each of its lines. */
-export type RequestHeaders = ReadonlyMap<string, readonly string[]>;
+export interface RequestHeaders extends Record<JoinedField, string | undefined> {
+  /** The number of Host lines, and the value of the last one. */
+  hostCount: number;
+  host: string;
+  authorizationCount: number;
+  authorization: string;
+  /** The value of each line. */
+  idempotencyKeys: string[];
+  asksToUpgrade: boolean;
+}
+
+/** Several lines are joined with a comma, so a repeated Content-Type never matches. */
+type JoinedField =
+  'contentLength' | 'contentType' | 'contentEncoding' | 'transferEncoding' | 'expect';
 
 /**
- * Reads the fields. `rawHeaders` is node:http's: name, value, name, value … Its other lists join or
- * drop fields that were sent twice, and only this one shows whether there was exactly one, which
- * matters for the API key and the host.
+ * Reads the fields in one pass. `rawHeaders` is node:http's: name, value, name, value … Its other
+ * lists join or drop fields that were sent twice, and only this one shows whether there was exactly
+ * one, which matters for the API key and the host.
  */
 export function readHeaders(rawHeaders: readonly string[]): RequestHeaders {
-  const headers = new Map<string, string[]>();
+  const headers: RequestHeaders = {
+    hostCount: 0,
+    host: '',
+    authorizationCount: 0,
+    authorization: '',
+    idempotencyKeys: [],
+    asksToUpgrade: false,
+    contentLength: undefined,
+    contentType: undefined,
+    contentEncoding: undefined,
+    transferEncoding: undefined,
+    expect: undefined,
+  };
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
-    const name = rawHeaders[i]!.toLowerCase();
-    const values = headers.get(name);
-    if (values === undefined) headers.set(name, [rawHeaders[i + 1]!]);
-    else values.push(rawHeaders[i + 1]!);
+    readField(headers, rawHeaders[i]!.toLowerCase(), rawHeaders[i + 1]!);
   }
   return headers;
 }
 
-/**
- * Returns the value of a field, or undefined. Several lines are joined with a comma, so a repeated
- * Content-Type never matches.
- */
-export function fieldOf(headers: RequestHeaders, name: string): string | undefined {
-  return headers.get(name)?.join(', ');
+function readField(headers: RequestHeaders, name: string, value: string): void {
+  if (name === 'host') {
+    headers.hostCount += 1;
+    headers.host = value;
+  } else if (name === 'authorization') {
+    headers.authorizationCount += 1;
+    headers.authorization = value;
+  } else if (name === 'idempotency-key') {
+    headers.idempotencyKeys.push(value);
+  } else if (name === 'upgrade') {
+    headers.asksToUpgrade = true;
+  } else {
+    const joined = JOINED.get(name);
+    if (joined === undefined) return;
+    const earlier = headers[joined];
+    headers[joined] = earlier === undefined ? value : `${earlier}, ${value}`;
+  }
 }
+
+const JOINED: ReadonlyMap<string, JoinedField> = new Map<string, JoinedField>([
+  ['content-length', 'contentLength'],
+  ['content-type', 'contentType'],
+  ['content-encoding', 'contentEncoding'],
+  ['transfer-encoding', 'transferEncoding'],
+  ['expect', 'expect'],
+]);
 
 /**
  * Returns true if a body follows the header. Before the end of the request, node:http has no other
  * sign of a body.
  */
 export function announcesBody(headers: RequestHeaders): boolean {
-  return headers.has('transfer-encoding') || Number(fieldOf(headers, 'content-length') ?? 0) > 0;
+  if (headers.transferEncoding !== undefined) return true;
+  return headers.contentLength !== undefined && Number(headers.contentLength) > 0;
 }
 
 /** Returns the error of a request that breaks a rule of its header, or undefined. */
@@ -56,7 +97,7 @@ export function findBrokenRule(
 ): ApiError | undefined {
   const { httpVersionMajor: major, httpVersionMinor: minor } = request;
   if (major !== 1 || minor > 1) return unsupportedVersion(`HTTP/${request.httpVersion}`);
-  const transferEncoding = fieldOf(headers, 'transfer-encoding');
+  const { transferEncoding } = headers;
   if (transferEncoding !== undefined) {
     if (minor === 0) return malformed('Transfer-Encoding is not part of HTTP/1.0');
     if (transferEncoding.toLowerCase() !== 'chunked') {
@@ -64,10 +105,9 @@ export function findBrokenRule(
       return new ApiError('unsupported_transfer_coding', message);
     }
   }
-  const hosts = headers.get('host') ?? [];
-  const [host = ''] = hosts;
-  if (hosts.length === 0 && minor === 0) return undefined;
-  if (hosts.length !== 1) return malformed(`Expected one Host header field, not ${hosts.length}`);
+  const { hostCount, host } = headers;
+  if (hostCount === 0 && minor === 0) return undefined;
+  if (hostCount !== 1) return malformed(`Expected one Host header field, not ${hostCount}`);
   return HOST.test(host) ? undefined : malformed(`Host ${quote(host)} is not a host`);
 }
 

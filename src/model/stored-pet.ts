@@ -3,39 +3,62 @@
  * reads them. The service itself does so only to compare a repeated create (`replayedPet`).
  */
 
-import type { Pet, StoredPet } from './pet.ts';
+import type { Pet, PetStatus, StoredPet } from './pet.ts';
 import type { PetPage } from './pet-store.ts';
 import { parsePet, PET_SEPARATOR } from './pet-text.ts';
 
 export function storedPetOf(id: bigint, text: string): StoredPet {
-  let pet: Pet | undefined;
-  const parsed = (): Pet => (pet ??= parsePet(text));
-  return {
-    id,
-    text,
-    get name() {
-      return parsed().name;
-    },
-    get categoryId() {
-      return parsed().categoryId;
-    },
-    get status() {
-      return parsed().status;
-    },
-  };
+  return new TextPet(id, text);
 }
 
 /** Returns the page whose text formatPets wrote. */
 export function petPageOf(text: string, next: bigint | undefined): PetPage {
-  let pets: readonly StoredPet[] | undefined;
-  return {
-    text,
-    textBytes: Buffer.byteLength(text),
-    next,
-    get pets() {
-      // No pet's text contains the separator: JSON escapes a line feed in a name.
-      const texts = text === '[]' ? [] : text.slice(1, -1).split(PET_SEPARATOR);
-      return (pets ??= texts.map((each) => ({ ...parsePet(each), text: each })));
-    },
-  };
+  return new TextPage(text, next);
+}
+
+class TextPet implements StoredPet {
+  readonly id: bigint;
+  readonly text: string;
+  #pet: Pet | undefined;
+
+  constructor(id: bigint, text: string) {
+    this.id = id;
+    this.text = text;
+  }
+
+  get name(): string {
+    return this.#parsed.name;
+  }
+
+  get categoryId(): bigint {
+    return this.#parsed.categoryId;
+  }
+
+  get status(): PetStatus | undefined {
+    return this.#parsed.status;
+  }
+
+  get #parsed(): Pet {
+    return (this.#pet ??= parsePet(this.text));
+  }
+}
+
+class TextPage implements PetPage {
+  readonly text: string;
+  readonly textBytes: number;
+  readonly next: bigint | undefined;
+  #pets: readonly StoredPet[] | undefined;
+
+  constructor(text: string, next: bigint | undefined) {
+    this.text = text;
+    this.textBytes = Buffer.byteLength(text);
+    this.next = next;
+  }
+
+  get pets(): readonly StoredPet[] {
+    // No pet's text contains the separator: JSON escapes a line feed in a name.
+    const texts = this.text === '[]' ? [] : this.text.slice(1, -1).split(PET_SEPARATOR);
+    this.#pets ??= texts.map((text) => ({ ...parsePet(text), text }));
+    return this.#pets;
+  }
 }

@@ -75,7 +75,7 @@ const DURATION_BOUNDS: readonly number[] = [
 
 /** The responses of one operation. */
 interface OperationCounts {
-  readonly byStatus: Map<number, number>;
+  readonly byStatus: Map<number, { value: number }>;
   readonly seconds: Histogram;
 }
 
@@ -90,15 +90,17 @@ class RequestCounts {
       counts = { byStatus: new Map(), seconds: new Histogram(DURATION_BOUNDS) };
       this.#byOperation.set(operation, counts);
     }
-    counts.byStatus.set(status, (counts.byStatus.get(status) ?? 0) + 1);
+    let count = counts.byStatus.get(status);
+    if (count === undefined) counts.byStatus.set(status, (count = { value: 0 }));
+    count.value += 1;
     counts.seconds.observe(seconds);
     this.bytes += bytes;
   }
 
   responses(): readonly Sample[] {
     return [...this.#byOperation].flatMap(([operation, { byStatus }]) =>
-      Array.from(byStatus, ([status, value]) => ({
-        labels: { operation, status: `${status}` },
+      [...byStatus].map(([status, { value }]) => ({
+        labels: { operation, status: String(status) },
         value,
       })),
     );
