@@ -69,7 +69,7 @@ export const GET_PET_DEPRECATION: Deprecation = {
 /**
  * listPets (section 4.1). The body stays the plain array of the spec. If there are more pets, the
  * Link header field leads to the next page (RFC 8288). That page starts after the last id of this
- * one. So it does not shift if pets are added, and the last page costs no more than the first.
+ * one. So it does not shift if pets are added, and the last page costs as little as the first.
  */
 function listPets(store: PetStore, request: ApiRequest): ApiResponse | Promise<ApiResponse> {
   const parameters = readListParameters(request.query);
