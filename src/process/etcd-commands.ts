@@ -10,7 +10,8 @@ import { DEFAULT_PREFIX } from '../stores/etcd/etcd-options.ts';
 import { exportPets, importPets } from '../stores/etcd/import-pets.ts';
 import { joinCluster } from '../stores/etcd/join-cluster.ts';
 import { initEtcd as initLog } from '../stores/etcd/open-log.ts';
-import { createDataFile, loadDataFile } from '../stores/file/data-file.ts';
+import { loadDataFile } from '../stores/file/data-file.ts';
+import { exportDataFile } from '../stores/file/file-store.ts';
 import { nodeDisk } from '../stores/file/node-disk.ts';
 
 export const initEtcd: Command = {
@@ -70,7 +71,7 @@ PETSTORE_ETCD_CA_FILE, _CERT_FILE, _KEY_FILE, _USER and _PASSWORD_FILE are as fo
           return;
         }
         const { pets, keys } = await exportPets(deps, prefix);
-        await createDataFile(nodeDisk, file, { pets, keys });
+        await exportDataFile(file, { pets, keys });
         print(`${pets.length} pets from etcd, under ${prefix}, are in ${file}`);
       } finally {
         deps.calls.close();

@@ -1,51 +1,21 @@
 /**
  * The store of `--memory` with a data file: its pets are in memory only, and it begins with those
  * of the file, which is never written.
- *
- * It is the store of log-store.ts over a log that keeps nothing, since the pets are in a table
- * already: a list of 20 among 300,000 takes microseconds. memory-store.ts is the simple one.
  */
 
 import { readFile } from 'node:fs/promises';
-import { systemClock } from '../base/clock.ts';
 import type { PetStore } from '../model/pet-store.ts';
 import { InvalidPetError, parsePets } from '../model/pet-text.ts';
-import { storedPetOf } from '../model/stored-pet.ts';
-import type { CommitLog, LogTarget } from './commit-log.ts';
-import { createCommit } from './commit.ts';
-import { FULL_COMMIT_BYTES } from './commit-queue.ts';
 import { verifyData } from './file/data-file.ts';
 import { nodeDisk } from './file/node-disk.ts';
-import { KeyTable } from './table/key-table.ts';
-import { openLogStore } from './log-store.ts';
+import { createMemoryStore } from './memory-store.ts';
 
 /** Rejects if the file is missing or damaged. The message has every mistake in its pets. */
 export async function openStartedStore(path: string): Promise<PetStore> {
   const data = await verifyData(nodeDisk, path).catch(async (error: unknown) => {
     throw (await findMistakes(path)) ?? error;
   });
-  const tables = { pets: data.pets, keys: new KeyTable(systemClock) };
-  return openLogStore(tables, async (target) => memoryLog(target));
-}
-
-/** A log that forgets: a commit is in the tables at once, and nowhere else. */
-function memoryLog({ pets, keys }: LogTarget): CommitLog {
-  return {
-    limits: { fullCommitBytes: FULL_COMMIT_BYTES, petBytes: Infinity, bytesAroundPet: 0 },
-    now: systemClock.now,
-    async commit(creates) {
-      const commit = createCommit(pets.lastId, creates, 0);
-      for (const pet of commit.pets) pets.append(pet);
-      for (const entry of commit.keys) keys.add(entry);
-      return commit.pets.map(({ id, text }) => ({ result: storedPetOf(id, text) }));
-    },
-    refusal: () => undefined,
-    problem: () => undefined,
-    doubtOf: () => undefined,
-    lost: new Promise(() => undefined),
-    stats: () => ({}),
-    close: async () => undefined,
-  };
+  return createMemoryStore(data.pets.pets());
 }
 
 /**

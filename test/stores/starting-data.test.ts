@@ -69,7 +69,10 @@ const MISTAKES: Readonly<Record<string, readonly [text: string, message: string 
     '[{"id":1,}]',
     /begin with:\n {2}it is not valid JSON: Expected double-quoted/,
   ],
-  'in its encoding': ['\ufeff[]', /begins with a byte order mark.* Save it as UTF-8 without one$/],
+  'in its encoding': [
+    '\ufeff[]',
+    /which is a JSON array of pets in UTF-8 without a byte order mark/,
+  ],
 };
 
 for (const [what, [text, expected]] of Object.entries(MISTAKES)) {

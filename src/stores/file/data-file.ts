@@ -1,28 +1,19 @@
-/**
- * Reads and makes a data file as a whole: for a start (recovery.ts), for a check, and for an import
- * or an export.
- *
- * An import and an export hold the lock: a running service goes on to add pets that an import would
- * miss, and no service may start on a file that an export has half made.
- */
+/** Reads a data file and its journal: for a start (recovery.ts), for a check, for an import. */
 
-import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import zlib from 'node:zlib';
-import { systemClock } from '../../base/clock.ts';
-import { Histogram } from '../../base/histogram.ts';
-import { messageOf, silent } from '../../base/log.ts';
+import { messageOf } from '../../base/log.ts';
 import { systemMemory } from '../../base/memory.ts';
-import type { KeyEntry, KeyTable } from '../table/key-table.ts';
+import type { KeyEntry } from '../table/key-table.ts';
 import { PetTable } from '../table/pet-table.ts';
 import type { Disk, DiskFile } from './disk.ts';
-import { isIntact, PREFIX_LENGTH, type SnapshotId } from './journal-line.ts';
+import { hex, isIntact, type SnapshotId } from './journal-line.ts';
 import { readJournal, type JournalContent } from './journal-reader.ts';
 import { takeLock } from './lock.ts';
 import { DamagedFileError, fileAt, readAll, withFileIfPresent, withLine } from './read-file.ts';
 import { crcOfPets, readSnapshot, type ReadSnapshot } from './snapshot.ts';
 import { storePaths, type StoreDeps, type StorePaths } from './store-deps.ts';
-import { StoreFiles, type PetsFile } from './store-files.ts';
+import type { PetsFile } from './store-files.ts';
 
 /** The table is empty: it is for the pets of snapshot and journal. */
 type DataFileDeps = Pick<StoreDeps, 'disk' | 'paths' | 'memory' | 'pets'>;
@@ -118,30 +109,22 @@ async function readOldKeys(
     return content;
   });
   if (bytes === undefined) return { keys: [], droppedCount: 0 };
-  const text = bytes.toString('latin1', PREFIX_LENGTH, bytes.length - 1);
-  if (!isIntact(bytes, 0, bytes.length, 0) || !OLD_KEYS.test(text)) {
-    throw new DamagedFileError(
-      paths.oldKeys,
-      'Its content does not match its length and CRC',
-      'Restore it from the backup that the data file is from; or move it away, as evidence: ' +
-        'then idempotency keys are forgotten, and a create that is sent again is stored again',
-    );
+  if (!isIntact(bytes, 0, bytes.length, 0)) {
+    throw new DamagedFileError(paths.oldKeys, 'Its content does not match its length and CRC');
   }
-  const entries = Array.from(text.matchAll(OLD_KEY), ([, key, id, expiresAt, crc]) => {
-    return { key: key!, id: BigInt(id!), expiresAt: Number(expiresAt), crc: parseInt(crc!, 16) };
-  });
-  const lastId = snapshot?.lastId ?? 0n;
-  const keys = entries.filter(({ id, crc }) => {
+  const entries = [...bytes.toString('latin1').matchAll(OLD_KEY)];
+  const keys = entries.flatMap(([, key, digits, expiresAt, crc]) => {
     // A checkpoint that was cut off may have left keys of creates that were not stored.
-    const pet = id <= lastId ? pets.get(id) : undefined;
-    return pet !== undefined && zlib.crc32(pet.text) === crc;
+    const id = BigInt(digits!);
+    const pet = id <= (snapshot?.lastId ?? 0n) ? pets.get(id) : undefined;
+    const isStored = pet !== undefined && hex(zlib.crc32(pet.text)) === crc;
+    return isStored ? { key: key!, id, expiresAt: Number(expiresAt) } : [];
   });
   return { keys, droppedCount: entries.length - keys.length };
 }
 
 const MAX_OLD_KEYS_BYTES = 10_000_000;
 const OLD_KEY: RegExp = /\["([0-9a-f]{32})",([1-9][0-9]{0,18}),(-?[0-9]{1,16}),"([0-9a-f]{8})"\]/g;
-const OLD_KEYS: RegExp = /^\{"keys":1,"entries":\[.*\]\}$/;
 
 /** What a data file has, for those who do not open a store. */
 export interface WholeData extends DataFileContent {
@@ -196,7 +179,10 @@ async function pathsOf(disk: Disk, path: string): Promise<StorePaths> {
 const RETRY_MS = 100;
 const MAX_TRIES = 10;
 
-/** Reads a data file that no service uses. Rejects if it is missing, in use, or damaged. */
+/**
+ * Reads a data file for an import. Rejects if it is missing, damaged, or in use: a running service
+ * would go on to add pets that the import would miss.
+ */
 export async function loadDataFile(disk: Disk, path: string): Promise<WholeData> {
   const paths = await pathsOf(disk, path);
   // Before a lock file is made.
@@ -204,28 +190,6 @@ export async function loadDataFile(disk: Disk, path: string): Promise<WholeData>
   const lock = await takeLock(disk, paths);
   try {
     return await readWhole(disk, paths);
-  } finally {
-    await lock.release();
-  }
-}
-
-/** Makes a data file, as a service writes it. Rejects if any of its files exists. */
-export async function createDataFile(
-  disk: Disk,
-  path: string,
-  tables: { readonly pets: PetTable; readonly keys: KeyTable },
-): Promise<void> {
-  await disk.makeDirectory(dirname(path));
-  const paths = storePaths(await disk.resolve(path));
-  const lock = await takeLock(disk, paths);
-  try {
-    for (const there of [paths.snapshot, paths.journal, paths.oldKeys]) {
-      if (disk.stat(there) !== undefined) throw new Error(`${there} exists already`);
-    }
-    const others = { memory: systemMemory, clock: systemClock, log: silent };
-    const deps = { disk, paths, lock, ...tables, ...others, syncSeconds: new Histogram([]) };
-    const files = new StoreFiles(deps, undefined, undefined);
-    await files.checkpoint().finally(() => files.close());
   } finally {
     await lock.release();
   }

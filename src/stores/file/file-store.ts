@@ -31,7 +31,7 @@ import { storePaths, type StoreDeps } from './store-deps.ts';
 /** A PetStore over a FileLog. */
 export type FileStore = LogStore<FileLog>;
 
-/** What tests replace: the clock, the disk, memory, the random bits, and the empty tables. */
+/** What tests replace: the clock, the disk, memory, the random bits, and the tables. */
 type Replaced = Clock & Pick<StoreDeps, 'disk' | 'memory' | 'randomBits' | 'pets' | 'keys'>;
 
 export interface FileStoreOptions extends Partial<Replaced> {
@@ -71,6 +71,19 @@ export async function openFileStore(options: FileStoreOptions): Promise<FileStor
       throw await refusalOf(deps, error);
     }
   });
+}
+
+/** Makes a data file with these pets and keys. Rejects if any of its files exists. */
+export async function exportDataFile(
+  path: string,
+  tables: Pick<StoreDeps, 'pets' | 'keys'>,
+): Promise<void> {
+  const { snapshot, journal, oldKeys } = storePaths(path);
+  for (const there of [snapshot, journal, oldKeys]) {
+    if (nodeDisk.stat(there) !== undefined) throw new Error(`${there} exists already`);
+  }
+  const store = await openFileStore({ path, ...tables });
+  await store.close();
 }
 
 const SYNC_BOUNDS: readonly number[] = [

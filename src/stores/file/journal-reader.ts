@@ -213,14 +213,10 @@ class JournalReader {
     }
     while (!this.#window.atEnd && !this.#window.isFull) await this.#window.fill(0);
     if (this.#window.atEnd && isTornBeginning(this.#window.bytes)) return false;
-    throw new DamagedFileError(
-      this.#path,
-      'It does not begin like a journal of this version',
-      'Put it back where it came from; or, if another version wrote it, stop that version ' +
-        'cleanly first, which brings its pets into the data file; or, if it is damaged, restore ' +
-        'the data file and its journal from one backup, or move it away, as evidence',
-      0,
-    );
+    const complaint =
+      'It does not begin like a journal of this version. If another version wrote it, stop that ' +
+      'version cleanly first, which brings its pets into the data file';
+    throw new DamagedFileError(this.#path, complaint, 0);
   }
 
   #finish(): JournalContent {
@@ -264,12 +260,6 @@ class JournalReader {
   }
 
   #damage(at: number, complaint: string): DamagedFileError {
-    return new DamagedFileError(
-      this.#path,
-      complaint,
-      'Restore the data file and its journal from one backup; or move the journal away, as ' +
-        'evidence, and start without the pets that only it has',
-      this.#window.position + at,
-    );
+    return new DamagedFileError(this.#path, complaint, this.#window.position + at);
   }
 }

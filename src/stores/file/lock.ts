@@ -17,7 +17,6 @@ import type { FileHandle } from 'node:fs/promises';
 import { platform } from 'node:os';
 import { messageOf } from '../../base/log.ts';
 import type { Disk } from './disk.ts';
-import { withFile } from './read-file.ts';
 import { attributesOf, isSameFile } from './replace-file.ts';
 import type { StoreLock, StorePaths } from './store-deps.ts';
 
@@ -47,12 +46,16 @@ export function replacedError(lock: StoreLock, cause: string): ReadOnlyError {
 
 /** Takes the lock on the file at the lock's path. Rejects if another process holds it. */
 export async function takeLock(disk: Disk, paths: StorePaths): Promise<StoreLock> {
-  assertNames(disk, paths);
+  // Fails if the longest name of the store's files is too long for the file system.
+  disk.stat(paths.saved(new Date(0)));
   const { owner } = attributesOf(disk, paths.snapshot);
   const lock = await disk.lock(paths.lock, { owner });
   if (lock === undefined) {
-    const note = await noteOf(disk, paths.lock);
-    throw new Error(`${paths.snapshot} is in use already: ${paths.lock} is locked${note}`);
+    const hasLink = (disk.stat(paths.lock)?.links ?? 1) > 1;
+    const advice = hasLink
+      ? '. It has another link, such as that of a backup: both are one lock'
+      : '';
+    throw new Error(`${paths.snapshot} is in use already: ${paths.lock} is locked${advice}`);
   }
   const entry = lock.stat();
   const assertHeld = (): void => {
@@ -75,42 +78,6 @@ export async function takeLock(disk: Disk, paths: StorePaths): Promise<StoreLock
   }
 }
 
-/**
- * Returns what the lock file says of its holder. Its note is that of the last store: another
- * program may hold the lock.
- */
-async function noteOf(disk: Disk, path: string): Promise<string> {
-  try {
-    return await withFile(disk, path, async (file) => {
-      const bytes = Buffer.alloc(64);
-      const length = await file.read(bytes, 0, bytes.length, 0);
-      const [note] = NOTE.exec(bytes.toString('latin1', 0, length)) ?? [];
-      const isShared = file.stat().links > 1;
-      return (
-        (note === undefined ? '' : `, with a note of ${note.trim()}`) +
-        (isShared ? '. It has another link, such as that of a backup: both are one lock' : '')
-      );
-    });
-  } catch {
-    // For example another user's file.
-    return '';
-  }
-}
-
-/** Throws if the longest name of the store's files is too long for the file system. */
-function assertNames(disk: Disk, { snapshot, saved }: StorePaths): void {
-  const longest = saved(new Date(0));
-  try {
-    disk.stat(longest);
-  } catch (error) {
-    if ((error as { readonly code?: unknown }).code !== 'ENAMETOOLONG') throw error;
-    const bytes = longest.length - snapshot.length;
-    throw new Error(
-      `The name of ${snapshot} is too long: names of its other files are up to ${bytes} bytes longer`,
-    );
-  }
-}
-
 /** Opens the lock file for reading and writing, or makes it. `flags` are added to the others. */
 type OpenLock = (flags: number) => Promise<FileHandle>;
 
@@ -124,10 +91,7 @@ export async function lockFile(path: string, open: OpenLock): Promise<FileHandle
   if (file === undefined) return undefined;
   try {
     const second = await tryLock(open);
-    if (second === undefined) {
-      await noteHolder(file);
-      return file;
-    }
+    if (second === undefined) return file;
     await second.close();
     throw new Error(
       `A lock on ${path} does not keep a second process away: the file system, or the command ` +
@@ -181,24 +145,3 @@ async function flock(file: FileHandle): Promise<boolean> {
   if (code === 1 && said === '') return false;
   throw new Error(`The command flock failed (${code}): ${said}`);
 }
-
-/**
- * Writes the process id for error messages; only the kernel's lock counts. A file with another link
- * or another content is locked, but left as it is: it may be a file of another program.
- */
-async function noteHolder(file: FileHandle): Promise<void> {
-  try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(64), 0, 64, 0);
-    const isOwn = bytesRead === 0 || NOTE.test(buffer.toString('latin1', 0, bytesRead));
-    if (!isOwn || (await file.stat()).nlink > 1) return;
-    // Any process that may open it could lock it.
-    await file.chmod(0o600).catch(() => undefined);
-    await file.truncate(0);
-    await file.write(`process ${process.pid}\n`, 0);
-  } catch {
-    // Only the lock matters.
-  }
-}
-
-/** All that a lock file has. */
-const NOTE: RegExp = /^process [0-9]+\n$/;

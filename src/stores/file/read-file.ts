@@ -125,14 +125,17 @@ export class DamagedFileError extends Error {
   readonly path: string;
   readonly offset: number | undefined;
 
-  /** `offset` is that of the damaged byte, if it is known; `advice` is for an operator. */
-  constructor(path: string, complaint: string, advice: string, offset?: number) {
+  /** `offset` is that of the damaged byte, if it is known. */
+  constructor(path: string, complaint: string, offset?: number) {
     const byte = offset === undefined ? '' : ` at byte ${offset}`;
-    super(`${path} is damaged${byte}: ${complaint}. It was left as it is. ${advice}`);
+    super(`${path} is damaged${byte}: ${complaint}. It was left as it is. ${ADVICE}`);
     this.path = path;
     this.offset = offset;
   }
 }
+
+const ADVICE =
+  'Put back the data file and its journal from one backup; or move the damaged file away, as evidence';
 
 /** Adds the line of the damaged byte, counted from 1, to the error's message, and returns it. */
 export async function withLine(disk: Disk, error: unknown): Promise<unknown> {

@@ -31,49 +31,27 @@ import type { SnapshotId } from './journal-line.ts';
 import { DamagedFileError, FileWindow } from './read-file.ts';
 import { randomBits } from './store-deps.ts';
 
-/** The text of a snapshot, for a writer. */
-export class SnapshotText {
-  readonly #memory: Memory;
-  readonly #pets: PetTable;
-  readonly #randomBits: () => number;
-  /**
-   * After the last chunk: the CRC-32 through the closing bracket, and how many bytes it covers.
-   */
-  crc = 0;
-  arrayBytes = 0;
+/** The CRC-32 of a snapshot through its closing bracket, and how many bytes it covers. */
+export interface ArraySum {
+  crc: number;
+  arrayBytes: number;
+}
 
-  /** `bits` returns the 32 bits of an empty snapshot. */
-  constructor(memory: Memory, pets: PetTable, bits: () => number = randomBits) {
-    this.#memory = memory;
-    this.#pets = pets;
-    this.#randomBits = bits;
+/**
+ * Yields the text of a snapshot with all pets, and counts its array, whose sum is 0 at first.
+ * `bits` returns the 32 bits of an empty one.
+ */
+export function* snapshotText(
+  pets: PetTable,
+  sum: ArraySum,
+  bits: () => number = randomBits,
+): Generator<Buffer> {
+  for (const chunk of arrayOf(pets, pets.lastId, bits)) {
+    sum.crc = zlib.crc32(chunk, sum.crc);
+    sum.arrayBytes += chunk.length;
+    yield chunk;
   }
-
-  *chunks(): Generator<Buffer> {
-    this.crc = 0;
-    this.arrayBytes = 0;
-    let separator = '[\n';
-    for (const chunk of this.#pets.chunks()) {
-      yield this.#counted(this.#bytes(separator));
-      yield this.#counted(chunk);
-      separator = PET_SEPARATOR;
-    }
-    const isEmpty = separator === '[\n';
-    yield this.#counted(this.#bytes(isEmpty ? `[\n${blanksOf(this.#randomBits())}\n]` : '\n]'));
-    yield this.#bytes(encodeChecksum(this.crc));
-  }
-
-  #bytes(text: string): Buffer {
-    const bytes = this.#memory.bytes(Buffer.byteLength(text));
-    bytes.write(text);
-    return bytes;
-  }
-
-  #counted(chunk: Buffer): Buffer {
-    this.crc = zlib.crc32(chunk, this.crc);
-    this.arrayBytes += chunk.length;
-    return chunk;
-  }
+  yield Buffer.from(encodeChecksum(sum.crc));
 }
 
 /**
@@ -82,12 +60,19 @@ export class SnapshotText {
  */
 export function crcOfPets(pets: PetTable, lastId: bigint): number {
   let crc = 0;
-  let separator = '[\n';
+  for (const chunk of arrayOf(pets, lastId, randomBits)) crc = zlib.crc32(chunk, crc);
+  return crc;
+}
+
+function* arrayOf(pets: PetTable, lastId: bigint, bits: () => number): Generator<Buffer> {
+  let before = '[\n';
   for (const chunk of pets.chunks(lastId)) {
-    crc = zlib.crc32(chunk, zlib.crc32(separator, crc));
-    separator = PET_SEPARATOR;
+    yield Buffer.from(before);
+    yield chunk;
+    before = PET_SEPARATOR;
   }
-  return zlib.crc32('\n]', crc);
+  const isEmpty = before !== PET_SEPARATOR;
+  yield Buffer.from(isEmpty ? `[\n${blanksOf(bits())}\n]` : '\n]');
 }
 
 /** What is known of a snapshot, in addition to its pets. */
@@ -170,12 +155,10 @@ class SnapshotReader {
     }
     const hasChecksum = this.#checksumText === encodeChecksum(this.#crc);
     if (!hasChecksum && looksLikeChecksum(this.#checksumText)) {
-      throw new DamagedFileError(
-        this.#path,
-        'Its content does not match its checksum line',
-        'Restore it from a backup; or, if it was changed on purpose, remove the whitespace ' +
-          'after the closing bracket',
-      );
+      const complaint =
+        'Its content does not match its checksum line. If it was changed on purpose, remove the ' +
+        'whitespace after the closing bracket';
+      throw new DamagedFileError(this.#path, complaint);
     }
     const { lastId } = this.#pets;
     return { crc: this.#crc, lastId, arrayBytes: this.#arrayBytes, hasChecksum };
@@ -186,7 +169,7 @@ class SnapshotReader {
     const byte = scanned.bytes[at];
     const expected = this.#expected;
     if (expected === 'array') {
-      expectArray(this.#path, scanned.bytes, at, this.#window.position);
+      expectArray(this.#path, scanned.bytes, at);
       this.#expected = 'first pet';
     } else if (byte === CLOSE_BRACKET && expected !== 'pet') {
       this.#expected = 'checksum';
@@ -245,11 +228,9 @@ class SnapshotReader {
   }
 
   #damage(at: number, complaint: string): DamagedFileError {
-    return new DamagedFileError(this.#path, complaint, RESTORE, this.#window.position + at);
+    return new DamagedFileError(this.#path, complaint, this.#window.position + at);
   }
 }
-
-const RESTORE = 'Restore it from a backup, together with its journal';
 
 /** Returns the offset of the first byte from `at` on that is not JSON whitespace. */
 export function skipSpace(bytes: Uint8Array, at: number): number {
@@ -259,29 +240,14 @@ export function skipSpace(bytes: Uint8Array, at: number): number {
 
 const SPACES: ReadonlySet<number | undefined> = new Set(Buffer.from(' \t\r\n'));
 
-/**
- * Throws an Error if no array begins at `at`, the first byte other than whitespace. `position` is
- * that of bytes[0] in the file. A text of another kind is not damaged. A snapshot whose first byte
- * was changed is, and so are bytes that are no text.
- */
-export function expectArray(path: string, bytes: Buffer, at: number, position = 0): void {
+/** Throws an Error if no array begins at `at`, the first byte other than whitespace. */
+export function expectArray(path: string, bytes: Buffer, at: number): void {
   if (bytes[at] === OPEN_BRACKET) return;
-  const start = bytes.toString('latin1', at, at + 64);
-  if (/^[!-~]/.test(start) && !CHANGED_SNAPSHOT.test(start)) {
-    throw new Error(
-      `${path} is not a petstore data file, which is a JSON array of pets. It was left as it is. ` +
-        'Name another file',
-    );
-  }
-  const isMarked = start.startsWith('\xef\xbb\xbf');
-  const complaint = isMarked
-    ? 'It begins with a byte order mark'
-    : 'It is not a JSON array in UTF-8';
-  const advice = isMarked ? 'Save it as UTF-8 without one' : RESTORE;
-  throw new DamagedFileError(path, complaint, advice, position + at);
+  throw new Error(
+    `${path} is not a petstore data file, which is a JSON array of pets in UTF-8 without a byte ` +
+      'order mark. It was left as it is. Name another file, or put it back from a backup',
+  );
 }
-
-const CHANGED_SNAPSHOT: RegExp = /^.\n(?:\{"id":|[ \t]{32}\n\])/;
 
 function isAscending({ ids, length }: ScannedPets, lastId: bigint): boolean {
   if (BigInt(ids[0]!) <= lastId) return false;

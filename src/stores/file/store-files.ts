@@ -35,7 +35,7 @@ import {
   replaceFile,
   type Replacement,
 } from './replace-file.ts';
-import { SnapshotText } from './snapshot.ts';
+import { snapshotText } from './snapshot.ts';
 import type { StoreDeps } from './store-deps.ts';
 
 /** A file with all pets up to an id, as it was read or written. */
@@ -326,15 +326,14 @@ export class StoreFiles {
     assertOwned: () => void,
     beforeRename: (file: PetsFile) => unknown = () => undefined,
   ): Promise<PetsFile> {
-    const { disk, paths, memory, pets, randomBits } = this.#deps;
-    const text = new SnapshotText(memory, pets, randomBits);
+    const { disk, paths, pets, randomBits } = this.#deps;
+    const sum = { crc: 0, arrayBytes: 0 };
     const { lastId } = pets;
     const written = (entry: FileStat): PetsFile => {
-      const { crc, arrayBytes } = text;
-      return { crc, lastId, arrayBytes, entry, isNameDurable: false };
+      return { ...sum, lastId, entry, isNameDurable: false };
     };
     const attributes = attributesOf(disk, paths.snapshot);
-    const file = await this.#replace(path, attributes, text.chunks(), {
+    const file = await this.#replace(path, attributes, snapshotText(pets, sum, randomBits), {
       assertOwned,
       beforeRename: (entry) => beforeRename(written(entry)),
     });

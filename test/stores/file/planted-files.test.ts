@@ -19,8 +19,8 @@ import {
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { systemClock } from '../../../src/base/clock.ts';
-import { createDataFile, loadDataFile } from '../../../src/stores/file/data-file.ts';
-import { openFileStore } from '../../../src/stores/file/file-store.ts';
+import { loadDataFile } from '../../../src/stores/file/data-file.ts';
+import { exportDataFile, openFileStore } from '../../../src/stores/file/file-store.ts';
 import { nodeDisk } from '../../../src/stores/file/node-disk.ts';
 import { KeyTable } from '../../../src/stores/table/key-table.ts';
 import { PetTable } from '../../../src/stores/table/pet-table.ts';
@@ -59,7 +59,7 @@ const USES: Readonly<Record<string, (path: string) => Promise<unknown>>> = {
   },
   'copy-pets --from': (path) => loadDataFile(nodeDisk, path),
   'copy-pets --to': (path) =>
-    createDataFile(nodeDisk, path, { pets: new PetTable(), keys: new KeyTable(systemClock) }),
+    exportDataFile(path, { pets: new PetTable(), keys: new KeyTable(systemClock) }),
 };
 
 /** The paths, each with the uses that a hard link there may not keep from their work. */
@@ -68,7 +68,7 @@ const PATHS: Readonly<Record<string, readonly string[]>> = {
   '.lock': Object.keys(USES),
   '.journal': [],
   '.keys': [],
-  '.saved-20261121T201500123Z': ['copy-pets --from', 'copy-pets --to'],
+  '.saved-20261121T201500123Z': ['copy-pets --from'],
   '.unfinished-0123abcd': Object.keys(USES),
 };
 const EMPTY_JOURNAL = ['service', 'copy-pets --from'];

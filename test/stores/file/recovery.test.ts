@@ -167,7 +167,7 @@ for (const [what, content, message] of [
   [
     '100 NUL bytes',
     Buffer.alloc(100),
-    /is damaged at byte 0.*: It is not a JSON array in UTF-8\. .*backup/,
+    /is not a petstore data file, which is a JSON array of pets in UTF-8.*backup/,
   ],
 ] as const) {
   test(`A file with ${what} is refused in words that fit, before a lock file is made`, async () => {

@@ -141,7 +141,7 @@ for (const [what, content] of [
     const before = disk.contents();
     await assert.rejects(openFileStore({ path: SNAPSHOT, disk }), {
       name: 'DamagedFileError',
-      message: /\.keys is damaged: .*its length and CRC.* or move it away, as evidence/,
+      message: /\.keys is damaged: .*its length and CRC.* or move the damaged file away, as evidence/,
     });
     assert.deepEqual(
       { ...disk.contents(), [`${SNAPSHOT}.lock`]: '' },
