@@ -17,10 +17,6 @@ export interface Replacement {
   readonly attributes: FileAttributes;
   /** Called before each step that changes a path. Throws if the path may belong to others. */
   assertOwned(): void;
-  /** Closes the old file, which Windows does not replace while it is open. */
-  closeOld?: (() => Promise<void> | undefined) | undefined;
-  /** Called with the new file, complete and synced, just before its rename. */
-  beforeRename?: ((entry: FileStat) => unknown) | undefined;
 }
 
 /**
@@ -29,7 +25,7 @@ export interface Replacement {
  * rename itself failed and it is unknown whether it took effect.
  */
 export async function replaceFile(
-  { disk, path, tmpPath, attributes, assertOwned, closeOld, beforeRename }: Replacement,
+  { disk, path, tmpPath, attributes, assertOwned }: Replacement,
   chunks: Iterable<Buffer>,
 ): Promise<DiskFile> {
   assertOwned();
@@ -42,9 +38,7 @@ export async function replaceFile(
       position += chunk.length;
     }
     await file.sync();
-    await closeOld?.();
     assertOwned();
-    beforeRename?.(file.stat());
     await renameFile(disk, tmpPath, path, entry);
     return file;
   } catch (error) {

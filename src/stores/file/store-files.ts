@@ -27,14 +27,7 @@ import { encodeLine, headerText, isSameSnapshot, type SnapshotId } from './journ
 import { Journal, type JournalLines } from './journal.ts';
 import { replacedError } from './lock.ts';
 import { crcOf, withFile } from './read-file.ts';
-import {
-  attributesOf,
-  isSameFile,
-  isUnchanged,
-  removeFile,
-  replaceFile,
-  type Replacement,
-} from './replace-file.ts';
+import { attributesOf, isSameFile, isUnchanged, removeFile, replaceFile } from './replace-file.ts';
 import { snapshotText } from './snapshot.ts';
 import type { StoreDeps } from './store-deps.ts';
 
@@ -64,11 +57,10 @@ export class JournalLostError extends Error {
 
 export class StoreFiles {
   readonly #deps: StoreDeps;
-  /** The snapshots that may be at its path: two after a rename that reported failure. */
-  #snapshots: readonly PetsFile[];
+  #snapshot: PetsFile | undefined;
   #journal: Journal | undefined;
-  /** The files that may be at the journal's path. */
-  #journalEntries: readonly FileStat[];
+  /** The file at the journal's path, which may not be usable. */
+  #journalEntry: FileStat | undefined;
   #saved: (PetsFile & { readonly path: string }) | undefined;
   /** A copy of the snapshot whose sync failed: a second sync of it would prove nothing. */
   #unsyncedCopy: FileStat | undefined;
@@ -79,8 +71,8 @@ export class StoreFiles {
   /** `snapshot` and `journal` are the files that a start found. */
   constructor(deps: StoreDeps, snapshot: PetsFile | undefined, journal: FileStat | undefined) {
     this.#deps = deps;
-    this.#snapshots = snapshot === undefined ? [] : [snapshot];
-    this.#journalEntries = journal === undefined ? [] : [journal];
+    this.#snapshot = snapshot;
+    this.#journalEntry = journal;
   }
 
   get journal(): Journal | undefined {
@@ -88,7 +80,7 @@ export class StoreFiles {
   }
 
   get snapshotBytes(): number {
-    return this.#snapshots[0]?.entry.sizeBytes ?? 0;
+    return this.#snapshot?.entry.sizeBytes ?? 0;
   }
 
   /**
@@ -111,27 +103,26 @@ export class StoreFiles {
     const { disk, paths, lock, memory } = this.#deps;
     this.#assertReplaceable();
     const entry = disk.stat(paths.snapshot);
-    if (entry === undefined && this.#snapshots.length === 0) return undefined;
-    let found = this.#snapshots.find((known) => isUnchanged(entry, known.entry));
-    for (const known of found === undefined ? this.#snapshots : []) {
-      if (entry?.kind !== 'file' || entry.sizeBytes !== known.entry.sizeBytes) continue;
-      if (isSameFile(this.#unsyncedCopy, entry)) continue;
-      const isSame = await withFile(disk, paths.snapshot, async (file) => {
-        if ((await crcOf(file, known.arrayBytes, memory)) !== known.crc) return false;
-        // The program that put it there may not have synced it.
-        const syncing = file.sync().then(() => disk.syncDirectory(dirname(paths.snapshot)));
-        await syncing.catch((error: unknown) => {
-          this.#unsyncedCopy = entry;
-          const cause = `The data file is a copy that cannot be synced: ${messageOf(error)}`;
-          throw replacedError(lock, cause);
-        });
-        return true;
-      });
-      if (isSame) found = { ...known, entry };
+    const known = this.#snapshot;
+    if (known === undefined ? entry === undefined : isUnchanged(entry, known.entry)) return known;
+    const isLike = entry?.kind === 'file' && entry.sizeBytes === known?.entry.sizeBytes;
+    if (!isLike || isSameFile(this.#unsyncedCopy, entry)) {
+      throw replacedError(lock, SNAPSHOT_REPLACED);
     }
-    if (found === undefined) throw replacedError(lock, SNAPSHOT_REPLACED);
-    this.#snapshots = [found];
-    return found;
+    await withFile(disk, paths.snapshot, async (file) => {
+      if ((await crcOf(file, known.arrayBytes, memory)) !== known.crc) {
+        throw replacedError(lock, SNAPSHOT_REPLACED);
+      }
+      // The program that put it there may not have synced it.
+      const syncing = file.sync().then(() => disk.syncDirectory(dirname(paths.snapshot)));
+      await syncing.catch((error: unknown) => {
+        this.#unsyncedCopy = entry;
+        const cause = `The data file is a copy that cannot be synced: ${messageOf(error)}`;
+        throw replacedError(lock, cause);
+      });
+    });
+    this.#snapshot = { ...known, entry };
+    return this.#snapshot;
   }
 
   /** Resolves with the free bytes of the disk: infinite if it does not report them. */
@@ -158,18 +149,14 @@ export class StoreFiles {
     const aroundBytes = KEY_BYTES * entries.length + LINE_BYTES * lineCount;
     await this.#expectRoom(Math.ceil(textBytes + aroundBytes + Buffer.byteLength(last)));
     const { mode, owner } = attributesOf(disk, paths.snapshot);
-    const file = await this.#replace(
-      paths.journal,
-      // Its owner may always read and write it.
-      { mode: mode === undefined ? undefined : mode | 0o600, owner },
-      this.#linesOf(lines, entries, last),
-      {
-        closeOld: () => this.#journal?.close(),
-        beforeRename: (entry) => (this.#journalEntries = [...this.#journalEntries, entry]),
-      },
-    );
+    // Windows does not replace an open file.
+    await this.#journal?.close();
+    // Its owner may always read and write it.
+    const attributes = { mode: mode === undefined ? undefined : mode | 0o600, owner };
+    const chunks = this.#linesOf(lines, entries, last);
+    const file = await this.#replace(paths.journal, attributes, chunks);
     this.#journal = new Journal(this.#deps, file, lines);
-    this.#journalEntries = [this.#journal.entry];
+    this.#journalEntry = this.#journal.entry;
     await disk.syncDirectory(dirname(paths.journal));
     this.#journal.isNameDurable = true;
   }
@@ -181,9 +168,10 @@ export class StoreFiles {
    */
   async keepFound(lines: JournalLines & { readonly lastOffset: number }): Promise<void> {
     const { disk, paths } = this.#deps;
-    const [found, ...others] = this.#journalEntries;
-    const isUntouched = this.#journal === undefined && others.length === 0;
-    if (found === undefined || !isUntouched) throw new Error('A new journal may have replaced it');
+    const found = this.#journalEntry;
+    if (found === undefined || this.#journal !== undefined) {
+      throw new Error('A new journal may have replaced it');
+    }
     this.#assertReplaceable();
     const file = await disk.open(paths.journal, 'edit');
     const journal = new Journal(this.#deps, file, lines);
@@ -213,11 +201,10 @@ export class StoreFiles {
     const known = await this.recognizeSnapshot();
     if (known?.isNameDurable === true && known.lastId === pets.lastId) return;
     await this.#expectRoom(pets.textBytes + LINE_BYTES);
-    const add = (file: PetsFile): unknown => (this.#snapshots = [...this.#snapshots, file]);
-    const written = await this.#writePets(paths.snapshot, () => this.#assertUnchanged(), add);
-    this.#snapshots = [written];
+    const written = await this.#writePets(paths.snapshot);
+    this.#snapshot = written;
     await disk.syncDirectory(dirname(paths.snapshot));
-    this.#snapshots = [{ ...written, isNameDurable: true }];
+    this.#snapshot = { ...written, isNameDurable: true };
   }
 
   /** The next journal is a new one, since this one is lost, and the snapshot has all its pets. */
@@ -245,8 +232,7 @@ export class StoreFiles {
   /** Returns where the acknowledged pets are. This decides how the store and the process end. */
   whereAreThePets(): PetsLocation {
     const { disk, paths, pets } = this.#deps;
-    const [snapshot, ...others] = this.#snapshots;
-    const [journal, saved] = [this.#journal, this.#saved];
+    const [snapshot, journal, saved] = [this.#snapshot, this.#journal, this.#saved];
     const isThere = (path: string, file: PetsFile | undefined): file is PetsFile => {
       const entry = disk.stat(path);
       return file !== undefined && entry !== undefined && isUnchanged(file.entry, entry);
@@ -261,7 +247,7 @@ export class StoreFiles {
       const hasAll = saved?.isNameDurable === true && saved.lastId === pets.lastId;
       if (hasAll && isThere(saved.path, saved)) return 'saved';
       const names = [snapshot, journal, saved].filter((file) => file !== undefined);
-      const areKnown = others.length === 0 && names.every(({ isNameDurable }) => isNameDurable);
+      const areKnown = names.every(({ isNameDurable }) => isNameDurable);
       return areKnown ? 'memory only' : 'cannot be told';
     } catch {
       return 'cannot be told';
@@ -288,7 +274,7 @@ export class StoreFiles {
     lock.assertHeld();
     const there = disk.stat(paths.journal);
     if (there === undefined || (there.kind === 'file' && there.sizeBytes === 0)) return;
-    if (this.#journalEntries.some((entry) => isSameFile(entry, there))) return;
+    if (isSameFile(this.#journalEntry, there)) return;
     throw replacedError(lock, JOURNAL_REPLACED);
   }
 
@@ -297,8 +283,8 @@ export class StoreFiles {
     const { disk, paths, lock } = this.#deps;
     this.#assertReplaceable();
     const there = disk.stat(paths.snapshot);
-    if (there === undefined && this.#snapshots.length === 0) return;
-    const isKnown = this.#snapshots.some(({ entry }) => isUnchanged(there, entry));
+    const known = this.#snapshot?.entry;
+    const isKnown = known === undefined ? there === undefined : isUnchanged(there, known);
     if (!isKnown) throw replacedError(lock, SNAPSHOT_REPLACED);
   }
 
@@ -306,12 +292,11 @@ export class StoreFiles {
     path: string,
     attributes: FileAttributes,
     chunks: Iterable<Buffer>,
-    steps: Partial<Replacement>,
+    assertOwned: () => void = () => this.#assertUnchanged(),
   ): Promise<DiskFile> {
     const { disk, paths, log } = this.#deps;
-    const replacement = { disk, path, tmpPath: paths.unfinished(), attributes };
-    const assertOwned = (): void => this.#assertUnchanged();
-    const file = await replaceFile({ ...replacement, assertOwned, ...steps }, chunks);
+    const replacement = { disk, path, tmpPath: paths.unfinished(), attributes, assertOwned };
+    const file = await replaceFile(replacement, chunks);
     if (file.ownerError !== undefined && !this.#hasLoggedOwner) {
       this.#hasLoggedOwner = true;
       const event = 'New files cannot be given to the owner of the data file, or of its folder';
@@ -321,25 +306,16 @@ export class StoreFiles {
   }
 
   /** Writes all pets as a snapshot, whose folder has to be synced afterwards. */
-  async #writePets(
-    path: string,
-    assertOwned: () => void,
-    beforeRename: (file: PetsFile) => unknown = () => undefined,
-  ): Promise<PetsFile> {
+  async #writePets(path: string, assertOwned?: () => void): Promise<PetsFile> {
     const { disk, paths, pets, randomBits } = this.#deps;
     const sum = { crc: 0, arrayBytes: 0 };
     const { lastId } = pets;
-    const written = (entry: FileStat): PetsFile => {
-      return { ...sum, lastId, entry, isNameDurable: false };
-    };
     const attributes = attributesOf(disk, paths.snapshot);
-    const file = await this.#replace(path, attributes, snapshotText(pets, sum, randomBits), {
-      assertOwned,
-      beforeRename: (entry) => beforeRename(written(entry)),
-    });
+    const chunks = snapshotText(pets, sum, randomBits);
+    const file = await this.#replace(path, attributes, chunks, assertOwned);
     const entry = file.stat();
     await file.close().catch(() => undefined);
-    return written(entry);
+    return { ...sum, lastId, entry, isNameDurable: false };
   }
 
   async #removeJournal(): Promise<void> {

@@ -135,7 +135,7 @@ const REFUSED: readonly Refused[] = [
     'a journal of an earlier version',
     snapshotOf(1),
     '91dc63af {"after":1,"pets":[{"id":2,"name":"Rex","categoryId":7}]}\n',
-    atByte(0, `${NO_HEADER}.* if another version wrote it, stop that version cleanly first`),
+    atByte(0, `${NO_HEADER}.* If another version wrote it, stop that version cleanly first`),
   ],
   [
     'a damaged snapshot and a torn journal',
