@@ -58,25 +58,17 @@ import { JournalLostError, type StoreFiles } from './store-files.ts';
 
 export type FileLogState =
   | { readonly name: 'working' | 'closed' }
-  /** The next try, by the monotonic clock; the pause before it; the free bytes at the last try. */
-  | {
-      readonly name: 'reviving';
-      readonly cause: unknown;
-      readonly nextTryAt: number;
-      readonly pauseMs: number;
-      readonly freeBytes: number;
-    }
+  /** When the next try is, by the monotonic clock. */
+  | { readonly name: 'reviving'; readonly cause: unknown; readonly nextTryAt: number }
   | { readonly name: 'readOnly'; readonly cause: ReadOnlyError };
-
-type StateNamed<Name> = FileLogState & { readonly name: Name };
 
 /** How often the log checks its files, and makes a try if one is due. */
 const TICK_MS = 1000;
-const MAX_PAUSE_MS = 10_000;
+/** The pause after a try, by how long it took: a large journal on a bad disk takes seconds. */
+const PAUSE_RATIO = 9;
 const REPEAT_LOG_MS = 60_000;
-/** How long a close retries while the pets are not safe, and while that is unknown. */
+/** How long a close retries while the pets are not safe. */
 const SECURE_MS = 60_000;
-const SECURE_UNKNOWN_MS = 2000;
 
 export class FileLog implements CommitLog {
   readonly limits: CommitLimits = {
@@ -141,7 +133,7 @@ export class FileLog implements CommitLog {
         );
       }
       case 'readOnly':
-        return new StoreUnavailableError(clientMessage(state.cause), MAX_PAUSE_MS / 1000);
+        return new StoreUnavailableError(clientMessage(state.cause));
       case 'closed':
         return new StoreUnavailableError(CLOSED);
     }
@@ -198,10 +190,6 @@ export class FileLog implements CommitLog {
     const { log, paths } = this.#deps;
     const details = { cause: next.cause.message, dataFile: paths.snapshot };
     log('error', 'The store has become read-only', details);
-  }
-
-  #reviving(cause: unknown, pauseMs: number, freeBytes: number): FileLogState {
-    return { name: 'reviving', cause, nextTryAt: this.now() + pauseMs, pauseMs, freeBytes };
   }
 
   async #commit(creates: readonly PendingPet[]): Promise<readonly Outcome<StoredPet>[]> {
@@ -266,7 +254,7 @@ export class FileLog implements CommitLog {
   #fail(error: unknown, doubt?: Commit): void {
     this.#doubt = doubt;
     if (error instanceof ReadOnlyError) this.#become({ name: 'readOnly', cause: error });
-    else this.#become(this.#reviving(error, 0, Infinity));
+    else this.#become({ name: 'reviving', cause: error, nextTryAt: this.now() });
     this.#target.refuseWaiting(this.refusal()!);
     this.#begin();
   }
@@ -274,12 +262,13 @@ export class FileLog implements CommitLog {
   /** Begins a try to revive the journal, or to secure the pets. */
   #begin(): void {
     const state = this.#state;
-    const work = state.name === 'reviving' ? this.#revive(state) : this.#secureReadOnly();
+    const work = state.name === 'reviving' ? this.#revive(state.cause) : this.#secureReadOnly();
     this.#work = work.finally(() => (this.#work = undefined));
   }
 
-  async #revive({ cause, pauseMs }: StateNamed<'reviving'>): Promise<void> {
+  async #revive(cause: unknown): Promise<void> {
     const { log, pets } = this.#deps;
+    const beganAt = this.now();
     try {
       await this.#renewWithDoubt();
       this.#become({ name: 'working' });
@@ -295,8 +284,8 @@ export class FileLog implements CommitLog {
         this.#files.forgetJournal();
         return this.#become({ name: 'working' });
       }
-      const nextPauseMs = Math.min(Math.max(TICK_MS, 2 * pauseMs), MAX_PAUSE_MS);
-      this.#become(this.#reviving(error, nextPauseMs, await this.#files.freeBytes()));
+      const pauseMs = Math.max(TICK_MS, PAUSE_RATIO * (this.now() - beganAt));
+      this.#become({ name: 'reviving', cause: error, nextTryAt: this.now() + pauseMs });
     }
   }
 
@@ -360,11 +349,7 @@ export class FileLog implements CommitLog {
       await this.#checking;
     }
     if (state.name === 'readOnly') this.#begin();
-    if (state.name === 'reviving') {
-      const isDue = this.now() >= state.nextTryAt;
-      const hasRoom = isDue || (await this.#files.freeBytes()) > state.freeBytes;
-      if (hasRoom && this.#state === state && this.#work === undefined) this.#begin();
-    }
+    if (state.name === 'reviving' && this.now() >= state.nextTryAt) this.#begin();
     await this.#work;
   }
 
@@ -420,30 +405,25 @@ export class FileLog implements CommitLog {
    */
   async #secureAtClose(mayWrite: boolean): Promise<void> {
     const { clock, log, pets, paths } = this.#deps;
-    const beganAt = clock.now();
-    for (;;) {
+    const endsAt = clock.now() + SECURE_MS;
+    for (let tries = 1; ; tries += 1) {
       const error = mayWrite
         ? await this.#checkpoint().catch((failure: unknown) => failure)
-        : undefined;
-      const passedMs = clock.now() - beganAt;
-      let where = this.whereAreThePets();
-      // What is not known yet may be known after one more try.
-      const isUnknown = where === 'cannot be told' && passedMs < SECURE_UNKNOWN_MS;
-      if (!mayWrite || error instanceof ReadOnlyError || !isUnknown)
-        where = await this.#saveIfNeeded();
-      const cause = error === undefined ? 'the store is read-only' : messageOf(error);
-      if (where === 'journal' && error !== undefined) {
+        : new Error('the store is read-only');
+      // Whether a name is durable may be known after one more try.
+      const isUnknown = mayWrite && tries === 1 && this.whereAreThePets() === 'cannot be told';
+      const where = isUnknown ? 'cannot be told' : await this.#saveIfNeeded();
+      if (where === 'journal' && mayWrite && error !== undefined) {
         const journalBytes = this.#files.journal?.lengthBytes ?? 0;
-        log('warn', 'A checkpoint failed: the journal stays in use', { cause, journalBytes });
+        const event = 'A checkpoint failed: the journal stays in use';
+        log('warn', event, { cause: messageOf(error), journalBytes });
       }
       if (isSafe(where)) return;
-      if (where === 'cannot be told' && passedMs >= SECURE_UNKNOWN_MS) {
-        throw new Error(`It is unknown where the acknowledged pets are: ${cause}`);
-      }
-      if (passedMs >= SECURE_MS) {
+      if (clock.now() >= endsAt) {
         throw new Error(
-          `The ${pets.length} acknowledged pets were in memory, and could not be saved: ${cause}. ` +
-            `Those that were added after ${paths.snapshot} was written are lost`,
+          `It is not known that the ${pets.length} acknowledged pets are on the disk: ` +
+            `${messageOf(error)}. Those that were added after ${paths.snapshot} was written may ` +
+            'be lost',
         );
       }
       await clock.sleep(TICK_MS);

@@ -94,20 +94,12 @@ function isTornText(
 }
 
 /** True if the run is UTF-8; a character may be cut off at either end. */
-function isUtf8({ at, bytes }: Run): boolean {
+function isUtf8({ bytes }: Run): boolean {
   let start = 0;
-  while (at > 0 && start < 3 && isInsideCharacter(bytes[start])) start += 1;
-  return isBeginningOfUtf8(bytes.subarray(start));
-}
-
-function isInsideCharacter(byte: number | undefined): boolean {
-  return byte !== undefined && byte >= 0x80 && byte < 0xc0;
-}
-
-/** True if the bytes are UTF-8, or become it if the last character is completed. */
-function isBeginningOfUtf8(bytes: Buffer): boolean {
+  while (start < 3 && (bytes[start]! & 0xc0) === 0x80) start += 1;
   try {
-    new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true });
+    const decoder = new TextDecoder('utf-8', { fatal: true });
+    decoder.decode(bytes.subarray(start), { stream: true });
     return true;
   } catch {
     return false;
