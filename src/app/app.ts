@@ -34,9 +34,10 @@ import { identifyRequest, logRequest } from '../ops/access-log.ts';
 import { createCors } from '../ops/cors.ts';
 import { healthOperations } from '../ops/health.ts';
 import { createMetrics } from '../ops/metrics.ts';
+import { verifyData } from '../stores/file/data-file.ts';
 import { openFileStore } from '../stores/file/file-store.ts';
+import { nodeDisk } from '../stores/file/node-disk.ts';
 import { createMemoryStore } from '../stores/memory-store.ts';
-import { openStartedStore } from '../stores/starting-data.ts';
 import { pageOperations } from '../web/page/page.ts';
 
 export interface App {
@@ -195,5 +196,6 @@ async function openBackend(
   const path = pathOf(typeof memory === 'object' ? memory.dataFile : dataFile);
   if (path === undefined) return createMemoryStore();
   if (memory === undefined) return openFileStore({ path, log });
-  return openStartedStore(path);
+  const { pets } = await verifyData(nodeDisk, path);
+  return createMemoryStore(pets.pets());
 }

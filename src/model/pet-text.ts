@@ -8,7 +8,6 @@
  * service writes has this one.
  */
 
-import { BACKSLASH, CLOSE_BRACE, OPEN_BRACE, QUOTE } from '../base/ascii.ts';
 import { parseIndexedJson, type IndexedJson } from '../base/exact-json.ts';
 import { findInt64Error, int64FromLiteral } from '../base/int64.ts';
 import { cut, quoteValue } from '../base/quote.ts';
@@ -114,41 +113,6 @@ export function parsePets(text: string): readonly (Pet | InvalidPetError)[] {
       throw error;
     }
   });
-}
-
-/**
- * Reads the Pet at `at`, in any layout. Returns undefined if the bytes end before it does. Throws a
- * SyntaxError or InvalidPetError.
- */
-export function parsePetAt(
-  bytes: Buffer,
-  at: number,
-): { readonly pet: Pet; readonly end: number } | undefined {
-  if (bytes[at] !== OPEN_BRACE) throw new InvalidPetError("Expected a pet, which begins with '{'");
-  const end = endOfObject(bytes, at);
-  if (end === undefined) return undefined;
-  if (end - at > MAX_PET_BYTES) {
-    throw new InvalidPetError(`A pet has at most ${MAX_PET_BYTES} bytes`);
-  }
-  return { pet: parsePet(bytes.toString('utf8', at, end)), end };
-}
-
-/** Returns the offset after the object at `at`; JSON.parse then decides whether it is one. */
-function endOfObject(bytes: Buffer, at: number): number | undefined {
-  let depth = 0;
-  let isInString = false;
-  for (; at < bytes.length; at += 1) {
-    const byte = bytes[at];
-    if (byte === QUOTE) isInString = !isInString;
-    else if (byte === BACKSLASH) at += 1;
-    else if (isInString) continue;
-    else if (byte === OPEN_BRACE) depth += 1;
-    else if (byte === CLOSE_BRACE) {
-      depth -= 1;
-      if (depth === 0) return at + 1;
-    }
-  }
-  return undefined;
 }
 
 /** Returns the Pet in a value. An unknown member is refused, since it must not be lost. */

@@ -11,9 +11,8 @@
  * it for up to an hour more; the file store gives each key 24 hours again at each start.
  */
 
-import { COMMA } from '../base/ascii.ts';
 import { stringifyPet, type PetStatus } from '../model/pet.ts';
-import { formatPet, parsePetAt } from '../model/pet-text.ts';
+import { formatPet, InvalidPetError, parsePets } from '../model/pet-text.ts';
 import type { KeyEntry, KeyHash } from './table/key-table.ts';
 import { ScannedPets, scanPets, type ScannedBytes } from './table/pet-scanner.ts';
 import type { TablePet } from './table/pet-table.ts';
@@ -113,30 +112,35 @@ export const COMMIT_MARK = '{"after":';
  * log with imported pets: their ids need only be ascending.
  */
 export function decodeCommit(text: Buffer, mayHaveGaps = false): Commit | undefined {
-  const match = /^\{"after":(0|[1-9][0-9]{0,18}),"pets":\[/.exec(text.toString('latin1', 0, 50));
-  if (match === null) return undefined;
-  const after = BigInt(match[1]!);
-  const pets: TablePet[] = [];
+  const [head, digits] =
+    /^\{"after":(0|[1-9][0-9]{0,18}),"pets":/.exec(text.toString('latin1', 0, 50)) ?? [];
+  if (digits === undefined) return undefined;
+  const after = BigInt(digits);
+  // No name contains it, because JSON escapes a quote in a name.
+  const keysAt = text.indexOf('],"keys":[');
+  const end = keysAt === -1 ? text.length - COMMIT_END.length : keysAt;
+  const found = petsIn(text.toString('utf8', head!.length, end + 1));
   let lastId = after;
-  let at = match[0].length;
-  try {
-    for (;;) {
-      const read = parsePetAt(text, at);
-      if (read === undefined) return undefined;
-      const { pet, end } = read;
-      const isNext = mayHaveGaps ? pet.id > lastId : pet.id === lastId + 1n;
-      if (!isNext) return undefined;
-      lastId = pet.id;
-      pets.push({ id: pet.id, text: stringifyPet(pet), status: pet.status });
-      at = end;
-      if (text[at] !== COMMA) break;
-      at += 1;
-    }
-  } catch {
-    return undefined;
+  const pets: TablePet[] = [];
+  for (const pet of found) {
+    if (pet instanceof Error) return undefined;
+    const isNext = mayHaveGaps ? pet.id > lastId : pet.id === lastId + 1n;
+    if (!isNext) return undefined;
+    lastId = pet.id;
+    pets.push({ id: pet.id, text: stringifyPet(pet), status: pet.status });
   }
-  const keys = decodeKeys(text.toString('latin1', at), after, lastId);
-  return keys === undefined ? undefined : { after, pets, keys };
+  const keys = decodeKeys(text.toString('latin1', end), after, lastId);
+  return keys === undefined || pets.length === 0 ? undefined : { after, pets, keys };
+}
+
+function petsIn(text: string): ReturnType<typeof parsePets> {
+  try {
+    return parsePets(text);
+  } catch (error) {
+    // Memory may fail, too.
+    if (error instanceof SyntaxError || error instanceof InvalidPetError) return [];
+    throw error;
+  }
 }
 
 /** The content of a scanned commit, except for its pets. */

@@ -1,6 +1,7 @@
 /**
- * The simplest PetStore, and the one to read first: pets in an array, for tests and for programs that
- * want no file. It promises the least that PetStore allows: a pet is lost when the process ends.
+ * The simplest PetStore, and the one to read first: pets in an array, for tests and for programs
+ * that want no file. It promises the least that PetStore allows: a pet is lost when the process
+ * ends.
  */
 
 import { systemClock } from '../base/clock.ts';

@@ -11,7 +11,6 @@ import {
   MAX_PET_BYTES,
   parseNewPet,
   parsePet,
-  parsePetAt,
   parsePets,
 } from '../../src/model/pet-text.ts';
 import { forAll } from '../support/random.ts';
@@ -132,18 +131,13 @@ test('A NewPet may have as many bytes as a Pet that can be read back', () => {
     return { name, categoryId: MIN, status: 'available' };
   };
   const longest = formatPet(MAX, formatMembers(newPetOf(MAX_PET_BYTES - 64)));
-  assert.ok(parsePetAt(Buffer.from(longest), 0)!.end <= MAX_PET_BYTES);
+  assert.ok(Buffer.byteLength(longest) <= MAX_PET_BYTES);
   const message = `without its id a pet has at most ${MAX_PET_BYTES - 64} bytes`;
   const format = (): unknown => formatMembers(newPetOf(MAX_PET_BYTES - 63));
   assert.throws(format, { name: 'InvalidPetError', message });
-  const spaced = (bytes: number): Buffer =>
-    Buffer.from('{"id":1,"name":"a","categoryId":1}'.replace('}', '}'.padStart(bytes - 33)));
-  assert.equal(parsePetAt(spaced(MAX_PET_BYTES), 0)?.end, MAX_PET_BYTES);
-  const read = (): unknown => parsePetAt(spaced(MAX_PET_BYTES + 1), 0);
-  assert.throws(read, { message: `A pet has at most ${MAX_PET_BYTES} bytes` });
 });
 
-test('A NewPet and a Pet are read in any layout, and a Pet at any offset, up to its end', () => {
+test('A NewPet and a Pet are read in any layout', () => {
   forAll(5000, (random) => {
     const newPet = randomNewPet(random);
     const body = randomPetText(random, newPet, { withKeysTwice: true });
@@ -151,12 +145,7 @@ test('A NewPet and a Pet are read in any layout, and a Pet at any offset, up to 
     const pet = randomPet(random);
     assert.deepEqual(parsePet(textOf(pet)), pet);
     const text = randomPetText(random, pet);
-    const before = '[\n'.repeat(random.below(3));
-    const bytes = Buffer.from(`${before}${text} , {`);
-    const end = before.length + Buffer.byteLength(text);
-    assert.deepEqual(parsePetAt(bytes, before.length), { pet, end }, text);
-    const cut = bytes.subarray(0, before.length + 1 + random.below(end - before.length - 1));
-    assert.equal(parsePetAt(cut, before.length), undefined, cut.toString());
+    assert.deepEqual(parsePet(text), pet, text);
   });
 });
 
@@ -164,7 +153,6 @@ test('A text may have whitespace around its Pet, and nothing else', () => {
   const text = '{"id":1,"name":"a","categoryId":1}';
   assert.deepEqual(parsePet(` ${text}\n`), { id: 1n, name: 'a', categoryId: 1n });
   assert.throws(() => parsePet(`${text},`), { name: 'SyntaxError' });
-  assert.throws(() => parsePetAt(Buffer.from(` ${text}`), 0), /^InvalidPetError: Expected a pet/);
 });
 
 test('An invalid Pet is refused with a message that names every invalid field', () => {

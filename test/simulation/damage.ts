@@ -150,7 +150,8 @@ async function startOn(
     return expected === REFUSED ? ['the file is accepted'] : life.complaints;
   }
   const { name, message } = life.startError as Error;
-  const isDamage = name === 'DamagedFileError' || / is not a petstore data file/.test(message);
+  const isDamage =
+    name === 'DamagedFileError' || / is not a (list of pets|petstore data file)/.test(message);
   if (typeof expected === 'object' || !isDamage) return [String(life.startError)];
   const { names, files } = life.disk.image;
   const isAsItWas = names.size === damaged.names.size && files.get(id)!.cached.equals(content);

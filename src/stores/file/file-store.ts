@@ -25,7 +25,7 @@ import { takeLock } from './lock.ts';
 import { nodeDisk } from './node-disk.ts';
 import { fileAt, withFile } from './read-file.ts';
 import { recover, refusalOf } from './recovery.ts';
-import { expectArray, skipSpace } from './snapshot.ts';
+import { expectArray } from './snapshot.ts';
 import { storePaths, type StoreDeps } from './store-deps.ts';
 
 /** A PetStore over a FileLog. */
@@ -95,8 +95,7 @@ async function expectDataFile(disk: Disk, path: string): Promise<void> {
   if (fileAt(disk, path) === undefined) return;
   const bytes = Buffer.alloc(4096);
   const length = await withFile(disk, path, (file) => file.read(bytes, 0, bytes.length, 0));
-  const start = skipSpace(bytes.subarray(0, length), 0);
-  if (start < length) expectArray(path, bytes, start);
+  expectArray(path, bytes.subarray(0, length));
 }
 
 /**

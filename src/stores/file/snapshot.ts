@@ -14,16 +14,22 @@
  * skips it: it is the CRC-32 of all bytes through the closing bracket as whitespace, the highest
  * bit first, a tab for 1. A file without it is as valid, but not protected. So an operator can
  * replace the data file by any JSON array of pets, in any layout, without spaces after its bracket.
- * Pets in canonical form take a fast path (table/pet-scanner.ts), all others the parser
- * (parsePetAt).
+ * Pets as the store writes them are read one a line, most of them by the fast path
+ * (table/pet-scanner.ts). From the first one in another layout on, JSON.parse reads the rest.
  */
 
 import zlib from 'node:zlib';
-import { CLOSE_BRACKET, COMMA, OPEN_BRACKET } from '../../base/ascii.ts';
+import { CLOSE_BRACKET, COMMA, LINE_FEED } from '../../base/ascii.ts';
 import type { Memory } from '../../base/memory.ts';
 import { findInvalidUtf8 } from '../../base/utf8.ts';
-import { InvalidPetError, MAX_PET_BYTES, parsePetAt, PET_SEPARATOR } from '../../model/pet-text.ts';
-import { stringifyPet } from '../../model/pet.ts';
+import {
+  InvalidPetError,
+  MAX_PET_BYTES,
+  parsePet,
+  parsePets,
+  PET_SEPARATOR,
+} from '../../model/pet-text.ts';
+import { stringifyPet, type Pet } from '../../model/pet.ts';
 import { ScannedBytes, ScannedPets, scanPets } from '../table/pet-scanner.ts';
 import { type PetTable } from '../table/pet-table.ts';
 import type { DiskFile } from './disk.ts';
@@ -91,22 +97,23 @@ export async function readSnapshot(
   pets: PetTable,
   memory: Memory,
 ): Promise<ReadSnapshot> {
-  // A pet, and as much whitespace around it.
-  const window = new FileWindow(file, memory, 2 * MAX_PET_BYTES);
+  const window = new FileWindow(file, memory, MAX_OTHER_BYTES);
   await window.fill(0);
   return new SnapshotReader(path, window, pets).read();
 }
+
+/** How many bytes of a snapshot may have another layout than the store's: JSON.parse reads them. */
+const MAX_OTHER_BYTES: number = 256 << 20;
+const MAX_MISTAKES = 20;
+/** The length of the texts before each pet: the bracket with a line feed, or the separator. */
+const BEFORE_LENGTH = 2;
 
 class SnapshotReader {
   readonly #path: string;
   readonly #window: FileWindow;
   readonly #pets: PetTable;
   readonly #run: ScannedPets = new ScannedPets();
-  #expected: 'array' | 'first pet' | 'pet' | 'separator' | 'checksum' = 'array';
-  #crc = 0;
-  #arrayBytes = 0;
-  /** What follows the closing bracket, up to the length of a checksum line. */
-  #checksumText = '';
+  readonly #sum: ArraySum = { crc: 0, arrayBytes: 0 };
 
   constructor(path: string, window: FileWindow, pets: PetTable) {
     this.#path = path;
@@ -116,133 +123,145 @@ class SnapshotReader {
 
   async read(): Promise<ReadSnapshot> {
     const window = this.#window;
+    if (window.bytes.length === 0) throw this.#damage('The file is empty');
+    expectArray(this.#path, window.bytes);
+    await this.#readOwnLines();
+    while (!window.atEnd && !window.isFull) await window.fill(0);
+    return this.#readRest();
+  }
+
+  /** Reads the pets that are as the store writes them, one a line, and moves the window on. */
+  async #readOwnLines(): Promise<void> {
+    const window = this.#window;
     for (;;) {
-      const used = this.#readItems();
-      if (window.atEnd) return this.#finish(used);
-      if (used === 0 && window.isFull) {
-        throw this.#damage(0, `There is no end of a pet within ${window.bytes.length} bytes`);
-      }
-      await window.fill(used);
+      const scanned = new ScannedBytes(window.bytes);
+      let at = 0;
+      let end: number | undefined;
+      while ((end = this.#readPets(scanned, at)) !== undefined) at = end;
+      const isCut = !window.bytes.includes(LINE_FEED, at + BEFORE_LENGTH);
+      const isTooLong = window.bytes.length - at > 2 * MAX_PET_BYTES;
+      const isLast = !isCut || isTooLong || window.atEnd;
+      this.#count(at);
+      await window.fill(at);
+      if (isLast) return;
     }
   }
 
-  /** Reads the complete items in the window, and returns the number of their bytes. */
-  #readItems(): number {
-    const { bytes } = this.#window;
-    const scanned = new ScannedBytes(bytes);
-    let at = 0;
-    while (this.#expected !== 'checksum') {
-      at = skipSpace(bytes, at);
-      if (at === bytes.length) break;
-      const end = this.#readItem(scanned, at);
-      if (end === undefined) break;
-      at = end;
+  /** Returns the offset after the pets that it has read, or undefined if there are none. */
+  #readPets(scanned: ScannedBytes, at: number): number | undefined {
+    const { bytes } = scanned;
+    const pets = this.#pets;
+    const start = at + BEFORE_LENGTH;
+    const before = pets.length === 0 ? '[\n' : PET_SEPARATOR;
+    if (bytes.toString('latin1', at, start) !== before) return undefined;
+    const run = this.#run;
+    run.length = 0;
+    const scannedEnd = scanPets(scanned, start, PET_SEPARATOR, run);
+    if (run.length > 0 && isAscending(run, pets.lastId)) {
+      pets.appendScanned(bytes, run);
+      return scannedEnd;
     }
-    const invalid = findInvalidUtf8(bytes.subarray(0, at));
-    if (invalid !== undefined) throw this.#damage(invalid, 'Not UTF-8');
-    this.#crc = zlib.crc32(bytes.subarray(0, at), this.#crc);
-    this.#arrayBytes += at;
-    return this.#expected === 'checksum' ? this.#readChecksum(at) : at;
+    const lineEnd = bytes.indexOf(LINE_FEED, start);
+    const end = bytes[lineEnd - 1] === COMMA ? lineEnd - 1 : lineEnd;
+    if (lineEnd === -1) return undefined;
+    try {
+      const mistake = this.#append(parsePet(bytes.toString('utf8', start, end)));
+      return mistake === undefined ? end : undefined;
+    } catch (error) {
+      // If memory fails, the file is not damaged.
+      if (error instanceof SyntaxError || error instanceof InvalidPetError) return undefined;
+      throw error;
+    }
   }
 
-  /** Called at the file's end; `used` is what `#readItems` returned. */
-  #finish(used: number): ReadSnapshot {
-    if (this.#expected !== 'checksum') {
-      const { bytes, position } = this.#window;
-      const isEmpty = position + bytes.length === 0;
-      const what = used < bytes.length ? 'The pet that begins here' : 'The array';
-      throw this.#damage(used, isEmpty ? 'The file is empty' : `${what} has no end`);
+  /** Reads what is left, in whatever layout, and the checksum line. */
+  #readRest(): ReadSnapshot {
+    const { bytes, atEnd } = this.#window;
+    if (!atEnd) {
+      const most = `${MAX_OTHER_BYTES} bytes`;
+      throw this.#damage(`From here on it is not as this service writes it for more than ${most}`);
     }
-    const hasChecksum = this.#checksumText === encodeChecksum(this.#crc);
-    if (!hasChecksum && looksLikeChecksum(this.#checksumText)) {
+    this.#addPets(bytes.toString());
+    const end = bytes.lastIndexOf(CLOSE_BRACKET) + 1;
+    this.#count(end);
+    const after = bytes.toString('latin1', end);
+    const hasChecksum = after === encodeChecksum(this.#sum.crc);
+    if (!hasChecksum && looksLikeChecksum(after)) {
       const complaint =
         'Its content does not match its checksum line. If it was changed on purpose, remove the ' +
         'whitespace after the closing bracket';
       throw new DamagedFileError(this.#path, complaint);
     }
-    const { lastId } = this.#pets;
-    return { crc: this.#crc, lastId, arrayBytes: this.#arrayBytes, hasChecksum };
+    return { ...this.#sum, lastId: this.#pets.lastId, hasChecksum };
   }
 
-  /** Returns the offset after the item at `at`, or undefined if the window ends before it does. */
-  #readItem(scanned: ScannedBytes, at: number): number | undefined {
-    const byte = scanned.bytes[at];
-    const expected = this.#expected;
-    if (expected === 'array') {
-      expectArray(this.#path, scanned.bytes, at);
-      this.#expected = 'first pet';
-    } else if (byte === CLOSE_BRACKET && expected !== 'pet') {
-      this.#expected = 'checksum';
-    } else if (expected === 'separator') {
-      if (byte !== COMMA) throw this.#damage(at, "Expected ',' or ']' after a pet");
-      this.#expected = 'pet';
-    } else {
-      const end = this.#readPets(scanned, at);
-      if (end !== undefined) this.#expected = 'separator';
-      return end;
+  /** Adds the pets of an array, of which only the rest may be left. Throws all that is wrong. */
+  #addPets(text: string): void {
+    const pets = this.#pets;
+    const mistakes: string[] = [];
+    let index = pets.length;
+    for (const pet of this.#parse(text)) {
+      index += 1;
+      const mistake = pet instanceof InvalidPetError ? pet.message : this.#append(pet);
+      if (mistake !== undefined) mistakes.push(`pet ${index}: ${mistake}`);
     }
-    return at + 1;
+    if (mistakes.length === 0) return;
+    const shown = mistakes.slice(0, MAX_MISTAKES);
+    if (mistakes.length > MAX_MISTAKES) shown.push(`and ${mistakes.length - MAX_MISTAKES} more`);
+    throw this.#mistakes(shown);
   }
 
-  /** Reads a pet by the parser, or several by the fast path. */
-  #readPets(scanned: ScannedBytes, at: number): number | undefined {
-    const run = this.#run;
-    run.length = 0;
-    const scannedEnd = scanPets(scanned, at, PET_SEPARATOR, run);
-    if (run.length > 0 && isAscending(run, this.#pets.lastId)) {
-      this.#pets.appendScanned(scanned.bytes, run);
-      return scannedEnd;
-    }
-    const read = this.#parsePet(scanned.bytes, at);
-    if (read === undefined) return undefined;
-    const { id, status } = read.pet;
-    const { lastId } = this.#pets;
-    if (id <= lastId) {
-      throw this.#damage(at, `id ${id} does not come after ${lastId}: ids must be ascending`);
-    }
-    this.#pets.append({ id, text: stringifyPet(read.pet), status });
-    return read.end;
-  }
-
-  #parsePet(bytes: Buffer, at: number): ReturnType<typeof parsePetAt> {
+  #parse(text: string): ReturnType<typeof parsePets> {
+    // The 0 stands for the pets before, so that a comma may follow.
+    const hasPets = this.#pets.length > 0;
     try {
-      return parsePetAt(bytes, at);
+      return hasPets ? parsePets(`[0${text}`).slice(1) : parsePets(text);
     } catch (error) {
-      // If memory fails, the file is not damaged.
-      if (error instanceof InvalidPetError) throw this.#damage(at, error.message);
       if (!(error instanceof SyntaxError)) throw error;
-      const message = error.message.replace(/\s+/g, ' ');
-      throw this.#damage(at, `The pet that begins here is not valid JSON: ${message}`);
+      // The engine shows, and counts, the text that it was given.
+      const message = hasPets
+        ? error.message.replace(/(, \.*"| in JSON at ).*$/s, '')
+        : error.message;
+      throw this.#mistakes([`it is not valid JSON: ${message}`]);
     }
   }
 
-  #readChecksum(at: number): number {
-    const { bytes } = this.#window;
-    const end = skipSpace(bytes, at);
-    if (end < bytes.length) throw this.#damage(end, 'Something follows the closing bracket');
-    // A long rest is not a checksum line: it is enough to keep its beginning.
-    if (this.#checksumText.length <= CHECKSUM_LENGTH) {
-      this.#checksumText += bytes.toString('latin1', at, Math.min(end, at + 2 * CHECKSUM_LENGTH));
-    }
-    return end;
+  /** Returns the error for who wrote the file by hand, or for a file of this store. */
+  #mistakes(mistakes: readonly string[]): Error {
+    if (this.#window.position > 0) return this.#damage(mistakes.join('; '), BEFORE_LENGTH);
+    const list = mistakes.join('\n  ');
+    return new Error(`${this.#path} is not a list of pets. It was left as it is:\n  ${list}`);
   }
 
-  #damage(at: number, complaint: string): DamagedFileError {
+  /** Adds the pet, or returns why it cannot. */
+  #append(pet: Pet): string | undefined {
+    const { lastId } = this.#pets;
+    const text = stringifyPet(pet);
+    if (pet.id <= lastId) {
+      return `id ${pet.id} does not come after ${lastId}: ids must be ascending`;
+    }
+    if (Buffer.byteLength(text) > MAX_PET_BYTES) return `A pet has at most ${MAX_PET_BYTES} bytes`;
+    this.#pets.append({ id: pet.id, text, status: pet.status });
+    return undefined;
+  }
+
+  /** Adds the first bytes of the window to the sum. */
+  #count(length: number): void {
+    const bytes = this.#window.bytes.subarray(0, length);
+    const invalid = findInvalidUtf8(bytes);
+    if (invalid !== undefined) throw this.#damage('Not UTF-8', invalid);
+    this.#sum.crc = zlib.crc32(bytes, this.#sum.crc);
+    this.#sum.arrayBytes += length;
+  }
+
+  #damage(complaint: string, at = 0): DamagedFileError {
     return new DamagedFileError(this.#path, complaint, this.#window.position + at);
   }
 }
 
-/** Returns the offset of the first byte from `at` on that is not JSON whitespace. */
-export function skipSpace(bytes: Uint8Array, at: number): number {
-  while (SPACES.has(bytes[at])) at += 1;
-  return at;
-}
-
-const SPACES: ReadonlySet<number | undefined> = new Set(Buffer.from(' \t\r\n'));
-
-/** Throws an Error if no array begins at `at`, the first byte other than whitespace. */
-export function expectArray(path: string, bytes: Buffer, at: number): void {
-  if (bytes[at] === OPEN_BRACKET) return;
+/** Throws an Error if the bytes, with which a file begins, are not the start of an array. */
+export function expectArray(path: string, bytes: Buffer): void {
+  if (/^[ \t\r\n]*(\[|$)/.test(bytes.toString('latin1'))) return;
   throw new Error(
     `${path} is not a petstore data file, which is a JSON array of pets in UTF-8 without a byte ` +
       'order mark. It was left as it is. Name another file, or put it back from a backup',

@@ -3,8 +3,8 @@
  * exactly as pet-text.ts writes them, without creating an object for each.
  *
  * It works on the bytes as Latin-1, in which each byte is a character, so an index in the text is
- * an offset in the file. It stops at any other text, and at an escape in a name: parsePetAt of
- * pet-text.ts then decides. A test checks on generated texts that it accepts only what pet-text.ts
+ * an offset in the file. It stops at any other text, and at an escape in a name: pet-text.ts
+ * then decides. A test checks on generated texts that it accepts only what pet-text.ts
  * would write.
  */
 
@@ -18,7 +18,7 @@ export class ScannedPets {
 
   length = 0;
   readonly starts: Uint32Array = new Uint32Array(ScannedPets.maxLength);
-  /** Up to 15 digits each, so that they are exact; a greater id is left to parsePetAt. */
+  /** Up to 15 digits each, so that they are exact; a greater id is left to pet-text.ts. */
   readonly ids: Float64Array = new Float64Array(ScannedPets.maxLength);
   readonly statuses: (PetStatus | undefined)[] = new Array(ScannedPets.maxLength).fill(undefined);
   /** Offsets after each pet. */
@@ -49,7 +49,7 @@ export class ScannedBytes {
   }
 }
 
-/** A longer pet is left to parsePetAt, unless it is in a commit. */
+/** A longer pet is left to pet-text.ts, unless it is in a commit. */
 const PIECE_BYTES: number = 8 << 10;
 
 /** An integer of 18 digits is always an int64. */

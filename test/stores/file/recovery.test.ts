@@ -141,7 +141,7 @@ const REFUSED: readonly Refused[] = [
     'a damaged snapshot and a torn journal',
     `[\n${petText(2)},\n${petText(1)}\n]\n`,
     journal(2, [1]).slice(0, 40),
-    /pets\.json is damaged at byte [0-9]+, line 3: id 1 does not come after 2: /,
+    /pets\.json is damaged at byte [0-9]+, line 3: pet 2: id 1 does not come after 2: /,
   ],
 ];
 
