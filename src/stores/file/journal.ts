@@ -9,10 +9,9 @@
  * success although the data is lost: store-files.ts writes a new journal from memory.
  */
 
-import type { DiskFile, FileStat } from './disk.ts';
+import { type DiskFile, type FileStat, writeAll } from './disk.ts';
 import { encodeLine, MAX_HEADER_LENGTH, type SnapshotId } from './journal-line.ts';
 import { readAll } from './read-file.ts';
-import { writeAll } from './replace-file.ts';
 import type { StoreDeps } from './store-deps.ts';
 
 /** The outcome of a write. */

@@ -16,8 +16,7 @@ import { once } from 'node:events';
 import type { FileHandle } from 'node:fs/promises';
 import { platform } from 'node:os';
 import { messageOf } from '../../base/log.ts';
-import type { Disk } from './disk.ts';
-import { attributesOf, isSameFile } from './replace-file.ts';
+import { attributesOf, type Disk, isSameFile } from './disk.ts';
 import type { StoreLock, StorePaths } from './store-deps.ts';
 
 /**

@@ -27,7 +27,7 @@ import { PetTable } from '../table/pet-table.ts';
 import { readDataFile, type DataFileContent } from './data-file.ts';
 import { ReadOnlyError } from './lock.ts';
 import { withFile, withLine } from './read-file.ts';
-import { removeFile } from './replace-file.ts';
+import { removeFile } from './disk.ts';
 import { crcOfPets, readSnapshot } from './snapshot.ts';
 import { SAVED, UNFINISHED, type StoreDeps } from './store-deps.ts';
 import { StoreFiles } from './store-files.ts';
@@ -61,7 +61,7 @@ export async function refusalOf(
 ): Promise<unknown> {
   const refusal = await withLine(deps.disk, error);
   const newest = (await filesBeside(deps, SAVED).catch(() => [])).at(-1);
-  if (newest === undefined || refusal instanceof LacksSavedPetsError) return refusal;
+  if (newest === undefined || messageOf(refusal).startsWith(newest)) return refusal;
   const advice = `${newest} has all pets that a service saved: ${RENAME_OR_MOVE}`;
   return new Error(`${advice}. ${messageOf(refusal)}`);
 }
@@ -83,12 +83,10 @@ async function assertHas({ disk, paths, pets, memory }: StoreDeps, file: string)
   const saved = new PetTable(memory);
   await withFile(disk, file, (opened) => readSnapshot(file, opened, saved, memory));
   if (crcOfPets(pets, saved.lastId) === crcOfPets(saved, saved.lastId)) return;
-  throw new LacksSavedPetsError(
+  throw new Error(
     `${file} has pets that ${paths.snapshot} and its journal lack: ${RENAME_OR_MOVE}`,
   );
 }
-
-class LacksSavedPetsError extends Error {}
 
 const RENAME_OR_MOVE =
   'rename it to the data file, and move the journal away; or move it away, to start without it';
@@ -178,10 +176,6 @@ async function expectNoMountPoint({ disk, paths }: StoreDeps): Promise<void> {
 function logContent({ paths, log }: StoreDeps, data: DataFileContent): void {
   const { snapshot, journal, droppedKeys, lostAfter } = data;
   const file = paths.journal;
-  if (snapshot?.hasChecksum === false) {
-    const event = 'The data file has no checksum line: a changed letter in it would not be noticed';
-    log('info', event, { file: paths.snapshot });
-  }
   if (journal !== undefined && journal.tornBytes > 0) {
     const position = { file, offset: journal.lengthBytes, bytes: journal.tornBytes };
     log('warn', 'Dropped a torn commit that was never acknowledged', position);

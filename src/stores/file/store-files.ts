@@ -22,12 +22,20 @@ import { messageOf } from '../../base/log.ts';
 import type { PetsLocation } from '../../model/pet-store.ts';
 import { encodeCommit, encodeKeysLine, encodeTexts, type Commit } from '../commit.ts';
 import type { KeyEntry } from '../table/key-table.ts';
-import type { DiskFile, FileAttributes, FileStat } from './disk.ts';
+import {
+  attributesOf,
+  type DiskFile,
+  type FileAttributes,
+  type FileStat,
+  isSameFile,
+  isUnchanged,
+  removeFile,
+  replaceFile,
+} from './disk.ts';
 import { encodeLine, headerText, isSameSnapshot, type SnapshotId } from './journal-line.ts';
 import { Journal, type JournalLines } from './journal.ts';
 import { replacedError } from './lock.ts';
 import { crcOf, withFile } from './read-file.ts';
-import { attributesOf, isSameFile, isUnchanged, removeFile, replaceFile } from './replace-file.ts';
 import { snapshotText } from './snapshot.ts';
 import type { StoreDeps } from './store-deps.ts';
 
