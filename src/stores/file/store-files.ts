@@ -70,8 +70,6 @@ export class StoreFiles {
   /** The file at the journal's path, which may not be usable. */
   #journalEntry: FileStat | undefined;
   #saved: (PetsFile & { readonly path: string }) | undefined;
-  /** A copy of the snapshot whose sync failed: a second sync of it would prove nothing. */
-  #unsyncedCopy: FileStat | undefined;
   #hasLoggedOwner = false;
   /** How many bytes the last file that was begun needs. */
   neededBytes = 0;
@@ -114,9 +112,7 @@ export class StoreFiles {
     const known = this.#snapshot;
     if (known === undefined ? entry === undefined : isUnchanged(entry, known.entry)) return known;
     const isLike = entry?.kind === 'file' && entry.sizeBytes === known?.entry.sizeBytes;
-    if (!isLike || isSameFile(this.#unsyncedCopy, entry)) {
-      throw replacedError(lock, SNAPSHOT_REPLACED);
-    }
+    if (!isLike) throw replacedError(lock, SNAPSHOT_REPLACED);
     await withFile(disk, paths.snapshot, async (file) => {
       if ((await crcOf(file, known.arrayBytes, memory)) !== known.crc) {
         throw replacedError(lock, SNAPSHOT_REPLACED);
@@ -124,7 +120,8 @@ export class StoreFiles {
       // The program that put it there may not have synced it.
       const syncing = file.sync().then(() => disk.syncDirectory(dirname(paths.snapshot)));
       await syncing.catch((error: unknown) => {
-        this.#unsyncedCopy = entry;
+        // A second sync of it would prove nothing: it must not be recognized again.
+        this.#snapshot = undefined;
         const cause = `The data file is a copy that cannot be synced: ${messageOf(error)}`;
         throw replacedError(lock, cause);
       });
