@@ -39,7 +39,7 @@ ${body}`;
 
 const requestPanel = (id: string, open = ''): string => `<div id="${id}">
       <p class="words" role="status" tabindex="-1"></p>
-      <div class="curl" hidden><p class="row ends"><span class="hint">The same with curl</span>
+      <div class="curl" hidden><p class="row ends"><span class="hint">With curl; $API_KEY is your API key</span>
         <button type="button">Copy</button></p><pre tabindex="0"><code></code></pre></div>
       <details class="received" hidden${open}><summary>The response as it arrived</summary>
         <pre tabindex="0"></pre></details></div>`;
