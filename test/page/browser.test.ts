@@ -508,19 +508,3 @@ inBrowser('On paper the page has the pets, without forms and requests', async (t
     [...document.querySelectorAll(selector)].some((element) => element.offsetHeight > 0))`;
   assert.deepEqual(await browser.run(shown), [true, false, false, false, false, false]);
 });
-
-inBrowser('“Try it” leads to the page and the panel of that operation', async () => {
-  for (const [operation, panel] of [
-    ['listPets', 'list'],
-    ['createPet', 'add-form'],
-    ['metrics', 'more'],
-  ] as const) {
-    await openReference();
-    await browser.click(`#${operation} a[href^="./#"]`);
-    await untilTrue(`const box = document.getElementById('${panel}')?.getBoundingClientRect();
-      return location.pathname === '/shop/' && box?.height > 0 && box.top >= 0
-        && box.top < innerHeight - 100`);
-  }
-  await browser.click('header a[href="docs"]');
-  await untilTrue(`return location.pathname === '/shop/docs'`);
-});

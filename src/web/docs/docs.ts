@@ -11,7 +11,7 @@ import { BASE_PATH } from '../../api/operations.ts';
 import type { Operation } from '../../http/operation.ts';
 import type * as api from '../openapi/types.ts';
 import { curlLine } from '../page/curl-line.ts';
-import { htmlDocument, PANEL_IDS } from '../page/html.ts';
+import { htmlDocument } from '../page/html.ts';
 import { pageOperation } from '../page/page.ts';
 import { code, inline, joined, markup, prose, sample, type Markup, type Part } from './markup.ts';
 
@@ -144,7 +144,6 @@ ${parameters.length === 0 ? '' : markup`<h4>Parameters</h4>`}
 ${requestBody === undefined ? '' : bodyOf(requestBody)}
 <h4>Example</h4>
 ${samples(path, needsKey, operation)}
-${tryIt(path, needsKey, id)}
 <h4>Responses</h4>
 ${Object.entries(operation.responses).map(([status, response]) => {
   return responseMarkup(`${id}-${status}`, status, response, shared);
@@ -290,11 +289,4 @@ function samples(path: string, needsKey: boolean, operation: api.OperationObject
   const call = CLIENT_CALLS[operationId];
   const curl = sample('curl', line, call !== undefined);
   return call === undefined ? curl : [curl, sample('JavaScript', call, true)];
-}
-
-/** Links the page's panel for the operation, or the path itself if it needs no API key. */
-function tryIt(path: string, needsKey: boolean, operationId: string): Part {
-  const panel = PANEL_IDS[operationId];
-  if (panel !== undefined) return markup`<p><a href="./#${panel}">Try it on the page</a></p>`;
-  return needsKey ? '' : markup`<p><a href="${path}">Try it: open ${path}</a></p>`;
 }

@@ -44,13 +44,6 @@ const requestPanel = (id: string, open = ''): string => `<div id="${id}">
       <details class="received" hidden${open}><summary>The response as it arrived</summary>
         <pre tabindex="0"></pre></details></div>`;
 
-/** The id of the page's panel for an operation, by operationId: the target of “Try it”. */
-export const PANEL_IDS: Readonly<Record<string, string>> = {
-  listPets: 'list',
-  createPet: 'add-form',
-  metrics: 'more',
-};
-
 const BODY = `<noscript><p>This page needs JavaScript; the service does not. The <a href="docs">reference</a> has a
   curl line for each operation.</p></noscript>
 <p id="start">Loading. If this text stays, the page’s module did not load: reload the page.</p>
