@@ -138,12 +138,12 @@ export async function setWidth(t: TestContext, width: number): Promise<void> {
 const BACKGROUNDS = { light: 'rgb(244, 246, 248)', dark: 'rgb(17, 21, 26)' };
 
 /** Runs `check` in light and dark mode, each after the page has the background of that mode. */
-export async function inLightAndDark(check: () => Promise<void>): Promise<void> {
+export async function inLightAndDark(check: (mode: string) => Promise<void>): Promise<void> {
   for (const [value, background] of Object.entries(BACKGROUNDS)) {
     const features = [{ name: 'prefers-color-scheme', value }];
     await browser.command('Emulation.setEmulatedMedia', { features });
     await shows('getComputedStyle(document.body).backgroundColor', background);
-    await check();
+    await check(value);
   }
 }
 
