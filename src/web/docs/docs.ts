@@ -24,18 +24,11 @@ export function docsOperation(description: api.OpenApi): Operation {
   return pageOperation(DOCS_PATH, 'text/html', text, 'docs');
 }
 
-interface Chapter {
-  readonly title: string;
-  readonly text: Part;
-  /** The chapter's entries in the table of contents: an anchor and a text each. */
-  readonly parts?: readonly (readonly [id: string, text: string])[];
-}
-
 function referenceBody(description: api.OpenApi): string {
   const { info, tags } = description;
   const { schemas, responses, securitySchemes } = description.components;
-  const [overview = '', ...sections] = info.description.split(/^## /m);
-  const chapters: readonly Chapter[] = [
+  const [overview = '', ...texts] = info.description.split(/^## /m);
+  const chapters: readonly { readonly title: string; readonly text: Part }[] = [
     { title: 'Overview', text: [prose(overview), facts(description)] },
     {
       title: 'Authentication',
@@ -44,16 +37,14 @@ function referenceBody(description: api.OpenApi): string {
 <p class="hint">${name} · ${type} · ${scheme}</p>`,
       ),
     },
-    ...sections.map((section) => {
-      const end = section.indexOf('\n');
-      return { title: section.slice(0, end), text: prose(section.slice(end).trim()) };
+    ...texts.map((text) => {
+      const end = text.indexOf('\n');
+      return { title: text.slice(0, end), text: prose(text.slice(end).trim()) };
     }),
-    ...tags.map((tag) => operationChapter(description, tag)),
-    {
-      title: 'Schemas',
-      text: Object.entries(schemas).map(schemaSection),
-      parts: Object.keys(schemas).map((name) => [`schemas-${name}`, name]),
-    },
+    ...tags.map(({ name, description: words }) => {
+      return { title: name, text: [prose(words), operationsOf(name, description)] };
+    }),
+    { title: 'Schemas', text: Object.entries(schemas).map(schemaSection) },
     {
       title: 'Shared responses',
       text: Object.entries(responses).map(([name, response]) => {
@@ -64,23 +55,21 @@ function referenceBody(description: api.OpenApi): string {
     },
     { title: 'Error codes', text: errorCodes(description) },
   ];
-  const listed = chapters.map(({ title, parts = [] }) => {
-    const items = parts.map(([id, text]) => markup`<li><a href="#${id}">${text}</a></li>`);
-    return markup`<li><a href="#${idOf(title)}">${title}</a><ul>${items}</ul></li>\n`;
+  const sections = chapters.map(({ title, text }) => {
+    const id = title.toLowerCase().replaceAll(' ', '-');
+    return markup`\n<section id="${id}"><h2><a href="#${id}">${title}</a></h2>\n${text}</section>`;
   });
-  return markup`<div class="reference">
+  const main = markup`<main id="main">${sections}</main>`.html;
+  // The headings, and what they link, are the table of contents.
+  const headings = Array.from(main.matchAll(/<(h[23])>(<a href=.*?<\/a>)/g));
+  const contents = headings.map(([, level, link]) => `<li class="in-${level}">${link}</li>`);
+  return `<div class="reference">
 <details class="contents" open><summary>Contents</summary>
-<nav aria-label="Contents"><ul>${listed}</ul></nav></details>
-<main id="main">${chapters.map(
-    ({ title, text }) => markup`
-<section id="${idOf(title)}"><h2><a href="#${idOf(title)}">${title}</a></h2>
-${text}</section>`,
-  )}</main>
+<nav aria-label="Contents"><ul>${contents.join('')}</ul></nav></details>
+${main}
 </div>
-`.html;
+`;
 }
-
-const idOf = (title: string): string => title.toLowerCase().replaceAll(' ', '-');
 
 /** With its quotes: a test takes the text `from '…'` for an import of this file. */
 const CLIENT_MODULE = "'petstore/client'";
@@ -108,18 +97,19 @@ const client = createClient({ baseUrl, apiKey: '…' });`,
 ${from} · license ${license.identifier} · contact: ${contact.name}</p>`;
 }
 
-function operationChapter(description: api.OpenApi, tag: api.OpenApi['tags'][number]): Chapter {
-  const parts: [id: string, text: string][] = [];
-  const sections: Markup[] = [];
-  for (const [path, item] of Object.entries(description.paths)) {
-    for (const [method, operation] of Object.entries(item)) {
-      if (!operation.tags.includes(tag.name)) continue;
-      const [name, full] = [method.toUpperCase(), `${prefixOf(description)}${path}`];
-      parts.push([operation.operationId, `${name} ${full}`]);
-      sections.push(operationSection(name, full, operation, description.components.responses));
-    }
-  }
-  return { title: tag.name, text: [prose(tag.description), sections], parts };
+function operationsOf(tag: string, description: api.OpenApi): readonly Markup[] {
+  return Object.entries(description.paths).flatMap(([path, item]) =>
+    Object.entries(item).flatMap(([method, operation]) => {
+      if (!operation.tags.includes(tag)) return [];
+      const full = `${prefixOf(description)}${path}`;
+      return operationSection(
+        method.toUpperCase(),
+        full,
+        operation,
+        description.components.responses,
+      );
+    }),
+  );
 }
 
 function operationSection(

@@ -98,7 +98,6 @@ function setAccepted(key: string): void {
   accepted = key;
   keepKey();
   [find('#key-state').textContent, find('#key-card').open] = [key && 'accepted', key === ''];
-  if (key === '') find('#pets').hidden = true;
 }
 
 /** Options of one request: the key may change before the next one. */
