@@ -28,7 +28,7 @@ const html = await textAt('/docs');
 /** The HTML by anchor: from the element with this id to the next one. */
 const pieces = Array.from(html.matchAll(/<[^>]* id="([^"]+)"[^]*?(?=<[^>]* id="|$)/g));
 
-/** Returns the HTML at an anchor and at those below it: `getPet`, `getPet-404`, `getPet-404-Link`. */
+/** Returns the HTML at an anchor and at those below it: `getPet`, `getPet-404` and others. */
 function htmlAt(anchor: string): string {
   const found = pieces.filter(([, id]) => id === anchor || id!.startsWith(`${anchor}-`));
   return found.map(([piece]) => piece).join('');

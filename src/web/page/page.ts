@@ -1,8 +1,8 @@
 /**
  * The page for people: `GET /`, and its files below `/page/`. It needs no API key.
  *
- * The service serves the modules that the browser imports, and no other file. It reads them once, at
- * start. If TypeScript runs without a build, the service removes the types.
+ * The service serves the modules that the browser imports, and no other file. It reads them once,
+ * at start. If TypeScript runs without a build, the service removes the types.
  */
 
 import { readFileSync } from 'node:fs';
@@ -26,7 +26,7 @@ export function pageOperations(): readonly Operation[] {
   for (const name of names) {
     const text = readModule(name);
     operations.push(pageOperation(`/page/${name}`, 'text/javascript', text));
-    for (const [, target] of text.matchAll(/^(?:import|export)\b[^;]*?from '(\.[^']+)'/gm)) {
+    for (const [, target] of text.matchAll(/^(?:import|export)\b[^;]*?from ['"](\.[^'"]+)/gm)) {
       names.add(posix.join(name, '..', target!));
     }
   }
