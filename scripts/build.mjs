@@ -35,31 +35,24 @@ export function build(configuration, outputFolder) {
   rmSync(join(root, outputFolder), { recursive: true, force: true });
   const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
   if (!run(process.execPath, [compiler, '--project', configuration])) fail('The build failed');
-  if (outputFolder === 'dist') {
-    forwardEarlierPaths();
-    writeLicense();
-  }
+  if (outputFolder === 'dist') addToDist();
   // Without this file, a copy of the folder is CommonJS to older Nodes, or if a package.json around
   // it says so. It is written last, since it also marks a complete build.
   writeFileSync(join(root, outputFolder, STAMP), '{ "type": "module" }\n');
 }
 
-/** Scripts of operators may use the paths that these commands had in release 1.0.0. */
-function forwardEarlierPaths() {
+/** Adds what is not compiled. `npm start` works without a README. */
+function addToDist() {
+  // Scripts of operators may use the paths that these commands had in release 1.0.0.
   for (const name of ['check-data', 'make-key']) {
     const text = `process.argv.splice(2, 0, '${name}');\nawait import('./server.js');\n`;
     writeFileSync(join(root, 'dist', `${name}.js`), text);
   }
-}
-
-/** Copies the license, the end of the README, into dist/. `npm start` works without a README. */
-function writeLicense() {
   const readme = join(root, 'README.md');
   if (!existsSync(readme)) return;
-  const text = readFileSync(readme, 'utf8');
-  const start = text.indexOf(LICENSE_HEADING);
-  if (start === -1) fail('README.md must end with the section License: dist/ needs a copy of it');
-  writeFileSync(join(root, 'dist', 'LICENSE'), text.slice(start + LICENSE_HEADING.length));
+  const [, license] = readFileSync(readme, 'utf8').split('\n## License\n\n');
+  if (license === undefined) fail('README.md must end with the section License, for dist/LICENSE');
+  writeFileSync(join(root, 'dist', 'LICENSE'), license);
 }
 
 /** Returns true if dist/ was built completely, no file is missing, and no source is newer. */
@@ -67,17 +60,15 @@ export function isBuilt() {
   const stamp = join(root, 'dist', STAMP);
   if (!existsSync(stamp)) return false;
   const builtAt = statSync(stamp).mtimeMs;
-  const sources = readdirSync(join(root, 'src'), { recursive: true });
-  return sources
-    .filter((name) => name.endsWith('.ts'))
-    .every((name) => {
-      const built = join(root, 'dist', name.replace(/\.ts$/, '.js'));
-      return existsSync(built) && statSync(join(root, 'src', name)).mtimeMs <= builtAt;
-    });
+  const names = readdirSync(join(root, 'src'), { recursive: true });
+  return names.every((name) => {
+    if (!name.endsWith('.ts')) return true;
+    const built = join(root, 'dist', name.replace(/\.ts$/, '.js'));
+    return existsSync(built) && statSync(join(root, 'src', name)).mtimeMs <= builtAt;
+  });
 }
 
 const STAMP = 'package.json';
-const LICENSE_HEADING = '\n## License\n\n';
 
 /** Installs the compiler with `npm ci`. Returns true if the compiler is installed. */
 export function install() {

@@ -39,14 +39,6 @@ function testFiles(parts) {
   return files;
 }
 
-function tellExtent(count, isWhole) {
-  if (!isWhole) return console.log(`Running ${count} test files; --all tries all cases`);
-  process.env.TEST_EXTENT = 'all';
-  process.env.TEST_SEED ??= String(Math.floor(Date.now() / 86_400_000));
-  const again = `TEST_SEED=${process.env.TEST_SEED}`;
-  console.log(`Running all cases of ${count} test files; the same ones again: ${again}`);
-}
-
 if (isMain(import.meta.url)) {
   const options = {
     node: { type: 'string', multiple: true, default: [process.execPath] },
@@ -55,7 +47,12 @@ if (isMain(import.meta.url)) {
   const { values, positionals } = parseArgs({ options, allowPositionals: true });
   buildTests();
   const files = testFiles(positionals);
-  tellExtent(files.length, values.all);
+  if (values.all) {
+    process.env.TEST_EXTENT = 'all';
+    process.env.TEST_SEED ??= String(Math.floor(Date.now() / 86_400_000));
+    const again = `TEST_SEED=${process.env.TEST_SEED}`;
+    console.log(`Running all cases of ${files.length} test files; the same ones again: ${again}`);
+  } else console.log(`Running ${files.length} test files; --all tries all cases`);
   const limits = [`--test-timeout=${TIMEOUT_MS}`, `--test-concurrency=${CONCURRENCY}`];
   const args = ['--test', `--test-reporter=${REPORTER}`, ...limits, ...files];
   const { PATH } = process.env;

@@ -34,49 +34,51 @@ const readme = readText('README.md');
 const paths = ['src', 'test', 'scripts'].flatMap(pathsIn);
 
 /** The pages by their paths. */
-const pages = new Map(
-  ['README.md', ...paths.filter((path) => path.endsWith('.md'))].map((path) => [
-    path,
-    readText(path),
-  ]),
-);
+const pages = new Map<string, string>();
+for (const path of ['README.md', ...paths])
+  if (path.endsWith('.md')) pages.set(path, readText(path));
+const all = [...pages.values()].join('\n');
 
 test('Each file that a page names exists', () => {
-  const all = [...pages.values()].join('\n');
   const named = all.matchAll(/`(?:\.\.\/)*([a-z0-9./-]+\.(?:ts|mjs))`/g);
   const names = Array.from(named, ([, name]) => name!);
   assert.ok(names.length > 100);
-  // A page names a file by its last name, or by its path from the folder or the root.
-  const isThere = (name: string): boolean =>
-    existsSync(join(ROOT, name)) ||
-    paths.some((path) => path.endsWith(`/${name}`)) ||
-    EXAMPLES.includes(name);
-  assert.deepEqual(
-    names.filter((name) => !isThere(name)),
-    [],
-  );
+  for (const name of names) {
+    // A page names a file by its last name, or by its path from the folder or the root.
+    const isThere = paths.some((path) => path === name || path.endsWith(`/${name}`));
+    assert.ok(isThere, name);
+  }
 });
 
-/** What a reader would type. */
-const EXAMPLES = ['api/count-pets.ts'];
-
-test('The README has at most 250 lines', () => {
+test('The README has at most 250 lines, and leads to every page', () => {
   assert.ok(readme.split('\n').length - 1 <= 250);
+  for (const path of pages.keys()) {
+    if (path !== 'README.md') assert.ok(readme.includes(`(${path})`), path);
+  }
 });
 
 test('The README lists every error code, each in a row with its status', () => {
-  const [, table = ''] = /^\| Status \| `code` \|\n([^]*?)\n\n/m.exec(readme) ?? [];
-  const rows = [...table.matchAll(/^\| ([0-9, ]+) \| (.+) \|$/gm)];
-  const listed = rows.flatMap(([, statuses, codes]) => {
-    const groups = codes!.split('; ').map((group) => group.match(/[a-z_0-9]+/g)!);
-    return statuses!.split(', ').map((status, index) => [Number(status), groups[index]]);
+  const listed = rowsOf('README.md', 'Status').flatMap(([statuses = '', codes = '']) => {
+    const groups = codes.split('; ').map((group) => group.match(/[a-z_0-9]+/g)!);
+    return statuses.split(', ').flatMap((status, index) => {
+      return groups[index]!.map((code) => [code, Number(status)]);
+    });
   });
-  const expected = new Map<number, string[]>();
-  for (const [code, status] of Object.entries(STATUS_OF_CODE)) {
-    expected.set(status, [...(expected.get(status) ?? []), code]);
-  }
-  assert.deepEqual(listed, [...expected]);
+  assert.deepEqual(listed.sort(), Object.entries(STATUS_OF_CODE).sort());
 });
+
+/** Returns the cells of a page's table, whose first column has this title, by row. */
+function rowsOf(page: string, title: string): readonly (readonly string[])[] {
+  const [, table = ''] = pages.get(page)!.split(`\n| ${title} |`);
+  const [, ...rows] = table.split('\n\n')[0]!.split('\n').slice(1);
+  assert.ok(rows.length > 5, `${page} has a table ${title}`);
+  return rows.map((row) =>
+    row
+      .split('|')
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  );
+}
 
 test('Each link of a page leads to a file, and to a heading if it names one', () => {
   let count = 0;
@@ -114,16 +116,6 @@ test('Each picture is small, and the README shows it', () => {
     pictures.map((name) => `scripts/pictures/${name}`),
   );
   for (const name of pictures) assert.ok(statSync(join(folder, name)).size <= 90_000, name);
-  const drawing = readText('scripts/pictures/create.svg');
-  const rooms = [...drawing.matchAll(/\b([a-z]+)\/(?=[ <])/g)].map(([, room]) => room!);
-  assert.ok(rooms.length >= 4);
-  for (const room of rooms) assert.ok(existsSync(join(ROOT, 'src', room)), room);
-});
-
-test('Every page can be reached from the README', () => {
-  for (const path of pages.keys()) {
-    if (path !== 'README.md') assert.ok(readme.includes(`(${path})`), path);
-  }
 });
 
 test('The reading order reaches every file of src', () => {
@@ -170,32 +162,22 @@ test('Each npm command that a page shows is one of package.json', () => {
   }
 });
 
-test('The table of the configuration has every variable, and its flag', () => {
-  const [, table = ''] = /\n\| Environment \|([^]*?)\n\n/.exec(readme) ?? [];
-  const cells = table.split('\n').map((row) => row.split('|').slice(1, 3));
-  const listed = cells.flatMap(([variables = '', flag = '']) =>
-    Array.from(variables.matchAll(/`([A-Z_]+)`/g), ([, name]) => [name, flag.trim()]),
+test('The tables of the configuration have every variable with its flag, and every option', () => {
+  const listed = rowsOf('README.md', 'Environment').flatMap(([variables = '', flag = '']) =>
+    Array.from(variables.matchAll(/`([A-Z_]+)`/g), ([, name]) => [name, flag]),
   );
   const expected = PROCESS_SETTINGS.map((setting) => {
     const flag = flagOf(setting);
     return [setting[0], flag === undefined ? '' : `\`--${flag}\``];
   });
+  // The last row has flags alone.
   assert.deepEqual(listed.sort(), expected.sort());
-});
-
-test('The table of options has every option of an app', () => {
-  assert.ok(OPTION_NAMES.length > 10);
-  const [, table = ''] = /\| Option \|([^]*?)\n\n/.exec(pages.get('src/README.md') ?? '') ?? [];
-  const first = table
-    .split('\n')
-    .map((row) => row.split('|')[1])
+  const options = rowsOf('src/README.md', 'Option')
+    .map(([names]) => names)
     .join();
-  for (const name of OPTION_NAMES) assert.ok(first.includes(`\`${name}\``), name);
+  assert.ok(OPTION_NAMES.length > 10);
+  for (const name of OPTION_NAMES) assert.ok(options.includes(`\`${name}\``), name);
 });
-
-const RECIPE =
-  /```sh\n(PETSTORE_API_KEYS=test [^]*?)```/.exec(pages.get('src/client/mocking.md') ?? '')?.[1] ??
-  '';
 
 for (const [what, env, code] of [
   ['has the exit code of the tests', {}, 7],
@@ -207,7 +189,7 @@ for (const [what, env, code] of [
     const npm = `#!/bin/sh\ncurl -fs ${list} && exit 7\n`;
     writeFileSync(join(folder, 'npm'), npm, { mode: 0o755 });
     const port = await freePort();
-    const script = `cd "$ROOT"\n${RECIPE.replaceAll('8080', String(port))}`;
+    const script = `cd "$ROOT"\n${blockOf('src/client/mocking.md', 'sh', 'npm test').replaceAll('8080', String(port))}`;
     const PATH = `${folder}:${dirname(process.execPath)}:${process.env['PATH'] ?? ''}`;
     const all = { ...env, PATH, ROOT, URL: `http://127.0.0.1:${port}` };
     const { status, text } = run('sh', ['-c', script], all);
@@ -295,57 +277,37 @@ function commandsOf(page: string): readonly (readonly [string, string])[] {
 }
 
 test('The pages name the version of package.json', () => {
-  const all = [...pages.values()].join('\n');
   const named = [...all.matchAll(/petstore-([0-9.]+)\.tgz|^Petstore ([0-9.]+) listens/gm)];
   assert.ok(named.length >= 4);
   for (const [text, tarball, greeting] of named) assert.equal(tarball ?? greeting, VERSION, text);
 });
 
 test('Under Traceability is every sentence of the interface, below the file of its check', () => {
-  const [, lists = ''] = (pages.get('test/README.md') ?? '').split('## Traceability');
-  const checkIn = new Map<string, string>();
+  const checked = new Set(checksOf('interface').map(({ sentence }) => sentence));
+  const listed = new Set<string>();
+  const [, lists = ''] = pages.get('test/README.md')!.split('## Traceability');
   // Part 2, `interface.ts`:, then rows such as - `code.ts`, The start: sentence; sentence
   for (const [, file, rows] of lists.matchAll(
     /^(?:Part [0-9.]+, )?`(\S+)`:\n\n((?:[- ] .*\n?)+)/gm,
   )) {
-    for (const row of rows!
-      .replace(/\n {2}/g, ' ')
-      .trim()
-      .split('\n')) {
-      const [, start, sentences] = /^- `\S+`(?:, ([^:]+))?: (.+)$/.exec(unescaped(row))!;
-      for (const sentence of sentences!.split('; ')) {
-        checkIn.set(start === undefined ? sentence : `${start}: ${sentence}`, file!);
+    for (const row of rows!.replaceAll('\\', '').replaceAll('\n  ', ' ').trim().split('\n')) {
+      const [, start, sentences] = /^- `\S+`(?:, ([^:]+))?: (.+)$/.exec(row)!;
+      for (const words of sentences!.split('; ')) {
+        const sentence = start === undefined ? words : `${start}: ${words}`;
+        listed.add(sentence);
+        const path = paths.find((name) => name.endsWith(`/${file}`))!;
+        const isTest = path.startsWith('test/') && readText(path).includes(`'${sentence}'`);
+        assert.ok(isTest || checked.has(sentence), `Not in ${file}: ${sentence}`);
       }
     }
   }
-  for (const { sentence } of checksOf('interface')) {
-    assert.ok(checkIn.has(sentence), `Not in the lists: ${sentence}`);
-  }
-  const idOf = new Map(checksOf('interface').map(({ id, sentence }) => [sentence, id]));
-  for (const [sentence, file] of checkIn) {
-    const path = paths.find((name) => name.endsWith(`/${file}`));
-    const text = path === undefined ? '' : readText(path);
-    // A check from a table of cases is found by its id, or by the end of its id.
-    const id = idOf.get(sentence) ?? '';
-    const titles = [sentence, `${id} ${sentence}`, id].flatMap((title) => [
-      `'${title}'`,
-      `"${title}"`,
-    ]);
-    const names = [...titles, `}/${id.split('/')[1]} `];
-    const isThere = names.some((name) => text.includes(name));
-    assert.ok(isThere, `Not in ${file}: ${sentence}`);
-  }
+  for (const sentence of checked) assert.ok(listed.has(sentence), `Not in the lists: ${sentence}`);
 });
 
 test('Each check that the table of decisions names is one of the kit', () => {
-  const [, table = ''] = /\| Gap \|([^]*?)\n\n/.exec(pages.get('src/api/README.md') ?? '') ?? [];
   const ids = checksOf('http').map(({ id }) => id);
-  const cells = table.split('\n').map((row) => row.split('|').at(-2) ?? '');
+  const cells = rowsOf('src/api/README.md', 'Gap').map((row) => row.at(-1)!);
   const names = cells.flatMap((cell) => cell.match(/(?<=`)[a-z0-9-]+(?=`)/g) ?? []);
   assert.ok(names.length > 10);
   for (const name of names) assert.ok(ids.includes(`decisions/${name}`), name);
 });
-
-function unescaped(markdown: string): string {
-  return markdown.replaceAll('\\', '');
-}

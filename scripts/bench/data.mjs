@@ -4,8 +4,7 @@
  * One pet in 500 is sold; the others are available and pending by turns.
  */
 
-import { closeSync, copyFileSync, existsSync, fsyncSync, mkdtempSync, openSync } from 'node:fs';
-import { writeFileSync } from 'node:fs';
+import fs from 'node:fs';
 import { join } from 'node:path';
 
 export function petOf(id) {
@@ -15,12 +14,12 @@ export function petOf(id) {
 
 /** Returns the path of a data file in a folder of its own: with this many pets, or no file. */
 export function freshData(folder, pets) {
-  const path = join(mkdtempSync(join(folder, 'own-')), 'pets.json');
+  const path = join(fs.mkdtempSync(join(folder, 'own-')), 'pets.json');
   if (pets === 0) return path;
   const source = join(folder, `pets-${pets}.json`);
-  if (!existsSync(source)) {
+  if (!fs.existsSync(source)) {
     const texts = Array.from({ length: pets }, (_, i) => JSON.stringify(petOf(i + 1)));
-    writeFileSync(source, `[\n${texts.join(',\n')}\n]\n`);
+    fs.writeFileSync(source, `[\n${texts.join(',\n')}\n]\n`);
   }
   copySynced(source, path);
   return path;
@@ -28,8 +27,8 @@ export function freshData(folder, pets) {
 
 /** Makes a copy and syncs it, so that no other sync has to wait for it. */
 export function copySynced(from, to) {
-  copyFileSync(from, to);
-  const file = openSync(to, 'r+');
-  fsyncSync(file);
-  closeSync(file);
+  fs.copyFileSync(from, to);
+  const file = fs.openSync(to, 'r+');
+  fs.fsyncSync(file);
+  fs.closeSync(file);
 }

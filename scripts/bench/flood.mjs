@@ -40,11 +40,8 @@ async function flood(port, name, connections) {
   const sockets = [];
   for (let i = 0; i < connections; i += 1) {
     const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
-    await once(
-      socket.on('error', () => undefined),
-      'connect',
-    );
-    sockets.push(socket);
+    sockets.push(socket.on('error', () => undefined));
+    await once(socket, 'connect');
   }
   for (const socket of sockets) {
     socket.on('end', () => socket.end()).resume();

@@ -22,7 +22,7 @@ const SIZE = { width: 1120, height: 900, deviceScaleFactor: 2, mobile: false };
 
 buildTests();
 const support = (path) => import(new URL(`../../.build/test/support/${path}`, import.meta.url));
-const { browser, inBrowser, inLightAndDark, untilTrue, useBrowser } =
+const { browser, inBrowser, inLightAndDark, shows, useBrowser } =
   await support('browser/in-browser.js');
 const { KEY } = await support('http/service.js');
 
@@ -34,24 +34,23 @@ inBrowser('Pictures are made in light and dark', async () => {
   await browser.command('Emulation.setDeviceMetricsOverride', SIZE);
   await browser.command('Emulation.setScrollbarsHidden', { hidden: true });
   await browser.open(service.origin);
-  await untilTrue('return !main.hidden');
+  await shows('!main.hidden');
   await browser.type('#key', KEY);
   await browser.click('#key-form .main');
-  await untilTrue(`return rows.children.length === ${PETS.length}`);
+  await shows('rows.children.length', PETS.length);
   await browser.type('#name', 'Tom');
   await browser.click('#add-form .main');
-  await untilTrue(`return rows.children.length === ${PETS.length + 1}`);
+  await shows('rows.children.length', PETS.length + 1);
   // Neither a focus nor a random port.
-  await browser.run(`document.activeElement.blur();
-    for (const code of document.querySelectorAll('code'))
-      code.textContent = code.textContent.replace(location.origin, 'http://127.0.0.1:8080');`);
+  await browser.value(`[document.activeElement.blur(), document.querySelectorAll('code').forEach(
+    (code) => code.textContent = code.textContent.replace(location.port, '8080'))]`);
   await inLightAndDark(takePicture);
 });
 
 async function takePicture(scheme) {
   // Up to the metrics, and without the space for a scroll bar.
-  const [width, height] = await browser.run(`return [document.documentElement.clientWidth,
-    more.getBoundingClientRect().top + scrollY - 8]`);
+  const width = await browser.value('document.documentElement.clientWidth');
+  const height = await browser.value('more.getBoundingClientRect().top + scrollY - 8');
   const { data } = await browser.command('Page.captureScreenshot', {
     format: 'webp',
     quality: 50,

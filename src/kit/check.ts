@@ -104,7 +104,7 @@ export function each<T>(
 /** A case that is an array is named after its first element. */
 function nameOf(item: unknown): string {
   const name: unknown = Array.isArray(item) ? item[0] : item;
-  const text = typeof name === 'object' ? stringifyExactJson(name) : String(name);
+  const text = typeof name === 'object' ? stringifyExactJson(name) : String(name ?? '');
   return text === '' ? 'none' : cut(text.replaceAll('\n', ' '), LONGEST_NAME);
 }
 

@@ -14,10 +14,10 @@ import {
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { assertServes, findNpm, npmEnv, pathWithThisNode, ROOT } from '../support/process/carry.ts';
-import { end, startProgram } from '../support/process/process.ts';
+import { runNode } from '../support/process/process.ts';
 import { KEY, openService } from '../support/http/service.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
-import { needs, run as runProgram } from '../support/process/program.ts';
+import { needs, run } from '../support/process/program.ts';
 
 const canRunSources = Boolean((process.features as { typescript?: unknown }).typescript);
 const needsStripping = {
@@ -25,72 +25,7 @@ const needsStripping = {
 };
 const npm = findNpm();
 
-test('src/ and package.json alone serve with node src/server.ts', needsStripping, async (t) => {
-  const cwd = checkout(t, ['src', 'package.json']);
-  const log = await assertServes(t, { command: process.execPath, args: ['src/server.ts'], cwd });
-  for (const line of log.trim().split('\n')) JSON.parse(line);
-});
-
-test('npm start serves if the compiler cannot be installed', needsStripping, async (t) => {
-  const cwd = checkout(t, START_NEEDS);
-  await assertServes(t, { ...startIn(t, cwd), cwd });
-});
-
-test('npm start reports a compiler that is needed and cannot be installed', async (t) => {
-  if (canRunSources) return t.skip(`${process.version} runs TypeScript without it`);
-  const cwd = checkout(t, START_NEEDS);
-  const { command, args, env } = startIn(t, cwd);
-  const start = startProgram(command, args, { cwd, env });
-  t.after(() => end(start, 'SIGKILL'));
-  assert.equal(await start.exit(), 1);
-  assert.match(
-    start.stderr(),
-    /The compiler cannot be installed; Node.js 22.18 or later needs none, nor does a built dist\/\n$/,
-  );
-});
-
-test('The conformance kit runs from a clone without an installation', needsStripping, async (t) => {
-  const service = await openService(t);
-  const cwd = checkout(t, START_NEEDS);
-  const args = [
-    'scripts/start.mjs',
-    'conformance',
-    `${service.origin}/v1`,
-    '--key',
-    KEY,
-    '--only',
-    '8',
-  ];
-  const run = startProgram(process.execPath, args, { cwd });
-  t.after(() => end(run, 'SIGKILL'));
-  assert.equal(await run.exit(), 0, run.stderr());
-});
-
-test('A clone with the line ends of Windows builds', needs('git'), async (t) => {
-  if (!existsSync(join(ROOT, '.git'))) return t.skip('this is not a clone');
-  const cwd = join(tempDir(t), 'clone');
-  const clone = runProgram('git', [
-    'clone',
-    '--quiet',
-    '--config',
-    'core.autocrlf=true',
-    ROOT,
-    cwd,
-  ]);
-  assert.equal(clone.status, 0, clone.text);
-  symlinkSync(join(ROOT, 'node_modules'), join(cwd, 'node_modules'), 'dir');
-  const build = startProgram(process.execPath, ['scripts/build.mjs'], { cwd });
-  assert.equal(await build.exit(), 0, build.stderr());
-  assert.equal(readFileSync(join(cwd, 'README.md'), 'utf8').includes('\r'), false);
-});
-
-const START_NEEDS: readonly string[] = [
-  'src',
-  'package.json',
-  'package-lock.json',
-  'scripts',
-  'tsconfig.json',
-];
+const START_NEEDS = ['src', 'package.json', 'package-lock.json', 'scripts', 'tsconfig.json'];
 
 function checkout(t: TestContext, names: readonly string[]): string {
   const folder = tempDir(t);
@@ -98,24 +33,50 @@ function checkout(t: TestContext, names: readonly string[]): string {
   return folder;
 }
 
-/** Returns what npm start runs, with an npm that has no registry. */
-function startIn(
-  t: TestContext,
-  cwd: string,
-): { command: string; args: readonly string[]; env: Record<string, string> } {
+test('src/ and package.json alone serve with node src/server.ts', needsStripping, async (t) => {
+  const cwd = checkout(t, ['src', 'package.json']);
+  const log = await assertServes(t, { command: process.execPath, args: ['src/server.ts'], cwd });
+  for (const line of log.trim().split('\n')) JSON.parse(line);
+});
+
+test('npm start serves, or says why not, if the compiler cannot be installed', async (t) => {
+  const cwd = checkout(t, START_NEEDS);
+  // An npm that has no registry.
   const env = npmEnv(cwd, pathWithThisNode(join(tempDir(t), 'bin')));
   if (npm !== undefined) env['npm_execpath'] = npm;
-  return { command: process.execPath, args: ['scripts/start.mjs'], env };
-}
+  const args = ['scripts/start.mjs'];
+  if (canRunSources)
+    return void (await assertServes(t, { command: process.execPath, args, cwd, env }));
+  const { code, stderr } = await runNode(args, { cwd, env });
+  assert.equal(code, 1);
+  assert.match(
+    stderr,
+    /The compiler cannot be installed; Node.js 22.18 or later needs none, nor does a built dist\/\n$/,
+  );
+});
+
+test('The conformance kit runs from a clone without an installation', needsStripping, async (t) => {
+  const { origin } = await openService(t);
+  const kit = ['scripts/start.mjs', 'conformance', `${origin}/v1`, '--key', KEY, '--only', '8'];
+  const { code, stderr } = await runNode(kit, { cwd: checkout(t, START_NEEDS) });
+  assert.equal(code, 0, stderr);
+});
+
+test('A clone with the line ends of Windows builds', needs('git'), async (t) => {
+  if (!existsSync(join(ROOT, '.git'))) return t.skip('this is not a clone');
+  const cwd = join(tempDir(t), 'clone');
+  const clone = run('git', ['clone', '--quiet', '--config', 'core.autocrlf=true', ROOT, cwd]);
+  assert.equal(clone.status, 0, clone.text);
+  symlinkSync(join(ROOT, 'node_modules'), join(cwd, 'node_modules'), 'dir');
+  const { code, stderr } = await runNode(['scripts/build.mjs'], { cwd });
+  assert.equal(code, 0, stderr);
+  assert.equal(readFileSync(join(cwd, 'README.md'), 'utf8').includes('\r'), false);
+});
 
 test('npm start builds again after a failed build, or if dist/ has lost a file', async (t) => {
   const cwd = checkout(t, ['scripts', 'package.json', 'tsconfig.json']);
   symlinkSync(join(ROOT, 'node_modules'), join(cwd, 'node_modules'), 'dir');
-  const start = async (): Promise<number | string> => {
-    const program = startProgram(process.execPath, ['scripts/start.mjs'], { cwd });
-    t.after(() => end(program, 'SIGKILL'));
-    return program.exit();
-  };
+  const start = async (): Promise<unknown> => (await runNode(['scripts/start.mjs'], { cwd })).code;
   // A service of two lines, since the whole one takes seconds to build.
   const source = join(cwd, 'src', 'server.ts');
   mkdirSync(join(cwd, 'src'));
@@ -124,10 +85,10 @@ test('npm start builds again after a failed build, or if dist/ has lost a file',
   writeFileSync(source, `${text}export const wrong: number = 'text';\n`);
   assert.deepEqual([await start(), await start()], [1, 1]);
   writeFileSync(source, text);
+  const builtAt = (): number => statSync(join(cwd, 'dist', 'package.json')).mtimeMs;
   assert.equal(await start(), 7);
-  const builtAt = statSync(join(cwd, 'dist', 'package.json')).mtimeMs;
-  assert.equal(await start(), 7);
-  assert.equal(statSync(join(cwd, 'dist', 'package.json')).mtimeMs, builtAt, 'Built twice');
+  const first = builtAt();
+  assert.deepEqual([await start(), builtAt()], [7, first]);
   rmSync(join(cwd, 'dist', 'other.js'));
   assert.equal(await start(), 7);
   assert.ok(existsSync(join(cwd, 'dist', 'other.js')));

@@ -61,6 +61,12 @@ const EVIDENCE: readonly [id: string, what: string, rules: Partial<Rules>, RegEx
     ruleOf('a page leaves out the pet after the page before'),
     /received \[ 8 \][^]*\n {2}sent {6}GET \/v1\/pets\?limit=7&page=1\n/,
   ],
+  [
+    '4.1/complete',
+    'the case: pets without a status',
+    ruleOf('pets without a status are not listed'),
+    /\n {2}in {8}none\n/,
+  ],
 ];
 
 for (const [id, what, rules, text] of EVIDENCE) {

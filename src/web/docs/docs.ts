@@ -2,37 +2,33 @@
  * The reference for people: `GET /docs`, which needs no API key. It is the whole description that
  * `GET /openapi.json` serves, in the order in which a reader needs it, and is rendered once, at
  * start. Each part has an anchor, and its heading links to it.
+ *
+ * A curl line has the service's address and the API key as shell variables: the address depends on
+ * how a reader reaches the service, and a line without the key can be shared.
  */
 
 import { BASE_PATH } from '../../api/operations.ts';
 import type { Operation } from '../../http/operation.ts';
-import type { OpenApi, OperationObject } from '../openapi/types.ts';
+import type * as api from '../openapi/types.ts';
+import { curlLine } from '../page/curl-line.ts';
 import { htmlDocument } from '../page/html.ts';
 import { pageOperation } from '../page/page.ts';
-import { code, inline, markup, prose, sample, type Markup, type Part } from './markup.ts';
-import { operationSection, responseMarkup, schemaSection } from './operation-markup.ts';
+import { code, inline, joined, markup, prose, sample, type Markup, type Part } from './markup.ts';
 
 export const DOCS_PATH = '/docs';
 
-export function docsOperation(description: OpenApi): Operation {
+export function docsOperation(description: api.OpenApi): Operation {
   const intro = 'Every operation, parameter, response, schema and error code of this service.';
   const body = referenceBody(description);
   const text = htmlDocument('docs', 'reference', 'Petstore reference', intro, body);
   return pageOperation(DOCS_PATH, 'text/html', text, 'docs');
 }
 
-interface Chapter {
-  readonly title: string;
-  readonly text: Part;
-  /** The chapter's entries in the table of contents: an anchor and a text each. */
-  readonly parts?: readonly (readonly [id: string, text: string])[];
-}
-
-function referenceBody(description: OpenApi): string {
+function referenceBody(description: api.OpenApi): string {
   const { info, tags } = description;
   const { schemas, responses, securitySchemes } = description.components;
-  const [overview = '', ...sections] = info.description.split(/^## /m);
-  const chapters: readonly Chapter[] = [
+  const [overview = '', ...texts] = info.description.split(/^## /m);
+  const chapters: readonly { readonly title: string; readonly text: Part }[] = [
     { title: 'Overview', text: [prose(overview), facts(description)] },
     {
       title: 'Authentication',
@@ -41,54 +37,46 @@ function referenceBody(description: OpenApi): string {
 <p class="hint">${name} · ${type} · ${scheme}</p>`,
       ),
     },
-    ...sections.map((section) => {
-      const end = section.indexOf('\n');
-      return { title: section.slice(0, end), text: prose(section.slice(end).trim()) };
+    ...texts.map((text) => {
+      const end = text.indexOf('\n');
+      return { title: text.slice(0, end), text: prose(text.slice(end).trim()) };
     }),
-    ...tags.map((tag) => operationChapter(description, tag)),
-    {
-      title: 'Schemas',
-      text: Object.entries(schemas).map(schemaSection),
-      parts: Object.keys(schemas).map((name) => [`schemas-${name}`, name]),
-    },
+    ...tags.map(({ name, description: words }) => {
+      return { title: name, text: [prose(words), operationsOf(name, description)] };
+    }),
+    { title: 'Schemas', text: Object.entries(schemas).map(schemaSection) },
     {
       title: 'Shared responses',
       text: Object.entries(responses).map(([name, response]) => {
         const id = `responses-${name}`;
         const title = markup`<a href="#${id}">${name}</a>`;
-        return markup`<div class="card">${responseMarkup(id, title, response, responses)}</div>`;
+        return markup`<div class="card">${responseMarkup(id, title, response)}</div>`;
       }),
     },
     { title: 'Error codes', text: errorCodes(description) },
   ];
-  return markup`<div class="reference">
+  const sections = chapters.map(({ title, text }) => {
+    const id = title.toLowerCase().replaceAll(' ', '-');
+    return markup`\n<section id="${id}"><h2><a href="#${id}">${title}</a></h2>\n${text}</section>`;
+  });
+  const main = markup`<main id="main">${sections}</main>`.html;
+  // The headings, and what they link, are the table of contents.
+  const headings = Array.from(main.matchAll(/<(h[23])>(<a href=.*?<\/a>)/g));
+  const contents = headings.map(([, level, link]) => `<li class="in-${level}">${link}</li>`);
+  return `<div class="reference">
 <details class="contents" open><summary>Contents</summary>
-<nav aria-label="Contents"><ul>${chapters.map(contentsEntry)}</ul></nav></details>
-<main id="main">${chapters.map(chapterSection)}</main>
+<nav aria-label="Contents"><ul>${contents.join('')}</ul></nav></details>
+${main}
 </div>
-`.html;
-}
-
-const idOf = (title: string): string => title.toLowerCase().replaceAll(' ', '-');
-
-function contentsEntry({ title, parts = [] }: Chapter): Markup {
-  const items = parts.map(([id, text]) => markup`<li><a href="#${id}">${text}</a></li>`);
-  return markup`<li><a href="#${idOf(title)}">${title}</a><ul>${items}</ul></li>\n`;
-}
-
-function chapterSection({ title, text }: Chapter): Markup {
-  const id = idOf(title);
-  return markup`
-<section id="${id}"><h2><a href="#${id}">${title}</a></h2>
-${text}</section>`;
+`;
 }
 
 /** With its quotes: a test takes the text `from '…'` for an import of this file. */
 const CLIENT_MODULE = "'petstore/client'";
 
-const prefixOf = ({ servers }: OpenApi): string => servers[0]!.url.replace(/\/$/, '');
+const prefixOf = ({ servers }: api.OpenApi): string => servers[0]!.url.replace(/\/$/, '');
 
-function facts(description: OpenApi): Markup {
+function facts(description: api.OpenApi): Markup {
   const { openapi, info, servers } = description;
   const { title, version, license, contact } = info;
   const from = servers.map(({ url, description: words }) => markup`server ${code(url)}: ${words}`);
@@ -109,27 +97,154 @@ const client = createClient({ baseUrl, apiKey: '…' });`,
 ${from} · license ${license.identifier} · contact: ${contact.name}</p>`;
 }
 
-function operationChapter(description: OpenApi, tag: OpenApi['tags'][number]): Chapter {
-  const { paths, security, components } = description;
-  const here = Object.entries(paths).flatMap(([path, item]) =>
-    Object.entries(item as Record<string, OperationObject>)
-      .filter(([, { tags }]) => tags.includes(tag.name))
-      .map(([method, operation]) => ({
-        method: method.toUpperCase(),
-        path: `${prefixOf(description)}${path}`,
-        needsKey: (operation.security ?? security).length > 0,
+function operationsOf(tag: string, description: api.OpenApi): readonly Markup[] {
+  return Object.entries(description.paths).flatMap(([path, item]) =>
+    Object.entries(item).flatMap(([method, operation]) => {
+      if (!operation.tags.includes(tag)) return [];
+      const full = `${prefixOf(description)}${path}`;
+      return operationSection(
+        method.toUpperCase(),
+        full,
         operation,
-      })),
+        description.components.responses,
+      );
+    }),
   );
-  const sections = here.map((described) => operationSection(described, components.responses));
-  return {
-    title: tag.name,
-    text: [prose(tag.description), sections],
-    parts: here.map(({ method, path, operation }) => [operation.operationId, `${method} ${path}`]),
-  };
 }
 
-function errorCodes(description: OpenApi): Markup {
+function operationSection(
+  method: string,
+  path: string,
+  operation: api.OperationObject,
+  shared: api.Named<api.ResponseObject>,
+): Markup {
+  const { operationId: id, security, parameters = [], requestBody } = operation;
+  const needsKey = security === undefined;
+  return markup`
+<section class="card" id="${id}">
+<h3><a href="#${id}">${method} ${code(path)}</a>${operation.deprecated ? DEPRECATED : ''}</h3>
+<p><b>${operation.summary}</b></p>
+<p class="hint">${id} · ${needsKey ? NEEDS_KEY : 'needs no API key'}</p>
+${prose(operation.description)}
+${parameters.length === 0 ? '' : markup`<h4>Parameters</h4>`}
+<dl>${parameters.map((parameter) => {
+    const { name, in: where, required, schema } = parameter;
+    return entry(`${id}-${name}`, name, `${where} · ${presence(required)}`, schema, parameter);
+  })}</dl>
+${requestBody === undefined ? '' : bodyOf(requestBody)}
+<h4>Example</h4>
+${samples(path, needsKey, operation)}
+<h4>Responses</h4>
+${Object.entries(operation.responses).map(([status, response]) => {
+  return responseMarkup(`${id}-${status}`, status, response, shared);
+})}
+</section>`;
+}
+
+const DEPRECATED: Markup = markup` <span class="mark">Deprecated</span>`;
+const NEEDS_KEY: Markup = markup`needs an <a href="#authentication">API key</a>`;
+
+function bodyOf({ description, required, content }: api.RequestBody): Markup {
+  return markup`<h4>Body</h4>
+<p>${inline(description)} (${presence(required)})</p>
+${contentOf(content)}`;
+}
+
+/** Of a shared response an operation shows only what it means, and a link to its own section. */
+function responseMarkup(
+  id: string,
+  title: Part,
+  response: api.ResponseObject | api.Reference,
+  shared: api.Named<api.ResponseObject> = {},
+): Markup {
+  const ref = '$ref' in response ? response.$ref : '';
+  const whole = '$ref' in response ? shared[nameOf(ref)]! : response;
+  const { description, headers = {}, content } = whole;
+  const entries = Object.entries(headers).map(([name, field]) => {
+    const when = field.required ? 'always' : 'sometimes';
+    return entry(`${id}-${name}`, name, when, field.schema, field);
+  });
+  const values = Object.values(content).flatMap(({ examples = {} }) => Object.values(examples));
+  const codes = new Set(values.flatMap(({ value }) => (value as { code?: string }).code ?? []));
+  return markup`
+<div class="response" id="${id}">
+<p><b>${title}</b> ${inline(description)}${ref && [': ', refLink(ref)]}</p>
+<p class="row">${Array.from(codes, (name) => markup`<a href="#code-${name}">${code(name)}</a>`)}</p>
+${ref === '' ? markup`<dl>${entries}</dl>${contentOf(content)}` : ''}</div>`;
+}
+
+function contentOf(content: api.ResponseObject['content']): Part {
+  return Object.entries(content).map(([type, { schema, examples = {} }]) => {
+    const bodies = Object.entries(examples).map(
+      ([name, { value }]) => markup`<figure><figcaption class="hint">${name}</figcaption>
+<pre>${JSON.stringify(value, null, 2)}</pre></figure>`,
+    );
+    return markup`<p class="hint">${type} · ${schemaFacts(schema)}</p>${bodies}`;
+  });
+}
+
+/** A list entry with its own anchor: a parameter, a header field or a property. */
+function entry(
+  id: string,
+  name: string,
+  first: string,
+  schema: api.Schema,
+  { example, description = '' }: { readonly example?: Part; readonly description?: string },
+): Markup {
+  const last = example === undefined ? [] : [markup`for example ${code(`${example}`)}`];
+  return markup`
+<div id="${id}"><dt>${code(name)}</dt>
+<dd class="hint">${joined([first, ...schemaFacts(schema), ...last], ' · ')}</dd>
+<dd>${inline(description)}</dd></div>`;
+}
+
+const presence = (isRequired = false): string => (isRequired ? 'required' : 'optional');
+
+const LIMITS = {
+  minimum: 'at least',
+  maximum: 'at most',
+  minLength: 'length at least',
+  maxLength: 'length at most',
+  default: 'default',
+} as const;
+
+/** Returns what a schema allows, in words, one fact per keyword. */
+function schemaFacts(schema: api.Schema): readonly Part[] {
+  const { $ref, type, format, items, additionalProperties } = schema;
+  const facts: (Part | undefined)[] = [$ref && refLink($ref)];
+  facts.push(items ? ['array of ', schemaFacts(items)] : type, format);
+  for (const [name, words] of Object.entries(LIMITS)) {
+    const limit = schema[name as keyof typeof LIMITS];
+    if (limit !== undefined) facts.push(`${words} ${limit}`);
+  }
+  if (schema.enum) facts.push(['one of ', joined(schema.enum.map(code), ', ')]);
+  if (additionalProperties === false) facts.push('no other fields');
+  return facts.filter((fact) => fact !== undefined);
+}
+
+const nameOf = (ref: string): string => ref.split('/').at(-1)!;
+
+/** Returns a link to a shared part. The anchor of `#/components/schemas/Pet` is `schemas-Pet`. */
+function refLink(ref: string): Markup {
+  return markup`<a href="#${ref.split('/').slice(-2).join('-')}">${nameOf(ref)}</a>`;
+}
+
+function schemaSection([name, schema]: readonly [string, api.Schema]): Markup {
+  const { description = '', properties = {}, required = [] } = schema;
+  const id = `schemas-${name}`;
+  const entries = Object.entries(properties).map(([property, its]) => {
+    return entry(`${id}-${property}`, property, presence(required.includes(property)), its, its);
+  });
+  return markup`
+<section class="card" id="${id}">
+<h3><a href="#${id}">${name}</a></h3>
+<p class="hint">${joined(schemaFacts(schema), ' · ')}</p>
+<p>${inline(description)}</p>
+<dl>${entries}</dl>
+</section>`;
+}
+
+function errorCodes(description: api.OpenApi): Markup {
   const rows = Object.entries(description['x-error-codes']).map(
     ([name, { status, description: words, remedy }]) => markup`
 <tr id="code-${name}"><th scope="row">${code(name)}</th><td>${status}</td>
@@ -137,4 +252,31 @@ function errorCodes(description: OpenApi): Markup {
   );
   return markup`<table><thead><tr><th scope="col">Code</th><th scope="col">Status</th>
 <th scope="col">Meaning, and what to do</th></tr></thead><tbody>${rows}</tbody></table>`;
+}
+
+/** Calls of the client with the examples of the description. */
+const CLIENT_CALLS: Readonly<Record<string, string>> = {
+  listPets: "const { pets, next } = await client.listPets({ limit: 20, status: 'available' });",
+  createPet: `const pet = await client.createPet(
+  { name: 'Rex', categoryId: 7, status: 'available' },
+  { idempotencyKey: true },
+);`,
+  getPet: 'const pet = await client.getPet(1);',
+};
+
+/** The operation's examples, but no header parameters. */
+function samples(path: string, needsKey: boolean, operation: api.OperationObject): Part {
+  const { operationId, parameters = [], requestBody } = operation;
+  const query = new URLSearchParams();
+  let filled = path;
+  for (const { in: where, name, example } of parameters) {
+    if (where === 'query' && example !== undefined) query.set(name, `${example}`);
+    filled = filled.replace(`{${name}}`, `${example}`);
+  }
+  const [example] = Object.values(requestBody?.content['application/json']?.examples ?? {});
+  const url = `"$PETSTORE${filled}${query.size === 0 ? '' : `?${query}`}"`;
+  const line = curlLine({ url, needsKey, body: example && JSON.stringify(example.value) });
+  const call = CLIENT_CALLS[operationId];
+  const curl = sample('curl', line, call !== undefined);
+  return call === undefined ? curl : [curl, sample('JavaScript', call, true)];
 }

@@ -54,18 +54,19 @@ export function describedError(
   return { description: sentences.join('. '), headers, content: jsonOf('Error', bodies) };
 }
 
-/** Describes a header field that only some of the responses have. */
-export function optionalField(
+/** Describes a header field that each such response has, if it is not `optional`. */
+export function field(
   description: string,
   example: string | number,
   schema: Schema = { type: 'string' },
 ): HeaderObject {
-  return { description, schema, example };
+  return { description, schema, example, required: true };
 }
 
-/** Describes a header field that each such response has. */
-export function requiredField(...field: Parameters<typeof optionalField>): HeaderObject {
-  return { ...optionalField(...field), required: true };
+/** Describes header fields that only some of the responses have. */
+export function optional(headers: Named<HeaderObject>): Named<HeaderObject> {
+  const entries = Object.entries(headers);
+  return Object.fromEntries(entries.map(([name, { required: _, ...header }]) => [name, header]));
 }
 
 const NEW_PET_PROPERTIES: Named<Schema> = {
@@ -122,7 +123,7 @@ const SCHEMAS: Named<Schema> = {
 
 const SECONDS: Schema = { type: 'integer', minimum: 1 };
 const RETRY_AFTER: Named<HeaderObject> = {
-  'Retry-After': requiredField('How many seconds to wait before a retry', 1, SECONDS),
+  'Retry-After': field('How many seconds to wait before a retry', 1, SECONDS),
 };
 
 /** Examples of two responses. */
@@ -153,7 +154,7 @@ export const COMPONENTS: OpenApi['components'] = {
         invalid: 'unauthorized: The API key is not valid',
       },
       {
-        'WWW-Authenticate': requiredField(
+        'WWW-Authenticate': field(
           'The challenge (RFC 6750). It has an error only if a credential was sent',
           'Bearer realm="petstore", error="invalid_token"',
         ),
@@ -175,9 +176,9 @@ export const COMPONENTS: OpenApi['components'] = {
         version: 'unsupported_http_version: HTTP/2.0 is not supported, only HTTP/1.0 and HTTP/1.1',
         internal: 'internal_error: The service failed to respond',
       },
-      {
-        Allow: optionalField('With 405: the methods that the path supports', 'GET, HEAD, OPTIONS'),
-      },
+      optional({
+        Allow: field('With 405: the methods that the path supports', 'GET, HEAD, OPTIONS'),
+      }),
       ['request_timeout'],
     ),
   },
@@ -197,7 +198,7 @@ export const DEPRECATION: Named<HeaderObject> = {
 
 /** The header field that lets any web page read a response. */
 export const PUBLIC: Named<HeaderObject> = {
-  'Access-Control-Allow-Origin': requiredField('Any web page may read it', '*'),
+  'Access-Control-Allow-Origin': field('Any web page may read it', '*'),
 };
 
 /** Returns a shared response with more header fields. */
@@ -206,13 +207,7 @@ export function sharedWith(name: string, headers: Named<HeaderObject>): Response
   return { ...shared, headers: { ...shared.headers, ...headers } };
 }
 
-/** Without `required`, for failures that may occur before the service knows the operation. */
-export function optional(headers: Named<HeaderObject>): Named<HeaderObject> {
-  const entries = Object.entries(headers);
-  return Object.fromEntries(entries.map(([name, { required: _, ...header }]) => [name, header]));
-}
-
 function deprecationHeader(name: string, description: string): HeaderObject {
   const fields = deprecationHeaders(GET_PET_DEPRECATION);
-  return requiredField(description, fields[fields.indexOf(name) + 1] ?? '');
+  return field(description, fields[fields.indexOf(name) + 1] ?? '');
 }

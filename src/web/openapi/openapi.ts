@@ -15,13 +15,12 @@ import {
   COMPONENTS,
   DEPRECATION,
   describedError,
+  field,
   INT64,
   jsonOf,
   optional,
-  optionalField,
   PUBLIC,
   refTo,
-  requiredField,
   sharedWith,
   SUCCESSOR_LINK,
 } from './components.ts';
@@ -191,12 +190,12 @@ const LIST_PETS: OperationObject = {
   responses: {
     200: {
       description: 'The animals, or an empty array if none match',
-      headers: {
-        Link: optionalField(
+      headers: optional({
+        Link: field(
           'The next page (RFC 8288), if more animals match',
           `<${PETS_PATH}?limit=2&after=2>; rel="next"`,
         ),
-      },
+      }),
       content: jsonOf('Pets', { page: [STORED_REX, STORED_MIA], none: [] }),
     },
     400: describedError({
@@ -212,15 +211,14 @@ const CREATE_PET: OperationObject = {
   summary: 'Add an animal',
   description:
     'Responds when the animal is stored durably. A refused animal is not stored. After 500 with ' +
-    'outcome_unknown it may be. With an Idempotency-Key it can be retried after any failure.',
+    'outcome_unknown it may be.',
   parameters: [
     {
       name: 'Idempotency-Key',
       in: 'header',
       description:
-        'Makes a retry safe: for 24 hours the key stores one animal, and each request with it and ' +
-        'that animal gets the same response. The service keeps the newest 100,000 keys, each with ' +
-        'its API key. 1 to 255 visible ASCII characters, quoted or not. Best is a random UUID',
+        'Makes a retry safe: each request with the key and the animal gets the same response. ' +
+        '1 to 255 visible ASCII characters, quoted or not. Best is a random UUID',
       schema: { type: 'string', minLength: 1, maxLength: 257 },
       example: '8e03978e-40d5-43dd-bc93-6894a57f9324',
     },
@@ -234,12 +232,14 @@ const CREATE_PET: OperationObject = {
     201: {
       description: 'The animal was added',
       headers: {
-        Location: requiredField('The path of the new animal', `${PETS_PATH}/1`),
-        'Idempotent-Replayed': optionalField(
-          'Present if an earlier request with the same Idempotency-Key stored the animal',
-          'true',
-          { type: 'string', enum: ['true'] },
-        ),
+        Location: field('The path of the new animal', `${PETS_PATH}/1`),
+        ...optional({
+          'Idempotent-Replayed': field(
+            'Present if an earlier request with the same Idempotency-Key stored the animal',
+            'true',
+            { type: 'string', enum: ['true'] },
+          ),
+        }),
       },
       content: jsonOf('Pet', { withStatus: STORED_REX, withoutStatus: STORED_MIA }),
     },
@@ -257,13 +257,10 @@ const CREATE_PET: OperationObject = {
         contentType: `${NO_MEDIA_TYPE}Type must be application/json, not "text/plain"`,
         contentEncoding: `${NO_MEDIA_TYPE}Encoding "gzip" is not supported, send none`,
       },
-      {
-        Accept: optionalField('The accepted Content-Type, if it is wrong', 'application/json'),
-        'Accept-Encoding': optionalField(
-          'The accepted Content-Encoding, if it is wrong',
-          'identity',
-        ),
-      },
+      optional({
+        Accept: field('The accepted Content-Type, if it is wrong', 'application/json'),
+        'Accept-Encoding': field('The accepted Content-Encoding, if it is wrong', 'identity'),
+      }),
     ),
     422: describedError({
       otherPet: 'idempotency_key_reused: The key was used for another pet, the one with the id 1',

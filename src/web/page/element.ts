@@ -1,4 +1,4 @@
-/** What page and reference have in common in the browser: the type of an element, a copy button. */
+/** What page and reference have in common in the browser: elements, a copy button. */
 
 /** What they use of the DOM. The compiler's DOM types would declare `name` globally. */
 export interface Element {
@@ -8,7 +8,6 @@ export interface Element {
   open: boolean;
   value: string;
   checked: boolean;
-  type: string;
   readonly hash: string;
   append(...children: readonly (Element | string)[]): void;
   replaceChildren(...children: readonly Element[]): void;
@@ -18,8 +17,15 @@ export interface Element {
   focus(): void;
 }
 
+declare const document: { createElement(name: string): Element };
 declare const navigator: { readonly clipboard?: { writeText(text: string): Promise<void> } };
 declare function getSelection(): { selectAllChildren(element: Element): void };
+
+export function make(tag: string, className = '', text = ''): Element {
+  const made = document.createElement(tag);
+  [made.className, made.textContent] = [className, text];
+  return made;
+}
 
 /** Lets the button copy the text of an element, or select it if the browser forbids that. */
 export function copyOnClick(button: Element, source: Element): void {

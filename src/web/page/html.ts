@@ -39,17 +39,10 @@ ${body}`;
 
 const requestPanel = (id: string, open = ''): string => `<div id="${id}">
       <p class="words" role="status" tabindex="-1"></p>
-      <div class="curl" hidden><p class="row ends"><span class="hint">The same with curl</span>
+      <div class="curl" hidden><p class="row ends"><span class="hint">With curl; $API_KEY is your API key</span>
         <button type="button">Copy</button></p><pre tabindex="0"><code></code></pre></div>
       <details class="received" hidden${open}><summary>The response as it arrived</summary>
         <pre tabindex="0"></pre></details></div>`;
-
-/** The id of the page's panel for an operation, by operationId: the target of “Try it”. */
-export const PANEL_IDS: Readonly<Record<string, string>> = {
-  listPets: 'list',
-  createPet: 'add-form',
-  metrics: 'more',
-};
 
 const BODY = `<noscript><p>This page needs JavaScript; the service does not. The <a href="docs">reference</a> has a
   curl line for each operation.</p></noscript>

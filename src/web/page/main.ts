@@ -17,11 +17,11 @@ import {
   readIdempotencyKey,
 } from '../../client/requests.ts';
 import { send } from '../../client/send.ts';
-import type { Element } from './element.ts';
+import { make, type Element } from './element.ts';
 import { showName } from './marked-name.ts';
 import { makeRequestPanel } from './request-panel.ts';
 
-declare const document: Element & { baseURI: string; createElement(name: string): Element };
+declare const document: Element & { baseURI: string };
 declare const sessionStorage: Record<string, string>;
 declare const location: { readonly search: string; readonly pathname: string; reload(): void };
 /** Its state is the number of the shown page, counted from the one that the visitor asked for. */
@@ -98,7 +98,6 @@ function setAccepted(key: string): void {
   accepted = key;
   keepKey();
   [find('#key-state').textContent, find('#key-card').open] = [key && 'accepted', key === ''];
-  if (key === '') find('#pets').hidden = true;
 }
 
 /** Options of one request: the key may change before the next one. */
@@ -179,18 +178,12 @@ function showPets(pets: readonly Pet[]): void {
 
 function rowOf({ id, name, categoryId, status }: Pet): Element {
   const [row, nameCell] = [make('tr', id === newest ? 'new' : ''), make('td', 'name')];
+  // A name in Arabic or Hebrew must not change the direction of its neighbours.
+  nameCell.setAttribute('dir', 'auto');
   showName(nameCell, name);
   row.append(make('td', 'number', `${id}`), nameCell, make('td', 'number', `${categoryId}`));
   row.append(make('td', status ?? 'none', status ?? 'none'));
   return row;
-}
-
-function make(tag: string, className: string, text = ''): Element {
-  const made = document.createElement(tag);
-  [made.className, made.textContent] = [className, text];
-  // A name in Arabic or Hebrew must not change the direction of its neighbours.
-  made.setAttribute('dir', 'auto');
-  return made;
 }
 
 /** A second click, or one after a lost response, sends the same key: the pet is stored once. */

@@ -5,9 +5,7 @@
  * the mark of `data-mark` instead.
  */
 
-import type { Element } from './element.ts';
-
-declare const document: { createElement(name: string): Element };
+import { make, type Element } from './element.ts';
 
 const INVISIBLE = String.raw`\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{DI}\u00A0\u1680\u2000-\u200A\u202F\u205F\u2800\u3000`;
 
@@ -28,7 +26,7 @@ const MAX_PARTS = 12;
 export function showName(cell: Element, name: string): void {
   const isShort = name.length <= MAX_SHOWN && [...name.matchAll(PARTS)].length <= MAX_PARTS;
   if (isShort) return appendMarked(cell, name);
-  const [details, summary, whole] = ['details', 'summary', 'p'].map(make) as Made;
+  const [details, summary, whole] = [make('details'), make('summary'), make('p')];
   // By code points, so that no surrogate pair is cut.
   appendMarked(summary, [...name.slice(0, 2 * MAX_SHOWN)].slice(0, MAX_SHOWN).join(''));
   summary.append(` … (${name.length} characters)`);
@@ -39,15 +37,11 @@ export function showName(cell: Element, name: string): void {
   cell.append(details);
 }
 
-type Made = [details: Element, summary: Element, whole: Element];
-const make = (tag: string): Element => document.createElement(tag);
-
 function appendMarked(parent: Element, name: string): void {
   for (const [text, odd] of name.matchAll(PARTS)) {
     if (odd === undefined) parent.append(text);
     else {
-      const part = make('span');
-      part.textContent = text;
+      const part = make('span', '', text);
       part.setAttribute('data-mark', markOf(odd));
       parent.append(part);
     }

@@ -1,33 +1,36 @@
 /**
  * The page for people: `GET /`, and its files below `/page/`. It needs no API key.
  *
- * The service serves a fixed list of this package's modules, and no other file. It reads them once,
+ * The service serves the modules that the browser imports, and no other file. It reads them once,
  * at start. If TypeScript runs without a build, the service removes the types.
  */
 
 import { readFileSync } from 'node:fs';
 import * as node from 'node:module';
+import { posix } from 'node:path';
 import { textResponse } from '../../http/api-response.ts';
 import type { Operation } from '../../http/operation.ts';
 import { PAGE_HTML, SUFFIX } from './html.ts';
 import { PAGE_STYLE } from './style.ts';
 
-/** The modules of page and reference, with all that they import, by their path below `src`. */
-export const PAGE_MODULES: readonly string[] = [
-  ...['web/page/main', 'web/page/request-panel', 'web/page/marked-name', 'web/page/element'],
-  ...['base/int64', 'base/quote'],
-  ...['base/exact-json', 'base/link-header', 'client/client', 'client/send'],
-  ...['web/page/reference', 'web/page/curl-line'],
-  ...['client/requests', 'client/responses', 'client/pet-store-error', 'model/pet'],
-];
+/** The modules that the browser is asked for; it finds the others by their imports. */
+const ENTRIES: readonly string[] = ['web/page/main', 'web/page/reference'];
 
 export function pageOperations(): readonly Operation[] {
-  const modules = PAGE_MODULES.map((name) => `${name}${SUFFIX}`);
-  return [
+  const operations = [
     pageOperation('/', 'text/html', PAGE_HTML),
     pageOperation('/page/style.css', 'text/css', PAGE_STYLE),
-    ...modules.map((name) => pageOperation(`/page/${name}`, 'text/javascript', readModule(name))),
   ];
+  const names = new Set(ENTRIES.map((name) => `${name}${SUFFIX}`));
+  // The loop also visits what is added during it.
+  for (const name of names) {
+    const text = readModule(name);
+    operations.push(pageOperation(`/page/${name}`, 'text/javascript', text));
+    for (const [, target] of text.matchAll(/^(?:import|export)\b[^;]*?from ['"](\.[^'"]+)/gm)) {
+      names.add(posix.join(name, '..', target!));
+    }
+  }
+  return operations;
 }
 
 /** Serves a text without an API key, with a strict Content-Security-Policy. */
@@ -45,15 +48,9 @@ const SAFE_HEADERS: readonly string[] = [
     "require-trusted-types-for 'script'; trusted-types 'none'",
 ];
 
+/** `name` is the path below `src`, or `dist`. */
 function readModule(name: string): string {
-  try {
-    const text = readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8');
-    const { stripTypeScriptTypes } = node as { stripTypeScriptTypes?: (text: string) => string };
-    return SUFFIX === '.js' ? text : stripTypeScriptTypes!(text);
-  } catch {
-    return NO_MODULE;
-  }
+  const text = readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8');
+  const { stripTypeScriptTypes } = node as { stripTypeScriptTypes?: (text: string) => string };
+  return SUFFIX === '.js' ? text : stripTypeScriptTypes!(text);
 }
-
-/** Replaces a module that is missing, or whose types this Node cannot remove. */
-const NO_MODULE = "document.querySelector('#start').textContent = 'Run npm run build'";

@@ -5,12 +5,11 @@
  * that table on a phone.
  */
 
-import { copyOnClick, type Element } from './element.ts';
+import { copyOnClick, make, type Element } from './element.ts';
 
 declare const document: Element & {
   querySelectorAll(selector: string): Iterable<Element>;
   getElementById(id: string): Element & { getBoundingClientRect(): { readonly top: number } };
-  createElement(name: string): Element;
 };
 declare const location: { readonly origin: string };
 declare function matchMedia(query: string): { readonly matches: boolean };
@@ -19,8 +18,7 @@ declare function addEventListener(type: string, listener: () => void): void;
 for (const address of document.querySelectorAll('.address')) address.textContent = location.origin;
 
 for (const sample of document.querySelectorAll('.sample')) {
-  const button = document.createElement('button');
-  [button.type, button.textContent] = ['button', 'Copy'];
+  const button = make('button', '', 'Copy');
   copyOnClick(button, sample.querySelector('pre'));
   sample.querySelector('.ends').append(button);
 }

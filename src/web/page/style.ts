@@ -100,7 +100,7 @@ dd:last-child { flex-basis: 100%; }
   border: 1px solid; border-radius: 0.625rem; }
 :target { outline: 2px solid var(--accent); outline-offset: 3px; }
 .contents { margin-bottom: 2rem; } .contents ul { list-style: none; padding: 0; }
-.contents ul ul { padding-left: 1rem; }
+.contents .in-h3 { padding-left: 1rem; }
 .contents a { display: inline-block; padding: 0.125rem 0.375rem; border-left: 3px solid transparent; }
 .contents [aria-current='true'] { border-color: var(--accent); color: var(--accent); }
 @media (min-width: 48rem) {

@@ -9,6 +9,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { after, before, test, type TestContext } from 'node:test';
+import { inspect, isDeepStrictEqual } from 'node:util';
 import { freePort, openService, type Service } from '../http/service.ts';
 import { needs } from '../process/program.ts';
 
@@ -72,11 +73,9 @@ async function find(selector: string): Promise<string> {
 
 export const browser = {
   open: (url: string) => post('/url', { url }),
-  /** Runs a function body in the page. Resolves with what it returns, as JSON. */
-  run: (script: string, ...args: readonly unknown[]) => post('/execute/sync', { script, args }),
-  /** Resolves with the visible text of an element. */
-  text: async (selector: string) =>
-    String(await browser.run('return document.querySelector(arguments[0]).innerText', selector)),
+  /** Resolves with the value of an expression in the page, as JSON. */
+  value: (expression: string) =>
+    post('/execute/sync', { script: `return ${expression}`, args: [] }),
   /** Clicks as a person does. Rejects if another element covers it. */
   click: async (selector: string) => post(`${await find(selector)}/click`, {}),
   /** Presses keys in the focused element; `\uE004` is Tab, `\uE007` Enter. */
@@ -109,10 +108,7 @@ export const inBrowser: (name: string, run: (t: TestContext) => Promise<void>) =
   : test;
 
 /** Waits up to ten seconds until `isTrue` resolves with true. */
-export async function until(
-  isTrue: () => Promise<unknown>,
-  message = () => `It did not become true: ${isTrue}`,
-): Promise<void> {
+async function until(isTrue: () => Promise<unknown>, message: () => string): Promise<void> {
   const endsAt = Date.now() + 10_000;
   while ((await isTrue()) !== true) {
     assert.ok(Date.now() < endsAt, message());
@@ -120,12 +116,16 @@ export async function until(
   }
 }
 
-/** Waits until a function body returns true in the page. */
-export async function untilTrue(script: string): Promise<void> {
-  await until(
-    () => browser.run(script),
-    () => `It did not become true: ${script}`,
-  );
+/** Waits until an expression in the page has this value, or matches this pattern. */
+export async function shows(expression: string, expected: unknown = true): Promise<void> {
+  let shown: unknown;
+  const isShown = async (): Promise<boolean> => {
+    shown = await browser.value(expression);
+    return expected instanceof RegExp
+      ? expected.test(String(shown))
+      : isDeepStrictEqual(shown, expected);
+  };
+  await until(isShown, () => `${expression} is ${inspect(shown)}, not ${inspect(expected)}`);
 }
 
 /** Gives the page the width of a phone or a screen until the test ends. */
@@ -142,9 +142,15 @@ export async function inLightAndDark(check: (mode: string) => Promise<void>): Pr
   for (const [value, background] of Object.entries(BACKGROUNDS)) {
     const features = [{ name: 'prefers-color-scheme', value }];
     await browser.command('Emulation.setEmulatedMedia', { features });
-    await untilTrue(`return getComputedStyle(document.body).backgroundColor === '${background}'`);
+    await shows('getComputedStyle(document.body).backgroundColor', background);
     await check(value);
   }
+}
+
+/** Shows the page on a screen (''), or on paper (`print`), until the test ends. */
+export async function setMedia(t: TestContext, media: string): Promise<void> {
+  await browser.command('Emulation.setEmulatedMedia', { media });
+  t.after(() => browser.command('Emulation.setEmulatedMedia', { media: '' }));
 }
 
 /** Resolves with the addresses that the page requested. Rejects if `act` causes an error in it. */
@@ -152,7 +158,8 @@ export async function requestsOf(act: () => Promise<void>): Promise<readonly str
   await browser.console();
   await act();
   assert.deepEqual(await browser.console(), []);
-  const script = `return performance.getEntries().map(({ name }) => name)
-    .filter((name) => /^[a-z]+:[/][/]/.test(name))`;
-  return (await browser.run(script)) as string[];
+  const requests = `performance.getEntries().map(({ name }) => name)`;
+  return (await browser.value(
+    `${requests}.filter((name) => /^[a-z]+:[/][/]/.test(name))`,
+  )) as string[];
 }

@@ -18,7 +18,6 @@ import type {
   Schema,
 } from '../../../src/web/openapi/types.ts';
 import type { RawAnswer } from '../http/answers.ts';
-import { resolveRef, schemaProblems, type Json } from './json-schema.ts';
 
 export const DESCRIPTION_TEXT: string = stringifyExactJson(describeService(''));
 export const DESCRIPTION = JSON.parse(DESCRIPTION_TEXT) as OpenApi;
@@ -44,8 +43,7 @@ export function describedResponses(
 ): readonly (readonly [string, ResponseObject])[] {
   return Object.entries(responses).map(([status, response]) => {
     if (!('$ref' in response)) return [status, response];
-    const target = resolveRef(description as unknown as Json, response.$ref);
-    return [status, target as unknown as ResponseObject];
+    return [status, description.components.responses[response.$ref.split('/').at(-1)!]!];
   });
 }
 
@@ -116,7 +114,7 @@ function assertLike(answer: RawAnswer, response: ResponseObject, where: string):
 }
 
 export function assertMatches(schema: Schema, value: Json, where: string): void {
-  const problems = schemaProblems(schema as Json, value, DESCRIPTION as unknown as Json);
+  const problems = schemaProblems(schema as Json, value);
   assert.deepEqual(problems, [], where);
 }
 
@@ -163,4 +161,72 @@ export function compared(
     listener(request, response);
   };
   return Object.assign(comparing, listener);
+}
+
+export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
+interface JsonObject {
+  readonly [key: string]: Json;
+}
+
+/**
+ * Returns the problems of a value, each with its path, or an empty list if it is valid. An unknown
+ * keyword throws, so that nothing is accepted unchecked.
+ */
+export function schemaProblems(schema: Json, value: Json, at = '$'): readonly string[] {
+  const { properties = {} } = schema as { properties?: JsonObject };
+  const members = isObject(value) ? value : {};
+  const items: readonly Json[] = Array.isArray(value) ? value : [];
+  return Object.entries(schema as JsonObject).flatMap(([keyword, operand]) => {
+    const rule = (holds: boolean): readonly string[] =>
+      holds ? [] : [`${at}: ${JSON.stringify(value)} breaks ${keyword} ${JSON.stringify(operand)}`];
+    switch (keyword) {
+      case 'description':
+      case 'default':
+      // An int64 has bounds, too.
+      case 'format':
+        return [];
+      case '$ref':
+        return schemaProblems(targetOf(operand), value, at);
+      case 'items':
+        return items.flatMap((item, index) => schemaProblems(operand, item, `${at}[${index}]`));
+      case 'properties':
+        return Object.entries(properties)
+          .filter(([name]) => Object.hasOwn(members, name))
+          .flatMap(([name, inner]) => schemaProblems(inner, members[name]!, `${at}.${name}`));
+      case 'type':
+        return rule(TYPES[operand as string]!(value));
+      case 'enum':
+        return rule((operand as readonly Json[]).includes(value));
+      case 'minimum':
+        return rule(!(Number(value) < Number(operand)));
+      case 'maximum':
+        return rule(!(Number(value) > Number(operand)));
+      case 'required':
+        return rule((operand as readonly string[]).every((name) => Object.hasOwn(members, name)));
+      case 'additionalProperties':
+        return rule(Object.keys(members).every((name) => Object.hasOwn(properties, name)));
+    }
+    throw new Error(`The schema keyword ${keyword} is not known`);
+  });
+}
+
+const TYPES: Named<(value: Json) => boolean> = {
+  object: isObject,
+  array: (value) => Array.isArray(value),
+  string: (value) => typeof value === 'string',
+  integer: (value) => Number.isInteger(value),
+};
+
+/** Returns the target of a reference within the description (RFC 6901). Throws if it has none. */
+function targetOf(ref: Json): Json {
+  let target = DESCRIPTION as unknown as Json | undefined;
+  for (const token of `${ref}`.replace('#/', '').split('/')) {
+    target = isObject(target) && Object.hasOwn(target, token) ? target[token] : undefined;
+  }
+  assert.ok(target !== undefined, `${ref} leads nowhere`);
+  return target;
+}
+
+function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
