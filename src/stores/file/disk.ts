@@ -121,7 +121,7 @@ export interface Replacement {
   readonly tmpPath: string;
   readonly attributes: FileAttributes;
   /** Called before each step that changes a path. Throws if the path may belong to others. */
-  assertOwned(): void;
+  assertMayReplace(): void;
 }
 
 /**
@@ -136,10 +136,10 @@ export interface Replacement {
  * rename itself failed and it is unknown whether it took effect.
  */
 export async function replaceFile(
-  { disk, path, tmpPath, attributes, assertOwned }: Replacement,
+  { disk, path, tmpPath, attributes, assertMayReplace }: Replacement,
   chunks: Iterable<Buffer>,
 ): Promise<DiskFile> {
-  assertOwned();
+  assertMayReplace();
   const file = await disk.open(tmpPath, 'create', attributes);
   const entry = file.stat();
   try {
@@ -149,7 +149,7 @@ export async function replaceFile(
       position += chunk.length;
     }
     await file.sync();
-    assertOwned();
+    assertMayReplace();
     await renameFile(disk, tmpPath, path, entry);
     return file;
   } catch (error) {

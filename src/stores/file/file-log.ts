@@ -3,10 +3,12 @@
  * creates end, and how it closes.
  *
  *   state     event                                                     next state
- *   working   a sync or a roll-back fails, or the journal is missing    reviving, and after a write
- *             or changed after one                                      its commit is in doubt
+ *   working   a sync or a roll-back fails, or after a sync the journal  reviving, the commit is
+ *             is missing, changed, or cannot be checked                 in doubt
  *   working   the journal is missing or changed before a write, at a    reviving
  *             check once a second, or at the close
+ *   working   memory fails, a write is rolled back, or there is no      working, the commit is
+ *             journal and none can be made                              refused
  *   reviving  a new journal, with the commit in doubt, is durable       working, none in doubt
  *   reviving  a try fails; the snapshot has all pets, none in doubt     working, without a journal
  *   reviving  a try fails otherwise                                     reviving, the doubt stays
@@ -17,7 +19,7 @@
  *             unless a journal with it is durable
  *
  * A create gets 201 while working; 503 in every other state; 500 `outcome_unknown` if its commit is
- * in doubt after the first try. While working without a journal, which only a full disk causes,
+ * in doubt after the first try. While working without a journal, after any error of a new one,
  * each commit first tries to make one, and is refused like any write for which there is no room.
  *
  * Invariants:
@@ -200,18 +202,22 @@ export class FileLog implements CommitLog {
       const journal = await this.#prepare();
       commit = createCommit(pets.lastId, creates, clock.timeOfDay() + KEY_LIFETIME_MS);
       pets.reserve(commit.pets);
-      written = await journal.write(encodeCommit(commit), () => this.#files.assertOwned());
+      const assertIntact = (): void => this.#files.assertJournalIntact();
+      written = await journal.write(encodeCommit(commit), assertIntact);
     } catch (error) {
       return this.#refuse(creates, error);
     }
     if (written.kind === 'rolled back') return this.#refuse(creates, written.cause);
-    try {
-      if (written.kind === 'in doubt') throw written.cause;
-      // If a stat fails, the line may be in a file that a start would not read.
-      this.#files.assertOwned();
-      this.#publish(commit);
-    } catch (error) {
-      this.#fail(error, commit);
+    if (written.kind === 'in doubt') {
+      this.#fail(written.cause, commit);
+    } else {
+      try {
+        // If a stat fails, the line may be in a file that a start would not read.
+        this.#files.assertJournalIntact();
+        this.#publish(commit);
+      } catch (error) {
+        this.#fail(error, commit);
+      }
     }
     // The commit that met the fault waits for the first try; all waiting creates are refused.
     await this.#work;
@@ -231,7 +237,7 @@ export class FileLog implements CommitLog {
     if (this.#state.name === 'working') {
       try {
         if (files.journal?.isNameDurable !== true) await files.renew();
-        files.assertOwned();
+        files.assertJournalIntact();
         await files.recognizeSnapshot();
       } catch (error) {
         const isFault = error instanceof ReadOnlyError || error instanceof JournalLostError;

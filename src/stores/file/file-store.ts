@@ -1,7 +1,8 @@
 /**
  * The file store: a PetStore whose acknowledged pets outlive the process. Its files:
  *
- *     pets.json          the snapshot, replaced as a whole when the store closes
+ *     pets.json          the snapshot, replaced as a whole when the store closes, and by a start
+ *                        that finds most pets in the journal
  *     pets.json.journal  the creates since, one line for each commit, and the idempotency keys
  *     pets.json.lock     held while the store is open, never removed
  *
@@ -11,6 +12,7 @@
  * failed, unknown.
  */
 
+import { randomInt } from 'node:crypto';
 import { dirname, resolve } from 'node:path';
 import { systemClock, type Clock } from '../../base/clock.ts';
 import { Histogram } from '../../base/histogram.ts';
@@ -49,17 +51,16 @@ export async function openFileStore(options: FileStoreOptions): Promise<FileStor
   await disk.makeDirectory(dirname(options.path)).catch((error: unknown) => {
     throw new Error(`The folder of ${options.path} cannot be made: ${messageOf(error)}`);
   });
-  const paths = storePaths(await disk.resolve(options.path), options.randomBits);
+  const paths = storePaths(await disk.resolve(options.path));
   await expectDataFile(disk, paths.snapshot).catch(async (error: unknown) => {
     throw await refusalOf({ disk, paths }, error);
   });
   const clock: Clock = { ...systemClock, ...options };
-  const { pets = new PetTable(memory), keys = new KeyTable(clock), randomBits } = options;
+  const { pets = new PetTable(memory), keys = new KeyTable(clock) } = options;
+  const { randomBits = () => randomInt(2 ** 32) } = options;
   const lock = await takeLock(disk, paths);
-  const deps = {
-    ...{ disk, paths, memory, randomBits, pets, keys, log, clock, lock },
-    syncSeconds: new Histogram(SYNC_BOUNDS),
-  };
+  const syncSeconds = new Histogram(SYNC_BOUNDS);
+  const deps = { disk, paths, memory, randomBits, pets, keys, log, clock, lock, syncSeconds };
   return openLogStore({ pets, keys }, async (target) => {
     try {
       // Its parent folders may have been made a moment ago.

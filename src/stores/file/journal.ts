@@ -69,18 +69,18 @@ export class Journal {
   }
 
   /**
-   * Writes a line with this text and makes it durable. `assertOwned` throws if the lock or the
+   * Writes a line with this text and makes it durable. `assertIntact` throws if the lock or the
    * journal is not this store's any more; it is called before a truncation. Rejects if memory
    * fails, before anything is written.
    */
-  async write(text: string, assertOwned: () => void): Promise<Written> {
+  async write(text: string, assertIntact: () => void): Promise<Written> {
     const { bytes, crc } = encodeLine(this.#deps.memory, text, this.#crc);
     this.#mostBytes = this.#lengthBytes + bytes.length;
     try {
       const write = bytes.length > LONG_LINE_BYTES ? 'write' : 'writeNow';
       await writeAll(this.#file, bytes, this.#lengthBytes, write);
     } catch (cause) {
-      return this.#rollBack(cause, assertOwned);
+      return this.#rollBack(cause, assertIntact);
     }
     try {
       await this.#sync();
@@ -115,9 +115,9 @@ export class Journal {
   }
 
   /** Truncates the file to its complete lines, durably. */
-  async #rollBack(cause: unknown, assertOwned: () => void): Promise<Written> {
+  async #rollBack(cause: unknown, assertIntact: () => void): Promise<Written> {
     try {
-      assertOwned();
+      assertIntact();
       await this.#file.truncate(this.#lengthBytes);
       await this.#sync();
       this.#mostBytes = this.#lengthBytes;

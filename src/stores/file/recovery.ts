@@ -157,9 +157,9 @@ async function beginJournal(
  * parent folder, which another container does not see, and no rename can replace it. A hard link
  * shows it: link() to the parent folder then fails with EXDEV.
  */
-async function expectNoMountPoint({ disk, paths }: StoreDeps): Promise<void> {
+async function expectNoMountPoint({ disk, paths, randomBits }: StoreDeps): Promise<void> {
   if (disk.stat(paths.snapshot) === undefined) return;
-  const path = paths.unfinished();
+  const path = paths.unfinished(randomBits());
   try {
     await disk.link(paths.snapshot, path);
   } catch (error) {

@@ -15,7 +15,7 @@
  * bit first, a tab for 1. A file without it is as valid, but not protected. So an operator can
  * replace the data file by any JSON array of pets, in any layout, without spaces after its bracket.
  * Pets as the store writes them are read one a line, most of them by the fast path
- * (table/pet-scanner.ts). From the first one in another layout on, JSON.parse reads the rest.
+ * (table/pet-scanner.ts). From the first one in another layout on, parsePets reads the rest.
  */
 
 import zlib from 'node:zlib';
@@ -35,7 +35,6 @@ import { type PetTable } from '../table/pet-table.ts';
 import type { DiskFile } from './disk.ts';
 import type { SnapshotId } from './journal-line.ts';
 import { DamagedFileError, FileWindow } from './read-file.ts';
-import { randomBits } from './store-deps.ts';
 
 /** The CRC-32 of a snapshot through its closing bracket, and how many bytes it covers. */
 export interface ArraySum {
@@ -45,14 +44,14 @@ export interface ArraySum {
 
 /**
  * Yields the text of a snapshot with all pets, and counts its array, whose sum is 0 at first.
- * `bits` returns the 32 bits of an empty one.
+ * An empty one has the 32 random bits.
  */
 export function* snapshotText(
   pets: PetTable,
   sum: ArraySum,
-  bits: () => number = randomBits,
+  randomBits: number,
 ): Generator<Buffer> {
-  for (const chunk of arrayOf(pets, pets.lastId, bits)) {
+  for (const chunk of arrayOf(pets, pets.lastId, randomBits)) {
     sum.crc = zlib.crc32(chunk, sum.crc);
     sum.arrayBytes += chunk.length;
     yield chunk;
@@ -66,11 +65,11 @@ export function* snapshotText(
  */
 export function crcOfPets(pets: PetTable, lastId: bigint): number {
   let crc = 0;
-  for (const chunk of arrayOf(pets, lastId, randomBits)) crc = zlib.crc32(chunk, crc);
+  for (const chunk of arrayOf(pets, lastId, 0)) crc = zlib.crc32(chunk, crc);
   return crc;
 }
 
-function* arrayOf(pets: PetTable, lastId: bigint, bits: () => number): Generator<Buffer> {
+function* arrayOf(pets: PetTable, lastId: bigint, bits: number): Generator<Buffer> {
   let before = '[\n';
   for (const chunk of pets.chunks(lastId)) {
     yield Buffer.from(before);
@@ -78,7 +77,7 @@ function* arrayOf(pets: PetTable, lastId: bigint, bits: () => number): Generator
     before = PET_SEPARATOR;
   }
   const isEmpty = before !== PET_SEPARATOR;
-  yield Buffer.from(isEmpty ? `[\n${blanksOf(bits())}\n]` : '\n]');
+  yield Buffer.from(isEmpty ? `[\n${blanksOf(bits)}\n]` : '\n]');
 }
 
 /** What is known of a snapshot, in addition to its pets. */
@@ -102,7 +101,7 @@ export async function readSnapshot(
   return new SnapshotReader(path, window, pets).read();
 }
 
-/** How many bytes of a snapshot may have another layout than the store's: JSON.parse reads them. */
+/** How many bytes of a snapshot may have another layout: they become one string. */
 const MAX_OTHER_BYTES: number = 256 << 20;
 const MAX_MISTAKES = 20;
 /** The length of the texts before each pet: the bracket with a line feed, or the separator. */

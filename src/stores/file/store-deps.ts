@@ -1,6 +1,5 @@
 /** What the parts of an open store share: its paths, its tables, and what tests replace. */
 
-import { randomInt } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
 import type { Histogram } from '../../base/histogram.ts';
 import type { Log } from '../../base/log.ts';
@@ -21,8 +20,8 @@ export interface StoreDeps {
   readonly log: Log;
   /** Counts the journal's syncs that succeed. */
   readonly syncSeconds: Histogram;
-  /** For tests: 32 random bits. */
-  readonly randomBits?: (() => number) | undefined;
+  /** Returns 32 random bits. */
+  readonly randomBits: () => number;
 }
 
 export interface StoreLock {
@@ -40,19 +39,16 @@ export interface StorePaths {
   readonly oldKeys: string;
   /** The file for all pets if the store must not write the data file. */
   saved(at: Date): string;
-  /** A file that is being written, under a name that no other process uses. */
-  unfinished(): string;
+  /** A file that is being written, under a name that no other process uses: with random bits. */
+  unfinished(bits: number): string;
 }
 
 /** How the names of unfinished and of saved files continue after that of the data file. */
 export const UNFINISHED: RegExp = /^\.unfinished-[0-9a-f]{8}$/;
 export const SAVED: RegExp = /^\.saved-[0-9]{8}T[0-9]{9}Z$/;
 
-/** Returns 32 random bits. */
-export const randomBits = (): number => randomInt(2 ** 32);
-
 /** Returns the paths for the data file `snapshot`, whose symbolic links were followed. */
-export function storePaths(snapshot: string, bits: () => number = randomBits): StorePaths {
+export function storePaths(snapshot: string): StorePaths {
   return {
     snapshot,
     journal: `${snapshot}.journal`,
@@ -60,6 +56,6 @@ export function storePaths(snapshot: string, bits: () => number = randomBits): S
     oldKeys: `${snapshot}.keys`,
     // 20261121T201500123Z: without colons, which Windows allows in no file name.
     saved: (at) => `${snapshot}.saved-${at.toISOString().replace(/[-:.]/g, '')}`,
-    unfinished: () => `${snapshot}.unfinished-${hex(bits())}`,
+    unfinished: (bits) => `${snapshot}.unfinished-${hex(bits)}`,
   };
 }

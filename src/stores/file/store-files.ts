@@ -93,8 +93,8 @@ export class StoreFiles {
    * Throws ReadOnlyError if lock or journal are not this store's any more, and JournalLostError if
    * the journal is missing or was changed.
    */
-  assertOwned(): void {
-    this.#assertReplaceable();
+  assertJournalIntact(): void {
+    this.#assertPathsAreOurs();
     const loss = this.#journalLoss();
     if (loss !== undefined) throw new JournalLostError(loss);
   }
@@ -107,7 +107,7 @@ export class StoreFiles {
    */
   async recognizeSnapshot(): Promise<PetsFile | undefined> {
     const { disk, paths, lock, memory } = this.#deps;
-    this.#assertReplaceable();
+    this.#assertPathsAreOurs();
     const entry = disk.stat(paths.snapshot);
     const known = this.#snapshot;
     if (known === undefined ? entry === undefined : isUnchanged(entry, known.entry)) return known;
@@ -177,7 +177,7 @@ export class StoreFiles {
     if (found === undefined || this.#journal !== undefined) {
       throw new Error('A new journal may have replaced it');
     }
-    this.#assertReplaceable();
+    this.#assertPathsAreOurs();
     const file = await disk.open(paths.journal, 'edit');
     const journal = new Journal(this.#deps, file, lines);
     try {
@@ -274,7 +274,7 @@ export class StoreFiles {
   }
 
   /** Throws ReadOnlyError unless the lock is held, and no other file is at the journal's path. */
-  #assertReplaceable(): void {
+  #assertPathsAreOurs(): void {
     const { disk, paths, lock } = this.#deps;
     lock.assertHeld();
     const there = disk.stat(paths.journal);
@@ -284,9 +284,9 @@ export class StoreFiles {
   }
 
   /** Throws ReadOnlyError unless the files at the paths may be replaced. */
-  #assertUnchanged(): void {
+  #assertFilesAreOurs(): void {
     const { disk, paths, lock } = this.#deps;
-    this.#assertReplaceable();
+    this.#assertPathsAreOurs();
     const there = disk.stat(paths.snapshot);
     const known = this.#snapshot?.entry;
     const isKnown = known === undefined ? there === undefined : isUnchanged(there, known);
@@ -297,10 +297,16 @@ export class StoreFiles {
     path: string,
     attributes: FileAttributes,
     chunks: Iterable<Buffer>,
-    assertOwned: () => void = () => this.#assertUnchanged(),
+    assertMayReplace: () => void = () => this.#assertFilesAreOurs(),
   ): Promise<DiskFile> {
-    const { disk, paths, log } = this.#deps;
-    const replacement = { disk, path, tmpPath: paths.unfinished(), attributes, assertOwned };
+    const { disk, paths, log, randomBits } = this.#deps;
+    const replacement = {
+      disk,
+      path,
+      tmpPath: paths.unfinished(randomBits()),
+      attributes,
+      assertMayReplace,
+    };
     const file = await replaceFile(replacement, chunks);
     if (file.ownerError !== undefined && !this.#hasLoggedOwner) {
       this.#hasLoggedOwner = true;
@@ -311,13 +317,13 @@ export class StoreFiles {
   }
 
   /** Writes all pets as a snapshot, whose folder has to be synced afterwards. */
-  async #writePets(path: string, assertOwned?: () => void): Promise<PetsFile> {
+  async #writePets(path: string, assertMayReplace?: () => void): Promise<PetsFile> {
     const { disk, paths, pets, randomBits } = this.#deps;
     const sum = { crc: 0, arrayBytes: 0 };
     const { lastId } = pets;
     const attributes = attributesOf(disk, paths.snapshot);
-    const chunks = snapshotText(pets, sum, randomBits);
-    const file = await this.#replace(path, attributes, chunks, assertOwned);
+    const chunks = snapshotText(pets, sum, randomBits());
+    const file = await this.#replace(path, attributes, chunks, assertMayReplace);
     const entry = file.stat();
     await file.close().catch(() => undefined);
     return { ...sum, lastId, entry, isNameDurable: false };

@@ -1,6 +1,7 @@
 /** The snapshot: its layout to the byte, its checksum line, other layouts, and each mistake. */
 
 import assert from 'node:assert/strict';
+import { randomInt } from 'node:crypto';
 import { test } from 'node:test';
 import { crc32 } from 'node:zlib';
 import { systemMemory } from '../../../src/base/memory.ts';
@@ -39,7 +40,7 @@ test('A snapshot of no pets is an empty array with 32 random blanks and a checks
 test('The id of a snapshot is its CRC-32 through the bracket, with a checksum line or without', async () => {
   const table = tableOf([REX, TOM]);
   const sum = { crc: 0, arrayBytes: 0 };
-  assert.equal(`${Buffer.concat([...snapshotText(table, sum)])}`, `${ARRAY}\n${CHECKSUM}\n`);
+  assert.equal(`${Buffer.concat([...snapshotText(table, sum, 0)])}`, `${ARRAY}\n${CHECKSUM}\n`);
   assert.deepEqual(sum, { crc: crc32(ARRAY), arrayBytes: ARRAY.length });
   assert.equal(crcOfPets(table, 2n), crc32(ARRAY));
   assert.equal(crcOfPets(table, 1n), crc32(`[\n${REX}\n]`));
@@ -305,7 +306,9 @@ function write(pets: readonly string[]): string {
 }
 
 function textOf(pets: PetTable): string {
-  return Buffer.concat([...snapshotText(pets, { crc: 0, arrayBytes: 0 })]).toString();
+  return Buffer.concat([
+    ...snapshotText(pets, { crc: 0, arrayBytes: 0 }, randomInt(2 ** 32)),
+  ]).toString();
 }
 
 function petsOf(texts: readonly string[]): readonly TablePet[] {
