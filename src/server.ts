@@ -109,8 +109,9 @@ if (nodeProblem !== undefined) {
   printError(nodeProblem);
   process.exit(1);
 }
-const context = { env, print: (text: string) => write(process.stdout, text), showProgress };
-process.exitCode = await runProgram(process.argv.slice(2), service, context, printError);
+const print = (text: string): void => write(process.stdout, text);
+const context = { env, print, printError, showProgress };
+process.exitCode = await runProgram(process.argv.slice(2), service, context);
 
 async function run(
   { host, port, options, generatedKey, apiKeySource }: Config,

@@ -36,6 +36,8 @@ export interface Context {
   readonly env: Environment;
   /** Writes lines to standard output. */
   print(text: string): void;
+  /** Writes a line to standard error, after the name of the program. */
+  printError(message: string): void;
   /** Shows a text on a terminal until the next output, for work that takes long. */
   showProgress(text: string): void;
 }

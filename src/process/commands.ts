@@ -115,7 +115,6 @@ export async function runProgram(
   args: readonly string[],
   service: Command,
   context: Context,
-  printError: (message: string) => void,
 ): Promise<number> {
   try {
     const [name = '', ...rest] = args;
@@ -129,10 +128,10 @@ export async function runProgram(
       return 0;
     }
     const work = await command.read(line, context);
-    for (const mistake of line.mistakes) printError(mistake);
+    for (const mistake of line.mistakes) context.printError(mistake);
     return line.mistakes.length > 0 ? 2 : ((await work()) ?? 0);
   } catch (error) {
-    printError(messageOf(error));
+    context.printError(messageOf(error));
     return 1;
   }
 }
