@@ -15,9 +15,10 @@ import { readApiKeys, readApiKeysFile, type ApiKeySource } from './app/read-api-
 import { createApp, type App } from './app/app.ts';
 import type { Command } from './base/command-line.ts';
 import { messageOf } from './base/log.ts';
+import { quote } from './base/quote.ts';
 import { VERSION, nodeVersionProblem } from './base/version.ts';
 import { COMMANDS, HELP, runProgram } from './process/commands.ts';
-import { readConfig, readInheritedSocket, SERVICE_FLAGS, type Config } from './process/config.ts';
+import { readConfig, SERVICE_FLAGS, type Config } from './process/config.ts';
 import { connectionsOf, createHttpServer } from './http/http-server.ts';
 import { stopServer } from './http/stop-server.ts';
 import { isSafe } from './model/pet-store.ts';
@@ -30,9 +31,12 @@ const DRAIN_MS = 5_000;
 /** How long a graceful shutdown may take. */
 const STOP_DEADLINE_MS = 10_000;
 /** How long it may take if only memory has the pets. */
+const LAST_DEADLINE_MS = 70_000;
 /** A deadline that comes so late shows that the process was suspended. */
 const SUSPENDED_MS = 1000;
-const LAST_DEADLINE_MS = 70_000;
+
+/** The descriptor of the socket that a supervisor passes on, TCP or Unix. */
+const INHERITED_FD = 3;
 
 /**
  * The backlog of an inherited socket: how many connections may wait while the next process starts.
@@ -139,12 +143,19 @@ async function run(
       if (!isStopping() || (error as Error).name !== 'AbortError') endWithError(error);
     });
   setHangUpHandler(createHangUpHandler(app, apiKeySource, () => onSignal('SIGHUP')));
-  const inheritedSocket = readInheritedSocket(process.env, process.pid);
+  // Socket activation, for example by a systemd socket unit (sd_listen_fds(3)): the supervisor
+  // keeps the socket over restarts. A child below npm, for example, has the variables of another
+  // process.
+  const { LISTEN_FDS: sockets, LISTEN_PID: reader } = env;
+  const isInherited = sockets !== undefined && reader === String(process.pid);
+  if (isInherited && sockets !== '1') {
+    throw new Error(`LISTEN_FDS must be 1, since one socket is served, not ${quote(sockets)}`);
+  }
   // The service listens first: while a large file loads, it responds that it is starting. With an
   // inherited socket, clients wait in its queue until the service has started.
-  if (inheritedSocket !== undefined) await open();
+  if (isInherited) await open();
   if (isStopping()) return;
-  const address = await listen(server, host, port, inheritedSocket);
+  const address = await listen(server, host, port, isInherited);
   const url = address === undefined ? undefined : `${address}${options.prefix ?? ''}`;
   await open();
   if (isStopping()) return;
@@ -189,10 +200,9 @@ async function listen(
   server: Server,
   host: string,
   port: number,
-  inheritedSocket: number | undefined,
+  isInherited: boolean,
 ): Promise<string | undefined> {
-  const isInherited = inheritedSocket !== undefined;
-  if (isInherited) server.listen({ fd: inheritedSocket }, INHERITED_BACKLOG);
+  if (isInherited) server.listen({ fd: INHERITED_FD }, INHERITED_BACKLOG);
   else server.listen({ host, port });
   try {
     await once(server, 'listening');
