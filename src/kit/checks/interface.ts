@@ -39,6 +39,17 @@ import {
 
 // Section 2: resources and their fields.
 
+/** Returns a check for each row: its id, the end of its sentence, and the items of its cases. */
+function table<T>(
+  sentence: string,
+  rows: readonly (readonly [id: string, end: string, items: readonly T[]])[],
+  run: (client: TestClient, item: T) => Promise<unknown>,
+): readonly Check[] {
+  return rows.flatMap(([id, end, items]) =>
+    demand({ [`${id} ${sentence}${end}`]: each(items, run) }),
+  );
+}
+
 /** Adds a pet. Rejects with NotObserved if the service refuses it, as a valid service may. */
 async function addIfAccepted(client: TestClient, fields: Fields): Promise<Fields> {
   const response = await client.post(client.newPet(fields));
@@ -47,97 +58,87 @@ async function addIfAccepted(client: TestClient, fields: Fields): Promise<Fields
 }
 
 /** Names that a service may change by mistake. */
-const NAMES: readonly [id: string, what: string, name: string][] = [
-  ['2/name-spaces', 'spaces at its ends', '  Conformance\tRex \u00a0'],
-  ['2/name-lines', 'line ends of every kind', 'Conformance\r\nRex\rRex\nRex\u2028'],
-  ['2/name-unicode', 'letters in composed and decomposed form', 'Ze\u0301\u00e9 \ufb01 \u212b'],
-  ['2/name-markup', 'markup', '<b>Tom & "Jerry"</b> &amp; &#39;'],
-  ['2/name-escapes', 'quotes, backslashes and percent signs', '\\n\\u0041 "\\" %20 \' $1'],
-  ['2/name-plane', 'characters beyond 16 bits', '🐕 𐍈'],
-  ['2/name-case', 'letters in either case', 'cONFORMANCE ıİß'],
-  ['2/name-number', 'digits that look like a number', '007'],
-  ['2/name-300', '300 characters', `Conformance ${'x'.repeat(288)}`],
-  ['2/name-1000', '1,000 characters', `Conformance ${'é'.repeat(988)}`],
-];
-
-const names = NAMES.flatMap(([id, what, name]) =>
-  demand({
-    [`${id} A name comes back as it was sent: ${what}`]: async (client) => {
-      const pet = await addIfAccepted(client, { name });
-      assert.equal(pet['name'], name, 'the name of the Pet');
-      await assertKept(client, pet);
-    },
-  }),
+const names = table(
+  'A name comes back as it was sent: ',
+  [
+    ['2/name-spaces', 'spaces at its ends', ['  Conformance\tRex \u00a0']],
+    ['2/name-lines', 'line ends of every kind', ['Conformance\r\nRex\rRex\nRex\u2028']],
+    ['2/name-unicode', 'letters in composed and decomposed form', ['Ze\u0301\u00e9 \ufb01 \u212b']],
+    ['2/name-markup', 'markup', ['<b>Tom & "Jerry"</b> &amp; &#39;']],
+    ['2/name-escapes', 'quotes, backslashes and percent signs', ['\\n\\u0041 "\\" %20 \' $1']],
+    ['2/name-plane', 'characters beyond 16 bits', ['🐕 𐍈']],
+    ['2/name-case', 'letters in either case', ['cONFORMANCE ıİß']],
+    ['2/name-number', 'digits that look like a number', ['007']],
+    ['2/name-300', '300 characters', [`Conformance ${'x'.repeat(288)}`]],
+    ['2/name-1000', '1,000 characters', [`Conformance ${'é'.repeat(988)}`]],
+  ],
+  async (own, name) => {
+    const pet = await addIfAccepted(own, { name });
+    assert.equal(pet['name'], name, 'the name of the Pet');
+    await assertKept(own, pet);
+  },
 );
 
 /** An unlikely category: if the service accepts it, it accepts categories that do not exist. */
 const ANY_CATEGORY = 1_914_638_257n;
 
 /** Categories that a service may refuse or change by mistake. */
-const CATEGORIES: readonly [id: string, what: string, values: readonly bigint[]][] = [
-  ['2/category-zero', 'which may be 0', [0n]],
-  ['2/category-negative', 'which may be negative', [-1n, -ANY_CATEGORY]],
-  ['2/category-32-bits', 'beyond 32 bits', [2n ** 31n, 2n ** 32n + 1n, -(2n ** 31n) - 1n]],
-  ['2/category-53-bits', 'to the digit', [2n ** 53n + 1n, -(2n ** 53n) - 1n]],
-  ['2/category-64-bits', 'also the least and the greatest one', [2n ** 63n - 1n, -(2n ** 63n)]],
-];
-
-const categories = CATEGORIES.flatMap(([id, what, values]) =>
-  demand({
-    [`${id} NewPet: categoryId is an int64, ${what}`]: each(values, async (own, categoryId) => {
-      const response = await own.post(own.newPet({ categoryId }));
-      if (isRefused(response.status)) {
-        // A service may require that a category exists, but not that it is small or positive.
-        const other = categoryId < -ANY_CATEGORY ? -ANY_CATEGORY : ANY_CATEGORY;
-        const refusal = own.lastExchange;
-        const { status } = await own.post(own.newPet({ categoryId: other }));
-        own.lastExchange = refusal;
-        assert.ok(isRefused(status), `expected ${categoryId} accepted, as ${other} is`);
-        throw new NotObserved('the service accepts only existing categories');
-      }
-      const pet = fieldsOf(response);
-      assertPet(pet, { categoryId });
-      await assertKept(own, pet);
-    }),
-  }),
+const categories = table(
+  'NewPet: categoryId is an int64, ',
+  [
+    ['2/category-zero', 'which may be 0', [0n]],
+    ['2/category-negative', 'which may be negative', [-1n, -ANY_CATEGORY]],
+    ['2/category-32-bits', 'beyond 32 bits', [2n ** 31n, 2n ** 32n + 1n, -(2n ** 31n) - 1n]],
+    ['2/category-53-bits', 'to the digit', [2n ** 53n + 1n, -(2n ** 53n) - 1n]],
+    ['2/category-64-bits', 'also the least and the greatest one', [2n ** 63n - 1n, -(2n ** 63n)]],
+  ],
+  async (own, categoryId) => {
+    const response = await own.post(own.newPet({ categoryId }));
+    if (isRefused(response.status)) {
+      // A service may require that a category exists, but not that it is small or positive.
+      const other = categoryId < -ANY_CATEGORY ? -ANY_CATEGORY : ANY_CATEGORY;
+      const refusal = own.lastExchange;
+      const { status } = await own.post(own.newPet({ categoryId: other }));
+      own.lastExchange = refusal;
+      assert.ok(isRefused(status), `expected ${categoryId} accepted, as ${other} is`);
+      throw new NotObserved('the service accepts only existing categories');
+    }
+    const pet = fieldsOf(response);
+    assertPet(pet, { categoryId });
+    await assertKept(own, pet);
+  },
 );
 
 const NO_STATUS = ['Available', 'SOLD', '', 'available ', 'adopted', 'toString', 'sold\0'];
 const NO_NAME = [null, true, false, 0, 1.5, [], ['Rex'], {}, { name: 'Rex' }];
 const NO_CATEGORY = [null, true, false, '', '1', 1.5, [], [1], {}];
 const NO_STATUS_TYPE = [true, false, 0, 1, [], ['sold'], {}];
-const BEYOND_INT64 = [2n ** 63n, -(2n ** 63n) - 1n, 2n ** 64n + 1n];
+const BEYOND_INT64 = withEach('categoryId', [2n ** 63n, -(2n ** 63n) - 1n, 2n ** 64n + 1n]);
+const MISSING = ['{}', '{"status":"sold"}', '{"name":"Rex"}', '{"categoryId":1}'];
+const INVALID_PETS = [{ name: 5 }, { categoryId: 'seven' }, { status: 'lost' }];
 
-/** A NewPet for each value of a field. */
+/** A change of a NewPet for each value of a field. */
 function withEach(field: string, values: readonly unknown[]): readonly Fields[] {
   return values.map((value) => ({ [field]: value }));
 }
 
-const INVALID_PETS = [{ name: 5 }, { categoryId: 'seven' }, { status: 'lost' }];
-const MISSING = ['{}', '{"status":"sold"}', '{"name":"Rex"}', '{"categoryId":1}'];
-
 /** What must be refused with 400: bodies, or changes of a NewPet. */
-const INVALID: readonly [title: string, bodies: readonly (string | Fields)[]][] = [
-  ['2/status-others PetStatus allows no other value', withEach('status', NO_STATUS)],
-  ['2/name-required NewPet: name is required', withEach('name', [undefined])],
-  ['2/category-required NewPet: categoryId is required', withEach('categoryId', [undefined])],
-  ['2/name-type NewPet: name is a string', withEach('name', NO_NAME)],
-  ['2/category-type NewPet: categoryId is an integer', withEach('categoryId', NO_CATEGORY)],
-  ['2/status-type NewPet: status is a PetStatus', withEach('status', NO_STATUS_TYPE)],
+const invalid = table<string | Fields>(
+  '',
   [
-    '2/category-beyond NewPet: categoryId is not beyond int64',
-    withEach('categoryId', BEYOND_INT64),
+    ['2/status-others', 'PetStatus allows no other value', withEach('status', NO_STATUS)],
+    ['2/name-required', 'NewPet: name is required', [{ name: undefined }]],
+    ['2/category-required', 'NewPet: categoryId is required', [{ categoryId: undefined }]],
+    ['2/name-type', 'NewPet: name is a string', withEach('name', NO_NAME)],
+    ['2/category-type', 'NewPet: categoryId is an integer', withEach('categoryId', NO_CATEGORY)],
+    ['2/status-type', 'NewPet: status is a PetStatus', withEach('status', NO_STATUS_TYPE)],
+    ['2/category-beyond', 'NewPet: categoryId is not beyond int64', BEYOND_INT64],
+    ['4.2/missing', 'A body missing required fields is 400', MISSING],
+    ['4.2/invalid', 'A body containing invalid values is 400', INVALID_PETS],
   ],
-  ['4.2/missing A body missing required fields is 400', MISSING],
-  ['4.2/invalid A body containing invalid values is 400', INVALID_PETS],
-];
-
-const invalid = INVALID.flatMap(([title, bodies]) =>
-  demand({
-    [title]: each(bodies, async (own, body) => {
-      assertStatus(await own.post(typeof body === 'string' ? body : own.newPet(body)), 400);
-    }),
-  }),
+  async (own, body) => {
+    assertStatus(await own.post(typeof body === 'string' ? body : own.newPet(body)), 400);
+  },
 );
 
 const fields = demand({
@@ -219,21 +220,18 @@ async function addByTurns(client: TestClient, rounds: number): Promise<void> {
 
 const NO_PAGES = 'the list has no Link to a next page';
 
-/** If there are at least `pets` pets, the lists have the lengths that are asked for. */
-const LENGTHS: readonly [title: string, pets: number, limits: readonly number[]][] = [
-  ['4.1/limit limit is the maximum number of animals to return', 8, [7]],
-  ['4.1/limit-minimum limit has the minimum 1', 2, [1]],
-  ['4.1/limit-maximum limit has the maximum 100', 101, [100]],
-  ['8/limit limit is from 1 to 100', 101, [1, 2, 19, 21, 99, 100]],
-];
-
-const lengths = LENGTHS.flatMap(([title, pets, limits]) =>
-  demand({
-    [title]: each(limits, async (own, limit) => {
-      await own.havePets(pets);
-      await assertLength(own, `?limit=${limit}`, limit);
-    }),
-  }),
+const lengths = table(
+  '',
+  [
+    ['4.1/limit', 'limit is the maximum number of animals to return', [7]],
+    ['4.1/limit-minimum', 'limit has the minimum 1', [1]],
+    ['4.1/limit-maximum', 'limit has the maximum 100', [100]],
+    ['8/limit', 'limit is from 1 to 100', [1, 2, 19, 21, 99, 100]],
+  ],
+  async (own, limit) => {
+    await own.havePets(limit + 1);
+    await assertLength(own, `?limit=${limit}`, limit);
+  },
 );
 
 async function assertDefault(client: TestClient, status?: string): Promise<void> {
