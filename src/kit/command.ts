@@ -9,7 +9,7 @@ import { parseInt64 } from '../base/int64.ts';
 import { messageOf } from '../base/log.ts';
 import { mustBe, problemTexts } from '../base/problem.ts';
 import { VERSION } from '../base/version.ts';
-import { INTERFACE_VERSION, LEVELS, type Check, type Level } from './check.ts';
+import { INTERFACE_VERSION, LEVELS, type Check } from './check.ts';
 import { CHECKS, checksOf, isOf } from './checks.ts';
 import { nodeReportOf, reportOf, REPORTERS, type Reporter } from './report.ts';
 import { openRun, type RunOptions } from './run.ts';
@@ -61,16 +61,10 @@ export const conformance: Command = {
   ),
   operands: 1,
   read(line, context) {
-    const read = readerOf(line, context.env);
-    if (line.flags.has('list')) {
-      const checks = readChecks(read, line.mistakes, 'http');
-      const lines = checks.map(({ id, sentence }) => `${id.padEnd(32)} ${sentence}\n`);
-      return async () => context.print(lines.join(''));
-    }
     const settings = readSettings(line, context.env);
     return async () => {
       try {
-        return await runChecks(settings, context);
+        return await (line.flags.has('list') ? list : runChecks)(settings, context);
       } catch (error) {
         context.printError(messageOf(error));
         return 2;
@@ -78,6 +72,11 @@ export const conformance: Command = {
     };
   },
 };
+
+async function list({ checks }: Settings, { print }: Context): Promise<number> {
+  print(checks.map(({ id, sentence }) => `${id.padEnd(32)} ${sentence}\n`).join(''));
+  return 0;
+}
 
 async function runChecks(settings: Settings, context: Context): Promise<number> {
   const { checks, reporter, output } = settings;
@@ -106,48 +105,56 @@ export interface Settings extends RunOptions {
   readonly output: string;
 }
 
-/** Reads all settings, and adds what is wrong with them to the mistakes of the line. */
-export function readSettings(line: CommandLine, env: Environment): Settings {
-  const read = readerOf(line, env);
-  const textOf = (option: string): string => read(option, '', (text) => text) ?? '';
-  return {
-    baseUrl: read('url', 'a URL such as https://host/v1, which ends in /v1', baseUrlOf) ?? '',
-    key: read('key', 'an API key', (text) => (/^[!-~]+$/.test(text) ? text : undefined)) ?? '',
-    checks: readChecks(read, line.mistakes, textOf('only') === '' ? 'interface' : 'http'),
-    headers: read('header', "'Name: value'", headersOf),
-    categoryId: read('category', 'an integer of 64 bits', (text) => parseInt64(text || '1')),
-    expectedFailures: readExpectedFailures(textOf('expected-failures'), line.mistakes),
-    isStrict: line.flags.has('strict') || textOf('strict') !== '',
-    waitMs: read('wait', 'a time such as 10s or 2m', millisecondsOf) ?? 0,
-    reporter:
-      read('reporter', REPORTERS.join(', '), (text) =>
-        ['' as const, ...REPORTERS].find((name) => name === text),
-      ) ?? '',
-    output: textOf('output'),
-  };
-}
-
-/** Returns the value of an option, or undefined after a mistake. An option not given is ''. */
-type Read = <T>(
-  option: string,
-  expected: string,
-  parse: (text: string) => T | undefined,
-) => T | undefined;
-
-/** Returns a function that reads options. A mistake has the name that the user typed. */
-function readerOf({ flags, operands: [url], mistakes }: CommandLine, env: Environment): Read {
-  return (option, expected, parse) => {
-    const variable = variableOf(option);
+/**
+ * Reads all settings, and adds what is wrong with them to the mistakes of the line. A mistake has
+ * the name that the user typed. For a list of the checks no service is needed.
+ */
+export function readSettings(
+  { flags, operands: [url], mistakes }: CommandLine,
+  env: Environment,
+): Settings {
+  /** `parse` returns undefined for a mistake. Its text is empty if the option is not given. */
+  function read<T>(option: string, expected: string, parse: (text: string) => T | undefined): T {
+    const [flag, variable] = [option === 'url' ? 'BASE_URL' : `--${option}`, variableOf(option)];
     const given = option === 'url' ? url : flags.get(option);
     const text = given ?? env[variable] ?? '';
     const value = parse(text.trim());
     if (value === undefined) {
-      const flag = option === 'url' ? 'BASE_URL' : `--${option}`;
       const name = given !== undefined ? flag : text !== '' ? variable : `${flag} or ${variable}`;
       const shown = SECRETS.includes(option) || text === '' ? undefined : text;
       mistakes.push(...problemTexts([mustBe(name, expected, shown)]));
     }
-    return value;
+    // A setting is not used after a mistake.
+    return value as T;
+  }
+  const textOf = (option: string): string => read(option, '', (text) => text);
+  const isList = flags.has('list');
+  const isKnown = (name: string): boolean => CHECKS.some((check) => isOf(check)(name));
+  const only = read('only', 'ids of checks or their first parts: see --list', (text) =>
+    linesOf(text).every(isKnown) ? linesOf(text) : undefined,
+  );
+  const defaultLevel = isList || textOf('only') !== '' ? 'http' : 'interface';
+  const level = read('level', LEVELS.join(', '), (text) =>
+    LEVELS.find((name) => name === (text || defaultLevel)),
+  );
+  const checks = checksOf(level ?? 'http', only);
+  if (checks.length === 0)
+    mistakes.push(`--only ${only.join()} has no check at the level ${level}`);
+  return {
+    checks,
+    baseUrl: isList
+      ? ''
+      : read('url', 'a URL such as https://host/v1, which ends in /v1', baseUrlOf),
+    key: isList ? '' : read('key', 'an API key', (text) => /^[!-~]+$/.exec(text)?.[0]),
+    headers: read('header', "'Name: value'", headersOf),
+    categoryId: read('category', 'an integer of 64 bits', (text) => parseInt64(text || '1')),
+    expectedFailures: readExpectedFailures(textOf('expected-failures'), mistakes),
+    isStrict: flags.has('strict') || textOf('strict') !== '',
+    waitMs: read('wait', 'a time such as 10s or 2m', millisecondsOf),
+    reporter: read('reporter', REPORTERS.join(', '), (text) =>
+      ['' as const, ...REPORTERS].find((name) => name === text),
+    ),
+    output: textOf('output'),
   };
 }
 
@@ -162,21 +169,6 @@ function variableOf(option: string): string {
 /** Returns the lines that are not empty. */
 function linesOf(text: string): readonly string[] {
   return text.split('\n').flatMap((line) => (line.trim() === '' ? [] : [line.trim()]));
-}
-
-/** Returns the checks of --level and --only. */
-function readChecks(read: Read, mistakes: string[], defaultLevel: Level): readonly Check[] {
-  const isKnown = (name: string): boolean => CHECKS.some((check) => isOf(check)(name));
-  const only = read('only', 'ids of checks or their first parts: see --list', (text) =>
-    linesOf(text).every(isKnown) ? linesOf(text) : undefined,
-  );
-  const level = read('level', LEVELS.join(', '), (text) =>
-    LEVELS.find((name) => name === (text || defaultLevel)),
-  );
-  const checks = checksOf(level ?? 'http', only);
-  if (checks.length === 0)
-    mistakes.push(`--only ${only?.join()} has no check at the level ${level}`);
-  return checks;
 }
 
 /** Returns the base URL without a trailing slash. */
