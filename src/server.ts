@@ -121,7 +121,7 @@ async function run(
   { host, port, options, generatedKey, apiKeySource }: Config,
   setHangUpHandler: (handler: () => void) => void,
 ): Promise<void> {
-  const backend = describeBackend(options);
+  const [sentence, details] = describeBackend(options);
   const app = createApp({
     ...options,
     log,
@@ -163,36 +163,27 @@ async function run(
   log('info', 'Started', {
     version: VERSION,
     ...(url === undefined ? { socket: 'unix' } : { url }),
-    ...backend.details,
+    ...details,
     pets,
     pid: process.pid,
   });
-  process.stdout.write(greeting(url, backend.sentence, generatedKey, options.page === true));
+  process.stdout.write(greeting(url, sentence, generatedKey, options.page === true));
 }
 
-interface Backend {
-  /** For the log. */
-  readonly details: Readonly<Record<string, string | boolean>>;
-  /** What follows "Petstore listens on … and". */
-  readonly sentence: string;
-}
-
-function describeBackend({ dataFile, memory, etcd }: AppOptions): Backend {
+/** Returns what follows "Petstore listens on … and", and the details for the log. */
+function describeBackend({ dataFile, memory, etcd }: AppOptions): readonly [string, object] {
   if (etcd !== undefined) {
     const { endpoints, prefix = DEFAULT_PREFIX } = etcd;
-    return {
-      details: { etcd: endpoints.join(','), prefix },
-      sentence: `keeps its pets in etcd at ${endpoints.join(', ')}, under ${prefix}`,
-    };
+    const sentence = `keeps its pets in etcd at ${endpoints.join(', ')}, under ${prefix}`;
+    return [sentence, { etcd: endpoints.join(), prefix }];
   }
   if (dataFile !== undefined) {
-    const sentence = `keeps its pets in ${dataFile}, with a journal next to it`;
-    return { details: { dataFile: String(dataFile) }, sentence };
+    return [`keeps its pets in ${dataFile}, with a journal next to it`, { dataFile }];
   }
   const inMemory = 'keeps its pets in memory only, until it ends';
-  if (typeof memory !== 'object') return { details: { memory: true }, sentence: inMemory };
+  if (typeof memory !== 'object') return [inMemory, { memory }];
   const sentence = `${inMemory}; it began with those of ${memory.dataFile}`;
-  return { details: { dataFile: String(memory.dataFile), memory: true }, sentence };
+  return [sentence, { dataFile: memory.dataFile, memory: true }];
 }
 
 /** Listens. Resolves with the URL, or undefined for a Unix socket, which has no URL. */
