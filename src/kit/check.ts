@@ -7,7 +7,7 @@
  */
 
 import { stringifyExactJson } from '../base/exact-json.ts';
-import { cut } from './shown.ts';
+import { cut } from '../base/quote.ts';
 import type { TestClient } from './test-client.ts';
 
 /** The version of the specification (spec section 9). */

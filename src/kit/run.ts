@@ -8,9 +8,10 @@
 import { AssertionError } from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { inspect } from 'node:util';
+import { cut } from '../base/quote.ts';
 import { VERSION } from '../base/version.ts';
 import { INTERFACE_VERSION, NotObserved, type Check } from './check.ts';
-import { cut, plainText } from './shown.ts';
+import { plainText } from './shown.ts';
 import { NoResponse, TestClient, type Exchange, type Target } from './test-client.ts';
 
 export interface RunOptions extends Target {

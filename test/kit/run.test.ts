@@ -78,7 +78,8 @@ for (const [id, what, rules, text] of EVIDENCE) {
 }
 
 test('A request that gets 429 is sent again after its Retry-After, up to five times', async (t) => {
-  assert.deepEqual(['7', 'Sat, 21 Nov 2026 12:00:00 GMT', null].map(readRetryAfter), [7, 1, 1]);
+  const fields = ['0', '7', 'Sat, 21 Nov 2026 12:00:00 GMT', null];
+  assert.deepEqual(fields.map(readRetryAfter), [0, 7, 1, 1]);
   for (const [refusals, kind] of Object.entries({ 5: 'hold', 6: 'fail' })) {
     let requests = 0;
     const reply: Rules['reply'] = (right) => {
