@@ -176,7 +176,7 @@ test('An API keys file of up to 1 MiB is read, and a longer one refused', async 
   await assert.rejects(readApiKeysFile(`${path}3`), { code: 'EISDIR' });
 });
 
-const POSIX = { skip: platform() === 'win32' && 'Windows has no such files' };
+const POSIX = { timeout: 60_000, skip: platform() === 'win32' && 'Windows has no such files' };
 
 test(
   'A pipe or a device is read to its end, and refused if that does not come',
