@@ -125,15 +125,15 @@ export function readEtcdOptions(
 /** Returns the data file of a service, or undefined if it has none: on etcd, and in memory only. */
 export function readDataFile(env: Environment): string | undefined {
   const { etcd, dataFile, memory } = backendOf(readSettings(env, new Map()).values);
-  return etcd === undefined ? pathOf(dataFile ?? (memory as AppOptions).dataFile) : undefined;
+  return etcd === undefined ? pathOf(dataFile ?? (memory as Values)['dataFile']) : undefined;
 }
+
+type Values = Readonly<Record<string, unknown>>;
 
 /**
  * Reads texts from the flags, and then from the variables. A text that is no value of its setting
  * stays a text. The options of etcd are members of `etcd`.
  */
-type Values = Readonly<Record<string, unknown>>;
-
 function readSettings(env: Environment, flags: ReadonlyMap<string, string>) {
   const values: Record<string, unknown> = {};
   const given = new Map<string, GivenText>();

@@ -42,7 +42,7 @@ test('A service that is stopped while it reads a damaged file names the damage',
   writeFileSync(path, '[{"id":1}]');
   const service = startOn(t, path, { hook: STOP_AT_START });
   assert.equal(await service.exit(), 1);
-  assert.match(service.stderr(), /"Stopping"[^]*pets\.json is damaged/);
+  assert.match(service.stderr(), /"Stopping"[^]*pets\.json is not a list of pets/);
 });
 
 test('While a service waits for its cluster, it heeds SIGHUP and SIGTERM', async (t) => {
