@@ -15,9 +15,10 @@ import { readApiKeys, readApiKeysFile, type ApiKeySource } from './app/read-api-
 import { createApp, type App } from './app/app.ts';
 import type { Command } from './base/command-line.ts';
 import { messageOf } from './base/log.ts';
+import { quote } from './base/quote.ts';
 import { VERSION, nodeVersionProblem } from './base/version.ts';
 import { COMMANDS, HELP, runProgram } from './process/commands.ts';
-import { readConfig, readInheritedSocket, SERVICE_FLAGS, type Config } from './process/config.ts';
+import { readConfig, SERVICE_FLAGS, type Config } from './process/config.ts';
 import { connectionsOf, createHttpServer } from './http/http-server.ts';
 import { stopServer } from './http/stop-server.ts';
 import { isSafe } from './model/pet-store.ts';
@@ -30,9 +31,12 @@ const DRAIN_MS = 5_000;
 /** How long a graceful shutdown may take. */
 const STOP_DEADLINE_MS = 10_000;
 /** How long it may take if only memory has the pets. */
+const LAST_DEADLINE_MS = 70_000;
 /** A deadline that comes so late shows that the process was suspended. */
 const SUSPENDED_MS = 1000;
-const LAST_DEADLINE_MS = 70_000;
+
+/** The descriptor of the socket that a supervisor passes on, TCP or Unix. */
+const INHERITED_FD = 3;
 
 /**
  * The backlog of an inherited socket: how many connections may wait while the next process starts.
@@ -109,14 +113,15 @@ if (nodeProblem !== undefined) {
   printError(nodeProblem);
   process.exit(1);
 }
-const context = { env, print: (text: string) => write(process.stdout, text), showProgress };
-process.exitCode = await runProgram(process.argv.slice(2), service, context, printError);
+const print = (text: string): void => write(process.stdout, text);
+const context = { env, print, printError, showProgress };
+process.exitCode = await runProgram(process.argv.slice(2), service, context);
 
 async function run(
   { host, port, options, generatedKey, apiKeySource }: Config,
   setHangUpHandler: (handler: () => void) => void,
 ): Promise<void> {
-  const backend = describeBackend(options);
+  const [sentence, details] = describeBackend(options);
   const app = createApp({
     ...options,
     log,
@@ -138,12 +143,19 @@ async function run(
       if (!isStopping() || (error as Error).name !== 'AbortError') endWithError(error);
     });
   setHangUpHandler(createHangUpHandler(app, apiKeySource, () => onSignal('SIGHUP')));
-  const inheritedSocket = readInheritedSocket(process.env, process.pid);
+  // Socket activation, for example by a systemd socket unit (sd_listen_fds(3)): the supervisor
+  // keeps the socket over restarts. A child below npm, for example, has the variables of another
+  // process.
+  const { LISTEN_FDS: sockets, LISTEN_PID: reader } = env;
+  const isInherited = sockets !== undefined && reader === String(process.pid);
+  if (isInherited && sockets !== '1') {
+    throw new Error(`LISTEN_FDS must be 1, since one socket is served, not ${quote(sockets)}`);
+  }
   // The service listens first: while a large file loads, it responds that it is starting. With an
   // inherited socket, clients wait in its queue until the service has started.
-  if (inheritedSocket !== undefined) await open();
+  if (isInherited) await open();
   if (isStopping()) return;
-  const address = await listen(server, host, port, inheritedSocket);
+  const address = await listen(server, host, port, isInherited);
   const url = address === undefined ? undefined : `${address}${options.prefix ?? ''}`;
   await open();
   if (isStopping()) return;
@@ -151,36 +163,27 @@ async function run(
   log('info', 'Started', {
     version: VERSION,
     ...(url === undefined ? { socket: 'unix' } : { url }),
-    ...backend.details,
+    ...details,
     pets,
     pid: process.pid,
   });
-  process.stdout.write(greeting(url, backend.sentence, generatedKey, options.page === true));
+  process.stdout.write(greeting(url, sentence, generatedKey, options.page === true));
 }
 
-interface Backend {
-  /** For the log. */
-  readonly details: Readonly<Record<string, string | boolean>>;
-  /** What follows "Petstore listens on … and". */
-  readonly sentence: string;
-}
-
-function describeBackend({ dataFile, memory, etcd }: AppOptions): Backend {
+/** Returns what follows "Petstore listens on … and", and the details for the log. */
+function describeBackend({ dataFile, memory, etcd }: AppOptions): readonly [string, object] {
   if (etcd !== undefined) {
     const { endpoints, prefix = DEFAULT_PREFIX } = etcd;
-    return {
-      details: { etcd: endpoints.join(','), prefix },
-      sentence: `keeps its pets in etcd at ${endpoints.join(', ')}, under ${prefix}`,
-    };
+    const sentence = `keeps its pets in etcd at ${endpoints.join(', ')}, under ${prefix}`;
+    return [sentence, { etcd: endpoints.join(), prefix }];
   }
   if (dataFile !== undefined) {
-    const sentence = `keeps its pets in ${dataFile}, with a journal next to it`;
-    return { details: { dataFile: String(dataFile) }, sentence };
+    return [`keeps its pets in ${dataFile}, with a journal next to it`, { dataFile }];
   }
   const inMemory = 'keeps its pets in memory only, until it ends';
-  if (typeof memory !== 'object') return { details: { memory: true }, sentence: inMemory };
+  if (typeof memory !== 'object') return [inMemory, { memory }];
   const sentence = `${inMemory}; it began with those of ${memory.dataFile}`;
-  return { details: { dataFile: String(memory.dataFile), memory: true }, sentence };
+  return [sentence, { dataFile: memory.dataFile, memory: true }];
 }
 
 /** Listens. Resolves with the URL, or undefined for a Unix socket, which has no URL. */
@@ -188,10 +191,9 @@ async function listen(
   server: Server,
   host: string,
   port: number,
-  inheritedSocket: number | undefined,
+  isInherited: boolean,
 ): Promise<string | undefined> {
-  const isInherited = inheritedSocket !== undefined;
-  if (isInherited) server.listen({ fd: inheritedSocket }, INHERITED_BACKLOG);
+  if (isInherited) server.listen({ fd: INHERITED_FD }, INHERITED_BACKLOG);
   else server.listen({ host, port });
   try {
     await once(server, 'listening');

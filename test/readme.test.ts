@@ -16,7 +16,7 @@ import { basename, dirname, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { OPTION_NAMES } from '../src/app/app-options.ts';
 import { VERSION } from '../src/base/version.ts';
-import { flagOf, PROCESS_SETTINGS } from '../src/process/config.ts';
+import { PROCESS_SETTINGS } from '../src/process/config.ts';
 import { STATUS_OF_CODE } from '../src/http/api-error.ts';
 import { checksOf } from '../src/kit/checks.ts';
 import type { PetStore } from '../src/model/pet-store.ts';
@@ -166,9 +166,8 @@ test('The tables of the configuration have every variable with its flag, and eve
   const listed = rowsOf('README.md', 'Environment').flatMap(([variables = '', flag = '']) =>
     Array.from(variables.matchAll(/`([A-Z_]+)`/g), ([, name]) => [name, flag]),
   );
-  const expected = PROCESS_SETTINGS.map((setting) => {
-    const flag = flagOf(setting);
-    return [setting[0], flag === undefined ? '' : `\`--${flag}\``];
+  const expected = PROCESS_SETTINGS.map(({ variable, flag }) => {
+    return [variable, flag === '' ? '' : `\`--${flag}\``];
   });
   // The last row has flags alone.
   assert.deepEqual(listed.sort(), expected.sort());

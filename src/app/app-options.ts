@@ -6,13 +6,20 @@
 import { fileURLToPath } from 'node:url';
 import { apiKeyProblems, type ApiKeyOption } from './api-keys.ts';
 import type { Log } from '../base/log.ts';
-import { isObject, mustBe, unknownMembers, type Problem } from '../base/problem.ts';
+import {
+  condition,
+  isObject,
+  memberProblems,
+  mustBe,
+  text,
+  type Check,
+  type Problem,
+} from '../base/problem.ts';
 import { MAX_BODY_LIMIT_BYTES } from '../http/request-body.ts';
 import type { PetStore } from '../model/pet-store.ts';
 import { isOrigin } from '../ops/cors.ts';
 import type { Runtime } from '../ops/runtime.ts';
 import {
-  ETCD_OPTION_NAMES,
   etcdProblems,
   MAX_ETCD_BODY_BYTES,
   type EtcdOptions,
@@ -55,44 +62,28 @@ export interface AppOptions {
   readonly runtime?: Runtime | undefined;
 }
 
-/** Returns what is wrong with the value of an option, which is not undefined. */
-type Check = (value: unknown, option: string) => readonly Problem[];
-
 const aFunction = condition('a function', (value) => typeof value === 'function');
 const trueOrFalse = condition('true or false', (value) => typeof value === 'boolean');
 
+const aFile = condition(
+  'the path of a file, without a slash at its end, or its file: URL',
+  (value) => pathOf(value) !== undefined,
+);
+
 const CHECKS: Readonly<Record<keyof AppOptions, Check>> = {
-  dataFile: condition(
-    'the path of a file, without a slash at its end, or its file: URL',
-    (value) => pathOf(value) !== undefined,
-  ),
+  dataFile: aFile,
   memory(value, option) {
     if (value === true) return [];
-    if (!isObject(value) || value['dataFile'] === undefined) {
-      return [mustBe(option, 'true or an object with dataFile', value)];
-    }
-    return [
-      ...unknownMembers(value, ['dataFile'], `${option}.`),
-      ...CHECKS.dataFile(value['dataFile'], `${option}.dataFile`),
-    ];
+    if (!isObject(value)) return [mustBe(option, 'true or an object with dataFile', value)];
+    return memberProblems(value, { dataFile: aFile }, ['dataFile'], `${option}.`);
   },
-  etcd: (value, option) => [
-    ...(isObject(value) ? unknownMembers(value, ETCD_OPTION_NAMES, `${option}.`) : []),
-    ...etcdProblems(value, `${option}.`),
-  ],
-  store(value, option) {
+  etcd: (value, option) => etcdProblems(value, `${option}.`),
+  store: condition('a PetStore with list, get, create, count, problem and close', (value) => {
     const methods = ['list', 'get', 'create', 'count', 'problem', 'close'];
-    const isMethod = (name: string): boolean =>
-      isObject(value) && typeof value[name] === 'function';
-    const missing = methods.filter((name) => !isMethod(name)).join(', ');
-    const sentence = `must be a PetStore, but it has no ${missing}`;
-    return missing === '' ? [] : [{ option, sentence }];
-  },
+    return isObject(value) && methods.every((name) => typeof value[name] === 'function');
+  }),
   apiKeys: apiKeyProblems,
-  prefix: condition(
-    'segments such as /shop',
-    (value) => typeof value === 'string' && PREFIX.test(value),
-  ),
+  prefix: text('segments such as /shop', /^(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._~-]+)*$/),
   bodyLimitBytes: integer(1, MAX_BODY_LIMIT_BYTES),
   log: aFunction,
   accessLog: trueOrFalse,
@@ -100,8 +91,8 @@ const CHECKS: Readonly<Record<keyof AppOptions, Check>> = {
     if (!Array.isArray(value)) return [mustBe(option, 'an array of origins', value)];
     // Array.from, since flatMap would pass over holes.
     return Array.from(value as readonly unknown[]).flatMap((origin, index) => {
-      if (typeof origin === 'string' && isOrigin(origin)) return [];
-      return [mustBe(`${option}[${index}]`, originMeantBy(origin), origin)];
+      const isValid = typeof origin === 'string' && isOrigin(origin);
+      return isValid ? [] : [mustBe(`${option}[${index}]`, originMeantBy(origin), origin)];
     });
   },
   page: trueOrFalse,
@@ -112,7 +103,7 @@ const CHECKS: Readonly<Record<keyof AppOptions, Check>> = {
   }),
 };
 
-const PREFIX = /^(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._~-]+)*$/;
+const bodyLimitOnEtcd = integer(1, MAX_ETCD_BODY_BYTES, ' on etcd');
 
 export const OPTION_NAMES = Object.keys(CHECKS) as readonly (keyof AppOptions)[];
 
@@ -120,18 +111,10 @@ export const OPTION_NAMES = Object.keys(CHECKS) as readonly (keyof AppOptions)[]
 export function optionProblems(options: unknown): readonly Problem[] {
   // It may be an API key, so it is not shown.
   if (!isObject(options)) return [{ option: 'options', sentence: 'must be an object' }];
-  const given = OPTION_NAMES.filter((name) => options[name] !== undefined);
-  const problems = [
-    ...unknownMembers(options, OPTION_NAMES),
-    ...given.flatMap((name) => CHECKS[name](options[name], name)),
-  ];
-  const { apiKeys, bodyLimitBytes: limit, etcd } = options;
-  if (apiKeys === undefined) problems.push({ option: 'apiKeys', sentence: 'is required' });
-  const isRight = limit === undefined || CHECKS.bodyLimitBytes(limit, '').length === 0;
-  if (etcd !== undefined && isRight && Number(limit) > MAX_ETCD_BODY_BYTES) {
-    problems.push(mustBe('bodyLimitBytes', `at most ${MAX_ETCD_BODY_BYTES} on etcd`, limit));
-  }
-  const [backend, ...others] = BACKENDS.filter((name) => given.includes(name));
+  const { etcd } = options;
+  const checks = etcd === undefined ? CHECKS : { ...CHECKS, bodyLimitBytes: bodyLimitOnEtcd };
+  const problems = [...memberProblems(options, checks, ['apiKeys'])];
+  const [backend, ...others] = BACKENDS.filter((name) => options[name] !== undefined);
   if (backend === undefined) {
     const sentence = 'is required, or memory, etcd or store';
     problems.push({ option: 'dataFile', sentence });
@@ -147,14 +130,10 @@ export function optionProblems(options: unknown): readonly Problem[] {
 /** The options of which exactly one is given. */
 const BACKENDS = ['store', 'etcd', 'memory', 'dataFile'] as const;
 
-function condition(expected: string, isValid: (value: unknown) => boolean): Check {
-  return (value, option) => (isValid(value) ? [] : [mustBe(option, expected, value)]);
-}
-
-export function integer(min: number, max: number): Check {
-  const isValid = (value: unknown): boolean =>
-    Number.isInteger(value) && Number(value) >= min && Number(value) <= max;
-  return condition(`an integer from ${min} to ${max}`, isValid);
+export function integer(min: number, max: number, where = ''): Check {
+  return condition(`an integer from ${min} to ${max}${where}`, (value) => {
+    return Number.isInteger(value) && Number(value) >= min && Number(value) <= max;
+  });
 }
 
 /** Returns the origin of a longer URL, such as `https://shop.example/`, or an example. */

@@ -36,6 +36,8 @@ export interface Context {
   readonly env: Environment;
   /** Writes lines to standard output. */
   print(text: string): void;
+  /** Writes a line to standard error, after the name of the program. */
+  printError(message: string): void;
   /** Shows a text on a terminal until the next output, for work that takes long. */
   showProgress(text: string): void;
 }
@@ -57,22 +59,21 @@ export interface Command extends Syntax {
 export type Work = () => Promise<number | void>;
 
 export function readCommandLine(args: readonly string[], syntax: Syntax): CommandLine {
-  const kinds: Readonly<Record<string, FlagKind>> = { ...syntax.flags, help: 'plain' };
-  const kindOf = (name: string): FlagKind | undefined =>
-    Object.hasOwn(kinds, name) ? kinds[name] : undefined;
+  const kinds = new Map<string, FlagKind>(Object.entries({ ...syntax.flags, help: 'plain' }));
   const options = Object.fromEntries(
-    Object.entries(kinds).map(([name, kind]) => {
+    Array.from(kinds, ([name, kind]) => {
       const type = kind === 'plain' ? ('boolean' as const) : ('string' as const);
       return [name, name === 'help' ? { type, short: 'h' } : { type }];
     }),
   );
   const withValues = args.map((arg, index) => {
-    const isSwitch = arg.startsWith('--') && kindOf(arg.slice(2)) === 'switch';
+    const isSwitch = arg.startsWith('--') && kinds.get(arg.slice(2)) === 'switch';
     return isSwitch && !LIKE_ON_OR_OFF.test(args[index + 1] ?? '') ? `${arg}=on` : arg;
   });
   // Not strict, since strict parsing stops at the first mistake.
   const { tokens } = parseArgs({ args: withValues, options, strict: false, tokens: true });
-  const line = { flags: new Map<string, string>(), operands: [] as string[] };
+  const flags = new Map<string, string>();
+  const operands: string[] = [];
   const mistakes: string[] = [];
   let lastUnknown = -2;
   for (const token of tokens) {
@@ -80,20 +81,20 @@ export function readCommandLine(args: readonly string[], syntax: Syntax): Comman
     const isValue = token.index === lastUnknown + 1;
     if (token.kind === 'positional' && !isValue) {
       const hint = hintFor(token.value, syntax.words ?? [], '');
-      if (line.operands.length < (syntax.operands ?? 0)) line.operands.push(token.value);
+      if (operands.length < (syntax.operands ?? 0)) operands.push(token.value);
       else if (token.index > 0 || syntax.words === undefined)
         mistakes.push(`Unexpected argument ${token.index + 1}: see --help`);
       else mistakes.push(`Argument 1 is neither an option nor a command: ${hint}`);
     }
     if (token.kind !== 'option' || token.index === lastUnknown) continue;
     const { name, rawName, value } = token;
-    const kind = kindOf(name);
-    const earlier = line.flags.get(name);
+    const kind = kinds.get(name);
+    const earlier = flags.get(name);
     if (kind === undefined) {
       // -kSECRET is a list of letters to parseArgs, each with the same position.
       const isShown = rawName.startsWith('--') && !isValue;
       const what = isShown ? rawName : `in argument ${token.index + 1}`;
-      const hint = hintFor(name, isShown ? Object.keys(kinds) : [], '--');
+      const hint = hintFor(name, isShown ? [...kinds.keys()] : [], '--');
       lastUnknown = token.index;
       mistakes.push(`Unknown option ${what}: ${hint}`);
     } else if (kind === 'plain' && value !== undefined) {
@@ -103,10 +104,10 @@ export function readCommandLine(args: readonly string[], syntax: Syntax): Comman
     } else if (earlier !== undefined && kind !== 'texts') {
       mistakes.push(`${rawName} is given twice`);
     } else {
-      line.flags.set(name, earlier === undefined ? (value ?? '') : `${earlier}\n${value}`);
+      flags.set(name, earlier === undefined ? (value ?? '') : `${earlier}\n${value}`);
     }
   }
-  return { ...line, mistakes };
+  return { flags, operands, mistakes };
 }
 
 /** What may follow a switch as its value, rather than be another argument. */

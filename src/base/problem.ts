@@ -26,17 +26,35 @@ export function mustBe(option: string, expected: string, value: unknown): Proble
   return { option, sentence: `must be ${expected}${not}` };
 }
 
-/** Returns a problem for each member of an object that has none of these names. */
-export function unknownMembers(
-  value: object,
-  names: readonly string[],
+/** Returns what is wrong with the value of an option. */
+export type Check = (value: unknown, option: string) => readonly Problem[];
+
+export function condition(expected: string, isValid: (value: unknown) => boolean): Check {
+  return (value, option) => (isValid(value) ? [] : [mustBe(option, expected, value)]);
+}
+
+/** Returns the check of a string that matches. */
+export function text(expected: string, pattern: RegExp): Check {
+  return condition(expected, (value) => typeof value === 'string' && pattern.test(value));
+}
+
+/** Checks each member that is given or required, and refuses those that have no check. */
+export function memberProblems(
+  value: Readonly<Record<string, unknown>>,
+  checks: Readonly<Record<string, Check>>,
+  required: readonly string[],
   path = '',
 ): readonly Problem[] {
+  const names = Object.keys(checks);
   const unknown = Object.keys(value).filter((name) => !names.includes(name));
-  return unknown.map((name) => {
-    const sentence = `is not an option, did you mean ${nearest(name, names)}?`;
-    return { option: `${path}${name}`, sentence };
-  });
+  const given = names.filter((name) => value[name] !== undefined || required.includes(name));
+  return [
+    ...unknown.map((name) => ({
+      option: `${path}${name}`,
+      sentence: `is not an option, did you mean ${nearest(name, names)}?`,
+    })),
+    ...given.flatMap((name) => checks[name]!(value[name], `${path}${name}`)),
+  ];
 }
 
 /** Returns each problem as a sentence, at most twenty of them, and how many more there are. */

@@ -12,11 +12,9 @@ export function quoteValue(value: unknown): string {
   return typeof value === 'object' && value !== null ? 'an object' : cut(String(value));
 }
 
-/** Truncates a text after 60 UTF-16 code units, without splitting a surrogate pair. */
-export function cut(text: string): string {
-  if (text.length <= MAX_LENGTH) return text;
-  const isPairAtCut = text.codePointAt(MAX_LENGTH - 1)! > 0xffff;
-  return `${text.slice(0, isPairAtCut ? MAX_LENGTH - 1 : MAX_LENGTH)}…`;
+/** Truncates a text after 60 UTF-16 code units, or more, without splitting a surrogate pair. */
+export function cut(text: string, longest: number = 60): string {
+  if (text.length <= longest) return text;
+  const isPairAtCut = text.codePointAt(longest - 1)! > 0xffff;
+  return `${text.slice(0, isPairAtCut ? longest - 1 : longest)}…`;
 }
-
-const MAX_LENGTH = 60;

@@ -12,7 +12,7 @@
 import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
 import { INT64_MAX, INT64_MIN } from '../base/int64.ts';
-import { quote } from '../base/quote.ts';
+import { quoteValue as shown } from '../base/quote.ts';
 import { PET_STATUSES, type NewPet, type PetStatus, type StoredPet } from '../model/pet.ts';
 import {
   KeyReusedError,
@@ -50,26 +50,16 @@ export function testPetStoreContract(
 type OpenForTest = (t: TestContext) => Promise<PetStore>;
 
 function testCreate(open: OpenForTest): void {
-  test('a created pet has the fields of its NewPet, the next id, and its text', async (t) => {
-    const store = await open(t);
-    const pet = await store.create({ name: 'Rex', categoryId: 7n, status: 'sold' });
-    assertPet(pet, { id: 1n, name: 'Rex', categoryId: 7n, status: 'sold' });
-    assert.equal(pet.text, '{"id":1,"name":"Rex","categoryId":7,"status":"sold"}');
-    const other = await store.create({ name: 'Mia', categoryId: -3n });
-    assertPet(other, { id: 2n, name: 'Mia', categoryId: -3n });
-    assert.equal(other.text, '{"id":2,"name":"Mia","categoryId":-3}');
-    assert.equal(store.problem(), undefined);
-  });
-
   test('create, get and list return the same pet', async (t) => {
     const store = await open(t);
     const texts: string[] = [];
     for (const given of SAMPLES) {
-      const { id, text } = await store.create(given);
-      await assertHas(store, { ...given, id });
-      texts.push(text);
+      const pet = await store.create(given);
+      assertPet(pet, { ...given, id: BigInt(texts.push(pet.text)) });
+      await assertHas(store, { ...given, id: pet.id });
     }
     await assertLists(store, texts, [1, 100]);
+    assert.equal(store.problem(), undefined);
   });
 
   test('an invalid NewPet is not added', async (t) => {
@@ -164,11 +154,6 @@ function testKeys(open: OpenForTest): void {
     await assert.rejects(store.createOnce(wrong, KEY), InvalidPetError);
     assert.equal((await store.createOnce(rex, KEY)).isReplayed, false);
   });
-
-  keyed('a closed store refuses createOnce', async (store) => {
-    await store.close();
-    await assert.rejects(store.createOnce(rex, KEY), StoreUnavailableError);
-  });
 }
 
 type KeyedStore = PetStore & Required<Pick<PetStore, 'createOnce'>>;
@@ -196,6 +181,7 @@ function testClose(open: OpenForTest): void {
     await assert.rejects(store.create(rex), StoreUnavailableError);
     await closing;
     await assert.rejects(store.create(rex), StoreUnavailableError);
+    if (hasKeys(store)) await assert.rejects(store.createOnce(rex, KEY), StoreUnavailableError);
     assert.equal(typeof store.problem(), 'string');
     assert.equal(store.count().total, 1);
   });
@@ -395,19 +381,12 @@ function changingPet(): NewPet {
 function assertPet(pet: StoredPet | undefined, expected: Omit<StoredPet, 'text'>): void {
   assert.ok(pet !== undefined);
   assert.equal(pet.id, expected.id);
-  assertName(pet.name, expected.name);
-  for (const field of FIELDS) assert.equal(pet[field], expected[field], field);
+  // Names can be long, so they are not shown whole.
+  for (const field of FIELDS) {
+    const [actual, right] = [pet[field], expected[field]];
+    assert.ok(actual === right, `${field} must be ${shown(right)}, not ${shown(actual)}`);
+  }
   assert.equal(pet.text, formatPet(expected.id, formatMembers(expected)));
-}
-
-/** Shows the names from their first difference on, since they can be long. */
-function assertName(actual: string, expected: string): void {
-  assert.equal(typeof actual, 'string', 'The name is not a string');
-  if (actual === expected) return;
-  let at = 0;
-  while (actual[at] === expected[at]) at += 1;
-  const shown = [expected, actual].map((name) => quote(name.slice(at)));
-  assert.fail(`The name must be ${shown[0]} from character ${at} on, not ${shown[1]}`);
 }
 
 function textOf(pet: { readonly text: string }): string {

@@ -1,21 +1,17 @@
 /**
- * The command `petstore conformance`: runs the checks and prints the report. For a reporter of Node
- * it runs the suite in another process, since a reporter is an option of Node.
- *
- * Each option is also a variable of the environment, so that `node --test` can run the suite as an
- * ordinary test file.
+ * The command `petstore conformance`: runs the checks, and prints the report or what one of Node's
+ * reporters makes of it. Each option is also a variable of the environment.
  */
 
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
-import type { Command, Context, Environment, FlagKind } from '../base/command-line.ts';
+import type { Command, CommandLine, Context, Environment, FlagKind } from '../base/command-line.ts';
 import { parseInt64 } from '../base/int64.ts';
+import { messageOf } from '../base/log.ts';
+import { mustBe, problemTexts } from '../base/problem.ts';
 import { VERSION } from '../base/version.ts';
-import { INTERFACE_VERSION, LEVELS, type Check, type Level } from './check.ts';
+import { INTERFACE_VERSION, LEVELS, type Check } from './check.ts';
 import { CHECKS, checksOf, isOf } from './checks.ts';
-import { reportOf } from './report.ts';
+import { nodeReportOf, reportOf, REPORTERS, type Reporter } from './report.ts';
 import { openRun, type RunOptions } from './run.ts';
 import type { HeaderFields } from './test-client.ts';
 
@@ -30,7 +26,7 @@ const OPTIONS: readonly (readonly [name: string, argument: string, help: string]
   ['category', 'ID', 'a category id that the service accepts (1)'],
   ['expected-failures', 'FILE', 'ids of checks that are known to fail, one per line, # comments'],
   ['strict', '', 'require the decisions of this project, too'],
-  ['reporter', 'NAME', "one of Node's (spec, tap, junit, dot) instead of the report"],
+  ['reporter', 'NAME', `one of Node's (${REPORTERS.join(', ')}) instead of the report`],
   ['output', 'FILE', "write that reporter's output to FILE, and print the report, too"],
   ['version', '', 'print the versions of the kit and of the specification'],
   ['help', '', 'print this help'],
@@ -54,8 +50,6 @@ key that is not accepted, no service at the address), or if the service stopped 
 the result is incomplete.
 `;
 
-type Print = Context['print'];
-
 export const conformance: Command = {
   usage: HELP,
   version: `kit ${VERSION}, interface ${INTERFACE_VERSION}\n`,
@@ -66,169 +60,133 @@ export const conformance: Command = {
     }),
   ),
   operands: 1,
-  read({ flags, operands: [url], mistakes }, { env, print }) {
-    const given = withVariables(url === undefined ? flags : new Map([...flags, ['url', url]]), env);
-    if (flags.has('list')) {
-      const checks = readChecks(given, 'http', mistakes);
-      const lines = checks.map(({ id, sentence }) => `${id.padEnd(32)} ${sentence}\n`);
-      return async () => print(lines.join(''));
-    }
-    const settings = readSettings(given, mistakes);
+  read(line, context) {
+    const settings = readSettings(line, context.env);
     return async () => {
       try {
-        if (settings.reporter === '') return await runChecks(settings, print);
-        return await runSuite(settings, given, env);
+        return await (line.flags.has('list') ? list : runChecks)(settings, context);
       } catch (error) {
-        process.stderr.write(`petstore: ${(error as Error).message}\n`);
+        context.printError(messageOf(error));
         return 2;
       }
     };
   },
 };
 
-const PROGRESS_MS = 2000;
+async function list({ checks }: Settings, { print }: Context): Promise<number> {
+  print(checks.map(({ id, sentence }) => `${id.padEnd(32)} ${sentence}\n`).join(''));
+  return 0;
+}
 
-async function runChecks({ checks, output, ...options }: Settings, print: Print): Promise<number> {
+async function runChecks(settings: Settings, context: Context): Promise<number> {
+  const { checks, reporter, output } = settings;
   // Before the run, since a file that cannot be written to is a mistake in the command.
   if (output !== '') writeFileSync(output, '');
-  const run = await openRun(options);
-  print(`${run.title}\n`);
-  let printedAt = Date.now();
+  const run = await openRun(settings);
   for (const check of checks) {
     await run.outcomeOf(check);
-    if (Date.now() - printedAt < PROGRESS_MS) continue;
-    printedAt = Date.now();
-    print(`  Checks done: ${run.outcomes.length}, last: ${check.id}\n`);
+    context.showProgress(`${run.outcomes.length} of ${checks.length} checks, last ${check.id} `);
   }
-  const report = reportOf(run.outcomes);
-  print(report);
-  if (output !== '') writeFileSync(output, `${run.title}\n${report}`);
+  const report = `${run.title}\n${reportOf(run.outcomes)}`;
+  const text = reporter === '' ? report : await nodeReportOf(run, reporter);
+  if (output !== '') writeFileSync(output, text);
+  context.print(output === '' ? text : report);
   if (run.isGone) throw new Error('the service no longer responds');
   return run.outcomes.some(({ kind }) => kind === 'fail') ? 1 : 0;
 }
-
-/** Runs the suite in another process. It prints the report, too, if the reporter has a file. */
-async function runSuite(
-  { reporter, output }: Settings,
-  given: Given,
-  env: Environment,
-): Promise<number> {
-  // `.js` if this file is compiled, else `.ts`.
-  const suite = fileURLToPath(import.meta.url.replace(/command(\.[jt]s)$/, 'suite$1'));
-  const destination = output || 'stdout';
-  const args = [`--test-reporter=${reporter}`, `--test-reporter-destination=${destination}`, suite];
-  const options = Array.from(given, ([name, text]) => [
-    variableOf(name),
-    name === 'strict' ? 'true' : text,
-  ]);
-  const suiteEnv = { ...env, ...Object.fromEntries(options) };
-  const child = spawn(process.execPath, args, { env: suiteEnv, stdio: 'inherit' });
-  const [code] = (await once(child, 'close')) as [number | null];
-  // Node has codes of its own, for example 7 for an unknown reporter.
-  return code === 0 || code === 1 ? code : 2;
-}
-
-/** The values of options, and the base URL as `url`. Repeated ones are lines. */
-type Given = ReadonlyMap<string, string>;
 
 export interface Settings extends RunOptions {
   readonly checks: readonly Check[];
   /** How long to wait for a service that is starting. */
   readonly waitMs: number;
-  /** A reporter of Node, or an empty text. */
-  readonly reporter: string;
+  /** Empty for the report of the kit. */
+  readonly reporter: Reporter | '';
   /** A file for the output of the reporter, or for the report; or an empty text. */
   readonly output: string;
 }
 
-/** Reads the settings of the suite. Throws an Error with all that is wrong. */
-export function readSuiteSettings(env: Environment): Settings {
-  const mistakes: string[] = [];
-  const settings = readSettings(withVariables(new Map(), env), mistakes);
-  if (mistakes.length > 0) throw new Error(mistakes.join('\n'));
-  return settings;
+/**
+ * Reads all settings, and adds what is wrong with them to the mistakes of the line. A mistake has
+ * the name that the user typed. For a list of the checks no service is needed.
+ */
+export function readSettings(
+  { flags, operands: [url], mistakes }: CommandLine,
+  env: Environment,
+): Settings {
+  /** `parse` returns undefined for a mistake. Its text is empty if the option is not given. */
+  function read<T>(option: string, expected: string, parse: (text: string) => T | undefined): T {
+    const [flag, variable] = [option === 'url' ? 'BASE_URL' : `--${option}`, variableOf(option)];
+    const given = option === 'url' ? url : flags.get(option);
+    const text = given ?? env[variable] ?? '';
+    const value = parse(text.trim());
+    if (value === undefined) {
+      const name = given !== undefined ? flag : text !== '' ? variable : `${flag} or ${variable}`;
+      const shown = SECRETS.includes(option) || text === '' ? undefined : text;
+      mistakes.push(...problemTexts([mustBe(name, expected, shown)]));
+    }
+    // A setting is not used after a mistake.
+    return value as T;
+  }
+  const textOf = (option: string): string => read(option, '', (text) => text);
+  const isList = flags.has('list');
+  const isKnown = (name: string): boolean => CHECKS.some((check) => isOf(check)(name));
+  const only = read('only', 'ids of checks or their first parts: see --list', (text) =>
+    linesOf(text).every(isKnown) ? linesOf(text) : undefined,
+  );
+  const defaultLevel = isList || textOf('only') !== '' ? 'http' : 'interface';
+  const level = read('level', LEVELS.join(', '), (text) =>
+    LEVELS.find((name) => name === (text || defaultLevel)),
+  );
+  const checks = checksOf(level ?? 'http', only);
+  if (checks.length === 0)
+    mistakes.push(`--only ${only.join()} has no check at the level ${level}`);
+  return {
+    checks,
+    baseUrl: isList
+      ? ''
+      : read('url', 'a URL such as https://host/v1, which ends in /v1', baseUrlOf),
+    key: isList ? '' : read('key', 'an API key', (text) => /^[!-~]+$/.exec(text)?.[0]),
+    headers: read('header', "'Name: value'", headersOf),
+    categoryId: read('category', 'an integer of 64 bits', (text) => parseInt64(text || '1')),
+    expectedFailures: readExpectedFailures(textOf('expected-failures'), mistakes),
+    isStrict: flags.has('strict') || textOf('strict') !== '',
+    waitMs: read('wait', 'a time such as 10s or 2m', millisecondsOf),
+    reporter: read('reporter', REPORTERS.join(', '), (text) =>
+      ['' as const, ...REPORTERS].find((name) => name === text),
+    ),
+    output: textOf('output'),
+  };
 }
 
-/** Adds the options that only the environment has. */
-function withVariables(given: Given, env: Environment): Given {
-  const others = ['url', ...OPTIONS.map(([name]) => name)].map((name) => {
-    return [name, env[variableOf(name)] ?? ''] as const;
-  });
-  return new Map([...others.filter(([, text]) => text !== ''), ...given]);
-}
+/** A field may have the key of a gateway. */
+const SECRETS = ['key', 'header'];
 
 function variableOf(option: string): string {
   const words = { key: 'api-key', header: 'headers' }[option] ?? option;
   return `CONFORMANCE_${words.replaceAll('-', '_').toUpperCase()}`;
 }
 
-/** Reads all settings, and adds what is wrong with them to the mistakes. */
-function readSettings(given: Given, mistakes: string[]): Settings {
-  const textOf = (option: string): string => given.get(option)?.trim() ?? '';
-  const key = textOf('key');
-  if (!/^[!-~]+$/.test(key)) mistakes.push('An API key is needed: --key, or CONFORMANCE_API_KEY');
-  const category = parseInt64(textOf('category') || '1');
-  if (category === undefined) {
-    mistakes.push(`--category must be an integer, not "${textOf('category')}"`);
-  }
-  const [, digits, unit] = /^([0-9]{1,4})(s|m)$/.exec(textOf('wait') || '0s') ?? [];
-  if (unit === undefined) {
-    mistakes.push(`--wait must be a time such as 10s, not "${textOf('wait')}"`);
-  }
-  return {
-    baseUrl: readBaseUrl(textOf('url'), mistakes),
-    key,
-    checks: readChecks(given, given.has('only') ? 'http' : 'interface', mistakes),
-    headers: readHeaders(linesOf(given.get('header')), mistakes),
-    categoryId: category,
-    expectedFailures: readExpectedFailures(textOf('expected-failures'), mistakes),
-    isStrict: given.has('strict'),
-    waitMs: Number(digits) * (unit === 's' ? 1000 : 60_000),
-    reporter: textOf('reporter'),
-    output: textOf('output'),
-  };
-}
-
 /** Returns the lines that are not empty. */
-function linesOf(text = ''): readonly string[] {
+function linesOf(text: string): readonly string[] {
   return text.split('\n').flatMap((line) => (line.trim() === '' ? [] : [line.trim()]));
 }
 
-/** Returns the checks of --level and --only. */
-function readChecks(given: Given, defaultLevel: Level, mistakes: string[]): readonly Check[] {
-  const only = linesOf(given.get('only'));
-  const unknown = only.find((name) => !CHECKS.some((check) => isOf(check)(name)));
-  const text = given.get('level')?.trim() ?? defaultLevel;
-  const level = LEVELS.find((known) => known === text);
-  const checks = checksOf(level ?? 'http', only);
-  if (level === undefined) mistakes.push(`--level is ${LEVELS.join(', ')}, not "${text}"`);
-  if (unknown !== undefined) mistakes.push(`--only: there is no check ${unknown}, see --list`);
-  else if (checks.length === 0) {
-    mistakes.push(`--only ${only.join()} has no check at the level ${text}`);
-  }
-  return checks;
-}
-
 /** Returns the base URL without a trailing slash. */
-function readBaseUrl(text: string, mistakes: string[]): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  const path = url?.pathname.replace(/\/$/, '') ?? '';
-  if (text === '') mistakes.push('A base URL is needed, such as https://host/v1');
-  else if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    mistakes.push(`The base URL must begin with http:// or https://, not "${text}"`);
-  } else if (!path.endsWith('/v1')) {
-    mistakes.push(`The base URL must end in /v1, not "${text}"`);
-  }
-  return `${url?.origin}${path}`;
+function baseUrlOf(text: string): string | undefined {
+  const { protocol, origin, pathname } = new URL(URL.canParse(text) ? text : 'none:');
+  const path = pathname.replace(/\/$/, '');
+  return /^https?:$/.test(protocol) && path.endsWith('/v1') ? origin + path : undefined;
 }
 
-function readHeaders(lines: readonly string[], mistakes: string[]): HeaderFields {
-  const fields = lines.map((line) => {
-    const [, name, value = ''] = /^([!#$%&'*+.^`|~\w-]+):\s*(.*)$/.exec(line) ?? [];
-    if (name === undefined) mistakes.push(`--header must be 'Name: value', not "${line}"`);
-    return [name, value];
-  });
-  return Object.fromEntries(fields) as HeaderFields;
+function millisecondsOf(text: string): number | undefined {
+  const [, digits, unit] = /^([0-9]{1,4})(s|m)$/.exec(text || '0s') ?? [];
+  return unit === undefined ? undefined : Number(digits) * (unit === 's' ? 1000 : 60_000);
+}
+
+function headersOf(text: string): HeaderFields | undefined {
+  const fields = linesOf(text).map((line) => /^([!#$%&'*+.^`|~\w-]+):\s*(.*)$/.exec(line));
+  if (fields.includes(null)) return undefined;
+  return Object.fromEntries(fields.map((field) => field!.slice(1))) as HeaderFields;
 }
 
 /** Reads a file with one id per line and comments after #. */
@@ -239,7 +197,7 @@ function readExpectedFailures(path: string, mistakes: string[]): readonly string
     mistakes.push(...unknown.map((id) => `${path}: there is no check ${id}`));
     return ids;
   } catch (error) {
-    mistakes.push(`--expected-failures: ${(error as Error).message}`);
+    mistakes.push(`--expected-failures: ${messageOf(error)}`);
     return [];
   }
 }

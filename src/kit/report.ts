@@ -6,7 +6,9 @@
  * form, and then the checks that were not observed, with reasons.
  */
 
-import { KINDS, type Outcome } from './run.ts';
+import { Readable } from 'node:stream';
+import * as reporters from 'node:test/reporters';
+import { KINDS, type Outcome, type Run } from './run.ts';
 
 const DIFFERENCES =
   '\nThe service decided otherwise where the specification leaves it open. With --strict, for\n' +
@@ -20,11 +22,9 @@ export function reportOf(outcomes: readonly Outcome[]): string {
     const lines = of(kind).map((one) => `  ${one.check.id} ${reasonOf(one)}\n`);
     if (lines.length > 0) parts.push(`\n${kind[0]!.toUpperCase()}${kind.slice(1)}:\n`, ...lines);
   }
-  const counts = KINDS.map((kind, index) => {
-    const count = of(kind).length;
-    return count > 0 || index < 3 ? [`${count} ${kind}`] : [];
-  });
-  return `${parts.join('')}\n${counts.flat().join('; ')}\n`;
+  const counts = KINDS.map((kind) => `${of(kind).length} ${kind}`);
+  const shown = counts.filter((text, index) => index < 3 || !text.startsWith('0'));
+  return `${parts.join('')}\n${shown.join('; ')}\n`;
 }
 
 /** Returns a text for all outcomes with the same first expectation. */
@@ -64,4 +64,54 @@ export function reasonOf({ causes }: Outcome): string {
 
 function inCases(cases = ''): string {
   return cases === '' ? '' : ` (${cases})`;
+}
+
+/** The reporters of node:test. */
+export const REPORTERS = ['spec', 'tap', 'junit', 'dot'] as const;
+
+export type Reporter = (typeof REPORTERS)[number];
+
+/**
+ * Returns an outcome as a test of Node, for its reporters. A test fails only if the run must fail,
+ * so that every reporter agrees with the exit code. A difference from a decision, an expected
+ * failure, and a check that was not observed are skipped tests, each with its reason.
+ */
+export function testResultOf(outcome: Outcome): { readonly error?: Error; readonly skip?: string } {
+  if (outcome.kind === 'hold') return {};
+  if (outcome.kind === 'fail') return { error: failureOf(textOf(outcome)) };
+  return { skip: `${outcome.kind}: ${reasonOf(outcome)}` };
+}
+
+/** Returns the error of a test, without a stack: a position in the kit does not help. */
+function failureOf(cause: string): Error {
+  const node = { code: 'ERR_TEST_FAILURE', failureType: 'testCodeFailure', cause };
+  return Object.assign(new Error(cause), { stack: cause, ...node });
+}
+
+/** Resolves with what one of Node's reporters writes about a run: a suite with a test per check. */
+export async function nodeReportOf(run: Run, reporter: Reporter): Promise<string> {
+  const tests = run.outcomes.map((outcome, index) => {
+    const { check, seconds } = outcome;
+    const { error, ...skip } = testResultOf(outcome);
+    const details = { duration_ms: 1000 * seconds, error };
+    const name = `${check.id} ${check.sentence}`;
+    return { name, nesting: 1, testNumber: index + 1, details, ...skip };
+  });
+  const failed = tests.filter(({ details }) => details.error !== undefined).length;
+  const error = failed > 0 ? failureOf(`${failed} fail`) : undefined;
+  const duration_ms = tests.reduce((sum, { details }) => sum + details.duration_ms, 0);
+  const details = { type: 'suite', duration_ms, error };
+  const suite = { name: run.title, nesting: 0, testNumber: 1, details };
+  const ended = (data: typeof suite | (typeof tests)[number]): object => {
+    return { type: data.details.error === undefined ? 'test:pass' : 'test:fail', data };
+  };
+  const events = [
+    { type: 'test:start', data: suite },
+    ...tests.flatMap((data) => [{ type: 'test:start', data }, ended(data)]),
+    { type: 'test:plan', data: { nesting: 1, count: tests.length } },
+    ended(suite),
+  ];
+  const stream = reporter === 'spec' ? new reporters.spec() : reporters[reporter];
+  const report = Readable.from(events).compose<Readable>(stream as unknown as Readable);
+  return (await report.toArray()).join('');
 }

@@ -8,16 +8,10 @@
 import { AssertionError } from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { inspect } from 'node:util';
+import { cut } from '../base/quote.ts';
 import { VERSION } from '../base/version.ts';
-import {
-  Differences,
-  INTERFACE_VERSION,
-  NotObserved,
-  type Check,
-  type Difference,
-} from './check.ts';
-
-import { cut, plainText } from './shown.ts';
+import { INTERFACE_VERSION, NotObserved, type Check } from './check.ts';
+import { plainText } from './shown.ts';
 import { NoResponse, TestClient, type Exchange, type Target } from './test-client.ts';
 
 export interface RunOptions extends Target {
@@ -25,8 +19,6 @@ export interface RunOptions extends Target {
   readonly expectedFailures?: readonly string[] | undefined;
   /** If true, a difference from a decision fails the run, too. */
   readonly isStrict?: boolean | undefined;
-  /** Called once if the service stops responding; the remaining checks are then skipped. */
-  readonly onGone?: (() => void) | undefined;
 }
 
 /** What becomes of checks. Only `fail` fails the run. */
@@ -44,6 +36,7 @@ export interface Outcome {
   readonly kind: (typeof KINDS)[number];
   /** Why the check does not hold: each expectation that was not met, or why it was not tested. */
   readonly causes: readonly Cause[];
+  readonly seconds: number;
 }
 
 export interface Cause {
@@ -53,8 +46,6 @@ export interface Cause {
   /** That of the first case. */
   readonly exchange?: Exchange | undefined;
 }
-
-type Result = Omit<Outcome, 'check'>;
 
 export class Run {
   readonly outcomes: Outcome[] = [];
@@ -72,39 +63,46 @@ export class Run {
   }
 
   async outcomeOf(check: Check): Promise<Outcome> {
-    const { expectedFailures = [], isStrict = false } = this.#options;
-    const isExpected = expectedFailures.includes(check.id);
-    let result = this.isGone ? GONE : await this.#resultOf(check);
-    if (result.kind === 'hold' && isExpected) {
-      result = because('fail', `${check.id} holds: remove it from the expected failures`);
-    } else if (result.kind === 'fail' && !this.isGone) {
-      const isDemanded = check.level === 'interface' || isStrict;
-      result = {
-        ...result,
-        kind: isExpected ? 'expected to fail' : isDemanded ? 'fail' : 'differ',
-      };
-    }
-    const outcome = { check, ...result };
+    const startedAt = performance.now();
+    const result = this.isGone ? GONE : await this.#resultOf(check);
+    const outcome = { check, ...result, seconds: (performance.now() - startedAt) / 1000 };
     this.outcomes.push(outcome);
     return outcome;
   }
 
-  async #resultOf(check: Check): Promise<Result> {
-    const client = new TestClient(this.#options);
-    try {
-      await check.run(client);
-      return { kind: 'hold', causes: [] };
-    } catch (error) {
-      if (error instanceof NotObserved) return because('not observed', error.message);
-      const one = { about: '', error, exchange: client.lastExchange };
-      const all = error instanceof Differences ? error.all : [one];
-      const isLost = all.some((difference) => difference.error instanceof NoResponse);
-      this.isGone = isLost && (await obstacleTo(this.#options)) !== undefined;
-      if (this.isGone) this.#options.onGone?.();
-      return { kind: 'fail', causes: causesOf(all, this.#options.key) };
+  async #resultOf({ id, level, cases }: Check): Promise<Result> {
+    const { expectedFailures = [], isStrict = false, key } = this.#options;
+    const isExpected = expectedFailures.includes(id);
+    const differences: Cause[] = [];
+    const unobserved: string[] = [];
+    for (const { about, run } of cases) {
+      const client = new TestClient(this.#options);
+      try {
+        await run(client);
+      } catch (error) {
+        if (error instanceof NotObserved) {
+          unobserved.push(error.message);
+          continue;
+        }
+        const [text, name] = [plainText(expectationOf(error), key), plainText(about, key)];
+        differences.push({ text, cases: name, exchange: client.lastExchange });
+        if (!(error instanceof NoResponse)) continue;
+        this.isGone = (await obstacleTo(this.#options)) !== undefined;
+        break;
+      }
     }
+    if (differences.length > 0) {
+      const isFailure = level === 'interface' || isStrict || this.isGone;
+      const kind = isExpected && !this.isGone ? 'expected to fail' : isFailure ? 'fail' : 'differ';
+      return { kind, causes: joined(differences) };
+    }
+    if (unobserved.length === cases.length) return because('not observed', unobserved[0]!);
+    if (isExpected) return because('fail', `${id} holds: remove it from the expected failures`);
+    return { kind: 'hold', causes: [] };
   }
 }
+
+type Result = Pick<Outcome, 'kind' | 'causes'>;
 
 function because(kind: Outcome['kind'], text: string): Result {
   return { kind, causes: [{ text, cases: '' }] };
@@ -155,14 +153,13 @@ function isNowhere(status: number): boolean {
 
 const MOST_CASES = 4;
 
-/** Differences with the same expectation have the same cause. */
-function causesOf(all: readonly Difference[], key: string): readonly Cause[] {
-  const texts = all.map(({ error }) => plainText(expectationOf(error), key));
-  return [...new Set(texts)].map((text) => {
-    const same = all.filter((_difference, index) => texts[index] === text);
-    const names = same.slice(0, MOST_CASES).map(({ about }) => plainText(about, key));
+/** Joins differences with the same expectation, since they have the same cause. */
+function joined(differences: readonly Cause[]): readonly Cause[] {
+  return [...new Set(differences.map(({ text }) => text))].map((text) => {
+    const same = differences.filter((one) => one.text === text);
+    const names = same.slice(0, MOST_CASES).map(({ cases }) => cases);
     const more = same.length > MOST_CASES ? ` and ${same.length - MOST_CASES} more` : '';
-    return { text, cases: names.join(', ') + more, exchange: same[0]?.exchange };
+    return { ...same[0]!, cases: names.join(', ') + more };
   });
 }
 

@@ -7,6 +7,8 @@
  * replace every a.
  */
 
+import { cut } from '../base/quote.ts';
+
 /** Far more than a report shows, so that the part that is shown has no truncated key. */
 const LONGEST_TEXT = 20_000;
 const LONGEST_BODY = 400;
@@ -58,7 +60,3 @@ export function plainText(text: string, key: string): string {
 
 /** Control characters except the line feed, lone surrogates and noncharacters. */
 const NOT_SHOWN = /[\0-\x09\x0b-\x1f\x7f-\x9f\ufffe\uffff\ud800-\udfff]/gu;
-
-export function cut(text: string, longest: number): string {
-  return text.length <= longest ? text : `${text.slice(0, longest)}…`;
-}

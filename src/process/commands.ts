@@ -10,7 +10,7 @@ import crypto from 'node:crypto';
 import { createApiKey, keyNameProblem } from '../app/api-keys.ts';
 import { readCommandLine, type Command, type Context } from '../base/command-line.ts';
 import { messageOf } from '../base/log.ts';
-import { flagOf, PROCESS_SETTINGS } from './config.ts';
+import { PROCESS_SETTINGS } from './config.ts';
 
 interface CommandEntry {
   /** What may follow it. */
@@ -65,9 +65,8 @@ ${Object.entries(COMMANDS)
   .map(([name, { args, help }]) => `  ${`${name} ${args}`.padEnd(COLUMNS[0])}${help}\n`)
   .join('')}
 Options, and the environment variables that they override:
-${PROCESS_SETTINGS.map((setting) => {
-  const [variable, placeholder, help] = setting;
-  const first = placeholder === '' ? '' : `--${flagOf(setting)} ${placeholder}`;
+${PROCESS_SETTINGS.map(({ variable, placeholder, help, flag }) => {
+  const first = flag === '' ? '' : `--${flag} ${placeholder}`;
   return `  ${first.padEnd(COLUMNS[0])}${variable.padEnd(COLUMNS[1])}${help}\n`;
 }).join('')}  -h, --help                show this help and exit
   --version                 show the version and exit
@@ -115,7 +114,6 @@ export async function runProgram(
   args: readonly string[],
   service: Command,
   context: Context,
-  printError: (message: string) => void,
 ): Promise<number> {
   try {
     const [name = '', ...rest] = args;
@@ -129,10 +127,10 @@ export async function runProgram(
       return 0;
     }
     const work = await command.read(line, context);
-    for (const mistake of line.mistakes) printError(mistake);
+    for (const mistake of line.mistakes) context.printError(mistake);
     return line.mistakes.length > 0 ? 2 : ((await work()) ?? 0);
   } catch (error) {
-    printError(messageOf(error));
+    context.printError(messageOf(error));
     return 1;
   }
 }

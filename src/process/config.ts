@@ -9,46 +9,28 @@
 
 import { resolve } from 'node:path';
 import { createApiKey } from '../app/api-keys.ts';
-import {
-  readApiKeys,
-  type ApiKeySource,
-  type GivenText,
-  type ReadTextFile,
-} from '../app/read-api-keys.ts';
+import { readApiKeys, type ApiKeySource, type GivenText } from '../app/read-api-keys.ts';
 import { integer, optionProblems, pathOf, type AppOptions } from '../app/app-options.ts';
 import type { CommandLine, Environment, FlagKind } from '../base/command-line.ts';
 import { nearest } from '../base/nearest.ts';
 import { mustBe, problemTexts, type Problem } from '../base/problem.ts';
-import { quote } from '../base/quote.ts';
 import { DEFAULT_BODY_LIMIT_BYTES } from '../http/request-body.ts';
-import {
-  DEFAULT_PREFIX,
-  etcdProblems,
-  type EtcdOptionName,
-  type EtcdOptions,
-} from '../stores/etcd/etcd-options.ts';
+import { DEFAULT_PREFIX, etcdProblems, type EtcdOptions } from '../stores/etcd/etcd-options.ts';
 
 const DEFAULT_PORT = 8080;
 const DEFAULT_HOST = '127.0.0.1';
 /** Under the working directory. */
 const DEFAULT_DATA_FILE = 'data/pets.json';
 
-/** A setting of the process. Its flag is named after the variable. */
-type Setting = readonly [variable: string, placeholder: string, help: string];
-
-/** The options that a user can give, under their names, and what only the process has. */
-type SettingName =
-  | Exclude<keyof AppOptions, 'etcd' | 'store' | 'log' | 'now' | 'runtime'>
-  | `etcd.${EtcdOptionName}`
-  | 'port'
-  | 'host'
-  | 'apiKeysFile';
+/** A setting of the process. Its flag has the name of its variable without PETSTORE_, or none. */
+type Setting = Readonly<Record<'option' | 'variable' | 'placeholder' | 'help' | 'flag', string>>;
 
 /**
- * The settings in the order of the help. The placeholder is what follows the flag, and says what a
- * text means: a number, on or off, a list, or the text itself. If it is empty, there is no flag.
+ * The settings under the names of their options, in the order of the help: the variable, what
+ * follows the flag, and the help. What follows the flag says what a text means: a number, on or
+ * off, a list, or the text itself. If it is empty, there is no flag.
  */
-const SETTINGS: Readonly<Record<SettingName, Setting>> = {
+const SETTINGS: Readonly<Record<string, readonly [string, string, string]>> = {
   port: ['PORT', '<number>', `port to listen on, 0 for any (${DEFAULT_PORT})`],
   host: ['HOST', '<address>', `address to bind to (${DEFAULT_HOST})`],
   prefix: ['PETSTORE_PREFIX', '<path>', 'what every path begins with, such as /shop (none)'],
@@ -73,14 +55,13 @@ const SETTINGS: Readonly<Record<SettingName, Setting>> = {
   corsOrigins: ['PETSTORE_CORS_ORIGIN', '<url,url>', 'origins of web pages to admit, or * (none)'],
 };
 
-/** The settings that a user can give: `[variable, placeholder, help]`. */
-export const PROCESS_SETTINGS: readonly Setting[] = Object.values(SETTINGS);
-
-/** Returns the flag of a setting, if it has one: the name of its variable without PETSTORE_. */
-export function flagOf([variable, placeholder]: Setting): string | undefined {
-  if (placeholder === '') return undefined;
-  return variable.replace('PETSTORE_', '').toLowerCase().replaceAll('_', '-');
-}
+/** The settings that a user can give. */
+export const PROCESS_SETTINGS: readonly Setting[] = Object.entries(SETTINGS).map(
+  ([option, [variable, placeholder, help]]) => {
+    const flag = variable.replace('PETSTORE_', '').toLowerCase().replaceAll('_', '-');
+    return { option, variable, placeholder, help, flag: placeholder && flag };
+  },
+);
 
 export interface Config {
   /** 0 for any free port. */
@@ -95,37 +76,32 @@ export interface Config {
 
 /** The flags of the service. */
 export const SERVICE_FLAGS: Readonly<Record<string, FlagKind>> = Object.fromEntries(
-  PROCESS_SETTINGS.map((setting) => {
-    return [flagOf(setting) ?? '', setting[1] === '[on|off]' ? 'switch' : 'text'];
-  }).filter(([flag]) => flag !== ''),
+  PROCESS_SETTINGS.filter(({ flag }) => flag !== '').map(({ flag, placeholder }) => {
+    return [flag, placeholder === '[on|off]' ? 'switch' : 'text'];
+  }),
 );
 
 /** Reads the configuration, and adds what is wrong with it to the mistakes of the line. */
 export async function readConfig(
   { flags, mistakes }: CommandLine,
   env: Environment,
-  readTextFile: ReadTextFile,
+  readTextFile: (path: string) => Promise<string>,
 ): Promise<Config> {
   const { values, given, nameOf, problems } = readSettings(env, flags);
-  const { port = DEFAULT_PORT, host = DEFAULT_HOST, apiKeysFile: _, ...appOptions } = values;
+  const { port = DEFAULT_PORT, host = DEFAULT_HOST, apiKeysFile: _, ...others } = values;
   const apiKeySource = { list: given.get('apiKeys'), file: given.get('apiKeysFile') };
   const hasKeys = apiKeySource.list !== undefined || apiKeySource.file !== undefined;
   const generatedKey = hasKeys ? undefined : createApiKey();
   // Once, since a pipe such as /dev/stdin can be read only once.
   const keys = await readApiKeys(apiKeySource, readTextFile);
   const apiKeys = generatedKey === undefined ? keys.apiKeys : [generatedKey];
-  const options = { page: true, ...appOptions, ...backendOf(values), apiKeys };
+  const options = { page: true, ...others, ...backendOf(values), apiKeys };
   problems.push(...integer(0, 65_535)(port, 'port'));
   // What is wrong with the keys has been found, and where they are.
   problems.push(...optionProblems(options).filter(({ option }) => !option.startsWith('apiKeys')));
   mistakes.push(...unknownVariables(env), ...problemTexts(problems, nameOf), ...keys.mistakes);
-  return {
-    port: port as number,
-    host: host as string,
-    options: options as unknown as AppOptions,
-    generatedKey,
-    apiKeySource,
-  };
+  // All values are checked.
+  return { port, host, options, generatedKey, apiKeySource } as unknown as Config;
 }
 
 /**
@@ -135,43 +111,35 @@ export async function readConfig(
 export function readEtcdOptions(
   { flags, mistakes }: CommandLine,
   env: Environment,
-  endpointsFlag = 'etcd',
+  endpointsFlag = '--etcd',
 ): EtcdOptions {
-  const { values, nameOf } = readSettings(env, flags, endpointsFlag);
+  const endpoints = flags.get(endpointsFlag.slice(2)) ?? '';
+  const { values, nameOf } = readSettings(env, new Map([...flags, ['etcd', endpoints]]));
+  const ownName = (option: string): string => nameOf(option).replace(/--etcd$/, endpointsFlag);
   const { etcd = {} } = values;
-  const unknown = unknownVariables(env, 'PETSTORE_ETCD');
-  mistakes.push(...unknown, ...problemTexts(etcdProblems(etcd, 'etcd.'), nameOf));
+  mistakes.push(...unknownVariables(env, 'PETSTORE_ETCD'));
+  mistakes.push(...problemTexts(etcdProblems(etcd, 'etcd.'), ownName));
   return etcd as EtcdOptions;
 }
 
 /** Returns the data file of a service, or undefined if it has none: on etcd, and in memory only. */
 export function readDataFile(env: Environment): string | undefined {
-  const { etcd, memory, dataFile } = readSettings(env, new Map()).values;
-  const otherwise = memory === true ? undefined : DEFAULT_DATA_FILE;
-  return etcd === undefined ? pathOf(dataFile ?? otherwise) : undefined;
+  const { etcd, dataFile, memory } = backendOf(readSettings(env, new Map()).values);
+  return etcd === undefined ? pathOf(dataFile ?? (memory as Values)['dataFile']) : undefined;
 }
 
-/** The values of the settings that are given. Those of etcd are members of `etcd`. */
-type Values = Partial<Record<SettingName | 'etcd', unknown>>;
+type Values = Readonly<Record<string, unknown>>;
 
 /**
  * Reads texts from the flags, and then from the variables. A text that is no value of its setting
- * stays a text.
+ * stays a text. The options of etcd are members of `etcd`.
  */
-function readSettings(
-  env: Environment,
-  flags: ReadonlyMap<string, string>,
-  endpointsFlag = 'etcd',
-) {
-  const values: Values = {};
+function readSettings(env: Environment, flags: ReadonlyMap<string, string>) {
+  const values: Record<string, unknown> = {};
   const given = new Map<string, GivenText>();
   const problems: Problem[] = [];
-  const flagOfName = (name: SettingName): string =>
-    name === 'etcd.endpoints' ? endpointsFlag : (flagOf(SETTINGS[name]) ?? '');
-  for (const [name, setting] of Object.entries(SETTINGS) as [SettingName, Setting][]) {
-    const [variable, placeholder] = setting;
-    const flag = flagOfName(name);
-    const flagText = flags.get(flag);
+  for (const { option: name, variable, placeholder, flag } of PROCESS_SETTINGS) {
+    const flagText = flags.get(flag) || undefined;
     const text = flagText ?? env[variable] ?? '';
     if (text === '') continue;
     given.set(name, { name: flagText === undefined ? variable : `--${flag}`, text });
@@ -183,36 +151,30 @@ function readSettings(
       value = text === 'on';
     }
     if (!name.startsWith('etcd.')) values[name] = value;
-    else values.etcd = { ...(values.etcd as object), [name.slice('etcd.'.length)]: value };
+    else values['etcd'] = { ...(values['etcd'] as object), [name.slice('etcd.'.length)]: value };
   }
   /** Returns the flag or variable that an option came from, or both if it is not given. */
   const nameOf = (option: string): string => {
-    const name = SAME[option] ?? (option.replace(/\[[0-9]+\]$/, '') as SettingName);
-    const [[variable], flag] = [SETTINGS[name], flagOfName(name)];
-    return given.get(name)?.name ?? (flag === '' ? variable : `${variable} or --${flag}`);
+    const plain = option.replace(/^memory\.|\[[0-9]+\]$/g, '').replace(/^etcd$/, 'etcd.endpoints');
+    const { variable, flag } = PROCESS_SETTINGS.find((setting) => setting.option === plain)!;
+    return given.get(plain)?.name ?? (flag === '' ? variable : `${variable} or --${flag}`);
   };
   return { values, given, nameOf, problems };
 }
-
-/** Options that the user has given by the setting of another one. */
-const SAME: Readonly<Record<string, SettingName>> = {
-  etcd: 'etcd.endpoints',
-  'memory.dataFile': 'dataFile',
-};
 
 /** Returns the options for the backend that is configured: a data file, memory or etcd. */
 function backendOf({ dataFile: named, memory, etcd }: Values): Values {
   const path = pathOf(named);
   const file = path === undefined ? named : resolve(path);
-  const isInMemory = memory === true;
-  if (etcd !== undefined) return { dataFile: file, memory: isInMemory || undefined, etcd };
-  if (!isInMemory) return { dataFile: file ?? resolve(DEFAULT_DATA_FILE), memory: undefined };
-  return { dataFile: undefined, memory: file === undefined || { dataFile: file } };
+  if (etcd !== undefined) return { dataFile: file, memory: memory || undefined, etcd };
+  if (memory === true)
+    return { dataFile: undefined, memory: file === undefined || { dataFile: file } };
+  return { dataFile: file ?? resolve(DEFAULT_DATA_FILE), memory: undefined };
 }
 
 /** Without this check, a misspelt variable would silently mean the default. */
 function unknownVariables(env: Environment, start = 'PETSTORE_'): readonly string[] {
-  const variables = PROCESS_SETTINGS.map(([variable]) => variable);
+  const variables = PROCESS_SETTINGS.map(({ variable }) => variable);
   const withPrefix = variables.map((name) => name.replace(/^(?!PETSTORE_)/, 'PETSTORE_'));
   return Object.keys(env)
     .sort()
@@ -231,22 +193,4 @@ function unknownVariables(env: Environment, start = 'PETSTORE_'): readonly strin
 function isOfKubernetes(name: string, env: Environment): boolean {
   if (/^PETSTORE_(?:\w+_)?(?:SERVICE_(?:HOST|PORT)(?:_|$)|PORT_)/.test(name)) return true;
   return /^PETSTORE_(?:\w+_)?PORT$/.test(name) && !/^[0-9]+$/.test(env[name] ?? '');
-}
-
-/** The descriptor of the first socket that a supervisor passes on. */
-const FIRST_FD = 3;
-
-/**
- * Returns the descriptor of a listening socket, TCP or Unix, that the process inherits from its
- * supervisor (socket activation), for example from a systemd socket unit; or undefined without one.
- * Throws an Error if there are more. LISTEN_FDS is the number of sockets, and LISTEN_PID is the
- * process that they are for (sd_listen_fds(3)). The supervisor keeps the socket over restarts, and
- * clients wait in its queue.
- */
-export function readInheritedSocket(env: Environment, pid: number): number | undefined {
-  const { LISTEN_FDS: count, LISTEN_PID: reader } = env;
-  // A child inherits the variables of another process by mistake, for example below npm.
-  if (count === undefined || reader !== String(pid)) return undefined;
-  if (count === '1') return FIRST_FD;
-  throw new Error(`LISTEN_FDS must be 1, since one socket is served, not ${quote(count)}`);
 }

@@ -56,7 +56,7 @@ PETSTORE_ETCD_CA_FILE, _CERT_FILE, _KEY_FILE, _USER and _PASSWORD_FILE are as fo
       mistakes.push('Expected --from and --to-etcd, or --from-etcd and --to: see --help');
     }
     const file = flags.get(isImport ? 'from' : 'to') ?? '';
-    const etcd = readEtcdOptions(line, env, isImport ? 'to-etcd' : 'from-etcd');
+    const etcd = readEtcdOptions(line, env, isImport ? '--to-etcd' : '--from-etcd');
     return async () => {
       const { prefix = DEFAULT_PREFIX } = etcd;
       const data = isImport ? await loadDataFile(nodeDisk, file) : undefined;

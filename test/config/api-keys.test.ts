@@ -1,11 +1,16 @@
 /** The API keys of the configuration: the variable, the file, its lines, and what can be a key. */
 
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { userInfo } from 'node:os';
+import { createWriteStream, mkdirSync, writeFileSync } from 'node:fs';
+import { platform, userInfo } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { apiKeyProblems, type ApiKeyOption } from '../../src/app/api-keys.ts';
-import { readApiKeys } from '../../src/app/read-api-keys.ts';
+import { readApiKeys, readApiKeysFile } from '../../src/app/read-api-keys.ts';
+import { tempDir } from '../support/disk/temp-dir.ts';
 import { mistakesIn, read } from './read-config.ts';
 
 const SECRET = 'Secret-4711';
@@ -92,30 +97,18 @@ test('An API keys file that is missing, or without a key, is a mistake', async (
     assert.deepEqual(await mistakesIn({ PETSTORE_API_KEYS_FILE: path }, []), expected);
   }
   // What may be an API key that was meant for the other variable is not shown.
-  const keys = [
-    SECRET,
-    'keys',
-    DIGEST,
-    'a/b+c=',
-    '/aB3/x+y',
-    '/kEyThatIsLongerThanAFolder24',
-    'a.b.c',
-  ];
-  for (const path of keys) {
+  const long = '/kEyThatIsLongerThanAFolder24';
+  for (const path of [SECRET, 'keys', DIGEST, 'a/b+c=', '/aB3/x+y', long, 'a.b.c']) {
     const expected = [`--api-keys-file ${missing}`];
     assert.deepEqual(await mistakesIn({}, ['--api-keys-file', path]), expected);
   }
-});
-
-test('A user who may not read the API keys file is named', async () => {
-  const readTextFile = async (path: string): Promise<string> => {
+  // A user who may not read the file is named.
+  const file = { name: 'FILE', text: '/etc/keys' };
+  const { mistakes } = await readApiKeys({ file }, async (path) => {
     throw new Error(`EACCES: permission denied, open '${path}'`);
-  };
-  const file = { name: '--api-keys-file', text: '/etc/petstore/keys' };
-  const { mistakes } = await readApiKeys({ file }, readTextFile);
-  const user = `the user ${userInfo().username}`;
-  const cause = `cannot be read by ${user}: EACCES: permission denied`;
-  assert.deepEqual(mistakes, [`--api-keys-file (/etc/petstore/keys) ${cause}`]);
+  });
+  const cause = `by the user ${userInfo().username}: EACCES: permission denied`;
+  assert.deepEqual(mistakes, [`FILE (/etc/keys) cannot be read ${cause}`]);
 });
 
 test('The first twenty mistakes of an API keys file are reported, and how many more', async () => {
@@ -169,3 +162,38 @@ test('A duplicate name or key is refused, and so is a key with its digest', () =
   const names = ['x', 'X'].map((name) => ({ key: `key-${name}`, name }));
   assert.deepEqual(apiKeyProblems(names, 'keys'), []);
 });
+
+test('An API keys file of up to 1 MiB is read, and a longer one refused', async (t) => {
+  const path = join(tempDir(t), 'keys');
+  for (const text of ['', 'é\n'.repeat(100), 'x'.repeat(1 << 20)]) {
+    writeFileSync(path, text);
+    assert.equal(await readApiKeysFile(path), text);
+  }
+  writeFileSync(path, 'x'.repeat((1 << 20) + 1));
+  await assert.rejects(readApiKeysFile(path), /^Error: it is longer than 1048576 bytes$/);
+  await assert.rejects(readApiKeysFile(`${path}2`), { code: 'ENOENT' });
+  mkdirSync(`${path}3`);
+  await assert.rejects(readApiKeysFile(`${path}3`), { code: 'EISDIR' });
+});
+
+const POSIX = { timeout: 60_000, skip: platform() === 'win32' && 'Windows has no such files' };
+
+test(
+  'A pipe or a device is read to its end, and refused if that does not come',
+  POSIX,
+  async (t) => {
+    assert.equal(await readApiKeysFile('/dev/null'), '');
+    await assert.rejects(readApiKeysFile('/dev/zero'), /it is longer than 1048576 bytes/);
+    const path = join(tempDir(t), 'keys');
+    execFileSync('mkfifo', [path]);
+    // It waits for a writer, and for the rest.
+    const text = readApiKeysFile(path);
+    await sleep(50);
+    const pipe = createWriteStream(path);
+    pipe.write('a\n');
+    await sleep(50);
+    pipe.end('b\n');
+    assert.equal(await text, 'a\nb\n');
+    await assert.rejects(readApiKeysFile(path), /^Error: it did not end within 5000 ms$/);
+  },
+);

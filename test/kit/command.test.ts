@@ -11,15 +11,24 @@ import { test, type TestContext } from 'node:test';
 import { CHECKS } from '../../src/kit/checks.ts';
 import { conformance } from '../../src/kit/command.ts';
 import { runProgram } from '../../src/process/commands.ts';
-import { runScript, type Result } from '../support/process/process.ts';
+import { runNode, runScript, SERVER_JS } from '../support/process/process.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 import { otherDecisions } from './other-decisions.ts';
 import { KEY, openPlain, RIGHT, type Rules } from './plain-service.ts';
 
 const CREATED_200: Partial<Rules> = { created: (pet) => ({ status: 200, body: pet }) };
 
-function run(args: readonly string[]): Promise<Result> {
-  return runScript('start.mjs', ['conformance', ...args], { CONFORMANCE_API_KEY: KEY });
+/** Runs the command in this process. Resolves with its exit code and what it wrote. */
+async function run(args: readonly string[], env: Record<string, string> = {}) {
+  let [stdout, stderr] = ['', ''];
+  const context = {
+    env: { CONFORMANCE_API_KEY: KEY, ...env },
+    print: (text: string) => void (stdout += text),
+    printError: (text: string) => void (stderr += `${text}\n`),
+    showProgress: () => undefined,
+  };
+  const code = await runProgram(['conformance', ...args], conformance, context);
+  return { code, stdout, stderr };
 }
 
 /** Returns the base URL of a service that runs until the test ends. */
@@ -27,22 +36,38 @@ async function open(t: TestContext, rules: Partial<Rules> = {}): Promise<string>
   return (await openPlain(t, rules)).baseUrl;
 }
 
-test('For a valid service the report counts the checks, and the exit code is 0', async (t) => {
-  // A gateway requires a field, which --header adds to each request.
+test('A valid service passes, as a command and as a test file, with options of either kind', async (t) => {
+  // A gateway requires a field.
   const hasKey: Rules['hasKey'] = (given, { headers }) =>
     headers['x-gateway'] === 'g' && given === RIGHT;
-  const args = ['--only', '4.1', '--only', '9', '--header', 'X-Gateway: g'];
-  const { code, stdout, stderr } = await run([await open(t, { hasKey }), ...args]);
-  assert.equal(stderr, '');
-  assert.match(
-    stdout,
-    /^petstore conformance [0-9.]+, interface 1\.0\.0, http:\S+\n( {2}Checks done.*\n)*\nNot observed:\n/,
+  const url = await open(t, { hasKey });
+  const env = { CONFORMANCE_API_KEY: KEY, CONFORMANCE_ONLY: '4.1\n9' };
+  const command = await runScript(
+    'start.mjs',
+    ['conformance', url, '--header', 'X-Gateway: g'],
+    env,
   );
+  const title = `petstore conformance [0-9.]+, interface 1\\.0\\.0, ${url}`;
+  const removal = '9/removal that day is to come';
+  const report = `^${title}\n\nNot observed:\n[^]*\n  ${removal}\n\n[0-9]+ hold; 0 fail; 4 not observed\n$`;
+  assert.match(command.stdout, new RegExp(report));
+  assert.deepEqual([command.code, command.stderr], [0, '']);
+  const file = join(SERVER_JS, '..', 'kit', 'suite.js');
+  const suite = (given: Record<string, string>) =>
+    runNode(['--test-reporter=tap', file], { env: { ...env, ...given } });
+  const own = { CONFORMANCE_URL: url, CONFORMANCE_HEADERS: 'X-Gateway: g' };
+  const { code, stdout } = await suite(own);
   assert.match(
     stdout,
-    /\n {2}9\/removal that day is to come\n\n[0-9]+ hold; 0 fail; 4 not observed\n$/,
+    new RegExp(`# Subtest: ${title}\n[^]*ok .* # SKIP not observed: that day[^]*\n# fail 0\n`),
   );
   assert.equal(code, 0);
+  const wrong = await suite({ ...own, CONFORMANCE_LEVEL: 'all' });
+  assert.match(
+    wrong.stdout + wrong.stderr,
+    /CONFORMANCE_LEVEL must be interface, decisions, http, not "all"/,
+  );
+  assert.equal(wrong.code, 1);
 });
 
 test('A failure is reported with its id, expectation, request and response, once per cause', async (t) => {
@@ -75,33 +100,30 @@ test('The report, JUnit and the exit code agree on differences and expected fail
   const wrong = await open(t, CREATED_200);
   const cause =
     /With --strict[^]*\nDIFFERS decisions\/limit .*\n {2}the status: expected 400, received 200\n {2}in {8}limit=, limit, .*\n {2}sent {6}GET \/v1\/pets\?limit=\n[^]* {2}received {2}status 200\n/;
+  const counts = /\n10 hold; 0 fail; 1 not observed; 1 differ; 1 expected to fail\n$/;
   for (const [given, failures, said] of [
     [[other, ...args], 0, cause],
     [[other, ...args, '--strict'], 2, /\nFAILS decisions\/limit /],
-    [
-      [wrong, ...args, ...expected],
-      0,
-      /\n10 hold; 0 fail; 1 not observed; 1 differ; 1 expected to fail\n$/,
-    ],
+    [[wrong, ...args, ...expected], 0, counts],
     [[other, ...args, ...expected], 1, /FAILS 4\.2\/created .*\n.* holds: remove it from the exp/],
   ] as const) {
     const { code, stdout } = await run(given);
     const xml = readFileSync(output, 'utf8');
+    assert.match(xml, /<testsuite name="petstore conformance .*" tests="13" failures="[0-2]" /);
     assert.match(xml, /<testcase name="4\.2\/created POST \/pets adds an animal: 201"/);
     const found = xml.match(/<failure/g)?.length ?? 0;
     assert.deepEqual([found, code], [failures, failures === 0 ? 0 : 1], given.join(' '));
     assert.match(stdout, said);
   }
-});
-
-test('A long run prints its progress every two seconds', async (t) => {
-  t.mock.timers.enable({ apis: ['Date'] });
-  const reply: Rules['reply'] = (right) => (t.mock.timers.tick(1500), right);
-  const only = ['4.2/created', '4.2/body-required', '8/never-more'].flatMap((id) => ['--only', id]);
-  const { text } = await runHere([await open(t, { reply }), ...only]);
-  const progress = text.match(/^ {2}Checks done: .*$/gm);
-  const [second, third] = ['2, last: 4.2/body-required', '3, last: 8/never-more'];
-  assert.deepEqual(progress, [`  Checks done: ${second}`, `  Checks done: ${third}`]);
+  for (const [reporter, written] of Object.entries({
+    spec: /✖ failing tests:\n\n✖ 4\.2\/created [^]*expected 201/,
+    tap: /not ok 1 - 4\.2\/created [^]* sent {6}POST [^]*\n {4}1\.\.1\nnot ok 1 - petstore/,
+    dot: /X/,
+  })) {
+    const { code, stdout } = await run([wrong, '--only=4.2/created', '--reporter', reporter]);
+    assert.match(stdout, written);
+    assert.equal(code, 1);
+  }
 });
 
 test('A service that stops responding ends the run with exit code 2, with any reporter', async (t) => {
@@ -121,77 +143,68 @@ test('A service that stops responding ends the run with exit code 2, with any re
       },
     });
     const { code, stdout, stderr } = await run([url, ...args]);
-    assert.equal(stderr, 'petstore: the service no longer responds\n');
+    assert.equal(stderr, 'the service no longer responds\n');
     assert.match(stdout, said);
     assert.equal(code, 2);
   }
 });
 
-test('A reporter that Node does not have, or a file that cannot be written, is exit code 2', async (t) => {
-  const url = await open(t);
-  for (const options of [['--reporter=none'], ['--reporter=tap', '--output=/none/report.txt']]) {
-    assert.equal((await run([url, '--only', '9', ...options])).code, 2, options.join(' '));
-  }
-  const { code, stdout } = await run([url, '--only', '9', '--output=/none/report.txt']);
-  assert.deepEqual([code, stdout], [2, ''], 'No check is run');
-});
-
 test('Without a reporter, --output writes the report to a file, too', async (t) => {
   const output = join(tempDir(t), 'report.txt');
-  const { code, text } = await runHere([await open(t), '--only', '9', '--output', output]);
-  assert.deepEqual([code, readFileSync(output, 'utf8')], [0, text]);
-});
-
-test('If nothing listens at the address, the command says so and exits with 2', async () => {
-  const { code, stdout, stderr } = await run([URL_2]);
-  assert.match(stderr, /^petstore: http:\S+ gave no response: .*ECONNREFUSED.*\n$/);
-  assert.deepEqual([stdout, code], ['', 2]);
+  const { code, stdout } = await run([await open(t), '--only', '9', '--output', output]);
+  assert.deepEqual([code, readFileSync(output, 'utf8')], [0, stdout]);
 });
 
 /** The kernel does not assign port 2 to a program. */
 const URL_2 = 'http://127.0.0.1:2/v1';
-const UNCHECKED: readonly [args: readonly string[], message: RegExp, key?: string][] = [
-  [[], /^A base URL is needed/],
-  [[URL_2, 'more'], /^Unexpected argument 2/],
-  [[URL_2], /^An API key is needed/, ''],
-  [['ftp://host/v1'], /The base URL must begin with http/],
-  [['host/v1'], /The base URL must begin with http/],
-  [['http://127.0.0.1:2/v2'], /The base URL must end in \/v1/],
-  [[URL_2, '--level', 'all'], /--level is interface, decisions, http, not "all"/],
-  [[URL_2, '--only', '6'], /--only: there is no check 6/],
-  [[URL_2, '--only', 'http', '--level', 'interface'], /has no check at the level interface/],
-  [[URL_2, '--header', 'nonsense'], /--header must be 'Name: value', not "nonsense"/],
-  [[URL_2, '--category', '1.5'], /--category must be an integer, not "1\.5"/],
-  [[URL_2, '--category', '9223372036854775808'], /--category must be an integer/],
-  [[URL_2, '--wait', 'long'], /--wait must be a time such as 10s, not "long"/],
-  [[URL_2, '--expected-failures', '/none'], /ENOENT/],
-  [[URL_2, '--unknown'], /Unknown option --unknown/],
-];
+const URL_EXPECTED = 'BASE_URL must be a URL such as https://host/v1, which ends in /v1, not';
+const ONLY = '--only must be ids of checks or their first parts: see --list, not';
 
-/** Runs the command in this process. Resolves with its exit code and what it wrote. */
-async function runHere(args: readonly string[], key = KEY) {
-  let text = '';
-  const print = (piece: string): void => void (text += piece);
-  const context = { env: { CONFORMANCE_API_KEY: key }, print, showProgress: () => undefined };
-  const code = await runProgram(['conformance', ...args], conformance, context, print);
-  return { code, text };
-}
+/** Arguments, the whole message, and variables. */
+const UNCHECKED: readonly [args: string, message: string | RegExp, env?: Record<string, string>][] =
+  [
+    ['', /^BASE_URL or CONFORMANCE_URL must be a URL such as https:\/\/host\/v1, which ends in /],
+    [`${URL_2} more`, 'Unexpected argument 2: see --help'],
+    [URL_2, '--key or CONFORMANCE_API_KEY must be an API key', { CONFORMANCE_API_KEY: '' }],
+    [URL_2, 'CONFORMANCE_API_KEY must be an API key', { CONFORMANCE_API_KEY: 'not one' }],
+    ['ftp://host/v1', `${URL_EXPECTED} "ftp://host/v1"`],
+    ['host/v1', `${URL_EXPECTED} "host/v1"`],
+    ['https://me:secret@host/v2', `${URL_EXPECTED} "https://…@host/v2"`],
+    [`${URL_2} --level all`, '--level must be interface, decisions, http, not "all"'],
+    [`${URL_2} --only 6`, `${ONLY} "6"`],
+    [`${URL_2} --only http --level interface`, '--only http has no check at the level interface'],
+    [`${URL_2} --header Authorization=secret`, "--header must be 'Name: value'"],
+    [`${URL_2} --category 1.5`, '--category must be an integer of 64 bits, not "1.5"'],
+    [
+      URL_2,
+      'CONFORMANCE_CATEGORY must be an integer of 64 bits, not "9223372036854775808"',
+      { CONFORMANCE_CATEGORY: '9223372036854775808' },
+    ],
+    [`${URL_2} --wait long`, '--wait must be a time such as 10s or 2m, not "long"'],
+    [`${URL_2} --expected-failures /none`, /^--expected-failures: ENOENT/],
+    [`${URL_2} --reporter none`, '--reporter must be spec, tap, junit, dot, not "none"'],
+    [`${URL_2} --output /none/report.txt`, /^ENOENT/],
+    [`${URL_2} --unknown`, 'Unknown option --unknown: see --help'],
+    [URL_2, /^http:\S+ gave no response: .*ECONNREFUSED/],
+  ];
 
-for (const [args, message, key] of UNCHECKED) {
-  test(`The command line '${args.join(' ')}' is refused with exit code 2: ${message}`, async () => {
-    const { code, text } = await runHere(args, key);
-    assert.match(text, message);
-    assert.equal(code, 2);
+for (const [args, message, env] of UNCHECKED) {
+  test(`The command line '${args}' is refused with exit code 2: ${message}`, async () => {
+    const words = args.split(' ').filter((word) => word !== '');
+    const { code, stdout, stderr } = await run(words, env);
+    if (typeof message === 'string') assert.equal(stderr, `${message}\n`);
+    else assert.match(stderr, message);
+    assert.deepEqual([code, stdout], [2, '']);
   });
 }
 
 test('--help names the options, and --list every check, each with its own id', async () => {
-  const { code, text } = await runHere(['--help']);
+  const { code, stdout } = await run(['--help']);
   for (const option of ['--key', '--level', '--only', '--list', '--header', '--strict', '--wait']) {
-    assert.ok(text.includes(option), option);
+    assert.ok(stdout.includes(option), option);
   }
   assert.equal(code, 0);
-  const list = (await runHere(['--list'])).text.trimEnd().split('\n');
+  const list = (await run(['--list'])).stdout.trimEnd().split('\n');
   assert.deepEqual(
     list.map((line) => line.split(' ')[0]),
     CHECKS.map(({ id }) => id),

@@ -42,41 +42,6 @@ export interface ListQuery {
 type Pets = Map<bigint, Pet>;
 type Members = Readonly<Record<string, unknown>>;
 
-/** Each rule implements a sentence of the specification, or decides one of its gaps. */
-export interface Rules {
-  now(): number;
-  /** The pets before the first request. */
-  firstPets(): Pets;
-  hasKey(authorization: string | undefined, request: IncomingMessage): boolean;
-  /** The `read…` rules and `decode` throw Invalid for an invalid value. */
-  readLimit(text: string | null): number;
-  readStatus(text: string | null): string | undefined;
-  decode(bytes: Buffer, request: IncomingMessage): string;
-  readBody(text: string): unknown;
-  readNewPet(members: Members): NewPet;
-  isName(value: unknown): boolean;
-  isCategory(value: unknown): boolean;
-  isStatus(value: unknown): boolean;
-  newId(pets: Pets, sent: unknown): bigint;
-  /** Called between the choice of an id and its use. Does nothing by default. */
-  pause(): Promise<void>;
-  keep(pets: Pets, pet: Pet): void;
-  list(pets: readonly Pet[], query: ListQuery): readonly Pet[];
-  find(pets: Pets, petId: string): Pet | undefined;
-  isRemoved(now: number): boolean;
-  show(pet: Pet): unknown;
-  created(pet: unknown): Reply;
-  listed(pets: readonly unknown[]): Reply;
-  error(status: number, message: string): Reply;
-  /** The response to another pet with an idempotency key that has added a pet. */
-  reused(first: Reply): Reply;
-  options(allow: string): Reply;
-  /** Called last, with every reply. */
-  reply(reply: Reply, request: IncomingMessage): Reply;
-  /** Sends the body, after the header was set. */
-  end(response: ServerResponse, text: string): void;
-}
-
 export class Invalid extends Error {}
 
 export const STATUSES: readonly unknown[] = ['available', 'pending', 'sold'];
@@ -90,44 +55,55 @@ export const RIGHT: string = `Bearer ${KEY}`;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-export const plainRules: Rules = {
-  now: Date.now,
-  firstPets: () => new Map(),
-  decode: (bytes) => utf8.decode(bytes),
-  hasKey: (authorization) => authorization === RIGHT,
-  readLimit(text) {
+/** Each rule implements a sentence of the specification, or decides one of its gaps. */
+export const plainRules = {
+  now: (): number => Date.now(),
+  /** The pets before the first request. */
+  firstPets: (): Pets => new Map(),
+  hasKey: (authorization: string | undefined, _request: IncomingMessage) => authorization === RIGHT,
+  /** The `read…` rules and `decode` throw Invalid for an invalid value. */
+  readLimit(text: string | null): number {
     const limit = Number(text ?? '20');
     if (Number.isInteger(limit) && limit >= 1 && limit <= 100 && text !== '') return limit;
     throw new Invalid('limit is from 1 to 100');
   },
-  readStatus(text) {
+  readStatus(text: string | null): string | undefined {
     if (text === null || plainRules.isStatus(text)) return text ?? undefined;
     throw new Invalid('status is available, pending or sold');
   },
-  readBody: parseExactJson,
-  readNewPet({ name, categoryId, status }) {
-    return { name, categoryId, status } as NewPet;
-  },
-  isName: (value) => typeof value === 'string',
-  isCategory: (value) => typeof value === 'bigint' && BigInt.asIntN(64, value) === value,
-  isStatus: (value) => STATUSES.includes(value),
-  newId: (pets) => BigInt(pets.size + 1),
-  pause: async () => undefined,
-  keep: (pets, pet) => void pets.set(pet.id, pet),
-  list(pets, { limit, status }) {
+  decode: (bytes: Buffer, _request: IncomingMessage): string => utf8.decode(bytes),
+  readBody: (text: string): unknown => parseExactJson(text),
+  readNewPet: ({ name, categoryId, status }: Members) => ({ name, categoryId, status }) as NewPet,
+  isName: (value: unknown): boolean => typeof value === 'string',
+  isCategory: (id: unknown): boolean => typeof id === 'bigint' && BigInt.asIntN(64, id) === id,
+  isStatus: (value: unknown): boolean => STATUSES.includes(value),
+  newId: (pets: Pets, _sent: unknown) => BigInt(pets.size + 1),
+  /** Called between the choice of an id and its use. */
+  pause: async (): Promise<void> => undefined,
+  keep: (pets: Pets, pet: Pet): void => void pets.set(pet.id, pet),
+  list(pets: readonly Pet[], { limit, status }: ListQuery): readonly Pet[] {
     return pets.filter((pet) => status === undefined || pet.status === status).slice(0, limit);
   },
-  find: (pets, petId) => (/^[0-9]{1,19}$/.test(petId) ? pets.get(BigInt(petId)) : undefined),
-  isRemoved: (now) => now >= REMOVAL_MS,
-  show: (pet) => pet,
-  created: (pet) => ({ status: 201, body: pet }),
-  listed: (pets) => ({ status: 200, body: pets }),
-  error: (status, message) => ({ status, body: { code: `e${status}`, message, status } }),
-  reused: () => plainRules.error(422, 'The key was used for another pet'),
-  options: (allow) => ({ status: 204, body: '', fields: { Allow: allow } }),
-  reply: (reply) => reply,
-  end: (response, text) => void response.end(text),
+  find(pets: Pets, petId: string): Pet | undefined {
+    return /^[0-9]{1,19}$/.test(petId) ? pets.get(BigInt(petId)) : undefined;
+  },
+  isRemoved: (now: number): boolean => now >= REMOVAL_MS,
+  show: (pet: Pet): unknown => pet,
+  created: (pet: unknown): Reply => ({ status: 201, body: pet }),
+  listed: (pets: readonly unknown[]): Reply => ({ status: 200, body: pets }),
+  error(status: number, message: string): Reply {
+    return { status, body: { code: `e${status}`, message, status } };
+  },
+  /** The response to another pet with an idempotency key that has added a pet. */
+  reused: (_first: Reply) => plainRules.error(422, 'The key was used for another pet'),
+  options: (allow: string): Reply => ({ status: 204, body: '', fields: { Allow: allow } }),
+  /** Called last, with every reply. */
+  reply: (reply: Reply, _request: IncomingMessage): Reply => reply,
+  /** Sends the body, after the header was set. */
+  end: (response: ServerResponse, text: string): void => void response.end(text),
 };
+
+export type Rules = typeof plainRules;
 
 type Scope = Parameters<typeof listenFor>[0];
 

@@ -78,12 +78,14 @@ for (const [id, what, rules, text] of EVIDENCE) {
 }
 
 test('A request that gets 429 is sent again after its Retry-After, up to five times', async (t) => {
+  const fields = ['0', '7', 'Sat, 21 Nov 2026 12:00:00 GMT', null];
+  assert.deepEqual(fields.map(readRetryAfter), [0, 7, 1, 1]);
   for (const [refusals, kind] of Object.entries({ 5: 'hold', 6: 'fail' })) {
     let requests = 0;
     const reply: Rules['reply'] = (right) => {
       requests += 1;
       if (requests > Number(refusals)) return right;
-      return { ...plainRules.error(429, 'Too often'), fields: { 'Retry-After': '0' } };
+      return { ...plainRules.error(429, 'Too often'), fields: { 'Retry-After': '0.01' } };
     };
     const [outcome] = await outcomesOf(t, { reply }, checksOf('interface', ['4.2/created']));
     assert.deepEqual([outcome?.kind, requests], [kind, 6]);
@@ -96,11 +98,6 @@ test('A request without a response fails its check, and the run goes on', async 
   const checks = checksOf('interface', ['2/status-optional', '4.2/created']);
   const kinds = (await outcomesOf(t, { reply }, checks)).map(({ kind }) => kind);
   assert.deepEqual(kinds, ['fail', 'fail']);
-});
-
-test('Retry-After is read as seconds, and as one second if it is not a number', () => {
-  const fields = ['0', '0.01', '7', 'Sat, 21 Nov 2026 12:00:00 GMT', '', null];
-  assert.deepEqual(fields.map(readRetryAfter), [0, 0.01, 7, 1, 1, 1]);
 });
 
 test('If there is no response, a sentence says why', async (t) => {
@@ -128,32 +125,25 @@ test('A body of more than 128 MiB is not read to its end, and counts as no respo
   assert.match(reasonOf(outcome), /^no response: a body of more than 128 MiB$/);
 });
 
-/** Wrong and odd services, and why they are not checked, or undefined. */
-const OBSTACLES: readonly [what: string, Partial<Rules>, obstacle: RegExp | undefined][] = [
-  ['does not accept the key', { hasKey: () => false }, /accept the key: GET \/pets returned 401$/],
-  [
-    'is not a pet store service',
-    { reply: () => ({ status: 404, body: 'No page' }) },
-    / is not a pet store service: GET \/pets returned 404$/,
-  ],
-  ['has 404 for an empty list only', { listed: () => plainRules.error(404, 'None') }, undefined],
-];
-
-for (const [what, rules, obstacle] of OBSTACLES) {
-  test(`A service that ${what} ${obstacle === undefined ? 'is' : 'is not'} checked`, async (t) => {
-    const message = await obstacleTo(await openPlain(t, rules), 60_000);
-    if (obstacle === undefined) assert.equal(message, undefined);
-    else assert.match(message ?? '', obstacle);
-  });
-}
-
-test('The kit waits for a service that is starting, as long as it may', async (t) => {
+test('Only a pet store service that accepts the key is checked, when it has started', async (t) => {
   let status = 502;
-  const reply: Rules['reply'] = (right) =>
-    status > 504 ? right : plainRules.error(status++, 'Starting');
-  const target = await openPlain(t, { reply });
-  assert.match((await obstacleTo(target)) ?? '', / is not ready: GET \/pets returned 502$/);
-  assert.equal(await obstacleTo(target, 60_000), undefined);
+  const starting = (): Partial<Rules> => ({
+    reply: (right) => (status > 504 ? right : plainRules.error(status++, 'Starting')),
+  });
+  const odd = { listed: () => plainRules.error(404, 'An empty list') };
+  for (const [rules, obstacle, waitMs = 60_000] of [
+    [{ hasKey: () => false }, 'does not accept the key: GET /pets returned 401'],
+    [
+      { reply: () => ({ status: 404, body: 'No page' }) },
+      'is not a pet store service: GET /pets returned 404',
+    ],
+    [odd, undefined],
+    [starting(), 'is not ready: GET /pets returned 502', 0],
+    [starting(), undefined],
+  ] as const) {
+    const target = await openPlain(t, rules);
+    assert.equal(await obstacleTo(target, waitMs), obstacle && `${target.baseUrl} ${obstacle}`);
+  }
   assert.equal(status, 505);
 });
 
@@ -174,15 +164,13 @@ const TEXTS: readonly (readonly [what: string, text: string, shown: string, key?
   ],
 ];
 
-for (const [what, text, shown, key = SECRET] of TEXTS) {
-  test(`A report shows ${what} in a safe form`, () => assert.equal(plainText(text, key), shown));
-}
-
-test('A report truncates long lines, a long header and a long body', () => {
+test('A report shows a text safely, and truncates long lines, a long header and a long body', () => {
+  for (const [what, text, shown, key = SECRET] of TEXTS) {
+    assert.equal(plainText(text, key), shown, what);
+  }
   const fields = Array.from({ length: 20 }, (_, i) => `field-${i}: ${'x'.repeat(300)}`);
-  const lines = shownText(['GET /', ...fields, '', 'y'.repeat(1000)].join('\r\n'), SECRET).split(
-    '\n',
-  );
+  const message = ['GET /', ...fields, '', 'y'.repeat(1000)].join('\r\n');
+  const lines = shownText(message, SECRET).split('\n');
   assert.deepEqual([lines.length, lines[1]?.length, lines[12]], [15, 201, '… 9 more lines']);
   assert.equal(lines.at(-1), `${'y'.repeat(400)}…`);
 });

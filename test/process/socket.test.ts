@@ -8,7 +8,6 @@ import { request, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { readInheritedSocket } from '../../src/process/config.ts';
 import { assertRefused, end, KEY, listPets, PET, startFor } from '../support/process/process.ts';
 import { openSupervisor, startInheriting } from '../support/process/supervisor.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
@@ -79,15 +78,17 @@ test('If the inherited descriptor is not a socket, the start is refused in one l
   await assertRefused(service, /^petstore: Cannot listen on the inherited socket: .*EINVAL.*\n$/);
 });
 
-test('One socket is inherited, if it is for this process', () => {
-  assert.equal(readInheritedSocket({ LISTEN_PID: '7' }, 7), undefined);
-  assert.equal(readInheritedSocket({ LISTEN_FDS: '1', LISTEN_PID: '8' }, 7), undefined);
-  assert.equal(readInheritedSocket({ LISTEN_FDS: '1', LISTEN_PID: '7' }, 7), 3);
-  const two = { LISTEN_FDS: '2', LISTEN_PID: '7' };
-  assert.throws(
-    () => readInheritedSocket(two, 7),
-    /must be 1, since one socket is served, not "2"$/,
+test('One socket is inherited, if it is for this process', async (t) => {
+  const supervisor = openSupervisor(t);
+  const two = supervisor.start(['--memory'], { LISTEN_FDS: '2' });
+  await assertRefused(
+    two,
+    /^petstore: LISTEN_FDS must be 1, since one socket is served, not "2"\n$/,
   );
+  for (const env of [{ LISTEN_FDS: '2', LISTEN_PID: '1' }, { LISTEN_PID: '1' }]) {
+    const service = startFor(t, MEMORY, { env });
+    assert.notEqual(Number(new URL(await service.ready()).port), supervisor.port);
+  }
 });
 
 test('Connections above the limit are counted as refused', async (t) => {

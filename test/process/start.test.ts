@@ -32,24 +32,38 @@ import { tempDir } from '../support/disk/temp-dir.ts';
 const PROC = { skip: !existsSync('/proc/self') && 'needs /proc' };
 const LINUX = { skip: process.platform !== 'linux' && 'Only Linux answers on all of 127.0.0.0/8' };
 
-test('The process reads its variables and prints its addresses and its data file', async (t) => {
+test('The process reads its variables, serves, and puts all pets into the data file at its end', async (t) => {
   const cwd = realpathSync(tempDir(t));
   const env = {
     ...{ PORT: '0', HOST: '0.0.0.0', PETSTORE_PREFIX: '/shop', PETSTORE_API_KEYS: KEY },
-    ...{ PETSTORE_DATA_FILE: 'sub/pets.json', PETSTORE_BODY_LIMIT: String(PET.length - 1) },
+    ...{ PETSTORE_DATA_FILE: 'sub/pets.json', PETSTORE_BODY_LIMIT: String(PET.length) },
   };
   const service = startFor(t, [], { cwd, env });
   // Without PORT it would be 8080.
   const [, port] = /^http:\/\/0\.0\.0\.0:(?!8080\/)([0-9]+)\/shop$/.exec(await service.ready())!;
   const url = `http://127.0.0.1:${port}/shop`;
-  assert.equal((await addPet(url)).status, 413);
-  const dataFile = join(cwd, 'sub', 'pets.json');
-  assert.ok(existsSync(dataFile));
+  assert.equal((await addPet(url)).status, 201);
+  assert.equal((await addPet(url, KEY, `${PET} `)).status, 413);
+  const folder = join(cwd, 'sub');
+  const dataFile = join(folder, 'pets.json');
   const greeting = service.stdout();
   for (const part of [`(process ${service.child.pid})`, `in ${dataFile}, with a journal`]) {
     assert.ok(greeting.includes(part), part);
   }
   assert.match(greeting, new RegExp(`^Open ${url}/ in a browser[^]* ${url}/v1/pets\n$`, 'm'));
+  // The files are for their owner only.
+  const names = ['.', 'pets.json', 'pets.json.journal', 'pets.json.lock'];
+  const modes = names.map((name) => (statSync(join(folder, name)).mode & 0o777).toString(8));
+  assert.deepEqual(modes, ['700', '600', '600', '600']);
+  assert.equal(await end(service, 'SIGINT'), 0);
+  assert.deepEqual(JSON.parse(readFileSync(dataFile, 'utf8')), [{ id: 1, ...JSON.parse(PET) }]);
+  assert.deepEqual(readdirSync(folder).sort(), ['pets.json', 'pets.json.lock']);
+  const events = service.stderr().matchAll(/"event":"(.*?)"/g);
+  const expected = ['Made an empty data file', 'Started', 'Stopping', 'Stopped'];
+  assert.deepEqual(
+    Array.from(events, ([, event]) => event),
+    expected,
+  );
 });
 
 test('The service listens on its one address and on no other', LINUX, async (t) => {
@@ -58,15 +72,6 @@ test('The service listens on its one address and on no other', LINUX, async (t) 
   assert.equal(hostname, '127.0.0.2');
   assert.equal((await fetch(`http://127.0.0.2:${port}/livez`)).status, 200);
   await assert.rejects(fetch(`http://127.0.0.1:${port}/livez`));
-});
-
-test('The files of the store are for their owner only', async (t) => {
-  const folder = join(tempDir(t), 'made', 'on', 'start');
-  const service = startOn(t, join(folder, 'pets.json'));
-  await addPet(await service.ready());
-  const names = ['.', 'pets.json', 'pets.json.journal', 'pets.json.lock'];
-  const modes = names.map((name) => (statSync(join(folder, name)).mode & 0o777).toString(8));
-  assert.deepEqual(modes, ['700', '600', '600', '600']);
 });
 
 test('With --memory, a named data file is read and never written; --page=off removes the page', async (t) => {
@@ -101,29 +106,25 @@ test('A generated API key is shown, works, differs, and is not logged', async (t
   assert.equal(new Set(await Promise.all(keys)).size, 2);
 });
 
-test('No API key is left in the environment, nor passed on to `flock`', async (t) => {
+test('No API key is left in the environment, nor passed on to `flock`; a warning is logged', async (t) => {
   const folder = tempDir(t);
   const seen = join(folder, 'seen');
   const script = `#!/bin/sh\nenv > ${seen}\nexec ${pathOf('flock')} "$@"\n`;
   writeFileSync(join(folder, 'flock'), script, { mode: 0o755 });
   // A diagnostic report has the environment as the system sees it.
-  const hook = `process.on('SIGUSR2', () => console.error(JSON.stringify(process.report.getReport())))`;
+  const hook = `process.on('SIGUSR2', () => {
+    console.error(JSON.stringify(process.report.getReport()));
+    process.emitWarning('From the test');
+  })`;
   const PATH = `${folder}:${process.env['PATH'] ?? ''}`;
   const env = { PETSTORE_API_KEYS: KEY, PATH, OTHER: 'secret' };
   const service = startOn(t, join(folder, 'pets.json'), { env, hook });
   await service.ready();
   assert.doesNotMatch(readFileSync(seen, 'utf8'), new RegExp(`${KEY}|secret`));
   service.child.kill('SIGUSR2');
-  await logged(service, '"OTHER":"secret"');
-  assert.doesNotMatch(service.stderr(), new RegExp(KEY));
-});
-
-test('A warning of Node.js is a line of the log', async (t) => {
-  const hook = `process.once('SIGUSR2', () => process.emitWarning('From the test'))`;
-  const service = startOn(t, undefined, { hook });
-  await service.ready();
-  service.child.kill('SIGUSR2');
   await logged(service, '"Node.js warns","cause":"Warning: From the test"');
+  assert.match(service.stderr(), /"OTHER":"secret"/);
+  assert.doesNotMatch(service.stderr(), new RegExp(KEY));
   for (const line of service.stderr().trim().split('\n')) JSON.parse(line);
 });
 

@@ -39,6 +39,17 @@ import {
 
 // Section 2: resources and their fields.
 
+/** Returns a check for each row: its id, the end of its sentence, and the items of its cases. */
+function table<T>(
+  sentence: string,
+  rows: readonly (readonly [id: string, end: string, items: readonly T[]])[],
+  run: (client: TestClient, item: T) => Promise<unknown>,
+): readonly Check[] {
+  return rows.flatMap(([id, end, items]) =>
+    demand({ [`${id} ${sentence}${end}`]: each(items, run) }),
+  );
+}
+
 /** Adds a pet. Rejects with NotObserved if the service refuses it, as a valid service may. */
 async function addIfAccepted(client: TestClient, fields: Fields): Promise<Fields> {
   const response = await client.post(client.newPet(fields));
@@ -47,87 +58,88 @@ async function addIfAccepted(client: TestClient, fields: Fields): Promise<Fields
 }
 
 /** Names that a service may change by mistake. */
-const NAMES: readonly [id: string, what: string, name: string][] = [
-  ['2/name-spaces', 'spaces at its ends', '  Conformance\tRex \u00a0'],
-  ['2/name-lines', 'line ends of every kind', 'Conformance\r\nRex\rRex\nRex\u2028'],
-  ['2/name-unicode', 'letters in composed and decomposed form', 'Ze\u0301\u00e9 \ufb01 \u212b'],
-  ['2/name-markup', 'markup', '<b>Tom & "Jerry"</b> &amp; &#39;'],
-  ['2/name-escapes', 'quotes, backslashes and percent signs', '\\n\\u0041 "\\" %20 \' $1'],
-  ['2/name-plane', 'characters beyond 16 bits', '🐕 𐍈'],
-  ['2/name-case', 'letters in either case', 'cONFORMANCE ıİß'],
-  ['2/name-number', 'digits that look like a number', '007'],
-  ['2/name-300', '300 characters', `Conformance ${'x'.repeat(288)}`],
-  ['2/name-1000', '1,000 characters', `Conformance ${'é'.repeat(988)}`],
-];
-
-/** Asserts that a NewPet with these fields is refused with 400. */
-async function assertInvalid(client: TestClient, fields: Fields): Promise<void> {
-  assertStatus(await client.post(client.newPet(fields)), 400);
-}
-
-const names = NAMES.flatMap(([id, what, name]) =>
-  demand({
-    [`${id} A name comes back as it was sent: ${what}`]: async (client) => {
-      const pet = await addIfAccepted(client, { name });
-      assert.equal(pet['name'], name, 'the name of the Pet');
-      await assertKept(client, pet);
-    },
-  }),
+const names = table(
+  'A name comes back as it was sent: ',
+  [
+    ['2/name-spaces', 'spaces at its ends', ['  Conformance\tRex \u00a0']],
+    ['2/name-lines', 'line ends of every kind', ['Conformance\r\nRex\rRex\nRex\u2028']],
+    ['2/name-unicode', 'letters in composed and decomposed form', ['Ze\u0301\u00e9 \ufb01 \u212b']],
+    ['2/name-markup', 'markup', ['<b>Tom & "Jerry"</b> &amp; &#39;']],
+    ['2/name-escapes', 'quotes, backslashes and percent signs', ['\\n\\u0041 "\\" %20 \' $1']],
+    ['2/name-plane', 'characters beyond 16 bits', ['🐕 𐍈']],
+    ['2/name-case', 'letters in either case', ['cONFORMANCE ıİß']],
+    ['2/name-number', 'digits that look like a number', ['007']],
+    ['2/name-300', '300 characters', [`Conformance ${'x'.repeat(288)}`]],
+    ['2/name-1000', '1,000 characters', [`Conformance ${'é'.repeat(988)}`]],
+  ],
+  async (own, name) => {
+    const pet = await addIfAccepted(own, { name });
+    assert.equal(pet['name'], name, 'the name of the Pet');
+    await assertKept(own, pet);
+  },
 );
 
 /** An unlikely category: if the service accepts it, it accepts categories that do not exist. */
 const ANY_CATEGORY = 1_914_638_257n;
 
 /** Categories that a service may refuse or change by mistake. */
-const CATEGORIES: readonly [id: string, what: string, values: readonly bigint[]][] = [
-  ['2/category-zero', 'which may be 0', [0n]],
-  ['2/category-negative', 'which may be negative', [-1n, -ANY_CATEGORY]],
-  ['2/category-32-bits', 'beyond 32 bits', [2n ** 31n, 2n ** 32n + 1n, -(2n ** 31n) - 1n]],
-  ['2/category-53-bits', 'to the digit', [2n ** 53n + 1n, -(2n ** 53n) - 1n]],
-  ['2/category-64-bits', 'also the least and the greatest one', [2n ** 63n - 1n, -(2n ** 63n)]],
-];
-
-const categories = CATEGORIES.flatMap(([id, what, values]) =>
-  demand({
-    [`${id} NewPet: categoryId is an int64, ${what}`]: each(values, async (own, categoryId) => {
-      const response = await own.post(own.newPet({ categoryId }));
-      if (isRefused(response.status)) {
-        // A service may require that a category exists, but not that it is small or positive.
-        const other = categoryId < -ANY_CATEGORY ? -ANY_CATEGORY : ANY_CATEGORY;
-        const refusal = own.lastExchange;
-        const { status } = await own.post(own.newPet({ categoryId: other }));
-        own.lastExchange = refusal;
-        assert.ok(isRefused(status), `expected ${categoryId} accepted, as ${other} is`);
-        throw new NotObserved('the service accepts only existing categories');
-      }
-      const pet = fieldsOf(response);
-      assertPet(pet, { categoryId });
-      await assertKept(own, pet);
-    }),
-  }),
+const categories = table(
+  'NewPet: categoryId is an int64, ',
+  [
+    ['2/category-zero', 'which may be 0', [0n]],
+    ['2/category-negative', 'which may be negative', [-1n, -ANY_CATEGORY]],
+    ['2/category-32-bits', 'beyond 32 bits', [2n ** 31n, 2n ** 32n + 1n, -(2n ** 31n) - 1n]],
+    ['2/category-53-bits', 'to the digit', [2n ** 53n + 1n, -(2n ** 53n) - 1n]],
+    ['2/category-64-bits', 'also the least and the greatest one', [2n ** 63n - 1n, -(2n ** 63n)]],
+  ],
+  async (own, categoryId) => {
+    const response = await own.post(own.newPet({ categoryId }));
+    if (isRefused(response.status)) {
+      // A service may require that a category exists, but not that it is small or positive.
+      const other = categoryId < -ANY_CATEGORY ? -ANY_CATEGORY : ANY_CATEGORY;
+      const refusal = own.lastExchange;
+      const { status } = await own.post(own.newPet({ categoryId: other }));
+      own.lastExchange = refusal;
+      assert.ok(isRefused(status), `expected ${categoryId} accepted, as ${other} is`);
+      throw new NotObserved('the service accepts only existing categories');
+    }
+    const pet = fieldsOf(response);
+    assertPet(pet, { categoryId });
+    await assertKept(own, pet);
+  },
 );
 
 const NO_STATUS = ['Available', 'SOLD', '', 'available ', 'adopted', 'toString', 'sold\0'];
 const NO_NAME = [null, true, false, 0, 1.5, [], ['Rex'], {}, { name: 'Rex' }];
 const NO_CATEGORY = [null, true, false, '', '1', 1.5, [], [1], {}];
 const NO_STATUS_TYPE = [true, false, 0, 1, [], ['sold'], {}];
-const BEYOND_INT64 = [2n ** 63n, -(2n ** 63n) - 1n, 2n ** 64n + 1n];
+const BEYOND_INT64 = withEach('categoryId', [2n ** 63n, -(2n ** 63n) - 1n, 2n ** 64n + 1n]);
+const MISSING = ['{}', '{"status":"sold"}', '{"name":"Rex"}', '{"categoryId":1}'];
+const INVALID_PETS = [{ name: 5 }, { categoryId: 'seven' }, { status: 'lost' }];
 
-/** Values of a field that must be refused with 400. */
-const INVALID: readonly [title: string, field: string, values: readonly unknown[]][] = [
-  ['2/status-others PetStatus allows no other value', 'status', NO_STATUS],
-  ['2/name-required NewPet: name is required', 'name', [undefined]],
-  ['2/category-required NewPet: categoryId is required', 'categoryId', [undefined]],
-  ['2/name-type NewPet: name is a string', 'name', NO_NAME],
-  ['2/category-type NewPet: categoryId is an integer', 'categoryId', NO_CATEGORY],
-  ['2/status-type NewPet: status is a PetStatus', 'status', NO_STATUS_TYPE],
-  ['2/category-beyond NewPet: categoryId is not beyond int64', 'categoryId', BEYOND_INT64],
-];
+/** A change of a NewPet for each value of a field. */
+function withEach(field: string, values: readonly unknown[]): readonly Fields[] {
+  return values.map((value) => ({ [field]: value }));
+}
 
-const invalid = INVALID.flatMap(([title, field, values]) => {
-  const changes = values.map((value) => ({ [field]: value }));
-  return demand({ [title]: each(changes, assertInvalid) });
-});
+/** What must be refused with 400: bodies, or changes of a NewPet. */
+const invalid = table<string | Fields>(
+  '',
+  [
+    ['2/status-others', 'PetStatus allows no other value', withEach('status', NO_STATUS)],
+    ['2/name-required', 'NewPet: name is required', [{ name: undefined }]],
+    ['2/category-required', 'NewPet: categoryId is required', [{ categoryId: undefined }]],
+    ['2/name-type', 'NewPet: name is a string', withEach('name', NO_NAME)],
+    ['2/category-type', 'NewPet: categoryId is an integer', withEach('categoryId', NO_CATEGORY)],
+    ['2/status-type', 'NewPet: status is a PetStatus', withEach('status', NO_STATUS_TYPE)],
+    ['2/category-beyond', 'NewPet: categoryId is not beyond int64', BEYOND_INT64],
+    ['4.2/missing', 'A body missing required fields is 400', MISSING],
+    ['4.2/invalid', 'A body containing invalid values is 400', INVALID_PETS],
+  ],
+  async (own, body) => {
+    assertStatus(await own.post(typeof body === 'string' ? body : own.newPet(body)), 400);
+  },
+);
 
 const fields = demand({
   '2/status-values PetStatus allows available, pending and sold': each(STATUSES, assertAdds),
@@ -208,24 +220,28 @@ async function addByTurns(client: TestClient, rounds: number): Promise<void> {
 
 const NO_PAGES = 'the list has no Link to a next page';
 
-/** If there are at least `pets` pets, the list of the query has this length. */
-const LENGTHS: readonly [title: string, pets: number, query: string, length: number][] = [
-  ['4.1/limit limit is the maximum number of animals to return', 8, '?limit=7', 7],
-  ['4.1/limit-minimum limit has the minimum 1', 2, '?limit=1', 1],
-  ['4.1/limit-maximum limit has the maximum 100', 101, '?limit=100', 100],
-  ['4.1/limit-default limit has the default 20', 21, '', 20],
-];
-
-const lengths = LENGTHS.flatMap(([title, pets, query, length]) =>
-  demand({
-    async [title](client) {
-      await client.havePets(pets);
-      await assertLength(client, query, length);
-    },
-  }),
+const lengths = table(
+  '',
+  [
+    ['4.1/limit', 'limit is the maximum number of animals to return', [7]],
+    ['4.1/limit-minimum', 'limit has the minimum 1', [1]],
+    ['4.1/limit-maximum', 'limit has the maximum 100', [100]],
+    ['8/limit', 'limit is from 1 to 100', [1, 2, 19, 21, 99, 100]],
+  ],
+  async (own, limit) => {
+    await own.havePets(limit + 1);
+    await assertLength(own, `?limit=${limit}`, limit);
+  },
 );
 
+async function assertDefault(client: TestClient, status?: string): Promise<void> {
+  await client.havePets(21, status);
+  await assertLength(client, status === undefined ? '' : `?status=${status}`, 20);
+}
+
 const listPets = demand({
+  '4.1/limit-default limit has the default 20': (client) => assertDefault(client),
+
   '4.1/list GET /pets is 200 and a list of animals': assertHasPets,
 
   '4.1/filter status filters by availability status': each(STATUSES, async (own, status) => {
@@ -236,16 +252,17 @@ const listPets = demand({
     assert.notEqual(petsOf(response).length, 0, 'the number of pets in the list');
   }),
 
-  '4.1/filter-limit limit counts the animals that pass the filter': async (client) => {
-    // A service that applies limit before the filter returns too few pets.
-    await addByTurns(client, 3);
-    await each(STATUSES, async (own, status) => {
+  '4.1/filter-limit limit counts the animals that pass the filter': each(
+    STATUSES,
+    async (own, status) => {
+      // A service that applies limit before the filter returns too few pets.
+      await addByTurns(own, 3);
       for (const query of [`?status=${status}&limit=2`, `?limit=2&status=${status}`]) {
         await assertLength(own, query, 2);
         assertFiltered(petsOf(await own.get(`/pets${query}`)), status);
       }
-    })(client);
-  },
+    },
+  ),
 
   '4.1/complete A list that has room shows every animal that matches': each(
     [...STATUSES, undefined],
@@ -283,23 +300,22 @@ const listPets = demand({
     assertBelowBase(client, next);
   },
 
-  '4.1/pages-filter Pages of a filtered list keep to the filter': async (client) => {
-    await addByTurns(client, 6);
-    await each(STATUSES, async (own, status) => {
+  '4.1/pages-filter Pages of a filtered list keep to the filter': each(
+    STATUSES,
+    async (own, status) => {
+      await addByTurns(own, 6);
       let pages = 0;
       for await (const pets of pagesFrom(own, `/pets?status=${status}&limit=5`, 30)) {
         assertFiltered(pets, status);
         pages += 1;
       }
       if (pages <= 1) throw new NotObserved(NO_PAGES);
-    })(client);
-  },
+    },
+  ),
 });
 
 // Section 4.2: POST /pets, createPet.
 
-const MISSING = ['{}', '{"status":"sold"}', '{"name":"Rex"}', '{"categoryId":1}'];
-const INVALID_PETS = [{ name: 5 }, { categoryId: 'seven' }, { status: 'lost' }];
 /** The most ids that are tried one by one. */
 const NEAR = 20n;
 const JSON_TYPE = { 'Content-Type': 'application/json' };
@@ -350,12 +366,6 @@ const createPet = demand({
       assert.ok(status < 500, `expected a status below 500, not ${status}`);
     },
   ),
-
-  '4.2/missing A body missing required fields is 400': each(MISSING, async (own, body) =>
-    assertStatus(await own.post(body), 400),
-  ),
-
-  '4.2/invalid A body containing invalid values is 400': each(INVALID_PETS, assertInvalid),
 
   '4.2/not-added A refused animal is not added': async (client) => {
     const name = `Conformance refused ${Date.now()}-${Math.random()}`;
@@ -417,15 +427,16 @@ const getPet = demand({
     },
   ),
 
-  '4.3/whole-id A petId that only begins with an id is not that id': async (client) => {
-    const { id } = await client.add(client.newPet());
-    const found = await client.get(`/pets/${id}`);
-    if (found.status !== 200) throw new NotObserved('the pet cannot be got by its id');
-    await each(TAILS, async (own, tail) => {
+  '4.3/whole-id A petId that only begins with an id is not that id': each(
+    TAILS,
+    async (own, tail) => {
+      const { id } = await own.add(own.newPet());
+      const found = await own.get(`/pets/${id}`);
+      if (found.status !== 200) throw new NotObserved('the pet cannot be got by its id');
       const { status } = await own.get(`/pets/${id}${tail}`);
       assert.notEqual(status, 200, 'the status');
-    })(client);
-  },
+    },
+  ),
 
   '4.3/replacement The replacement is GET /pets with the status filter': each(
     STATUSES,
@@ -486,14 +497,14 @@ function inOtherCase(key: string): string {
   });
 }
 
-const unauthorized = OPERATIONS.flatMap(([section, operation, send]) => {
-  const title = `${section}/unauthorized ${operation} is 401 when the credential is missing or invalid`;
-  return demand({
-    [title]: each(['', 'Bearer no'], async (own, Authorization) => {
-      assertUnauthorized(await send(own, { Authorization }), section);
-    }),
-  });
-});
+const unauthorized = OPERATIONS.flatMap(([section, operation, send]) =>
+  demand({
+    [`${section}/unauthorized ${operation} is 401 when the credential is missing or invalid`]: each(
+      ['', 'Bearer no'],
+      async (own, Authorization) => assertUnauthorized(await send(own, { Authorization }), section),
+    ),
+  }),
+);
 
 const authentication = demand({
   '5/required Every operation requires a bearer credential': (client) =>
@@ -577,28 +588,19 @@ const errors = demand({
 const OUTSIDE = ['101', '1000', '2147483648', '18446744073709551617', '0', '-1', '', 'all', '1e9'];
 
 const limits = demand({
-  '8/limit limit is from 1 to 100': async (client) => {
-    await client.havePets(101);
-    await each([1, 2, 19, 21, 99, 100], (own, limit) =>
-      assertLength(own, `?limit=${limit}`, limit),
-    )(client);
-  },
+  '8/default The default of limit is 20': each(STATUSES, assertDefault),
 
-  '8/default The default of limit is 20': each(STATUSES, async (own, status) => {
-    await own.havePets(21, status);
-    await assertLength(own, `?status=${status}`, 20);
-  }),
-
-  '8/never-more A list never has more than 100 animals, whatever is asked': async (client) => {
-    await client.havePets(101);
-    await each(OUTSIDE, async (own, limit) => {
+  '8/never-more A list never has more than 100 animals, whatever is asked': each(
+    OUTSIDE,
+    async (own, limit) => {
+      await own.havePets(101);
       const response = await own.get(`/pets?limit=${limit}`);
       // The specification does not say if the limit is refused or changed.
       if (isRefused(response.status)) return;
       const { length } = petsOf(response);
       assert.ok(length <= LONGEST_LIST, `expected at most 100 pets, not ${length}`);
-    })(client);
-  },
+    },
+  ),
 });
 
 // Section 9: versioning.

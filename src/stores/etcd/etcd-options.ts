@@ -4,7 +4,14 @@
  */
 
 import type { Log } from '../../base/log.ts';
-import { isObject, mustBe, type Problem } from '../../base/problem.ts';
+import {
+  isObject,
+  memberProblems,
+  mustBe,
+  text,
+  type Check,
+  type Problem,
+} from '../../base/problem.ts';
 import type { EtcdCalls, EtcdClock } from './calls.ts';
 
 export interface EtcdOptions {
@@ -32,8 +39,6 @@ export interface ClusterOptions extends EtcdOptions {
   readonly clock?: EtcdClock | undefined;
 }
 
-export type EtcdOptionName = keyof EtcdOptions;
-
 export const DEFAULT_PREFIX = 'petstore/';
 
 /**
@@ -43,75 +48,57 @@ export const DEFAULT_PREFIX = 'petstore/';
 export const MAX_ETCD_BODY_BYTES: number = 1 << 20;
 
 const MAX_ENDPOINTS = 100;
-/** At most 200 visible ASCII characters. */
-const PREFIX = /^[\x21-\x7e]{0,199}\/$/;
 
-/** The options that have a text. */
-const TEXT_NAMES = ['prefix', 'caFile', 'certFile', 'keyFile', 'user', 'passwordFile'] as const;
+const aText = text('a non-empty string', /[^]/);
 
-export const ETCD_OPTION_NAMES: readonly EtcdOptionName[] = ['endpoints', ...TEXT_NAMES];
+const CHECKS: Readonly<Record<keyof EtcdOptions, Check>> = {
+  endpoints: endpointProblems,
+  // At most 200 characters.
+  prefix: text('visible ASCII characters that end in a slash', /^[\x21-\x7e]{0,199}\/$/),
+  ...{ caFile: aText, certFile: aText, keyFile: aText, user: aText, passwordFile: aText },
+};
 
-/** Each option that requires another one. */
-const REQUIRED: readonly (readonly [EtcdOptionName, EtcdOptionName])[] = [
-  ['certFile', 'keyFile'],
-  ['keyFile', 'certFile'],
-  ['user', 'passwordFile'],
-  ['passwordFile', 'user'],
-];
+/** What a program adds to the options in ClusterOptions. */
+const notChecked = { log: () => [], signal: () => [], calls: () => [], clock: () => [] };
 
 /** Returns all problems with the options. `path` is before the name of each: `etcd.`, if any. */
 export function etcdProblems(etcd: unknown, path = ''): readonly Problem[] {
   if (!isObject(etcd)) return [mustBe(path.slice(0, -1), 'an object with endpoints', etcd)];
-  const { endpoints, prefix } = etcd;
-  const given = TEXT_NAMES.filter((name) => etcd[name] !== undefined);
-  const requires = (name: EtcdOptionName, other: EtcdOptionName): Problem => ({
-    option: `${path}${name}`,
-    sentence: 'requires',
-    other: `${path}${other}`,
-  });
+  const { endpoints } = etcd;
+  const given = Object.keys(CHECKS).filter((name) => etcd[name] !== undefined);
+  const requires = (name: string, other: string): readonly Problem[] => {
+    if (!given.includes(name) || given.includes(other)) return [];
+    return [{ option: `${path}${name}`, sentence: 'requires', other: `${path}${other}` }];
+  };
   if (endpoints === undefined && given.length > 0) {
-    return given.map((name) => requires(name, 'endpoints'));
+    return given.flatMap((name) => requires(name, 'endpoints'));
   }
-  const problems = [...endpointProblems(`${path}endpoints`, endpoints)];
-  for (const name of given) {
-    const value = etcd[name];
-    const isText = typeof value === 'string' && value !== '';
-    if (!isText) problems.push(mustBe(`${path}${name}`, 'a non-empty string', value));
-  }
-  if (typeof prefix === 'string' && prefix !== '' && !PREFIX.test(prefix)) {
-    problems.push(mustBe(`${path}prefix`, 'visible ASCII characters that end in a slash', prefix));
-  }
-  for (const [name, other] of REQUIRED) {
-    if (etcd[name] !== undefined && etcd[other] === undefined) problems.push(requires(name, other));
-  }
-  const isSecure = [endpoints]
-    .flat()
-    .some((url) => typeof url === 'string' && /^https:/i.test(url));
-  for (const name of ['caFile', 'certFile'] as const) {
-    if (etcd[name] === undefined || isSecure) continue;
-    problems.push({ option: `${path}${name}`, sentence: 'requires an https:// endpoint' });
-  }
-  return problems;
+  const isSecure = [endpoints].flat().some((url) => /^https:/i.test(String(url)));
+  const sentence = 'requires an https:// endpoint';
+  const onlyForTls = ['caFile', 'certFile'].filter((name) => given.includes(name) && !isSecure);
+  return [
+    ...memberProblems(etcd, { ...CHECKS, ...notChecked }, ['endpoints'], path),
+    ...[...requires('certFile', 'keyFile'), ...requires('keyFile', 'certFile')],
+    ...[...requires('user', 'passwordFile'), ...requires('passwordFile', 'user')],
+    ...onlyForTls.map((name) => ({ option: `${path}${name}`, sentence })),
+  ];
 }
 
-function endpointProblems(option: string, endpoints: unknown): readonly Problem[] {
+const EXPECTED_ENDPOINTS = 'URLs such as http://127.0.0.1:2379, without a path or a password';
+
+function endpointProblems(endpoints: unknown, option: string): readonly Problem[] {
   const isList = Array.isArray(endpoints) && endpoints.length > 0;
   if (!isList || endpoints.length > MAX_ENDPOINTS) {
     return [mustBe(option, `1 to ${MAX_ENDPOINTS} ${EXPECTED_ENDPOINTS}`, endpoints)];
   }
-  const problems: Problem[] = [];
-  const origins = new Set<string>();
   // Array.from, since a hole is a problem, too.
-  for (const endpoint of Array.from(endpoints) as readonly unknown[]) {
-    const origin = originOf(endpoint);
-    if (origin === undefined) problems.push(mustBe(option, EXPECTED_ENDPOINTS, endpoint));
-    else if (origins.has(origin)) problems.push({ option, sentence: `has ${origin} twice` });
-    else origins.add(origin);
-  }
-  return problems;
+  const origins = Array.from(endpoints as readonly unknown[], originOf);
+  return origins.flatMap((origin, index) => {
+    if (origin === undefined) return [mustBe(option, EXPECTED_ENDPOINTS, endpoints[index])];
+    const isRepeated = origins.indexOf(origin) < index;
+    return isRepeated ? [{ option, sentence: `has ${origin} twice` }] : [];
+  });
 }
-
-const EXPECTED_ENDPOINTS = 'URLs such as http://127.0.0.1:2379, without a path or a password';
 
 /** Returns the origin of an endpoint, or undefined unless it is a URL of scheme, host and port. */
 function originOf(endpoint: unknown): string | undefined {

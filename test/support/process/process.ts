@@ -141,8 +141,8 @@ export async function metricOf(url: string, name: string, key?: string): Promise
   return Number(new RegExp(`^${name} (.*)$`, 'm').exec(text)?.[1]);
 }
 
-export function addPet(url: string, key?: string): Promise<Response> {
-  return send(`${url}/v1/pets`, key, { method: 'POST', body: PET });
+export function addPet(url: string, key?: string, body: string = PET): Promise<Response> {
+  return send(`${url}/v1/pets`, key, { method: 'POST', body });
 }
 
 function send(url: string, key: string = KEY, init: RequestInit = {}): Promise<Response> {
