@@ -287,7 +287,7 @@ export class FileLog implements CommitLog {
       }
       this.#recordFailure(error);
       if (this.#doubt === undefined && this.whereAreThePets() === 'snapshot') {
-        this.#files.forgetJournal();
+        await this.#files.forgetJournal();
         return this.#become({ name: 'working' });
       }
       const pauseMs = Math.max(TICK_MS, PAUSE_RATIO * (this.now() - beganAt));

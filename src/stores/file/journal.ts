@@ -1,7 +1,7 @@
 /**
  * The journal: a write-ahead log of the creates since the snapshot, one line for each commit
- * (journal-line.ts). While a store works, its journal exists, and its header, its keys and its
- * complete lines are durable. One line is written at a time, so a torn line is always the last one.
+ * (journal-line.ts). Its header, its keys and its complete lines are durable. One line is written
+ * at a time, so a torn line is always the last one.
  *
  * A failed write is rolled back: the file is truncated and synced before anything else happens.
  * Only then is it certain that no part of the line will ever appear. If that fails, or a sync

@@ -213,7 +213,8 @@ export class StoreFiles {
   }
 
   /** The next journal is a new one, since this one is lost, and the snapshot has all its pets. */
-  forgetJournal(): void {
+  async forgetJournal(): Promise<void> {
+    await this.#journal?.close();
     this.#journal = undefined;
   }
 

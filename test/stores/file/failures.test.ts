@@ -217,6 +217,16 @@ test('A new file is tried each second, and a slow one after nine times as long a
   await assertPets(scene, [1, 2, 3, 4]);
 });
 
+test('A lost journal is closed, though there is no room for a new one', async () => {
+  const { store, disk, memory, clock } = await openScene(0);
+  const before = disk.openFiles.size;
+  disk.freeBytes = async () => 10;
+  await memory.remove(JOURNAL);
+  await clock.pass(1000);
+  assert.equal(store.log.state, 'working');
+  assert.equal(disk.openFiles.size, before - 1);
+});
+
 test('New files are tried at the next second if there is more room', async () => {
   const scene = await openScene(2);
   const { store, disk, clock } = scene;
