@@ -14,72 +14,51 @@ import type { IncomingMessage } from 'node:http';
 import { quote } from '../base/quote.ts';
 import { ApiError, malformed, unsupportedVersion } from './api-error.ts';
 
-export interface RequestHeaders extends Record<JoinedField, string | undefined> {
-  /** The number of Host lines, and the value of the last one. */
-  hostCount: number;
-  host: string;
-  authorizationCount: number;
-  authorization: string;
+/**
+ * The fields that the service uses. Several lines of one field are joined with a comma and a space:
+ * then it is neither a host, nor a credential, nor a type, so a repeated field never counts.
+ */
+export interface RequestHeaders {
+  host?: string;
+  authorization?: string;
+  contentLength?: string;
+  contentType?: string;
+  contentEncoding?: string;
+  transferEncoding?: string;
+  expect?: string;
   /** The value of each line. */
   idempotencyKeys: string[];
   asksToUpgrade: boolean;
 }
 
-/** Several lines are joined with a comma, so a repeated Content-Type never matches. */
-type JoinedField =
-  'contentLength' | 'contentType' | 'contentEncoding' | 'transferEncoding' | 'expect';
-
 /**
  * Reads the fields in one pass. `rawHeaders` is node:http's: name, value, name, value … Its other
- * lists join or drop fields that were sent twice, and only this one shows whether there was exactly
- * one, which matters for the API key and the host.
+ * lists drop fields that were sent twice, such as a second Host or Authorization.
  */
 export function readHeaders(rawHeaders: readonly string[]): RequestHeaders {
-  const headers: RequestHeaders = {
-    hostCount: 0,
-    host: '',
-    authorizationCount: 0,
-    authorization: '',
-    idempotencyKeys: [],
-    asksToUpgrade: false,
-    contentLength: undefined,
-    contentType: undefined,
-    contentEncoding: undefined,
-    transferEncoding: undefined,
-    expect: undefined,
-  };
+  const headers: RequestHeaders = { idempotencyKeys: [], asksToUpgrade: false };
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
-    readField(headers, rawHeaders[i]!.toLowerCase(), rawHeaders[i + 1]!);
+    const name = rawHeaders[i]!.toLowerCase();
+    const value = rawHeaders[i + 1]!;
+    if (name === 'host') headers.host = joined(headers.host, value);
+    else if (name === 'authorization') headers.authorization = joined(headers.authorization, value);
+    else if (name === 'content-length')
+      headers.contentLength = joined(headers.contentLength, value);
+    else if (name === 'content-type') headers.contentType = joined(headers.contentType, value);
+    else if (name === 'content-encoding')
+      headers.contentEncoding = joined(headers.contentEncoding, value);
+    else if (name === 'transfer-encoding')
+      headers.transferEncoding = joined(headers.transferEncoding, value);
+    else if (name === 'expect') headers.expect = joined(headers.expect, value);
+    else if (name === 'idempotency-key') headers.idempotencyKeys.push(value);
+    else if (name === 'upgrade') headers.asksToUpgrade = true;
   }
   return headers;
 }
 
-function readField(headers: RequestHeaders, name: string, value: string): void {
-  if (name === 'host') {
-    headers.hostCount += 1;
-    headers.host = value;
-  } else if (name === 'authorization') {
-    headers.authorizationCount += 1;
-    headers.authorization = value;
-  } else if (name === 'idempotency-key') {
-    headers.idempotencyKeys.push(value);
-  } else if (name === 'upgrade') {
-    headers.asksToUpgrade = true;
-  } else {
-    const joined = JOINED.get(name);
-    if (joined === undefined) return;
-    const earlier = headers[joined];
-    headers[joined] = earlier === undefined ? value : `${earlier}, ${value}`;
-  }
+function joined(earlier: string | undefined, value: string): string {
+  return earlier === undefined ? value : `${earlier}, ${value}`;
 }
-
-const JOINED: ReadonlyMap<string, JoinedField> = new Map<string, JoinedField>([
-  ['content-length', 'contentLength'],
-  ['content-type', 'contentType'],
-  ['content-encoding', 'contentEncoding'],
-  ['transfer-encoding', 'transferEncoding'],
-  ['expect', 'expect'],
-]);
 
 /**
  * Returns true if a body follows the header. Before the end of the request, node:http has no other
@@ -105,9 +84,8 @@ export function findBrokenRule(
       return new ApiError('unsupported_transfer_coding', message);
     }
   }
-  const { hostCount, host } = headers;
-  if (hostCount === 0 && minor === 0) return undefined;
-  if (hostCount !== 1) return malformed(`Expected one Host header field, not ${hostCount}`);
+  const { host } = headers;
+  if (host === undefined) return minor === 0 ? undefined : malformed('A Host field is required');
   return HOST.test(host) ? undefined : malformed(`Host ${quote(host)} is not a host`);
 }
 

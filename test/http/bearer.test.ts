@@ -32,7 +32,7 @@ const FORM = 'The Authorization header field must be of the form Bearer <API_KEY
 const INVALID = 'The API key is not valid';
 const REFUSED: readonly (readonly [message: string, ...authorizations: string[]])[] = [
   ['An API key is required: Authorization: Bearer <API_KEY>'],
-  ['Expected one Authorization header field, not 2', 'Bearer first-key', 'Bearer first-key'],
+  [INVALID, 'Bearer first-key', 'Bearer first-key'],
   [FORM, ''],
   [FORM, 'Bearer'],
   [FORM, 'Bearer    '],
