@@ -42,7 +42,7 @@ export interface MetricsSources {
 }
 
 export function createMetrics(sources: MetricsSources): Metrics {
-  const requests = new RequestCounts();
+  const responses: ResponseCounts = { byOperation: new Map(), bytes: 0 };
   const eventLoop = monitorEventLoopDelay({ resolution: EVENT_LOOP_RESOLUTION_MS });
   eventLoop.enable();
   return {
@@ -51,7 +51,20 @@ export function createMetrics(sources: MetricsSources): Metrics {
         keyUse.requests += 1;
         keyUse.lastUsedAt = startedAt;
       }
-      requests.count(operation, status, seconds, bodyBytes);
+      responses.bytes += bodyBytes;
+      const { byOperation } = responses;
+      let counts = byOperation.get(operation);
+      if (counts === undefined) {
+        const duration = { labels: { operation }, value: new Histogram(DURATION_BOUNDS) };
+        byOperation.set(operation, (counts = { byStatus: new Map(), duration }));
+      }
+      counts.duration.value.observe(seconds);
+      let count = counts.byStatus.get(status);
+      if (count === undefined) {
+        count = { labels: { operation, status: String(status) }, value: 0 };
+        counts.byStatus.set(status, count);
+      }
+      count.value += 1;
     },
     operation: {
       name: 'metrics',
@@ -59,7 +72,7 @@ export function createMetrics(sources: MetricsSources): Metrics {
       path: '/metrics',
       needsKey: 'metrics',
       handle: () =>
-        textResponse(200, TEXT_TYPE, encodeMetrics(readMetrics(sources, requests, eventLoop))),
+        textResponse(200, TEXT_TYPE, encodeMetrics(readMetrics(sources, responses, eventLoop))),
     },
     close: () => eventLoop.disable(),
   };
@@ -73,77 +86,45 @@ const DURATION_BOUNDS: readonly number[] = [
   0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 ];
 
-/** The responses of one operation. */
-interface OperationCounts {
-  readonly byStatus: Map<number, { value: number }>;
-  readonly seconds: Histogram;
-}
-
-class RequestCounts {
-  readonly #byOperation: Map<string, OperationCounts> = new Map();
-  /** Of all response bodies. */
-  bytes = 0;
-
-  count(operation: string, status: number, seconds: number, bytes: number): void {
-    let counts = this.#byOperation.get(operation);
-    if (counts === undefined) {
-      counts = { byStatus: new Map(), seconds: new Histogram(DURATION_BOUNDS) };
-      this.#byOperation.set(operation, counts);
+interface ResponseCounts {
+  /** Samples of the number of responses, by status, and of their times. */
+  readonly byOperation: Map<
+    string,
+    {
+      readonly byStatus: Map<number, { readonly labels: Sample['labels']; value: number }>;
+      readonly duration: { readonly labels: Sample['labels']; readonly value: Histogram };
     }
-    let count = counts.byStatus.get(status);
-    if (count === undefined) counts.byStatus.set(status, (count = { value: 0 }));
-    count.value += 1;
-    counts.seconds.observe(seconds);
-    this.bytes += bytes;
-  }
-
-  responses(): readonly Sample[] {
-    return [...this.#byOperation].flatMap(([operation, { byStatus }]) =>
-      [...byStatus].map(([status, { value }]) => ({
-        labels: { operation, status: String(status) },
-        value,
-      })),
-    );
-  }
-
-  durations(): readonly Sample[] {
-    return [...this.#byOperation].map(([operation, { seconds }]) => ({
-      labels: { operation },
-      value: seconds,
-    }));
-  }
+  >;
+  /** Of all bodies. */
+  bytes: number;
 }
 
 /** Returns all metrics, of which those without a value have no lines. */
 function readMetrics(
   sources: MetricsSources,
-  requests: RequestCounts,
+  responses: ResponseCounts,
   eventLoop: IntervalHistogram,
 ): MetricTable {
   const { version, runtime } = sources;
   const store = sources.store();
   const running = runtime?.processStats?.();
   const uses = sources.keyUses();
-  const lastUsedAt = lastUseBy(sources.now());
+  const operations = [...responses.byOperation.values()];
+  // The monotonic clock measures the age of a use, since the time of day may have been corrected.
+  const startOfClock = sources.now() - performance.now();
   return {
     counter: {
       petstore_http_requests_total: [
-        'Responses by operation, empty without one, and HTTP status, except for parse errors',
-        requests.responses(),
+        'Responses by operation, or none, and HTTP status',
+        operations.flatMap(({ byStatus }) => [...byStatus.values()]),
       ],
-      petstore_http_response_body_bytes_total: ['Bytes of all response bodies', requests.bytes],
+      petstore_http_response_body_bytes_total: ['Bytes of all response bodies', responses.bytes],
       petstore_api_key_requests_total: [
         'Requests with a valid API key, by its name, empty for keys without one',
         byKey(uses, ({ requests }) => requests),
       ],
-      petstore_store_refused_creates_total: [
-        'Creates that the store refused',
-        store?.refusedCreates,
-      ],
-      petstore_store_unknown_creates_total: [
-        'Creates of which nobody knows whether they were stored',
-        store?.unknownCreates,
-      ],
+      petstore_store_refused_creates_total: ['Creates that were refused', store?.refusedCreates],
+      petstore_store_unknown_creates_total: ['Creates with unknown outcome', store?.unknownCreates],
       petstore_store_evicted_idempotency_keys_total: [
         'Idempotency keys that were dropped before their time, to make room for newer keys',
         store?.keysEvicted,
@@ -152,10 +133,7 @@ function readMetrics(
         'Calls to etcd, by purpose, result and endpoint',
         store?.calls?.map(({ value, ...labels }) => ({ labels, value })),
       ],
-      petstore_etcd_conflicts_total: [
-        'Proposals whose slot another process had already taken',
-        store?.conflicts,
-      ],
+      petstore_etcd_conflicts_total: ['Slots that another process took first', store?.conflicts],
       petstore_http_refused_connections_total: [
         'Connections that were refused, since too many were open',
         runtime?.refusedConnections?.(),
@@ -164,15 +142,14 @@ function readMetrics(
         'Failed reloads of the API keys, which left the keys in force',
         runtime?.failedKeyReloads?.(),
       ],
-      process_cpu_seconds_total: [
-        'User and system CPU time of the process in seconds',
-        running?.cpuSeconds,
-      ],
+      process_cpu_seconds_total: ['User and system CPU time of the process', running?.cpuSeconds],
     },
     gauge: {
       petstore_api_key_last_used_timestamp_seconds: [
         'When a request with the API key began last, 0 if none did since the start of the process',
-        byKey(uses, lastUsedAt),
+        byKey(uses, ({ lastUsedAt }) =>
+          lastUsedAt === 0 ? 0 : Math.floor((startOfClock + lastUsedAt) / 1000),
+        ),
       ],
       petstore_pets: ['Pets by status, empty for pets without a status', byStatus(sources.pets())],
       petstore_store_can_store: [
@@ -184,14 +161,8 @@ function readMetrics(
       petstore_store_journal_bytes: ['Length of the journal', store?.journalBytes],
       petstore_store_snapshot_bytes: ['Length of the data file', store?.snapshotBytes],
       petstore_http_connections: ['Open connections', runtime?.openConnections()],
-      process_start_time_seconds: [
-        'Start time of the process, in seconds since 1970',
-        running?.startTime,
-      ],
-      process_resident_memory_bytes: [
-        'Resident memory size in bytes',
-        running?.residentMemoryBytes,
-      ],
+      process_start_time_seconds: ['Start of the process, seconds since 1970', running?.startTime],
+      process_resident_memory_bytes: ['Resident memory size', running?.residentMemoryBytes],
       process_open_fds: ['Open file descriptors', running?.openFds],
       petstore_event_loop_delay_seconds: [
         'Delay of the event loop since the last scrape, by percentile',
@@ -205,32 +176,18 @@ function readMetrics(
     histogram: {
       petstore_http_request_duration_seconds: [
         'Time of a request until its response, by operation, without its wait in a pipeline',
-        requests.durations(),
+        operations.map(({ duration }) => duration),
       ],
       petstore_store_commit_pets: ['Pets in a commit', store?.commitPets],
-      petstore_store_commit_duration_seconds: [
-        'Time of a commit, until it is durable',
-        store?.commitSeconds,
-      ],
+      petstore_store_commit_duration_seconds: ['Time of a commit', store?.commitSeconds],
       petstore_store_sync_duration_seconds: ['Time of a sync of the journal', store?.syncSeconds],
-      petstore_etcd_barrier_duration_seconds: [
-        'Time of a catch-up with the cluster, which waiting reads share',
-        store?.barrierSeconds,
-      ],
+      petstore_etcd_barrier_duration_seconds: ['Wait of reads for etcd', store?.barrierSeconds],
     },
   };
 }
 
 function byKey(uses: readonly KeyUse[], valueOf: (use: KeyUse) => number): readonly Sample[] {
   return uses.map((use) => ({ labels: { key: use.name }, value: valueOf(use) }));
-}
-
-/** Returns the function for the time of a last use, in seconds since 1970. */
-function lastUseBy(now: number): (use: KeyUse) => number {
-  // The monotonic clock measures the age of a use, since the time of day may have been corrected.
-  const startOfClock = now - performance.now();
-  return ({ lastUsedAt }) =>
-    lastUsedAt === 0 ? 0 : Math.floor((startOfClock + lastUsedAt) / 1000);
 }
 
 function byStatus({ total, byStatus }: PetCount): readonly Sample[] {
