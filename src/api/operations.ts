@@ -17,7 +17,7 @@ import {
   type Eventual,
   type PetStore,
 } from '../model/pet-store.ts';
-import { parseNewPet } from '../model/pet-text.ts';
+import { InvalidPetError, parseNewPet } from '../model/pet-text.ts';
 import { readKeyHash } from './idempotency-key.ts';
 
 /** The paths come after the prefix. */
@@ -170,10 +170,9 @@ function notSupported(): ApiError {
  */
 function parseBody(body: Buffer): NewPet {
   try {
-    const parsed = parseNewPet(body.toString());
-    if ('newPet' in parsed) return parsed.newPet;
-    throw new ApiError('invalid_body', parsed.invalid.join('; '));
+    return parseNewPet(body.toString());
   } catch (error) {
+    if (error instanceof InvalidPetError) throw new ApiError('invalid_body', error.message);
     if (!(error instanceof SyntaxError)) throw error;
     throw new ApiError('invalid_json', `The body is not valid JSON: ${error.message}`);
   }

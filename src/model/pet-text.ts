@@ -71,29 +71,19 @@ export function formatPets(texts: readonly string[]): string {
   return `[${texts.join(PET_SEPARATOR)}]`;
 }
 
-/** A NewPet, or a sentence for each thing that is invalid about it. */
-export type ParsedNewPet =
-  { readonly newPet: NewPet } | { readonly invalid: readonly [string, ...string[]] };
-
 /**
  * Returns the NewPet in a JSON text. Other members, such as `id`, are ignored. Of duplicate members
- * the last one counts. Throws a SyntaxError.
+ * the last one counts. Throws a SyntaxError or InvalidPetError.
  */
-export function parseNewPet(text: string): ParsedNewPet {
+export function parseNewPet(text: string): NewPet {
   const { value, literals } = parseIndexedJson(text);
-  if (!isObject(value)) {
-    return { invalid: [`Expected an object but got ${shown(value, literals)}`] };
-  }
-  const members: Members = { value, literals, invalid: [] };
-  const newPet = readMembers(members);
-  const [first, ...others] = members.invalid;
-  return first === undefined ? { newPet } : { invalid: [first, ...others] };
+  return readObject(value, literals, 'an object', readMembers);
 }
 
 /** Returns the Pet in a JSON text. Throws a SyntaxError or InvalidPetError. */
 export function parsePet(text: string): Pet {
   const { value, literals } = parseIndexedJson(text);
-  return readPet(value, literals);
+  return readObject(value, literals, 'a pet', readPet);
 }
 
 /**
@@ -107,7 +97,7 @@ export function parsePets(text: string): readonly (Pet | InvalidPetError)[] {
   }
   return value.map((item: unknown) => {
     try {
-      return readPet(item, literals);
+      return readObject(item, literals, 'a pet', readPet);
     } catch (error) {
       if (error instanceof InvalidPetError) return error;
       throw error;
@@ -115,20 +105,31 @@ export function parsePets(text: string): readonly (Pet | InvalidPetError)[] {
   });
 }
 
-/** Returns the Pet in a value. An unknown member is refused, since it must not be lost. */
-function readPet(value: unknown, literals: readonly string[]): Pet {
+/** Returns what `read` finds in an object. Throws InvalidPetError with all that is invalid. */
+function readObject<T>(
+  value: unknown,
+  literals: readonly string[],
+  expected: string,
+  read: (members: Members) => T,
+): T {
+  const invalid: string[] = [];
   if (!isObject(value)) {
-    throw new InvalidPetError(`Expected a pet but got ${shown(value, literals)}`);
+    throw new InvalidPetError(`Expected ${expected} but got ${shown(value, literals)}`);
   }
-  const invalid = Object.keys(value)
-    .filter((key) => !MEMBERS.includes(key))
-    .map((key) => `${cut(JSON.stringify(key))} is no field of a Pet`);
-  const members: Members = { value, literals, invalid };
+  const found = read({ value, literals, invalid });
+  if (invalid.length > 0) throw new InvalidPetError(invalid.join('; '));
+  return found;
+}
+
+/** Returns the Pet. An unknown member is refused, since it must not be lost. */
+function readPet(members: Members): Pet {
+  const { value, invalid } = members;
+  for (const key of Object.keys(value)) {
+    if (!MEMBERS.includes(key)) invalid.push(`${cut(JSON.stringify(key))} is no field of a Pet`);
+  }
   const id = readInteger(members, 'id');
   if (id <= 0n) invalid.push(`id must be positive, not ${id}`);
-  const newPet = readMembers(members);
-  if (invalid.length > 0) throw new InvalidPetError(invalid.join('; '));
-  return { id, ...newPet };
+  return { id, ...readMembers(members) };
 }
 
 const MEMBERS: readonly string[] = ['id', 'name', 'categoryId', 'status'];
@@ -149,10 +150,8 @@ function readMembers(members: Members): NewPet {
 
 function readName({ value: { name }, literals, invalid }: Members): string {
   if (typeof name === 'string') return name;
-  const isMissing = name === undefined;
-  invalid.push(
-    isMissing ? 'name is required' : `name must be a string, not ${shown(name, literals)}`,
-  );
+  const problem = `must be a string, not ${shown(name, literals)}`;
+  invalid.push(`name ${name === undefined ? 'is required' : problem}`);
   return '';
 }
 
@@ -160,9 +159,8 @@ function readInteger({ value, literals, invalid }: Members, name: string): bigin
   const given = value[name];
   const integer = typeof given === 'number' ? int64FromLiteral(literals[given]!) : undefined;
   if (integer !== undefined) return integer;
-  const isMissing = given === undefined;
   const problem = `must be an integer of 64 bits, not ${shown(given, literals)}`;
-  invalid.push(`${name} ${isMissing ? 'is required' : problem}`);
+  invalid.push(`${name} ${given === undefined ? 'is required' : problem}`);
   return 1n;
 }
 
