@@ -11,18 +11,14 @@ export { stopServer } from './http/stop-server.ts';
 export type { Int64 } from './base/int64.ts';
 export {
   stringifyPet,
+  type GivenPet,
   type NewPet,
   type Pet,
+  type PetAccessQuery,
   type PetStatus,
   type StoredPet,
 } from './model/pet.ts';
-export type {
-  GivenPet,
-  PetAccess,
-  PetAccessCreateOptions,
-  PetAccessPage,
-  PetAccessQuery,
-} from './model/pet-access.ts';
+export type { PetAccess, PetAccessCreateOptions, PetAccessPage } from './model/pet-access.ts';
 export type { ProcessStats, Runtime } from './ops/runtime.ts';
 export { KeyReusedError, OutcomeUnknownError, StoreUnavailableError } from './model/pet-store.ts';
 export type { CreatedPet, PetCount, PetPage, PetQuery, PetStore } from './model/pet-store.ts';

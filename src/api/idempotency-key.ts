@@ -20,7 +20,9 @@ export function readKeyHash({ idempotencyKeys, apiKey }: ApiRequest): string | u
   if (idempotencyKeys.length > 1) {
     throw invalid(`Expected one Idempotency-Key header field, not ${idempotencyKeys.length}`);
   }
-  const key = value.startsWith('"') ? parseString(value) : value;
+  const key = value.startsWith('"')
+    ? QUOTED_STRING.exec(value)?.[1]?.replace(/\\(.)/g, '$1')
+    : value;
   if (key === undefined) {
     throw invalid('Idempotency-Key begins with a quote, but is not a string of RFC 9651');
   }
@@ -53,14 +55,8 @@ function hashKey(scope: string, key: string): string {
 
 const MAX_LENGTH = 255;
 
-/**
- * Returns the value of a quoted string (RFC 9651 section 3.3.3), the form that the draft requires,
- * or undefined if the text is not such a string, or has parameters.
- */
-function parseString(value: string): string | undefined {
-  const quoted = /^"((?:[ !#-[\]-~]|\\["\\])*)"$/.exec(value)?.[1];
-  return quoted?.replace(/\\(.)/g, '$1');
-}
+/** A string of RFC 9651 section 3.3.3, the form that the draft requires, without parameters. */
+const QUOTED_STRING: RegExp = /^"((?:[ !#-[\]-~]|\\["\\])*)"$/;
 
 function invalid(message: string): ApiError {
   return new ApiError('invalid_idempotency_key', message);

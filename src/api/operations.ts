@@ -146,7 +146,10 @@ function readStatus(text: string): PetStatus | undefined {
 /** createPet (section 4.2). Responds when the pet is durable. */
 async function createPet(store: PetStore, request: ApiRequest): Promise<ApiResponse> {
   const key = readKeyHash(request);
-  if (key !== undefined && store.createOnce === undefined) throw notSupported();
+  if (key !== undefined && store.createOnce === undefined) {
+    // If the key were ignored, a retry would store the pet twice.
+    throw new ApiError('invalid_idempotency_key', NO_KEYS);
+  }
   const newPet = parseBody(await request.readBody());
   const created =
     key === undefined
@@ -158,12 +161,8 @@ async function createPet(store: PetStore, request: ApiRequest): Promise<ApiRespo
   return jsonResponse(201, text, headers);
 }
 
-/** If the key were ignored, a retry would store the pet twice. */
-function notSupported(): ApiError {
-  const message =
-    'The store of this service does not support idempotency keys: remove Idempotency-Key';
-  return new ApiError('invalid_idempotency_key', message);
-}
+const NO_KEYS =
+  'The store of this service does not support idempotency keys: remove Idempotency-Key';
 
 /**
  * Returns the NewPet in the body (spec section 2). Throws an ApiError (400) that names each fault.

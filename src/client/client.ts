@@ -5,26 +5,28 @@
  * returns it as a bigint, and accepts a bigint or a safe integer.
  */
 
-import type { Int64 } from '../base/int64.ts';
+import { toInt64, type Int64 } from '../base/int64.ts';
 import { findLink } from '../base/link-header.ts';
 import { cut, quoteValue } from '../base/quote.ts';
-import { stringifyPet, type Pet, type PetStatus } from '../model/pet.ts';
+import {
+  stringifyPet,
+  type GivenPet as NewPet,
+  type Pet,
+  type PetAccessQuery as PetQuery,
+  type PetStatus,
+} from '../model/pet.ts';
 import { invalidAnswer, petFrom, petsFrom, type ServiceResponse } from './responses.ts';
 import { PetStoreError, type ClientErrorCode, type PetStoreErrorCode } from './pet-store-error.ts';
 import {
   checkApiKey,
   encodeNewPet,
-  isBelow,
   listPetsUrl,
   petsUrl,
-  petUrl,
   parseUrl,
   readBaseUrl,
   readIdempotencyKey,
-  type NewPet,
-  type PetQuery,
 } from './requests.ts';
-import { send, type PetStoreRequest } from './send.ts';
+import { send, type PetStoreRequest, type SendOptions } from './send.ts';
 
 export { PetStoreError, stringifyPet };
 export type { ClientErrorCode, Int64, NewPet, Pet, PetQuery, PetStatus, PetStoreErrorCode };
@@ -176,7 +178,8 @@ export function createClient(options: ClientOptions): PetStoreClient {
       return petFrom(await call(request, options));
     },
     async getPet(id, options) {
-      return petFrom(await call({ operation: 'getPet', url: petUrl(baseUrl, id) }, options));
+      const url = new URL(`pets/${toInt64('id', id)}`, baseUrl);
+      return petFrom(await call({ operation: 'getPet', url }, options));
     },
   };
 }
@@ -186,10 +189,7 @@ const MAX_LIMIT = 100;
 /** The longest time of a timer. A longer one fires immediately. */
 const MAX_TIMEOUT_MS: number = 2 ** 31 - 1;
 
-interface CallLimits {
-  readonly timeoutMs: number;
-  readonly retries: number;
-}
+type CallLimits = Pick<SendOptions, 'timeoutMs' | 'retries'>;
 
 function readCallOptions(options: CallOptions, defaults: CallLimits): CallLimits {
   const { timeoutMs = defaults.timeoutMs, retries = defaults.retries } = options;
@@ -206,6 +206,11 @@ function readCallOptions(options: CallOptions, defaults: CallLimits): CallLimits
 
 function isIntegerWithin(value: number, min: number, max: number): boolean {
   return Number.isSafeInteger(value) && value >= min && value <= max;
+}
+
+/** True if the API key may be sent to the URL: it is below the base URL. */
+function isBelow(baseUrl: URL, url: URL): boolean {
+  return url.href.startsWith(baseUrl.href);
 }
 
 /** Returns the URL of a page that the caller passed. Throws a TypeError if it is elsewhere. */

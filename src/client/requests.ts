@@ -5,27 +5,9 @@
  * rounded. The service decides which values are valid.
  */
 
-import { toInt64, type Int64 } from '../base/int64.ts';
-import type { PetStatus } from '../model/pet.ts';
-
-/** A pet to add. */
-export interface NewPet {
-  /** Any string, including the empty one and lone surrogates. */
-  readonly name: string;
-  /** The service does not check it against a list of categories. */
-  readonly categoryId: Int64;
-  /** If absent, the pet has no status, and matches no status filter. */
-  readonly status?: PetStatus | undefined;
-}
-
-/** Which pets to list: all by default. */
-export interface PetQuery {
-  /** The most pets in a page: 1 to 100, 20 by default. */
-  readonly limit?: number | undefined;
-  readonly status?: PetStatus | undefined;
-  /** Lists only pets with a greater id. */
-  readonly after?: Int64 | undefined;
-}
+import { stringifyExactJson } from '../base/exact-json.ts';
+import { toInt64 } from '../base/int64.ts';
+import type { GivenPet, PetAccessQuery } from '../model/pet.ts';
 
 /** Returns undefined if the text is not an absolute URL. Safari 16 has no URL.canParse. */
 export function parseUrl(text: string | URL): URL | undefined {
@@ -63,17 +45,12 @@ export function checkApiKey(apiKey: string | undefined): void {
   }
 }
 
-/** True if the API key may be sent to the URL: it is below the base URL. */
-export function isBelow(baseUrl: URL, url: URL): boolean {
-  return url.href.startsWith(baseUrl.href);
-}
-
 export function petsUrl(baseUrl: URL): URL {
   return new URL('pets', baseUrl);
 }
 
 /** Throws a TypeError or RangeError if `after` is not an int64. */
-export function listPetsUrl(baseUrl: URL, { limit, status, after }: PetQuery): URL {
+export function listPetsUrl(baseUrl: URL, { limit, status, after }: PetAccessQuery): URL {
   const url = petsUrl(baseUrl);
   if (limit !== undefined) url.searchParams.set('limit', String(limit));
   if (status !== undefined) url.searchParams.set('status', status);
@@ -81,17 +58,10 @@ export function listPetsUrl(baseUrl: URL, { limit, status, after }: PetQuery): U
   return url;
 }
 
-/** Throws a TypeError or RangeError if `id` is not an int64. */
-export function petUrl(baseUrl: URL, id: Int64): URL {
-  return new URL(`pets/${toInt64('id', id)}`, baseUrl);
-}
-
 /** Returns the NewPet as JSON. Throws a TypeError or RangeError if a field is invalid. */
-export function encodeNewPet({ name, categoryId, status }: NewPet): string {
+export function encodeNewPet({ name, categoryId, status }: GivenPet): string {
   if (typeof name !== 'string') throw new TypeError('name must be a string');
-  const statusField = status === undefined ? '' : `,"status":${JSON.stringify(status)}`;
-  const exact = toInt64('categoryId', categoryId);
-  return `{"name":${JSON.stringify(name)},"categoryId":${exact}${statusField}}`;
+  return stringifyExactJson({ name, categoryId: toInt64('categoryId', categoryId), status });
 }
 
 /**
@@ -101,7 +71,10 @@ export function encodeNewPet({ name, categoryId, status }: NewPet): string {
 export function readIdempotencyKey(key: string | boolean | undefined): string | undefined {
   if (key === undefined || key === false) return undefined;
   if (key === true) return randomKey();
-  if (typeof key === 'string' && /^[\x21-\x7e]{1,255}$/.test(key)) return encodeKey(key);
+  if (typeof key === 'string' && /^[\x21-\x7e]{1,255}$/.test(key)) {
+    // A key that begins with a quote is sent as an RFC 9651 string, as the service reads it.
+    return key.startsWith('"') ? `"${key.replace(/["\\]/g, '\\$&')}"` : key;
+  }
   throw new TypeError('idempotencyKey must be true, or 1 to 255 visible ASCII characters');
 }
 
@@ -109,9 +82,4 @@ export function readIdempotencyKey(key: string | boolean | undefined): string | 
 function randomKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
-}
-
-/** A key that begins with a quote is sent as an RFC 9651 string, as the service reads it. */
-function encodeKey(key: string): string {
-  return key.startsWith('"') ? `"${key.replace(/["\\]/g, '\\$&')}"` : key;
 }

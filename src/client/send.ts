@@ -36,8 +36,17 @@ export async function send(
   request: PetStoreRequest,
   options: SendOptions,
 ): Promise<ServiceResponse> {
-  const { timeoutMs, retries } = options;
-  const limit = startTimeLimit(request, options);
+  const { signal, timeoutMs, retries } = options;
+  // Aborted when the time has passed or the caller's signal is aborted.
+  const limit = new AbortController();
+  const abort = (): void => limit.abort(signal?.reason);
+  if (signal?.aborted) abort();
+  signal?.addEventListener('abort', abort, { once: true });
+  const onTime = (): void => {
+    const message = `${describe(request)} took longer than ${timeoutMs} ms${effect(request, true)}`;
+    limit.abort(new PetStoreError('timeout', message));
+  };
+  const timer = timeoutMs === Infinity ? undefined : setTimeout(onTime, timeoutMs);
   const endsAt = performance.now() + timeoutMs;
   let mayBeSent = false;
   try {
@@ -53,7 +62,8 @@ export async function send(
       await wait(delayMs, limit.signal);
     }
   } finally {
-    limit.stop();
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', abort);
   }
 }
 
@@ -144,32 +154,6 @@ function isSafeToRepeat(request: PetStoreRequest, status?: number, code?: string
   if (request.body !== undefined && !hasKey) return status === 503 && code === 'unavailable';
   if (hasKey && status === 500) return true;
   return status === undefined || status === 502 || status === 503 || status === 504;
-}
-
-interface TimeLimit {
-  /** Aborted when the time has passed or the caller's signal is aborted. */
-  readonly signal: AbortSignal;
-  stop(): void;
-}
-
-function startTimeLimit(request: PetStoreRequest, options: SendOptions): TimeLimit {
-  const { signal, timeoutMs } = options;
-  const controller = new AbortController();
-  const abort = (): void => controller.abort(signal?.reason);
-  if (signal?.aborted) abort();
-  signal?.addEventListener('abort', abort, { once: true });
-  const onTime = (): void => {
-    const message = `${describe(request)} took longer than ${timeoutMs} ms${effect(request, true)}`;
-    controller.abort(new PetStoreError('timeout', message));
-  };
-  const timer = timeoutMs === Infinity ? undefined : setTimeout(onTime, timeoutMs);
-  return {
-    signal: controller.signal,
-    stop() {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', abort);
-    },
-  };
 }
 
 function describe({ operation, url }: PetStoreRequest): string {

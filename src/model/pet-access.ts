@@ -5,12 +5,14 @@
  */
 
 import { findInt64Error, toInt64, type Int64 } from '../base/int64.ts';
-import { quote } from '../base/quote.ts';
+import { quoteValue } from '../base/quote.ts';
 import {
   isPetStatus,
   PET_STATUSES,
+  type GivenPet,
   type NewPet,
   type Pet,
+  type PetAccessQuery,
   type PetStatus,
   type StoredPet,
 } from './pet.ts';
@@ -41,22 +43,9 @@ export interface PetAccess {
   count(): Promise<PetCount>;
 }
 
-/** A NewPet as a program gives it. */
-export interface GivenPet extends Omit<NewPet, 'categoryId'> {
-  readonly categoryId: Int64;
-}
-
 export interface PetAccessCreateOptions {
   /** 1 to 255 visible ASCII characters, different for each pet. */
   readonly idempotencyKey?: string | undefined;
-}
-
-export interface PetAccessQuery {
-  /** 20 by default, and not bounded as it is for requests. */
-  readonly limit?: number | undefined;
-  readonly status?: PetStatus | undefined;
-  /** Only pets with a greater id than this. */
-  readonly after?: Int64 | undefined;
 }
 
 export interface PetAccessPage {
@@ -129,12 +118,11 @@ const PAGE_LENGTH = 100;
 /** The types are no help to a program in JavaScript. */
 function checkQuery(limit: unknown, status: unknown, after: unknown): void {
   const problems: string[] = [];
-  const note = (what: string, value: unknown): unknown =>
-    problems.push(`${what}, not ${quote(String(value))}`);
-  if (!Number.isInteger(limit) || Number(limit) < 1)
-    note('limit must be an integer from 1 on', limit);
+  if (!Number.isInteger(limit) || Number(limit) < 1) {
+    problems.push(`limit must be an integer from 1 on, not ${quoteValue(limit)}`);
+  }
   if (status !== undefined && !isPetStatus(status)) {
-    note(`status must be one of ${PET_STATUSES.join(', ')}`, status);
+    problems.push(`status must be one of ${PET_STATUSES.join(', ')}, not ${quoteValue(status)}`);
   }
   const afterError = after === undefined ? undefined : findInt64Error('after', after);
   if (afterError !== undefined) problems.push(afterError.message);

@@ -8,7 +8,7 @@
  * service writes has this one.
  */
 
-import { parseIndexedJson, type IndexedJson } from '../base/exact-json.ts';
+import { isJsonObject, parseIndexedJson, type IndexedJson } from '../base/exact-json.ts';
 import { findInt64Error, int64FromLiteral } from '../base/int64.ts';
 import { cut, quoteValue } from '../base/quote.ts';
 import {
@@ -113,7 +113,7 @@ function readObject<T>(
   read: (members: Members) => T,
 ): T {
   const invalid: string[] = [];
-  if (!isObject(value)) {
+  if (!isJsonObject(value)) {
     throw new InvalidPetError(`Expected ${expected} but got ${shown(value, literals)}`);
   }
   const found = read({ value, literals, invalid });
@@ -168,10 +168,6 @@ function readStatus({ value: { status }, literals, invalid }: Members): PetStatu
   if (status === undefined || isPetStatus(status)) return status;
   invalid.push(`status must be one of ${PET_STATUSES.join(', ')}, not ${shown(status, literals)}`);
   return undefined;
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Returns a text that shows the value, shortened if it is long. */

@@ -4,6 +4,8 @@
  * The two integers are int64 and so bigint here: a number would round them above 2^53.
  */
 
+import type { Int64 } from '../base/int64.ts';
+
 export type PetStatus = 'available' | 'pending' | 'sold';
 
 export const PET_STATUSES: readonly PetStatus[] = ['available', 'pending', 'sold'];
@@ -20,6 +22,20 @@ export interface NewPet {
 export interface Pet extends NewPet {
   /** int64, given by the store, positive and ascending in the order of creation. */
   readonly id: bigint;
+}
+
+/** A NewPet as a program gives it. */
+export interface GivenPet extends Omit<NewPet, 'categoryId'> {
+  readonly categoryId: Int64;
+}
+
+/** Which pets a program asks for: all by default. */
+export interface PetAccessQuery {
+  /** The most pets on a page: 20 by default, and for requests 100 at most. */
+  readonly limit?: number | undefined;
+  readonly status?: PetStatus | undefined;
+  /** Only pets with a greater id than this. */
+  readonly after?: Int64 | undefined;
 }
 
 /** A Pet in a store, with its JSON text as it is sent (pet-text.ts). */

@@ -7,16 +7,8 @@ import type { Pet, PetStatus, StoredPet } from './pet.ts';
 import type { PetPage } from './pet-store.ts';
 import { parsePet, PET_SEPARATOR } from './pet-text.ts';
 
-export function storedPetOf(id: bigint, text: string): StoredPet {
-  return new TextPet(id, text);
-}
-
-/** Returns the page whose text formatPets wrote. */
-export function petPageOf(text: string, next: bigint | undefined): PetPage {
-  return new TextPage(text, next);
-}
-
-class TextPet implements StoredPet {
+/** A pet in a store, by its id and its text. */
+export class TextPet implements StoredPet {
   readonly id: bigint;
   readonly text: string;
   #pet: Pet | undefined;
@@ -43,7 +35,8 @@ class TextPet implements StoredPet {
   }
 }
 
-class TextPage implements PetPage {
+/** The page whose text formatPets wrote. */
+export class TextPage implements PetPage {
   readonly text: string;
   readonly textBytes: number;
   readonly next: bigint | undefined;

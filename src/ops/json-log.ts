@@ -8,7 +8,8 @@ export function createJsonLog(writeLine: (line: string) => void): Log {
     const entry = { time: new Date().toISOString(), level, event, ...details };
     const plain = (_key: string, value: unknown): unknown => {
       if (typeof value === 'bigint') return String(value);
-      return typeof value === 'string' ? bounded(value) : value;
+      if (typeof value !== 'string' || value.length <= MAX_TEXT_LENGTH) return value;
+      return `${value.slice(0, MAX_TEXT_LENGTH)}…`;
     };
     writeLine(JSON.stringify(entry, plain));
   };
@@ -16,7 +17,3 @@ export function createJsonLog(writeLine: (line: string) => void): Log {
 
 /** Limits a line, whatever a client sent or a disk reported. A stack trace fits. */
 const MAX_TEXT_LENGTH = 4096;
-
-function bounded(text: string): string {
-  return text.length <= MAX_TEXT_LENGTH ? text : `${text.slice(0, MAX_TEXT_LENGTH)}…`;
-}

@@ -21,7 +21,7 @@ import {
   parsePet,
   readNewPet,
 } from '../../src/model/pet-text.ts';
-import { storedPetOf } from '../../src/model/stored-pet.ts';
+import { TextPet } from '../../src/model/stored-pet.ts';
 import { COMPONENTS } from '../../src/web/openapi/components.ts';
 import { replayedPet } from '../../src/stores/idempotent-creates.ts';
 import { createMemoryStore } from '../../src/stores/memory-store.ts';
@@ -55,7 +55,7 @@ const WAYS: readonly Way[] = [
   ['readNewPet', (sample) => readNewPet(sample)],
   ['formatMembers', (sample) => parsePet(formatPet(1n, formatMembers(sample)))],
   ['parsePet', (sample) => parsePet(textOf(sample))],
-  ['storedPetOf', (sample) => storedPetOf(1n, textOf(sample))],
+  ['TextPet', (sample) => new TextPet(1n, textOf(sample))],
   ['createPetAccess', (sample) => pets.create(sample)],
   ['encodeNewPet of the client', (sample) => parsePet(`{"id":1,${encodeNewPet(sample).slice(1)}`)],
   ['petFrom of the client', (sample) => petFrom(responseWith(textOf(sample)))],
@@ -97,7 +97,7 @@ test('formatMembers, the parsers and the client check every field of a pet', () 
 });
 
 test('replayedPet compares every field', () => {
-  const stored = storedPetOf(1n, textOf(SAMPLE));
+  const stored = new TextPet(1n, textOf(SAMPLE));
   assert.equal(replayedPet(stored, SAMPLE), stored);
   for (const field of FIELDS) {
     const other = { ...SAMPLE, [field]: OTHER[field] };

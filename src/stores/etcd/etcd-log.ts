@@ -49,7 +49,7 @@ import {
   StoreUnavailableError,
   type StoreStats,
 } from '../../model/pet-store.ts';
-import { storedPetOf } from '../../model/stored-pet.ts';
+import { TextPet } from '../../model/stored-pet.ts';
 import type { CommitLimits, CommitLog, LogTarget } from '../commit-log.ts';
 import { createCommit, encodeCommit, type Commit, type PendingPet } from '../commit.ts';
 import type { Outcome } from '../commit-queue.ts';
@@ -270,7 +270,7 @@ export class EtcdLog implements CommitLog {
         this.#failures.record();
         this.#commitsInRow = commit.after === this.#ownLastId ? this.#commitsInRow + 1 : 1;
         this.#ownLastId = commit.pets.at(-1)?.id ?? commit.after;
-        return commit.pets.map(({ id, text }) => ({ result: storedPetOf(id, text) }));
+        return commit.pets.map(({ id, text }) => ({ result: new TextPet(id, text) }));
       case 'conflict': {
         this.#conflicts += 1;
         const seconds = Math.floor((clock.now() - startedAt) / 1000);

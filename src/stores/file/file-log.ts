@@ -44,7 +44,7 @@ import {
   type StoreStats,
 } from '../../model/pet-store.ts';
 import { MAX_PET_BYTES } from '../../model/pet-text.ts';
-import { storedPetOf } from '../../model/stored-pet.ts';
+import { TextPet } from '../../model/stored-pet.ts';
 import type { CommitLimits, CommitLog, LogTarget } from '../commit-log.ts';
 import { createCommit, encodeCommit, type Commit, type PendingPet } from '../commit.ts';
 import { FULL_COMMIT_BYTES, type Outcome } from '../commit-queue.ts';
@@ -222,7 +222,7 @@ export class FileLog implements CommitLog {
     // The commit that met the fault waits for the first try; all waiting creates are refused.
     await this.#work;
     if (this.#doubt !== commit) {
-      return commit.pets.map(({ id, text }) => ({ result: storedPetOf(id, text) }));
+      return commit.pets.map(({ id, text }) => ({ result: new TextPet(id, text) }));
     }
     const error = new OutcomeUnknownError(this.#doubtMessage());
     return commit.pets.map(() => ({ error }));

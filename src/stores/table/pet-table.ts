@@ -13,7 +13,7 @@ import { systemMemory, type Memory } from '../../base/memory.ts';
 import { PET_STATUSES, type PetStatus, type StoredPet } from '../../model/pet.ts';
 import type { PetCount, PetPage, PetQuery } from '../../model/pet-store.ts';
 import { formatPets, PET_SEPARATOR } from '../../model/pet-text.ts';
-import { petPageOf, storedPetOf } from '../../model/stored-pet.ts';
+import { TextPage, TextPet } from '../../model/stored-pet.ts';
 import { Column } from './column.ts';
 import { IdRanges } from './id-ranges.ts';
 import { PageCache } from './page-cache.ts';
@@ -153,7 +153,7 @@ export class PetTable {
 
   get(id: bigint): StoredPet | undefined {
     const index = this.#ids.indexOf(id);
-    return index === undefined ? undefined : storedPetOf(id, this.#textAt(index));
+    return index === undefined ? undefined : new TextPet(id, this.#textAt(index));
   }
 
   list({ limit, status, after }: PetQuery): PetPage {
@@ -250,9 +250,9 @@ export class PetTable {
     const end = Math.min(first + limit, length);
     const texts =
       indexes === undefined ? this.#textsBetween(first, end) : this.#textsAt(indexes, first, end);
-    if (end >= length) return petPageOf(formatPets(texts), undefined);
+    if (end >= length) return new TextPage(formatPets(texts), undefined);
     const last = indexes === undefined ? end - 1 : indexes.at(end - 1);
-    return petPageOf(formatPets(texts), this.#ids.at(last));
+    return new TextPage(formatPets(texts), this.#ids.at(last));
   }
 
   /** Returns the texts of consecutive pets, one text for each chunk that they are in. */

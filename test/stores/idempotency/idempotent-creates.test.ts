@@ -8,7 +8,7 @@ import {
   OutcomeUnknownError,
   StoreUnavailableError,
 } from '../../../src/model/pet-store.ts';
-import { storedPetOf } from '../../../src/model/stored-pet.ts';
+import { TextPet } from '../../../src/model/stored-pet.ts';
 import { formatMembers, formatPet, InvalidPetError } from '../../../src/model/pet-text.ts';
 import {
   IdempotentCreates,
@@ -36,7 +36,7 @@ class HeldStore implements IdempotentCreatesDeps {
     return new Promise((resolve, reject) => {
       const succeed = (): void => {
         this.#lastId += 1n;
-        const pet = storedPetOf(this.#lastId, formatPet(this.#lastId, formatMembers(newPet)));
+        const pet = new TextPet(this.#lastId, formatPet(this.#lastId, formatMembers(newPet)));
         this.known.set(key, pet);
         resolve(pet);
       };
