@@ -182,7 +182,7 @@ function parseBody(body: Buffer): NewPet {
  * pet: the spec lists no 400.
  */
 function getPet(store: PetStore, request: ApiRequest): ApiResponse | Promise<ApiResponse> {
-  const [petId = ''] = request.pathParameters;
+  const { pathParameter: petId } = request;
   const id = parseInt64(petId);
   return whenKnown(id === undefined ? undefined : store.get(id), (pet) => {
     if (pet !== undefined) return jsonResponse(200, pet.text);

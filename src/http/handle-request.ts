@@ -36,7 +36,6 @@ import {
   normalizePath,
   percentDecode,
   removedError,
-  routesOf,
   type Route,
   type RoutedOperation,
 } from './router.ts';
@@ -132,7 +131,7 @@ const UNSOUND: Asked = { path: '' };
 
 export function createListener(options: ListenerOptions): Listener {
   const { prefix, cors } = options;
-  const findRoute = createRouter(routesOf(options.operations, prefix));
+  const findRoute = createRouter(options.operations, prefix);
   const protectedPath = `${prefix}${options.protectedPath}`;
 
   const listener: Listener = (request, response) => {
@@ -162,7 +161,7 @@ export function createListener(options: ListenerOptions): Listener {
       return refuse(context, { path, keyUse }, unknownPath(path, hint));
     }
 
-    const { route, parameters: pathParameters } = match;
+    const { route, parameter: pathParameter } = match;
     const refusal = findRefusal(headers, query);
     if (refusal !== undefined) return refuse(context, { path, keyUse, route }, refusal);
     if (method === 'OPTIONS') {
@@ -180,7 +179,7 @@ export function createListener(options: ListenerOptions): Listener {
 
     call(context, asked, operation, {
       prefix,
-      pathParameters,
+      pathParameter,
       query,
       apiKey: apiKey?.text ?? '',
       idempotencyKeys: headers.idempotencyKeys,

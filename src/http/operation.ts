@@ -5,7 +5,7 @@ import type { ApiResponse } from './api-response.ts';
 export interface Operation {
   readonly name: string;
   readonly method: 'GET' | 'POST';
-  /** A router's pattern: literal segments, and parameters in braces. */
+  /** A router's pattern: literal segments, and perhaps a parameter in braces at the end. */
   readonly path: string;
   /** False if no API key is needed; 'metrics' if an API key for metrics only is enough. */
   readonly needsKey: boolean | 'metrics';
@@ -32,8 +32,8 @@ export interface Deprecation {
 export interface ApiRequest {
   /** What all paths begin with (PETSTORE_PREFIX), or ''. */
   readonly prefix: string;
-  /** The values of the path's parameters, decoded, in their order. */
-  readonly pathParameters: readonly string[];
+  /** The value of the path's parameter, decoded, or '' if it has none. */
+  readonly pathParameter: string;
   /** The query string as it was sent, without the question mark. */
   readonly query: string;
   /** The API key of the request, or '' if none is needed. */

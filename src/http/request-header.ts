@@ -75,7 +75,7 @@ export function findBrokenRule(
   headers: RequestHeaders,
 ): ApiError | undefined {
   const { httpVersionMajor: major, httpVersionMinor: minor } = request;
-  if (major !== 1 || minor > 1) return unsupportedVersion(`HTTP/${request.httpVersion}`);
+  if (major !== 1) return unsupportedVersion(`HTTP/${request.httpVersion}`);
   const { transferEncoding } = headers;
   if (transferEncoding !== undefined) {
     if (minor === 0) return malformed('Transfer-Encoding is not part of HTTP/1.0');

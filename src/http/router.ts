@@ -1,63 +1,47 @@
 /**
  * The router: finds the route of a path, with everything of it that can be computed at start.
  *
- * A pattern is a path whose segments are literal or a parameter, `/v1/users/{userId}`. Paths match
- * exactly: case counts, and so does every slash. A parameter is one segment, not empty, and
- * percent-decoded once, so an encoded slash stays in it (RFC 3986 section 2.4).
+ * A pattern is a path that may end with a parameter, `/v1/users/{userId}`. Paths match exactly:
+ * case counts, and so does every slash. A parameter is one segment, not empty, and percent-decoded
+ * once, so an encoded slash stays in it (RFC 3986 section 2.4).
  */
 
 import { ApiError } from './api-error.ts';
 import { emptyResponse, NO_HEADERS, type ApiResponse } from './api-response.ts';
 import type { Deprecation, Operation } from './operation.ts';
 
-export interface Match<T> {
-  readonly route: T;
-  /** The values of the pattern's parameters, in its order. */
-  readonly parameters: readonly string[];
+export interface Match {
+  readonly route: Route;
+  /** The value of the pattern's parameter, or '' if it has none. */
+  readonly parameter: string;
 }
 
 /** Returns the route of a path as it was sent, or undefined if there is none. */
-export type Router<T> = (path: string) => Match<T> | undefined;
+export type Router = (path: string) => Match | undefined;
 
-/** Returns a router. The literal segments of its patterns consist of letters, digits and `-._~`. */
-export function createRouter<T>(routes: ReadonlyMap<string, T>): Router<T> {
-  const literal = new Map<string, Match<T>>();
-  const patterns: { readonly pieces: readonly string[]; readonly route: T }[] = [];
-  for (const [pattern, route] of routes) {
-    const pieces = pattern.split(/\{[^}]+\}/);
-    if (pieces.length > 1) patterns.push({ pieces, route });
-    else literal.set(pattern, { route, parameters: [] });
+/** Returns the router of the operations, whose paths begin with the prefix. */
+export function createRouter(operations: readonly Operation[], prefix: string): Router {
+  const literal = new Map<string, Match>();
+  const patterns: { readonly start: string; readonly route: Route }[] = [];
+  for (const path of new Set(operations.map((operation) => operation.path))) {
+    const here = operations.filter((operation) => operation.path === path);
+    const route = routeOf(here, prefix);
+    const start = `${prefix}${path.replace(/\{.*\}$/, '')}`;
+    if (path.endsWith('}')) patterns.push({ start, route });
+    else literal.set(start, { route, parameter: '' });
   }
   return (path) => {
     const normalized = normalizePath(path);
     const found = literal.get(normalized);
     if (found !== undefined) return found;
-    for (const { pieces, route } of patterns) {
-      const parameters = matchPieces(pieces, normalized);
-      if (parameters !== undefined) return { route, parameters };
+    for (const { start, route } of patterns) {
+      if (!normalized.startsWith(start)) continue;
+      const segment = normalized.slice(start.length);
+      const parameter = segment.includes('/') ? undefined : percentDecode(segment);
+      if (parameter !== undefined && parameter !== '') return { route, parameter };
     }
     return undefined;
   };
-}
-
-/** Returns the decoded texts between the pieces, or undefined if the path does not match. */
-function matchPieces(pieces: readonly string[], path: string): readonly string[] | undefined {
-  const parameters: string[] = [];
-  let at = 0;
-  for (let index = 0; index < pieces.length; index += 1) {
-    const piece = pieces[index]!;
-    if (index > 0) {
-      const slash = path.indexOf('/', at);
-      const end = slash === -1 ? path.length : slash;
-      const parameter = percentDecode(path.slice(at, end));
-      if (parameter === undefined || parameter === '') return undefined;
-      parameters.push(parameter);
-      at = end;
-    }
-    if (!path.startsWith(piece, at)) return undefined;
-    at += piece.length;
-  }
-  return at === path.length ? parameters : undefined;
 }
 
 /**
@@ -102,30 +86,22 @@ export interface RoutedOperation {
   readonly removedAt: number | undefined;
 }
 
-/** Returns the routes of the operations by their pattern, which begins with the prefix. */
-export function routesOf(
-  operations: readonly Operation[],
-  prefix: string,
-): ReadonlyMap<string, Route> {
-  const routes = new Map<string, Route>();
-  for (const { path } of operations) {
-    const here = operations.filter((operation) => operation.path === path);
-    const byMethod = new Map<string, RoutedOperation>(
-      here.map((operation) => [operation.method, routed(operation, prefix)]),
-    );
-    const get = byMethod.get('GET');
-    if (get !== undefined) byMethod.set('HEAD', get);
-    const allow = [...byMethod.keys(), 'OPTIONS'].join(', ');
-    const isPublic = here.some((operation) => operation.isPublic === true);
-    routes.set(`${prefix}${path}`, {
-      operations: byMethod,
-      needsKey: here.find(({ needsKey }) => needsKey)?.needsKey ?? false,
-      isPublic,
-      allow,
-      optionsResponse: emptyResponse(['Allow', allow, ...(isPublic ? PUBLIC_PREFLIGHT : [])]),
-    });
-  }
-  return routes;
+/** Returns the route of the operations of one path. */
+function routeOf(operations: readonly Operation[], prefix: string): Route {
+  const byMethod = new Map<string, RoutedOperation>(
+    operations.map((operation) => [operation.method, routed(operation, prefix)]),
+  );
+  const get = byMethod.get('GET');
+  if (get !== undefined) byMethod.set('HEAD', get);
+  const allow = [...byMethod.keys(), 'OPTIONS'].join(', ');
+  const isPublic = operations.some((operation) => operation.isPublic === true);
+  return {
+    operations: byMethod,
+    needsKey: operations.find(({ needsKey }) => needsKey)?.needsKey ?? false,
+    isPublic,
+    allow,
+    optionsResponse: emptyResponse(['Allow', allow, ...(isPublic ? PUBLIC_PREFLIGHT : [])]),
+  };
 }
 
 /** For a preflight of any page (Fetch standard). `*` does not include Authorization. */
