@@ -41,7 +41,7 @@ export function scriptedClient(
     if (step === undefined) throw new Error(`Request ${sent.length} was not expected: ${url}`);
     return step(request);
   }
-  const defaults = { baseUrl: BASE_URL, apiKey: API_KEY, fetch: scripted };
+  const defaults = { baseUrl: BASE_URL, apiKey: API_KEY, timeoutMs: TIMEOUT_MS, fetch: scripted };
   return { client: createClient({ ...defaults, ...options }), sent, clock };
 }
 
@@ -76,12 +76,16 @@ export interface TestClock {
   passes: boolean;
 }
 
+const UPTIME_MS = 1e9;
+
 /** Timers of up to 60 s are waits, which pass immediately. Longer timers are time limits. */
-export const LONGEST_WAIT_MS = 60_000;
+const LONGEST_WAIT_MS = 60_000;
+/** The time limit of a client, unless its test has another. */
+export const TIMEOUT_MS: number = LONGEST_WAIT_MS + 10_000;
 
 /** Replaces the clock until the test ends, or the next client is made. */
 function mockClock(): TestClock {
-  let now = START;
+  let now = UPTIME_MS;
   const waits: number[] = [];
   const running = new Map<() => void, number>();
   const clock: TestClock = {
@@ -95,8 +99,9 @@ function mockClock(): TestClock {
   mock.restoreAll();
   mock.method(URL, 'canParse', () => assert.fail('Safari 16 does not have it'));
   mock.method(crypto, 'randomUUID', () => assert.fail('A page without TLS does not have it'));
-  mock.method(Date, 'now', () => now);
-  mock.method(performance, 'now', () => now - START);
+  // The time of day is set forward during each wait.
+  mock.method(Date, 'now', () => START + 1000 * (now - UPTIME_MS));
+  mock.method(performance, 'now', () => now);
   mock.method(Math, 'random', () => 0.5);
   // A timer is known by its callback.
   mock.method(globalThis, 'clearTimeout', (timer: () => void) => running.delete(timer));
