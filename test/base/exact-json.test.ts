@@ -18,27 +18,10 @@ test('A key __proto__ is a key like any other, and the last of duplicate members
 
 test('A text that is not JSON is refused, even if another number would make it valid', () => {
   for (const text of [
-    '01',
-    '[0,1,2,3,4,5,6,7,8,9,01]',
-    '1-2',
-    '--5',
-    '+5',
-    '.5',
-    '1.',
-    '1e',
-    '1.5.5',
-    '0x1',
-    'true5',
-    '{1:2}',
-    '{1 :2}',
-    '{-1e5:2}',
-    '{"a":"b":1}',
-    '["a":1]',
-    '\\"',
-    "'1'",
-    '1n',
+    ...['01', '[0,1,2,3,4,5,6,7,8,9,01]', '1-2', '--5', '+5', '.5', '1.', '1e', '1.5.5', '0x1'],
+    ...['true5', '{1:2}', '{1 :2}', '{-1e5:2}', '{"a":"b":1}', '["a":1]', '\\"', "'1'", '1n'],
   ]) {
-    assert.throws(() => parseExactJson(text), SyntaxError, text);
+    assert.equal(assertAsJsonParse(text), false);
   }
 });
 

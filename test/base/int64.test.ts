@@ -61,18 +61,3 @@ test('Long rows of digits are read in linear time', () => {
     assert.equal(parseInt64(nines), undefined);
   }
 });
-
-test('Plain decimal digits with an optional minus are read from a path or a query', () => {
-  const cases: readonly (readonly [value: bigint | undefined, texts: readonly string[]])[] = [
-    [0n, ['0', '-0']],
-    [7n, ['7', '007', '00000000000000000000000000000007']],
-    [-7n, ['-7', '-007']],
-    [INT64_MAX, [MAX, `000${MAX}`]],
-    [INT64_MIN, ['-9223372036854775808']],
-    [undefined, [ABOVE_MAX, BELOW_MIN, '9999999999999999999', '10000000000000000000']],
-    [undefined, ['', '-', '+1', '1.0', '1e1', ' 1', '1 ', '1\n', '0x1', '--1', '1-', '１', 'NaN']],
-  ];
-  for (const [value, texts] of cases) {
-    for (const text of texts) assert.equal(parseInt64(text), value, JSON.stringify(text));
-  }
-});

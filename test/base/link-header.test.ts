@@ -32,11 +32,9 @@ const FIELDS: readonly (readonly [field: string, target: string | undefined])[] 
   ['</a>; rel="next"; anchor="/elsewhere", </b>; rel=next', '/b'],
 ];
 
-for (const [field, target] of FIELDS) {
-  test(`The Link '${field}' has the next page ${target}`, () => {
-    assert.equal(findLink(field, 'next'), target);
-  });
-}
+test('The Link to the next page is found, whatever stands around it', () => {
+  for (const [field, target] of FIELDS) assert.equal(findLink(field, 'next'), target, field);
+});
 
 const BROKEN: readonly string[] = [
   ...['/a; rel="next"', '</a', '</a>; rel="next', '</a>; rel=', '</a>; rel="next" </b>; rel=prev'],
@@ -44,8 +42,6 @@ const BROKEN: readonly string[] = [
   '</a>; rel="next", /b',
 ];
 
-for (const field of BROKEN) {
-  test(`The Link '${field}' cannot be read`, () => {
-    assert.throws(() => findLink(field, 'next'), SyntaxError);
-  });
-}
+test('A Link that cannot be read to its end is an error', () => {
+  for (const field of BROKEN) assert.throws(() => findLink(field, 'next'), SyntaxError, field);
+});

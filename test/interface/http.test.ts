@@ -114,6 +114,9 @@ const REFUSED: Readonly<Partial<Record<ErrorCode, readonly string[]>>> = {
       create(['Expect: a-miracle']),
     ].map(withoutKey),
   ],
+  invalid_parameter: ['x', '', '9223372036854775808', '-9223372036854775809', '1.0'].map((after) =>
+    lastRequestOf(`GET /v1/pets?after=${after}`),
+  ),
   unsupported_media_type: [
     ...['', 'application/json x', 'xapplication/json', 'application/ld+json'],
     ...['application/json, a/b', 'application/json; a, b', `a/b\r\n${JSON_LINE}`],

@@ -67,7 +67,11 @@ test('JSON that is not a NewPet is refused with a sentence for each invalid fiel
     ['{"name":"a","name":1,"categoryId":1}', 'name must be a string, not 1'],
     [' [] ', 'Expected an object but got an array'],
     ['"{}"', 'Expected an object but got "{}"'],
-    [`"${'x'.repeat(70)}"`, `Expected an object but got "${'x'.repeat(60)}…"`],
+    [`"${'x'.repeat(60)}"`, `Expected an object but got "${'x'.repeat(60)}"`],
+    [`"${'x'.repeat(61)}"`, `Expected an object but got "${'x'.repeat(60)}…"`],
+    // No surrogate pair is split.
+    [`"${'x'.repeat(59)}🐶y"`, `Expected an object but got "${'x'.repeat(59)}…"`],
+    [`"${'x'.repeat(58)}🐶y"`, `Expected an object but got "${'x'.repeat(58)}🐶…"`],
   ];
   for (const [text, sentences] of cases) {
     assert.throws(() => parseNewPet(text), { name: 'InvalidPetError', message: sentences }, text);

@@ -84,6 +84,7 @@ test('The metrics have pets, commits, files, the process and the version', async
     'petstore_pets{status="available"}': 0,
     'petstore_pets{status=""}': 1,
     petstore_store_commit_pets_count: 4,
+    'petstore_store_commit_pets_bucket{le="1"}': 4,
     petstore_store_commit_pets_sum: 4,
     petstore_store_commit_duration_seconds_count: 4,
     petstore_store_sync_duration_seconds_count: 4,
