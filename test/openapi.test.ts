@@ -32,7 +32,8 @@ import {
 import { tempDir } from './support/disk/temp-dir.ts';
 import type { RawAnswer } from './support/http/answers.ts';
 import { KEY, openService } from './support/http/service.ts';
-import { ask, lastRequestOf, talk } from './support/http/wire.ts';
+import { lastRequestOf } from './support/http/requests.ts';
+import { ask, talk } from './support/http/wire.ts';
 
 const described = describedOperations(DESCRIPTION);
 const text = DESCRIPTION_TEXT;

@@ -9,7 +9,8 @@ import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { tempDir } from './support/disk/temp-dir.ts';
 import { listenFor } from './support/http/service.ts';
-import { CREATE, openWire, requestOf } from './support/http/wire.ts';
+import { CREATE, requestOf } from './support/http/requests.ts';
+import { openWire } from './support/http/wire.ts';
 import { KEY, SERVER_JS } from './support/process/process.ts';
 import { enteredBy } from './support/process/entered.ts';
 

@@ -11,7 +11,8 @@ import { LIMITS } from '../../src/http/limits.ts';
 import { lingeringClose } from '../../src/http/lingering-close.ts';
 import { parseAnswers } from '../support/http/answers.ts';
 import { listenFor } from '../support/http/service.ts';
-import { assertErrorAnswer, openWire, requestOf, statusesOf } from '../support/http/wire.ts';
+import { requestOf } from '../support/http/requests.ts';
+import { assertErrorAnswer, openWire, statusesOf } from '../support/http/wire.ts';
 import { until } from '../support/until.ts';
 
 test('The server has the limits of time and connections, and checks them every second', () => {

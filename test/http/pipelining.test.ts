@@ -10,7 +10,8 @@ import { test, type TestContext } from 'node:test';
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { PipelineQueue, type Connection } from '../../src/http/pipelining.ts';
 import { listenFor } from '../support/http/service.ts';
-import { openWire, requestOf, type Wire } from '../support/http/wire.ts';
+import { requestOf } from '../support/http/requests.ts';
+import { openWire, type Wire } from '../support/http/wire.ts';
 import { until } from '../support/until.ts';
 
 /** The listener answers immediately, or holds its response until the test ends it. */

@@ -9,16 +9,8 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { STATUS_OF_CODE, type ErrorCode } from '../../src/http/api-error.ts';
 import { KEY, openService } from '../support/http/service.ts';
-import {
-  CHUNKED,
-  REX,
-  REX_1,
-  ask,
-  assertErrorAnswer,
-  lastRequestOf,
-  requestOf,
-  talk,
-} from '../support/http/wire.ts';
+import { CHUNKED, REX, REX_1, lastRequestOf, requestOf } from '../support/http/requests.ts';
+import { ask, assertErrorAnswer, talk } from '../support/http/wire.ts';
 
 const service = await openService({ after });
 

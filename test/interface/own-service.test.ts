@@ -11,7 +11,8 @@ import { createApp } from '../../src/app/app.ts';
 import { createHttpServer } from '../../src/http/http-server.ts';
 import { createMemoryStore } from '../../src/stores/memory-store.ts';
 import { KEY, listenFor, openService } from '../support/http/service.ts';
-import { CHUNKED, REX, REX_1, ask, assertErrorAnswer } from '../support/http/wire.ts';
+import { CHUNKED, REX, REX_1 } from '../support/http/requests.ts';
+import { ask, assertErrorAnswer } from '../support/http/wire.ts';
 
 test('From 2030-12-05T00:00:00Z on it answers 410 to every petId', async (t) => {
   let time = Date.parse('2030-12-05T00:00:00Z') - 1;

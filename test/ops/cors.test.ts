@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { KEY, openService, type Service } from '../support/http/service.ts';
-import { lastRequestOf, talk } from '../support/http/wire.ts';
+import { lastRequestOf } from '../support/http/requests.ts';
+import { talk } from '../support/http/wire.ts';
 
 const SHOP = 'https://shop.example';
 const OTHER = 'https://other.example';

@@ -11,7 +11,8 @@ import { test } from 'node:test';
 import { assertRefused, end, KEY, listPets, PET, startFor } from '../support/process/process.ts';
 import { openSupervisor, startInheriting } from '../support/process/supervisor.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
-import { openWire, requestOf } from '../support/http/wire.ts';
+import { requestOf } from '../support/http/requests.ts';
+import { openWire } from '../support/http/wire.ts';
 
 const MEMORY = ['--port', '0', '--memory'];
 

@@ -6,17 +6,8 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { holdCreate, noLog, openBothSides } from './connections.ts';
 import { openService } from '../support/http/service.ts';
-import {
-  CHUNKED,
-  LIVEZ,
-  REX,
-  REX_1,
-  assertErrorAnswer,
-  openWire,
-  requestOf,
-  statusesOf,
-  talk,
-} from '../support/http/wire.ts';
+import { CHUNKED, LIVEZ, REX, REX_1, requestOf } from '../support/http/requests.ts';
+import { assertErrorAnswer, openWire, statusesOf, talk } from '../support/http/wire.ts';
 import { until } from '../support/until.ts';
 
 const EXPECTING = ['Expect: 100-continue', 'Content-Length: 29'];

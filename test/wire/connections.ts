@@ -9,7 +9,8 @@ import type { Limits } from '../../src/http/limits.ts';
 import type { PetStore } from '../../src/model/pet-store.ts';
 import { createMemoryStore } from '../../src/stores/memory-store.ts';
 import { openService, type Service } from '../support/http/service.ts';
-import { CREATE, lastRequestOf, openWire, talk, type Wire } from '../support/http/wire.ts';
+import { CREATE, lastRequestOf } from '../support/http/requests.ts';
+import { openWire, talk, type Wire } from '../support/http/wire.ts';
 import { until } from '../support/until.ts';
 
 /** The log of a service that must log nothing. */

@@ -11,15 +11,8 @@ import { promisify } from 'node:util';
 import type { ErrorCode } from '../../src/http/api-error.ts';
 import { openBothSides } from './connections.ts';
 import { addLongPets, listenFor, openService } from '../support/http/service.ts';
-import {
-  CHUNKED,
-  assertErrorAnswer,
-  openWire,
-  requestOf,
-  statusesOf,
-  talk,
-  type Wire,
-} from '../support/http/wire.ts';
+import { CHUNKED, requestOf } from '../support/http/requests.ts';
+import { assertErrorAnswer, openWire, statusesOf, talk, type Wire } from '../support/http/wire.ts';
 import { until } from '../support/until.ts';
 
 const service = await openService({ after });

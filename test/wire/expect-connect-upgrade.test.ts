@@ -11,11 +11,9 @@ import {
   REX,
   REX_1,
   lastRequestOf,
-  openWire,
   requestOf,
-  statusesOf,
-  talk,
-} from '../support/http/wire.ts';
+} from '../support/http/requests.ts';
+import { openWire, statusesOf, talk } from '../support/http/wire.ts';
 import { until } from '../support/until.ts';
 
 const service = await openService({ after });

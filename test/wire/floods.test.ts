@@ -14,7 +14,8 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { tempDir } from '../support/disk/temp-dir.ts';
 import { rounds } from '../support/extent.ts';
-import { LIVEZ, lastRequestOf, openWire, type Wire } from '../support/http/wire.ts';
+import { LIVEZ, lastRequestOf } from '../support/http/requests.ts';
+import { openWire, type Wire } from '../support/http/wire.ts';
 import { KEY, portOf, startOn, type Process } from '../support/process/process.ts';
 import { until } from '../support/until.ts';
 

@@ -8,18 +8,8 @@ import { createMemoryStore } from '../../src/stores/memory-store.ts';
 import { rounds } from '../support/extent.ts';
 import { addLongPets, openService } from '../support/http/service.ts';
 import { usedBytes } from '../support/process/heap.ts';
-import {
-  CHUNKED,
-  CREATE,
-  LIVEZ,
-  REX,
-  assertErrorAnswer,
-  lastRequestOf,
-  openWire,
-  requestOf,
-  statusesOf,
-  talk,
-} from '../support/http/wire.ts';
+import { CHUNKED, CREATE, LIVEZ, REX, lastRequestOf, requestOf } from '../support/http/requests.ts';
+import { assertErrorAnswer, openWire, statusesOf, talk } from '../support/http/wire.ts';
 import { until } from '../support/until.ts';
 
 const service = await openService({ after });

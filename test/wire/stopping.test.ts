@@ -8,18 +8,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { stopServer } from '../../src/http/stop-server.ts';
 import { openBothSides } from './connections.ts';
 import { addLongPets, openService, type Service } from '../support/http/service.ts';
-import {
-  CREATE,
-  LIVEZ,
-  REX,
-  assertErrorAnswer,
-  lastRequestOf,
-  openWire,
-  requestOf,
-  statusesOf,
-  talk,
-  type Wire,
-} from '../support/http/wire.ts';
+import { CREATE, LIVEZ, REX, lastRequestOf, requestOf } from '../support/http/requests.ts';
+import { assertErrorAnswer, openWire, statusesOf, talk, type Wire } from '../support/http/wire.ts';
 import { until } from '../support/until.ts';
 
 /** Longer than any test takes: nothing is cut. */

@@ -11,18 +11,8 @@ import { connectionsOf } from '../../src/http/http-server.ts';
 import type { Limits } from '../../src/http/limits.ts';
 import { holdCreate, noLog } from './connections.ts';
 import { addLongPets, openService } from '../support/http/service.ts';
-import {
-  CHUNKED,
-  LIVEZ,
-  REX,
-  assertErrorAnswer,
-  lastRequestOf,
-  openWire,
-  requestOf,
-  statusesOf,
-  talk,
-  type Wire,
-} from '../support/http/wire.ts';
+import { CHUNKED, LIVEZ, REX, lastRequestOf, requestOf } from '../support/http/requests.ts';
+import { assertErrorAnswer, openWire, statusesOf, talk, type Wire } from '../support/http/wire.ts';
 import { until } from '../support/until.ts';
 
 const UPGRADE = ['Connection: Upgrade', 'Upgrade: h2c', CHUNKED];

@@ -6,7 +6,7 @@ import { connect, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 import { STATUS_OF_CODE, type ErrorCode } from '../../../src/http/api-error.ts';
 import { endOfAnswers, parseAnswers, type RawAnswer } from './answers.ts';
-import { KEY } from './service.ts';
+import { lastRequestOf, requestOf } from './requests.ts';
 
 /** An answer, or what came of it before the connection ended. */
 export type Outcome = RawAnswer | { readonly status: 'cut'; readonly received: string };
@@ -119,26 +119,6 @@ export async function ask(
   return answers[0]!;
 }
 
-const HOST_AND_KEY: readonly string[] = ['Host: a', `Authorization: Bearer ${KEY}`];
-
-/** A pet, its text as the first one of a service, and requests. */
-export const REX = '{"name":"Rex","categoryId":1}';
-export const REX_1 = '{"id":1,"name":"Rex","categoryId":1}';
-export const CHUNKED = 'Transfer-Encoding: chunked';
-
-/** A request with a host and the key; with a Content-Length if there is a body. */
-export function requestOf(line: string, fields: readonly string[] = [], body = ''): string {
-  const isSized = body !== '' && !fields.some((field) => /^transfer-encoding/i.test(field));
-  const length = isSized ? [`Content-Length: ${Buffer.byteLength(body)}`] : [];
-  const all = [...HOST_AND_KEY, ...fields, ...length].map((field) => `${field}\r\n`).join('');
-  return `${line} HTTP/1.1\r\n${all}\r\n${body}`;
-}
-
-/** The same, and the connection is to be closed after it. */
-export function lastRequestOf(line: string, fields: readonly string[] = [], body = ''): string {
-  return requestOf(line, ['Connection: close', ...fields], body);
-}
-
 /** Fails unless the answer is a whole Error with this code. Returns its message. */
 export function assertErrorAnswer(
   answer: RawAnswer | undefined,
@@ -154,9 +134,6 @@ export function assertErrorAnswer(
   assert.equal(answer.headers.get('content-type'), 'application/json');
   return String(body['message']);
 }
-
-export const CREATE: string = requestOf('POST /v1/pets', [], REX);
-export const LIVEZ: string = requestOf('GET /livez');
 
 export function statusesOf(answers: readonly RawAnswer[]): readonly number[] {
   return answers.map(({ status }) => status);
