@@ -11,7 +11,7 @@ import { promisify } from 'node:util';
 import type { ErrorCode } from '../../src/http/api-error.ts';
 import { openBothSides } from './connections.ts';
 import { addLongPets, listenFor, openService } from '../support/http/service.ts';
-import { CHUNKED, requestOf } from '../support/http/requests.ts';
+import { CHUNKED, EXPECT, REX, lastRequestOf, requestOf } from '../support/http/requests.ts';
 import { assertErrorAnswer, openWire, statusesOf, talk, type Wire } from '../support/http/wire.ts';
 import { until } from '../support/until.ts';
 
@@ -117,4 +117,28 @@ test('A long response goes out to its end if the body of its request is malforme
   const [answer, ...more] = await wire.allAnswers();
   assert.ok(answer!.body.length > 6_000_000);
   assert.deepEqual(more, []);
+});
+
+for (const [what, fields, body] of [
+  ['of a known length', ['Content-Length: 29'], REX],
+  ['in chunks', [CHUNKED], `1d\r\n${REX}\r\n0\r\n\r\n`],
+  ['asked for twice more,', ['Content-Length: 29', 'expect: 100-Continue , 100-continue'], REX],
+] as const) {
+  test(`100 comes before a body ${what}, 201 after it, and the connection stays`, async (t) => {
+    const wire = await openWire(t, service.port);
+    wire.socket.write(requestOf('POST /v1/pets', [EXPECT, ...fields]));
+    await until(() => wire.text() !== '');
+    assert.equal(wire.text(), 'HTTP/1.1 100 Continue\r\n\r\n');
+    wire.socket.write(body + lastRequestOf('GET /livez'));
+    assert.deepEqual(statusesOf(await wire.allAnswers()), [100, 201, 200]);
+  });
+}
+
+test('A client of HTTP/1.0 gets no 100, which it would take for the response', async (t) => {
+  const wire = await openWire(t, service.port);
+  const fields = [EXPECT, 'Content-Length: 29'];
+  wire.socket.write(requestOf('POST /v1/pets', fields).replace('/1.1', '/1.0'));
+  await talk(service.port, lastRequestOf('GET /livez'));
+  wire.socket.write(REX);
+  assert.deepEqual(statusesOf(await wire.allAnswers()), [201]);
 });

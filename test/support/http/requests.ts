@@ -8,6 +8,7 @@ const HOST_AND_KEY: readonly string[] = ['Host: a', `Authorization: Bearer ${KEY
 export const REX = '{"name":"Rex","categoryId":1}';
 export const REX_1 = '{"id":1,"name":"Rex","categoryId":1}';
 export const CHUNKED = 'Transfer-Encoding: chunked';
+export const EXPECT = 'Expect: 100-continue';
 
 /** A request with a host and the key; with a Content-Length if there is a body. */
 export function requestOf(line: string, fields: readonly string[] = [], body = ''): string {
