@@ -8,9 +8,9 @@
  * clients see that twice, and a refusal only after it.
  */
 
+import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { quote } from '../base/quote.ts';
-import { findInvalidUtf8 } from '../base/utf8.ts';
 import { ApiError } from './api-error.ts';
 import { announcesBody, type RequestHeaders } from './request-header.ts';
 
@@ -51,8 +51,7 @@ export async function readBody(
   if (body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf) {
     throw invalidJson('The body starts with a byte order mark, which JSON does not allow');
   }
-  const invalid = findInvalidUtf8(body);
-  if (invalid !== undefined) throw invalidJson(`The body is not valid UTF-8 at byte ${invalid}`);
+  if (!isUtf8(body)) throw invalidJson('The body is not valid UTF-8');
   return body;
 }
 

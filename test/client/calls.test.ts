@@ -172,7 +172,9 @@ const ERRORS: readonly (readonly [status: number, body: string, code: string, pa
     ['{"id":1,"name":"Rex","categoryId":7,"status":"lost"}', 'status must be one of available'],
     ['{"id":1,"name":"Rex","categoryId":7,"status":null}', 'status must be one of available'],
   ].map(([text, part]) => [200, text!, 'invalid_answer', part!] as const),
-  [404, '{"code":"not_found","message":"None","status":404}', 'not_found', 'None'],
+  [404, '{"code":"not_found","message":"None","status":404}', 'not_found', '^None$'],
+  [404, '{"code":"x","message":"None","status":404}', 'x', '^None; check the base URL'],
+  [405, '', 'unexpected_status', 'no Error body; check the base URL: it ends in /v1'],
   [418, '{"message":"M","status":418.0,"code":"a_new_code","more":1}', 'a_new_code', 'M'],
   ...[
     '{"code":"not_found","message":"None","status":400}',

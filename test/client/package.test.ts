@@ -88,20 +88,3 @@ test('If no connection can be opened, the error says why, and that no pet was ad
     return error.cause instanceof Error;
   });
 });
-
-test('An error that a wrong base URL causes has a hint', async (t) => {
-  const { origin } = await openService(t);
-  const message = /; check the base URL: it ends in \/v1, such as https:\/\/host\/v1$/;
-  for (const [path, status] of [
-    ['', 404],
-    ['/v1/pets', 405],
-  ] as const) {
-    const lost = clientOf(origin + path);
-    await assert.rejects(lost.listPets(), { status: 404, message });
-    await assert.rejects(lost.createPet({ name: 'Rex', categoryId: 1 }), { status, message });
-  }
-  const expected = { code: 'unknown_path', status: 404, message };
-  await assert.rejects(clientOf(origin).getPet(1), expected);
-  const notFound = { code: 'not_found', message: 'There is no pet with the id "1"' };
-  await assert.rejects(clientOf(`${origin}/v1`).getPet(1), notFound);
-});

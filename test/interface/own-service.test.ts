@@ -1,18 +1,67 @@
 /**
- * The tests that need their own service: with a clock, a limit, keys or a state they choose.
+ * What only this service does: its parameter `after`, ids and messages; and what needs a clock, a
+ * limit or keys that the test chooses.
  *
  * What can be asked of any service, by its base URL and an API key, is in the kit (src/kit).
  */
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { test } from 'node:test';
-import { createApp } from '../../src/app/app.ts';
-import { createHttpServer } from '../../src/http/http-server.ts';
-import { createMemoryStore } from '../../src/stores/memory-store.ts';
-import { KEY, listenFor, openService } from '../support/http/service.ts';
+import { after, before, test } from 'node:test';
+import { openService } from '../support/http/service.ts';
 import { CHUNKED, REX, REX_1 } from '../support/http/requests.ts';
 import { ask, assertErrorAnswer } from '../support/http/wire.ts';
+
+const listed = await openService({ after });
+
+/** Every second pet is sold, the first one among them. */
+before(async () => {
+  for (let id = 1; id <= 23; id += 1) {
+    const pet = { id, name: 'Rex', categoryId: 1, ...(id % 2 === 1 ? { status: 'sold' } : {}) };
+    const response = await listed.post(pet);
+    assert.deepEqual(await response.json(), pet);
+  }
+});
+
+const range = (first: number, last: number): readonly number[] =>
+  Array.from({ length: last - first + 1 }, (_, index) => first + index);
+
+/** The ids in a list, and the query of the Link to the next page. */
+const PAGES: readonly (readonly [query: string, ids: readonly number[], next?: string])[] = [
+  ['', range(1, 20), 'after=20'],
+  ['?limit=007', range(1, 7), 'limit=7&after=7'],
+  ['?after=17&limit=6', range(18, 23)],
+  ['?status=sold&limit=%34&after=1', [3, 5, 7, 9], 'limit=4&status=sold&after=9'],
+  ['?status=pending', []],
+  ['?after=9223372036854775807', []],
+  ['?after=-9223372036854775808&x=1&limit=1', [1], 'limit=1&after=1'],
+  ['?after=-0&Limit=0&limit[]=0&__proto__=1&=&&?limit=0&limit=1', [1], 'limit=1&after=1'],
+];
+
+for (const [query, ids, next] of PAGES) {
+  test(`The list of "${query}" has its pets, and ${next ?? 'no Link'}`, async () => {
+    const { body, headers } = await ask(listed, `GET /v1/pets${query}`);
+    const found = (JSON.parse(body) as readonly { id: number }[]).map(({ id }) => id);
+    assert.deepEqual(found, ids);
+    const link = next === undefined ? undefined : `</v1/pets?${next}>; rel="next"`;
+    assert.equal(headers.get('link'), link);
+  });
+}
+
+test('A message names every wrong field or parameter, and quotes only the beginning of a long value', async () => {
+  const { body: fields } = await ask(listed, 'POST /v1/pets', [], '{}');
+  assert.match(fields, /"name is required; categoryId is required"/);
+  const wrong = 'status=lost&after=x&limit=1&limit=1';
+  const { body } = await ask(listed, `GET /v1/pets?${wrong}`);
+  assert.match(
+    (JSON.parse(body) as { message: string }).message,
+    /^limit must be given once, not 2 times; status must be one of .*; after must be an integer from/,
+  );
+  for (const path of ['/', '?status=', '?after=', '?limit='].map((start) => `/v1/pets${start}`)) {
+    const long = await ask(listed, `GET ${path}${'x'.repeat(5000)}`);
+    assert.ok(long.body.length < 500, long.body);
+  }
+});
 
 test('From 2030-12-05T00:00:00Z on it answers 410 to every petId', async (t) => {
   let time = Date.parse('2030-12-05T00:00:00Z') - 1;
@@ -59,18 +108,4 @@ test('The limit is configurable, and exact', async (t) => {
     const answer = await ask(service, 'POST /v1/pets', fields, write(`${REX} `));
     assert.match(assertErrorAnswer(answer, 'body_too_large'), /29 bytes/);
   }
-});
-
-test('While starting /livez is 200, and all that needs the pets is 503, after the API key', async (t) => {
-  const app = createApp({ store: createMemoryStore(), apiKeys: [KEY] });
-  const service = { port: await listenFor(t, createHttpServer(app.listener)) };
-  assert.equal((await ask(service, 'GET /livez')).status, 200);
-  for (const line of ['GET /readyz', 'GET /v1/pets', 'GET /v1/pets/1', 'POST /v1/pets']) {
-    const answer = await ask(service, line, [], REX);
-    assert.equal(assertErrorAnswer(answer, 'unavailable'), 'The service is starting');
-  }
-  assert.equal((await fetch(`http://127.0.0.1:${service.port}/v1/pets`)).status, 401);
-  await app.open();
-  assert.equal((await ask(service, 'GET /readyz')).status, 200);
-  assert.equal((await ask(service, 'POST /v1/pets', [], REX)).body, REX_1);
 });

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { Histogram } from '../../src/base/histogram.ts';
+import type { Histogram } from '../../src/base/histogram.ts';
 import type { StoreStats } from '../../src/model/pet-store.ts';
 import { readProcessStats } from '../../src/ops/runtime.ts';
 import { createMemoryStore } from '../../src/stores/memory-store.ts';
@@ -26,12 +26,15 @@ function writeFiles(t: TestContext): string {
   return folder;
 }
 
+/** Not of the service's own class: a store of another program may have its own. */
+const HISTOGRAM = { bounds: [1, 2], counts: [3, 0, 2], sum: 9 } as unknown as Histogram;
+
 /** All that the two kinds of store measure. */
 const STATS: Required<StoreStats> = {
   ...{ refusedCreates: 1, unknownCreates: 1, queueLength: 1, keysHeld: 1, keysEvicted: 1 },
   ...{ journalBytes: 1, snapshotBytes: 1, conflicts: 1 },
-  ...{ commitPets: new Histogram([1]), commitSeconds: new Histogram([1]) },
-  ...{ syncSeconds: new Histogram([1]), barrierSeconds: new Histogram([1]) },
+  ...{ commitPets: HISTOGRAM, commitSeconds: HISTOGRAM },
+  ...{ syncSeconds: HISTOGRAM, barrierSeconds: HISTOGRAM },
   calls: [{ call: 'put', outcome: 'ok', endpoint: 'http://e:1', value: 1 }],
 };
 
@@ -62,9 +65,11 @@ function listedMetrics(): ReadonlyMap<string, string> {
 }
 
 test('The page lists each metric with its type, and names no other metric', async (t) => {
-  const shown = (await scrape(t)).matchAll(/^# TYPE (\w+) (\w+)$/gm);
+  const text = await scrape(t);
+  const shown = text.matchAll(/^# TYPE (\w+) (\w+)$/gm);
   const listed = listedMetrics();
   assert.deepEqual([...listed].sort(), Array.from(shown, ([, ...row]) => row).sort());
+  assert.match(text, /^petstore_store_commit_pets_bucket\{le="2"\} 3\n.*le="\+Inf"\} 5$/m);
   const queries = blockOf(PAGE, 'yaml', 'alert:') + blockOf(PAGE, 'promql');
   for (const [name] of queries.matchAll(/\b(?:petstore|process)_\w+/g)) {
     assert.ok(listed.has(name.replace(/_bucket$/, '')), `A query names ${name}`);

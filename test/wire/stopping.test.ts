@@ -142,21 +142,6 @@ test('A stop accepts all connections that wait, even if each takes long to serve
   assert.equal(answered, 60);
 });
 
-test('A connection that is still busy at the deadline of a stop is cut off', async (t) => {
-  const service = await openService(t);
-  const half = await halfSent(t, service.port, LIVEZ);
-  const reader = await openWire(t, service.port);
-  await addLongPets(service, 100);
-  reader.socket.write(requestOf('GET /v1/pets?limit=100'));
-  await until(() => reader.text() !== '');
-  reader.socket.pause();
-  await stop(service, 100);
-  reader.socket.resume();
-  await until(() => reader.socket.readableEnded || reader.socket.destroyed);
-  assert.ok(reader.text().length < 6_500_000);
-  assert.deepEqual(statusesOf(await half.allAnswers()), [200]);
-});
-
 test('A client that is too slow gets 408 during a graceful shutdown, too', async (t) => {
   const limits = { headersTimeout: 200, requestTimeout: 300, connectionsCheckingInterval: 20 };
   const service = await openService(t, {}, limits);
@@ -164,19 +149,4 @@ test('A client that is too slow gets 408 during a graceful shutdown, too', async
   const stopped = stop(service, FOR_EVER_MS);
   assertErrorAnswer((await half.allAnswers())[1], 'request_timeout');
   await stopped;
-});
-
-test('A stopping service does not process requests after the last response of a connection', async (t) => {
-  const service = await openService(t);
-  const half = await halfSent(t, service.port, LIVEZ);
-  let answered = 0;
-  service.server.on('request', (_request, response) => {
-    response.on('finish', () => (answered += 1));
-  });
-  const stopped = stop(service, FOR_EVER_MS);
-  await until(() => !service.server.listening);
-  half.socket.write(`\n${LIVEZ.repeat(5)}`);
-  assert.deepEqual(statusesOf(await half.allAnswers()), [200, 200]);
-  await stopped;
-  assert.equal(answered, 1);
 });

@@ -18,10 +18,10 @@
  * (table/pet-scanner.ts). From the first one in another layout on, parsePets reads the rest.
  */
 
+import { isUtf8 } from 'node:buffer';
 import zlib from 'node:zlib';
 import { CLOSE_BRACKET, COMMA, LINE_FEED } from '../../base/ascii.ts';
 import type { Memory } from '../../base/memory.ts';
-import { findInvalidUtf8 } from '../../base/utf8.ts';
 import {
   InvalidPetError,
   MAX_PET_BYTES,
@@ -289,4 +289,16 @@ const CHECKSUM_LENGTH: number = encodeChecksum(0).length;
 function looksLikeChecksum(text: string): boolean {
   const blanks = text.replace(/[\r\n]/g, '');
   return blanks.includes('\t') || (blanks.length >= 8 && blanks.length <= CHECKSUM_LENGTH);
+}
+
+/** Returns the offset of the first byte that is not valid UTF-8, or undefined if all are. */
+function findInvalidUtf8(bytes: Buffer): number | undefined {
+  if (isUtf8(bytes)) return undefined;
+  // Decoding replaces each broken character with U+FFFD, so the first difference is the error.
+  const decoded = Buffer.from(bytes.toString('utf8'));
+  let offset = 0;
+  while (bytes[offset] === decoded[offset]) offset += 1;
+  // U+FFFD may begin with the same bytes as the broken character.
+  while (!isUtf8(bytes.subarray(0, offset))) offset -= 1;
+  return offset;
 }
