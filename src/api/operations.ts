@@ -76,16 +76,12 @@ function listPets(store: PetStore, request: ApiRequest): ApiResponse | Promise<A
   const { limit = DEFAULT_LIMIT, status, after } = parameters;
   return whenKnown(store.list({ limit, status, after }), ({ text, textBytes, next }) => {
     if (next === undefined) return jsonResponse(200, text, NO_HEADERS, textBytes);
-    const nextPage = `${request.prefix}${PETS_PATH}?${nextQuery(parameters, next)}`;
+    // The same query for pets after the id `next`. No value needs percent-encoding.
+    const limitPart = parameters.limit === undefined ? '' : `limit=${limit}&`;
+    const statusPart = status === undefined ? '' : `status=${status}&`;
+    const nextPage = `${request.prefix}${PETS_PATH}?${limitPart}${statusPart}after=${next}`;
     return jsonResponse(200, text, ['Link', `<${nextPage}>; rel="next"`], textBytes);
   });
-}
-
-/** Returns the same query for pets after the id `next`. No value needs percent-encoding. */
-function nextQuery({ limit, status }: ListParameters, next: bigint): string {
-  const limitPart = limit === undefined ? '' : `limit=${limit}&`;
-  const statusPart = status === undefined ? '' : `status=${status}&`;
-  return `${limitPart}${statusPart}after=${next}`;
 }
 
 interface ListParameters {

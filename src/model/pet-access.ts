@@ -10,7 +10,6 @@ import {
   isPetStatus,
   PET_STATUSES,
   type GivenPet,
-  type NewPet,
   type Pet,
   type PetAccessQuery,
   type PetStatus,
@@ -87,7 +86,10 @@ export function createPetAccess(
     },
     async create(givenPet, { idempotencyKey } = {}) {
       const store = storeForCreate();
-      const newPet = readGivenPet(givenPet);
+      const { name, categoryId, status } = givenPet;
+      // The store checks the values.
+      const exact = Number.isSafeInteger(categoryId) ? BigInt(categoryId) : (categoryId as bigint);
+      const newPet = { name, categoryId: exact, status };
       if (idempotencyKey === undefined) return valueOf(await store.create(newPet));
       const key = hashKey(idempotencyKey);
       if (store.createOnce === undefined) {
@@ -97,12 +99,6 @@ export function createPetAccess(
     },
     count: async () => storeForRead().count(),
   };
-}
-
-/** Returns the NewPet, with categoryId as a bigint if it is exact. The store checks the values. */
-function readGivenPet({ name, categoryId, status }: GivenPet): NewPet {
-  const exact = Number.isSafeInteger(categoryId) ? BigInt(categoryId) : categoryId;
-  return { name, categoryId: exact as bigint, status };
 }
 
 /** Returns the Pet as a plain object, without its text. */

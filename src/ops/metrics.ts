@@ -121,7 +121,7 @@ function readMetrics(
       petstore_http_response_body_bytes_total: ['Bytes of all response bodies', responses.bytes],
       petstore_api_key_requests_total: [
         'Requests with a valid API key, by its name, empty for keys without one',
-        byKey(uses, ({ requests }) => requests),
+        uses.map(({ name, requests }) => ({ labels: { key: name }, value: requests })),
       ],
       petstore_store_refused_creates_total: ['Creates that were refused', store?.refusedCreates],
       petstore_store_unknown_creates_total: ['Creates with unknown outcome', store?.unknownCreates],
@@ -147,9 +147,10 @@ function readMetrics(
     gauge: {
       petstore_api_key_last_used_timestamp_seconds: [
         'When a request with the API key began last, 0 if none did since the start of the process',
-        byKey(uses, ({ lastUsedAt }) =>
-          lastUsedAt === 0 ? 0 : Math.floor((startOfClock + lastUsedAt) / 1000),
-        ),
+        uses.map(({ name, lastUsedAt }) => ({
+          labels: { key: name },
+          value: lastUsedAt === 0 ? 0 : Math.floor((startOfClock + lastUsedAt) / 1000),
+        })),
       ],
       petstore_pets: ['Pets by status, empty for pets without a status', byStatus(sources.pets())],
       petstore_store_can_store: [
@@ -184,10 +185,6 @@ function readMetrics(
       petstore_etcd_barrier_duration_seconds: ['Wait of reads for etcd', store?.barrierSeconds],
     },
   };
-}
-
-function byKey(uses: readonly KeyUse[], valueOf: (use: KeyUse) => number): readonly Sample[] {
-  return uses.map((use) => ({ labels: { key: use.name }, value: valueOf(use) }));
 }
 
 function byStatus({ total, byStatus }: PetCount): readonly Sample[] {

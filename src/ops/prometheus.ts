@@ -47,10 +47,9 @@ function encodeSample(name: string, { labels, value }: Sample): string {
 }
 
 function encodeLabels(labels: Sample['labels']): string {
-  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escapeLabel(value)}"`);
+  const pairs = Object.entries(labels).map(([name, value]) => {
+    // A backslash, a quote or a line feed.
+    return `${name}="${value.replace(/[\\"]/g, '\\$&').replaceAll('\n', '\\n')}"`;
+  });
   return pairs.length === 0 ? '' : `{${pairs.join(',')}}`;
-}
-
-function escapeLabel(value: string): string {
-  return value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
 }

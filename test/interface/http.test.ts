@@ -106,6 +106,11 @@ const REFUSED: Readonly<Partial<Record<ErrorCode, readonly string[]>>> = {
       create(['Expect: a-miracle']),
     ].map(withoutKey),
   ],
+  // An Idempotency-Key has 1 to 255 visible ASCII characters, perhaps as a string of RFC 9651.
+  invalid_idempotency_key: [
+    ...['', 'a b', 'a\tb', '\xe9', 'x'.repeat(256), '""', '"a b"', '"a\tb"', '"\xe9"', '"a', '"'],
+    ...['"a";p=1', '"a"b', '"a"b"', '"\\a"', '"a\\"', 'a\r\nIdempotency-Key: a'],
+  ].map((key) => create([`Idempotency-Key: ${key}`])),
   invalid_parameter: ['x', '', '9223372036854775808', '-9223372036854775809', '1.0'].map((after) =>
     lastRequestOf(`GET /v1/pets?after=${after}`),
   ),

@@ -9,7 +9,7 @@ import type { ApiRequest } from '../../src/http/operation.ts';
 import { createMemoryStore } from '../../src/stores/memory-store.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 import { KEY, openService } from '../support/http/service.ts';
-import { ask, assertErrorAnswer } from '../support/http/wire.ts';
+import { ask } from '../support/http/wire.ts';
 
 const REX = '{"name":"Rex","categoryId":7,"status":"sold"}';
 const REX_1 = '{"id":1,"name":"Rex","categoryId":7,"status":"sold"}';
@@ -71,22 +71,9 @@ test('A key in quotes is the same key as without them, and each other key is ano
   assert.equal(hash(), undefined);
 });
 
-const INVALID: readonly string[] = [
-  ...['', 'a b', 'a\tb', '\u00e9', 'x'.repeat(256), '""', '"a b"', '"a\tb"', '"\u00e9"', '"a', '"'],
-  ...['"a";p=1', '"a"b', '"a"b"', '"\\a"', '"a\\"'],
-];
-
-test('An invalid key is refused', () => {
-  const error = { code: 'invalid_idempotency_key', status: 400 };
-  for (const key of INVALID) assert.throws(() => hash(key), error, key);
-});
-
-test('Two keys are 400, even if they are equal, or 401 without an API key, and ignored on other requests', async (t) => {
+test('An invalid key is 401 without an API key, and ignored on other requests', async (t) => {
   const service = await openService(t);
   const fields = ['Idempotency-Key: a', 'Idempotency-Key: a'];
-  const refused = await ask(service, 'POST /v1/pets', fields, '{ no JSON');
-  const message = 'Expected one Idempotency-Key header field, not 2';
-  assert.equal(assertErrorAnswer(refused, 'invalid_idempotency_key'), message);
   const without = await service.post(REX, { ...keyed('a b'), Authorization: '' });
   assert.deepEqual(await told(without), [401, null, 'unauthorized']);
   await service.post(REX);

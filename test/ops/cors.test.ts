@@ -66,6 +66,9 @@ for (const [corsOrigins, allowed, vary] of CONFIGURED) {
       const fields = 'Authorization, Content-Type, Idempotency-Key, X-Request-Id';
       assert.equal(headers.get('access-control-allow-headers'), fields);
     }
+    for (const origin of allowed === SHOP ? [`${SHOP}.evil`, 'null', 'HTTPS://SHOP.example'] : []) {
+      assert.equal((await preflight(service, origin)).status, 401, origin);
+    }
     for (const [bytes, status] of REQUESTS) {
       const [answer] = await talk(service.port, bytes);
       assert.equal(answer?.status, status);
@@ -75,13 +78,6 @@ for (const [corsOrigins, allowed, vary] of CONFIGURED) {
     }
   });
 }
-
-test('Another origin than a configured one needs an API key for a preflight', async (t) => {
-  const service = await openService(t, { corsOrigins: [SHOP] });
-  for (const origin of ['https://shop.example.evil', 'null', 'HTTPS://SHOP.example']) {
-    assert.equal((await preflight(service, origin)).status, 401, origin);
-  }
-});
 
 test('Any web page may read the description, and each error at its path', async (t) => {
   for (const corsOrigins of [undefined, [OTHER]]) {

@@ -125,8 +125,7 @@ for (const [what, fields, body] of [
   ['asked for twice more,', ['Content-Length: 29', 'expect: 100-Continue , 100-continue'], REX],
 ] as const) {
   test(`100 comes before a body ${what}, 201 after it, and the connection stays`, async (t) => {
-    const wire = await openWire(t, service.port);
-    wire.socket.write(requestOf('POST /v1/pets', [EXPECT, ...fields]));
+    const wire = await openWire(t, service.port, requestOf('POST /v1/pets', [EXPECT, ...fields]));
     await until(() => wire.text() !== '');
     assert.equal(wire.text(), 'HTTP/1.1 100 Continue\r\n\r\n');
     wire.socket.write(body + lastRequestOf('GET /livez'));

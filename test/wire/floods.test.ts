@@ -121,8 +121,7 @@ for (const [what, clients, isReset] of CHURNS) {
       socket.write(batch);
     };
     const idle = await Promise.all(Array.from({ length: 70 }, () => openWire(t, port)));
-    const established = await openWire(t, port);
-    established.socket.write(LIVEZ);
+    const established = await openWire(t, port, LIVEZ);
     await established.answers(1);
     for (let entered = 0; entered < clients; entered += 1) enter();
     t.after(() => {

@@ -197,8 +197,7 @@ test('A HEAD whose body is malformed gets 400 without content', async (t) => {
   };
   const own = await openService(t, { store: { ...memory, list } });
   for (const before of ['', LIVEZ]) {
-    const wire = await openWire(t, own.port);
-    wire.socket.write(before + requestOf('HEAD /v1/pets', [CHUNKED]));
+    const wire = await openWire(t, own.port, before + requestOf('HEAD /v1/pets', [CHUNKED]));
     const asked = listed + 1;
     await until(() => listed === asked);
     wire.socket.write('x');
@@ -210,8 +209,7 @@ test('A HEAD whose body is malformed gets 400 without content', async (t) => {
 });
 
 test('A GET with a body of exactly the limit gets its response before the body, and its connection stays', async (t) => {
-  const wire = await openWire(t, service.port);
-  wire.socket.write(requestOf('GET /livez', ['Content-Length: 65536']));
+  const wire = await openWire(t, service.port, requestOf('GET /livez', ['Content-Length: 65536']));
   await wire.answers(1);
   wire.socket.write('x'.repeat(65536) + lastRequestOf('GET /v1/nothing'));
   assert.deepEqual(statusesOf(await wire.allAnswers()), [200, 404]);

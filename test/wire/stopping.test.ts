@@ -20,8 +20,7 @@ const FOR_EVER_MS = 3_600_000;
  * read.
  */
 async function halfSent(t: TestContext, port: number, bytes: string): Promise<Wire> {
-  const wire = await openWire(t, port);
-  wire.socket.write(LIVEZ);
+  const wire = await openWire(t, port, LIVEZ);
   await wire.answers(1);
   wire.socket.write(bytes.slice(0, -1));
   // The service has read that when it answers on a later connection.
@@ -37,8 +36,7 @@ function stop({ app, server }: Service, drainMs: number): Promise<void> {
 test('A stopping service closes idle connections and completes half-sent requests', async (t) => {
   const service = await openService(t);
   const { port } = service;
-  const idle = await openWire(t, port);
-  idle.socket.write(CREATE);
+  const idle = await openWire(t, port, CREATE);
   assert.deepEqual(statusesOf(await idle.answers(1)), [201]);
   const header = requestOf('POST /v1/pets', [`Content-Length: ${REX.length}`]);
   const begun = [requestOf('GET /readyz'), requestOf('GET /v1/pets'), header, CREATE];
@@ -71,8 +69,7 @@ for (const [what, request, pets] of [
     wire.socket.write(request);
     // The kernel has taken all of the short response, and a part of the long one.
     await until(() => (pets === 5 ? serverSide.writableFinished : serverSide.writableLength > 0));
-    const idle = await openWire(t, service.port);
-    idle.socket.write(LIVEZ);
+    const idle = await openWire(t, service.port, LIVEZ);
     await idle.answers(1);
     let isCut = false;
     const { closeIdleConnections } = service.server;

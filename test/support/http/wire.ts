@@ -24,10 +24,15 @@ export interface Wire {
   close(): void;
 }
 
-/** Connects, until the test ends. Rejects if the service takes no connection. */
-export async function openWire(t: Pick<TestContext, 'after'>, port: number): Promise<Wire> {
+/** Connects, until the test ends, and sends. Rejects if the service takes no connection. */
+export async function openWire(
+  t: Pick<TestContext, 'after'>,
+  port: number,
+  bytes = '',
+): Promise<Wire> {
   const wire = await connectWire(port);
   t.after(() => wire.close());
+  if (bytes !== '') wire.socket.write(bytes);
   return wire;
 }
 
