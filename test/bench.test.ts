@@ -8,17 +8,6 @@ import { listenFor } from './support/http/service.ts';
 import { runScript } from './support/process/process.ts';
 import { ROOT } from './support/project.ts';
 
-test('The bench names its parts, and refuses another one before it starts anything', async () => {
-  for (const [args, code, text] of [
-    [['--help'], 0, /way,reads,creates,growth,start,floods,cluster\n/],
-    [['--part', 'raeds'], 1, /^There is no part raeds\n$/],
-  ] as const) {
-    const result = await runScript('bench.mjs', args);
-    assert.equal(result.code, code, result.stderr);
-    assert.match(result.stdout + result.stderr, text);
-  }
-});
-
 test('The bench sets the service against floors and another build, on each Node', async () => {
   const nodes = ['--node', process.execPath, '--node', process.execPath];
   const args = ['--part', 'way', '--rounds', '1', '--seconds', '0.02', ...nodes];

@@ -137,6 +137,18 @@ test('A text may have whitespace around its Pet, and nothing else', () => {
   assert.throws(() => parsePet(`${text},`), { name: 'SyntaxError' });
 });
 
+test('An invalid Pet is refused with a message that names every invalid field', () => {
+  for (const [members, message] of [
+    ['', 'id is required; name is required; categoryId is required'],
+    ['"id":-0,"name":"a","categoryId":1', 'id must be positive, not 0'],
+    ['"id":1,"name":"a","categoryId":1,"__proto__":{}', '"__proto__" is no field of a Pet'],
+    ['"id":1,"name":"a","n\\u0061me":"b","id":-1,"categoryId":1', 'id must be positive, not -1'],
+  ] as const) {
+    assert.throws(() => parsePet(`{${members}}`), { name: 'InvalidPetError', message });
+  }
+  assert.throws(() => parsePet('1e400'), { message: 'Expected a pet but got 1e400' });
+});
+
 test('Of an array, each pet is read by itself', () => {
   const [pet, ...others] = parsePets('[{"id":1,"name":"a","categoryId":1}, 7, {"id":1.5}]');
   assert.deepEqual(pet, { id: 1n, name: 'a', categoryId: 1n });
