@@ -1,18 +1,21 @@
-/** The proxies in src/ops/README.md: each accepts its block, and serves the service with it. */
+/**
+ * The proxies and the systemd units in src/ops/README.md: each program accepts its block; a proxy
+ * serves the service with it, and a start waits as the unit says.
+ */
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { request as requestHttp, type IncomingMessage } from 'node:http';
+import { createServer, request as requestHttp, type IncomingMessage } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CERTIFICATE_PEM, KEY_PEM } from '../support/process/certificate.ts';
 import { blockOf } from '../support/browser/page-block.ts';
-import { end, startProgram } from '../support/process/process.ts';
+import { end, portOf, runNode, startFor, startProgram } from '../support/process/process.ts';
 import { needs, pathOf, run } from '../support/process/program.ts';
-import { freePort, KEY, openService } from '../support/http/service.ts';
+import { freePort, KEY, listenFor, openService } from '../support/http/service.ts';
 import { tempDir } from '../support/disk/temp-dir.ts';
 
 const PAGE = 'src/ops/README.md';
@@ -135,10 +138,60 @@ for (const proxy of [NGINX, CADDY, HAPROXY]) {
   });
 }
 
+const UNIT = blockOf(PAGE, 'ini', '[Service]');
+
+test('systemd-analyze accepts both units of the page', needs('systemd-analyze'), (t) => {
+  const folder = tempDir(t);
+  const units = { 'petstore.service': UNIT, 'petstore.socket': blockOf(PAGE, 'ini', '[Socket]') };
+  for (const [name, unit] of Object.entries(units)) {
+    writeFileSync(join(folder, name), unit.replaceAll('/usr/bin/node', process.execPath));
+  }
+  const paths = Object.keys(units).map((name) => join(folder, name));
+  // The output has lines about units of the machine, too.
+  const { text } = run('systemd-analyze', ['verify', ...paths]);
+  const ours = text.split('\n').filter((line) => line.includes('petstore'));
+  assert.deepEqual(ours, []);
+});
+
+/** Returns the arguments of ExecStartPost=, as systemd parses them. */
+function waitArguments(port: number): readonly string[] {
+  const [, command = ''] = /^ExecStartPost=\/usr\/bin\/node ((?:.*\\\n)*.*)$/m.exec(UNIT) ?? [];
+  // To systemd, a backslash at the end of a line is a blank, and double quotes make one word.
+  const joined = command.replaceAll('\\\n', ' ').replace('127.0.0.1:8080', `127.0.0.1:${port}`);
+  const [, words = '', quoted = ''] = /^([^"]*) "([^"]*)"$/.exec(joined) ?? [];
+  assert.ok(quoted.includes('/readyz'), command);
+  // systemd would replace these.
+  assert.doesNotMatch(command, /[$%]/);
+  return [...words.split(' '), quoted];
+}
+
+/** Waits as the unit does. Resolves with the exit code. */
+async function wait(port: number, mainPid: number | undefined): Promise<number | string> {
+  return (await runNode(waitArguments(port), { env: { MAINPID: String(mainPid) } })).code;
+}
+
+test('The unit waits until the service is ready, while it responds with 503', async (t) => {
+  let asked = 0;
+  const server = createServer((_request, response) => {
+    asked += 1;
+    response.writeHead(asked < 4 ? 503 : 200).end();
+  });
+  assert.equal(await wait(await listenFor(t, server), process.pid), 0);
+  assert.equal(asked, 4);
+});
+
+test('The unit stops waiting if the service has ended', async (t) => {
+  const service = startFor(t, ['--port', '0', '--memory']);
+  const port = await portOf(service);
+  const { pid } = service.child;
+  await end(service, 'SIGKILL');
+  assert.equal(await wait(port, pid), 1);
+});
+
 test('All blocks and units of the page have the same address', () => {
   for (const language of ['nginx', 'caddy', 'haproxy']) {
     assert.ok(blockOf(PAGE, language).includes(ADDRESS), language);
   }
   assert.ok(blockOf(PAGE, 'ini', '[Socket]').includes(`ListenStream=${ADDRESS}\n`));
-  assert.ok(blockOf(PAGE, 'ini', '[Service]').includes(`http://${ADDRESS}/readyz`));
+  assert.ok(UNIT.includes(`http://${ADDRESS}/readyz`));
 });
