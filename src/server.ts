@@ -22,7 +22,7 @@ import { readConfig, SERVICE_FLAGS, type Config } from './process/config.ts';
 import { connectionsOf, createHttpServer } from './http/http-server.ts';
 import { stopServer } from './http/stop-server.ts';
 import { isSafe } from './model/pet-store.ts';
-import { createJsonLog } from './ops/json-log.ts';
+import { createJsonLog } from './ops/logs.ts';
 import { readProcessStats } from './ops/runtime.ts';
 import { DEFAULT_PREFIX } from './stores/etcd/etcd-options.ts';
 

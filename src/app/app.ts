@@ -30,7 +30,7 @@ import { VERSION } from '../base/version.ts';
 import { DEFAULT_BODY_LIMIT_BYTES } from '../http/request-body.ts';
 import { createPetAccess, type PetAccess } from '../model/pet-access.ts';
 import { StoreUnavailableError, type PetsLocation, type PetStore } from '../model/pet-store.ts';
-import { identifyRequest, logRequest } from '../ops/access-log.ts';
+import { identifyRequest, logRequest } from '../ops/logs.ts';
 import { createCors } from '../ops/cors.ts';
 import { healthOperations } from '../ops/health.ts';
 import { createMetrics } from '../ops/metrics.ts';

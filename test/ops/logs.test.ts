@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { createJsonLog } from '../../src/ops/json-log.ts';
+import { createJsonLog } from '../../src/ops/logs.ts';
 import type { PetQuery } from '../../src/model/pet-store.ts';
 import { createMemoryStore } from '../../src/stores/memory-store.ts';
 import { openService } from '../support/http/service.ts';

@@ -1,6 +1,7 @@
 /**
- * The access log: one line for each request that got to the listener. It has neither the query nor
- * a header field except the request id. Of an API key it has the name, which is empty if the key is
+ * The log as JSON, one line per event: `{"time":…,"level":…,"event":…,…details}`; and the access
+ * log, with one line for each request that got to the listener. It has neither the query nor a
+ * header field except the request id. Of an API key it has the name, which is empty if the key is
  * unknown or missing: the client's address then shows who guesses keys.
  *
  * The address is that of the connection, so behind a proxy it is the proxy's. X-Forwarded-For is
@@ -11,6 +12,22 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Log } from '../base/log.ts';
 import type { RequestSummary } from '../http/handle-request.ts';
+
+/** JSON.stringify escapes each line feed, so no value can forge a line. */
+export function createJsonLog(writeLine: (line: string) => void): Log {
+  return (level, event, details = {}) => {
+    const entry = { time: new Date().toISOString(), level, event, ...details };
+    const plain = (_key: string, value: unknown): unknown => {
+      if (typeof value === 'bigint') return String(value);
+      if (typeof value !== 'string' || value.length <= MAX_TEXT_LENGTH) return value;
+      return `${value.slice(0, MAX_TEXT_LENGTH)}…`;
+    };
+    writeLine(JSON.stringify(entry, plain));
+  };
+}
+
+/** Limits a line, whatever a client sent or a disk reported. A stack trace fits. */
+const MAX_TEXT_LENGTH = 4096;
 
 /** Returns a request's id: its X-Request-Id if that is short and plain, or else a new one. */
 export function identifyRequest({ headers, socket }: IncomingMessage): string {
