@@ -19,73 +19,45 @@ const MEANINGS: Readonly<Record<ErrorCode, readonly [description: string, remedy
     'The request is not well-formed HTTP, or its path or query has broken percent-encoding',
     'Correct what the message quotes',
   ],
-  invalid_parameter: [
-    'A query parameter has an invalid value',
-    'Correct each parameter that the message names',
-  ],
-  invalid_json: [
-    'The body is not JSON in UTF-8',
-    'Send valid JSON: the message says what is wrong',
-  ],
-  invalid_body: [
-    'The body is JSON, but required fields are missing or values are invalid',
-    'Correct each field that the message names',
-  ],
+  invalid_parameter: ['A query parameter is invalid', 'Correct what the message names'],
+  invalid_json: ['The body is not JSON in UTF-8', 'Send JSON: the message says what is wrong'],
+  invalid_body: ['Fields of the body are missing or invalid', 'Correct what the message names'],
   invalid_idempotency_key: [
     'The `Idempotency-Key` is not one valid key, or the service does not support such keys',
     'Send one key of 1 to 255 visible ASCII characters, or no key if the message says so',
   ],
-  unauthorized: [
-    'The API key is missing or invalid',
-    'Send a valid API key: `Authorization: Bearer <API_KEY>`',
-  ],
+  unauthorized: ['The API key is missing or invalid', 'Send `Authorization: Bearer <API_KEY>`'],
   not_found: [
     'No animal has this id, or the id is not an int64',
     'Take an id from a list, or from the response to a create',
   ],
-  unknown_path: [
-    'The path is unknown',
-    'Correct the path: the message names a similar path, what every path begins with, or where ' +
-      'the paths of the API are listed',
-  ],
+  unknown_path: ['The path is unknown', 'Correct it: the message has a hint'],
   method_not_allowed: ['The path does not support this method', 'Use a method that `Allow` names'],
-  request_timeout: [
-    'The request did not arrive in time, and had no effect',
-    'Send it again on a new connection',
-  ],
+  request_timeout: ['The request came too late, without effect', 'Send it on a new connection'],
   operation_removed: [
     'The operation was removed on its announced date, for every valid API key',
     'Use the replacement that `Link` names',
   ],
   body_too_large: [
-    'The body is longer than the limit, which the operator can configure',
-    'Send a shorter body: the message names the limit',
+    'The body is longer than the limit',
+    'Send a shorter one: the message has the limit',
   ],
   unsupported_media_type: [
     'The Content-Type is not JSON, or the body has a content coding',
     'Send `application/json` without a content coding',
   ],
-  expectation_failed: [
-    'The `Expect` header field is not `100-continue`',
-    'Send `Expect: 100-continue`, or no `Expect`',
-  ],
+  expectation_failed: ['`Expect` is not `100-continue`', 'Send that, or no `Expect`'],
   idempotency_key_reused: [
     'The idempotency key was used for another animal. Nothing was stored',
     'Use a new key for each animal',
   ],
-  headers_too_large: [
-    'The header fields are longer than the limit',
-    'Send fewer or shorter header fields: the message names the limit',
-  ],
+  headers_too_large: ['The header is longer than the limit', 'Send fewer or shorter fields'],
   outcome_unknown: [
     'The animal may be stored, now or later: a disk sync or a call to etcd failed',
     'Retry the request if it had an `Idempotency-Key`. Otherwise look for the animal in the list ' +
       'before you add it again',
   ],
-  internal_error: [
-    'The service failed to respond. Its log has the cause',
-    'Report it to the operator of the service',
-  ],
+  internal_error: ['The service failed: its log has the cause', 'Report it to the operator'],
   unsupported_transfer_coding: [
     'The transfer coding is not supported',
     'Send a `Content-Length`, or `Transfer-Encoding: chunked`',
