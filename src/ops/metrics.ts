@@ -125,10 +125,7 @@ function readMetrics(
       ],
       petstore_store_refused_creates_total: ['Creates that were refused', store?.refusedCreates],
       petstore_store_unknown_creates_total: ['Creates with unknown outcome', store?.unknownCreates],
-      petstore_store_evicted_idempotency_keys_total: [
-        'Idempotency keys that were dropped before their time, to make room for newer keys',
-        store?.keysEvicted,
-      ],
+      petstore_store_evicted_idempotency_keys_total: ['Keys dropped for room', store?.keysEvicted],
       petstore_etcd_calls_total: [
         'Calls to etcd, by purpose, result and endpoint',
         store?.calls?.map(({ value, ...labels }) => ({ labels, value })),
@@ -138,10 +135,7 @@ function readMetrics(
         'Connections that were refused, since too many were open',
         runtime?.refusedConnections?.(),
       ],
-      petstore_api_key_reload_failures_total: [
-        'Failed reloads of the API keys, which left the keys in force',
-        runtime?.failedKeyReloads?.(),
-      ],
+      petstore_api_key_reload_failures_total: ['Failed key reloads', runtime?.failedKeyReloads?.()],
       process_cpu_seconds_total: ['User and system CPU time of the process', running?.cpuSeconds],
     },
     gauge: {
@@ -165,10 +159,7 @@ function readMetrics(
       process_start_time_seconds: ['Start of the process, seconds since 1970', running?.startTime],
       process_resident_memory_bytes: ['Resident memory size', running?.residentMemoryBytes],
       process_open_fds: ['Open file descriptors', running?.openFds],
-      petstore_event_loop_delay_seconds: [
-        'Delay of the event loop since the last scrape, by percentile',
-        readDelay(eventLoop),
-      ],
+      petstore_event_loop_delay_seconds: ['Delay since the last scrape', readDelay(eventLoop)],
       petstore_build_info: [
         'Always 1; the labels are the versions',
         [{ labels: { version, node: runtime?.nodeVersion ?? '' }, value: 1 }],
