@@ -23,28 +23,6 @@ import { until } from '../support/until.ts';
 
 const service = await openService({ after });
 
-test('Requests get the same responses wherever their bytes are split', async (t) => {
-  const own = await openService(t);
-  const bytes =
-    requestOf('GET /livez', [], 'body') +
-    CREATE +
-    requestOf('POST /v1/pets', [CHUNKED], '2;x=y\r\n{}\r\n0\r\nA: b\r\n\r\n') +
-    lastRequestOf('GET /v1/pets/1');
-  const cut = async (at: number): Promise<void> => {
-    const wire = await openWire(t, own.port);
-    wire.socket.setNoDelay(true);
-    wire.socket.write(bytes.slice(0, at));
-    await nextTurn();
-    wire.socket.write(bytes.slice(at));
-    const answers = await wire.allAnswers();
-    assert.deepEqual(statusesOf(answers), [200, 201, 400, 200], `cut at ${at}`);
-    wire.socket.destroy();
-  };
-  const cuts = Array.from({ length: bytes.length - 1 }, (_, index) => index + 1);
-  const tried = cuts.filter((at) => at % rounds(4, 1) === 0);
-  for (let at = 0; at < tried.length; at += 8) await Promise.all(tried.slice(at, at + 8).map(cut));
-});
-
 const KINDS: readonly (readonly [request: string, status: number])[] = [
   [LIVEZ, 200],
   [requestOf('GET /v1/pets?limit=5'), 200],
