@@ -14,7 +14,7 @@ const STRANGER_UID = 54_321;
 /** With a blank at both ends, other scripts, an emoji and the signs of URLs. */
 const HARD_NAME = ' my Kätzchen и 猫 🐈 100%41 #1?a=b&c;d+e ';
 
-const CHECKED = 'data/pets.json: 1 pet, the greatest id is 1\n';
+const CHECKED = /data\/pets.json: 1 pet, the greatest id is 1\n$/;
 
 test("A read-only dist/ in a CommonJS project with a hard path serves through a link, and has the operator's tools", async (t) => {
   const readOnly: string[] = [];
@@ -35,8 +35,8 @@ test("A read-only dist/ in a CommonJS project with a hard path serves through a 
   const run = (name: string, ...more: readonly string[]): string =>
     execFileSync(process.execPath, [`current/dist/${name}.js`, ...more], { cwd }).toString();
   // As commands, and at the paths that they had in release 1.0.0.
-  assert.equal(run('server', 'check-data'), CHECKED);
-  assert.equal(run('check-data'), CHECKED);
+  assert.match(run('server', 'check-data'), CHECKED);
+  assert.match(run('check-data'), CHECKED);
   assert.match(run('server', 'make-key'), /^sha256:[0-9a-f]{64}$/m);
   assert.match(run('make-key'), /^sha256:[0-9a-f]{64}$/m);
   if (stranger === undefined) t.skip('needs root, and a Node that another user can run');
