@@ -9,16 +9,8 @@ import { isUtf8 } from 'node:buffer';
 import { decodeCommit } from '../commit.ts';
 import { KEY_LIFETIME_MS, KeyTable, type KeyClock } from '../table/key-table.ts';
 import { PetTable } from '../table/pet-table.ts';
-import { ifValueBegins, ifValueIs, type KeyValue, type TxnPart } from './etcd-json.ts';
-import {
-  beginsAsCommit,
-  decodeValue,
-  digestOf,
-  headOf,
-  isSlot,
-  LogLostError,
-  slotKey,
-} from './slots.ts';
+import { ifValue, type KeyValue, type TxnPart } from './etcd-json.ts';
+import { beginsAsCommit, decodeValue, digestOf, headOf, LogLostError } from './slots.ts';
 import type { Layout, Meta } from './slots.ts';
 
 /**
@@ -26,16 +18,6 @@ import type { Layout, Meta } from './slots.ts';
  * clocks may differ by up to an hour: no process forgets a key that has not expired.
  */
 const KEY_GRACE_MS: number = 60 * 60 * 1000;
-
-/** A stretch of applied slots has this many. */
-const STRETCH = 1024;
-
-/** Some applied slots, from one up to the next one behind them. */
-export interface Stretch {
-  readonly from: string;
-  readonly end: string;
-  readonly count: number;
-}
 
 /** A log, as its meta key identifies it. */
 export interface LogId extends Meta {
@@ -55,7 +37,6 @@ export class AppliedLog {
   #last: { readonly key: string; readonly head: string } | undefined;
   #digest: string;
   #commits = 0;
-  readonly #stretchStarts: string[] = [];
 
   constructor({ layout, meta, logId }: LogId, clock: KeyClock, graceMs: number = KEY_GRACE_MS) {
     this.layout = layout;
@@ -76,8 +57,13 @@ export class AppliedLog {
     return this.#digest;
   }
 
+  /** How many commits were applied. */
+  get commits(): number {
+    return this.#commits;
+  }
+
   get nextSlot(): string {
-    return slotKey(this.layout, this.lastId);
+    return this.layout.slot(this.lastId);
   }
 
   /**
@@ -86,9 +72,11 @@ export class AppliedLog {
    * same revision.
    */
   get compares(): readonly TxnPart[] {
-    const meta = ifValueIs(this.layout.meta, this.#meta);
+    const meta = ifValue(this.layout.meta, this.#meta);
     if (this.#last === undefined) return [meta];
-    return [meta, ...ifValueBegins(this.#last.key, this.#last.head)];
+    const { key, head } = this.#last;
+    // In ASCII `!` follows the space.
+    return [meta, ifValue(key, `${head} `, 'GREATER'), ifValue(key, `${head}!`, 'LESS')];
   }
 
   /**
@@ -104,7 +92,7 @@ export class AppliedLog {
       if (key === this.nextSlot) {
         this.#applyNext(keyValue);
         hasApplied = true;
-      } else if (!isSlot(this.layout, key) || (key > this.nextSlot && !beginsAsCommit(value))) {
+      } else if (!this.layout.isSlot(key) || (key > this.nextSlot && !beginsAsCommit(value))) {
         strayKey ??= key;
       } else if (key > this.nextSlot) {
         const last = this.lastId;
@@ -115,17 +103,6 @@ export class AppliedLog {
       }
     }
     return strayKey;
-  }
-
-  /** Returns one of the stretches of applied slots, and after the last the first again. */
-  stretch(index: number): Stretch | undefined {
-    const starts = this.#stretchStarts;
-    const at = index % starts.length;
-    const from = starts[at];
-    if (from === undefined) return undefined;
-    const end = starts[at + 1];
-    if (end !== undefined) return { from, end, count: STRETCH };
-    return { from, end: this.nextSlot, count: this.#commits - at * STRETCH };
   }
 
   #applyNext({ key, value }: KeyValue): void {
@@ -142,7 +119,6 @@ export class AppliedLog {
       const leftMs = expiresAt + this.#graceMs - this.#clock.timeOfDay();
       this.keys.add({ key, id }, Math.min(leftMs, KEY_LIFETIME_MS));
     }
-    if (this.#commits % STRETCH === 0) this.#stretchStarts.push(key);
     this.#commits += 1;
     this.#last = { key, head: headOf(value) };
     this.#digest = digestOf(value);

@@ -62,12 +62,10 @@ export async function joinCluster(
   const client = new EtcdClient(options);
   const start = { calls: client, clock, signal };
   try {
-    await repeatUntilDone(start, async () => {
-      const responses = await client.clusters();
-      const joining = joiningOf(endpoints, responses, neededCount);
-      if (!('cause' in joining)) client.join(joining.clusterId, responses);
-      return joining;
-    });
+    const { clusterId } = await repeatUntilDone(start, async () =>
+      joiningOf(await client.clusters(), neededCount),
+    );
+    client.join(clusterId);
     return start;
   } catch (error) {
     client.close();
@@ -76,43 +74,39 @@ export async function joinCluster(
 }
 
 /**
- * Returns the cluster that the responses of the endpoints, in their order, are for; or the refusal
- * of one of them; or why they are too few. Throws LogLostError if they are for different clusters.
+ * Returns the cluster that the responses of all endpoints are for; or the refusal of one of them;
+ * or why they are too few. Throws LogLostError if they are for different clusters.
  */
 export function joiningOf(
-  endpoints: readonly string[],
   responses: readonly ClusterResponse[],
   needed: number,
 ): { readonly clusterId: string } | FailedCall {
   const causes: string[] = [];
   /** The endpoint of each member, by cluster. */
   const clusters = new Map<string, Map<string, string>>();
-  for (const [index, response] of responses.entries()) {
-    const endpoint = endpoints[index] ?? '';
-    if ('clusterId' in response) {
-      const { clusterId, memberId = endpoint } = response;
-      const members = clusters.get(clusterId) ?? new Map<string, string>();
-      const other = members.get(memberId);
-      if (other !== undefined) causes.push(`${endpoint} is the same member as ${other}`);
-      clusters.set(clusterId, members.set(memberId, other ?? endpoint));
-    } else if (response.kind === 'refused') {
-      return response;
-    } else {
+  for (const response of responses) {
+    if ('cause' in response) {
+      if (response.kind === 'refused') return response;
       causes.push(response.cause);
+      continue;
     }
+    const { endpoint, clusterId, memberId } = response;
+    const members = clusters.get(clusterId) ?? new Map<string, string>();
+    const other = members.get(memberId);
+    if (other !== undefined) causes.push(`${endpoint} is the same member as ${other}`);
+    clusters.set(clusterId, members.set(memberId, other ?? endpoint));
   }
-  const [first, second] = [...clusters.values()].map((members) => [...members.values()]);
+  const [first, second] = clusters;
   if (first !== undefined && second !== undefined) {
+    const [one, other] = [first, second].map(([, members]) => [...members.values()].join(', '));
     throw new LogLostError(
-      `The endpoints belong to different clusters, ${first.join(', ')} to one and ` +
-        `${second.join(', ')} to another: name the members of one cluster, or add a ` +
-        'recreated member with etcdctl member add',
+      `The endpoints belong to different clusters, ${one} to one and ${other} to another: name ` +
+        'the members of one cluster, or add a recreated member with etcdctl member add',
     );
   }
-  const [clusterId] = clusters.keys();
-  const count = first?.length ?? 0;
-  if (clusterId !== undefined && count >= needed) return { clusterId };
-  const few = `${count} of ${endpoints.length} endpoints have answered, ${needed} must`;
+  const count = first?.[1].size ?? 0;
+  if (first !== undefined && count >= needed) return { clusterId: first[0] };
+  const few = `${count} of ${responses.length} endpoints have answered, ${needed} must`;
   return { kind: 'unsent', cause: [few, ...causes].join('; ') };
 }
 

@@ -48,6 +48,8 @@ export class Member {
   /** Only endpoints.ts changes the state, and when the member entered it. */
   state: EndpointState = 'working';
   since: number = -Infinity;
+  /** True if it is known to belong to the cluster. Only endpoints.ts changes it. */
+  isChecked = false;
   readonly #url: URL;
   readonly #isSecure: boolean;
   readonly #agent: http.Agent;

@@ -22,8 +22,9 @@ import { Histogram } from '../../base/histogram.ts';
 import { messageOf, type Log } from '../../base/log.ts';
 import { StoreUnavailableError } from '../../model/pet-store.ts';
 import type { AppliedLog } from './applied-log.ts';
-import { retried, type EtcdCalls, type EtcdClock, type FailedCall } from './calls.ts';
+import { retried, type FailedCall } from './calls.ts';
 import type { CatchUp } from './catch-up.ts';
+import type { StartDeps } from './join-cluster.ts';
 import { LogLostError } from './slots.ts';
 
 /** A read that waits longer is refused. */
@@ -47,11 +48,9 @@ interface Waiter {
   readonly reject: (error: Error) => void;
 }
 
-export interface BarrierDeps {
-  readonly calls: EtcdCalls;
+export interface BarrierDeps extends StartDeps {
   readonly log: AppliedLog;
   readonly catchUp: CatchUp;
-  readonly clock: EtcdClock;
   readonly tell: Log;
 }
 

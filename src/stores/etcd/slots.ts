@@ -17,7 +17,6 @@
 
 import crypto, { randomBytes } from 'node:crypto';
 import zlib from 'node:zlib';
-import { INT64_MAX } from '../../base/int64.ts';
 
 /**
  * The log in etcd is not the one that this process has applied, or this process cannot read it any
@@ -28,41 +27,27 @@ export class LogLostError extends Error {
 }
 
 /** The etcd keys of a log. */
-export interface Layout {
+export class Layout {
   readonly prefix: string;
   readonly meta: string;
-  /** The first key after all slots: they begin with `c/`, and `0` follows `/` in ASCII. */
-  readonly slotsEnd: string;
-  /** The first key after those with the prefix. */
+  /** The first key after those with the prefix, which ends in a slash: in ASCII `0` follows it. */
   readonly end: string;
-}
 
-export function layoutOf(prefix: string): Layout {
-  return {
-    prefix,
-    meta: `${prefix}meta`,
-    slotsEnd: `${prefix}c0`,
-    end: `${prefix.slice(0, -1)}0`,
-  };
-}
+  constructor(prefix: string) {
+    this.prefix = prefix;
+    this.meta = `${prefix}meta`;
+    this.end = `${prefix.slice(0, -1)}0`;
+  }
 
-const ID_DIGITS = 19;
+  /** Returns the slot of the commit after an id. */
+  slot(after: bigint): string {
+    return `${this.prefix}c/${String(after).padStart(19, '0')}`;
+  }
 
-/** Returns the slot of the commit after the id `after`. */
-export function slotKey(layout: Layout, after: bigint): string {
-  return `${layout.prefix}c/${String(after).padStart(ID_DIGITS, '0')}`;
-}
-
-/** True if a key of the log has the form of a slot. */
-export function isSlot({ prefix }: Layout, key: string): boolean {
-  return SLOT.test(key.slice(prefix.length));
-}
-
-const SLOT = /^c\/[0-9]{19}$/;
-
-/** Returns the exclusive end of a range of slots up to the id `end`. */
-export function slotBound(layout: Layout, end: bigint): string {
-  return end > INT64_MAX ? layout.slotsEnd : slotKey(layout, end);
+  /** True if a key of the log has the form of a slot. */
+  isSlot(key: string): boolean {
+    return /^c\/[0-9]{19}$/.test(key.slice(this.prefix.length));
+  }
 }
 
 /** The content of the meta key. */

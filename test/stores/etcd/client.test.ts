@@ -11,6 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../../../src/base/log.ts';
 import { etcdClock, type CallResult } from '../../../src/stores/etcd/calls.ts';
 import { EtcdClient } from '../../../src/stores/etcd/etcd-client.ts';
+import type { Txn } from '../../../src/stores/etcd/etcd-json.ts';
 import { initEtcd } from '../../../src/stores/etcd/open-log.ts';
 import { startLinks } from '../../support/etcd/link.ts';
 import { callsOf, openFast, openStore, rex } from '../../support/etcd/opened-store.ts';
@@ -52,9 +53,11 @@ function clientOf(t: TestContext, endpoints: readonly string[], more = {}): Etcd
 /** Returns a function that makes a call, and resolves with the kind of its result. */
 function callerOf(t: TestContext, endpoints: readonly string[], more = {}) {
   const client = clientOf(t, endpoints, more);
-  return async (text = '{}'): Promise<CallResult['kind']> =>
-    (await client.txn(text, 'create')).kind;
+  return async (txn = {}): Promise<CallResult['kind']> => (await client.txn(txn, 'create')).kind;
 }
+
+/** A transaction of this length. */
+const long = (length: number): Txn => ({ success: [{ x: 'x'.repeat(length) }] });
 
 function fileOf(t: TestContext, content: string): string {
   const path = join(tempDir(t), 'file');
@@ -177,10 +180,10 @@ describe('The client', { concurrency: 4 }, () => {
     const lines: string[] = [];
     const log: Log = (_level, event, { endpoint } = {}) => void lines.push(`${event}: ${endpoint}`);
     const client = clientOf(t, [cutOff, good], { clock, log });
-    const responses = await client.clusters();
-    client.join('1', responses);
+    client.join('1');
+    assert.equal((await client.txn({}, 'read')).kind, 'unsent');
     for (let round = 0; round < 3; round += 1) {
-      assert.equal((await client.txn('{}', 'read')).kind, 'answered');
+      assert.equal((await client.txn({}, 'read')).kind, 'answered');
       await time.pass(15_000);
       // The checks end after a second.
       await sleep(1_500);
@@ -193,7 +196,7 @@ describe('The client', { concurrency: 4 }, () => {
     const endpoint = await startGateway(t, (response, { url }) =>
       setTimeout(() => response.end(answer()), url === '/v3/kv/txn' ? 3_000 : 0),
     );
-    const kinds = ['{}', JSON.stringify('x'.repeat(1 << 20))].map(callerOf(t, [endpoint]));
+    const kinds = [{}, long(1 << 20)].map(callerOf(t, [endpoint]));
     assert.deepEqual(await Promise.all(kinds), ['in doubt', 'answered']);
   });
 
@@ -205,7 +208,7 @@ describe('The client', { concurrency: 4 }, () => {
       setTimeout(() => request.socket.resetAndDestroy(), 300);
     });
     const endpoint = `http://127.0.0.1:${await listenFor(t, server)}`;
-    assert.equal(await callerOf(t, [endpoint])(JSON.stringify('x'.repeat(32 << 20))), 'unsent');
+    assert.equal(await callerOf(t, [endpoint])(long(32 << 20)), 'unsent');
   });
 
   test('An expired certificate of a member is named', async (t) => {
@@ -213,7 +216,7 @@ describe('The client', { concurrency: 4 }, () => {
     const endpoint = `https://127.0.0.1:${await listenFor(t, server)}`;
     const client = clientOf(t, [endpoint], { caFile: fileOf(t, EXPIRED_PEM) });
     const cause = `${endpoint}: the member's certificate has expired`;
-    assert.deepEqual(await client.txn('{}', 'read'), { kind: 'unsent', cause });
+    assert.deepEqual(await client.txn({}, 'read'), { kind: 'unsent', cause });
   });
 
   test('A refused password is sent again after ten seconds', async (t) => {
@@ -229,7 +232,7 @@ describe('The client', { concurrency: 4 }, () => {
     const client = clientOf(t, [endpoint], { user: 'pets', passwordFile, clock });
     for (const expected of [1, 2]) {
       for (let i = 0; i < 5; i += 1) {
-        const result = await client.txn('{}', 'read');
+        const result = await client.txn({}, 'read');
         assert.match('cause' in result ? result.cause : '', /^Cannot log in: .*invalid user ID/);
       }
       assert.equal(logIns, expected);

@@ -76,12 +76,13 @@ function live(count: number, happens: string) {
     (_level, event, details) =>
       lines.push(`${String(details?.['endpoint']).slice(-1)} ${EVENTS[event]}`),
   );
+  endpoints.clusterId = '1';
   for (const step of happens.split(' ').filter((part) => part !== '')) {
     const endpoint = all.find(({ url }) => url.at(-1) === step[1])!;
     if (step.startsWith('+')) seconds += Number(step);
     else if (step.startsWith('f')) endpoints.failed(endpoint, 'x');
-    else if (step.startsWith('s')) endpoints.strange(endpoint, 'x');
-    else endpoints.works(endpoint);
+    else if (step.startsWith('s')) endpoints.responded(endpoint, '2');
+    else endpoints.responded(endpoint, '1');
   }
   return { endpoints, lines };
 }

@@ -153,25 +153,28 @@ test('Damage is logged while the service runs, and its end', async (t) => {
   await Promise.all([store.create(rex), store.create(rex)]);
   for (let i = 0; i < 3; i += 1) await store.create(rex);
   const logged = async (): Promise<readonly string[]> => {
-    await clock.sleep(12_000);
+    await clock.sleep(62_000);
     return lines.splice(0);
   };
   const stray = (key: string): string =>
     `error The log in etcd is damaged: ${key} is not part of the log: a start is refused until it is deleted`;
   const over = 'info The log in etcd is whole again: ';
-  // Before, between, just behind and after the slots, and within the ids of a commit.
-  for (const key of ['notes', 'c/!', `c/${zeros}2x`, `c/${zeros}5x`, `c/${zeros}7`, 'c/x', 'd']) {
+  // Before, just behind and after the slots.
+  for (const key of ['notes', 'c/!', `c/${zeros}5x`, `c/${zeros}7`, 'c/x', 'd']) {
     entries.set(`petstore/${key}`, Buffer.from('x'));
     assert.deepEqual(await logged(), [stray(`petstore/${key}`)]);
     entries.delete(`petstore/${key}`);
     assert.deepEqual(await logged(), [over]);
   }
-  entries.set(slotOf(1), Buffer.from('x'));
   const counts =
-    /^error The log in etcd is damaged: From .*c\/0+ up to .*c\/0+5 there are (\d) keys, and 4 commits were applied: a start is refused$/;
-  assert.equal(counts.exec((await logged())[0] ?? '')?.[1], '5');
-  entries.delete(slotOf(1));
-  assert.deepEqual(await logged(), [over]);
+    /^error The log in etcd is damaged: Up to .*c\/0+5 there are (\d) keys, and 4 commits were applied: a start is refused/;
+  // Between the slots, and within the ids of a commit.
+  for (const key of [`${slotOf(2)}x`, slotOf(1)]) {
+    entries.set(key, Buffer.from('x'));
+    assert.equal(counts.exec((await logged())[0] ?? '')?.[1], '5');
+    entries.delete(key);
+    assert.deepEqual(await logged(), [over]);
+  }
   const value = entries.get(slotOf(3))!;
   entries.delete(slotOf(3));
   assert.equal(counts.exec((await logged())[0] ?? '')?.[1], '3');
@@ -180,18 +183,6 @@ test('Damage is logged while the service runs, and its end', async (t) => {
   assert.equal(store.problem(), undefined);
   entries.set(slotOf(3), value);
   assert.deepEqual(await logged(), [over]);
-});
-
-test('Each stretch of applied slots is looked at in its turn', async (t) => {
-  const etcd = new SimulatedEtcd();
-  const clock = new VirtualClock();
-  let events = 0;
-  const log = (): void => void (events += 1);
-  const store = await openInitialized(t, simulated(etcd, { clock, log }));
-  for (let i = 0; i < 1100; i += 1) await store.create(rex);
-  etcd.entries.set(`petstore/c/${'1050'.padStart(19, '0')}x`, Buffer.from('x'));
-  await clock.sleep(20_000);
-  assert.equal(events, 1);
 });
 
 test('A start without a response ends after ten seconds, a refused one immediately', async (t) => {

@@ -39,16 +39,15 @@ const JOININGS: readonly (readonly [answers: string, expected: string | RegExp])
 
 for (const [answers, expected] of JOININGS) {
   test(`A start is ${expected} if the endpoints answer ${answers}`, () => {
-    const urls = [...'abc'];
     const responses = [...answers].map((answer, index): ClusterResponse => {
-      const url = urls[index];
-      if (answer === '-') return { kind: 'unsent', cause: `${url}: silent` };
-      if (answer === '!') return { kind: 'refused', cause: `${url}: no rights` };
-      if (answer === 'a') return { clusterId: '1', memberId: 'm' };
-      return { clusterId: answer, memberId: url };
+      const endpoint = 'abc'[index]!;
+      if (answer === '-') return { kind: 'unsent', cause: `${endpoint}: silent` };
+      if (answer === '!') return { kind: 'refused', cause: `${endpoint}: no rights` };
+      if (answer === 'a') return { endpoint, clusterId: '1', memberId: 'm' };
+      return { endpoint, clusterId: answer, memberId: endpoint };
     });
     const join = (): string => {
-      const joining = joiningOf(urls, responses, 2);
+      const joining = joiningOf(responses, 2);
       if ('cause' in joining) throw new Error(`${joining.kind}: ${joining.cause}`);
       return `joined ${joining.clusterId}`;
     };

@@ -6,13 +6,7 @@ import type { ClusterOptions } from '../../../src/stores/etcd/etcd-options.ts';
 import { openEtcdStore, type EtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
 import { initEtcd } from '../../../src/stores/etcd/open-log.ts';
 import { createCommit, encodeCommit } from '../../../src/stores/commit.ts';
-import {
-  decodeMeta,
-  digestOf,
-  encodeValue,
-  layoutOf,
-  slotKey,
-} from '../../../src/stores/etcd/slots.ts';
+import { decodeMeta, digestOf, encodeValue, Layout } from '../../../src/stores/etcd/slots.ts';
 import type { SimulatedEtcd } from './simulated-etcd.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
@@ -50,7 +44,7 @@ export function* commitsOfOne(prefix: string, meta: Buffer): Generator<readonly 
     const pet = { members: '"name":"Rex","categoryId":1', status: undefined };
     const value = encodeValue(previous, encodeCommit(createCommit(after, [pet], 0)));
     previous = digestOf(value);
-    yield [slotKey(layoutOf(prefix), after), value];
+    yield [new Layout(prefix).slot(after), value];
   }
 }
 

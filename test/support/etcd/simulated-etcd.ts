@@ -10,7 +10,7 @@ import type {
   EtcdCalls,
   FailureKind,
 } from '../../../src/stores/etcd/calls.ts';
-import { decodeTxnResponse } from '../../../src/stores/etcd/etcd-json.ts';
+import { decodeResponse, type Txn } from '../../../src/stores/etcd/etcd-json.ts';
 
 /** How a call without a response ends, and what the store learns of it. */
 const FAILURES = {
@@ -44,13 +44,13 @@ interface Compare extends Range {
 
 interface Request {
   readonly request_put?: { readonly key: string; readonly value: string };
-  readonly request_range?: Range & { readonly limit?: string; readonly keys_only?: boolean };
+  readonly request_range?: Range & { readonly limit?: string };
 }
 
-interface Txn {
-  readonly compare: readonly Compare[];
-  readonly success: readonly Request[];
-  readonly failure: readonly Request[];
+interface TxnJson {
+  readonly compare?: readonly Compare[];
+  readonly success?: readonly Request[];
+  readonly failure?: readonly Request[];
 }
 
 export class SimulatedEtcd {
@@ -61,7 +61,7 @@ export class SimulatedEtcd {
 
   /** Does the transaction of a JSON request. Returns the JSON of the response. */
   txn(text: string): string {
-    const { compare, success, failure } = JSON.parse(text) as Txn;
+    const { compare = [], success = [], failure = [] } = JSON.parse(text) as TxnJson;
     const succeeded = compare.every((one) => this.#holds(one));
     const responses = (succeeded ? success : failure).map((request) => this.#do(request));
     return JSON.stringify({
@@ -76,10 +76,11 @@ export class SimulatedEtcd {
     fateOf: (kind: CallKind, text: string) => Fate | Promise<Fate> = () => 'answered',
   ): EtcdCalls {
     return {
-      txn: async (text, kind): Promise<CallResult> => {
+      txn: async (txn: Txn, kind): Promise<CallResult> => {
+        const text = JSON.stringify(txn);
         const fate = await fateOf(kind, text);
         if (fate === 'answered') {
-          const answer = decodeTxnResponse(this.txn(text));
+          const { txn: answer } = decodeResponse(this.txn(text));
           if (answer === undefined) throw new Error('A simulated answer cannot be read');
           return { kind: 'answered', answer };
         }
@@ -108,12 +109,11 @@ export class SimulatedEtcd {
     }
     if (range === undefined) throw new Error('A request that is not simulated');
     const found = this.visit(range);
-    const most = Number(range.limit ?? found.length);
-    const kvs = found.slice(0, most).map(([name, value]) => ({
+    const kvs = found.slice(0, Number(range.limit ?? Infinity)).map(([name, value]) => ({
       key: Buffer.from(name, 'latin1').toString('base64'),
-      value: range.keys_only === true ? undefined : value.toString('base64'),
+      value: value.toString('base64'),
     }));
-    return { response_range: { kvs, more: found.length > most } };
+    return { response_range: { kvs, count: String(found.length) } };
   }
 
   /** Returns the entries in a range, in the order of their keys: etcd visits each of them. */
