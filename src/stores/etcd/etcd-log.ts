@@ -98,7 +98,6 @@ interface Proposal {
   readonly commit: Commit;
   /** The slot, and its value if the proposal takes it. */
   readonly keyValue: KeyValue;
-  readonly txn: Txn;
   /** When the creates were taken, and when the proposal was made. */
   readonly startedAt: number;
   readonly proposedAt: number;
@@ -254,8 +253,9 @@ export class EtcdLog implements CommitLog {
     const cause = this.#barrier.refusal;
     if (cause !== undefined) return refuse(cause);
     if (log.lastId + BigInt(creates.length) > INT64_MAX) return refuse(NO_ID_LEFT);
-    const proposal = this.#propose(creates, startedAt);
-    const { commit } = proposal;
+    const commit = createCommit(log.lastId, creates, clock.timeOfDay() + KEY_LIFETIME_MS);
+    const keyValue = { key: log.nextSlot, value: encodeValue(log.digest, encodeCommit(commit)) };
+    const proposal = { commit, keyValue, startedAt, proposedAt: clock.now() };
     const result = await this.#runProposal(proposal);
     switch (result.kind) {
       case 'stored':
@@ -263,12 +263,10 @@ export class EtcdLog implements CommitLog {
         this.#commitsInRow = commit.after === this.#ownLastId ? this.#commitsInRow + 1 : 1;
         this.#ownLastId = commit.pets.at(-1)?.id ?? commit.after;
         return commit.pets.map(({ id, text }) => ({ result: new TextPet(id, text) }));
-      case 'conflict': {
+      case 'conflict':
         this.#conflicts += 1;
-        const seconds = Math.floor((clock.now() - startedAt) / 1000);
-        if (seconds < CREATE_MS / 1000) return undefined;
-        return refuse(`other processes took each slot that was tried for ${seconds} seconds`);
-      }
+        if (clock.now() - startedAt < CREATE_MS) return undefined;
+        return refuse(`other processes took each slot for ${CREATE_MS / 1000} seconds`);
       case 'refused':
         return refuse(result.cause);
       case 'unknown':
@@ -287,21 +285,14 @@ export class EtcdLog implements CommitLog {
     return commit.pets.map(() => ({ error: new OutcomeUnknownError(message) }));
   }
 
-  #propose(creates: readonly PendingPet[], startedAt: number): Proposal {
-    const { log, clock } = this.#deps;
-    const commit = createCommit(log.lastId, creates, clock.timeOfDay() + KEY_LIFETIME_MS);
-    const value = encodeValue(log.digest, encodeCommit(commit));
-    const key = log.nextSlot;
-    const rangeEnd = log.layout.slot(log.lastId + CONFLICT_WINDOW);
-    const failure = [range(key, rangeEnd, CONFLICT_COMMITS)];
-    const txn = { compare: [...log.compares, ifAbsent(key)], success: [put(key, value)], failure };
-    return { commit, keyValue: { key, value }, txn, startedAt, proposedAt: clock.now() };
-  }
-
   /** Sends a proposal until its outcome is known, or its time is over. */
   async #runProposal(proposal: Proposal): Promise<ProposalResult> {
-    const { clock } = this.#deps;
-    const { txn, startedAt, proposedAt } = proposal;
+    const { clock, log } = this.#deps;
+    const { startedAt, proposedAt, commit } = proposal;
+    const { key, value } = proposal.keyValue;
+    const rangeEnd = log.layout.slot(commit.after + CONFLICT_WINDOW);
+    const failure = [range(key, rangeEnd, CONFLICT_COMMITS)];
+    const txn = { compare: [...log.compares, ifAbsent(key)], success: [put(key, value)], failure };
     let isInDoubt = false;
     /** True if etcd reported no space, and the slot was not seen to be empty after that. */
     let isUnread = false;

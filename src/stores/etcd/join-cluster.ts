@@ -20,7 +20,7 @@ import { assertNoProblems } from '../../base/problem.ts';
 import { StoreUnavailableError } from '../../model/pet-store.ts';
 import { etcdClock, retried, type EtcdCalls, type EtcdClock, type FailedCall } from './calls.ts';
 import { EtcdClient, type ClusterResponse } from './etcd-client.ts';
-import { etcdProblems, type ClusterOptions, type EtcdOptions } from './etcd-options.ts';
+import { etcdProblems, type ClusterOptions } from './etcd-options.ts';
 import { readCertificates } from './member.ts';
 import { LogLostError } from './slots.ts';
 
@@ -35,28 +35,24 @@ export interface StartDeps {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Throws TypeError for invalid options, and Error for a file that cannot be read. */
-function checkEtcdOptions(options: EtcdOptions): void {
-  assertNoProblems(etcdProblems(options));
-  // A missing file, or one that is not a certificate, would fail only with the first connection.
-  try {
-    createSecureContext(readCertificates(options));
-    if (options.passwordFile !== undefined) readFileSync(options.passwordFile);
-  } catch (error) {
-    throw new Error(`A file for etcd cannot be read: ${messageOf(error)}`);
-  }
-}
-
 /**
  * Resolves with a client of the cluster that the endpoints belong to; the caller closes it. Rejects
- * after ten seconds if too few endpoints respond, and immediately if the options are invalid.
+ * after ten seconds if too few endpoints respond, and immediately if the options are invalid, or a
+ * file cannot be read.
  */
 export async function joinCluster(
   options: ClusterOptions,
   needed: 'half' | 'all' = 'half',
 ): Promise<StartDeps> {
-  checkEtcdOptions(options);
-  const { endpoints, clock = etcdClock, signal, calls } = options;
+  assertNoProblems(etcdProblems(options));
+  const { endpoints, passwordFile, clock = etcdClock, signal, calls } = options;
+  // A missing file, or one that is not a certificate, would fail only with the first connection.
+  try {
+    createSecureContext(readCertificates(options));
+    if (passwordFile !== undefined) readFileSync(passwordFile);
+  } catch (error) {
+    throw new Error(`A file for etcd cannot be read: ${messageOf(error)}`);
+  }
   if (calls !== undefined) return { calls, clock, signal };
   const neededCount = needed === 'all' ? endpoints.length : Math.ceil(endpoints.length / 2);
   const client = new EtcdClient(options);

@@ -153,7 +153,7 @@ test('A create that loses its slot for five seconds is refused, and not stored',
     others += 1;
     await other.store.create(tom);
   };
-  const message = /other processes took each slot that was tried for 5 seconds/;
+  const message = /other processes took each slot for 5 seconds/;
   await assert.rejects(life.store.create(rex), message);
   assert.match(life.store.problem() ?? '', message);
   assert.ok(others >= 10, `${others} slots`);
