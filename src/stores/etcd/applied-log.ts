@@ -110,8 +110,7 @@ export class AppliedLog {
     if (previous !== this.#digest) {
       throw new LogLostError(`${key} follows another commit than the one that was read here`);
     }
-    if (!isUtf8(text)) throw new LogLostError(`${key} is not UTF-8`);
-    const commit = decodeCommit(text, true);
+    const commit = isUtf8(text) ? decodeCommit(text, true) : undefined;
     if (commit?.after !== this.lastId) throw new LogLostError(`${key} has no valid commit`);
     this.pets.reserve(commit.pets);
     for (const pet of commit.pets) this.pets.append(pet);

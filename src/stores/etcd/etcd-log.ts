@@ -59,8 +59,7 @@ import { retried, type CallKind, type CallResult } from './calls.ts';
 import { logDiverged } from './catch-up.ts';
 import { ifAbsent, put, range, type KeyValue, type Txn, type TxnResponse } from './etcd-json.ts';
 import { ReadBarrier, type BarrierDeps } from './read-barrier.ts';
-import { AROUND_PET_BYTES, encodeValue, FULL_COMMIT_BYTES } from './slots.ts';
-import { MAX_ETCD_PET_BYTES, type LogLostError } from './slots.ts';
+import { encodeValue, LIMITS, type LogLostError } from './slots.ts';
 
 /** After this time a create is refused, if it is certain that nothing of it is stored. */
 const CREATE_MS = 5_000;
@@ -104,11 +103,7 @@ interface Proposal {
 }
 
 export class EtcdLog implements CommitLog {
-  readonly limits: CommitLimits = {
-    fullCommitBytes: FULL_COMMIT_BYTES,
-    petBytes: MAX_ETCD_PET_BYTES,
-    bytesAroundPet: AROUND_PET_BYTES,
-  };
+  readonly limits: CommitLimits = LIMITS;
   readonly lost: Promise<LogLostError>;
   readonly #deps: BarrierDeps;
   readonly #target: LogTarget;
@@ -126,7 +121,8 @@ export class EtcdLog implements CommitLog {
   #ownLastId: bigint;
   #commitsInRow = Infinity;
   #roundTripMs = 0;
-  #closingAt: number | undefined;
+  /** When the store began to close. */
+  #closingAt = Infinity;
   /** The call in progress: when its proposal was first sent, and what ends the wait for it. */
   #pending: { readonly since: number; readonly giveUp: () => void } | undefined;
 
@@ -182,7 +178,7 @@ export class EtcdLog implements CommitLog {
 
   /** Shortens the time for which a proposal in doubt is retried. */
   drain(): void {
-    this.#closingAt ??= this.#deps.clock.now();
+    this.#closingAt = Math.min(this.#closingAt, this.#deps.clock.now());
   }
 
   async close(): Promise<void> {
@@ -203,9 +199,8 @@ export class EtcdLog implements CommitLog {
 
   /** Ends the wait for a call if the time of its proposal is over. To be repeated regularly. */
   expire(): void {
-    if (this.#pending !== undefined && this.#isOver(this.#pending.since, DOUBT_MS)) {
-      this.#pending.giveUp();
-    }
+    const { since = Infinity, giveUp } = this.#pending ?? {};
+    if (this.#isOver(since, DOUBT_MS)) giveUp?.();
   }
 
   /**
@@ -321,21 +316,18 @@ export class EtcdLog implements CommitLog {
 
   #isOver(since: number, ms: number): boolean {
     const now = this.#deps.clock.now();
-    const isClosing = this.#closingAt !== undefined && now - this.#closingAt >= CLOSING_MS;
-    return isClosing || now - since >= ms;
+    return now - since >= ms || now - this.#closingAt >= CLOSING_MS;
   }
 
   /** Sends a call, and waits for it no longer than for its proposal. */
   async #call(txn: Txn, kind: CallKind, since: number): Promise<CallResult> {
-    try {
-      return await new Promise((resolve) => {
-        const giveUp = (): void => resolve({ kind: 'in doubt', cause: 'no whole response yet' });
-        this.#pending = { since, giveUp };
-        void this.#deps.calls.txn(txn, kind).then(resolve);
-      });
-    } finally {
-      this.#pending = undefined;
-    }
+    const result = await new Promise<CallResult>((resolve) => {
+      const giveUp = (): void => resolve({ kind: 'in doubt', cause: 'no whole response yet' });
+      this.#pending = { since, giveUp };
+      void this.#deps.calls.txn(txn, kind).then(resolve);
+    });
+    this.#pending = undefined;
+    return result;
   }
 
   /** Applies what the slot has, perhaps the proposal. If it has nothing, the log is lost. */

@@ -16,8 +16,7 @@ import { AppliedLog, type LogId } from './applied-log.ts';
 import { ifAbsent } from './etcd-json.ts';
 import type { StartDeps } from './join-cluster.ts';
 import { openLog, openOrMakeLog, putIf, readLog } from './open-log.ts';
-import { AROUND_PET_BYTES, FULL_COMMIT_BYTES, MAX_ETCD_PET_BYTES } from './slots.ts';
-import { encodeMeta, encodeValue, LogLostError } from './slots.ts';
+import { encodeMeta, encodeValue, LIMITS, LogLostError } from './slots.ts';
 
 export interface ImportedData {
   readonly pets: PetTable;
@@ -81,7 +80,7 @@ async function readWhole(deps: StartDeps, id: LogId): Promise<AppliedLog> {
 
 /** Throws if a pet is too long for a transaction. */
 function checkLengths(pets: PetTable): void {
-  const longest = MAX_ETCD_PET_BYTES + AROUND_PET_BYTES;
+  const longest = LIMITS.petBytes + LIMITS.bytesAroundPet;
   for (const { id, text } of pets.pets(0n)) {
     const bytes = Buffer.byteLength(text);
     if (bytes <= longest) continue;
@@ -104,7 +103,7 @@ function* batchesOf(pets: PetTable, after: bigint): Generator<readonly TablePet[
   for (const { id, text, status } of pets.pets(after)) {
     batch.push({ id, text, status });
     bytes += Buffer.byteLength(text);
-    if (bytes < FULL_COMMIT_BYTES) continue;
+    if (bytes < LIMITS.fullCommitBytes) continue;
     yield batch;
     batch = [];
     bytes = 0;

@@ -83,26 +83,22 @@ export class Member {
       };
       const waitMs = timeoutMs + Math.floor(body.length / MIN_SENT_PER_MS);
       const timer = setTimeout(() => fail(`no response within ${waitMs} ms`), waitMs);
-      let sentAt = performance.now();
-      const markSent = (): void => {
-        isSent = true;
-        sentAt = performance.now();
-      };
       request.on('socket', (socket) => {
         if (isLong) return;
         const connected = this.#isSecure ? 'secureConnect' : 'connect';
-        if (socket.connecting) socket.once(connected, markSent);
-        else markSent();
+        if (socket.connecting) socket.once(connected, () => (isSent = true));
+        else isSent = true;
       });
       request.on('error', (error) => fail(this.#causeOf(error)));
       request.on('response', (response) => {
+        const beganAt = performance.now();
         const chunks: Buffer[] = [];
         let length = 0;
         response.on('data', (chunk: Buffer) => {
           timer.refresh();
           length += chunk.length;
           chunks.push(chunk);
-          const takenMs = performance.now() - sentAt;
+          const takenMs = performance.now() - beganAt;
           const allowedMs = Math.min(MAX_RESPONSE_MS, waitMs + length / MIN_BYTES_PER_MS);
           if (length > MAX_RESPONSE_BYTES) fail('the response is too long', 'too long');
           else if (takenMs > allowedMs) fail('it responds too slowly');
@@ -118,7 +114,7 @@ export class Member {
       if (!isLong) return void request.end(body);
       request.write(body.slice(0, -1), (error) => {
         if (error || request.destroyed) return;
-        markSent();
+        isSent = true;
         timer.refresh();
         request.end(body.slice(-1));
       });

@@ -17,14 +17,12 @@ import { DEFAULT_PREFIX, type ClusterOptions } from './etcd-options.ts';
 import { joinCluster, repeatUntilDone, type StartDeps } from './join-cluster.ts';
 import { decodeMeta, encodeMeta, Layout, LogLostError, newLogId } from './slots.ts';
 
-export type InitEtcdOptions = ClusterOptions;
-
 /**
  * Makes an empty log under the prefix, unless it has a ready log, and resolves with what happened.
  * Rejects if the prefix has other keys; or if an endpoint does not respond within ten seconds or
  * belongs to another cluster: an operator whose cluster is half up would not notice the latter.
  */
-export async function initEtcd(options: InitEtcdOptions): Promise<'made' | 'found'> {
+export async function initEtcd(options: ClusterOptions): Promise<'made' | 'found'> {
   const deps = await joinCluster(options, 'all');
   try {
     const { log, isNew } = await openOrMakeLog(deps, options.prefix ?? DEFAULT_PREFIX, 'ready');

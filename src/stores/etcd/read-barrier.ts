@@ -34,6 +34,8 @@ const OTHER_CLUSTER =
   'Most endpoints have answered for another etcd cluster for ten seconds: a backup was restored, ' +
   'or the cluster was recreated. Restart the service to use that cluster. The last call: ';
 
+const UNUSABLE = 'The etcd cluster cannot be used: ';
+
 const SLOW =
   'catching up takes more than 5 seconds: other processes write faster than this one reads, or a ' +
   'member responds slowly';
@@ -77,9 +79,8 @@ export class ReadBarrier {
 
   /** The cause of an outage; undefined unless catching up has failed for five seconds. */
   get problem(): string | undefined {
-    const failure = this.#failure;
-    if (failure === undefined || this.#deps.clock.now() - failure.since < READ_MS) return undefined;
-    return unusable(failure.cause);
+    const { since = Infinity, cause } = this.#failure ?? {};
+    return this.#deps.clock.now() - since < READ_MS ? undefined : cause;
   }
 
   /**
@@ -99,9 +100,9 @@ export class ReadBarrier {
     const latest = this.#deps.clock.now() - READ_MS;
     const late = [...this.#waiting].find(({ since }) => since <= latest);
     if (late === undefined) return;
-    const { cause = SLOW } = this.#failure ?? {};
+    const { cause = UNUSABLE + SLOW } = this.#failure ?? {};
     this.#failure = { since: late.since, cause };
-    this.#refuse(unusable(cause), latest);
+    this.#refuse(cause, latest);
   }
 
   /** Refuses all reads from now on. */
@@ -152,7 +153,7 @@ export class ReadBarrier {
     const now = this.#deps.clock.now();
     if (failed !== undefined) {
       if (failed.isOtherCluster) this.lose(new LogLostError(OTHER_CLUSTER + failed.cause));
-      this.#failure = { since: this.#failure?.since ?? now, cause: failed.cause };
+      this.#failure = { since: this.#failure?.since ?? now, cause: UNUSABLE + failed.cause };
       return undefined;
     }
     this.seconds.observe((now - startedAt) / 1000);
@@ -165,8 +166,4 @@ export class ReadBarrier {
     if (served.length > 1) await this.#deps.clock.yieldToEventLoop();
     return true;
   }
-}
-
-function unusable(cause: string): string {
-  return `The etcd cluster cannot be used: ${cause}`;
 }

@@ -17,6 +17,7 @@
 
 import crypto, { randomBytes } from 'node:crypto';
 import zlib from 'node:zlib';
+import type { CommitLimits } from '../commit-log.ts';
 
 /**
  * The log in etcd is not the one that this process has applied, or this process cannot read it any
@@ -80,16 +81,18 @@ const META: RegExp =
 export function encodeValue(previous: string, text: string): Buffer {
   const nonce = randomBytes(16).toString('hex');
   const rest = Buffer.from(`${nonce} ${previous}\n${text}`);
-  return Buffer.concat([Buffer.from(`${FORMAT} ${hex(zlib.crc32(rest))} `), rest]);
+  return Buffer.concat([Buffer.from(`1 ${hex(zlib.crc32(rest))} `), rest]);
 }
 
-/** A commit takes pets until they have this many bytes: about 1,000 pets. */
-export const FULL_COMMIT_BYTES: number = 64 << 10;
-
-/** The longest pet, without its id: a commit of such a pet after others fits into a transaction. */
-export const MAX_ETCD_PET_BYTES: number = (1 << 20) + 1024;
-/** About what a pet takes in a commit in addition to its members. */
-export const AROUND_PET_BYTES = 28;
+/**
+ * A commit is full with about 1,000 pets. A commit of the longest pet after others fits into a
+ * transaction.
+ */
+export const LIMITS: CommitLimits = {
+  fullCommitBytes: 64 << 10,
+  petBytes: (1 << 20) + 1024,
+  bytesAroundPet: 28,
+};
 
 /** Returns the format, the CRC and the nonce of a value: no other value begins with them. */
 export function headOf(value: Buffer): string {
@@ -101,7 +104,7 @@ export function decodeValue(
   key: string,
   value: Buffer,
 ): { readonly previous: string; readonly text: Buffer } {
-  if (!value.toString('latin1', 0, 2).startsWith(`${FORMAT} `)) throw unknownFormat(key);
+  if (!value.toString('latin1', 0, 2).startsWith('1 ')) throw unknownFormat(key);
   const [, crc, previous] = HEAD.exec(value.toString('latin1', 0, HEAD_LENGTH)) ?? [];
   if (previous === undefined || hex(zlib.crc32(value.subarray(CRC_END))) !== crc) {
     throw new LogLostError(`${key} does not match its CRC`);
@@ -120,7 +123,6 @@ function unknownFormat(key: string): LogLostError {
   );
 }
 
-const FORMAT = '1';
 /** The end of the format, the CRC and the space after each. */
 const CRC_END = 11;
 const NONCE_END: number = CRC_END + 32;
