@@ -7,7 +7,7 @@ import { openEtcdStore, type EtcdStore } from '../../../src/stores/etcd/etcd-sto
 import { initEtcd } from '../../../src/stores/etcd/open-log.ts';
 import { createCommit, encodeCommit } from '../../../src/stores/commit.ts';
 import { decodeMeta, digestOf, encodeValue, Layout } from '../../../src/stores/etcd/slots.ts';
-import type { SimulatedEtcd } from './simulated-etcd.ts';
+import { SimulatedEtcd, type FateOf } from './simulated-etcd.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
 export const rex = { name: 'Rex', categoryId: 1n } as const;
@@ -35,6 +35,22 @@ export async function openInitialized(t: Context, options: ClusterOptions): Prom
 export function simulated(etcd: SimulatedEtcd, more: Partial<ClusterOptions> = {}): ClusterOptions {
   const endpoints = ['http://127.0.0.1:2379'];
   return { endpoints, calls: etcd.calls(), clock: new VirtualClock(), ...more };
+}
+
+/**
+ * Opens a store on a simulated etcd, which other stores may use, too. `fateOf` decides how each of
+ * its calls ends, and may be replaced; `events` is what it logs.
+ */
+export async function openSimulated(
+  t: Context,
+  { etcd = new SimulatedEtcd(), clock = new VirtualClock() } = {},
+) {
+  const life = { etcd, clock, events: [] as string[], fateOf: (() => 'answered') as FateOf };
+  const calls = etcd.calls((...call) => life.fateOf(...call));
+  const log = (_level: string, event: string, { cause }: { cause?: string } = {}): void =>
+    void life.events.push(event, ...(cause === undefined ? [] : [cause]));
+  const store = await openInitialized(t, simulated(etcd, { calls, clock, log }));
+  return Object.assign(life, { store });
 }
 
 /** Yields the slots and values of commits of one pet each, for a log with this meta. */

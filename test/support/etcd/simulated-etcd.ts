@@ -30,6 +30,9 @@ const FAILURES = {
 
 export type Fate = 'answered' | keyof typeof FAILURES;
 
+/** Decides how a call ends, when it is sent; `text` is its JSON. */
+export type FateOf = (kind: CallKind, text: string) => Fate | Promise<Fate>;
+
 interface Range {
   readonly key: string;
   readonly range_end?: string;
@@ -72,9 +75,7 @@ export class SimulatedEtcd {
   }
 
   /** Returns calls to it. `fateOf` decides how each of them ends, and may wait. */
-  calls(
-    fateOf: (kind: CallKind, text: string) => Fate | Promise<Fate> = () => 'answered',
-  ): EtcdCalls {
+  calls(fateOf: FateOf = () => 'answered'): EtcdCalls {
     return {
       txn: async (txn: Txn, kind): Promise<CallResult> => {
         const text = JSON.stringify(txn);
