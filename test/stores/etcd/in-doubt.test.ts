@@ -24,10 +24,10 @@ async function open(t: TestContext, etcd = new SimulatedEtcd(), clock = new Virt
     /** How each read ends, by the most commits that it asks for. */
     readFate: (_commits: number): Fate | Promise<Fate> => 'answered',
   });
-  life.fateOf = async (kind, text) => {
+  life.fateOf = async (kind, limit) => {
     // A call takes a millisecond.
     await clock.sleep(1);
-    if (kind === 'read') return life.readFate(Number(/"limit":"(\d+)"/.exec(text)?.[1]));
+    if (kind === 'read') return life.readFate(limit);
     if (kind === 'create') await life.beforeCreate();
     return life.fates.shift() ?? 'answered';
   };

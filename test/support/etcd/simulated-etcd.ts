@@ -30,8 +30,8 @@ const FAILURES = {
 
 export type Fate = 'answered' | keyof typeof FAILURES;
 
-/** Decides how a call ends, when it is sent; `text` is its JSON. */
-export type FateOf = (kind: CallKind, text: string) => Fate | Promise<Fate>;
+/** Decides how a call ends, when it is sent; `limit` is that of its first range, or NaN. */
+export type FateOf = (kind: CallKind, limit: number) => Fate | Promise<Fate>;
 
 interface Range {
   readonly key: string;
@@ -79,7 +79,7 @@ export class SimulatedEtcd {
     return {
       txn: async (txn: Txn, kind): Promise<CallResult> => {
         const text = JSON.stringify(txn);
-        const fate = await fateOf(kind, text);
+        const fate = await fateOf(kind, Number(/"limit":"(\d+)"/.exec(text)?.[1]));
         if (fate === 'answered') {
           const { txn: answer } = decodeResponse(this.txn(text));
           if (answer === undefined) throw new Error('A simulated answer cannot be read');
