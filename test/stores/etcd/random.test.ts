@@ -21,7 +21,7 @@ import {
 import { startLinks, type Link } from '../../support/etcd/link.ts';
 import { fastClock, openFast } from '../../support/etcd/opened-store.ts';
 import { Processes, type LogProcess } from '../../support/etcd/processes.ts';
-import { rounds } from '../../support/extent.ts';
+import { isWhole, rounds } from '../../support/extent.ts';
 import { createRandom, type Random } from '../../support/random.ts';
 
 const SEED: number = Number(process.env['ETCD_SEED'] ?? Math.floor(Math.random() * 1e9));
@@ -69,6 +69,18 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     for (const link of links) link.delayMs = random.below(200);
     return () => links.forEach((link) => (link.delayMs = 0));
   },
+  ...(isWhole && {
+    // Longer than a create and a read may wait, while the other processes write.
+    async 'a process falls behind, and is cut off'(world: World, random: Random) {
+      const links = linksOf(world, random);
+      for (const link of links) link.delayMs = 200;
+      await sleep(400);
+      for (const link of links) link.set('hanging');
+      await sleep(6_500);
+      for (const link of links) link.delayMs = 0;
+      return () => links.forEach((link) => link.set('open'));
+    },
+  }),
   async 'a process is killed'({ processes }, random) {
     await processes.replace(random.pick(processes.all));
     return () => undefined;

@@ -16,9 +16,9 @@ import type { EtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
 import { Callers, type Site } from '../../simulation/callers.ts';
 import { Model } from '../../simulation/model.ts';
 
-/** In doubt, a create may wait for 15 s, and a read for 5 s; they end at the next tick. */
+/** In doubt, a create may wait for 15 s; else it is refused after 5 s, as a read is. */
 const CREATE_MS = 16_000;
-const READ_MS = 5_500;
+const REFUSED_MS = 5_500;
 
 export interface LogProcess {
   readonly store: EtcdStore;
@@ -82,17 +82,22 @@ export class Processes<One extends LogProcess> implements Site {
       const run = call.bind(store);
       return async (...args) => {
         const startedAt = this.#now();
-        const late = (): void => {
+        const ended = (mostMs: number): void => {
           const tookMs = this.#now() - startedAt;
-          if (tookMs > this.#slack * limitMs) this.callers.complaints.push(`${name}: ${tookMs} ms`);
+          if (tookMs > this.#slack * mostMs) this.callers.complaints.push(`${name}: ${tookMs} ms`);
         };
-        return run(...args).finally(late);
+        try {
+          return await run(...args).finally(() => ended(limitMs));
+        } catch (error) {
+          if (error instanceof StoreUnavailableError) ended(REFUSED_MS);
+          throw error;
+        }
       };
     };
     store.create = watch(store.create, 'create', CREATE_MS);
     // A client may wait for its other create with the same key first.
     store.createOnce = watch(store.createOnce, 'createOnce', 2 * CREATE_MS);
-    store.list = watch(store.list, 'list', READ_MS);
+    store.list = watch(store.list, 'list', REFUSED_MS);
     return one;
   }
 
