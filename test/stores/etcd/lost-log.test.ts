@@ -90,17 +90,17 @@ for (const [what, whileRunning, atStart, key, content] of DAMAGES) {
 }
 
 for (const [what, compare] of [
-  ['that a key is absent', /"CREATE".*?"key":"[^"]*","create/],
-  ['that a range is absent', /"CREATE".*?"range_end"/],
-  ['for an equal value', /"EQUAL".*?"value"/],
+  ['that a key is absent', /"CREATE".*"key":"[^"]*","create/],
+  ['that a range is absent', /"CREATE".*"range_end"/],
+  ['for an equal value', /"EQUAL".*"value"/],
   ['for a greater value', /"GREATER"/],
   ['for a less value', /"LESS"/],
 ] as const) {
   test(`A start is refused if the server ignores compares ${what}`, async (t) => {
     const { etcd } = await withPets(t);
     const { txn } = etcd;
-    etcd.txn = (text) =>
-      txn.call(etcd, compare.test(text) ? text.replace(/"compare":\[.*?\],/, '') : text);
+    etcd.txn = ({ compare: all = [], ...rest }) =>
+      txn.call(etcd, { ...rest, compare: all.filter((one) => !compare.test(JSON.stringify(one))) });
     await assert.rejects(openStore(t, simulated(etcd)), /ignore the compares of a transaction/);
   });
 }
