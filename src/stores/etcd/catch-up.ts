@@ -72,6 +72,7 @@ export class CatchUp {
     const isDue = clock.now() - this.#searchedAt >= SEARCH_MS;
     let stray: string | undefined;
     for (;;) {
+      if (kind === 'start') this.#deps.signal?.throwIfAborted();
       const searches = isDue && this.#isNearEnd;
       const { lastId, commits, nextSlot, compares: compare } = log;
       const end = log.layout.slot(lastId + this.#window);

@@ -26,7 +26,7 @@ export function ifAbsent(key: string, rangeEnd?: string): TxnPart {
   return { target: 'CREATE', result: 'EQUAL', ...encodeRange(key, rangeEnd), create_revision: '0' };
 }
 
-/** True if the etcd key has exactly this value; or, compared by bytes, a greater or a lesser one. */
+/** True if the etcd key has exactly this value; or a greater or a lesser one, compared by bytes. */
 export function ifValue(
   key: string,
   value: Buffer | string,

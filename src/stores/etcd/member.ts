@@ -11,7 +11,7 @@
  *     a connection, and the system to take the request  2 s (a check: 1 s), and 4 s for each MiB
  *     the first byte of the response                    the same again
  *     each further byte                                 the same as for the connection
- *     the whole response                                30 s, at 64 KiB a second or faster
+ *     the rest of the response                          30 s, at 64 KiB a second or faster
  */
 
 import { X509Certificate } from 'node:crypto';

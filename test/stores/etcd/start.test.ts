@@ -114,6 +114,20 @@ test('A start visits each commit a few times, and reads no more at once than a r
   assert.ok(most * (4 / 3) <= 64, `${most} commits`);
 });
 
+test('A start is aborted while it reads', async (t) => {
+  const { etcd, store } = await openSimulated(t);
+  for (let count = 0; count < 100; count += 1) await store.create(rex);
+  const stop = new AbortController();
+  let reads = 0;
+  const calls = etcd.calls((_kind, limit) => {
+    if (limit > 2 && (reads += 1) === 2) stop.abort();
+    return 'answered';
+  });
+  const options = simulated(etcd, { calls, signal: stop.signal });
+  await assert.rejects(openStore(t, options), { name: 'AbortError' });
+  assert.equal(reads, 2);
+});
+
 test('A start that takes long logs what it waits for', async (t) => {
   const { etcd } = await openSimulated(t);
   const clock = new VirtualClock();
