@@ -135,9 +135,8 @@ test(
       void store.lost.then(({ message }) => callers.complaints.push(message));
       return { store, links, cutOff: () => links.forEach((link) => link.set('cut')) };
     };
-    const processes = new Processes(3, open, () => sleep(lots.below(200)), {
-      ...{ now: fastClock.now, slack: 3 },
-    });
+    const pass = (): Promise<void> => sleep(lots.below(200));
+    const processes = new Processes({ count: 3, open, pass, now: fastClock.now, slack: 3 });
     const { callers } = processes;
     await callers.start();
     const endsAt = performance.now() + SECONDS * 1000;

@@ -79,9 +79,8 @@ async function live(script: Script, seed: number, fault?: Fault, callBreak = unb
     await initEtcd(options);
     return { store: await openEtcdStore(options), cutOff: () => void (isCutOff = true) };
   };
-  const processes = new Processes(2, open, (ms) => clock.sleep(ms), {
-    ...{ now: () => clock.now(), slack: 1 },
-  });
+  const pass = (ms: number): Promise<void> => clock.sleep(ms);
+  const processes = new Processes({ count: 2, open, pass, now: () => clock.now(), slack: 1 });
   await script(processes.callers);
   const calls = count;
   for (const arrive of etcd.late) arrive();
