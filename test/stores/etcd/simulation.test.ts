@@ -128,35 +128,33 @@ const refuse =
 const overwrite: CallBreak = (send) => (txn, kind) =>
   send(kind === 'create' ? { ...txn, compare: txn.compare?.slice(0, -1) ?? [] } : txn, kind);
 
-const skipBarrier = (): (() => Promise<void>) => () => Promise.resolve();
+type Result = ReturnType<typeof failEverywhere>;
 
-const doNothing = (): (() => undefined) => () => undefined;
+const catchWith =
+  (fate: Fault['fate'], callBreak = unbroken): (() => Result) =>
+  () =>
+    failEverywhere(1, fate, callBreak);
 
-const catchWith = (fate: Fault['fate'], callBreak: CallBreak) => () =>
-  failEverywhere(1, fate, callBreak);
+/** Runs the cases with a method that does nothing. */
+const without =
+  <Class, Name extends keyof Class>(
+    owner: { readonly prototype: Class },
+    name: Name,
+    fate: Fault['fate'],
+  ) =>
+  (): Result =>
+    withMethod(owner, name, () => (() => undefined) as Class[Name], catchWith(fate));
 
-const BREAKS: readonly (readonly [what: string, run: () => ReturnType<typeof failEverywhere>])[] = [
+const BREAKS: readonly (readonly [what: string, run: () => Result])[] = [
   ['takes a lost response for a failure', catchWith('done, cut', refuse('in doubt'))],
   ['takes a late transaction for a failure', catchWith('done later, cut', refuse('in doubt'))],
   ['takes "no space" for a failure', catchWith('done, no space', refuse('no space'))],
   ['overwrites a slot', catchWith('answered', overwrite)],
-  [
-    'reads without the barrier',
-    () => withMethod(ReadBarrier, 'wait', skipBarrier, catchWith('answered', unbroken)),
-  ],
-  [
-    'waits without end for a response to a create',
-    () => withMethod(EtcdLog, 'expire', doNothing, catchWith(SILENT, unbroken)),
-  ],
-  [
-    'lets a read wait without end',
-    () => withMethod(ReadBarrier, 'expire', doNothing, catchWith(SILENT, unbroken)),
-  ],
-  [
-    'is ready while it refuses reads',
-    () => withMethod(EtcdLog, 'refusal', doNothing, catchWith(SILENT, unbroken)),
-  ],
-  ['finds no keys', () => withMethod(KeyTable, 'find', doNothing, catchWith('unsent', unbroken))],
+  ['reads without the barrier', without(ReadBarrier, 'wait', 'answered')],
+  ['waits without end for a response to a create', without(EtcdLog, 'expire', SILENT)],
+  ['lets a read wait without end', without(ReadBarrier, 'expire', SILENT)],
+  ['is ready while it refuses reads', without(EtcdLog, 'refusal', SILENT)],
+  ['finds no keys', without(KeyTable, 'find', 'unsent')],
 ];
 
 const tests = new Map<string, (t: TestContext) => void>();
