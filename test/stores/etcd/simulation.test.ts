@@ -135,22 +135,23 @@ const catchWith =
   () =>
     failEverywhere(1, fate, callBreak);
 
-/** Runs the cases with a method that does nothing. */
+/** Runs the cases with a method that does nothing, and returns this. */
 const without =
   <Class, Name extends keyof Class>(
     owner: { readonly prototype: Class },
     name: Name,
     fate: Fault['fate'],
+    returned?: unknown,
   ) =>
   (): Result =>
-    withMethod(owner, name, () => (() => undefined) as Class[Name], catchWith(fate));
+    withMethod(owner, name, () => (() => returned) as Class[Name], catchWith(fate));
 
 const BREAKS: readonly (readonly [what: string, run: () => Result])[] = [
   ['takes a lost response for a failure', catchWith('done, cut', refuse('in doubt'))],
   ['takes a late transaction for a failure', catchWith('done later, cut', refuse('in doubt'))],
   ['takes "no space" for a failure', catchWith('done, no space', refuse('no space'))],
   ['overwrites a slot', catchWith('answered', overwrite)],
-  ['reads without the barrier', without(ReadBarrier, 'wait', 'answered')],
+  ['reads without the barrier', without(ReadBarrier, 'wait', 'answered', Promise.resolve())],
   ['waits without end for a response to a create', without(EtcdLog, 'expire', SILENT)],
   ['lets a read wait without end', without(ReadBarrier, 'expire', SILENT)],
   ['is ready while it refuses reads', without(EtcdLog, 'refusal', SILENT)],
