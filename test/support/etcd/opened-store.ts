@@ -75,7 +75,8 @@ export function callsOf(store: EtcdStore, values: Partial<Call>): number {
     .reduce((sum, { value }) => sum + value, 0);
 }
 
-const FACTOR = 3;
+/** How many times as fast time passes on a fast clock. */
+export const FACTOR = 3;
 
 /**
  * A clock for stores on real members on which time passes three times as fast: deadlines of seconds
