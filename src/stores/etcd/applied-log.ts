@@ -9,7 +9,7 @@ import { isUtf8 } from 'node:buffer';
 import { decodeCommit } from '../commit.ts';
 import { KEY_LIFETIME_MS, KeyTable, type KeyClock } from '../table/key-table.ts';
 import { PetTable } from '../table/pet-table.ts';
-import { ifValue, type KeyValue, type TxnPart } from './etcd-json.ts';
+import { ifValue, type KeyValue } from './etcd-json.ts';
 import { beginsAsCommit, decodeValue, digestOf, headOf, LogLostError } from './slots.ts';
 import type { Layout, Meta } from './slots.ts';
 
@@ -18,6 +18,9 @@ import type { Layout, Meta } from './slots.ts';
  * clocks may differ by up to an hour: no process forgets a key that has not expired.
  */
 const KEY_GRACE_MS: number = 60 * 60 * 1000;
+
+/** A stretch has this many commits: to count their keys takes etcd about ten milliseconds. */
+const STRETCH: number = 1 << 16;
 
 /** A log, as its meta key identifies it. */
 export interface LogId extends Meta {
@@ -37,6 +40,8 @@ export class AppliedLog {
   #last: { readonly key: string; readonly head: string } | undefined;
   #digest: string;
   #commits = 0;
+  /** The first key of each stretch. */
+  readonly #starts: string[];
 
   constructor({ layout, meta, logId }: LogId, clock: KeyClock, graceMs: number = KEY_GRACE_MS) {
     this.layout = layout;
@@ -45,6 +50,7 @@ export class AppliedLog {
     this.#clock = clock;
     this.#graceMs = graceMs;
     this.#digest = digestOf(logId);
+    this.#starts = [layout.prefix];
   }
 
   /** The last applied id, or 0: the next commit is in the slot after it. */
@@ -57,11 +63,6 @@ export class AppliedLog {
     return this.#digest;
   }
 
-  /** How many commits were applied. */
-  get commits(): number {
-    return this.#commits;
-  }
-
   get nextSlot(): string {
     return this.layout.slot(this.lastId);
   }
@@ -71,7 +72,7 @@ export class AppliedLog {
    * last slot would not be enough: after a restore another process may have taken that slot at the
    * same revision.
    */
-  get compares(): readonly TxnPart[] {
+  get compares(): readonly object[] {
     const meta = ifValue(this.layout.meta, this.#meta);
     if (this.#last === undefined) return [meta];
     const { key, head } = this.#last;
@@ -87,10 +88,9 @@ export class AppliedLog {
   apply(keyValues: readonly KeyValue[]): string | undefined {
     let strayKey: string | undefined;
     let hasApplied = false;
-    for (const keyValue of keyValues) {
-      const { key, value } = keyValue;
+    for (const { key, value } of keyValues) {
       if (key === this.nextSlot) {
-        this.#applyNext(keyValue);
+        this.#applyNext(key, value);
         hasApplied = true;
       } else if (!this.layout.isSlot(key) || (key > this.nextSlot && !beginsAsCommit(value))) {
         strayKey ??= key;
@@ -105,7 +105,18 @@ export class AppliedLog {
     return strayKey;
   }
 
-  #applyNext({ key, value }: KeyValue): void {
+  /**
+   * Returns one of the stretches of the log up to the next slot, and how many keys it has; after
+   * the last one the first again. -1 is the last one, too.
+   */
+  stretch(index: number): { readonly from: string; readonly to: string; readonly count: number } {
+    const { length } = this.#starts;
+    const at = (index + length) % length;
+    const [from = '', to = this.nextSlot] = this.#starts.slice(at);
+    return { from, to, count: Math.min(this.#commits - at * STRETCH, STRETCH) };
+  }
+
+  #applyNext(key: string, value: Buffer): void {
     const { previous, text } = decodeValue(key, value);
     if (previous !== this.#digest) {
       throw new LogLostError(`${key} follows another commit than the one that was read here`);
@@ -118,6 +129,7 @@ export class AppliedLog {
       const leftMs = expiresAt + this.#graceMs - this.#clock.timeOfDay();
       this.keys.add({ key, id }, Math.min(leftMs, KEY_LIFETIME_MS));
     }
+    if (this.#commits > 0 && this.#commits % STRETCH === 0) this.#starts.push(key);
     this.#commits += 1;
     this.#last = { key, head: headOf(value) };
     this.#digest = digestOf(value);

@@ -12,14 +12,14 @@
  *
  * Three things are limited. The window, because etcd visits each key in a range, whatever the
  * number that it returns. The number of commits, because a response must hold them all even if each
- * is as long as etcd allows. And the search for damage, which visits the whole log: it is made once
- * a minute, and only in a step that can be the last one, so that the time of a start is linear in
- * the number of commits.
+ * is as long as etcd allows. And the search for damage, which visits more keys: it is made every
+ * five seconds, and only in a step that can be the last one, so that the time of a start is linear
+ * in the number of commits.
  *
- * The search looks for what is not part of the log: the keys before the next slot must be as many
- * as the commits that were applied, and the only key behind the window is the meta key. As a part
- * of the last step it finds no commit that another process has made since, and a start does not
- * need a moment without writes.
+ * The search looks for what is not part of the log. The only key behind the window is the meta key.
+ * Before the next slot there are as many keys as commits were applied: each search counts those of
+ * one stretch. As a part of the last step it finds no commit that another process has made since,
+ * and a start does not need a moment without writes.
  */
 
 import type { AppliedLog } from './applied-log.ts';
@@ -38,7 +38,7 @@ const MAX_COMMITS: number = Math.floor(MAX_RESPONSE_BYTES / MAX_COMMIT_TEXT);
 /** A response of about this size is read fast, and does not occupy a member for long. */
 const GOOD_RESPONSE_BYTES: number = 4 << 20;
 /** How often a running process searches for damage. */
-const SEARCH_MS = 60_000;
+const SEARCH_MS = 5_000;
 
 export class CatchUp {
   readonly #deps: StartDeps;
@@ -50,6 +50,8 @@ export class CatchUp {
   #isNearEnd = false;
   #searchedAt = -Infinity;
   #damage: string | undefined;
+  /** The stretch that the next search counts: a damaged one again, until it is whole. */
+  #stretch = 0;
 
   constructor(deps: StartDeps, log: AppliedLog) {
     this.#deps = deps;
@@ -68,16 +70,17 @@ export class CatchUp {
   async run(kind: CallKind): Promise<FailedCall | undefined> {
     const { calls, clock } = this.#deps;
     const log = this.#log;
-    const { prefix, end: prefixEnd, meta } = log.layout;
+    const { end: prefixEnd, meta } = log.layout;
     const isDue = clock.now() - this.#searchedAt >= SEARCH_MS;
     let stray: string | undefined;
     for (;;) {
       if (kind === 'start') this.#deps.signal?.throwIfAborted();
       const searches = isDue && this.#isNearEnd;
-      const { lastId, commits, nextSlot, compares: compare } = log;
+      const { lastId, nextSlot, compares: compare } = log;
+      const { from, to, count } = log.stretch(this.#stretch);
       const end = log.layout.slot(lastId + this.#window);
       const success = [range(nextSlot, end, this.#limit)];
-      if (searches) success.push(range(prefix, nextSlot, 1), range(end, prefixEnd, 2));
+      if (searches) success.push(range(from, to, 1), range(end, prefixEnd, 2));
       const result = await calls.txn({ compare, success }, kind);
       if (result.kind !== 'answered') {
         // Perhaps a shorter response succeeds.
@@ -96,15 +99,18 @@ export class CatchUp {
         this.#adapt(found, hasMore, log.lastId - lastId);
       } else if (before !== undefined && behind !== undefined) {
         this.#searchedAt = clock.now();
-        this.#damage = undefined;
-        const around = [...before.keyValues, ...behind.keyValues].map(({ key }) => key);
-        stray ??= around.find((key) => key !== log.layout.slot(0n) && key !== meta);
+        // A commit may have passed a key in the window.
+        if (stray !== undefined) this.#stretch = -1;
+        stray ??= behind.keyValues.find(({ key }) => key !== meta)?.key;
+        stray ??= before.keyValues.find(({ key }) => !log.layout.isSlot(key))?.key;
         if (stray !== undefined) {
           this.#damage = `${stray} is not part of the log: a start is refused until it is deleted`;
-        } else if (before.count !== commits) {
-          this.#damage =
-            `Up to ${nextSlot} there are ${before.count} keys, and ${commits} commits were ` +
-            'applied: a start is refused, and says what is wrong';
+        } else if (before.count !== count) {
+          const found = `From ${from} up to ${to} there are ${before.count} keys`;
+          this.#damage = `${found}, and ${count} commits were applied: a start is refused`;
+        } else {
+          this.#damage = undefined;
+          this.#stretch += 1;
         }
         return undefined;
       } else if (!isDue) {

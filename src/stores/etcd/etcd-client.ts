@@ -40,7 +40,6 @@ const FAILURES: Readonly<Record<number, FailedCall['kind']>> = {
   16: 'refused',
 };
 
-const LOG_IN_PATH = '/v3/auth/authenticate';
 /** How a member refuses a token that has expired: by code 16, newer releases of etcd by code 3. */
 const STALE_TOKEN = /invalid auth token|revision.* is old/;
 /** The pause after etcd has refused the password. */
@@ -177,7 +176,7 @@ export class EtcdClient implements EtcdCalls {
       return { kind: 'refused', cause: `Cannot log in: ${messageOf(error)}` };
     }
     const body = JSON.stringify({ name, password });
-    const result = readResponse(member, await member.post(LOG_IN_PATH, body, CALL_MS));
+    const result = readResponse(member, await member.post('/v3/auth/authenticate', body, CALL_MS));
     if (!('cause' in result)) {
       this.#count('log in', 'answered', member);
       this.#token = result.token;

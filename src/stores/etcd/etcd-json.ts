@@ -10,19 +10,17 @@
  * the put unconditional. The store therefore tests at start that compares work.
  */
 
-/** A compare or a request of a transaction, as JSON has it. */
-export type TxnPart = object;
-
+/** A transaction: its compares and requests, as JSON has them. */
 export interface Txn {
-  readonly compare?: readonly TxnPart[];
+  readonly compare?: readonly object[];
   /** Done if all compares are true. */
-  readonly success?: readonly TxnPart[];
+  readonly success?: readonly object[];
   /** Done otherwise. */
-  readonly failure?: readonly TxnPart[];
+  readonly failure?: readonly object[];
 }
 
 /** True if the etcd key does not exist, or if no key in the range up to `rangeEnd` exists. */
-export function ifAbsent(key: string, rangeEnd?: string): TxnPart {
+export function ifAbsent(key: string, rangeEnd?: string): object {
   return { target: 'CREATE', result: 'EQUAL', ...encodeRange(key, rangeEnd), create_revision: '0' };
 }
 
@@ -31,20 +29,20 @@ export function ifValue(
   key: string,
   value: Buffer | string,
   result: 'EQUAL' | 'GREATER' | 'LESS' = 'EQUAL',
-): TxnPart {
+): object {
   return { target: 'VALUE', result, key: base64(key), value: base64(value) };
 }
 
-export function put(key: string, value: Buffer): TxnPart {
+export function put(key: string, value: Buffer): object {
   return { request_put: { key: base64(key), value: base64(value) } };
 }
 
 /** Reads a key; or the keys up to `rangeEnd`, in ascending order, at most `limit` of them. */
-export function range(key: string, rangeEnd?: string, limit?: number): TxnPart {
+export function range(key: string, rangeEnd?: string, limit?: number): object {
   return { request_range: { ...encodeRange(key, rangeEnd), limit: limit?.toString() } };
 }
 
-function encodeRange(key: string, rangeEnd: string | undefined): TxnPart {
+function encodeRange(key: string, rangeEnd: string | undefined): object {
   return { key: base64(key), range_end: rangeEnd === undefined ? undefined : base64(rangeEnd) };
 }
 

@@ -34,9 +34,17 @@ export async function importPets(
   { pets, keys }: ImportedData,
   onProgress: (done: number, total: number) => void,
 ): Promise<void> {
-  // Before anything is written: such an import could never be finished.
-  checkLengths(pets);
-  const state = `importing ${contentDigestOf(pets, keys)}`;
+  const longest = LIMITS.petBytes + LIMITS.bytesAroundPet;
+  for (const { id, text } of pets.pets(0n)) {
+    const bytes = Buffer.byteLength(text);
+    if (bytes <= longest) continue;
+    // Before anything is written: such an import could never be finished.
+    throw new Error(`The pet ${id} has ${bytes} bytes: in etcd at most ${longest} fit`);
+  }
+  const content = createHash('sha256');
+  for (const chunk of pets.chunks()) content.update(chunk);
+  for (const { key, id, expiresAt } of keys) content.update(`\n${key} ${id} ${expiresAt}`);
+  const state = `importing ${content.digest('hex').slice(0, 32)}`;
   const { log: found } = await openOrMakeLog(deps, prefix, state);
   if (found.state !== state) {
     throw new LogLostError(
@@ -76,24 +84,6 @@ async function readWhole(deps: StartDeps, id: LogId): Promise<AppliedLog> {
   const log = new AppliedLog(id, systemClock, 0);
   await readLog(deps, log);
   return log;
-}
-
-/** Throws if a pet is too long for a transaction. */
-function checkLengths(pets: PetTable): void {
-  const longest = LIMITS.petBytes + LIMITS.bytesAroundPet;
-  for (const { id, text } of pets.pets(0n)) {
-    const bytes = Buffer.byteLength(text);
-    if (bytes <= longest) continue;
-    throw new Error(`The pet ${id} has ${bytes} bytes: in etcd at most ${longest} fit`);
-  }
-}
-
-/** Returns the same digest for the same pets and keys. */
-function contentDigestOf(pets: PetTable, keys: readonly KeyEntry[]): string {
-  const hash = createHash('sha256');
-  for (const chunk of pets.chunks()) hash.update(chunk);
-  for (const { key, id, expiresAt } of keys) hash.update(`\n${key} ${id} ${expiresAt}`);
-  return hash.digest('hex').slice(0, 32);
 }
 
 /** Yields the pets after the id, one commit at a time. */

@@ -12,7 +12,7 @@ import type { AppliedLog, LogId } from './applied-log.ts';
 import type { FailedCall } from './calls.ts';
 import { CatchUp } from './catch-up.ts';
 import { ifAbsent, ifValue, put, range } from './etcd-json.ts';
-import type { Txn, TxnPart, TxnResponse } from './etcd-json.ts';
+import type { Txn, TxnResponse } from './etcd-json.ts';
 import { DEFAULT_PREFIX, type ClusterOptions } from './etcd-options.ts';
 import { joinCluster, repeatUntilDone, type StartDeps } from './join-cluster.ts';
 import { decodeMeta, encodeMeta, Layout, LogLostError, newLogId } from './slots.ts';
@@ -118,16 +118,15 @@ async function identifyLog(deps: StartDeps, layout: Layout, meta: Buffer): Promi
   const key = layout.meta;
   // A meta begins with a brace, which is between the other two in ASCII. And the range is short,
   // since etcd reads all that a compare is about.
-  const values = [
+  const compares = [
+    ifAbsent(key, `${key}\0`),
+    ifAbsent(key),
     ifValue(key, `${meta}x`),
     ifValue(key, '~', 'GREATER'),
     ifValue(key, ' ', 'LESS'),
   ];
-  const responses = await Promise.all(
-    [ifAbsent(key, `${key}\0`), ifAbsent(key), ...values].map((compare) =>
-      transact(deps, { compare: [compare], failure: [range(key)] }),
-    ),
-  );
+  const txns = compares.map((compare) => ({ compare: [compare], failure: [range(key)] }));
+  const responses = await Promise.all(txns.map((txn) => transact(deps, txn)));
   const isFalse = ({ succeeded, ranges }: TxnResponse): boolean =>
     !succeeded && ranges[0]?.keyValues[0]?.value.equals(meta) === true;
   if (!responses.every(isFalse)) {
@@ -152,7 +151,7 @@ export async function readLog(deps: StartDeps, log: AppliedLog): Promise<CatchUp
  */
 export async function putIf(
   deps: StartDeps,
-  compare: readonly TxnPart[],
+  compare: readonly object[],
   key: string,
   value: Buffer,
 ): Promise<Buffer | undefined> {

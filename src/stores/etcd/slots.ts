@@ -81,7 +81,8 @@ const META: RegExp =
 export function encodeValue(previous: string, text: string): Buffer {
   const nonce = randomBytes(16).toString('hex');
   const rest = Buffer.from(`${nonce} ${previous}\n${text}`);
-  return Buffer.concat([Buffer.from(`1 ${hex(zlib.crc32(rest))} `), rest]);
+  const crc = zlib.crc32(rest).toString(16).padStart(8, '0');
+  return Buffer.concat([Buffer.from(`1 ${crc} `), rest]);
 }
 
 /**
@@ -105,8 +106,8 @@ export function decodeValue(
   value: Buffer,
 ): { readonly previous: string; readonly text: Buffer } {
   if (!value.toString('latin1', 0, 2).startsWith('1 ')) throw unknownFormat(key);
-  const [, crc, previous] = HEAD.exec(value.toString('latin1', 0, HEAD_LENGTH)) ?? [];
-  if (previous === undefined || hex(zlib.crc32(value.subarray(CRC_END))) !== crc) {
+  const [, crc = '', previous] = HEAD.exec(value.toString('latin1', 0, HEAD_LENGTH)) ?? [];
+  if (previous === undefined || zlib.crc32(value.subarray(CRC_END)) !== Number.parseInt(crc, 16)) {
     throw new LogLostError(`${key} does not match its CRC`);
   }
   return { previous, text: value.subarray(HEAD_LENGTH) };
@@ -132,8 +133,4 @@ const HEAD: RegExp = /^1 ([0-9a-f]{8}) [0-9a-f]{32} ([0-9a-f]{64})\n$/;
 /** Returns what the commit after this value has as `previous`. */
 export function digestOf(value: Buffer | string): string {
   return crypto.hash('sha256', value, 'hex');
-}
-
-function hex(value: number): string {
-  return value.toString(16).padStart(8, '0');
 }

@@ -2,8 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { digestOf, encodeMeta, encodeValue } from '../../../src/stores/etcd/slots.ts';
+import { AppliedLog } from '../../../src/stores/etcd/applied-log.ts';
+import { decodeMeta, digestOf, encodeMeta, encodeValue } from '../../../src/stores/etcd/slots.ts';
+import { Layout } from '../../../src/stores/etcd/slots.ts';
 import {
+  commitsOfOne,
   openSimulated,
   openStore,
   REFUSED,
@@ -118,13 +121,13 @@ test('Damage is logged while the service runs, and its end', async (t) => {
   await Promise.all([store.create(rex), store.create(rex)]);
   for (let i = 0; i < 3; i += 1) await store.create(rex);
   const logged = async (): Promise<string> => {
-    await clock.sleep(62_000);
+    await clock.sleep(12_000);
     return events.splice(0).join(': ');
   };
   const began = 'The log in etcd is damaged: ';
   const stray = 'is not part of the log: a start is refused until it is deleted';
   const counted = (keys: number): string =>
-    `Up to ${slot(5)} there are ${keys} keys, and 4 commits were applied: a start is refused, and says what is wrong`;
+    `From petstore/ up to ${slot(5)} there are ${keys} keys, and 4 commits were applied: a start is refused`;
   for (const [key, content, cause] of [
     // Before, just behind and after the slots.
     ...['!', 'c/!', `c/${'0'.repeat(18)}5x`, `c/${'0'.repeat(18)}7`, 'c/x', 'd', 'notes'].map(
@@ -143,6 +146,23 @@ test('Damage is logged while the service runs, and its end', async (t) => {
     damage(etcd.entries, key, before);
     assert.equal(await logged(), 'The log in etcd is whole again');
   }
+});
+
+test('The log is counted in stretches, one after the other', async (t) => {
+  const { etcd } = await openSimulated(t);
+  const meta = etcd.entries.get(META)!;
+  const id = { ...decodeMeta(META, meta), layout: new Layout('petstore/'), meta };
+  const log = new AppliedLog(id, new VirtualClock());
+  for (const [key, value] of commitsOfOne('petstore/', meta)) {
+    if (log.lastId === 70_000n) break;
+    log.apply([{ key, value }]);
+  }
+  const first = { from: 'petstore/', to: slot(65_536), count: 65_536 };
+  const last = { from: slot(65_536), to: slot(70_000), count: 4_464 };
+  for (const [index, stretch] of [first, last, first].entries()) {
+    assert.deepEqual(log.stretch(index), stretch);
+  }
+  assert.deepEqual(log.stretch(-1), last);
 });
 
 test('A start without a response ends after ten seconds, a refused one immediately', async (t) => {

@@ -43,7 +43,7 @@ interface World {
 /** Begins a fault. Resolves with the function that ends it. */
 type Fault = (world: World, random: Random) => Promise<() => void>;
 
-/** Milliseconds for which this process was not held up: on a busy machine a call may take longer. */
+/** For how many milliseconds this process was not held up: a busy machine makes calls longer. */
 let awakeMs = 0;
 setInterval(() => (awakeMs += 20), 20).unref();
 
