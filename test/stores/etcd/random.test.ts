@@ -74,13 +74,19 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     return () => links.forEach((link) => (link.delayMs = 0));
   },
   ...(isWhole && {
-    // For longer than any call may wait.
-    async 'a process falls behind, and is cut off'(world: World, random: Random) {
-      const links = linksOf(world, random);
-      for (const link of links) link.delayMs = 200;
-      await sleep(1_000);
+    async 'a process falls behind, and is cut off'({ processes: { all, callers } }: World) {
+      const { links } = all.at(-1)!;
+      for (const link of links) link.delayMs = 1_200;
+      // The other processes take many slots in the time of one of its calls.
+      const others: Promise<void>[] = [];
+      for (let i = 0; i < 150; i += 1) {
+        others.push(callers.create(3, 3));
+        await sleep(20);
+      }
       for (const link of links) link.set('hanging');
+      // For longer than any call may wait.
       for (const endsAt = awakeMs + 9_000; awakeMs < endsAt;) await sleep(20);
+      await Promise.all(others);
       for (const link of links) link.delayMs = 0;
       return () => links.forEach((link) => link.set('open'));
     },
