@@ -29,7 +29,7 @@ export {
   InvalidPetError,
   readNewPet,
 } from './model/pet-text.ts';
-export type { EtcdOptions } from './stores/etcd/etcd-options.ts';
-export { initEtcd, type InitEtcdOptions } from './stores/etcd/open-log.ts';
+export type { ClusterOptions as InitEtcdOptions, EtcdOptions } from './stores/etcd/etcd-options.ts';
+export { initEtcd } from './stores/etcd/open-log.ts';
 export { openFileStore, type FileStore, type FileStoreOptions } from './stores/file/file-store.ts';
 export { createMemoryStore } from './stores/memory-store.ts';

@@ -9,16 +9,8 @@ import { isUtf8 } from 'node:buffer';
 import { decodeCommit } from '../commit.ts';
 import { KEY_LIFETIME_MS, KeyTable, type KeyClock } from '../table/key-table.ts';
 import { PetTable } from '../table/pet-table.ts';
-import { ifValueBegins, ifValueIs, type KeyValue, type TxnPart } from './etcd-json.ts';
-import {
-  beginsAsCommit,
-  decodeValue,
-  digestOf,
-  headOf,
-  isSlot,
-  LogLostError,
-  slotKey,
-} from './slots.ts';
+import { ifValue, type KeyValue } from './etcd-json.ts';
+import { beginsAsCommit, decodeValue, digestOf, headOf, LogLostError } from './slots.ts';
 import type { Layout, Meta } from './slots.ts';
 
 /**
@@ -27,15 +19,8 @@ import type { Layout, Meta } from './slots.ts';
  */
 const KEY_GRACE_MS: number = 60 * 60 * 1000;
 
-/** A stretch of applied slots has this many. */
-const STRETCH = 1024;
-
-/** Some applied slots, from one up to the next one behind them. */
-export interface Stretch {
-  readonly from: string;
-  readonly end: string;
-  readonly count: number;
-}
+/** A stretch has this many commits: to count their keys takes etcd about ten milliseconds. */
+const STRETCH: number = 1 << 16;
 
 /** A log, as its meta key identifies it. */
 export interface LogId extends Meta {
@@ -55,7 +40,8 @@ export class AppliedLog {
   #last: { readonly key: string; readonly head: string } | undefined;
   #digest: string;
   #commits = 0;
-  readonly #stretchStarts: string[] = [];
+  /** The first key of each stretch. */
+  readonly #starts: string[];
 
   constructor({ layout, meta, logId }: LogId, clock: KeyClock, graceMs: number = KEY_GRACE_MS) {
     this.layout = layout;
@@ -64,6 +50,7 @@ export class AppliedLog {
     this.#clock = clock;
     this.#graceMs = graceMs;
     this.#digest = digestOf(logId);
+    this.#starts = [layout.prefix];
   }
 
   /** The last applied id, or 0: the next commit is in the slot after it. */
@@ -77,7 +64,7 @@ export class AppliedLog {
   }
 
   get nextSlot(): string {
-    return slotKey(this.layout, this.lastId);
+    return this.layout.slot(this.lastId);
   }
 
   /**
@@ -85,10 +72,12 @@ export class AppliedLog {
    * last slot would not be enough: after a restore another process may have taken that slot at the
    * same revision.
    */
-  get compares(): readonly TxnPart[] {
-    const meta = ifValueIs(this.layout.meta, this.#meta);
+  get compares(): readonly object[] {
+    const meta = ifValue(this.layout.meta, this.#meta);
     if (this.#last === undefined) return [meta];
-    return [meta, ...ifValueBegins(this.#last.key, this.#last.head)];
+    const { key, head } = this.#last;
+    // In ASCII `!` follows the space.
+    return [meta, ifValue(key, `${head} `, 'GREATER'), ifValue(key, `${head}!`, 'LESS')];
   }
 
   /**
@@ -99,12 +88,11 @@ export class AppliedLog {
   apply(keyValues: readonly KeyValue[]): string | undefined {
     let strayKey: string | undefined;
     let hasApplied = false;
-    for (const keyValue of keyValues) {
-      const { key, value } = keyValue;
+    for (const { key, value } of keyValues) {
       if (key === this.nextSlot) {
-        this.#applyNext(keyValue);
+        this.#applyNext(key, value);
         hasApplied = true;
-      } else if (!isSlot(this.layout, key) || (key > this.nextSlot && !beginsAsCommit(value))) {
+      } else if (!this.layout.isSlot(key) || (key > this.nextSlot && !beginsAsCommit(value))) {
         strayKey ??= key;
       } else if (key > this.nextSlot) {
         const last = this.lastId;
@@ -117,24 +105,23 @@ export class AppliedLog {
     return strayKey;
   }
 
-  /** Returns one of the stretches of applied slots, and after the last the first again. */
-  stretch(index: number): Stretch | undefined {
-    const starts = this.#stretchStarts;
-    const at = index % starts.length;
-    const from = starts[at];
-    if (from === undefined) return undefined;
-    const end = starts[at + 1];
-    if (end !== undefined) return { from, end, count: STRETCH };
-    return { from, end: this.nextSlot, count: this.#commits - at * STRETCH };
+  /**
+   * Returns one of the stretches of the log up to the next slot, and how many keys it has; after
+   * the last one the first again. -1 is the last one, too.
+   */
+  stretch(index: number): { readonly from: string; readonly to: string; readonly count: number } {
+    const { length } = this.#starts;
+    const at = (index + length) % length;
+    const [from = '', to = this.nextSlot] = this.#starts.slice(at);
+    return { from, to, count: Math.min(this.#commits - at * STRETCH, STRETCH) };
   }
 
-  #applyNext({ key, value }: KeyValue): void {
+  #applyNext(key: string, value: Buffer): void {
     const { previous, text } = decodeValue(key, value);
     if (previous !== this.#digest) {
       throw new LogLostError(`${key} follows another commit than the one that was read here`);
     }
-    if (!isUtf8(text)) throw new LogLostError(`${key} is not UTF-8`);
-    const commit = decodeCommit(text, true);
+    const commit = isUtf8(text) ? decodeCommit(text, true) : undefined;
     if (commit?.after !== this.lastId) throw new LogLostError(`${key} has no valid commit`);
     this.pets.reserve(commit.pets);
     for (const pet of commit.pets) this.pets.append(pet);
@@ -142,7 +129,7 @@ export class AppliedLog {
       const leftMs = expiresAt + this.#graceMs - this.#clock.timeOfDay();
       this.keys.add({ key, id }, Math.min(leftMs, KEY_LIFETIME_MS));
     }
-    if (this.#commits % STRETCH === 0) this.#stretchStarts.push(key);
+    if (this.#commits > 0 && this.#commits % STRETCH === 0) this.#starts.push(key);
     this.#commits += 1;
     this.#last = { key, head: headOf(value) };
     this.#digest = digestOf(value);

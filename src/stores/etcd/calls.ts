@@ -9,7 +9,7 @@
 
 import { systemClock, type Clock } from '../../base/clock.ts';
 import type { StoreStats } from '../../model/pet-store.ts';
-import type { TxnResponse } from './etcd-json.ts';
+import type { Txn, TxnResponse } from './etcd-json.ts';
 
 export type CallCount = NonNullable<StoreStats['calls']>[number];
 
@@ -38,7 +38,7 @@ export type FailureKind =
 export type CallKind = 'start' | 'read' | 'create' | 'look';
 
 export interface EtcdCalls {
-  txn(text: string, kind: CallKind): Promise<CallResult>;
+  txn(txn: Txn, kind: CallKind): Promise<CallResult>;
   /** How many calls there were of each kind and result, for each endpoint. */
   readonly counts: readonly CallCount[];
   /** Aborts the calls in progress. */

@@ -12,22 +12,22 @@
  *
  * Three things are limited. The window, because etcd visits each key in a range, whatever the
  * number that it returns. The number of commits, because a response must hold them all even if each
- * is as long as etcd allows. And the search for damage, below, which visits all that is behind the
- * window: it is made every five seconds, and only in a step that can be the last one, so that the
- * time of a start is linear in the number of commits.
+ * is as long as etcd allows. And the search for damage, which visits more keys: it is made every
+ * five seconds, and only in a step that can be the last one, so that the time of a start is linear
+ * in the number of commits.
  *
- * The search looks for keys under the prefix that are not part of the log: before the slots, behind
- * them, and between applied slots, of which each search reads the names of one stretch. As a part
- * of the last step it finds no commit that another process has made since, and a start does not
- * need a moment without writes.
+ * The search looks for what is not part of the log. The only key behind the window is the meta key.
+ * Before the next slot there are as many keys as commits were applied: each search counts those of
+ * one stretch. As a part of the last step it finds no commit that another process has made since,
+ * and a start does not need a moment without writes.
  */
 
-import type { AppliedLog, Stretch } from './applied-log.ts';
+import type { AppliedLog } from './applied-log.ts';
 import type { CallKind, FailedCall } from './calls.ts';
-import { encodeTxn, keysIn, range, type RangeResponse, type TxnPart } from './etcd-json.ts';
+import { range, type RangeResponse } from './etcd-json.ts';
 import type { StartDeps } from './join-cluster.ts';
 import { MAX_RESPONSE_BYTES } from './member.ts';
-import { isSlot, LogLostError, slotBound, slotKey } from './slots.ts';
+import { LogLostError } from './slots.ts';
 
 const FIRST_WINDOW = 4096n;
 const MAX_WINDOW = 1n << 20n;
@@ -40,33 +40,26 @@ const GOOD_RESPONSE_BYTES: number = 4 << 20;
 /** How often a running process searches for damage. */
 const SEARCH_MS = 5_000;
 
-/** What is wrong with the keys under the prefix, and the key where it is. */
-export interface Damage {
-  readonly key: string;
-  readonly cause: string;
-}
-
-type CatchUpDeps = StartDeps & { readonly log: AppliedLog };
-
 export class CatchUp {
-  readonly #deps: CatchUpDeps;
+  readonly #deps: StartDeps;
+  readonly #log: AppliedLog;
   /** The number of ids in a window, and the most commits to read. */
   #window: bigint = FIRST_WINDOW;
   #limit: number = MAX_COMMITS / 2;
   /** True if the last step could be the last one. */
   #isNearEnd = false;
   #searchedAt = -Infinity;
-  #damage: Damage | undefined;
-  /** The damaged stretch, which the next search counts again; and the next stretch to count. */
-  #suspect: Stretch | undefined;
+  #damage: string | undefined;
+  /** The stretch that the next search counts: a damaged one again, until it is whole. */
   #stretch = 0;
 
-  constructor(deps: CatchUpDeps) {
+  constructor(deps: StartDeps, log: AppliedLog) {
     this.#deps = deps;
+    this.#log = log;
   }
 
-  /** What the last search has found, or a step since. */
-  get damage(): Damage | undefined {
+  /** What the last search has found wrong with the keys under the prefix. */
+  get damage(): string | undefined {
     return this.#damage;
   }
 
@@ -75,17 +68,20 @@ export class CatchUp {
    * with undefined. Rejects with LogLostError.
    */
   async run(kind: CallKind): Promise<FailedCall | undefined> {
-    const { calls, log, clock } = this.#deps;
+    const { calls, clock } = this.#deps;
+    const log = this.#log;
+    const { end: prefixEnd, meta } = log.layout;
     const isDue = clock.now() - this.#searchedAt >= SEARCH_MS;
+    let stray: string | undefined;
     for (;;) {
+      if (kind === 'start') this.#deps.signal?.throwIfAborted();
       const searches = isDue && this.#isNearEnd;
-      const before = log.lastId;
-      const end = slotBound(log.layout, before + this.#window);
-      const stretch = this.#suspect ?? log.stretch(this.#stretch);
-      const success = [range(log.nextSlot, end, this.#limit)];
-      if (searches) success.push(...this.#search(end, stretch));
-      const text = encodeTxn({ compare: log.compares, success, failure: [] });
-      const result = await calls.txn(text, kind);
+      const { lastId, nextSlot, compares: compare } = log;
+      const { from, to, count } = log.stretch(this.#stretch);
+      const end = log.layout.slot(lastId + this.#window);
+      const success = [range(nextSlot, end, this.#limit)];
+      if (searches) success.push(range(from, to, 1), range(end, prefixEnd, 2));
+      const result = await calls.txn({ compare, success }, kind);
       if (result.kind !== 'answered') {
         // Perhaps a shorter response succeeds.
         const wasShortest = this.#limit === 1;
@@ -93,71 +89,41 @@ export class CatchUp {
         if (result.kind === 'too long' && !wasShortest) continue;
         return result;
       }
-      const { succeeded, ranges } = result.answer;
-      const [found, ...others] = ranges;
-      if (!succeeded || found === undefined) throw logDiverged(log);
-      const strayKey = log.apply(found.keyValues);
-      if (strayKey !== undefined && this.#suspect === undefined) this.#suspectKey(strayKey);
+      const [found, before, behind] = result.answer.ranges;
+      if (!result.answer.succeeded || found === undefined) throw logDiverged(log);
+      stray ??= log.apply(found.keyValues);
       // A create of this process may have changed the next slot meanwhile.
-      const readUpTo = found.hasMore ? found.keyValues.at(-1)!.key : end;
-      this.#isNearEnd = log.nextSlot < readUpTo;
+      const hasMore = found.count > found.keyValues.length;
+      this.#isNearEnd = log.nextSlot < (hasMore ? found.keyValues.at(-1)!.key : end);
       if (!this.#isNearEnd) {
-        this.#adapt(found, log.lastId - before);
-      } else if (searches || !isDue) {
-        if (searches) this.#judge(others, stretch);
+        this.#adapt(found, hasMore, log.lastId - lastId);
+      } else if (before !== undefined && behind !== undefined) {
+        this.#searchedAt = clock.now();
+        // A commit may have passed a key in the window.
+        if (stray !== undefined) this.#stretch = -1;
+        stray ??= behind.keyValues.find(({ key }) => key !== meta)?.key;
+        stray ??= before.keyValues.find(({ key }) => !log.layout.isSlot(key))?.key;
+        if (stray !== undefined) {
+          this.#damage = `${stray} is not part of the log: a start is refused until it is deleted`;
+        } else if (before.count !== count) {
+          const found = `From ${from} up to ${to} there are ${before.count} keys`;
+          this.#damage = `${found}, and ${count} commits were applied: a start is refused`;
+        } else {
+          this.#damage = undefined;
+          this.#stretch += 1;
+        }
+        return undefined;
+      } else if (!isDue) {
         return undefined;
       }
     }
   }
 
   /**
-   * Reads the first key of each range around the meta key and the slots, and the keys of a stretch.
-   * When catching up ends no slot is behind the window, so that any key there is a stray one.
-   */
-  #search(end: string, stretch: Stretch | undefined): readonly TxnPart[] {
-    const { prefix, meta, end: prefixEnd } = this.#deps.log.layout;
-    const parts = [
-      keysIn(prefix, slotKey(this.#deps.log.layout, 0n), 1),
-      keysIn(end, meta, 1),
-      keysIn(`${meta}\0`, prefixEnd, 1),
-    ];
-    if (stretch !== undefined) parts.push(keysIn(stretch.from, stretch.end));
-    return parts;
-  }
-
-  #judge(ranges: readonly RangeResponse[], stretch: Stretch | undefined): void {
-    this.#searchedAt = this.#deps.clock.now();
-    const keys = ranges.map(({ keyValues }) => keyValues.map(({ key }) => key));
-    const { from = '', end, count = 0 } = stretch ?? {};
-    const inside = keys[3] ?? [];
-    const stray =
-      keys.slice(0, 3).flat()[0] ??
-      inside.find((key) => count === 0 || !isSlot(this.#deps.log.layout, key));
-    if (stray !== undefined) {
-      this.#suspectKey(stray);
-    } else if (inside.length !== count) {
-      this.#suspect = stretch;
-      const found = `From ${from} up to ${end} there are ${inside.length} keys`;
-      const cause = `${found}, and ${count} commits were applied: a start is refused`;
-      this.#damage = { key: from, cause };
-    } else {
-      this.#suspect = undefined;
-      this.#damage = undefined;
-      this.#stretch += 1;
-    }
-  }
-
-  #suspectKey(key: string): void {
-    this.#suspect = { from: key, end: `${key}\0`, count: 0 };
-    const cause = `${key} is not part of the log: a start is refused until it is deleted`;
-    this.#damage = { key, cause };
-  }
-
-  /**
    * The next window is to have as many commits as a response: one with more loads the member, and
    * one with fewer wastes a round trip. The ids of a commit may have gaps.
    */
-  #adapt({ hasMore, keyValues }: RangeResponse, ids: bigint): void {
+  #adapt({ keyValues }: RangeResponse, hasMore: boolean, ids: bigint): void {
     const bytes = keyValues.reduce((sum, { value }) => sum + value.length, 0);
     const window = 2n * (hasMore ? ids : this.#window);
     this.#window = window > MAX_WINDOW ? MAX_WINDOW : window < 1n ? 1n : window;

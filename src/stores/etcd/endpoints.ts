@@ -1,13 +1,13 @@
 /**
- * The endpoints of a cluster as this process knows them: which one is in use, and which ones have
- * failed. It sends nothing; etcd-client.ts does.
+ * The endpoints of a cluster as this process knows them: which one is in use, which ones have
+ * failed, and which cluster they belong to. It sends nothing; etcd-client.ts does.
  *
  *     an endpoint                                          becomes    log event
  *     was configured: the state at first                   working
  *     failed a call, or did not respond to a check;        failed     "fails", once
  *     the next endpoint is used
  *     responded ten seconds or more after it failed        working    "works again"
- *     responded for another cluster                        strange    "belongs to another cluster"
+ *     responded for another cluster; the next is used      strange    "belongs to another cluster"
  *     responded for this cluster again                     working    "works again"
  *
  * The first one is used at first, and each as long as it works. Only a response that a majority of
@@ -32,6 +32,8 @@ const EVENTS: Readonly<Record<EndpointState, readonly [LogLevel, string]>> = {
 };
 
 export class Endpoints {
+  /** The cluster of this process: the one that it has joined. */
+  clusterId: string | undefined;
   readonly #endpoints: readonly Member[];
   readonly #now: () => number;
   readonly #tell: Log;
@@ -60,31 +62,30 @@ export class Endpoints {
 
   /** Records that the endpoint did not respond. */
   failed(endpoint: Member, cause: string): void {
-    this.#leave(endpoint);
-    if (endpoint.state === 'working') this.#enter(endpoint, 'failed', cause);
+    this.#enter(endpoint, endpoint.state === 'strange' ? 'strange' : 'failed', cause);
   }
 
-  /** Records that the endpoint responded for another cluster. */
-  strange(endpoint: Member, cause: string): void {
-    this.#leave(endpoint);
-    this.#enter(endpoint, 'strange', cause);
+  /** Records a response for a cluster. Returns what is wrong if it is another one than before. */
+  responded(endpoint: Member, clusterId: string): string | undefined {
+    this.clusterId ??= clusterId;
+    if (clusterId !== this.clusterId) {
+      const cause = `${endpoint.url} belongs to another cluster than before`;
+      this.#enter(endpoint, 'strange', cause);
+      return cause;
+    }
+    endpoint.isChecked = true;
+    const isTooEarly = endpoint.state === 'failed' && this.#now() - endpoint.since < FAILED_MS;
+    if (!isTooEarly) this.#enter(endpoint, 'working');
+    return undefined;
   }
 
-  /** Records that the endpoint responded for the cluster, and a majority confirmed that. */
-  works(endpoint: Member): void {
-    const { state, since } = endpoint;
-    if (state === 'failed' && this.#now() - since < FAILED_MS) return;
-    this.#enter(endpoint, 'working');
-  }
-
-  /** Uses the next endpoint if this one is in use. */
-  #leave(endpoint: Member): void {
-    if (endpoint !== this.#current) return;
-    const next = this.#endpoints.indexOf(endpoint) + 1;
-    this.#current = this.#endpoints[next] ?? this.#endpoints[0]!;
-  }
-
+  /** After a failure uses the next endpoint, if this one is in use. */
   #enter(endpoint: Member, state: EndpointState, cause?: string): void {
+    if (state !== 'working') {
+      endpoint.isChecked = false;
+      const next = this.#endpoints.indexOf(endpoint) + 1;
+      if (endpoint === this.#current) this.#current = this.#endpoints[next] ?? this.#endpoints[0]!;
+    }
     if (endpoint.state === state) return;
     endpoint.state = state;
     endpoint.since = this.#now();

@@ -15,10 +15,10 @@ import { messageOf, safeLog, silent } from '../../base/log.ts';
 import { etcdClock, type EtcdClock } from './calls.ts';
 import type { CallCount, CallKind, CallResult, EtcdCalls, FailedCall } from './calls.ts';
 import { Endpoints } from './endpoints.ts';
-import { decodeError, decodeToken, decodeTxnResponse, type TxnResponse } from './etcd-json.ts';
+import { decodeResponse, type GatewayResponse, type Txn, type TxnResponse } from './etcd-json.ts';
 import { DEFAULT_PREFIX, type ClusterOptions } from './etcd-options.ts';
 import { Member, type MemberResponse } from './member.ts';
-import { layoutOf } from './slots.ts';
+import { Layout } from './slots.ts';
 
 /** If a member takes longer, the next one is used. */
 const CALL_MS = 2_000;
@@ -26,22 +26,27 @@ const CHECK_MS = 1_000;
 /** How often all members are checked. */
 const CHECK_ALL_MS = 15_000;
 
-/** Status codes of gRPC. */
-const INVALID_ARGUMENT = 3;
-const RESOURCE_EXHAUSTED = 8;
-const UNAUTHENTICATED = 16;
 /**
- * With these codes a request has no effect: a member returns most of them before it replicates the
- * request. 7 is "permission denied". 15, "data loss", is the alarm CORRUPT: while it is raised,
- * each write is refused.
+ * What is known after a status code of gRPC; after any other, a request is in doubt. A member
+ * returns most of these before it replicates the request: 3 is "invalid argument", 7 "permission
+ * denied", 16 "unauthenticated". 8 is "resource exhausted", and 15, "data loss", is the alarm
+ * CORRUPT: while it is raised, each write is refused.
  */
-const REFUSALS: readonly number[] = [INVALID_ARGUMENT, 7, 15, UNAUTHENTICATED];
+const FAILURES: Readonly<Record<number, FailedCall['kind']>> = {
+  3: 'refused',
+  7: 'refused',
+  8: 'no space',
+  15: 'refused',
+  16: 'refused',
+};
 
+/** How a member refuses a token that has expired: by code 16, newer releases of etcd by code 3. */
+const STALE_TOKEN = /invalid auth token|revision.* is old/;
 /** The pause after etcd has refused the password. */
 const LOG_IN_PAUSE_MS = 10_000;
 
 /** A member's response to a check. */
-export type ClusterResponse = Pick<TxnResponse, 'clusterId' | 'memberId'> | FailedCall;
+export type ClusterResponse = Record<'endpoint' | 'clusterId' | 'memberId', string> | FailedCall;
 
 export class EtcdClient implements EtcdCalls {
   readonly #counts: Map<string, CallCount> = new Map();
@@ -49,10 +54,7 @@ export class EtcdClient implements EtcdCalls {
   readonly #endpoints: Endpoints;
   readonly #options: ClusterOptions;
   readonly #clock: EtcdClock;
-  /** The members that are known to belong to the cluster. */
-  readonly #checked: Set<Member> = new Set();
   readonly #stopChecking: () => void;
-  #clusterId: string | undefined;
   #token: string | undefined;
   #refusedLogIn: { readonly failure: FailedCall; readonly until: number } | undefined;
   #isClosed = false;
@@ -66,10 +68,10 @@ export class EtcdClient implements EtcdCalls {
     this.#stopChecking = clock.every(CHECK_ALL_MS, () => void this.#checkAll());
   }
 
-  async txn(text: string, kind: CallKind): Promise<CallResult> {
+  async txn(txn: Txn, kind: CallKind): Promise<CallResult> {
     if (this.#isClosed) return { kind: 'unsent', cause: 'closed' };
     const member = this.#endpoints.current;
-    const result = await this.#txnTo(member, text);
+    const result = await this.#txnTo(member, JSON.stringify(txn));
     this.#count(kind, result.kind, member);
     const isMembersFault = result.kind === 'unsent' || result.kind === 'in doubt';
     if (!isMembersFault || this.#isClosed) return result;
@@ -87,9 +89,8 @@ export class EtcdClient implements EtcdCalls {
   }
 
   /** From now on uses only members of this cluster. */
-  join(clusterId: string, responses: readonly ClusterResponse[]): void {
-    this.#clusterId = clusterId;
-    this.#record(responses);
+  join(clusterId: string): void {
+    this.#endpoints.clusterId = clusterId;
   }
 
   close(): void {
@@ -105,57 +106,37 @@ export class EtcdClient implements EtcdCalls {
   }
 
   async #txnTo(member: Member, text: string): Promise<CallResult> {
-    if (!this.#checked.has(member)) {
+    if (!member.isChecked) {
       const response = await this.#clusterOf(member);
       if ('cause' in response) return response;
-      const cause = this.#recordCluster(member, response.clusterId);
+      const cause = this.#endpoints.responded(member, response.clusterId);
       if (cause !== undefined) return { kind: 'unsent', cause };
     }
     const answer = await this.#post(member, '/v3/kv/txn', text, CALL_MS);
-    if ('cause' in answer) {
-      this.#checked.delete(member);
-      return answer;
-    }
-    if (answer.clusterId === this.#clusterId) return { kind: 'answered', answer };
-    return { kind: 'in doubt', cause: this.#recordStrange(member) };
-  }
-
-  /** Records the response to a check. Returns what is wrong if it is for another cluster. */
-  #recordCluster(member: Member, clusterId: string): string | undefined {
-    this.#clusterId ??= clusterId;
-    if (clusterId !== this.#clusterId) return this.#recordStrange(member);
-    this.#checked.add(member);
-    this.#endpoints.works(member);
-    return undefined;
-  }
-
-  #recordStrange(member: Member): string {
-    this.#checked.delete(member);
-    const cause = `${member.url} belongs to another cluster than before`;
-    this.#endpoints.strange(member, cause);
-    return cause;
+    if ('cause' in answer) return answer;
+    const cause = this.#endpoints.responded(member, answer.clusterId);
+    return cause === undefined ? { kind: 'answered', answer } : { kind: 'in doubt', cause };
   }
 
   /** Checks a member. */
   async #clusterOf(member: Member): Promise<ClusterResponse> {
-    const { meta } = layoutOf(this.#options.prefix ?? DEFAULT_PREFIX);
+    const { meta } = new Layout(this.#options.prefix ?? DEFAULT_PREFIX);
     // The user has the right to read this etcd key.
     const text = `{"key":"${Buffer.from(meta).toString('base64')}","count_only":true}`;
     const response = await this.#post(member, '/v3/kv/range', text, CHECK_MS);
-    return 'cause' in response ? withoutEffect(response) : response;
+    if ('cause' in response) return withoutEffect(response);
+    const { clusterId, memberId = member.url } = response;
+    return { endpoint: member.url, clusterId, memberId };
   }
 
   /** Notices a member that is lost, or works again, and is not in use. */
   async #checkAll(): Promise<void> {
-    if (this.#clusterId === undefined) return;
+    if (this.#endpoints.clusterId === undefined) return;
     const responses = await this.clusters();
-    if (!this.#isClosed) this.#record(responses);
-  }
-
-  #record(responses: readonly ClusterResponse[]): void {
+    if (this.#isClosed) return;
     for (const [index, response] of responses.entries()) {
       const member = this.#members[index]!;
-      if ('clusterId' in response) this.#recordCluster(member, response.clusterId);
+      if ('clusterId' in response) this.#endpoints.responded(member, response.clusterId);
       else if (response.kind === 'unsent') this.#endpoints.failed(member, response.cause);
     }
   }
@@ -168,68 +149,62 @@ export class EtcdClient implements EtcdCalls {
     timeoutMs: number,
   ): Promise<TxnResponse | FailedCall> {
     for (let isRetry = false; ; isRetry = true) {
-      if (this.#options.user !== undefined && this.#token === undefined) {
-        const failure = await this.#logIn(member);
-        if (failure !== undefined) return failure;
-      }
+      const failure = await this.#logIn(member);
+      if (failure !== undefined) return failure;
       const token = this.#token;
-      const response = await member.post(path, body, timeoutMs, token);
-      if (response.kind === 'answered' && response.status === 200) {
+      const result = readResponse(member, await member.post(path, body, timeoutMs, token));
+      if (!('cause' in result)) {
         const cause = `${member.url}: the response is not from etcd`;
-        return decodeTxnResponse(response.text) ?? { kind: 'in doubt', cause };
+        return result.txn ?? { kind: 'in doubt', cause };
       }
-      if (token === undefined || isRetry || !isStaleToken(response)) {
-        return failureOf(member, response);
-      }
+      const isStale = result.kind === 'refused' && STALE_TOKEN.test(result.cause);
+      if (token === undefined || isRetry || !isStale) return result;
       if (this.#token === token) this.#token = undefined;
     }
   }
 
   /** Gets a token from this member, since another one may be down. */
   async #logIn(member: Member): Promise<FailedCall | undefined> {
+    const { user: name, passwordFile = '' } = this.#options;
+    if (name === undefined || this.#token !== undefined) return undefined;
+    const refused = this.#refusedLogIn;
+    if (refused !== undefined && this.#clock.now() < refused.until) return refused.failure;
+    let password: string;
     try {
-      const { user = '', passwordFile = '' } = this.#options;
-      const refused = this.#refusedLogIn;
-      if (refused !== undefined && this.#clock.now() < refused.until) return refused.failure;
-      const password = (await readFile(passwordFile, 'utf8')).replace(/\r?\n$/, '');
-      const body = JSON.stringify({ name: user, password });
-      const response = await member.post('/v3/auth/authenticate', body, CALL_MS);
-      const token = response.kind === 'answered' ? decodeToken(response.text) : undefined;
-      const { kind, cause } = withoutEffect(failureOf(member, response));
-      this.#count('log in', token === undefined ? kind : 'answered', member);
-      this.#token = token ?? this.#token;
-      if (token !== undefined) return undefined;
-      const failure: FailedCall = { kind, cause: `Cannot log in: ${cause}` };
-      const until = this.#clock.now() + LOG_IN_PAUSE_MS;
-      if (kind === 'refused') this.#refusedLogIn = { failure, until };
-      return failure;
+      password = (await readFile(passwordFile, 'utf8')).replace(/\r?\n$/, '');
     } catch (error) {
       return { kind: 'refused', cause: `Cannot log in: ${messageOf(error)}` };
     }
+    const body = JSON.stringify({ name, password });
+    const result = readResponse(member, await member.post('/v3/auth/authenticate', body, CALL_MS));
+    if (!('cause' in result)) {
+      this.#count('log in', 'answered', member);
+      this.#token = result.token;
+      return undefined;
+    }
+    const { kind, cause } = withoutEffect(result);
+    this.#count('log in', kind, member);
+    const failure: FailedCall = { kind, cause: `Cannot log in: ${cause}` };
+    const until = this.#clock.now() + LOG_IN_PAUSE_MS;
+    if (kind === 'refused') this.#refusedLogIn = { failure, until };
+    return failure;
   }
 }
 
-/** Returns what is known after any response except one with status 200. */
-function failureOf(member: Member, response: MemberResponse): FailedCall {
+/** Returns what a response has, or what is known after a failure or an error. */
+function readResponse(member: Member, response: MemberResponse): GatewayResponse | FailedCall {
   if (response.kind !== 'answered') return response;
-  const error = decodeError(response.text);
-  if (error === undefined) {
-    return { kind: 'in doubt', cause: `${member.url}: HTTP status ${response.status}` };
+  const { status, text } = response;
+  const decoded = decodeResponse(text);
+  if (decoded.error === undefined) {
+    if (status === 200) return decoded;
+    return { kind: 'in doubt', cause: `${member.url}: HTTP status ${status}` };
   }
-  const cause = `${member.url}: ${error.message}`;
-  if (error.code === RESOURCE_EXHAUSTED) return { kind: 'no space', cause };
-  return { kind: REFUSALS.includes(error.code) ? 'refused' : 'in doubt', cause };
+  const { code, message } = decoded.error;
+  return { kind: FAILURES[code] ?? 'in doubt', cause: `${member.url}: ${message}` };
 }
 
 /** Returns the failure of a request that changes nothing: no transaction was sent. */
 function withoutEffect({ kind, cause }: FailedCall): FailedCall {
   return { kind: kind === 'refused' ? 'refused' : 'unsent', cause };
-}
-
-/** True if the token has expired. Newer releases of etcd report that with code 3, not 16. */
-function isStaleToken(response: MemberResponse): boolean {
-  if (response.kind !== 'answered') return false;
-  const error = decodeError(response.text);
-  if (error?.code === UNAUTHENTICATED) return true;
-  return error?.code === INVALID_ARGUMENT && /revision.* is old/.test(error.message);
 }

@@ -10,61 +10,45 @@
  * the put unconditional. The store therefore tests at start that compares work.
  */
 
-/** A compare or a request of a transaction, as JSON has it. */
-export type TxnPart = object;
+/** A transaction: its compares and requests, as JSON has them. */
+export interface Txn {
+  readonly compare?: readonly object[];
+  /** Done if all compares are true. */
+  readonly success?: readonly object[];
+  /** Done otherwise. */
+  readonly failure?: readonly object[];
+}
 
 /** True if the etcd key does not exist, or if no key in the range up to `rangeEnd` exists. */
-export function ifAbsent(key: string, rangeEnd?: string): TxnPart {
+export function ifAbsent(key: string, rangeEnd?: string): object {
   return { target: 'CREATE', result: 'EQUAL', ...encodeRange(key, rangeEnd), create_revision: '0' };
 }
 
-/** True if the etcd key has exactly this value. */
-export function ifValueIs(key: string, value: Buffer): TxnPart {
-  return compareValue(key, 'EQUAL', value);
-}
-
-/** Both are true if the etcd key's value begins with this text and a space. */
-export function ifValueBegins(key: string, text: string): readonly TxnPart[] {
-  return [
-    compareValue(key, 'GREATER', `${text} `),
-    // In ASCII `!` follows the space.
-    compareValue(key, 'LESS', `${text}!`),
-  ];
-}
-
-function compareValue(key: string, result: string, value: Buffer | string): TxnPart {
+/** True if the etcd key has exactly this value; or a greater or a lesser one, compared by bytes. */
+export function ifValue(
+  key: string,
+  value: Buffer | string,
+  result: 'EQUAL' | 'GREATER' | 'LESS' = 'EQUAL',
+): object {
   return { target: 'VALUE', result, key: base64(key), value: base64(value) };
 }
 
-export function put(key: string, value: Buffer): TxnPart {
+export function put(key: string, value: Buffer): object {
   return { request_put: { key: base64(key), value: base64(value) } };
 }
 
 /** Reads a key; or the keys up to `rangeEnd`, in ascending order, at most `limit` of them. */
-export function range(key: string, rangeEnd?: string, limit?: number): TxnPart {
+export function range(key: string, rangeEnd?: string, limit?: number): object {
   return { request_range: { ...encodeRange(key, rangeEnd), limit: limit?.toString() } };
 }
 
-/** Reads the names of the keys in a range, at most `limit` of them. */
-export function keysIn(key: string, rangeEnd: string, limit?: number): TxnPart {
-  const names = { limit: limit?.toString(), keys_only: true };
-  return { request_range: { ...encodeRange(key, rangeEnd), ...names } };
-}
-
-function encodeRange(key: string, rangeEnd: string | undefined): TxnPart {
+function encodeRange(key: string, rangeEnd: string | undefined): object {
   return { key: base64(key), range_end: rangeEnd === undefined ? undefined : base64(rangeEnd) };
 }
 
-export interface Txn {
-  readonly compare: readonly TxnPart[];
-  /** Done if all compares are true. */
-  readonly success: readonly TxnPart[];
-  /** Done otherwise. */
-  readonly failure: readonly TxnPart[];
-}
-
-export function encodeTxn(txn: Txn): string {
-  return JSON.stringify(txn);
+/** Keys are ASCII. */
+function base64(data: Buffer | string): string {
+  return (typeof data === 'string' ? Buffer.from(data, 'latin1') : data).toString('base64');
 }
 
 export interface KeyValue {
@@ -74,8 +58,8 @@ export interface KeyValue {
 
 export interface RangeResponse {
   readonly keyValues: readonly KeyValue[];
-  /** True if the limit left out some keys. */
-  readonly hasMore: boolean;
+  /** How many keys are in the range; the limit may have left out some of them. */
+  readonly count: number;
 }
 
 export interface TxnResponse {
@@ -87,63 +71,47 @@ export interface TxnResponse {
   readonly ranges: readonly RangeResponse[];
 }
 
-/** Returns the response to a transaction, or undefined if the text is not one. */
-export function decodeTxnResponse(text: string): TxnResponse | undefined {
-  return decode(text, ({ header, succeeded, responses = [] }: GatewayTxnResponse) => {
-    const { cluster_id: clusterId, member_id: memberId } = header ?? {};
-    if (clusterId === undefined) return undefined;
-    const ranges = responses.flatMap(({ response_range: found }) =>
-      found === undefined ? [] : [decodeRange(found)],
-    );
-    return { clusterId, memberId, succeeded: succeeded === true, ranges };
-  });
+/** What a response has: that to a transaction, an auth token, or an error with a code of gRPC. */
+export interface GatewayResponse {
+  readonly txn?: TxnResponse | undefined;
+  readonly token?: string | undefined;
+  readonly error?: { readonly code: number; readonly message: string };
 }
 
-function decodeRange({ kvs = [], more = false }: GatewayRange): RangeResponse {
+/** Returns what a text has, or an empty object if it is not a response of the gateway. */
+export function decodeResponse(text: string): GatewayResponse {
+  try {
+    const json = JSON.parse(text) as GatewayJson;
+    const { header, succeeded = false, responses = [], token, code, message, error } = json;
+    if (code !== undefined) return { error: { code, message: String(message ?? error) } };
+    const { cluster_id: clusterId, member_id: memberId } = header ?? {};
+    if (clusterId === undefined) return { token };
+    const found = responses.flatMap(({ response_range: range }) => range ?? []);
+    return { token, txn: { clusterId, memberId, succeeded, ranges: found.map(decodeRange) } };
+  } catch {
+    return {};
+  }
+}
+
+function decodeRange({ kvs = [], count = '0' }: GatewayRange): RangeResponse {
   const keyValues = kvs.map(({ key, value = '' }) => ({
     key: Buffer.from(key, 'base64').toString('latin1'),
     value: Buffer.from(value, 'base64'),
   }));
-  return { keyValues, hasMore: more };
+  return { keyValues, count: Number(count) };
 }
 
-/** Returns the gateway's error, whose code is one of gRPC, or undefined if the text is not one. */
-export function decodeError(
-  text: string,
-): { readonly code: number; readonly message: string } | undefined {
-  return decode(text, ({ code, message, error }: Record<string, unknown>) =>
-    typeof code === 'number' ? { code, message: String(message ?? error) } : undefined,
-  );
-}
-
-/** Returns the auth token in the response to a login, or undefined if it has none. */
-export function decodeToken(text: string): string | undefined {
-  return decode(text, ({ token }: Record<string, unknown>) =>
-    typeof token === 'string' && token !== '' ? token : undefined,
-  );
-}
-
-/** Returns what `read` finds in a JSON text, or undefined if the text has another form. */
-function decode<Json, Value>(text: string, read: (json: Json) => Value): Value | undefined {
-  try {
-    return read(JSON.parse(text) as Json);
-  } catch {
-    return undefined;
-  }
-}
-
-/** Keys are ASCII. */
-function base64(data: Buffer | string): string {
-  return (typeof data === 'string' ? Buffer.from(data, 'latin1') : data).toString('base64');
-}
-
-interface GatewayTxnResponse {
+interface GatewayJson {
   readonly header?: { readonly cluster_id?: string; readonly member_id?: string };
   readonly succeeded?: boolean;
   readonly responses?: readonly { readonly response_range?: GatewayRange }[];
+  readonly token?: string;
+  readonly code?: number;
+  readonly message?: unknown;
+  readonly error?: unknown;
 }
 
 interface GatewayRange {
   readonly kvs?: readonly { readonly key: string; readonly value?: string }[];
-  readonly more?: boolean;
+  readonly count?: string;
 }

@@ -57,17 +57,9 @@ import { FailureReport } from '../failure-report.ts';
 import { KEY_LIFETIME_MS, type KeyHash } from '../table/key-table.ts';
 import { retried, type CallKind, type CallResult } from './calls.ts';
 import { logDiverged } from './catch-up.ts';
-import { encodeTxn, ifAbsent, put, range } from './etcd-json.ts';
-import type { KeyValue, RangeResponse, Txn } from './etcd-json.ts';
+import { ifAbsent, put, range, type KeyValue, type Txn, type TxnResponse } from './etcd-json.ts';
 import { ReadBarrier, type BarrierDeps } from './read-barrier.ts';
-import {
-  AROUND_PET_BYTES,
-  encodeValue,
-  FULL_COMMIT_BYTES,
-  MAX_ETCD_PET_BYTES,
-  slotBound,
-  type LogLostError,
-} from './slots.ts';
+import { encodeValue, LIMITS, type LogLostError } from './slots.ts';
 
 /** After this time a create is refused, if it is certain that nothing of it is stored. */
 const CREATE_MS = 5_000;
@@ -90,8 +82,6 @@ const TICK_MS = 250;
 /** How often an idle store catches up, for its counts and its readiness. */
 const BEAT_MS = 1_000;
 
-type EtcdLogDeps = BarrierDeps & { readonly target: LogTarget };
-
 /** The statistics that only a log in etcd has. */
 export type EtcdStats = Required<Pick<StoreStats, 'calls' | 'conflicts' | 'barrierSeconds'>>;
 
@@ -107,20 +97,16 @@ interface Proposal {
   readonly commit: Commit;
   /** The slot, and its value if the proposal takes it. */
   readonly keyValue: KeyValue;
-  readonly txn: Txn;
   /** When the creates were taken, and when the proposal was made. */
   readonly startedAt: number;
   readonly proposedAt: number;
 }
 
 export class EtcdLog implements CommitLog {
-  readonly limits: CommitLimits = {
-    fullCommitBytes: FULL_COMMIT_BYTES,
-    petBytes: MAX_ETCD_PET_BYTES,
-    bytesAroundPet: AROUND_PET_BYTES,
-  };
+  readonly limits: CommitLimits = LIMITS;
   readonly lost: Promise<LogLostError>;
-  readonly #deps: EtcdLogDeps;
+  readonly #deps: BarrierDeps;
+  readonly #target: LogTarget;
   readonly #barrier: ReadBarrier;
   readonly #failures: FailureReport;
   readonly #outage: FailureReport;
@@ -135,12 +121,14 @@ export class EtcdLog implements CommitLog {
   #ownLastId: bigint;
   #commitsInRow = Infinity;
   #roundTripMs = 0;
-  #closingAt: number | undefined;
+  /** When the store began to close. */
+  #closingAt = Infinity;
   /** The call in progress: when its proposal was first sent, and what ends the wait for it. */
   #pending: { readonly since: number; readonly giveUp: () => void } | undefined;
 
-  constructor(deps: EtcdLogDeps) {
+  constructor(deps: BarrierDeps, target: LogTarget) {
     this.#deps = deps;
+    this.#target = target;
     this.#ownLastId = deps.log.lastId;
     const { tell, clock } = deps;
     this.#barrier = new ReadBarrier(deps);
@@ -190,7 +178,7 @@ export class EtcdLog implements CommitLog {
 
   /** Shortens the time for which a proposal in doubt is retried. */
   drain(): void {
-    this.#closingAt ??= this.#deps.clock.now();
+    this.#closingAt = Math.min(this.#closingAt, this.#deps.clock.now());
   }
 
   async close(): Promise<void> {
@@ -200,21 +188,19 @@ export class EtcdLog implements CommitLog {
   }
 
   #tick(): void {
-    const { clock, target, catchUp } = this.#deps;
+    const { clock, catchUp } = this.#deps;
     this.#barrier.expire();
     this.expire();
     const message = 'Pets cannot be stored: earlier creates are waiting for the etcd cluster';
-    target.refuseWaiting(new StoreUnavailableError(message), clock.now() - CREATE_MS);
+    this.#target.refuseWaiting(new StoreUnavailableError(message), clock.now() - CREATE_MS);
     this.#outage.record(this.#barrier.problem);
-    const { damage } = catchUp;
-    this.#damage.record(damage?.cause, { ...damage });
+    this.#damage.record(catchUp.damage, { cause: `${catchUp.damage}` });
   }
 
   /** Ends the wait for a call if the time of its proposal is over. To be repeated regularly. */
   expire(): void {
-    if (this.#pending !== undefined && this.#isOver(this.#pending.since, DOUBT_MS)) {
-      this.#pending.giveUp();
-    }
+    const { since = Infinity, giveUp } = this.#pending ?? {};
+    if (this.#isOver(since, DOUBT_MS)) giveUp?.();
   }
 
   /**
@@ -262,8 +248,9 @@ export class EtcdLog implements CommitLog {
     const cause = this.#barrier.refusal;
     if (cause !== undefined) return refuse(cause);
     if (log.lastId + BigInt(creates.length) > INT64_MAX) return refuse(NO_ID_LEFT);
-    const proposal = this.#propose(creates, startedAt);
-    const { commit } = proposal;
+    const commit = createCommit(log.lastId, creates, clock.timeOfDay() + KEY_LIFETIME_MS);
+    const keyValue = { key: log.nextSlot, value: encodeValue(log.digest, encodeCommit(commit)) };
+    const proposal = { commit, keyValue, startedAt, proposedAt: clock.now() };
     const result = await this.#runProposal(proposal);
     switch (result.kind) {
       case 'stored':
@@ -271,12 +258,10 @@ export class EtcdLog implements CommitLog {
         this.#commitsInRow = commit.after === this.#ownLastId ? this.#commitsInRow + 1 : 1;
         this.#ownLastId = commit.pets.at(-1)?.id ?? commit.after;
         return commit.pets.map(({ id, text }) => ({ result: new TextPet(id, text) }));
-      case 'conflict': {
+      case 'conflict':
         this.#conflicts += 1;
-        const seconds = Math.floor((clock.now() - startedAt) / 1000);
-        if (seconds < CREATE_MS / 1000) return undefined;
-        return refuse(`other processes took each slot that was tried for ${seconds} seconds`);
-      }
+        if (clock.now() - startedAt < CREATE_MS) return undefined;
+        return refuse(`other processes took each slot for ${CREATE_MS / 1000} seconds`);
       case 'refused':
         return refuse(result.cause);
       case 'unknown':
@@ -295,46 +280,31 @@ export class EtcdLog implements CommitLog {
     return commit.pets.map(() => ({ error: new OutcomeUnknownError(message) }));
   }
 
-  #propose(creates: readonly PendingPet[], startedAt: number): Proposal {
-    const { log, clock } = this.#deps;
-    const commit = createCommit(log.lastId, creates, clock.timeOfDay() + KEY_LIFETIME_MS);
-    const value = encodeValue(log.digest, encodeCommit(commit));
-    const slot = log.nextSlot;
-    const rangeEnd = slotBound(log.layout, log.lastId + CONFLICT_WINDOW);
-    const compare = [...log.compares, ifAbsent(slot)];
-    const failure = [range(slot, rangeEnd, CONFLICT_COMMITS)];
-    const txn = { compare, success: [put(slot, value)], failure };
-    const keyValue = { key: slot, value };
-    return { commit, keyValue, txn, startedAt, proposedAt: clock.now() };
-  }
-
   /** Sends a proposal until its outcome is known, or its time is over. */
   async #runProposal(proposal: Proposal): Promise<ProposalResult> {
-    const { clock } = this.#deps;
-    const { keyValue, txn, startedAt, proposedAt } = proposal;
-    const text = encodeTxn(txn);
+    const { clock, log } = this.#deps;
+    const { startedAt, proposedAt, commit } = proposal;
+    const { key, value } = proposal.keyValue;
+    const rangeEnd = log.layout.slot(commit.after + CONFLICT_WINDOW);
+    const failure = [range(key, rangeEnd, CONFLICT_COMMITS)];
+    const txn = { compare: [...log.compares, ifAbsent(key)], success: [put(key, value)], failure };
     let isInDoubt = false;
-    /** True if etcd reported no space, and the slot could not be read after that. */
+    /** True if etcd reported no space, and the slot was not seen to be empty after that. */
     let isUnread = false;
     return retried(clock, async () => {
       const sentAt = clock.now();
-      const result = await this.#call(text, 'create', proposedAt);
+      let result = await this.#call(txn, 'create', proposedAt);
+      if (result.kind === 'no space') {
+        // The put may have reached the slot nevertheless.
+        const look = await this.#call({ ...txn, success: [] }, 'look', proposedAt);
+        isUnread = look.kind !== 'answered' || !look.answer.succeeded;
+        if (look.kind === 'answered' && isUnread) result = look;
+      }
       if (result.kind === 'answered') {
         this.#roundTripMs = Math.min(clock.now() - sentAt, MAX_ROUND_TRIP_MS);
-        const { succeeded, ranges } = result.answer;
-        const found = succeeded ? { keyValues: [keyValue], hasMore: false } : ranges[0];
-        return this.#applySlot(proposal, found, isInDoubt || isUnread);
+        return this.#applySlot(proposal, result.answer, isInDoubt || isUnread);
       }
       const { kind, cause } = result;
-      if (kind === 'no space') {
-        // The put may have reached the slot nevertheless.
-        const readOnly = encodeTxn({ ...txn, success: [] });
-        const look = await this.#call(readOnly, 'look', proposedAt);
-        isUnread = look.kind !== 'answered';
-        if (look.kind === 'answered' && !look.answer.succeeded) {
-          return this.#applySlot(proposal, look.answer.ranges[0], true);
-        }
-      }
       if (kind === 'in doubt' || kind === 'too long') isInDoubt = true;
       if (isInDoubt || isUnread) {
         return this.#isOver(proposedAt, DOUBT_MS) ? { kind: 'unknown', cause } : undefined;
@@ -346,49 +316,44 @@ export class EtcdLog implements CommitLog {
 
   #isOver(since: number, ms: number): boolean {
     const now = this.#deps.clock.now();
-    const isClosing = this.#closingAt !== undefined && now - this.#closingAt >= CLOSING_MS;
-    return isClosing || now - since >= ms;
+    return now - since >= ms || now - this.#closingAt >= CLOSING_MS;
   }
 
   /** Sends a call, and waits for it no longer than for its proposal. */
-  async #call(text: string, kind: CallKind, since: number): Promise<CallResult> {
-    try {
-      return await new Promise((resolve) => {
-        const giveUp = (): void => resolve({ kind: 'in doubt', cause: 'no whole response yet' });
-        this.#pending = { since, giveUp };
-        void this.#deps.calls.txn(text, kind).then(resolve);
-      });
-    } finally {
-      this.#pending = undefined;
-    }
+  async #call(txn: Txn, kind: CallKind, since: number): Promise<CallResult> {
+    const result = await new Promise<CallResult>((resolve) => {
+      const giveUp = (): void => resolve({ kind: 'in doubt', cause: 'no whole response yet' });
+      this.#pending = { since, giveUp };
+      void this.#deps.calls.txn(txn, kind).then(resolve);
+    });
+    this.#pending = undefined;
+    return result;
   }
 
   /** Applies what the slot has, perhaps the proposal. If it has nothing, the log is lost. */
   async #applySlot(
     { keyValue, startedAt }: Proposal,
-    found: RangeResponse | undefined,
+    { succeeded, ranges: [found] }: TxnResponse,
     isInDoubt: boolean,
   ): Promise<ProposalResult> {
     const { log } = this.#deps;
-    const [first] = found?.keyValues ?? [];
-    if (found === undefined || first?.key !== keyValue.key) {
-      return {
-        kind: isInDoubt ? 'unknown' : 'refused',
-        cause: this.#barrier.lose(logDiverged(log)),
-      };
+    const keyValues = succeeded ? [keyValue] : (found?.keyValues ?? []);
+    const [first] = keyValues;
+    if (first?.key !== keyValue.key) {
+      const cause = this.#barrier.lose(logDiverged(log));
+      return { kind: isInDoubt ? 'unknown' : 'refused', cause };
     }
     const isOwn = first.value.equals(keyValue.value);
     try {
-      log.apply(found.keyValues);
+      log.apply(keyValues);
     } catch (error) {
       const cause = this.#barrier.lose(error);
       if (!isOwn) return { kind: 'refused', cause };
     }
     if (isOwn) return { kind: 'stored' };
     // A process that is far behind would only lose the next slot, too.
-    const failure = found.hasMore
-      ? await this.#barrier.wait(startedAt).catch(messageOf)
-      : undefined;
-    return failure === undefined ? { kind: 'conflict' } : { kind: 'refused', cause: failure };
+    if (found === undefined || found.count === keyValues.length) return { kind: 'conflict' };
+    const cause = await this.#barrier.wait(startedAt).catch(messageOf);
+    return cause === undefined ? { kind: 'conflict' } : { kind: 'refused', cause };
   }
 }

@@ -44,7 +44,7 @@ export async function openEtcdStore(options: ClusterOptions): Promise<EtcdStore>
     start = await joinCluster(options);
     log = new AppliedLog(await openLog(start, prefix), clock);
     const deps = { ...start, log, catchUp: await readLog(start, log), tell };
-    const store = await openLogStore(log, async (target) => new EtcdLog({ ...deps, target }));
+    const store = await openLogStore(log, async (target) => new EtcdLog(deps, target));
     return store as EtcdStore;
   } catch (error) {
     start?.calls.close();

@@ -16,14 +16,7 @@ import { AppliedLog, type LogId } from './applied-log.ts';
 import { ifAbsent } from './etcd-json.ts';
 import type { StartDeps } from './join-cluster.ts';
 import { openLog, openOrMakeLog, putIf, readLog } from './open-log.ts';
-import {
-  AROUND_PET_BYTES,
-  encodeMeta,
-  encodeValue,
-  FULL_COMMIT_BYTES,
-  LogLostError,
-  MAX_ETCD_PET_BYTES,
-} from './slots.ts';
+import { encodeMeta, encodeValue, LIMITS, LogLostError } from './slots.ts';
 
 export interface ImportedData {
   readonly pets: PetTable;
@@ -41,9 +34,17 @@ export async function importPets(
   { pets, keys }: ImportedData,
   onProgress: (done: number, total: number) => void,
 ): Promise<void> {
-  // Before anything is written: such an import could never be finished.
-  checkLengths(pets);
-  const state = `importing ${contentDigestOf(pets, keys)}`;
+  const longest = LIMITS.petBytes + LIMITS.bytesAroundPet;
+  for (const { id, text } of pets.pets(0n)) {
+    const bytes = Buffer.byteLength(text);
+    if (bytes <= longest) continue;
+    // Before anything is written: such an import could never be finished.
+    throw new Error(`The pet ${id} has ${bytes} bytes: in etcd at most ${longest} fit`);
+  }
+  const content = createHash('sha256');
+  for (const chunk of pets.chunks()) content.update(chunk);
+  for (const { key, id, expiresAt } of keys) content.update(`\n${key} ${id} ${expiresAt}`);
+  const state = `importing ${content.digest('hex').slice(0, 32)}`;
   const { log: found } = await openOrMakeLog(deps, prefix, state);
   if (found.state !== state) {
     throw new LogLostError(
@@ -53,18 +54,22 @@ export async function importPets(
     );
   }
   const log = await readWhole(deps, found);
-  let done = log.pets.length;
+  const put = async (key: string, value: Buffer): Promise<void> => {
+    const compare = [...log.compares, ifAbsent(log.nextSlot)];
+    if ((await putIf(deps, compare, key, value))?.equals(value) === true) return;
+    const advice = 'stop it, and run the import again';
+    throw new LogLostError(`Another process writes under ${prefix}: ${advice}`);
+  };
   const keyOf = new Map(keys.map((key) => [key.id, key]));
   for (const batch of batchesOf(pets, log.lastId)) {
     const batchKeys = batch.flatMap(({ id }) => keyOf.get(id) ?? []);
     const text = encodeCommit({ after: log.lastId, pets: batch, keys: batchKeys });
-    const value = encodeValue(log.digest, text);
-    await putNext(deps, log, log.nextSlot, value);
-    log.apply([{ key: log.nextSlot, value }]);
-    done += batch.length;
-    onProgress(done, pets.length);
+    const [key, value] = [log.nextSlot, encodeValue(log.digest, text)];
+    await put(key, value);
+    log.apply([{ key, value }]);
+    onProgress(log.pets.length, pets.length);
   }
-  await putNext(deps, log, log.layout.meta, encodeMeta({ ...found, state: 'ready' }));
+  await put(log.layout.meta, encodeMeta({ ...found, state: 'ready' }));
 }
 
 /** Resolves with all pets and idempotency keys of a log, as of one moment. */
@@ -81,25 +86,6 @@ async function readWhole(deps: StartDeps, id: LogId): Promise<AppliedLog> {
   return log;
 }
 
-/** Throws if a pet is too long for a transaction. */
-function checkLengths(pets: PetTable): void {
-  for (const { id, text } of pets.pets(0n)) {
-    const bytes = Buffer.byteLength(text);
-    if (bytes <= LONGEST_PET_BYTES) continue;
-    throw new Error(`The pet ${id} has ${bytes} bytes: in etcd at most ${LONGEST_PET_BYTES} fit`);
-  }
-}
-
-const LONGEST_PET_BYTES: number = MAX_ETCD_PET_BYTES + AROUND_PET_BYTES;
-
-/** Returns the same digest for the same pets and keys. */
-function contentDigestOf(pets: PetTable, keys: readonly KeyEntry[]): string {
-  const hash = createHash('sha256');
-  for (const chunk of pets.chunks()) hash.update(chunk);
-  for (const { key, id, expiresAt } of keys) hash.update(`\n${key} ${id} ${expiresAt}`);
-  return hash.digest('hex').slice(0, 32);
-}
-
 /** Yields the pets after the id, one commit at a time. */
 function* batchesOf(pets: PetTable, after: bigint): Generator<readonly TablePet[]> {
   let batch: TablePet[] = [];
@@ -107,25 +93,10 @@ function* batchesOf(pets: PetTable, after: bigint): Generator<readonly TablePet[
   for (const { id, text, status } of pets.pets(after)) {
     batch.push({ id, text, status });
     bytes += Buffer.byteLength(text);
-    if (bytes < FULL_COMMIT_BYTES) continue;
+    if (bytes < LIMITS.fullCommitBytes) continue;
     yield batch;
     batch = [];
     bytes = 0;
   }
   if (batch.length > 0) yield batch;
-}
-
-/** Puts a value. Rejects if another process has changed the log. */
-async function putNext(
-  deps: StartDeps,
-  log: AppliedLog,
-  key: string,
-  value: Buffer,
-): Promise<void> {
-  const compare = [...log.compares, ifAbsent(log.nextSlot)];
-  if ((await putIf(deps, compare, key, value))?.equals(value) === true) return;
-  const { prefix } = log.layout;
-  throw new LogLostError(
-    `Another process writes under ${prefix}: stop it, and run the import again`,
-  );
 }

@@ -20,7 +20,7 @@ import { assertNoProblems } from '../../base/problem.ts';
 import { StoreUnavailableError } from '../../model/pet-store.ts';
 import { etcdClock, retried, type EtcdCalls, type EtcdClock, type FailedCall } from './calls.ts';
 import { EtcdClient, type ClusterResponse } from './etcd-client.ts';
-import { etcdProblems, type ClusterOptions, type EtcdOptions } from './etcd-options.ts';
+import { etcdProblems, type ClusterOptions } from './etcd-options.ts';
 import { readCertificates } from './member.ts';
 import { LogLostError } from './slots.ts';
 
@@ -35,39 +35,33 @@ export interface StartDeps {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Throws TypeError for invalid options, and Error for a file that cannot be read. */
-function checkEtcdOptions(options: EtcdOptions): void {
-  assertNoProblems(etcdProblems(options));
-  // A missing file, or one that is not a certificate, would fail only with the first connection.
-  try {
-    createSecureContext(readCertificates(options));
-    if (options.passwordFile !== undefined) readFileSync(options.passwordFile);
-  } catch (error) {
-    throw new Error(`A file for etcd cannot be read: ${messageOf(error)}`);
-  }
-}
-
 /**
  * Resolves with a client of the cluster that the endpoints belong to; the caller closes it. Rejects
- * after ten seconds if too few endpoints respond, and immediately if the options are invalid.
+ * after ten seconds if too few endpoints respond, and immediately if the options are invalid, or a
+ * file cannot be read.
  */
 export async function joinCluster(
   options: ClusterOptions,
   needed: 'half' | 'all' = 'half',
 ): Promise<StartDeps> {
-  checkEtcdOptions(options);
-  const { endpoints, clock = etcdClock, signal, calls } = options;
+  assertNoProblems(etcdProblems(options));
+  const { endpoints, passwordFile, clock = etcdClock, signal, calls } = options;
+  // A missing file, or one that is not a certificate, would fail only with the first connection.
+  try {
+    createSecureContext(readCertificates(options));
+    if (passwordFile !== undefined) readFileSync(passwordFile);
+  } catch (error) {
+    throw new Error(`A file for etcd cannot be read: ${messageOf(error)}`);
+  }
   if (calls !== undefined) return { calls, clock, signal };
   const neededCount = needed === 'all' ? endpoints.length : Math.ceil(endpoints.length / 2);
   const client = new EtcdClient(options);
   const start = { calls: client, clock, signal };
   try {
-    await repeatUntilDone(start, async () => {
-      const responses = await client.clusters();
-      const joining = joiningOf(endpoints, responses, neededCount);
-      if (!('cause' in joining)) client.join(joining.clusterId, responses);
-      return joining;
-    });
+    const { clusterId } = await repeatUntilDone(start, async () =>
+      joiningOf(await client.clusters(), neededCount),
+    );
+    client.join(clusterId);
     return start;
   } catch (error) {
     client.close();
@@ -76,43 +70,39 @@ export async function joinCluster(
 }
 
 /**
- * Returns the cluster that the responses of the endpoints, in their order, are for; or the refusal
- * of one of them; or why they are too few. Throws LogLostError if they are for different clusters.
+ * Returns the cluster that the responses of all endpoints are for; or the refusal of one of them;
+ * or why they are too few. Throws LogLostError if they are for different clusters.
  */
 export function joiningOf(
-  endpoints: readonly string[],
   responses: readonly ClusterResponse[],
   needed: number,
 ): { readonly clusterId: string } | FailedCall {
   const causes: string[] = [];
   /** The endpoint of each member, by cluster. */
   const clusters = new Map<string, Map<string, string>>();
-  for (const [index, response] of responses.entries()) {
-    const endpoint = endpoints[index] ?? '';
-    if ('clusterId' in response) {
-      const { clusterId, memberId = endpoint } = response;
-      const members = clusters.get(clusterId) ?? new Map<string, string>();
-      const other = members.get(memberId);
-      if (other !== undefined) causes.push(`${endpoint} is the same member as ${other}`);
-      clusters.set(clusterId, members.set(memberId, other ?? endpoint));
-    } else if (response.kind === 'refused') {
-      return response;
-    } else {
+  for (const response of responses) {
+    if ('cause' in response) {
+      if (response.kind === 'refused') return response;
       causes.push(response.cause);
+      continue;
     }
+    const { endpoint, clusterId, memberId } = response;
+    const members = clusters.get(clusterId) ?? new Map<string, string>();
+    const other = members.get(memberId);
+    if (other !== undefined) causes.push(`${endpoint} is the same member as ${other}`);
+    clusters.set(clusterId, members.set(memberId, other ?? endpoint));
   }
-  const [first, second] = [...clusters.values()].map((members) => [...members.values()]);
+  const [first, second] = clusters;
   if (first !== undefined && second !== undefined) {
+    const [one, other] = [first, second].map(([, members]) => [...members.values()].join(', '));
     throw new LogLostError(
-      `The endpoints belong to different clusters, ${first.join(', ')} to one and ` +
-        `${second.join(', ')} to another: name the members of one cluster, or add a ` +
-        'recreated member with etcdctl member add',
+      `The endpoints belong to different clusters, ${one} to one and ${other} to another: name ` +
+        'the members of one cluster, or add a recreated member with etcdctl member add',
     );
   }
-  const [clusterId] = clusters.keys();
-  const count = first?.length ?? 0;
-  if (clusterId !== undefined && count >= needed) return { clusterId };
-  const few = `${count} of ${endpoints.length} endpoints have answered, ${needed} must`;
+  const count = first?.[1].size ?? 0;
+  if (first !== undefined && count >= needed) return { clusterId: first[0] };
+  const few = `${count} of ${responses.length} endpoints have answered, ${needed} must`;
   return { kind: 'unsent', cause: [few, ...causes].join('; ') };
 }
 

@@ -11,7 +11,7 @@
  *     a connection, and the system to take the request  2 s (a check: 1 s), and 4 s for each MiB
  *     the first byte of the response                    the same again
  *     each further byte                                 the same as for the connection
- *     the whole response                                30 s, at 64 KiB a second or faster
+ *     the rest of the response                          30 s, at 64 KiB a second or faster
  */
 
 import { X509Certificate } from 'node:crypto';
@@ -48,6 +48,8 @@ export class Member {
   /** Only endpoints.ts changes the state, and when the member entered it. */
   state: EndpointState = 'working';
   since: number = -Infinity;
+  /** True if it is known to belong to the cluster. Only endpoints.ts changes it. */
+  isChecked = false;
   readonly #url: URL;
   readonly #isSecure: boolean;
   readonly #agent: http.Agent;
@@ -81,26 +83,22 @@ export class Member {
       };
       const waitMs = timeoutMs + Math.floor(body.length / MIN_SENT_PER_MS);
       const timer = setTimeout(() => fail(`no response within ${waitMs} ms`), waitMs);
-      let sentAt = performance.now();
-      const markSent = (): void => {
-        isSent = true;
-        sentAt = performance.now();
-      };
       request.on('socket', (socket) => {
         if (isLong) return;
         const connected = this.#isSecure ? 'secureConnect' : 'connect';
-        if (socket.connecting) socket.once(connected, markSent);
-        else markSent();
+        if (socket.connecting) socket.once(connected, () => (isSent = true));
+        else isSent = true;
       });
       request.on('error', (error) => fail(this.#causeOf(error)));
       request.on('response', (response) => {
+        const beganAt = performance.now();
         const chunks: Buffer[] = [];
         let length = 0;
         response.on('data', (chunk: Buffer) => {
           timer.refresh();
           length += chunk.length;
           chunks.push(chunk);
-          const takenMs = performance.now() - sentAt;
+          const takenMs = performance.now() - beganAt;
           const allowedMs = Math.min(MAX_RESPONSE_MS, waitMs + length / MIN_BYTES_PER_MS);
           if (length > MAX_RESPONSE_BYTES) fail('the response is too long', 'too long');
           else if (takenMs > allowedMs) fail('it responds too slowly');
@@ -116,7 +114,7 @@ export class Member {
       if (!isLong) return void request.end(body);
       request.write(body.slice(0, -1), (error) => {
         if (error || request.destroyed) return;
-        markSent();
+        isSent = true;
         timer.refresh();
         request.end(body.slice(-1));
       });

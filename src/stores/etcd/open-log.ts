@@ -11,30 +11,18 @@
 import type { AppliedLog, LogId } from './applied-log.ts';
 import type { FailedCall } from './calls.ts';
 import { CatchUp } from './catch-up.ts';
-import {
-  encodeTxn,
-  ifAbsent,
-  ifValueBegins,
-  ifValueIs,
-  keysIn,
-  put,
-  range,
-  type Txn,
-  type TxnPart,
-  type TxnResponse,
-} from './etcd-json.ts';
+import { ifAbsent, ifValue, put, range } from './etcd-json.ts';
+import type { Txn, TxnResponse } from './etcd-json.ts';
 import { DEFAULT_PREFIX, type ClusterOptions } from './etcd-options.ts';
 import { joinCluster, repeatUntilDone, type StartDeps } from './join-cluster.ts';
-import { decodeMeta, encodeMeta, layoutOf, LogLostError, newLogId, type Layout } from './slots.ts';
-
-export type InitEtcdOptions = ClusterOptions;
+import { decodeMeta, encodeMeta, Layout, LogLostError, newLogId } from './slots.ts';
 
 /**
  * Makes an empty log under the prefix, unless it has a ready log, and resolves with what happened.
  * Rejects if the prefix has other keys; or if an endpoint does not respond within ten seconds or
  * belongs to another cluster: an operator whose cluster is half up would not notice the latter.
  */
-export async function initEtcd(options: InitEtcdOptions): Promise<'made' | 'found'> {
+export async function initEtcd(options: ClusterOptions): Promise<'made' | 'found'> {
   const deps = await joinCluster(options, 'all');
   try {
     const { log, isNew } = await openOrMakeLog(deps, options.prefix ?? DEFAULT_PREFIX, 'ready');
@@ -50,7 +38,7 @@ export async function initEtcd(options: InitEtcdOptions): Promise<'made' | 'foun
  * service must not use it, and with StoreUnavailableError if the cluster does not respond.
  */
 export async function openLog(deps: StartDeps, prefix: string): Promise<LogId> {
-  const layout = layoutOf(prefix);
+  const layout = new Layout(prefix);
   const meta = await findMeta(deps, layout);
   if (meta === undefined) {
     throw new LogLostError(
@@ -73,13 +61,14 @@ export async function openOrMakeLog(
   prefix: string,
   state: string,
 ): Promise<{ readonly log: LogId; readonly isNew: boolean }> {
-  const layout = layoutOf(prefix);
+  const layout = new Layout(prefix);
   const own = encodeMeta({ logId: newLogId(), state });
   // An existing log is found without a put, which etcd would refuse if its quota is used up.
-  const found = await findMeta(deps, layout);
-  if (found === undefined) await expectNoOuterLog(deps, prefix);
-  const meta =
-    found ?? (await putIf(deps, [ifAbsent(layout.prefix, layout.end)], layout.meta, own));
+  let meta = await findMeta(deps, layout);
+  if (meta === undefined) {
+    await expectNoOuterLog(deps, prefix);
+    meta = await putIf(deps, [ifAbsent(prefix, layout.end)], layout.meta, own);
+  }
   if (meta === undefined) throw noMeta(layout, `A key under ${prefix}`);
   return { log: await identifyLog(deps, layout, meta), isNew: meta.equals(own) };
 }
@@ -95,9 +84,9 @@ function assertReady({ layout, state }: LogId): void {
 async function findMeta(deps: StartDeps, layout: Layout): Promise<Buffer | undefined> {
   const found = range(layout.meta);
   // The first key only if there is no meta, since etcd visits all keys in a range.
-  const success = [found, keysIn(layout.prefix, layout.end, 1)];
-  const txn = { compare: [ifAbsent(layout.meta)], success, failure: [found] };
-  const { ranges } = await transact(deps, txn);
+  const success = [found, range(layout.prefix, layout.end, 1)];
+  const compare = [ifAbsent(layout.meta)];
+  const { ranges } = await transact(deps, { compare, success, failure: [found] });
   const [meta, first] = ranges.map(({ keyValues }) => keyValues[0]);
   if (meta === undefined && first !== undefined) throw noMeta(layout, first.key);
   return meta?.value;
@@ -105,20 +94,16 @@ async function findMeta(deps: StartDeps, layout: Layout): Promise<Buffer | undef
 
 /** Rejects if a log is under a part of the prefix: its services would refuse the new log's keys. */
 async function expectNoOuterLog(deps: StartDeps, prefix: string): Promise<void> {
-  for (let end = prefix.indexOf('/') + 1; end < prefix.length;) {
-    const outer = layoutOf(prefix.slice(0, end));
-    const text = encodeTxn({ compare: [], success: [range(outer.meta)], failure: [] });
+  for (const { index } of [...prefix.matchAll(/\//g)].slice(0, -1)) {
+    const outer = new Layout(prefix.slice(0, index + 1));
     const result = await repeatUntilDone(deps, async () => {
-      const called = await deps.calls.txn(text, 'start');
+      const called = await deps.calls.txn({ success: [range(outer.meta)] }, 'start');
       // The user may have no right to read that key.
       return called.kind === 'refused' ? { answer: undefined } : called;
     });
-    if (result.answer?.ranges[0]?.keyValues.length === 1) {
-      throw new LogLostError(
-        `A log is under ${outer.prefix}, and its services refuse other keys there: use another prefix`,
-      );
-    }
-    end = prefix.indexOf('/', end) + 1;
+    if (result.answer?.ranges[0]?.count !== 1) continue;
+    const why = 'and its services refuse other keys there: use another prefix';
+    throw new LogLostError(`A log is under ${outer.prefix}, ${why}`);
   }
 }
 
@@ -131,17 +116,17 @@ function noMeta({ meta }: Layout, key: string): LogLostError {
 /** Resolves with the log that has this meta. Rejects if the server does not evaluate compares. */
 async function identifyLog(deps: StartDeps, layout: Layout, meta: Buffer): Promise<LogId> {
   const key = layout.meta;
-  // A meta begins with a brace, which is between these two in ASCII.
-  const [isGreater = {}] = ifValueBegins(key, '~');
-  const [, isLess = {}] = ifValueBegins(key, ' ');
-  const other = Buffer.concat([meta, Buffer.from('x')]);
-  // A short range: etcd reads all that a compare is about.
-  const absent = [ifAbsent(key, `${key}\0`), ifAbsent(key)];
-  const responses = await Promise.all(
-    [...absent, ifValueIs(key, other), isGreater, isLess].map((compare) =>
-      transact(deps, { compare: [compare], success: [], failure: [range(key)] }),
-    ),
-  );
+  // A meta begins with a brace, which is between the other two in ASCII. And the range is short,
+  // since etcd reads all that a compare is about.
+  const compares = [
+    ifAbsent(key, `${key}\0`),
+    ifAbsent(key),
+    ifValue(key, `${meta}x`),
+    ifValue(key, '~', 'GREATER'),
+    ifValue(key, ' ', 'LESS'),
+  ];
+  const txns = compares.map((compare) => ({ compare: [compare], failure: [range(key)] }));
+  const responses = await Promise.all(txns.map((txn) => transact(deps, txn)));
   const isFalse = ({ succeeded, ranges }: TxnResponse): boolean =>
     !succeeded && ranges[0]?.keyValues[0]?.value.equals(meta) === true;
   if (!responses.every(isFalse)) {
@@ -152,12 +137,12 @@ async function identifyLog(deps: StartDeps, layout: Layout, meta: Buffer): Promi
 
 /** Applies all commits. Rejects if the prefix has a key that is not part of the log. */
 export async function readLog(deps: StartDeps, log: AppliedLog): Promise<CatchUp> {
-  const catchUp = new CatchUp({ ...deps, log });
+  const catchUp = new CatchUp(deps, log);
   const run = async (): Promise<CatchUp | FailedCall> => (await catchUp.run('start')) ?? catchUp;
   await repeatUntilDone(deps, run, () => log.lastId);
   const { damage } = catchUp;
   if (damage === undefined) return catchUp;
-  throw new LogLostError(`${damage.cause}. Delete such keys, if you know what they are`);
+  throw new LogLostError(`${damage}. Delete such keys, if you know what they are`);
 }
 
 /**
@@ -166,7 +151,7 @@ export async function readLog(deps: StartDeps, log: AppliedLog): Promise<CatchUp
  */
 export async function putIf(
   deps: StartDeps,
-  compare: readonly TxnPart[],
+  compare: readonly object[],
   key: string,
   value: Buffer,
 ): Promise<Buffer | undefined> {
@@ -177,7 +162,5 @@ export async function putIf(
 
 /** Resolves with the response to a transaction that may be sent any number of times. */
 async function transact(deps: StartDeps, txn: Txn): Promise<TxnResponse> {
-  const text = encodeTxn(txn);
-  const { answer } = await repeatUntilDone(deps, () => deps.calls.txn(text, 'start'));
-  return answer;
+  return (await repeatUntilDone(deps, () => deps.calls.txn(txn, 'start'))).answer;
 }

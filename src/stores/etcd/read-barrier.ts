@@ -22,8 +22,9 @@ import { Histogram } from '../../base/histogram.ts';
 import { messageOf, type Log } from '../../base/log.ts';
 import { StoreUnavailableError } from '../../model/pet-store.ts';
 import type { AppliedLog } from './applied-log.ts';
-import { retried, type EtcdCalls, type EtcdClock, type FailedCall } from './calls.ts';
+import { retried, type FailedCall } from './calls.ts';
 import type { CatchUp } from './catch-up.ts';
+import type { StartDeps } from './join-cluster.ts';
 import { LogLostError } from './slots.ts';
 
 /** A read that waits longer is refused. */
@@ -32,6 +33,8 @@ const READ_MS = 5_000;
 const OTHER_CLUSTER =
   'Most endpoints have answered for another etcd cluster for ten seconds: a backup was restored, ' +
   'or the cluster was recreated. Restart the service to use that cluster. The last call: ';
+
+const UNUSABLE = 'The etcd cluster cannot be used: ';
 
 const SLOW =
   'catching up takes more than 5 seconds: other processes write faster than this one reads, or a ' +
@@ -47,11 +50,9 @@ interface Waiter {
   readonly reject: (error: Error) => void;
 }
 
-export interface BarrierDeps {
-  readonly calls: EtcdCalls;
+export interface BarrierDeps extends StartDeps {
   readonly log: AppliedLog;
   readonly catchUp: CatchUp;
-  readonly clock: EtcdClock;
   readonly tell: Log;
 }
 
@@ -78,9 +79,8 @@ export class ReadBarrier {
 
   /** The cause of an outage; undefined unless catching up has failed for five seconds. */
   get problem(): string | undefined {
-    const failure = this.#failure;
-    if (failure === undefined || this.#deps.clock.now() - failure.since < READ_MS) return undefined;
-    return unusable(failure.cause);
+    const { since = Infinity, cause } = this.#failure ?? {};
+    return this.#deps.clock.now() - since < READ_MS ? undefined : cause;
   }
 
   /**
@@ -100,9 +100,9 @@ export class ReadBarrier {
     const latest = this.#deps.clock.now() - READ_MS;
     const late = [...this.#waiting].find(({ since }) => since <= latest);
     if (late === undefined) return;
-    const { cause = SLOW } = this.#failure ?? {};
+    const { cause = UNUSABLE + SLOW } = this.#failure ?? {};
     this.#failure = { since: late.since, cause };
-    this.#refuse(unusable(cause), latest);
+    this.#refuse(cause, latest);
   }
 
   /** Refuses all reads from now on. */
@@ -153,7 +153,7 @@ export class ReadBarrier {
     const now = this.#deps.clock.now();
     if (failed !== undefined) {
       if (failed.isOtherCluster) this.lose(new LogLostError(OTHER_CLUSTER + failed.cause));
-      this.#failure = { since: this.#failure?.since ?? now, cause: failed.cause };
+      this.#failure = { since: this.#failure?.since ?? now, cause: UNUSABLE + failed.cause };
       return undefined;
     }
     this.seconds.observe((now - startedAt) / 1000);
@@ -166,8 +166,4 @@ export class ReadBarrier {
     if (served.length > 1) await this.#deps.clock.yieldToEventLoop();
     return true;
   }
-}
-
-function unusable(cause: string): string {
-  return `The etcd cluster cannot be used: ${cause}`;
 }

@@ -17,7 +17,7 @@
 
 import crypto, { randomBytes } from 'node:crypto';
 import zlib from 'node:zlib';
-import { INT64_MAX } from '../../base/int64.ts';
+import type { CommitLimits } from '../commit-log.ts';
 
 /**
  * The log in etcd is not the one that this process has applied, or this process cannot read it any
@@ -28,41 +28,27 @@ export class LogLostError extends Error {
 }
 
 /** The etcd keys of a log. */
-export interface Layout {
+export class Layout {
   readonly prefix: string;
   readonly meta: string;
-  /** The first key after all slots: they begin with `c/`, and `0` follows `/` in ASCII. */
-  readonly slotsEnd: string;
-  /** The first key after those with the prefix. */
+  /** The first key after those with the prefix, which ends in a slash: in ASCII `0` follows it. */
   readonly end: string;
-}
 
-export function layoutOf(prefix: string): Layout {
-  return {
-    prefix,
-    meta: `${prefix}meta`,
-    slotsEnd: `${prefix}c0`,
-    end: `${prefix.slice(0, -1)}0`,
-  };
-}
+  constructor(prefix: string) {
+    this.prefix = prefix;
+    this.meta = `${prefix}meta`;
+    this.end = `${prefix.slice(0, -1)}0`;
+  }
 
-const ID_DIGITS = 19;
+  /** Returns the slot of the commit after an id. */
+  slot(after: bigint): string {
+    return `${this.prefix}c/${String(after).padStart(19, '0')}`;
+  }
 
-/** Returns the slot of the commit after the id `after`. */
-export function slotKey(layout: Layout, after: bigint): string {
-  return `${layout.prefix}c/${String(after).padStart(ID_DIGITS, '0')}`;
-}
-
-/** True if a key of the log has the form of a slot. */
-export function isSlot({ prefix }: Layout, key: string): boolean {
-  return SLOT.test(key.slice(prefix.length));
-}
-
-const SLOT = /^c\/[0-9]{19}$/;
-
-/** Returns the exclusive end of a range of slots up to the id `end`. */
-export function slotBound(layout: Layout, end: bigint): string {
-  return end > INT64_MAX ? layout.slotsEnd : slotKey(layout, end);
+  /** True if a key of the log has the form of a slot. */
+  isSlot(key: string): boolean {
+    return /^c\/[0-9]{19}$/.test(key.slice(this.prefix.length));
+  }
 }
 
 /** The content of the meta key. */
@@ -95,16 +81,19 @@ const META: RegExp =
 export function encodeValue(previous: string, text: string): Buffer {
   const nonce = randomBytes(16).toString('hex');
   const rest = Buffer.from(`${nonce} ${previous}\n${text}`);
-  return Buffer.concat([Buffer.from(`${FORMAT} ${hex(zlib.crc32(rest))} `), rest]);
+  const crc = zlib.crc32(rest).toString(16).padStart(8, '0');
+  return Buffer.concat([Buffer.from(`1 ${crc} `), rest]);
 }
 
-/** A commit takes pets until they have this many bytes: about 1,000 pets. */
-export const FULL_COMMIT_BYTES: number = 64 << 10;
-
-/** The longest pet, without its id: a commit of such a pet after others fits into a transaction. */
-export const MAX_ETCD_PET_BYTES: number = (1 << 20) + 1024;
-/** About what a pet takes in a commit in addition to its members. */
-export const AROUND_PET_BYTES = 28;
+/**
+ * A commit is full with about 1,000 pets. A commit of the longest pet after others fits into a
+ * transaction.
+ */
+export const LIMITS: CommitLimits = {
+  fullCommitBytes: 64 << 10,
+  petBytes: (1 << 20) + 1024,
+  bytesAroundPet: 28,
+};
 
 /** Returns the format, the CRC and the nonce of a value: no other value begins with them. */
 export function headOf(value: Buffer): string {
@@ -116,9 +105,9 @@ export function decodeValue(
   key: string,
   value: Buffer,
 ): { readonly previous: string; readonly text: Buffer } {
-  if (!value.toString('latin1', 0, 2).startsWith(`${FORMAT} `)) throw unknownFormat(key);
-  const [, crc, previous] = HEAD.exec(value.toString('latin1', 0, HEAD_LENGTH)) ?? [];
-  if (previous === undefined || hex(zlib.crc32(value.subarray(CRC_END))) !== crc) {
+  if (!value.toString('latin1', 0, 2).startsWith('1 ')) throw unknownFormat(key);
+  const [, crc = '', previous] = HEAD.exec(value.toString('latin1', 0, HEAD_LENGTH)) ?? [];
+  if (previous === undefined || zlib.crc32(value.subarray(CRC_END)) !== Number.parseInt(crc, 16)) {
     throw new LogLostError(`${key} does not match its CRC`);
   }
   return { previous, text: value.subarray(HEAD_LENGTH) };
@@ -135,7 +124,6 @@ function unknownFormat(key: string): LogLostError {
   );
 }
 
-const FORMAT = '1';
 /** The end of the format, the CRC and the space after each. */
 const CRC_END = 11;
 const NONCE_END: number = CRC_END + 32;
@@ -145,8 +133,4 @@ const HEAD: RegExp = /^1 ([0-9a-f]{8}) [0-9a-f]{32} ([0-9a-f]{64})\n$/;
 /** Returns what the commit after this value has as `previous`. */
 export function digestOf(value: Buffer | string): string {
   return crypto.hash('sha256', value, 'hex');
-}
-
-function hex(value: number): string {
-  return value.toString(16).padStart(8, '0');
 }

@@ -5,7 +5,7 @@ import { copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { etcdClock } from '../../../src/stores/etcd/calls.ts';
-import { exportPets, importPets } from '../../../src/stores/etcd/import-pets.ts';
+import { exportPets, importPets, type ImportedData } from '../../../src/stores/etcd/import-pets.ts';
 import { initEtcd } from '../../../src/stores/etcd/open-log.ts';
 import { openFileStore } from '../../../src/stores/file/file-store.ts';
 import { nodeDisk } from '../../../src/stores/file/node-disk.ts';
@@ -98,53 +98,51 @@ test('What cannot be copied is refused in one line', needsEtcd, async (t) => {
 
 test('An import of a pet that is too long for etcd is refused before it writes', async (t) => {
   const from = join(tempDir(t), 'pets.json');
-  const petOf = (id: number, length: number): string =>
-    `{"id":${id},"name":"${'n'.repeat(length)}","categoryId":1}`;
-  const tryImport = async (...pets: readonly string[]): Promise<number | string> => {
+  // The longest name that a body of 1 MiB can have, after a commit that is nearly full.
+  const longest = (1 << 20) - '{"name":"","categoryId":1}'.length;
+  for (const [lengths, refusal] of [
+    [[65_000, longest], undefined],
+    [[1, 1_050_000], 'The pet 2 has 1050033 bytes: in etcd at most 1049628 fit'],
+  ] as const) {
+    const pets = lengths.map((length, index) => {
+      return `{"id":${index + 1},"name":"${'n'.repeat(length)}","categoryId":1}`;
+    });
     writeFileSync(from, `[${pets.join(',')}]`);
     const etcd = new SimulatedEtcd();
     const deps = { calls: etcd.calls(), clock: etcdClock };
-    const data = await loadDataFile(nodeDisk, from);
-    const error = await importPets(deps, 'p/', data, () => undefined).catch((error) => error);
-    if (error === undefined) return (await exportPets(deps, 'p/')).pets.length;
-    await assert.rejects(openStore(t, simulated(etcd, { prefix: 'p/' })), /There is no log under/);
-    return (error as Error).message;
-  };
-  // The longest name that a body of 1 MiB can have, after a commit that is nearly full.
-  const longest = (1 << 20) - '{"name":"","categoryId":1}'.length;
-  assert.equal(await tryImport(petOf(1, 65_000), petOf(2, longest)), 2);
-  const refusal = 'The pet 2 has 1050033 bytes: in etcd at most 1049628 fit';
-  assert.equal(await tryImport(petOf(1, 1), petOf(2, 1_050_000)), refusal);
+    const done = importPets(deps, 'p/', await loadDataFile(nodeDisk, from), () => undefined);
+    if (refusal === undefined) await done;
+    else await assert.rejects(done, { message: refusal });
+    assert.equal(etcd.entries.size, refusal === undefined ? 2 : 0);
+  }
 });
 
 test('An import that fails at any call is completed by the next one', async (t) => {
   const from = join(tempDir(t), 'pets.json');
   await writeData(from);
   const data = await loadDataFile(nodeDisk, from);
-  const ignore = (): void => undefined;
+  const other = { pets: new PetTable(), keys: [] };
   // The first call only reads, and the second one makes the log.
   let [last, isWhole] = [2, false];
   for (; !isWhole; last += 1) {
     const etcd = new SimulatedEtcd();
+    const options = simulated(etcd, { prefix: 'p/' });
     let sent = 0;
     const breaking = etcd.calls(() => ((sent += 1) > last ? 'refused' : 'answered'));
-    const whole = simulated(etcd, { prefix: 'p/' });
-    const deps = { calls: etcd.calls(), clock: etcdClock };
-    isWhole = await importPets({ ...deps, calls: breaking }, 'p/', data, ignore).then(
+    const run = (pets: ImportedData, calls = etcd.calls()): Promise<void> =>
+      importPets({ calls, clock: etcdClock }, 'p/', pets, () => undefined);
+    isWhole = await run(data, breaking).then(
       () => true,
       () => false,
     );
     if (!isWhole) {
-      const expected = /An import into p\/ is not finished/;
-      await assert.rejects(openStore(t, whole), expected);
-      await assert.rejects(initEtcd(whole), expected);
+      await assert.rejects(openStore(t, options), /An import into p\/ is not finished/);
+      await assert.rejects(initEtcd(options), /An import into p\/ is not finished/);
       // The import of another file is refused.
-      const other = { pets: new PetTable(), keys: [] };
-      await assert.rejects(importPets(deps, 'p/', other, ignore), /Another import/);
-      await importPets(deps, 'p/', data, ignore);
+      await assert.rejects(run(other), /Another import/);
+      await run(data);
     }
-    assert.equal((await openStore(t, whole)).count().total, PETS + 2);
-    const { pets } = await exportPets(deps, 'p/');
+    const { pets } = await exportPets({ calls: etcd.calls(), clock: etcdClock }, 'p/');
     assert.ok(Buffer.concat([...pets.chunks()]).equals(Buffer.concat([...data.pets.chunks()])));
   }
   assert.ok(last > 10, `${last} calls`);

@@ -19,9 +19,9 @@ import {
   type EtcdMember,
 } from '../../support/etcd/cluster.ts';
 import { startLinks, type Link } from '../../support/etcd/link.ts';
-import { fastClock, openFast } from '../../support/etcd/opened-store.ts';
+import { FACTOR, openFast } from '../../support/etcd/opened-store.ts';
 import { Processes, type LogProcess } from '../../support/etcd/processes.ts';
-import { rounds } from '../../support/extent.ts';
+import { isWhole, rounds } from '../../support/extent.ts';
 import { createRandom, type Random } from '../../support/random.ts';
 
 const SEED: number = Number(process.env['ETCD_SEED'] ?? Math.floor(Math.random() * 1e9));
@@ -42,6 +42,10 @@ interface World {
 
 /** Begins a fault. Resolves with the function that ends it. */
 type Fault = (world: World, random: Random) => Promise<() => void>;
+
+/** For how many milliseconds this process was not held up: a busy machine makes calls longer. */
+let awakeMs = 0;
+setInterval(() => (awakeMs += 20), 20).unref();
 
 /** The longest pause between two faults, and the longest time that a fault takes. */
 const PAUSE_MS = 400;
@@ -69,6 +73,24 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     for (const link of links) link.delayMs = random.below(200);
     return () => links.forEach((link) => (link.delayMs = 0));
   },
+  ...(isWhole && {
+    async 'a process falls behind, and is cut off'({ processes: { all, callers } }: World) {
+      const { links } = all.at(-1)!;
+      for (const link of links) link.delayMs = 1_200;
+      // The other processes take many slots in the time of one of its calls.
+      const others: Promise<void>[] = [];
+      for (let i = 0; i < 150; i += 1) {
+        others.push(callers.create(3, 3));
+        await sleep(20);
+      }
+      for (const link of links) link.set('hanging');
+      // For longer than any call may wait.
+      for (const endsAt = awakeMs + 9_000; awakeMs < endsAt;) await sleep(20);
+      await Promise.all(others);
+      for (const link of links) link.delayMs = 0;
+      return () => links.forEach((link) => link.set('open'));
+    },
+  }),
   async 'a process is killed'({ processes }, random) {
     await processes.replace(random.pick(processes.all));
     return () => undefined;
@@ -123,8 +145,13 @@ test(
       void store.lost.then(({ message }) => callers.complaints.push(message));
       return { store, links, cutOff: () => links.forEach((link) => link.set('cut')) };
     };
-    const processes = new Processes(3, open, () => sleep(lots.below(200)), {
-      ...{ now: fastClock.now, slack: 3 },
+    const pass = (): Promise<void> => sleep(lots.below(200));
+    const processes = new Processes({
+      count: 3,
+      open,
+      pass,
+      now: () => FACTOR * awakeMs,
+      slack: 1.5,
     });
     const { callers } = processes;
     await callers.start();

@@ -11,19 +11,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { openEtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
 import { initEtcd } from '../../../src/stores/etcd/open-log.ts';
 import { needsEtcd, startCluster } from '../../support/etcd/cluster.ts';
-import {
-  fastClock,
-  openFast,
-  openInitialized,
-  openStore,
-  rex,
-} from '../../support/etcd/opened-store.ts';
+import { fastClock, openFast, openStore, rex } from '../../support/etcd/opened-store.ts';
 import { tempDir } from '../../support/disk/temp-dir.ts';
 
 test('A process ends its work after a backup is restored, idle or not', needsEtcd, async (t) => {
   const cluster = await startCluster(t);
   const { members, endpoints } = cluster;
-  const first = await openInitialized(t, { endpoints });
+  await initEtcd({ endpoints });
+  const first = await openStore(t, { endpoints });
   await first.create(rex);
   await first.close();
   await cluster.kill();

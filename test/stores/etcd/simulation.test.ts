@@ -79,9 +79,8 @@ async function live(script: Script, seed: number, fault?: Fault, callBreak = unb
     await initEtcd(options);
     return { store: await openEtcdStore(options), cutOff: () => void (isCutOff = true) };
   };
-  const processes = new Processes(2, open, (ms) => clock.sleep(ms), {
-    ...{ now: () => clock.now(), slack: 1 },
-  });
+  const pass = (ms: number): Promise<void> => clock.sleep(ms);
+  const processes = new Processes({ count: 2, open, pass, now: () => clock.now(), slack: 1 });
   await script(processes.callers);
   const calls = count;
   for (const arrive of etcd.late) arrive();
@@ -116,9 +115,6 @@ async function failEverywhere(seed: number, fate: Fault['fate'], callBreak?: Cal
 
 // Deliberate breaks
 
-/** The compare that the slot of a commit is free. */
-const SLOT_IS_FREE = /,?\{"target":"CREATE","result":"EQUAL","key":"[^"]*","create_revision":"0"\}/;
-
 /** A result of this kind counts as a refusal. */
 const refuse =
   (kind: FailureKind): CallBreak =>
@@ -128,38 +124,38 @@ const refuse =
     return result.kind === kind ? { ...result, kind: 'refused' } : result;
   };
 
-const overwrite: CallBreak = (txn) => (text, kind) =>
-  txn(kind === 'create' ? text.replace(SLOT_IS_FREE, '') : text, kind);
+/** Leaves out the last compare of a create: that its slot is free. */
+const overwrite: CallBreak = (send) => (txn, kind) =>
+  send(kind === 'create' ? { ...txn, compare: txn.compare?.slice(0, -1) ?? [] } : txn, kind);
 
-const skipBarrier = (): (() => Promise<void>) => () => Promise.resolve();
+type Result = ReturnType<typeof failEverywhere>;
 
-const doNothing = (): (() => undefined) => () => undefined;
+const catchWith =
+  (fate: Fault['fate'], callBreak = unbroken): (() => Result) =>
+  () =>
+    failEverywhere(1, fate, callBreak);
 
-const catchWith = (fate: Fault['fate'], callBreak: CallBreak) => () =>
-  failEverywhere(1, fate, callBreak);
+/** Runs the cases with a method that does nothing, and returns this. */
+const without =
+  <Class, Name extends keyof Class>(
+    owner: { readonly prototype: Class },
+    name: Name,
+    fate: Fault['fate'],
+    returned?: unknown,
+  ) =>
+  (): Result =>
+    withMethod(owner, name, () => (() => returned) as Class[Name], catchWith(fate));
 
-const BREAKS: readonly (readonly [what: string, run: () => ReturnType<typeof failEverywhere>])[] = [
+const BREAKS: readonly (readonly [what: string, run: () => Result])[] = [
   ['takes a lost response for a failure', catchWith('done, cut', refuse('in doubt'))],
   ['takes a late transaction for a failure', catchWith('done later, cut', refuse('in doubt'))],
   ['takes "no space" for a failure', catchWith('done, no space', refuse('no space'))],
   ['overwrites a slot', catchWith('answered', overwrite)],
-  [
-    'reads without the barrier',
-    () => withMethod(ReadBarrier, 'wait', skipBarrier, catchWith('answered', unbroken)),
-  ],
-  [
-    'waits without end for a response to a create',
-    () => withMethod(EtcdLog, 'expire', doNothing, catchWith(SILENT, unbroken)),
-  ],
-  [
-    'lets a read wait without end',
-    () => withMethod(ReadBarrier, 'expire', doNothing, catchWith(SILENT, unbroken)),
-  ],
-  [
-    'is ready while it refuses reads',
-    () => withMethod(EtcdLog, 'refusal', doNothing, catchWith(SILENT, unbroken)),
-  ],
-  ['finds no keys', () => withMethod(KeyTable, 'find', doNothing, catchWith('unsent', unbroken))],
+  ['reads without the barrier', without(ReadBarrier, 'wait', 'answered', Promise.resolve())],
+  ['waits without end for a response to a create', without(EtcdLog, 'expire', SILENT)],
+  ['lets a read wait without end', without(ReadBarrier, 'expire', SILENT)],
+  ['is ready while it refuses reads', without(EtcdLog, 'refusal', SILENT)],
+  ['finds no keys', without(KeyTable, 'find', 'unsent')],
 ];
 
 const tests = new Map<string, (t: TestContext) => void>();

@@ -3,17 +3,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ClusterResponse } from '../../../src/stores/etcd/etcd-client.ts';
-import type { ClusterOptions } from '../../../src/stores/etcd/etcd-options.ts';
 import { joiningOf } from '../../../src/stores/etcd/join-cluster.ts';
 import { initEtcd } from '../../../src/stores/etcd/open-log.ts';
 import { base64, clusterOfFile, needsEtcd, rangeOf } from '../../support/etcd/cluster.ts';
-import {
-  commitsOfOne,
-  openInitialized,
-  openStore,
-  rex,
-  simulated,
-} from '../../support/etcd/opened-store.ts';
+import { commitsOfOne, openStore, rex, simulated } from '../../support/etcd/opened-store.ts';
+import { openSimulated } from '../../support/etcd/opened-store.ts';
 import { SimulatedEtcd, type Fate } from '../../support/etcd/simulated-etcd.ts';
 import { VirtualClock } from '../../support/etcd/virtual-clock.ts';
 import { SERVER_JS } from '../../support/process/process.ts';
@@ -26,7 +20,7 @@ const { endpoints } = cluster;
  * What the endpoints a, b, c answered: a cluster, `a` that they are the same member of the cluster
  * 1, nothing (-), or a refusal (!). Two must.
  */
-const JOININGS: readonly (readonly [answers: string, expected: string | RegExp])[] = [
+const JOININGS: readonly [answers: string, expected: string | RegExp][] = [
   ['11-', 'joined 1'],
   ['12-', /to different clusters, a to one and b to another: name the members of one/],
   ['---', /0 of 3 endpoints have answered, 2 must; a: silent; b: silent; c: silent/],
@@ -39,16 +33,15 @@ const JOININGS: readonly (readonly [answers: string, expected: string | RegExp])
 
 for (const [answers, expected] of JOININGS) {
   test(`A start is ${expected} if the endpoints answer ${answers}`, () => {
-    const urls = [...'abc'];
     const responses = [...answers].map((answer, index): ClusterResponse => {
-      const url = urls[index];
-      if (answer === '-') return { kind: 'unsent', cause: `${url}: silent` };
-      if (answer === '!') return { kind: 'refused', cause: `${url}: no rights` };
-      if (answer === 'a') return { clusterId: '1', memberId: 'm' };
-      return { clusterId: answer, memberId: url };
+      const endpoint = 'abc'[index]!;
+      if (answer === '-') return { kind: 'unsent', cause: `${endpoint}: silent` };
+      if (answer === '!') return { kind: 'refused', cause: `${endpoint}: no rights` };
+      if (answer === 'a') return { endpoint, clusterId: '1', memberId: 'm' };
+      return { endpoint, clusterId: answer, memberId: endpoint };
     });
     const join = (): string => {
-      const joining = joiningOf(urls, responses, 2);
+      const joining = joiningOf(responses, 2);
       if ('cause' in joining) throw new Error(`${joining.kind}: ${joining.cause}`);
       return `joined ${joining.clusterId}`;
     };
@@ -58,17 +51,16 @@ for (const [answers, expected] of JOININGS) {
 }
 
 test('A start at 50 ms succeeds while eight clients create pets', async (t) => {
-  const etcd = new SimulatedEtcd();
-  const clock = new VirtualClock();
-  const at = (ms: number): ClusterOptions =>
-    simulated(etcd, { calls: etcd.calls(() => clock.sleep(ms).then(() => 'answered')), clock });
-  const writer = await openInitialized(t, at(2));
+  const life = await openSimulated(t);
+  const { etcd, clock, store } = life;
+  life.fateOf = () => clock.sleep(2).then(() => 'answered');
   let isOver = false;
   let stored = 0n;
   const clients = Array.from({ length: 8 }, async () => {
-    while (!isOver) stored = (await writer.create(rex)).id;
+    while (!isOver) stored = (await store.create(rex)).id;
   });
-  const far = await openStore(t, at(50));
+  const calls = etcd.calls(() => clock.sleep(50).then(() => 'answered'));
+  const far = await openStore(t, simulated(etcd, { calls, clock }));
   assert.ok(stored > 8n, `${stored} pets stored`);
   isOver = true;
   await Promise.all(clients);
@@ -76,22 +68,19 @@ test('A start at 50 ms succeeds while eight clients create pets', async (t) => {
 });
 
 /** How the reads of a start may end, by the most commits that they ask for, if it is to succeed. */
-const READS: readonly (readonly [what: string, fateOf: (limit: number, count: number) => Fate])[] =
-  [
-    ['each second read is unsent', (_limit, count) => (count % 2 === 0 ? 'unsent' : 'answered')],
-    ['more than two commits are too long', (limit) => (limit > 2 ? 'too long' : 'answered')],
-  ];
+const READS: readonly [what: string, fateOf: (limit: number, count: number) => Fate][] = [
+  ['each second read is unsent', (_limit, count) => (count % 2 === 0 ? 'unsent' : 'answered')],
+  ['more than two commits are too long', (limit) => (limit > 2 ? 'too long' : 'answered')],
+];
 
 for (const [what, fateOf] of READS) {
   test(`A start that makes progress takes longer than ten seconds if ${what}`, async (t) => {
-    const etcd = new SimulatedEtcd();
-    const writer = await openInitialized(t, simulated(etcd));
-    for (let count = 0; count < 20; count += 1) await writer.create(rex);
+    const { etcd, store } = await openSimulated(t);
+    for (let count = 0; count < 20; count += 1) await store.create(rex);
     const clock = new VirtualClock();
     let count = 0;
-    const calls = etcd.calls(async (kind, text) => {
+    const calls = etcd.calls(async (kind, limit) => {
       await clock.sleep(6_000);
-      const limit = Number(/"limit":"(\d+)"/.exec(text)?.[1] ?? 0);
       return kind === 'start' && limit > 1 ? fateOf(limit, (count += 1)) : 'answered';
     });
     assert.equal((await openStore(t, simulated(etcd, { calls, clock }))).count().total, 20);
@@ -99,21 +88,7 @@ for (const [what, fateOf] of READS) {
   });
 }
 
-test('A start never asks for more commits than a response may hold', async (t) => {
-  const etcd = new SimulatedEtcd();
-  const writer = await openInitialized(t, simulated(etcd));
-  for (let count = 0; count < 700; count += 1) await writer.create(rex);
-  const asked: number[] = [];
-  const calls = etcd.calls((_kind, text) => {
-    asked.push(Number(/"limit":"(\d+)"/.exec(text)?.[1] ?? 0));
-    return 'answered';
-  });
-  assert.equal((await openStore(t, simulated(etcd, { calls }))).count().total, 700);
-  // A commit may have a MiB, which base64 makes a third longer, and a response 64 MiB.
-  assert.ok(Math.max(...asked) * (4 / 3) <= 64, `${Math.max(...asked)} commits`);
-});
-
-test('A start visits each commit a few times, however many there are', async (t) => {
+test('A start visits each commit a few times, and reads no more at once than a response holds', async (t) => {
   const etcd = new SimulatedEtcd();
   const commits = 12_000;
   await initEtcd(simulated(etcd));
@@ -128,23 +103,43 @@ test('A start visits each commit a few times, however many there are', async (t)
     visited += found.length;
     return found;
   };
-  await openStore(t, simulated(etcd));
+  let most = 0;
+  const calls = etcd.calls((_kind, limit) => {
+    most = Math.max(most, limit || 0);
+    return 'answered';
+  });
+  assert.equal((await openStore(t, simulated(etcd, { calls }))).count().total, commits);
   assert.ok(visited < 4 * commits, `${visited} visits`);
+  // A commit may have a MiB, which base64 makes a third longer, and a response 64 MiB.
+  assert.ok(most * (4 / 3) <= 64, `${most} commits`);
+});
+
+test('A start is aborted while it reads', async (t) => {
+  const { etcd, store } = await openSimulated(t);
+  for (let count = 0; count < 100; count += 1) await store.create(rex);
+  const stop = new AbortController();
+  let reads = 0;
+  const calls = etcd.calls((_kind, limit) => {
+    if (limit > 2 && (reads += 1) === 2) stop.abort();
+    return 'answered';
+  });
+  const options = simulated(etcd, { calls, signal: stop.signal });
+  await assert.rejects(openStore(t, options), { name: 'AbortError' });
+  assert.equal(reads, 2);
 });
 
 test('A start that takes long logs what it waits for', async (t) => {
-  const etcd = new SimulatedEtcd();
-  await initEtcd(simulated(etcd));
+  const { etcd } = await openSimulated(t);
   const clock = new VirtualClock();
   const calls = etcd.calls(() => clock.sleep(2_000).then(() => 'answered'));
-  const events: string[] = [];
-  const log = (_level: string, event: string): void => void events.push(event);
+  const events = new Set<string>();
+  const log = (_level: string, event: string): void => void events.add(event);
   await openStore(t, simulated(etcd, { calls, clock, log }));
   const expected = ['The start waits for the etcd cluster', 'The start reads the pets from etcd'];
-  assert.deepEqual([...new Set(events)], expected);
-  const { length } = events;
+  assert.deepEqual([...events], expected);
+  events.clear();
   await clock.sleep(10_000);
-  assert.equal(events.length, length);
+  assert.equal(events.size, 0);
 });
 
 /** Runs a command of the service with this prefix; returns its exit code and what it wrote. */
@@ -168,18 +163,10 @@ test('init-etcd makes a log once, and a service never makes one', needsEtcd, asy
   await cluster.call('/v3/kv/deleterange', rangeOf('init/'));
   const refused = /^1 petstore: There is no log under init\/ in etcd\. .* petstore init-etcd.*\n$/;
   assert.match(command('init/', '--port', '0'), refused);
-});
-
-test('Four init-etcd at the same time make one log', async () => {
-  const etcd = new SimulatedEtcd();
-  const results = await Promise.all(Array.from({ length: 4 }, () => initEtcd(simulated(etcd))));
-  assert.deepEqual(results.sort(), ['found', 'found', 'found', 'made']);
-});
-
-test('init-etcd ends with 1 if it cannot make the log', needsEtcd, async () => {
-  await cluster.call('/v3/kv/put', { key: base64('stray/x'), value: base64('x') });
-  const expected = /^1 petstore: stray\/x exists, but stray\/meta is missing/;
-  assert.match(command('stray/', 'init-etcd'), expected);
+  // No log is made beside another key.
+  await cluster.call('/v3/kv/put', { key: base64('init/x'), value: base64('x') });
+  const expected = /^1 petstore: init\/x exists, but init\/meta is missing/;
+  assert.match(command('init/', 'init-etcd'), expected);
 });
 
 test('No log is made within the prefix of another, whose services would not start', async (t) => {
@@ -195,7 +182,10 @@ test('No log is made within the prefix of another, whose services would not star
   assert.equal(await initEtcd(simulated(etcd, { ...within, calls })), 'made');
 });
 
-test('init-etcd makes one log if a call is cut off', async () => {
+test('init-etcd makes one log, at any time and if a call is cut off', async () => {
+  const shared = new SimulatedEtcd();
+  const results = Array.from({ length: 4 }, () => initEtcd(simulated(shared)));
+  assert.deepEqual((await Promise.all(results)).sort(), ['found', 'found', 'found', 'made']);
   for (const fate of ['done, cut', 'not done, cut', 'unsent'] as const) {
     const etcd = new SimulatedEtcd();
     let sent = 0;

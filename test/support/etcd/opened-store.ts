@@ -6,14 +6,8 @@ import type { ClusterOptions } from '../../../src/stores/etcd/etcd-options.ts';
 import { openEtcdStore, type EtcdStore } from '../../../src/stores/etcd/etcd-store.ts';
 import { initEtcd } from '../../../src/stores/etcd/open-log.ts';
 import { createCommit, encodeCommit } from '../../../src/stores/commit.ts';
-import {
-  decodeMeta,
-  digestOf,
-  encodeValue,
-  layoutOf,
-  slotKey,
-} from '../../../src/stores/etcd/slots.ts';
-import type { SimulatedEtcd } from './simulated-etcd.ts';
+import { decodeMeta, digestOf, encodeValue, Layout } from '../../../src/stores/etcd/slots.ts';
+import { SimulatedEtcd, type FateOf } from './simulated-etcd.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
 export const rex = { name: 'Rex', categoryId: 1n } as const;
@@ -43,6 +37,22 @@ export function simulated(etcd: SimulatedEtcd, more: Partial<ClusterOptions> = {
   return { endpoints, calls: etcd.calls(), clock: new VirtualClock(), ...more };
 }
 
+/**
+ * Opens a store on a simulated etcd, which other stores may use, too. `fateOf` decides how each of
+ * its calls ends, and may be replaced; `events` is what it logs.
+ */
+export async function openSimulated(
+  t: Context,
+  { etcd = new SimulatedEtcd(), clock = new VirtualClock() } = {},
+) {
+  const life = { etcd, clock, events: [] as string[], fateOf: (() => 'answered') as FateOf };
+  const calls = etcd.calls((...call) => life.fateOf(...call));
+  const log = (_level: string, event: string, { cause }: { cause?: string } = {}): void =>
+    void life.events.push(event, ...(cause === undefined ? [] : [cause]));
+  const store = await openInitialized(t, simulated(etcd, { calls, clock, log }));
+  return Object.assign(life, { store });
+}
+
 /** Yields the slots and values of commits of one pet each, for a log with this meta. */
 export function* commitsOfOne(prefix: string, meta: Buffer): Generator<readonly [string, Buffer]> {
   let previous = digestOf(decodeMeta('', meta).logId);
@@ -50,7 +60,7 @@ export function* commitsOfOne(prefix: string, meta: Buffer): Generator<readonly 
     const pet = { members: '"name":"Rex","categoryId":1', status: undefined };
     const value = encodeValue(previous, encodeCommit(createCommit(after, [pet], 0)));
     previous = digestOf(value);
-    yield [slotKey(layoutOf(prefix), after), value];
+    yield [new Layout(prefix).slot(after), value];
   }
 }
 
@@ -65,7 +75,8 @@ export function callsOf(store: EtcdStore, values: Partial<Call>): number {
     .reduce((sum, { value }) => sum + value, 0);
 }
 
-const FACTOR = 3;
+/** How many times as fast time passes on a fast clock. */
+export const FACTOR = 3;
 
 /**
  * A clock for stores on real members on which time passes three times as fast: deadlines of seconds

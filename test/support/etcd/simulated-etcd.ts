@@ -10,7 +10,7 @@ import type {
   EtcdCalls,
   FailureKind,
 } from '../../../src/stores/etcd/calls.ts';
-import { decodeTxnResponse } from '../../../src/stores/etcd/etcd-json.ts';
+import type { RangeResponse, Txn, TxnResponse } from '../../../src/stores/etcd/etcd-json.ts';
 
 /** How a call without a response ends, and what the store learns of it. */
 const FAILURES = {
@@ -30,6 +30,9 @@ const FAILURES = {
 
 export type Fate = 'answered' | keyof typeof FAILURES;
 
+/** Decides how a call ends, when it is sent; `limit` is that of its first range, or NaN. */
+export type FateOf = (kind: CallKind, limit: number) => Fate | Promise<Fate>;
+
 interface Range {
   readonly key: string;
   readonly range_end?: string;
@@ -44,47 +47,37 @@ interface Compare extends Range {
 
 interface Request {
   readonly request_put?: { readonly key: string; readonly value: string };
-  readonly request_range?: Range & { readonly limit?: string; readonly keys_only?: boolean };
+  readonly request_range?: Range & { readonly limit?: string };
 }
 
-interface Txn {
-  readonly compare: readonly Compare[];
-  readonly success: readonly Request[];
-  readonly failure: readonly Request[];
+interface TxnJson {
+  readonly compare?: readonly Compare[];
+  readonly success?: readonly Request[];
+  readonly failure?: readonly Request[];
 }
 
 export class SimulatedEtcd {
-  memberId = '1';
   readonly entries: Map<string, Buffer> = new Map();
   /** Each does a transaction that was sent and has not arrived yet. */
   readonly late: (() => void)[] = [];
 
-  /** Does the transaction of a JSON request. Returns the JSON of the response. */
-  txn(text: string): string {
-    const { compare, success, failure } = JSON.parse(text) as Txn;
+  /** Does a transaction. */
+  txn(txn: Txn): TxnResponse {
+    const { compare = [], success = [], failure = [] } = txn as TxnJson;
     const succeeded = compare.every((one) => this.#holds(one));
-    const responses = (succeeded ? success : failure).map((request) => this.#do(request));
-    return JSON.stringify({
-      header: { cluster_id: '1', member_id: this.memberId },
-      succeeded,
-      responses,
-    });
+    const ranges = (succeeded ? success : failure).flatMap((request) => this.#do(request));
+    return { clusterId: '1', memberId: '1', succeeded, ranges };
   }
 
   /** Returns calls to it. `fateOf` decides how each of them ends, and may wait. */
-  calls(
-    fateOf: (kind: CallKind, text: string) => Fate | Promise<Fate> = () => 'answered',
-  ): EtcdCalls {
+  calls(fateOf: FateOf = () => 'answered'): EtcdCalls {
     return {
-      txn: async (text, kind): Promise<CallResult> => {
-        const fate = await fateOf(kind, text);
-        if (fate === 'answered') {
-          const answer = decodeTxnResponse(this.txn(text));
-          if (answer === undefined) throw new Error('A simulated answer cannot be read');
-          return { kind: 'answered', answer };
-        }
-        if (fate === 'done later, cut') this.late.push(() => void this.txn(text));
-        else if (fate.startsWith('done')) this.txn(text);
+      txn: async (txn, kind): Promise<CallResult> => {
+        const [first] = [...((txn as TxnJson).success ?? []), ...((txn as TxnJson).failure ?? [])];
+        const fate = await fateOf(kind, Number(first?.request_range?.limit));
+        if (fate === 'answered') return { kind: 'answered', answer: this.txn(txn) };
+        if (fate === 'done later, cut') this.late.push(() => void this.txn(txn));
+        else if (fate.startsWith('done')) this.txn(txn);
         return { kind: FAILURES[fate], cause: 'simulated' };
       },
       counts: [],
@@ -101,19 +94,12 @@ export class SimulatedEtcd {
     return entries.length > 0 && entries.every(([, found]) => found.compare(bytes) === order);
   }
 
-  #do({ request_put: put, request_range: range }: Request): object {
-    if (put !== undefined) {
-      this.entries.set(decode(put.key), Buffer.from(put.value, 'base64'));
-      return { response_put: {} };
-    }
-    if (range === undefined) throw new Error('A request that is not simulated');
+  #do({ request_put: put, request_range: range }: Request): readonly RangeResponse[] {
+    if (put !== undefined) this.entries.set(decode(put.key), Buffer.from(put.value, 'base64'));
+    if (range === undefined) return [];
     const found = this.visit(range);
-    const most = Number(range.limit ?? found.length);
-    const kvs = found.slice(0, most).map(([name, value]) => ({
-      key: Buffer.from(name, 'latin1').toString('base64'),
-      value: range.keys_only === true ? undefined : value.toString('base64'),
-    }));
-    return { response_range: { kvs, more: found.length > most } };
+    const some = found.slice(0, Number(range.limit ?? Infinity));
+    return [{ keyValues: some.map(([key, value]) => ({ key, value })), count: found.length }];
   }
 
   /** Returns the entries in a range, in the order of their keys: etcd visits each of them. */
