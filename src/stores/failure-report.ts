@@ -39,19 +39,25 @@ export class FailureReport {
     return last !== undefined && this.#clock.now() - last.at < RECENT_MS ? last.cause : undefined;
   }
 
-  /** Records a failure, or a success. Other `details` than those in the log are logged, too. */
-  record(cause?: string, details?: Details): void {
-    if (cause === undefined) return this.#clear();
+  /** Records a failure. Other `details` than those in the log are logged, too. */
+  record(cause: string, details: Details = { cause }): void {
     const at = this.#clock.now();
     this.#last = { cause, at };
-    const text = JSON.stringify(details ?? {});
+    const text = JSON.stringify(details);
     if (text === this.#logged || at - this.#loggedAt < LOG_PAUSE_MS) return;
     this.#logged = text;
     this.#loggedAt = at;
-    this.#log('error', this.#began, details ?? { cause });
+    this.#log('error', this.#began, details);
   }
 
-  #clear(): void {
+  /** Records a failure, or a success. */
+  update(cause: string | undefined): void {
+    if (cause === undefined) this.clear();
+    else this.record(cause);
+  }
+
+  /** Records a success. */
+  clear(): void {
     if (this.#logged !== undefined) this.#log('info', this.#ended);
     this.#last = undefined;
     this.#logged = undefined;

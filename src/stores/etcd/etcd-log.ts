@@ -193,8 +193,8 @@ export class EtcdLog implements CommitLog {
     this.expire();
     const message = 'Pets cannot be stored: earlier creates are waiting for the etcd cluster';
     this.#target.refuseWaiting(new StoreUnavailableError(message), clock.now() - CREATE_MS);
-    this.#outage.record(this.#barrier.problem);
-    this.#damage.record(catchUp.damage, { cause: `${catchUp.damage}` });
+    this.#outage.update(this.#barrier.problem);
+    this.#damage.update(catchUp.damage);
   }
 
   /** Ends the wait for a call if the time of its proposal is over. To be repeated regularly. */
@@ -254,7 +254,7 @@ export class EtcdLog implements CommitLog {
     const result = await this.#runProposal(proposal);
     switch (result.kind) {
       case 'stored':
-        this.#failures.record();
+        this.#failures.clear();
         this.#commitsInRow = commit.after === this.#ownLastId ? this.#commitsInRow + 1 : 1;
         this.#ownLastId = commit.pets.at(-1)?.id ?? commit.after;
         return commit.pets.map(({ id, text }) => ({ result: new TextPet(id, text) }));

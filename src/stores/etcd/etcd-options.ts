@@ -73,7 +73,7 @@ export function etcdProblems(etcd: unknown, path = ''): readonly Problem[] {
   if (endpoints === undefined && given.length > 0) {
     return given.flatMap((name) => requires(name, 'endpoints'));
   }
-  const isSecure = [endpoints].flat().some((url) => /^https:/i.test(String(url)));
+  const isSecure = [endpoints].flat().some((url) => typeof url === 'string' && /^https:/i.test(url));
   const sentence = 'requires an https:// endpoint';
   const onlyForTls = ['caFile', 'certFile'].filter((name) => given.includes(name) && !isSecure);
   return [

@@ -278,7 +278,7 @@ export class FileLog implements CommitLog {
     try {
       await this.#renewWithDoubt();
       this.#become({ name: 'working' });
-      this.#failures.record();
+      this.#failures.clear();
       log('info', 'Began a new journal', { cause: messageOf(cause), pets: pets.length });
     } catch (error) {
       if (error instanceof ReadOnlyError) {
@@ -316,7 +316,7 @@ export class FileLog implements CommitLog {
       const cause = `Memory failed after a pet was stored: ${messageOf(error)}`;
       throw new ReadOnlyError(cause, true);
     }
-    this.#failures.record();
+    this.#failures.clear();
   }
 
   #doubtMessage(): string {
