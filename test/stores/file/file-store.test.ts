@@ -1,13 +1,31 @@
-/** The file store: the contract of a PetStore on real files, and its first and last ids. */
+/**
+ * The file store: the contract of a PetStore on real files; its scripts, which say what happens to
+ * the log, and what a start does with the files; and what becomes of creates that wait.
+ */
 
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { StoreUnavailableError } from '../../../src/model/pet-store.ts';
-import { openFileStore } from '../../../src/stores/file/file-store.ts';
-import { createMemoryDisk } from '../../support/disk/memory-disk.ts';
 import { testPetStoreContract } from '../../../src/contract/pet-store-contract.ts';
+import { openFileStore } from '../../../src/stores/file/file-store.ts';
+import { clientMessage } from '../../../src/stores/failure-report.ts';
+import { petText, REX } from '../../support/disk/journal-text.ts';
+import { createMemoryDisk, systemError, type MemoryDisk } from '../../support/disk/memory-disk.ts';
+import {
+  assertPets,
+  copyOf,
+  failing,
+  holdSync,
+  JOURNAL,
+  openScene,
+  SNAPSHOT,
+  told,
+  UNFINISHED,
+} from '../../support/disk/store-scene.ts';
+import { testScript } from '../../support/disk/store-script.ts';
 import { tempDir } from '../../support/disk/temp-dir.ts';
+import { requestKey } from '../../support/pets/request-keys.ts';
 
 testPetStoreContract(
   'The file store',
@@ -18,31 +36,151 @@ testPetStoreContract(
   { isDurable: true },
 );
 
-const rex = { name: 'Rex', categoryId: 7n };
+testScript('stores/file/file-log.script');
+testScript('stores/file/recovery.script');
+
+test('Without files the store makes its folders, and a snapshot of its own', async (t) => {
+  const snapshots = new Set<string>();
+  for (const name of ['a', 'b']) {
+    const path = join(tempDir(t), name, 'c', 'pets.json');
+    await (await openFileStore({ path })).close();
+    assert.deepEqual(readdirSync(dirname(path)).sort(), ['pets.json', 'pets.json.lock']);
+    snapshots.add(readFileSync(path, 'latin1'));
+  }
+  // Else the journal of one new data file would fit the other one.
+  assert.equal(snapshots.size, 2);
+});
 
 test('The greatest id is 2^63 - 1: the create after it is refused', async () => {
-  const disk = createMemoryDisk({ 'pets.json': `[${petText(2n ** 63n - 6n)}]` });
-  const store = await openFileStore({ path: 'pets.json', disk });
-  for (let i = 0; i < 3; i += 1) await store.create(rex);
-  assert.equal(store.problem(), undefined);
-  const results = await Promise.allSettled([1, 2, 3].map(() => store.create(rex)));
-  assert.deepEqual(
-    results.map(({ status }) => status),
-    ['fulfilled', 'fulfilled', 'rejected'],
-  );
-  await assert.rejects(store.create(rex), StoreUnavailableError);
+  const disk = createMemoryDisk({ [SNAPSHOT]: `[${petText(2n ** 63n - 3n)}]` });
+  const store = await openFileStore({ path: SNAPSHOT, disk });
+  const outcomes = await Promise.all([1, 2, 3].map(() => told(store.create(REX))));
+  assert.deepEqual(outcomes, ['stored', 'stored', 'refused']);
   assert.match(store.problem()!, /^No id is left: /);
   await store.close();
   assert.equal(store.problem(), 'The store is closed');
-
-  const again = await openFileStore({ path: 'pets.json', disk });
+  const again = await openFileStore({ path: SNAPSHOT, disk });
   assert.equal((await again.get(2n ** 63n - 1n))?.text, petText(2n ** 63n - 1n));
-  await assert.rejects(again.create(rex), { message: /^No id is left: .* 9223372036854775807,/ });
+  await assert.rejects(again.create(REX), { message: /^No id is left: .* 9223372036854775807,/ });
   assert.match(again.problem()!, /^No id is left: /);
-  assert.equal(again.count().total, 6);
-  await again.close();
 });
 
-function petText(id: number | bigint): string {
-  return `{"id":${id},"name":"Rex","categoryId":7}`;
+for (const [operation, outcome, counter] of [
+  ['writeNow', 'refused', 'refusedCreates'],
+  ['sync', 'unknown', 'unknownCreates'],
+] as const) {
+  test(`All creates of a commit are ${outcome} if its ${operation} fails, and counted once`, async () => {
+    const { store, disk } = await openScene(2);
+    const { release, arrived } = holdSync(disk);
+    const first = store.create(REX);
+    await arrived;
+    assert.equal(store.whereAreThePets(), 'cannot be told');
+    const others = Array.from({ length: 20 }, (_, index) =>
+      told(index < 10 ? store.create(REX) : store.createOnce(REX, requestKey(1))),
+    );
+    disk.fault = failing(operation, `open ${UNFINISHED}`);
+    release();
+    await first;
+    assert.deepEqual(new Set(await Promise.all(others)), new Set([outcome]));
+    assert.equal(store.stats()[counter], 20);
+    await store.close().catch(() => undefined);
+    assert.equal(await told(store.createOnce(REX, requestKey(2))), 'refused');
+  });
 }
+
+test('All creates that wait are refused when the log begins to revive', async () => {
+  const { store, disk } = await openScene(1);
+  const { release, arrived } = holdSync(disk);
+  const first = store.create(REX);
+  await arrived;
+  const waiting = [store.create(REX), store.create(REX)].map(told);
+  disk.fault = () => undefined;
+  release(systemError('EIO', JOURNAL));
+  // The one in doubt waits for the first try, which succeeds.
+  assert.equal((await first).id, 2n);
+  assert.deepEqual(await Promise.all(waiting), ['refused', 'refused']);
+});
+
+test('A retry of a key in doubt waits for the try in progress', async () => {
+  const { store, disk, clock } = await openScene(1);
+  disk.fault = failing('sync', `open ${UNFINISHED}`);
+  const create = () => told(store.createOnce(REX, requestKey(1)));
+  assert.equal(await create(), 'unknown');
+  const { release, arrived } = holdSync(disk);
+  const passing = clock.pass(1000);
+  await arrived;
+  const retry = create();
+  release();
+  await passing;
+  assert.equal(await retry, 'stored');
+});
+
+test('A log that throws fails no create, and leaves none waiting', async () => {
+  const scene = await openScene(2, () => {
+    throw new Error('The log is broken');
+  });
+  const { store, disk } = scene;
+  disk.fault = failing('writeNow');
+  const outcomes = await Promise.all([store.create(REX), store.create(REX)].map(told));
+  assert.deepEqual(outcomes, ['refused', 'refused']);
+  disk.fault = () => undefined;
+  assert.equal(await told(store.create(REX)), 'stored');
+  await assertPets(scene, [1, 2, 3]);
+});
+
+test('Creates of 64 MiB together may wait; one more is refused', async () => {
+  const { store, disk } = await openScene();
+  const { release, arrived } = holdSync(disk);
+  const first = store.create(REX);
+  await arrived;
+  // Two bytes for each é, so that a store that counts characters takes twice as many.
+  const name = 'é'.repeat(1 << 19);
+  const creates = Array.from({ length: 64 }, () => told(store.create({ name, categoryId: 7n })));
+  const message = /^Too many pets are waiting to be stored$/;
+  await assert.rejects(store.create(REX), { message });
+  disk.fault = failing('write');
+  release();
+  await first;
+  assert.deepEqual(new Set(await Promise.all(creates)), new Set(['refused']));
+});
+
+test('A start merges many short commits into lines of at most 1,024 pets and 1 MiB', async () => {
+  const pets = Array.from({ length: 2600 }, (_, index) => petText(index + 1));
+  const disk = createMemoryDisk({ [SNAPSHOT]: `[${pets.join()}]` });
+  const store = await openFileStore({ path: SNAPSHOT, disk });
+  for (let count = 0; count < 2500; count += 1) await store.create(REX);
+  const [key, name] = ['a'.repeat(32), 'x'.repeat(400_000)];
+  await store.createOnce({ ...REX, name }, key);
+  for (let count = 0; count < 2; count += 1) await store.create({ ...REX, name });
+  await store.create({ ...REX, name: 'x'.repeat(1_000_000) });
+  const killed = copyOf(disk);
+  const again = await openFileStore({ path: SNAPSHOT, disk: killed });
+  assert.equal(again.count().total, 5104);
+  assert.deepEqual(petsPerLine(killed), [0, 1024, 1024, 454, 1, 1]);
+  assert.equal((await again.createOnce({ ...REX, name }, key)).isReplayed, true);
+});
+
+/** How many pets each line of the journal has; none of them above a megabyte, unless it has one. */
+function petsPerLine(disk: MemoryDisk): readonly number[] {
+  const lines = disk.read(JOURNAL).toString('latin1').split('\n').slice(0, -1);
+  return lines.map((line) => {
+    const pets = line.split('{"id":').length - 1;
+    assert.ok(pets <= 1 || line.length <= 1 << 20, `${line.length} bytes`);
+    return pets;
+  });
+}
+
+test('Clients get no path, and no system call', () => {
+  const enospc = Object.assign(new Error('ENOSPC: no room: 5, 2 are free'), { code: 'ENOSPC' });
+  const eio = Object.assign(new Error('EIO: i/o error, fsync'), { code: 'EIO', syscall: 'fsync' });
+  for (const [error, message] of [
+    [systemError('EIO', JOURNAL), 'EIO: simulated'],
+    [eio, 'EIO: i/o error'],
+    [new Error(`${JOURNAL} is not a file`), 'the log shows the cause'],
+    [new Error('C:\\pets.json is not a file'), 'the log shows the cause'],
+    [enospc, 'ENOSPC: no room: 5, 2 are free'],
+    ['no i/o, but a, b', 'no i/o, but a, b'],
+  ] as const) {
+    assert.equal(clientMessage(error), message);
+  }
+});

@@ -22,22 +22,11 @@ import { open, type FileHandle } from 'node:fs/promises';
 import { constants, platform } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { inspect } from 'node:util';
-import type { Log } from '../../../src/base/log.ts';
 import { openFileStore, type FileStore } from '../../../src/stores/file/file-store.ts';
 import { nodeDisk, throwNamed } from '../../../src/stores/file/node-disk.ts';
 import { createFailingDisk } from '../../support/disk/failing-disk.ts';
 import { REX } from '../../support/disk/journal-text.ts';
 import { createMemoryDisk, systemError } from '../../support/disk/memory-disk.ts';
-import {
-  assertRefused,
-  createId,
-  JOURNAL,
-  nameOf,
-  openScene,
-  SNAPSHOT,
-  type StoreScene,
-} from '../../support/disk/store-scene.ts';
 import { tempDir } from '../../support/disk/temp-dir.ts';
 import { requestKey } from '../../support/pets/request-keys.ts';
 import { addPet, end, KEY, SERVER_JS, startProgram } from '../../support/process/process.ts';
@@ -153,112 +142,22 @@ test('A data file that is mounted by itself is refused', ROOT, async (t) => {
   }
 });
 
-test('A start refuses a mount point by itself, and works on a disk without links', async () => {
-  for (const [code, message] of [
-    ['EXDEV', /^\/d\/pets\.json is a mount point by itself, .*: mount its folder$/],
-    ['EPERM', undefined],
-  ] as const) {
-    const memory = createMemoryDisk();
-    await (await openFileStore({ path: PATH, disk: memory })).close();
-    const before = memory.contents();
-    const disk = createFailingDisk(memory);
-    disk.fault = ({ operation, path }) => {
-      if (operation === 'link') throw systemError(code, path);
-    };
-    const opening = openFileStore({ path: PATH, disk });
-    if (message === undefined) await (await opening).close();
-    else await assert.rejects(opening, { message });
-    assert.deepEqual(memory.contents(), before);
-    assert.equal(disk.openFiles.size, 0);
-  }
-});
-
-// A copy of the snapshot
-
-/** Puts a copy of the data file in its place, as a restore does. */
-async function restore({ memory }: StoreScene): Promise<void> {
-  const content = memory.read(SNAPSHOT);
-  await memory.remove(SNAPSHOT);
-  memory.write(SNAPSHOT, content);
-}
-
-test('A copy of the data file is synced before the next line of the journal', async () => {
-  const scene = await openScene(1);
-  const begin = scene.disk.calls.length;
-  await restore(scene);
-  await createId(scene.store);
-  const names = scene.disk.calls.slice(begin).map(nameOf);
-  const changes = names.filter((name) => /^(sync|writeNow)/.test(name));
-  const line = [`writeNow ${JOURNAL}`, `sync ${JOURNAL}`];
-  assert.deepEqual(changes, [`sync ${SNAPSHOT}`, 'syncDirectory /d', ...line]);
-});
-
-for (const operation of ['sync /d/pets.json', 'syncDirectory']) {
-  test(`A copy of the data file is never relied on if its ${operation} fails`, async () => {
-    const scene = await openScene(2);
-    await restore(scene);
-    scene.disk.fault = (call) => {
-      if (!nameOf(call).startsWith(operation)) return;
-      scene.disk.fault = () => undefined;
-      throw systemError('EIO', call.path);
-    };
-    await assertRefused(scene.store, /^the log shows the cause$/);
-    const event = scene.events.find(([, text]) => text === 'The store has become read-only');
-    assert.match(inspect(event), /The data file is a copy that cannot be synced: EIO/);
-    assert.equal(scene.store.log.state, 'readOnly');
-    assert.equal(scene.store.whereAreThePets(), 'saved');
-    const begin = scene.disk.calls.length;
-    await scene.clock.pass(3000);
-    const names = scene.disk.calls.slice(begin).map(nameOf);
-    assert.ok(!names.includes(`sync ${SNAPSHOT}`), 'A second sync proves nothing');
-  });
-}
-
 // Unfinished files
 
-test('No two unfinished files have the same name, and other names are left alone', async () => {
-  const memory = createMemoryDisk();
-  const others = ['.tmp', '.unfinished-', '.unfinished-0123abcd.txt', '.unfinished-0123ABCD'];
-  for (const other of others) memory.write(PATH + other, 'of another program');
-  memory.write(`${PATH}.unfinished-0123abcd`, 'left by a process that was killed');
-  const disk = createFailingDisk(memory);
-  const removed: unknown[] = [];
-  const log: Log = (_level, event, details) => {
-    if (event.startsWith('Removed')) removed.push(details?.['file']);
-  };
+test('No two unfinished files have the same name', async () => {
+  const disk = createFailingDisk(createMemoryDisk());
   for (let start = 0; start < 3; start += 1) {
-    const store = await openFileStore({ path: PATH, disk, log });
+    const store = await openFileStore({ path: PATH, disk });
     await store.createOnce(REX, requestKey(start));
     await store.close();
   }
-  const renamed = disk.calls.filter(({ operation }) => operation === 'rename');
-  const names = renamed.map(({ path }) => path);
+  const names = disk.calls
+    .filter(({ operation }) => operation === 'rename')
+    .map(({ path }) => path);
   assert.ok(names.length >= 9);
   assert.equal(new Set(names).size, names.length);
   for (const name of names) assert.match(name, /^\/d\/pets\.json\.unfinished-[0-9a-f]{8}$/);
-  assert.deepEqual(removed, [`${PATH}.unfinished-0123abcd`]);
-  for (const other of others) assert.equal(`${memory.read(PATH + other)}`, 'of another program');
 });
-
-test('The old journal is closed before its path is given to a new one, or removed', async () => {
-  for (const key of [requestKey(1), undefined]) {
-    const scene = await openScene();
-    await (key === undefined ? scene.store.create(REX) : scene.store.createOnce(REX, key));
-    const begin = scene.disk.calls.length;
-    await scene.store.close();
-    const names = scene.disk.calls.slice(begin).map(nameOf);
-    const closed = names.indexOf(`close ${JOURNAL}`);
-    const removal = `remove ${JOURNAL}`;
-    const last = key === undefined ? names.indexOf(removal) : lastRename(scene, names);
-    assert.ok(closed >= 0 && closed < last, names.join());
-  }
-});
-
-/** The index of the last rename, which makes the new journal. */
-function lastRename({ memory }: StoreScene, names: readonly string[]): number {
-  assert.match(`${memory.read(JOURNAL)}`, /"keys":/);
-  return names.findLastIndex((name) => name.startsWith('rename'));
-}
 
 // Names, rights and sizes
 

@@ -9,6 +9,9 @@ import { encodeLine, headerText, type SnapshotId } from '../../../src/stores/fil
 
 export const REX: NewPet = { name: 'Rex', categoryId: 7n };
 
+/** The text of a Rex with this id. */
+export const petText = (id: number | bigint): string => `{"id":${id},"name":"Rex","categoryId":7}`;
+
 /** When the keys of these journals are forgotten: in the year 2100, unless cut to 24 hours. */
 export const EXPIRES_AT: number = Date.UTC(2100, 0);
 

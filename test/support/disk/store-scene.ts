@@ -91,13 +91,6 @@ export async function told(creating: Promise<unknown>): Promise<Told> {
   }
 }
 
-export async function assertRefused(store: FileStore, message = /^Pets cannot/): Promise<void> {
-  await assert.rejects(store.create(REX), (error: Error) => {
-    assert.match(error.message, message);
-    return error instanceof StoreUnavailableError;
-  });
-}
-
 /** Reads see these pets, and so does a start if the process ends now. */
 export async function assertPets(
   { store, memory }: StoreScene,

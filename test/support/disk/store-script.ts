@@ -1,0 +1,393 @@
+/**
+ * Store scripts: what happens to a file store, and what it does then, as text. A file has cases,
+ * each with a title, lines of commands, and after each line what it prints:
+ *
+ *     # Working: the lock is lost before a write
+ *     > remove lock; create k1
+ *     refused: The lock file was removed, or its folder moved
+ *     readOnly, pets in journal, lost: The lock file was removed
+ *     next start: 1
+ *
+ * A case begins with one pet in the journal of an open store, unless its first command is `none`,
+ * `start` or `snapshot`. The state is printed when it changes. A case ends with the pets that a start
+ * finds in a copy of the files, as after a kill -9. `UPDATE=1` writes what was printed into the
+ * file: read the difference before you commit it.
+ */
+
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { OutcomeUnknownError, StoreUnavailableError } from '../../../src/model/pet-store.ts';
+import { openFileStore, type FileStore } from '../../../src/stores/file/file-store.ts';
+import { PetTable } from '../../../src/stores/table/pet-table.ts';
+import { requestKey } from '../pets/request-keys.ts';
+import { TestClock } from '../test-clock.ts';
+import { intercept, type Interceptor } from './failing-disk.ts';
+import { journalLines, petText, REX, snapshotId } from './journal-text.ts';
+import { createMemoryDisk, systemError, type MemoryDisk } from './memory-disk.ts';
+import { copyOf } from './store-scene.ts';
+
+/** What the commands call the files. */
+const PATHS: Readonly<Record<string, string>> = {
+  folder: '/d',
+  snapshot: '/d/pets.json',
+  journal: '/d/pets.json.journal',
+  lock: '/d/pets.json.lock',
+  saved: '/d/pets.json.saved-20261120T201500123Z',
+};
+const pathOf = (name: string): string => PATHS[name] ?? `/d/${name}`;
+const nameOf = (path: string): string => {
+  const [name] = Object.entries(PATHS).find(([, known]) => known === path) ?? [];
+  return name ?? (/\.(unfinished|saved)-/.exec(path)?.[1] || path.replace('/d/', ''));
+};
+
+/** What `on` does to the operation: it fails, takes effect and fails, or writes so many bytes. */
+const EFFECT = /^(error|late|short \d+)$/;
+
+/** An operation of the disk by a script's name, such as `sync journal`, and what becomes of it. */
+interface Rule {
+  readonly operation: string;
+  readonly effect: string;
+}
+
+class StoreScript {
+  memory: MemoryDisk = createMemoryDisk();
+  readonly clock: TestClock = new TestClock();
+  readonly printed: string[] = [];
+  store: FileStore | undefined;
+  pets = new PetTable();
+  /** Holds from then on: the effect is an error code. */
+  failing: readonly Rule[] = [];
+  /** Hold once: the effects are commands. */
+  once: readonly Rule[] = [];
+  freeBytes = Infinity;
+  openFiles = 0;
+  /** Since they were printed last: what changed or synced a file, and what was logged. */
+  operations: string[] = [];
+  events: string[] = [];
+  #lost = '';
+  #status = '';
+
+  async run(line: string): Promise<void> {
+    const [, name = '', text = ''] = /^(\w+) ?(.*)$/.exec(line) ?? [];
+    const command = COMMANDS[name] ?? assert.fail(`There is no command ${line}`);
+    const printed = await command(this, text);
+    if (typeof printed === 'string') this.printed.push(printed);
+    if (/^(create|pass|stop)$/.test(name)) this.#printStatus();
+  }
+
+  async open(): Promise<void> {
+    [this.pets, this.#lost, this.openFiles] = [new PetTable(), '', 0];
+    const disk = intercept(this.memory, (...call) => this.#operate(...call));
+    this.store = await openFileStore({
+      ...{ path: PATHS['snapshot']!, pets: this.pets, ...this.clock.startProcess() },
+      disk: {
+        ...disk,
+        freeBytes: (path) => disk.freeBytes(path).then((bytes) => Math.min(bytes, this.freeBytes)),
+      },
+      randomBits: () => 1 + Object.keys(this.memory.contents()).length,
+      log: (level, event, details = {}) => {
+        this.events.push([`${level}:`, event, ...Object.values(details)].join(' '));
+      },
+    });
+    void this.store.log.lost.then(
+      ({ message }) => (this.#lost = `, lost: ${message.split(',')[0]}`),
+    );
+    this.#status = this.#statusOf(this.store);
+  }
+
+  /** Checks what holds at the end of each case, and prints what the next start finds. */
+  async end(): Promise<void> {
+    const { store } = this;
+    if (store === undefined) return;
+    const { state } = store.log;
+    if (state === 'reviving' || state === 'readOnly') {
+      // Readiness is exact, and a create is refused without an operation of the disk.
+      assert.notEqual(store.problem(), undefined);
+      this.operations = [];
+      await assert.rejects(store.create(REX), StoreUnavailableError);
+      assert.deepEqual(this.operations, []);
+    }
+    const left = copyOf(this.memory);
+    await store.close().catch(() => undefined);
+    assert.equal(this.openFiles, 0, 'Files are open after the close');
+    this.memory = left;
+    await this.run('heal');
+    const refused = await COMMANDS['start']!(this, '');
+    // Only what is told first: other cases have all of it.
+    const [reason] = String(refused).split(/: rename|\. /);
+    this.printed.push(this.store === undefined ? `next ${reason}` : `next start: ${idsOf(this)}`);
+    if (this.store === undefined) return;
+    // Once more, with the files that this start and its stop leave.
+    const ids = idsOf(this);
+    await (this.store as FileStore).close();
+    await this.open();
+    assert.equal(idsOf(this), ids);
+  }
+
+  #statusOf({ log, whereAreThePets }: FileStore): string {
+    const isInDoubt = log.doubtOf(requestKey(1)) !== undefined;
+    const where = whereAreThePets.call(this.store);
+    return `${log.state}${isInDoubt ? ', k1 in doubt' : ''}, pets in ${where}${this.#lost}`;
+  }
+
+  #printStatus(): void {
+    if (this.store === undefined) return;
+    const status = this.#statusOf(this.store);
+    const isUsual = status === 'working, pets in journal' && this.#status.startsWith('working');
+    if (status !== this.#status && !isUsual) this.printed.push(status);
+    this.#status = status;
+  }
+
+  #operate(...[{ operation, path }, args, proceed]: Parameters<Interceptor>): unknown {
+    // The stat of an open file has no path.
+    if (operation === 'stat' && args.length === 0) return proceed();
+    const name = operation.replace('Now', '');
+    const target = nameOf(operation === 'rename' ? (args[1] as string) : path);
+    const text = `${operation} ${target}`;
+    // A file is written in several parts.
+    const isMore = name === 'write' && this.operations.at(-1) === text;
+    if (CHANGES.test(name) && !isMore) this.operations.push(text);
+    const meets = (rule: Rule): boolean => [name, `${name} ${target}`].includes(rule.operation);
+    const failing = this.failing.find(meets);
+    const hit = this.once.find(meets);
+    this.once = this.once.filter((rule) => rule !== hit);
+    const effects = hit?.effect.split(' and ') ?? [];
+    const [effect] = effects.filter((line) => EFFECT.test(line));
+    const changes = effects.filter((line) => line !== effect).map((line) => this.run(line));
+    const fails = effect === 'late' || effect === 'error' || failing !== undefined;
+    const error = fails ? systemError(failing?.effect ?? 'EIO', path) : undefined;
+    const [bytes, offset, ...rest] = args as readonly [Buffer, number, ...(readonly number[])];
+    const isShort = effect?.startsWith('short') === true;
+    const go = (): unknown => {
+      if (!isShort) return proceed(...args);
+      return proceed(bytes.subarray(0, offset + Number(effect.slice(6))), offset, ...rest);
+    };
+    if (operation === 'stat' || operation === 'writeNow') {
+      if (error !== undefined) throw error;
+      return go();
+    }
+    return (async () => {
+      await Promise.all(changes);
+      // As on a real disk, a file is closed even when that fails.
+      const hasEffect = error === undefined || effect === 'late' || operation === 'close';
+      const result = hasEffect ? await go() : undefined;
+      if (operation === 'close') this.openFiles -= 1;
+      if (error !== undefined) throw error;
+      if (operation === 'open') this.openFiles += 1;
+      return result;
+    })();
+  }
+}
+
+const CHANGES = /^(open|write|truncate|sync|rename|remove|close)/;
+
+type Command = (script: StoreScript, text: string) => unknown;
+
+const COMMANDS: Readonly<Record<string, Command>> = {
+  none: () => undefined,
+
+  // The process
+  async start(script) {
+    const before = script.memory.contents();
+    [script.store, script.operations, script.events] = [undefined, [], []];
+    try {
+      await script.open();
+      return undefined;
+    } catch (error) {
+      const after = Object.entries(script.memory.contents());
+      const changed = after.filter(([path, text]) => before[path] !== text && !path.endsWith('k'));
+      const names = changed.map(([path]) => ` (changed: ${nameOf(path)})`).join('');
+      if (script.memory.stat(pathOf('lock')) !== undefined) {
+        const lock = await script.memory.lock(pathOf('lock'));
+        await (lock ?? assert.fail('The lock is still held')).release();
+      }
+      assert.equal(script.openFiles, 0, 'Files are open after a refused start');
+      return `start refused: ${(error as Error).message}${names}`;
+    }
+  },
+  async stop({ store, clock }) {
+    const { ms } = clock;
+    const error = await store!.close().then(
+      () => '',
+      ({ message }: Error) => `: ${message}`,
+    );
+    return clock.ms === ms && error === ''
+      ? undefined
+      : `stopped after ${clock.ms - ms} ms${error}`;
+  },
+  kill(script) {
+    script.memory = copyOf(script.memory);
+    script.store = undefined;
+  },
+  /** Creates a Rex, or a pet with this name, with a key such as k1. x9 is a name of 9 letters. */
+  async create({ store }, text) {
+    const [, number, name] = /^(?:k(\d+) ?)?(.*)$/.exec(text)!;
+    const [, length] = /^x(\d+)$/.exec(name!) ?? [];
+    const pet = { ...REX, name: length ? 'x'.repeat(Number(length)) : name || REX.name };
+    try {
+      if (number === undefined) return `stored ${(await store!.create(pet)).id}`;
+      const { pet: stored, isReplayed } = await store!.createOnce(pet, requestKey(Number(number)));
+      return `stored ${stored.id}${isReplayed ? ' before' : ''}`;
+    } catch (error) {
+      const outcome = error instanceof OutcomeUnknownError ? 'unknown' : 'refused';
+      return `${outcome}: ${(error as Error).message}`;
+    }
+  },
+  /** Lets so much time pass, and the store do what is due. */
+  async pass({ clock }, seconds) {
+    for (let second = 0; second < Number(seconds); second += 1) await clock.pass(1000);
+  },
+  /** Lets time pass for the keys only; or steps the time of day. */
+  wait: ({ clock }, ms) => void (clock.ms += Number(ms)),
+  step: ({ clock }, hours) => void (clock.offsetMs += Number(hours) * 3_600_000),
+  pets: (script) => `pets: ${idsOf(script)}`,
+  /** Each event once, and how often it was logged. */
+  log(script) {
+    const counts = new Map<string, number>();
+    for (const event of script.events.splice(0)) counts.set(event, (counts.get(event) ?? 0) + 1);
+    const lines = [...counts].map(([text, count]) => text + (count > 1 ? ` (${count} times)` : ''));
+    return lines.join('\n') || 'nothing is logged';
+  },
+  problem: ({ store }) => `problem: ${store!.problem()}`,
+
+  // The disk
+  fail(script, text) {
+    const rules = text.split(', ').map((rule) => /^(?:([A-Z]+) )?(.*)$/.exec(rule)!);
+    script.failing = rules.map(([, effect = 'EIO', operation]) => ({
+      operation: operation!,
+      effect,
+    }));
+  },
+  on(script, text) {
+    const [, operation, effect] = /^(.*?): (.*)$/.exec(text)!;
+    script.once = [...script.once, { operation: operation!, effect: effect! }];
+  },
+  heal: (script) => void ([script.failing, script.once, script.freeBytes] = [[], [], Infinity]),
+  free: (script, bytes) => void (script.freeBytes = Number(bytes)),
+  memory: ({ pets }) => {
+    pets.append = () => {
+      throw new RangeError('Array buffer allocation failed');
+    };
+  },
+  operations: (script) => script.operations.splice(0).join(', ') || 'no operation',
+
+  // Other programs
+  remove: ({ memory }, name) => memory.remove(pathOf(name)),
+  /** Puts another file at the path. */
+  write({ memory }, text) {
+    const [, name = '', content = 'a note of another program'] = /^(\S+) ?(.+)?$/.exec(text)!;
+    if (memory.stat(pathOf(name)) !== undefined) void memory.remove(pathOf(name));
+    memory.write(pathOf(name), unescaped(content));
+  },
+  /** Puts a copy of the file in its place. */
+  copy({ memory }, name) {
+    const content = memory.read(pathOf(name));
+    void memory.remove(pathOf(name));
+    memory.write(pathOf(name), content);
+  },
+  move({ memory }, text) {
+    const [from = '', to = ''] = text.split(' ');
+    return memory.rename(pathOf(from), pathOf(to));
+  },
+  link({ memory }, text) {
+    const [from = '', to = ''] = text.split(' ');
+    return memory.link(pathOf(from), pathOf(to));
+  },
+  append({ memory }, text) {
+    const [, name = '', more = ''] = /^(\S+) (.*)$/.exec(text)!;
+    memory.write(pathOf(name), memory.read(pathOf(name)).toString('latin1') + unescaped(more));
+  },
+  /** Takes a line out of the file, counted from 1. */
+  lose({ memory }, text) {
+    const [name = '', line] = text.split(' ');
+    const lines = memory
+      .read(pathOf(name))
+      .toString()
+      .split(/(?<=\n)/);
+    memory.write(pathOf(name), lines.toSpliced(Number(line) - 1, 1).join(''));
+  },
+  /** Cuts the file off at a length, or at so many bytes before its end. */
+  async cut({ memory }, text) {
+    const [name = '', bytes] = text.split(' ');
+    const length = memory.read(pathOf(name)).subarray(0, Number(bytes)).length;
+    await (await memory.open(pathOf(name), 'edit')).truncate(length);
+  },
+  /** Replaces the first such text in the file, in its place. */
+  async edit({ memory }, text) {
+    const [name = '', from = '', to = ''] = text.split(' ');
+    const content = memory.read(pathOf(name)).toString('latin1').replace(from, to);
+    const file = await memory.open(pathOf(name), 'edit');
+    await file.truncate(0);
+    file.writeNow(Buffer.from(content, 'latin1'), 0, 0);
+  },
+  files({ memory }) {
+    const files = Object.entries(memory.contents()).sort();
+    return files.map(([path, text]) => `${nameOf(path)} (${contentOf(text)})`).join(', ');
+  },
+  /** Writes a snapshot of so many pets, called Rex. */
+  snapshot: ({ memory }, count) => memory.write(pathOf('snapshot'), snapshotOf(Number(count))),
+  /** Writes a journal after that snapshot, or the one that is there, with commits of so many each. */
+  journal({ memory }, text) {
+    const [pets = '', sizes = ''] = text.split(':');
+    const snapshot = pets === '' ? `${memory.read(pathOf('snapshot'))}` : snapshotOf(Number(pets));
+    const lastId = Math.max(
+      0,
+      ...[...snapshot.matchAll(/"id":(\d+)/g)].map(([, id]) => Number(id)),
+    );
+    const commits = (sizes.match(/\d+/g) ?? []).map((size) => Array(Number(size)).fill(REX));
+    const lines = journalLines(snapshotId(snapshot, lastId), commits);
+    memory.write(pathOf('journal'), Buffer.concat(lines));
+  },
+};
+
+/** `\\n` is a line feed, `\\0` a zero byte, and `\\e` nothing. */
+const unescaped = (text: string): string =>
+  text.replaceAll('\\n', '\n').replaceAll('\\0', '\0').replaceAll('\\e', '');
+
+function snapshotOf(count: number): string {
+  const pets = Array.from({ length: count }, (_, index) => petText(index + 1));
+  return `[${pets.join(',\n')}]\n`;
+}
+
+/** How many pets and keys a file has; its size if it has neither. */
+function contentOf(text: string): string {
+  const pets = text.split('"name":').length - 1;
+  const keys = text.match(/"[0-9a-f]{32}"/g)?.length ?? 0;
+  return pets + keys === 0 ? `${text.length} bytes` : `${pets} pets, ${keys} keys`;
+}
+
+const idsOf = ({ pets }: StoreScript): string =>
+  [...pets.pets()].map(({ id }) => id).join(', ') || 'no pets';
+
+/** These commands begin without a store. */
+const WITHOUT_STORE = /^> (none|start|snapshot)\b/;
+
+/** Makes a test of each case of a file, whose path is from the folder of tests. */
+export function testScript(name: string): void {
+  // Compiled tests are in .build, and the scripts are not.
+  const folder = new URL('../../', import.meta.url.replace('/.build/', '/'));
+  const path = fileURLToPath(new URL(name, folder));
+  const cases = readFileSync(path, 'utf8').trim().split('\n\n');
+  for (const [index, text] of cases.entries()) {
+    const [title = '', ...lines] = text.split('\n');
+    test(title.slice(2), async () => {
+      const script = new StoreScript();
+      const commands = lines.filter((line) => line.startsWith('> '));
+      if (!WITHOUT_STORE.test(commands[0]!)) {
+        await script.open();
+        await script.store!.create(REX);
+        [script.operations, script.events] = [[], []];
+      }
+      for (const line of commands) {
+        script.printed.push(line);
+        for (const command of line.slice(2).split('; ')) await script.run(command);
+      }
+      await script.end();
+      cases[index] = [title, ...script.printed].join('\n');
+      if (process.env['UPDATE'] === undefined) assert.equal(cases[index], text);
+      else writeFileSync(path, `${cases.join('\n\n')}\n`);
+    });
+  }
+}
