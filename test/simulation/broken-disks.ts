@@ -6,7 +6,7 @@
 import { crc32 } from 'node:zlib';
 import type { Disk } from '../../src/stores/file/disk.ts';
 import { isIntact, lineLengthAt } from '../../src/stores/file/journal-line.ts';
-import { intercept, type DiskCall, type Interceptor } from '../support/disk/failing-disk.ts';
+import { intercept, type DiskCall, type Interceptor } from '../support/disk/intercept.ts';
 import { withMethod } from '../support/replaced-method.ts';
 import { DATA_FILE, JOURNAL } from './life.ts';
 import { SimulatedDisk } from './simulated-disk.ts';

@@ -7,7 +7,6 @@ import { systemMemory, type Memory } from '../../../src/base/memory.ts';
 import type { DiskFile } from '../../../src/stores/file/disk.ts';
 import { readJournal, type JournalContent } from '../../../src/stores/file/journal-reader.ts';
 import { PetTable } from '../../../src/stores/table/pet-table.ts';
-import { createFailingDisk } from '../../support/disk/failing-disk.ts';
 import { countingMemory, floodedFile } from '../../support/disk/flooded-file.ts';
 import { journalLines, linesOf, REX } from '../../support/disk/journal-text.ts';
 import { createMemoryDisk } from '../../support/disk/memory-disk.ts';
@@ -55,9 +54,10 @@ test('Many lines, over several windows, are read like few', async () => {
 
 test('Reads may be as short as a single byte', async () => {
   const bytes = Buffer.concat(petLines([1, 2]));
-  const disk = createFailingDisk(createMemoryDisk({ [PATH]: bytes }));
-  disk.fault = ({ operation }) => (operation === 'read' ? 1 : undefined);
-  const { pets } = await readFile(await disk.open(PATH, 'read'));
+  const file = await createMemoryDisk({ [PATH]: bytes }).open(PATH, 'read');
+  const read: DiskFile['read'] = (into, offset, _length, position) =>
+    file.read(into, offset, 1, position);
+  const { pets } = await readFile({ ...file, read });
   assert.equal(pets.length, 3);
 });
 

@@ -7,12 +7,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openFileStore, type FileStore } from '../../../src/stores/file/file-store.ts';
-import { createFailingDisk } from '../../support/disk/failing-disk.ts';
 import { linesOf, REX } from '../../support/disk/journal-text.ts';
-import { createMemoryDisk, type MemoryDisk } from '../../support/disk/memory-disk.ts';
-import { copyOf, failing, JOURNAL, SNAPSHOT, UNFINISHED } from '../../support/disk/store-scene.ts';
+import { copyOf, createMemoryDisk, systemError } from '../../support/disk/memory-disk.ts';
 
+const SNAPSHOT = '/d/pets.json';
+const JOURNAL = `${SNAPSHOT}.journal`;
 const KEYS = `${SNAPSHOT}.keys`;
+const LOCK = `${SNAPSHOT}.lock`;
 const PETS = [
   '{"id":1,"name":"Rex","categoryId":7}',
   '{"id":2,"name":"Tom","categoryId":7}',
@@ -98,12 +99,11 @@ for (const [release, files] of Object.entries(RELEASES)) {
 
 test('The idempotency file stays until its keys are durable in a journal', async () => {
   const memory = createMemoryDisk(RELEASES['1.2, after kill -9']);
-  const disk = createFailingDisk(memory);
-  disk.fault = failing(`open ${UNFINISHED}`);
-  const full = await openFileStore({ path: SNAPSHOT, disk });
+  const open: typeof memory.open = (path, how) =>
+    how === 'create' ? Promise.reject(systemError('ENOSPC', path)) : memory.open(path, how);
+  const full = await openFileStore({ path: SNAPSHOT, disk: { ...memory, open } });
   await assertReplayed(full);
   assert.notEqual(memory.contents()[KEYS], undefined);
-  disk.fault = () => undefined;
   const store = await openFileStore({ path: SNAPSHOT, disk: copyOf(memory) });
   await assertReplayed(store);
   await store.close();
@@ -134,19 +134,17 @@ for (const [what, content] of [
   ['that is empty', ''],
 ] as const) {
   test(`A start with an idempotency file ${what} is refused, and changes nothing`, async () => {
-    const disk: MemoryDisk = createMemoryDisk({
+    const disk = createMemoryDisk({
       ...RELEASES['1.1, after a stop'],
       [KEYS]: content,
     });
     const before = disk.contents();
     await assert.rejects(openFileStore({ path: SNAPSHOT, disk }), {
       name: 'DamagedFileError',
-      message: /\.keys is damaged: .*its length and CRC.* or move the damaged file away, as evidence/,
+      message:
+        /\.keys is damaged: .*its length and CRC.* or move the damaged file away, as evidence/,
     });
-    assert.deepEqual(
-      { ...disk.contents(), [`${SNAPSHOT}.lock`]: '' },
-      { ...before, [`${SNAPSHOT}.lock`]: '' },
-    );
+    assert.deepEqual({ ...disk.contents(), [LOCK]: '' }, { ...before, [LOCK]: '' });
   });
 }
 

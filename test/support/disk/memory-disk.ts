@@ -41,3 +41,10 @@ export function createMemoryDisk(
   for (const [path, content] of Object.entries(files)) disk.write(path, content);
   return disk;
 }
+
+/** The files as they are now, without the process that uses them. */
+export function copyOf(memory: MemoryDisk): MemoryDisk {
+  return createMemoryDisk(
+    Object.fromEntries(Object.keys(memory.contents()).map((path) => [path, memory.read(path)])),
+  );
+}

@@ -17,16 +17,20 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { OutcomeUnknownError, StoreUnavailableError } from '../../../src/model/pet-store.ts';
+import {
+  KeyReusedError,
+  OutcomeUnknownError,
+  StoreUnavailableError,
+} from '../../../src/model/pet-store.ts';
 import { openFileStore, type FileStore } from '../../../src/stores/file/file-store.ts';
 import { PetTable } from '../../../src/stores/table/pet-table.ts';
 import { requestKey } from '../pets/request-keys.ts';
 import { TestClock } from '../test-clock.ts';
-import { intercept, type Interceptor } from './failing-disk.ts';
+import { intercept, type Interceptor } from './intercept.ts';
 import { journalLines, petText, REX, snapshotId } from './journal-text.ts';
-import { createMemoryDisk, systemError, type MemoryDisk } from './memory-disk.ts';
-import { copyOf } from './store-scene.ts';
+import { copyOf, createMemoryDisk, systemError, type MemoryDisk } from './memory-disk.ts';
 
 /** What the commands call the files. */
 const PATHS: Readonly<Record<string, string>> = {
@@ -42,8 +46,8 @@ const nameOf = (path: string): string => {
   return name ?? (/\.(unfinished|saved)-/.exec(path)?.[1] || path.replace('/d/', ''));
 };
 
-/** What `on` does to the operation: it fails, takes effect and fails, or writes so many bytes. */
-const EFFECT = /^(error|late|short \d+)$/;
+/** What `on` does to the operation: it fails, takes effect and fails, waits, or is short. */
+const EFFECT = /^(error|late|hold|short \d+)$/;
 
 /** An operation of the disk by a script's name, such as `sync journal`, and what becomes of it. */
 interface Rule {
@@ -62,6 +66,9 @@ class StoreScript {
   /** Hold once: the effects are commands. */
   once: readonly Rule[] = [];
   freeBytes = Infinity;
+  /** Creates without a response, and what ends the operation that is held. */
+  sent: Promise<string>[] = [];
+  release: (code: string) => void = () => undefined;
   openFiles = 0;
   /** Since they were printed last: what changed or synced a file, and what was logged. */
   operations: string[] = [];
@@ -89,6 +96,7 @@ class StoreScript {
       randomBits: () => 1 + Object.keys(this.memory.contents()).length,
       log: (level, event, details = {}) => {
         this.events.push([`${level}:`, event, ...Object.values(details)].join(' '));
+        throw new Error('A log that fails changes nothing');
       },
     });
     void this.store.log.lost.then(
@@ -109,6 +117,7 @@ class StoreScript {
       await assert.rejects(store.create(REX), StoreUnavailableError);
       assert.deepEqual(this.operations, []);
     }
+    if (state === 'working') await idsOf(store);
     const left = copyOf(this.memory);
     await store.close().catch(() => undefined);
     assert.equal(this.openFiles, 0, 'Files are open after the close');
@@ -117,13 +126,19 @@ class StoreScript {
     const refused = await COMMANDS['start']!(this, '');
     // Only what is told first: other cases have all of it.
     const [reason] = String(refused).split(/: rename|\. /);
-    this.printed.push(this.store === undefined ? `next ${reason}` : `next start: ${idsOf(this)}`);
-    if (this.store === undefined) return;
+    if (this.store === undefined) return void this.printed.push(`next ${reason}`);
+    const ids = await idsOf(this.store);
+    this.printed.push(`next start: ${ids}`);
     // Once more, with the files that this start and its stop leave.
-    const ids = idsOf(this);
-    await (this.store as FileStore).close();
+    await this.store.close();
     await this.open();
-    assert.equal(idsOf(this), ids);
+    assert.equal(await idsOf(this.store), ids);
+  }
+
+  #held(path: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.release = (code) => (code === '' ? resolve() : reject(systemError(code, path)));
+    });
   }
 
   #statusOf({ log, whereAreThePets }: FileStore): string {
@@ -159,17 +174,18 @@ class StoreScript {
     const fails = effect === 'late' || effect === 'error' || failing !== undefined;
     const error = fails ? systemError(failing?.effect ?? 'EIO', path) : undefined;
     const [bytes, offset, ...rest] = args as readonly [Buffer, number, ...(readonly number[])];
-    const isShort = effect?.startsWith('short') === true;
-    const go = (): unknown => {
-      if (!isShort) return proceed(...args);
-      return proceed(bytes.subarray(0, offset + Number(effect.slice(6))), offset, ...rest);
-    };
+    const [, most] = /^short (\d+)$/.exec(effect ?? '') ?? [];
+    const go = (): unknown =>
+      most === undefined
+        ? proceed(...args)
+        : proceed(bytes.subarray(0, offset + Number(most)), offset, ...rest);
     if (operation === 'stat' || operation === 'writeNow') {
       if (error !== undefined) throw error;
       return go();
     }
     return (async () => {
       await Promise.all(changes);
+      if (effect === 'hold') await this.#held(path);
       // As on a real disk, a file is closed even when that fails.
       const hasEffect = error === undefined || effect === 'late' || operation === 'close';
       const result = hasEffect ? await go() : undefined;
@@ -221,35 +237,34 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     script.memory = copyOf(script.memory);
     script.store = undefined;
   },
-  /** Creates a Rex, or a pet with this name, with a key such as k1. x9 is a name of 9 letters. */
-  async create({ store }, text) {
-    const [, number, name] = /^(?:k(\d+) ?)?(.*)$/.exec(text)!;
-    const [, length] = /^x(\d+)$/.exec(name!) ?? [];
-    const pet = { ...REX, name: length ? 'x'.repeat(Number(length)) : name || REX.name };
-    try {
-      if (number === undefined) return `stored ${(await store!.create(pet)).id}`;
-      const { pet: stored, isReplayed } = await store!.createOnce(pet, requestKey(Number(number)));
-      return `stored ${stored.id}${isReplayed ? ' before' : ''}`;
-    } catch (error) {
-      const outcome = error instanceof OutcomeUnknownError ? 'unknown' : 'refused';
-      return `${outcome}: ${(error as Error).message}`;
-    }
+  create: outcomeOf,
+  /** Sends so many creates at once, and waits for none of them. */
+  async send(script, text) {
+    const [, count = '', what = ''] = /^(\d+) ?(.*)$/.exec(text)!;
+    const sent = Array.from({ length: Number(count) }, () => outcomeOf(script, what));
+    script.sent.push(...sent);
+    await nextTurn();
+  },
+  /** Ends the operation that `on` holds, with an error if one is given. */
+  release: (script, code) => script.release(code),
+  async responses(script) {
+    const counts = countsOf(await Promise.all(script.sent.splice(0)));
+    const { refusedCreates, unknownCreates } = script.store!.stats();
+    return `${counts}\n${refusedCreates} are counted as refused, ${unknownCreates} as unknown`;
   },
   /** Lets so much time pass, and the store do what is due. */
   async pass({ clock }, seconds) {
     for (let second = 0; second < Number(seconds); second += 1) await clock.pass(1000);
   },
+  /** As `pass 1`, and waits for nothing. */
+  async tick({ clock }) {
+    void clock.pass(1000);
+    await nextTurn();
+  },
   /** Lets time pass for the keys only; or steps the time of day. */
   wait: ({ clock }, ms) => void (clock.ms += Number(ms)),
   step: ({ clock }, hours) => void (clock.offsetMs += Number(hours) * 3_600_000),
-  pets: (script) => `pets: ${idsOf(script)}`,
-  /** Each event once, and how often it was logged. */
-  log(script) {
-    const counts = new Map<string, number>();
-    for (const event of script.events.splice(0)) counts.set(event, (counts.get(event) ?? 0) + 1);
-    const lines = [...counts].map(([text, count]) => text + (count > 1 ? ` (${count} times)` : ''));
-    return lines.join('\n') || 'nothing is logged';
-  },
+  log: (script) => countsOf(script.events.splice(0)) || 'nothing is logged',
   problem: ({ store }) => `problem: ${store!.problem()}`,
 
   // The disk
@@ -358,8 +373,41 @@ function contentOf(text: string): string {
   return pets + keys === 0 ? `${text.length} bytes` : `${pets} pets, ${keys} keys`;
 }
 
-const idsOf = ({ pets }: StoreScript): string =>
-  [...pets.pets()].map(({ id }) => id).join(', ') || 'no pets';
+/**
+ * Creates a Rex, or a pet with this name, and with a key such as k1 if there is one: `k1 Tom`. The
+ * name x9 has nine letters. Resolves with what the client gets.
+ */
+async function outcomeOf({ store }: StoreScript, text: string): Promise<string> {
+  const [, key, given] = /^(?:k(\d) ?)?(.*)$/.exec(text)!;
+  const [, letter = '', length] = /^(.)(\d+)$/.exec(given!) ?? [];
+  const name = length === undefined ? given || REX.name : letter.repeat(Number(length));
+  try {
+    if (key === undefined) return `stored ${(await store!.create({ ...REX, name })).id}`;
+    const hash = requestKey(Number(key));
+    const { pet, isReplayed } = await store!.createOnce({ ...REX, name }, hash);
+    return `stored ${pet.id}${isReplayed ? ' before' : ''}`;
+  } catch (error) {
+    const isKnown = error instanceof StoreUnavailableError || error instanceof KeyReusedError;
+    assert.ok(isKnown || error instanceof OutcomeUnknownError, String(error));
+    return `${isKnown ? 'refused' : 'unknown'}: ${error.message}`;
+  }
+}
+
+/** Each text once, and how often it is there. */
+function countsOf(texts: readonly string[]): string {
+  const counts = new Map<string, number>();
+  for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);
+  return [...counts].map(([text, n]) => (n > 1 ? `${text} (${n} times)` : text)).join('\n');
+}
+
+/** Checks that all reads show the same pets. */
+async function idsOf(store: FileStore): Promise<string> {
+  const { pets } = await store.list({ limit: 100 });
+  assert.equal(store.count().total, pets.length);
+  for (const { id, text } of pets) assert.equal((await store.get(id))?.text, text);
+  assert.equal(await store.get((pets.at(-1)?.id ?? 0n) + 1n), undefined);
+  return pets.map(({ id }) => id).join(', ') || 'no pets';
+}
 
 /** These commands begin without a store. */
 const WITHOUT_STORE = /^> (none|start|snapshot)\b/;
@@ -369,7 +417,9 @@ export function testScript(name: string): void {
   // Compiled tests are in .build, and the scripts are not.
   const folder = new URL('../../', import.meta.url.replace('/.build/', '/'));
   const path = fileURLToPath(new URL(name, folder));
-  const cases = readFileSync(path, 'utf8').trim().split('\n\n');
+  const cases = readFileSync(path, 'utf8')
+    .trim()
+    .split(/\n{2,}/);
   for (const [index, text] of cases.entries()) {
     const [title = '', ...lines] = text.split('\n');
     test(title.slice(2), async () => {
