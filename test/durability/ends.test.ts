@@ -10,7 +10,6 @@ import { dirname } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { tempDir } from '../support/disk/temp-dir.ts';
-import { rounds } from '../support/extent.ts';
 import { petsAtNextStart } from '../support/pets/next-start.ts';
 import { end, logged } from '../support/process/process.ts';
 import { openScene, type Scene } from './scene.ts';
@@ -129,36 +128,6 @@ for (const row of ROWS) {
     };
     await Promise.all([signalled('SIGKILL'), signalled('SIGTERM'), hung()]);
   });
-}
-
-/** When SIGTERM comes, in milliseconds after the lock file is removed. */
-const OFFSETS = Array.from({ length: rounds(6, 40) }, (_, index) => index * rounds(7, 1) - 8);
-
-test('If SIGTERM comes while the lock is lost, the exit code is 0 only if it came first', async (t) => {
-  const codes: (number | string)[] = [];
-  for (let index = 0; index < OFFSETS.length; index += 8) {
-    const few = OFFSETS.slice(index, index + 8).map((offsetMs) => loseLockAt(t, offsetMs));
-    codes.push(...(await Promise.all(few)));
-  }
-  t.diagnostic(`Exit codes: ${codes.join(' ')}`);
-});
-
-async function loseLockAt(t: TestContext, offsetMs: number): Promise<number | string> {
-  const scene = await begin(t);
-  const { service, dataFile } = scene;
-  const loseLock = sleep(Math.max(0, -offsetMs)).then(() => {
-    rmSync(`${dataFile}.lock`);
-    return scene.create();
-  });
-  await sleep(Math.max(0, offsetMs));
-  const code = await end(service, 'SIGTERM');
-  await loseLock;
-  // Whichever is logged first.
-  const [first] = /"Stopping"|petstore: The lock file was removed/.exec(service.stderr()) ?? [];
-  const expected = first === '"Stopping"' ? 0 : 1;
-  assert.equal(code, expected, `${offsetMs} ms: ${service.stderr()}`);
-  await assertAllThere(scene, 'data file');
-  return code;
 }
 
 /** The file has every acknowledged pet, and at most the one in doubt in addition. */

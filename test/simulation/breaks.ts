@@ -24,6 +24,7 @@ import { DATA_FILE, JOURNAL, live, LOCK, type Operation } from './life.ts';
 import {
   MEDDLING,
   meddleEverywhere,
+  restoreEverywhere,
   saveEverywhere,
   stepClockEverywhere,
   takeOverEverywhere,
@@ -164,6 +165,9 @@ export const BREAKS: readonly Break[] = [
   }),
   ...catches(by(takeOverEverywhere), {
     'does not look at its lock when it finds another journal': broken.blindFor(LOCK),
+  }),
+  ...catches(by(restoreEverywhere), {
+    'relies on a copy of the snapshot that nobody has synced': without(/; sync \S+pets\.json$/),
   }),
   ...catches(
     by(() => stepClockEverywhere(liveInDoubt)),

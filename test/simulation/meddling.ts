@@ -142,6 +142,26 @@ export function takeOverEverywhere(): Cases {
   });
 }
 
+/**
+ * Before any operation another program puts a copy of the snapshot in its place, which nobody has
+ * synced. A create that began after that is acknowledged only if a power failure keeps the copy.
+ */
+export function restoreEverywhere(): Cases {
+  const disturb: Disturb = (at, plain) => {
+    const happens = ({ disk }: Life): void => disk.restore(DATA_FILE);
+    return at < indexOf(plain, 'write', JOURNAL) ? undefined : { happens, keepsFrom: at };
+  };
+  return everywhere(liveOnce, disturb, function* ({ complaints, moments }) {
+    yield* complaints;
+    const { pets, inProgress } = moments[0]!.known;
+    for (const { before, image, known } of moments) {
+      if (known.pets.length <= pets.length + inProgress.length) continue;
+      const worst = [...plainEnds(image)][1]!;
+      for (const pet of missingFrom(worst.image, known.pets)) yield `${before}: lost ${pet}`;
+    }
+  });
+}
+
 /** Without --all, one step of the clock in this many is tried. */
 const STEPS_SAMPLE = 12;
 

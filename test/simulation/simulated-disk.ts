@@ -189,6 +189,13 @@ export class SimulatedDisk {
     this.image = syncNames(this.image, dirname(path));
   }
 
+  /** Another program puts a copy of the file in its place, and syncs its name, but not the copy. */
+  restore(path: string): void {
+    const { cached } = this.image.files.get(this.#idAt(path))!;
+    this.image = createFile(changeNames(this.image, [[path, undefined]]), path, 0o644);
+    this.image = syncNames(changeFile(this.image, this.#idAt(path), 0, cached), dirname(path));
+  }
+
   #idAt(path: string): number {
     const id = this.image.names.get(path);
     if (id === undefined) throw systemError('ENOENT', path);

@@ -20,6 +20,7 @@ import { JOURNAL, live } from './life.ts';
 import {
   MEDDLING,
   meddleEverywhere,
+  restoreEverywhere,
   saveEverywhere,
   stepClockEverywhere,
   takeOverEverywhere,
@@ -88,6 +89,7 @@ const RUNS: Readonly<Record<string, () => Cases>> = {
   'A start with the journal of another snapshot is refused': swapSnapshots,
   'A stop that reports the pets as safe has saved every pet': saveEverywhere,
   'A process whose files are taken over before any operation ends': takeOverEverywhere,
+  'A copy of the snapshot is durable before a create relies on it': restoreEverywhere,
   'Failing memory leaves no create in doubt': createsInDoubtByMemory,
 };
 

@@ -33,6 +33,7 @@ testPetStoreContract(
 );
 
 testScript('stores/file/file-log.script');
+testScript('stores/file/creates.script');
 testScript('stores/file/recovery.script');
 
 test('Without files the store makes its folders, and a snapshot of its own', async (t) => {

@@ -24,6 +24,7 @@ import {
   OutcomeUnknownError,
   StoreUnavailableError,
 } from '../../../src/model/pet-store.ts';
+import { InvalidPetError } from '../../../src/model/pet-text.ts';
 import { openFileStore, type FileStore } from '../../../src/stores/file/file-store.ts';
 import { PetTable } from '../../../src/stores/table/pet-table.ts';
 import { requestKey } from '../pets/request-keys.ts';
@@ -233,6 +234,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       ? undefined
       : `stopped after ${clock.ms - ms} ms${error}`;
   },
+  closing: ({ store }) => void store!.close(),
   kill(script) {
     script.memory = copyOf(script.memory);
     script.store = undefined;
@@ -248,7 +250,8 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   /** Ends the operation that `on` holds, with an error if one is given. */
   release: (script, code) => script.release(code),
   async responses(script) {
-    const counts = countsOf(await Promise.all(script.sent.splice(0)));
+    const texts = await Promise.all(script.sent.splice(0));
+    const counts = countsOf(texts.map((text) => text.replace(/^(stored) \d+/, '$1')));
     const { refusedCreates, unknownCreates } = script.store!.stats();
     return `${counts}\n${refusedCreates} are counted as refused, ${unknownCreates} as unknown`;
   },
@@ -312,7 +315,8 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   },
   append({ memory }, text) {
     const [, name = '', more = ''] = /^(\S+) (.*)$/.exec(text)!;
-    memory.write(pathOf(name), memory.read(pathOf(name)).toString('latin1') + unescaped(more));
+    const bytes = Buffer.from(unescaped(more), 'latin1');
+    memory.write(pathOf(name), Buffer.concat([memory.read(pathOf(name)), bytes]));
   },
   /** Takes a line out of the file, counted from 1. */
   lose({ memory }, text) {
@@ -387,11 +391,13 @@ async function outcomeOf({ store }: StoreScript, text: string): Promise<string> 
     const { pet, isReplayed } = await store!.createOnce({ ...REX, name }, hash);
     return `stored ${pet.id}${isReplayed ? ' before' : ''}`;
   } catch (error) {
-    const isKnown = error instanceof StoreUnavailableError || error instanceof KeyReusedError;
-    assert.ok(isKnown || error instanceof OutcomeUnknownError, String(error));
-    return `${isKnown ? 'refused' : 'unknown'}: ${error.message}`;
+    const isUnknown = error instanceof OutcomeUnknownError;
+    assert.ok(isUnknown || REFUSALS.some((refusal) => error instanceof refusal), String(error));
+    return `${isUnknown ? 'unknown' : 'refused'}: ${(error as Error).message}`;
   }
 }
+
+const REFUSALS = [StoreUnavailableError, KeyReusedError, InvalidPetError];
 
 /** Each text once, and how often it is there. */
 function countsOf(texts: readonly string[]): string {
@@ -422,7 +428,7 @@ export function testScript(name: string): void {
     .split(/\n{2,}/);
   for (const [index, text] of cases.entries()) {
     const [title = '', ...lines] = text.split('\n');
-    test(title.slice(2), async () => {
+    test(title.slice(2), { timeout: 60_000 }, async () => {
       const script = new StoreScript();
       const commands = lines.filter((line) => line.startsWith('> '));
       if (!WITHOUT_STORE.test(commands[0]!)) {
