@@ -9,9 +9,9 @@
  *     next start: 1
  *
  * A case begins with one pet in the journal of an open store, unless its first command is `none`,
- * `start` or `snapshot`. The state is printed when it changes. A case ends with the pets that a start
- * finds in a copy of the files, as after a kill -9. `UPDATE=1` writes what was printed into the
- * file: read the difference before you commit it.
+ * `start` or `snapshot`. The state is printed when it changes. A case ends with the pets that a
+ * start finds in a copy of the files, as after a kill -9. `UPDATE=1` writes what was printed into
+ * the file: read the difference before you commit it.
  */
 
 import assert from 'node:assert/strict';
@@ -123,9 +123,9 @@ class StoreScript {
     await store.close().catch(() => undefined);
     assert.equal(this.openFiles, 0, 'Files are open after the close');
     this.memory = left;
-    await this.run('heal');
+    await this.run('repair');
     const refused = await COMMANDS['start']!(this, '');
-    // Only what is told first: other cases have all of it.
+    // Only the reason: other cases have all of the message.
     const [reason] = String(refused).split(/: rename|\. /);
     if (this.store === undefined) return void this.printed.push(`next ${reason}`);
     const ids = await idsOf(this.store);
@@ -282,7 +282,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     const [, operation, effect] = /^(.*?): (.*)$/.exec(text)!;
     script.once = [...script.once, { operation: operation!, effect: effect! }];
   },
-  heal: (script) => void ([script.failing, script.once, script.freeBytes] = [[], [], Infinity]),
+  repair: (script) => void ([script.failing, script.once, script.freeBytes] = [[], [], Infinity]),
   free: (script, bytes) => void (script.freeBytes = Number(bytes)),
   memory: ({ pets }) => {
     pets.append = () => {
@@ -347,7 +347,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   },
   /** Writes a snapshot of so many pets, called Rex. */
   snapshot: ({ memory }, count) => memory.write(pathOf('snapshot'), snapshotOf(Number(count))),
-  /** Writes a journal after that snapshot, or the one that is there, with commits of so many each. */
+  /** Writes a journal after that snapshot, or the one that is there: `journal 2: 1, 3`. */
   journal({ memory }, text) {
     const [pets = '', sizes = ''] = text.split(':');
     const snapshot = pets === '' ? `${memory.read(pathOf('snapshot'))}` : snapshotOf(Number(pets));
