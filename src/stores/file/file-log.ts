@@ -69,8 +69,9 @@ const TICK_MS = 1000;
 /** The pause after a try, by how long it took: a large journal on a bad disk takes seconds. */
 const PAUSE_RATIO = 9;
 const REPEAT_LOG_MS = 60_000;
-/** How long a close retries while the pets are not safe. */
+/** How long a close retries while the pets are not safe, and while that is unknown. */
 const SECURE_MS = 60_000;
+const SECURE_UNKNOWN_MS = 2000;
 
 export class FileLog implements CommitLog {
   readonly limits: CommitLimits = {
@@ -411,7 +412,7 @@ export class FileLog implements CommitLog {
    */
   async #secureAtClose(mayWrite: boolean): Promise<void> {
     const { clock, log, pets, paths } = this.#deps;
-    const endsAt = clock.now() + SECURE_MS;
+    const beganAt = clock.now();
     for (let tries = 1; ; tries += 1) {
       const error = mayWrite
         ? await this.#checkpoint().catch((failure: unknown) => failure)
@@ -425,7 +426,8 @@ export class FileLog implements CommitLog {
         log('warn', event, { cause: messageOf(error), journalBytes });
       }
       if (isSafe(where)) return;
-      if (clock.now() >= endsAt) {
+      const limitMs = where === 'cannot be told' ? SECURE_UNKNOWN_MS : SECURE_MS;
+      if (clock.now() - beganAt >= limitMs) {
         throw new Error(
           `It is not known that the ${pets.length} acknowledged pets are on the disk: ` +
             `${messageOf(error)}. Those that were added after ${paths.snapshot} was written may ` +
